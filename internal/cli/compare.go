@@ -16,7 +16,7 @@ func (a *app) compareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:     "compare RUN RUN... [-o DIR]",
-		Short:   "Set runs side by side: results, curves, and the distance between their weights",
+		Short:   "Set runs side by side: quality, curves, and the distance between their weights",
 		Example: "  blockbp compare run-bbpl run-full -o compared",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.compare(&f, args) },
 	}
@@ -48,7 +48,11 @@ func (a *app) compare(f *compareFlags, args []string) error {
 			return err
 		}
 	}
+	text := lines(runs.Table().Text())
+	if quality := runs.Quality(); len(quality.Rows) > 0 {
+		text = lines(quality.Text()) + "\n\n" + text
+	}
 	return a.print(f.json, struct {
 		Runs describe.Runs `json:"runs"`
-	}{runs}, "%s\n", lines(runs.Table().Text()))
+	}{runs}, "%s\n", text)
 }

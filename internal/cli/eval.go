@@ -91,7 +91,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	if f.out != "" {
 		run, err := a.newFolder("out")
 		if err == nil {
-			err = job.ReportScores(run, scored, results)
+			err = job.ReportScores(run, args, scored, results)
 		}
 		if err != nil {
 			return err

@@ -204,7 +204,7 @@ func TestPlotOverInputs(t *testing.T) {
 	for name, link := range map[string]func(old, new string) error{"symbolic": os.Symlink, "hard": os.Link} {
 		dir := copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
 		mustRun(t, "plot", dir) // over its own figures
-		figure := filepath.Join(dir, "plots", "objective-seconds.svg")
+		figure := filepath.Join(dir, "plots", "convergence-seconds.svg")
 		if err := os.Remove(figure); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestPlotOverInputs(t *testing.T) {
 		}
 		before := tree(t, dir)
 		o := run(t, "plot", dir)
-		o.wantFailure(t, 2, "objective-seconds.svg", "metrics.jsonl")
+		o.wantFailure(t, 2, "convergence-seconds.svg", "metrics.jsonl")
 		wantUntouched(t, o, before, tree(t, dir))
 	}
 }

@@ -105,10 +105,10 @@ func TestImages(t *testing.T) {
 		if r.Status != claimed[r.Convex] || !(r.Eval["accuracy@test"] > 0.5) {
 			t.Errorf("--neighbours %s: %+v", neighbours, r)
 		}
-		for _, name := range []string{"evaluation", "confusion-test", "pictures-test"} {
+		for _, name := range []string{"accuracy-passes", "reliability-test", "pictures-test"} {
 			checkPNG(t, filepath.Join(dir, "plots", name+".png"))
 		}
-		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "blue", "Evaluation on test")
+		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "blue", "Quality on test", "most frequent class", "trained without edges")
 		info := mustRun(t, "info", dir, "--json").object(t, "recipe")
 		if recipe, ok := info["recipe"].(map[string]any); !ok || fmt.Sprint(recipe["neighbours"]) != neighbours {
 			t.Errorf("the model's recipe is %v, without %s neighbours", info["recipe"], neighbours)
@@ -172,7 +172,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("accuracy is %v, of the predictions it is %v", results[0].Accuracy, want)
 	}
 	checkReport(t, filepath.Join(compared, "report.html"), "with8", "without", "post")
-	for _, name := range []string{"pictures", "pictures-with8", "pictures-without", "confusion-with8", "iou"} {
+	for _, name := range []string{"pictures", "reliability"} {
 		checkPNG(t, filepath.Join(compared, "plots", name+".png"))
 	}
 	if o := mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8"); !strings.Contains(o.stderr, "note: --neighbours is 8, but the model was trained with 4") {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -82,8 +81,7 @@ func (a *app) draw(dir string, metrics []runfolder.Metric) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range slices.Concat(job.Convergence(metrics),
-		job.Curves([]job.NamedMetrics{{Name: filepath.Base(dir), Metrics: metrics}})) {
+	for _, c := range job.Curves([]job.NamedMetrics{{Metrics: metrics}}, job.Passes, job.Seconds) {
 		if err := run.WriteFigure(c.File, c.Figure); err != nil {
 			return err
 		}

@@ -131,10 +131,9 @@ type progress struct {
 	label    string
 	course   job.Doneness
 	last     learn.Event
-	metrics  string  // of the last evaluation
-	started  float64 // seconds at the first event: not zero for a resumed run
-	left     time.Duration
+	metrics  string // of the last evaluation
 	seen     bool
+	share    float64 // that is done
 }
 
 func (a *app) newProgress(quiet bool, s learn.Settings) *progress {
@@ -144,7 +143,7 @@ func (a *app) newProgress(quiet bool, s learn.Settings) *progress {
 // show takes note of an iteration.
 func (p *progress) show(e learn.Event) {
 	if !p.seen {
-		p.seen, p.started, p.course.Settings = true, e.Elapsed.Seconds(), p.settings
+		p.seen, p.course.Settings = true, p.settings
 	}
 	p.last = e
 	if e.Eval != nil {
@@ -155,7 +154,7 @@ func (p *progress) show(e learn.Event) {
 			}
 		}
 	}
-	done := p.course.Of(e)
+	p.share = p.course.Of(e)
 	if p.quiet || !p.due() {
 		return
 	}
@@ -163,9 +162,9 @@ func (p *progress) show(e learn.Event) {
 	if !math.IsNaN(e.Suboptimality) {
 		bound = fmt.Sprintf(" (at most %.3g above the optimum)", e.Suboptimality)
 	}
-	p.write(fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g%s  gradient %.3g%s%s", p.label, e.Iteration, e.Pass,
-		e.Objective, bound, e.GradientNorm, p.metrics, p.timeLeft(e, done)),
-		int(done*barSteps), barSteps)
+	text := fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g%s  gradient %.3g%s  %s", p.label, e.Iteration, e.Pass,
+		e.Objective, bound, e.GradientNorm, p.metrics, p.course.Left())
+	p.write(strings.TrimRight(text, " "), int(p.share*barSteps), barSteps)
 }
 
 const barSteps = 1000
@@ -177,23 +176,7 @@ func (p *progress) checking(passes int, residual float64) {
 	}
 	p.write(fmt.Sprintf("%siteration %d  checking all networks: pass %d, messages change by %.2g  gradient %.3g%s",
 		p.label, p.last.Iteration, passes, residual, p.last.GradientNorm, p.metrics),
-		int(p.course.Of(p.last)*barSteps), barSteps)
-}
-
-// timeLeft is what the fall of gradient and bound so far forecasts, unless that has grown: a
-// forecast that was wrong is not repeated.
-func (p *progress) timeLeft(e learn.Event, done float64) string {
-	const tooEarly = 0.02
-	if done < tooEarly || done >= 1 {
-		return ""
-	}
-	elapsed := e.Elapsed.Seconds() - p.started
-	left := time.Duration(elapsed * (1 - done) / done * float64(time.Second))
-	if p.left > 0 && left > p.left {
-		return ""
-	}
-	p.left = left
-	return fmt.Sprintf("  about %s left", left.Round(time.Second))
+		int(p.share*barSteps), barSteps)
 }
 
 // display shows a training: its progress, and work that is counted by itself.

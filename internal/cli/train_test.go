@@ -296,7 +296,7 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	args := slices.Concat([]string{"train", gridData(t), noReport, "--blocks", "4", "--json"}, endless, []string{"--max-passes", "1000"})
 	o := mustRun(t, append(args, "-o", filepath.Join(t.TempDir(), "run"))...)
-	if !regexp.MustCompile(`(?m)^iteration \d+  pass [\d.]+  objective [\d.]+  gradient [\de.+-]+  about \d+s left$`).MatchString(o.stderr) {
+	if !regexp.MustCompile(`(?m)^iteration \d+  pass [\d.]+  objective [\d.]+  gradient [\de.+-]+  at most \d+ s left$`).MatchString(o.stderr) {
 		t.Errorf("progress is %q", o.stderr)
 	}
 	o.object(t, "status")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,20 +19,20 @@ import (
 func (a *app) watchCommand() *cobra.Command {
 	var port int
 	cmd := &cobra.Command{
-		Use:   "watch RUN [--port N]",
-		Short: "Follow a training in the browser: its numbers and curves while it goes on",
-		Long: `Serves a page for you alone that shows a training while it goes on, whoever started
-it, or one that has ended. Its address, which nobody can guess, is printed. Ctrl-C ends
-the page, and not the training.
+		Use:   "watch RUN... [--port N]",
+		Short: "Follow trainings in the browser: numbers, curves and pictures while they go on",
+		Long: `Serves a page for you alone that shows trainings while they go on, whoever started
+them, or that have ended. Several are drawn over each other. Its address, which nobody
+can guess, is printed. Ctrl-C ends the page, and no training.
 
 On a machine of a cluster, forward the port, ssh -L 8000:127.0.0.1:PORT MACHINE, and open
 the address with the port 8000.`,
-		Example: "  blockbp watch run\n  blockbp watch run --port 8000",
+		Example: "  blockbp watch run other\n  blockbp watch run --port 8000",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("watch: name one run folder: blockbp watch RUN")
+			if len(args) == 0 {
+				return usagef("watch: name a run folder: blockbp watch RUN")
 			}
-			return a.watch(args[0], port)
+			return a.watch(args, port)
 		},
 	}
 	cmd.Flags().IntVar(&port, "port", 0, "port of the page (default: a free one)")
@@ -42,22 +43,24 @@ the address with the port 8000.`,
 // mostPort is the last port there is.
 const mostPort = 65535
 
-func (a *app) watch(dir string, port int) error {
+func (a *app) watch(dirs []string, port int) error {
 	if port < 0 || port > mostPort {
 		return usagef("--port %d: want 0, a free one, to %d", port, mostPort)
 	}
-	if err := checkWatched(dir); err != nil {
-		return err
+	for _, dir := range dirs {
+		if err := checkWatched(dir); err != nil {
+			return err
+		}
 	}
 	listener, err := (&net.ListenConfig{}).Listen(a.ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return fmt.Errorf("--port %d: %w; choose another, or leave the option out for a free one", port, err)
 	}
 	token := watch.NewToken()
-	if err := a.print(false, nil, "http://%s/%s/ shows %s until Ctrl-C\n", listener.Addr(), token, dir); err != nil {
+	if err := a.print(false, nil, "http://%s/%s/ shows %s until Ctrl-C\n", listener.Addr(), token, strings.Join(dirs, ", ")); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	return watch.Serve(a.ctx, listener, dir, token)
+	return watch.Serve(a.ctx, listener, dirs, token)
 }
 
 // checkWatched refuses what no training is in. One that has just started has nothing but

@@ -3,8 +3,11 @@ package describe
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
@@ -102,33 +105,65 @@ func (runs Runs) Table() report.Table {
 	return report.TableOf(rows, "table")
 }
 
+// Quality has the measures of each run on its evaluation sets; without rows where no run has any.
+func (runs Runs) Quality() report.Table {
+	t := report.Table{Headers: []string{"run"}}
+	known := map[string]bool{}
+	for _, r := range runs {
+		for name := range r.summary.Eval {
+			known[name] = true
+		}
+	}
+	if len(known) == 0 {
+		return t
+	}
+	for _, r := range runs {
+		t.Rows = append(t.Rows, []string{r.Run})
+	}
+	names := slices.Sorted(maps.Keys(known))
+	for _, measure := range []string{"entity_f1", "accuracy", "class_accuracy", "f1", "iou", "log_loss"} {
+		for _, name := range names {
+			if !strings.HasPrefix(name, measure+"@") {
+				continue
+			}
+			t.Headers = append(t.Headers, name)
+			for i, r := range runs {
+				value, ok := r.summary.Eval[name]
+				text := "–"
+				if ok && measure == "log_loss" {
+					text = job.Known("%.4f", value)
+				} else if ok {
+					text = job.Known("%.2f %%", 100*value)
+				}
+				t.Rows[i] = append(t.Rows[i], text)
+			}
+		}
+	}
+	return t
+}
+
 // Write writes compare.json, the curves of all runs in one, and a report of them.
 func (runs Runs) Write(folder *runfolder.Run) error {
 	if err := folder.WriteJSON("compare.json", runs); err != nil {
 		return err
 	}
-	page := &report.Report{Title: "Comparison of runs"}
+	page := &report.Report{Title: "Comparison of " + runs.names(), Subtitle: report.Date(time.Now())}
+	if quality := runs.Quality(); len(quality.Rows) > 0 {
+		page.Section("Quality")
+		page.Table(quality.Headers, quality.Rows)
+	}
+	page.Section("Course")
 	table := runs.Table()
 	page.Table(table.Headers, table.Rows)
-	groups := runs.byObjective()
 	if text := runs.Note(); text != "" {
 		page.Callout(report.CalloutWarn, text+".")
 	}
-	for i, group := range groups {
-		var all []job.NamedMetrics
-		for _, r := range group {
-			all = append(all, job.NamedMetrics{Name: filepath.Base(r.Run), Metrics: r.metrics})
-		}
-		figures := job.Curves(all)
-		if len(groups) > 1 {
-			page.Section("Objective of " + group.names())
-			for k := range figures {
-				figures[k].File += fmt.Sprintf("-%d", i+1)
-			}
-		}
-		if err := job.AddFigures(folder, page, figures); err != nil {
-			return err
-		}
+	var all []job.NamedMetrics
+	for _, r := range runs {
+		all = append(all, job.NamedMetrics{Name: filepath.Base(r.Run), Goal: r.objective(), Metrics: r.metrics})
+	}
+	if err := job.AddFigures(folder, page, job.Curves(all, job.Passes, job.Seconds)); err != nil {
+		return err
 	}
 	return folder.WriteFile(report.ReportFile, page.Write)
 }

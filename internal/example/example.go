@@ -31,13 +31,13 @@ var Kinds = []Kind{
 	{Name: "images", About: "12 pictures of landscapes, with features and the label of every pixel", fill: fillImages,
 		commands: []string{
 			"blockbp train PATH --list train.txt --no-edges -o PATH-alone",
-			"blockbp train PATH --list train.txt --counting trw -o PATH-run",
+			"blockbp train PATH --list train.txt -o PATH-run",
 			"blockbp eval PATH --list test.txt -m PATH-alone -m PATH-run",
 		}},
 	{Name: "graph", About: "400 papers that cite each other, as tables of nodes and edges with few labels",
 		fill: fillGraph, commands: []string{
 			"blockbp train PATH --observed train --no-edges -o PATH-alone",
-			"blockbp train PATH --observed train --counting trw -o PATH-run",
+			"blockbp train PATH --observed train -o PATH-run",
 			"blockbp eval PATH --observed train --split test -m PATH-alone -m PATH-run",
 		}},
 	{Name: "ising", About: "1000 samples of spins on a lattice, and the true coupling of every bond in couplings.tsv",

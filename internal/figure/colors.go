@@ -14,7 +14,7 @@ var (
 	inkPaper = color.RGBA{0xff, 0xff, 0xff, 0xff}
 )
 
-// seriesColors tell curves and bars apart, also for most colour-blind eyes: the
+// seriesColors tell curves apart, also for most colour-blind eyes: the
 // palette of Okabe and Ito, strongest contrast first, without the yellow, which
 // vanishes on white.
 var seriesColors = []color.RGBA{
@@ -24,22 +24,11 @@ var seriesColors = []color.RGBA{
 	{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
 	{0xe6, 0x9f, 0x00, 0xff}, // orange
 	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
-	{0x22, 0x22, 0x22, 0xff}, // black
+	inkText,
 }
 
 // seriesInk is the colour of series i.
 func seriesInk(i int) color.RGBA { return seriesColors[i%len(seriesColors)] }
-
-// shadeStops run from white to a dark blue, ever darker: the shading of tables of
-// numbers.
-var shadeStops = []color.RGBA{
-	{0xff, 0xff, 0xff, 0xff},
-	{0xd6, 0xe6, 0xf4, 0xff},
-	{0x9c, 0xc8, 0xe6, 0xff},
-	{0x4a, 0x98, 0xc9, 0xff},
-	{0x1f, 0x64, 0xa8, 0xff},
-	{0x08, 0x36, 0x72, 0xff},
-}
 
 // viridisStops are samples of matplotlib's viridis at equal steps from 0 to 1:
 // equal steps of the value look like equal steps of the colour, also in grey.
@@ -61,19 +50,6 @@ func blend(stops []color.RGBA, t float64) color.RGBA {
 		return uint8(math.Round(float64(x) + part*(float64(y)-float64(x))))
 	}
 	return color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
-}
-
-// inkOn is the colour in which text is readable on background.
-func inkOn(background color.RGBA) color.RGBA {
-	if luminance(background) < 0.35 {
-		return inkPaper
-	}
-	return inkText
-}
-
-// luminance is the relative luminance of c, 0 black to 1 white (WCAG 2).
-func luminance(c color.RGBA) float64 {
-	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
 }
 
 // linear undoes the sRGB encoding of one channel; 0 to 1.

@@ -3,20 +3,21 @@ package figure
 import (
 	"cmp"
 	"fmt"
-	"io"
+	"image/color"
 	"math"
 	"slices"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Size of a figure of curves that asks for none, in points: as wide as the text
-// of the report, and about the golden section.
+// Size of a figure of curves that asks for none, in points: its letters can still be read on a telephone, and two
+// stand beside each other on a wide page.
 const (
-	defaultWidth  = 600
-	defaultHeight = 370
+	defaultWidth  = 380
+	defaultHeight = 260
 )
 
 // Series is one curve: points joined in the order given.
@@ -45,14 +46,15 @@ type Curves struct {
 	// XTicks are the values to mark on the horizontal axis, such as the few that were
 	// measured; nil: round numbers. Labels without room are left out.
 	XTicks        []float64
-	Width, Height vg.Length // in points (1/72 inch); 0: 600 × 370
+	Columns       []Column
+	Width, Height vg.Length // in points (1/72 inch); 0: 380 × 260
 }
 
-// SVG implements Figure. It fails if the lengths of X and Y differ or w fails.
-func (f Curves) SVG(w io.Writer) error { return writeSVG(w, f.drawing) }
-
-// PNG implements Figure. It fails if the lengths of X and Y differ or w fails.
-func (f Curves) PNG(w io.Writer) error { return writePNG(w, f.drawing) }
+// Column stands behind the curves, from From to To, such as a bin of a histogram; its label is above it.
+type Column struct {
+	From, To, Height float64
+	Label            string
+}
 
 // drawing settles the size of the figure and prepares its curves.
 func (f Curves) drawing() (drawing, error) {
@@ -78,6 +80,7 @@ type curveSheet struct {
 	labelX  string
 	labelY  string
 	curves  []curve
+	columns columns
 	hidden  int // points with known values that the axes cannot show
 }
 
@@ -94,6 +97,12 @@ func (f Curves) prepare() (*curveSheet, error) {
 	sheet.x.marks = slices.Sorted(slices.Values(f.XTicks))
 	if f.FromZero && !f.LogY {
 		sheet.y.include(0)
+	}
+	sheet.columns = f.Columns
+	for _, column := range f.Columns {
+		sheet.x.include(column.From)
+		sheet.x.include(column.To)
+		sheet.y.include(column.Height)
 	}
 	style := -1
 	for i, series := range f.Series {
@@ -184,9 +193,30 @@ func (s *curveSheet) paint(c draw.Canvas) {
 		pitch = powerPitchY
 	}
 	s.y.fitTo(&p.Y, int((c.Max.Y-c.Min.Y)/pitch))
-	p.Add(houseGrid())
+	p.Add(houseGrid(), s.columns)
 	for i := range s.curves {
 		p.Add(&s.curves[i])
 	}
 	drawPlot(c, p, s.labelX, s.labelY)
+}
+
+// columns are drawn together.
+type columns []Column
+
+// Plot implements plot.Plotter.
+func (all columns) Plot(c draw.Canvas, p *plot.Plot) {
+	const gap, above = 0.75, 2.5 // between columns, and below their labels
+	placeX, placeY := p.Transforms(&c)
+	letters := sans(sizeCount, inkQuiet)
+	for _, one := range all {
+		left, right, top := placeX(one.From)+gap, placeX(one.To)-gap, placeY(one.Height)
+		fillRectangle(c, left, c.Min.Y, right, top, inkGrid)
+		letters.put(c, one.Label, vg.Point{X: (left + right) / 2, Y: top + above}, atCenter)
+	}
+}
+
+// fillRectangle fills a rectangle.
+func fillRectangle(c draw.Canvas, x0, y0, x1, y1 vg.Length, ink color.Color) {
+	c.SetColor(ink)
+	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }

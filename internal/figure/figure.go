@@ -5,24 +5,17 @@ import (
 	"encoding/xml"
 	"fmt"
 	"image"
+	"image/color"
 	"image/png"
 	"io"
 	"regexp"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
-
-// Figure can be drawn as a vector and as a pixel graphic. The same figure gives
-// the same bytes.
-type Figure interface {
-	// SVG writes a standalone SVG document.
-	SVG(w io.Writer) error
-	// PNG writes a pixel image, with two pixels to the point.
-	PNG(w io.Writer) error
-}
 
 // pngResolution makes two pixels of a point (1/72 inch): sharp on a good screen.
 const pngResolution = 144
@@ -49,20 +42,31 @@ var (
 	svgHead       = regexp.MustCompile(`<svg [^>]*>`)
 )
 
-// writeSVG paints a figure as an SVG document.
-func writeSVG(w io.Writer, prepare func() (drawing, error)) error {
-	d, err := prepare()
+// SVG writes the figure as a standalone SVG document. It fails if the lengths of X and Y differ or w fails.
+func (f Curves) SVG(w io.Writer) error {
+	text, err := f.svg(true)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
+// svg draws the figure as an SVG document, on paper or without any.
+func (f Curves) svg(paper bool) ([]byte, error) {
+	d, err := f.drawing()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	canvas := vgsvg.New(d.width, d.height)
 	whole := draw.New(canvas)
-	whole.SetColor(inkPaper)
-	whole.Fill(whole.Rectangle.Path())
+	if paper {
+		whole.SetColor(inkPaper)
+		whole.Fill(whole.Rectangle.Path())
+	}
 	d.paint(whole)
 	var svg bytes.Buffer
 	if _, err := canvas.WriteTo(&svg); err != nil {
-		return fmt.Errorf("drawing %q: %w", d.title, err)
+		return nil, fmt.Errorf("drawing %q: %w", d.title, err)
 	}
 	text := svgComment.ReplaceAll(svg.Bytes(), nil)
 	text = bytes.ReplaceAll(text, svgFamilyOnly, []byte(svgFamily))
@@ -71,17 +75,36 @@ func writeSVG(w io.Writer, prepare func() (drawing, error)) error {
 	named.Write(text[:head[1]-len(">")])
 	named.WriteString(svgCorners + ">\n<title>")
 	if err := xml.EscapeText(&named, []byte(Printable(d.title))); err != nil {
-		return fmt.Errorf("drawing %q: %w", d.title, err)
+		return nil, fmt.Errorf("drawing %q: %w", d.title, err)
 	}
 	named.WriteString("</title>")
 	named.Write(text[head[1]:])
-	_, err = named.WriteTo(w)
-	return err
+	return named.Bytes(), nil
 }
 
-// writePNG paints a figure as a PNG image.
-func writePNG(w io.Writer, prepare func() (drawing, error)) error {
-	d, err := prepare()
+// Element is the figure as an SVG element of a page, whose style sheet has its colours in light and in dark: the
+// properties --text, --quiet, --axis and --grid, and --one to --six of the curves.
+func (f Curves) Element() (string, error) {
+	text, err := f.svg(false)
+	if err != nil {
+		return "", err
+	}
+	return inkProperties.Replace(string(text[bytes.Index(text, []byte("<svg")):])), nil
+}
+
+// inkProperties puts properties of a page's style in the place of inks. A page knows what SVG is.
+var inkProperties = func() *strings.Replacer {
+	pairs := []string{"\n\txmlns=\"http://www.w3.org/2000/svg\"", "", "\n\txmlns:xlink=\"http://www.w3.org/1999/xlink\"", ""}
+	for i, name := range []string{"text", "quiet", "axis", "grid", "one", "two", "three", "four", "five", "six"} {
+		ink := append([]color.RGBA{inkText, inkQuiet, inkAxis, inkGrid}, seriesColors...)[i]
+		pairs = append(pairs, fmt.Sprintf("#%02X%02X%02X", ink.R, ink.G, ink.B), "var(--"+name+")")
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// PNG writes the figure as a pixel image, with two pixels to the point. It fails as SVG does.
+func (f Curves) PNG(w io.Writer) error {
+	d, err := f.drawing()
 	if err != nil {
 		return err
 	}

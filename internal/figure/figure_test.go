@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"image/color"
 	"image/png"
 	"io"
 	"maps"
@@ -22,7 +21,7 @@ import (
 var classNames = []string{"sky", "tree", "road", "grass", "water", "building", "mountain", "foreground"}
 
 // svgOf draws a figure twice and checks that both are the same valid XML.
-func svgOf(t *testing.T, f Figure) string {
+func svgOf(t *testing.T, f Curves) string {
 	t.Helper()
 	var first, second bytes.Buffer
 	if err := errors.Join(f.SVG(&first), f.SVG(&second)); err != nil {
@@ -314,101 +313,32 @@ func TestTicksLieInRange(t *testing.T) {
 	}
 }
 
-// confusion is a typical matrix of n classes, with an empty row and column.
-func confusion(n int) ConfusionMatrix {
-	f := ConfusionMatrix{Title: "Confusion", Counts: make([][]int64, n)}
-	for i := range n {
-		f.Names = append(f.Names, fmt.Sprintf("class %s %d", strings.Repeat("x", i), i))
-		f.Counts[i] = make([]int64, n)
-		for j := range n {
-			f.Counts[i][j] = int64(i*j*13%29) * 1000
-		}
+// TestElement: a figure in a page has the page's colours and no others, no paper, and none of a text's markup.
+func TestElement(t *testing.T) {
+	f := convergence()
+	f.Columns = []Column{{From: 0, To: 10, Height: 1, Label: "12k"}}
+	text, err := f.Element()
+	if err != nil || !strings.HasPrefix(text, "<svg ") {
+		t.Fatalf("%v: %.80s", err, text)
 	}
-	return f
-}
-
-func TestConfusionMatrix(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 8, 21, 40} {
-		svgOf(t, confusion(n))
-	}
-	text := svgOf(t, ConfusionMatrix{Title: "Confusion matrix", Names: []string{"a", "b"}, Counts: [][]int64{{3, 1}, {2, 14}}})
-	for _, want := range []string{">75.0<", ">25.0<", ">12.5<", ">87.5<", ">60.0<", ">93.3<", "accuracy 85.0 %", "mean recall 81.2 %", "20 samples", "Confusion matrix", "precision", "truth", "predicted"} {
+	for _, want := range []string{"var(--text)", "var(--quiet)", "var(--axis)", "fill:var(--grid)", "stroke:var(--one)", "stroke:var(--three)", ">12k<", "Distance &lt;to&gt;"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the matrix lacks %q", want)
+			t.Errorf("the figure lacks %q", want)
 		}
 	}
-	if w, h := pngOf(t, confusion(8)); w < 600 || h < 600 {
-		t.Errorf("the image is %d × %d", w, h)
+	if other := regexp.MustCompile("#[0-9A-Fa-f]{6}").FindString(text); other != "" {
+		t.Errorf("the colour %s is not the page's", other)
 	}
-}
-
-func TestConfusionMatrixShortNames(t *testing.T) {
-	counts := [][]int64{{3, 1}, {2, 14}}
-	for names, slanted := range map[[2]string]bool{{"0", "1"}: false, {"no", "a name wider than its column"}: true} {
-		text := svgOf(t, ConfusionMatrix{Names: names[:], Counts: counts})
-		if strings.Contains(text, "rotate(45") != slanted {
-			t.Errorf("%q: names above the columns are slanted, or not, the wrong way round", names)
-		}
-	}
-}
-
-func TestConfusionMatrixErrors(t *testing.T) {
-	for _, f := range []ConfusionMatrix{
-		{},
-		{Names: []string{"a", "b"}, Counts: [][]int64{{1, 2}}},
-		{Names: []string{"a", "b"}, Counts: [][]int64{{1, 2}, {3}}},
-		{Names: []string{"a"}, Counts: [][]int64{{-1}}},
-	} {
-		if f.SVG(io.Discard) == nil || f.PNG(io.Discard) == nil {
-			t.Errorf("%+v was drawn", f)
-		}
-	}
-}
-
-func TestBars(t *testing.T) {
-	f := Bars{Title: "IoU", Label: "IoU", Names: classNames, Series: []BarSeries{
-		{Name: "before", Values: []float64{0.5, 0.25, math.NaN(), 0, 1, 0.123456, 0.7, 0.8}},
-		{Name: "after", Values: []float64{0.6, 0.35, 0.1, 0.2, math.Inf(1), 0.5, 0.7, 0.8}},
-	}}
-	text := svgOf(t, f)
-	for _, want := range []string{">0.500<", ">0.123<", ">1.000<", ">n/a<", "foreground", "before", "after"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the bars lack %q", want)
-		}
-	}
-	if w, h := pngOf(t, f); w != 2*defaultWidth || h < 500 {
-		t.Errorf("the image is %d × %d", w, h)
-	}
-	f.Series[1].Values = f.Series[1].Values[1:]
-	for _, err := range []error{f.SVG(io.Discard), f.PNG(io.Discard)} {
-		if err == nil || !strings.Contains(err.Error(), `series[1] "after" has 7 values for 8 names`) {
-			t.Errorf("got %v", err)
-		}
-	}
-}
-
-func TestBarsEdgeCases(t *testing.T) {
-	for name, values := range map[string][]float64{
-		"zero": {0, 0}, "negative": {-1, -2}, "both": {-1e9, 1e-9}, "tiny": {1e-200, 2e-200}, "huge": {1e299, 1}, "none": {math.NaN(), math.NaN()},
-	} {
-		text := svgOf(t, Bars{Title: name, Names: []string{strings.Repeat("long name ", 20), "b"}, Series: []BarSeries{{Values: values}}})
-		if strings.Contains(text, ">no data<") != (name == "none") {
-			t.Errorf("%s: the note is wrong", name)
-		}
-	}
-	svgOf(t, Bars{})
 }
 
 func TestBlend(t *testing.T) {
-	for _, stops := range [][]color.RGBA{viridisStops, shadeStops} {
-		if blend(stops, 0) != stops[0] || blend(stops, 1) != stops[len(stops)-1] || blend(stops, 2) != stops[len(stops)-1] {
-			t.Error("the ends are wrong")
-		}
-		for i := 1; i <= 100; i++ {
-			brighter := luminance(blend(stops, float64(i)/100)) - luminance(blend(stops, float64(i-1)/100))
-			if (stops[0] == inkPaper) == (brighter > 0) {
-				t.Errorf("the luminance turns at %d %%", i)
-			}
+	stops := viridisStops
+	if blend(stops, 0) != stops[0] || blend(stops, 1) != stops[len(stops)-1] || blend(stops, 2) != stops[len(stops)-1] {
+		t.Error("the ends are wrong")
+	}
+	for i := 1; i <= 100; i++ {
+		if oklab(blend(stops, float64(i)/100))[0] <= oklab(blend(stops, float64(i-1)/100))[0] {
+			t.Errorf("the lightness falls at %d %%", i)
 		}
 	}
 }

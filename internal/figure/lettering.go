@@ -21,6 +21,7 @@ const (
 	sizeLegend vg.Length = 10.5
 	sizeTick   vg.Length = 10
 	sizeNote   vg.Length = 9.5
+	sizeCount  vg.Length = 8.5 // above columns
 )
 
 // lineSpacing is the distance of two lines of text, in font sizes.

@@ -54,7 +54,8 @@ const (
 	tileGap     vg.Length = 4
 	tileTitle             = sizeTick * 1.6 // height of the line above a row
 	tileHeading           = sizeLabel * 1.6
-	barHeight   vg.Length = 7 // of the colour bar
+	barHeight   vg.Length = 7  // of the colour bar
+	swatch      vg.Length = 11 // height of a colour in the legend
 	barLabels             = sizeTick * 1.6
 )
 
@@ -125,6 +126,39 @@ func (p Panel) Image() (*image.RGBA, error) {
 	c, dst := pixelCanvas(s.width, s.height)
 	s.paint(c, dst)
 	return dst, nil
+}
+
+// Tile is one image of a panel.
+type Tile struct {
+	Heading string // of its column
+	Image   *image.RGBA
+}
+
+// Tiles are the images of a panel, row by row, for a page that lays them out by itself, and what their colours mean. It
+// fails as PNG does.
+func (p Panel) Tiles() (rows [][]Tile, legend []Swatch, err error) {
+	s, err := p.prepare()
+	if err != nil {
+		return nil, nil, fmt.Errorf("panel %q: %w", p.Title, err)
+	}
+	for i := range p.Rows {
+		var row []Tile
+		for _, column := range s.columns {
+			if column.given(&p.Rows[i]) {
+				tile := image.NewRGBA(image.Rect(0, 0, tileWidth, s.heights[i]))
+				s.paintTile(tile, tile.Rect, &column, &p.Rows[i])
+				row = append(row, Tile{column.heading, tile})
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, s.swatches(), nil
+}
+
+// Swatch is a colour and what it means.
+type Swatch struct {
+	Name string
+	Ink  []color.RGBA // more than one: stripes
 }
 
 // panelSheet is a panel laid out for painting.
@@ -222,9 +256,9 @@ func (s *panelSheet) classInk(label int32) color.RGBA {
 	return s.palette[label]
 }
 
-// legend explains the colours: of the classes where classes are shown, and of unknown
+// swatches explain the colours: of the classes where classes are shown, and of unknown
 // where it occurs.
-func (s *panelSheet) legend() []legendEntry {
+func (s *panelSheet) swatches() (all []Swatch) {
 	classes, unknown := false, false
 	for _, column := range s.columns {
 		for i := range s.panel.Rows {
@@ -238,18 +272,21 @@ func (s *panelSheet) legend() []legendEntry {
 			}
 		}
 	}
-	var entries []legendEntry
-	add := func(name string, inks ...color.RGBA) {
-		entries = append(entries, legendEntry{name: name, sample: func(c draw.Canvas) { fillStripes(c, inks) }})
-	}
 	if classes {
 		for k, name := range s.panel.Names {
-			add(name, s.palette[k])
+			all = append(all, Swatch{name, s.palette[k : k+1]})
 		}
 	}
 	if unknown {
-		light, dark := unknownColors[0], unknownColors[1]
-		add("unknown", light, dark, light, dark, light, dark)
+		all = append(all, Swatch{"unknown", slices.Repeat(unknownColors[:], 3)})
+	}
+	return all
+}
+
+// legend shows the swatches.
+func (s *panelSheet) legend() (entries []legendEntry) {
+	for _, one := range s.swatches() {
+		entries = append(entries, legendEntry{one.Name, func(c draw.Canvas) { fillStripes(c, one.Ink) }})
 	}
 	return entries
 }
@@ -259,7 +296,7 @@ func fillStripes(c draw.Canvas, inks []color.RGBA) {
 	middle, width := c.Center().Y, (c.Max.X-c.Min.X)/vg.Length(len(inks))
 	for k, ink := range inks {
 		x := c.Min.X + vg.Length(k)*width
-		fillRectangle(c, x, middle-barThickness/2, x+width, middle+barThickness/2, ink)
+		fillRectangle(c, x, middle-swatch/2, x+width, middle+swatch/2, ink)
 	}
 }
 

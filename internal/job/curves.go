@@ -2,9 +2,11 @@ package job
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/figure"
@@ -15,13 +17,14 @@ import (
 // NamedMetrics are the metrics of one run, for overlaid curves.
 type NamedMetrics struct {
 	Name    string
+	Goal    string // runs of one goal minimise the same objective
 	Metrics []runfolder.Metric
 }
 
 // NamedFigure is a figure with the name of its file and a caption.
 type NamedFigure struct {
 	File, Caption string
-	Figure        figure.Figure
+	Figure        figure.Curves
 }
 
 // AddFigures writes figures into a run folder and puts them into a report.
@@ -35,125 +38,133 @@ func AddFigures(run *runfolder.Run, page *report.Report, figures []NamedFigure) 
 	return nil
 }
 
-// Convergence draws, against passes and against seconds, how far the objective of a run is
-// from its last value, and the proved bound on how far it is above the smallest one.
-func Convergence(metrics []runfolder.Metric) []NamedFigure {
-	last := math.NaN()
-	for _, m := range metrics {
-		if !math.IsNaN(m.Objective) {
-			last = m.Objective
-		}
-	}
-	var all []NamedFigure
-	for _, axis := range metricAxes {
-		c := figure.Curves{Title: "convergence, against " + axis.file, XLabel: axis.label, YLabel: "L − L at the end",
-			LogY: true}
-		distance, bound := figure.Series{Name: "|L − L at the end|"},
-			figure.Series{Name: "proved: at most this above the smallest L", Dashed: true}
-		for _, m := range metrics {
-			distance.X, bound.X = append(distance.X, axis.value(m)), append(bound.X, axis.value(m))
-			distance.Y, bound.Y = append(distance.Y, notZero(math.Abs(m.Objective-last))),
-				append(bound.Y, notZero(m.Suboptimality))
-		}
-		c.Series = []figure.Series{distance, bound}
-		all = append(all, NamedFigure{"convergence-" + axis.file,
-			"How far the objective is from its last value, and the bound on what is left to gain. While blocks are visited " +
-				"the objective is a running estimate.", c})
-	}
-	return all
-}
-
-// notZero makes zero, which a logarithmic axis has no place for, unknown.
-func notZero(x float64) float64 {
-	if x == 0 {
-		return math.NaN()
-	}
-	return x
-}
-
-// metricAxes are what curves are drawn against.
-var metricAxes = []struct {
+// Axis is what curves are drawn against.
+type Axis struct {
 	file, label string
-	value       func(runfolder.Metric) float64
-}{
-	{"passes", "passes (whole-network sweeps)", func(m runfolder.Metric) float64 { return m.Pass }},
-	{"seconds", "seconds", func(m runfolder.Metric) float64 { return m.WallS }},
+	value       func(*runfolder.Metric) float64
 }
 
-// Curves draws objective, gradient norm and, where known, distance to a reference
-// of runs against seconds and passes.
-func Curves(runs []NamedMetrics) []NamedFigure {
-	quantities := []struct {
-		file, label, caption string
-		logY                 bool
-		value                func(runfolder.Metric) float64
-	}{
-		{"objective", "objective L", "Objective (running estimate).", false,
-			func(m runfolder.Metric) float64 { return m.Objective }},
-		{"gradient", "gradient norm", "Norm of the aggregated gradient.", true,
-			func(m runfolder.Metric) float64 { return m.GradNorm }},
-		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", true,
-			func(m runfolder.Metric) float64 { return m.ThetaDist }},
-	}
-	var all []NamedFigure
-	for _, q := range quantities {
-		if !anyFinite(runs, q.value) {
-			continue
-		}
-		for _, axis := range metricAxes {
-			c := figure.Curves{Title: q.label + " against " + axis.file, XLabel: axis.label, YLabel: q.label, LogY: q.logY}
-			for _, r := range runs {
-				s := figure.Series{Name: r.Name}
-				for _, m := range r.Metrics {
-					s.X, s.Y = append(s.X, axis.value(m)), append(s.Y, q.value(m))
+// Passes and Seconds are the axes.
+var (
+	Passes  = Axis{"passes", "passes (whole-network sweeps)", func(m *runfolder.Metric) float64 { return m.Pass }}
+	Seconds = Axis{"seconds", "seconds", func(m *runfolder.Metric) float64 { return m.WallS }}
+)
+
+// Curves draws the course of runs, each figure with all of them on the same axes: how far the objective is from the
+// smallest last value of a run of the same goal, and the proved bound on that, the measures of evaluations, the
+// gradient norm, and the distance to a reference. What no run knows is left out.
+func Curves(runs []NamedMetrics, axes ...Axis) (all []NamedFigure) {
+	least := map[string]float64{}
+	for _, r := range runs {
+		for i := range r.Metrics {
+			if l := r.Metrics[len(r.Metrics)-1-i].Objective; !math.IsNaN(l) {
+				if known, ok := least[r.Goal]; !ok || l < known {
+					least[r.Goal] = l
 				}
-				c.Series = append(c.Series, s)
+				break
 			}
-			all = append(all, NamedFigure{q.file + "-" + axis.file, q.caption, c})
+		}
+	}
+	caption := "How far the objective L is from its last value"
+	if len(runs) > 1 {
+		caption += ", or the smallest of runs with the same objective"
+	}
+	quantities := []quantity{{file: "convergence", label: "L − least L", log: true,
+		caption: caption + ". Dashed: the proved bound on what is left to gain. While blocks are visited L is a running " +
+			"estimate.",
+		value:  func(r *NamedMetrics, m *runfolder.Metric) float64 { return math.Abs(m.Objective - least[r.Goal]) },
+		dashed: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.Suboptimality }}}
+	quantities = append(append(quantities, evaluated(runs)...),
+		quantity{file: "gradient", label: "gradient norm", log: true, caption: "Norm of the aggregated gradient.",
+			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.GradNorm }},
+		quantity{file: "distance", label: "‖θ − θ*‖ / ‖θ*‖", log: true, caption: "Relative distance to the reference.",
+			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.ThetaDist }})
+	for _, q := range quantities {
+		for _, axis := range axes {
+			if c := q.draw(runs, axis); len(c.Series) > 0 {
+				all = append(all, NamedFigure{q.file + "-" + axis.file, q.caption, c})
+			}
 		}
 	}
 	return all
 }
 
-func anyFinite(runs []NamedMetrics, value func(runfolder.Metric) float64) bool {
+// quantity is what a figure shows of runs.
+type quantity struct {
+	file, label, caption string
+	log                  bool
+	set                  string // of an evaluation, where there are several
+	value, dashed        func(*NamedMetrics, *runfolder.Metric) float64
+	more                 []quantity // in the same figure
+}
+
+// draw has a curve for each run that knows the quantity, and none where no run does.
+func (q *quantity) draw(runs []NamedMetrics, axis Axis) figure.Curves {
+	c := figure.Curves{Title: strings.ReplaceAll(q.file, "_", " ") + " against " + axis.file, XLabel: axis.label,
+		YLabel: q.label, LogY: q.log}
+	found := false
+	for i := range runs {
+		r := &runs[i]
+		add := func(s figure.Series, value func(*NamedMetrics, *runfolder.Metric) float64) {
+			known := false
+			for k := range r.Metrics {
+				y := value(r, &r.Metrics[k])
+				if math.IsInf(y, 0) || q.log && y <= 0 {
+					y = math.NaN() // a logarithmic axis has no place for zero
+				}
+				known = known || !math.IsNaN(y)
+				s.X, s.Y = append(s.X, axis.value(&r.Metrics[k])), append(s.Y, y)
+			}
+			if found = found || known; !known {
+				s = figure.Series{Dashed: s.Dashed} // so that a run looks alike in all figures
+			}
+			c.Series = append(c.Series, s)
+		}
+		for _, one := range append([]quantity{*q}, q.more...) {
+			name := strings.Trim(r.Name+", "+one.set, ", ")
+			add(figure.Series{Name: name}, one.value)
+			if one.dashed != nil {
+				add(figure.Series{Dashed: true}, one.dashed)
+			}
+		}
+	}
+	if !found {
+		c.Series = nil
+	}
+	return c
+}
+
+// evaluated are the measures of evaluations in training that are worth a figure, on all sets.
+func evaluated(runs []NamedMetrics) (all []quantity) {
+	sets := map[string]bool{}
 	for _, r := range runs {
 		for _, m := range r.Metrics {
-			if x := value(m); !math.IsNaN(x) && !math.IsInf(x, 0) {
-				return true
+			for name := range m.Eval {
+				sets[strings.TrimSuffix(name, path.Ext(name))] = true
 			}
 		}
 	}
-	return false
-}
-
-// evaluationCurves draws the shares that evaluations during a run found, none if
-// there were none.
-func evaluationCurves(metrics []runfolder.Metric) []NamedFigure {
-	series := map[string]*figure.Series{}
-	var names []string
-	for _, m := range metrics {
-		for name, value := range m.Eval {
-			if path.Ext(name) == ".log_loss" {
-				continue // on another scale
+	for _, measure := range []string{"entity_f1", "accuracy", "log_loss"} {
+		var one []quantity
+		for _, set := range slices.Sorted(maps.Keys(sets)) {
+			q := quantity{file: measure, label: strings.ReplaceAll(measure, "_", " "), caption: "Evaluations in training.",
+				value: func(_ *NamedMetrics, m *runfolder.Metric) float64 {
+					if v, ok := m.Eval[set+"."+measure]; ok {
+						return v
+					}
+					return math.NaN()
+				}}
+			if len(sets) > 1 || runs[0].Name == "" {
+				q.set = set
 			}
-			s := series[name]
-			if s == nil {
-				s = &figure.Series{Name: name}
-				series[name] = s
-				names = append(names, name)
-			}
-			s.X, s.Y = append(s.X, m.Pass), append(s.Y, value)
+			one = append(one, q)
+		}
+		if len(one) > 0 {
+			one[0].more = one[1:]
+			all = append(all, one[0])
 		}
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	slices.Sort(names)
-	c := figure.Curves{Title: "evaluation", XLabel: "passes (whole-network sweeps)", YLabel: "share"}
-	for _, name := range names {
-		c.Series = append(c.Series, *series[name])
-	}
-	return []NamedFigure{{"evaluation", "Evaluations during training.", c}}
+	return all
 }
 
 // LargestWeights returns the indices of the n weights of largest magnitude.

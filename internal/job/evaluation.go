@@ -250,8 +250,10 @@ func metricsOf[T ~float64](values map[string]T, set string, s *Scored) {
 const evaluationGrace, evaluationShare = time.Second, 0.1
 
 // evaluateDuring returns what learn.Settings.Evaluate asks, and adds up in spent
-// what it takes. Values are those that a final evaluation of the same weights has.
-func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.Model) (map[string]float64, error) {
+// what it takes. Values are those that a final evaluation of the same weights has. draw gets each with its pictures;
+// nil: nobody wants them.
+func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*Scored) error) func(*crf.Model) (
+	map[string]float64, error) {
 	if len(p.Evaluations) == 0 {
 		return nil
 	}
@@ -284,9 +286,16 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.M
 					count(done, total)
 				}
 			}
-			scored, err := w.score(ctx, e, false, 0)
+			pictures := 0
+			if draw != nil {
+				pictures = min(picturesPerSet, len(e.Set.Images))
+			}
+			scored, err := w.score(ctx, e, false, pictures)
 			if ctx.Err() != nil {
 				return nil, nil
+			}
+			if err == nil && draw != nil {
+				err = draw(scored)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
@@ -321,7 +330,7 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 			return nil, false, fmt.Errorf("evaluation %s: %w", e.Name, err)
 		}
 		scores = append(scores, scored)
-		if text != "" {
+		if scored.Note = text; text != "" {
 			watch.note("%s", text)
 			p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
 		}

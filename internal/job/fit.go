@@ -24,7 +24,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	var took times
 	s := r.p.Settings
 	s.Recorder, s.Checking = r.Record, watch.Checking
-	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(watch, &took.evaluating), r.p.earlyStop
+	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(watch, &took.evaluating, r.draw), r.p.earlyStop
 	if r.folder != nil && !r.folder.NoCheckpoint {
 		s.Checkpoint, s.CheckpointNow = r.checkpoint, watch.SaveNow
 	}

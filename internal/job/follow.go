@@ -92,7 +92,7 @@ func (p *Prepared) Follow(ctx context.Context, folder *Folder, opened func(error
 		return err
 	}
 	s, spent := own.Settings, time.Duration(0)
-	s.Evaluate, s.EarlyStop = own.evaluateDuring(Watch{}, &spent), own.earlyStop
+	s.Evaluate, s.EarlyStop = own.evaluateDuring(Watch{}, &spent, nil), own.earlyStop
 	if !folder.NoCheckpoint {
 		s.Checkpoint = func(*learn.State) error { return nil }
 	}

@@ -637,14 +637,16 @@ func TestEvaluationsTakeATenth(t *testing.T) {
 		if done == 1 {
 			time.Sleep(evaluationGrace)
 		}
-	}}, &spent)
+	}}, &spent, nil)
 	for range 2 { // it would take 1.5 s
 		if values, err := evaluate(p.Problem.Model); err != nil || values != nil || spent > 2*evaluationGrace {
 			t.Errorf("values are %v, %v, after %v", values, err, spent)
 		}
 	}
 	p.Options.EvaluateEvery = 1
-	if values, err := p.evaluateDuring(Watch{}, &spent)(p.Problem.Model); err != nil || values == nil {
-		t.Errorf("what was asked for is %v, %v", values, err)
+	drawn := ""
+	draw := func(s *Scored) error { drawn += s.Name; return nil }
+	if values, err := p.evaluateDuring(Watch{}, &spent, draw)(p.Problem.Model); err != nil || values == nil || drawn != "dev" {
+		t.Errorf("what was asked for is %v, %v, and drawn is %q", values, err, drawn)
 	}
 }

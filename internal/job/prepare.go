@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/counting"
@@ -170,6 +171,13 @@ func (p *Prepared) Close() { p.pool.Close() }
 
 // standardise puts features on one scale, if that is wanted, and weights to begin with.
 func (p *Prepared) standardise(ctx context.Context) (err error) {
+	if scale := p.Options.Scale; strings.HasPrefix(scale, scaleOne) {
+		defer func() {
+			if p.scale == nil {
+				p.scaled = fmt.Sprintf("--scale %s has no effect, as no features of nodes are standardised", scale)
+			}
+		}()
+	}
 	if !p.Options.Standardise {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,16 +29,16 @@ var objectiveTexts = map[learn.Method]string{
 // writeReport writes the plots and the one-page report of a run.
 func (r *run) writeReport(result *Result) error {
 	r.files.NoFigures = r.folder.NoPlots
-	fitted, s, method := result.Result, result.Summary, r.p.Options.Method
+	fitted, s := result.Result, result.Summary
 	metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
 	if err != nil {
 		return err
 	}
-	page := &report.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s",
-		len(r.p.Set.Instances), fitted.Model.Layout.Size, r.folder.Version)}
-	page.Callout(verdict(fitted), verdictText(fitted, method.Local()))
-	for _, text := range s.Notes {
-		page.Callout(report.CalloutWarn, text+".")
+	page := r.newPage(result)
+	page.Callout(verdict(fitted), verdictText(fitted))
+	if result.Couplings != nil {
+		page.Section("Largest couplings")
+		reportWeights(page, result)
 	}
 	for _, scored := range result.Scores {
 		if err := scored.report(r.files, page, "on", false); err != nil {
@@ -52,7 +53,6 @@ func (r *run) writeReport(result *Result) error {
 	if s.Calibration != nil {
 		page.Paragraph("Beliefs are calibrated: " + s.Calibration.Text() + ".")
 	}
-	reportWeights(page, result)
 	if s.Choice != nil {
 		page.Section("What was compared")
 		page.Paragraph("Each candidate learned from a part of the data and predicted what was held out; the run itself " +
@@ -63,33 +63,70 @@ func (r *run) writeReport(result *Result) error {
 	if err := r.reportCourse(page, fitted, metrics); err != nil {
 		return err
 	}
-	page.Section("What was run")
+	if result.Couplings == nil {
+		page.Fold("Largest weights")
+		reportWeights(page, result)
+		page.Unfold()
+	}
+	if len(s.Notes) > 0 {
+		page.Section("Notes")
+	}
+	for _, text := range s.Notes {
+		page.Paragraph(text + ".")
+	}
+	page.Section("Settings")
 	if command := r.folder.Config.commandLine(); command != "" {
 		page.Code(command)
 	}
+	page.KeyValues(settings(r.folder.Config))
+	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
+		"are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
 	page.Fold("Figures of the run")
 	page.KeyValues(s.values())
 	page.Unfold()
-	reportSettings(page, r.folder.Config)
 	return r.files.WriteFile(report.ReportFile, page.Write)
 }
 
-// reportCourse draws how the run went: one chart open, the others folded away.
+// newPage is a report that says what run it is of, of what data, and when it was.
+func (r *run) newPage(result *Result) *report.Report {
+	var data []string
+	for _, path := range r.folder.Config.Data {
+		data = append(data, filepath.Base(path))
+	}
+	nodes := 0
+	for _, in := range r.p.Set.Instances {
+		nodes += in.Graph.NumNodes()
+	}
+	networks := "a network"
+	if n := len(r.p.Set.Instances); n != 1 {
+		networks = fmt.Sprintf("%d networks", n)
+	}
+	about := []string{fmt.Sprintf("%s with %d nodes", networks, nodes),
+		report.Date(r.began), fmt.Sprintf("%d weights", result.Model.Model.Layout.Size), "blockbp " + r.folder.Version}
+	if len(data) > 0 {
+		about[0] = strings.Join(data, ", ") + ": " + about[0]
+	}
+	return &report.Report{Title: "Training report: " + filepath.Base(r.files.Dir()), Subtitle: strings.Join(about, " · ")}
+}
+
+// reportCourse draws how the run went: convergence, and the other curves folded away.
 func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []runfolder.Metric) error {
 	page.Section("Convergence")
-	text := "A pass is the work of one sweep over the whole network. While blocks are visited, objective and gradient " +
-		"are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
-	if method := r.p.Options.Method; method.Local() {
+	text := checkedText(fitted) + "A pass is the work of one sweep over the whole network. " + sourceOfValues(fitted)
+	method := r.p.Options.Method
+	if method.Local() {
 		text = objectiveTexts[method] + " A pass is one evaluation of objective and gradient over all data."
 	}
-	figures := Convergence(metrics)
-	if err := AddFigures(r.files, page, figures[:1]); err != nil {
+	figures := Curves([]NamedMetrics{{Metrics: metrics}}, Passes)
+	if err := AddFigures(r.files, page, figures[:min(1, len(figures))]); err != nil {
 		return err
 	}
 	page.Paragraph(text)
+	if len(figures) < 2 {
+		return nil
+	}
 	page.Fold("More curves")
-	err := AddFigures(r.files, page, slices.Concat(figures[1:], Curves([]NamedMetrics{{"", metrics}}),
-		evaluationCurves(metrics)))
+	err := AddFigures(r.files, page, figures[1:])
 	page.Unfold()
 	return err
 }
@@ -104,27 +141,32 @@ func verdict(r *learn.Result) report.CalloutKind {
 	return report.CalloutWarn
 }
 
-// verdictText says how a run ended; local is set for objectives without inference.
-func verdictText(r *learn.Result, local bool) string {
+// verdictText says how a run ended.
+func verdictText(r *learn.Result) string {
 	text := fmt.Sprintf("%s: %s.", statusText(r.Convex, r.Status), r.Reason)
-	if r.Checked && !local {
-		text += fmt.Sprintf(" Checked over the whole network: gradient norm %.3g, largest change of a message %.3g",
-			r.GradientNorm, r.Residual)
-		if !r.InferenceConverged {
-			text += " (it had not settled)"
-		}
-		if !math.IsNaN(r.Suboptimality) {
-			text += fmt.Sprintf(", at most %.3g above the smallest objective there is", r.Suboptimality)
-		}
-		if !math.IsNaN(r.Gap) {
-			text += fmt.Sprintf(", primal–dual gap of the inference %.3g", numeric.Gap(r.Gap, r.Objective))
-		}
-		text += "."
-	}
 	if said := caveat(r.Convex, r.Status); said != "" {
 		text += " T" + said[1:] + "."
 	}
 	return text
+}
+
+// checkedText says what a check of the whole network found, if there was one.
+func checkedText(r *learn.Result) string {
+	if !r.Checked {
+		return ""
+	}
+	text := fmt.Sprintf("Checked over the whole network: gradient norm %.3g, largest change of a message %.3g",
+		r.GradientNorm, r.Residual)
+	if !r.InferenceConverged {
+		text += " (it had not settled)"
+	}
+	if !math.IsNaN(r.Suboptimality) {
+		text += fmt.Sprintf(", at most %.3g above the smallest objective there is", r.Suboptimality)
+	}
+	if !math.IsNaN(r.Gap) {
+		text += fmt.Sprintf(", primal–dual gap of the inference %.3g", numeric.Gap(r.Gap, r.Objective))
+	}
+	return text + ". "
 }
 
 // sourceOfValues says how far the values of the result can be trusted.
@@ -165,9 +207,9 @@ const weightsShown = 20
 
 func reportWeights(page *report.Report, result *Result) {
 	m := result.Model.Model
-	title, headers, rows := "Largest weights", []string{"weight", "value"}, [][]string(nil)
+	headers, rows := []string{"weight", "value"}, [][]string(nil)
 	if c := result.Couplings; c != nil { // weights depend on the gauge
-		title, headers[0] = "Largest couplings", "coupling"
+		headers[0] = "coupling"
 		for _, r := range c.largest(weightsShown) {
 			rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)})
 		}
@@ -186,7 +228,6 @@ func reportWeights(page *report.Report, result *Result) {
 	for i := range rows {
 		rows[i] = rows[i][:len(headers)]
 	}
-	page.Section(title)
 	page.Table(headers, rows)
 }
 
@@ -218,8 +259,8 @@ var settingsShown = []struct{ option, key string }{
 	{"eval", "evaluation"},
 }
 
-// reportSettings says what was run.
-func reportSettings(page *report.Report, config Config) {
+// settings say what was run.
+func settings(config Config) []report.KeyValue {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
 	for _, s := range settingsShown {
 		option := config.Options[s.option]
@@ -230,11 +271,7 @@ func reportSettings(page *report.Report, config Config) {
 			pairs = append(pairs, report.KeyValue{Key: s.key, Value: value})
 		}
 	}
-	page.Fold("Settings")
-	page.KeyValues(pairs)
-	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
-		"are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
-	page.Unfold()
+	return pairs
 }
 
 // notOfCommand are options of one command, or of one folder.

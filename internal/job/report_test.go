@@ -1,7 +1,10 @@
 package job
 
 import (
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,7 +31,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		}
 	}
 	for _, settled := range []bool{false, true} {
-		text := verdictText(&learn.Result{Status: learn.PassLimit, Checked: true, InferenceConverged: settled}, false)
+		text := checkedText(&learn.Result{Status: learn.PassLimit, Checked: true, InferenceConverged: settled})
 		if strings.Contains(text, "had not settled") == settled {
 			t.Errorf("the inference settled: %v, and the verdict is %q", settled, text)
 		}
@@ -37,7 +40,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		status learn.Status
 		claims bool
 	}{{learn.StationaryPoint, true}, {learn.Converged, true}, {learn.PassLimit, false}, {learn.TimeLimit, false}, {learn.Interrupted, false}} {
-		text := verdictText(&learn.Result{Status: c.status}, false)
+		text := verdictText(&learn.Result{Status: c.status})
 		if strings.HasPrefix(text, "stationary point: ") != c.claims {
 			t.Errorf("%s: %q", c.status, text)
 		}
@@ -47,7 +50,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		if c.status == learn.StationaryPoint {
 			continue // it is never of a convex objective
 		}
-		if convex := verdictText(&learn.Result{Status: c.status, Convex: true}, false); !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
+		if convex := verdictText(&learn.Result{Status: c.status, Convex: true}); !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
 			t.Errorf("%s: %q, of a convex objective", c.status, convex)
 		}
 	}
@@ -83,23 +86,62 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestConvergence: zero, which a logarithmic axis cannot show, and what is not known are
-// left out; all else is there, against passes and against seconds.
-func TestConvergence(t *testing.T) {
-	var metrics []runfolder.Metric
-	for i, objective := range []float64{9, 5, 4} {
-		m := runfolder.NewMetric(i)
-		m.Pass, m.WallS, m.Objective = float64(i), float64(10*i), objective
-		metrics = append(metrics, m)
+// TestCurves: the objective is shown from the least last value of a goal, zero, which a logarithmic axis cannot show, and
+// what is not known are left out, and a run looks alike in all figures.
+func TestCurves(t *testing.T) {
+	course := func(objectives ...float64) (metrics []runfolder.Metric) {
+		for i, objective := range objectives {
+			m := runfolder.NewMetric(i)
+			m.Pass, m.WallS, m.Objective = float64(i), float64(10*i), objective
+			metrics = append(metrics, m)
+		}
+		return metrics
 	}
-	metrics[1].Suboptimality = 2
-	figures := Convergence(metrics)
-	if len(figures) != 2 || figures[0].File != "convergence-passes" || figures[1].File != "convergence-seconds" {
-		t.Fatalf("the figures are %+v", figures)
+	a, b := course(9, 5, 4), course(8, 7)
+	a[1].Suboptimality = 2
+	b[1].Eval = map[string]float64{"dev.set.accuracy": 0.5, "dev.set.log_loss": 1, "dev.set.iou": 1}
+	var files []string
+	figures := Curves([]NamedMetrics{{"a", "x", a}, {"b", "x", b}, {"c", "y", b}}, Passes, Seconds)
+	for _, f := range figures {
+		files = append(files, f.File)
 	}
-	c := figures[1].Figure.(figure.Curves)
-	distance, bound := c.Series[0], c.Series[1]
-	if !c.LogY || distance.Y[0] != 5 || distance.Y[1] != 1 || !math.IsNaN(distance.Y[2]) || distance.X[1] != 10 || !math.IsNaN(bound.Y[0]) || bound.Y[1] != 2 {
+	if got := strings.Join(files, " "); got != "convergence-passes convergence-seconds accuracy-passes accuracy-seconds log_loss-passes log_loss-seconds" {
+		t.Fatalf("the figures are %s", got)
+	}
+	c := figures[1].Figure
+	first, bound, second, third := c.Series[0], c.Series[1], c.Series[2], c.Series[4]
+	if !c.LogY || first.Name != "a" || first.Y[0] != 5 || first.Y[1] != 1 || !math.IsNaN(first.Y[2]) || first.X[1] != 10 || second.Y[1] != 3 || third.Y[0] != 1 {
 		t.Errorf("the curves are %+v", c)
+	}
+	if !bound.Dashed || !math.IsNaN(bound.Y[0]) || bound.Y[1] != 2 {
+		t.Errorf("the bound is %+v", bound)
+	}
+	if s := figures[2].Figure.Series; len(s) != 3 || s[0].Name != "" || s[1].Name != "b" || s[1].Y[1] != 0.5 {
+		t.Errorf("the accuracy is %+v", s)
+	}
+	if one := Curves([]NamedMetrics{{Metrics: b}}, Passes); len(one) != 3 || one[1].Figure.Series[0].Name != "dev.set" {
+		t.Errorf("a single run has %+v", one)
+	}
+}
+
+// TestDraw: pictures of an evaluation are written while a training goes on, unless no plots are wanted.
+func TestDraw(t *testing.T) {
+	for _, folder := range []Folder{{}, {NoReport: true}, {NoPlots: true}} {
+		files, err := runfolder.Create(filepath.Join(t.TempDir(), "run"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{files: files, folder: &folder}
+		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []figure.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
+		if err := errors.Join(r.draw(s), r.draw(&Scored{Name: "none"}), files.Close()); err != nil {
+			t.Fatal(err)
+		}
+		_, err = os.Stat(files.Path("plots/pictures-dev.png"))
+		if wanted := !folder.NoReport && !folder.NoPlots; (err == nil) != wanted {
+			t.Errorf("%+v: %v", folder, err)
+		}
+	}
+	if err := (&run{}).draw(&Scored{}); err != nil {
+		t.Errorf("a run in memory: %v", err)
 	}
 }

@@ -2,15 +2,16 @@ package job
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"image"
 	_ "image/jpeg" // photographs
 	_ "image/png"
-	"io"
 	"math"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
@@ -79,18 +80,40 @@ func (s *Scored) Tables() []report.Table {
 	return []report.Table{s.ClassTable()}
 }
 
-// sideBySideTable sets the measures of a model beside those without edges, where these are known.
-func sideBySideTable(s *Scored) (headers []string, rows [][]string) {
+// quality sets the measures of a model beside those of what it has to beat: the model without edges, where it is
+// known, and the class that is most frequent here.
+func (s *Scored) quality() report.Table {
 	columns := []*Scored{s}
 	if s.Alone != nil {
 		columns = append(columns, s.Alone)
 	}
-	t := MeasuresTable(columns)
+	t := MeasuresTable(append(columns, s.constant()))
 	t.Headers[1] = "model"
 	if s.Alone != nil {
-		t.Headers[2] = s.Without
+		t.Headers[2] = map[string]string{ownNodes: "its edges left out", nodesAlone: "trained without edges"}[s.Without]
 	}
-	return t.Headers, t.Rows
+	return t
+}
+
+// constant is the score of the best prediction that is the same for all nodes: beliefs as frequent as the classes are.
+func (s *Scored) constant() *Scored {
+	c := &Scored{Name: "most frequent class", Score: infer.NewScore(len(s.Score.Confusion)), MeanCost: math.NaN()}
+	nodes, most, all := make([]int64, len(s.Score.Confusion)), 0, float64(s.Score.Count())
+	for y, row := range s.Score.Confusion {
+		for _, n := range row {
+			nodes[y] += n
+		}
+		if nodes[y] > nodes[most] {
+			most = y
+		}
+	}
+	for y, n := range nodes {
+		c.Score.Confusion[y][most] = n
+		if n > 0 {
+			c.Score.LogLoss -= float64(n) * math.Log(float64(n)/all)
+		}
+	}
+	return c
 }
 
 // MeasuresTable sets the measures of scores side by side. A measure that one of them lacks
@@ -113,69 +136,61 @@ func MeasuresTable(scored []*Scored) report.Table {
 	return table
 }
 
-// classBars draws one measure of every class.
-func (s *Scored) classBars(name string, measure func(infer.ClassScore) float64) figure.BarSeries {
-	bars := figure.BarSeries{Name: name}
-	classes, _ := s.Score.Classes()
-	for _, c := range classes {
-		bars.Values = append(bars.Values, measure(c))
-	}
-	return bars
-}
-
-func classF1(c infer.ClassScore) float64  { return c.F1 }
-func classIoU(c infer.ClassScore) float64 { return c.IoU }
+// mostConfused is how many classes a table of confusions may have.
+const mostConfused = 50
 
 // report adds one evaluation to a report: on a set, or of a model. One of several models, which
 // are drawn beside each other already, is without what that shows.
 func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, several bool) error {
 	on += " " + s.Name
-	page.Section("Evaluation " + on)
+	page.Section("Quality " + on)
 	if s.Note != "" {
 		page.Callout(report.CalloutWarn, s.Note+".")
 	}
-	if !several || s.Alone != nil {
-		page.Table(sideBySideTable(s))
+	if table := s.quality(); !several || s.Alone != nil {
+		page.Table(table.Headers, table.Rows)
+	}
+	if len(s.Pictures) > 0 && !several {
+		if err := addPanel(run, page, s.picturesName(), s.panel(),
+			"Confidence is the belief in the predicted label, from 0, dark blue, to 1, yellow."); err != nil {
+			return err
+		}
 	}
 	for _, t := range s.Tables() {
 		page.Table(t.Headers, t.Rows)
 	}
-	figures := []NamedFigure{
-		{"confusion-" + s.Name, "Rows are the truth, columns the prediction; shares of each row.",
-			figure.ConfusionMatrix{Title: "Confusion " + on, Names: s.Classes, Counts: s.Score.Confusion}},
-		{"classes-" + s.Name, "Precision, recall, their harmonic mean F1, and intersection over union of every class.",
-			figure.Bars{Title: "Classes " + on, Label: "share", Names: s.Classes, Series: []figure.BarSeries{
-				s.classBars("precision", func(c infer.ClassScore) float64 { return c.Precision }),
-				s.classBars("recall", func(c infer.ClassScore) float64 { return c.Recall }),
-				s.classBars("F1", classF1), s.classBars("IoU", classIoU),
-			}}},
-		{"reliability-" + s.Name, "Accuracy of the predictions of about the same confidence, in 15 bins: on the dashed " +
-			"line beliefs are calibrated, below it they are too sure of themselves.",
-			reliability("Reliability "+on, s)},
+	if n := len(s.Classes); n > 1 && n <= mostConfused {
+		page.Paragraph("Of the nodes of each true class, a row, the share in percent that was predicted as each:")
+		page.Confusion(s.Classes, s.Score.Confusion)
 	}
 	if several {
-		figures = figures[:2]
+		return nil
 	}
-	err := AddFigures(run, page, figures)
-	if err != nil || len(s.Pictures) == 0 {
-		return err
-	}
-	panel := figure.Panel{Title: "Predictions " + on, Rows: s.Pictures, Names: s.Classes}
-	return addPanel(run, page, "pictures-"+s.Name, panel,
-		"Photograph, truth, prediction and the belief in the predicted label, per pixel.")
+	return AddFigures(run, page, []NamedFigure{{"reliability-" + s.Name,
+		reliabilityText + " Columns: how many nodes have that confidence.", reliability("Reliability "+on, s)}})
 }
 
 // addPanel writes a picture panel and puts it into the report.
 func addPanel(run *runfolder.Run, page *report.Report, name string, panel figure.Panel, caption string) error {
-	var png bytes.Buffer
-	if err := panel.PNG(&png); err != nil {
-		return err
+	page.Pictures(panel, caption)
+	return run.WriteFile(name, panel.PNG)
+}
+
+// picturesName is the file of the pictures of an evaluation.
+func (s *Scored) picturesName() string {
+	return path.Join(runfolder.PlotFolder, "pictures-"+s.Name+".png")
+}
+
+func (s *Scored) panel() figure.Panel {
+	return figure.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
+}
+
+// draw writes the pictures of an evaluation in training, which blockbp watch shows.
+func (r *run) draw(s *Scored) error {
+	if r.files == nil || r.folder.NoReport || r.folder.NoPlots || len(s.Pictures) == 0 {
+		return nil
 	}
-	page.Image(png.Bytes(), caption)
-	return run.WriteFile(path.Join(runfolder.PlotFolder, name+".png"), func(w io.Writer) error {
-		_, err := w.Write(png.Bytes())
-		return err
-	})
+	return r.files.WriteFile(s.picturesName(), s.panel().PNG)
 }
 
 // sideBySide sets the pictures of all models beside each other.
@@ -191,18 +206,44 @@ func sideBySide(scored []*Scored) figure.Panel {
 	return panel
 }
 
-// reliability draws accuracy against confidence.
+// reliabilityText explains a figure.
+const reliabilityText = "Accuracy of the predictions of about the same confidence: on the dashed line beliefs are " +
+	"calibrated, below it too sure of themselves."
+
+// reliability draws accuracy against confidence, and of one model how many nodes there are of each.
 func reliability(title string, sets ...*Scored) figure.Curves {
-	c := figure.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Width: 420, Height: 420}
+	c := figure.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Height: 360}
 	for _, s := range sets {
 		curve := figure.Series{Name: s.Name}
 		for _, bin := range s.Score.Calibration() {
 			curve.X, curve.Y = append(curve.X, bin.Confidence), append(curve.Y, bin.Accuracy)
+			if len(sets) == 1 {
+				c.Columns = append(c.Columns, figure.Column{From: bin.From, To: bin.To,
+					Height: float64(bin.Nodes) / float64(s.Score.Count()), Label: short(bin.Nodes)})
+			}
 		}
 		c.Series = append(c.Series, curve)
 	}
 	c.Series = append(c.Series, figure.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true})
+	if len(sets) == 1 {
+		c.YLabel = "accuracy; columns: share of nodes"
+	}
 	return c
+}
+
+// short is a number in about three characters.
+func short(n int64) string {
+	x, unit := float64(n), ""
+	for _, next := range []string{"k", "M", "G"} {
+		if x < 1000 {
+			break
+		}
+		x, unit = x/1000, next
+	}
+	if unit != "" && x < 10 {
+		return fmt.Sprintf("%.1f%s", x, unit)
+	}
+	return fmt.Sprintf("%.0f%s", x, unit)
 }
 
 // panelRow makes the picture row of one image.
@@ -307,12 +348,15 @@ func (s *Scored) Of(model, decode string) ModelScore {
 	return m
 }
 
-// ReportScores writes a report on several models into a folder.
-func ReportScores(run *runfolder.Run, scored []*Scored, results []ModelScore) error {
+func classF1(c infer.ClassScore) float64  { return c.F1 }
+func classIoU(c infer.ClassScore) float64 { return c.IoU }
+
+// ReportScores writes a report on one or several models into a folder. data names what they were evaluated on.
+func ReportScores(run *runfolder.Run, data []string, scored []*Scored, results []ModelScore) error {
 	if err := run.WriteJSON("eval.json", results); err != nil {
 		return err
 	}
-	page := &report.Report{Title: "Evaluation"}
+	page := &report.Report{Title: "Evaluation on " + strings.Join(data, ", "), Subtitle: report.Date(time.Now())}
 	several := len(scored) > 1
 	if several {
 		if err := reportSideBySide(run, page, scored); err != nil {
@@ -330,24 +374,32 @@ func ReportScores(run *runfolder.Run, scored []*Scored, results []ModelScore) er
 // reportSideBySide sets several models beside each other.
 func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored) error {
 	page.Section("Side by side")
-	table := MeasuresTable(scored)
+	table := MeasuresTable(append(slices.Clone(scored), scored[0].constant()))
 	page.Table(table.Headers, table.Rows)
 	if len(scored[0].Pictures) > 0 {
-		if err := addPanel(run, page, "pictures", sideBySide(scored),
+		if err := addPanel(run, page, path.Join(runfolder.PlotFolder, "pictures.png"), sideBySide(scored),
 			"Photograph, truth, and the prediction of every model."); err != nil {
 			return err
 		}
 	}
-	iou := figure.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].Classes}
-	f1 := figure.Bars{Title: "F1 per class", Label: "F1", Names: scored[0].Classes}
-	for _, s := range scored {
-		iou.Series = append(iou.Series, s.classBars(s.Name, classIoU))
-		f1.Series = append(f1.Series, s.classBars(s.Name, classF1))
+	for _, f := range []struct {
+		measure string
+		of      func(infer.ClassScore) float64
+	}{
+		{"IoU", classIoU}, {"F1", classF1},
+	} {
+		table := report.Table{Headers: []string{f.measure + " of the class"}}
+		for i, s := range scored {
+			table.Headers = append(table.Headers, s.Name)
+			classes, _ := s.Score.Classes()
+			for k, name := range scored[0].Classes {
+				if i == 0 {
+					table.Rows = append(table.Rows, []string{name})
+				}
+				table.Rows[k] = append(table.Rows[k], percent(f.of(classes[k])))
+			}
+		}
+		page.Table(table.Headers, table.Rows)
 	}
-	return AddFigures(run, page, []NamedFigure{
-		{"iou", "Intersection over union of truth and prediction.", iou},
-		{"f1", "Harmonic mean of precision and recall.", f1},
-		{"reliability", "Accuracy of the predictions of about the same confidence: on the dashed line beliefs are " +
-			"calibrated, below it they are too sure of themselves.", reliability("Reliability", scored...)},
-	})
+	return AddFigures(run, page, []NamedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}})
 }

@@ -670,12 +670,15 @@ func TestScale(t *testing.T) {
 	}{
 		{alike, Options{}, "one:"}, {alike, Options{Scale: "each"}, "each"},
 		{alike, Options{L2: 1, Standardise: true}, "each"},
-		{apart, Options{}, "each"}, {apart, Options{Scale: "one:2"}, "one:2"},
+		{apart, Options{}, "each"}, {apart, Options{Scale: "one:2"}, "one:2"}, {apart, Options{Scale: "one:3", L2: 1}, "one:3"},
 	} {
 		p := prepare(t, c.o, Task{Set: c.set})
 		noted := strings.Contains(strings.Join(p.Notes, "\n"), "and chosen is --scale "+p.Options.Scale)
 		if !strings.HasPrefix(p.Options.Scale, c.want) || noted != (p.asked.Scale == "" && c.want != "each") {
 			t.Errorf("%+v: scale %s, want %s; notes %q", c.o, p.Options.Scale, c.want, p.Notes)
+		}
+		if idle := slices.ContainsFunc(p.Notes, func(text string) bool { return strings.Contains(text, "has no effect") }); idle != (c.o.Scale == "one:3") {
+			t.Errorf("%+v: notes %q", c.o, p.Notes)
 		}
 		given := c.o
 		given.Scale = p.Options.Scale

@@ -10,6 +10,8 @@ import (
 	"image/png"
 	"io"
 	"strconv"
+	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/figure"
@@ -47,9 +49,9 @@ type KeyValue struct {
 }
 
 // Report collects the parts of one HTML page, in order. The page is
-// self-contained: style and images are inside, and it has no script. All texts are
-// taken as plain text. A part that cannot be made is reported by Write. The zero
-// Report is empty and ready to use.
+// self-contained: style and images are inside, and it has no script. It is for light and dark screens, from
+// telephones on, and for paper. All texts are taken as plain text. A part that cannot be made is reported by
+// Write. The zero Report is empty and ready to use.
 type Report struct {
 	Title, Subtitle string
 
@@ -64,10 +66,19 @@ type reportBlock struct {
 	Anchor  string // of a section
 	Class   string // of a callout
 	Label   string // of a callout
-	Source  template.URL
 	Headers []reportCell
 	Rows    [][]reportCell
 	Wide    bool // of a table: many columns, set small
+	Figures []reportFigure
+	Legend  []reportFigure // of pictures: what colours mean
+}
+
+// reportFigure is a figure of several that stand beside each other where there is room.
+type reportFigure struct {
+	Text   string
+	Drawn  template.HTML // an SVG element
+	Source template.URL  // of a picture
+	Style  template.CSS
 }
 
 // wideTable is the number of columns from which a table is set small, and all but its
@@ -77,13 +88,17 @@ const wideTable = 7
 // reportCell is one cell of a table.
 type reportCell struct {
 	Text   string
-	Number bool // aligned on the right
-	Long   bool // broken into lines
+	Number bool         // aligned on the right
+	Long   bool         // broken into lines
+	Share  template.CSS // of a percentage: how long a bar is
 }
 
 // longCell is the number of characters from which a cell is broken into lines: a
 // table of sentences would be wider than any page.
 const longCell = 32
+
+// Date is how pages write a time.
+func Date(t time.Time) string { return t.Format("2006-01-02 15:04") }
 
 // Section begins a section. A page of several sections lists them at its top.
 func (r *Report) Section(heading string) {
@@ -128,9 +143,14 @@ func (r *Report) KeyValues(pairs []KeyValue) {
 	r.blocks = append(r.blocks, block)
 }
 
-// Table adds a table; columns of numbers are aligned on the right, as in Table.
+// Table adds a table; columns of numbers are aligned on the right, as in Table, and so are those with percentages.
 func (r *Report) Table(headers []string, rows [][]string) {
 	numeric := Table{Headers: headers, Rows: rows}.numeric()
+	for _, row := range rows {
+		for j, text := range row {
+			numeric[j] = numeric[j] || strings.HasSuffix(text, " %")
+		}
+	}
 	block := reportBlock{Kind: "table", Headers: reportCells(headers, numeric), Wide: len(headers) >= wideTable}
 	for _, row := range rows {
 		block.Rows = append(block.Rows, reportCells(row, numeric))
@@ -143,40 +163,90 @@ func reportCells(texts []string, numeric []bool) []reportCell {
 	cells := make([]reportCell, len(texts))
 	for j, text := range texts {
 		cells[j] = reportCell{Text: text, Number: numeric[j], Long: utf8.RuneCountInString(text) >= longCell}
+		if number, ok := strings.CutSuffix(text, " %"); ok {
+			if share, err := strconv.ParseFloat(number, 64); err == nil && share <= 100 {
+				cells[j].Share = shareOf(share)
+			}
+		}
 	}
 	return cells
 }
 
-// Figure adds a figure as a vector graphic with a caption.
-func (r *Report) Figure(drawn figure.Figure, caption string) {
-	var svg bytes.Buffer
-	if err := drawn.SVG(&svg); err != nil {
-		r.fail(fmt.Errorf("figure %q: %w", caption, err))
+// shareOf is a percentage as the style sheet knows it.
+func shareOf(percent float64) template.CSS {
+	return template.CSS(fmt.Sprintf("--share:%.2f", percent))
+}
+
+// Figure adds a figure with a caption, beside the figures just before it. It is a part of the page, and has its
+// colours: package figure has escaped its texts.
+func (r *Report) Figure(drawn figure.Curves, caption string) {
+	element, err := drawn.Element()
+	if err != nil {
+		r.err = errors.Join(r.err, fmt.Errorf("figure %q: %w", caption, err))
 		return
 	}
-	r.addImage("image/svg+xml", svg.Bytes(), caption)
+	if len(r.blocks) == 0 || r.blocks[len(r.blocks)-1].Kind != "figures" {
+		r.blocks = append(r.blocks, reportBlock{Kind: "figures"})
+	}
+	last := &r.blocks[len(r.blocks)-1]
+	last.Figures = append(last.Figures, reportFigure{Text: caption, Drawn: template.HTML(element)})
 }
 
-// Image adds a PNG image with a caption. It is shown pixel by pixel, or smaller if
-// the page is not wide enough.
-func (r *Report) Image(image []byte, caption string) {
-	if _, err := png.DecodeConfig(bytes.NewReader(image)); err != nil {
-		r.fail(fmt.Errorf("image %q: %w", caption, err))
+// Pictures adds the images of a panel, a line of them for each row.
+func (r *Report) Pictures(panel figure.Panel, caption string) {
+	rows, legend, err := panel.Tiles()
+	if err != nil {
+		r.err = errors.Join(r.err, err)
 		return
 	}
-	r.addImage("image/png", image, caption)
+	block := reportBlock{Kind: "legend", Text: caption}
+	for _, one := range legend {
+		style := "background:repeating-linear-gradient(135deg"
+		for k := range 2 {
+			ink := one.Ink[min(k, len(one.Ink)-1)]
+			style += fmt.Sprintf(",rgb(%d %d %d) %dpx %dpx", ink.R, ink.G, ink.B, 3*k, 3*k+3)
+		}
+		block.Legend = append(block.Legend, reportFigure{Text: one.Name, Style: template.CSS(style + ")")})
+	}
+	r.blocks = append(r.blocks, block)
+	for i, row := range rows {
+		block := reportBlock{Kind: "pictures", Text: panel.Rows[i].Title}
+		for _, tile := range row {
+			var file bytes.Buffer
+			if err := png.Encode(&file, tile.Image); err != nil {
+				r.err = errors.Join(r.err, err)
+			}
+			block.Figures = append(block.Figures, reportFigure{Text: tile.Heading,
+				Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(file.Bytes()))})
+		}
+		r.blocks = append(r.blocks, block)
+	}
 }
 
-// addImage adds an image as a data URI. Unlike a vector graphic put straight into
-// the page, it can neither clash with another one nor run anything.
-func (r *Report) addImage(mediaType string, data []byte, caption string) {
-	source := "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data)
-	r.blocks = append(r.blocks, reportBlock{Kind: "figure", Text: caption, Source: template.URL(source)})
-}
-
-// fail notes that a part could not be made.
-func (r *Report) fail(err error) {
-	r.err = errors.Join(r.err, err)
+// Confusion adds a table of what is taken for what: counts[truth][predicted] of named classes, in percent of each row.
+func (r *Report) Confusion(names []string, counts [][]int64) {
+	block := reportBlock{Kind: "confusion"}
+	for i, row := range counts {
+		total := int64(0)
+		for _, n := range row {
+			total += n
+		}
+		block.Headers = append(block.Headers, reportCell{Text: names[i]})
+		cells := []reportCell{{Text: names[i]}}
+		for _, n := range row {
+			cell := reportCell{Text: "–"}
+			if total > 0 {
+				share := 100 * float64(n) / float64(total)
+				cell = reportCell{Text: strconv.FormatFloat(share, 'f', 1, 64), Share: shareOf(share), Long: share >= 60}
+			}
+			if n == 0 && total > 0 {
+				cell.Text = "0"
+			}
+			cells = append(cells, cell)
+		}
+		block.Rows = append(block.Rows, cells)
+	}
+	r.blocks = append(r.blocks, block)
 }
 
 // contents are the sections.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // pollEvery is how often the files of a run are looked at. Four times a second looks
@@ -24,6 +27,7 @@ const pollEvery = 250 * time.Millisecond
 type (
 	// about is the event "about": what is being trained.
 	about struct {
+		Run    int      `json:"run"`    // which of those that are watched
 		Name   string   `json:"name"`   // of the folder
 		Folder string   `json:"folder"` // its absolute path
 		Data   []string `json:"data"`
@@ -31,15 +35,19 @@ type (
 	}
 	// rows is the event "rows": records of the metrics.
 	rows struct {
+		Run  int                `json:"run"`
 		Anew bool               `json:"anew"` // these are all; else they follow those before
 		Rows []runfolder.Metric `json:"rows"`
 	}
 	// state is the event "state": how the run fares.
 	state struct {
-		Phase  string  `json:"phase"` // waiting, running, ended, or unseen: nobody works on it
-		Label  string  `json:"label"`
-		Text   string  `json:"text"`
-		Result *result `json:"result,omitempty"` // where it has ended
+		Run      int      `json:"run"`
+		Phase    string   `json:"phase"` // waiting, running, ended, or unseen: nobody works on it
+		Label    string   `json:"label"`
+		Text     string   `json:"text"`
+		Left     string   `json:"left"`             // what time is left, where that is known
+		Result   *result  `json:"result,omitempty"` // where it has ended
+		Pictures pictures `json:"pictures,omitempty"`
 	}
 	// result is what the page shows of result.json.
 	result struct {
@@ -57,24 +65,28 @@ type (
 
 // stream tells one reader of a run.
 type stream struct {
+	run     int
 	dir     string
+	done    *job.Doneness
 	metrics *runfolder.Follower
 	so      history
 	sent    map[string][]byte // last text of events that are sent when they change
 }
 
-func newStream(dir string) *stream {
-	return &stream{dir: dir, metrics: runfolder.Follow(filepath.Join(dir, runfolder.MetricsFile)),
-		sent: map[string][]byte{}}
-}
-
-// run sends events until the context ends or nobody reads them any more.
-func (s *stream) run(ctx context.Context, send func(text []byte) error) {
+// follow sends events of runs until the context ends or nobody reads them any more.
+func follow(ctx context.Context, dirs []string, send func(text []byte) error) {
+	var streams []*stream
+	for i, dir := range dirs {
+		streams = append(streams, &stream{run: i, dir: dir, sent: map[string][]byte{},
+			metrics: runfolder.Follow(filepath.Join(dir, runfolder.MetricsFile))})
+	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		if err := s.look(send); err != nil {
-			return // the reader has gone
+		for _, s := range streams {
+			if err := s.look(send); err != nil {
+				return // the reader has gone
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -92,13 +104,14 @@ func (s *stream) look(send func(text []byte) error) error {
 	end, endErr := s.readResult()
 	from := len(s.so.rows)
 	anew := false
-	err := s.metrics.Next(func() { s.so, from, anew = history{}, 0, true }, func(m *runfolder.Metric) {
+	err := s.metrics.Next(func() { s.so, s.done, from, anew = history{}, nil, 0, true }, func(m *runfolder.Metric) {
+		s.note(m)
 		if s.so.add(m) {
 			from, anew = 0, true
 		}
 	})
 	if anew || from < len(s.so.rows) {
-		if err := s.event("rows", rows{anew || from == 0, s.so.rows[from:]}, send); err != nil {
+		if err := s.event("rows", rows{s.run, anew || from == 0, s.so.rows[from:]}, send); err != nil {
 			return err
 		}
 	}
@@ -106,6 +119,18 @@ func (s *stream) look(send func(text []byte) error) error {
 		return err
 	}
 	return s.changed("state", s.state(atWork, end, errors.Join(endErr, err)), send)
+}
+
+// note forecasts what time is left.
+func (s *stream) note(m *runfolder.Metric) {
+	if s.done == nil {
+		s.done = &job.Doneness{}
+		if config, err := job.ReadConfig(s.dir); err == nil {
+			s.done.Settings = config.Stops()
+		}
+	}
+	s.done.Of(learn.Event{Iteration: m.Iter, Pass: m.Pass, Elapsed: time.Duration(m.WallS * float64(time.Second)),
+		Objective: m.Objective, GradientNorm: m.GradNorm, Suboptimality: m.Suboptimality})
 }
 
 // event sends one event.
@@ -134,7 +159,7 @@ func (s *stream) about() about {
 	if err != nil {
 		folder = s.dir
 	}
-	a := about{Name: printable.Line(filepath.Base(folder)), Folder: printable.Line(folder), Data: []string{}}
+	a := about{Run: s.run, Name: printable.Line(filepath.Base(folder)), Folder: printable.Line(folder), Data: []string{}}
 	config, err := job.ReadConfig(s.dir)
 	if err != nil {
 		return a // it has not come so far, or a folder of metrics alone
@@ -177,13 +202,33 @@ func (s *stream) state(atWork error, end *result, wrong error) state {
 		v = state{Phase: "waiting", Label: "starting",
 			Text: fmt.Sprintf("By %s. Data are read, or l2 is chosen: there are no metrics yet.", inUse.By)}
 	case errors.As(atWork, &inUse):
-		v = state{Phase: "running", Label: "running", Text: fmt.Sprintf("By %s.", inUse.By)}
+		v = state{Phase: "running", Label: "running", Text: fmt.Sprintf("By %s.", inUse.By), Left: s.done.Left()}
 	case end != nil && end.Iterations >= last: // otherwise it is of before the run was resumed
 		v = state{Phase: "ended", Label: strings.ReplaceAll(end.Status, "_", " "), Text: end.Reason, Result: end}
 	}
+	v.Run, v.Pictures = s.run, picturesOf(s.dir)
 	if wrong != nil {
 		v.Text = strings.TrimSpace(v.Text + " " + wrong.Error())
 	}
 	v.Label, v.Text = printable.Line(v.Label), printable.Line(v.Text)
 	return v
+}
+
+// pictures are the addresses of files of pictures, which are others where a file is another.
+type pictures map[string]string
+
+// picturesOf are those that a run has drawn.
+func picturesOf(dir string) pictures {
+	found := pictures{}
+	entries, err := os.ReadDir(filepath.Join(dir, runfolder.PlotFolder))
+	if err != nil {
+		return nil // there are none
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(name, "pictures") && filepath.Ext(name) == ".png" {
+			found[name] = fmt.Sprintf("%s?%d", url.PathEscape(name), info.ModTime().UnixNano())
+		}
+	}
+	return found
 }

@@ -1,9 +1,9 @@
-// Package watch shows a training in a browser while it goes on: its numbers and curves,
-// from what its folder holds. The training may be that of any process.
+// Package watch shows trainings in a browser while they go on: their numbers, curves and pictures, from what their
+// folders hold. A training may be that of any process.
 //
 // Handler serves one page, which has its script and style within, and the server-sent
 // events that the page draws. It answers requests of this machine only, below a path that
-// other users of the machine cannot guess, and reads only the files of one run.
+// other users of the machine cannot guess, and reads only the files of these runs.
 package watch
 
 import (
@@ -16,8 +16,12 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // The page, and what stands in it: charts are drawn by uPlot 1.6.32 (MIT), as the npm
@@ -42,7 +46,7 @@ var page = strings.NewReplacer("/* uplot.css */", uplotCSS, "/* page.css */", pa
 
 // policy allows the page its own styles and scripts and the events, and nothing else. The
 // icon is an empty one in the page: browsers ask for one that is not there.
-var policy = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; " +
+var policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; style-src" +
 	hashesOf(page, "style") + "; script-src" + hashesOf(page, "script")
 
@@ -61,8 +65,8 @@ func hashesOf(page, element string) string {
 // NewToken returns a text that nobody guesses: any user of a machine can reach its ports.
 func NewToken() string { return strings.ToLower(rand.Text()) }
 
-// Handler serves the page of the run in a folder at /token/.
-func Handler(dir, token string) http.Handler {
+// Handler serves the page of the runs in folders at /token/.
+func Handler(dirs []string, token string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -71,12 +75,21 @@ func Handler(dir, token string) http.Handler {
 	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		out := http.NewResponseController(w)
-		newStream(dir).run(r.Context(), func(text []byte) error {
+		follow(r.Context(), dirs, func(text []byte) error {
 			if _, err := w.Write(text); err != nil {
 				return err
 			}
 			return out.Flush()
 		})
+	})
+	mux.HandleFunc("/pictures/{run}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		run, err := strconv.Atoi(r.PathValue("run"))
+		name := r.PathValue("name")
+		if err != nil || run < 0 || run >= len(dirs) || picturesOf(dirs[run])[name] == "" {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeFile(w, r, filepath.Join(dirs[run], runfolder.PlotFolder, name))
 	})
 	return guarded(token, http.StripPrefix("/"+token, mux))
 }
@@ -121,9 +134,9 @@ func isOwn(host string) bool {
 const headerTime = 10 * time.Second
 
 // Serve answers on a listener, as Handler does, until the context ends, which is no error.
-func Serve(ctx context.Context, listener net.Listener, dir, token string) error {
+func Serve(ctx context.Context, listener net.Listener, dirs []string, token string) error {
 	server := &http.Server{
-		Handler:           Handler(dir, token),
+		Handler:           Handler(dirs, token),
 		ReadHeaderTimeout: headerTime,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,18 @@ func lines(from, to int) string {
 	return text.String()
 }
 
+// digitsOf is a number of a record as the page shows it.
+func digitsOf(t *testing.T, iter int, field string) string {
+	t.Helper()
+	m := metricOf(iter)
+	v := map[string]float64{"objective": m.Objective, "grad_norm": m.GradNorm}[field]
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
 // newRun is a folder in which a training is at work. finish ends it with a result, or
 // with none.
 func newRun(t *testing.T) (dir string, finish func(result string)) {
@@ -67,7 +80,7 @@ func newRun(t *testing.T) (dir string, finish func(result string)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := job.Config{Command: "train", Data: []string{"/data/<b>pictures</b>"}, Options: map[string]job.Option{"method": {Value: "bbpl", Source: "default"}}}
+	config := job.Config{Command: "train", Data: []string{"/data/<b>pictures</b>"}, Options: map[string]job.Option{"method": {Value: "bbpl", Source: "default"}, "max-passes": {Value: 100, Source: "flag"}}}
 	if err := folder.WriteSealed("config.json", config); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +119,7 @@ type listener struct {
 // listen opens the events of a run.
 func listen(t *testing.T, dir string) *listener {
 	t.Helper()
-	server := httptest.NewServer(Handler(dir, testToken))
+	server := httptest.NewServer(Handler([]string{dir}, testToken))
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel) // before the server closes: it waits for its readers
@@ -183,6 +196,61 @@ func (l *listener) wantState(phase string, parts ...string) state {
 			}
 		}
 		return got
+	}
+}
+
+// TestPictures: pictures of a run can be looked at, and no other files.
+func TestPictures(t *testing.T) {
+	dir, _ := newRun(t)
+	if err := os.Mkdir(filepath.Join(dir, "plots"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pictures-a b.png", "gradient.png", "pictures.svg"} {
+		if err := os.WriteFile(filepath.Join(dir, "plots", name), []byte(name), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := listen(t, dir).wantState("waiting").Pictures
+	if address := told["pictures-a b.png"]; len(told) != 1 || !strings.HasPrefix(address, "pictures-a%20b.png?") {
+		t.Errorf("the pictures are %v", told)
+	}
+	for path, want := range map[string]int{"0/pictures-a%20b.png": 200, "0/gradient.png": 404, "1/pictures-a%20b.png": 404, "x/pictures-a%20b.png": 404, "0/..%2fconfig.json": 404, "0/pictures.svg": 404} {
+		request, answer := httptest.NewRequest("GET", "http://localhost/secret/pictures/"+path, nil), httptest.NewRecorder()
+		if Handler([]string{dir}, testToken).ServeHTTP(answer, request); answer.Code != want {
+			t.Errorf("%s: %d, want %d", path, answer.Code, want)
+		}
+	}
+}
+
+// TestSeveral: events say of which run they are.
+func TestSeveral(t *testing.T) {
+	first, _ := newRun(t)
+	second, finish := newRun(t)
+	write(t, first, lines(0, 3))
+	write(t, second, lines(0, 5))
+	finish("")
+	seen := map[string]bool{}
+	ctx, cancel := context.WithCancel(t.Context())
+	follow(ctx, []string{first, second}, func(text []byte) error {
+		var told struct {
+			Run   int
+			Phase string
+			Rows  []runfolder.Metric
+		}
+		_, data, _ := strings.Cut(string(text), "data: ")
+		if err := json.Unmarshal([]byte(data), &told); err != nil {
+			t.Error(err)
+		}
+		seen[fmt.Sprint(told.Run, told.Phase, len(told.Rows))] = true
+		if told.Run == 1 && told.Phase != "" {
+			cancel()
+		}
+		return nil
+	})
+	for _, want := range []string{"03", "15", "0running0", "1unseen0"} {
+		if !seen[want] {
+			t.Errorf("no event %s in %v", want, seen)
+		}
 	}
 }
 
@@ -277,7 +345,7 @@ func TestRequests(t *testing.T) {
 		request := httptest.NewRequest(c.method, "http://x/", nil)
 		request.Host, request.URL.Path = c.host, c.path
 		answer := httptest.NewRecorder()
-		Handler(dir, testToken).ServeHTTP(answer, request)
+		Handler([]string{dir}, testToken).ServeHTTP(answer, request)
 		if got := answer.Code; got != c.want && (c.want != 404 || got != http.StatusMovedPermanently && got != http.StatusTemporaryRedirect) {
 			t.Errorf("%s %s from %q: %d, want %d", c.method, c.path, c.host, got, c.want)
 		}
@@ -369,7 +437,7 @@ func TestServe(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error)
-	go func() { served <- Serve(ctx, at, dir, testToken) }()
+	go func() { served <- Serve(ctx, at, []string{dir}, testToken) }()
 	answer, err := http.Get(fmt.Sprintf("http://%s/%s/events", at.Addr(), testToken))
 	if err != nil {
 		t.Fatal(err)

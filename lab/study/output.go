@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -131,11 +130,7 @@ func (f *Findings) show(r *report.Report, study *Study) error {
 		r.Figure(figure.Drawing, figure.Caption)
 	}
 	for _, picture := range f.Pictures {
-		var png bytes.Buffer
-		if err := picture.Panel.PNG(&png); err != nil {
-			return err
-		}
-		r.Image(png.Bytes(), picture.Caption)
+		r.Pictures(picture.Panel, picture.Caption)
 	}
 	return nil
 }

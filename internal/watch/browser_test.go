@@ -1,0 +1,323 @@
+package watch
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+// screenshots, an environment variable, names a folder that gets pictures of the page.
+const screenshots = "BLOCKBP_SCREENSHOTS"
+
+// patience is how long a browser may take for all of a test, on a slow machine.
+const patience = 2 * time.Minute
+
+// browser is a page in a real browser, driven by the pipes of its protocol for
+// developers: JSON texts that end with a zero byte.
+type browser struct {
+	t       *testing.T
+	out     *os.File
+	in      *bufio.Reader
+	last    int
+	session string
+}
+
+// openBrowser starts a browser with one empty page.
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("skipped: a browser is driven through pipes that Windows does not pass on; the test runs on Unix")
+	}
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+	at := slices.IndexFunc(names, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+	if at < 0 {
+		t.Skipf("skipped: the page is looked at in a browser, and none of %q is installed here", names)
+	}
+	theirIn, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, theirOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), names[at], "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+profileFolder(t), "about:blank")
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirIn.Close()
+	theirOut.Close()
+	if err := in.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	b := &browser{t: t, out: out, in: bufio.NewReader(in)}
+	t.Cleanup(func() {
+		b.send("Browser.close", nil)
+		_ = cmd.Wait() // how it ends does not matter
+		out.Close()
+		in.Close()
+	})
+	target := b.call("Target.createTarget", map[string]any{"url": "about:blank"})["targetId"]
+	b.session = b.call("Target.attachToTarget", map[string]any{"targetId": target, "flatten": true})["sessionId"].(string)
+	b.call("Page.enable", nil)
+	b.call("Runtime.enable", nil)
+	b.call("Log.enable", nil)
+	return b
+}
+
+// profileFolder is removed when the test is over. Processes that a browser has started may write to it for a moment
+// after
+// the browser itself has ended.
+func profileFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 100 {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Error(err)
+	})
+	return dir
+}
+
+func (b *browser) send(method string, parameters map[string]any) {
+	b.last++
+	message := map[string]any{"id": b.last, "method": method, "params": parameters}
+	if parameters == nil {
+		message["params"] = map[string]any{}
+	}
+	if b.session != "" && method != "Browser.close" {
+		message["sessionId"] = b.session
+	}
+	text, err := json.Marshal(message)
+	if err == nil {
+		_, err = b.out.Write(append(text, 0))
+	}
+	if err != nil {
+		b.t.Errorf("%s: %v", method, err)
+	}
+}
+
+// call waits for the answer to a command. What the browser complains of meanwhile fails
+// the test.
+func (b *browser) call(method string, parameters map[string]any) map[string]any {
+	b.t.Helper()
+	b.send(method, parameters)
+	for {
+		text, err := b.in.ReadBytes(0)
+		if err != nil {
+			b.t.Fatalf("%s: %v", method, err)
+		}
+		var answer struct {
+			ID     int
+			Method string
+			Params json.RawMessage
+			Result map[string]any
+			Error  map[string]any
+		}
+		if err := json.Unmarshal(text[:len(text)-1], &answer); err != nil {
+			b.t.Fatal(err)
+		}
+		switch {
+		case answer.Method == "Runtime.exceptionThrown", answer.Method == "Log.entryAdded" && bytes.Contains(answer.Params, []byte(`"level":"error"`)):
+			b.t.Errorf("the browser complains: %s", answer.Params)
+		case answer.ID == b.last && answer.Error != nil:
+			b.t.Fatalf("%s: %v", method, answer.Error)
+		case answer.ID == b.last:
+			return answer.Result
+		}
+	}
+}
+
+// evaluate is the value of an expression in the page.
+func (b *browser) evaluate(expression string) any {
+	b.t.Helper()
+	answer := b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true})
+	if wrong, ok := answer["exceptionDetails"]; ok {
+		b.t.Fatalf("%s: %v", expression, wrong)
+	}
+	return answer["result"].(map[string]any)["value"]
+}
+
+// wait waits until an expression has a value.
+func (b *browser) wait(expression string, want any) {
+	b.t.Helper()
+	for began := time.Now(); ; time.Sleep(pollEvery) {
+		got := b.evaluate(expression)
+		if got == want {
+			return
+		}
+		if time.Since(began) > patience/4 {
+			b.t.Fatalf("%s is %v, want %v", expression, got, want)
+		}
+	}
+}
+
+// text is an expression for the text of an element.
+func text(id string) string {
+	return fmt.Sprintf("document.getElementById(%q)?.textContent", id)
+}
+
+// look sets what the page is seen through.
+func (b *browser) look(width, height int, scheme string) {
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false})
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}})
+}
+
+// picture keeps a screenshot where the environment asks for it.
+func (b *browser) picture(name string) {
+	b.t.Helper()
+	folder := os.Getenv(screenshots)
+	if folder == "" {
+		return
+	}
+	time.Sleep(2 * pollEvery) // until it is drawn
+	shot := b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true})["data"].(string)
+	content, err := base64.StdEncoding.DecodeString(shot)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, name+".png"), content, 0o666)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// inkOf is an expression for how many colours the canvas of a chart has.
+func inkOf(section string) string {
+	return fmt.Sprintf(`(() => {
+		const canvas = document.querySelector("#%s canvas");
+		if (!canvas) return 0;
+		const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+		const seen = new Set();
+		for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+		return seen.size;
+	})()`, section)
+}
+
+// open serves the page of runs, and looks at it.
+func (b *browser) open(dirs ...string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	served := make(chan error)
+	go func() { served <- Serve(b.t.Context(), listener, dirs, testToken) }()
+	b.t.Cleanup(func() {
+		if err := <-served; err != nil {
+			b.t.Error(err)
+		}
+	})
+	b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("http://%s/%s/", listener.Addr(), testToken)})
+}
+
+// TestRunsInBrowser draws two runs over each other, and the picture that one of them has.
+func TestRunsInBrowser(t *testing.T) {
+	b := openBrowser(t)
+	first, finish := newRun(t)
+	second, _ := newRun(t)
+	write(t, first, lines(0, 300))
+	write(t, second, lines(0, 100))
+	finish(`{"status": "converged", "iterations": 299, "eval": {"accuracy@test": 0.9}}`)
+	var file bytes.Buffer
+	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(first, "plots"), 0o777), os.WriteFile(filepath.Join(first, "plots", "pictures-test.png"), file.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	b.look(1280, 900, "light")
+	b.open(first, second)
+	b.wait(text("label"), "running")
+	b.wait(text("name"), "2 runs")
+	b.wait(`[...document.querySelectorAll("#runs tbody tr")].map(r => r.cells[1].textContent + r.cells[2].textContent).join(" ")`, "converged299 running99")
+	b.wait(`document.querySelectorAll("#gap .u-series").length`, 5.0) // the axis, and distance and bound of both
+	b.wait(`document.querySelectorAll("#latest thead th").length`, 5.0)
+	b.wait(`document.querySelector("#pictures img").naturalWidth`, 40.0)
+	for _, width := range []int{1280, 390} {
+		b.look(width, 900, "dark")
+		b.wait(`document.querySelector("#gap canvas").getBoundingClientRect().width <= innerWidth`, true)
+		if got := b.evaluate("document.documentElement.scrollWidth"); got != float64(width) {
+			t.Errorf("the page is %v pixels wide, want %d", got, width)
+		}
+		b.picture(fmt.Sprintf("two-%d", width))
+	}
+}
+
+// TestPageInBrowser follows a run from its start to its end in a real browser.
+func TestPageInBrowser(t *testing.T) {
+	b := openBrowser(t)
+	dir, finish := newRun(t)
+	b.look(1280, 900, "light")
+	b.open(dir)
+	b.wait(text("label"), "starting")
+	b.wait(text("name"), `run of \u202e\x1bnight`)
+	b.wait(text("iter"), "–")
+	b.picture("start")
+
+	write(t, dir, lines(0, 300))
+	b.wait(text("label"), "running")
+	b.wait(text("iter"), "299")
+	b.wait(text("pass"), "14.95")
+	b.wait(text("objective"), digitsOf(t, 299, "objective"))
+	b.wait(text("grad_norm"), digitsOf(t, 299, "grad_norm"))
+	b.wait(`document.querySelectorAll("canvas").length`, 3.0)
+	b.wait(`[...document.querySelectorAll("#latest tbody tr")].map(r => r.textContent).join(" ")`, "accuracy0.840.84 log loss1.10.97")
+	b.wait(text("left"), "3 s to 13 s")
+	b.wait(text("best-of"), "best accuracy")
+	b.wait(text("best"), "0.84 dev, 0.84 test")
+	b.picture("running")
+
+	// The other axis and measure.
+	b.evaluate(`document.querySelector("input[value=wall_s]").click()`)
+	b.wait(`document.querySelector("#gap .u-legend th").textContent`, "seconds")
+	b.evaluate(`document.querySelector("input[value=pass]").click()`)
+	b.wait(`document.querySelector("#gap .u-legend th").textContent`, "passes")
+
+	write(t, dir, lines(300, 500)+`{"iter":500,"pa`)
+	b.wait(text("iter"), "499")
+	finish(`{"status": "pass_limit", "reason": "passes 25 ≥ --max-passes <b>25</b>", "iterations": 499, "passes": 25, "seconds": 3671.5, "objective": 1.25, "grad_norm": null, "suboptimality": 0.0025, "eval": {"accuracy@test": 0.9}}`)
+	b.wait(text("label"), "pass limit")
+	b.wait(text("text"), "passes 25 ≥ --max-passes <b>25</b>") // a text, and no markup
+	b.wait(text("wall_s"), "1 h 01 min")
+	b.wait(text("objective"), "1.25")
+	b.wait(text("suboptimality"), "0.0025")
+
+	for _, view := range []struct {
+		name   string
+		width  int
+		scheme string
+	}{{"wide", 1280, "light"}, {"narrow", 390, "light"}, {"wide-dark", 1280, "dark"}, {"narrow-dark", 390, "dark"}} {
+		b.look(view.width, 900, view.scheme)
+		b.wait(`document.querySelector("#gap canvas").getBoundingClientRect().width <= innerWidth`, true)
+		if width := b.evaluate("document.documentElement.scrollWidth"); width != float64(view.width) {
+			t.Errorf("%s: the page is %v pixels wide, want %d", view.name, width, view.width)
+		}
+		for _, section := range []string{"gap", "gradient", "evaluation"} {
+			if inks := b.evaluate(inkOf(section)); inks.(float64) < 3 { // curve, grid and letters
+				t.Errorf("%s: the chart of %s has %v colours", view.name, section, inks)
+			}
+		}
+		b.picture(view.name)
+	}
+}
