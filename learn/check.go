@@ -27,8 +27,8 @@ type checkProgress struct {
 	Active  bool
 	Purpose checkPurpose
 	Passes  int
-	// Exact: the messages are those of the weights already, and no sweep is made.
-	Exact bool
+	// Uniform: all weights are zero, so that the messages of a start are those of the weights, and no sweep is made.
+	Uniform bool
 	// Again: a claim that was found true is only made again, after a look for saddles.
 	Again bool
 	// Known: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
@@ -211,7 +211,7 @@ func (l *learner) decided() (decided bool) {
 	}
 	c.Left = certainty * most
 	switch {
-	case c.Exact, c.Change == 0 && pass.Residual == 0:
+	case c.Uniform, c.Change == 0 && pass.Residual == 0:
 		decided, c.Settled = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of

@@ -131,7 +131,7 @@ func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted
 	case !finite:
 		undecided = d.alpha == 0
 	case !d.run.bounded:
-		accepted, undecided = d.settled(gradient, value, lacks, fell, rounding)
+		accepted, undecided = d.trusts(gradient, value, lacks, fell, rounding)
 	case d.alpha > 0 && d.slope < 0 && math.Abs(value-d.value) <= rounding:
 		accepted = d.falls(gradient)
 	default:
@@ -162,10 +162,10 @@ func (d *descent) mayFall(lacks, gap, fell float64) bool {
 	return lacks <= gap && d.held <= mostUndecided && !(fell < goodPart*lacks)
 }
 
-// settled is for a merit that is no bound. It is believed once it changes little against what it decides,
+// trusts is for a merit that is no bound. It is believed once it changes little against what it decides,
 // and against what was promised: a larger fall is one of messages that have not followed yet. At the
 // origin sweeps bring messages back that had been taken elsewhere, perhaps to another fixed point.
-func (d *descent) settled(gradient []float64, value, lacks, fell, rounding float64) (accepted, undecided bool) {
+func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float64) (accepted, undecided bool) {
 	doubt, decisive := stillToCome*math.Abs(fell), math.Abs(lacks)
 	if promised := -d.slope * d.alpha; lacks < 0 && promised > 0 {
 		decisive = min(decisive, promised)

@@ -273,7 +273,7 @@ func (l *learner) innerLimits() bp.Limits {
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
 	}
-	limits.Turns = l.exact && limits.MaxSweeps >= exactSweeps
+	limits.Turns = l.forests && limits.MaxSweeps >= exactSweeps
 	return limits
 }
 

@@ -228,8 +228,8 @@ func TestExactLimits(t *testing.T) {
 		}
 		s := must(Settings{}.resolve(&p))
 		l := must(planLearner(&p, &s))
-		if exact := l.exact; exact == loops || l.wholeLimits().Turns == loops || l.innerLimits().Turns == loops {
-			t.Errorf("loops %v: exact %v, limits %+v and %+v", loops, exact, l.wholeLimits(), l.innerLimits())
+		if forests := l.forests; forests == loops || l.wholeLimits().Turns == loops || l.innerLimits().Turns == loops {
+			t.Errorf("loops %v: forests %v, limits %+v and %+v", loops, forests, l.wholeLimits(), l.innerLimits())
 		}
 		if s.InnerSweeps = 1; l.innerLimits().Turns {
 			t.Error("one sweep goes back, and never forth")

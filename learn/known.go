@@ -15,11 +15,11 @@ import (
 //	convex          so is L: no label is hidden, but where there are no edges
 //	bounded         F ≥ L at any messages: descent need not wait for these to tell whether L has fallen
 //	certified       bounded and convex, so that consistent beliefs bound the smallest L from below: claims are proved
-//	exact           a visit finds the marginals of whole networks, which are forests
+//	forests         a visit finds the marginals of whole networks, which are forests
 //
 // certified implies bounded, convex and convexNumbers.
 type known struct {
-	ascends, convexNumbers, convex, bounded, certified, exact bool
+	ascends, convexNumbers, convex, bounded, certified, forests bool
 }
 
 // whatIsKnown finds it.
@@ -34,7 +34,7 @@ func (l *learner) whatIsKnown() (k known) {
 	k.bounded = k.certified || k.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool {
 		return u.labels == nil && !u.byConsistent()
 	})
-	k.exact = l.blocks == 1 && facts(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) &&
+	k.forests = l.blocks == 1 && facts(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) &&
 		!slices.ContainsFunc(l.units, func(u *unit) bool { return !partition.InOrder(u.in.Graph) })
 	return k
 }

@@ -128,7 +128,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	// hold it: weights run away. Small problems are soon those of descent, with the exact
 	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
 	// that consistent beliefs would raise, and those lead away.
-	l.nearly = l.auto != nil && l.convexNumbers && l.response == nil && !l.exact
+	l.nearly = l.auto != nil && l.convexNumbers && l.response == nil && !l.forests
 	return l, nil
 }
 
@@ -182,7 +182,7 @@ func (l *learner) allocate() (err error) {
 	l.addLabels()
 	l.passBegan = math.NaN()
 	l.startCheck(checkInitial)
-	l.progress.Check.Exact = l.startsUniform()
+	l.progress.Check.Uniform = l.startsUniform()
 	if l.response != nil {
 		l.response.Allocate(l.model, func(i int) *bp.State { return l.units[i].state })
 	}

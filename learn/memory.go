@@ -229,7 +229,7 @@ func (l *learner) hessianMemory(m *Memory) {
 		around := 2 * edges / max(1, nodes) // edges of a node, each with potential, belief and features
 		numbers += (1 + 2*float64(l.settings.Threads)) * linear.RecordsTogether * states * n
 		numbers += min(sampled, nodes) * (states + float64(nodeDim) + around*(2*joint+float64(edgeDim)))
-		perhaps = l.exact || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
+		perhaps = l.forests || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
 	}
 	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers,
 		"3 × %.0f² weights × 8 bytes, and scratch to measure it", n)

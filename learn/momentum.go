@@ -20,7 +20,7 @@ import (
 const passMomentum, overRelaxed = 0.7, -0.3
 
 // copies reports whether whole passes remember messages: they do where these are not solved for.
-func (l *learner) copies() bool { return !l.exact && l.response == nil }
+func (l *learner) copies() bool { return !l.forests && l.response == nil }
 
 // gathers reports whether whole passes gather momentum.
 func (l *learner) gathers() bool { return l.copies() && l.ascends }

@@ -55,9 +55,9 @@ func (l *learner) visitInPass() (done bool, err error) {
 	if check.Active && check.Known {
 		return l.endCheck()
 	}
-	set, settled := &l.whole[at.Next], check.Active && check.Exact
+	set, uniform := &l.whole[at.Next], check.Active && check.Uniform
 	v := visit{
-		bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, bounds: true, certify: !l.exact,
+		bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, bounds: true, certify: !l.forests,
 		until: l.stopped,
 	}
 	switch {
@@ -66,12 +66,12 @@ func (l *learner) visitInPass() (done bool, err error) {
 	case !(at.Residual <= lagging) && !l.model.Layout.Masked:
 		v.remainder = mostRemainder
 	}
-	if !settled {
+	if !uniform {
 		v.limits = l.wholeLimits()
 	}
 	if at.Next == 0 {
 		at.Current = 0 // visits before may have left one
-		if l.passBegan = l.seconds(); !settled {
+		if l.passBegan = l.seconds(); !uniform {
 			l.beginWholePass()
 		}
 	}
@@ -90,7 +90,7 @@ func (l *learner) visitInPass() (done bool, err error) {
 		}
 		return false, nil
 	}
-	if !settled && !math.IsNaN(l.passBegan) {
+	if !uniform && !math.IsNaN(l.passBegan) {
 		l.passSeconds = l.seconds() - l.passBegan
 	}
 	at.end()
@@ -105,7 +105,7 @@ func (l *learner) visitInPass() (done bool, err error) {
 
 // wholeLimits are those of a visit in a whole pass.
 func (l *learner) wholeLimits() bp.Limits {
-	if l.exact {
+	if l.forests {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
 	damping := l.progress.Damping
