@@ -35,8 +35,7 @@ var mayImport = map[string][]string{
 
 	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory",
 		"internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted",
-		"internal/stretch",
-		"internal/superpixel"},
+		"internal/stretch"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
@@ -88,7 +87,6 @@ var mayImport = map[string][]string{
 	"internal/nearest":     {},
 	"internal/npy":         {"internal/atomicfile"},
 	"internal/parted":      {"graph", "internal/atomicfile", "internal/infile", "internal/memory", "internal/npy"},
-	"internal/superpixel":  {},
 	"internal/onnx":        {"internal/nearest"},
 	"internal/printable":   {},
 	"internal/numeric":     {},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/superpixel"
 )
 
 // superpixelRecipe says how pictures are cut into regions, which are the nodes then. Those
@@ -19,7 +18,7 @@ type superpixelRecipe struct {
 }
 
 // mostSuperpixels bounds what an option asks for: pictures have more pixels nowhere.
-const mostSuperpixels = mostPixels / superpixel.LeastPixels
+const mostSuperpixels = mostPixels / leastPixels
 
 // problem says what makes a recipe that was read from a file unusable.
 func (r *superpixelRecipe) problem() string {
@@ -53,8 +52,8 @@ func (r *superpixelRecipe) names() []string {
 
 // regions are the superpixels of a picture.
 type regions struct {
-	superpixel.Regions
-	borders    []superpixel.Border
+	superpixels
+	borders    []border
 	difference []float64 // [borders] |Δrgb|² of the regions' mean colours
 	size       []int     // [regions] pixels
 }
@@ -62,9 +61,9 @@ type regions struct {
 // checkSuperpixels refuses pictures with too few pixels.
 func (l *imageLoader) checkSuperpixels(count int) {
 	for _, d := range l.images {
-		if pixels := int(d.image.pixels()); pixels < superpixel.LeastPixels*count {
+		if pixels := int(d.image.pixels()); pixels < leastPixels*count {
 			l.failAt(d.image.Path, "", "ask for fewer, or leave superpixels out: pixels are the nodes then",
-				"it has %d pixels, too few for %d superpixels, of at least %d in the mean", pixels, count, superpixel.LeastPixels)
+				"it has %d pixels, too few for %d superpixels, of at least %d in the mean", pixels, count, leastPixels)
 		}
 	}
 }
@@ -94,8 +93,8 @@ func (l *imageLoader) segment() {
 }
 
 func newRegions(colours []uint8, width, height, count int) regions {
-	r := regions{Regions: superpixel.Cut(colours, width, height, count)}
-	r.borders = r.Borders(width)
+	r := regions{superpixels: cutSuperpixels(colours, width, height, count)}
+	r.borders = r.touching(width)
 	mean := make([][3]float64, r.Count)
 	r.size = make([]int, r.Count)
 	for s, k := range r.Of {

@@ -1,16 +1,17 @@
-// Package superpixel cuts photographs into connected regions of similar colour, by simple
-// linear iterative clustering (SLIC; Achanta, Shaji, Smith, Lucchi, Fua and Süsstrunk,
-// PAMI 2012): k-means of place and colour, each centre of which sees its surroundings only.
-package superpixel
+package dataset
 
 import (
 	"math"
 	"slices"
 )
 
+// Superpixels are connected regions of similar colour, which photographs are cut into by simple
+// linear iterative clustering (SLIC; Achanta, Shaji, Smith, Lucchi, Fua and Süsstrunk,
+// PAMI 2012): k-means of place and colour, each centre of which sees its surroundings only.
+
 const (
-	// rounds of k-means: as in the paper, after which pixels hardly move.
-	rounds = 10
+	// slicRounds of k-means: as in the paper, after which pixels hardly move.
+	slicRounds = 10
 	// compactness weighs place against colour: one spacing of centres counts as this
 	// distance in CIELAB, as in the paper.
 	compactness = 10
@@ -19,41 +20,41 @@ const (
 	fragment = 0.25
 )
 
-// Regions are the superpixels of a photograph.
-type Regions struct {
+// superpixels are those of a photograph.
+type superpixels struct {
 	Of    []int32 // [pixels] the region of each, row by row
 	Count int
 }
 
-// LeastPixels is how many pixels a region must have in the mean: centres of fewer lie side
+// leastPixels is how many pixels a region must have in the mean: centres of fewer lie side
 // by side, and see nothing between them.
-const LeastPixels = 4
+const leastPixels = 4
 
-// Cut makes about n regions, each of them connected by sides of pixels. colours has four
+// cutSuperpixels makes about n regions, each of them connected by sides of pixels. colours has four
 // bytes for each of width × height pixels: red, green, blue, and one that is not looked at.
-// The same photograph gives the same regions. There must be LeastPixels·n pixels or more.
-func Cut(colours []uint8, width, height, n int) Regions {
-	p := newPicture(colours, width, height)
+// The same photograph gives the same regions. There must be leastPixels·n pixels or more.
+func cutSuperpixels(colours []uint8, width, height, n int) superpixels {
+	p := newLabPicture(colours, width, height)
 	spacing := math.Sqrt(float64(width*height) / float64(n))
 	centres := p.plant(spacing)
 	of := make([]int32, width*height)
 	distance := make([]float64, width*height)
-	for range rounds {
+	for range slicRounds {
 		p.assign(of, distance, centres, spacing)
 		p.move(centres, of)
 	}
 	return p.parts(of).merge(p, int(fragment*spacing*spacing))
 }
 
-// picture is a photograph in CIELAB.
-type picture struct {
+// labPicture is a photograph in CIELAB.
+type labPicture struct {
 	width, height int
 	lab           [][3]float64
 }
 
-// newPicture converts sRGB to CIELAB, with the white of D65.
-func newPicture(colours []uint8, width, height int) *picture {
-	p := &picture{width, height, make([][3]float64, width*height)}
+// newLabPicture converts sRGB to CIELAB, with the white of D65.
+func newLabPicture(colours []uint8, width, height int) *labPicture {
+	p := &labPicture{width, height, make([][3]float64, width*height)}
 	var linear [256]float64
 	for v := range linear {
 		c := float64(v) / 255
@@ -89,7 +90,7 @@ type centre struct {
 
 // plant puts centres on a grid, each where the picture changes least around it, so that none
 // begins on an edge.
-func (p *picture) plant(spacing float64) (centres []centre) {
+func (p *labPicture) plant(spacing float64) (centres []centre) {
 	across := max(1, int(math.Round(float64(p.width)/spacing)))
 	down := max(1, int(math.Round(float64(p.height)/spacing)))
 	for j := range down {
@@ -104,7 +105,7 @@ func (p *picture) plant(spacing float64) (centres []centre) {
 }
 
 // calmest returns the pixel around another whose neighbours differ least.
-func (p *picture) calmest(x, y int) (atX, atY int) {
+func (p *labPicture) calmest(x, y int) (atX, atY int) {
 	least := math.Inf(1)
 	atX, atY = x, y
 	for v := max(1, y-1); v <= min(y+1, p.height-2); v++ {
@@ -129,7 +130,7 @@ func apart(a, b *[3]float64) float64 {
 //	D² = |Δlab|² + (compactness/spacing)² |Δplace|²
 //
 // of two as near, the first. What none sees keeps its cluster, in the first round the first.
-func (p *picture) assign(of []int32, distance []float64, centres []centre, spacing float64) {
+func (p *labPicture) assign(of []int32, distance []float64, centres []centre, spacing float64) {
 	for i := range distance {
 		distance[i] = math.Inf(1)
 	}
@@ -151,7 +152,7 @@ func (p *picture) assign(of []int32, distance []float64, centres []centre, spaci
 }
 
 // move puts every centre into the mean of its cluster. One without pixels stays.
-func (p *picture) move(centres []centre, of []int32) {
+func (p *labPicture) move(centres []centre, of []int32) {
 	sums, count := make([]centre, len(centres)), make([]float64, len(centres))
 	for s, k := range of {
 		c := &sums[k]
@@ -170,8 +171,8 @@ func (p *picture) move(centres []centre, of []int32) {
 	}
 }
 
-// parts are the connected parts of clusters.
-type parts struct {
+// clusterParts are the connected parts of clusters.
+type clusterParts struct {
 	of     []int32 // [pixels]
 	size   []int
 	colour [][3]float64 // sums
@@ -179,8 +180,8 @@ type parts struct {
 }
 
 // parts finds them, in the order of their first pixels.
-func (p *picture) parts(of []int32) *parts {
-	q := &parts{of: make([]int32, len(of))}
+func (p *labPicture) parts(of []int32) *clusterParts {
+	q := &clusterParts{of: make([]int32, len(of))}
 	for s := range q.of {
 		q.of[s] = -1
 	}
@@ -210,7 +211,7 @@ func (p *picture) parts(of []int32) *parts {
 }
 
 // beside goes through the pixels that share a side with one.
-func (p *picture) beside(s int, do func(t int)) {
+func (p *labPicture) beside(s int, do func(t int)) {
 	if x := s % p.width; x > 0 {
 		do(s - 1)
 	}
@@ -227,7 +228,7 @@ func (p *picture) beside(s int, do func(t int)) {
 
 // merge gives every part smaller than least to that beside it which is nearest in colour, the
 // smallest parts first, and numbers what is left by first pixels.
-func (q *parts) merge(p *picture, least int) Regions {
+func (q *clusterParts) merge(p *labPicture, least int) superpixels {
 	order := make([]int32, len(q.size))
 	for i := range order {
 		order[i] = int32(i)
@@ -267,19 +268,19 @@ func (q *parts) merge(p *picture, least int) Regions {
 	return q.numbered()
 }
 
-func (q *parts) mean(part int32) [3]float64 {
+func (q *clusterParts) mean(part int32) [3]float64 {
 	n := float64(q.size[part])
 	c := &q.colour[part]
 	return [3]float64{c[0] / n, c[1] / n, c[2] / n}
 }
 
 // numbered numbers the parts that have pixels by their first ones.
-func (q *parts) numbered() Regions {
+func (q *clusterParts) numbered() superpixels {
 	number := make([]int32, len(q.size))
 	for i := range number {
 		number[i] = -1
 	}
-	r := Regions{Of: make([]int32, len(q.of))}
+	r := superpixels{Of: make([]int32, len(q.of))}
 	for s, part := range q.of {
 		if number[part] < 0 {
 			number[part] = int32(r.Count)
@@ -290,14 +291,14 @@ func (q *parts) numbered() Regions {
 	return r
 }
 
-// Border is a side that two regions share, U < V.
-type Border struct {
+// border is a side that two regions share, U < V.
+type border struct {
 	U, V   int32
 	Length int // in sides of pixels
 }
 
-// Borders returns those of all regions that touch, in the order of U and V.
-func (r *Regions) Borders(width int) []Border {
+// touching returns the borders of all regions that touch, in the order of U and V.
+func (r *superpixels) touching(width int) []border {
 	var sides [][2]int32
 	add := func(a, b int32) {
 		if a != b {
@@ -313,12 +314,12 @@ func (r *Regions) Borders(width int) []Border {
 		}
 	}
 	slices.SortFunc(sides, func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
-	var borders []Border
+	var borders []border
 	for _, side := range sides {
 		if n := len(borders); n > 0 && borders[n-1].U == side[0] && borders[n-1].V == side[1] {
 			borders[n-1].Length++
 		} else {
-			borders = append(borders, Border{side[0], side[1], 1})
+			borders = append(borders, border{side[0], side[1], 1})
 		}
 	}
 	return borders

@@ -1,15 +1,13 @@
-package superpixel_test
+package dataset
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/superpixel"
 )
 
 // shapes draws discs and bars of several colours with noise, and says which shape is where.
-func shapes(width, height int, noise int, seed uint64) (colours []uint8, of []int) {
+func discsAndBars(width, height int, noise int, seed uint64) (colours []uint8, of []int) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	colours, of = make([]uint8, 4*width*height), make([]int, width*height)
 	palette := [][3]int{{60, 110, 200}, {200, 60, 50}, {40, 150, 60}, {220, 200, 80}}
@@ -61,14 +59,14 @@ func connected(of []int32, width int) int {
 	return n
 }
 
-// TestCut: regions are connected, about as many as asked for, none is a fragment, and what
+// TestCutSuperpixels: regions are connected, about as many as asked for, none is a fragment, and what
 // lies on a border of shapes has a border of regions beside it.
-func TestCut(t *testing.T) {
+func TestCutSuperpixels(t *testing.T) {
 	for _, test := range []struct{ width, height, n, noise int }{
 		{120, 90, 60, 0}, {120, 90, 60, 25}, {90, 120, 200, 10}, {61, 37, 30, 10}, {200, 3, 20, 5}, {40, 30, 300, 10}, {40, 30, 1, 10},
 	} {
-		colours, of := shapes(test.width, test.height, test.noise, 1)
-		r := superpixel.Cut(colours, test.width, test.height, test.n)
+		colours, of := discsAndBars(test.width, test.height, test.noise, 1)
+		r := cutSuperpixels(colours, test.width, test.height, test.n)
 		if got := connected(r.Of, test.width); got != r.Count {
 			t.Errorf("%+v: %d regions in %d connected parts", test, r.Count, got)
 		}
@@ -105,22 +103,22 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestDeterministic: the same photograph gives the same regions, and the fourth bytes say
+// TestSuperpixelsDeterministic: the same photograph gives the same regions, and the fourth bytes say
 // nothing.
-func TestDeterministic(t *testing.T) {
-	colours, _ := shapes(80, 60, 20, 2)
-	first := superpixel.Cut(colours, 80, 60, 50)
+func TestSuperpixelsDeterministic(t *testing.T) {
+	colours, _ := discsAndBars(80, 60, 20, 2)
+	first := cutSuperpixels(colours, 80, 60, 50)
 	for i := 3; i < len(colours); i += 4 {
 		colours[i] = uint8(i)
 	}
-	if second := superpixel.Cut(colours, 80, 60, 50); !slices.Equal(first.Of, second.Of) {
+	if second := cutSuperpixels(colours, 80, 60, 50); !slices.Equal(first.Of, second.Of) {
 		t.Error("regions differ")
 	}
 }
 
-// TestEven: without colours regions are squares.
-func TestEven(t *testing.T) {
-	r := superpixel.Cut(make([]uint8, 4*60*40), 60, 40, 24)
+// TestSuperpixelsEven: without colours regions are squares.
+func TestSuperpixelsEven(t *testing.T) {
+	r := cutSuperpixels(make([]uint8, 4*60*40), 60, 40, 24)
 	size := make([]int, r.Count)
 	for _, k := range r.Of {
 		size[k]++
@@ -130,14 +128,14 @@ func TestEven(t *testing.T) {
 	}
 }
 
-// TestBorders: lengths are counted by hand in
+// TestSuperpixelBorders: lengths are counted by hand in
 //
 //	0 0 1
 //	0 2 1
-func TestBorders(t *testing.T) {
-	r := superpixel.Regions{Of: []int32{0, 0, 1, 0, 2, 1}, Count: 3}
-	want := []superpixel.Border{{U: 0, V: 1, Length: 1}, {U: 0, V: 2, Length: 2}, {U: 1, V: 2, Length: 1}}
-	if got := r.Borders(3); !slices.Equal(got, want) {
+func TestSuperpixelBorders(t *testing.T) {
+	r := superpixels{Of: []int32{0, 0, 1, 0, 2, 1}, Count: 3}
+	want := []border{{U: 0, V: 1, Length: 1}, {U: 0, V: 2, Length: 2}, {U: 1, V: 2, Length: 1}}
+	if got := r.touching(3); !slices.Equal(got, want) {
 		t.Errorf("borders are %v, want %v", got, want)
 	}
 }
