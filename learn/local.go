@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
@@ -74,29 +73,13 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 func (l *localLearner) allocate() {
 	l.course.allocate()
 	l.steps = lbfgs.NewMinimiser(&l.objective, l.model.Weights)
-	sums := labelSums{model: l.model, problem: l.problem.withFewSamples(), total: l.objective.Total,
+	few := *l.problem
+	few.Data = instances.FewSamples(few.Data)
+	sums := labelSums{model: l.model, problem: &few, total: l.objective.Total,
 		adder: adder{each: parallel.Serially}, adjoints: []*ground.Adjoint{{}}}
 	statistics := sums.observed()
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.objective.Allocate(l.settings.Threads) // last: its goroutines run until it is closed
-}
-
-// withFewSamples returns the problem with the first samples of each instance, which weigh as much as all: enough to say
-// how large statistics are, which takes longer than an evaluation where edges and samples are many.
-func (p *Problem) withFewSamples() *Problem {
-	const few = 50
-	q := *p
-	q.Data = slices.Clone(p.Data)
-	for i, in := range q.Data {
-		if n := len(in.Samples()); n > few {
-			spec := in.Spec()
-			spec.Labels, spec.Weight = spec.Labels[:few], in.Weight()*float64(n)/few
-			if less, err := crf.NewInstance(in.Schema(), spec); err == nil {
-				q.Data[i] = less
-			}
-		}
-	}
-	return &q
 }
 
 // take notes where the steps have led.

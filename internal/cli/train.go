@@ -93,7 +93,7 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 			"that is cheap, else pseudo")
 	fl.Var(wordValue(&o.Errors, "how", "a text"), "errors",
 		"standard errors of weights: auto (exact and pseudo have them), "+
-			"bootstrap[:B], or none (default none, with --model auto)")
+			"cheap (where quick), bootstrap[:B], or none (default none, with --model cheap)")
 	fl.Lookup("errors").NoOptDefVal = "auto"
 	fl.StringVar((*string)(&o.Method), "method", "auto",
 		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the "+

@@ -38,7 +38,7 @@ type Options struct {
 	// couplings are wanted: see Prepared.physics. "": neither.
 	Physics string
 	// Errors says how standard errors of weights are found: auto, by the curvature of the
-	// objective, bootstrap or bootstrap:B, or none. "": auto with Physics, else none.
+	// objective, cheap, where that is quick, bootstrap or bootstrap:B, or none. "": cheap with Physics, else none.
 	Errors string
 	Cut    learn.Cut
 	// Together is how many blocks an iteration visits; 0: 1, or more where the cut is left
@@ -121,7 +121,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Errors == "" {
 		o.Errors = errorsNone
 		if o.Physics != "" {
-			o.Errors = errorsAuto
+			o.Errors = errorsCheap
 		}
 	}
 	return o, err

@@ -18,6 +18,7 @@ import (
 const (
 	errorsNone      = "none"
 	errorsAuto      = "auto"
+	errorsCheap     = "cheap"
 	errorsBootstrap = "bootstrap"
 )
 
@@ -30,16 +31,18 @@ const (
 	// correlationTold is the correlation of neighbouring samples that is told of: errors are
 	// too small by a tenth.
 	correlationTold = 0.1
+	// cheapWork takes a few seconds on one core of 2026.
+	cheapWork = 1e10
 )
 
 // bootstrap reads Options.Errors, of options with their defaults.
 func (o *Options) bootstrap() (replicates int, asked bool, err error) {
 	name, number, given := strings.Cut(o.Errors, ":")
 	switch {
-	case o.Errors == errorsNone || o.Errors == errorsAuto:
+	case o.Errors == errorsNone || o.Errors == errorsAuto || o.Errors == errorsCheap:
 		return 0, false, nil
 	case name != errorsBootstrap:
-		return 0, false, usagef("--errors %q: want auto, bootstrap, bootstrap:B with a number of replicates, or none",
+		return 0, false, usagef("--errors %q: want auto, cheap, bootstrap, bootstrap:B with a number of replicates, or none",
 			o.Errors)
 	case !given:
 		return defaultReplicates, true, nil
@@ -69,7 +72,7 @@ func (r *run) spread(ctx context.Context, result *Result, watch Watch) error {
 		notes = append(notes, "no standard errors: interrupted"+advice)
 	case err != nil:
 		advice := ""
-		if p.Options.Errors == errorsAuto && len(samplesOf(p.Problem.Data)) > 1 {
+		if (p.Options.Errors == errorsAuto || p.Options.Errors == errorsCheap) && len(samplesOf(p.Problem.Data)) > 1 {
 			advice = "; --errors=bootstrap learns again from resampled samples, with any method"
 		}
 		notes = append(notes, fmt.Sprintf("no standard errors: %v%s", err, advice))
@@ -129,6 +132,9 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 		return nil, nil, err
 	case bootstrap:
 		return p.replicate(ctx, problem, replicates)
+	case p.Options.Errors == errorsCheap && p.Options.Method == learn.Pseudo && p.covarianceWork() > cheapWork:
+		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; --errors=auto finds them all the same",
+			problem.Model.Layout.Size)
 	}
 	x, err := learn.NewSpread(ctx, problem, settings)
 	if err != nil {
@@ -140,6 +146,13 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 			math.Sqrt((1+rho)/(1-min(rho, 0.99)))))
 	}
 	return x, notes, nil
+}
+
+// covarianceWork is about how many multiplications the covariance of weights by the pseudo-likelihood takes: two
+// factors of matrices, one of which divides the other, and their sum over samples.
+func (p *Prepared) covarianceWork() float64 {
+	n := float64(p.Problem.Model.Layout.Size)
+	return n * n * (5./3*n + float64(len(samplesOf(p.Problem.Data))))
 }
 
 // replicates are weights learned from resampled samples, less their mean, such that the sum

@@ -84,8 +84,9 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		span := &m.Layout.Node[in.NodeType(whole.Nodes[lo])]
 		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
 		logZ += l.space.NodeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
-		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterNodes(dst, in, whole.Nodes[lo:hi], l.beliefs) },
-			func(i int, belief []float64) { l.adjoint.AddNode(gradient, m, in, whole.Nodes[lo+i], belief) })
+		nodes := whole.Nodes[lo:hi]
+		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterNodes(dst, in, nodes, l.beliefs) },
+			func(i int, belief []float64) { l.adjoint.AddNode(gradient, m, in, nodes[i], belief) })
 		lo = hi
 	}
 	if gradient != nil {
@@ -93,13 +94,15 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 	}
 	for lo, n := 0, len(whole.Edges); lo < n && err == nil; {
 		span := &m.Layout.Edge[in.EdgeType(whole.Edges[lo])]
-		hi := ground.EdgeRun(in, whole.Edges, lo, min(lo+min(ground.RowsPerBatch, max(1, entriesTogether/span.States)), n))
+		together := min(ground.RowsPerBatch, max(1, entriesTogether/span.States))
+		hi := ground.EdgeRun(in, whole.Edges, lo, min(lo+together, n))
 		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
 		var free float64
 		free, err = l.space.EdgeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
 		logZ += free
-		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterEdges(dst, in, whole.Edges[lo:hi], l.beliefs) },
-			func(i int, belief []float64) { l.adjoint.AddEdge(gradient, m, in, whole.Edges[lo+i], belief) })
+		edges := whole.Edges[lo:hi]
+		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterEdges(dst, in, edges, l.beliefs) },
+			func(i int, belief []float64) { l.adjoint.AddEdge(gradient, m, in, edges[i], belief) })
 		lo = hi
 	}
 	if err != nil {
