@@ -447,8 +447,7 @@ func (a *app) printAnswer(f *inferFlags, r *inferred, named bool) error {
 	case toFile:
 		return nil
 	case named && f.task != describe.TaskPartition:
-		_, err := fmt.Fprintln(a.stdout, r.answer.Table().Text())
-		return err
+		return a.print(false, nil, "%s\n", lines(r.answer.Table().Text()))
 	}
 	return r.answer.Write(a.stdout)
 }
