@@ -87,7 +87,8 @@ func (p *peek) edgeListScore() int {
 		return p.points(byExtension-2, numbers || names && 2*both >= len(second))
 	}
 	ragged := slices.ContainsFunc(rows, func(fields []string) bool { return len(fields) != len(rows[0]) })
-	return p.points(byLines+3, ragged && !slices.ContainsFunc(slices.Concat(rows...), func(x string) bool { return !isIndex(x) }))
+	other := func(x string) bool { return !isIndex(x) }
+	return p.points(byLines+3, ragged && !slices.ContainsFunc(slices.Concat(rows...), other))
 }
 
 // isEdgeList reports whether a file is most probably one.
@@ -119,7 +120,8 @@ func edgeTableOf(path string, data []byte) []byte {
 		}
 	}
 	header := []string{"source", "target"}
-	switch neighbours := slices.ContainsFunc(rows[headers(rows):], func(fields []string) bool { return !isEdge(fields) }); {
+	other := func(fields []string) bool { return !isEdge(fields) }
+	switch neighbours := slices.ContainsFunc(rows[headers(rows):], other); {
 	case extension == ".gal":
 		rows = pairsOfGal(slices.Concat(rows[1:]...))
 	case neighbours || extension == ".adjlist":

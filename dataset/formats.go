@@ -417,9 +417,9 @@ func (p *peek) numbersScore() int {
 	}) == 1)
 }
 
-// tagMark is what stands between words and tags behind them: / or _; 0: nothing does.
+// tagMark is what stands between words and tags behind them: /, _ or |; 0: nothing does.
 func (p *peek) tagMark() byte {
-	for _, mark := range "/_" {
+	for _, mark := range "/_|" {
 		tagged, all := 0, 0
 		for _, fields := range p.fields {
 			for _, x := range fields {
@@ -437,7 +437,8 @@ func (p *peek) tagMark() byte {
 
 func (p *peek) wordTagScore() int {
 	known := p.plain() || slices.Contains([]string{".pos", ".tagged", ".tag"}, p.extension)
-	return p.points(byLines+3, known && len(p.fields) > 0 && p.tagMark() != 0 && !strings.Contains(p.start, ".npz"))
+	tagged := len(p.fields) > 0 && p.tagMark() != 0 && !strings.Contains(p.start, ".npz")
+	return max(p.points(byLines+3, known && tagged), p.points(byExtension+1, p.extension == ".conll" && tagged))
 }
 
 func (p *peek) fromWordTags() string {

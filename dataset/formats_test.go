@@ -53,6 +53,8 @@ func TestFormats(t *testing.T) {
 		{"latin.txt", "caf\xe9 N\nnoir A\n\nth\xe9 N\n", "tagged text"},
 		{"mallet.txt", mallet, "text as MALLET's SimpleTagger reads it"},
 		{"brown.txt", brown, "text of words with tags behind them"},
+		{"brown.conll", brown, "text of words with tags behind them"},
+		{"pipes.txt", "The|DT dog|NN\nA|DT cat|NN\n", "text of words with tags behind them"},
 		{"ca01", "The_AT jury_NN said_VBD\nThe_AT dog_NN\n", "text of words with tags behind them"},
 		{"ner_dataset.csv", ner, "a table of tokens"},
 		{"ner.csv", "word,tag\nAnn,B-PER\n", "a table of tokens"},

@@ -220,6 +220,17 @@ func TestTextNewLabels(t *testing.T) {
 	wantError(t, err, `b.conll:21: label is "C", which is none of the 2 states`)
 }
 
+// TestLabelsFirst: labels in the first column are asked for.
+func TestLabelsFirst(t *testing.T) {
+	const asks = "put labels last if they stand first"
+	for text, want := range map[string]bool{"O\tthe\nO\tdog\nB\tAnn\nO\truns\n": true, "the\tO\ndog\tO\nAnn\tB\nruns\tO\n": false} {
+		set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": text}), Options{})
+		if strings.Contains(strings.Join(set.Warnings, "\n"), asks) != want {
+			t.Errorf("%q: warnings %q", text, set.Warnings)
+		}
+	}
+}
+
 // TestTextOfOtherForm: text that a model reads in another way is no line with too many columns.
 func TestTextOfOtherForm(t *testing.T) {
 	texts := map[string]string{"a.conll": "the D\ndog N\n\na D\ncat N\n", "a.crfsuite": someAttributes, "a.conllu": universal}

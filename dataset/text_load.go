@@ -259,12 +259,12 @@ func (l *textLoader) chooseAttributes() {
 	}
 	var names []string
 	var count []int32
-	labels := map[string]bool{}
+	labels, words := map[string]bool{}, map[string]bool{}
 	for _, f := range l.files {
 		p := &problems{file: f.path}
 		f.sentences(func(s *sentence) {
 			for i := range s.tokens {
-				labels[l.label(s.tokens[i])] = true
+				labels[l.label(s.tokens[i])], words[s.tokens[i][0]] = true, true
 				l.emit(p, s, i, func(name []byte, _ float64) {
 					j, known := l.attributes[string(name)]
 					if !known {
@@ -279,6 +279,10 @@ func (l *textLoader) chooseAttributes() {
 			}
 		})
 		l.fail(p.errors()...)
+	}
+	if l.rules.Form == textColumns && 2*len(words) <= len(labels) {
+		l.warn("%s: the last column has %d different labels, and the first %d texts: put labels last if they stand first",
+			l.files[0].path, len(labels), len(words))
 	}
 	most := mostAttributeWeights / max(2, len(labels), len(l.o.States), len(l.manifest.States))
 	least := int32(1)

@@ -7,6 +7,9 @@ import "github.com/blockbp/blockbp/graph"
 type Network struct {
 	Card    []int // states of each variable
 	Factors []Factor
+	// Names and States are those of the variables, and of the states of each, where a file names them; else nil.
+	Names  []string
+	States [][]string
 }
 
 // Factor is one table over the variables of its scope.

@@ -18,6 +18,7 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -46,7 +47,7 @@ network in UAI format (or .npz of log potentials), or a most probable joint stat
 (--task MPE, or MAP): exactly wherever that takes about ten seconds at most, and
 else by convex belief propagation; a note says which it was. --method asks for one.
 Without --json the answer is in the format of the UAI competition: log10 Z,
-marginals, or states.`,
+marginals, or states; of a .bif, whose variables have names, by these.`,
 		Example: `  blockbp infer grid.uai --task PR --json
   blockbp infer grid.uai --task MAR --counting trw
   blockbp infer grid.uai --task MPE -o grid.uai.MPE`,
@@ -286,7 +287,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
-	if err := a.printAnswer(f, answer); err != nil {
+	if err := a.printAnswer(f, answer, network.Names != nil); err != nil {
 		return err
 	}
 	if answer.about != "" && !f.json {
@@ -326,7 +327,10 @@ func readEvidence(n *mrf.Network, path string) (map[int]int, error) {
 
 // inferred is an answer with what is said of it.
 type inferred struct {
-	answer interface{ Write(w io.Writer) error }
+	answer interface {
+		Write(w io.Writer) error
+		Table() *report.Table
+	}
 	// about says what an answer is and what it is by, and shortfall why it did not converge,
 	// or is not proved optimal.
 	about, shortfall          string
@@ -353,6 +357,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			return nil, err
 		}
 		states := describe.NewStates(r, time.Since(began).Seconds())
+		states.Names = describe.NamesOf(n)
 		return &inferred{answer: states, about: states.About(), shortfall: states.Shortfall(), converged: r.Converged}, nil
 	}
 	if f.method == "bp" {
@@ -379,6 +384,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			describe.Counted(r.Auxiliary, "factor"))
 	}
 	answer := describe.NewAnswer(f.task, r, &options, seconds)
+	answer.Names = describe.NamesOf(n)
 	return &inferred{
 		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method == infer.Exact,
 	}, nil
@@ -427,8 +433,8 @@ var optionNames = map[string]string{
 }
 
 // printAnswer writes an answer in UAI format to the file that is asked for, and to
-// standard output as JSON, or in UAI format where there is no file.
-func (a *app) printAnswer(f *inferFlags, r *inferred) error {
+// standard output as JSON, or in UAI format where there is no file; by names, if there are some.
+func (a *app) printAnswer(f *inferFlags, r *inferred, named bool) error {
 	toFile := f.out != "" && f.out != "-" // - is standard output, where the answer goes anyway
 	if toFile {
 		if err := a.target("out").Write(r.answer.Write); err != nil {
@@ -440,6 +446,8 @@ func (a *app) printAnswer(f *inferFlags, r *inferred) error {
 		return a.printJSON(r.answer)
 	case toFile:
 		return nil
+	case named && f.task != describe.TaskPartition:
+		return a.print(false, nil, "%s\n", lines(r.answer.Table().Text()))
 	}
 	return r.answer.Write(a.stdout)
 }

@@ -541,3 +541,29 @@ func TestNamesOnce(t *testing.T) {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 }
+
+// TestInferNames: variables and states of a network that names them are shown by name, and evidence may be.
+func TestInferNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	net := writeFile(t, filepath.Join(dir, "wet.bif"), "network w { }\nvariable rain { type discrete [2] { yes, no }; }\n"+
+		"variable grass { type discrete [2] { dry, wet }; }\nprobability ( rain ) { table 0.25, 0.75; }\n"+
+		"probability ( grass | rain ) { (yes) 0, 1; (no) 0.5, 0.5; }\n")
+	if o := mustRun(t, "infer", net, "--task", "MAR"); !strings.Contains(o.stdout, "grass     wet          0.625") {
+		t.Errorf("marginals are\n%s", o.stdout)
+	}
+	given := writeFile(t, filepath.Join(dir, "given"), "grass dry\n")
+	if o := mustRun(t, "infer", net, "--task", "MPE", "--evidence", given); !strings.Contains(o.stdout, "rain      no") {
+		t.Errorf("the state is\n%s", o.stdout)
+	}
+	if o := mustRun(t, "infer", net, "--task", "MAR", "--json"); !strings.Contains(o.stdout, `"state_names":[["yes","no"],["dry","wet"]]`) {
+		t.Error(o.stdout)
+	}
+	file := filepath.Join(dir, "a.MAR")
+	if mustRun(t, "infer", net, "--task", "MAR", "-o", file); !strings.HasPrefix(readFile(t, file), "MAR\n2 2 ") {
+		t.Errorf("the file has %q", readFile(t, file))
+	}
+	for text, want := range map[string]string{"grass damp": `"damp", want one of dry, wet`, "grass": "the last variable of the evidence has no state"} {
+		run(t, "infer", net, "--evidence", writeFile(t, given, text)).wantFailure(t, 3, want)
+	}
+}

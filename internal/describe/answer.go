@@ -11,8 +11,10 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // The tasks of inference, as the UAI competition calls them.
@@ -21,6 +23,15 @@ const (
 	TaskMarginals = "MAR"
 	TaskStates    = "MPE"
 )
+
+// Names are those of the variables of a network and of their states, where it has some.
+type Names struct {
+	Variables  []string   `json:"variables,omitempty"`
+	StateNames [][]string `json:"state_names,omitempty"`
+}
+
+// NamesOf are the names that a network has.
+func NamesOf(n *mrf.Network) Names { return Names{n.Names, n.States} }
 
 // Answer says what inference on a network found: log Z, or marginals.
 type Answer struct {
@@ -48,6 +59,7 @@ type Answer struct {
 	speed
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
+	Names
 	*sampling
 	*starts
 }
@@ -116,6 +128,17 @@ func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) 
 		a.starts = &starts{r.Lower}
 	}
 	return a
+}
+
+// Table lists marginals by names.
+func (a *Answer) Table() *report.Table {
+	t := &report.Table{Headers: []string{"variable", "state", "probability"}}
+	for v, marginal := range a.Marginals {
+		for x, p := range marginal {
+			t.Rows = append(t.Rows, []string{a.Variables[v], a.StateNames[v][x], fmt.Sprintf("%.6g", p)})
+		}
+	}
+	return t
 }
 
 // Write writes the answer in the format of the UAI competition.
@@ -224,6 +247,16 @@ type States struct {
 	Sweeps    int    `json:"sweeps"`
 	speed
 	States []int `json:"states"`
+	Names
+}
+
+// Table lists the states by their names.
+func (s *States) Table() *report.Table {
+	t := &report.Table{Headers: []string{"variable", "state"}}
+	for v, name := range s.Variables {
+		t.Rows = append(t.Rows, []string{name, s.StateNames[v][s.States[v]]})
+	}
+	return t
 }
 
 // NewStates describes a state that took so many seconds.

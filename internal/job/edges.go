@@ -114,8 +114,8 @@ func (p *Prepared) bare() bool {
 // justified is the rule for labels that are too few to choose one by, of neighbours that are alike. Beyond
 // the strength at which (exp(J) − 1)/(exp(J) − 1 + K) = 1/ρ, of K states and graphs whose paths that
 // never turn back grow by the factor ρ with each step, sum-product gives one state to all nodes (Decelle,
-// Krzakala, Moore and Zdeborová, 2011); an edge counts as often as it weighs. A fifth below, the order of beliefs is right, and they are
-// too even: hence the power.
+// Krzakala, Moore and Zdeborová, 2011); an edge counts as often as it weighs. A fifth below, the order of
+// beliefs is right, and they are too even: hence the power.
 func (p *Prepared) justified() edgeRule {
 	in, schema, states := p.networks()[0], &p.Problem.Model.Schema, 0.0
 	for _, t := range schema.NodeTypes {

@@ -38,26 +38,8 @@ type Candidate struct {
 	Error    runfolder.Float `json:"error"`
 }
 
-// String is the name of the candidate.
+// String is the settings as the command line has them.
 func (c Candidate) String() string {
-	switch {
-	case c.L2 > 0:
-		return fmt.Sprintf("l2 %g", c.L2)
-	case c.Scale != "":
-		return "scale " + c.Scale
-	}
-	text := "features as they are"
-	if c.Hops > 0 {
-		text = fmt.Sprintf("means over %d hops", c.Hops)
-	}
-	if c.Prior > 0 {
-		text += fmt.Sprintf(", prior %g", c.Prior)
-	}
-	return text + ", edges " + c.Edges
-}
-
-// options are the settings as the command line has them.
-func (c Candidate) options() string {
 	switch {
 	case c.L2 > 0:
 		return fmt.Sprintf("--l2 %g", c.L2)
@@ -91,7 +73,7 @@ func (c *Choice) note() string {
 	if c.Cut {
 		how += ", as far as half of --max-time went"
 	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, c.Chosen.options())
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, c.Chosen)
 	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}

@@ -601,18 +601,18 @@ func TestChoiceNotes(t *testing.T) {
 	const rule = "the first stays unless"
 	made := &Choice{Metric: "log_loss by 5 folds", Candidates: []Candidate{{Edges: noEdges, Loss: .5}, {Edges: edgesTogether, Loss: .4}}, MaxPasses: 20}
 	if made.Chosen = made.Candidates[0]; !strings.Contains(made.note(), rule) ||
-		!strings.Contains(made.note(), "of features as they are, edges together 0.4") {
+		!strings.Contains(made.note(), "of --edges together --hops 0 0.4") {
 		t.Errorf("the note is %q", made.note())
 	}
 	if made.Chosen = made.Candidates[1]; strings.Contains(made.note(), rule) ||
-		!strings.Contains(made.note(), "of features as they are, edges potts:0 0.5") {
+		!strings.Contains(made.note(), "of --edges potts:0 --hops 0 0.5") {
 		t.Errorf("the note is %q", made.note())
 	}
 	if one := (&Choice{Chosen: made.Chosen, Candidates: made.Candidates[1:]}).note(); strings.Contains(one, "; of ") {
 		t.Errorf("what is alone is compared with itself: %q", one)
 	}
 	values := []Candidate{{L2: 2, Loss: .5}, {L2: 1, Loss: .4}, {L2: .5, Loss: .45}}
-	for at, want := range []string{"largest value that was tried", "of l2 0.5 0.4500", "smallest value that was tried"} {
+	for at, want := range []string{"largest value that was tried", "of --l2 0.5 0.4500", "smallest value that was tried"} {
 		path := &Choice{Chosen: values[at], Metric: "log_loss on dev", Candidates: values}
 		if note := path.note(); !strings.Contains(note, "compared on dev, and chosen is --l2") ||
 			!strings.Contains(note, want) || strings.Contains(note, rule) {

@@ -3,7 +3,9 @@ package uai
 import (
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -13,6 +15,8 @@ type evidenceTokens struct {
 	*scanner
 	values []int
 	lines  []int
+	n      *mrf.Network
+	named  bool // variables and states have names, of pairs alone
 }
 
 // ReadEvidenceFile reads a .uai.evid file. See ReadEvidence.
@@ -35,9 +39,10 @@ func ReadEvidenceFile(path string, n *mrf.Network) ([]map[int]int, error) {
 // line is one complete sample, and there are S of them, it is the new form. If
 // the file has exactly 1 + 2n numbers it is the old form, over any number of
 // lines. If S samples use up the file exactly it is the new form without the
-// line structure. Anything else is an error.
+// line structure. Of a network with names, a file may have pairs of these alone.
+// Anything else is an error.
 func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, error) {
-	t := &evidenceTokens{scanner: newScanner(r, name)}
+	t := &evidenceTokens{scanner: newScanner(r, name), n: n}
 	if err := t.read(); err != nil {
 		return nil, err
 	}
@@ -62,10 +67,30 @@ func (t *evidenceTokens) read() error {
 		switch err := t.next(); {
 		case err == io.EOF && len(t.values) == 0:
 			return t.fail("the file is empty, want the number of observations (0 for none)")
+		case err == io.EOF && t.named && len(t.values)%2 == 1:
+			return t.fail("the last variable of the evidence has no state")
+		case err == io.EOF && t.named:
+			t.values, t.lines = slices.Insert(t.values, 0, len(t.values)/2), slices.Insert(t.lines, 0, t.lines[0])
+			return nil
 		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err
+		}
+		if len(t.values) == 0 {
+			t.named = slices.Contains(t.n.Names, string(t.token))
+		}
+		if t.named {
+			names := t.n.Names
+			if at := len(t.values) - 1; at%2 == 0 {
+				names = t.n.States[t.values[at]]
+			}
+			value := slices.Index(names, string(t.token))
+			if value < 0 {
+				return t.fail("evidence has %q, want one of %s", t.token, strings.Join(names, ", "))
+			}
+			t.values, t.lines = append(t.values, value), append(t.lines, t.at)
+			continue
 		}
 		value, err := strconv.Atoi(string(t.token))
 		if err != nil || value < 0 || value > math.MaxInt32 {

@@ -87,8 +87,8 @@ func (b *interchange) readVariable() {
 			continue
 		}
 		declared := b.until("{")
-		states := map[string]int{}
-		for i, state := range b.until("}") {
+		states, names := map[string]int{}, b.until("}")
+		for i, state := range names {
 			states[state] = i
 		}
 		b.until(";")
@@ -99,6 +99,7 @@ func (b *interchange) readVariable() {
 		if b.err == nil {
 			b.number[head[0]] = len(b.n.Card)
 			b.n.Card, b.states = append(b.n.Card, max(1, len(states))), append(b.states, states)
+			b.n.Names, b.n.States = append(b.n.Names, head[0]), append(b.n.States, names)
 		}
 	}
 }
