@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"internal/figure":    {},
 	"internal/report":    {"internal/figure", "internal/printable"},
 
-	"internal/watch": {"internal/figure", "internal/infile", "internal/job", "internal/printable", "internal/runfolder", "learn"},
+	"internal/watch": {"internal/figure", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
 
 	// What people try first.
 	"internal/example": {"crf", "dataset", "graph", "internal/gibbs", "internal/ground", "internal/atomicfile", "internal/npy"},

@@ -94,7 +94,8 @@ func (f Curves) Element() (string, error) {
 
 // inkProperties puts properties of a page's style in the place of inks. A page knows what SVG is.
 var inkProperties = func() *strings.Replacer {
-	pairs := []string{"\n\txmlns=\"http://www.w3.org/2000/svg\"", "", "\n\txmlns:xlink=\"http://www.w3.org/1999/xlink\"", ""}
+	pairs := []string{"\n\txmlns=\"http://www.w3.org/2000/svg\"", "",
+		"\n\txmlns:xlink=\"http://www.w3.org/1999/xlink\"", ""}
 	for i, name := range []string{"text", "quiet", "axis", "grid", "one", "two", "three", "four", "five", "six"} {
 		ink := append([]color.RGBA{inkText, inkQuiet, inkAxis, inkGrid}, seriesColors...)[i]
 		pairs = append(pairs, fmt.Sprintf("#%02X%02X%02X", ink.R, ink.G, ink.B), "var(--"+name+")")

@@ -70,10 +70,9 @@ func Curves(runs []NamedMetrics, axes ...Axis) (all []NamedFigure) {
 		caption += ", or the smallest of runs with the same objective"
 	}
 	quantities := []quantity{{file: "convergence", label: "L − least L", log: true,
-		caption: caption + ". Dashed: the proved bound on what is left to gain. While blocks are visited L is a running " +
-			"estimate.",
-		value:  func(r *NamedMetrics, m *runfolder.Metric) float64 { return math.Abs(m.Objective - least[r.Goal]) },
-		dashed: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.Suboptimality }}}
+		caption: caption + ". Dashed: the proved bound on what is left to gain.",
+		value:   func(r *NamedMetrics, m *runfolder.Metric) float64 { return math.Abs(m.Objective - least[r.Goal]) },
+		dashed:  func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.Suboptimality }}}
 	quantities = append(append(quantities, evaluated(runs)...),
 		quantity{file: "gradient", label: "gradient norm", log: true, caption: "Norm of the aggregated gradient.",
 			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.GradNorm }},

@@ -112,7 +112,8 @@ func (r *run) newPage(result *Result) *report.Report {
 // reportCourse draws how the run went: convergence, and the other curves folded away.
 func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []runfolder.Metric) error {
 	page.Section("Convergence")
-	text := checkedText(fitted) + "A pass is the work of one sweep over the whole network. " + sourceOfValues(fitted)
+	text := checkedText(fitted) + "A pass is the work of one sweep over the whole network. While blocks are " +
+		"visited, objective and gradient are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
 	method := r.p.Options.Method
 	if method.Local() {
 		text = objectiveTexts[method] + " A pass is one evaluation of objective and gradient over all data."
