@@ -137,7 +137,7 @@ func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *part
 		w.sums = append(w.sums, simd.Message{Source: int32(ku), Target: int32(kv), Table: i * ku * kv,
 			Out: int32(n*ku + i*kv)})
 	}
-	simd.Products(w.marginals, w.ones, beliefs, w.sums)
+	simd.ForRows(max(ku, kv)).Products(w.marginals, w.ones, beliefs, w.sums)
 	w.marginals = w.marginals[:n*(ku+kv)]
 	rows, columns := w.marginals[:n*ku], w.marginals[n*ku:]
 	simd.Log(w.marginals, w.marginals)

@@ -50,7 +50,7 @@ func supported() []implementation {
 	var list []implementation
 	x86 := &cpu.X86
 	if x86.HasAVX512F && x86.HasAVX512DQ && x86.HasAVX512VL && x86.HasAVX512BW && x86.HasBMI2 {
-		list = append(list, kernels512.onLists())
+		list = append(list, kernels512.onLists().unlessNarrow(kernels256.onLists()))
 	}
 	if x86.HasAVX2 && x86.HasFMA {
 		list = append(list, kernels256.onLists())
@@ -94,6 +94,19 @@ func (k vectorKernels) onLists() implementation {
 			edges[done].slices(beliefs, messages, tables, ku, kv) // must be inside
 		}
 		return done
+	}
+	return with
+}
+
+// unlessNarrow leaves rows of few entries to other kernels.
+func (k implementation) unlessNarrow(narrow implementation) implementation {
+	with := k
+	with.narrow = &narrow
+	with.multiplyMatrix = func(dst, f, w []float64, rows, d, n int) {
+		k.forRows(n, &narrow).multiplyMatrix(dst, f, w, rows, d, n)
+	}
+	with.scatterMatrix = func(w, f, t []float64, rows, d, n int) {
+		k.forRows(n, &narrow).scatterMatrix(w, f, t, rows, d, n)
 	}
 	return with
 }
