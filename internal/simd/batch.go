@@ -57,7 +57,7 @@ const Padding = 8
 type Lists implementation
 
 // ForRows returns those for rows of up to so many states, good until Use changes them.
-func ForRows(most int) *Lists { return (*Lists)(active.forRows(most, active.narrow)) }
+func ForRows(most int) *Lists { return (*Lists)(active.forRows(most)) }
 
 // Cavities computes weights[x] = beliefs[x] − messages[x] for the source's states of
 // every message, −Inf where either is; beside a NaN it may be one. Weights that follow each other must be listed
