@@ -120,10 +120,11 @@ func (l *learner) contributeEdges(
 	}
 	beliefs, sum := w.belief[:len(edges)*span.States], moments(s.inside, l.edgeMoment[t], span)
 	early := w.ifUnscaled(sum) // while beliefs are made
-	if outside || v.certify || v.nearly {
+	if outside || v.certify {
 		early = nil
 	}
-	free, err := l.edgeBeliefs(w, early, u, block, lo, hi)
+	// Beliefs are made consistent later, and nearly so at once: the free energy is that of the messages all the same.
+	free, err := w.space.EdgeBeliefs(w.belief, early, u.net, u.state, block, lo, hi, v.nearly && !v.certify)
 	if err == nil && w.split {
 		err = w.space.AddSplit(beliefs, u.net, u.state, block, lo, hi)
 	}
@@ -173,19 +174,6 @@ func (w *worker) rescale(beliefs, sum []float64) {
 		}
 		bp.AddRows(sum, beliefs)
 	}
-}
-
-// edgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all of one type, to w.belief,
-// adds them to sum unless that is nil, and returns their free energy. They are made consistent later,
-// unless that is to be done nearly: the free energy is that of the messages all the same.
-func (l *learner) edgeBeliefs(
-	w *worker, sum []float64, u *unit, block *partition.Block, lo, hi int,
-) (free float64, err error) {
-	free, err = w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
-	if err == nil && w.visit.nearly && !w.visit.certify {
-		w.space.Feasible(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
-	}
-	return free, err
 }
 
 // edgeValues makes beliefs of edges consistent, where the visit asks for it, and returns what they add to the upper

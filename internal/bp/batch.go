@@ -23,6 +23,7 @@ type batch struct {
 	// and the place of the sum.
 	special [][2]int32
 
+	kernels                 *simd.Lists
 	mostNodes, mostMessages int
 	weights, out            []float64 // [messages × states]
 	weightsUsed, outUsed    int32
@@ -40,7 +41,7 @@ func outOf(b *partition.Block) links { return links{b.Out, b.OutEdge, b.OutSourc
 // fit makes room for nodes of up to k states.
 func (b *batch) fit(k int) {
 	k = max(1, k)
-	b.mostMessages = max(1, batchEntries/k)
+	b.kernels, b.mostMessages = simd.ForRows(k), max(1, batchEntries/k)
 	b.mostNodes = max(1, batchEntries/2/k)
 	if n := b.mostMessages*k + simd.Padding; len(b.out) < n {
 		b.weights, b.out = make([]float64, n), make([]float64, n)
@@ -160,9 +161,9 @@ func (w *Workspace) absorb(net *Net, st *State, damping float64) error {
 	b := &w.batch
 	if len(b.messages) > 0 {
 		weights, out := b.weights[:b.weightsUsed], b.out[:b.outUsed]
-		simd.Cavities(b.weights, st.LogBelief, st.LogMessage, b.messages)
+		b.kernels.Cavities(b.weights, st.LogBelief, st.LogMessage, b.messages)
 		simd.Exp(weights, weights)
-		simd.Products(b.out, b.weights, w.arena, b.messages)
+		b.kernels.Products(b.out, b.weights, w.arena, b.messages)
 		b.unsafe = b.unsafe[:0]
 		if !simd.AllSafe(out) {
 			b.findUnsafe()
@@ -173,7 +174,7 @@ func (w *Workspace) absorb(net *Net, st *State, damping float64) error {
 				return err
 			}
 		}
-		b.residual = larger(b.residual, simd.AbsorbAll(st.LogMessage, b.sums, b.out, b.messages, damping))
+		b.residual = larger(b.residual, b.kernels.AbsorbAll(st.LogMessage, b.sums, b.out, b.messages, damping))
 	}
 	b.messages, b.in, b.weightsUsed, b.outUsed = b.messages[:0], b.in[:0], 0, 0
 	for _, s := range b.special {
@@ -221,15 +222,15 @@ func (w *Workspace) settle(net *Net, st *State, block *partition.Block, damping 
 	}
 	last := &b.nodes[len(b.nodes)-1]
 	used := last.Sum + last.States
-	if done := simd.Shift(b.sums, b.nodes); done < len(b.nodes) {
+	if done := b.kernels.Shift(b.sums, b.nodes); done < len(b.nodes) {
 		n := &b.nodes[done]
 		return &NumericalError{block.Nodes[b.position[done]], -1, beliefTrouble(b.sums[n.Sum:][:n.States])}
 	}
 	weights, totals := b.weights[:used], b.totals[:len(b.nodes)]
 	simd.Exp(weights, b.sums)
-	simd.Totals(totals, weights, b.nodes)
+	b.kernels.Totals(totals, weights, b.nodes)
 	simd.Log(totals, totals)
-	b.residual = larger(b.residual, simd.Settle(st.LogBelief, b.sums, totals, b.nodes))
+	b.residual = larger(b.residual, b.kernels.Settle(st.LogBelief, b.sums, totals, b.nodes))
 	b.nodes, b.position = b.nodes[:0], b.position[:0]
 	return nil
 }

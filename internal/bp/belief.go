@@ -29,7 +29,7 @@ func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partit
 	u, v := net.Graph.U(e), net.Graph.V(e)
 	ku, kv := int(net.Card[u]), int(net.Card[v])
 	t := w.form(int32(q))
-	if w.kernelEdges(dst, net, st, block, q, q+1, ku, kv) == 1 {
+	if w.kernelEdges(dst, net, st, block, q, q+1, ku, kv, false) == 1 {
 		return w.logZ[0] + t.shift, w.product[0], nil
 	}
 	left, right := w.sum[:ku], w.second[:kv]
@@ -119,14 +119,18 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 // as many states at U and as many at V, into dst, one behind the other, adds them to
 // sum [states of U × states of V] unless that is nil, and returns the sum of what EdgeBelief returns.
 // dst may be longer.
+//
+// Feasible ones have the beliefs of the nodes as their sums. That is quicker than Consistent, and enough for a
+// gradient: single entries may be negative (simd.Edges). Forbidden states get zero, and if one had anything
+// else, the beliefs are not feasible.
 func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo,
-	hi int) (freeEnergy float64, err error) {
-	first := block.Edges[lo]
-	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
+	hi int, feasible bool) (freeEnergy float64, err error) {
+	u, v := net.Graph.Ends()
+	ku, kv := int(net.Card[u[block.Edges[lo]]]), int(net.Card[v[block.Edges[lo]]])
 	dst = dst[:(hi-lo)*ku*kv]
 	rest := dst
 	for q := lo; q < hi; q++ {
-		n := w.kernelEdges(rest, net, st, block, q, hi, ku, kv)
+		n := w.kernelEdges(rest, net, st, block, q, hi, ku, kv, feasible)
 		for i := range n {
 			freeEnergy += net.Counting.Edge[block.Edges[q+i]] * (w.logZ[i] + w.form(int32(q+i)).shift - w.product[i])
 		}
@@ -138,8 +142,16 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 		if err != nil {
 			return freeEnergy, err
 		}
+		if feasible {
+			net.Belief(w.sum[:ku], st, u[block.Edges[q]])
+			net.Belief(w.second[:kv], st, v[block.Edges[q]])
+			simd.Feasible(rest[:ku*kv], w.sum[:ku], w.second[:kv], w.weight)
+		}
 		freeEnergy += value
 		rest = rest[ku*kv:]
+	}
+	if feasible && w.Potentials.Forbidding {
+		w.forbid(dst, lo, hi)
 	}
 	AddRows(sum, dst)
 	return freeEnergy, nil
@@ -159,30 +171,20 @@ var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // kernelEdges writes the beliefs of edges from the lo-th on up to one that needs logarithms, returns how many they are,
 // and leaves what they add to the free energy in w.logZ and w.product.
-func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku,
-	kv int) (n int) {
-	w.gatherEdges(net, block, lo, hi, max(ku, kv))
-	n = len(w.together)
-	w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
-	return simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
-}
-
-// gatherEdges lists the edges lo ≤ q < hi of the block for the kernel, up to the
-// first that it can't compute.
-func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states int) {
+func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int,
+	feasible bool) (n int) {
 	u, v := net.Graph.Ends()
-	w.together = w.together[:0]
-	for q := lo; q < hi && states <= kernelStates; q++ {
+	w.together.Begin(ku, kv)
+	for q := lo; q < hi; q++ {
 		e := block.Edges[q]
 		a, c := u[e], v[e]
 		if w.form(int32(q)).log || net.observed(a) || net.observed(c) {
-			return
+			break
 		}
-		w.together = append(w.together, simd.Edge{
-			BeliefU: net.BeliefAt(a), MessageU: net.MessageAt(2*e + 1), BeliefV: net.BeliefAt(c),
-			MessageV: net.MessageAt(2 * e), Table: w.at[q],
-		})
+		w.together.Add(net.BeliefAt(a), net.MessageAt(2*e+1), net.BeliefAt(c), net.MessageAt(2*e), w.at[q])
 	}
+	w.logZ, w.product = numeric.Resize(w.logZ, hi-lo), numeric.Resize(w.product, hi-lo)
+	return w.together.WriteBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, feasible)
 }
 
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as
@@ -259,19 +261,6 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}
 	return entropy, !masked || w.forbid(beliefs, lo, hi)
-}
-
-// Feasible changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has written them, so that their
-// sums are the beliefs of the nodes. It is quicker than Consistent, and enough for a gradient: single entries may be
-// negative (simd.Feasible). Forbidden states, which only masked tables have, get zero, and if one had anything else,
-// the beliefs are not feasible.
-func (w *Workspace) Feasible(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int,
-	masked bool) (feasible bool) {
-	ku, kv := w.consistency.gather(net, st, block.Edges[lo:hi])
-	beliefs = beliefs[:(hi-lo)*ku*kv]
-	w.consistency.scratch = numeric.Resize(w.consistency.scratch, ku+simd.Padding)
-	simd.Feasible(beliefs, w.consistency.rows, w.consistency.columns, w.consistency.scratch, ku, kv)
-	return !masked || w.forbid(beliefs, lo, hi)
 }
 
 // forbid takes forbidden states out of beliefs, and reports whether there were none.

@@ -99,7 +99,7 @@ func writeAll(t *testing.T, r *inference) (beliefs []float64, energy float64) {
 			hi := min(lo+7, n)
 			dst := make([]float64, (hi-lo)*size)
 			if size == k*k {
-				free, err := r.space.EdgeBeliefs(dst, sum, r.net, r.state, block, lo, hi)
+				free, err := r.space.EdgeBeliefs(dst, sum, r.net, r.state, block, lo, hi, false)
 				if err != nil {
 					t.Fatal(err)
 				}

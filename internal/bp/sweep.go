@@ -117,10 +117,6 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) boo
 	return shiftLargestToZero(out)
 }
 
-// kernelStates is the number of source states up to which the kernels for whole
-// messages need no scratch of their own.
-const kernelStates = 64
-
 // cavity computes log τ_s − λ_d/ρ over the states of s, where d is a directed
 // edge into s, and returns the largest entry. A state that either side forbids
 // is −Inf.

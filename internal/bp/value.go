@@ -137,7 +137,7 @@ func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *part
 		w.sums = append(w.sums, simd.Message{Source: int32(ku), Target: int32(kv), Table: i * ku * kv,
 			Out: int32(n*ku + i*kv)})
 	}
-	simd.Products(w.marginals, w.ones, beliefs, w.sums)
+	simd.ForRows(max(ku, kv)).Products(w.marginals, w.ones, beliefs, w.sums)
 	w.marginals = w.marginals[:n*(ku+kv)]
 	rows, columns := w.marginals[:n*ku], w.marginals[n*ku:]
 	simd.Log(w.marginals, w.marginals)
@@ -230,7 +230,7 @@ func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labe
 		states := net.pairStates(block.Edges[lo])
 		hi := net.edgeRun(block.Edges, lo, lo+min(max(1, splitEntries/states), ground.RowsPerBatch))
 		w.beliefs = numeric.Resize(w.beliefs, (hi-lo)*states)
-		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi); err != nil {
+		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi, false); err != nil {
 			return 0, err
 		}
 		if err := w.AddSplit(w.beliefs, net, st, block, lo, hi); err != nil {

@@ -39,9 +39,9 @@ type Workspace struct {
 	// expansion holds one exponentiated table per distinct pair of a shared
 	// potential table and a counting number.
 	expansion     []float64
-	batch         batch       // nodes that are updated together
-	together      []simd.Edge // edges whose beliefs are computed in one call
-	logZ, product []float64   // of these
+	batch         batch      // nodes that are updated together
+	together      simd.Edges // edges whose beliefs are computed in one call
+	logZ, product []float64  // of these
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
 	wide      bool

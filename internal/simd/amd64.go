@@ -19,28 +19,31 @@ type vectorKernels struct {
 	totals       func(totals, weights []float64, list *int, count int)
 	settle       func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)
 	exponentials func(tables []float64, size int, inverse []float64) (left int)
-	edgeBeliefs  func(dst, logZ, product, beliefs, messages, tables []float64, edges *int, count, ku, kv int) (done int)
+	moments      func(totals, logged, logs, weights, out []float64, list *int, count int)
+	outer        func(dst, tables, factors, ends, weights []float64, list *int, ku, kv, feasible int)
 }
 
 // Where memory is the limit, or rows are written that are read soon, AVX-512 takes kernels of AVX2.
 var kernels512 = vectorKernels{
 	implementation: implementation{
 		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate256,
-		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, allSafe: allSafe512, feasible: feasible256,
+		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, allSafe: allSafe512,
+		ratios: ratios256,
 		panels: &panelKernels{8, interleave512, separate512, consistent512},
 	},
 	cavities: cavities512, products: products512, absorbAll: absorbAll512, shift: shiftAll512, totals: totals512,
-	settle: settle512, exponentials: exponentials512, edgeBeliefs: edgeBeliefs512,
+	settle: settle512, exponentials: exponentials512, moments: moments512, outer: outer512,
 }
 
 var kernels256 = vectorKernels{
 	implementation: implementation{
 		name: "avx2", exp: exp256, log: log256, dot: dot256, addScaled: addScaled256, extrapolate: extrapolate256,
-		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, allSafe: allSafe256, feasible: feasible256,
+		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, allSafe: allSafe256,
+		ratios: ratios256,
 		panels: &panelKernels{4, interleave256, separate256, consistent256},
 	},
 	cavities: cavities256, products: products256, absorbAll: absorbAll256, shift: shiftAll256, totals: totals256,
-	settle: settle256, exponentials: exponentials256, edgeBeliefs: edgeBeliefs256,
+	settle: settle256, exponentials: exponentials256, moments: moments256, outer: outer256,
 }
 
 // supported returns the implementations this machine can run, the best first.
@@ -50,7 +53,9 @@ func supported() []implementation {
 	var list []implementation
 	x86 := &cpu.X86
 	if x86.HasAVX512F && x86.HasAVX512DQ && x86.HasAVX512VL && x86.HasAVX512BW && x86.HasBMI2 {
-		list = append(list, kernels512.onLists())
+		with, narrow := kernels512.onLists(), kernels256.onLists()
+		with.narrow = &narrow
+		list = append(list, with)
 	}
 	if x86.HasAVX2 && x86.HasFMA {
 		list = append(list, kernels256.onLists())
@@ -81,25 +86,15 @@ func (k vectorKernels) onLists() implementation {
 	with.exponentials = func(tables []float64, size int, inverse []float64) int {
 		return len(inverse) - k.exponentials(tables, size, inverse)
 	}
-	with.edgeBeliefs = func(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int) {
-		switch {
-		case uint(ku-1) >= kernelStates || uint(kv-1) >= kernelStates:
-			return plainEdgeBeliefs(dst, logZ, product, beliefs, messages, tables, edges, ku, kv)
-		case ku < few && kv < few: // many edges with half as long vectors are quicker
-			done = kernels256.edgeBeliefs(dst, logZ, product, beliefs, messages, tables, pointer(edges), len(edges), ku, kv)
-		default:
-			done = k.edgeBeliefs(dst, logZ, product, beliefs, messages, tables, pointer(edges), len(edges), ku, kv)
+	with.moments = func(totals, logged, logs, weights, out []float64, list []Message) {
+		k.moments(totals, logged, logs, weights, out, pointer(list), len(list))
+	}
+	with.outer = func(dst, tables, factors, ends, weights []float64, list []Message, ku, kv int, feasible bool) {
+		flag := 0
+		if feasible {
+			flag = 1
 		}
-		if done < len(edges) {
-			edges[done].slices(beliefs, messages, tables, ku, kv) // must be inside
-		}
-		return done
+		k.outer(dst, tables, factors, ends, weights, pointer(list), ku, kv, flag)
 	}
 	return with
 }
-
-// few states are less than this.
-const few = 8
-
-// kernelStates is the largest number of states that edgeBeliefs takes.
-const kernelStates = 64

@@ -53,18 +53,24 @@ const Padding = 8
 // exponentials and logarithms are of long arrays, whatever the number of states.
 // Offsets are not checked: the caller answers for them.
 
+// Lists are the kernels of lists of messages and of nodes.
+type Lists implementation
+
+// ForRows returns those for rows of up to so many states, good until Use changes them.
+func ForRows(most int) *Lists { return (*Lists)(active.forRows(most)) }
+
 // Cavities computes weights[x] = beliefs[x] − messages[x] for the source's states of
 // every message, −Inf where either is; beside a NaN it may be one. Weights that follow each other must be listed
 // in their order.
-func Cavities(weights, beliefs, messages []float64, list []Message) {
-	active.cavities(weights, beliefs, messages, list)
+func (k *Lists) Cavities(weights, beliefs, messages []float64, list []Message) {
+	k.cavities(weights, beliefs, messages, list)
 }
 
 // Products computes the sums of every message: out[x] = Σ_y weights[y] table[y,x],
 // or, if backward, Σ_y table[x,y] weights[y]. Sums that follow each other must be
 // listed in their order.
-func Products(out, weights, tables []float64, list []Message) {
-	active.products(out, weights, tables, list)
+func (k *Lists) Products(out, weights, tables []float64, list []Message) {
+	k.products(out, weights, tables, list)
 }
 
 // AllSafe reports whether every entry is in [TooSmall, MaxFloat64].
@@ -72,26 +78,26 @@ func AllSafe(x []float64) bool { return active.allSafe(x) }
 
 // AbsorbAll does for every message what Absorb does for one, with the message of
 // out, shifted so that its largest entry is 0.
-func AbsorbAll(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
-	return active.absorbAll(messages, sums, out, list, damping)
+func (k *Lists) AbsorbAll(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
+	return k.absorbAll(messages, sums, out, list, damping)
 }
 
 // Shift computes sum[x] = (sum[x] − max sum)·inverse for every node and returns how
 // many are done: all, or those before the first that has a NaN among its sums or
 // whose largest is not finite.
-func Shift(sums []float64, list []Node) (done int) { return active.shift(sums, list) }
+func (k *Lists) Shift(sums []float64, list []Node) (done int) { return k.shift(sums, list) }
 
 // Totals computes totals[i] = Σ_x weights[x] of the i-th node; its weights lie where
 // its sums do. len(totals) ≥ len(list).
-func Totals(totals, weights []float64, list []Node) {
-	active.totals(totals[:len(list)], weights, list)
+func (k *Lists) Totals(totals, weights []float64, list []Node) {
+	k.totals(totals[:len(list)], weights, list)
 }
 
 // Settle computes beliefs[x] = sums[x] − logTotals[i] of the i-th node, and returns
 // the largest change of an entry that changes, as Absorb does.
 // len(logTotals) ≥ len(list).
-func Settle(beliefs, sums, logTotals []float64, list []Node) (residual float64) {
-	return active.settle(beliefs, sums, logTotals[:len(list)], list)
+func (k *Lists) Settle(beliefs, sums, logTotals []float64, list []Node) (residual float64) {
+	return k.settle(beliefs, sums, logTotals[:len(list)], list)
 }
 
 // moderate is the largest magnitude of an exponent that Exponentials takes.

@@ -12,7 +12,12 @@ var states = []int{2, 3, 4, 8, 12, 16, 21, 32, 64}
 func eachSize(b *testing.B, sizes []int, bench func(b *testing.B, with implementation, k int)) {
 	for _, k := range sizes {
 		for _, with := range supported() {
-			b.Run(fmt.Sprintf("k=%d/%s", k, with.name), func(b *testing.B) { bench(b, with, k) })
+			b.Run(fmt.Sprintf("k=%d/%s", k, with.name), func(b *testing.B) {
+				before := active
+				active = with
+				bench(b, with, k)
+				active = before
+			})
 		}
 	}
 }

@@ -306,27 +306,3 @@ func BenchmarkConsistent(b *testing.B) {
 func how(scalings int) Scaling {
 	return Scaling{Most: scalings, Newton: MaxNewton, Enough: Finest.Enough}
 }
-
-// TestFeasible holds the kernel against the definition, and the sums against those of the nodes.
-func TestFeasible(t *testing.T) {
-	each(t, func(t *testing.T, with implementation) {
-		r := rand.New(rand.NewPCG(77, 78))
-		for trial := range 400 {
-			n, ku, kv := 1+r.IntN(9), 1+r.IntN(24), 1+r.IntN(24)
-			if trial%20 == 0 {
-				ku, kv = 1+r.IntN(70), 1+r.IntN(70)
-			}
-			c := newConsistentCase(t, r, n, ku, kv, []float64{0, 0.1, 3}[trial%3], []float64{0, 0.1}[trial%2])
-			want, what := slices.Clone(c.beliefs), fmt.Sprintf("trial %d, %d of %d×%d", trial, n, ku, kv)
-			plainFeasible(want, c.rows, c.columns, make([]float64, ku), ku, kv)
-			factors, check := guarded(t, ku+Padding, r.IntN(8))
-			rows, columns := slices.Clone(c.rows), slices.Clone(c.columns)
-			with.feasible(c.beliefs, c.rows, c.columns, factors, ku, kv)
-			c.check(what)
-			check(what)
-			compare(t, what, c.beliefs, want, 1e-12, 1e-14)
-			compare(t, what, append(c.rows, c.columns...), append(rows, columns...), 0, 0)
-			checkSums(t, what, c, rows, columns)
-		}
-	})
-}

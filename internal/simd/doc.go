@@ -2,7 +2,7 @@
 // float64: exponentials and logarithms, the product and scatter of rows of features,
 // and the kernels of which an iteration of learning is made. These are MultiplyMatrix
 // for the potentials, Exponentials for tables, the steps of a batch from Cavities to
-// Settle for messages and beliefs of nodes, EdgeBeliefs, Feasible and ScatterMatrix for
+// Settle for messages and beliefs of nodes, those of Edges and ScatterMatrix for
 // the gradient, and Consistent for bounds.
 //
 // # Implementations
@@ -10,8 +10,8 @@
 // There are three: AVX-512 (F, DQ, VL, BW), AVX2 with FMA, and plain Go, which is
 // complete, is the reference and serves every other architecture. Both vector sets come
 // from one source, the generator in internal/simd/gen, in which a kernel is written once
-// over vectors of eight float64 or of four; AVX-512 takes the EdgeBeliefs of AVX2 below 8
-// states. One is chosen when the program starts, from golang.org/x/sys/cpu, so that
+// over vectors of eight float64 or of four; AVX-512 takes the kernels of AVX2 for rows of up
+// to 4 entries. One is chosen when the program starts, from golang.org/x/sys/cpu, so that
 // GODEBUG=cpu.avx512f=off gives AVX2 and GODEBUG=cpu.all=off plain Go; the build
 // tag purego leaves the assembly out. Name tells which is in use.
 //
@@ -45,7 +45,7 @@
 //
 // Exponentials, for exponents up to 300, are within 1.1 units in the last place of the
 // exponential of the rounded exponent (0.99 seen with AVX-512, 1.02 with AVX2; plain Go is
-// math.Exp). EdgeBeliefs use the same exponential, which is 0 below e^−708. Tests hold the
+// math.Exp). Tests hold the
 // results of every step against loops written out by hand: those that only add, subtract and
 // compare bit by bit, products to 1e-14 and beliefs of edges to 1e-12.
 //
@@ -59,8 +59,8 @@
 // the same node follow each other. And a message or belief of up to 8 states is one chain
 // of some 200 cycles that leaves most of the processor idle, and the processor does not
 // look far enough ahead to begin the next: so messages are made step by step for a whole
-// batch, EdgeBeliefs takes up to 64 edges through each step together, and Consistent as
-// many edges as a vector has entries, one in each.
+// batch, beliefs of edges in the same way, and Consistent takes as many edges together as a
+// vector has entries, one in each.
 package simd
 
 //go:generate go run -C gen . -dir ..

@@ -1,87 +1,113 @@
 package simd
 
-// Edge is an edge whose belief is wanted, by where its parts are: offsets of their
-// first entries.
-type Edge struct {
-	BeliefU  int // of U's log-belief, in beliefs
-	MessageU int // of the log-message from V to U, in messages
-	BeliefV  int // of V's log-belief, in beliefs
-	MessageV int // of the log-message from U to V, in messages
-	Table    int // of the edge's exponentiated table, in tables
+// Edges are edges of one shape of which beliefs are computed, and scratch for that. Of each edge it has what
+// belongs to V, then what belongs to U; in out and in ends it is the other way round.
+type Edges struct {
+	ku, kv, count, listed int
+	list                  []Message // from V and from U
+	logs, weights         []float64 // cavities
+	out                   []float64 // sums at U and at V
+	ends, factors         []float64 // beliefs of the nodes, and factors of rows
+	totals, logged        []float64 // of messages: Z, and Σ log right or Σ log left
 }
 
-// EdgeBeliefs computes the beliefs of edges with ku states at U and kv at V from those of their ends, the messages
-// along them, and their exponentiated tables. With the cavities left = beliefU − messageU and right = beliefV −
-// messageV, −Inf where either term is −Inf,
+// Begin begins with edges of ku states at U and kv at V.
+func (s *Edges) Begin(ku, kv int) {
+	if s.ku != ku || s.kv != kv {
+		s.ku, s.kv, s.listed, s.list = ku, kv, 0, s.list[:0]
+	}
+	s.count = 0
+}
+
+// Add adds an edge by the offsets of the first entries of its parts: the log-belief of U and the log-message
+// from V to U, the log-belief of V and the log-message from U to V, and the exponentiated table. They are not
+// checked: the caller answers for them.
+func (s *Edges) Add(beliefU, messageU, beliefV, messageV, table int) {
+	if ku, kv := int32(s.ku), int32(s.kv); s.count == s.listed { // what is the same for all edges at this place
+		at := int32(s.count) * (ku + kv)
+		s.list = append(s.list, Message{Weight: at, Out: at, Sum: at + ku, Source: kv, Target: ku, Backward: 1},
+			Message{Weight: at + kv, Out: at + ku, Sum: at, Source: ku, Target: kv})
+		s.listed++
+	}
+	v, u := &s.list[2*s.count], &s.list[2*s.count+1]
+	v.Belief, v.Reverse, v.Table, u.Belief, u.Reverse, u.Table = beliefV, messageV, table, beliefU, messageU, table
+	s.count++
+}
+
+// WriteBeliefs computes the beliefs of the edges. With the cavities left = belief of U − message to U and
+// right = belief of V − message to V, −Inf where either term is −Inf,
 //
-//	dst[i,j] = exp(left[i]) values[i,j] exp(right[j]) / Z
+//	dst[i,j] = exp(left[i]) table[i,j] exp(right[j]) / Z
 //
-// sums to 1 (row-major, ku × kv): that of edges[q] goes to dst[q*ku*kv:]. log Z goes to logZ[q], and to product[q]
+// sums to 1 (row-major, ku × kv): that of the q-th edge goes to dst[q*ku*kv:]. log Z goes to logZ[q], and to product[q]
 //
 //	product = Σ_i left[i] Σ_j dst[i,j] + Σ_j right[j] Σ_i dst[i,j]
 //
 // over the states that are not forbidden, so that ⟨θ,τ⟩ + ρ H(τ) of the edge is ρ (log Z + s − product) if s is the
 // logarithm of what the table was divided by.
 //
-// It returns how many are done. If done < len(edges), edges[done] is not safe, as Z e^−(max left + max right) is not in
-// [TooSmall, MaxFloat64] or a NaN: the caller must compute its belief with logarithms, and call again with the rest,
-// edges[done+1:]. What belongs to edges that are not done is rubbish. len(dst) ≥ len(edges)·ku·kv, len(logZ) and
-// len(product) ≥ len(edges); they are distinct from each other and from the rest. ku, kv > 0. With more than 64 states
-// at an end it allocates.
-func EdgeBeliefs(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int) {
-	n := len(edges)
-	return active.edgeBeliefs(dst[:n*ku*kv], logZ[:n], product[:n], beliefs, messages, tables, edges, ku, kv)
-}
-
-// slices returns the slices of an edge, in the order of EdgeBelief.
-func (e *Edge) slices(beliefs, messages, tables []float64, ku, kv int) (beliefU, messageU, beliefV, messageV,
-	values []float64) {
-	return beliefs[e.BeliefU:][:ku], messages[e.MessageU:][:ku], beliefs[e.BeliefV:][:kv], messages[e.MessageV:][:kv],
-		tables[e.Table:][:ku*kv]
-}
-
-func plainEdgeBeliefs(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int) {
-	for q := range edges {
-		beliefU, messageU, beliefV, messageV, values := edges[q].slices(beliefs, messages, tables, ku, kv)
-		z, p, safe := plainEdgeBelief(dst[q*ku*kv:][:ku*kv], beliefU, messageU, beliefV, messageV, values)
-		if !safe {
-			return q
-		}
-		logZ[q], product[q] = z, p
-	}
-	return len(edges)
-}
-
-// Feasible changes the beliefs of edges of one shape, tables of ku rows and kv columns one behind the other, so that
-// the sums of their rows are those of rows, ku for each edge, and the sums of their columns those of columns. Rows
-// are scaled to their sums t, and what columns lack then, e, is spread as t eᵀ: single entries may be below 0, which
-// a gradient does not mind and an entropy would (Consistent). Sums are exact up to rounding, as long as rows sum to 1
-// and none of them has lost all of its mass.
+// Feasible beliefs have the sums of the nodes. Rows are scaled to their sums t, and what columns lack then, e, is
+// spread as t eᵀ: single entries may be below 0, which a gradient does not mind and an entropy would
+// (Consistent). Sums are exact up to rounding, as long as no row has lost all of its mass.
 //
-// len(rows) is ku for each edge, len(tables) ≥ ku·kv and len(columns) ≥ kv for each; len(factors) ≥ ku + Padding.
-func Feasible(tables, rows, columns, factors []float64, ku, kv int) {
-	if n := len(rows) / ku; n > 0 {
-		active.feasible(tables[:n*ku*kv], rows[:n*ku], columns[:n*kv], factors[:ku+Padding], ku, kv)
+// It returns how many are done. If those are not all, the next one is not safe, as its Z is not in [TooSmall,
+// 1/TooSmall] or a NaN: the caller must compute its belief with logarithms, and call again with the rest. What belongs
+// to edges that are not done is rubbish.
+func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []float64, feasible bool) (done int) {
+	size := s.ku + s.kv
+	used, list := s.count*size, s.list[:2*s.count]
+	for _, x := range []*[]float64{&s.logs, &s.weights, &s.out, &s.ends, &s.factors, &s.totals, &s.logged} {
+		if len(*x) < used+Padding {
+			*x = make([]float64, used+Padding)
+		}
 	}
+	with := active.forRows(max(s.ku, s.kv))
+	with.cavities(s.logs, beliefs, messages, list)
+	Exp(s.weights[:used], s.logs)
+	with.products(s.out, s.weights, tables, list)
+	with.moments(s.totals, s.logged, s.logs, s.weights, s.out, list)
+	for z := s.totals; done < s.count && z[2*done] >= TooSmall && z[2*done] <= 1/TooSmall; done++ {
+		logZ[done], product[done] = z[2*done], (s.logged[2*done]+s.logged[2*done+1])/z[2*done]
+	}
+	Log(logZ[:done], logZ)
+	if feasible {
+		for i := range done {
+			ends := s.ends[i*size:][:size]
+			copy(ends[:s.ku], beliefs[list[2*i+1].Belief:])
+			copy(ends[s.ku:], beliefs[list[2*i].Belief:])
+		}
+		Exp(s.ends[:done*size], s.ends)
+		active.ratios(s.factors[:done*size], s.ends, s.out)
+	} else {
+		for i := range done {
+			for x, a := range s.weights[i*size+s.kv:][:s.ku] {
+				s.factors[i*size+x] = a / s.totals[2*i]
+			}
+		}
+	}
+	if done > 0 {
+		active.outer(dst[:done*s.ku*s.kv], tables, s.factors, s.ends, s.weights, list, s.ku, s.kv, feasible)
+	}
+	return done
 }
 
-func plainFeasible(tables, rows, columns, factors []float64, ku, kv int) {
-	for i := range len(rows) / ku {
-		table, t, scale := tables[i*ku*kv:][:ku*kv], rows[i*ku:][:ku], factors[:0]
-		for x := range t {
-			sum := 0.0
-			for _, b := range table[x*kv:][:kv] {
-				sum += b
-			}
-			scale = append(scale, t[x]/max(sum, TooSmall))
+// Feasible changes the belief of an edge into one with the sums rows and columns, as WriteBeliefs has them.
+// len(factors) ≥ len(rows).
+func Feasible(belief, rows, columns, factors []float64) {
+	for x, t := range rows {
+		sum := 0.0
+		for _, v := range belief[x*len(columns):][:len(columns)] {
+			sum += v
 		}
-		for y, lack := range columns[i*kv:][:kv] {
-			for x, f := range scale {
-				lack -= f * table[x*kv+y]
-			}
-			for x, f := range scale {
-				table[x*kv+y] = f*table[x*kv+y] + t[x]*lack
-			}
+		factors[x] = t / max(sum, TooSmall)
+	}
+	for y, lack := range columns {
+		for x := range rows {
+			lack -= factors[x] * belief[x*len(columns)+y]
+		}
+		for x, t := range rows {
+			at := x*len(columns) + y
+			belief[at] = factors[x]*belief[at] + t*lack
 		}
 	}
 }

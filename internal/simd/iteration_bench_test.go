@@ -16,6 +16,7 @@ const (
 type gridCase struct {
 	k, nodes                      int
 	edges                         []Edge
+	together                      Edges
 	in                            [][]Message // of each node
 	batches                       []gridBatch
 	nodeF, edgeF, nodeW, edgeW    []float64
@@ -131,7 +132,8 @@ func (c *gridCase) gradient(with implementation) (done bool) {
 	size := c.k * c.k
 	for at := 0; at < len(c.edges); at += chunkEdges {
 		n := min(chunkEdges, len(c.edges)-at)
-		done = done && n == with.edgeBeliefs(c.dst[:n*size], c.logZ[:n], c.product[:n], c.beliefs, c.messages, c.tables, c.edges[at:at+n], c.k, c.k)
+		put(&c.together, c.edges[at:at+n], c.k, c.k)
+		done = done && n == c.together.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, true)
 		with.scatterMatrix(c.edgeGradient, c.edgeF[at*edgeFeatures:][:n*edgeFeatures], c.dst[:n*size], n, edgeFeatures, size)
 	}
 	with.exp(c.p, c.beliefs)

@@ -69,10 +69,15 @@ func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int
 //go:noescape
 func exponentials256(tables []float64, size int, inverse []float64) (left int)
 
-// edgeBeliefs256 is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices.
+// moments256 is plainMoments.
 //
 //go:noescape
-func edgeBeliefs256(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
+func moments256(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, list *int, count int)
+
+// outer256 is plainOuter for one edge and more.
+//
+//go:noescape
+func outer256(dst []float64, tables []float64, factors []float64, ends []float64, weights []float64, list *int, ku int, kv int, feasible int)
 
 // interleave256 puts as many rows of n entries into a panel as a vector has.
 //
@@ -99,7 +104,7 @@ func addScaled256(dst []float64, x []float64, a float64)
 //go:noescape
 func extrapolate256(x []float64, old []float64, a float64)
 
-// feasible256 is Feasible for one edge and more.
+// ratios256 is plainRatios.
 //
 //go:noescape
-func feasible256(tables []float64, rows []float64, columns []float64, factors []float64, ku int, kv int)
+func ratios256(dst []float64, x []float64, y []float64)

@@ -4247,1275 +4247,527 @@ done402:
 	VZEROUPPER
 	RET
 
-// func edgeBeliefs256(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·edgeBeliefs256(SB), $10240-184
-	LEAQ  63(SP), CX
-	ANDQ  $-64, CX
-	XORQ  AX, AX
-	MOVQ  AX, 24(CX)
-	MOVQ  count+152(FP), AX
-	MOVQ  AX, 8(CX)
-	MOVQ  edges+144(FP), AX
-	MOVQ  AX, (CX)
-	MOVQ  beliefs_len+80(FP), AX
-	MOVQ  ku+160(FP), DX
-	SUBQ  DX, AX
-	JLT   done419
-	MOVQ  AX, 80(CX)
-	MOVQ  messages_len+104(FP), AX
-	MOVQ  ku+160(FP), DX
-	SUBQ  DX, AX
-	JLT   done419
-	MOVQ  AX, 88(CX)
-	MOVQ  beliefs_len+80(FP), AX
-	MOVQ  kv+168(FP), DX
-	SUBQ  DX, AX
-	JLT   done419
-	MOVQ  AX, 96(CX)
-	MOVQ  messages_len+104(FP), AX
-	MOVQ  kv+168(FP), DX
-	SUBQ  DX, AX
-	JLT   done419
-	MOVQ  AX, 104(CX)
-	MOVQ  tables_len+128(FP), AX
-	MOVQ  ku+160(FP), DX
-	MOVQ  kv+168(FP), BX
-	IMULQ BX, DX
-	SUBQ  DX, AX
-	JLT   done419
-	MOVQ  AX, 112(CX)
-	MOVQ  ku+160(FP), AX
-	SHLQ  $0x03, AX
-	ADDQ  $0x1f, AX
-	ANDQ  $-32, AX
-	MOVQ  kv+168(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  DX, BX
-	ADDQ  $0x1f, BX
-	ANDQ  $-32, BX
-	ADDQ  AX, BX
-	MOVQ  AX, 40(CX)
-	MOVQ  BX, 48(CX)
-	MOVL  $0x00001000, AX
-	XORL  DX, DX
-	DIVL  BX
-	CMPQ  AX, $0x40
-	JLE   few420
-	MOVQ  $0x00000040, AX
+// func moments256(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, list *int, count int)
+// Requires: AVX, FMA3
+TEXT ·moments256(SB), $0-136
+	MOVQ  totals_base+0(FP), AX
+	MOVQ  logged_base+24(FP), CX
+	MOVQ  logs_base+48(FP), DX
+	MOVQ  weights_base+72(FP), BX
+	MOVQ  out_base+96(FP), SI
+	MOVQ  list+120(FP), DI
+	MOVQ  count+128(FP), R8
+	TESTQ R8, R8
+	JLE   done418
 
-few420:
-	MOVQ AX, 32(CX)
-
-chunk417:
-	MOVQ  8(CX), AX
-	TESTQ AX, AX
-	JLE   done419
-	CMPQ  AX, 32(CX)
-	JLE   part418
-	MOVQ  32(CX), AX
-
-part418:
-	MOVQ AX, 16(CX)
-	MOVQ (CX), AX
-	LEAQ 1856(CX), DX
-	XORQ BX, BX
-
-pass421:
-	CMPQ       BX, 16(CX)
-	JGE        passed423
-	MOVQ       (AX), SI
-	CMPQ       SI, 80(CX)
-	JHI        stop422
-	MOVQ       8(AX), SI
-	CMPQ       SI, 88(CX)
-	JHI        stop422
-	MOVQ       16(AX), SI
-	CMPQ       SI, 96(CX)
-	JHI        stop422
-	MOVQ       24(AX), SI
-	CMPQ       SI, 104(CX)
-	JHI        stop422
-	MOVQ       32(AX), SI
-	CMPQ       SI, 112(CX)
-	JHI        stop422
-	MOVQ       beliefs_base+72(FP), SI
-	MOVQ       (AX), DI
-	LEAQ       (SI)(DI*8), DI
-	MOVQ       messages_base+96(FP), SI
-	MOVQ       8(AX), R8
-	LEAQ       (SI)(R8*8), R8
-	MOVQ       ku+160(FP), SI
-	CMPQ       SI, $0x08
-	JNE        other424
-	VMOVUPD    (DI), Y1
-	VMOVUPD    (R8), Y0
-	VCMPPD     $0x00, constants<>+1152(SB), Y0, Y2
-	VSUBPD     Y0, Y1, Y1
-	VBLENDVPD  Y2, constants<>+1152(SB), Y1, Y1
-	VMOVUPD    32(DI), Y2
-	VMOVUPD    32(R8), Y0
-	VCMPPD     $0x00, constants<>+1152(SB), Y0, Y3
-	VSUBPD     Y0, Y2, Y2
-	VBLENDVPD  Y3, constants<>+1152(SB), Y2, Y2
-	VMOVAPD    Y1, Y0
-	VMAXPD     Y2, Y0, Y0
-	VPERM2F128 $0x01, Y0, Y0, Y3
-	VMAXPD     Y3, Y0, Y0
-	VPERMILPD  $0x55, Y0, Y3
-	VMAXPD     Y3, Y0, Y0
-	VSUBPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VSUBPD     Y0, Y2, Y2
-	VMOVUPD    Y2, 32(DX)
-	JMP        cavity426
-
-other424:
-	CMPQ         SI, $0x04
-	JG           many425
-	LEAQ         constants<>+544(SB), R9
-	NEGQ         SI
-	VMOVUPD      (R9)(SI*8), Y0
-	VMASKMOVPD   (DI), Y0, Y2
-	VMASKMOVPD   (R8), Y0, Y1
-	VCMPPD       $0x00, constants<>+1152(SB), Y1, Y3
-	VSUBPD       Y1, Y2, Y2
-	VBLENDVPD    Y3, constants<>+1152(SB), Y2, Y2
-	VBROADCASTSD constants<>+1248(SB), Y1
-	VBLENDVPD    Y0, Y2, Y1, Y1
-	VMOVAPD      Y1, Y0
-	VPERM2F128   $0x01, Y0, Y0, Y2
-	VMAXPD       Y2, Y0, Y0
-	VPERMILPD    $0x55, Y0, Y2
-	VMAXPD       Y2, Y0, Y0
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (DX)
-	JMP          cavity426
-
-many425:
-	VBROADCASTSD constants<>+1248(SB), Y0
-	XORQ         R9, R9
-	MOVQ         SI, R10
-	CMPQ         R10, $0x00000004
-	JLT          rest428
-
-whole427:
-	VMOVUPD   (DI)(R9*8), Y1
-	VMOVUPD   (R8)(R9*8), Y2
-	VCMPPD    $0x00, constants<>+1152(SB), Y2, Y3
-	VSUBPD    Y2, Y1, Y1
-	VBLENDVPD Y3, constants<>+1152(SB), Y1, Y1
-	VMAXPD    Y1, Y0, Y0
-	ADDQ      $0x00000004, R9
-	SUBQ      $0x00000004, R10
-	CMPQ      R10, $0x00000004
-	JGE       whole427
-
-rest428:
-	TESTQ        R10, R10
-	JZ           done429
-	LEAQ         constants<>+544(SB), R11
-	NEGQ         R10
-	VMOVUPD      (R11)(R10*8), Y1
-	VMASKMOVPD   (DI)(R9*8), Y1, Y2
-	VMASKMOVPD   (R8)(R9*8), Y1, Y3
-	VCMPPD       $0x00, constants<>+1152(SB), Y3, Y4
-	VSUBPD       Y3, Y2, Y2
-	VBLENDVPD    Y4, constants<>+1152(SB), Y2, Y2
-	VBROADCASTSD constants<>+1248(SB), Y3
-	VBLENDVPD    Y1, Y2, Y3, Y3
-	VMAXPD       Y3, Y0, Y0
-
-done429:
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VMAXPD     Y1, Y0, Y0
-	VPERMILPD  $0x55, Y0, Y1
-	VMAXPD     Y1, Y0, Y0
-	XORQ       R9, R9
-	CMPQ       SI, $0x00000004
-	JLT        rest431
-
-whole430:
-	VMOVUPD   (DI)(R9*8), Y1
-	VMOVUPD   (R8)(R9*8), Y2
-	VCMPPD    $0x00, constants<>+1152(SB), Y2, Y3
-	VSUBPD    Y2, Y1, Y1
-	VBLENDVPD Y3, constants<>+1152(SB), Y1, Y1
-	VSUBPD    Y0, Y1, Y1
-	VMOVUPD   Y1, (DX)(R9*8)
-	ADDQ      $0x00000004, R9
-	SUBQ      $0x00000004, SI
-	CMPQ      SI, $0x00000004
-	JGE       whole430
-
-rest431:
-	TESTQ        SI, SI
-	JZ           done432
-	LEAQ         constants<>+544(SB), R10
-	NEGQ         SI
-	VMOVUPD      (R10)(SI*8), Y1
-	VMASKMOVPD   (DI)(R9*8), Y1, Y2
-	VMASKMOVPD   (R8)(R9*8), Y1, Y3
-	VCMPPD       $0x00, constants<>+1152(SB), Y3, Y4
-	VSUBPD       Y3, Y2, Y2
-	VBLENDVPD    Y4, constants<>+1152(SB), Y2, Y2
-	VBROADCASTSD constants<>+1248(SB), Y3
-	VBLENDVPD    Y1, Y2, Y3, Y3
-	VSUBPD       Y0, Y3, Y3
-	VMOVUPD      Y3, (DX)(R9*8)
-
-done432:
-cavity426:
-	MOVQ       40(CX), SI
-	ADDQ       DX, SI
-	MOVQ       beliefs_base+72(FP), DI
-	MOVQ       16(AX), R8
-	LEAQ       (DI)(R8*8), R8
-	MOVQ       messages_base+96(FP), DI
-	MOVQ       24(AX), R9
-	LEAQ       (DI)(R9*8), R9
-	MOVQ       kv+168(FP), DI
-	CMPQ       DI, $0x08
-	JNE        other433
-	VMOVUPD    (R8), Y2
-	VMOVUPD    (R9), Y1
-	VCMPPD     $0x00, constants<>+1152(SB), Y1, Y3
-	VSUBPD     Y1, Y2, Y2
-	VBLENDVPD  Y3, constants<>+1152(SB), Y2, Y2
-	VMOVUPD    32(R8), Y3
-	VMOVUPD    32(R9), Y1
-	VCMPPD     $0x00, constants<>+1152(SB), Y1, Y4
-	VSUBPD     Y1, Y3, Y3
-	VBLENDVPD  Y4, constants<>+1152(SB), Y3, Y3
-	VMOVAPD    Y2, Y1
-	VMAXPD     Y3, Y1, Y1
-	VPERM2F128 $0x01, Y1, Y1, Y4
-	VMAXPD     Y4, Y1, Y1
-	VPERMILPD  $0x55, Y1, Y4
-	VMAXPD     Y4, Y1, Y1
-	VSUBPD     Y1, Y2, Y2
-	VMOVUPD    Y2, (SI)
-	VSUBPD     Y1, Y3, Y3
-	VMOVUPD    Y3, 32(SI)
-	JMP        cavity435
-
-other433:
-	CMPQ         DI, $0x04
-	JG           many434
-	LEAQ         constants<>+544(SB), R10
-	NEGQ         DI
-	VMOVUPD      (R10)(DI*8), Y1
-	VMASKMOVPD   (R8), Y1, Y3
-	VMASKMOVPD   (R9), Y1, Y2
-	VCMPPD       $0x00, constants<>+1152(SB), Y2, Y4
-	VSUBPD       Y2, Y3, Y3
-	VBLENDVPD    Y4, constants<>+1152(SB), Y3, Y3
-	VBROADCASTSD constants<>+1248(SB), Y2
-	VBLENDVPD    Y1, Y3, Y2, Y2
-	VMOVAPD      Y2, Y1
-	VPERM2F128   $0x01, Y1, Y1, Y3
-	VMAXPD       Y3, Y1, Y1
-	VPERMILPD    $0x55, Y1, Y3
-	VMAXPD       Y3, Y1, Y1
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (SI)
-	JMP          cavity435
-
-many434:
-	VBROADCASTSD constants<>+1248(SB), Y1
-	XORQ         R10, R10
-	MOVQ         DI, R11
-	CMPQ         R11, $0x00000004
-	JLT          rest437
-
-whole436:
-	VMOVUPD   (R8)(R10*8), Y2
-	VMOVUPD   (R9)(R10*8), Y3
-	VCMPPD    $0x00, constants<>+1152(SB), Y3, Y4
-	VSUBPD    Y3, Y2, Y2
-	VBLENDVPD Y4, constants<>+1152(SB), Y2, Y2
-	VMAXPD    Y2, Y1, Y1
-	ADDQ      $0x00000004, R10
-	SUBQ      $0x00000004, R11
-	CMPQ      R11, $0x00000004
-	JGE       whole436
-
-rest437:
-	TESTQ        R11, R11
-	JZ           done438
-	LEAQ         constants<>+544(SB), R12
-	NEGQ         R11
-	VMOVUPD      (R12)(R11*8), Y2
-	VMASKMOVPD   (R8)(R10*8), Y2, Y3
-	VMASKMOVPD   (R9)(R10*8), Y2, Y4
-	VCMPPD       $0x00, constants<>+1152(SB), Y4, Y5
-	VSUBPD       Y4, Y3, Y3
-	VBLENDVPD    Y5, constants<>+1152(SB), Y3, Y3
-	VBROADCASTSD constants<>+1248(SB), Y4
-	VBLENDVPD    Y2, Y3, Y4, Y4
-	VMAXPD       Y4, Y1, Y1
-
-done438:
-	VPERM2F128 $0x01, Y1, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	VPERMILPD  $0x55, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	XORQ       R10, R10
-	CMPQ       DI, $0x00000004
-	JLT        rest440
-
-whole439:
-	VMOVUPD   (R8)(R10*8), Y2
-	VMOVUPD   (R9)(R10*8), Y3
-	VCMPPD    $0x00, constants<>+1152(SB), Y3, Y4
-	VSUBPD    Y3, Y2, Y2
-	VBLENDVPD Y4, constants<>+1152(SB), Y2, Y2
-	VSUBPD    Y1, Y2, Y2
-	VMOVUPD   Y2, (SI)(R10*8)
-	ADDQ      $0x00000004, R10
-	SUBQ      $0x00000004, DI
-	CMPQ      DI, $0x00000004
-	JGE       whole439
-
-rest440:
-	TESTQ        DI, DI
-	JZ           done441
-	LEAQ         constants<>+544(SB), R11
-	NEGQ         DI
-	VMOVUPD      (R11)(DI*8), Y2
-	VMASKMOVPD   (R8)(R10*8), Y2, Y3
-	VMASKMOVPD   (R9)(R10*8), Y2, Y4
-	VCMPPD       $0x00, constants<>+1152(SB), Y4, Y5
-	VSUBPD       Y4, Y3, Y3
-	VBLENDVPD    Y5, constants<>+1152(SB), Y3, Y3
-	VBROADCASTSD constants<>+1248(SB), Y4
-	VBLENDVPD    Y2, Y3, Y4, Y4
-	VSUBPD       Y1, Y4, Y4
-	VMOVUPD      Y4, (SI)(R10*8)
-
-done441:
-cavity435:
-	VADDSD X1, X0, X0
-	VMOVSD X0, 128(CX)(BX*8)
-	ADDQ   $0x00000028, AX
-	ADDQ   48(CX), DX
-	INCQ   BX
-	JMP    pass421
-
-stop422:
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed423:
-	MOVQ  16(CX), DX
-	IMULQ 48(CX), DX
-	LEAQ  1856(CX), AX
-	ADDQ  AX, DX
-	CMPQ  AX, DX
-	JGE   vectors443
-
-vector442:
-	VMOVUPD      (AX), Y0
-	VMOVAPD      Y0, Y1
-	VBROADCASTSD constants<>+1440(SB), Y2
-	VCMPPD       $0x05, Y2, Y0, Y3
-	VMAXPD       Y0, Y2, Y0
-	VBROADCASTSD constants<>+0(SB), Y2
-	VFMADD231PD  constants<>+1344(SB), Y0, Y2
-	VSUBPD       constants<>+1472(SB), Y2, Y4
-	VFNMADD231PD constants<>+1376(SB), Y4, Y0
-	VFNMADD231PD constants<>+1408(SB), Y4, Y0
-	VMULPD       Y0, Y0, Y4
-	VMULPD       Y4, Y4, Y5
-	VBROADCASTSD constants<>+96(SB), Y6
-	VFMADD231PD  constants<>+128(SB), Y0, Y6
-	VBROADCASTSD constants<>+160(SB), Y7
-	VFMADD231PD  constants<>+192(SB), Y0, Y7
-	VBROADCASTSD constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y0, Y8
-	VBROADCASTSD constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y0, Y9
-	VBROADCASTSD constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y0, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VADDPD       constants<>+1504(SB), Y0, Y0
-	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constants<>+1504(SB), Y2, Y2
-	VMULPD       Y2, Y0, Y0
-	VANDPD       Y3, Y0, Y0
-	VANDPD       Y3, Y1, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 4160(AX)
-	ADDQ         $0x20, AX
-	CMPQ         AX, DX
-	JLT          vector442
-
-vectors443:
-	MOVQ (CX), AX
-	LEAQ 1856(CX), DX
-	XORQ BX, BX
-
-pass444:
-	CMPQ         BX, 16(CX)
-	JGE          passed446
-	MOVQ         ku+160(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general447
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general447
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
+item417:
+	MOVLQSX      40(DI), R9
+	LEAQ         (DX)(R9*8), R9
+	MOVLQSX      40(DI), R10
+	LEAQ         (BX)(R10*8), R10
+	MOVLQSX      48(DI), R11
+	LEAQ         (SI)(R11*8), R11
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VBROADCASTSD (DX), Y6
-	VBROADCASTSD 4160(DX), Y7
-	VMOVUPD      (DI), Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      32(DI), Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VFMADD231PD  Y8, Y7, Y5
-	VBROADCASTSD 8(DX), Y6
-	VBROADCASTSD 4168(DX), Y7
-	VMOVUPD      64(DI), Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      96(DI), Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VFMADD231PD  Y8, Y7, Y5
-	VBROADCASTSD 16(DX), Y6
-	VBROADCASTSD 4176(DX), Y7
-	VMOVUPD      128(DI), Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      160(DI), Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VFMADD231PD  Y8, Y7, Y5
-	VBROADCASTSD 24(DX), Y6
-	VBROADCASTSD 4184(DX), Y7
-	VMOVUPD      192(DI), Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      224(DI), Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VFMADD231PD  Y8, Y7, Y5
-	VBROADCASTSD 32(DX), Y6
-	VBROADCASTSD 4192(DX), Y7
-	VMOVUPD      256(DI), Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      288(DI), Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VFMADD231PD  Y8, Y7, Y5
-	VBROADCASTSD 40(DX), Y6
-	VBROADCASTSD 4200(DX), Y7
-	VMOVUPD      320(DI), Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      352(DI), Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VFMADD231PD  Y8, Y7, Y5
-	VBROADCASTSD 48(DX), Y6
-	VBROADCASTSD 4208(DX), Y7
-	VMOVUPD      384(DI), Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      416(DI), Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VFMADD231PD  Y8, Y7, Y5
-	VBROADCASTSD 56(DX), Y6
-	VBROADCASTSD 4216(DX), Y7
-	VMOVUPD      448(DI), Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      480(DI), Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VFMADD231PD  Y8, Y7, Y5
-	VFMADD231PD  64(DX), Y2, Y0
-	VFMADD231PD  64(DX), Y4, Y1
-	VFMADD231PD  4224(DX), Y2, Y1
-	VFMADD231PD  96(DX), Y3, Y0
-	VFMADD231PD  96(DX), Y5, Y1
-	VFMADD231PD  4256(DX), Y3, Y1
-	VUNPCKLPD    Y1, Y0, Y2
-	VUNPCKHPD    Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPD       X0, X2, X2
-	VMOVSD       X2, 704(CX)(BX*8)
-	VMOVHPD      X2, 1280(CX)(BX*8)
-	JMP          shaped448
+	MOVLQSX      52(DI), R12
+	CMPQ         R12, $0x08
+	JNE          other419
+	XORQ         R12, R12
+	VMOVUPD      (R10)(R12*8), Y2
+	VBROADCASTSD constants<>+1440(SB), Y3
+	VMOVUPD      (R11)(R12*8), Y4
+	VMULPD       Y4, Y2, Y2
+	VMOVUPD      (R9)(R12*8), Y4
+	VMAXPD       Y4, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VFMADD231PD  Y3, Y2, Y1
+	VMOVUPD      32(R10)(R12*8), Y2
+	VBROADCASTSD constants<>+1440(SB), Y3
+	VMOVUPD      32(R11)(R12*8), Y4
+	VMULPD       Y4, Y2, Y2
+	VMOVUPD      32(R9)(R12*8), Y4
+	VMAXPD       Y4, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VFMADD231PD  Y3, Y2, Y1
+	JMP          row420
 
-general447:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   tables_base+120(FP), SI
-	MOVQ   32(AX), DI
-	LEAQ   (SI)(DI*8), DI
-	MOVQ   40(CX), SI
-	ADDQ   DX, SI
-	MOVQ   kv+168(FP), R8
-	MOVQ   R8, R10
-	SHLQ   $0x03, R10
-	MOVQ   kv+168(FP), R8
-	XORQ   R11, R11
-	MOVQ   R8, R12
-	CMPQ   R12, $0x00000010
-	JLT    few450
+other419:
+	XORQ R13, R13
+	CMPQ R12, $0x00000004
+	JLT  rest422
 
-panel449:
-	MOVQ   DX, R9
-	LEAQ   (DI)(R11*1), R8
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   ku+160(FP), R13
-	CMPQ   R13, $0x00000001
-	JLT    rows453
+whole421:
+	VMOVUPD      (R10)(R13*8), Y2
+	VBROADCASTSD constants<>+1440(SB), Y3
+	VMOVUPD      (R11)(R13*8), Y4
+	VMULPD       Y4, Y2, Y2
+	VMOVUPD      (R9)(R13*8), Y4
+	VMAXPD       Y4, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VFMADD231PD  Y3, Y2, Y1
+	ADDQ         $0x00000004, R13
+	SUBQ         $0x00000004, R12
+	CMPQ         R12, $0x00000004
+	JGE          whole421
 
-row452:
-	VBROADCASTSD (R9), Y10
-	VBROADCASTSD 4160(R9), Y11
-	VMOVUPD      (R8), Y12
-	VFMADD231PD  Y12, Y10, Y2
-	VFMADD231PD  Y12, Y11, Y6
-	VMOVUPD      32(R8), Y12
-	VFMADD231PD  Y12, Y10, Y3
-	VFMADD231PD  Y12, Y11, Y7
-	VMOVUPD      64(R8), Y12
-	VFMADD231PD  Y12, Y10, Y4
-	VFMADD231PD  Y12, Y11, Y8
-	VMOVUPD      96(R8), Y12
-	VFMADD231PD  Y12, Y10, Y5
-	VFMADD231PD  Y12, Y11, Y9
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, R13
-	CMPQ         R13, $0x00000001
-	JGE          row452
+rest422:
+	TESTQ        R12, R12
+	JZ           done423
+	LEAQ         constants<>+544(SB), R14
+	NEGQ         R12
+	VMOVUPD      (R14)(R12*8), Y2
+	VMASKMOVPD   (R10)(R13*8), Y2, Y3
+	VBROADCASTSD constants<>+1440(SB), Y4
+	VMASKMOVPD   (R11)(R13*8), Y2, Y5
+	VMULPD       Y5, Y3, Y3
+	VMASKMOVPD   (R9)(R13*8), Y2, Y2
+	VMAXPD       Y2, Y4, Y4
+	VADDPD       Y3, Y0, Y0
+	VFMADD231PD  Y4, Y3, Y1
 
-rows453:
-	VFMADD231PD (SI)(R11*1), Y2, Y0
-	VFMADD231PD (SI)(R11*1), Y6, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y2, Y1
-	VFMADD231PD 32(SI)(R11*1), Y3, Y0
-	VFMADD231PD 32(SI)(R11*1), Y7, Y1
-	VFMADD231PD 4192(SI)(R11*1), Y3, Y1
-	VFMADD231PD 64(SI)(R11*1), Y4, Y0
-	VFMADD231PD 64(SI)(R11*1), Y8, Y1
-	VFMADD231PD 4224(SI)(R11*1), Y4, Y1
-	VFMADD231PD 96(SI)(R11*1), Y5, Y0
-	VFMADD231PD 96(SI)(R11*1), Y9, Y1
-	VFMADD231PD 4256(SI)(R11*1), Y5, Y1
-	ADDQ        $0x00000080, R11
-	SUBQ        $0x00000010, R12
-	CMPQ        R12, $0x00000010
-	JGE         panel449
+done423:
+row420:
+	VPERM2F128 $0x01, Y0, Y0, Y2
+	VADDPD     Y2, Y0, Y0
+	VPERMILPD  $0x55, Y0, Y2
+	VADDPD     Y2, Y0, Y0
+	VMOVSD     X0, (AX)
+	ADDQ       $0x08, AX
+	VPERM2F128 $0x01, Y1, Y1, Y0
+	VADDPD     Y0, Y1, Y1
+	VPERMILPD  $0x55, Y1, Y0
+	VADDPD     Y0, Y1, Y1
+	VMOVSD     X1, (CX)
+	ADDQ       $0x08, CX
+	ADDQ       $0x00000040, DI
+	DECQ       R8
+	JNZ        item417
 
-few450:
-	TESTQ   R12, R12
-	JZ      done451
-	CMPQ    R12, $0x00000004
-	JGT     wider454
-	LEAQ    constants<>+544(SB), R8
-	MOVQ    R12, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y2
-	MOVQ    DX, R9
-	LEAQ    (DI)(R11*1), R8
+done418:
+	VZEROUPPER
+	RET
+
+// func outer256(dst []float64, tables []float64, factors []float64, ends []float64, weights []float64, list *int, ku int, kv int, feasible int)
+// Requires: AVX, FMA3
+TEXT ·outer256(SB), $0-152
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ list+120(FP), DX
+	MOVQ factors_base+48(FP), BX
+	MOVQ ends_base+72(FP), SI
+	MOVQ weights_base+96(FP), DI
+	MOVQ kv+136(FP), R8
+	SHLQ $0x03, R8
+
+edge424:
+	MOVQ    kv+136(FP), R9
+	CMPQ    R9, $0x08
+	JNE     other425
+	XORQ    R9, R9
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VMOVUPD (DI)(R9*1), Y0
+	VMOVUPD 32(DI)(R9*1), Y1
+	MOVQ    feasible+144(FP), R10
+	CMPQ    R10, $0x00
+	JEQ     exact427
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    24(DX), R11
+	LEAQ    (R10)(R11*8), R11
+	LEAQ    (R11)(R9*1), R10
+	XORQ    R11, R11
+
+row428:
+	VBROADCASTSD (BX)(R11*8), Y4
+	VMOVUPD      (R10), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VMOVUPD      32(R10), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	ADDQ         R8, R10
+	INCQ         R11
+	MOVQ         ku+128(FP), R12
+	CMPQ         R11, R12
+	JL           row428
+	MOVQ         ku+128(FP), R10
+	LEAQ         (SI)(R10*8), R10
+	VFNMADD213PD (R10)(R9*1), Y0, Y2
+	VFNMADD213PD 32(R10)(R9*1), Y1, Y3
+
+exact427:
+	LEAQ (AX)(R9*1), R12
+	MOVQ tables_base+24(FP), R10
+	MOVQ 24(DX), R11
+	LEAQ (R10)(R11*8), R11
+	LEAQ (R11)(R9*1), R10
+	XORQ R11, R11
+
+row429:
+	VBROADCASTSD (BX)(R11*8), Y4
+	VBROADCASTSD (SI)(R11*8), Y5
+	VMOVUPD      (R10), Y6
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, (R12)
+	VMOVUPD      32(R10), Y6
+	VMULPD       Y1, Y6, Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y3, Y5, Y6
+	VMOVUPD      Y6, 32(R12)
+	ADDQ         R8, R12
+	ADDQ         R8, R10
+	INCQ         R11
+	MOVQ         ku+128(FP), R9
+	CMPQ         R11, R9
+	JL           row429
+	JMP          next426
+
+other425:
+	MOVQ kv+136(FP), R9
+	XORQ R10, R10
+	CMPQ R9, $0x0000000c
+	JLT  few431
+
+panel430:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
+	VMOVUPD (DI)(R10*1), Y0
+	VMOVUPD 32(DI)(R10*1), Y1
+	VMOVUPD 64(DI)(R10*1), Y2
+	MOVQ    feasible+144(FP), R11
+	CMPQ    R11, $0x00
+	JEQ     exact433
+	MOVQ    tables_base+24(FP), R11
+	MOVQ    24(DX), R12
+	LEAQ    (R11)(R12*8), R12
+	LEAQ    (R12)(R10*1), R11
+	XORQ    R12, R12
+
+row434:
+	VBROADCASTSD (BX)(R12*8), Y6
+	VMOVUPD      (R11), Y7
+	VFMADD231PD  Y7, Y6, Y3
+	VMOVUPD      32(R11), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VMOVUPD      64(R11), Y7
+	VFMADD231PD  Y7, Y6, Y5
+	ADDQ         R8, R11
+	INCQ         R12
+	MOVQ         ku+128(FP), R13
+	CMPQ         R12, R13
+	JL           row434
+	MOVQ         ku+128(FP), R11
+	LEAQ         (SI)(R11*8), R11
+	VFNMADD213PD (R11)(R10*1), Y0, Y3
+	VFNMADD213PD 32(R11)(R10*1), Y1, Y4
+	VFNMADD213PD 64(R11)(R10*1), Y2, Y5
+
+exact433:
+	LEAQ (AX)(R10*1), R13
+	MOVQ tables_base+24(FP), R11
+	MOVQ 24(DX), R12
+	LEAQ (R11)(R12*8), R12
+	LEAQ (R12)(R10*1), R11
+	XORQ R12, R12
+
+row435:
+	VBROADCASTSD (BX)(R12*8), Y6
+	VBROADCASTSD (SI)(R12*8), Y7
+	VMOVUPD      (R11), Y8
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y6, Y8, Y8
+	VFMADD231PD  Y3, Y7, Y8
+	VMOVUPD      Y8, (R13)
+	VMOVUPD      32(R11), Y8
+	VMULPD       Y1, Y8, Y8
+	VMULPD       Y6, Y8, Y8
+	VFMADD231PD  Y4, Y7, Y8
+	VMOVUPD      Y8, 32(R13)
+	VMOVUPD      64(R11), Y8
+	VMULPD       Y2, Y8, Y8
+	VMULPD       Y6, Y8, Y8
+	VFMADD231PD  Y5, Y7, Y8
+	VMOVUPD      Y8, 64(R13)
+	ADDQ         R8, R13
+	ADDQ         R8, R11
+	INCQ         R12
+	MOVQ         ku+128(FP), R14
+	CMPQ         R12, R14
+	JL           row435
+	ADDQ         $0x00000060, R10
+	SUBQ         $0x0000000c, R9
+	CMPQ         R9, $0x0000000c
+	JGE          panel430
+
+few431:
+	TESTQ   R9, R9
+	JZ      done432
+	CMPQ    R9, $0x00000004
+	JGT     wider436
+	LEAQ    constants<>+544(SB), R11
+	MOVQ    R9, R12
+	NEGQ    R12
+	VMOVUPD (R11)(R12*8), Y0
+	VXORPD  Y2, Y2, Y2
+	VMOVUPD (DI)(R10*1), Y1
+	MOVQ    feasible+144(FP), R11
+	CMPQ    R11, $0x00
+	JEQ     exact437
+	MOVQ    tables_base+24(FP), R11
+	MOVQ    24(DX), R12
+	LEAQ    (R11)(R12*8), R12
+	LEAQ    (R12)(R10*1), R11
+	XORQ    R12, R12
+
+row438:
+	VBROADCASTSD (BX)(R12*8), Y3
+	VMASKMOVPD   (R11), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         R8, R11
+	INCQ         R12
+	MOVQ         ku+128(FP), R13
+	CMPQ         R12, R13
+	JL           row438
+	MOVQ         ku+128(FP), R11
+	LEAQ         (SI)(R11*8), R11
+	VFNMADD213PD (R11)(R10*1), Y1, Y2
+
+exact437:
+	LEAQ (AX)(R10*1), R13
+	MOVQ tables_base+24(FP), R11
+	MOVQ 24(DX), R12
+	LEAQ (R11)(R12*8), R12
+	LEAQ (R12)(R10*1), R11
+	XORQ R12, R12
+
+row439:
+	VBROADCASTSD (BX)(R12*8), Y3
+	VBROADCASTSD (SI)(R12*8), Y4
+	VMASKMOVPD   (R11), Y0, Y5
+	VMULPD       Y1, Y5, Y5
+	VMULPD       Y3, Y5, Y5
+	VFMADD231PD  Y2, Y4, Y5
+	CMPQ         R9, $0x04
+	JLT          partial440
+	VMOVUPD      Y5, (R13)
+	JMP          stored443
+
+partial440:
+	LEAQ         (R13), R10
+	VMOVAPD      Y5, Y3
+	TESTQ        $0x00000002, R9
+	JZ           noTwo442
+	VMOVUPD      X3, (R10)
+	VEXTRACTF128 $0x01, Y3, X3
+	ADDQ         $0x00000010, R10
+
+noTwo442:
+	TESTQ  $0x00000001, R9
+	JZ     stored443
+	VMOVSD X3, (R10)
+
+stored443:
+	ADDQ R8, R13
+	ADDQ R8, R11
+	INCQ R12
+	MOVQ ku+128(FP), R10
+	CMPQ R12, R10
+	JL   row439
+	JMP  done432
+
+wider436:
+	CMPQ    R9, $0x00000008
+	JGT     wider444
+	SUBQ    $0x00000004, R9
+	LEAQ    constants<>+544(SB), R11
+	MOVQ    R9, R12
+	NEGQ    R12
+	VMOVUPD (R11)(R12*8), Y0
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VMOVUPD (DI)(R10*1), Y1
+	VMOVUPD 32(DI)(R10*1), Y2
+	MOVQ    feasible+144(FP), R11
+	CMPQ    R11, $0x00
+	JEQ     exact445
+	MOVQ    tables_base+24(FP), R11
+	MOVQ    24(DX), R12
+	LEAQ    (R11)(R12*8), R12
+	LEAQ    (R12)(R10*1), R11
+	XORQ    R12, R12
+
+row446:
+	VBROADCASTSD (BX)(R12*8), Y5
+	VMOVUPD      (R11), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMASKMOVPD   32(R11), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         R8, R11
+	INCQ         R12
+	MOVQ         ku+128(FP), R13
+	CMPQ         R12, R13
+	JL           row446
+	MOVQ         ku+128(FP), R11
+	LEAQ         (SI)(R11*8), R11
+	VFNMADD213PD (R11)(R10*1), Y1, Y3
+	VFNMADD213PD 32(R11)(R10*1), Y2, Y4
+
+exact445:
+	LEAQ (AX)(R10*1), R13
+	MOVQ tables_base+24(FP), R11
+	MOVQ 24(DX), R12
+	LEAQ (R11)(R12*8), R12
+	LEAQ (R12)(R10*1), R11
+	XORQ R12, R12
+
+row447:
+	VBROADCASTSD (BX)(R12*8), Y5
+	VBROADCASTSD (SI)(R12*8), Y6
+	VMOVUPD      (R11), Y7
+	VMULPD       Y1, Y7, Y7
+	VMULPD       Y5, Y7, Y7
+	VFMADD231PD  Y3, Y6, Y7
+	VMOVUPD      Y7, (R13)
+	VMASKMOVPD   32(R11), Y0, Y7
+	VMULPD       Y2, Y7, Y7
+	VMULPD       Y5, Y7, Y7
+	VFMADD231PD  Y4, Y6, Y7
+	CMPQ         R9, $0x04
+	JLT          partial448
+	VMOVUPD      Y7, 32(R13)
+	JMP          stored451
+
+partial448:
+	LEAQ         32(R13), R10
+	VMOVAPD      Y7, Y5
+	TESTQ        $0x00000002, R9
+	JZ           noTwo450
+	VMOVUPD      X5, (R10)
+	VEXTRACTF128 $0x01, Y5, X5
+	ADDQ         $0x00000010, R10
+
+noTwo450:
+	TESTQ  $0x00000001, R9
+	JZ     stored451
+	VMOVSD X5, (R10)
+
+stored451:
+	ADDQ R8, R13
+	ADDQ R8, R11
+	INCQ R12
+	MOVQ ku+128(FP), R10
+	CMPQ R12, R10
+	JL   row447
+	JMP  done432
+
+wider444:
+	SUBQ    $0x00000008, R9
+	LEAQ    constants<>+544(SB), R11
+	MOVQ    R9, R12
+	NEGQ    R12
+	VMOVUPD (R11)(R12*8), Y0
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
-	MOVQ    ku+160(FP), DI
-	CMPQ    DI, $0x00000002
-	JLT     rows456
+	VMOVUPD (DI)(R10*1), Y1
+	VMOVUPD 32(DI)(R10*1), Y2
+	VMOVUPD 64(DI)(R10*1), Y3
+	MOVQ    feasible+144(FP), R11
+	CMPQ    R11, $0x00
+	JEQ     exact453
+	MOVQ    tables_base+24(FP), R11
+	MOVQ    24(DX), R12
+	LEAQ    (R11)(R12*8), R12
+	LEAQ    (R12)(R10*1), R11
+	XORQ    R12, R12
+
+row454:
+	VBROADCASTSD (BX)(R12*8), Y7
+	VMOVUPD      (R11), Y8
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      32(R11), Y8
+	VFMADD231PD  Y8, Y7, Y5
+	VMASKMOVPD   64(R11), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y6
+	ADDQ         R8, R11
+	INCQ         R12
+	MOVQ         ku+128(FP), R13
+	CMPQ         R12, R13
+	JL           row454
+	MOVQ         ku+128(FP), R11
+	LEAQ         (SI)(R11*8), R11
+	VFNMADD213PD (R11)(R10*1), Y1, Y4
+	VFNMADD213PD 32(R11)(R10*1), Y2, Y5
+	VFNMADD213PD 64(R11)(R10*1), Y3, Y6
+
+exact453:
+	LEAQ (AX)(R10*1), R13
+	MOVQ tables_base+24(FP), R11
+	MOVQ 24(DX), R12
+	LEAQ (R11)(R12*8), R12
+	LEAQ (R12)(R10*1), R11
+	XORQ R12, R12
 
 row455:
-	VBROADCASTSD (R9), Y7
-	VBROADCASTSD 4160(R9), Y8
-	VMASKMOVPD   (R8), Y2, Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VBROADCASTSD 8(R9), Y7
-	VBROADCASTSD 4168(R9), Y8
-	VMASKMOVPD   (R8)(R10*1), Y2, Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	ADDQ         $0x00000010, R9
-	LEAQ         (R8)(R10*2), R8
-	SUBQ         $0x00000002, DI
-	CMPQ         DI, $0x00000002
-	JGE          row455
+	VBROADCASTSD (BX)(R12*8), Y7
+	VBROADCASTSD (SI)(R12*8), Y8
+	VMOVUPD      (R11), Y9
+	VMULPD       Y1, Y9, Y9
+	VMULPD       Y7, Y9, Y9
+	VFMADD231PD  Y4, Y8, Y9
+	VMOVUPD      Y9, (R13)
+	VMOVUPD      32(R11), Y9
+	VMULPD       Y2, Y9, Y9
+	VMULPD       Y7, Y9, Y9
+	VFMADD231PD  Y5, Y8, Y9
+	VMOVUPD      Y9, 32(R13)
+	VMASKMOVPD   64(R11), Y0, Y9
+	VMULPD       Y3, Y9, Y9
+	VMULPD       Y7, Y9, Y9
+	VFMADD231PD  Y6, Y8, Y9
+	CMPQ         R9, $0x04
+	JLT          partial456
+	VMOVUPD      Y9, 64(R13)
+	JMP          stored459
 
-rows456:
-	CMPQ DI, $0x00000001
-	JLT  rows458
+partial456:
+	LEAQ         64(R13), R10
+	VMOVAPD      Y9, Y7
+	TESTQ        $0x00000002, R9
+	JZ           noTwo458
+	VMOVUPD      X7, (R10)
+	VEXTRACTF128 $0x01, Y7, X7
+	ADDQ         $0x00000010, R10
 
-row457:
-	VBROADCASTSD (R9), Y7
-	VBROADCASTSD 4160(R9), Y8
-	VMASKMOVPD   (R8), Y2, Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row457
+noTwo458:
+	TESTQ  $0x00000001, R9
+	JZ     stored459
+	VMOVSD X7, (R10)
 
-rows458:
-	VADDPD      Y4, Y3, Y3
-	VADDPD      Y6, Y5, Y5
-	VFMADD231PD (SI)(R11*1), Y3, Y0
-	VFMADD231PD (SI)(R11*1), Y5, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
-	JMP         done451
+stored459:
+	ADDQ R8, R13
+	ADDQ R8, R11
+	INCQ R12
+	MOVQ ku+128(FP), R10
+	CMPQ R12, R10
+	JL   row455
 
-wider454:
-	CMPQ    R12, $0x00000008
-	JGT     wider459
-	SUBQ    $0x00000004, R12
-	LEAQ    constants<>+544(SB), R8
-	MOVQ    R12, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y2
-	MOVQ    DX, R9
-	LEAQ    (DI)(R11*1), R8
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	MOVQ    ku+160(FP), DI
-	CMPQ    DI, $0x00000002
-	JLT     rows461
-
-row460:
-	VBROADCASTSD (R9), Y11
-	VBROADCASTSD 4160(R9), Y12
-	VMOVUPD      (R8), Y13
-	VFMADD231PD  Y13, Y11, Y3
-	VFMADD231PD  Y13, Y12, Y7
-	VMASKMOVPD   32(R8), Y2, Y13
-	VFMADD231PD  Y13, Y11, Y4
-	VFMADD231PD  Y13, Y12, Y8
-	VBROADCASTSD 8(R9), Y11
-	VBROADCASTSD 4168(R9), Y12
-	VMOVUPD      (R8)(R10*1), Y13
-	VFMADD231PD  Y13, Y11, Y5
-	VFMADD231PD  Y13, Y12, Y9
-	VMASKMOVPD   32(R8)(R10*1), Y2, Y13
-	VFMADD231PD  Y13, Y11, Y6
-	VFMADD231PD  Y13, Y12, Y10
-	ADDQ         $0x00000010, R9
-	LEAQ         (R8)(R10*2), R8
-	SUBQ         $0x00000002, DI
-	CMPQ         DI, $0x00000002
-	JGE          row460
-
-rows461:
-	CMPQ DI, $0x00000001
-	JLT  rows463
-
-row462:
-	VBROADCASTSD (R9), Y11
-	VBROADCASTSD 4160(R9), Y12
-	VMOVUPD      (R8), Y13
-	VFMADD231PD  Y13, Y11, Y3
-	VFMADD231PD  Y13, Y12, Y7
-	VMASKMOVPD   32(R8), Y2, Y13
-	VFMADD231PD  Y13, Y11, Y4
-	VFMADD231PD  Y13, Y12, Y8
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row462
-
-rows463:
-	VADDPD      Y5, Y3, Y3
-	VADDPD      Y9, Y7, Y7
-	VFMADD231PD (SI)(R11*1), Y3, Y0
-	VFMADD231PD (SI)(R11*1), Y7, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
-	VADDPD      Y6, Y4, Y4
-	VADDPD      Y10, Y8, Y8
-	VFMADD231PD 32(SI)(R11*1), Y4, Y0
-	VFMADD231PD 32(SI)(R11*1), Y8, Y1
-	VFMADD231PD 4192(SI)(R11*1), Y4, Y1
-	JMP         done451
-
-wider459:
-	CMPQ    R12, $0x0000000c
-	JGT     wider464
-	SUBQ    $0x00000008, R12
-	LEAQ    constants<>+544(SB), R8
-	MOVQ    R12, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y2
-	MOVQ    DX, R9
-	LEAQ    (DI)(R11*1), R8
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    ku+160(FP), DI
-	CMPQ    DI, $0x00000001
-	JLT     rows466
-
-row465:
-	VBROADCASTSD (R9), Y9
-	VBROADCASTSD 4160(R9), Y10
-	VMOVUPD      (R8), Y11
-	VFMADD231PD  Y11, Y9, Y3
-	VFMADD231PD  Y11, Y10, Y6
-	VMOVUPD      32(R8), Y11
-	VFMADD231PD  Y11, Y9, Y4
-	VFMADD231PD  Y11, Y10, Y7
-	VMASKMOVPD   64(R8), Y2, Y11
-	VFMADD231PD  Y11, Y9, Y5
-	VFMADD231PD  Y11, Y10, Y8
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row465
-
-rows466:
-	VFMADD231PD (SI)(R11*1), Y3, Y0
-	VFMADD231PD (SI)(R11*1), Y6, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
-	VFMADD231PD 32(SI)(R11*1), Y4, Y0
-	VFMADD231PD 32(SI)(R11*1), Y7, Y1
-	VFMADD231PD 4192(SI)(R11*1), Y4, Y1
-	VFMADD231PD 64(SI)(R11*1), Y5, Y0
-	VFMADD231PD 64(SI)(R11*1), Y8, Y1
-	VFMADD231PD 4224(SI)(R11*1), Y5, Y1
-	JMP         done451
-
-wider464:
-	SUBQ    $0x0000000c, R12
-	LEAQ    constants<>+544(SB), R8
-	MOVQ    R12, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y2
-	MOVQ    DX, R9
-	LEAQ    (DI)(R11*1), R8
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	MOVQ    ku+160(FP), DI
-	CMPQ    DI, $0x00000001
-	JLT     rows469
-
-row468:
-	VBROADCASTSD (R9), Y11
-	VBROADCASTSD 4160(R9), Y12
-	VMOVUPD      (R8), Y13
-	VFMADD231PD  Y13, Y11, Y3
-	VFMADD231PD  Y13, Y12, Y7
-	VMOVUPD      32(R8), Y13
-	VFMADD231PD  Y13, Y11, Y4
-	VFMADD231PD  Y13, Y12, Y8
-	VMOVUPD      64(R8), Y13
-	VFMADD231PD  Y13, Y11, Y5
-	VFMADD231PD  Y13, Y12, Y9
-	VMASKMOVPD   96(R8), Y2, Y13
-	VFMADD231PD  Y13, Y11, Y6
-	VFMADD231PD  Y13, Y12, Y10
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row468
-
-rows469:
-	VFMADD231PD (SI)(R11*1), Y3, Y0
-	VFMADD231PD (SI)(R11*1), Y7, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
-	VFMADD231PD 32(SI)(R11*1), Y4, Y0
-	VFMADD231PD 32(SI)(R11*1), Y8, Y1
-	VFMADD231PD 4192(SI)(R11*1), Y4, Y1
-	VFMADD231PD 64(SI)(R11*1), Y5, Y0
-	VFMADD231PD 64(SI)(R11*1), Y9, Y1
-	VFMADD231PD 4224(SI)(R11*1), Y5, Y1
-	VFMADD231PD 96(SI)(R11*1), Y6, Y0
-	VFMADD231PD 96(SI)(R11*1), Y10, Y1
-	VFMADD231PD 4256(SI)(R11*1), Y6, Y1
-
-done451:
-	VUNPCKLPD    Y1, Y0, Y2
-	VUNPCKHPD    Y1, Y0, Y0
-	VADDPD       Y0, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPD       X0, X2, X2
-	VMOVSD       X2, 704(CX)(BX*8)
-	VMOVHPD      X2, 1280(CX)(BX*8)
-
-shaped448:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass444
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed446:
-	MOVQ 16(CX), AX
-	MOVQ 24(CX), DX
-	MOVQ logZ_base+24(FP), BX
-	MOVQ product_base+48(FP), SI
-	LEAQ (BX)(DX*8), BX
-	LEAQ (SI)(DX*8), SI
-	XORQ DX, DX
-	CMPQ AX, $0x00000004
-	JLT  rest471
-
-whole470:
-	VMOVUPD      704(CX)(DX*8), Y0
-	VBROADCASTSD constants<>+32(SB), Y1
-	VCMPPD       $0x19, constants<>+1536(SB), Y0, Y2
-	VCMPPD       $0x1e, constants<>+640(SB), Y0, Y3
-	VORPD        Y3, Y2, Y2
-	VMOVMSKPD    Y2, DI
-	TESTL        DI, DI
-	JZ           safe472
-	VMOVMSKPD    Y2, DI
-	BSFL         DI, DI
-	ADDQ         DX, DI
-	CMPQ         DI, 16(CX)
-	JGE          safe472
-	MOVQ         DI, 16(CX)
-	MOVQ         DI, 8(CX)
-
-safe472:
-	VDIVPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 704(CX)(DX*8)
-	VMULPD       1280(CX)(DX*8), Y1, Y1
-	VMOVUPD      128(CX)(DX*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (SI)(DX*8)
-	VPADDQ       constants<>+1568(SB), Y0, Y0
-	VPSRLQ       $0x34, Y0, Y1
-	VORPD        constants<>+1600(SB), Y1, Y1
-	VSUBPD       constants<>+672(SB), Y1, Y1
-	VANDPD       constants<>+704(SB), Y0, Y0
-	VPADDQ       constants<>+736(SB), Y0, Y0
-	VSUBPD       constants<>+1504(SB), Y0, Y0
-	VADDPD       constants<>+768(SB), Y0, Y3
-	VDIVPD       Y3, Y0, Y3
-	VMULPD       Y3, Y3, Y4
-	VMULPD       Y4, Y4, Y5
-	VBROADCASTSD constants<>+800(SB), Y6
-	VFMADD213PD  constants<>+832(SB), Y5, Y6
-	VFMADD213PD  constants<>+864(SB), Y5, Y6
-	VFMADD213PD  constants<>+896(SB), Y5, Y6
-	VBROADCASTSD constants<>+928(SB), Y7
-	VFMADD213PD  constants<>+960(SB), Y5, Y7
-	VFMADD213PD  constants<>+992(SB), Y5, Y7
-	VMULPD       constants<>+480(SB), Y0, Y8
-	VMULPD       Y0, Y8, Y8
-	VMOVUPD      Y8, Y9
-	VFMADD231PD  Y7, Y5, Y9
-	VFMADD231PD  Y6, Y4, Y9
-	VMULPD       constants<>+1024(SB), Y1, Y5
-	VFMADD231PD  Y9, Y3, Y5
-	VSUBPD       Y5, Y8, Y8
-	VSUBPD       Y0, Y8, Y8
-	VFMSUB132PD  constants<>+1056(SB), Y8, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (BX)(DX*8)
-	ADDQ         $0x00000004, DX
-	SUBQ         $0x00000004, AX
-	CMPQ         AX, $0x00000004
-	JGE          whole470
-
-rest471:
-	TESTQ        AX, AX
-	JZ           done473
-	LEAQ         constants<>+544(SB), DI
-	MOVQ         AX, R8
-	NEGQ         R8
-	VMOVUPD      (DI)(R8*8), Y0
-	VMOVUPD      704(CX)(DX*8), Y0
-	VBROADCASTSD constants<>+32(SB), Y1
-	VCMPPD       $0x19, constants<>+1536(SB), Y0, Y2
-	VCMPPD       $0x1e, constants<>+640(SB), Y0, Y3
-	VORPD        Y3, Y2, Y2
-	VMOVMSKPD    Y2, DI
-	TESTL        DI, DI
-	JZ           safe474
-	VMOVMSKPD    Y2, DI
-	BSFL         DI, DI
-	ADDQ         DX, DI
-	CMPQ         DI, 16(CX)
-	JGE          safe474
-	MOVQ         DI, 16(CX)
-	MOVQ         DI, 8(CX)
-
-safe474:
-	VDIVPD  Y0, Y1, Y1
-	VMOVUPD Y1, 704(CX)(DX*8)
-	VMULPD  1280(CX)(DX*8), Y1, Y1
-	VMOVUPD 128(CX)(DX*8), Y2
-	VADDPD  Y2, Y1, Y1
-	CMPQ    AX, $0x04
-	JLT     partial475
-	VMOVUPD Y1, (SI)(DX*8)
-	JMP     stored478
-
-partial475:
-	LEAQ         (SI)(DX*8), SI
-	VMOVAPD      Y1, Y1
-	TESTQ        $0x00000002, AX
-	JZ           noTwo477
-	VMOVUPD      X1, (SI)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x00000010, SI
-
-noTwo477:
-	TESTQ  $0x00000001, AX
-	JZ     stored478
-	VMOVSD X1, (SI)
-
-stored478:
-	VPADDQ       constants<>+1568(SB), Y0, Y0
-	VPSRLQ       $0x34, Y0, Y1
-	VORPD        constants<>+1600(SB), Y1, Y1
-	VSUBPD       constants<>+672(SB), Y1, Y1
-	VANDPD       constants<>+704(SB), Y0, Y0
-	VPADDQ       constants<>+736(SB), Y0, Y0
-	VSUBPD       constants<>+1504(SB), Y0, Y0
-	VADDPD       constants<>+768(SB), Y0, Y3
-	VDIVPD       Y3, Y0, Y3
-	VMULPD       Y3, Y3, Y4
-	VMULPD       Y4, Y4, Y5
-	VBROADCASTSD constants<>+800(SB), Y6
-	VFMADD213PD  constants<>+832(SB), Y5, Y6
-	VFMADD213PD  constants<>+864(SB), Y5, Y6
-	VFMADD213PD  constants<>+896(SB), Y5, Y6
-	VBROADCASTSD constants<>+928(SB), Y7
-	VFMADD213PD  constants<>+960(SB), Y5, Y7
-	VFMADD213PD  constants<>+992(SB), Y5, Y7
-	VMULPD       constants<>+480(SB), Y0, Y8
-	VMULPD       Y0, Y8, Y8
-	VMOVUPD      Y8, Y9
-	VFMADD231PD  Y7, Y5, Y9
-	VFMADD231PD  Y6, Y4, Y9
-	VMULPD       constants<>+1024(SB), Y1, Y5
-	VFMADD231PD  Y9, Y3, Y5
-	VSUBPD       Y5, Y8, Y8
-	VSUBPD       Y0, Y8, Y8
-	VFMSUB132PD  constants<>+1056(SB), Y8, Y1
-	VADDPD       Y2, Y1, Y1
-	CMPQ         AX, $0x04
-	JLT          partial479
-	VMOVUPD      Y1, (BX)(DX*8)
-	JMP          stored482
-
-partial479:
-	LEAQ         (BX)(DX*8), DX
-	VMOVAPD      Y1, Y0
-	TESTQ        $0x00000002, AX
-	JZ           noTwo481
-	VMOVUPD      X0, (DX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x00000010, DX
-
-noTwo481:
-	TESTQ  $0x00000001, AX
-	JZ     stored482
-	VMOVSD X0, (DX)
-
-stored482:
-done473:
-	MOVQ (CX), AX
-	LEAQ 1856(CX), DX
-	XORQ BX, BX
-
-pass483:
-	CMPQ         BX, 16(CX)
-	JGE          passed485
-	MOVQ         ku+160(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general486
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general486
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	MOVQ         ku+160(FP), R9
-	IMULQ        R9, SI
-	MOVQ         kv+168(FP), R9
-	IMULQ        R9, SI
-	LEAQ         (R8)(SI*8), SI
-	VBROADCASTSD 704(CX)(BX*8), Y0
-	VMULPD       64(DX), Y0, Y1
-	VMULPD       96(DX), Y0, Y0
-	VBROADCASTSD (DX), Y2
-	VMULPD       (DI), Y2, Y3
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, (SI)
-	VMULPD       32(DI), Y2, Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      Y2, 32(SI)
-	VBROADCASTSD 8(DX), Y2
-	VMULPD       64(DI), Y2, Y3
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, 64(SI)
-	VMULPD       96(DI), Y2, Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      Y2, 96(SI)
-	VBROADCASTSD 16(DX), Y2
-	VMULPD       128(DI), Y2, Y3
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, 128(SI)
-	VMULPD       160(DI), Y2, Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      Y2, 160(SI)
-	VBROADCASTSD 24(DX), Y2
-	VMULPD       192(DI), Y2, Y3
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, 192(SI)
-	VMULPD       224(DI), Y2, Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      Y2, 224(SI)
-	VBROADCASTSD 32(DX), Y2
-	VMULPD       256(DI), Y2, Y3
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, 256(SI)
-	VMULPD       288(DI), Y2, Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      Y2, 288(SI)
-	VBROADCASTSD 40(DX), Y2
-	VMULPD       320(DI), Y2, Y3
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, 320(SI)
-	VMULPD       352(DI), Y2, Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      Y2, 352(SI)
-	VBROADCASTSD 48(DX), Y2
-	VMULPD       384(DI), Y2, Y3
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, 384(SI)
-	VMULPD       416(DI), Y2, Y2
-	VMULPD       Y0, Y2, Y2
-	VMOVUPD      Y2, 416(SI)
-	VBROADCASTSD 56(DX), Y2
-	VMULPD       448(DI), Y2, Y3
-	VMULPD       Y1, Y3, Y3
-	VMOVUPD      Y3, 448(SI)
-	VMULPD       480(DI), Y2, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 480(SI)
-	JMP          shaped487
-
-general486:
-	MOVQ         dst_base+0(FP), DI
-	MOVQ         dst_len+8(FP), SI
-	LEAQ         -32(DI)(SI*8), SI
-	MOVQ         SI, 56(CX)
-	MOVQ         kv+168(FP), SI
-	SHLQ         $0x03, SI
-	MOVQ         SI, 64(CX)
-	MOVQ         ku+160(FP), SI
-	MOVQ         SI, 72(CX)
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x04
-	JLE          short488
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	MOVQ         ku+160(FP), R9
-	IMULQ        R9, SI
-	MOVQ         kv+168(FP), R9
-	IMULQ        R9, SI
-	LEAQ         (R8)(SI*8), SI
-	MOVQ         40(CX), R9
-	ADDQ         DX, R9
-	VBROADCASTSD 704(CX)(BX*8), Y0
-	MOVQ         DX, R8
-
-row490:
-	VBROADCASTSD (R8), Y1
-	VMULPD       Y0, Y1, Y1
-	MOVQ         kv+168(FP), R10
-	XORQ         R11, R11
-	CMPQ         R10, $0x00000004
-	JLT          rest492
-
-whole491:
-	VMOVUPD (DI)(R11*8), Y2
-	VMULPD  (R9)(R11*8), Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (SI)(R11*8)
-	ADDQ    $0x00000004, R11
-	SUBQ    $0x00000004, R10
-	CMPQ    R10, $0x00000004
-	JGE     whole491
-
-rest492:
-	TESTQ      R10, R10
-	JZ         done493
-	LEAQ       constants<>+544(SB), R12
-	MOVQ       R10, R13
-	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y2
-	VMASKMOVPD (DI)(R11*8), Y2, Y2
-	VMULPD     (R9)(R11*8), Y2, Y2
-	VMULPD     Y1, Y2, Y2
-	LEAQ       (SI)(R11*8), R11
-	CMPQ       R11, 56(CX)
-	JGT        pieces494
-	VMOVUPD    Y2, (R11)
-	JMP        written495
-
-pieces494:
-	CMPQ    R10, $0x04
-	JLT     partial496
-	VMOVUPD Y2, (R11)
-	JMP     stored499
-
-partial496:
-	LEAQ         (R11), R11
-	VMOVAPD      Y2, Y1
-	TESTQ        $0x00000002, R10
-	JZ           noTwo498
-	VMOVUPD      X1, (R11)
-	VEXTRACTF128 $0x01, Y1, X1
-	ADDQ         $0x00000010, R11
-
-noTwo498:
-	TESTQ  $0x00000001, R10
-	JZ     stored499
-	VMOVSD X1, (R11)
-
-stored499:
-written495:
-done493:
-	ADDQ $0x08, R8
-	ADDQ 64(CX), DI
-	ADDQ 64(CX), SI
-	DECQ 72(CX)
-	JNZ  row490
-	JMP  done489
-
-short488:
-	MOVQ         kv+168(FP), SI
-	LEAQ         constants<>+544(SB), DI
-	MOVQ         SI, R8
-	NEGQ         R8
-	VMOVUPD      (DI)(R8*8), Y0
-	XORQ         DI, DI
-	MOVQ         tables_base+120(FP), R8
-	MOVQ         32(AX), R9
-	LEAQ         (R8)(R9*8), R9
-	MOVQ         dst_base+0(FP), R10
-	MOVQ         24(CX), R8
-	ADDQ         BX, R8
-	MOVQ         ku+160(FP), R11
-	IMULQ        R11, R8
-	MOVQ         kv+168(FP), R11
-	IMULQ        R11, R8
-	LEAQ         (R10)(R8*8), R8
-	MOVQ         40(CX), R11
-	ADDQ         DX, R11
-	VBROADCASTSD 704(CX)(BX*8), Y1
-	MOVQ         DX, R10
-
-row500:
-	VBROADCASTSD (R10), Y2
-	VMULPD       Y1, Y2, Y2
-	VMASKMOVPD   (R9)(DI*8), Y0, Y3
-	VMULPD       (R11)(DI*8), Y3, Y3
-	VMULPD       Y2, Y3, Y3
-	LEAQ         (R8)(DI*8), R12
-	CMPQ         R12, 56(CX)
-	JGT          pieces501
-	VMOVUPD      Y3, (R12)
-	JMP          written502
-
-pieces501:
-	CMPQ    SI, $0x04
-	JLT     partial503
-	VMOVUPD Y3, (R12)
-	JMP     stored506
-
-partial503:
-	LEAQ         (R12), R12
-	VMOVAPD      Y3, Y2
-	TESTQ        $0x00000002, SI
-	JZ           noTwo505
-	VMOVUPD      X2, (R12)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x00000010, R12
-
-noTwo505:
-	TESTQ  $0x00000001, SI
-	JZ     stored506
-	VMOVSD X2, (R12)
-
-stored506:
-written502:
-	ADDQ $0x08, R10
-	ADDQ 64(CX), R9
-	ADDQ 64(CX), R8
-	DECQ 72(CX)
-	JNZ  row500
-
-done489:
-shaped487:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass483
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed485:
-	MOVQ AX, (CX)
-	MOVQ 16(CX), AX
-	ADDQ AX, 24(CX)
-	SUBQ AX, 8(CX)
-	JMP  chunk417
-
-done419:
-	MOVQ 24(CX), AX
-	MOVQ AX, done+176(FP)
+done432:
+next426:
+	MOVQ  ku+128(FP), R9
+	LEAQ  (BX)(R9*8), BX
+	ADDQ  R8, BX
+	LEAQ  (SI)(R9*8), SI
+	ADDQ  R8, SI
+	LEAQ  (DI)(R9*8), DI
+	ADDQ  R8, DI
+	MOVQ  kv+136(FP), R10
+	IMULQ R10, R9
+	LEAQ  (AX)(R9*8), AX
+	ADDQ  $0x00000080, DX
+	SUBQ  R9, CX
+	JG    edge424
 	VZEROUPPER
 	RET
 
@@ -5531,9 +4783,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few508
+	JLT  few461
 
-block507:
+block460:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5554,11 +4806,11 @@ block507:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block507
+	JGE        block460
 
-few508:
+few461:
 	TESTQ      SI, SI
-	JZ         blocks509
+	JZ         blocks462
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5577,20 +4829,20 @@ few508:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end511
+	JLE        end464
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end511
+	JLE        end464
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end511
+	JLE        end464
 	VMOVUPD    Y0, 96(AX)
 
-end511:
+end464:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks509:
+blocks462:
 	VZEROUPPER
 	RET
 
@@ -5606,9 +4858,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few513
+	JLT  few466
 
-block512:
+block465:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5633,11 +4885,11 @@ block512:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block512
+	JGE        block465
 
-few513:
+few466:
 	TESTQ   SI, SI
-	JZ      blocks514
+	JZ      blocks467
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5648,16 +4900,16 @@ few513:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end516
+	JLE     end469
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end516
+	JLE     end469
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end516
+	JLE     end469
 	VMOVUPD 96(CX), Y3
 
-end516:
+end469:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5667,89 +4919,89 @@ end516:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial517
+	JLT        partial470
 	VMOVUPD    Y6, (AX)
-	JMP        stored520
+	JMP        stored473
 
-partial517:
+partial470:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo519
+	JZ           noTwo472
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo519:
+noTwo472:
 	TESTQ  $0x00000001, SI
-	JZ     stored520
+	JZ     stored473
 	VMOVSD X1, (DI)
 
-stored520:
+stored473:
 	CMPQ    SI, $0x04
-	JLT     partial521
+	JLT     partial474
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored524
+	JMP     stored477
 
-partial521:
+partial474:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo523
+	JZ           noTwo476
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo523:
+noTwo476:
 	TESTQ  $0x00000001, SI
-	JZ     stored524
+	JZ     stored477
 	VMOVSD X1, (DI)
 
-stored524:
+stored477:
 	CMPQ    SI, $0x04
-	JLT     partial525
+	JLT     partial478
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored528
+	JMP     stored481
 
-partial525:
+partial478:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo527
+	JZ           noTwo480
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo527:
+noTwo480:
 	TESTQ  $0x00000001, SI
-	JZ     stored528
+	JZ     stored481
 	VMOVSD X1, (DX)
 
-stored528:
+stored481:
 	CMPQ    SI, $0x04
-	JLT     partial529
+	JLT     partial482
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored532
+	JMP     stored485
 
-partial529:
+partial482:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo531
+	JZ           noTwo484
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo531:
+noTwo484:
 	TESTQ  $0x00000001, SI
-	JZ     stored532
+	JZ     stored485
 	VMOVSD X0, (DX)
 
-stored532:
+stored485:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks514:
+blocks467:
 	VZEROUPPER
 	RET
 
@@ -5762,32 +5014,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector533:
+vector486:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector533
+	JL      vector486
 	XORQ    CX, CX
 
-scaling534:
+scaling487:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector536:
+vector489:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector536
+	JL      vector489
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few538
+	JL      few491
 
-rows537:
+rows490:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5796,7 +5048,7 @@ rows537:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector539:
+vector492:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5805,41 +5057,41 @@ vector539:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector539
+	JL          vector492
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y1, Y6
 	VDIVPD      Y1, Y5, Y5
-	VMINPD      constants<>+1632(SB), Y5, Y5
+	VMINPD      constants<>+1472(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMOVUPD     Y5, (R9)(DX*1)
 	VMOVUPD     32(R8)(DX*1), Y1
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y2, Y6
 	VDIVPD      Y2, Y1, Y1
-	VMINPD      constants<>+1632(SB), Y1, Y1
+	VMINPD      constants<>+1472(SB), Y1, Y1
 	VANDPD      Y6, Y1, Y1
 	VMOVUPD     Y1, 32(R9)(DX*1)
 	VMOVUPD     64(R8)(DX*1), Y2
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y3, Y6
 	VDIVPD      Y3, Y2, Y2
-	VMINPD      constants<>+1632(SB), Y2, Y2
+	VMINPD      constants<>+1472(SB), Y2, Y2
 	VANDPD      Y6, Y2, Y2
 	VMOVUPD     Y2, 64(R9)(DX*1)
 	VMOVUPD     96(R8)(DX*1), Y3
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y4, Y6
 	VDIVPD      Y4, Y3, Y3
-	VMINPD      constants<>+1632(SB), Y3, Y3
+	VMINPD      constants<>+1472(SB), Y3, Y3
 	VANDPD      Y6, Y3, Y3
 	VMOVUPD     Y3, 96(R9)(DX*1)
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector540:
+vector493:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -5849,60 +5101,60 @@ vector540:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector540
+	JL          vector493
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows537
+	JGE         rows490
 
-few538:
+few491:
 	CMPQ SI, $0x01
-	JL   few542
+	JL   few495
 
-rows541:
+rows494:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector543:
+vector496:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector543
+	JL          vector496
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x1e, Y3, Y1, Y3
 	VDIVPD      Y1, Y2, Y2
-	VMINPD      constants<>+1632(SB), Y2, Y2
+	VMINPD      constants<>+1472(SB), Y2, Y2
 	VANDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (R8)(DX*1)
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector544:
+vector497:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector544
+	JL          vector497
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows541
+	JGE         rows494
 
-few542:
+few495:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector545:
+vector498:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -5913,29 +5165,29 @@ vector545:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector545
+	JL           vector498
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled535
+	JZ           scaled488
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled535
+	JGE          scaled488
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain546
+	JLT          plain499
 	CMPQ         CX, $0x14
-	JGE          plain546
+	JGE          plain499
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain546
+	JZ           plain499
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector548:
+vector501:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -5944,21 +5196,21 @@ vector548:
 	VXORPD  Y5, Y5, Y5
 	VCMPPD  $0x1e, Y5, Y4, Y5
 	VDIVPD  Y4, Y3, Y3
-	VMINPD  constants<>+1632(SB), Y3, Y3
+	VMINPD  constants<>+1472(SB), Y3, Y3
 	VANDPD  Y5, Y3, Y3
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector548
+	JL      vector501
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles549:
+tiles502:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile550:
+tile503:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -5974,7 +5226,7 @@ tile550:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows551:
+rows504:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -5994,7 +5246,7 @@ rows551:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows551
+	JNZ         rows504
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -6007,11 +5259,11 @@ rows551:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile550
+	JGE         tile503
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles549
+	JL          tiles502
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -6023,7 +5275,7 @@ rows551:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector552:
+vector505:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -6034,7 +5286,7 @@ vector552:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector553:
+vector506:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -6042,13 +5294,13 @@ vector553:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector553
+	JL          vector506
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector552
+	JL          vector505
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -6058,52 +5310,52 @@ vector553:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector554:
+vector507:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before555
+	JZ    before508
 	XORQ  R8, R8
 
-vector556:
+vector509:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before557
+	JZ      before510
 	XORQ    R9, R9
 
-vector558:
+vector511:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector558
+	JL           vector511
 
-before557:
+before510:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector556
+	JL      vector509
 
-before555:
+before508:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before559
+	JZ      before512
 	XORQ    DI, DI
 
-vector560:
+vector513:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector560
+	JL           vector513
 
-before559:
+before512:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
 	VMULPD       (DI)(SI*1), Y4, Y4
-	VMULPD       constants<>+1664(SB), Y4, Y4
+	VMULPD       constants<>+1504(SB), Y4, Y4
 	VCMPPD       $0x1e, Y4, Y3, Y4
 	VANDPD       Y4, Y2, Y2
 	VBROADCASTSD constants<>+32(SB), Y4
@@ -6113,7 +5365,7 @@ before559:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector554
+	JL           vector507
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6129,55 +5381,55 @@ before559:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector561:
+vector514:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before562
+	JZ      before515
 	XORQ    R8, R8
 
-vector563:
+vector516:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector563
+	JL           vector516
 
-before562:
+before515:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector561
+	JL      vector514
 	MOVQ    AX, DI
 
-back564:
+back517:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below565:
+below518:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved566
+	JGE          solved519
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below565
+	JMP          below518
 
-solved566:
+solved519:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back564
-	JMP     scale547
+	JNZ     back517
+	JMP     scale500
 
-plain546:
+plain499:
 	XORQ DX, DX
 
-vector567:
+vector520:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -6187,18 +5439,18 @@ vector567:
 	VXORPD    Y5, Y5, Y5
 	VCMPPD    $0x1e, Y5, Y4, Y5
 	VDIVPD    Y4, Y3, Y3
-	VMINPD    constants<>+1632(SB), Y3, Y3
+	VMINPD    constants<>+1472(SB), Y3, Y3
 	VANDPD    Y5, Y3, Y3
 	VBLENDVPD Y1, Y3, Y2, Y2
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector567
+	JL        vector520
 	INCQ      CX
-	JMP       scaling534
+	JMP       scaling487
 
-scale547:
+scale500:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6208,18 +5460,18 @@ scale547:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector568:
+vector521:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector568
+	JL      vector521
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector569:
+vector522:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -6229,7 +5481,7 @@ vector569:
 	VXORPD    Y7, Y7, Y7
 	VCMPPD    $0x1e, Y7, Y6, Y7
 	VDIVPD    Y6, Y5, Y5
-	VMINPD    constants<>+1632(SB), Y5, Y5
+	VMINPD    constants<>+1472(SB), Y5, Y5
 	VANDPD    Y7, Y5, Y5
 	VMULPD    (DX)(BX*1), Y3, Y6
 	VADDPD    Y6, Y0, Y7
@@ -6242,14 +5494,14 @@ vector569:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector569
+	JL        vector522
 	INCQ      CX
-	JMP       scaling534
+	JMP       scaling487
 
-scaled535:
+scaled488:
 	XORQ CX, CX
 
-vector570:
+vector523:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -6265,22 +5517,22 @@ vector570:
 	VXORPD  Y2, Y2, Y2
 	VCMPPD  $0x1e, Y2, Y3, Y2
 	VDIVPD  Y3, Y1, Y1
-	VMINPD  constants<>+1632(SB), Y1, Y1
+	VMINPD  constants<>+1472(SB), Y1, Y1
 	VANDPD  Y2, Y1, Y1
-	VMINPD  constants<>+1504(SB), Y1, Y1
+	VMINPD  constants<>+1536(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector570
+	JL      vector523
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector571:
+vector524:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -6288,12 +5540,12 @@ vector571:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector572:
+vector525:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector572
+	JL           vector525
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -6303,14 +5555,14 @@ vector572:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector571
-	VCMPPD       $0x1e, constants<>+1696(SB), Y0, Y1
+	JL           vector524
+	VCMPPD       $0x1e, constants<>+1568(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent573
+	JZ           silent526
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6319,27 +5571,27 @@ vector572:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector575:
+vector528:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector576:
+vector529:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
 	VFMADD231PD  (DX)(R8*1), Y3, Y4
 	VMOVUPD      Y4, (BX)(R8*1)
 	VMAXPD       constants<>+608(SB), Y4, Y5
-	VPADDQ       constants<>+1568(SB), Y5, Y5
+	VPADDQ       constants<>+1600(SB), Y5, Y5
 	VPSRLQ       $0x34, Y5, Y6
-	VORPD        constants<>+1600(SB), Y6, Y6
+	VORPD        constants<>+1632(SB), Y6, Y6
 	VSUBPD       constants<>+672(SB), Y6, Y6
 	VANDPD       constants<>+704(SB), Y5, Y5
 	VPADDQ       constants<>+736(SB), Y5, Y5
-	VSUBPD       constants<>+1504(SB), Y5, Y5
+	VSUBPD       constants<>+1536(SB), Y5, Y5
 	VADDPD       constants<>+768(SB), Y5, Y7
 	VDIVPD       Y7, Y5, Y7
 	VMULPD       Y7, Y7, Y8
@@ -6364,16 +5616,16 @@ vector576:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector576
+	JL           vector529
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector575
+	JL           vector528
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded574
+	JMP          rounded527
 
-silent573:
+silent526:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6381,14 +5633,14 @@ silent573:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector577:
+vector530:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector578:
+vector531:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -6396,13 +5648,13 @@ vector578:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector578
+	JL          vector531
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector577
+	JL          vector530
 
-rounded574:
+rounded527:
 	VZEROUPPER
 	RET
 
@@ -6415,9 +5667,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest580
+	JLT          rest533
 
-whole579:
+whole532:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6437,13 +5689,13 @@ whole579:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole579
+	JGE         whole532
 
-rest580:
+rest533:
 	CMPQ DX, $0x00000004
-	JLT  rest582
+	JLT  rest535
 
-whole581:
+whole534:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6451,11 +5703,11 @@ whole581:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole581
+	JGE         whole534
 
-rest582:
+rest535:
 	TESTQ       DX, DX
-	JZ          done583
+	JZ          done536
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6464,26 +5716,26 @@ rest582:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial584
+	JLT         partial537
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored587
+	JMP         stored540
 
-partial584:
+partial537:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo586
+	JZ           noTwo539
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo586:
+noTwo539:
 	TESTQ  $0x00000001, DX
-	JZ     stored587
+	JZ     stored540
 	VMOVSD X0, (AX)
 
-stored587:
-done583:
+stored540:
+done536:
 	VZEROUPPER
 	RET
 
@@ -6496,9 +5748,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest589
+	JLT          rest542
 
-whole588:
+whole541:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6520,13 +5772,13 @@ whole588:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole588
+	JGE         whole541
 
-rest589:
+rest542:
 	CMPQ DX, $0x00000004
-	JLT  rest591
+	JLT  rest544
 
-whole590:
+whole543:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6539,11 +5791,11 @@ whole590:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole590
+	JGE         whole543
 
-rest591:
+rest544:
 	TESTQ      DX, DX
-	JZ         done592
+	JZ         done545
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6555,630 +5807,124 @@ rest591:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial593
+	JLT        partial546
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored596
+	JMP        stored549
 
-partial593:
+partial546:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo595
+	JZ           noTwo548
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo595:
+noTwo548:
 	TESTQ  $0x00000001, DX
-	JZ     stored596
+	JZ     stored549
 	VMOVSD X3, (CX)
 
-stored596:
+stored549:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial597
+	JLT         partial550
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored600
+	JMP         stored553
 
-partial597:
+partial550:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo599
+	JZ           noTwo552
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo599:
+noTwo552:
 	TESTQ  $0x00000001, DX
-	JZ     stored600
+	JZ     stored553
 	VMOVSD X0, (AX)
 
-stored600:
-done592:
+stored553:
+done545:
 	VZEROUPPER
 	RET
 
-// func feasible256(tables []float64, rows []float64, columns []float64, factors []float64, ku int, kv int)
-// Requires: AVX, FMA3
-TEXT ·feasible256(SB), $24-112
-	MOVQ rows_len+32(FP), AX
-	MOVQ tables_base+0(FP), CX
-	MOVQ CX, (SP)
-	MOVQ rows_base+24(FP), CX
-	MOVQ CX, 8(SP)
-	MOVQ columns_base+48(FP), CX
-	MOVQ CX, 16(SP)
-
-edge601:
-	MOVQ kv+104(FP), CX
-	SHLQ $0x03, CX
-	LEAQ (CX)(CX*2), DX
-	LEAQ (CX)(CX*4), BX
-	LEAQ (DX)(CX*4), BX
-	MOVQ (SP), BX
+// func ratios256(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·ratios256(SB), $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_base+48(FP), DX
+	MOVQ dst_len+8(FP), BX
 	XORQ SI, SI
-	MOVQ ku+96(FP), DI
-	MOVQ DI, R8
-	CMPQ R8, $0x00000004
-	JLT  few603
+	CMPQ BX, $0x00000008
+	JLT  rest555
 
-block602:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   BX, DI
-	MOVQ   kv+104(FP), R9
-	XORQ   R10, R10
-	CMPQ   R9, $0x00000004
-	JLT    rest606
+whole554:
+	VMOVUPD (CX)(SI*8), Y0
+	VMOVUPD (DX)(SI*8), Y1
+	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VDIVPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(SI*8)
+	VMOVUPD 32(CX)(SI*8), Y0
+	VMOVUPD 32(DX)(SI*8), Y1
+	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VDIVPD  Y1, Y0, Y0
+	VMOVUPD Y0, 32(AX)(SI*8)
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, BX
+	CMPQ    BX, $0x00000008
+	JGE     whole554
 
-whole605:
-	VMOVUPD (DI), Y4
-	VADDPD  Y4, Y0, Y0
-	VMOVUPD (DI)(CX*1), Y4
-	VADDPD  Y4, Y1, Y1
-	VMOVUPD (DI)(CX*2), Y4
-	VADDPD  Y4, Y2, Y2
-	VMOVUPD (DI)(DX*1), Y4
-	VADDPD  Y4, Y3, Y3
-	ADDQ    $0x00000020, DI
-	ADDQ    $0x00000004, R10
-	SUBQ    $0x00000004, R9
-	CMPQ    R9, $0x00000004
-	JGE     whole605
+rest555:
+	CMPQ BX, $0x00000004
+	JLT  rest557
 
-rest606:
-	TESTQ      R9, R9
-	JZ         done608
-	LEAQ       constants<>+544(SB), R10
-	NEGQ       R9
-	VMOVUPD    (R10)(R9*8), Y4
-	VMASKMOVPD (DI), Y4, Y5
-	VADDPD     Y5, Y0, Y0
-	VMASKMOVPD (DI)(CX*1), Y4, Y5
-	VADDPD     Y5, Y1, Y1
-	VMASKMOVPD (DI)(CX*2), Y4, Y5
-	VADDPD     Y5, Y2, Y2
-	VMASKMOVPD (DI)(DX*1), Y4, Y4
-	VADDPD     Y4, Y3, Y3
-	ADDQ       $0x00000020, DI
+whole556:
+	VMOVUPD (CX)(SI*8), Y0
+	VMOVUPD (DX)(SI*8), Y1
+	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VDIVPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(SI*8)
+	ADDQ    $0x00000004, SI
+	SUBQ    $0x00000004, BX
+	CMPQ    BX, $0x00000004
+	JGE     whole556
 
-done608:
-	VUNPCKHPD  Y1, Y0, Y4
-	VUNPCKLPD  Y1, Y0, Y0
-	VADDPD     Y4, Y0, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y1, Y2, Y2
-	VPERM2F128 $0x20, Y2, Y0, Y1
-	VPERM2F128 $0x31, Y2, Y0, Y0
-	VADDPD     Y0, Y1, Y1
-	MOVQ       8(SP), DI
-	VMOVUPD    (DI)(SI*8), Y0
-	VMAXPD     constants<>+1536(SB), Y1, Y1
-	VDIVPD     Y1, Y0, Y0
-	MOVQ       factors_base+72(FP), DI
-	VMOVUPD    Y0, (DI)(SI*8)
-	LEAQ       (BX)(CX*4), BX
-	ADDQ       $0x04, SI
-	SUBQ       $0x00000004, R8
-	CMPQ       R8, $0x00000004
-	JGE        block602
+rest557:
+	TESTQ      BX, BX
+	JZ         done558
+	LEAQ       constants<>+544(SB), DI
+	MOVQ       BX, R8
+	NEGQ       R8
+	VMOVUPD    (DI)(R8*8), Y0
+	VMASKMOVPD (CX)(SI*8), Y0, Y1
+	VMASKMOVPD (DX)(SI*8), Y0, Y0
+	VMAXPD     constants<>+1664(SB), Y0, Y0
+	VDIVPD     Y0, Y1, Y1
+	CMPQ       BX, $0x04
+	JLT        partial559
+	VMOVUPD    Y1, (AX)(SI*8)
+	JMP        stored562
 
-few603:
-	TESTQ  R8, R8
-	JZ     blocks604
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   BX, DI
-	MOVQ   kv+104(FP), R9
-	XORQ   R10, R10
-	CMPQ   R9, $0x00000004
-	JLT    rest611
+partial559:
+	LEAQ         (AX)(SI*8), AX
+	VMOVAPD      Y1, Y0
+	TESTQ        $0x00000002, BX
+	JZ           noTwo561
+	VMOVUPD      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x00000010, AX
 
-whole610:
-	VMOVUPD (DI), Y4
-	VADDPD  Y4, Y0, Y0
-	CMPQ    R8, $0x00000001
-	JLE     column612
-	VMOVUPD (DI)(CX*1), Y4
-	VADDPD  Y4, Y1, Y1
-	CMPQ    R8, $0x00000002
-	JLE     column612
-	VMOVUPD (DI)(CX*2), Y4
-	VADDPD  Y4, Y2, Y2
-	CMPQ    R8, $0x00000003
-	JLE     column612
-	VMOVUPD (DI)(DX*1), Y4
-	VADDPD  Y4, Y3, Y3
+noTwo561:
+	TESTQ  $0x00000001, BX
+	JZ     stored562
+	VMOVSD X0, (AX)
 
-column612:
-	ADDQ $0x00000020, DI
-	ADDQ $0x00000004, R10
-	SUBQ $0x00000004, R9
-	CMPQ R9, $0x00000004
-	JGE  whole610
-
-rest611:
-	TESTQ      R9, R9
-	JZ         done613
-	LEAQ       constants<>+544(SB), R10
-	NEGQ       R9
-	VMOVUPD    (R10)(R9*8), Y4
-	VMASKMOVPD (DI), Y4, Y5
-	VADDPD     Y5, Y0, Y0
-	CMPQ       R8, $0x00000001
-	JLE        column614
-	VMASKMOVPD (DI)(CX*1), Y4, Y5
-	VADDPD     Y5, Y1, Y1
-	CMPQ       R8, $0x00000002
-	JLE        column614
-	VMASKMOVPD (DI)(CX*2), Y4, Y5
-	VADDPD     Y5, Y2, Y2
-	CMPQ       R8, $0x00000003
-	JLE        column614
-	VMASKMOVPD (DI)(DX*1), Y4, Y4
-	VADDPD     Y4, Y3, Y3
-
-column614:
-	ADDQ $0x00000020, DI
-
-done613:
-	LEAQ       constants<>+544(SB), DX
-	MOVQ       R8, DI
-	NEGQ       DI
-	VMOVUPD    (DX)(DI*8), Y4
-	VUNPCKHPD  Y1, Y0, Y5
-	VUNPCKLPD  Y1, Y0, Y0
-	VADDPD     Y5, Y0, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y1, Y2, Y2
-	VPERM2F128 $0x20, Y2, Y0, Y1
-	VPERM2F128 $0x31, Y2, Y0, Y0
-	VADDPD     Y0, Y1, Y1
-	MOVQ       8(SP), DX
-	VMASKMOVPD (DX)(SI*8), Y4, Y0
-	VMAXPD     constants<>+1536(SB), Y1, Y1
-	VDIVPD     Y1, Y0, Y0
-	MOVQ       factors_base+72(FP), DX
-	VMOVUPD    Y0, (DX)(SI*8)
-	LEAQ       (BX)(CX*4), BX
-	ADDQ       $0x04, SI
-
-blocks604:
-	MOVQ kv+104(FP), CX
-	SHLQ $0x03, CX
-	MOVQ kv+104(FP), DX
-	XORQ SI, SI
-	MOVQ DX, DI
-	CMPQ DI, $0x00000010
-	JLT  few616
-
-panel615:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   (SP), DX
-	ADDQ   SI, DX
-	XORQ   BX, BX
-
-row618:
-	MOVQ         factors_base+72(FP), R8
-	VBROADCASTSD (R8)(BX*8), Y4
-	VMOVUPD      (DX), Y5
-	VFMADD231PD  Y5, Y4, Y0
-	VMOVUPD      32(DX), Y5
-	VFMADD231PD  Y5, Y4, Y1
-	VMOVUPD      64(DX), Y5
-	VFMADD231PD  Y5, Y4, Y2
-	VMOVUPD      96(DX), Y5
-	VFMADD231PD  Y5, Y4, Y3
-	ADDQ         CX, DX
-	INCQ         BX
-	MOVQ         ku+96(FP), R8
-	CMPQ         BX, R8
-	JLT          row618
-	MOVQ         16(SP), DX
-	VMOVUPD      (DX)(SI*1), Y4
-	VSUBPD       Y0, Y4, Y0
-	MOVQ         16(SP), DX
-	VMOVUPD      32(DX)(SI*1), Y4
-	VSUBPD       Y1, Y4, Y1
-	MOVQ         16(SP), DX
-	VMOVUPD      64(DX)(SI*1), Y4
-	VSUBPD       Y2, Y4, Y2
-	MOVQ         16(SP), DX
-	VMOVUPD      96(DX)(SI*1), Y4
-	VSUBPD       Y3, Y4, Y3
-	MOVQ         (SP), DX
-	ADDQ         SI, DX
-	XORQ         BX, BX
-
-row619:
-	MOVQ         factors_base+72(FP), R8
-	VBROADCASTSD (R8)(BX*8), Y4
-	MOVQ         8(SP), R8
-	VBROADCASTSD (R8)(BX*8), Y5
-	VMOVUPD      (DX), Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y0, Y5, Y6
-	VMOVUPD      Y6, (DX)
-	VMOVUPD      32(DX), Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y1, Y5, Y6
-	VMOVUPD      Y6, 32(DX)
-	VMOVUPD      64(DX), Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 64(DX)
-	VMOVUPD      96(DX), Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y3, Y5, Y6
-	VMOVUPD      Y6, 96(DX)
-	ADDQ         CX, DX
-	INCQ         BX
-	MOVQ         ku+96(FP), R8
-	CMPQ         BX, R8
-	JLT          row619
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000010, DI
-	CMPQ         DI, $0x00000010
-	JGE          panel615
-
-few616:
-	TESTQ   DI, DI
-	JZ      done617
-	CMPQ    DI, $0x00000004
-	JGT     wider620
-	LEAQ    constants<>+544(SB), DX
-	MOVQ    DI, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y0
-	VXORPD  Y1, Y1, Y1
-	MOVQ    (SP), DX
-	ADDQ    SI, DX
-	XORQ    BX, BX
-
-row621:
-	MOVQ         factors_base+72(FP), R8
-	VBROADCASTSD (R8)(BX*8), Y2
-	VMASKMOVPD   (DX), Y0, Y3
-	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         CX, DX
-	INCQ         BX
-	MOVQ         ku+96(FP), R8
-	CMPQ         BX, R8
-	JLT          row621
-	MOVQ         16(SP), DX
-	VMASKMOVPD   (DX)(SI*1), Y0, Y2
-	VSUBPD       Y1, Y2, Y1
-	MOVQ         (SP), DX
-	ADDQ         SI, DX
-	XORQ         BX, BX
-
-row622:
-	MOVQ         factors_base+72(FP), SI
-	VBROADCASTSD (SI)(BX*8), Y2
-	MOVQ         8(SP), SI
-	VBROADCASTSD (SI)(BX*8), Y3
-	VMASKMOVPD   (DX), Y0, Y4
-	VMULPD       Y2, Y4, Y4
-	VFMADD231PD  Y1, Y3, Y4
-	CMPQ         DI, $0x04
-	JLT          partial623
-	VMOVUPD      Y4, (DX)
-	JMP          stored626
-
-partial623:
-	LEAQ         (DX), SI
-	VMOVAPD      Y4, Y2
-	TESTQ        $0x00000002, DI
-	JZ           noTwo625
-	VMOVUPD      X2, (SI)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x00000010, SI
-
-noTwo625:
-	TESTQ  $0x00000001, DI
-	JZ     stored626
-	VMOVSD X2, (SI)
-
-stored626:
-	ADDQ CX, DX
-	INCQ BX
-	MOVQ ku+96(FP), SI
-	CMPQ BX, SI
-	JLT  row622
-	JMP  done617
-
-wider620:
-	CMPQ    DI, $0x00000008
-	JGT     wider627
-	SUBQ    $0x00000004, DI
-	LEAQ    constants<>+544(SB), DX
-	MOVQ    DI, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    (SP), DX
-	ADDQ    SI, DX
-	XORQ    BX, BX
-
-row628:
-	MOVQ         factors_base+72(FP), R8
-	VBROADCASTSD (R8)(BX*8), Y3
-	VMOVUPD      (DX), Y4
-	VFMADD231PD  Y4, Y3, Y1
-	VMASKMOVPD   32(DX), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y2
-	ADDQ         CX, DX
-	INCQ         BX
-	MOVQ         ku+96(FP), R8
-	CMPQ         BX, R8
-	JLT          row628
-	MOVQ         16(SP), DX
-	VMOVUPD      (DX)(SI*1), Y3
-	VSUBPD       Y1, Y3, Y1
-	MOVQ         16(SP), DX
-	VMASKMOVPD   32(DX)(SI*1), Y0, Y3
-	VSUBPD       Y2, Y3, Y2
-	MOVQ         (SP), DX
-	ADDQ         SI, DX
-	XORQ         BX, BX
-
-row629:
-	MOVQ         factors_base+72(FP), SI
-	VBROADCASTSD (SI)(BX*8), Y3
-	MOVQ         8(SP), SI
-	VBROADCASTSD (SI)(BX*8), Y4
-	VMOVUPD      (DX), Y5
-	VMULPD       Y3, Y5, Y5
-	VFMADD231PD  Y1, Y4, Y5
-	VMOVUPD      Y5, (DX)
-	VMASKMOVPD   32(DX), Y0, Y5
-	VMULPD       Y3, Y5, Y5
-	VFMADD231PD  Y2, Y4, Y5
-	CMPQ         DI, $0x04
-	JLT          partial630
-	VMOVUPD      Y5, 32(DX)
-	JMP          stored633
-
-partial630:
-	LEAQ         32(DX), SI
-	VMOVAPD      Y5, Y3
-	TESTQ        $0x00000002, DI
-	JZ           noTwo632
-	VMOVUPD      X3, (SI)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x00000010, SI
-
-noTwo632:
-	TESTQ  $0x00000001, DI
-	JZ     stored633
-	VMOVSD X3, (SI)
-
-stored633:
-	ADDQ CX, DX
-	INCQ BX
-	MOVQ ku+96(FP), SI
-	CMPQ BX, SI
-	JLT  row629
-	JMP  done617
-
-wider627:
-	CMPQ    DI, $0x0000000c
-	JGT     wider634
-	SUBQ    $0x00000008, DI
-	LEAQ    constants<>+544(SB), DX
-	MOVQ    DI, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	MOVQ    (SP), DX
-	ADDQ    SI, DX
-	XORQ    BX, BX
-
-row635:
-	MOVQ         factors_base+72(FP), R8
-	VBROADCASTSD (R8)(BX*8), Y4
-	VMOVUPD      (DX), Y5
-	VFMADD231PD  Y5, Y4, Y1
-	VMOVUPD      32(DX), Y5
-	VFMADD231PD  Y5, Y4, Y2
-	VMASKMOVPD   64(DX), Y0, Y5
-	VFMADD231PD  Y5, Y4, Y3
-	ADDQ         CX, DX
-	INCQ         BX
-	MOVQ         ku+96(FP), R8
-	CMPQ         BX, R8
-	JLT          row635
-	MOVQ         16(SP), DX
-	VMOVUPD      (DX)(SI*1), Y4
-	VSUBPD       Y1, Y4, Y1
-	MOVQ         16(SP), DX
-	VMOVUPD      32(DX)(SI*1), Y4
-	VSUBPD       Y2, Y4, Y2
-	MOVQ         16(SP), DX
-	VMASKMOVPD   64(DX)(SI*1), Y0, Y4
-	VSUBPD       Y3, Y4, Y3
-	MOVQ         (SP), DX
-	ADDQ         SI, DX
-	XORQ         BX, BX
-
-row636:
-	MOVQ         factors_base+72(FP), SI
-	VBROADCASTSD (SI)(BX*8), Y4
-	MOVQ         8(SP), SI
-	VBROADCASTSD (SI)(BX*8), Y5
-	VMOVUPD      (DX), Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y1, Y5, Y6
-	VMOVUPD      Y6, (DX)
-	VMOVUPD      32(DX), Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 32(DX)
-	VMASKMOVPD   64(DX), Y0, Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y3, Y5, Y6
-	CMPQ         DI, $0x04
-	JLT          partial637
-	VMOVUPD      Y6, 64(DX)
-	JMP          stored640
-
-partial637:
-	LEAQ         64(DX), SI
-	VMOVAPD      Y6, Y4
-	TESTQ        $0x00000002, DI
-	JZ           noTwo639
-	VMOVUPD      X4, (SI)
-	VEXTRACTF128 $0x01, Y4, X4
-	ADDQ         $0x00000010, SI
-
-noTwo639:
-	TESTQ  $0x00000001, DI
-	JZ     stored640
-	VMOVSD X4, (SI)
-
-stored640:
-	ADDQ CX, DX
-	INCQ BX
-	MOVQ ku+96(FP), SI
-	CMPQ BX, SI
-	JLT  row636
-	JMP  done617
-
-wider634:
-	SUBQ    $0x0000000c, DI
-	LEAQ    constants<>+544(SB), DX
-	MOVQ    DI, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    (SP), DX
-	ADDQ    SI, DX
-	XORQ    BX, BX
-
-row642:
-	MOVQ         factors_base+72(FP), R8
-	VBROADCASTSD (R8)(BX*8), Y5
-	VMOVUPD      (DX), Y6
-	VFMADD231PD  Y6, Y5, Y1
-	VMOVUPD      32(DX), Y6
-	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      64(DX), Y6
-	VFMADD231PD  Y6, Y5, Y3
-	VMASKMOVPD   96(DX), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         CX, DX
-	INCQ         BX
-	MOVQ         ku+96(FP), R8
-	CMPQ         BX, R8
-	JLT          row642
-	MOVQ         16(SP), DX
-	VMOVUPD      (DX)(SI*1), Y5
-	VSUBPD       Y1, Y5, Y1
-	MOVQ         16(SP), DX
-	VMOVUPD      32(DX)(SI*1), Y5
-	VSUBPD       Y2, Y5, Y2
-	MOVQ         16(SP), DX
-	VMOVUPD      64(DX)(SI*1), Y5
-	VSUBPD       Y3, Y5, Y3
-	MOVQ         16(SP), DX
-	VMASKMOVPD   96(DX)(SI*1), Y0, Y5
-	VSUBPD       Y4, Y5, Y4
-	MOVQ         (SP), DX
-	ADDQ         SI, DX
-	XORQ         BX, BX
-
-row643:
-	MOVQ         factors_base+72(FP), SI
-	VBROADCASTSD (SI)(BX*8), Y5
-	MOVQ         8(SP), SI
-	VBROADCASTSD (SI)(BX*8), Y6
-	VMOVUPD      (DX), Y7
-	VMULPD       Y5, Y7, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VMOVUPD      Y7, (DX)
-	VMOVUPD      32(DX), Y7
-	VMULPD       Y5, Y7, Y7
-	VFMADD231PD  Y2, Y6, Y7
-	VMOVUPD      Y7, 32(DX)
-	VMOVUPD      64(DX), Y7
-	VMULPD       Y5, Y7, Y7
-	VFMADD231PD  Y3, Y6, Y7
-	VMOVUPD      Y7, 64(DX)
-	VMASKMOVPD   96(DX), Y0, Y7
-	VMULPD       Y5, Y7, Y7
-	VFMADD231PD  Y4, Y6, Y7
-	CMPQ         DI, $0x04
-	JLT          partial644
-	VMOVUPD      Y7, 96(DX)
-	JMP          stored647
-
-partial644:
-	LEAQ         96(DX), SI
-	VMOVAPD      Y7, Y5
-	TESTQ        $0x00000002, DI
-	JZ           noTwo646
-	VMOVUPD      X5, (SI)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, SI
-
-noTwo646:
-	TESTQ  $0x00000001, DI
-	JZ     stored647
-	VMOVSD X5, (SI)
-
-stored647:
-	ADDQ CX, DX
-	INCQ BX
-	MOVQ ku+96(FP), SI
-	CMPQ BX, SI
-	JLT  row643
-
-done617:
-	MOVQ  ku+96(FP), DX
-	SUBQ  DX, AX
-	ADDQ  CX, 16(SP)
-	IMULQ DX, CX
-	ADDQ  CX, (SP)
-	SHLQ  $0x03, DX
-	ADDQ  DX, 8(SP)
-	TESTQ AX, AX
-	JG    edge601
+stored562:
+done558:
 	VZEROUPPER
 	RET
 
@@ -7333,37 +6079,33 @@ DATA constants<>+1408(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1416(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1424(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1432(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1440(SB)/8, $0xc086200000000000
-DATA constants<>+1472(SB)/8, $0x4338000000000000
-DATA constants<>+1480(SB)/8, $0x4338000000000000
-DATA constants<>+1488(SB)/8, $0x4338000000000000
-DATA constants<>+1496(SB)/8, $0x4338000000000000
-DATA constants<>+1504(SB)/8, $0x3ff0000000000000
-DATA constants<>+1512(SB)/8, $0x3ff0000000000000
-DATA constants<>+1520(SB)/8, $0x3ff0000000000000
-DATA constants<>+1528(SB)/8, $0x3ff0000000000000
-DATA constants<>+1536(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1544(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1552(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1560(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1568(SB)/8, $0x00095f619980c433
-DATA constants<>+1576(SB)/8, $0x00095f619980c433
-DATA constants<>+1584(SB)/8, $0x00095f619980c433
-DATA constants<>+1592(SB)/8, $0x00095f619980c433
-DATA constants<>+1600(SB)/8, $0x4330000000000000
-DATA constants<>+1608(SB)/8, $0x4330000000000000
-DATA constants<>+1616(SB)/8, $0x4330000000000000
-DATA constants<>+1624(SB)/8, $0x4330000000000000
-DATA constants<>+1632(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1640(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1648(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1656(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1664(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1672(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1680(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1688(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1696(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1704(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1712(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1720(SB)/8, $0x3d3c25c268497682
-GLOBL constants<>(SB), RODATA|NOPTR, $1728
+DATA constants<>+1440(SB)/8, $0xffefffffffffffff
+DATA constants<>+1472(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1480(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1488(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1496(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1504(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1512(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1520(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1528(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1536(SB)/8, $0x3ff0000000000000
+DATA constants<>+1544(SB)/8, $0x3ff0000000000000
+DATA constants<>+1552(SB)/8, $0x3ff0000000000000
+DATA constants<>+1560(SB)/8, $0x3ff0000000000000
+DATA constants<>+1568(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1576(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1584(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1592(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1600(SB)/8, $0x00095f619980c433
+DATA constants<>+1608(SB)/8, $0x00095f619980c433
+DATA constants<>+1616(SB)/8, $0x00095f619980c433
+DATA constants<>+1624(SB)/8, $0x00095f619980c433
+DATA constants<>+1632(SB)/8, $0x4330000000000000
+DATA constants<>+1640(SB)/8, $0x4330000000000000
+DATA constants<>+1648(SB)/8, $0x4330000000000000
+DATA constants<>+1656(SB)/8, $0x4330000000000000
+DATA constants<>+1664(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1672(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1680(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1688(SB)/8, $0x03b8f2b061aea072
+GLOBL constants<>(SB), RODATA|NOPTR, $1696

@@ -69,10 +69,15 @@ func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int
 //go:noescape
 func exponentials512(tables []float64, size int, inverse []float64) (left int)
 
-// edgeBeliefs512 is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices.
+// moments512 is plainMoments.
 //
 //go:noescape
-func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
+func moments512(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, list *int, count int)
+
+// outer512 is plainOuter for one edge and more.
+//
+//go:noescape
+func outer512(dst []float64, tables []float64, factors []float64, ends []float64, weights []float64, list *int, ku int, kv int, feasible int)
 
 // interleave512 puts as many rows of n entries into a panel as a vector has.
 //

@@ -4127,1262 +4127,454 @@ done277:
 	VZEROUPPER
 	RET
 
-// func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·edgeBeliefs512(SB), $10240-184
-	LEAQ  63(SP), CX
-	ANDQ  $-64, CX
-	XORQ  AX, AX
-	MOVQ  AX, 24(CX)
-	MOVQ  count+152(FP), AX
-	MOVQ  AX, 8(CX)
-	MOVQ  edges+144(FP), AX
-	MOVQ  AX, (CX)
-	MOVQ  beliefs_len+80(FP), AX
-	MOVQ  ku+160(FP), DX
-	SUBQ  DX, AX
-	JLT   done294
-	MOVQ  AX, 80(CX)
-	MOVQ  messages_len+104(FP), AX
-	MOVQ  ku+160(FP), DX
-	SUBQ  DX, AX
-	JLT   done294
-	MOVQ  AX, 88(CX)
-	MOVQ  beliefs_len+80(FP), AX
-	MOVQ  kv+168(FP), DX
-	SUBQ  DX, AX
-	JLT   done294
-	MOVQ  AX, 96(CX)
-	MOVQ  messages_len+104(FP), AX
-	MOVQ  kv+168(FP), DX
-	SUBQ  DX, AX
-	JLT   done294
-	MOVQ  AX, 104(CX)
-	MOVQ  tables_len+128(FP), AX
-	MOVQ  ku+160(FP), DX
-	MOVQ  kv+168(FP), BX
-	IMULQ BX, DX
-	SUBQ  DX, AX
-	JLT   done294
-	MOVQ  AX, 112(CX)
-	MOVQ  ku+160(FP), AX
-	SHLQ  $0x03, AX
-	ADDQ  $0x3f, AX
-	ANDQ  $-64, AX
-	MOVQ  kv+168(FP), DX
-	SHLQ  $0x03, DX
-	MOVQ  DX, BX
-	ADDQ  $0x3f, BX
-	ANDQ  $-64, BX
-	ADDQ  AX, BX
-	MOVQ  AX, 40(CX)
-	MOVQ  BX, 48(CX)
-	MOVL  $0x00001000, AX
-	XORL  DX, DX
-	DIVL  BX
-	CMPQ  AX, $0x40
-	JLE   few295
-	MOVQ  $0x00000040, AX
+// func moments512(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, list *int, count int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·moments512(SB), $0-136
+	VBROADCASTSD constants<>+968(SB), Z0
+	MOVQ         totals_base+0(FP), AX
+	MOVQ         logged_base+24(FP), CX
+	MOVQ         logs_base+48(FP), DX
+	MOVQ         weights_base+72(FP), BX
+	MOVQ         out_base+96(FP), SI
+	MOVQ         list+120(FP), DI
+	MOVQ         count+128(FP), R8
+	TESTQ        R8, R8
+	JLE          done293
 
-few295:
-	MOVQ AX, 32(CX)
+item292:
+	MOVLQSX     40(DI), R9
+	LEAQ        (DX)(R9*8), R9
+	MOVLQSX     40(DI), R10
+	LEAQ        (BX)(R10*8), R10
+	MOVLQSX     48(DI), R11
+	LEAQ        (SI)(R11*8), R11
+	VXORPD      Z1, Z1, Z1
+	VXORPD      Z2, Z2, Z2
+	MOVLQSX     52(DI), R12
+	CMPQ        R12, $0x08
+	JNE         other294
+	XORQ        R12, R12
+	VMOVUPD     (R10)(R12*8), Z3
+	VMOVAPD     Z0, Z4
+	VMOVUPD     (R11)(R12*8), Z5
+	VMULPD      Z5, Z3, Z3
+	VMOVUPD     (R9)(R12*8), Z5
+	VMAXPD      Z5, Z4, Z4
+	VADDPD      Z3, Z1, Z1
+	VFMADD231PD Z4, Z3, Z2
+	JMP         row295
 
-chunk292:
-	MOVQ  8(CX), AX
-	TESTQ AX, AX
-	JLE   done294
-	CMPQ  AX, 32(CX)
-	JLE   part293
-	MOVQ  32(CX), AX
+other294:
+	XORQ R13, R13
+	CMPQ R12, $0x00000008
+	JLT  rest297
 
-part293:
-	MOVQ AX, 16(CX)
-	MOVQ (CX), AX
-	LEAQ 1856(CX), DX
-	XORQ BX, BX
+whole296:
+	VMOVUPD     (R10)(R13*8), Z3
+	VMOVAPD     Z0, Z4
+	VMOVUPD     (R11)(R13*8), Z5
+	VMULPD      Z5, Z3, Z3
+	VMOVUPD     (R9)(R13*8), Z5
+	VMAXPD      Z5, Z4, Z4
+	VADDPD      Z3, Z1, Z1
+	VFMADD231PD Z4, Z3, Z2
+	ADDQ        $0x00000008, R13
+	SUBQ        $0x00000008, R12
+	CMPQ        R12, $0x00000008
+	JGE         whole296
 
-pass296:
-	CMPQ         BX, 16(CX)
-	JGE          passed298
-	MOVQ         (AX), SI
-	CMPQ         SI, 80(CX)
-	JHI          stop297
-	MOVQ         8(AX), SI
-	CMPQ         SI, 88(CX)
-	JHI          stop297
-	MOVQ         16(AX), SI
-	CMPQ         SI, 96(CX)
-	JHI          stop297
-	MOVQ         24(AX), SI
-	CMPQ         SI, 104(CX)
-	JHI          stop297
-	MOVQ         32(AX), SI
-	CMPQ         SI, 112(CX)
-	JHI          stop297
-	MOVQ         beliefs_base+72(FP), SI
-	MOVQ         (AX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         messages_base+96(FP), SI
-	MOVQ         8(AX), R8
-	LEAQ         (SI)(R8*8), R8
-	MOVQ         ku+160(FP), SI
-	CMPQ         SI, $0x08
-	JNE          other299
-	VMOVUPD      (DI), Z1
-	VMOVUPD      (R8), Z0
-	VBROADCASTSD constants<>+760(SB), Z2
-	VCMPPD       $0x00, Z2, Z0, K1
-	VSUBPD       Z0, Z1, Z1
-	VBROADCASTSD constants<>+760(SB), Z0
-	VMOVUPD      Z0, K1, Z1
-	VMOVAPD      Z1, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VMAXPD       Z2, Z0, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z2
-	VMAXPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VMAXPD       Z2, Z0, Z0
-	VSUBPD       Z0, Z1, Z1
-	VMOVUPD      Z1, (DX)
-	JMP          cavity301
+rest297:
+	TESTQ       R12, R12
+	JZ          done298
+	MOVQ        $-1, R14
+	BZHIQ       R12, R14, R14
+	KMOVB       R14, K1
+	VMOVUPD.Z   (R10)(R13*8), K1, Z3
+	VMOVAPD     Z0, Z4
+	VMOVUPD.Z   (R11)(R13*8), K1, Z5
+	VMULPD      Z5, Z3, Z3
+	VMOVUPD.Z   (R9)(R13*8), K1, Z5
+	VMAXPD      Z5, Z4, Z4
+	VADDPD      Z3, Z1, Z1
+	VFMADD231PD Z4, Z3, Z2
 
-other299:
-	CMPQ         SI, $0x08
-	JG           many300
-	MOVQ         $-1, R9
-	BZHIQ        SI, R9, R9
-	KMOVB        R9, K1
-	VMOVUPD.Z    (DI), K1, Z0
-	VMOVUPD.Z    (R8), K1, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VCMPPD       $0x00, Z2, Z1, K2
-	VSUBPD       Z1, Z0, Z0
-	VBROADCASTSD constants<>+760(SB), Z1
-	VMOVUPD      Z1, K2, Z0
-	VBROADCASTSD constants<>+760(SB), Z1
-	VMOVUPD      Z0, K1, Z1
-	VMOVAPD      Z1, Z0
-	VSHUFF64X2   $0x4e, Z0, Z0, Z2
-	VMAXPD       Z2, Z0, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z2
-	VMAXPD       Z2, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z2
-	VMAXPD       Z2, Z0, Z0
-	VSUBPD       Z0, Z1, Z1
-	VMOVUPD      Z1, (DX)
-	JMP          cavity301
+done298:
+row295:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z3
+	VADDPD     Z3, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z3
+	VADDPD     Z3, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z3
+	VADDPD     Z3, Z1, Z1
+	VMOVSD     X1, (AX)
+	ADDQ       $0x08, AX
+	VSHUFF64X2 $0x4e, Z2, Z2, Z1
+	VADDPD     Z1, Z2, Z2
+	VSHUFF64X2 $0xb1, Z2, Z2, Z1
+	VADDPD     Z1, Z2, Z2
+	VPERMILPD  $0x55, Z2, Z1
+	VADDPD     Z1, Z2, Z2
+	VMOVSD     X2, (CX)
+	ADDQ       $0x08, CX
+	ADDQ       $0x00000040, DI
+	DECQ       R8
+	JNZ        item292
 
-many300:
-	VBROADCASTSD constants<>+760(SB), Z0
-	XORQ         R9, R9
-	MOVQ         SI, R10
-	CMPQ         R10, $0x00000008
-	JLT          rest303
+done293:
+	VZEROUPPER
+	RET
 
-whole302:
-	VMOVUPD      (DI)(R9*8), Z1
-	VMOVUPD      (R8)(R9*8), Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VCMPPD       $0x00, Z3, Z2, K1
-	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      Z2, K1, Z1
-	VMAXPD       Z1, Z0, Z0
-	ADDQ         $0x00000008, R9
-	SUBQ         $0x00000008, R10
-	CMPQ         R10, $0x00000008
-	JGE          whole302
+// func outer512(dst []float64, tables []float64, factors []float64, ends []float64, weights []float64, list *int, ku int, kv int, feasible int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·outer512(SB), $0-152
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ list+120(FP), DX
+	MOVQ factors_base+48(FP), BX
+	MOVQ ends_base+72(FP), SI
+	MOVQ weights_base+96(FP), DI
+	MOVQ kv+136(FP), R8
+	SHLQ $0x03, R8
 
-rest303:
-	TESTQ        R10, R10
-	JZ           done304
-	MOVQ         $-1, R11
-	BZHIQ        R10, R11, R11
-	KMOVB        R11, K1
-	VMOVUPD.Z    (DI)(R9*8), K1, Z1
-	VMOVUPD.Z    (R8)(R9*8), K1, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VCMPPD       $0x00, Z3, Z2, K2
-	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      Z2, K2, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      Z1, K1, Z2
-	VMAXPD       Z2, Z0, Z0
+edge299:
+	MOVQ    kv+136(FP), R9
+	CMPQ    R9, $0x08
+	JNE     other300
+	XORQ    R9, R9
+	VXORPD  Z1, Z1, Z1
+	VMOVUPD (DI)(R9*1), Z0
+	MOVQ    feasible+144(FP), R10
+	CMPQ    R10, $0x00
+	JEQ     exact302
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    24(DX), R11
+	LEAQ    (R10)(R11*8), R11
+	LEAQ    (R11)(R9*1), R10
+	XORQ    R11, R11
 
-done304:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z1
-	VMAXPD     Z1, Z0, Z0
-	XORQ       R9, R9
-	CMPQ       SI, $0x00000008
-	JLT        rest306
+row303:
+	VBROADCASTSD (BX)(R11*8), Z2
+	VMOVUPD      (R10), Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         R8, R10
+	INCQ         R11
+	MOVQ         ku+128(FP), R12
+	CMPQ         R11, R12
+	JL           row303
+	MOVQ         ku+128(FP), R10
+	LEAQ         (SI)(R10*8), R10
+	VFNMADD213PD (R10)(R9*1), Z0, Z1
 
-whole305:
-	VMOVUPD      (DI)(R9*8), Z1
-	VMOVUPD      (R8)(R9*8), Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VCMPPD       $0x00, Z3, Z2, K1
-	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      Z2, K1, Z1
-	VSUBPD       Z0, Z1, Z1
-	VMOVUPD      Z1, (DX)(R9*8)
-	ADDQ         $0x00000008, R9
-	SUBQ         $0x00000008, SI
-	CMPQ         SI, $0x00000008
-	JGE          whole305
+exact302:
+	LEAQ (AX)(R9*1), R12
+	MOVQ tables_base+24(FP), R10
+	MOVQ 24(DX), R11
+	LEAQ (R10)(R11*8), R11
+	LEAQ (R11)(R9*1), R10
+	XORQ R11, R11
 
-rest306:
-	TESTQ        SI, SI
-	JZ           done307
-	MOVQ         $-1, R10
-	BZHIQ        SI, R10, R10
-	KMOVB        R10, K1
-	VMOVUPD.Z    (DI)(R9*8), K1, Z1
-	VMOVUPD.Z    (R8)(R9*8), K1, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VCMPPD       $0x00, Z3, Z2, K2
-	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      Z2, K2, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      Z1, K1, Z2
-	VSUBPD       Z0, Z2, Z2
-	VMOVUPD      Z2, (DX)(R9*8)
+row304:
+	VBROADCASTSD (BX)(R11*8), Z2
+	VBROADCASTSD (SI)(R11*8), Z3
+	VMOVUPD      (R10), Z4
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VFMADD231PD  Z1, Z3, Z4
+	VMOVUPD      Z4, (R12)
+	ADDQ         R8, R12
+	ADDQ         R8, R10
+	INCQ         R11
+	MOVQ         ku+128(FP), R9
+	CMPQ         R11, R9
+	JL           row304
+	JMP          next301
+
+other300:
+	MOVQ kv+136(FP), R9
+	XORQ R10, R10
+	CMPQ R9, $0x00000018
+	JLT  few306
+
+panel305:
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VMOVUPD (DI)(R10*1), Z0
+	VMOVUPD 64(DI)(R10*1), Z1
+	VMOVUPD 128(DI)(R10*1), Z2
+	MOVQ    feasible+144(FP), R11
+	CMPQ    R11, $0x00
+	JEQ     exact308
+	MOVQ    tables_base+24(FP), R11
+	MOVQ    24(DX), R12
+	LEAQ    (R11)(R12*8), R12
+	LEAQ    (R12)(R10*1), R11
+	XORQ    R12, R12
+
+row309:
+	VBROADCASTSD (BX)(R12*8), Z6
+	VMOVUPD      (R11), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(R11), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD      128(R11), Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         R8, R11
+	INCQ         R12
+	MOVQ         ku+128(FP), R13
+	CMPQ         R12, R13
+	JL           row309
+	MOVQ         ku+128(FP), R11
+	LEAQ         (SI)(R11*8), R11
+	VFNMADD213PD (R11)(R10*1), Z0, Z3
+	VFNMADD213PD 64(R11)(R10*1), Z1, Z4
+	VFNMADD213PD 128(R11)(R10*1), Z2, Z5
+
+exact308:
+	LEAQ (AX)(R10*1), R13
+	MOVQ tables_base+24(FP), R11
+	MOVQ 24(DX), R12
+	LEAQ (R11)(R12*8), R12
+	LEAQ (R12)(R10*1), R11
+	XORQ R12, R12
+
+row310:
+	VBROADCASTSD (BX)(R12*8), Z6
+	VBROADCASTSD (SI)(R12*8), Z7
+	VMOVUPD      (R11), Z8
+	VMULPD       Z0, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z3, Z7, Z8
+	VMOVUPD      Z8, (R13)
+	VMOVUPD      64(R11), Z8
+	VMULPD       Z1, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z4, Z7, Z8
+	VMOVUPD      Z8, 64(R13)
+	VMOVUPD      128(R11), Z8
+	VMULPD       Z2, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z5, Z7, Z8
+	VMOVUPD      Z8, 128(R13)
+	ADDQ         R8, R13
+	ADDQ         R8, R11
+	INCQ         R12
+	MOVQ         ku+128(FP), R14
+	CMPQ         R12, R14
+	JL           row310
+	ADDQ         $0x000000c0, R10
+	SUBQ         $0x00000018, R9
+	CMPQ         R9, $0x00000018
+	JGE          panel305
+
+few306:
+	TESTQ   R9, R9
+	JZ      done307
+	CMPQ    R9, $0x00000008
+	JGT     wider311
+	MOVQ    $-1, R11
+	BZHIQ   R9, R11, R11
+	KMOVB   R11, K1
+	VXORPD  Z1, Z1, Z1
+	VMOVUPD (DI)(R10*1), Z0
+	MOVQ    feasible+144(FP), R9
+	CMPQ    R9, $0x00
+	JEQ     exact312
+	MOVQ    tables_base+24(FP), R9
+	MOVQ    24(DX), R11
+	LEAQ    (R9)(R11*8), R11
+	LEAQ    (R11)(R10*1), R9
+	XORQ    R11, R11
+
+row313:
+	VBROADCASTSD (BX)(R11*8), Z2
+	VMOVUPD.Z    (R9), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         R8, R9
+	INCQ         R11
+	MOVQ         ku+128(FP), R12
+	CMPQ         R11, R12
+	JL           row313
+	MOVQ         ku+128(FP), R9
+	LEAQ         (SI)(R9*8), R9
+	VFNMADD213PD (R9)(R10*1), Z0, Z1
+
+exact312:
+	LEAQ (AX)(R10*1), R12
+	MOVQ tables_base+24(FP), R9
+	MOVQ 24(DX), R11
+	LEAQ (R9)(R11*8), R11
+	LEAQ (R11)(R10*1), R9
+	XORQ R11, R11
+
+row314:
+	VBROADCASTSD (BX)(R11*8), Z2
+	VBROADCASTSD (SI)(R11*8), Z3
+	VMOVUPD.Z    (R9), K1, Z4
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VFMADD231PD  Z1, Z3, Z4
+	VMOVUPD      Z4, K1, (R12)
+	ADDQ         R8, R12
+	ADDQ         R8, R9
+	INCQ         R11
+	MOVQ         ku+128(FP), R10
+	CMPQ         R11, R10
+	JL           row314
+	JMP          done307
+
+wider311:
+	CMPQ    R9, $0x00000010
+	JGT     wider315
+	SUBQ    $0x00000008, R9
+	MOVQ    $-1, R11
+	BZHIQ   R9, R11, R11
+	KMOVB   R11, K1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VMOVUPD (DI)(R10*1), Z0
+	VMOVUPD 64(DI)(R10*1), Z1
+	MOVQ    feasible+144(FP), R9
+	CMPQ    R9, $0x00
+	JEQ     exact316
+	MOVQ    tables_base+24(FP), R9
+	MOVQ    24(DX), R11
+	LEAQ    (R9)(R11*8), R11
+	LEAQ    (R11)(R10*1), R9
+	XORQ    R11, R11
+
+row317:
+	VBROADCASTSD (BX)(R11*8), Z4
+	VMOVUPD      (R9), Z5
+	VFMADD231PD  Z5, Z4, Z2
+	VMOVUPD.Z    64(R9), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         R8, R9
+	INCQ         R11
+	MOVQ         ku+128(FP), R12
+	CMPQ         R11, R12
+	JL           row317
+	MOVQ         ku+128(FP), R9
+	LEAQ         (SI)(R9*8), R9
+	VFNMADD213PD (R9)(R10*1), Z0, Z2
+	VFNMADD213PD 64(R9)(R10*1), Z1, Z3
+
+exact316:
+	LEAQ (AX)(R10*1), R12
+	MOVQ tables_base+24(FP), R9
+	MOVQ 24(DX), R11
+	LEAQ (R9)(R11*8), R11
+	LEAQ (R11)(R10*1), R9
+	XORQ R11, R11
+
+row318:
+	VBROADCASTSD (BX)(R11*8), Z4
+	VBROADCASTSD (SI)(R11*8), Z5
+	VMOVUPD      (R9), Z6
+	VMULPD       Z0, Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z2, Z5, Z6
+	VMOVUPD      Z6, (R12)
+	VMOVUPD.Z    64(R9), K1, Z6
+	VMULPD       Z1, Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z3, Z5, Z6
+	VMOVUPD      Z6, K1, 64(R12)
+	ADDQ         R8, R12
+	ADDQ         R8, R9
+	INCQ         R11
+	MOVQ         ku+128(FP), R10
+	CMPQ         R11, R10
+	JL           row318
+	JMP          done307
+
+wider315:
+	SUBQ    $0x00000010, R9
+	MOVQ    $-1, R11
+	BZHIQ   R9, R11, R11
+	KMOVB   R11, K1
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VMOVUPD (DI)(R10*1), Z0
+	VMOVUPD 64(DI)(R10*1), Z1
+	VMOVUPD 128(DI)(R10*1), Z2
+	MOVQ    feasible+144(FP), R9
+	CMPQ    R9, $0x00
+	JEQ     exact320
+	MOVQ    tables_base+24(FP), R9
+	MOVQ    24(DX), R11
+	LEAQ    (R9)(R11*8), R11
+	LEAQ    (R11)(R10*1), R9
+	XORQ    R11, R11
+
+row321:
+	VBROADCASTSD (BX)(R11*8), Z6
+	VMOVUPD      (R9), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(R9), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD.Z    128(R9), K1, Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         R8, R9
+	INCQ         R11
+	MOVQ         ku+128(FP), R12
+	CMPQ         R11, R12
+	JL           row321
+	MOVQ         ku+128(FP), R9
+	LEAQ         (SI)(R9*8), R9
+	VFNMADD213PD (R9)(R10*1), Z0, Z3
+	VFNMADD213PD 64(R9)(R10*1), Z1, Z4
+	VFNMADD213PD 128(R9)(R10*1), Z2, Z5
+
+exact320:
+	LEAQ (AX)(R10*1), R12
+	MOVQ tables_base+24(FP), R9
+	MOVQ 24(DX), R11
+	LEAQ (R9)(R11*8), R11
+	LEAQ (R11)(R10*1), R9
+	XORQ R11, R11
+
+row322:
+	VBROADCASTSD (BX)(R11*8), Z6
+	VBROADCASTSD (SI)(R11*8), Z7
+	VMOVUPD      (R9), Z8
+	VMULPD       Z0, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z3, Z7, Z8
+	VMOVUPD      Z8, (R12)
+	VMOVUPD      64(R9), Z8
+	VMULPD       Z1, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z4, Z7, Z8
+	VMOVUPD      Z8, 64(R12)
+	VMOVUPD.Z    128(R9), K1, Z8
+	VMULPD       Z2, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z5, Z7, Z8
+	VMOVUPD      Z8, K1, 128(R12)
+	ADDQ         R8, R12
+	ADDQ         R8, R9
+	INCQ         R11
+	MOVQ         ku+128(FP), R10
+	CMPQ         R11, R10
+	JL           row322
 
 done307:
-cavity301:
-	MOVQ         40(CX), SI
-	ADDQ         DX, SI
-	MOVQ         beliefs_base+72(FP), DI
-	MOVQ         16(AX), R8
-	LEAQ         (DI)(R8*8), R8
-	MOVQ         messages_base+96(FP), DI
-	MOVQ         24(AX), R9
-	LEAQ         (DI)(R9*8), R9
-	MOVQ         kv+168(FP), DI
-	CMPQ         DI, $0x08
-	JNE          other308
-	VMOVUPD      (R8), Z2
-	VMOVUPD      (R9), Z1
-	VBROADCASTSD constants<>+760(SB), Z3
-	VCMPPD       $0x00, Z3, Z1, K1
-	VSUBPD       Z1, Z2, Z2
-	VBROADCASTSD constants<>+760(SB), Z1
-	VMOVUPD      Z1, K1, Z2
-	VMOVAPD      Z2, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z3
-	VMAXPD       Z3, Z1, Z1
-	VSHUFF64X2   $0xb1, Z1, Z1, Z3
-	VMAXPD       Z3, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z3
-	VMAXPD       Z3, Z1, Z1
-	VSUBPD       Z1, Z2, Z2
-	VMOVUPD      Z2, (SI)
-	JMP          cavity310
-
-other308:
-	CMPQ         DI, $0x08
-	JG           many309
-	MOVQ         $-1, R10
-	BZHIQ        DI, R10, R10
-	KMOVB        R10, K1
-	VMOVUPD.Z    (R8), K1, Z1
-	VMOVUPD.Z    (R9), K1, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VCMPPD       $0x00, Z3, Z2, K2
-	VSUBPD       Z2, Z1, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      Z2, K2, Z1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      Z1, K1, Z2
-	VMOVAPD      Z2, Z1
-	VSHUFF64X2   $0x4e, Z1, Z1, Z3
-	VMAXPD       Z3, Z1, Z1
-	VSHUFF64X2   $0xb1, Z1, Z1, Z3
-	VMAXPD       Z3, Z1, Z1
-	VPERMILPD    $0x55, Z1, Z3
-	VMAXPD       Z3, Z1, Z1
-	VSUBPD       Z1, Z2, Z2
-	VMOVUPD      Z2, (SI)
-	JMP          cavity310
-
-many309:
-	VBROADCASTSD constants<>+760(SB), Z1
-	XORQ         R10, R10
-	MOVQ         DI, R11
-	CMPQ         R11, $0x00000008
-	JLT          rest312
-
-whole311:
-	VMOVUPD      (R8)(R10*8), Z2
-	VMOVUPD      (R9)(R10*8), Z3
-	VBROADCASTSD constants<>+760(SB), Z4
-	VCMPPD       $0x00, Z4, Z3, K1
-	VSUBPD       Z3, Z2, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VMOVUPD      Z3, K1, Z2
-	VMAXPD       Z2, Z1, Z1
-	ADDQ         $0x00000008, R10
-	SUBQ         $0x00000008, R11
-	CMPQ         R11, $0x00000008
-	JGE          whole311
-
-rest312:
-	TESTQ        R11, R11
-	JZ           done313
-	MOVQ         $-1, R12
-	BZHIQ        R11, R12, R12
-	KMOVB        R12, K1
-	VMOVUPD.Z    (R8)(R10*8), K1, Z2
-	VMOVUPD.Z    (R9)(R10*8), K1, Z3
-	VBROADCASTSD constants<>+760(SB), Z4
-	VCMPPD       $0x00, Z4, Z3, K2
-	VSUBPD       Z3, Z2, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VMOVUPD      Z3, K2, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VMOVUPD      Z2, K1, Z3
-	VMAXPD       Z3, Z1, Z1
-
-done313:
-	VSHUFF64X2 $0x4e, Z1, Z1, Z2
-	VMAXPD     Z2, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z2
-	VMAXPD     Z2, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z2
-	VMAXPD     Z2, Z1, Z1
-	XORQ       R10, R10
-	CMPQ       DI, $0x00000008
-	JLT        rest315
-
-whole314:
-	VMOVUPD      (R8)(R10*8), Z2
-	VMOVUPD      (R9)(R10*8), Z3
-	VBROADCASTSD constants<>+760(SB), Z4
-	VCMPPD       $0x00, Z4, Z3, K1
-	VSUBPD       Z3, Z2, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VMOVUPD      Z3, K1, Z2
-	VSUBPD       Z1, Z2, Z2
-	VMOVUPD      Z2, (SI)(R10*8)
-	ADDQ         $0x00000008, R10
-	SUBQ         $0x00000008, DI
-	CMPQ         DI, $0x00000008
-	JGE          whole314
-
-rest315:
-	TESTQ        DI, DI
-	JZ           done316
-	MOVQ         $-1, R11
-	BZHIQ        DI, R11, R11
-	KMOVB        R11, K1
-	VMOVUPD.Z    (R8)(R10*8), K1, Z2
-	VMOVUPD.Z    (R9)(R10*8), K1, Z3
-	VBROADCASTSD constants<>+760(SB), Z4
-	VCMPPD       $0x00, Z4, Z3, K2
-	VSUBPD       Z3, Z2, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VMOVUPD      Z3, K2, Z2
-	VBROADCASTSD constants<>+760(SB), Z3
-	VMOVUPD      Z2, K1, Z3
-	VSUBPD       Z1, Z3, Z3
-	VMOVUPD      Z3, (SI)(R10*8)
-
-done316:
-cavity310:
-	VADDSD X1, X0, X0
-	VMOVSD X0, 128(CX)(BX*8)
-	ADDQ   $0x00000028, AX
-	ADDQ   48(CX), DX
-	INCQ   BX
-	JMP    pass296
-
-stop297:
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed298:
-	MOVQ  16(CX), DX
-	IMULQ 48(CX), DX
-	LEAQ  1856(CX), AX
-	ADDQ  AX, DX
-	CMPQ  AX, DX
-	JGE   vectors318
-
-vector317:
-	VMOVUPD           (AX), Z0
-	VMOVAPD           Z0, Z1
-	VBROADCASTSD      constants<>+968(SB), Z2
-	VCMPPD            $0x05, Z2, Z0, K1
-	VBROADCASTSD      constants<>+16(SB), Z2
-	VFMADD231PD.BCST  constants<>+24(SB), Z0, Z2
-	VSUBPD.BCST       constants<>+16(SB), Z2, Z3
-	VFNMADD231PD.BCST constants<>+320(SB), Z3, Z0
-	VFNMADD231PD.BCST constants<>+328(SB), Z3, Z0
-	VBROADCASTSD      constants<>+344(SB), Z4
-	VFMADD213PD.BCST  constants<>+336(SB), Z0, Z4
-	VFMADD213PD.BCST  constants<>+360(SB), Z0, Z4
-	VFMADD213PD.BCST  constants<>+352(SB), Z0, Z4
-	VFMADD213PD.BCST  constants<>+376(SB), Z0, Z4
-	VFMADD213PD.BCST  constants<>+368(SB), Z0, Z4
-	VFMADD213PD.BCST  constants<>+384(SB), Z0, Z4
-	VMULPD            Z0, Z4, Z4
-	VPSLLQ            $0x30, Z2, Z3
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z2
-	VPADDQ            Z3, Z2, Z2
-	VFMADD213PD.Z     Z2, Z2, K1, Z4
-	VMOVAPD.Z         Z1, K1, Z1
-	VMULPD            Z4, Z1, Z1
-	VMOVUPD           Z4, (AX)
-	VMOVUPD           Z1, 4160(AX)
-	ADDQ              $0x40, AX
-	CMPQ              AX, DX
-	JLT               vector317
-
-vectors318:
-	MOVQ (CX), AX
-	LEAQ 1856(CX), DX
-	XORQ BX, BX
-
-pass319:
-	CMPQ          BX, 16(CX)
-	JGE           passed321
-	MOVQ          ku+160(FP), SI
-	CMPQ          SI, $0x08
-	JNE           general322
-	MOVQ          kv+168(FP), SI
-	CMPQ          SI, $0x08
-	JNE           general322
-	MOVQ          tables_base+120(FP), SI
-	MOVQ          32(AX), DI
-	LEAQ          (SI)(DI*8), DI
-	VXORPD        Z0, Z0, Z0
-	VXORPD        Z1, Z1, Z1
-	VXORPD        Z2, Z2, Z2
-	VXORPD        Z3, Z3, Z3
-	VBROADCASTSD  (DX), Z4
-	VBROADCASTSD  4160(DX), Z5
-	VMOVUPD       (DI), Z6
-	VFMADD231PD   Z6, Z4, Z2
-	VFMADD231PD   Z6, Z5, Z3
-	VBROADCASTSD  8(DX), Z4
-	VBROADCASTSD  4168(DX), Z5
-	VMOVUPD       64(DI), Z6
-	VFMADD231PD   Z6, Z4, Z2
-	VFMADD231PD   Z6, Z5, Z3
-	VBROADCASTSD  16(DX), Z4
-	VBROADCASTSD  4176(DX), Z5
-	VMOVUPD       128(DI), Z6
-	VFMADD231PD   Z6, Z4, Z2
-	VFMADD231PD   Z6, Z5, Z3
-	VBROADCASTSD  24(DX), Z4
-	VBROADCASTSD  4184(DX), Z5
-	VMOVUPD       192(DI), Z6
-	VFMADD231PD   Z6, Z4, Z2
-	VFMADD231PD   Z6, Z5, Z3
-	VBROADCASTSD  32(DX), Z4
-	VBROADCASTSD  4192(DX), Z5
-	VMOVUPD       256(DI), Z6
-	VFMADD231PD   Z6, Z4, Z2
-	VFMADD231PD   Z6, Z5, Z3
-	VBROADCASTSD  40(DX), Z4
-	VBROADCASTSD  4200(DX), Z5
-	VMOVUPD       320(DI), Z6
-	VFMADD231PD   Z6, Z4, Z2
-	VFMADD231PD   Z6, Z5, Z3
-	VBROADCASTSD  48(DX), Z4
-	VBROADCASTSD  4208(DX), Z5
-	VMOVUPD       384(DI), Z6
-	VFMADD231PD   Z6, Z4, Z2
-	VFMADD231PD   Z6, Z5, Z3
-	VBROADCASTSD  56(DX), Z4
-	VBROADCASTSD  4216(DX), Z5
-	VMOVUPD       448(DI), Z6
-	VFMADD231PD   Z6, Z4, Z2
-	VFMADD231PD   Z6, Z5, Z3
-	VFMADD231PD   64(DX), Z2, Z0
-	VFMADD231PD   64(DX), Z3, Z1
-	VFMADD231PD   4224(DX), Z2, Z1
-	VEXTRACTF64X4 $0x01, Z0, Y2
-	VADDPD        Y2, Y0, Y0
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPD        Y2, Y1, Y1
-	VUNPCKLPD     Y1, Y0, Y2
-	VUNPCKHPD     Y1, Y0, Y0
-	VADDPD        Y0, Y2, Y2
-	VEXTRACTF64X2 $0x01, Y2, X0
-	VADDPD        X0, X2, X2
-	VMOVSD        X2, 704(CX)(BX*8)
-	VMOVHPD       X2, 1280(CX)(BX*8)
-	JMP           shaped323
-
-general322:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   tables_base+120(FP), SI
-	MOVQ   32(AX), DI
-	LEAQ   (SI)(DI*8), DI
-	MOVQ   40(CX), SI
-	ADDQ   DX, SI
-	MOVQ   kv+168(FP), R8
-	MOVQ   R8, R10
-	SHLQ   $0x03, R10
-	MOVQ   kv+168(FP), R8
-	XORQ   R11, R11
-	MOVQ   R8, R12
-	CMPQ   R12, $0x00000020
-	JLT    few325
-
-panel324:
-	MOVQ   DX, R9
-	LEAQ   (DI)(R11*1), R8
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   ku+160(FP), R13
-	CMPQ   R13, $0x00000001
-	JLT    rows328
-
-row327:
-	VBROADCASTSD (R9), Z10
-	VBROADCASTSD 4160(R9), Z11
-	VMOVUPD      (R8), Z12
-	VFMADD231PD  Z12, Z10, Z2
-	VFMADD231PD  Z12, Z11, Z6
-	VMOVUPD      64(R8), Z12
-	VFMADD231PD  Z12, Z10, Z3
-	VFMADD231PD  Z12, Z11, Z7
-	VMOVUPD      128(R8), Z12
-	VFMADD231PD  Z12, Z10, Z4
-	VFMADD231PD  Z12, Z11, Z8
-	VMOVUPD      192(R8), Z12
-	VFMADD231PD  Z12, Z10, Z5
-	VFMADD231PD  Z12, Z11, Z9
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, R13
-	CMPQ         R13, $0x00000001
-	JGE          row327
-
-rows328:
-	VFMADD231PD (SI)(R11*1), Z2, Z0
-	VFMADD231PD (SI)(R11*1), Z6, Z1
-	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
-	VFMADD231PD 64(SI)(R11*1), Z3, Z0
-	VFMADD231PD 64(SI)(R11*1), Z7, Z1
-	VFMADD231PD 4224(SI)(R11*1), Z3, Z1
-	VFMADD231PD 128(SI)(R11*1), Z4, Z0
-	VFMADD231PD 128(SI)(R11*1), Z8, Z1
-	VFMADD231PD 4288(SI)(R11*1), Z4, Z1
-	VFMADD231PD 192(SI)(R11*1), Z5, Z0
-	VFMADD231PD 192(SI)(R11*1), Z9, Z1
-	VFMADD231PD 4352(SI)(R11*1), Z5, Z1
-	ADDQ        $0x00000100, R11
-	SUBQ        $0x00000020, R12
-	CMPQ        R12, $0x00000020
-	JGE         panel324
-
-few325:
-	TESTQ  R12, R12
-	JZ     done326
-	CMPQ   R12, $0x00000008
-	JGT    wider329
-	MOVQ   $-1, R8
-	BZHIQ  R12, R8, R8
-	KMOVB  R8, K1
-	MOVQ   DX, R9
-	LEAQ   (DI)(R11*1), R8
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   ku+160(FP), DI
-	CMPQ   DI, $0x00000002
-	JLT    rows331
-
-row330:
-	VBROADCASTSD (R9), Z6
-	VBROADCASTSD 4160(R9), Z7
-	VMOVUPD.Z    (R8), K1, Z8
-	VFMADD231PD  Z8, Z6, Z2
-	VFMADD231PD  Z8, Z7, Z4
-	VBROADCASTSD 8(R9), Z6
-	VBROADCASTSD 4168(R9), Z7
-	VMOVUPD.Z    (R8)(R10*1), K1, Z8
-	VFMADD231PD  Z8, Z6, Z3
-	VFMADD231PD  Z8, Z7, Z5
-	ADDQ         $0x00000010, R9
-	LEAQ         (R8)(R10*2), R8
-	SUBQ         $0x00000002, DI
-	CMPQ         DI, $0x00000002
-	JGE          row330
-
-rows331:
-	CMPQ DI, $0x00000001
-	JLT  rows333
-
-row332:
-	VBROADCASTSD (R9), Z6
-	VBROADCASTSD 4160(R9), Z7
-	VMOVUPD.Z    (R8), K1, Z8
-	VFMADD231PD  Z8, Z6, Z2
-	VFMADD231PD  Z8, Z7, Z4
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row332
-
-rows333:
-	VADDPD      Z3, Z2, Z2
-	VADDPD      Z5, Z4, Z4
-	VFMADD231PD (SI)(R11*1), Z2, Z0
-	VFMADD231PD (SI)(R11*1), Z4, Z1
-	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
-	JMP         done326
-
-wider329:
-	CMPQ   R12, $0x00000010
-	JGT    wider334
-	SUBQ   $0x00000008, R12
-	MOVQ   $-1, R8
-	BZHIQ  R12, R8, R8
-	KMOVB  R8, K1
-	MOVQ   DX, R9
-	LEAQ   (DI)(R11*1), R8
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   ku+160(FP), DI
-	CMPQ   DI, $0x00000002
-	JLT    rows336
-
-row335:
-	VBROADCASTSD (R9), Z10
-	VBROADCASTSD 4160(R9), Z11
-	VMOVUPD      (R8), Z12
-	VFMADD231PD  Z12, Z10, Z2
-	VFMADD231PD  Z12, Z11, Z6
-	VMOVUPD.Z    64(R8), K1, Z12
-	VFMADD231PD  Z12, Z10, Z3
-	VFMADD231PD  Z12, Z11, Z7
-	VBROADCASTSD 8(R9), Z10
-	VBROADCASTSD 4168(R9), Z11
-	VMOVUPD      (R8)(R10*1), Z12
-	VFMADD231PD  Z12, Z10, Z4
-	VFMADD231PD  Z12, Z11, Z8
-	VMOVUPD.Z    64(R8)(R10*1), K1, Z12
-	VFMADD231PD  Z12, Z10, Z5
-	VFMADD231PD  Z12, Z11, Z9
-	ADDQ         $0x00000010, R9
-	LEAQ         (R8)(R10*2), R8
-	SUBQ         $0x00000002, DI
-	CMPQ         DI, $0x00000002
-	JGE          row335
-
-rows336:
-	CMPQ DI, $0x00000001
-	JLT  rows338
-
-row337:
-	VBROADCASTSD (R9), Z10
-	VBROADCASTSD 4160(R9), Z11
-	VMOVUPD      (R8), Z12
-	VFMADD231PD  Z12, Z10, Z2
-	VFMADD231PD  Z12, Z11, Z6
-	VMOVUPD.Z    64(R8), K1, Z12
-	VFMADD231PD  Z12, Z10, Z3
-	VFMADD231PD  Z12, Z11, Z7
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row337
-
-rows338:
-	VADDPD      Z4, Z2, Z2
-	VADDPD      Z8, Z6, Z6
-	VFMADD231PD (SI)(R11*1), Z2, Z0
-	VFMADD231PD (SI)(R11*1), Z6, Z1
-	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
-	VADDPD      Z5, Z3, Z3
-	VADDPD      Z9, Z7, Z7
-	VFMADD231PD 64(SI)(R11*1), Z3, Z0
-	VFMADD231PD 64(SI)(R11*1), Z7, Z1
-	VFMADD231PD 4224(SI)(R11*1), Z3, Z1
-	JMP         done326
-
-wider334:
-	CMPQ   R12, $0x00000018
-	JGT    wider339
-	SUBQ   $0x00000010, R12
-	MOVQ   $-1, R8
-	BZHIQ  R12, R8, R8
-	KMOVB  R8, K1
-	MOVQ   DX, R9
-	LEAQ   (DI)(R11*1), R8
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   ku+160(FP), DI
-	CMPQ   DI, $0x00000001
-	JLT    rows341
-
-row340:
-	VBROADCASTSD (R9), Z8
-	VBROADCASTSD 4160(R9), Z9
-	VMOVUPD      (R8), Z10
-	VFMADD231PD  Z10, Z8, Z2
-	VFMADD231PD  Z10, Z9, Z5
-	VMOVUPD      64(R8), Z10
-	VFMADD231PD  Z10, Z8, Z3
-	VFMADD231PD  Z10, Z9, Z6
-	VMOVUPD.Z    128(R8), K1, Z10
-	VFMADD231PD  Z10, Z8, Z4
-	VFMADD231PD  Z10, Z9, Z7
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row340
-
-rows341:
-	VFMADD231PD (SI)(R11*1), Z2, Z0
-	VFMADD231PD (SI)(R11*1), Z5, Z1
-	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
-	VFMADD231PD 64(SI)(R11*1), Z3, Z0
-	VFMADD231PD 64(SI)(R11*1), Z6, Z1
-	VFMADD231PD 4224(SI)(R11*1), Z3, Z1
-	VFMADD231PD 128(SI)(R11*1), Z4, Z0
-	VFMADD231PD 128(SI)(R11*1), Z7, Z1
-	VFMADD231PD 4288(SI)(R11*1), Z4, Z1
-	JMP         done326
-
-wider339:
-	SUBQ   $0x00000018, R12
-	MOVQ   $-1, R8
-	BZHIQ  R12, R8, R8
-	KMOVB  R8, K1
-	MOVQ   DX, R9
-	LEAQ   (DI)(R11*1), R8
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	MOVQ   ku+160(FP), DI
-	CMPQ   DI, $0x00000001
-	JLT    rows344
-
-row343:
-	VBROADCASTSD (R9), Z10
-	VBROADCASTSD 4160(R9), Z11
-	VMOVUPD      (R8), Z12
-	VFMADD231PD  Z12, Z10, Z2
-	VFMADD231PD  Z12, Z11, Z6
-	VMOVUPD      64(R8), Z12
-	VFMADD231PD  Z12, Z10, Z3
-	VFMADD231PD  Z12, Z11, Z7
-	VMOVUPD      128(R8), Z12
-	VFMADD231PD  Z12, Z10, Z4
-	VFMADD231PD  Z12, Z11, Z8
-	VMOVUPD.Z    192(R8), K1, Z12
-	VFMADD231PD  Z12, Z10, Z5
-	VFMADD231PD  Z12, Z11, Z9
-	ADDQ         $0x00000008, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row343
-
-rows344:
-	VFMADD231PD (SI)(R11*1), Z2, Z0
-	VFMADD231PD (SI)(R11*1), Z6, Z1
-	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
-	VFMADD231PD 64(SI)(R11*1), Z3, Z0
-	VFMADD231PD 64(SI)(R11*1), Z7, Z1
-	VFMADD231PD 4224(SI)(R11*1), Z3, Z1
-	VFMADD231PD 128(SI)(R11*1), Z4, Z0
-	VFMADD231PD 128(SI)(R11*1), Z8, Z1
-	VFMADD231PD 4288(SI)(R11*1), Z4, Z1
-	VFMADD231PD 192(SI)(R11*1), Z5, Z0
-	VFMADD231PD 192(SI)(R11*1), Z9, Z1
-	VFMADD231PD 4352(SI)(R11*1), Z5, Z1
-
-done326:
-	VEXTRACTF64X4 $0x01, Z0, Y2
-	VADDPD        Y2, Y0, Y0
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPD        Y2, Y1, Y1
-	VUNPCKLPD     Y1, Y0, Y2
-	VUNPCKHPD     Y1, Y0, Y0
-	VADDPD        Y0, Y2, Y2
-	VEXTRACTF64X2 $0x01, Y2, X0
-	VADDPD        X0, X2, X2
-	VMOVSD        X2, 704(CX)(BX*8)
-	VMOVHPD       X2, 1280(CX)(BX*8)
-
-shaped323:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass319
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed321:
-	MOVQ 16(CX), AX
-	MOVQ 24(CX), DX
-	MOVQ logZ_base+24(FP), BX
-	MOVQ product_base+48(FP), SI
-	LEAQ (BX)(DX*8), BX
-	LEAQ (SI)(DX*8), SI
-	XORQ DX, DX
-	CMPQ AX, $0x00000008
-	JLT  rest346
-
-whole345:
-	VMOVUPD      704(CX)(DX*8), Z0
-	VBROADCASTSD constants<>+384(SB), Z1
-	VBROADCASTSD constants<>+768(SB), Z2
-	VCMPPD       $0x19, Z2, Z0, K1
-	VBROADCASTSD constants<>+776(SB), Z2
-	VCMPPD       $0x1e, Z2, Z0, K2
-	KORB         K2, K1, K1
-	KORTESTB     K1, K1
-	JZ           safe347
-	KMOVB        K1, DI
-	BSFL         DI, DI
-	ADDQ         DX, DI
-	CMPQ         DI, 16(CX)
-	JGE          safe347
-	MOVQ         DI, 16(CX)
-	MOVQ         DI, 8(CX)
-
-safe347:
-	VDIVPD           Z0, Z1, Z1
-	VMOVUPD          Z1, 704(CX)(DX*8)
-	VMULPD           1280(CX)(DX*8), Z1, Z1
-	VMOVUPD          128(CX)(DX*8), Z2
-	VADDPD           Z2, Z1, Z1
-	VMOVUPD          Z1, (SI)(DX*8)
-	VGETMANTPD       $0x0b, Z0, Z1
-	VGETEXPPD        Z0, Z0
-	VPSRLQ           $0x30, Z1, Z4
-	VGETEXPPD        Z1, Z3
-	VSUBPD           Z3, Z0, Z0
-	VMOVAPD          Z4, Z3
-	VMOVUPD          constants<>+448(SB), Z5
-	VPERMI2PD        constants<>+512(SB), Z5, Z3
-	VMOVUPD          constants<>+576(SB), Z5
-	VPERMI2PD        constants<>+640(SB), Z5, Z4
-	VFMSUB213PD.BCST constants<>+384(SB), Z3, Z1
-	VFMADD231PD.BCST constants<>+400(SB), Z0, Z4
-	VMULPD           Z1, Z1, Z3
-	VBROADCASTSD     constants<>+704(SB), Z5
-	VFMADD231PD.BCST constants<>+424(SB), Z1, Z5
-	VFMADD231PD.BCST constants<>+416(SB), Z3, Z5
-	VBROADCASTSD     constants<>+712(SB), Z6
-	VFMADD231PD.BCST constants<>+720(SB), Z1, Z6
-	VFMADD213PD      Z6, Z3, Z5
-	VBROADCASTSD     constants<>+728(SB), Z6
-	VFMADD231PD.BCST constants<>+736(SB), Z1, Z6
-	VFMADD213PD      Z6, Z3, Z5
-	VBROADCASTSD     constants<>+744(SB), Z6
-	VFMADD231PD.BCST constants<>+752(SB), Z1, Z6
-	VFMADD213PD      Z6, Z3, Z5
-	VFMADD213PD      Z1, Z3, Z5
-	VFMADD231PD.BCST constants<>+408(SB), Z0, Z5
-	VADDPD           Z4, Z5, Z5
-	VADDPD           Z2, Z5, Z5
-	VMOVUPD          Z5, (BX)(DX*8)
-	ADDQ             $0x00000008, DX
-	SUBQ             $0x00000008, AX
-	CMPQ             AX, $0x00000008
-	JGE              whole345
-
-rest346:
-	TESTQ        AX, AX
-	JZ           done348
-	MOVQ         $-1, DI
-	BZHIQ        AX, DI, DI
-	KMOVB        DI, K1
-	VMOVUPD      704(CX)(DX*8), Z0
-	VBROADCASTSD constants<>+384(SB), Z1
-	VBROADCASTSD constants<>+768(SB), Z2
-	VCMPPD       $0x19, Z2, Z0, K1
-	VBROADCASTSD constants<>+776(SB), Z2
-	VCMPPD       $0x1e, Z2, Z0, K2
-	KORB         K2, K1, K1
-	KORTESTB     K1, K1
-	JZ           safe349
-	KMOVB        K1, DI
-	BSFL         DI, DI
-	ADDQ         DX, DI
-	CMPQ         DI, 16(CX)
-	JGE          safe349
-	MOVQ         DI, 16(CX)
-	MOVQ         DI, 8(CX)
-
-safe349:
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 704(CX)(DX*8)
-	VMULPD  1280(CX)(DX*8), Z1, Z1
-	VMOVUPD 128(CX)(DX*8), Z2
-	VADDPD  Z2, Z1, Z1
-	CMPQ    AX, $0x08
-	JLT     partial350
-	VMOVUPD Z1, (SI)(DX*8)
-	JMP     stored353
-
-partial350:
-	LEAQ          (SI)(DX*8), SI
-	VMOVAPD       Y1, Y3
-	TESTQ         $0x00000004, AX
-	JZ            noFour351
-	VMOVUPD       Y3, (SI)
-	VEXTRACTF64X4 $0x01, Z1, Y3
-	ADDQ          $0x00000020, SI
-
-noFour351:
-	TESTQ         $0x00000002, AX
-	JZ            noTwo352
-	VMOVUPD       X3, (SI)
-	VEXTRACTF64X2 $0x01, Y3, X3
-	ADDQ          $0x00000010, SI
-
-noTwo352:
-	TESTQ  $0x00000001, AX
-	JZ     stored353
-	VMOVSD X3, (SI)
-
-stored353:
-	VGETMANTPD       $0x0b, Z0, Z1
-	VGETEXPPD        Z0, Z0
-	VPSRLQ           $0x30, Z1, Z4
-	VGETEXPPD        Z1, Z3
-	VSUBPD           Z3, Z0, Z0
-	VMOVAPD          Z4, Z3
-	VMOVUPD          constants<>+448(SB), Z5
-	VPERMI2PD        constants<>+512(SB), Z5, Z3
-	VMOVUPD          constants<>+576(SB), Z5
-	VPERMI2PD        constants<>+640(SB), Z5, Z4
-	VFMSUB213PD.BCST constants<>+384(SB), Z3, Z1
-	VFMADD231PD.BCST constants<>+400(SB), Z0, Z4
-	VMULPD           Z1, Z1, Z3
-	VBROADCASTSD     constants<>+704(SB), Z5
-	VFMADD231PD.BCST constants<>+424(SB), Z1, Z5
-	VFMADD231PD.BCST constants<>+416(SB), Z3, Z5
-	VBROADCASTSD     constants<>+712(SB), Z6
-	VFMADD231PD.BCST constants<>+720(SB), Z1, Z6
-	VFMADD213PD      Z6, Z3, Z5
-	VBROADCASTSD     constants<>+728(SB), Z6
-	VFMADD231PD.BCST constants<>+736(SB), Z1, Z6
-	VFMADD213PD      Z6, Z3, Z5
-	VBROADCASTSD     constants<>+744(SB), Z6
-	VFMADD231PD.BCST constants<>+752(SB), Z1, Z6
-	VFMADD213PD      Z6, Z3, Z5
-	VFMADD213PD      Z1, Z3, Z5
-	VFMADD231PD.BCST constants<>+408(SB), Z0, Z5
-	VADDPD           Z4, Z5, Z5
-	VADDPD           Z2, Z5, Z5
-	CMPQ             AX, $0x08
-	JLT              partial354
-	VMOVUPD          Z5, (BX)(DX*8)
-	JMP              stored357
-
-partial354:
-	LEAQ          (BX)(DX*8), DX
-	VMOVAPD       Y5, Y0
-	TESTQ         $0x00000004, AX
-	JZ            noFour355
-	VMOVUPD       Y0, (DX)
-	VEXTRACTF64X4 $0x01, Z5, Y0
-	ADDQ          $0x00000020, DX
-
-noFour355:
-	TESTQ         $0x00000002, AX
-	JZ            noTwo356
-	VMOVUPD       X0, (DX)
-	VEXTRACTF64X2 $0x01, Y0, X0
-	ADDQ          $0x00000010, DX
-
-noTwo356:
-	TESTQ  $0x00000001, AX
-	JZ     stored357
-	VMOVSD X0, (DX)
-
-stored357:
-done348:
-	MOVQ (CX), AX
-	LEAQ 1856(CX), DX
-	XORQ BX, BX
-
-pass358:
-	CMPQ         BX, 16(CX)
-	JGE          passed360
-	MOVQ         ku+160(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general361
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general361
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	MOVQ         ku+160(FP), R9
-	IMULQ        R9, SI
-	MOVQ         kv+168(FP), R9
-	IMULQ        R9, SI
-	LEAQ         (R8)(SI*8), SI
-	VBROADCASTSD 704(CX)(BX*8), Z0
-	VMULPD       64(DX), Z0, Z0
-	VBROADCASTSD (DX), Z1
-	VMULPD       (DI), Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, (SI)
-	VBROADCASTSD 8(DX), Z1
-	VMULPD       64(DI), Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, 64(SI)
-	VBROADCASTSD 16(DX), Z1
-	VMULPD       128(DI), Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, 128(SI)
-	VBROADCASTSD 24(DX), Z1
-	VMULPD       192(DI), Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, 192(SI)
-	VBROADCASTSD 32(DX), Z1
-	VMULPD       256(DI), Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, 256(SI)
-	VBROADCASTSD 40(DX), Z1
-	VMULPD       320(DI), Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, 320(SI)
-	VBROADCASTSD 48(DX), Z1
-	VMULPD       384(DI), Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, 384(SI)
-	VBROADCASTSD 56(DX), Z1
-	VMULPD       448(DI), Z1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, 448(SI)
-	JMP          shaped362
-
-general361:
-	MOVQ         dst_base+0(FP), DI
-	MOVQ         dst_len+8(FP), SI
-	LEAQ         -64(DI)(SI*8), SI
-	MOVQ         SI, 56(CX)
-	MOVQ         kv+168(FP), SI
-	SHLQ         $0x03, SI
-	MOVQ         SI, 64(CX)
-	MOVQ         ku+160(FP), SI
-	MOVQ         SI, 72(CX)
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x08
-	JLE          short363
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	MOVQ         ku+160(FP), R9
-	IMULQ        R9, SI
-	MOVQ         kv+168(FP), R9
-	IMULQ        R9, SI
-	LEAQ         (R8)(SI*8), SI
-	MOVQ         40(CX), R9
-	ADDQ         DX, R9
-	VBROADCASTSD 704(CX)(BX*8), Z0
-	MOVQ         DX, R8
-
-row365:
-	VBROADCASTSD (R8), Z1
-	VMULPD       Z0, Z1, Z1
-	MOVQ         kv+168(FP), R10
-	XORQ         R11, R11
-	CMPQ         R10, $0x00000008
-	JLT          rest367
-
-whole366:
-	VMOVUPD (DI)(R11*8), Z2
-	VMULPD  (R9)(R11*8), Z2, Z2
-	VMULPD  Z1, Z2, Z2
-	VMOVUPD Z2, (SI)(R11*8)
-	ADDQ    $0x00000008, R11
-	SUBQ    $0x00000008, R10
-	CMPQ    R10, $0x00000008
-	JGE     whole366
-
-rest367:
-	TESTQ     R10, R10
-	JZ        done368
-	MOVQ      $-1, R12
-	BZHIQ     R10, R12, R12
-	KMOVB     R12, K1
-	VMOVUPD.Z (DI)(R11*8), K1, Z2
-	VMULPD    (R9)(R11*8), Z2, Z2
-	VMULPD    Z1, Z2, Z2
-	LEAQ      (SI)(R11*8), R11
-	CMPQ      R11, 56(CX)
-	JGT       pieces369
-	VMOVUPD   Z2, (R11)
-	JMP       written370
-
-pieces369:
-	CMPQ    R10, $0x08
-	JLT     partial371
-	VMOVUPD Z2, (R11)
-	JMP     stored374
-
-partial371:
-	LEAQ          (R11), R11
-	VMOVAPD       Y2, Y1
-	TESTQ         $0x00000004, R10
-	JZ            noFour372
-	VMOVUPD       Y1, (R11)
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	ADDQ          $0x00000020, R11
-
-noFour372:
-	TESTQ         $0x00000002, R10
-	JZ            noTwo373
-	VMOVUPD       X1, (R11)
-	VEXTRACTF64X2 $0x01, Y1, X1
-	ADDQ          $0x00000010, R11
-
-noTwo373:
-	TESTQ  $0x00000001, R10
-	JZ     stored374
-	VMOVSD X1, (R11)
-
-stored374:
-written370:
-done368:
-	ADDQ $0x08, R8
-	ADDQ 64(CX), DI
-	ADDQ 64(CX), SI
-	DECQ 72(CX)
-	JNZ  row365
-	JMP  done364
-
-short363:
-	MOVQ         kv+168(FP), SI
-	MOVQ         $-1, DI
-	BZHIQ        SI, DI, DI
-	KMOVB        DI, K1
-	XORQ         DI, DI
-	MOVQ         tables_base+120(FP), R8
-	MOVQ         32(AX), R9
-	LEAQ         (R8)(R9*8), R9
-	MOVQ         dst_base+0(FP), R10
-	MOVQ         24(CX), R8
-	ADDQ         BX, R8
-	MOVQ         ku+160(FP), R11
-	IMULQ        R11, R8
-	MOVQ         kv+168(FP), R11
-	IMULQ        R11, R8
-	LEAQ         (R10)(R8*8), R8
-	MOVQ         40(CX), R11
-	ADDQ         DX, R11
-	VBROADCASTSD 704(CX)(BX*8), Z0
-	MOVQ         DX, R10
-
-row375:
-	VBROADCASTSD (R10), Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD.Z    (R9)(DI*8), K1, Z2
-	VMULPD       (R11)(DI*8), Z2, Z2
-	VMULPD       Z1, Z2, Z2
-	LEAQ         (R8)(DI*8), R12
-	CMPQ         R12, 56(CX)
-	JGT          pieces376
-	VMOVUPD      Z2, (R12)
-	JMP          written377
-
-pieces376:
-	CMPQ    SI, $0x08
-	JLT     partial378
-	VMOVUPD Z2, (R12)
-	JMP     stored381
-
-partial378:
-	LEAQ          (R12), R12
-	VMOVAPD       Y2, Y1
-	TESTQ         $0x00000004, SI
-	JZ            noFour379
-	VMOVUPD       Y1, (R12)
-	VEXTRACTF64X4 $0x01, Z2, Y1
-	ADDQ          $0x00000020, R12
-
-noFour379:
-	TESTQ         $0x00000002, SI
-	JZ            noTwo380
-	VMOVUPD       X1, (R12)
-	VEXTRACTF64X2 $0x01, Y1, X1
-	ADDQ          $0x00000010, R12
-
-noTwo380:
-	TESTQ  $0x00000001, SI
-	JZ     stored381
-	VMOVSD X1, (R12)
-
-stored381:
-written377:
-	ADDQ $0x08, R10
-	ADDQ 64(CX), R9
-	ADDQ 64(CX), R8
-	DECQ 72(CX)
-	JNZ  row375
-
-done364:
-shaped362:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass358
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed360:
-	MOVQ AX, (CX)
-	MOVQ 16(CX), AX
-	ADDQ AX, 24(CX)
-	SUBQ AX, 8(CX)
-	JMP  chunk292
-
-done294:
-	MOVQ 24(CX), AX
-	MOVQ AX, done+176(FP)
+next301:
+	MOVQ  ku+128(FP), R9
+	LEAQ  (BX)(R9*8), BX
+	ADDQ  R8, BX
+	LEAQ  (SI)(R9*8), SI
+	ADDQ  R8, SI
+	LEAQ  (DI)(R9*8), DI
+	ADDQ  R8, DI
+	MOVQ  kv+136(FP), R10
+	IMULQ R10, R9
+	LEAQ  (AX)(R9*8), AX
+	ADDQ  $0x00000080, DX
+	SUBQ  R9, CX
+	JG    edge299
 	VZEROUPPER
 	RET
 
@@ -5398,9 +4590,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few383
+	JLT  few324
 
-block382:
+block323:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5445,11 +4637,11 @@ block382:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block382
+	JGE        block323
 
-few383:
+few324:
 	TESTQ      R8, R8
-	JZ         blocks384
+	JZ         blocks325
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5487,32 +4679,32 @@ few383:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end386
+	JLE        end327
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end386
+	JLE        end327
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end386
+	JLE        end327
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end386
+	JLE        end327
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end386
+	JLE        end327
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end386
+	JLE        end327
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end386
+	JLE        end327
 	VMOVUPD    Z0, 448(AX)
 
-end386:
+end327:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks384:
+blocks325:
 	VZEROUPPER
 	RET
 
@@ -5528,9 +4720,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few388
+	JLT  few329
 
-block387:
+block328:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5583,11 +4775,11 @@ block387:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block387
+	JGE        block328
 
-few388:
+few329:
 	TESTQ   R8, R8
-	JZ      blocks389
+	JZ      blocks330
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5601,28 +4793,28 @@ few388:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end391
+	JLE     end332
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end391
+	JLE     end332
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end391
+	JLE     end332
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end391
+	JLE     end332
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end391
+	JLE     end332
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end391
+	JLE     end332
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end391
+	JLE     end332
 	VMOVUPD 448(CX), Z7
 
-end391:
+end332:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5658,7 +4850,7 @@ end391:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks389:
+blocks330:
 	VZEROUPPER
 	RET
 
@@ -5678,32 +4870,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector392:
+vector333:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector392
+	JL      vector333
 	XORQ    CX, CX
 
-scaling393:
+scaling334:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector395:
+vector336:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector395
+	JL      vector336
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few397
+	JL      few338
 
-rows396:
+rows337:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5712,7 +4904,7 @@ rows396:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector398:
+vector339:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5721,7 +4913,7 @@ vector398:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector398
+	JL          vector339
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5755,7 +4947,7 @@ vector398:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector399:
+vector340:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5765,30 +4957,30 @@ vector399:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector399
+	JL          vector340
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows396
+	JGE         rows337
 
-few397:
+few338:
 	CMPQ SI, $0x01
-	JL   few401
+	JL   few342
 
-rows400:
+rows341:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector402:
+vector343:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector402
+	JL          vector343
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5801,24 +4993,24 @@ vector402:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector403:
+vector344:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector403
+	JL          vector344
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows400
+	JGE         rows341
 
-few401:
+few342:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector404:
+vector345:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5829,28 +5021,28 @@ vector404:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector404
+	JL           vector345
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled394
+	JZ           scaled335
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled394
+	JGE          scaled335
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain405
+	JLT          plain346
 	CMPQ         CX, $0x14
-	JGE          plain405
+	JGE          plain346
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain405
+	JZ           plain346
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector407:
+vector348:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5865,15 +5057,15 @@ vector407:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector407
+	JL        vector348
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles408:
+tiles349:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile409:
+tile350:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5889,7 +5081,7 @@ tile409:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows410:
+rows351:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5909,7 +5101,7 @@ rows410:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows410
+	JNZ         rows351
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5922,11 +5114,11 @@ rows410:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile409
+	JGE         tile350
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles408
+	JL          tiles349
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5938,7 +5130,7 @@ rows410:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector411:
+vector352:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5949,7 +5141,7 @@ vector411:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector412:
+vector353:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5957,13 +5149,13 @@ vector412:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector412
+	JL          vector353
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector411
+	JL          vector352
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5973,47 +5165,47 @@ vector412:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector413:
+vector354:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before414
+	JZ    before355
 	XORQ  R8, R8
 
-vector415:
+vector356:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before416
+	JZ      before357
 	XORQ    R9, R9
 
-vector417:
+vector358:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector417
+	JL           vector358
 
-before416:
+before357:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector415
+	JL      vector356
 
-before414:
+before355:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before418
+	JZ      before359
 	XORQ    DI, DI
 
-vector419:
+vector360:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector419
+	JL           vector360
 
-before418:
+before359:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -6028,7 +5220,7 @@ before418:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector413
+	JL      vector354
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6044,55 +5236,55 @@ before418:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector420:
+vector361:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before421
+	JZ      before362
 	XORQ    R8, R8
 
-vector422:
+vector363:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector422
+	JL           vector363
 
-before421:
+before362:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector420
+	JL      vector361
 	MOVQ    AX, DI
 
-back423:
+back364:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below424:
+below365:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved425
+	JGE          solved366
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below424
+	JMP          below365
 
-solved425:
+solved366:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back423
-	JMP     scale406
+	JNZ     back364
+	JMP     scale347
 
-plain405:
+plain346:
 	XORQ DX, DX
 
-vector426:
+vector367:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6109,11 +5301,11 @@ vector426:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector426
+	JL        vector367
 	INCQ      CX
-	JMP       scaling393
+	JMP       scaling334
 
-scale406:
+scale347:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6123,18 +5315,18 @@ scale406:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector427:
+vector368:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector427
+	JL      vector368
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector428:
+vector369:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6157,14 +5349,14 @@ vector428:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector428
+	JL        vector369
 	INCQ      CX
-	JMP       scaling393
+	JMP       scaling334
 
-scaled394:
+scaled335:
 	XORQ CX, CX
 
-vector429:
+vector370:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6188,14 +5380,14 @@ vector429:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector429
+	JL        vector370
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector430:
+vector371:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6203,12 +5395,12 @@ vector430:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector431:
+vector372:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector431
+	JL           vector372
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6218,7 +5410,7 @@ vector431:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector430
+	JL           vector371
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6232,7 +5424,7 @@ vector431:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent432
+	JZ           silent373
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6241,14 +5433,14 @@ vector431:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector434:
+vector375:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector435:
+vector376:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6284,16 +5476,16 @@ vector435:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector435
+	JL               vector376
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector434
+	JL               vector375
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded433
+	JMP              rounded374
 
-silent432:
+silent373:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6301,14 +5493,14 @@ silent432:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector436:
+vector377:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector437:
+vector378:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6316,13 +5508,13 @@ vector437:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector437
+	JL          vector378
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector436
+	JL          vector377
 
-rounded433:
+rounded374:
 	VZEROUPPER
 	RET
 
@@ -6436,7 +5628,7 @@ DATA constants<>+936(SB)/8, $0x3fef199bdd85529c
 DATA constants<>+944(SB)/8, $0x3fef5818dcfba487
 DATA constants<>+952(SB)/8, $0x3fefa4afa2a490da
 DATA constants<>+960(SB)/8, $0x4072c00000000000
-DATA constants<>+968(SB)/8, $0xc086200000000000
+DATA constants<>+968(SB)/8, $0xffefffffffffffff
 DATA constants<>+976(SB)/8, $0x3fe0000000000000
 DATA constants<>+984(SB)/8, $0x5f138d352e5096af
 DATA constants<>+992(SB)/8, $0x3d3c25c268497682

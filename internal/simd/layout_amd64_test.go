@@ -39,11 +39,3 @@ func TestNodeLayout(t *testing.T) {
 		{"States", unsafe.Offsetof(n.States), 20}, {"size", unsafe.Sizeof(n), 24},
 	})
 }
-
-func TestEdgeLayout(t *testing.T) {
-	var e Edge
-	checkLayout(t, "Edge", []layoutField{
-		{"BeliefU", unsafe.Offsetof(e.BeliefU), 0}, {"MessageU", unsafe.Offsetof(e.MessageU), 8}, {"BeliefV", unsafe.Offsetof(e.BeliefV), 16},
-		{"MessageV", unsafe.Offsetof(e.MessageV), 24}, {"Table", unsafe.Offsetof(e.Table), 32}, {"size", unsafe.Sizeof(e), 40},
-	})
-}

@@ -117,8 +117,14 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	with.settle(get(0, count*k), scratch(1, count*k), get(2, count), nodes)
 	with.exponentials(get(0, count*n*k), n*k, get(1, count))
 	with.consistent(get(0, count*n*k), get(1, count), get(2, count*n), get(3, count*k), make([]float64, ConsistentRoom(n, k)), n, k, how(10))
-	with.feasible(get(0, count*n*k), get(1, count*n), get(2, count*k), scratch(3, n), n, k)
-	with.edgeBeliefs(get(0, count*n*k), get(1, count), get(2, count), get(3, count*(n+k)), get(4, count*(n+k)), get(5, count*n*k), edges, n, k)
+	before := active
+	active = with
+	defer func() { active = before }()
+	for _, feasible := range []bool{false, true} {
+		var e Edges
+		put(&e, edges, n, k)
+		e.WriteBeliefs(get(0, count*n*k), get(1, count), get(2, count), get(3, count*(n+k)), get(4, count*(n+k)), get(5, count*n*k), feasible)
+	}
 }
 
 // TestPagesFault checks that the pages are what they are said to be.

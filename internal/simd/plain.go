@@ -16,8 +16,9 @@ var plain = implementation{
 	extrapolate:    plainExtrapolate,
 	multiplyMatrix: plainMultiplyMatrix,
 	scatterMatrix:  plainScatterMatrix,
-	edgeBeliefs:    plainEdgeBeliefs,
-	feasible:       plainFeasible,
+	moments:        plainMoments,
+	ratios:         plainRatios,
+	outer:          plainOuter,
 	cavities:       plainCavities,
 	products:       plainProducts,
 	allSafe:        plainAllSafe,
@@ -133,25 +134,14 @@ func plainScatterRows(w, f, t []float64) {
 	}
 }
 
-// cavityScratch is the number of states up to which a message needs no
-// allocation.
-const cavityScratch = 64
-
-// plainCavity returns belief − message, −Inf where either is, in scratch if it
-// is long enough.
-func plainCavity(scratch, belief, message []float64) []float64 {
-	if len(belief) > len(scratch) {
-		scratch = make([]float64, len(belief))
-	}
-	scratch = scratch[:len(belief)]
+// plainCavity computes dst = belief − message, −Inf where either is.
+func plainCavity(dst, belief, message []float64) {
 	for i, b := range belief {
-		x := b - message[i]
+		dst[i] = b - message[i]
 		if b < -math.MaxFloat64 || message[i] < -math.MaxFloat64 {
-			x = negativeInfinity
+			dst[i] = negativeInfinity
 		}
-		scratch[i] = x
 	}
-	return scratch
 }
 
 func subtract(dst []float64, a float64) {

@@ -13,7 +13,7 @@ func plainCavities(weights, beliefs, messages []float64, list []Message) {
 	for i := range list {
 		m := &list[i]
 		k := int(m.Source)
-		plainCavity(weights[m.Weight:][:k:k], beliefs[m.Belief:][:k], messages[m.Reverse:][:k])
+		plainCavity(weights[m.Weight:][:k], beliefs[m.Belief:][:k], messages[m.Reverse:][:k])
 	}
 }
 

@@ -31,66 +31,50 @@ func Absorb(old, message, sum []float64, rho, damping float64) (residual float64
 	return residual
 }
 
-// plainEdgeBelief is EdgeBeliefs of one edge. It sums over the table as the vector kernels do: with the cavities
-// l and r, shifted to a largest entry of 0, a = e^l and c = e^r,
-//
-//	X[j] = Σ_i a[i] values[i,j]        U[j] = Σ_i a[i] l[i] values[i,j]
-//
-// give the total Σ_j c[j] X[j], and the product as Σ_j (c[j] U[j] + c[j] r[j] X[j])
-// / total, to which the shifts belong.
-func plainEdgeBelief(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool) {
-	var scratch [4 * cavityScratch]float64
-	a, left, shiftLeft := plainSide(scratch[:cavityScratch], scratch[cavityScratch:][:cavityScratch], beliefU, messageU)
-	c, right, shiftRight := plainSide(scratch[2*cavityScratch:][:cavityScratch], scratch[3*cavityScratch:], beliefV,
-		messageV)
-	return plainPair(dst, a, left, c, right, values, shiftLeft+shiftRight)
+// plainMoments computes totals[m] = Σ_x weights[x] out[x] of the m-th message, whose part of out is given by Sum, and
+// logged[m], the same with logs[x], which are 0 where the weight is.
+func plainMoments(totals, logged, logs, weights, out []float64, list []Message) {
+	for i := range list {
+		m := &list[i]
+		n := int(m.Source)
+		l, w, y := logs[m.Weight:][:n], weights[m.Weight:][:n], out[m.Sum:][:n]
+		total, sum := 0.0, 0.0
+		for x, v := range w {
+			v *= y[x]
+			total += v
+			sum += v * largerOrNaN(-math.MaxFloat64, l[x])
+		}
+		totals[i], logged[i] = total, sum
+	}
 }
 
-// plainSide returns the weights e^l of a cavity l, shifted to a largest entry of
-// 0, the products l e^l, 0 for forbidden states, and the shift. Both are in the
-// scratch where they fit.
-func plainSide(scratch, second, belief, message []float64) (weight, product []float64, shift float64) {
-	weight = plainCavity(scratch, belief, message)
-	if len(weight) > len(second) {
-		second = make([]float64, len(weight))
+// plainRatios computes dst[i] = x[i]/max(y[i], TooSmall).
+func plainRatios(dst, x, y []float64) {
+	for i := range dst {
+		dst[i] = x[i] / max(y[i], TooSmall)
 	}
-	shift = Max(weight)
-	for i, l := range weight {
-		l -= shift
-		weight[i] = math.Exp(l)
-		if second[i] = weight[i] * l; l < -math.MaxFloat64 {
-			second[i] = 0
-		}
-	}
-	return weight, second[:len(weight)], shift
 }
 
-// plainPair is the part of plainEdgeBelief after the exponentials: weights a and
-// c, products left = a·l and right = c·r.
-func plainPair(dst, a, left, c, right, values []float64, shift float64) (logZ, product float64, safe bool) {
-	k := len(c)
-	total, weighted := 0.0, 0.0
-	for i, x := range a {
-		row := values[i*k:][:k]
-		sum, other := 0.0, 0.0
-		for j, v := range row {
-			sum += v * c[j]
-			other += v * right[j]
-		}
-		total += x * sum
-		weighted += left[i]*sum + x*other
-	}
-	if !(total >= TooSmall && total <= math.MaxFloat64) {
-		return 0, 0, false
-	}
-	scale := 1 / total
-	for i, x := range a {
-		row, out := values[i*k:][:k], dst[i*k:][:k]
-		for j, v := range row {
-			out[j] = v * (c[j] * scale) * x
+// plainOuter computes f[i] table[i,j] c[j] for as many edges as dst has room for, with their factors f and weights c
+// at V, and for feasible beliefs adds t[i] (b[j] − Σ_i f[i] table[i,j] c[j]), t and b being those of the ends.
+func plainOuter(dst, tables, factors, ends, weights []float64, list []Message, ku, kv int, feasible bool) {
+	for q := range len(dst) / (ku * kv) {
+		table, out := tables[list[2*q].Table:][:ku*kv], dst[q*ku*kv:][:ku*kv]
+		f, ends := factors[q*(ku+kv):][:ku], ends[q*(ku+kv):]
+		for j, c := range weights[q*(ku+kv):][:kv] {
+			sum := 0.0
+			for i, x := range f {
+				out[i*kv+j] = x * (table[i*kv+j] * c)
+				sum += x * table[i*kv+j]
+			}
+			if feasible {
+				lack := ends[ku+j] - c*sum
+				for i := range f {
+					out[i*kv+j] += ends[i] * lack
+				}
+			}
 		}
 	}
-	return math.Log(total) + shift, weighted*scale + shift, true
 }
 
 func plainMultiplyMatrix(dst, f, w []float64, rows, d, k int) {

@@ -13,8 +13,9 @@ type implementation struct {
 	extrapolate    func(x, old []float64, a float64)
 	multiplyMatrix func(dst, f, w []float64, rows, d, k int)
 	scatterMatrix  func(w, f, t []float64, rows, d, k int)
-	edgeBeliefs    func(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int)
-	feasible       func(tables, rows, columns, factors []float64, ku, kv int)
+	moments        func(totals, logged, logs, weights, out []float64, list []Message)
+	ratios         func(dst, x, y []float64)
+	outer          func(dst, tables, factors, ends, weights []float64, list []Message, ku, kv int, feasible bool)
 	cavities       func(weights, beliefs, messages []float64, list []Message)
 	products       func(out, weights, tables []float64, list []Message)
 	allSafe        func(x []float64) bool
@@ -23,7 +24,19 @@ type implementation struct {
 	totals         func(totals, weights []float64, list []Node)
 	settle         func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
 	exponentials   func(tables []float64, size int, inverse []float64) (done int)
-	panels         *panelKernels // or none
+	panels         *panelKernels   // or none
+	narrow         *implementation // for rows of few entries, or none
+}
+
+// mostNarrow is the most entries of a row for which vectors of four are quicker: they do not fill half of one of eight.
+const mostNarrow = 4
+
+// forRows returns the kernels for rows of up to so many entries.
+func (k *implementation) forRows(most int) *implementation {
+	if k.narrow != nil && most <= mostNarrow {
+		return k.narrow
+	}
+	return k
 }
 
 // active is chosen once, when the package is initialised.
@@ -85,12 +98,12 @@ func Extrapolate(x, old []float64, a float64) { active.extrapolate(x, old[:len(x
 // rows, d and k ≥ 0; len(dst) ≥ rows·k, len(f) ≥ rows·d, len(w) ≥ d·k; dst is
 // distinct from the others.
 func MultiplyMatrix(dst, f, w []float64, rows, d, k int) {
-	active.multiplyMatrix(dst[:rows*k], f[:rows*d], w[:d*k], rows, d, k)
+	active.forRows(k).multiplyMatrix(dst[:rows*k], f[:rows*d], w[:d*k], rows, d, k)
 }
 
 // ScatterMatrix computes w[j*k+x] += Σ_r f[r*d+j] t[r*k+x], the adjoint of
 // MultiplyMatrix. Each sum is made in the order of the rows. rows, d and k ≥ 0;
 // len(w) ≥ d·k, len(f) ≥ rows·d, len(t) ≥ rows·k; w is distinct from the others.
 func ScatterMatrix(w, f, t []float64, rows, d, k int) {
-	active.scatterMatrix(w[:d*k], f[:rows*d], t[:rows*k], rows, d, k)
+	active.forRows(k).scatterMatrix(w[:d*k], f[:rows*d], t[:rows*k], rows, d, k)
 }

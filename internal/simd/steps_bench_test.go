@@ -109,24 +109,6 @@ func BenchmarkSteps(b *testing.B) {
 	}
 }
 
-// BenchmarkProducts measures the products of one direction.
-func BenchmarkProducts(b *testing.B) {
-	for backward, name := range []string{"forward", "backward"} {
-		b.Run(name, func(b *testing.B) {
-			eachSize(b, states, func(b *testing.B, with implementation, k int) {
-				c := benchmarkBatch(b, k)
-				for i := range c.list {
-					c.list[i].Backward = int32(backward)
-				}
-				for b.Loop() {
-					with.products(c.out, c.weights, c.tables, c.list)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(c.list)), "ns/message")
-			})
-		})
-	}
-}
-
 // BenchmarkExponentials goes over as many tables as grounding does in one call.
 func BenchmarkExponentials(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
@@ -151,22 +133,10 @@ func BenchmarkEdgeBeliefs(b *testing.B) {
 		for q := range n {
 			c.edges = append(c.edges, Edge{q * k, 2 * q * k, (q + 1) * k, (2*q + 1) * k, q * k * k})
 		}
+		var e Edges
 		for b.Loop() {
-			c.compute(with)
+			c.write(&e, true)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/edge")
-	})
-}
-
-// BenchmarkFeasible makes beliefs feasible, as at visits.
-func BenchmarkFeasible(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		const n = distinctMessages
-		tables, rows, columns, factors := uniformVector(n*k*k), uniformVector(n*k), uniformVector(n*k),
-			make([]float64, k+Padding)
-		for b.Loop() {
-			with.feasible(tables, rows, columns, factors, k, k)
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/edge")
 	})
 }

@@ -86,6 +86,7 @@ func (g constants) doubles() {
 	g.number("notANumber", math.NaN())
 	g.number("tooSmall", 1e-290)
 	g.number("largest", math.MaxFloat64)
+	g.number("minusLargest", -math.MaxFloat64)
 	g.words("magnitude", math.MaxInt64)
 	g.number("one", 1)
 	g.number("two", 2)
@@ -94,7 +95,6 @@ func (g constants) doubles() {
 	// Exponential: |x| above 800 gives 0 or +Inf; round to a multiple of 1/16, or
 	// of 1, by adding a number whose last bit that is.
 	g.number("expNormal", 708)
-	g.number("minusExpNormal", -708)
 	g.number("moderate", 300)
 	g.number("expLow", -800)
 	g.number("expHigh", 800)
@@ -132,8 +132,8 @@ func (g constants) doubles() {
 
 	// AVX2 has no operand that is broadcast from memory: four copies of each.
 	g.wideCopies(append(append(names("exp1", len(exp1)), names("atanh", len(atanh))...),
-		"negativeInfinity", "infinity", "notANumber", "tooSmall", "moderate", "largest", "magnitude", "one", "two", "half",
-		"expNormal", "minusExpNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
+		"negativeInfinity", "infinity", "notANumber", "tooSmall", "moderate", "largest", "minusLargest", "magnitude", "one", "two", "half",
+		"expNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
 		"logLn2High", "logLn2Low", "smallestNormal", "upscale", "upscaled", "sqrtHalf", "oneLessSqrtHalf",
 		"fraction", "integer", "integerBias", "largestScale", "negligible", "leastPivot")...)
 }

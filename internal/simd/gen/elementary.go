@@ -69,16 +69,6 @@ func (v vectors) of(function elementary, x reg.VecVirtual) reg.VecVirtual {
 	return v.functions(function, []reg.VecVirtual{x})[0]
 }
 
-// shortExp returns e^x for x ≤ 708, and 0 below −708, with the mask of those that are not; it changes x.
-func (v vectors) shortExp(x reg.VecVirtual) (e reg.VecVirtual, normal operand.Op) {
-	if v.lanes == 8 {
-		e, normal := v.shortExp512(x)
-		return e, normal
-	}
-	e, mask := v.shortExp256(x)
-	return e, mask
-}
-
 // maps emits a function of each of n numbers of x to dst. What follows the end of a row counts as 1.
 func (v vectors) maps(n, x, dst reg.Register, function elementary, before func(x reg.VecVirtual)) {
 	v.together(n, map[int]int{4: 2, 8: 3}[v.lanes], func(index reg.Register, count int, r *rest) {

@@ -49,22 +49,6 @@ func (v vectors) moderateExp256(x reg.VecVirtual) reg.VecVirtual {
 	return e
 }
 
-// shortExp256 returns e^x for x ≤ expNormal, and 0 below minusExpNormal, with the mask of those that are not; it
-// changes x. It does without the choice between two ways of exp256.
-func (v vectors) shortExp256(x reg.VecVirtual) (e, normal reg.VecVirtual) {
-	limit := v.copyOf("minusExpNormal")
-	normal = v.YMM()
-	v.VCMPPD(cmpNotLess, limit, x, normal)
-	v.VMAXPD(x, limit, x) // keeps a NaN
-	_, z, e := v.reduce256(x)
-	// Multiplied by 2^n: n added to the bits of a NaN would give a number.
-	v.VPSLLQ(operand.U8(52), z, z)
-	v.VPADDQ(v.wide("one"), z, z)
-	v.VMULPD(z, e, e)
-	v.VANDPD(normal, e, e)
-	return e, normal
-}
-
 // reduce256 returns n, the same as the last bits of z, and e^r; it changes x.
 func (v vectors) reduce256(x reg.VecVirtual) (n, z, e reg.VecVirtual) {
 	z, n = v.copyOf("round1"), v.YMM()

@@ -41,7 +41,6 @@ const (
 	cmpUnordered    = operand.U8(3)
 	cmpOrdered      = operand.U8(7)
 	cmpNotEqual     = operand.U8(4)
-	cmpNotLess      = operand.U8(5)
 	cmpNotLessEqual = operand.U8(6)
 	cmpNotAtLeast   = operand.U8(0x19)
 )
@@ -149,17 +148,9 @@ func (v vectors) lookupKept(table string, index reg.VecVirtual) {
 	v.VPERMI2PD(v.constant(table).Offset(64), first, index)
 }
 
-// shortExp512 returns e^x for x ≤ 708, and 0 below −708, with the mask of those that are not; it changes x. It is
-// exps512 with fewer instructions: without the low part of the roots (1.1 ulp instead of 0.55).
-func (v vectors) shortExp512(x reg.VecVirtual) (e reg.VecVirtual, normal reg.Register) {
-	normal = v.compare(cmpNotLess, v.wide("minusExpNormal"), x)
-	root, p := v.rootsAndRests512([]reg.VecVirtual{x})
-	v.VFMADD213PD_Z(root[0], root[0], normal, p[0])
-	return p[0], normal
-}
-
-// moderateExps512 is shortExp512 of vectors that take each step together: the processor looks ahead by some hundred
-// instructions only, and a chain that waits would keep it from seeing the next. It is for −708 ≤ x ≤ 708.
+// moderateExps512 returns e^x for −708 ≤ x ≤ 708; it changes x. It is exps512 with fewer instructions: without the low
+// part of the roots (1.1 ulp instead of 0.55). The vectors take each step together: the processor looks ahead by some
+// hundred instructions only, and a chain that waits would keep it from seeing the next.
 func (v vectors) moderateExps512(x []reg.VecVirtual) []reg.VecVirtual {
 	root, p := v.rootsAndRests512(x)
 	for i := range x {

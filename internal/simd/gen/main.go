@@ -44,12 +44,12 @@ func (v vectors) kernels() {
 	v.elementwise()
 	v.matrix()
 	v.batch()
-	v.edgeBeliefs()
+	v.edges()
 	v.consistency()
 	if v.lanes == 4 { // both take these
 		v.addScaled()
 		v.extrapolate()
-		v.feasible()
+		v.ratios()
 	}
 }
 
