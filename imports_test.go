@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
 	"internal/local":       {"crf", "counting", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
-	"internal/lbfgs":       {"internal/simd"},
+	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
 	"internal/runstate":    {"counting", "crf", "graph", "internal/instances", "internal/parted", "internal/partition", "internal/safetensors", "internal/stretch"},
 	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/cut":         {"crf", "graph", "internal/ground", "internal/machine", "internal/partition"},

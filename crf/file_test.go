@@ -284,6 +284,7 @@ func asBefore(t testing.TB, path, version string) []byte {
 // TestModelFilesOfBefore: they load, and what their checksum covers is safe. A file
 // without any checksum was never written.
 func TestModelFilesOfBefore(t *testing.T) {
+	oracle.Long(t)
 	for name, m := range smallModels() {
 		if m.Counts != nil {
 			if _, _, problems := readBytes(asBefore(t, saved(t, m, nil), "2")); len(problems) != 2 {

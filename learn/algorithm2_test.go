@@ -746,6 +746,7 @@ func furthest(a, b [][]float64) (difference float64, iteration, weight int) {
 // TestAlgorithm2AsPrinted: learn.Fit by blocks has the weights of the paper's Algorithm 2 after
 // every iteration.
 func TestAlgorithm2AsPrinted(t *testing.T) {
+	oracle.Long(t)
 	seed := uint64(0)
 	for _, g := range printedGraphs {
 		for _, untied := range []bool{false, true} {

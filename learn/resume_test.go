@@ -16,6 +16,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/safetensors"
@@ -104,6 +105,7 @@ func (i interruptible) until(t testing.TB, from *State, rounds int) (*Result, *S
 // TestResumeAfterInterruption: wherever a run is stopped, also within a check,
 // it goes on to the same bits; on another number of threads too.
 func TestResumeAfterInterruption(t *testing.T) {
+	oracle.Long(t)
 	all := problems(t)
 	i := 0
 	for _, kind := range slices.Sorted(maps.Keys(all)) { // in one order, so that the same meet in every run

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 const noticesFile = "notices.txt"
@@ -50,6 +52,9 @@ type linkedPackage struct {
 // TestNotices: the texts that blockbp carries are those of all modules that are linked into it
 // on any system that has a release. Write them anew with make licences.
 func TestNotices(t *testing.T) {
+	if !*update {
+		oracle.Long(t)
+	}
 	t.Parallel()
 	want := notices(t)
 	if *update {

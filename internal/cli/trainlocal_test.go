@@ -48,6 +48,7 @@ func TestLocalMethods(t *testing.T) {
 
 // TestLocalMethodResumes: a run that a limit ended goes on to the same bits.
 func TestLocalMethodResumes(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	once, twice := filepath.Join(folder, "once"), filepath.Join(folder, "twice")

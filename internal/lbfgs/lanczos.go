@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -231,27 +230,24 @@ func (z *Lanczos) ritz(n int) (shares []float64) {
 // eigen returns the n curvatures, in ascending order, that n products show where those from the given one have gone
 // on to change, and the shares of v_0 to v_(n−1) in the direction of the smallest.
 func (z *Lanczos) eigen(n, from int) (values, shares []float64) {
-	t := mat.NewSymDense(n, nil)
+	t := make([]float64, n*n)
 	for k := range n {
 		for j := range k + 1 {
 			x := z.curvature[k][j]
 			if k >= from {
 				x += stillInProducts * z.unsettled[k][j]
 			}
-			t.SetSym(j, k, x)
+			t[j*n+k] = x
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(t, true) {
-		values, shares = make([]float64, n), make([]float64, n)
-		for k := range values {
-			values[k] = math.NaN()
+	values, ok := numeric.Eigen(t, n)
+	shares = make([]float64, n)
+	for k := range values {
+		if shares[k] = t[k*n]; !ok {
+			values[k], shares[k] = math.NaN(), 0
 		}
-		return values, shares
 	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	return eigen.Values(nil), mat.Col(nil, 0, &vectors)
+	return values, shares
 }
 
 // Text says what is known of the curvature, for a claim.

@@ -2,9 +2,9 @@ package linear
 
 import (
 	"errors"
+	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -35,13 +35,11 @@ func NewKronecker(features, states int, second []float64, l2 float64) (*Kronecke
 		for j := range k.Squares {
 			k.Squares[j] = second[j*features+j]
 		}
-		var eigen mat.EigenSym
-		if !eigen.Factorize(mat.NewSymDense(features, second), true) {
+		k.vectors = slices.Clone(second)
+		var ok bool
+		if k.values, ok = numeric.Eigen(k.vectors, features); !ok {
 			return nil, errors.New("the second moments of the features could not be diagonalised")
 		}
-		var vectors mat.Dense
-		eigen.VectorsTo(&vectors)
-		k.values, k.vectors = eigen.Values(nil), vectors.RawMatrix().Data
 	}
 	largest := 0.0
 	for _, x := range k.values {

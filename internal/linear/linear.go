@@ -7,9 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -74,25 +73,26 @@ func Solve(factor []float64, n int, x []float64) {
 // Absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs, none below a share of the largest. Weights that are coupled to no
 // other, as those of forbidden states, stay so: they must stay zero. It reports false where there are no eigenvalues.
 func Absolute(h []float64, n int, share float64) bool {
-	all, coupled := mat.NewSymDense(n, nil), make([]bool, n)
+	all, coupled := make([]float64, n*n), make([]bool, n)
 	for i := range n {
 		for j, x := range h[i*n:][:i+1] {
-			if all.SetSym(i, j, x); x != 0 && i != j {
+			if all[j*n+i] = x; x != 0 && i != j {
 				coupled[i], coupled[j] = true, true
 			}
 		}
 	}
-	var eigen mat.EigenSym
-	if !finite(all.RawSymmetric().Data) || !eigen.Factorize(all, true) {
+	if !finite(all) {
 		return false
 	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	values, rows, product := eigen.Values(nil), make([]float64, n*n), make([]float64, n*n)
+	values, ok := numeric.Eigen(all, n)
+	if !ok {
+		return false
+	}
+	rows, product := make([]float64, n*n), make([]float64, n*n)
 	largest := max(-values[0], values[n-1])
 	for i := range n {
 		for k, x := range values {
-			rows[k*n+i] = vectors.At(i, k) * math.Sqrt(max(math.Abs(x), share*largest))
+			rows[k*n+i] = all[i*n+k] * math.Sqrt(max(math.Abs(x), share*largest))
 		}
 	}
 	simd.ScatterMatrix(product, rows, rows, n, n, n)
