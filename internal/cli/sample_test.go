@@ -135,7 +135,7 @@ func TestSampleHeld(t *testing.T) {
 	data := writeFile(t, filepath.Join(folder, "held.npz"), npz(t, arrays{
 		"edges": npy(t, []int{12, 2}, edges), "labels": npy(t, []int{9}, labels), "states": npy(t, nil, []int64{3}), "node_features": npy(t, []int{9, 1}, make([]float64, 9)),
 	}))
-	mustRun(t, "train", data, "-o", filepath.Join(folder, "run"), "--max-iter", "3", "-q", noReport)
+	mustRun(t, "train", data, "-o", filepath.Join(folder, "run"), "--max-iter", "30", "-q", noReport)
 	out := filepath.Join(folder, "out")
 	o := mustRun(t, "sample", data, "-m", filepath.Join(folder, "run"), "-o", out, "--clamp", "--samples", "40", "-q")
 	if !strings.Contains(o.stdout, "held: 40 draws of 9 variables (5 held)") {
