@@ -231,7 +231,8 @@ func ReadCouplings(path string) (rows []CouplingRow, err error) {
 		}
 		rows = append(rows, r)
 	}
-	return largestFirst(rows), nil
+	slices.SortStableFunc(rows, func(a, b CouplingRow) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+	return rows, nil
 }
 
 // nameOf names a field, of node u alone, or a coupling, and states if there are any.
@@ -248,14 +249,15 @@ func nameOf(u, v string, states []string) string {
 	return name
 }
 
-func largestFirst(rows []CouplingRow) []CouplingRow {
-	slices.SortStableFunc(rows, func(a, b CouplingRow) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
-	return rows
-}
-
 // largest lists the largest of them.
 func (c *Couplings) largest(n int) (rows []CouplingRow) {
-	for i, t := range c.Terms {
+	order := make([]int, len(c.Values)) // rows of all would take gigabytes where sites and states are many
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(math.Abs(c.Values[j]), math.Abs(c.Values[i])) })
+	for _, i := range order[:min(n, len(order))] {
+		t := c.Terms[i]
 		r := CouplingRow{Kind: fieldRow, Value: c.Values[i], Error: runfolder.Float(math.NaN())}
 		v := ""
 		if t.V >= 0 {
@@ -271,8 +273,7 @@ func (c *Couplings) largest(n int) (rows []CouplingRow) {
 		}
 		rows = append(rows, r)
 	}
-	rows = largestFirst(rows)
-	return rows[:min(n, len(rows))]
+	return rows
 }
 
 // ErrorText is a standard error for people, "" where there is none.

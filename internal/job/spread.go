@@ -33,6 +33,8 @@ const (
 	correlationTold = 0.1
 	// cheapWork takes a few seconds on one core of 2026.
 	cheapWork = 1e10
+	// mostInMinutes are weights whose covariance is found in a few minutes.
+	mostInMinutes = 6000
 )
 
 // bootstrap reads Options.Errors, of options with their defaults.
@@ -132,7 +134,8 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 		return nil, nil, err
 	case bootstrap:
 		return p.replicate(ctx, problem, replicates)
-	case p.Options.Errors == errorsCheap && p.Options.Method == learn.Pseudo && p.covarianceWork() > cheapWork:
+	case p.Options.Errors == errorsCheap && p.Options.Method == learn.Pseudo && p.covarianceWork() > cheapWork &&
+		problem.Model.Layout.Size <= mostInMinutes: // more are refused at once, with the reason
 		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; --errors=auto finds them all the same",
 			problem.Model.Layout.Size)
 	}
