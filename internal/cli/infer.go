@@ -357,7 +357,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			return nil, err
 		}
 		states := describe.NewStates(r, time.Since(began).Seconds())
-		states.Names = describe.NamesOf(n)
+		states.Names = describe.Names{Variables: n.Names, StateNames: n.States}
 		return &inferred{answer: states, about: states.About(), shortfall: states.Shortfall(), converged: r.Converged}, nil
 	}
 	if f.method == "bp" {
@@ -384,7 +384,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			describe.Counted(r.Auxiliary, "factor"))
 	}
 	answer := describe.NewAnswer(f.task, r, &options, seconds)
-	answer.Names = describe.NamesOf(n)
+	answer.Names = describe.Names{Variables: n.Names, StateNames: n.States}
 	return &inferred{
 		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method == infer.Exact,
 	}, nil

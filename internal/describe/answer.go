@@ -14,7 +14,6 @@ import (
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/uai"
-	"github.com/blockbp/blockbp/mrf"
 )
 
 // The tasks of inference, as the UAI competition calls them.
@@ -29,9 +28,6 @@ type Names struct {
 	Variables  []string   `json:"variables,omitempty"`
 	StateNames [][]string `json:"state_names,omitempty"`
 }
-
-// NamesOf are the names that a network has.
-func NamesOf(n *mrf.Network) Names { return Names{n.Names, n.States} }
 
 // Answer says what inference on a network found: log Z, or marginals.
 type Answer struct {

@@ -473,20 +473,15 @@ func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[
 func isBinned(f *crf.Features) bool { return f.Data().Bins != nil && f.Data().Book == nil }
 
 func constantOf(dim int, data []*crf.Instance, of func(*crf.Instance) *crf.Features) (columns []int) {
-	row, rows := make([]float64, dim), 0
-	ones := make([]bool, dim) // the column is one everywhere
-	for j := range ones {
-		ones[j] = true
-	}
-	bins := true
+	rows, bins, row := 0, true, make([]float64, dim)
+	ones := slices.Repeat([]bool{true}, dim) // the column is one everywhere
 	for _, in := range data {
 		f := of(in)
 		rows += f.Rows()
-		bins = bins && isBinned(f)
+		if bins = bins && isBinned(f); bins {
+			continue // one of them is one in every row
+		}
 		for r := range f.Rows() {
-			if isBinned(f) && bins {
-				break // one of them is one in every row
-			}
 			f.Row(row, r)
 			for j, x := range row {
 				ones[j] = ones[j] && x == 1

@@ -336,7 +336,7 @@ func TestWhatIsChosen(t *testing.T) {
 			t.Errorf("with 3 hops and a prior given, a candidate is %v", c)
 		}
 	}
-	if text := given.note(); !strings.Contains(text, " --hops 3") || !strings.Contains(text, "; of means over 3 hops, edges potts:0^") {
+	if text := given.note(); !strings.Contains(text, " --hops 3") || !strings.Contains(text, "; of --edges potts:0^") {
 		t.Errorf("the note is %q", text)
 	}
 	large := blocks{nodes: 3000, states: 4, degree: 6, same: .9, noise: 1, known: 20, seed: 7}.few(t, true)
