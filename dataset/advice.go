@@ -104,18 +104,22 @@ var codeNames = []string{"type", "kind", "category", "code", "zip", "zipcode", "
 // code returns a number of a column that looks like one of codes, "" where none does: the least of those that begin
 // with a zero before other digits, or of all where the column is called so.
 func (c *columnSurvey) code() string {
-	values := slices.Sorted(maps.Keys(c.texts()))
-	for _, v := range values {
-		if len(v) > 1 && v[0] == '0' && isDigit(v[1]) {
-			return v
+	zeros := ""
+	for _, x := range c.given {
+		if v := x.text; len(v) > 1 && v[0] == '0' && isDigit(v[1]) && (zeros == "" || v < zeros) {
+			zeros = v
 		}
 	}
 	name := strings.ToLower(c.name)
 	if at := strings.LastIndexAny(name, "_ -"); at >= 0 {
 		name = name[at+1:]
 	}
+	if zeros != "" || !slices.Contains(codeNames, name) {
+		return zeros
+	}
 	const two = 2 // a number of two values says as much as two texts
-	if !slices.Contains(codeNames, name) || len(values) <= two || slices.ContainsFunc(values, func(v string) bool {
+	values := slices.Sorted(maps.Keys(c.texts()))
+	if len(values) <= two || slices.ContainsFunc(values, func(v string) bool {
 		return strings.Trim(wholeNumber(v), "0123456789") != ""
 	}) {
 		return ""

@@ -76,7 +76,8 @@ func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
 		return labelTextsOf(l.names[a])
 	}
 	if of := l.labels[a]; of != nil && of.known.largest >= mostStates {
-		e := &Error{Problem: fmt.Sprintf("is %d, want less than %d", of.known.largest, mostStates), Remedy: "-1 means unobserved"}
+		e := &Error{Problem: fmt.Sprintf("is %d, want less than %d", of.known.largest, mostStates),
+			Remedy: "-1 means unobserved"}
 		l.fail(l.numbers[of.known.at[0]].place(e, of.known.at[1]))
 		return nil
 	}

@@ -312,8 +312,8 @@ func TestColumnKinds(t *testing.T) {
 		if len(of.list) > 0 {
 			t.Fatal(of.list)
 		}
-		c, err := surveyOf([]*table{of}, "c")
-		if err != nil {
+		c := &columnSurvey{}
+		if err := c.look([]*table{of}, "c"); err != nil {
 			t.Fatal(err)
 		}
 		col, notes, err := c.decide(false)

@@ -116,15 +116,16 @@ type columnSurvey struct {
 	odd     *cell     // the first that is no number; nil: all are
 }
 
-// surveyOf looks at all cells of a column.
-func surveyOf(tables []*table, name string) (*columnSurvey, error) {
-	c := &columnSurvey{name: name}
+// look looks at all cells of a column, after those of another.
+func (c *columnSurvey) look(tables []*table, name string) error {
+	*c = columnSurvey{name: name, given: c.given[:0], values: c.values[:0]}
 	for _, t := range tables {
 		at := t.column(name)
 		if at < 0 {
-			return nil, &Error{File: t.path, Line: 1,
+			return &Error{File: t.path, Line: 1,
 				Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(name), tables[0].path)}
 		}
+		c.given, c.values = slices.Grow(c.given, len(t.rows)), slices.Grow(c.values, len(t.rows))
 		for r, cells := range t.rows {
 			if missingCell(cells[at]) {
 				c.missing++
@@ -140,7 +141,7 @@ func surveyOf(tables []*table, name string) (*columnSurvey, error) {
 			c.odd = &c.given[i]
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // mean adds the numbers up by Knuth's sum of two numbers and its error, so that their order does not tell.

@@ -209,11 +209,10 @@ func (l *tableLoader) chooseColumns() {
 
 // survey decides on the columns of tables, which stand at these places in the first of them.
 func (l *tableLoader) survey(tables []*table, at []int) (columns []column) {
-	texts := l.o.given(roleText)
+	texts, c := l.o.given(roleText), &columnSurvey{}
 	for _, i := range at {
 		name := tables[0].header[i]
-		c, err := surveyOf(tables, name)
-		if err != nil {
+		if err := c.look(tables, name); err != nil {
 			l.fail(err)
 			continue
 		}
