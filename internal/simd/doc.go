@@ -45,9 +45,8 @@
 //
 // Exponentials, for exponents up to 300, are within 1.1 units in the last place of the
 // exponential of the rounded exponent (0.99 seen with AVX-512, 1.02 with AVX2; plain Go is
-// math.Exp). Tests hold the
-// results of every step against loops written out by hand: those that only add, subtract and
-// compare bit by bit, products to 1e-14 and beliefs of edges to 1e-12.
+// math.Exp). Tests hold the results of every step against loops written out by hand: those that only
+// add, subtract and compare bit by bit, products to 1e-14 and beliefs of edges to 1e-12.
 //
 // # Speed
 //

@@ -47,15 +47,15 @@ func (s *Edges) Add(beliefU, messageU, beliefV, messageV, table int) {
 // logarithm of what the table was divided by.
 //
 // Feasible beliefs have the sums of the nodes. Rows are scaled to their sums t, and what columns lack then, e, is
-// spread as t eᵀ: single entries may be below 0, which a gradient does not mind and an entropy would
-// (Consistent). Sums are exact up to rounding, as long as no row has lost all of its mass.
+// spread as t eᵀ: single entries may be below 0, which a gradient does not mind and an entropy would (Consistent).
+// Sums are exact up to rounding, as long as no row has lost all of its mass.
 //
 // It returns how many are done. If those are not all, the next one is not safe, as its Z is not in [TooSmall,
 // 1/TooSmall] or a NaN: the caller must compute its belief with logarithms, and call again with the rest. What belongs
 // to edges that are not done is rubbish.
 func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []float64, feasible bool) (done int) {
-	size := s.ku + s.kv
-	used, list := s.count*size, s.list[:2*s.count]
+	size, list := s.ku+s.kv, s.list[:2*s.count]
+	used := s.count * size
 	for _, x := range []*[]float64{&s.logs, &s.weights, &s.out, &s.ends, &s.factors, &s.totals, &s.logged} {
 		if len(*x) < used+Padding {
 			*x = make([]float64, used+Padding)

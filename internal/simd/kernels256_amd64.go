@@ -72,7 +72,7 @@ func exponentials256(tables []float64, size int, inverse []float64) (left int)
 // moments256 is plainMoments.
 //
 //go:noescape
-func moments256(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, list *int, count int)
+func moments256(totals []float64, logged []float64, logs []float64, w []float64, out []float64, list *int, count int)
 
 // outer256 is plainOuter for one edge and more.
 //

@@ -4127,14 +4127,14 @@ done277:
 	VZEROUPPER
 	RET
 
-// func moments512(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, list *int, count int)
+// func moments512(totals []float64, logged []float64, logs []float64, w []float64, out []float64, list *int, count int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·moments512(SB), $0-136
 	VBROADCASTSD constants<>+968(SB), Z0
 	MOVQ         totals_base+0(FP), AX
 	MOVQ         logged_base+24(FP), CX
 	MOVQ         logs_base+48(FP), DX
-	MOVQ         weights_base+72(FP), BX
+	MOVQ         w_base+72(FP), BX
 	MOVQ         out_base+96(FP), SI
 	MOVQ         list+120(FP), DI
 	MOVQ         count+128(FP), R8

@@ -32,19 +32,6 @@ func BenchmarkScatterMatrix(b *testing.B) {
 	})
 }
 
-// Twenty features and as many columns as states: the nodes.
-func BenchmarkMultiplyMatrixNodes(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		benchmarkMatrix(b, k, 20, func(f, w, x []float64) { with.multiplyMatrix(x, f, w, matrixRows, 20, k) })
-	})
-}
-
-func BenchmarkScatterMatrixNodes(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		benchmarkMatrix(b, k, 20, func(f, w, x []float64) { with.scatterMatrix(w, f, x, matrixRows, 20, k) })
-	})
-}
-
 // nodeDegree is how many messages a node gets, as on a grid.
 const nodeDegree = 4
 
@@ -107,20 +94,6 @@ func BenchmarkSteps(b *testing.B) {
 			})
 		})
 	}
-}
-
-// BenchmarkExponentials goes over as many tables as grounding does in one call.
-func BenchmarkExponentials(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		const tables = 32
-		theta, inverse := random(tables*k*k, 3), uniformVector(tables)
-		x := make([]float64, len(theta))
-		for b.Loop() {
-			copy(x, theta)
-			with.exponentials(x, k*k, inverse)
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/tables, "ns/table")
-	})
 }
 
 func BenchmarkEdgeBeliefs(b *testing.B) {

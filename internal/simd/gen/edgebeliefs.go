@@ -13,11 +13,11 @@ func (v vectors) edges() {
 
 // moments keeps a NaN of a logarithm.
 func (v vectors) moments() {
-	v.function(v.name("moments"), "func(totals, logged, logs, weights, out []float64, list *int, count int)",
+	v.function(v.name("moments"), "func(totals, logged, logs, w, out []float64, list *int, count int)",
 		"is plainMoments.")
 	v.spare("minusLargest")
 	totals, logged, logs := v.base("totals"), v.base("logged"), v.base("logs")
-	weights, out := v.base("weights"), v.base("out")
+	weights, out := v.base("w"), v.base("out")
 	v.items(messageSize, func(item, _ reg.Register, _ string) {
 		l, w := v.shortPlace(item, messageWeight, logs), v.shortPlace(item, messageWeight, weights)
 		y, total, sum := v.shortPlace(item, messageSum, out), v.zeroVector(), v.zeroVector()
