@@ -196,7 +196,7 @@ func TestPlausibleMistakes(t *testing.T) {
 
 		{"bootstrap apart from its option", nil, "train $GRID --method pseudo --errors bootstrap:1", 2, []string{`--errors "bootstrap:1": want a number of replicates`}},
 		{"an option of others", nil, "train $GRID --learning_rate .1", 2, []string{"unknown option --learning_rate; steps find their lengths"}},
-		{"errors that there are none of", nil, "train $GRID --errors=yes", 2, []string{`--errors "yes": want auto, bootstrap, bootstrap:B with a number of replicates, or none`}},
+		{"errors that there are none of", nil, "train $GRID --errors=yes", 2, []string{`--errors "yes": want auto, cheap, bootstrap, bootstrap:B with a number of replicates, or none`}},
 
 		// Costs.
 		{"a cost of no state", nil, "predict $GRID -m $RUN -o $DIR/out --cost 7=2", 2, []string{`--cost "7=2": there is no state "7"; valid are 0, 1, 2`}},

@@ -33,8 +33,8 @@ const (
 	correlationTold = 0.1
 	// cheapWork takes a few seconds on one core of 2026.
 	cheapWork = 1e10
-	// mostInMinutes are weights whose covariance is found in a few minutes.
-	mostInMinutes = 6000
+	// mostInMinutes are parameters whose covariance is found in a few minutes: of more it is refused.
+	mostInMinutes = 4096
 )
 
 // bootstrap reads Options.Errors, of options with their defaults.
@@ -135,7 +135,7 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 	case bootstrap:
 		return p.replicate(ctx, problem, replicates)
 	case p.Options.Errors == errorsCheap && p.Options.Method == learn.Pseudo && p.covarianceWork() > cheapWork &&
-		problem.Model.Layout.Size <= mostInMinutes: // more are refused at once, with the reason
+		parameters(&m.Layout) <= mostInMinutes: // more are refused at once, with the reason
 		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; --errors=auto finds them all the same",
 			problem.Model.Layout.Size)
 	}
@@ -149,6 +149,16 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 			math.Sqrt((1+rho)/(1-min(rho, 0.99)))))
 	}
 	return x, notes, nil
+}
+
+// parameters counts weights, those of both ways round of symmetric edges once.
+func parameters(layout *crf.Layout) (n int) {
+	for _, span := range slices.Concat(layout.Node, layout.Edge) {
+		if n += span.Len; span.Ends > 0 {
+			n -= span.Len / span.States * span.Ends * (span.Ends - 1) / 2
+		}
+	}
+	return n
 }
 
 // covarianceWork is about how many multiplications the covariance of weights by the pseudo-likelihood takes: two
