@@ -25,10 +25,10 @@ import (
 	"fmt"
 	"github.com/blockbp/blockbp/dataset"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -133,7 +133,7 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	folder := o.folder(data)
 	if folder != nil {
 		if err := folder.Open(); err != nil {
-			return nil, inFields(err)
+			return nil, err
 		}
 		defer folder.Close()
 	}
@@ -153,13 +153,13 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	}
 	prepared, err := job.Prepare(ctx, o.job(), task)
 	if err != nil {
-		return nil, inFields(err)
+		return nil, err
 	}
 	defer prepared.Close()
 	n.add(append(prepared.Hints, prepared.Notes...)...)
 	result, err := prepared.Train(ctx, folder, job.Watch{Note: func(text string) { n.add(text) }, Iteration: o.Watch})
 	if err != nil {
-		return nil, inFields(err)
+		return nil, err
 	}
 	n.add(result.Summary.Notes...)
 	trained := &Model{inner: result.Model, threads: o.Threads, training: newTraining(result)}
@@ -201,35 +201,6 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// fields are the options of the command that errors of a training name, and what they
-// are called here.
-var fields = strings.NewReplacer("--l2", "Options.L2", "--prior", "Options.Prior", "--standardise",
-	"Options.Standardise", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
-	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime",
-	"--observed", "dataset.Options.Observed",
-	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges",
-	"Options.NoEdges", "--edges", "Options.Edges", "--hops", "dataset.Options.Hops", "--model", "Options.Physics",
-	"--calibrate "+validationName, "Options.Calibrate")
-
-// inFields names the fields of Options in an error that speaks of the command's options.
-func inFields(err error) error {
-	text := fields.Replace(err.Error())
-	if text == err.Error() {
-		return err
-	}
-	return &renamed{text, err}
-}
-
-// renamed is an error in other words.
-type renamed struct {
-	text string
-	err  error
-}
-
-func (r *renamed) Error() string { return r.text }
-
-func (r *renamed) Unwrap() error { return r.err }
-
 // notes are what a user would not expect, each once.
 type notes struct {
 	tell  func(string)
@@ -238,7 +209,7 @@ type notes struct {
 
 func (n *notes) add(texts ...string) {
 	for _, text := range texts {
-		text = fields.Replace(text)
+		text = option.Go(text)
 		if slices.Contains(n.texts, text) {
 			continue
 		}

@@ -179,7 +179,7 @@ func (d *Data) forTraining(ctx context.Context, physics string, n *notes) (set *
 		if set, err = samples.load(ctx, nil, true); err != nil {
 			return nil, nil, err
 		}
-		n.add(set.Warnings...)
+		n.add(set.Notes()...)
 		return set, set.Close, nil
 	}
 	d.mutex.Lock()
@@ -190,7 +190,7 @@ func (d *Data) forTraining(ctx context.Context, physics string, n *notes) (set *
 		}
 	}
 	d.users++
-	n.add(d.set.Warnings...)
+	n.add(d.set.Notes()...)
 	return d.set, d.leave, nil
 }
 

@@ -22,7 +22,7 @@ const module = "github.com/blockbp/blockbp"
 // here first; ARCHITECTURE.md gives the reasons.
 var mayImport = map[string][]string{
 	// The door, and what is behind it.
-	".": {"crf", "dataset", "infer", "learn", "internal/job", "internal/report"},
+	".": {"internal/option", "crf", "dataset", "infer", "learn", "internal/job", "internal/report"},
 
 	"graph":    {},
 	"mrf":      {"graph"},
@@ -31,9 +31,9 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/ground", "internal/zeros"},
-	"learn": {"internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/parted", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
+	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/parted", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
-	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory",
+	"dataset": {"internal/option", "internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory",
 		"internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted",
 		"internal/stretch"},
 
@@ -41,9 +41,9 @@ var mayImport = map[string][]string{
 	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
 	"internal/local":       {"crf", "counting", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
-	"internal/runstate":    {"counting", "crf", "graph", "internal/instances", "internal/parted", "internal/partition", "internal/safetensors", "internal/stretch"},
+	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/parted", "internal/partition", "internal/safetensors", "internal/stretch"},
 	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
-	"internal/cut":         {"crf", "graph", "internal/ground", "internal/machine", "internal/partition"},
+	"internal/cut":         {"internal/option", "crf", "graph", "internal/ground", "internal/machine", "internal/partition"},
 	"internal/instances":   {"crf", "counting", "graph"},
 	"internal/mpe":         {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
 	"internal/flow":        {"graph"},
@@ -54,12 +54,12 @@ var mayImport = map[string][]string{
 	"internal/partition":   {"graph"},
 	"internal/spanning":    {"graph", "internal/flow", "internal/parallel"},
 	"internal/zeros":       {"mrf"},
-	"internal/uai":         {"internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
+	"internal/uai":         {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
 
 	// What people see knows nothing of learning.
-	"internal/runfolder": {"internal/infile", "internal/atomicfile", "internal/printable"},
+	"internal/runfolder": {"internal/option", "internal/infile", "internal/atomicfile", "internal/printable"},
 	"internal/figure":    {},
-	"internal/report":    {"internal/figure", "internal/printable"},
+	"internal/report":    {"internal/option", "internal/figure", "internal/printable"},
 
 	"internal/watch": {"internal/figure", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
 
@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 
 	// What info says of files.
 	"internal/describe": {
+		"internal/option",
 		"internal/infile",
 		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/memory", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
 		"internal/synthetic", "internal/uai",
@@ -84,9 +85,10 @@ var mayImport = map[string][]string{
 	"internal/atomicfile":  {},
 	"internal/infile":      {},
 	"internal/limits":      {},
+	"internal/option":      {},
 	"internal/nearest":     {},
 	"internal/npy":         {"internal/atomicfile"},
-	"internal/parted":      {"graph", "internal/atomicfile", "internal/infile", "internal/memory", "internal/npy"},
+	"internal/parted":      {"internal/option", "graph", "internal/atomicfile", "internal/infile", "internal/memory", "internal/npy"},
 	"internal/onnx":        {"internal/nearest"},
 	"internal/printable":   {},
 	"internal/numeric":     {},
@@ -96,7 +98,7 @@ var mayImport = map[string][]string{
 	"internal/stretch":     {"crf", "internal/numeric"},
 	"internal/machine":     {"internal/simd"},
 	"internal/memory":      {"internal/machine"},
-	"internal/spill":       {"internal/machine", "internal/memory"},
+	"internal/spill":       {"internal/option", "internal/machine", "internal/memory"},
 	"internal/oracle":      {"mrf", "graph"},
 
 	// Feature maps of photographs, for training.
@@ -104,6 +106,7 @@ var mayImport = map[string][]string{
 
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
+		"internal/option",
 		"internal/infile",
 		"internal/diagnose", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
@@ -111,6 +114,7 @@ var mayImport = map[string][]string{
 	},
 
 	"internal/cli": {
+		"internal/option",
 		"internal/infile",
 		"internal/job",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",

@@ -109,7 +109,7 @@ func (o *Options) evaluation(ctx context.Context, training *dataset.Set, n *note
 	if err != nil {
 		return nil, err
 	}
-	n.add(set.Warnings...)
+	n.add(set.Notes()...)
 	return job.NewEvaluation(validationName, set, job.Instances(set, o.NoEdges))
 }
 

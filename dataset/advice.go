@@ -55,7 +55,7 @@ func (l *tableLoader) noteOtherLabels(s *table, r nodeRoles) {
 	for _, i := range l.features(s, r.id, r.label, r.split) {
 		name := s.header[i]
 		if slices.ContainsFunc(labelNames, func(usual string) bool { return strings.EqualFold(name, usual) }) {
-			l.warn("%s: the column %q has the labels, and %q is taken as a feature: say --columns label=%s if that has the "+
+			l.warn("%s: the column %q has the labels, and %q is taken as a feature: say {columns=label=%s} if that has the "+
 				"labels, and ignore=NAME to leave one out", s.path, abbreviate(s.header[r.label]), name, name)
 		}
 	}
@@ -79,7 +79,7 @@ func (l *tableLoader) noteAlike(g *tableGraph, f *featureRows) {
 		}
 		if name := f.columns[i].Name; !differ && len(cells) > 1 && seen-len(cells) >= leastAlike {
 			l.warn("%s: column %q tells the label of all %d nodes that have one, by a value for each: "+
-				"say --columns ignore=%s if it was made of the labels", g.nodes.path, abbreviate(name), seen, name)
+				"say {columns=ignore=%s} if it was made of the labels", g.nodes.path, abbreviate(name), seen, name)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (l *loader) noteDirection() {
 		}
 		if most.edges > 0 {
 			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means "+
-				"something else than the second, say \"directed\": true in %s, or use the option Directed",
+				"something else than the second, say \"directed\": true in %s, or use {directed}",
 				t.Name, from, to, there, back,
 				ManifestName)
 		}

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -43,7 +42,7 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 	all := &npzContents{arrays: map[string]array{}, budget: budget}
 	parts, expected, err := parted.Describe(folder)
 	if err != nil {
-		return nil, nil, nil, []error{partsError(err)}
+		return nil, nil, nil, []error{located(err)}
 	}
 	for _, e := range entries {
 		name, isArray := strings.CutSuffix(e.Name(), ".npy")
@@ -218,10 +217,10 @@ func (c *npzContents) addParts(folder *parted.Folder, expected *parted.Expected,
 		read = append(read, parted.File{Name: filepath.Base(s.Path), SHA256: s.SHA256, Bytes: s.Bytes})
 	}
 	if err := expected.Check(read); err != nil {
-		return sources, partsError(err)
+		return sources, located(err)
 	}
 	if err := expected.Take(folder, c.arrays[parted.BlocksArray].ints); err != nil {
-		return sources, partsError(err)
+		return sources, located(err)
 	}
 	delete(c.arrays, parted.BlocksArray)
 	add := func(name string, m *parted.Matrix, rows int) {
@@ -265,15 +264,7 @@ func (l *npzLoader) openParts(folder *parted.Folder, in *npzInstance) []error {
 		}
 	}
 	if err := folder.Hold(0, parted.Sums); err != nil {
-		return []error{partsError(err)}
+		return []error{located(err)}
 	}
 	return nil
-}
-
-// partsError is an error about a partitioned network as others of data are.
-func partsError(err error) error {
-	if e := (*parted.Error)(nil); errors.As(err, &e) {
-		return &Error{File: e.File, Place: e.Place, Problem: e.Problem, Remedy: e.Remedy, Cause: e.Cause}
-	}
-	return err
 }

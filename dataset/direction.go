@@ -47,7 +47,7 @@ func (l *loader) direct(s *crf.Schema) {
 		if b < len(m.EdgeTypes) && m.EdgeTypes[b].Directed != nil {
 			if l.set.Recipe.Untied {
 				l.failAt(l.manifestPath, fmt.Sprintf("edge_types[%d].directed", b),
-					"say \"directed\" of all, or use the option Directed", "untied weights have types of their own")
+					"say \"directed\" of all, or use {directed}", "untied weights have types of their own")
 				return
 			}
 			said = *m.EdgeTypes[b].Directed || l.o.Directed

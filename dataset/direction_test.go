@@ -64,7 +64,7 @@ func TestDirection(t *testing.T) {
 	wantError(t, err, "dataset.json:edge_types[0].directed: untied weights have types of their own")
 	model := mustOpen(t, writeSet(t, "", triangle()), Options{})
 	again := mustOpen(t, writeSet(t, "", triangle()), Options{Schema: &model.Schema, Recipe: &model.Recipe, Directed: true})
-	if !slices.Contains(again.Warnings, "the option Directed does not hold, because the model was trained without it") {
+	if !slices.Contains(again.Warnings, "dataset.Options.Directed does not hold, because the model was trained without it") {
 		t.Errorf("warnings are %q", again.Warnings)
 	}
 }
@@ -190,7 +190,7 @@ func TestDirectionNote(t *testing.T) {
 		}
 		return set.Warnings[i]
 	}
-	if got := noted(Options{}); !strings.HasPrefix(got, `edges of type "edge" look directed: `) || !strings.Contains(got, " times, the other way round ") || !strings.HasSuffix(got, `say "directed": true in dataset.json, or use the option Directed`) {
+	if got := noted(Options{}); !strings.HasPrefix(got, `edges of type "edge" look directed: `) || !strings.Contains(got, " times, the other way round ") || !strings.HasSuffix(got, `say "directed": true in dataset.json, or use dataset.Options.Directed`) {
 		t.Errorf("note %q", got)
 	}
 	if got := noted(Options{Directed: true}); got != "" {

@@ -1,9 +1,12 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Error is something wrong with the data, or with an option for these data: not with
@@ -13,29 +16,14 @@ type Error struct {
 	File    string // path
 	Line    int    // line in a text file, from 1; 0 where it does not apply
 	Place   string // array, array[index] or field; "" where it does not apply
-	Problem string // what was got and what was wanted
+	Problem string // what was got and what was wanted; options are in braces, such as {states}
 	Remedy  string // the next step, or ""
 	Cause   error  // the error of a decoder, or nil
-
-	ofAll bool // it is about all data, and no file is at fault
+	OfAll   bool   // it is about all data, and File is but the first of them
 }
 
 // Error implements error: file:line, file:place or option, the problem, the remedy.
-func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Option + e.File)
-	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d", e.Line)
-	}
-	if e.Place != "" {
-		b.WriteString(":" + e.Place)
-	}
-	b.WriteString(": " + e.Problem)
-	if e.Remedy != "" {
-		b.WriteString("; " + e.Remedy)
-	}
-	return b.String()
-}
+func (e *Error) Error() string { return (*option.Error)(e).Error() }
 
 // where is the place alone, for a sentence; of a table of labels the problem has the number on the line.
 func (e *Error) where() string {
@@ -45,6 +33,14 @@ func (e *Error) where() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// located makes an *Error of what a reader below has found.
+func located(err error) error {
+	if e := (*option.Error)(nil); errors.As(err, &e) {
+		return (*Error)(e)
+	}
+	return err
+}
 
 // optionError is an option that cannot be used with these data.
 func optionError(option, format string, arguments ...any) *Error {
@@ -114,7 +110,7 @@ func firstOf(list []error) error {
 	case 1:
 		return list[0]
 	case 2:
-		return fmt.Errorf("%w (and 1 more problem: check the data to list both)", list[0])
+		return option.Errorf("%w (and 1 more problem{!: blockbp check lists both})", list[0])
 	}
-	return fmt.Errorf("%w (and %d more problems: check the data to list them all)", list[0], len(list)-1)
+	return option.Errorf("%w (and %d more problems{!: blockbp check lists them all})", list[0], len(list)-1)
 }

@@ -55,8 +55,8 @@ var formats = []format{
 	{"a compressed file", "", (*peek).packedScore, (*peek).unpack},
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
 	{"a network", kindNetwork, (*peek).networkScore, func(p *peek) string {
-		return "it has neither labels nor features; ask for its marginals with blockbp infer " + shellWord(p.path) +
-			" --task MAR"
+		return fmt.Sprintf("it has neither labels nor features; ask for its marginals with blockbp infer %s --task MAR",
+			shellWord(p.path))
 	}},
 	{"a table of tokens", "", (*peek).tokenTableScore, (*peek).fromTokenTable},
 	{"a table", KindGraph, (*peek).tableScore, nil},

@@ -29,7 +29,7 @@ func TestHopsOfTables(t *testing.T) {
 		t.Errorf("means are %v with the model, and were %v", got.Value, want.Value)
 	}
 	model.Hops = 2
-	if w := strings.Join(mustOpen(t, plain, model).Warnings, "\n"); !strings.Contains(w, "the option Hops is 2, but the model was trained with 1, which holds") {
+	if w := strings.Join(mustOpen(t, plain, model).Warnings, "\n"); !strings.Contains(w, "dataset.Options.Hops is 2, but the model was trained with 1, which holds") {
 		t.Errorf("warnings are %q", w)
 	}
 	headed := writeFiles(t, map[string]string{"nodes.csv": "id,label,x,kind\na,p,1,red\nb,q,2,blue\nc,p,9,red\n", "edges.csv": "source,target,w\na,b,1\nc,b,2\n"})

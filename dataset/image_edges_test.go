@@ -236,9 +236,9 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		want string
 	}{
 		{Options{Edges: "contrasts"}, `did you mean "contrast"?`},
-		{Options{Edges: EdgesContrast, Bins: 4}, "Bins: it goes with the option Edges"},
-		{Options{Bins: 4, Offsets: []int{2}}, "Offsets: it goes with the option Edges"},
-		{Options{Edges: EdgesBins, EdgeMaps: folder}, "EdgeMaps: it goes with the option Edges"},
+		{Options{Edges: EdgesContrast, Bins: 4}, "Bins: it goes with dataset.Options.Edges"},
+		{Options{Bins: 4, Offsets: []int{2}}, "Offsets: it goes with dataset.Options.Edges"},
+		{Options{Edges: EdgesBins, EdgeMaps: folder}, "EdgeMaps: it goes with dataset.Options.Edges"},
 		{Options{Offsets: []int{0, 2}}, "numbers of pixels that rise"},
 		{Options{Offsets: []int{2, 2}}, "numbers of pixels that rise"},
 		{Options{Offsets: []int{mostOffset + 1}}, "numbers of pixels that rise"},

@@ -266,7 +266,7 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Error{File: f.picture, Problem: fmt.Sprintf("it has no edge map: there is neither %s.png nor %s", f.edges,
-			path), Remedy: "name the folder of the maps by --edge-maps, make the map, or leave the picture out of the list",
+			path), Remedy: "name the folder of the maps by {edge-maps}, make the map, or leave the picture out of the list",
 			Cause: err}
 	}
 	if err != nil {
@@ -395,7 +395,7 @@ func misplacedPictures(path string) string {
 			imagesFolder, labelsFolder, firstFew(like))
 	case err == nil && len(inside) > 0 && filepath.Base(path) == imagesFolder, within == imagesFolder &&
 		slices.Contains(pictureSuffixes, suffix):
-		return "give the folder that holds " + imagesFolder + ", with --list for some of its pictures"
+		return "give the folder that holds " + imagesFolder + ", with {list} for some of its pictures"
 	case err == nil && len(inside) > 0 || slices.Contains(pictureSuffixes, suffix):
 		return fmt.Sprintf("put pictures into a folder DATA/%s, and their labels, ID.png, into DATA/%s, and give DATA",
 			imagesFolder, labelsFolder)

@@ -269,7 +269,7 @@ func (l *imageLoader) chooseBins() (number int, names []string, from origin) {
 	if r.Bins < wanted {
 		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
 	}
-	return r.Bins, binNames(r.BinEdges), origin{what: "bins", number: r.Bins, because: "the option Bins says so"}
+	return r.Bins, binNames(r.BinEdges), origin{what: "bins", number: r.Bins, because: "{bins} says so"}
 }
 
 // binNames describes the bins of the distance.

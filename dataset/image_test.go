@@ -124,9 +124,9 @@ func TestImages(t *testing.T) {
 	if diff := cmp.Diff(set.Recipe, again.Recipe); diff != "" {
 		t.Error(diff)
 	}
-	if want := []string{"the option Neighbours is 8, but the model was trained with 4, which holds",
-		"the option Bins is 7, but the model was trained with 2, which holds",
-		"the option NoBias does not hold, because the model was trained with a bias"}; !slices.Equal(again.Warnings, want) {
+	if want := []string{"dataset.Options.Neighbours is 8, but the model was trained with 4, which holds",
+		"dataset.Options.Bins is 7, but the model was trained with 2, which holds",
+		"dataset.Options.NoBias does not hold, because the model was trained with a bias"}; !slices.Equal(again.Warnings, want) {
 		t.Errorf("warnings are %q, want %q", again.Warnings, want)
 	}
 	for e := range in.Graph.NumEdges() {

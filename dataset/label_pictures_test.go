@@ -159,7 +159,7 @@ func TestMisplacedPictures(t *testing.T) {
 		{"a.png", "", "put pictures into a folder DATA/images"},
 		{"a.png", "a.png", "put pictures into a folder DATA/images"},
 		{"images/a.png", "images", "give the folder that holds images"},
-		{"images/a.png", "images/a.png", "give the folder that holds images, with --list"},
+		{"images/a.png", "images/a.png", "give the folder that holds images, with dataset.Options.List"},
 	} {
 		_, err := Open(t.Context(), []string{filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path)}, Options{})
 		wantError(t, err, "pictures are not read from here", c.want)

@@ -16,7 +16,7 @@ func TestSpins(t *testing.T) {
 	}
 	votes := labelled([]int32{-1, 1, 0}, []int32{1, -1, -1}, []int32{1, 1, -1})
 	spins := labelled([]int32{1, -1, 1}, []int32{-1, -1, 1})
-	const remedy = `if they are spins, use the option Spins, or write 0 and 1, by labels = (labels + 1) // 2; if -1 is to hide, write "hidden_labels": true into dataset.json`
+	const remedy = `if they are spins, use Options.Physics, or write 0 and 1, by labels = (labels + 1) // 2; if -1 is to hide, write "hidden_labels": true into dataset.json`
 	for name, c := range map[string]struct {
 		manifest string
 		arrays   []Arrays

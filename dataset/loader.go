@@ -83,7 +83,7 @@ func (l *loader) result() (*Set, []error) {
 		l.describeLabels()
 	}
 	if l.known > 0 && l.known < l.unread {
-		l.warn("the labels of %d of %d nodes are known, and not used because of the option NoLabels", l.known, l.unread)
+		l.warn("the labels of %d of %d nodes are known, and not used because of {clamp!a missing --clamp}", l.known, l.unread)
 	}
 	return l.set, nil
 }
@@ -210,7 +210,7 @@ func (l *loader) bias() bool {
 func (l *loader) namedStates(a int) (names []string, where string) {
 	switch {
 	case len(l.o.States) > 0:
-		return l.o.States, "the option States"
+		return l.o.States, "{states}"
 	case a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil:
 		return l.manifest.NodeTypes[a].States, l.manifestPath
 	}
@@ -229,7 +229,7 @@ func (l *loader) numberStates(what, every string, missing *Error) []string {
 	if names, where := l.namedStates(0); len(names) > 0 {
 		return l.told(0, names, where)
 	}
-	return l.countStates(0, l.surveyLabels(), what, every, " or the option States", missing)
+	return l.countStates(0, l.surveyLabels(), what, every, " or {states}", missing)
 }
 
 // countStates takes as many states of a node type as the largest label asks for. otherwise says where else than in

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // meaning is what -1 among labels that are numbers stands for.
@@ -155,7 +156,8 @@ func (l *loader) askOfType(x *labelSurvey, a int, what string) {
 	problem := fmt.Sprintf("%sis -1, which hides a label, as are %d of the %d labels%s", what, x.minus, all, of)
 	remedy := "if they are spins, write 0 and 1; "
 	if l.set.Recipe.Kind == KindNPZ {
-		remedy = "if they are spins, use the option Spins, or write 0 and 1, by labels = (labels + 1) // 2; "
+		remedy = "if they are spins, use {model!blockbp train --model ising}, or write 0 and 1, by labels = (labels + " +
+			"1) // 2; "
 	}
 	if is == isVote {
 		problem += fmt.Sprintf("; but %d are 1, and 0 is the rarest, as of votes that are missing", x.plus)
@@ -165,9 +167,9 @@ func (l *loader) askOfType(x *labelSurvey, a int, what string) {
 		problem += ", and all others are 1"
 	}
 	err := l.numbers[x.first[0]].place(&Error{Problem: problem, Remedy: remedy + "if -1 is to hide, " + sayHidden,
-		ofAll: true}, x.first[1])
+		OfAll: true}, x.first[1])
 	if l.o.Schema != nil && !l.o.Learning || is == isVote && !l.o.Spins {
-		l.set.Warnings = append(l.set.Warnings, err.Error())
+		l.warn("%s", option.References(err))
 		return
 	}
 	l.fail(err)

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -62,7 +61,7 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 		return nil, &Error{File: path, Problem: "it is " + other + ", where a network is wanted", Remedy: networkFiles}
 	}
 	n, err := uai.ReadFile(path)
-	return n, networkError(err)
+	return n, located(err)
 }
 
 // ReadEvidence reads the states of observed variables of a network from a .uai.evid
@@ -71,7 +70,7 @@ func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
 	samples, err := uai.ReadEvidenceFile(path, n)
 	switch {
 	case err != nil:
-		return nil, networkError(err)
+		return nil, located(err)
 	case len(samples) > 1:
 		return nil, &Error{File: path, Problem: fmt.Sprintf("%d evidence samples, want at most one", len(samples))}
 	case len(samples) == 0:
@@ -95,15 +94,6 @@ func WriteNetwork(path string, n *mrf.Network) error {
 		return &Error{File: path, Problem: err.Error(), Cause: err}
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return uai.Write(w, n) })
-}
-
-// networkError makes an *Error of a mistake in a UAI file.
-func networkError(err error) error {
-	var at *uai.Error
-	if errors.As(err, &at) {
-		return &Error{File: at.File, Line: at.Line, Problem: at.Reason, Cause: err}
-	}
-	return err
 }
 
 var potentialsArrays = arrayRules{

@@ -128,7 +128,7 @@ func (l *npzLoader) expandList(path string) []string {
 		switch {
 		case !strings.HasSuffix(file, ".npz"):
 			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)),
-				Remedy: "a list of image ids goes with an image folder, with the option List"})
+				Remedy: "a list of image ids goes with an image folder, with {list}"})
 		case errors.Is(err, fs.ErrNotExist):
 			l.fail(&Error{File: path, Line: e.line, Problem: "there is no file " + file,
 				Remedy: "paths are relative to the list", Cause: err})

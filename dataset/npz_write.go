@@ -70,7 +70,7 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	if len(instances) == 0 {
 		return nil, &Error{Option: "instances", Problem: "no data are given"}
 	}
-	set, list := l.finish()
+	set, list := told(l.finish())
 	return set, firstOf(list)
 }
 

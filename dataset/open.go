@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -29,14 +30,30 @@ import (
 // given up with the error of ctx once that has ended; it looks between one file and
 // the next.
 func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
-	set, list := load(ctx, paths, &o)
+	set, list := told(open(ctx, paths, &o))
 	if err := firstOf(list); err != nil {
 		return nil, err
 	}
 	return set, nil
 }
 
-func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
+// told writes what is said of data for Go programs, and keeps it with its references to options.
+func told(set *Set, list []error) (*Set, []error) {
+	if set != nil {
+		set.notes = slices.Clone(set.Warnings)
+		for i, text := range set.notes {
+			set.Warnings[i] = option.Go(text)
+		}
+	}
+	for i, err := range list {
+		if e, ok := err.(*Error); ok {
+			list[i] = option.Message((*option.Error)(e).References(), e)
+		}
+	}
+	return set, list
+}
+
+func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(paths) == 0 {
 		return nil, []error{optionError("paths", "no data are given")}
 	}
@@ -199,7 +216,7 @@ func detectFolder(folder, wanted string) (string, error) {
 		return asWanted(folder, found, wanted)
 	case len(found) > 1:
 		return "", &Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") + ", such as " +
-			firstFew(firstOfEach(found, files)), Remedy: "say which to read with the option Kind"}
+			firstFew(firstOfEach(found, files)), Remedy: "say which to read with {kind}"}
 	case len(found) == 0:
 		if looks := looksOf(files[""], ""); len(looks) > 0 {
 			return "", &Error{File: folder, Problem: "the names of its files tell no kind of data",
@@ -279,7 +296,7 @@ func isFolder(path string) bool {
 func Check(ctx context.Context, paths []string, o Options) (sound *Set, problems []error) {
 	known := map[string]bool{}
 	for {
-		set, found := load(ctx, paths, &o)
+		set, found := told(open(ctx, paths, &o))
 		if err := parallel.Ended(ctx); err != nil {
 			return nil, []error{err}
 		}
@@ -303,7 +320,7 @@ func Check(ctx context.Context, paths []string, o Options) (sound *Set, problems
 func (o *Options) putAside(found []error) (more bool) {
 	for _, err := range found {
 		var at *Error
-		if !errors.As(err, &at) || at.ofAll {
+		if !errors.As(err, &at) || at.OfAll {
 			continue
 		}
 		switch {

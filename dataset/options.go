@@ -182,11 +182,11 @@ func (o *Options) validateImages(binned bool) error {
 	case o.Layout != "" && !slices.Contains(layouts, o.Layout):
 		return optionError("Layout", "it is %q; %s", o.Layout, suggestion(o.Layout, layouts))
 	case o.Edges == EdgesContrast && o.Bins != 0:
-		return optionError("Bins", "it goes with the option Edges %q only", EdgesBins)
+		return optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)
 	case binned && len(o.Offsets) > 0:
-		return optionError("Offsets", "it goes with the option Edges %q only", EdgesContrast)
+		return optionError("Offsets", "it goes with {edge-features=%s} only", EdgesContrast)
 	case binned && o.EdgeMaps != "":
-		return optionError("EdgeMaps", "it goes with the option Edges %q only", EdgesContrast)
+		return optionError("EdgeMaps", "it goes with {edge-features=%s} only", EdgesContrast)
 	case offsetsProblem(o.Offsets) != "":
 		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
 	case o.Superpixels < 0 || o.Superpixels > mostSuperpixels:
@@ -194,7 +194,7 @@ func (o *Options) validateImages(binned bool) error {
 	case o.Superpixels > 0 && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 ||
 		o.EdgeMaps != ""):
 		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their "+
-			"own: leave Bins, Neighbours, Edges, Offsets and EdgeMaps out")
+			"own: leave {bins}, {neighbours}, {edge-features}, {offsets} and {edge-maps} out")
 	case o.Superpixels > 0 && o.Directed:
 		return optionError("Directed", "superpixels have no direction")
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
@@ -270,14 +270,14 @@ func (o *Options) overruled() (list []string) {
 		asked, with any
 		used        bool
 	}{
-		{"Neighbours", o.Neighbours, r.Neighbours, o.Neighbours != 0},
-		{"Superpixels", o.Superpixels, superpixels, o.Superpixels != 0},
-		{"Bins", o.Bins, r.Bins, o.Bins != 0}, {"Edges", o.Edges, edges, o.Edges != ""},
-		{"Offsets", o.Offsets, r.offsets(), len(o.Offsets) > 0}, {"Hops", o.Hops, r.Hops, o.Hops != 0},
+		{"neighbours", o.Neighbours, r.Neighbours, o.Neighbours != 0},
+		{"superpixels", o.Superpixels, superpixels, o.Superpixels != 0},
+		{"bins", o.Bins, r.Bins, o.Bins != 0}, {"edge-features", o.Edges, edges, o.Edges != ""},
+		{"offsets", o.Offsets, r.offsets(), len(o.Offsets) > 0}, {"hops", o.Hops, r.Hops, o.Hops != 0},
 	} {
 		if x.used && fmt.Sprint(x.asked) != fmt.Sprint(x.with) {
-			list = append(list, fmt.Sprintf("the option %s is %v, but the model was trained with %v, which holds", x.option,
-				x.asked, x.with))
+			list = append(list, fmt.Sprintf("{%s} is %v, but the model was trained with %v, which holds",
+				x.option, x.asked, x.with))
 		}
 	}
 	symmetric := slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
@@ -285,11 +285,11 @@ func (o *Options) overruled() (list []string) {
 		option, how string
 		not         bool
 	}{
-		{"EdgeMaps", "without edge maps", o.EdgeMaps != "" && (r.Edges == nil || r.Edges.Map == nil)},
-		{"Directed", "without it", o.Directed && symmetric}, {"NoBias", "with a bias", o.NoBias && r.Bias},
+		{"edge-maps", "without edge maps", o.EdgeMaps != "" && (r.Edges == nil || r.Edges.Map == nil)},
+		{"directed", "without it", o.Directed && symmetric}, {"no-bias", "with a bias", o.NoBias && r.Bias},
 	} {
 		if x.not {
-			list = append(list, fmt.Sprintf("the option %s does not hold, because the model was trained %s", x.option, x.how))
+			list = append(list, fmt.Sprintf("{%s} does not hold, because the model was trained %s", x.option, x.how))
 		}
 	}
 	return list

@@ -41,10 +41,15 @@ type Set struct {
 	// Warnings are sentences about what was assumed or left out.
 	Warnings []string
 
+	notes []string // the same, with references to options
+
 	origins origins
 	texts   []*textFile       // that sentences were read from
 	files   []*infile.Mapping // that features lie in
 }
+
+// Notes are the warnings with references to options, such as {states}, for a program with names of its own.
+func (s *Set) Notes() []string { return s.notes }
 
 // Close gives back the files in which features of a folder of arrays or of pictures lie, as they are used
 // there. Instances must not be used any more. Without it files are given back by the garbage collector, once

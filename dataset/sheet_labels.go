@@ -163,7 +163,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) == 1:
 		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only; of the others %s",
 			abbreviate(states[0]), t.hiddenWords()),
-			Remedy: "if there are more states, give \"states\" in " + ManifestName + " or the option States"})
+			Remedy: "if there are more states, give \"states\" in " + ManifestName + " or {states}"})
 	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(),
 		func(x float64) bool { return x != math.Trunc(x) }):
 		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
@@ -173,7 +173,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
 		remedy := "is it the column of labels?"
 		if !t.tokens { // whose columns have no names
-			remedy += " --columns label=NAME says which is"
+			remedy += " {columns=label=NAME} says which is"
 		}
 		const problem = "%d labels have %d different texts, such as %q, and states are wanted"
 		l.fail(&Error{File: file, Remedy: remedy,

@@ -270,16 +270,16 @@ func TestSheetsOfPrograms(t *testing.T) {
 	// Of several columns that could identify nodes, the error names the one that does.
 	const counties = "OBJECTID,FIPS,NAME,label,pop\n1,37001,Lee,a,5\n2,37003,Clay,b,6\n3,37005,%s,a,7\n4,37007,Ash,a,7\n"
 	_, err = open(fmt.Sprintf(counties, "Lee"), edges)
-	wantError(t, err, `nodes.csv:4:NAME: node "Lee" is on line 2 already; keep one row for every node, or say by --columns id=NAME which column identifies the nodes`)
+	wantError(t, err, `nodes.csv:4:NAME: node "Lee" is on line 2 already; keep one row for every node, or say by dataset.Options.Columns = "id=NAME" which column identifies the nodes`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), edges)
-	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `nodes.csv; the column "FIPS" of that table has it: say --columns id=FIPS if it identifies the nodes`)
+	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `nodes.csv; the column "FIPS" of that table has it: say dataset.Options.Columns = "id=FIPS" if it identifies the nodes`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
 	wantError(t, err, `edges.csv:2:a: there is no node "5" in `, "nodes.csv; give the node a row there, or leave this row out")
 	set, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `nodes.csv: column "OBJECTID" counts the rows, and is a feature: say --columns ignore=OBJECTID if it measures nothing`; !strings.HasSuffix(set.Warnings[0], want) {
+	if want := `nodes.csv: column "OBJECTID" counts the rows, and is a feature: say dataset.Options.Columns = "ignore=OBJECTID" if it measures nothing`; !strings.HasSuffix(set.Warnings[0], want) {
 		t.Errorf("warnings %q", set.Warnings)
 	}
 }
@@ -299,7 +299,7 @@ func TestLabelsTwice(t *testing.T) {
 			told = append(told, w)
 		}
 	}
-	if len(told) != 1 || !strings.HasSuffix(told[0], `nodes.csv: column "code" tells the label of all 14 nodes that have one, by a value for each: say --columns ignore=code if it was made of the labels`) {
+	if len(told) != 1 || !strings.HasSuffix(told[0], `nodes.csv: column "code" tells the label of all 14 nodes that have one, by a value for each: say dataset.Options.Columns = "ignore=code" if it was made of the labels`) {
 		t.Errorf("notes %q", told)
 	}
 	_, err := Open(t.Context(), []string{writeFiles(t, sheets("graph,id,label\n1,a,u\n1,b,v\n2,a,u\n", "source,target\na,b\n"))}, Options{})

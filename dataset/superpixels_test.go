@@ -169,7 +169,7 @@ func TestSuperpixelsRefused(t *testing.T) {
 		want string
 	}{
 		{Options{Superpixels: -1}, "Superpixels: it is -1"},
-		{Options{Superpixels: 5, Neighbours: 8}, "leave Bins, Neighbours"},
+		{Options{Superpixels: 5, Neighbours: 8}, "leave dataset.Options.Bins, dataset.Options.Neighbours"},
 		{Options{Superpixels: 5, Directed: true}, "Directed: superpixels have no direction"},
 		{Options{Superpixels: 100}, "240 pixels, too few for 100 superpixels"},
 	} {

@@ -189,11 +189,11 @@ func (c *columnSurvey) decide(text bool) (col *column, notes []string, err error
 		col = &column{Name: c.name, Mean: c.mean(), Missing: c.missing > 0}
 		c.noteMissing(note, fmt.Sprintf("their mean, %.6g,", col.Mean))
 		if code := c.code(); code != "" {
-			note("counts as numbers, and looks like codes, such as %s: say --columns text=%s if they are names",
+			note("counts as numbers, and looks like codes, such as %s: say {columns=text=%s} if they are names",
 				abbreviate(code), c.name)
 		}
 		if c.countsRows() {
-			note("counts the rows, and is a feature: say --columns ignore=%s if it measures nothing", c.name)
+			note("counts the rows, and is a feature: say {columns=ignore=%s} if it measures nothing", c.name)
 		}
 		return col, notes, nil
 	case !text:
@@ -222,10 +222,10 @@ func (c *columnSurvey) mistake() error {
 	}
 	switch {
 	case len(like) > 0 && float64(len(c.values)+len(like)) >= least:
-		return fail(&like[0], plainNumbers+", or say --columns text="+c.name,
+		return fail(&like[0], plainNumbers+", or say {columns=text="+c.name+"}",
 			"%q is no plain number; cells like it: %d of %d", abbreviate(like[0].text), len(like), len(c.given))
 	case float64(len(c.values)) >= least:
-		return fail(c.odd, "correct the cell, leave it empty if the number is not known, or say --columns text="+c.name,
+		return fail(c.odd, "correct the cell, leave it empty if the number is not known, or say {columns=text="+c.name+"}",
 			"%q is no number, while %d of the %d cells of this column are numbers", abbreviate(c.odd.text), len(c.values),
 			len(c.given))
 	}

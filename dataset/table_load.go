@@ -286,7 +286,7 @@ func (l *tableLoader) chooseSchema() {
 	} else {
 		l.hiddenWords = l.labels.hiddenWords()
 		if strings.Contains(l.hiddenWords, `"`) {
-			l.classesHidden = "; if such a word is a class, name all states in the option States"
+			l.classesHidden = "; if such a word is a class, name all states in {states}"
 		}
 	}
 	if l.o.Schema != nil {
@@ -321,7 +321,7 @@ func (l *tableLoader) learnSchema() {
 	if l.plain {
 		found = l.countFeatures()
 		missing := &Error{File: first, Problem: "no node has a label",
-			Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"}
+			Remedy: "name the states, by \"states\" in " + ManifestName + " or {states}"}
 		r.States = l.numberStates("nodes are", "every label", missing)
 	} else {
 		r.Sheets, r.FeatureDim, r.States = l.rules, widthOf(l.rules.Nodes), l.statesOf(&l.labels, first)

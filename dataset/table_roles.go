@@ -135,14 +135,14 @@ func (l *tableLoader) rolesOfNodes(s *table) (r nodeRoles) {
 	case len(l.problems) > 0:
 	case r.id == r.label, r.id == r.split:
 		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("the first column, %q, does not identify nodes",
-			abbreviate(s.header[r.id])), Remedy: "give the nodes a column id, or name it by --columns id=NAME"})
+			abbreviate(s.header[r.id])), Remedy: "give the nodes a column id, or name it by {columns=id=NAME}"})
 	case r.label < 0 && !l.o.NoLabels:
 		l.fail(&Error{File: s.path, Line: 1, Problem: "no column is called label; " + firstNames(roleLabel, s.header),
-			Remedy: "say which by --columns label=NAME; if these are no names, the header is missing"})
+			Remedy: "say which by {columns=label=NAME}; if these are no names, the header is missing"})
 	case r.split < 0 && l.o.Observed != "":
 		const problem = "no column is called split, of which %q is to be observed; %s"
 		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf(problem, l.o.Observed, firstNames(roleSplit, s.header)),
-			Remedy: "say which by --columns split=NAME"})
+			Remedy: "say which by {columns=split=NAME}"})
 	}
 	l.noteOtherLabels(s, r)
 	return r
@@ -170,7 +170,7 @@ func (l *tableLoader) rolesOfEdges(s *table) (ends [2]int) {
 		}
 	}
 	if guessed && len(s.header) > 2 {
-		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; the option Columns names "+
+		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; {columns} names "+
 			"others, as source=NAME,target=NAME", s.path, abbreviate(s.header[ends[0]]), abbreviate(s.header[ends[1]]))
 	}
 	return ends

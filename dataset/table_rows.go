@@ -165,7 +165,7 @@ func (l *tableLoader) otherID(t *table, remedy string) string {
 	if t.plain || len(l.o.given(roleID)) > 0 {
 		return remedy
 	}
-	return remedy + ", or say by --columns id=NAME which column identifies the nodes"
+	return remedy + ", or say by {columns=id=NAME} which column identifies the nodes"
 }
 
 // ordered reports whether rows are brought into order. Models of before it hold
@@ -351,12 +351,12 @@ func (g *tableGraph) unknownNode(name string, cells []string) (remedy string) {
 		}
 	}
 	if len(named) == 2 {
-		return fmt.Sprintf("the columns %q and %q of this line name nodes: say --columns source=%s,target=%s if they are "+
+		return fmt.Sprintf("the columns %q and %q of this line name nodes: say {columns=source=%s,target=%s} if they are "+
 			"the ends", abbreviate(named[0]), abbreviate(named[1]), named[0], named[1])
 	}
 	for i, column := range g.nodes.header {
 		if column != "" && g.nodes.identifies(i, name) {
-			return fmt.Sprintf("the column %q of that table has it: say --columns id=%s if it identifies the nodes",
+			return fmt.Sprintf("the column %q of that table has it: say {columns=id=%s} if it identifies the nodes",
 				abbreviate(column), column)
 		}
 	}

@@ -54,7 +54,7 @@ func (r *reduction) pairwiseFactors() ([]int, error) {
 			pairs = append(pairs, f)
 		case n > 2 && len(r.conditioned.Network.Factors[f].Scope) >= 2:
 			return nil, fmt.Errorf("factor %d joins %d variables, of which evidence leaves %d: there are counting numbers "+
-				"for factors of 2 variables only; use --counting convex, cover, trw or bethe",
+				"for factors of 2 variables only; use convex, cover, trw or bethe",
 				f, n, len(r.conditioned.Network.Factors[f].Scope))
 		}
 	}

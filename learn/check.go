@@ -147,7 +147,7 @@ func (l *learner) startFinalCheck() error {
 		}
 	} else {
 		p.Reason += fmt.Sprintf("; the state at the end, to resume from, was not saved, as that takes about %.2g seconds: "+
-			"--checkpoint-every asks for it", l.savingSeconds())
+			"a time between checkpoints asks for it", l.savingSeconds())
 	}
 	known := p.Status == TimeLimit && l.knowsAccepted()
 	l.takeBest()
@@ -407,7 +407,7 @@ func (l *learner) convexNumbersHelp() string {
 	if l.convexNumbers {
 		return ""
 	}
-	return "; these counting numbers are not convex, --counting trw gives some that are"
+	return "; these counting numbers are not convex, those of trw are"
 }
 
 // claim says why the run is converged.

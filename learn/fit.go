@@ -517,7 +517,7 @@ func (l *learner) remedy() string {
 		}
 		return "the inference within it probably does not converge: try counting numbers that are convex, or a larger l2"
 	}
-	return fmt.Sprintf("the step %v is probably too large: try --step auto, or a smaller one", l.settings.Step)
+	return fmt.Sprintf("the step %v is probably too large: try auto, or a smaller one", l.settings.Step)
 }
 
 // worthSaving reports a state that may replace the checkpoint before it: at the

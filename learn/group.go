@@ -136,7 +136,7 @@ func (l *learner) sameEverywhere() error {
 		for r, has := range all {
 			if string(has) != string(all[0]) {
 				return fmt.Errorf("learn: process %d has other %s than process 0: all need the same files, options and version; "+
-					"blocks follow the machine's cache where --blocks does not name them", r, t.name)
+					"blocks follow the machine's cache where no number of them is given", r, t.name)
 			}
 		}
 	}

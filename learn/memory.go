@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -323,15 +324,13 @@ func saturated(bytes float64) int64 {
 	return int64(bytes)
 }
 
-// Within returns a *MemoryError where more is needed than Settings.Memory allows.
+// Within returns an error that wraps a *MemoryError where more is needed than Settings.Memory allows.
 func (m *Memory) Within(allowed int64) error {
-	if allowed < 0 {
+	if allowed < 0 || m.AtMost <= memory.Allowed(allowed) {
 		return nil
 	}
-	if allowed = memory.Allowed(allowed); m.AtMost <= allowed {
-		return nil
-	}
-	return &MemoryError{Needed: m.AtMost, Allowed: allowed, Items: m.largest()}
+	e := &MemoryError{Needed: m.AtMost, Allowed: memory.Allowed(allowed), Items: m.largest()}
+	return option.Message(e.references(), e)
 }
 
 // largest returns the parts that make up most of it, the largest first.
@@ -353,16 +352,18 @@ type MemoryError struct {
 }
 
 // Error implements error.
-func (e *MemoryError) Error() string {
+func (e *MemoryError) Error() string { return option.Go(e.references()) }
+
+func (e *MemoryError) references() string {
 	var parts []string
 	for _, item := range e.Items {
 		parts = append(parts, fmt.Sprintf("%s %s (%s)", item.Name, memory.Text(float64(item.Bytes)), item.Reason))
 	}
-	enough := (&memory.Error{Bytes: float64(e.Needed)}).Enough()
-	const text = "learning would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with --memory " +
-		"%s, or ask for less"
+	const text = "learning would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with " +
+		"{memory=%s}, or " +
+		"ask for less"
 	return fmt.Sprintf(text, memory.Text(float64(e.Needed)), memory.Text(float64(e.Allowed)),
-		strings.Join(parts, "; "), enough)
+		strings.Join(parts, "; "), (&memory.Error{Bytes: float64(e.Needed)}).Enough())
 }
 
 // worthCollecting is the size of runs, in bytes, before which garbage is given back.

@@ -82,7 +82,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			if !errors.As(err, &tooMuch) || tooMuch.Needed != forecast.AtMost || tooMuch.Allowed != s.Memory || len(tooMuch.Items) == 0 {
 				t.Fatalf("%s: %v", method, err)
 			}
-			if text := err.Error(); !strings.Contains(text, tooMuch.Items[0].Name) || !strings.Contains(text, "--memory") {
+			if text := err.Error(); !strings.Contains(text, tooMuch.Items[0].Name) || !strings.Contains(text, "Settings.Memory") {
 				t.Errorf("%s: the error does not name what is large, or what to do: %s", method, text)
 			}
 		}

@@ -207,7 +207,7 @@ func (s *State) parse() (*saved, error) {
 	var in saved
 	// The format first: fields of another one are unknown.
 	if err := json.Unmarshal(s.progress, &struct{ Format *int }{&in.Format}); err == nil && in.Format != stateFormat {
-		return nil, runstate.Errorf("format %d, this version reads %d: start a new run, to which --init gives the model of "+
+		return nil, runstate.Errorf("format %d, this version reads %d: start a new run, to which {init} gives the model of "+
 			"this one, or resume with the version that wrote it", in.Format, stateFormat)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(s.progress))

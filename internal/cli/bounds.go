@@ -32,5 +32,5 @@ func withMemoryRemedy(err error) error {
 	if !errors.As(err, &large) {
 		return err
 	}
-	return &exitError{codeOf(err), fmt.Errorf("%w; --memory %s allows it", err, large.Enough())}
+	return &exitError{codeOf(err), fmt.Errorf("%w; {memory=%s} allows it", err, large.Enough())}
 }

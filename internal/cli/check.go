@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/safetensors"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -79,9 +80,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 		if set != nil {
 			a.sets = append(a.sets, set)
-			for _, warning := range set.Warnings {
-				notes = append(notes, nameFlags(warning))
-			}
+			notes = append(notes, set.Notes()...)
 		}
 		if set != nil && m == nil {
 			said, err := job.CheckTraining(a.ctx, set, f.data.memory)
@@ -90,7 +89,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			}
 		}
 		for _, err := range list {
-			problems = append(problems, nameOption(err))
+			problems = append(problems, notTraining(err))
 		}
 	}
 	return a.reportProblems(f, problems, notes)
@@ -152,15 +151,15 @@ type checked struct {
 	OK       bool     `json:"ok"`
 	Problems []string `json:"problems"`
 	// Notes say what was assumed, or left out, where nothing is wrong.
-	Notes []string `json:"notes"`
+	Notes option.Notes `json:"notes"`
 }
 
 func (a *app) reportProblems(f *checkFlags, problems []error, notes []string) error {
-	result := checked{OK: len(problems) == 0, Problems: []string{}, Notes: append([]string{}, notes...)}
+	result := checked{OK: len(problems) == 0, Problems: []string{}, Notes: append(option.Notes{}, notes...)}
 	code := exitDone
 	for _, err := range problems {
 		err = withMemoryRemedy(err)
-		result.Problems = append(result.Problems, err.Error())
+		result.Problems = append(result.Problems, option.Command(option.References(err)))
 		// A missing file is worse than a bad one: it says that nothing was checked.
 		if c := codeOf(err); code == exitDone || errors.Is(err, os.ErrNotExist) {
 			code = c

@@ -8,18 +8,18 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Where the value of an option came from.
@@ -107,6 +107,9 @@ func textsOrNil(texts []string) any {
 	return texts
 }
 
+// mostKeys is far beyond the number of options. The decoder looks at all keys before each.
+const mostKeys = 1000
+
 // readConfig reads a file of options, and on which line each of them stands.
 func readConfig(verb, path string) (values map[string]any, lines map[string]int, err error) {
 	const most = 4 << 20 // bytes: what is read takes twenty times the memory
@@ -115,25 +118,8 @@ func readConfig(verb, path string) (values map[string]any, lines map[string]int,
 		return nil, nil, err
 	}
 	text = infile.Lines(text)
-	lines = map[string]int{}
-	line, counted, keys := 1, 0, 0 // newlines before a byte, and keys
-	var parser unstable.Parser
-	parser.Reset(text)
-	for parser.NextExpression() {
-		e := parser.Expression()
-		if e.Kind == unstable.Comment {
-			continue
-		}
-		if keys += keysOf(e); keys > mostKeys {
-			return nil, nil, usagef("%s: it has more than %d keys: want options of blockbp %s, each once", path, mostKeys, verb)
-		}
-		if key := e.Key(); key.Next() {
-			if name := string(key.Node().Data); lines[name] == 0 {
-				at := int(key.Node().Raw.Offset)
-				line, counted = line+bytes.Count(text[counted:at], []byte("\n")), at
-				lines[name] = line
-			}
-		}
+	if bytes.Count(text, []byte("="))+bytes.Count(text, []byte("\n[")) > mostKeys {
+		return nil, nil, usagef("%s: it has more than %d keys: want options of blockbp %s, each once", path, mostKeys, verb)
 	}
 	if err := toml.Unmarshal(text, &values); err != nil {
 		var decode *toml.DecodeError
@@ -143,38 +129,30 @@ func readConfig(verb, path string) (values map[string]any, lines map[string]int,
 		}
 		return nil, nil, usagef("%s: %v", path, err)
 	}
+	lines = map[string]int{}
+	for i, line := range strings.Split(string(text), "\n") {
+		key, _, _ := strings.Cut(line, "=")
+		key = strings.Trim(key, " \t[]")
+		if quoted, err := strconv.Unquote(key); err == nil {
+			key = quoted
+		} else {
+			key, _, _ = strings.Cut(key, ".")
+		}
+		if lines[key] == 0 {
+			lines[key] = i + 1
+		}
+	}
 	return values, lines, nil
 }
 
-// mostKeys is far beyond the number of options. The decoder looks at all keys before each.
-const mostKeys = 1000
-
-// keysOf counts the keys of an expression and of tables within it.
-func keysOf(n *unstable.Node) (keys int) {
-	switch n.Kind {
-	case unstable.KeyValue, unstable.Table, unstable.ArrayTable:
-		keys = 1
-	}
-	for children := n.Children(); children.Next(); {
-		keys += keysOf(children.Node())
-	}
-	return keys
-}
-
-// optionNamed finds what messages call an option.
-var optionNamed = regexp.MustCompile(`--([a-z0-9-]+)`)
-
 // locate puts in front of an error about an option where its value stands, if that is in
-// a file of options. The option is the first that the error names; one that is not about
-// the command line can name others as remedies, and begins with the option if it is
+// a file of options. The option is the first that the error refers to; one that is not about
+// the command line can refer to others as remedies, and begins with the option if it is
 // about one.
 func (a *app) locate(err error) error {
-	found := optionNamed.FindStringSubmatchIndex(err.Error())
-	if found == nil || found[0] > 0 && codeOf(err) != exitUsage {
-		return err
-	}
-	place, ok := a.places[err.Error()[found[2]:found[3]]]
-	if !ok {
+	name, begins := option.First(option.References(err))
+	place, ok := a.places[name]
+	if !ok || !begins && codeOf(err) != exitUsage {
 		return err
 	}
 	return &exitError{codeOf(err), fmt.Errorf("%s: %w", place, err)}
@@ -191,7 +169,7 @@ func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool,
 	if flag == nil {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		return false, usagef("%s: unknown option %q; %s", place, key, insteadOf(key, names, ""))
+		return false, usagef("%s: unknown option %q; %s", place, key, nearest.Suggestion(key, names, ""))
 	}
 	if flag.Changed {
 		return false, nil // the command line wins

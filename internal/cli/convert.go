@@ -58,7 +58,7 @@ func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error 
 		return err
 	}
 	if f.out == "-" && f.json {
-		return usagef("-o - and --json: both would go to standard output; name a file")
+		return usagef("-o - and {json}: both would go to standard output; name a file")
 	}
 	networks, err := f.networks.open(a, cmd, args)
 	if err != nil {

@@ -2,9 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -85,16 +82,6 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 	return o
 }
 
-// optionFlags names the flag of an option of package dataset in messages.
-var optionFlags = map[string]string{
-	"Kind": "--kind", "FeatureDir": "--features", "Layout": "--layout", "List": "--list", "Observed": "--observed",
-	"States": "--states", "Columns": "--columns",
-	"Edges": "--edge-features", "Offsets": "--offsets", "EdgeMaps": "--edge-maps", "Bins": "--bins",
-	"Neighbours": "--neighbours", "Superpixels": "--superpixels", "Hops": "--hops", "NoBias": "--no-bias",
-	"Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp",
-	"SkipEdges": "--skip-edges", "paths": "DATA",
-}
-
 // validate refuses a number of states where their names are wanted: it would be
 // the name of the only one.
 func (d *dataFlags) validate() error {
@@ -102,7 +89,7 @@ func (d *dataFlags) validate() error {
 		return nil
 	}
 	if n, err := strconv.Atoi(d.states[0]); err == nil {
-		return usagef("--states %d: want the names of the states, separated by commas, such as --states %s", n,
+		return usagef("{states} %d: want the names of the states, separated by commas, such as {states} %s", n,
 			strings.Join(crf.NumberedStates(min(max(n, 2), 4)), ","))
 	}
 	return nil
@@ -112,21 +99,11 @@ func (d *dataFlags) validate() error {
 func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) {
 	set, err := dataset.Open(a.ctx, paths, o)
 	if err != nil {
-		return nil, nameOption(err)
+		return nil, notTraining(err)
 	}
 	a.sets = append(a.sets, set)
-	for i, w := range set.Warnings {
-		set.Warnings[i] = nameFlags(w) // also for the notes of a run
-	}
-	a.noteWarnings(set)
+	a.noteAll(set.Notes())
 	return set, a.readsAlso(set.Sources)
-}
-
-// noteWarnings says what was assumed of data, or left out.
-func (a *app) noteWarnings(set *dataset.Set) {
-	for _, w := range set.Warnings {
-		a.note("%s", nameFlags(w))
-	}
 }
 
 // loadModel reads a model, and tells what its file wants said.
@@ -139,63 +116,14 @@ func (a *app) loadModel(path string) (*job.Model, error) {
 	return m, nil
 }
 
-// nameOption replaces what a library calls an option, or a remedy, by what the
-// command calls it.
-func nameOption(err error) error {
-	var option *dataset.Error
-	if errors.As(err, &option) && option.Option != "" {
-		name := option.Option
-		if name == "Recipe" {
-			return usagef("%s", option.Problem)
-		}
-		if flag, ok := optionFlags[name]; ok {
-			name = flag
-		}
-		return usagef("%s: %s", name, option.Problem)
-	}
-	if option != nil {
-		if problem := otherThanData(option.File); problem != "" {
-			return dataf("%s: %s", option.File, problem)
-		}
-	}
-	before := err.Error()
-	after := strings.ReplaceAll(before, "problem: check the data to list both", "problem: blockbp check lists both")
-	after = nameFlags(strings.ReplaceAll(after, "problems: check the data to list them all",
-		"problems: blockbp check lists them all"))
-	if after == before {
+// notTraining says what to do with the folder of a training that was given for data, and could not be read as such.
+func notTraining(err error) error {
+	at := (*dataset.Error)(nil)
+	if !errors.As(err, &at) || at.Option != "" || at.File == "" || !job.IsRunFolder(at.File) {
 		return err
 	}
-	return &renamed{after, err}
-}
-
-// renamed is an error in the words of the command.
-type renamed struct {
-	text string
-	error
-}
-
-func (r *renamed) Error() string { return r.text }
-
-func (r *renamed) Unwrap() error { return r.error }
-
-// otherThanData says what to do with a path that was given for data, could not be read as
-// such, and is something else that this program knows.
-func otherThanData(path string) string {
-	if path != "" && job.IsRunFolder(path) {
-		return fmt.Sprintf("this is the folder of a training, where data are wanted; blockbp train %s --resume goes on "+
-			"with it, -m %s uses its model, and blockbp info %s shows it", path, path, path)
-	}
-	return ""
-}
-
-// nameFlags writes flags for the options that a text names.
-func nameFlags(text string) string {
-	// other verbs read a model of that name
-	text = strings.ReplaceAll(text, "use the option Spins", "learn by blockbp train --model ising")
-	for _, name := range slices.Sorted(maps.Keys(optionFlags)) {
-		text = strings.ReplaceAll(text, "the option "+name, optionFlags[name])
-	}
-	return text
+	return dataf("%s: this is the folder of a training, where data are wanted; blockbp train %[1]s --resume goes on "+
+		"with it, -m %[1]s uses its model, and blockbp info %[1]s shows it", at.File)
 }
 
 // given are instances that a model is to be used on.
@@ -219,7 +147,7 @@ func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) 
 	}
 	var several int
 	if g.held, several, err = job.HeldLabels(g.instances); several > 0 {
-		a.note("%d of %d instances have several samples of labels; --clamp holds the first of each", several,
+		a.note("%d of %d instances have several samples of labels; {clamp} holds the first of each", several,
 			len(g.instances))
 	}
 	return g, err
@@ -238,6 +166,6 @@ func (a *app) noteUnheld(instances []*crf.Instance) {
 		}
 	}
 	if known > 0 && known < all {
-		a.note("the labels of %d of %d nodes are known, and not used; --clamp holds them", known, all)
+		a.note("the labels of %d of %d nodes are known, and not used; {clamp} holds them", known, all)
 	}
 }

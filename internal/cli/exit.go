@@ -13,8 +13,8 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -68,11 +68,10 @@ func codeOf(err error) int {
 		diverged  *learn.DivergedError
 		numerical *bp.NumericalError
 		data      *dataset.Error
-		network   *uai.Error
+		located   *option.Error
 		edge      *graph.EdgeError
 		notFound  *mpe.NotFoundError
 		notEmpty  *runfolder.NotEmptyError
-		line      *runfolder.LineError
 		held      *crf.Error
 		learning  *learn.MemoryError
 		large     *memory.Error
@@ -91,7 +90,7 @@ func codeOf(err error) int {
 	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty), errors.As(err, &choice) && choice.Usage():
 		return exitUsage
 	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited),
-		errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line),
+		errors.As(err, &data), errors.As(err, &located), errors.As(err, &edge),
 		errors.Is(err, learn.ErrState),
 		errors.As(err, &held), errors.As(err, &learning), errors.As(err, &large):
 		return exitBadData

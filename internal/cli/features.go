@@ -209,7 +209,7 @@ func featuresError(err error) error {
 	option := (*extract.OptionError)(nil)
 	switch {
 	case errors.As(err, &option):
-		return usagef("%v", err)
+		return usagef("%w", err)
 	case errors.Is(err, onnx.ErrNoLoading):
 		return &exitError{exitIO, err} // no file that is named would help
 	case errors.Is(err, onnx.ErrNoLibrary):

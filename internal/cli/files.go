@@ -92,7 +92,7 @@ func (a *app) writes(cmd *cobra.Command, name string, kind func(path string, arg
 		if path == "" || kind(path, args) == outputNone {
 			return nil
 		}
-		return []written{{option: "--" + name, path: path, wanted: flag.Usage, kind: kind(path, args)}}
+		return []written{{option: "{" + name + "}", path: path, wanted: flag.Usage, kind: kind(path, args)}}
 	})
 }
 
@@ -167,10 +167,10 @@ func (a *app) openFiles(cmd *cobra.Command, args []string) error {
 		}
 		for _, path := range paths {
 			if _, named, ok := strings.Cut(path, "="); ok && exists(named) {
-				f.inputs = append(f.inputs, input{"--" + flag.Name, named, wanted[0]})
+				f.inputs = append(f.inputs, input{"{" + flag.Name + "}", named, wanted[0]})
 			}
 			if path != "" {
-				f.inputs = append(f.inputs, input{"--" + flag.Name, path, wanted[0]})
+				f.inputs = append(f.inputs, input{"{" + flag.Name + "}", path, wanted[0]})
 			}
 		}
 	})
@@ -245,9 +245,9 @@ func (f *files) checkFile(o written) error {
 		}
 		return o.checkParent()
 	case link.Mode()&fs.ModeSymlink != 0 && err != nil:
-		return o.refusef("it is a symbolic link to a file that is not there; choose another, or follow the link with --force")
+		return o.refusef("it is a symbolic link to a file that is not there; choose another, or follow the link with {force}")
 	}
-	return o.refusef("it is there already; choose another, or write over it with --force")
+	return o.refusef("it is there already; choose another, or write over it with {force}")
 }
 
 // checkOwner refuses a file in a folder in which another process is at work, or in one of
@@ -332,14 +332,14 @@ func (f *files) checkFolder(o written) error {
 	switch {
 	case o.kind == outputKept:
 	case !f.force && o.kind == outputRun && job.IsRunFolder(o.path):
-		return o.refusef("a training is in this folder already: choose another folder, go on with it by --resume, or " +
-			"start it anew with --force")
+		return o.refusef("a training is in this folder already: choose another folder, go on with it by {resume}, or " +
+			"start it anew with {force}")
 	case o.kind == outputRun && !job.IsRunFolder(o.path):
 		return o.refusef("the folder is not empty (it holds %q), and not of a training: choose another, or remove it",
 			taken.Holds)
 	case !f.force:
 		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds "+
-			"with --force", taken.Holds)
+			"with {force}", taken.Holds)
 	case o.kind == outputRun:
 		if _, err := job.RunFiles(o.path); err != nil {
 			return o.refusef("%v", err)
@@ -487,7 +487,7 @@ func (in input) files() []string {
 // target is the file that an option of the command names. What openFiles found out of
 // it holds at the moment of writing too.
 func (a *app) target(option string) atomicfile.Target {
-	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "--"+option })
+	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "{"+option+"}" })
 	if i < 0 {
 		return atomicfile.Target{}
 	}
@@ -520,7 +520,7 @@ func (f *files) mayReplace(path string) error {
 // newFolder makes the folder that an option of the command names, for results that no
 // training can be resumed with.
 func (a *app) newFolder(option string) (*runfolder.Run, error) {
-	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "--"+option })
+	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "{"+option+"}" })
 	var run *runfolder.Run
 	var err error
 	if path := a.files.outputs[i].path; a.files.force {

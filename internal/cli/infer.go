@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -123,7 +124,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	}
 	methods, ok := methodsOf[f.task]
 	if !ok {
-		return usagef("--task %q: want PR, MAR or MPE", f.task)
+		return usagef("{task} %q: want PR, MAR or MPE", f.task)
 	}
 	changed := cmd.Flags().Changed
 	if f.method == methodAuto && f.task != describe.TaskStates && slices.ContainsFunc(asksForBP, changed) {
@@ -131,15 +132,15 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	}
 	switch {
 	case f.method == methodGibbs && f.task == "PR":
-		return usagef("--method gibbs estimates marginals, not log Z: give --task MAR, or another method")
+		return usagef("{method=gibbs} estimates marginals, not log Z: give {task=MAR}, or another method")
 	case !slices.Contains(methods, f.method):
-		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "),
+		return usagef("{method} %q:{! with --task %s} want %s%s", f.method, f.task, strings.Join(methods, ", "),
 			nearest.Hint(f.method, methods))
 	}
 	if f.task == "MPE" {
 		for _, name := range []string{"counting", "seed", "restarts"} {
 			if changed(name) {
-				return usagef("--%s is not used by --task MPE", name)
+				return usagef("{%s} is not used by {task=MPE}", name)
 			}
 		}
 		if !changed("tol") {
@@ -166,7 +167,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		f.restarts = -1 // none, where 0 would be the default number
 	}
 	if changed("tol") && !(f.tolerance > 0) || changed("max-sweeps") && f.maxSweeps < 1 {
-		return usagef("--tol %v and --max-sweeps %d: want positive numbers", f.tolerance, f.maxSweeps)
+		return usagef("{tol} %v and {max-sweeps} %d: want positive numbers", f.tolerance, f.maxSweeps)
 	}
 	return nil
 }
@@ -177,11 +178,11 @@ func (f *inferFlags) resolveSweeps(changed func(string) bool) error {
 		return nil
 	}
 	if f.sweeps < 1 {
-		return usagef("--sweeps %d: want at least 1, or leave it out to sweep until convergence", f.sweeps)
+		return usagef("{sweeps} %d: want at least 1, or leave it out to sweep until convergence", f.sweeps)
 	}
 	for _, name := range []string{"tol", "max-sweeps", "require-convergence"} {
 		if changed(name) {
-			return usagef("--sweeps %d makes exactly that many sweeps, converged or not: leave out --%s", f.sweeps, name)
+			return usagef("{sweeps} %d makes exactly that many sweeps, converged or not: leave out {%s}", f.sweeps, name)
 		}
 	}
 	if f.method == "bp" && !changed("restarts") {
@@ -222,9 +223,9 @@ func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, er
 		case !changed(u.option) || slices.Contains(u.methods, f.method):
 		case f.task == "MPE" && f.method == methodAuto && slices.Contains(u.methods, string(infer.TRWS)):
 		case f.task != "MPE" && (f.method == methodAuto || f.method == "exact") && slices.Contains(u.methods, "bp"):
-			beside = append(beside, "--"+u.option)
+			beside = append(beside, "{"+u.option+"}")
 		default:
-			return nil, usagef("--%s is used by --method %s only", u.option, strings.Join(u.of(f.task), " and "))
+			return nil, usagef("{%s} is used by {method=%s} only", u.option, strings.Join(u.of(f.task), " and "))
 		}
 	}
 	if err := checkLeast(intOption{"chains", f.chains, 1}); err != nil {
@@ -251,19 +252,19 @@ func (u users) of(task string) []string {
 func (f *inferFlags) checkSearches(changed func(string) bool) error {
 	switch {
 	case changed("restarts") && f.restarts < 0:
-		return usagef("--restarts %d: want at least 0, or leave it out", f.restarts)
+		return usagef("{restarts} %d: want at least 0, or leave it out", f.restarts)
 	case f.restarts == 0 && f.method == methodMeanField:
-		return usagef("--restarts 0: want at least 1 start, or leave it out")
+		return usagef("{restarts=0}: want at least 1 start, or leave it out")
 	case f.method == "exact":
 		return nil // it uses none of them, which is said
 	case f.method == methodMeanField:
 		return nil // its optima are many whatever --counting says
 	case f.restarts > 0 && slices.Contains([]string{"convex", "cover", "trw"}, f.counting):
-		return usagef("--restarts is for --counting bethe or a file: with %s there is one fixed point only", f.counting)
+		return usagef("{restarts} is for {counting=bethe} or a file: with %s there is one fixed point only", f.counting)
 	case changed("seed") && f.method == "bp" && f.counting == "convex":
-		return usagef("--seed is used by --counting trw and by restarts only: with %s nothing is random", f.counting)
+		return usagef("{seed} is used by {counting=trw} and by restarts only: with %s nothing is random", f.counting)
 	case changed("seed") && f.method == "bp" && f.counting != "trw" && changed("restarts") && f.restarts == 0:
-		return usagef("--seed is used by --counting trw and by restarts only: with --restarts 0 nothing is random")
+		return usagef("{seed} is used by {counting=trw} and by restarts only: with {restarts=0} nothing is random")
 	}
 	return nil
 }
@@ -377,7 +378,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	r, err := compute(a.ctx, n, options)
 	seconds := time.Since(began).Seconds()
 	if err != nil {
-		return nil, networkError(err, f.method)
+		return nil, networkError(err, f.method, nil)
 	}
 	if r.Auxiliary > 0 {
 		a.note("%s of more than two variables became auxiliary variables of belief propagation",
@@ -406,30 +407,25 @@ func (a *app) noteCost(width int, bytes int64, operations float64) {
 	}
 }
 
-// networkError gives errors of inference on a network their exit code, and names
-// options.
-func networkError(err error, method string) error {
+// networkError gives errors of questions about a network their exit code, and names options, of which some have
+// other names than the fields of package infer.
+func networkError(err error, method string, names map[string]string) error {
 	var (
-		option *infer.OptionError
-		large  *memory.Error
-		path   *fs.PathError
+		wrong *infer.OptionError
+		large *memory.Error
+		path  *fs.PathError
 	)
 	switch {
 	case errors.As(err, &large):
 		return err
-	case errors.As(err, &option):
-		return usagef("--%s: %s", optionNames[option.Option], option.Reason)
+	case errors.As(err, &wrong):
+		return usagef("{%s}: %s", cmp.Or(names[wrong.Option], strings.ToLower(wrong.Option)), wrong.Reason)
 	case errors.Is(err, infer.ErrUnsuited) && method != "exact":
-		return dataf("%v: leave --method out, which takes the best that fits", err)
+		return dataf("%v: leave {%s} out, which takes the best that fits", err, cmp.Or(names["Method"], "method"))
 	case codeOf(err) == exitIO && !errors.As(err, &path):
 		return dataf("%v", err)
 	}
 	return err
-}
-
-// optionNames are those of the options of package infer.
-var optionNames = map[string]string{
-	"Method": "method", "Restarts": "restarts", "Chains": "chains", "Threads": "threads", "Memory": "memory",
 }
 
 // printAnswer writes an answer in UAI format to the file that is asked for, and to

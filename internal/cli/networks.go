@@ -67,7 +67,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	case f.model != "" && len(args) == 0:
 		return nil, usagef("%s: want data: blockbp %s DATA -m MODEL -o OUT", verb, verb)
 	case f.model != "" && f.evidence != "":
-		return nil, usagef("--evidence is for UAI networks; of data, --clamp holds the labels")
+		return nil, usagef("{evidence} is for UAI networks; of data, {clamp} holds the labels")
 	case f.model != "":
 		return f.openData(a, args)
 	case len(args) != 1:
@@ -77,7 +77,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 		return nil, usagef("%s: %s is no network with explicit tables; for data, name the model with -m", verb, args[0])
 	}
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
-		return nil, usagef("--%s is used with a model only (-m)", name)
+		return nil, usagef("{%s} is used with a model only (-m)", name)
 	}
 	network, err := a.readNetwork(args[0], f.data.memory)
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 		}
 	}
 	if len(n.names) == 0 {
-		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance,
+		return nil, usagef("{instance} %s: the data have no instance of this name; %s", f.instance,
 			nearest.Suggestion(f.instance, all, ""))
 	}
 	for i, name := range n.names {
@@ -184,7 +184,7 @@ func (a *app) newOutputs(out string, n *networks, exts ...string) (*outputs, err
 		return &outputs{run: run, ext: exts[0]}, err
 	}
 	if len(n.names) > 1 {
-		return nil, usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with --instance "+
+		return nil, usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with {instance} "+
 			"(such as %s), or give a folder", out, len(n.names), n.names[0])
 	}
 	if out == "-" {

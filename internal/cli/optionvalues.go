@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // optionValue is the value of an option that pflag has no kind for: what help calls it, what messages want, its text,
@@ -75,14 +76,27 @@ func joined(args []string) (all []string) {
 	return all
 }
 
-// aboveZero is a number or time whose zero stands for "left out". That cannot be
-// asked for: who writes --max-time 0s means no time at all, or no limit, and
-// would get the default.
-type aboveZero struct{ pflag.Value }
+// numberValue is a number, which is given in decimal (pflag takes 010 for 8), or a time. Where it has to be positive
+// its zero stands for "left out", which cannot be asked for: who writes --max-time 0s means no time at all, or no
+// limit, and would get the default.
+type numberValue struct {
+	pflag.Value
+	positive bool
+}
 
 // Set implements pflag.Value.
-func (v aboveZero) Set(text string) error {
-	if err := v.Value.Set(text); err != nil {
+func (v numberValue) Set(text string) error {
+	if v.Type() != "duration" && !numeric.IsDecimal(text) {
+		return errors.New("it is not a decimal number")
+	}
+	if strings.Contains(v.Type(), "int") {
+		sign, digits := "", text
+		if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+			sign, digits = text[:1], text[1:]
+		}
+		text = sign + cmp.Or(strings.TrimLeft(digits, "0"), digits[:min(len(digits), 1)])
+	}
+	if err := v.Value.Set(text); err != nil || !v.positive {
 		return err
 	}
 	if is := v.String(); is == "0" || is == "0s" || strings.HasPrefix(is, "-") {
@@ -96,57 +110,22 @@ func (v aboveZero) Set(text string) error {
 func refuseZero(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
-		f.Value = aboveZero{f.Value}
+		f.Value = numberValue{f.Value, true}
 		f.DefValue = "" // help shows no default then: the text tells it
 	}
-}
-
-// decimalValue is a number that is given in decimal: pflag takes 010 for 8.
-type decimalValue struct{ pflag.Value }
-
-// Set implements pflag.Value.
-func (v decimalValue) Set(text string) error {
-	if !numeric.IsDecimal(text) {
-		return errors.New("it is not a decimal number")
-	}
-	if v.Type() != "float64" {
-		sign, digits := "", text
-		if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
-			sign, digits = text[:1], text[1:]
-		}
-		text = sign + cmp.Or(strings.TrimLeft(digits, "0"), digits[:min(len(digits), 1)])
-	}
-	return v.Value.Set(text)
 }
 
 // readDecimal makes all flags of numbers decimal.
 func readDecimal(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		switch f.Value.Type() {
-		case "int", "int64", "uint64", "float64":
-		default:
+		switch f.Value.(type) {
+		case optionValue, numberValue: // they do so already
 			return
 		}
-		switch v := f.Value.(type) {
-		case optionValue: // it reads numbers itself
-		case aboveZero:
-			f.Value = aboveZero{decimalValue(v)}
-		default:
-			f.Value = decimalValue{v}
+		if slices.Contains([]string{"int", "int64", "uint64", "float64"}, f.Value.Type()) {
+			f.Value = numberValue{f.Value, false}
 		}
 	})
-}
-
-// wantedAboveZero describes the values of such a flag.
-func wantedAboveZero(v aboveZero) string {
-	const remedy = "; leave the option out for the default"
-	switch v.Type() {
-	case "int", "int64":
-		return "a whole number above 0" + remedy
-	case "duration":
-		return "a time with its unit, above 0, such as 90s, 10m or 2h" + remedy
-	}
-	return "a number above 0" + remedy
 }
 
 const (
@@ -213,15 +192,15 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 func (f *inferenceFlags) validate() error {
 	switch {
 	case !(f.tolerance > 0 && f.tolerance < 1):
-		return usagef("--tol %v: want a number between 0 and 1, by which a belief may still change, such as %v",
+		return usagef("{tol} %v: want a number between 0 and 1, by which a belief may still change, such as %v",
 			f.tolerance, job.PredictTolerance)
 	case f.maxSweeps < 1:
-		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
+		return usagef("{max-sweeps} %d: want at least 1", f.maxSweeps)
 	case !slices.Contains(decodings, f.decode):
-		return usagef("--decode %q: want %s", f.decode, strings.Join(decodings, " or "))
+		return usagef("{decode} %q: want %s", f.decode, strings.Join(decodings, " or "))
 	}
 	if f.cost != "" && f.decode != decodings[0] {
-		return usagef("--cost decides node by node: it does not go with --decode %s", f.decode)
+		return usagef("{cost} decides node by node: it does not go with {decode} %s", f.decode)
 	}
 	return f.data.validate()
 }
@@ -291,3 +270,23 @@ func sizeValue(bytes *int64) optionValue {
 }
 
 const wantedSize = "a size above 0, in bytes or with a unit, such as 800MiB or 40GiB"
+
+// partitionFlags say how networks are cut into blocks.
+type partitionFlags struct {
+	blocks, kind string
+}
+
+func (p *partitionFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&p.blocks, "blocks", "", "blocks per network: a number, or ROWSxCOLS tiles of a grid (default 1 where "+
+		"networks are not large; else 20, 4x5 on grids, or as many as fit the second-level cache)")
+	f.StringVar(&p.kind, "partition", "auto", "how to cut: auto, tiles, range (of node numbers), bfs, or metis")
+}
+
+func (p *partitionFlags) resolve() (learn.Cut, error) {
+	cut, err := learn.ParseCut(p.blocks, p.kind)
+	if err != nil {
+		name, problem, _ := strings.Cut(err.Error(), " ")
+		return cut, usagef("{%s} %s", name, problem)
+	}
+	return cut, nil
+}

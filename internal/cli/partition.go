@@ -78,7 +78,7 @@ func (a *app) partition(f *partitionVerbFlags, args []string) error {
 	f.options.Memory = f.data.memory
 	network, err := job.Partition(a.ctx, set, f.options, f.parts)
 	if err != nil {
-		return nameOption(err)
+		return notTraining(err)
 	}
 	if err := job.CheckFolder(f.out, network); err != nil {
 		return err

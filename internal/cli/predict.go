@@ -32,7 +32,7 @@ of every node; to .conll or .conllu, the text with a column of labels.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"palette", "pictures"} {
 				if option := cmd.Flags().Lookup(name); f.arrays && option.Changed && option.Value.String() != "false" {
-					return usagef("--%s %s: --arrays writes no pictures; leave one of them out", name, option.Value)
+					return usagef("{%s} %s: {arrays} writes no pictures; leave one of them out", name, option.Value)
 				}
 			}
 			return a.predict(&f, args)
@@ -83,10 +83,10 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		return err
 	}
 	if f.palette != "" && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
-		return usagef("--palette %s: a table has no pictures; give --out a folder", f.palette)
+		return usagef("{palette} %s: a table has no pictures; give {out} a folder", f.palette)
 	}
 	if f.arrays && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
-		return usagef("--arrays: they are written into a folder, and --out %s is a table", f.out)
+		return usagef("{arrays}: they are written into a folder, and {out} %s is a table", f.out)
 	}
 	palette, err := job.Palette(f.palette, data.set)
 	if err != nil {

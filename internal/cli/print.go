@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
@@ -58,9 +59,9 @@ func safely(format string, arguments []any) string {
 	for i, argument := range arguments {
 		switch argument := argument.(type) {
 		case string:
-			safe[i] = printable.Line(argument)
+			safe[i] = printable.Line(option.Command(argument))
 		case error:
-			safe[i] = printable.Line(argument.Error())
+			safe[i] = printable.Line(option.Command(option.References(argument)))
 		default:
 			safe[i] = argument
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -56,10 +57,9 @@ func (a *app) note(format string, arguments ...any) {
 		a.noted = map[string]bool{}
 	}
 	a.noted[text] = true
-	if a.events.send(noteEvent{text}) {
-		return
+	if !a.events.send(noteEvent{text}) {
+		a.say("blockbp: note: %s", text)
 	}
-	a.say("blockbp: note: %s", text)
 }
 
 // noArguments refuses arguments of a verb that takes none.
@@ -137,9 +137,6 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 				set.Close()
 			}
 		}()
-		if err := refuseMoved(args); err != nil {
-			return err
-		}
 		if verb, err := root.ExecuteContextC(ctx); err != nil {
 			if verb.Flags().Lookup("memory") != nil {
 				err = withMemoryRemedy(err)
@@ -177,9 +174,6 @@ func helpCommand() *cobra.Command {
 		Use:   "help [VERB]",
 		Short: "Explain a verb and its options",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := refuseMoved(args); err != nil {
-				return err
-			}
 			verb, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
 				return usagef("unknown command %q; %s (blockbp --help lists all)", args[0], nearestCommand(cmd.Root(), args[0]))
@@ -217,7 +211,7 @@ func (a *app) end(err error) (code int) {
 		}
 		err = &exitError{exitInterrupted, text}
 	}
-	if err != nil && !a.events.send(errorEvent{err.Error(), codeOf(err)}) {
+	if err != nil && !a.events.send(errorEvent{option.References(err), codeOf(err)}) {
 		a.say("blockbp: %v", err)
 	}
 	return codeOf(err)
@@ -285,40 +279,18 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		message = fmt.Sprintf("unknown option --%s; %s", name, cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")],
-			insteadOf(name, names, "--")))
+			nearest.Suggestion(name, names, "--")))
 	case errors.As(err, &unknown):
 		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &invalid):
-		message = fmt.Sprintf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedOf(invalid.GetFlag()))
+		message = fmt.Sprintf("{%s} %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedOf(invalid.GetFlag()))
 	case errors.As(err, &lacking):
-		message = fmt.Sprintf("--%s: it needs a value", lacking.GetFlag().Name)
+		message = fmt.Sprintf("{%s}: it needs a value", lacking.GetFlag().Name)
 	}
 	if cmd.HasParent() {
-		message = cmd.Name() + ": " + message
+		message = "{!" + cmd.Name() + ": }" + message
 	}
-	return usagef("%s (%s %s lists all options)", message, cmd.CommandPath(), helpAll)
-}
-
-// removed are options of earlier versions, and what to do without them.
-var removed = map[string]string{"precision": "all is in double precision: leave it out"}
-
-// moved are verbs of earlier versions that the laboratory has now, and what runs them.
-var moved = map[string]string{"bench": "test -C lab ./bench -bench .", "reproduce": "run -C lab ./cmd/lab reproduce"}
-
-// refuseMoved says what runs a verb that the laboratory has now, whatever options follow it.
-func refuseMoved(args []string) error {
-	if len(args) == 0 || moved[args[0]] == "" {
-		return nil
-	}
-	return usagef("unknown command %q; in a clone of github.com/blockbp/blockbp: go %s", args[0], moved[args[0]])
-}
-
-// insteadOf says what to write in the place of an option that does not exist.
-func insteadOf(name string, names []string, dashes string) string {
-	if advice, ok := removed[name]; ok {
-		return advice
-	}
-	return nearest.Suggestion(name, names, dashes)
+	return usagef("%s{! (%s %s lists all options)}", message, cmd.CommandPath(), helpAll)
 }
 
 // intOption is an option with the least value that makes sense.
@@ -331,7 +303,7 @@ type intOption struct {
 func checkLeast(options ...intOption) error {
 	for _, o := range options {
 		if o.value < o.least {
-			return usagef("--%s %d: want at least %d", o.name, o.value, o.least)
+			return usagef("{%s} %d: want at least %d", o.name, o.value, o.least)
 		}
 	}
 	return nil
@@ -339,27 +311,26 @@ func checkLeast(options ...intOption) error {
 
 // wantedOf describes the values that a flag can have.
 func wantedOf(f *pflag.Flag) string {
-	if v, ok := f.Value.(aboveZero); ok {
-		return wantedAboveZero(v)
-	}
-	value := f.Value
-	if v, ok := value.(decimalValue); ok {
-		value = v.Value
+	value, above, remedy := f.Value, "", ""
+	if v, ok := value.(numberValue); ok {
+		if value = v.Value; v.positive {
+			above, remedy = " above 0", "{!; leave the option out for the default}"
+		}
 	}
 	if v, ok := value.(optionValue); ok {
 		return v.wanted
 	}
-	switch f.Value.Type() {
+	switch value.Type() {
 	case "bool":
 		return "true or false"
 	case "int", "int64":
-		return "a whole number"
+		return "a whole number" + above + remedy
 	case "uint64":
 		return "a whole number from 0 to 18446744073709551615"
 	case "float64":
-		return "a number"
+		return "a number" + above + remedy
 	case "duration":
-		return "a time with its unit, such as 90s, 10m or 2h"
+		return "a time with its unit" + strings.Replace(above, " ", ", ", 1) + ", such as 90s, 10m or 2h" + remedy
 	case "float64Slice":
 		return "numbers separated by commas"
 	case "stringSlice":

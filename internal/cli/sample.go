@@ -11,7 +11,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
-	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 )
 
@@ -96,10 +95,10 @@ func (f *sampleFlags) validate() error {
 	case samplerAuto, string(infer.Gibbs):
 	case string(infer.Exact):
 		if name := firstChanged(f.cmd, gibbsOptions); name != "" {
-			return usagef("--%s is not used by --sampler exact, whose draws are independent", name)
+			return usagef("{%s} is not used by {sampler=exact}, whose draws are independent", name)
 		}
 	default:
-		return usagef("--sampler %q: want auto, gibbs or exact%s", f.sampler, nearest.Hint(f.sampler, samplers))
+		return usagef("{sampler} %q: want auto, gibbs or exact%s", f.sampler, nearest.Hint(f.sampler, samplers))
 	}
 	return checkDiagnosisLimits(f.maxRHat, f.minESS)
 }
@@ -107,10 +106,10 @@ func (f *sampleFlags) validate() error {
 // checkDiagnosisLimits refuses limits that nothing could meet, or everything.
 func checkDiagnosisLimits(maxRHat, minESS float64) error {
 	if !(maxRHat > 1) || math.IsInf(maxRHat, 0) {
-		return usagef("--max-rhat %v: want a number above 1, such as 1.01", maxRHat)
+		return usagef("{max-rhat} %v: want a number above 1, such as 1.01", maxRHat)
 	}
 	if !(minESS > 0) || math.IsInf(minESS, 0) {
-		return usagef("--min-ess %v: want a positive number", minESS)
+		return usagef("{min-ess} %v: want a positive number", minESS)
 	}
 	return nil
 }
@@ -168,10 +167,10 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 	defer progress.done()
 	drawn, err := infer.Sample(a.ctx, n.network, f.options(n, progress))
 	if err != nil {
-		return nil, samplingError(err)
+		return nil, networkError(err, "", samplingNames)
 	}
 	if name := firstChanged(f.cmd, gibbsOptions); name != "" && drawn.Method == infer.Exact {
-		a.note("%s: --%s is not used: draws are exact and independent (--sampler gibbs runs chains all the same)", n.name,
+		a.note("%s: {%s} is not used: draws are exact and independent ({sampler=gibbs} runs chains all the same)", n.name,
 			name)
 	}
 	if drawn.NotExact != "" {
@@ -183,24 +182,8 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 	})
 }
 
-// samplingError gives errors of sampling their exit code and names of options.
-func samplingError(err error) error {
-	var option *infer.OptionError
-	var large *memory.Error
-	switch {
-	case errors.As(err, &large):
-		return err
-	case errors.As(err, &option):
-		name := map[string]string{"Method": "--sampler", "Draws": "--samples", "Chains": "--chains", "Thin": "--thin",
-			"Threads": "--threads"}[option.Option]
-		return usagef("%s: %s", name, option.Reason)
-	case errors.Is(err, infer.ErrUnsuited):
-		return dataf("%v: leave --sampler out, which takes the best that fits", err)
-	case codeOf(err) == exitIO:
-		return dataf("%v", err)
-	}
-	return err
-}
+// samplingNames are the options that infer.Sample calls otherwise.
+var samplingNames = map[string]string{"Method": "sampler", "Draws": "samples"}
 
 // reportSamples prints what was drawn, and what is not to be trusted.
 func (a *app) reportSamples(f *sampleFlags, sampled []*describe.Samples, elapsed time.Duration) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/distributed"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -189,7 +190,7 @@ func (t *team) end(err error) error {
 		return err
 	}
 	t.app.waitForFirst(1)
-	t.group.Abort(fmt.Sprintf("blockbp: %v", err), codeOf(err))
+	t.group.Abort("blockbp: "+option.Command(option.References(err)), codeOf(err))
 	return err
 }
 

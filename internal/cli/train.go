@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -296,37 +297,36 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 		return o, usagef("train: name the data to learn from: blockbp train DATA")
 	}
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
-		return o, usagef("--class-weights \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
+		return o, usagef("{class-weights} \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
 	}
 	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {
-			return o, usagef("--%s \"\": want a value; leave the option out for the default", name)
+			return o, usagef("{%s} \"\": want a value{!; leave the option out for the default}", name)
 		}
 	}
 	if asked := cmd.Flags().Changed("standardise"); asked {
 		o.Standardise, o.NoStandardise = f.standardise, !f.standardise
 	}
-	if err := o.Validate(); err != nil {
-		return o, err
-	}
 	if err := f.data.validate(); err != nil {
 		return o, err
 	}
-	o.Cut, err = f.partition.resolve()
-	return o, err
+	if o.Cut, err = f.partition.resolve(); err != nil {
+		return o, err
+	}
+	return o.Resolved()
 }
 
 // outputs are what a training writes. A resumed run goes on with its own folder, and
 // the copy of its model is its own as long as nobody has changed it.
 func (f *trainFlags) outputs(folder *job.Folder) (list []written) {
 	if folder.Dir != "" {
-		list = append(list, written{option: "--out", path: folder.Dir, kind: outputRun})
+		list = append(list, written{option: "{out}", path: folder.Dir, kind: outputRun})
 	}
 	if f.copy != "" {
-		list = append(list, written{option: "--" + copyOption, path: f.copy})
+		list = append(list, written{option: "{" + copyOption + "}", path: f.copy})
 	}
 	if folder.Resume {
-		list[0].option, list[0].kind = "--resume", outputKept
+		list[0].option, list[0].kind = "{resume}", outputKept
 		if f.copy != "" {
 			list[1].copyOf = filepath.Join(folder.Dir, job.ModelFile)
 		}
@@ -366,14 +366,14 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 			return t, err
 		}
 		if slices.ContainsFunc(t.Evaluations, func(e *job.Evaluation) bool { return e.Name == name }) {
-			return t, usagef("--eval %s: the name %q is used twice", spec, name)
+			return t, usagef("{eval} %s: the name %q is used twice", spec, name)
 		}
 		e, err := t.OpenEvaluation(a.ctx, job.Source{Paths: data, Options: read(nil)}, name, path, f.options.NoEdges)
 		if err != nil {
-			return t, fmt.Errorf("--eval %s: %w", name, nameOption(err))
+			return t, fmt.Errorf("{eval} %s: %w", name, notTraining(err))
 		}
 		a.sets = append(a.sets, e.Set)
-		a.noteWarnings(e.Set)
+		a.noteAll(e.Set.Notes())
 		if err := a.readsAlso(e.Set.Sources); err != nil {
 			return t, err
 		}
@@ -388,15 +388,15 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 	if f.options.Physics == "" {
 		return err
 	}
-	of, named := strings.CutPrefix(err.Error(), optionFlags["Untied"])
+	of, named := strings.CutPrefix(option.References(err), "{untied}")
 	var at *dataset.Error
 	whole := errors.As(err, &at) && at.Option == "" && at.Place == "" && at.Line == 0 // a file is not what is wanted
 	switch {
 	case whole && filepath.Ext(at.File) != ".npz":
-		return usagef("--model %s: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, at.File,
+		return usagef("{model=%s}: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, at.File,
 			spinsAsArrays)
 	case named && !f.data.untied:
-		return usagef("--model %s%s; %s", f.options.Physics, of, spinsAsArrays)
+		return usagef("{model=%s}%s; %s", f.options.Physics, of, spinsAsArrays)
 	case errors.As(err, &at) && at.Place == "edges" && strings.Contains(at.Problem, "missing"):
 		return fmt.Errorf("%w; %s", err, spinsAsArrays)
 	}
@@ -413,7 +413,7 @@ const spinsAsArrays = `in Python: samples = numpy.loadtxt("spins.csv", delimiter
 func (a *app) noteUnused(options map[string]job.Option, recalled map[string]string, method learn.Method) {
 	for _, name := range job.Unused(method) {
 		if options[name].Source == sourceFlag && recalled[name] == "" {
-			a.note("--%s is not used by --method %s", name, method)
+			a.note("{%s} is not used by {method=%s}", name, method)
 		}
 	}
 }
@@ -549,7 +549,7 @@ func (f *trainFlags) outcome(result *job.Result) error {
 			"blockbp train %s --resume makes up for the evaluation", n.StatusText(), n.Model, n.Run)}
 	case n.Status == learn.Interrupted && !f.checkpoint:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the model with the weights so far "+
-			"is in %s, and --checkpoint=false keeps nothing to go on from", n.Iterations, n.Model)}
+			"is in %s, and {checkpoint!--checkpoint=false} keeps nothing to go on from", n.Iterations, n.Model)}
 	case n.Status == learn.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with "+
 			"blockbp train %s --resume", n.Iterations, n.Run)}
@@ -557,7 +557,7 @@ func (f *trainFlags) outcome(result *job.Result) error {
 		return &exitError{exitNotConverged, fmt.Errorf("not converged: %s", n.Reason)}
 	case result.Untrained:
 		return &exitError{exitNumerical, fmt.Errorf("nothing was learned: %s has the weights of the start, which are 0; "+
-			"raise the limit (%s): blockbp train %s --resume", n.Model, n.Status, n.Run)}
+			"raise the limit (%s){!: blockbp train %s --resume}", n.Model, n.Status, n.Run)}
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -74,7 +75,7 @@ func Parse(blocks, kind string) (Cut, error) {
 	case max(c.Blocks, min(c.Rows, c.Cols)) == 0:
 		return c, fmt.Errorf("blocks %q: want a positive number such as 20, or tiles such as 4x5", blocks)
 	case tiled && c.Kind != "" && c.Kind != kindTiles:
-		return c, fmt.Errorf("blocks %s asks for tiles, but --partition is %s", blocks, kind)
+		return c, fmt.Errorf("blocks %s asks for tiles, but partition is %s", blocks, kind)
 	case tiled:
 		c.Kind = kindTiles
 	}
@@ -142,7 +143,8 @@ func (c Cut) Resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 	switch {
 	case c.Kind == kindTiles && in.Rows == 0:
-		return all, fmt.Errorf("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape "+
+		return all, option.Errorf("tiles need a grid, and the nodes of %s lie on none: give {blocks} a number, or "+
+			"grid_shape "+
 			"in the file", in.Name)
 	case c.Kind == kindTiles:
 		all.Rows, all.Cols = all.tiles(in)
@@ -173,7 +175,7 @@ func (c Cut) suits(all Cut, data []*crf.Instance) error {
 	}
 	largest := data[at]
 	if nodes := largest.Graph.NumNodes(); all.Blocks > nodes && c.Rows == 0 {
-		return fmt.Errorf("instance %d (%s): %d blocks are too many for %d nodes: give --blocks a number from 1 to %d",
+		return option.Errorf("instance %d (%s): %d blocks are too many for %d nodes: give {blocks} a number from 1 to %d",
 			at, largest.Name, all.Blocks, nodes, nodes)
 	}
 	tiled := func(in *crf.Instance) bool {
@@ -182,7 +184,8 @@ func (c Cut) suits(all Cut, data []*crf.Instance) error {
 	}
 	if c.Kind == kindTiles && !slices.ContainsFunc(data, tiled) {
 		rows, cols := all.tiles(largest)
-		return fmt.Errorf("instance %d (%s): %dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks "+
+		return option.Errorf("instance %d (%s): %dx%d tiles are too many for a grid of %d rows and %d columns: give "+
+			"{blocks} "+
 			"at most %dx%d", at, largest.Name, rows, cols, largest.Rows, largest.Cols, largest.Rows, largest.Cols)
 	}
 	return nil
@@ -208,7 +211,7 @@ func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err 
 	case kindMETIS:
 		of, err = partition.METIS(in.Graph, filled, seed)
 		if errors.Is(err, partition.ErrNoMETIS) {
-			err = fmt.Errorf("--partition metis: %w", err)
+			err = option.Errorf("{partition=metis}: %w", err)
 		}
 	default:
 		of, err = partition.BreadthFirst(in.Graph, filled)

@@ -157,7 +157,7 @@ func (a *Answer) About() string {
 	if a.Task == TaskMarginals {
 		what, exact = "these marginals are", "exact ones"
 	}
-	otherwise := "; --method exact gives " + exact + " where memory suffices"
+	otherwise := "; {method=exact} gives " + exact + " where memory suffices"
 	if a.NotExact != "" {
 		otherwise = "; " + a.NotExact
 	}
@@ -169,7 +169,7 @@ func (a *Answer) About() string {
 	case a.Bound == counting.Exact:
 		return what + " exact, " + by
 	case a.Method == infer.Gibbs:
-		return what + " estimates by Gibbs sampling; without --method they are exact where time and memory suffice"
+		return what + " estimates by Gibbs sampling; without {method} they are exact where time and memory suffice"
 	case a.Task == TaskMarginals:
 		return what + " an approximation of unknown error, " + by + otherwise
 	case a.Bound == counting.Upper:
@@ -194,7 +194,7 @@ func (a *Answer) search() string {
 		return fmt.Sprintf(": a stationary point of a free energy that is not known to be convex, and the only one that "+
 			"%d starts found", 1+a.Restarts)
 	case a.Converged:
-		return ": a stationary point of a free energy that is not known to be convex, so that other starts (--restarts) " +
+		return ": a stationary point of a free energy that is not known to be convex, so that other starts ({restarts}) " +
 			"may find another"
 	}
 	return ""
@@ -214,22 +214,22 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 	case a.ZIsZero || a.Converged:
 		return ""
 	case a.sampling == nil && o.Limits.Tolerance < 0:
-		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, which --sweeps asked for; without --sweeps "+
+		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, which {sweeps} asked for; without {sweeps} "+
 			"they go on until %.3g", float64(a.Residual), a.Sweeps, infer.DefaultLimits.Tolerance)
 	case a.sampling == nil:
-		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps "+
-			"or --tol", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
+		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger {max-sweeps} "+
+			"or {tol}", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
 	}
 	switch d := a.Diagnosis; {
 	case !d.Irreducible:
 		return "not converged: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved " +
-			"that it is ergodic; try another --method"
+			"that it is ergodic; try another {method}"
 	case d.WorstRHat == nil:
-		return fmt.Sprintf("not converged: %d sweeps of %d chains are too few to judge; try a larger --max-sweeps",
+		return fmt.Sprintf("not converged: %d sweeps of %d chains are too few to judge; try a larger {max-sweeps}",
 			o.Limits.MaxSweeps, a.Chains)
 	default:
 		return fmt.Sprintf("not converged: R-hat of variable %d is %.4g, want at most %g, and variable %d has %.0f "+
-			"effective draws, want at least %g: try a larger --max-sweeps",
+			"effective draws, want at least %g: try a larger {max-sweeps}",
 			*d.WorstRHat, float64(d.MaxRHat), o.MaxRHat, *d.WorstESS, float64(d.MinESS), o.MinESS)
 	}
 }
@@ -282,9 +282,9 @@ func (s *States) Shortfall() string {
 	if s.Optimal {
 		return ""
 	}
-	advice := cmp.Or(s.NotExact, "--method exact finds an optimal state where memory suffices")
+	advice := cmp.Or(s.NotExact, "{method=exact} finds an optimal state where memory suffices")
 	if !s.Converged {
-		advice = "not converged: try a larger --max-sweeps; " + advice
+		advice = "not converged: try a larger {max-sweeps}; " + advice
 	}
 	return fmt.Sprintf("not proved optimal: energy %.10g, no state has less than %.10g, gap %.3g after %d sweeps; %s",
 		float64(s.Energy), float64(s.LowerBound), float64(s.Gap), s.Sweeps, advice)

@@ -108,13 +108,13 @@ func (s *Samples) Shortfall(maxRHat, minESS float64) string {
 		return fmt.Sprintf("%s: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved "+
 			"that it is ergodic", s.Name)
 	case d.WorstRHat == nil:
-		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more --samples", s.Name, s.Draws, s.Chains)
+		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more {samples}", s.Name, s.Draws, s.Chains)
 	case !(float64(d.MaxRHat) <= maxRHat):
-		return fmt.Sprintf("%s: R-hat of variable %d is %.4g, want at most %g: raise --samples, --burn-in or --thin",
+		return fmt.Sprintf("%s: R-hat of variable %d is %.4g, want at most %g: raise {samples}, {burn-in} or {thin}",
 			s.Name, *d.WorstRHat, float64(d.MaxRHat), maxRHat)
 	}
-	return fmt.Sprintf("%s: variable %d has %.0f effective draws, want at least %g: raise --samples or --thin, or "+
-		"lower --min-ess", s.Name, *d.WorstESS, float64(d.MinESS), minESS)
+	return fmt.Sprintf("%s: variable %d has %.0f effective draws, want at least %g: raise {samples} or {thin}, or "+
+		"lower {min-ess}", s.Name, *d.WorstESS, float64(d.MinESS), minESS)
 }
 
 // Text is a line for people.

@@ -366,8 +366,8 @@ func noOptimum(p learn.Problem) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("--l2 0, and no label has %s: nothing keeps their weights from falling without end; "+
-		"give --l2 a positive value, or leave such states out of the data", some(names, " and %d more"))}
+	return []string{fmt.Sprintf("{l2=0}, and no label has %s: nothing keeps their weights from falling without end; "+
+		"give {l2} a positive value, or leave such states out of the data", some(names, " and %d more"))}
 }
 
 // unseenState is a state that no label has.
@@ -430,7 +430,7 @@ func Result(r *learn.Result) []string {
 	}
 	if len(r.Seeded) > 0 {
 		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: "+
-			"their weights began at small random numbers of --seed, which decides what each state comes to stand for, and "+
+			"their weights began at small random numbers of {seed}, which decides what each state comes to stand for, and "+
 			"may decide which of several optima is reached; compare the objectives of a few seeds",
 			some(quoted(r.Seeded), " and %d more")))
 	}
@@ -441,12 +441,12 @@ func Result(r *learn.Result) []string {
 	case r.Unsettled == "" || r.Residual <= unsettledTold:
 	case r.Status == learn.TimeLimit:
 		texts = append(texts, fmt.Sprintf("the time limit ended the final check while messages in %s still changed by "+
-			"%.3g, so that the objective and what is said of it are approximate; go on with a longer --max-time",
+			"%.3g, so that the objective and what is said of it are approximate; go on with a longer {max-time}",
 			r.Unsettled, r.Residual))
 	default:
 		remedy := "use counting numbers that are convex"
 		if r.ConvexCounting {
-			remedy = "messages need more passes: raise --max-passes"
+			remedy = "messages need more passes: raise {max-passes}"
 		}
 		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values "+
 			"and beliefs there are approximate; %s, or use a larger l2 or smaller features", r.Unsettled, r.Residual, remedy))
@@ -461,9 +461,9 @@ func Result(r *learn.Result) []string {
 // atStart says that a run has not left the weights that it began with.
 func atStart(r *learn.Result) string {
 	remedy := map[learn.Status]string{
-		learn.TimeLimit:      "go on with a longer --max-time",
-		learn.PassLimit:      "go on with more --max-passes",
-		learn.IterationLimit: "go on with a larger --max-iter",
+		learn.TimeLimit:      "go on with a longer {max-time}",
+		learn.PassLimit:      "go on with more {max-passes}",
+		learn.IterationLimit: "go on with a larger {max-iter}",
 	}[r.Status]
 	if r.Iterations == 0 {
 		return "a limit ended the run before its first step, so that the model has the weights that the run began with; " +

@@ -50,7 +50,7 @@ var (
 type OptionError struct{ Option, Problem string }
 
 // Error implements error.
-func (e *OptionError) Error() string { return "--" + e.Option + ": " + e.Problem }
+func (e *OptionError) Error() string { return "{" + e.Option + "}: " + e.Problem }
 
 // Settings are what feature maps depend on, beside the photographs: maps of one folder
 // share them. A file keeps them as JSON.
@@ -150,7 +150,7 @@ func (e *Extractor) inLayer(err error) error {
 func (e *Extractor) finish() error {
 	if e.g.kind == onnx.Uint8 {
 		if e.o.Mean != nil || e.o.Deviation != nil {
-			return &OptionError{"mean", "the network is given bytes: leave --mean and --std out"}
+			return &OptionError{"mean", "the network is given bytes: leave {mean} and {std} out"}
 		}
 	}
 	if e.o.Mean == nil {
@@ -330,7 +330,7 @@ func (e *Extractor) make(
 		err = at(p.photos[0], err)
 		if problem := (*dataset.Error)(nil); e.g.width == 0 && !known && errors.As(err, &problem) {
 			problem.Remedy = fmt.Sprintf("some networks want sizes that a power of two divides: name one for all "+
-				"photographs, such as --size %dx%d", roundUp(outer.width), roundUp(outer.height))
+				"photographs, such as {size=%dx%d}", roundUp(outer.width), roundUp(outer.height))
 		}
 		return err
 	}

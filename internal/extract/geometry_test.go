@@ -20,14 +20,14 @@ func TestGeometry(t *testing.T) {
 		{dims: []int64{1, 48, 64, 3}, want: geometry{kind: onnx.Float, batch: 1, width: 64, height: 48, last: true}},
 		{dims: []int64{-1, -1, -1, 3}, o: Options{Width: 5, Height: 6}, want: geometry{kind: onnx.Float, width: 5, height: 6, last: true}},
 		{o: Options{Layout: NHWC}, want: geometry{kind: onnx.Float, last: true}},
-		{dims: []int64{1, 3, 7, 3}, err: "--layout: "},
-		{dims: []int64{-1, -1, -1, -1}, err: "--layout: "},
+		{dims: []int64{1, 3, 7, 3}, err: "{layout}: "},
+		{dims: []int64{-1, -1, -1, -1}, err: "{layout}: "},
 		{dims: []int64{1, 3, 7, 3}, o: Options{Layout: NHWC}, want: geometry{kind: onnx.Float, batch: 1, width: 7, height: 3, last: true}},
 		{dims: []int64{1, 1, 48, 64}, err: "[1, 1, 48, 64], want 3 channels"},
 		{dims: []int64{1, 3, 48, 64}, o: Options{Layout: NHWC}, err: "want 3 channels"},
 		{dims: []int64{-1, 128}, err: "[?, 128], want photographs"},
-		{dims: []int64{1, 3, 48, -1}, err: "--size: "},
-		{dims: []int64{1, 3, 48, 64}, o: Options{Width: 48, Height: 64}, err: "--size: "},
+		{dims: []int64{1, 3, 48, -1}, err: "{size}: "},
+		{dims: []int64{1, 3, 48, 64}, o: Options{Width: 48, Height: 64}, err: "{size}: "},
 		{dims: []int64{1, 3, 48, 1 << 40}, err: "want sizes"},
 	} {
 		got, err := newGeometry(onnx.Input{Name: "x", Type: onnx.Float, Dims: test.dims}, &test.o)
@@ -79,7 +79,7 @@ func TestShapeOf(t *testing.T) {
 		{dims: []int64{1, 7, 50, 80}, want: mapShape{size{80, 50}, 7, false}},
 		{dims: []int64{1, 50, 80, 7}, want: mapShape{size{80, 50}, 7, true}},
 		{dims: []int64{1, 32, 50, 80}, want: mapShape{size{80, 50}, 32, false}}, // 32×50 would do too
-		{dims: []int64{1, 32, 50, 80}, last: true, err: "--layer-layout"},
+		{dims: []int64{1, 32, 50, 80}, last: true, err: "{layer-layout}"},
 		{dims: []int64{1, 32, 50, 80}, last: true, o: Options{LayerLayout: NHWC}, want: mapShape{size{50, 32}, 80, true}},
 		{dims: []int64{1, 1000}, err: "want a map"},
 		{dims: []int64{1, 7, 80, 50}, err: "no two axes"},

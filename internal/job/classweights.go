@@ -37,7 +37,7 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 			}
 		}
 		if !found {
-			return nil, usagef("--class-weights %q: there is no state %q; %s", spec, name,
+			return nil, usagef("{class-weights} %q: there is no state %q; %s", spec, name,
 				nearest.Suggestion(name, statesOf(types), ""))
 		}
 	}
@@ -49,11 +49,11 @@ func parseClassWeights(spec string) (map[string]float64, error) {
 	given := map[string]float64{}
 	if strings.HasPrefix(spec, "{") {
 		if err := infile.JSON([]byte(spec), &given); err != nil {
-			return nil, usagef("--class-weights %q: %v", spec, err)
+			return nil, usagef("{class-weights} %q: %v", spec, err)
 		}
 		for name, weight := range given {
 			if !(weight > 0) {
-				return nil, usagef("--class-weights %q: the weight of %q is %v, want a positive number", spec, name, weight)
+				return nil, usagef("{class-weights} %q: the weight of %q is %v, want a positive number", spec, name, weight)
 			}
 		}
 		return given, nil
@@ -62,10 +62,10 @@ func parseClassWeights(spec string) (map[string]float64, error) {
 		name, text, ok := strings.Cut(part, "=")
 		weight, err := numeric.ParseDecimal(text)
 		if !ok || err != nil || !(weight > 0) {
-			return nil, usagef("--class-weights %q: want balanced, or STATE=WEIGHT,… with positive weights, not %q", spec, part)
+			return nil, usagef("{class-weights} %q: want balanced, or STATE=WEIGHT,… with positive weights, not %q", spec, part)
 		}
 		if _, twice := given[name]; twice {
-			return nil, usagef("--class-weights %q: state %q has two weights, want one", spec, name)
+			return nil, usagef("{class-weights} %q: state %q has two weights, want one", spec, name)
 		}
 		given[name] = weight
 	}

@@ -41,7 +41,7 @@ func ParseCosts(spec string, types []crf.NodeType) (*Costs, error) {
 		return readCosts(spec, types)
 	}
 	if !strings.Contains(spec, "=") {
-		return nil, usagef("--cost %q: %s", spec, wantedCosts)
+		return nil, usagef("{cost} %q: %s", spec, wantedCosts)
 	}
 	missed := map[string]float64{}
 	for part := range strings.SplitSeq(spec, ",") {
@@ -49,11 +49,11 @@ func ParseCosts(spec string, types []crf.NodeType) (*Costs, error) {
 		cost, err := numeric.ParseDecimal(text)
 		switch _, twice := missed[name]; {
 		case twice:
-			return nil, usagef("--cost %q: state %q has two costs, want one", spec, name)
+			return nil, usagef("{cost} %q: state %q has two costs, want one", spec, name)
 		case err != nil || !isCost(cost):
-			return nil, usagef("--cost %q: %q has no cost that is a number, 0 or more; %s", spec, part, wantedCosts)
+			return nil, usagef("{cost} %q: %q has no cost that is a number, 0 or more; %s", spec, part, wantedCosts)
 		case !slices.Contains(statesOf(types), name):
-			return nil, usagef("--cost %q: there is no state %q; %s", spec, name, nearest.Suggestion(name, statesOf(types), ""))
+			return nil, usagef("{cost} %q: there is no state %q; %s", spec, name, nearest.Suggestion(name, statesOf(types), ""))
 		}
 		missed[name] = cost
 	}

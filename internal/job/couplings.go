@@ -39,19 +39,19 @@ const fitEvaluations = 100
 
 // validatePhysics refuses what couplings of a physical system cannot be learned with.
 func (o *Options) validatePhysics() error {
-	name := "--model " + o.Physics
+	name := "{model=" + o.Physics + "}"
 	switch {
 	case o.Physics == "":
 		return nil
 	case !slices.Contains(Physics, o.Physics):
-		return usagef("--model %q: want %s or %s%s", o.Physics, Ising, Potts, nearest.Hint(o.Physics, Physics))
+		return usagef("{model} %q: want %s or %s%s", o.Physics, Ising, Potts, nearest.Hint(o.Physics, Physics))
 	case o.Method == learn.Piecewise || o.Method != learn.Auto && !o.Method.Local():
-		return usagef("%s and --method %s do not go together: it minimises a bound, whose couplings are not those of the "+
+		return usagef("%s and {method=%s} do not go together: it minimises a bound, whose couplings are not those of the "+
 			"system; leave the method out, or give exact or pseudo", name, o.Method)
 	case o.NoEdges:
-		return usagef("%s and --no-edges do not go together: couplings are of edges", name)
+		return usagef("%s and {no-edges} do not go together: couplings are of edges", name)
 	case o.ClassWeights != "":
-		return usagef("%s and --class-weights do not go together: samples count as often as they were drawn", name)
+		return usagef("%s and {class-weights} do not go together: samples count as often as they were drawn", name)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (p *Prepared) physics(ctx context.Context) error {
 	if o.Physics == "" {
 		return nil
 	}
-	name := "--model " + o.Physics
+	name := "{model=" + o.Physics + "}"
 	if !p.Set.Recipe.Untied {
 		return usagef("%s: every node and every edge needs weights of its own", name)
 	}
@@ -73,7 +73,7 @@ func (p *Prepared) physics(ctx context.Context) error {
 	}
 	for _, t := range p.Problem.Model.Schema.NodeTypes {
 		if k := len(t.States); o.Physics == Ising && k != 2 {
-			return dataf("%s: there are nodes of %d states, and spins have 2; use --model %s", name, k, Potts)
+			return dataf("%s: there are nodes of %d states, and spins have 2; use {model=%s}", name, k, Potts)
 		}
 	}
 	samples, hidden := 0, 0
@@ -102,7 +102,7 @@ func (p *Prepared) physics(ctx context.Context) error {
 	}
 	if o.Method == learn.Pseudo && hidden > 0 {
 		return dataf("%s: %d of %d samples have hidden labels, without which pseudo-likelihood gives wrong couplings, and "+
-			"the network is too wide for --method exact, which sums over them; leave these samples out", name, hidden, samples)
+			"the network is too wide for {method=exact}, which sums over them; leave these samples out", name, hidden, samples)
 	}
 	return ctx.Err()
 }

@@ -45,7 +45,7 @@ func parseEdges(text string) (rule edgeRule, err error) {
 	text, power, powered := strings.Cut(text, "^")
 	if powered {
 		if rule.power, err = strconv.ParseFloat(power, 64); err != nil || !(rule.power > 0 && rule.power < math.MaxFloat64) {
-			return edgeRule{}, usagef("--edges %s^%s: want a power of beliefs above 0, such as %s^2", text, power, text)
+			return edgeRule{}, usagef("{edges} %s^%s: want a power of beliefs above 0, such as %s^2", text, power, text)
 		}
 	}
 	name, number, _ := strings.Cut(text, ":")
@@ -55,7 +55,7 @@ func parseEdges(text string) (rule edgeRule, err error) {
 	rule.strength, err = strconv.ParseFloat(number, 64)
 	finite := err == nil && !math.IsInf(rule.strength, 0) && !math.IsNaN(rule.strength)
 	if !rule.makes() || !finite || name == edgesMoments && rule.strength < 0 {
-		return edgeRule{}, usagef("--edges %q: want auto or together; or potts:J with the weight of equal states, such as "+
+		return edgeRule{}, usagef("{edges} %q: want auto or together; or potts:J with the weight of equal states, such as "+
 			"potts:0.5, "+
 			"or moments:S with how far weights are apart, such as moments:1, and behind these ^P for beliefs to the power P",
 			asked)
@@ -75,10 +75,10 @@ func (o *Options) validateEdges() error {
 	for _, c := range []struct {
 		name string
 		used bool
-	}{{"--no-edges", o.NoEdges}, {"--model " + o.Physics, o.Physics != ""},
-		{"--errors " + o.Errors, o.Errors != errorsNone}, {"--l2 auto", o.AutoL2}} {
+	}{{"{no-edges}", o.NoEdges}, {"{model=" + o.Physics + "}", o.Physics != ""},
+		{"{errors=" + o.Errors + "}", o.Errors != errorsNone}, {"{l2=auto}", o.AutoL2}} {
 		if c.used {
-			return usagef("--edges %s and %s do not go together: weights of edges are made by a rule, not learned", o.Edges,
+			return usagef("{edges=%s} and %s do not go together: weights of edges are made by a rule, not learned", o.Edges,
 				c.name)
 		}
 	}
@@ -145,7 +145,7 @@ func (p *Prepared) fewLabels() string {
 
 func (p *Prepared) fewLabelsNote() string {
 	return fmt.Sprintf("few labels: %d are too few to choose by, and neighbours are taken to be alike, "+
-		"as far as degrees and the number of states justify: --edges %s",
+		"as far as degrees and the number of states justify: {edges=%s}",
 		len(knownLabels(p.Problem.Data[0])), p.Options.Edges)
 }
 
@@ -188,7 +188,7 @@ func (p *Prepared) separate() error {
 		return err
 	}
 	if p.rule.strength != 0 && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, p.rule.name)) == 0 {
-		return usagef("--edges %s: no type of edges has weights that it could make: it needs a constant feature, tied "+
+		return usagef("{edges=%s}: no type of edges has weights that it could make: it needs a constant feature, tied "+
 			"weights, and with potts one type of nodes at both ends", p.Options.Edges)
 	}
 	p.whole, p.numbers = p.Problem.Data, p.Problem.Counting
@@ -366,14 +366,14 @@ func (p *Prepared) ruleNote() string {
 		for j, name := range t.FeatureNames {
 			switch {
 			case weigh && j == w.column && p.rule.name == edgesPotts:
-				used = []string{fmt.Sprintf("neighbours count by the %s of their edge, unless --columns ignore=%s", name, name)}
+				used = []string{fmt.Sprintf("neighbours count by the %s of their edge, unless {columns=ignore=%s}", name, name)}
 			case name != dataset.FormConstant:
 				unused = append(unused, strconv.Quote(name))
 			}
 		}
 	}
 	if len(unused) > 0 && !isBinned(p.whole[0].EdgeFeatures(0)) {
-		used = append(used, fmt.Sprintf("--edges %s takes no account of %s of edges; --edges together learns what they tell",
+		used = append(used, fmt.Sprintf("{edges} %s takes no account of %s of edges; {edges=together} learns what they tell",
 			p.rule, strings.Join(unused, ", ")))
 	}
 	return strings.Join(used, "; ")

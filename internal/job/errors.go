@@ -3,6 +3,8 @@ package job
 import (
 	"context"
 	"fmt"
+
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Kind says what an Error is about.
@@ -22,7 +24,10 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Error() string { return option.Go(e.Err.Error()) }
+
+// References is the text with its references to options.
+func (e *Error) References() string { return option.References(e.Err) }
 
 // Unwrap returns the error without its kind.
 func (e *Error) Unwrap() error { return e.Err }

@@ -53,11 +53,11 @@ func (e *Evaluation) Restrict(split, observed string) error {
 		return nil
 	}
 	if len(e.Set.Splits) == 0 {
-		return usagef("--split and --observed apply to graph tables only")
+		return usagef("{split} and {observed} apply to graph tables only")
 	}
 	if split == observed {
-		return usagef("the labels of the split %q are held, because of --observed %s, so that all of them would count as "+
-			"right: compare on another split, or leave --observed out", split, observed)
+		return usagef("the labels of the split %q are held, because of {observed=%s}, so that all of them would count as "+
+			"right: compare on another split, or leave {observed} out", split, observed)
 	}
 	for i, in := range e.Set.Instances {
 		labels := in.Samples()[0] // tables have one sample
@@ -92,7 +92,7 @@ func UnknownSplit(set *dataset.Set, split string) string {
 		return ""
 	case len(known) == 0:
 		return fmt.Sprintf("there is no split %q: the table of nodes has no column of splits, or it is empty; give it a "+
-			"column split, or name one by --columns split=NAME", split)
+			"column split, or name one by {columns=split=NAME}", split)
 	}
 	return fmt.Sprintf("no node is in a split %q; %s", split,
 		nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
@@ -172,7 +172,7 @@ func (t *Task) isSplit(path string) bool {
 func ParseEvaluation(spec string) (name, path string, err error) {
 	name, path, ok := strings.Cut(spec, "=")
 	if !ok || name == "" || path == "" || strings.ContainsAny(name, "@.:/\\") || printable.Line(name) != name {
-		return "", "", usagef("--eval %q: want NAME=PATH, such as dev=dev.txt, and a name without . : @, slashes and "+
+		return "", "", usagef("{eval} %q: want NAME=PATH, such as dev=dev.txt, and a name without . : @, slashes and "+
 			"control characters", spec)
 	}
 	return name, path, nil
@@ -497,20 +497,20 @@ func (p *Prepared) harmReason(r *Result) string {
 	hidden := p.anyHidden()
 	switch {
 	case p.featuresFirst():
-		return "few labels tell little of edges: train with --no-edges"
+		return "few labels tell little of edges: train with {no-edges}"
 	case p.neverPredicts():
-		return fmt.Sprintf("--method %s learns from true neighbours, where predictions have uncertain ones: leave the "+
+		return fmt.Sprintf("{method=%s} learns from true neighbours, where predictions have uncertain ones: leave the "+
 			"choice to auto", p.Options.Method)
 	case !r.Status.Stationary():
 		return "the run had not converged: raise its limits"
 	case hidden:
-		return "labels are hidden, so that this may be a poor one of several optima: start with --init from a model that " +
-			"was trained with --no-edges"
+		return "labels are hidden, so that this may be a poor one of several optima: start with {init} from a model that " +
+			"was trained with {no-edges}"
 	case p.Options.Method != learn.Exact && p.Options.Counting != "convex":
 		return fmt.Sprintf("these data may differ from those learned from, or errors that neighbours share count as "+
-			"evidence: compare with --counting convex in the place of %s, and with --no-edges", p.Options.Counting)
+			"evidence: compare with {counting=convex} in the place of %s, and with {no-edges}", p.Options.Counting)
 	}
-	return "these data may differ from those learned from: compare with --no-edges, and with a larger --l2"
+	return "these data may differ from those learned from: compare with {no-edges}, and with a larger {l2}"
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {

@@ -79,7 +79,8 @@ func (p *Prepared) statesSeen() [][]bool {
 func (p *Prepared) featuresFirstNote() string {
 	text := "most labels are hidden: weights begin with those of node features alone"
 	if len(p.Evaluations) == 0 && p.choice == nil {
-		text += "; edges may still do harm, so compare with --no-edges on a split that is held back, as by --eval NAME=SPLIT"
+		text += "; edges may still do harm, so compare with {no-edges} on a split that is held back, as by " +
+			"{eval!--eval NAME=SPLIT}"
 	}
 	return text
 }

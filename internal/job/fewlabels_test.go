@@ -252,7 +252,7 @@ func TestPowerOfBeliefs(t *testing.T) {
 		t.Errorf("accuracy %v and %v, log loss %v and %v", a.Accuracy(), b.Accuracy(), a.MeanLogLoss(), b.MeanLogLoss())
 	}
 	for edges, want := range map[string]string{"potts:1^0": "a power of beliefs above 0", "moments:1^x": "a power", "auto^2": `"auto^2": want auto or together`} {
-		wantError(t, Options{Edges: edges}.Validate(), Usage, want)
+		wantError(t, refused(Options{Edges: edges}), Usage, want)
 	}
 }
 

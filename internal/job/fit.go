@@ -83,7 +83,7 @@ func (r *run) keepBest(ctx context.Context, fitted *learn.Result) error {
 	}
 	if loss[1] < loss[0] {
 		fitted.Model = best
-		text := fmt.Sprintf("--max-time ended the run: the weights are those of its best evaluation, with log loss %.4f "+
+		text := fmt.Sprintf("{max-time} ended the run: the weights are those of its best evaluation, with log loss %.4f "+
 			"on %s, "+
 			"where the last ones have %.4f; objective and gradient are of the last ones", loss[1], e.Name, loss[0])
 		r.watch.note("%s", text)

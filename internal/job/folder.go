@@ -438,7 +438,7 @@ func (c Config) sameMetric(was Option, dir string) error {
 	if before == "" || now == "" || metric(before) == metric(now) {
 		return nil
 	}
-	return usagef("--early-stop %s: the run in %s began with --early-stop %s; a resumed run may change the patience, "+
+	return usagef("{early-stop} %s: the run in %s began with {early-stop} %s; a resumed run may change the patience, "+
 		"not the metric", now, dir, before)
 }
 
@@ -446,15 +446,15 @@ func (c Config) sameMetric(was Option, dir string) error {
 func optionText(name string, value any) string {
 	switch value := value.(type) {
 	case nil:
-		return "no --" + name
+		return "no {" + name + "}"
 	case bool:
-		return fmt.Sprintf("--%s=%v", name, value)
+		return fmt.Sprintf("{%s!--%[1]s=%v}", name, value)
 	case string:
-		return "--" + name + " " + value
+		return "{" + name + "} " + value
 	case []any, []string:
-		return fmt.Sprintf("--%s %s", name, strings.Trim(fmt.Sprint(value), "[]"))
+		return fmt.Sprintf("{%s} %s", name, strings.Trim(fmt.Sprint(value), "[]"))
 	}
-	return "--" + name + " " + jsonText(value)
+	return "{" + name + "} " + jsonText(value)
 }
 
 // jsonText is v as JSON; v must be such that it always has one.

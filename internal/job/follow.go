@@ -22,17 +22,17 @@ func (p *Prepared) deal() error {
 	o := &p.Options
 	switch {
 	case o.Method.Local():
-		return usagef("--method %s runs in one process, and this job has %d: start it without mpirun, or give another "+
-			"--method", o.Method, g.Size())
+		return usagef("{method=%s} runs in one process, and this job has %d: start it without mpirun, or give another "+
+			"{method}", o.Method, g.Size())
 	case o.AutoL2:
-		return usagef("--l2 auto runs in one process, and this job has %d: choose l2 without mpirun first, and give its "+
+		return usagef("{l2=auto} runs in one process, and this job has %d: choose l2 without mpirun first, and give its "+
 			"value", g.Size())
 	case o.Errors != errorsNone:
-		return usagef("--errors %s runs in one process, and this job has %d: leave it out, or start without mpirun",
+		return usagef("{errors} %s runs in one process, and this job has %d: leave it out, or start without mpirun",
 			o.Errors, g.Size())
 	case p.choosing:
-		return usagef("labels are hidden, and --edges auto chooses by folds of labels in one process, while this job has "+
-			"%d: give --edges together, or start without mpirun", g.Size())
+		return usagef("labels are hidden, and {edges=auto} chooses by folds of labels in one process, while this job has "+
+			"%d: give {edges=together}, or start without mpirun", g.Size())
 	}
 	return nil
 }
@@ -49,13 +49,13 @@ func (p *Prepared) idleHints() []string {
 			"are solved in each: one process, with all threads, is as fast", size)}
 	case networks >= size:
 	case p.Settings.Method == learn.BBPL && !slices.ContainsFunc(p.cuts, func(c learn.Cut) bool { return c.Blocks > 1 }):
-		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: --order at-once "+
+		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: {order=at-once} "+
 			"lets all work; else as many processes as networks, with all threads, are as fast", size-networks, size)}
 	case p.Settings.Method != learn.BBPL:
-		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: --blocks, or --method bbpl, "+
+		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: {blocks}, or {method=bbpl}, "+
 			"cuts them", size-networks, size)}
 	case !p.Settings.AtOnce && p.Settings.Together*networks < size:
-		return []string{fmt.Sprintf("%d of %d processes only wait, as visits take %d of the blocks at a time: --together "+
+		return []string{fmt.Sprintf("%d of %d processes only wait, as visits take %d of the blocks at a time: {together} "+
 			"%d lets all work", size-p.Settings.Together*networks, size, p.Settings.Together*networks,
 			(size+networks-1)/networks)}
 	}

@@ -116,7 +116,7 @@ func (w *Inference) checkMemory(instances []*crf.Instance) error {
 		large.Reason = fmt.Sprintf("instance %d (%s) takes %s, with %d nodes of up to %d states and %d edges",
 			largest, in.Name, memory.Text(most), in.Graph.NumNodes(), slices.Max(in.Cards()), in.Graph.NumEdges())
 		if together > 1 {
-			large.Reason += "; fewer --threads take less"
+			large.Reason += "; fewer {threads} take less"
 		}
 		return &Error{Data, err}
 	}

@@ -137,8 +137,8 @@ func TestEachKeepsOrder(t *testing.T) {
 // TestUnsettledRemedy: nobody is told to choose the counting numbers that a model has.
 func TestUnsettledRemedy(t *testing.T) {
 	for convex, want := range map[bool]string{
-		true:  "inference of 1 of 1 instances is not settled: in a beliefs still change; raise --max-sweeps",
-		false: "inference of 1 of 1 instances is not settled: in a beliefs do not come to rest; raise --max-sweeps, or choose --counting convex",
+		true:  "inference of 1 of 1 instances is not settled: in a beliefs still change; raise {max-sweeps}",
+		false: "inference of 1 of 1 instances is not settled: in a beliefs do not come to rest; raise {max-sweeps}, or choose {counting=convex}",
 	} {
 		u := Unsettled{convex: convex}
 		u.add("a", &infer.Beliefs{Outcome: infer.Outcome{Left: math.Inf(1)}})

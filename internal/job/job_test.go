@@ -20,6 +20,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -152,7 +153,7 @@ func TestOptionsAreValues(t *testing.T) {
 		}
 		hashes = append(hashes, r.Summary.ThetaSHA256)
 	}
-	if o != (Options{AutoL2: true, Threads: 1, MaxPasses: 30}) || p.Options != before.Options || p.Problem.L2 != before.Problem.L2 || len(p.Notes) != len(before.Notes) {
+	if !reflect.DeepEqual(o, Options{AutoL2: true, Threads: 1, MaxPasses: 30}) || !reflect.DeepEqual(p.Options, before.Options) || p.Problem.L2 != before.Problem.L2 || len(p.Notes) != len(before.Notes) {
 		t.Errorf("options became %+v", p.Options)
 	}
 	if tried < 8 || hashes[0] != hashes[1] {
@@ -171,10 +172,10 @@ func TestPrepareNotes(t *testing.T) {
 	}
 	set.Instances[1].Samples()[0][4] = -1
 	p := prepare(t, Options{Method: learn.Piecewise, NoL2: true}, Task{Set: set})
-	if all := fmt.Sprint(p.Notes); !strings.Contains(all, `--l2 0, and no label has state "on"`) {
+	if all := fmt.Sprint(p.Notes); !strings.Contains(all, `{l2=0}, and no label has state "on"`) {
 		t.Errorf("notes %q", p.Notes)
 	}
-	if want := "--method piecewise leaves out every term that a missing label takes part in: 3 of 69 nodes and edges"; len(p.Hints) != 1 || !strings.HasPrefix(p.Hints[0], want) {
+	if want := "{method=piecewise} leaves out every term that a missing label takes part in: 3 of 69 nodes and edges"; len(p.Hints) != 1 || !strings.HasPrefix(p.Hints[0], want) {
 		t.Errorf("hints %q, want %q", p.Hints, want)
 	}
 	if p = prepare(t, Options{}, Task{Set: chains(t, 3)}); len(p.Hints) != 0 {
@@ -189,8 +190,8 @@ func TestCountingFor(t *testing.T) {
 		{"", dataset.KindImages, "convex"}, {"", dataset.KindNPZ, "trw"}, {"auto", dataset.KindNPZ, "trw"}, {"cover", dataset.KindImages, "cover"},
 	} {
 		o, err := Options{Counting: test.asked}.withDefaults()
-		if err != nil || o.Validate() != nil {
-			t.Fatalf("%q: %v, %v", test.asked, err, o.Validate())
+		if err != nil || refused(o) != nil {
+			t.Fatalf("%q: %v, %v", test.asked, err, refused(o))
 		}
 		if got := o.countingFor(&dataset.Set{Recipe: dataset.Recipe{Kind: test.kind}}); got != test.want {
 			t.Errorf("%q for %s: %s, want %s", test.asked, test.kind, got, test.want)
@@ -277,10 +278,16 @@ func resume(t *testing.T, o Options, task Task, dir string) error {
 	return err
 }
 
+// refused is why options cannot be used, nil where they can.
+func refused(o Options) error {
+	_, err := o.Resolved()
+	return err
+}
+
 func wantError(t *testing.T, err error, kind Kind, part string) {
 	t.Helper()
 	var undone *Error
-	if !errors.As(err, &undone) || undone.Kind != kind || !strings.Contains(err.Error(), part) {
+	if !errors.As(err, &undone) || undone.Kind != kind || !strings.Contains(option.Command(option.References(err)), part) {
 		t.Errorf("error %v, want one of kind %d that contains %q", err, kind, part)
 	}
 }
@@ -425,12 +432,12 @@ func TestHarm(t *testing.T) {
 		set  *dataset.Set
 		want string // "": no note
 	}{
-		{Options{L2: 0.01}, alike, "with --counting convex in the place of trw, and with --no-edges"},
-		{Options{L2: 0.01, Method: learn.Exact}, alike, "with --no-edges, and with a larger --l2"},
+		{Options{L2: 0.01}, alike, "with {counting=convex} in the place of trw, and with {no-edges}"},
+		{Options{L2: 0.01, Method: learn.Exact}, alike, "with {no-edges}, and with a larger {l2}"},
 		{Options{L2: 0.01, Method: learn.Pseudo}, alike, "leave the choice to auto"},
 		{Options{L2: 0.01, Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, alike,
 			"the run had not converged: raise its limits"},
-		{Options{L2: 0.01}, some, "a model that was trained with --no-edges"},
+		{Options{L2: 0.01}, some, "a model that was trained with {no-edges}"},
 		{Options{L2: 0.01, NoEdges: true}, alike, ""},
 	} {
 		r, err := prepare(t, test.o, Task{Set: test.set, Evaluations: sets}).Train(t.Context(), nil, Watch{})
@@ -508,7 +515,7 @@ func TestPrior(t *testing.T) {
 	if again.FirstGradientNorm > 1e-6 {
 		t.Errorf("the gradient at the weights of the optimum is %v", again.FirstGradientNorm)
 	}
-	if err := (Options{Prior: 1, L2: 1}).Validate(); err == nil || !strings.Contains(err.Error(), "--prior and --l2") {
+	if err := refused(Options{Prior: 1, L2: 1}); err == nil || !strings.Contains(err.Error(), "Options.Prior and Options.L2") {
 		t.Errorf("prior and l2: %v", err)
 	}
 }

@@ -123,12 +123,13 @@ func (m *Model) notes() (notes []string, err error) {
 	defer f.Close()
 	if !f.Sealed() {
 		notes = append(notes, fmt.Sprintf("%s is of model format %s, whose checksum covers the weights alone; it is used "+
-			"as it is, and nothing needs to be done (blockbp train RUN --resume writes that of a run anew, with a checksum "+
+			"as it is, and nothing needs to be done ({resume!blockbp train RUN --resume} writes that of a run anew, with "+
+			"a checksum "+
 			"of the whole file)", m.Path, f.Metadata()["format_version"]))
 	}
 	if spec := m.Meta[MetaCounting]; countingUnknown(spec) {
 		notes = append(notes, fmt.Sprintf("%s was trained with counting numbers that it does not hold: it names the file "+
-			"%q, which is not opened; predict and eval need --counting", m.Path, spec))
+			"%q, which is not opened; predict and eval need {counting}", m.Path, spec))
 	}
 	if text := m.unfinished(); text != "" {
 		notes = append(notes, text)
@@ -146,7 +147,7 @@ func (m *Model) unfinished() string {
 		return ""
 	}
 	ended := map[learn.Status]string{
-		learn.IterationLimit: "at --max-iter", learn.PassLimit: "at --max-passes", learn.TimeLimit: "at --max-time",
+		learn.IterationLimit: "at {max-iter}", learn.PassLimit: "at {max-passes}", learn.TimeLimit: "at {max-time}",
 		learn.Interrupted: "when it was interrupted",
 	}[training.Status]
 	if ended == "" {
@@ -154,7 +155,8 @@ func (m *Model) unfinished() string {
 	}
 	remedy, limit := "train again", " with a higher limit"
 	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
-		remedy, limit = fmt.Sprintf("blockbp train %s --resume goes on", filepath.Dir(m.Path)), ", with a higher limit"
+		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on", filepath.Dir(m.Path))
+		limit = ", with a higher limit"
 	}
 	if training.Status == learn.Interrupted {
 		limit = ""
@@ -231,15 +233,15 @@ const InferCounting = "trw"
 func (m *Model) InferOptions() string {
 	switch spec, seed := cmp.Or(m.Meta[MetaCounting], counting.Names[0]), cmp.Or(m.Meta[MetaSeed], "1"); {
 	case spec == countingExact:
-		return "--method exact"
+		return "{method=exact}"
 	case spec == InferCounting && seed != "1":
-		return "--counting trw --seed " + seed
+		return "{counting=trw} {seed=" + seed + "}"
 	case spec == countingOwn, countingUnknown(spec):
-		return "--restarts 0 --counting FILE, with the file of numbers that the model was trained with"
+		return "{restarts=0} {counting=FILE}, with the file of numbers that the model was trained with"
 	case spec == "bethe": // of several fixed points predict has that from uniform messages
-		return "--restarts 0 --counting bethe"
+		return "{restarts=0} {counting=bethe}"
 	default:
-		return "--counting " + spec
+		return "{counting=" + spec + "}"
 	}
 }
 
@@ -261,7 +263,7 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 		return Counting(ctx, asked, seed, false)
 	case countingUnknown(spec):
 		return nil, dataf("%s was trained with counting numbers that it does not hold: give its file %q, or others, with "+
-			"--counting, or train again", m.Path, spec)
+			"{counting}, or train again", m.Path, spec)
 	case spec == countingExact:
 		return Counting(ctx, countingBeside, seed, false)
 	case spec != countingOwn:
@@ -272,7 +274,7 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	return func(g *graph.Graph) (*counting.Numbers, error) {
 		if len(c.Node) != g.NumNodes() || len(c.Edge) != g.NumEdges() {
 			return nil, dataf("the model has counting numbers for a network of %d nodes and %d edges, this one has %d and "+
-				"%d: give others with --counting", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
+				"%d: give others with {counting}", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
 		}
 		n, err := numbers(g)
 		if err != nil {
@@ -328,7 +330,7 @@ func CheckRunFolder(dir, file string) error {
 func CheckMetrics(dir string) error {
 	err := CheckRunFolder(dir, runfolder.MetricsFile)
 	if _, statErr := os.Stat(filepath.Join(dir, ResultFile)); err != nil && statErr == nil && IsRunFolder(dir) {
-		return dataf("%s is missing, without which there are no curves; the model of the run can be used, and --resume "+
+		return dataf("%s is missing, without which there are no curves; the model of the run can be used, and {resume} "+
 			"goes on with it", filepath.Join(dir, runfolder.MetricsFile))
 	}
 	return err

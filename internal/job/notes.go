@@ -20,19 +20,19 @@ const manyPixels = 200_000
 // hints say which choices will not do what they seem to.
 func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) {
 	if splits := labelledSplits(set); len(splits) > 1 {
-		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; --observed %s keeps those of "+
+		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; {observed=%s} keeps those of "+
 			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
 	}
 	if o.Spill != "" && spill.InMemory(o.Spill) {
-		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave --spill out",
+		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
 			o.Spill))
 	}
 	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
-		texts = append(texts, "--gap is not asked for: with l2 0 nothing bounds how far the optimum is; give --prior, or "+
-			"--l2 above 0")
+		texts = append(texts, "{gap} is not asked for: with l2 0 nothing bounds how far the optimum is; give {prior}, or "+
+			"{l2} above 0")
 	}
 	if o.Order == orderAtOnce && (o.Method == learn.Full || o.Method == learn.InnerDual) {
-		texts = append(texts, fmt.Sprintf("--order %s is not used by --method %s, which cuts no network", o.Order, o.Method))
+		texts = append(texts, fmt.Sprintf("{order=%s} is not used by {method=%s}, which cuts no network", o.Order, o.Method))
 	}
 	if set.Recipe.Kind == dataset.KindImages && set.Recipe.Superpixels == nil && !o.NoEdges {
 		pixels := 0
@@ -40,7 +40,7 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 			pixels += in.Graph.NumNodes()
 		}
 		if pixels > manyPixels {
-			texts = append(texts, fmt.Sprintf("each of %d pixels is a node: --superpixels 500 cuts pictures into regions, and "+
+			texts = append(texts, fmt.Sprintf("each of %d pixels is a node: {superpixels=500} cuts pictures into regions, and "+
 				"learns in a fraction of the time, at some loss of accuracy", pixels))
 		}
 	}
@@ -49,11 +49,11 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 	}
 	if o.ClassWeights != "" && o.Method == learn.Pseudo &&
 		slices.ContainsFunc(data, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
-		texts = append(texts, "--class-weights with --method pseudo multiply the odds of a state once for every neighbour "+
+		texts = append(texts, "{class-weights} with {method=pseudo} multiply the odds of a state once for every neighbour "+
 			"that is in it: rare states spread; with another method they do once")
 	}
 	if terms, left := leftOut(data); left > 0 {
-		texts = append(texts, fmt.Sprintf("--method %s leaves out every term that a missing label takes part in: %d of %d "+
+		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every term that a missing label takes part in: %d of %d "+
 			"nodes and edges; the other methods sum over missing labels instead", o.Method, left, terms))
 	}
 	return texts
@@ -66,10 +66,10 @@ func gapUnknown(o *Options, fitted *learn.Result) []string {
 		!fitted.Status.Stationary() {
 		return nil
 	}
-	text := "--gap is not asked for: neither a suboptimality nor a gap of the inference is known here; a smaller --tol " +
+	text := "{gap} is not asked for: neither a suboptimality nor a gap of the inference is known here; a smaller {tol} " +
 		"asks for more"
 	if o.Method != learn.Exact {
-		text += fmt.Sprintf(", and --counting convex, in place of %s, has a gap", o.Counting)
+		text += fmt.Sprintf(", and {counting=convex}, in place of %s, has a gap", o.Counting)
 	}
 	return []string{text}
 }
@@ -100,7 +100,7 @@ func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 			continue
 		}
 		if path := sharedLabels(e.Set, e.Set.Sources, set.Sources); path != "" {
-			texts = append(texts, fmt.Sprintf("--eval %s: %s is learned from, too, so that its measures are too good: "+
+			texts = append(texts, fmt.Sprintf("{eval} %s: %s is learned from, too, so that its measures are too good: "+
 				"leave it out of one of the two", e.Name, path))
 		}
 	}

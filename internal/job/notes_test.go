@@ -18,9 +18,9 @@ func TestGapUnknown(t *testing.T) {
 		gap      float64
 		want     string // "": nothing is said
 	}{
-		{-1, "trw", learn.Full, 1e-9, "--counting convex, in place of trw, has a gap"},
-		{0, "bethe", learn.Full, 1e-9, "--counting convex, in place of bethe, has a gap"},
-		{-1, "trw", learn.Exact, 1e-9, "a smaller --tol asks for more"},
+		{-1, "trw", learn.Full, 1e-9, "{counting=convex}, in place of trw, has a gap"},
+		{0, "bethe", learn.Full, 1e-9, "{counting=convex}, in place of bethe, has a gap"},
+		{-1, "trw", learn.Exact, 1e-9, "a smaller {tol} asks for more"},
 		{-1, "trw", learn.Full, 0, ""},
 		{-1, "convex", learn.Full, 1e-9, ""},
 		{0, "trw", learn.Full, 1e-9, ""},
@@ -39,7 +39,7 @@ func TestGapUnknown(t *testing.T) {
 		if _, err := p.Train(t.Context(), nil, Watch{Note: func(text string) { notes = append(notes, text) }}); err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(notes, func(text string) bool { return strings.HasPrefix(text, "--gap is not asked for") })
+		i := slices.IndexFunc(notes, func(text string) bool { return strings.HasPrefix(text, "{gap} is not asked for") })
 		if c.want == "" && i >= 0 || c.want != "" && (i < 0 || !strings.Contains(notes[i], c.want)) {
 			t.Errorf("%+v: notes %q", c, notes)
 		}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -95,6 +96,28 @@ type Options struct {
 	// Calibrate names the evaluation set that the temperature of beliefs is chosen on; "":
 	// none is chosen.
 	Calibrate string
+
+	asked    *Options       // as they were given; nil: these are not resolved
+	settings learn.Settings // what the learner is told, of resolved options
+}
+
+// Resolved returns the choices with defaults in the place of zeros, once for all that use them, or the first that
+// cannot be used. Some are left to the data: Prepare makes them.
+func (o Options) Resolved() (Options, error) {
+	if o.asked != nil {
+		return o, nil
+	}
+	asked := o
+	o, err := o.withDefaults()
+	if err != nil {
+		return o, err
+	}
+	if err := o.validate(); err != nil {
+		return o, err
+	}
+	o.asked = &asked
+	o.settings, err = o.learner()
+	return o, err
 }
 
 // withDefaults puts defaults in the place of zeros, and the full path in that of a
@@ -143,36 +166,66 @@ func (o *Options) l2(samples float64) float64 {
 	return 1 / (samples * o.Prior * o.Prior)
 }
 
-// Validate reports the first choice that cannot be used, by the name of its option.
-func (o Options) Validate() error {
-	o, err := o.withDefaults()
-	if err != nil {
-		return err
+// field is an option with its name, which is that of the command, and where its value is.
+type field struct {
+	name string
+	at   any
+}
+
+// fields are the options that config.json tells, but for l2 and how networks are cut.
+func (o *Options) fields() []field {
+	return []field{
+		{"method", (*string)(&o.Method)}, {"model", &o.Physics}, {"errors", &o.Errors}, {"step", &o.Step},
+		{"order", &o.Order}, {"pairs", &o.Pairs}, {"seed", &o.Seed}, {"no-edges", &o.NoEdges}, {"edges", &o.Edges},
+		{"class-weights", &o.ClassWeights}, {"counting", &o.Counting}, {"prior", &o.Prior},
+		{"standardise", &o.Standardise}, {"scale", &o.Scale}, {"inner-sweeps", &o.InnerSweeps},
+		{"inner-tol", &o.InnerTolerance}, {"tol", &o.GradientTolerance}, {"rtol", &o.RelativeTolerance}, {"gap", &o.Gap},
+		{"obj-tol", &o.ObjectiveTolerance}, {"max-iter", &o.MaxIterations}, {"together", &o.Together},
+		{"max-passes", &o.MaxPasses}, {"max-time", &o.MaxTime}, {"checkpoint-every", &o.CheckpointEvery},
+		{"eval-every", &o.EvaluateEvery}, {"calibrate", &o.Calibrate}, {"early-stop", &o.EarlyStop},
 	}
-	for _, c := range []struct {
-		name  string
-		value float64
-	}{
-		{"l2", o.L2}, {"prior", o.Prior}, {"inner-tol", o.InnerTolerance}, {"inner-sweeps", float64(o.InnerSweeps)},
-		{"tol", o.GradientTolerance},
-		{"rtol", o.RelativeTolerance}, {"gap", o.Gap}, {"obj-tol", o.ObjectiveTolerance},
-		{"max-iter", float64(o.MaxIterations)}, {"together", float64(o.Together)},
-		{"max-passes", o.MaxPasses}, {"max-time", o.MaxTime.Seconds()}, {"checkpoint-every", o.CheckpointEvery.Seconds()},
-		{"eval-every", o.EvaluateEvery}, {"threads", float64(o.Threads)},
-	} {
-		if !(c.value >= 0) || math.IsInf(c.value, 0) {
-			return usagef("--%s %v: want a finite number that is not negative", c.name, c.value)
+}
+
+// value is that of an option in config.json: nil for the zero that stands for "off".
+func (f field) value() any {
+	v := reflect.ValueOf(f.at).Elem()
+	switch x := v.Interface().(type) {
+	case bool, uint64:
+		return x
+	case time.Duration:
+		if x != 0 {
+			return x.String()
+		}
+		return nil
+	}
+	if v.IsZero() {
+		return nil
+	}
+	return v.Interface()
+}
+
+// validate reports the first choice that cannot be used.
+func (o *Options) validate() error {
+	for _, f := range append(o.fields(), field{"l2", &o.L2}, field{"threads", &o.Threads}) {
+		v, x := reflect.ValueOf(f.at).Elem(), 0.0
+		if v.CanFloat() {
+			x = v.Float()
+		} else if v.CanInt() {
+			x = float64(v.Int())
+		}
+		if !(x >= 0) || math.IsInf(x, 0) {
+			return usagef("{%s} %v: want a finite number that is not negative", f.name, v)
 		}
 	}
 	switch {
 	case o.Prior != 0 && o.givesL2():
-		return usagef("--prior and --l2 are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
+		return usagef("{prior} and {l2} are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
 			"give one of them")
 	case o.Prior != 0 && !(1/(o.Prior*o.Prior) > 0 && !math.IsInf(1/(o.Prior*o.Prior), 0)):
-		return usagef("--prior %v: want a standard deviation, such as 1; for weights without a prior give --l2 0", o.Prior)
+		return usagef("{prior} %v: want a standard deviation, such as 1; for weights without a prior give {l2=0}", o.Prior)
 	}
 	if problem := memory.ThreadsProblem(o.Threads); problem != "" {
-		return usagef("--threads %d: %s", o.Threads, problem)
+		return usagef("{threads} %d: %s", o.Threads, problem)
 	}
 	var methods []string
 	for _, m := range learn.Methods {
@@ -186,12 +239,12 @@ func (o Options) Validate() error {
 		{"order", o.Order, []string{orderCyclic, orderRandom, orderAtOnce}},
 	} {
 		if !slices.Contains(c.valid, c.value) {
-			return usagef("--%s %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "),
+			return usagef("{%s} %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "),
 				nearest.Hint(c.value, c.valid))
 		}
 	}
 	if o.Order == orderAtOnce && o.Together != 0 {
-		return usagef("--order %s and --together do not go together: all blocks are visited in every iteration; leave one "+
+		return usagef("{order=%s} and {together} do not go together: all blocks are visited in every iteration; leave one "+
 			"of them out", o.Order)
 	}
 	if err := o.validatePhysics(); err != nil {
@@ -206,12 +259,10 @@ func (o Options) Validate() error {
 	if _, err := onScale(nil, o.Scale); err != nil {
 		return err
 	}
-	if _, err := o.settings(); err != nil {
-		return err
+	if o.Counting == autoCounting {
+		return nil
 	}
-	if o.Counting != autoCounting {
-		_, err = Counting(context.Background(), o.Counting, o.Seed, false)
-	}
+	_, err := Counting(context.Background(), o.Counting, o.Seed, false)
 	return err
 }
 
@@ -247,8 +298,8 @@ func (o *Options) predictsExactly() bool {
 	return o.Method == learn.Exact || o.Method.Local() && o.Counting == countingBeside && !o.NoEdges
 }
 
-// settings returns what the learner is told, of options with their defaults.
-func (o *Options) settings() (learn.Settings, error) {
+// learner returns what the learner is told, of options with their defaults.
+func (o *Options) learner() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
 		RandomOrder: o.Order == orderRandom, AtOnce: o.Order == orderAtOnce, Pairs: o.Pairs, Seed: o.Seed,
@@ -267,7 +318,7 @@ func (o *Options) settings() (learn.Settings, error) {
 	}
 	var err error
 	if s.Step, err = learn.ParseStep(o.Step); err != nil {
-		return s, usagef("--%v", err)
+		return s, usagef("{step}%s", strings.TrimPrefix(err.Error(), "step"))
 	}
 	return s, nil
 }
@@ -297,11 +348,11 @@ func Unused(method learn.Method) []string {
 func Counting(ctx context.Context, name string, seed uint64, keep bool) (counting.Func, error) {
 	numbers, err := counting.Parse(ctx, name, seed, keep)
 	if name == "auto" {
-		return nil, usagef("--counting auto is a choice of training; want %s or the path of a file",
+		return nil, usagef("{counting=auto} is a choice of training; want %s or the path of a file",
 			strings.Join(counting.Names, ", "))
 	}
 	if err != nil && !strings.ContainsAny(name, "./") {
-		return nil, usagef("--counting %q: want auto, %s or the path of a file%s", name,
+		return nil, usagef("{counting} %q: want auto, %s or the path of a file%s", name,
 			strings.Join(counting.Names, ", "), nearest.Hint(strings.ToLower(name), counting.Names))
 	}
 	if err != nil {
@@ -326,16 +377,17 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 	if m, p, ok := strings.Cut(spec, ":"); ok {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 1 {
-			return nil, usagef("--early-stop %q: patience is %q, want a positive number of evaluations", spec, p)
+			return nil, usagef("{early-stop} %q: patience is %q, want a positive number of evaluations", spec, p)
 		}
 		name, patience = m, n
 	}
 	short, set, ok := strings.Cut(name, "@")
 	if !ok || short == "" || set == "" {
-		return nil, usagef("--early-stop %q: want METRIC@NAME[:PATIENCE], such as accuracy@dev:3 with --eval dev=PATH", spec)
+		return nil, usagef("{early-stop} %q: want METRIC@NAME[:PATIENCE], such as accuracy@dev:3 with "+
+			"{eval!--eval dev=PATH}", spec)
 	}
 	if len(sets) == 0 {
-		return nil, usagef("--early-stop %s: it needs --eval %s=PATH", spec, set)
+		return nil, usagef("{early-stop} %s: it needs {eval!--eval %s=PATH}", spec, set)
 	}
 	var known []string
 	for _, e := range sets {
@@ -344,7 +396,7 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 		}
 	}
 	if !slices.Contains(known, name) {
-		return nil, usagef("--early-stop %q: no such metric; %s", spec, nearest.Suggestion(name, known, ""))
+		return nil, usagef("{early-stop} %q: no such metric; %s", spec, nearest.Suggestion(name, known, ""))
 	}
 	loss := slices.ContainsFunc(metrics, func(m metric) bool { return m.name == short && m.loss })
 	return &learn.EarlyStop{Metric: name, Patience: patience, Minimise: loss}, nil

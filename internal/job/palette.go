@@ -27,7 +27,7 @@ const (
 // Where none are known they are ours. A file that has too few is an error.
 func Palette(spec string, set *dataset.Set) ([]color.RGBA, error) {
 	if spec != "" && set.Recipe.Kind != dataset.KindImages {
-		return nil, usagef("--palette %s: it is for images, and the data are of kind %s", spec, set.Recipe.Kind)
+		return nil, usagef("{palette} %s: it is for images, and the data are of kind %s", spec, set.Recipe.Kind)
 	}
 	states := mostStates(set)
 	own := figure.ClassPalette(states)
@@ -47,7 +47,7 @@ func Palette(spec string, set *dataset.Set) ([]color.RGBA, error) {
 		return nil, err
 	}
 	if len(given) < states {
-		return nil, dataf("--palette %s: it has %d colours, and the model %d states; give a colour for each", spec,
+		return nil, dataf("{palette} %s: it has %d colours, and the model %d states; give a colour for each", spec,
 			len(given), states)
 	}
 	return given[:states], nil
@@ -73,7 +73,7 @@ func readPalette(path string) ([]color.RGBA, error) {
 	data, err := infile.Read(path, "a palette: an indexed .png, or a text of colours", infile.Text)
 	switch {
 	case err != nil && !strings.ContainsAny(path, "./"):
-		return nil, usagef("--palette %q: %s", path, palettesFor)
+		return nil, usagef("{palette} %q: %s", path, palettesFor)
 	case err != nil:
 		return nil, err
 	case strings.EqualFold(filepath.Ext(path), ".png"):
@@ -85,11 +85,11 @@ func readPalette(path string) ([]color.RGBA, error) {
 func paletteOfPicture(path string, data []byte) ([]color.RGBA, error) {
 	config, err := png.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return nil, dataf("--palette %s: it is not a readable png: %v", path, err)
+		return nil, dataf("{palette} %s: it is not a readable png: %v", path, err)
 	}
 	colours, ok := config.ColorModel.(color.Palette)
 	if !ok {
-		return nil, dataf("--palette %s: it has no palette; give an indexed png (mode P of PIL), or a text with a colour "+
+		return nil, dataf("{palette} %s: it has no palette; give an indexed png (mode P of PIL), or a text with a colour "+
 			"per line", path)
 	}
 	palette := make([]color.RGBA, len(colours))
@@ -122,12 +122,12 @@ func paletteOfText(path string, data []byte) (palette []color.RGBA, err error) {
 			}
 		}
 		if err != nil {
-			return nil, dataf("--palette %s: line %d is no colour, want #rrggbb or three numbers from 0 to 255", path, n)
+			return nil, dataf("{palette} %s: line %d is no colour, want #rrggbb or three numbers from 0 to 255", path, n)
 		}
 		palette = append(palette, c)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, dataf("--palette %s: %v; %s", path, err, palettesFor)
+		return nil, dataf("{palette} %s: %v; %s", path, err, palettesFor)
 	}
 	return palette, nil
 }

@@ -46,7 +46,7 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 		return nil, err
 	}
 	o.Method = learn.BBPL
-	o, err := o.withDefaults()
+	o, err := o.Resolved()
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +58,9 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 	if err := checkLabels(ctx, problem.Data); err != nil {
 		return nil, err
 	}
-	settings, err := o.settings()
+	cuts, _, err := o.Cut.Resolve(problem.Model, problem.Data)
 	if err != nil {
-		return nil, err
-	}
-	cuts, _, err := settings.Cut.Resolve(problem.Model, problem.Data)
-	if err != nil {
-		return nil, usagef("%v", err)
+		return nil, usagef("%w", err)
 	}
 	before := partedBefore{Cut: cuts[0], Rows: rowWeight(in)}
 	if before.Measured, err = standardise.Measure(ctx, &set.Schema, problem.Data, o.Threads); err != nil {
@@ -72,8 +68,8 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 	}
 	cut := &parted.Cut{}
 	problem.Parted = cut
-	if _, err := learn.Forecast(problem, settings); err != nil {
-		return nil, usagef("%v", err)
+	if _, err := learn.Forecast(problem, o.settings); err != nil {
+		return nil, usagef("%w", err)
 	}
 	before.Together = cut.Together
 	if scale := before.Measured.Map(); scale != nil {
@@ -118,7 +114,7 @@ func CheckFolder(dir string, n *parted.Network) error {
 	for _, e := range entries {
 		if name := e.Name(); (name == dataset.ManifestName || filepath.Ext(name) == ".npy" ||
 			filepath.Ext(name) == ".npz") && !slices.Contains(n.Names(), name) {
-			return usagef("--out %s: it holds %s, which would be taken for a part of the network: remove it, or choose "+
+			return usagef("{out} %s: it holds %s, which would be taken for a part of the network: remove it, or choose "+
 				"another folder", dir, name)
 		}
 	}
@@ -198,7 +194,7 @@ func (p *Prepared) parts() error {
 	}
 	if o.Method != learn.Auto && o.Method != learn.BBPL || o.Cut != (learn.Cut{}) || o.NoEdges || rule.makes() ||
 		o.Physics != "" || p.mostHidden() || p.choosesByGraph() {
-		return holdParts(parts, 0, parted.Sums)
+		return parts.Hold(0, parted.Sums)
 	}
 	if err := json.Unmarshal(parts.Found, &p.parted); err != nil {
 		return dataf("%s does not say what was found when the data were partitioned: %v; partition them again",
@@ -220,10 +216,10 @@ func (p *Prepared) parts() error {
 		return nil
 	}
 	if !p.Owned || o.Spill != "" || o.Standardise && p.parted.Measured == nil {
-		return holdParts(parts, 0, parted.Sums)
+		return parts.Hold(0, parted.Sums)
 	}
 	if !parts.Here() {
-		cut.Hold = func(from, to int) error { return holdParts(parts, from, to) }
+		cut.Hold = func(from, to int) error { return parts.Hold(from, to) }
 	}
 	return nil
 }
@@ -235,15 +231,6 @@ func uses(in *crf.Instance, parts *parted.Folder) bool {
 	}
 	return same(in.NodeFeatures(0), &parts.Node) && (len(in.Schema().EdgeTypes) == 0 ||
 		same(in.EdgeFeatures(0), &parts.Edge))
-}
-
-// holdParts is Hold, with errors of data.
-func holdParts(parts *parted.Folder, from, to int) error {
-	err := parts.Hold(from, to)
-	if e := (*parted.Error)(nil); errors.As(err, &e) {
-		return dataf("%w", err)
-	}
-	return err
 }
 
 // later reports whether features come when the learner knows which ones it needs.

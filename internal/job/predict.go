@@ -55,9 +55,9 @@ func (u *Unsettled) String() string {
 	if u.Count == 0 {
 		return ""
 	}
-	may, remedy := "beliefs do not come to rest", "raise --max-sweeps, or choose --counting convex"
+	may, remedy := "beliefs do not come to rest", "raise {max-sweeps}, or choose {counting=convex}"
 	if u.convex {
-		may, remedy = "beliefs still change", "raise --max-sweeps"
+		may, remedy = "beliefs still change", "raise {max-sweeps}"
 	}
 	if u.left <= 1 {
 		may = fmt.Sprintf("beliefs may still change by %.2g, and %s of the labels", u.left, percent(u.unsure))
@@ -201,7 +201,7 @@ func HeldLabels(instances []*crf.Instance) (held [][]int32, several int, err err
 	held = make([][]int32, len(instances))
 	for i, in := range instances {
 		if len(in.Samples()) == 0 {
-			return nil, 0, dataf("instance %d (%s) has no labels to hold; leave out --clamp", i, in.Name)
+			return nil, 0, dataf("instance %d (%s) has no labels to hold; leave out {clamp}", i, in.Name)
 		}
 		held[i] = in.Samples()[0]
 		if len(in.Samples()) > 1 {

@@ -28,16 +28,16 @@ const conll, conllu = ".conll", ".conllu"
 func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set *dataset.Set,
 	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	if len(set.Images) > 0 {
-		return nil, usagef("--out %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)
+		return nil, usagef("{out} %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)
 	}
 	extension := filepath.Ext(file.Path)
 	asText := extension == conll || extension == conllu
 	if asText && set.Recipe.Kind != dataset.KindText {
-		return nil, usagef("--out %s: sentences are written so, and these data are none; name a file that ends in .csv or "+
+		return nil, usagef("{out} %s: sentences are written so, and these data are none; name a file that ends in .csv or "+
 			".tsv, or a folder", file.Path)
 	}
 	if extension == conllu && set.Recipe.Text.Form != conllu[1:] {
-		return nil, usagef("--out %s: these data are not of CoNLL-U; name a file that ends in %s", file.Path, conll)
+		return nil, usagef("{out} %s: these data are not of CoNLL-U; name a file that ends in %s", file.Path, conll)
 	}
 	started, p := time.Now(), &Prediction{Out: file.Path, worst: Unsettled{convex: w.Convex}}
 	err := file.Write(func(out io.Writer) error {

@@ -83,16 +83,12 @@ type Prepared struct {
 // Prepare makes a problem of options and task, and checks all that can be checked
 // before anything is computed or written.
 func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	asked := o
-	o, err := o.withDefaults()
+	o, err := o.Resolved()
 	if err != nil {
 		return nil, err
 	}
 	o.Counting = o.countingFor(t.Set)
-	p := &Prepared{Options: o, Task: t, asked: asked}
+	p := &Prepared{Options: o, Task: t, Settings: o.settings, asked: *o.asked}
 	if o.Spill != "" {
 		p.pool = &spill.Pool{Folder: o.Spill}
 	}
@@ -102,7 +98,6 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		p.parts,
 		func() error { p.choosing, few = p.chooses(), p.fewLabels(); return nil },
 		func() error { return p.standardise(ctx) },
-		func() (err error) { p.Settings, err = o.settings(); return err },
 		p.deal,
 		func() error { return checkReference(t.Reference, p.Problem.Model) },
 		func() error { return checkCounting(ctx, p.Problem.Data, p.Problem.Counting) },
@@ -125,7 +120,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 
 func (p *Prepared) checkSettings() error {
 	if err := p.Settings.Validate(&p.Problem); err != nil {
-		return usagef("%v", err)
+		return usagef("%w", err)
 	}
 	return nil
 }
@@ -134,7 +129,7 @@ func (p *Prepared) checkSettings() error {
 func (p *Prepared) evaluations() (err error) {
 	o, sets := &p.Options, p.Evaluations
 	if len(sets) == 0 && o.EvaluateEvery > 0 {
-		return usagef("--eval-every is not used without --eval NAME=PATH")
+		return usagef("{eval-every} is not used without {eval!--eval NAME=PATH}")
 	}
 	if p.calibration, err = o.calibrationSet(sets); err != nil {
 		return err
@@ -150,11 +145,11 @@ func (p *Prepared) evaluations() (err error) {
 func (p *Prepared) note(few string) {
 	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), learnedFrom(p.Set, p.Evaluations), p.idleHints(),
 		p.wholeHints())
-	p.Notes = slices.Concat(p.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
+	p.Notes = slices.Concat(p.Set.Notes(), diagnose.Labels(p.Problem), p.diagnoseFeatures())
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() && p.constantEdges() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
-			"and %d learn them together; compare with --no-edges", g.Size())
+			"and %d learn them together; compare with {no-edges}", g.Size())
 	}
 	if few == "" && p.featuresFirst() && !p.choosing {
 		few = p.featuresFirstNote()
@@ -174,7 +169,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if scale := p.Options.Scale; strings.HasPrefix(scale, scaleOne) {
 		defer func() {
 			if p.scale == nil {
-				p.scaled = fmt.Sprintf("--scale %s has no effect, as no features of nodes are standardised", scale)
+				p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", scale)
 			}
 		}()
 	}
@@ -306,7 +301,7 @@ func allow(forecast *learn.Memory, asked int64, set *dataset.Set) error {
 // of data, and whether it would take more memory than it may, as Options.Memory has it. The
 // features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
-	o, err := Options{Memory: allowed, Scale: scaleEach}.withDefaults()
+	o, err := Options{Memory: allowed, Scale: scaleEach}.Resolved()
 	if err != nil {
 		return nil, nil // the data are not at fault
 	}
@@ -318,11 +313,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	if err := p.standardise(ctx); err != nil {
 		return nil, err
 	}
-	settings, err := o.settings()
-	if err != nil {
-		return nil, err
-	}
-	forecast, err := learn.Forecast(p.Problem, settings)
+	forecast, err := learn.Forecast(p.Problem, o.settings)
 	if err != nil {
 		return nil, nil // nothing can be learned from them, such as data without labels
 	}
@@ -346,7 +337,7 @@ func (p *Prepared) choose() (err error) {
 		return nil // it is decided
 	}
 	if p.Settings, p.Choice, err = p.Settings.Choose(&p.Problem); err != nil {
-		return usagef("%v", err)
+		return usagef("%w", err)
 	}
 	p.Options.Method, p.Options.Cut = p.Settings.Method, p.Settings.Cut
 	return nil
@@ -377,14 +368,14 @@ func (p *Prepared) cut() error {
 	var together int
 	var err error
 	if p.cuts, together, err = p.Settings.Cut.Resolve(p.Problem.Model, p.Problem.Data); err != nil {
-		return usagef("%v", err)
+		return usagef("%w", err)
 	}
 	if p.Settings.Together == 0 && !p.Settings.AtOnce {
 		p.Settings.Together = together
 	}
 	if p.cuts[0].Kind == "metis" { // it may be missing
 		if _, _, err := p.cuts[0].Assign(p.Problem.Data[0], p.Options.Seed); err != nil {
-			return usagef("%v", err)
+			return usagef("%w", err)
 		}
 	}
 	return nil

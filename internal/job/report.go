@@ -48,7 +48,7 @@ func (r *run) writeReport(result *Result) error {
 	if len(result.Scores) == 0 && result.Couplings == nil {
 		page.Section("Result")
 		page.Paragraph("How good the predictions are is not known: the run had no labelled data to compare with. Give " +
-			"some with --eval NAME=PATH, or to blockbp eval.")
+			"some with {eval!--eval NAME=PATH}, or to blockbp eval.")
 	}
 	if s.Calibration != nil {
 		page.Paragraph("Beliefs are calibrated: " + s.Calibration.Text() + ".")

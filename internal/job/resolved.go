@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/learn"
@@ -21,37 +20,27 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	if p.choosing {
 		return open(options)
 	}
-	o, s := &p.Options, p.Settings.Resolved()
-	early, l2, together, every := any(nil), any(nil), any(s.Together), any(nil)
+	o, s, l2 := p.Options, p.Settings.Resolved(), any(nil)
+	o.InnerSweeps, o.InnerTolerance, o.Together, o.MaxPasses = s.InnerSweeps, s.InnerTolerance, s.Together, s.MaxPasses
+	o.RelativeTolerance, o.Gap, o.EvaluateEvery = s.RelativeTolerance, s.Gap, s.EvaluateEvery
 	if e := p.earlyStop; e != nil && o.EarlyStop != "" {
-		early = fmt.Sprintf("%s:%d", e.Metric, e.Patience)
+		o.EarlyStop = fmt.Sprintf("%s:%d", e.Metric, e.Patience)
 	}
 	if s.AtOnce { // the order says it
-		together = nil
+		o.Together = 0
 	}
-	if len(p.Evaluations) > 0 {
-		every = s.EvaluateEvery
+	if len(p.Evaluations) == 0 {
+		o.EvaluateEvery = 0
 	}
-	if l2 = p.Problem.L2; o.Prior != 0 {
-		l2 = nil
-	} else if o.AutoL2 {
+	if o.AutoL2 {
 		l2 = options["l2"].Value
+	} else if o.Prior == 0 {
+		l2 = p.Problem.L2
 	}
-	for name, value := range map[string]any{
-		"method": string(o.Method), "model": orNil(o.Physics), "errors": o.Errors, "step": o.Step, "order": o.Order,
-		"pairs": o.Pairs,
-		"seed":  o.Seed, "no-edges": o.NoEdges, "edges": o.Edges, "class-weights": orNil(o.ClassWeights),
-		"counting": o.Counting,
-		"prior":    orNil(o.Prior), "l2": l2, "standardise": o.Standardise, "scale": o.Scale, "inner-sweeps": s.InnerSweeps,
-		"inner-tol": s.InnerTolerance, "tol": orNil(s.GradientTolerance), "rtol": orNil(s.RelativeTolerance),
-		"gap":     orNil(s.Gap),
-		"obj-tol": orNil(s.ObjectiveTolerance), "max-iter": orNil(s.MaxIterations), "together": together,
-		"max-passes": s.MaxPasses,
-		"max-time":   durationOrNil(o.MaxTime), "checkpoint-every": durationOrNil(s.CheckpointEvery), "eval-every": every,
-		"calibrate": orNil(o.Calibrate), "early-stop": early,
-	} {
-		put(options, name, value)
+	for _, f := range o.fields() {
+		put(options, f.name, f.value())
 	}
+	put(options, "l2", l2)
 	if p.Choice != "" {
 		options["method"] = Option{Value: string(o.Method), Source: sourceAuto + p.Choice}
 	}
@@ -145,20 +134,4 @@ func put(options map[string]Option, name string, value any) {
 	}
 	o.Value = value
 	options[name] = o
-}
-
-// orNil returns nil for the zero value, which stands for "off".
-func orNil[T comparable](x T) any {
-	var zero T
-	if x == zero {
-		return nil
-	}
-	return x
-}
-
-func durationOrNil(d time.Duration) any {
-	if d == 0 {
-		return nil
-	}
-	return d.String()
 }

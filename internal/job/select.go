@@ -17,6 +17,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/safetensors"
@@ -42,13 +43,13 @@ type Candidate struct {
 func (c Candidate) String() string {
 	switch {
 	case c.L2 > 0:
-		return fmt.Sprintf("--l2 %g", c.L2)
+		return fmt.Sprintf("{l2=%g}", c.L2)
 	case c.Scale != "":
-		return "--scale " + c.Scale
+		return "{scale=" + c.Scale + "}"
 	}
-	text := fmt.Sprintf("--edges %s --hops %d", c.Edges, c.Hops)
+	text := fmt.Sprintf("{edges=%s} {hops=%d}", c.Edges, c.Hops)
 	if c.Prior > 0 {
-		text += fmt.Sprintf(" --prior %g", c.Prior)
+		text += fmt.Sprintf(" {prior=%g}", c.Prior)
 	}
 	return text
 }
@@ -71,14 +72,14 @@ type Choice struct {
 func (c *Choice) note() string {
 	how := strings.TrimPrefix(c.Metric, "log_loss ")
 	if c.Cut {
-		how += ", as far as half of --max-time went"
+		how += ", as far as half of {max-time} went"
 	}
 	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, c.Chosen)
 	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}
 	if c.MaxPasses > 0 {
-		text += fmt.Sprintf(" --max-passes %g", c.MaxPasses)
+		text += fmt.Sprintf(" {max-passes=%g}", c.MaxPasses)
 	}
 	said := func(x Candidate) string {
 		return fmt.Sprintf("%.4f, accuracy %s", x.Loss, percent(float64(x.Accuracy)))
@@ -114,7 +115,7 @@ func (c *Choice) Table() report.Table {
 		if x == c.Chosen {
 			mark = "chosen"
 		}
-		t.Rows = append(t.Rows, []string{x.String(), Known("%.4f", x.Loss), percent(float64(x.Accuracy)), mark})
+		t.Rows = append(t.Rows, []string{option.Command(x.String()), Known("%.4f", x.Loss), percent(float64(x.Accuracy)), mark})
 	}
 	return t
 }
@@ -260,7 +261,7 @@ func (r *run) choose(ctx context.Context) error {
 func (r *run) interrupted(while string) error {
 	remedy := "nothing was written: start again"
 	if r.folder != nil {
-		remedy = fmt.Sprintf("go on with blockbp train %s --resume", r.files.Dir())
+		remedy = fmt.Sprintf("go on with {resume!blockbp train %s --resume}", r.files.Dir())
 	}
 	return &Error{Interrupted, fmt.Errorf("interrupted %s; %s", while, remedy)}
 }

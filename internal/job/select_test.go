@@ -288,7 +288,7 @@ func TestChoiceHasATime(t *testing.T) {
 	if n, all := len(some.Summary.Choice.Candidates), len(whole.Summary.Choice.Candidates); n == 0 || n >= all {
 		t.Errorf("%d candidates in a millisecond, and %d in all time", n, all)
 	}
-	const told = "as far as half of --max-time went"
+	const told = "as far as half of {max-time} went"
 	if !strings.Contains(some.Summary.Choice.note(), told) || strings.Contains(whole.Summary.Choice.note(), told) {
 		t.Errorf("notes %q and %q", some.Summary.Choice.note(), whole.Summary.Choice.note())
 	}
@@ -336,7 +336,7 @@ func TestWhatIsChosen(t *testing.T) {
 			t.Errorf("with 3 hops and a prior given, a candidate is %v", c)
 		}
 	}
-	if text := given.note(); !strings.Contains(text, " --hops 3") || !strings.Contains(text, "; of --edges potts:0^") {
+	if text := given.note(); !strings.Contains(text, " {hops=3}") || !strings.Contains(text, "; of {edges=potts:0^") {
 		t.Errorf("the note is %q", text)
 	}
 	large := blocks{nodes: 3000, states: 4, degree: 6, same: .9, noise: 1, known: 20, seed: 7}.few(t, true)
@@ -365,10 +365,10 @@ func TestWhatIsChosen(t *testing.T) {
 	for edges, want := range map[string]string{
 		"pots:1": `--edges "pots:1": want auto or together; or potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:-1": "want", "potts:Inf": "want",
 	} {
-		wantError(t, Options{Edges: edges}.Validate(), Usage, want)
+		wantError(t, refused(Options{Edges: edges}), Usage, want)
 	}
 	for _, o := range []Options{{Edges: "potts:1", NoEdges: true}, {Edges: "moments:1", AutoL2: true}, {Edges: "potts:1", Errors: errorsAuto}, {Edges: "potts:1", Physics: Ising}} {
-		wantError(t, o.Validate(), Usage, "do not go together")
+		wantError(t, refused(o), Usage, "do not go together")
 	}
 }
 
@@ -601,27 +601,27 @@ func TestChoiceNotes(t *testing.T) {
 	const rule = "the first stays unless"
 	made := &Choice{Metric: "log_loss by 5 folds", Candidates: []Candidate{{Edges: noEdges, Loss: .5}, {Edges: edgesTogether, Loss: .4}}, MaxPasses: 20}
 	if made.Chosen = made.Candidates[0]; !strings.Contains(made.note(), rule) ||
-		!strings.Contains(made.note(), "of --edges together --hops 0 0.4") {
+		!strings.Contains(made.note(), "of {edges=together} {hops=0} 0.4") {
 		t.Errorf("the note is %q", made.note())
 	}
 	if made.Chosen = made.Candidates[1]; strings.Contains(made.note(), rule) ||
-		!strings.Contains(made.note(), "of --edges potts:0 --hops 0 0.5") {
+		!strings.Contains(made.note(), "of {edges=potts:0} {hops=0} 0.5") {
 		t.Errorf("the note is %q", made.note())
 	}
 	if one := (&Choice{Chosen: made.Chosen, Candidates: made.Candidates[1:]}).note(); strings.Contains(one, "; of ") {
 		t.Errorf("what is alone is compared with itself: %q", one)
 	}
 	values := []Candidate{{L2: 2, Loss: .5}, {L2: 1, Loss: .4}, {L2: .5, Loss: .45}}
-	for at, want := range []string{"largest value that was tried", "of --l2 0.5 0.4500", "smallest value that was tried"} {
+	for at, want := range []string{"largest value that was tried", "of {l2=0.5} 0.4500", "smallest value that was tried"} {
 		path := &Choice{Chosen: values[at], Metric: "log_loss on dev", Candidates: values}
-		if note := path.note(); !strings.Contains(note, "compared on dev, and chosen is --l2") ||
+		if note := path.note(); !strings.Contains(note, "compared on dev, and chosen is {l2=") ||
 			!strings.Contains(note, want) || strings.Contains(note, rule) {
 			t.Errorf("the note is %q, want %q", note, want)
 		}
 	}
 	task := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.few(t, true)
 	task.Evaluations = nil
-	asks := func(p *Prepared) bool { return strings.Contains(strings.Join(p.Notes, "\n"), "--no-edges") }
+	asks := func(p *Prepared) bool { return strings.Contains(strings.Join(p.Notes, "\n"), "{no-edges}") }
 	if !asks(prepare(t, Options{Edges: edgesTogether}, task)) {
 		t.Error("nothing asks to compare with no edges")
 	}
@@ -673,7 +673,7 @@ func TestScale(t *testing.T) {
 		{apart, Options{}, "each"}, {apart, Options{Scale: "one:2"}, "one:2"}, {apart, Options{Scale: "one:3", L2: 1}, "one:3"},
 	} {
 		p := prepare(t, c.o, Task{Set: c.set})
-		noted := strings.Contains(strings.Join(p.Notes, "\n"), "and chosen is --scale "+p.Options.Scale)
+		noted := strings.Contains(strings.Join(p.Notes, "\n"), "and chosen is {scale="+p.Options.Scale)
 		if !strings.HasPrefix(p.Options.Scale, c.want) || noted != (p.asked.Scale == "" && c.want != "each") {
 			t.Errorf("%+v: scale %s, want %s; notes %q", c.o, p.Options.Scale, c.want, p.Notes)
 		}
@@ -688,6 +688,6 @@ func TestScale(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"one", "one:0", "one:x", "two"} {
-		wantError(t, Options{Scale: text}.Validate(), Usage, "want auto, each, or one:D")
+		wantError(t, refused(Options{Scale: text}), Usage, "want auto, each, or one:D")
 	}
 }

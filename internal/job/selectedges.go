@@ -14,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/standardise"
@@ -164,8 +165,8 @@ func (c *selection) divide() error {
 		what, n = "labels", len(parts)
 	}
 	if n < 2 {
-		return usagef("--l2 auto: with one label a state there is nothing to hold out; " +
-			"give labelled data with --eval NAME=PATH")
+		return usagef("{l2=auto}: with one label a state there is nothing to hold out; " +
+			"give labelled data with {eval!--eval NAME=PATH}")
 	}
 	c.metric = fmt.Sprintf("log_loss by %d folds of %s", n, what)
 	for k := range n {
@@ -192,7 +193,7 @@ func (c *selection) divide() error {
 			err = f.held.Check()
 		}
 		if err != nil {
-			return fmt.Errorf("--l2 auto, fold %d: %w", k+1, err)
+			return option.Errorf("{l2=auto}, fold %d: %w", k+1, err)
 		}
 		c.folds = append(c.folds, f)
 	}

@@ -39,7 +39,7 @@ func onScale(each *standardise.Map, scale string) (*standardise.Map, error) {
 	}
 	size, err := strconv.ParseFloat(text, 64)
 	if !one || err != nil || !(size > 1e-100 && size < 1e100) {
-		return nil, usagef("--scale %q: want auto, each, or one:D with a deviation D, such as one:0.5", scale)
+		return nil, usagef("{scale} %q: want auto, each, or one:D with a deviation D, such as one:0.5", scale)
 	}
 	if each == nil {
 		return nil, nil

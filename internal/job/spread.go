@@ -45,13 +45,13 @@ func (o *Options) bootstrap() (replicates int, asked bool, err error) {
 	case o.Errors == errorsNone || o.Errors == errorsAuto || o.Errors == errorsCheap:
 		return 0, false, nil
 	case name != errorsBootstrap:
-		return 0, false, usagef("--errors %q: want auto, cheap, bootstrap, bootstrap:B with a number of replicates, or none",
+		return 0, false, usagef("{errors} %q: want auto, cheap, bootstrap, bootstrap:B with a number of replicates, or none",
 			o.Errors)
 	case !given:
 		return defaultReplicates, true, nil
 	}
 	if replicates, err = strconv.Atoi(number); err != nil || replicates < 2 {
-		return 0, false, usagef("--errors %q: want a number of replicates, 2 or more, such as bootstrap:%d", o.Errors,
+		return 0, false, usagef("{errors} %q: want a number of replicates, 2 or more, such as bootstrap:%d", o.Errors,
 			defaultReplicates)
 	}
 	return replicates, true, nil
@@ -76,7 +76,7 @@ func (r *run) spread(ctx context.Context, result *Result, watch Watch) error {
 	case err != nil:
 		advice := ""
 		if (p.Options.Errors == errorsAuto || p.Options.Errors == errorsCheap) && len(samplesOf(p.Problem.Data)) > 1 {
-			advice = "; --errors=bootstrap learns again from resampled samples, with any method"
+			advice = "; {errors!--errors=bootstrap} learns again from resampled samples, with any method"
 		}
 		notes = append(notes, fmt.Sprintf("no standard errors: %v%s", err, advice))
 	default:
@@ -137,7 +137,8 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 		return p.replicate(ctx, problem, replicates)
 	case p.Options.Errors == errorsCheap && p.Options.Method == learn.Pseudo && p.covarianceWork() > cheapWork &&
 		parameters(&m.Layout) <= mostInMinutes: // more are refused at once, with the reason
-		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; --errors=auto finds them all the same",
+		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; "+
+			"{errors!--errors=auto} finds them all the same",
 			problem.Model.Layout.Size)
 	}
 	x, err := learn.NewSpread(ctx, problem, settings)
@@ -146,7 +147,7 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 	}
 	if rho := x.Correlation; rho > correlationTold {
 		notes = append(notes, fmt.Sprintf("samples are correlated with the one before (%.2f), and standard errors are too "+
-			"small by a factor of about %.2g: --errors=bootstrap resamples blocks of them", rho,
+			"small by a factor of about %.2g: {errors!--errors=bootstrap} resamples blocks of them", rho,
 			math.Sqrt((1+rho)/(1-min(rho, 0.99)))))
 	}
 	return x, notes, nil

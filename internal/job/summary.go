@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -55,7 +56,7 @@ type Summary struct {
 	Model              string                     `json:"model"`
 	Run                string                     `json:"run"`
 	Eval               map[string]runfolder.Float `json:"eval,omitempty"`
-	Notes              []string                   `json:"notes"`
+	Notes              option.Notes               `json:"notes"`
 	L2                 float64                    `json:"l2"`
 	Prior              runfolder.Float            `json:"prior"` // that l2 is made of, null: l2 is given
 	// Standardised: features had mean 0 and deviation 1 in the objective; the weights of the
@@ -96,7 +97,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		Convex:     f.Convex,
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
-		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown,
+		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown,
 		Standardised: r.p.scale != nil, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
@@ -323,7 +324,8 @@ func (r *run) copyModel(result *Result) error {
 		return nil
 	}
 	if err := r.folder.Copy.Via(result.Model.Save); err != nil {
-		return fmt.Errorf("--write-model %s: %w; the model itself is saved as %s", r.folder.Copy.Path, err, result.Model.Path)
+		return option.Errorf("{write-model} %s: %w; the model itself is saved as %s", r.folder.Copy.Path, err,
+			result.Model.Path)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -191,11 +192,11 @@ func (p *Prepared) calibrate(ctx context.Context, r *Result, watch Watch) (inter
 		case ctx.Err() != nil:
 			return true, nil
 		case errors.Is(err, errNoTemperature):
-			text := fmt.Sprintf("--calibrate %v", err)
+			text := fmt.Sprintf("{calibrate} %v", err)
 			watch.note("%s", text)
 			p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
 		case err != nil:
-			return false, fmt.Errorf("--calibrate %s: %w", p.calibration.Name, err)
+			return false, option.Errorf("{calibrate} %s: %w", p.calibration.Name, err)
 		}
 		if m == r.Model {
 			r.Calibration = c
@@ -217,8 +218,8 @@ func (o *Options) calibrationSet(sets []*Evaluation) (*Evaluation, error) {
 		names = append(names, e.Name)
 	}
 	if len(names) == 0 {
-		return nil, usagef("--calibrate %s: it needs --eval %s=PATH", o.Calibrate, o.Calibrate)
+		return nil, usagef("{calibrate} %s: it needs {eval!--eval %s=PATH}", o.Calibrate, o.Calibrate)
 	}
-	return nil, usagef("--calibrate %q: no --eval set has that name; %s", o.Calibrate,
+	return nil, usagef("{calibrate} %q: no {eval} set has that name; %s", o.Calibrate,
 		nearest.Suggestion(o.Calibrate, names, ""))
 }

@@ -110,7 +110,7 @@ func TestNoTemperature(t *testing.T) {
 	for _, test := range []struct {
 		sets []*Evaluation
 		want string
-	}{{nil, "--calibrate dve: it needs --eval dve=PATH"}, {[]*Evaluation{e}, "no --eval set has that name; valid are dev"}} {
+	}{{nil, "Options.Calibrate dve: it needs Options.Validation"}, {[]*Evaluation{e}, "no Options.Validation set has that name; valid are dev"}} {
 		if _, err := Prepare(t.Context(), Options{Calibrate: "dve"}, Task{Set: set, Evaluations: test.sets}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %q", err, test.want)
 		}
@@ -142,7 +142,7 @@ func TestNoTemperature(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Calibration, r.Model.Meta = nil, nil
-	if _, err := p.calibrate(t.Context(), r, Watch{Note: func(text string) { notes = append(notes, text) }}); err != nil || r.Calibration != nil || r.Model.Temperature() != 1 || len(notes) != 1 || !strings.Contains(notes[0], "--calibrate dev: no temperature fits") {
+	if _, err := p.calibrate(t.Context(), r, Watch{Note: func(text string) { notes = append(notes, text) }}); err != nil || r.Calibration != nil || r.Model.Temperature() != 1 || len(notes) != 1 || !strings.Contains(notes[0], "{calibrate} dev: no temperature fits") {
 		t.Errorf("%v, %+v, notes %q", err, r.Calibration, notes)
 	}
 }

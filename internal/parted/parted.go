@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Sums is how many parts a training adds up sums in, and how many processes it has at most.
@@ -107,24 +108,8 @@ type File struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// Error is a file that is not as it should be.
-type Error struct {
-	File, Place     string // Place: array, or ""
-	Problem, Remedy string
-	Cause           error
-}
-
-// Error implements error.
-func (e *Error) Error() string {
-	text := e.File
-	if e.Place != "" {
-		text += ":" + e.Place
-	}
-	return text + ": " + e.Problem + "; " + e.Remedy
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Cause }
+// Error is what is wrong with a file of a partitioned network.
+type Error = option.Error
 
 // again is the remedy for a folder that is not as it was written.
 const again = "partition the data again, or bring back the file as it was"

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
@@ -108,7 +109,7 @@ func (r *Report) Section(heading string) {
 
 // Paragraph adds text.
 func (r *Report) Paragraph(text string) {
-	r.blocks = append(r.blocks, reportBlock{Kind: "paragraph", Text: text})
+	r.blocks = append(r.blocks, reportBlock{Kind: "paragraph", Text: option.Command(text)})
 }
 
 // Callout adds a coloured box with one message; other kinds than those defined
@@ -117,7 +118,8 @@ func (r *Report) Callout(kind CalloutKind, text string) {
 	if calloutLabels[kind] == "" {
 		kind = CalloutWarn
 	}
-	r.blocks = append(r.blocks, reportBlock{Kind: "callout", Class: string(kind), Label: calloutLabels[kind], Text: text})
+	r.blocks = append(r.blocks, reportBlock{Kind: "callout", Class: string(kind), Label: calloutLabels[kind],
+		Text: option.Command(text)})
 }
 
 // Code adds text to copy as it is, such as a command.

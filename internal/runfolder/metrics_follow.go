@@ -96,7 +96,7 @@ func (f *Follower) read(lines *bufio.Reader, visit func(*Metric)) error {
 		if err := parseMetric(line, &m); err == nil {
 			visit(&m)
 		} else if wrong == nil {
-			wrong = &LineError{Path: f.path, Line: f.line, Err: err}
+			wrong = lineError(f.path, f.line, err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func eachUntil(path string, iter int, visit func(m *Metric, line []byte) error, 
 			refuse(wrong)
 		case m.Iter > iter:
 		case m.Iter <= last:
-			refuse(&LineError{path, number, errRepeated})
+			refuse(lineError(path, number, errRepeated))
 		default:
 			last = m.Iter
 			return visit(m, line)

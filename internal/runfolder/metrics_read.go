@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // readBuffer is the size of the buffers for metrics files, in bytes: large
@@ -21,17 +22,11 @@ var errLongLine = fmt.Errorf("the line has more than %d bytes: this is no metric
 	"to a copy", longestLine)
 
 // LineError says what is wrong with one line of a metrics file.
-type LineError struct {
-	Path string
-	Line int // from 1
-	Err  error
+type LineError = option.Error
+
+func lineError(path string, line int, err error) *LineError {
+	return &LineError{File: path, Line: line, Problem: err.Error(), Cause: err}
 }
-
-// Error implements error.
-func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Path, e.Line, e.Err) }
-
-// Unwrap is the reason.
-func (e *LineError) Unwrap() error { return e.Err }
 
 // ReadMetrics reads a metrics file, in the order of its lines. Blank lines are
 // passed over, and so is a last line that is torn: one without a line end that is
@@ -70,7 +65,7 @@ func eachLine(path string, visit func(m *Metric, line []byte, wrong *LineError) 
 	for number := 1; ; number++ {
 		line, failure := readLine(lines)
 		if errors.Is(failure, errLongLine) {
-			return &LineError{Path: path, Line: number, Err: failure}
+			return lineError(path, number, failure)
 		}
 		if failure != nil && !errors.Is(failure, io.EOF) {
 			return fmt.Errorf("reading metrics %s: %w", path, failure)
@@ -82,7 +77,7 @@ func eachLine(path string, visit func(m *Metric, line []byte, wrong *LineError) 
 				if !ended {
 					return nil // torn: the writer was stopped here
 				}
-				wrong = &LineError{Path: path, Line: number, Err: err}
+				wrong = lineError(path, number, err)
 			}
 			if err := visit(&m, line, wrong); err != nil {
 				return err

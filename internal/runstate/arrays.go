@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -13,7 +14,7 @@ var Err = errors.New("checkpoint")
 
 // Errorf says why a state cannot be gone on with.
 func Errorf(format string, a ...any) error {
-	return fmt.Errorf("%w: %s", Err, fmt.Sprintf(format, a...))
+	return option.Errorf("%w: %s", Err, fmt.Sprintf(format, a...))
 }
 
 // Array is numbers of a state, with their name: a slice, or pieces of slices.

@@ -22,7 +22,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"--spill " + folder, "2.0 MiB", "1.0 MiB are free", "leave --spill out"} {
+	for _, part := range []string{"--spill " + folder, "2.0 MiB", "1.0 MiB are free", "leave the command's --spill out"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q lacks %q", err, part)
 		}

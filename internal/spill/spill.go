@@ -15,6 +15,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Number are the types of elements.
@@ -39,7 +40,7 @@ func Room[T Number](n int) int64 {
 }
 
 // errNoFiles is that of systems without files of this kind.
-var errNoFiles = errors.New("this system has no files for it: leave --spill out")
+var errNoFiles = errors.New("this system has no files for it: leave {spill} out")
 
 // Error says that there is no room for a Space.
 type Error struct {
@@ -48,11 +49,15 @@ type Error struct {
 	Cause  error
 }
 
-func (e *Error) Error() string {
-	text := fmt.Sprintf("--spill %s: %s are to be kept there: %v", e.Folder, memory.Text(float64(e.Bytes)), e.Cause)
+// Error implements error.
+func (e *Error) Error() string { return option.Go(e.References()) }
+
+// References is the text with its references to options.
+func (e *Error) References() string {
+	text := fmt.Sprintf("{spill} %s: %s are to be kept there: %v", e.Folder, memory.Text(float64(e.Bytes)), e.Cause)
 	switch {
 	case full(e.Cause):
-		text += "; name a folder on a disk with as much room, or leave --spill out if there is memory enough"
+		text += "; name a folder on a disk with as much room, or leave {spill} out if there is memory enough"
 	case errors.Is(e.Cause, fs.ErrNotExist):
 		text += "; make the folder first"
 	}

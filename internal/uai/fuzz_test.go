@@ -17,7 +17,7 @@ import (
 func checkLocated(t *testing.T, err error) {
 	t.Helper()
 	var located *uai.Error
-	if !errors.As(err, &located) || located.Line < 1 || located.Reason == "" {
+	if !errors.As(err, &located) || located.Line < 1 || located.Problem == "" {
 		t.Errorf("error is %v, want *uai.Error with a line", err)
 	}
 }

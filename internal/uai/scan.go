@@ -13,20 +13,14 @@ import (
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // maxToken bounds the length of one word or number of a file, in bytes.
 const maxToken = 1 << 10
 
-// Error is a mistake in the content of a file.
-type Error struct {
-	File   string // name as given to the reader
-	Line   int    // 1-based
-	Reason string
-}
-
-// Error implements error.
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
+// Error is a mistake in the content of a file, with its line.
+type Error = option.Error
 
 // scanner splits a stream into tokens separated by white space and knows the
 // line of the last one.
@@ -51,7 +45,7 @@ func newScanner(r io.Reader, name string) *scanner {
 
 // fail makes an error at the last token.
 func (s *scanner) fail(format string, args ...any) error {
-	return &Error{File: s.file, Line: s.at, Reason: fmt.Sprintf(format, args...)}
+	return &Error{File: s.file, Line: s.at, Problem: fmt.Sprintf(format, args...)}
 }
 
 // split is a bufio.SplitFunc that counts the lines before the token.

@@ -584,22 +584,29 @@ def checked(options: Mapping[str, Any] | None, parameter: str, verb: str, own: S
     return options or {}
 
 
+# What messages of the command say of an option: {l2}, {counting=trw}, {eval!words of the command}, {!words for its users alone}.
+_REFERENCE = re.compile(r"\{([a-z0-9-]*)(?:([=!])([^{}]*))?\}")
+_MODELS = {"ising": "IsingModel", "potts": "PottsModel"}
+
+
 def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[str], str]:
-    """Return what writes options in messages of the command as they are called here; names are parameters by option."""
+    """Return what writes references to options in messages as they are called here; names are parameters by option."""
 
     def option(match: re.Match[str]) -> str:
-        if name := names.get(match[1]):
-            return name
-        short = match[1].replace("-", "_")
-        return f'{parameter}["{short}"]' if short in OPTIONS[verb] else f"the command's {match[0]}"
+        name, mark, value = match.groups()
+        short = name.replace("-", "_")
+        if not name:
+            return "" if mark else match[0]
+        if name == "model" and name not in names:
+            return _MODELS.get(value, "IsingModel or PottsModel")
+        if name not in names and short not in OPTIONS[verb]:
+            return f"the command's {value if mark == '!' else f'--{name} {value or str()}'.rstrip()}"
+        known = names.get(name) or f'{parameter}["{short}"]'
+        if mark != "=":
+            return known
+        return f"{known}={value.title() if value in ('true', 'false') else value if value[:1].isdigit() else json.dumps(value)}"
 
-    def told(text: str) -> str:
-        # What is said of the command line alone.
-        text = re.sub(rf"^{verb}: |--model (?:ising|potts): | with --task \w+|; leave the option out for the default", "", text)
-        text = re.sub(r" \((?:blockbp \w+ --help-all lists all options|and [^()]*blockbp check lists [^()]*)\)", "", text)
-        return re.sub(r"--([a-z][a-z0-9-]*)", option, text)
-
-    return told
+    return lambda text: _REFERENCE.sub(option, text)
 
 
 def _class_weights(weights: Any, classes: NDArray[Any]) -> str:

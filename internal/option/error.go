@@ -1,0 +1,59 @@
+package option
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is something wrong with an option, or with a file: dataset.Error is one like it. Problem and Remedy may
+// refer to options.
+type Error struct {
+	Option  string // name of the field of dataset.Options that is at fault; "" for the data
+	File    string // path
+	Line    int    // line in a text file, from 1; 0 where it does not apply
+	Place   string // array, array[index] or field; "" where it does not apply
+	Problem string // what was got and what was wanted
+	Remedy  string // the next step, or ""
+	Cause   error  // the error of a decoder, or nil
+	OfAll   bool   // it is about all data, and File is but the first of them
+}
+
+// Error implements error: file:line, file:place or option, the problem, the remedy.
+func (e *Error) Error() string { return Go(e.text(e.Option)) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// References is the text with its references.
+func (e *Error) References() string { return e.text(referTo(e.Option)) }
+
+func (e *Error) text(option string) string {
+	text := option + e.File
+	if e.Line > 0 {
+		text += fmt.Sprintf(":%d", e.Line)
+	}
+	if e.Place != "" {
+		text += ":" + e.Place
+	}
+	text += ": " + e.Problem
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return strings.TrimPrefix(text, ": ")
+}
+
+// referTo refers to the option that sets a field of dataset.Options. A model is one that no option sets.
+func referTo(field string) string {
+	name := Of("dataset.Options." + field)
+	switch {
+	case name != "":
+		return "{" + name + "}"
+	case field == "Spins":
+		return "{model=ising}"
+	case field == "paths":
+		return "DATA"
+	case field == "Recipe":
+		return ""
+	}
+	return field
+}

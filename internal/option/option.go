@@ -1,0 +1,157 @@
+// Package option has the one table of options, and writes what messages say of them. A message
+// names no option in the words of the command, of Go or of Python: it refers to it.
+//
+//	{l2}                  the option, which the command calls --l2 and a Go program Options.L2
+//	{edges=together}      with a value: --edges together, or Options.Edges = "together"
+//	{eval!--eval NAME=X}  the option, for which the command has these words
+//	{! (see --help-all)}  what only those hear who use the command
+//
+// An error's own text is in the words of Go. The command asks for that of References, and writes it
+// in its own words; the Python package is sent the references, and does so itself.
+package option
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// fields are the options that a Go program has, too, and what it calls them.
+var fields = map[string]string{
+	"blocks": "Options.Cut", "calibrate": "Options.Calibrate", "counting": "Options.Counting",
+	"early-stop": "Options.Patience", "edges": "Options.Edges", "eval": "Options.Validation", "l2": "Options.L2",
+	"max-passes": "Options.MaxPasses", "max-time": "Options.MaxTime", "method": "Options.Method",
+	"model": "Options.Physics", "no-edges": "Options.NoEdges", "out": "Options.Folder", "partition": "Options.Cut",
+	"prior": "Options.Prior", "resume": "Options.Resume", "rtol": "Options.RelativeTolerance", "seed": "Options.Seed",
+	"standardise": "Options.Standardise", "threads": "Options.Threads",
+
+	"bins": "dataset.Options.Bins", "clamp": "dataset.Options.NoLabels", "columns": "dataset.Options.Columns",
+	"directed": "dataset.Options.Directed", "edge-features": "dataset.Options.Edges",
+	"edge-maps": "dataset.Options.EdgeMaps", "features": "dataset.Options.FeatureDir", "hops": "dataset.Options.Hops",
+	"kind": "dataset.Options.Kind", "layout": "dataset.Options.Layout", "list": "dataset.Options.List",
+	"memory": "learn.Settings.Memory", "neighbours": "dataset.Options.Neighbours", "no-bias": "dataset.Options.NoBias",
+	"observed": "dataset.Options.Observed", "offsets": "dataset.Options.Offsets",
+	"skip-edges": "dataset.Options.SkipEdges", "states": "dataset.Options.States",
+	"superpixels": "dataset.Options.Superpixels", "untied": "dataset.Options.Untied",
+}
+
+// others are the options that only the command has.
+var others = strings.Fields(`against arrays batch bgr burn-in chains checkpoint checkpoint-every class-weights config
+	cost decode dry-run dtype errors eval-every evidence force gap graph help init inner-sweeps inner-tol instance
+	instances json layer layer-layout licences likelihood max-iter max-rhat max-sweeps mean min-ess mpi network
+	node-features obj-tol onnxruntime order pairs palette parts pictures plots port quiet reference report
+	require-convergence restarts sampler samples scale side size spill split stall std step sweeps task tensorboard thin
+	together tol weight-scale weights write-model`)
+
+func init() {
+	for _, name := range others {
+		fields[name] = "the command's --" + name
+	}
+}
+
+var reference = regexp.MustCompile(`\{([a-z0-9-]*)(?:([=!])([^{}]*))?\}`)
+
+// write puts what each reference stands for in its place. What looks like one and is none may be a user's: it stays.
+func write(text string, words func(name, mark, value string) string) string {
+	if !strings.Contains(text, "{") {
+		return text
+	}
+	return reference.ReplaceAllStringFunc(text, func(all string) string {
+		parts := reference.FindStringSubmatch(all)
+		if fields[parts[1]] == "" && (parts[1] != "" || parts[2] != "!") {
+			return all
+		}
+		return words(parts[1], parts[2], parts[3])
+	})
+}
+
+// Command writes a text for those who use the command.
+func Command(text string) string {
+	return write(text, func(name, mark, value string) string {
+		switch mark {
+		case "!":
+			return value
+		case "=":
+			return "--" + name + " " + value
+		}
+		return "--" + name
+	})
+}
+
+// Go writes a text for those who write a Go program.
+func Go(text string) string {
+	return write(text, func(name, mark, value string) string {
+		if mark != "=" {
+			return fields[name]
+		}
+		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "true" && value != "false" {
+			value = strconv.Quote(value)
+		}
+		return fields[name] + " = " + value
+	})
+}
+
+// Notes are texts that those read who use the command, in its files and results.
+type Notes []string
+
+// MarshalJSON implements json.Marshaler.
+func (n Notes) MarshalJSON() ([]byte, error) {
+	list := make([]string, len(n))
+	for i, text := range n {
+		list[i] = Command(text)
+	}
+	return json.Marshal(list)
+}
+
+// First returns the option that a text refers to first, and whether the text begins with it.
+func First(text string) (name string, atOnce bool) {
+	at := reference.FindStringSubmatchIndex(text)
+	if at == nil {
+		return "", false
+	}
+	return text[at[2]:at[3]], at[0] == 0
+}
+
+// Of returns the option that sets a field of a Go program, "" where there is none.
+func Of(field string) string {
+	for name, is := range fields {
+		if is == field {
+			return name
+		}
+	}
+	return ""
+}
+
+// message is an error whose text has references.
+type message struct {
+	text string
+	err  error
+}
+
+func (m *message) Error() string      { return Go(m.text) }
+func (m *message) Unwrap() error      { return m.err }
+func (m *message) References() string { return m.text }
+
+// Message returns an error with another text, which has references.
+func Message(text string, err error) error { return &message{text, err} }
+
+// Errorf is fmt.Errorf for messages with references.
+func Errorf(format string, a ...any) error {
+	err := fmt.Errorf(format, a...)
+	return Message(References(err), errors.Unwrap(err))
+}
+
+// References returns the text of an error with its references.
+func References(err error) string {
+	if of, ok := err.(interface{ References() string }); ok {
+		return of.References()
+	}
+	text := err.Error()
+	if within := errors.Unwrap(err); within != nil {
+		text = strings.Replace(text, within.Error(), References(within), 1)
+	}
+	return text
+}
