@@ -274,7 +274,7 @@ func TestWeightsOfEdges(t *testing.T) {
 				break
 			}
 		}
-		if !strings.Contains(strings.Join(r.Summary.Notes, "\n"), "--columns ignore=Weight") {
+		if !strings.Contains(strings.Join(r.Summary.Notes, "\n"), "{columns=ignore=Weight}") {
 			t.Errorf("notes %q", r.Summary.Notes)
 		}
 	}

@@ -44,16 +44,11 @@ func (e *Error) text(option string) string {
 
 // referTo refers to the option that sets a field of dataset.Options. A model is one that no option sets.
 func referTo(field string) string {
-	name := Of("dataset.Options." + field)
-	switch {
-	case name != "":
+	if name := Of("dataset.Options." + field); name != "" {
 		return "{" + name + "}"
-	case field == "Spins":
-		return "{model=ising}"
-	case field == "paths":
-		return "DATA"
-	case field == "Recipe":
-		return ""
+	}
+	if words, ok := map[string]string{"Spins": "{model=ising}", "paths": "DATA", "Recipe": ""}[field]; ok {
+		return words
 	}
 	return field
 }

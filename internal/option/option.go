@@ -6,8 +6,7 @@
 //	{eval!--eval NAME=X}  the option, for which the command has these words
 //	{! (see --help-all)}  what only those hear who use the command
 //
-// An error's own text is in the words of Go. The command asks for that of References, and writes it
-// in its own words; the Python package is sent the references, and does so itself.
+// An error's own text is in the words of Go; that of References is for the command and the Python package.
 package option
 
 import (
@@ -108,11 +107,10 @@ func (n Notes) MarshalJSON() ([]byte, error) {
 
 // First returns the option that a text refers to first, and whether the text begins with it.
 func First(text string) (name string, atOnce bool) {
-	at := reference.FindStringSubmatchIndex(text)
-	if at == nil {
-		return "", false
+	if at := reference.FindStringSubmatchIndex(text); at != nil {
+		return text[at[2]:at[3]], at[0] == 0
 	}
-	return text[at[2]:at[3]], at[0] == 0
+	return "", false
 }
 
 // Of returns the option that sets a field of a Go program, "" where there is none.

@@ -586,7 +586,6 @@ def checked(options: Mapping[str, Any] | None, parameter: str, verb: str, own: S
 
 # What messages of the command say of an option: {l2}, {counting=trw}, {eval!words of the command}, {!words for its users alone}.
 _REFERENCE = re.compile(r"\{([a-z0-9-]*)(?:([=!])([^{}]*))?\}")
-_MODELS = {"ising": "IsingModel", "potts": "PottsModel"}
 
 
 def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[str], str]:
@@ -598,13 +597,11 @@ def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[st
         if not name:
             return "" if mark else match[0]
         if name == "model" and name not in names:
-            return _MODELS.get(value, "IsingModel or PottsModel")
+            return {"ising": "IsingModel", "potts": "PottsModel"}.get(value, "IsingModel or PottsModel")
         if name not in names and short not in OPTIONS[verb]:
             return f"the command's {value if mark == '!' else f'--{name} {value or str()}'.rstrip()}"
-        known = names.get(name) or f'{parameter}["{short}"]'
-        if mark != "=":
-            return known
-        return f"{known}={value.title() if value in ('true', 'false') else value if value[:1].isdigit() else json.dumps(value)}"
+        given = value.title() if value in ("true", "false") else value if (value or "")[:1].isdigit() else json.dumps(value)
+        return (names.get(name) or f'{parameter}["{short}"]') + (f"={given}" if mark == "=" else "")
 
     return lambda text: _REFERENCE.sub(option, text)
 
