@@ -497,7 +497,6 @@ func TestBadUsage(t *testing.T) {
 		{"check", []string{"check DATA"}},
 		{"plot", []string{"plot RUN"}},
 		{"watch", []string{"watch RUN"}},
-		{"watch $RUN $RUN", []string{"one run folder"}},
 		{"watch $RUN --port 70000", []string{"--port 70000", "65535"}},
 		{"compare $RUN", []string{"two run folders"}},
 		{"demo now", []string{"demo", "now"}},

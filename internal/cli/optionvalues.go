@@ -66,7 +66,7 @@ func joined(args []string) (all []string) {
 		last := len(all) - 1
 		switch {
 		case last < 0:
-		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "none"}, how),
+		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "cheap", "none"}, how),
 			all[last] == "--resume" && job.IsRunFolder(arg):
 			all[last] += "=" + arg
 			continue
