@@ -168,7 +168,7 @@ func TestCountingRefuses(t *testing.T) {
 		{"negative edge to evidence", n, map[int]int{0: 1}, countsText([]float64{1, 1, 9, 9}, []float64{-1, 1, 1, 1}), "counts:5: |edge 0"},
 		{"negative node", n, map[int]int{0: 1}, countsText([]float64{1, 1, -9, 1}, []float64{1, 1, 1, 1}), "node 2: |sum to -6"},
 		{"sum that is too large", n, nil, countsText([]float64{1, 1, 1, 1}, []float64{1, 1e100, 1e100, 1}), "numbered without observed"},
-		{"larger factor", triple, map[int]int{2: 0}, countsText([]float64{1, 1, 1}, []float64{1}), "factor 1 joins 3 variables|--counting convex"},
+		{"larger factor", triple, map[int]int{2: 0}, countsText([]float64{1, 1, 1}, []float64{1}), "factor 1 joins 3 variables|use convex"},
 	} {
 		_, err := reduced(t, c.network, c.evidence).readCounting(strings.NewReader(c.text), "counts")
 		if err == nil || !strings.HasPrefix(err.Error(), "counts:") {
