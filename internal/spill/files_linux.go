@@ -46,5 +46,5 @@ func whatIsFree(folder string) string {
 // InMemory reports whether the files of a folder lie in memory, as far as the system tells.
 func InMemory(folder string) bool {
 	var s unix.Statfs_t
-	return unix.Statfs(folder, &s) == nil && (s.Type == unix.TMPFS_MAGIC || s.Type == unix.RAMFS_MAGIC)
+	return unix.Statfs(folder, &s) == nil && (int64(s.Type) == unix.TMPFS_MAGIC || int64(s.Type) == unix.RAMFS_MAGIC)
 }
