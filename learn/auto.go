@@ -135,6 +135,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	}
 	if e.visits >= a.run.perPass() {
 		a.restart(theta, a.first, a.firstValue)
+		a.descent.visited = true
 	}
 	return 1
 }

@@ -221,7 +221,7 @@ func lowerBound(entropy, square, l2 float64) float64 {
 // raiseLowerBound takes the bound of consistent beliefs, if it is the highest so far. Where F is above that of the start
 // nothing bounds the weights, and with huge ones rounding may leave an entropy that no beliefs have.
 func (l *learner) raiseLowerBound() {
-	if p := &l.progress; !l.certified || p.Upper > p.FirstObjective+l.slack() {
+	if p := &l.progress; !l.certified || !math.IsNaN(p.FirstObjective) && !(p.Upper <= p.FirstObjective+l.slack()) {
 		return
 	}
 	square := 0.0

@@ -172,7 +172,11 @@ func (l *learner) savesInTime() bool {
 // knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
 // it would: so a limit of time ends a run at once. Small problems have the time to check.
 func (l *learner) knowsAccepted() bool {
-	return l.descends() && l.copies() && l.auto.best() != nil
+	if !l.convexNumbers || !l.descends() || !l.copies() || l.auto.best() == nil {
+		return false // of other numbers a final check infers from scratch
+	}
+	d := l.auto.descent
+	return d.slope < 0 && (!l.bounded || slices.Equal(d.lowest, d.origin))
 }
 
 // settle brings messages to where they settle, where they are solved for.
@@ -289,6 +293,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 	p.FailedChecks++
 	l.refreshed()
 	if l.descends() {
+		p.Accepted = p.Pass
 		l.auto.advance(l.model.Weights, l.gradient)
 		p.Watched = false
 	}

@@ -2,7 +2,6 @@ package learn
 
 import (
 	"math"
-	"slices"
 
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -43,6 +42,7 @@ type descentState struct {
 // descentProgress is where the phase stands.
 type descentProgress struct {
 	began   bool    // it has
+	visited bool    // the line to the first point is that of visits
 	value   float64 // F at the origin
 	least   float64 // F at the lowest point
 	slope   float64 // φ'(0) ≤ 0 of the line
@@ -259,7 +259,7 @@ func (d *descent) note() {
 
 // fromStart reports the line from the start of the run to where visits have led.
 func (d *descent) fromStart() bool {
-	return d.alpha == 1 && d.slope == 0 && slices.Equal(d.origin, d.run.auto.first)
+	return d.visited && d.alpha == 1 && d.slope == 0
 }
 
 // shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through F and its slope

@@ -155,5 +155,5 @@ func (l *learner) everyOption() string {
 	}
 	return fmt.Sprint(stateFormat, l.traits(nil), s.Seed, s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance,
 		s.Gap, s.Proof, s.MaxIterations, s.MaxPasses, s.MaxTime, s.Evaluate != nil, s.EvaluateEvery, metric,
-		s.Checkpoint != nil, resume)
+		s.Checkpoint != nil, s.CheckpointEvery > 0, resume)
 }

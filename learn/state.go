@@ -241,7 +241,8 @@ func (l *learner) possible(p *progress) error {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
 		return runstate.Errorf("%d iterations, the last check at %d, %d checks failed: the file is damaged",
 			p.Iterations, p.LastCheck, p.FailedChecks)
-	case at.Next < 0 || at.Next >= len(l.whole) || at.WorstAt < 0 || at.WorstAt >= len(l.whole):
+	case at.Next < 0 || at.Next >= len(l.whole) || at.WorstAt < 0 || at.WorstAt >= len(l.whole),
+		p.Accepted.WorstAt < 0 || p.Accepted.WorstAt >= len(l.whole):
 		return runstate.Errorf("a pass at block visit %d of %d: the file is damaged", at.Next, len(l.whole))
 	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal &&
 		(c.Purpose != checkCurvature || l.lanczos == nil):

@@ -72,7 +72,8 @@ func (l *PseudoLikelihood) layOut(t *tile, in *crf.Instance, lo, number int32) {
 		entries += states * k
 		width := int(t.column[t.hi-lo]) + k
 		all := int(t.at[len(t.sources)]) * width
-		if t.hi > lo && (all > tileEntries || width > tileWidth || float64(all) > sharedRows*float64(entries)) {
+		if t.hi > lo && (all > tileEntries || max(width, int(t.hi-lo)) > tileWidth ||
+			float64(all) > sharedRows*float64(entries)) {
 			t.sources, t.at, t.rows = t.sources[:sources], t.at[:sources+1], t.rows[:edges]
 			break
 		}
