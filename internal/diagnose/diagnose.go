@@ -445,8 +445,11 @@ func Result(r *learn.Result) []string {
 			r.Unsettled, r.Residual))
 	default:
 		remedy := "use counting numbers that are convex"
-		if r.ConvexCounting {
+		switch {
+		case r.ConvexCounting && (r.Status == learn.PassLimit || r.Status == learn.IterationLimit):
 			remedy = "messages need more passes: raise {max-passes}"
+		case r.ConvexCounting: // it has ended by a rule of its own
+			remedy = "messages need more passes: {rtol=1e-5} makes them"
 		}
 		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values "+
 			"and beliefs there are approximate; %s, or use a larger l2 or smaller features", r.Unsettled, r.Residual, remedy))

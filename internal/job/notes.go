@@ -28,7 +28,7 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 			o.Spill))
 	}
 	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
-		texts = append(texts, "{gap} is not asked for: with l2 0 nothing bounds how far the optimum is; give {prior}, or "+
+		texts = append(texts, "{gap} decides nothing: with l2 0 nothing bounds how far the optimum is; give {prior}, or "+
 			"{l2} above 0")
 	}
 	if o.Order == orderAtOnce && (o.Method == learn.Full || o.Method == learn.InnerDual) {
@@ -66,7 +66,7 @@ func gapUnknown(o *Options, fitted *learn.Result) []string {
 		!fitted.Status.Stationary() {
 		return nil
 	}
-	text := "{gap} is not asked for: neither a suboptimality nor a gap of the inference is known here; a smaller {tol} " +
+	text := "{gap} decides nothing: neither a suboptimality nor a gap of the inference is known here; a smaller {tol} " +
 		"asks for more"
 	if o.Method != learn.Exact {
 		text += fmt.Sprintf(", and {counting=convex}, in place of %s, has a gap", o.Counting)

@@ -39,7 +39,7 @@ func TestGapUnknown(t *testing.T) {
 		if _, err := p.Train(t.Context(), nil, Watch{Note: func(text string) { notes = append(notes, text) }}); err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(notes, func(text string) bool { return strings.HasPrefix(text, "{gap} is not asked for") })
+		i := slices.IndexFunc(notes, func(text string) bool { return strings.HasPrefix(text, "{gap} decides nothing") })
 		if c.want == "" && i >= 0 || c.want != "" && (i < 0 || !strings.Contains(notes[i], c.want)) {
 			t.Errorf("%+v: notes %q", c, notes)
 		}
