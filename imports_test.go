@@ -102,7 +102,7 @@ var mayImport = map[string][]string{
 	"internal/oracle":      {"mrf", "graph"},
 
 	// Feature maps of photographs, for training.
-	"internal/extract": {"dataset", "internal/infile", "internal/memory", "internal/npy", "internal/onnx", "internal/parallel"},
+	"internal/extract": {"dataset", "internal/infile", "internal/option", "internal/memory", "internal/npy", "internal/onnx", "internal/parallel"},
 
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {

@@ -236,7 +236,7 @@ func TestSpinsElsewhere(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"check", "info"} {
-		if o := run(t, verb, spins); o.code != 3 || !strings.Contains(o.stdout+o.stderr, "if they are spins, learn by blockbp train --model ising, or write 0 and 1") {
+		if o := run(t, verb, spins); o.code != 3 || !strings.Contains(o.stdout+o.stderr, "if they are spins, use blockbp train --model ising, or write 0 and 1") {
 			t.Errorf("%s: code %d, and says:\n%s%s", verb, o.code, o.stdout, o.stderr)
 		}
 	}

@@ -210,7 +210,7 @@ func TestDiverging(t *testing.T) {
 		folder := t.TempDir()
 		dir, model := filepath.Join(folder, "run"), writeFile(t, filepath.Join(folder, "m.safetensors"), "old")
 		o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "--force", "--blocks", "4", "--json", "-q"}, options)...)
-		o.wantFailure(t, 4, "diverged at iteration ", "block ", "step", "--step auto")
+		o.wantFailure(t, 4, "diverged at iteration ", "block ", "step", "try auto")
 		object := o.object(t, "status", "reason", "iterations", "block")
 		if object["status"] != "diverged" {
 			t.Errorf("%q: status is %v", options, object["status"])

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/onnx"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -331,6 +332,7 @@ func (e *Extractor) make(
 		if problem := (*dataset.Error)(nil); e.g.width == 0 && !known && errors.As(err, &problem) {
 			problem.Remedy = fmt.Sprintf("some networks want sizes that a power of two divides: name one for all "+
 				"photographs, such as {size=%dx%d}", roundUp(outer.width), roundUp(outer.height))
+			return option.Message((*option.Error)(problem).References(), problem)
 		}
 		return err
 	}

@@ -46,9 +46,13 @@ const (
 	logitsTogether = 1 << 12
 	// shortRow is the length below which a loop is faster than the call of a kernel.
 	shortRow = 8
-	// TileBytes is about what a tile takes, where one target alone has no more entries.
-	TileBytes = 8 * (2*tileEntries + 4*logitsTogether)
 )
+
+// TileBytes is about what a tile takes where no node has neighbours of more states in all, and one target alone has no
+// more than tileEntries: targets that have few neighbours share them with few others.
+func TileBytes(states float64) float64 {
+	return 8 * (2*min(tileEntries, sharedRows*sharedRows*states*states) + 4*logitsTogether)
+}
 
 // layOut makes a tile of as many targets from lo on as share their sources. number tells tiles apart.
 func (l *PseudoLikelihood) layOut(t *tile, in *crf.Instance, lo, number int32) {

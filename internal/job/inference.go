@@ -130,7 +130,7 @@ func checkCounting(ctx context.Context, instances []*crf.Instance, numbers count
 			return ended
 		}
 		if err != nil {
-			return dataf("instance %d (%s): %v", i, in.Name, err)
+			return dataf("instance %d (%s): %w", i, in.Name, err)
 		}
 	}
 	return nil

@@ -134,7 +134,15 @@ func (o *Objective) Bytes(in *crf.Instance) float64 {
 	case Piecewise:
 		return bytes + double*tables + place*elements
 	}
-	return bytes + double*nodes + ground.TileBytes
+	most := 0
+	for s := range int32(in.Graph.NumNodes()) {
+		around := 0
+		for _, d := range in.Graph.Incoming(s) {
+			around += in.States(in.Graph.Source(d))
+		}
+		most = max(most, around)
+	}
+	return bytes + double*nodes + ground.TileBytes(float64(most))
 }
 
 // Operations returns how many entries of joint tables one evaluation of Exact computes for an instance.

@@ -147,9 +147,14 @@ func References(err error) string {
 	if of, ok := err.(interface{ References() string }); ok {
 		return of.References()
 	}
-	text := err.Error()
-	if within := errors.Unwrap(err); within != nil {
-		text = strings.Replace(text, within.Error(), References(within), 1)
+	text, all := err.Error(), []error{errors.Unwrap(err)}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		all = several.Unwrap()
+	}
+	for _, within := range all {
+		if within != nil {
+			text = strings.Replace(text, within.Error(), References(within), 1)
+		}
 	}
 	return text
 }
