@@ -218,8 +218,8 @@ func lowerBound(entropy, square, l2 float64) float64 {
 	return share*entropy - share*share*square/(2*l2)
 }
 
-// raiseLowerBound takes the bound of consistent beliefs, if it is the highest so far. Where F is above that of the start
-// nothing bounds the weights, and with huge ones rounding may leave an entropy that no beliefs have.
+// raiseLowerBound takes the bound of consistent beliefs, if it is the highest so far. Where F is above that of the
+// start nothing bounds the weights, and with huge ones rounding may leave an entropy that no beliefs have.
 func (l *learner) raiseLowerBound() {
 	if p := &l.progress; !l.certified || !math.IsNaN(p.FirstObjective) && !(p.Upper <= p.FirstObjective+l.slack()) {
 		return

@@ -183,7 +183,8 @@ func (d *dense) decompose() bool {
 		}
 	}
 	n := float64(d.size)
-	return d.exact && !d.l.convex && d.affords(eigenWork*n*n*n) && linear.Absolute(d.measured, d.size, stiffness) && d.factorise(stiffness)
+	return d.exact && !d.l.convex && d.affords(eigenWork*n*n*n) &&
+		linear.Absolute(d.measured, d.size, stiffness) && d.factorise(stiffness)
 }
 
 // definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.

@@ -262,8 +262,8 @@ func (d *descent) fromStart() bool {
 	return d.visited && d.alpha == 1 && d.slope == 0
 }
 
-// shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through F and its slope
-// at the origin and F here, between a tenth and half of the length.
+// shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through
+// F and its slope at the origin and F here, between a tenth and half of the length.
 func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
 	if d.fromStart() { // visits have led astray, and have left messages as far away

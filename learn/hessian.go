@@ -17,8 +17,8 @@ import (
 )
 
 // hessian measures a Hessian of stars (linear.Stars) where the beliefs are at the moment: each node answers, with the
-// messages along its edges, while its neighbours hold their beliefs (docs/explanation/equations.md, section 8). A star is
-// exactly what a visit of the paper finds whose block is one node (TestStars).
+// messages along its edges, while its neighbours hold their beliefs (docs/explanation/equations.md, section 8). A star
+// is exactly what a visit of the paper finds whose block is one node (TestStars).
 //
 // Beliefs far from their mean, as most are where a model is sure, make this another
 // matrix than fisher's Kronecker products: those know of a mean covariance only. The

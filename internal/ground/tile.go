@@ -15,8 +15,8 @@ import (
 // many nodes have the same neighbours, or all are neighbours, run at the speed of matrix products.
 //
 // There is less to add where every logit is one of the difference to a target's first state, and every row one of the
-// difference to the state that a source has most often, the usual one: samples in which it has that take none. Forbidden
-// states, whose potentials are −Inf, have no differences.
+// difference to the state that a source has most often, the usual one: samples in which it has that take none.
+// Forbidden states, whose potentials are −Inf, have no differences.
 type tile struct {
 	lo, hi     int32     // the targets
 	sources    []int32   // nodes
@@ -153,8 +153,8 @@ func (t *tile) row(of []float64, j int, y int32) []float64 {
 	return of[int(t.at[j]+y)*t.width:][:t.width]
 }
 
-// entriesOf returns where, in the table of the edge of d, the entries stand that go with state y of d's source. Directed
-// edge 2e leads from U, whose state is slow.
+// entriesOf returns where, in the table of the edge of d, the entries stand that go with state y of d's source.
+// Directed edge 2e leads from U, whose state is slow.
 func entriesOf(d int32, y, states, sourceStates int) (at, stride int) {
 	if d&1 == 0 {
 		return y * states, 1

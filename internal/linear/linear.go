@@ -70,8 +70,9 @@ func Solve(factor []float64, n int, x []float64) {
 	}
 }
 
-// Absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs, none below a share of the largest. Weights that are coupled to no
-// other, as those of forbidden states, stay so: they must stay zero. It reports false where there are no eigenvalues.
+// Absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs, none below a share of the
+// largest. Weights that are coupled to no other, as those of forbidden states, stay so: they must stay zero. It reports
+// false where there are no eigenvalues.
 func Absolute(h []float64, n int, share float64) bool {
 	all, coupled := make([]float64, n*n), make([]bool, n)
 	for i := range n {

@@ -33,8 +33,8 @@ import (
 // τ. A clamped unit has the same of its hidden nodes, and counts with its negative weight.
 //
 // Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a damping of both all that
-// holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (descent.go), and its gradient by
-// the weights is that of L as far as linear equations know what messages lack.
+// holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (descent.go), and its gradient
+// by the weights is that of L as far as linear equations know what messages lack.
 type Response struct {
 	// Damps: F is convex and smooth in weights and messages, which make steps together.
 	Damps bool
@@ -113,8 +113,10 @@ var (
 
 // NewResponse returns nil where the method takes too much, beside a pass of inference of so much work.
 func NewResponse(m *crf.Model, units []Unit, pass float64) *Response {
-	r := &Response{model: m, size: m.Layout.Size, Damps: !slices.ContainsFunc(units, func(u Unit) bool { return !u.smooth() })}
-	p, most, mostTangents := float64(r.size), max(responseFree, responsePasses*pass), max(tangentsFree, tangentsPasses*pass)
+	damps := !slices.ContainsFunc(units, func(u Unit) bool { return !u.smooth() })
+	r := &Response{model: m, size: m.Layout.Size, Damps: damps}
+	p := float64(r.size)
+	most, mostTangents := max(responseFree, responsePasses*pass), max(tangentsFree, tangentsPasses*pass)
 	for _, u := range units {
 		n := u.hiddenStates()
 		if n*p > responseNumbers || n+u.pairNumbers() > responseNumbers { // before anything is as large
@@ -256,8 +258,8 @@ func (r *Response) Numbers(unit int) int {
 }
 
 // Measure adds the Hessian of L at settled messages, without that of the regulariser, to dst [size*size], row-major, of
-// which only the lower triangle counts. With a damping it is the system of the weights in a damped step, and to gradient
-// [size] is added that of Σ D less what messages answer to it. Without one gradient is nil.
+// which only the lower triangle counts. With a damping it is the system of the weights in a damped step, and to
+// gradient [size] is added that of Σ D less what messages answer to it. Without one gradient is nil.
 func (r *Response) Measure(dst, gradient []float64, damping float64) error {
 	for i := range r.units {
 		if err := r.addUnit(dst, gradient, damping, &r.units[i]); err != nil {
