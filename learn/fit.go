@@ -427,7 +427,7 @@ func (s *Settings) latest(end float64) time.Duration {
 func (s *Settings) timeIsOver(p *progress) (Status, string) {
 	with := ""
 	if p.Seconds < s.MaxTime.Seconds() {
-		with = ", with the final check,"
+		with = ", with another pass,"
 	}
 	return TimeLimit, fmt.Sprintf("seconds %.4g%s ≥ limit %.4g", p.Seconds, with, s.MaxTime.Seconds())
 }

@@ -220,7 +220,8 @@ func (d *display) count(work string, done, total int) {
 // candidate tells of a candidate of a choice.
 func (d *display) candidate(c job.Candidate) {
 	if !d.quiet {
-		fmt.Fprintf(d.out, "%s: log loss %.4f, accuracy %.4f\n", option.Command(c.String()), float64(c.Loss), float64(c.Accuracy))
+		fmt.Fprintf(d.out, "%s: log loss %.4f, accuracy %.4f\n", option.Command(c.String()),
+			float64(c.Loss), float64(c.Accuracy))
 	}
 }
 

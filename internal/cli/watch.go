@@ -57,7 +57,8 @@ func (a *app) watch(dirs []string, port int) error {
 		return fmt.Errorf("--port %d: %w; choose another, or leave the option out for a free one", port, err)
 	}
 	token := watch.NewToken()
-	if err := a.print(false, nil, "http://%s/%s/ shows %s until Ctrl-C\n", listener.Addr(), token, strings.Join(dirs, ", ")); err != nil {
+	if err := a.print(false, nil, "http://%s/%s/ shows %s until Ctrl-C\n",
+		listener.Addr(), token, strings.Join(dirs, ", ")); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	return watch.Serve(a.ctx, listener, dirs, token)

@@ -115,7 +115,8 @@ func (c *Choice) Table() report.Table {
 		if x == c.Chosen {
 			mark = "chosen"
 		}
-		t.Rows = append(t.Rows, []string{option.Command(x.String()), Known("%.4f", x.Loss), percent(float64(x.Accuracy)), mark})
+		t.Rows = append(t.Rows, []string{option.Command(x.String()), Known("%.4f", x.Loss),
+			percent(float64(x.Accuracy)), mark})
 	}
 	return t
 }
