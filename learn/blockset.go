@@ -19,11 +19,7 @@ type blockSet struct {
 // each of mostParts stretches of the network, so that it stands for the whole network. In such an order each block
 // goes into the first of the sets still open that has none of its neighbours. Blocks that are empty in all units are
 // left out: no visit changes anything there, and a step after one would be one of stale beliefs.
-// Where blocks are visited at once a set has all.
 func (l *learner) blockSets(most int) (all []blockSet) {
-	if l.visitsAtOnce() {
-		most = l.blocks
-	}
 	most = max(1, most)
 	sets := (l.blocks + most - 1) / most
 	// Sets are as large as each other. Where some had room for more, blocks of the beginning of the
@@ -44,11 +40,7 @@ func (l *learner) blockSets(most int) (all []blockSet) {
 				}
 			}
 		}
-		neighbours := make([][]int32, l.blocks)
-		if !l.visitsAtOnce() {
-			neighbours = b.neighbours()
-		}
-		for _, blocks := range partition.Sets(order, neighbours, most) {
+		for _, blocks := range partition.Sets(order, b.neighbours(), most) {
 			all = append(all, blockSet{i, blocks})
 		}
 	}

@@ -76,10 +76,9 @@ func (l *learner) splits(u *unit) bool {
 }
 
 // splitAtOnce and splitLater say when that part is found for the nodes of a block: as the
-// block is visited, if it has all edges or all blocks were swept before, or in another pass when all
-// were visited.
+// block is visited, if it has all edges, or in another pass when all were visited.
 func (l *learner) splitAtOnce(u *unit, block int) bool {
-	return l.splits(u) && (l.visitsAtOnce() || len(u.part.Blocks[block].Nodes) == u.in.Graph.NumNodes())
+	return l.splits(u) && len(u.part.Blocks[block].Nodes) == u.in.Graph.NumNodes()
 }
 
 func (l *learner) splitLater(u *unit, block int) bool {
@@ -114,7 +113,7 @@ func (l *learner) upperBound() (float64, error) {
 
 // splitRoom is how many numbers splitOf has: one for each job of a bundle; 0 where no pass is for splits.
 func (l *learner) splitRoom() (jobs int) {
-	if l.blocks == 1 || l.visitsAtOnce() || !slices.ContainsFunc(l.units, l.splits) {
+	if l.blocks == 1 || !slices.ContainsFunc(l.units, l.splits) {
 		return 0
 	}
 	for _, b := range l.bundles {

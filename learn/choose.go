@@ -57,9 +57,6 @@ func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err 
 // blocks of a cut edge do its work: whole networks took 0.2 to 1.1 of the time. Chains are never cut: a sweep back
 // and forth infers them, while what passes from block to block is late by visits, and misleads steps.
 func (s Settings) Choose(p *Problem) (chosen Settings, reason string, err error) {
-	if s.AtOnce && s.Assign == nil && s.Cut.Rows == 0 {
-		s.Cut = Cut(cut.Cut(s.Cut).AtOnce(p.Data))
-	}
 	if s.Resolved().Method != Auto {
 		return s, "", nil
 	}
@@ -77,9 +74,9 @@ func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 	switch {
 	case p.cut() != nil:
 		return s, fmt.Sprintf("blocks: the network is partitioned, into %d", p.cut().Blocks), nil
-	case s.Cut == (Cut{Blocks: 1}) && s.Assign == nil && s.Together <= 1 && !s.AtOnce:
+	case s.Cut == (Cut{Blocks: 1}) && s.Assign == nil && s.Together <= 1:
 		return s, "whole networks were asked for", nil
-	case s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1 || s.AtOnce:
+	case s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1:
 		return s, "blocks were asked for", nil
 	}
 	blocks, largest := cut.Needed(p.Model, p.Data, cache)

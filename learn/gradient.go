@@ -31,16 +31,14 @@ func (l *learner) contribute(w *worker, s *jobResult, u *unit, blockIndex int) e
 			w.adjoint.Release(s.inside[span.Part:][:span.Len], u.in, t)
 		}
 	}
-	from, to := l.outside(block, blockIndex)
+	inside := int(block.Groups[0].Hi)
 	if l.keepsCut() {
 		w.findPlaces(u, block)
 	}
 	for lo, n := 0, len(block.Edges); lo < n; {
-		end, outside := n, lo >= from && lo < to
-		if lo < from {
-			end = from
-		} else if outside {
-			end = to
+		end, outside := n, lo >= inside
+		if !outside {
+			end = inside
 		}
 		hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+l.edgesTogether, end))
 		if err := l.contributeEdges(w, s, u, block, lo, hi, outside); err != nil {
@@ -52,21 +50,6 @@ func (l *learner) contribute(w *worker, s *jobResult, u *unit, blockIndex int) e
 		s.inside[l.crossAt()] += w.scale * w.space.SplitNodes(u.net, u.state, block, u.labels)
 	}
 	return nil
-}
-
-// outside returns the edges lo ≤ q < hi of a block that are no part of its contribution: those that are cut. Where
-// all blocks are visited at once they are in the contribution of the lower of their blocks.
-func (l *learner) outside(block *partition.Block, blockIndex int) (lo, hi int) {
-	lo, hi = int(block.Groups[0].Hi), len(block.Edges)
-	if l.visitsAtOnce() {
-		hi = lo
-		for _, g := range block.Groups {
-			if int(g.Other) < blockIndex {
-				hi = int(g.Hi)
-			}
-		}
-	}
-	return lo, hi
 }
 
 // takeProduct makes entropies of the free energies summed in a result, which hold ⟨θ,τ⟩ as well: for tied weights it is
@@ -107,15 +90,11 @@ func (l *learner) contributeNodes(w *worker, s *jobResult, u *unit, block *parti
 func (l *learner) contributeEdges(
 	w *worker, s *jobResult, u *unit, block *partition.Block, lo, hi int, outside bool,
 ) error {
-	others := outside && !l.keepsCut() // another block contributes them
-	if others && !w.split {
-		return nil
-	}
 	edges, v := block.Edges[lo:hi], w.visit
 	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
 	w.adjoint.PrefetchEdges(u.in, edges)
-	if outside && !others { // what is kept lies anywhere in memory, and so do features
+	if outside { // what is kept lies anywhere in memory, and so do features
 		simd.PrefetchRows(u.keptBeliefs, w.placesOf(block, lo, hi), l.perCutEdge)
 	}
 	beliefs, sum := w.belief[:len(edges)*span.States], moments(s.inside, l.edgeMoment[t], span)
@@ -128,7 +107,7 @@ func (l *learner) contributeEdges(
 	if err == nil && w.split {
 		err = w.space.AddSplit(beliefs, u.net, u.state, block, lo, hi)
 	}
-	if err != nil || others {
+	if err != nil {
 		return err
 	}
 	cross, free, err := l.edgeValues(w, s, u, block, lo, hi, beliefs, free)
@@ -231,9 +210,8 @@ func (l *learner) eachUntiedOf(u *unit, blockIndex int, do func(span *crf.Span, 
 			do(span, u.in.NodeRow(s))
 		}
 	}
-	from, to := l.outside(block, blockIndex)
-	for q, e := range block.Edges {
-		if span := &l.model.Layout.Edge[u.in.EdgeType(e)]; span.Untied && (q < from || q >= to || l.keepsCut()) {
+	for _, e := range block.Edges {
+		if span := &l.model.Layout.Edge[u.in.EdgeType(e)]; span.Untied {
 			do(span, u.in.EdgeRow(e))
 		}
 	}

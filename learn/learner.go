@@ -76,7 +76,6 @@ type learner struct {
 	mostResults   int // of which so many are kept
 
 	parts   parts
-	atOnce  *atOnce      // nil: blocks are visited one by one
 	space   *spill.Space // of what is kept between visits; nil: it is in memory
 	splitOf []float64    // [jobs of all blocks] of a bundle, what splits add to the bound
 
@@ -176,9 +175,6 @@ func (l *learner) allocate() (err error) {
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
 	l.makeWorkers()
-	if l.visitsAtOnce() {
-		l.makeAtOnce()
-	}
 	l.addLabels()
 	l.passBegan = math.NaN()
 	l.startCheck(checkInitial)

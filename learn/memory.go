@@ -108,11 +108,7 @@ func (l *learner) memory() *Memory {
 	if s.Spill != "" {
 		scratch += threads * float64(spill.PagesBytes) // which pieces of the files are read next
 	}
-	if l.visitsAtOnce() {
-		m.Add("potentials", c.atOnce+scratch, "those of %d blocks that are visited at once", l.blocks)
-	} else {
-		m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
-	}
+	m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
 	m.addFeatures(l.problem)
 	if m.Repeated = s.size() > 1 && !l.dealt(); s.size() > 1 && l.dealt() {
 		part := (c.messages*(1+l.copiesMade()) + c.blocks*stride + c.cut) / mostParts
@@ -127,7 +123,7 @@ type count struct {
 	messages, blocks, cut float64 // numbers of messages and beliefs, contributions, numbers kept of cut edges
 	visited, untied       float64 // contributions of a visit, numbers of untied beliefs
 	lists, index          float64 // bytes
-	potentials, atOnce    float64 // bytes, of the largest block and of all blocks of the largest bundle
+	potentials            float64 // bytes, of the largest block
 }
 
 // Bytes of lists, about: of the blocks, and of counting numbers and places of messages.
@@ -139,7 +135,6 @@ func (l *learner) count() (c count) {
 	seen := map[any]bool{}
 	for _, b := range l.bundles {
 		c.blocks += float64(l.blocks)
-		together := 0.0
 		for _, u := range b.units {
 			nodes, edges := float64(u.in.Graph.NumNodes()), float64(u.in.Graph.NumEdges())
 			c.messages += float64(u.net.Messages() + u.net.Beliefs())
@@ -151,14 +146,12 @@ func (l *learner) count() (c count) {
 				c.lists += nodeLists * nodes
 			}
 			for x := range u.part.Blocks {
-				bytes := l.potentials(u, &u.part.Blocks[x])
-				if together, c.potentials = together+bytes, max(c.potentials, bytes); !seen[u.part] {
+				if c.potentials = max(c.potentials, l.potentials(u, &u.part.Blocks[x])); !seen[u.part] {
 					c.lists += blockLists + edgeLists*float64(len(u.part.Blocks[x].Edges))
 				}
 			}
 			seen[u.part], seen[u.net] = true, true
 		}
-		c.atOnce = max(c.atOnce, together)
 	}
 	return c
 }

@@ -97,10 +97,6 @@ type Settings struct {
 	// RandomOrder picks blocks uniformly, from Seed; else they are picked 0, 1, …, D−1,
 	// 0, … in turn, as the paper found faster.
 	RandomOrder bool
-	// AtOnce visits all blocks in every iteration, neighbours too, sweeping through the colours of the
-	// nodes: for graphs of which few blocks share no edge. Several threads and processes can then
-	// work on one instance. Tables of all blocks are in memory then.
-	AtOnce bool
 	// Together is how many blocks an iteration visits, as far as there are so many of
 	// which no two share an edge; 0 means what Cut.Resolve says, or 1 with Assign.
 	// Several threads can then work on one instance. Weights move after all of them:
@@ -223,7 +219,7 @@ func (s Settings) Resolved() Settings {
 		s.Step = &auto{}
 	}
 	s.Threads = max(1, s.Threads)
-	if s.Together == 0 && (s.Assign != nil || !blocks || s.AtOnce) {
+	if s.Together == 0 && (s.Assign != nil || !blocks) {
 		s.Together = 1 // else Cut decides, when the data are known
 	}
 	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
@@ -277,8 +273,6 @@ func (s *Settings) validateAlone(p *Problem) error {
 		return violated("Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)
 	case memory.ThreadsProblem(s.Threads) != "":
 		return violated("Threads is %d: %s", s.Threads, memory.ThreadsProblem(s.Threads))
-	case s.AtOnce && (s.RandomOrder || s.Together > 1):
-		return violated("no RandomOrder, and no Together, with AtOnce, which visits all blocks")
 	case s.Together < 0:
 		return violated("Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):

@@ -154,8 +154,8 @@ func (r *ranks) endVisit(v *visit) {
 				do(r.whose(v, i), r.l.splitOf[v.place(i):][:1])
 			}
 		})
-	case r.l.atOnce == nil:
-		r.exchange(v, afterVisit)
+	default:
+		r.exchange(v, false)
 	}
 }
 
@@ -252,12 +252,9 @@ func (r *ranks) tellResults(v *visit, results []jobResult) {
 	})
 }
 
-// When neighbours are told of blocks: after a run of a sweep over them, whose number it has, after a visit, or of all
-// blocks when none is visited.
-const afterVisit, ofAll = -1, -2
-
-// exchange brings what neighbours see of the blocks of a visit to the processes that do these.
-func (r *ranks) exchange(v *visit, when int) {
+// exchange brings what neighbours see of the blocks of a visit to the processes that do these. all: they are all
+// blocks, and none was visited.
+func (r *ranks) exchange(v *visit, all bool) {
 	if r.size == 1 {
 		return
 	}
@@ -267,7 +264,7 @@ func (r *ranks) exchange(v *visit, when int) {
 	each := func(do func(owner, peer int, x []float64)) {
 		for _, x := range v.blocks {
 			for i := range v.bundle.units {
-				r.eachSeen(v, x, i, when, do)
+				r.eachSeen(v, x, i, all, do)
 			}
 		}
 	}
@@ -290,13 +287,13 @@ func (r *ranks) exchange(v *visit, when int) {
 // exchangeAll is exchange of all blocks, also of what cut edges keep if that was read.
 func (r *ranks) exchangeAll(kept bool) {
 	for _, b := range r.l.bundles {
-		r.exchange(&visit{bundle: b, blocks: r.all, contribute: kept}, ofAll)
+		r.exchange(&visit{bundle: b, blocks: r.all, contribute: kept}, true)
 	}
 }
 
 // eachSeen calls do for all that another process sees of a block of a unit which this one does, or the other way
 // round: do gets whose the block is, and who sees it. A belief may come twice.
-func (r *ranks) eachSeen(v *visit, x, unit, when int, do func(owner, peer int, x []float64)) {
+func (r *ranks) eachSeen(v *visit, x, unit int, all bool, do func(owner, peer int, x []float64)) {
 	whose := func(x int) int { return r.owner(v.bundle.part[x*len(v.bundle.units)+unit]) }
 	u, owner := v.bundle.units[unit], whose(x)
 	block := &u.part.Blocks[x]
@@ -312,9 +309,9 @@ func (r *ranks) eachSeen(v *visit, x, unit, when int, do func(owner, peer int, x
 			at, _ := slices.BinarySearchFunc(block.Groups[1:], x, byOther)
 			g.Lo, g.Hi, edges = block.Groups[1+at].Lo, block.Groups[1+at].Hi, block.Edges
 		}
-		r.eachSeenAt(v, u, x, edges[g.Lo:g.Hi], when, func(x []float64) { do(owner, peer, x) })
+		r.eachSeenAt(v, u, x, edges[g.Lo:g.Hi], all, func(x []float64) { do(owner, peer, x) })
 		// The lower block tells what a pair keeps if none of them was visited.
-		if v.contribute && r.l.keepsCut() && (when != ofAll || int(g.Other) > x) {
+		if v.contribute && r.l.keepsCut() && (!all || int(g.Other) > x) {
 			at, n := r.l.keptAt(u, &g)
 			do(owner, peer, u.keptBeliefs[at:][:n])
 		}
@@ -323,7 +320,7 @@ func (r *ranks) eachSeen(v *visit, x, unit, when int, do func(owner, peer int, x
 
 // eachSeenAt calls do for messages and beliefs of a block at some of its cut edges. Visits as printed change
 // messages out of a block, too.
-func (r *ranks) eachSeenAt(v *visit, u *unit, block int, edges []int32, when int, do func(x []float64)) {
+func (r *ranks) eachSeenAt(v *visit, u *unit, block int, edges []int32, all bool, do func(x []float64)) {
 	last := int32(-1)
 	for _, e := range edges {
 		d := 2 * e // into V, or into U
@@ -331,14 +328,14 @@ func (r *ranks) eachSeenAt(v *visit, u *unit, block int, edges []int32, when int
 			d++
 		}
 		node := u.in.Graph.Target(d)
-		if at := u.net.MessageAt(d); at >= 0 && (when < 0 || int(u.part.Colour[node]) == when) {
+		if at := u.net.MessageAt(d); at >= 0 {
 			n := u.in.States(node)
 			if do(u.state.LogMessage[at:][:n]); node != last {
 				do(u.state.LogBelief[u.net.BeliefAt(node):][:n])
 			}
 			last = node
 		}
-		if at := u.net.MessageAt(d ^ 1); at >= 0 && v.limits.Outward && when == afterVisit {
+		if at := u.net.MessageAt(d ^ 1); at >= 0 && v.limits.Outward && !all {
 			do(u.state.LogMessage[at:][:u.in.States(u.in.Graph.Source(d))])
 		}
 	}

@@ -269,10 +269,7 @@ func (l *learner) goOn() {
 
 // order names the order of the blocks.
 func (s *Settings) order() string {
-	switch {
-	case s.AtOnce:
-		return "at-once"
-	case s.RandomOrder:
+	if s.RandomOrder {
 		return "random"
 	}
 	return "cyclic"

@@ -92,9 +92,9 @@ func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
 func resolveCuts(p *Problem, s *Settings) (cuts []Cut, err error) {
 	together := 0
 	switch d := p.cut(); {
-	case d != nil && !s.AtOnce:
+	case d != nil:
 		together = d.Together
-	case d == nil && s.Method == BBPL && s.Assign == nil:
+	case s.Method == BBPL && s.Assign == nil:
 		if cuts, together, err = s.Cut.Resolve(p.Model, p.Data); err != nil {
 			return nil, err
 		}
@@ -144,11 +144,8 @@ func cutInstance(p *Problem, s *Settings, cuts []Cut, u *unit) (*partition.Parti
 	default:
 		of, blocks, err = cuts[u.instance].Assign(u.in, s.Seed)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case s.AtOnce && blocks > 1:
-		return partition.ByColours(u.in.Graph, of, blocks)
 	}
 	return partition.FromAssignment(u.in.Graph, of, blocks)
 }

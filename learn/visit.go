@@ -14,7 +14,7 @@ import (
 
 // worker is the scratch of one goroutine.
 type worker struct {
-	space   *bp.Workspace // with AtOnce that of the job
+	space   *bp.Workspace
 	adjoint *ground.Adjoint
 	belief  []float64 // of nodes or edges computed together
 	logs    []float64 // beliefs of labels, then their logarithms
@@ -56,9 +56,6 @@ const (
 // have tables for each job.
 func (l *learner) divideUnits(b *bundle) {
 	n := min(len(b.units), resultsAtATime, max(leastShares, resultNumbers/l.stride))
-	if l.visitsAtOnce() {
-		n = len(b.units)
-	}
 	total, done := 0, 0
 	for _, u := range b.units {
 		total += 1 + u.work()
@@ -104,9 +101,7 @@ func (l *learner) makeWorkers() {
 			space: &bp.Workspace{}, adjoint: &ground.Adjoint{},
 			logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs()),
 		}
-		if !l.visitsAtOnce() {
-			w.space.Potentials.Reserve(room)
-		}
+		w.space.Potentials.Reserve(room)
 		l.workers = append(l.workers, w)
 	}
 }
@@ -194,12 +189,6 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	}
 	jobs, atATime, contributes := v.numJobs(), v.atATime(), v.contribute
 	v.jobs = l.executor.jobs(&v, jobs)
-	if l.atOnce != nil && !v.resum {
-		if ended, err := l.sweepAtOnce(v); err != nil || ended {
-			v.contribute, report.ended = false, ended
-			return report, err
-		}
-	}
 	for lo := 0; lo < jobs && !report.ended; lo += atATime {
 		v.first = lo
 		results, t := l.executor.visit(v, min(atATime, jobs-lo))
@@ -337,23 +326,19 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 	if v.split && !l.splitLater(u, blockIndex) {
 		return nil
 	}
-	if l.atOnce != nil { // it was swept
-		w.space, s.outcome = &l.atOnce.spaces[job], l.atOnce.results[job].outcome
-	} else {
-		l.settings.PhaseTimes.begin()
-		err := w.space.Ground(l.model, u.in, u.net, block)
-		l.settings.PhaseTimes.end(phaseGround)
-		if err != nil {
-			return err
-		}
-		if v.split {
-			value, err := w.space.SplitValue(u.net, u.state, block, u.labels)
-			s.split += u.weight * value
-			return err
-		}
-		if err := l.iterateBlock(w, s, u, block); err != nil || v.ended() {
-			return err
-		}
+	l.settings.PhaseTimes.begin()
+	err = w.space.Ground(l.model, u.in, u.net, block)
+	l.settings.PhaseTimes.end(phaseGround)
+	if err != nil {
+		return err
+	}
+	if v.split {
+		value, err := w.space.SplitValue(u.net, u.state, block, u.labels)
+		s.split += u.weight * value
+		return err
+	}
+	if err := l.iterateBlock(w, s, u, block); err != nil || v.ended() {
+		return err
 	}
 	if v.contribute {
 		l.settings.PhaseTimes.begin()

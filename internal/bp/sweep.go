@@ -25,8 +25,11 @@ import (
 // potentials, with messages that no longer belong to them and yet repeat
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
-	w.beginSweep(net, st, block)
-	defer w.endSweep(net)
+	w.batch.fit(net.maxCard)
+	if net.proximal != nil && !w.noProx {
+		w.addProx(net, st, block)
+		defer w.dropProx()
+	}
 	for i := range len(block.Runs) - 1 {
 		r := i
 		if w.backward {
@@ -43,40 +46,6 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 		}
 	}
 	return residual, nil
-}
-
-func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block) {
-	w.batch.fit(net.maxCard)
-	if net.proximal != nil && !w.noProx {
-		w.addProx(net, st, block)
-	}
-}
-
-func (w *Workspace) endSweep(net *Net) {
-	if net.proximal != nil && !w.noProx {
-		w.dropProx()
-	}
-}
-
-// SweepRun makes run r of a sweep, of a block whose sweeps are made together with those of others:
-// run by run, each by all of them. The residual is that of the run. After an error there is no next
-// run.
-func (w *Workspace) SweepRun(net *Net, st *State, block *partition.Block, r int, limits Limits) (residual float64,
-	err error) {
-	if r == 0 {
-		w.noProx = limits.NoProx
-		w.beginSweep(net, st, block)
-	}
-	residual, err = w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], limits.Damping)
-	if r == len(block.Runs)-2 {
-		w.endSweep(net)
-	}
-	return residual, err
-}
-
-// Settled reports whether a residual within the limits is one of beliefs that agree.
-func (w *Workspace) Settled(net *Net, st *State, block *partition.Block, residual float64, limits Limits) bool {
-	return residual <= limits.Tolerance*(1-limits.Damping) && w.settled(net, st, block, limits.Tolerance)
 }
 
 // larger is max that keeps a NaN.

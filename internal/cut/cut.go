@@ -365,21 +365,3 @@ func Bytes(m *crf.Model, in *crf.Instance) (total float64) {
 	}
 	return total
 }
-
-// AtOnce is the cut for visits of all blocks at once: runs of nodes, unless another is asked for. Their features and
-// messages lie beside each other, which saves more than fewer cut edges would: a pass of a Barabási–Albert graph of
-// 100,000 nodes takes 0.22 s with ranges and 0.31 s with blocks grown breadth first (results/README.md). As
-// many blocks as an ordinary pass has visits do for as many threads or processes.
-func (c Cut) AtOnce(data []*crf.Instance) Cut {
-	nodes := 0
-	for _, in := range data {
-		nodes = max(nodes, in.Graph.NumNodes())
-	}
-	if c.Kind == "" {
-		c.Kind = kindRanges
-	}
-	if c.Blocks == 0 {
-		c.Blocks = max(1, min(Usual, nodes))
-	}
-	return c
-}

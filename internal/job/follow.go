@@ -49,12 +49,12 @@ func (p *Prepared) idleHints() []string {
 			"are solved in each: one process, with all threads, is as fast", size)}
 	case networks >= size:
 	case p.Settings.Method == learn.BBPL && !slices.ContainsFunc(p.cuts, func(c learn.Cut) bool { return c.Blocks > 1 }):
-		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: {order=at-once} "+
-			"lets all work; else as many processes as networks, with all threads, are as fast", size-networks, size)}
+		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: as many "+
+			"processes as networks, with all threads, are as fast; or {blocks} cuts them", size-networks, size)}
 	case p.Settings.Method != learn.BBPL:
 		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: {blocks}, or {method=bbpl}, "+
 			"cuts them", size-networks, size)}
-	case !p.Settings.AtOnce && p.Settings.Together*networks < size:
+	case p.Settings.Together*networks < size:
 		return []string{fmt.Sprintf("%d of %d processes only wait, as visits take %d of the blocks at a time: {together} "+
 			"%d lets all work", size-p.Settings.Together*networks, size, p.Settings.Together*networks,
 			(size+networks-1)/networks)}

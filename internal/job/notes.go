@@ -31,9 +31,6 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 		texts = append(texts, "{gap} decides nothing: with l2 0 nothing bounds how far the optimum is; give {prior}, or "+
 			"{l2} above 0")
 	}
-	if o.Order == orderAtOnce && (o.Method == learn.Full || o.Method == learn.InnerDual) {
-		texts = append(texts, fmt.Sprintf("{order=%s} is not used by {method=%s}, which cuts no network", o.Order, o.Method))
-	}
 	if set.Recipe.Kind == dataset.KindImages && set.Recipe.Superpixels == nil && !o.NoEdges {
 		pixels := 0
 		for _, in := range data {

@@ -28,7 +28,6 @@ import (
 const (
 	orderCyclic = "cyclic"
 	orderRandom = "random"
-	orderAtOnce = "at-once"
 )
 
 // Options are the choices of a training. The zero value is what "blockbp train"
@@ -236,16 +235,12 @@ func (o *Options) validate() error {
 		valid       []string
 	}{
 		{"method", string(o.Method), methods},
-		{"order", o.Order, []string{orderCyclic, orderRandom, orderAtOnce}},
+		{"order", o.Order, []string{orderCyclic, orderRandom}},
 	} {
 		if !slices.Contains(c.valid, c.value) {
 			return usagef("{%s} %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "),
 				nearest.Hint(c.value, c.valid))
 		}
-	}
-	if o.Order == orderAtOnce && o.Together != 0 {
-		return usagef("{order=%s} and {together} do not go together: all blocks are visited in every iteration; leave one "+
-			"of them out", o.Order)
 	}
 	if err := o.validatePhysics(); err != nil {
 		return err
@@ -302,7 +297,7 @@ func (o *Options) predictsExactly() bool {
 func (o *Options) learner() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		RandomOrder: o.Order == orderRandom, AtOnce: o.Order == orderAtOnce, Pairs: o.Pairs, Seed: o.Seed,
+		RandomOrder: o.Order == orderRandom, Pairs: o.Pairs, Seed: o.Seed,
 		Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
 		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance,
 		ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,

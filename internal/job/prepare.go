@@ -360,7 +360,7 @@ func (p *Prepared) cut() error {
 	}
 	if d := p.cutBefore(); d != nil {
 		p.cuts = []learn.Cut{p.parted.Cut}
-		if p.Settings.Together == 0 && !p.Settings.AtOnce {
+		if p.Settings.Together == 0 {
 			p.Settings.Together = d.Together
 		}
 		return nil
@@ -370,7 +370,7 @@ func (p *Prepared) cut() error {
 	if p.cuts, together, err = p.Settings.Cut.Resolve(p.Problem.Model, p.Problem.Data); err != nil {
 		return usagef("%w", err)
 	}
-	if p.Settings.Together == 0 && !p.Settings.AtOnce {
+	if p.Settings.Together == 0 {
 		p.Settings.Together = together
 	}
 	if p.cuts[0].Kind == "metis" { // it may be missing

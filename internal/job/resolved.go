@@ -26,9 +26,6 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	if e := p.earlyStop; e != nil && o.EarlyStop != "" {
 		o.EarlyStop = fmt.Sprintf("%s:%d", e.Metric, e.Patience)
 	}
-	if s.AtOnce { // the order says it
-		o.Together = 0
-	}
 	if len(p.Evaluations) == 0 {
 		o.EvaluateEvery = 0
 	}

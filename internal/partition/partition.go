@@ -18,10 +18,6 @@ type Partition struct {
 	// NumGroups is the number of edge groups: unordered pairs {a, b} of blocks,
 	// a = b included, that share at least one edge or, for a = b, one node.
 	NumGroups int
-	// Colour [nodes], from 0 to Colours-1, is that of runs by colours; nil: they follow the order of
-	// the nodes.
-	Colour  []int32
-	Colours int
 }
 
 // Block is the sub-network F_i = (V_i, E_i): its nodes, and every edge with at
@@ -90,10 +86,10 @@ func (p *Partition) Elements() (n int) {
 }
 
 // Bytes returns the memory that the lists of all blocks take. Those of a restricted
-// partition share Of and Colour, which are counted with each.
+// partition share Of, which is counted with each.
 func (p *Partition) Bytes() (bytes int) {
 	const index, group, page = 4, 16, 8192 // large slices are of whole pages
-	bytes = index*(len(p.Of)+len(p.Colour)) + (len(p.Blocks)*int(unsafe.Sizeof(Block{}))+page-1)/page*page
+	bytes = index*len(p.Of) + (len(p.Blocks)*int(unsafe.Sizeof(Block{}))+page-1)/page*page
 	for b := range p.Blocks {
 		x := &p.Blocks[b]
 		bytes += group*len(x.Groups) +
@@ -173,14 +169,6 @@ type Quality struct {
 // next to.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
 	return (&Partition{Graph: g, Of: of}).build(numBlocks)
-}
-
-// ByColours is FromAssignment, but run c of every block that has nodes is of those of colour c
-// (graph.Colouring): run c of all blocks, neighbours or not, can be updated at the same time.
-func ByColours(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
-	p := &Partition{Graph: g, Of: of}
-	p.Colour, p.Colours = g.Colouring()
-	return p.build(numBlocks)
 }
 
 func (p *Partition) build(numBlocks int) (*Partition, error) {

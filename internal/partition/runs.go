@@ -23,11 +23,7 @@ func (p *Partition) orderRuns() {
 		n := len(block.Nodes)
 		block.Order, order = order[:n:n], order[n:]
 		runs = append(runs, 0)
-		if p.Colour != nil && len(block.Nodes) > 0 {
-			count = p.chooseColours(block.Nodes, run, count)
-			runs = block.appendRuns(runs, 0, block.Nodes, run, count)
-		}
-		for lo := 0; lo < len(block.Nodes) && p.Colour == nil; lo += WindowNodes {
+		for lo := 0; lo < len(block.Nodes); lo += WindowNodes {
 			window := block.Nodes[lo:min(lo+WindowNodes, len(block.Nodes))]
 			count = p.chooseRuns(window, int32(b), run, count)
 			runs = block.appendRuns(runs, lo, window, run, count)
@@ -57,16 +53,6 @@ func (p *Partition) chooseRuns(window []int32, block int32, run, count []int32) 
 			count = append(count, 0)
 		}
 		count[last+1]++
-	}
-	return count
-}
-
-// chooseColours does what chooseRuns does, by colours.
-func (p *Partition) chooseColours(nodes []int32, run, count []int32) []int32 {
-	count = append(count[:0], make([]int32, p.Colours+1)...)
-	for _, s := range nodes {
-		run[s] = p.Colour[s] + 1
-		count[run[s]]++
 	}
 	return count
 }
