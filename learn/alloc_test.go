@@ -56,21 +56,15 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 // is left to chance otherwise, and one that comes late has still to grow. So has the
 // measurement of a Hessian, which is due a few times in a run only.
 func (l *learner) growWorkers() {
-	if l.auto != nil && l.auto.dense.measures() {
-		if err := l.auto.dense.measure(nil, 0); err != nil {
+	if l.auto != nil && l.auto.dense.Measures() {
+		if err := l.auto.dense.Measure(nil, 0); err != nil {
 			panic(err)
 		}
-		l.auto.dense.spent = math.Inf(1) // on no other: its sample, which is drawn anew, may be larger next time
+		l.auto.dense.Spent = math.Inf(1) // on no other: its sample, which is drawn anew, may be larger next time
 	}
-	for _, t := range l.schedule {
-		b := l.bundles[t.bundle]
-		v := visit{bundle: b, blocks: t.blocks, contribute: true, certify: true}
-		v.jobs = l.executor.jobs(&v, v.numJobs())
-		if l.atOnce != nil {
-			if _, err := l.sweepAtOnce(v); err != nil {
-				panic(err)
-			}
-		}
+	for _, blocks := range l.schedule {
+		v := visit{blocks: blocks, contribute: true, certify: true}
+		v.jobs = l.executor.jobs(&v, l.number(blocks))
 		for worker := range l.workers {
 			for job := range v.jobs {
 				l.visitJob(&v, worker, job)

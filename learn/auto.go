@@ -4,14 +4,16 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
+	"github.com/blockbp/blockbp/internal/linear"
 )
 
 // auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
-// estimate P⁻¹ of the inverse Hessian.
+// estimate P⁻¹ of the inverse Hessian (internal/linear).
 //
 // At first, P is a sum of Kronecker products A ⊗ C + l2 I, one for what nodes of a type see
-// and one for the interactions of each edge type (fisher):
+// and one for the interactions of each edge type (linear.Fisher):
 //
 //	A = Σ f fᵀ/ρ over nodes (edges),   C = diag(π) − ππᵀ,
 //
@@ -22,7 +24,7 @@ import (
 // features, and is the inverse Hessian where no node answers to another.
 //
 // For large data that this is too rough for, it is the Hessian of all weights together
-// as the beliefs of the moment have it (hessian, dense), where each node answers while its
+// as the beliefs of the moment have it (linear.Dense), where each node answers while its
 // neighbours hold their beliefs.
 //
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
@@ -32,8 +34,8 @@ import (
 type auto struct {
 	autoState
 	run       *learner // whose weights it moves; nil: it has not begun, or the run is over
-	fisher    *fisher
-	dense     *dense
+	fisher    *linear.Fisher
+	dense     *linear.Dense
 	spans     []crf.Span // of all types: nodes, then edges
 	labels    []float64  // frequencies of the (joint) states
 	curvature *lbfgs.Curvature
@@ -68,12 +70,11 @@ func (a *auto) Start(p StepProblem) (err error) {
 	for _, span := range a.spans {
 		states += span.States
 	}
-	data := run.statistics()
-	if a.fisher, err = newFisher(run, data); err != nil {
+	if a.fisher, err = run.newFisher(); err != nil {
 		return err
 	}
-	a.dense = newDense(run, a.fisher.squares)
-	a.beliefs, a.labels = make([]float64, states), data.frequencies()
+	a.dense = linear.NewDense(run.denseProblem(a.fisher.Squares))
+	a.beliefs, a.labels = make([]float64, states), run.statistics().Frequencies()
 	a.plain, a.first = make([]float64, size), make([]float64, size)
 	a.curvature = lbfgs.New(size, a.apply)
 	a.early = newEarly(run)
@@ -90,7 +91,7 @@ func (a *auto) forget() {
 	}
 	*a = auto{
 		descent: &descent{descentState: descentState{descentProgress: a.descent.descentProgress}},
-		dense:   &dense{denseState: denseState{has: a.dense.has}},
+		dense:   &linear.Dense{DenseState: linear.DenseState{Has: a.dense.Has}},
 	}
 }
 
@@ -104,10 +105,10 @@ func (a *auto) State() any {
 		early   *earlyState
 		pairs   *lbfgs.State
 		descent *descentState
-		dense   *denseState
+		dense   *linear.DenseState
 		probe   *lbfgs.LanczosState
 	}{
-		&a.autoState, &a.early.earlyState, &a.curvature.State, &a.descent.descentState, &a.dense.denseState,
+		&a.autoState, &a.early.earlyState, &a.curvature.State, &a.descent.descentState, &a.dense.DenseState,
 		&a.lanczos.LanczosState,
 	}
 }
@@ -146,8 +147,8 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	if a.descent.damps() {
 		return a.descent.try(theta)
 	}
-	if a.dense.endPass() {
-		if a.dense.exact {
+	if a.dense.EndPass() {
+		if a.dense.Exact() {
 			a.curvature.Reset(1)
 		} else {
 			a.curvature.Rescale()
@@ -185,7 +186,7 @@ func (a *auto) measure() {
 			for i, f := range a.labels[at:][:len(mean)] {
 				mean[i] = max(mean[i], f)
 			}
-			normalise(mean)
+			instances.Normalise(mean)
 		}
 		at += len(mean)
 	}
@@ -200,7 +201,7 @@ func (a *auto) restart(theta, start []float64, value float64) {
 // saddles returns Lanczos' method, with P at the beliefs of the moment, for descent to leave saddles by; nil where
 // the Hessian at hand shows that there is none.
 func (a *auto) saddles() *lbfgs.Lanczos {
-	if a.descent.began && a.dense.definite() {
+	if a.descent.began && a.dense.Definite() {
 		a.lanczos.Forget() // it was of an earlier point
 		return nil
 	}
@@ -210,9 +211,9 @@ func (a *auto) saddles() *lbfgs.Lanczos {
 
 // apply computes dst = P⁻¹ g; dst may be g.
 func (a *auto) apply(dst, g []float64) {
-	if a.dense.on() {
-		a.dense.solve(dst, g)
+	if a.dense.Has {
+		a.dense.Solve(dst, g)
 		return
 	}
-	a.fisher.solve(dst, g, a.beliefs)
+	a.fisher.Solve(dst, g, a.beliefs)
 }

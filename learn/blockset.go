@@ -8,14 +8,11 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// blockSet is what is visited at a time: blocks of a bundle of which no two share an edge, so that they can be
+// blockSet is what is visited at a time: blocks of which no two share an edge, so that they can be
 // visited in parallel. Each reads, of others, only what none of them changes.
-type blockSet struct {
-	bundle int
-	blocks []int
-}
+type blockSet []int
 
-// blockSets divides the blocks of all bundles into sets of at most so many blocks. A set has about as many blocks of
+// blockSets divides the blocks into sets of at most so many. A set has about as many blocks of
 // each of mostParts stretches of the network, so that it stands for the whole network. In such an order each block
 // goes into the first of the sets still open that has none of its neighbours. Blocks that are empty in all units are
 // left out: no visit changes anything there, and a step after one would be one of stale beliefs.
@@ -31,53 +28,50 @@ func (l *learner) blockSets(most int) (all []blockSet) {
 	if sets > 1 {
 		length = max(sets, (l.blocks+mostParts-1)/mostParts)
 	}
-	for i, b := range l.bundles {
-		var order []int
-		for at := range length {
-			for block := at; block < l.blocks; block += length {
-				if b.hasNodes(block) {
-					order = append(order, block)
-				}
+	var order []int
+	for at := range length {
+		for block := at; block < l.blocks; block += length {
+			if l.hasNodes(block) {
+				order = append(order, block)
 			}
 		}
-		for _, blocks := range partition.Sets(order, b.neighbours(), most) {
-			all = append(all, blockSet{i, blocks})
-		}
+	}
+	for _, blocks := range partition.Sets(order, l.neighbours(), most) {
+		all = append(all, blocks)
 	}
 	return all
 }
 
-// orderJobs puts the blocks of sets of a bundle of one unit, whose jobs of each part follow the order of
+// orderJobs puts the blocks of sets, where there is one unit, whose jobs of each part follow the order of
 // the blocks, in the order in which they are visited. One process goes through the network, as files are
 // read best. Of several each has as much to do in every chunk: they take from all parts in turn.
 func (l *learner) orderJobs(sets []blockSet) {
-	for _, t := range sets {
-		b := l.bundles[t.bundle]
-		if !b.alone() {
+	for _, blocks := range sets {
+		if !l.alone() {
 			continue
 		}
-		slices.Sort(t.blocks)
+		slices.Sort(blocks)
 		if l.settings.size() == 1 {
 			continue
 		}
-		turn, of := make(map[int]int, len(t.blocks)), [mostParts]int{}
-		for _, block := range t.blocks {
-			turn[block] = of[b.part[block]]
-			of[b.part[block]]++
+		turn, of := make(map[int]int, len(blocks)), [mostParts]int{}
+		for _, block := range blocks {
+			turn[block] = of[l.part[block]]
+			of[l.part[block]]++
 		}
-		slices.SortStableFunc(t.blocks, func(x, y int) int { return cmp.Compare(turn[x], turn[y]) })
+		slices.SortStableFunc(blocks, func(x, y int) int { return cmp.Compare(turn[x], turn[y]) })
 	}
 }
 
 // hasNodes reports whether a block has nodes in any unit.
-func (b *bundle) hasNodes(block int) bool {
-	return slices.ContainsFunc(b.units, func(u *unit) bool { return len(u.part.Blocks[block].Nodes) > 0 })
+func (j *jobs) hasNodes(block int) bool {
+	return slices.ContainsFunc(j.units, func(u *unit) bool { return len(u.part.Blocks[block].Nodes) > 0 })
 }
 
 // neighbours are those of the blocks of all units.
-func (b *bundle) neighbours() [][]int32 {
+func (j *jobs) neighbours() [][]int32 {
 	var partitions []*partition.Partition
-	for _, u := range b.units {
+	for _, u := range j.units {
 		partitions = append(partitions, u.part)
 	}
 	return partition.Neighbours(partitions)
@@ -92,13 +86,10 @@ type visitShare struct {
 // visitShares returns, for every set of a pass, the share of all nodes and edges that it has in common with each
 // other one, as they have cut edges, and that it has alone. Networks count by their weights.
 func (l *learner) visitShares() [][]visitShare {
-	setOf, shares, total := make([][]int, len(l.bundles)), make([][]visitShare, len(l.schedule)), 0.0
-	for i := range setOf {
-		setOf[i] = make([]int, l.blocks)
-	}
-	for i, t := range l.schedule {
-		for _, b := range t.blocks {
-			setOf[t.bundle][b] = i
+	setOf, shares, total := make([]int, l.blocks), make([][]visitShare, len(l.schedule)), 0.0
+	for i, blocks := range l.schedule {
+		for _, x := range blocks {
+			setOf[x] = i
 		}
 	}
 	sums, with := make([]float64, len(l.schedule)), []int(nil)
@@ -108,13 +99,13 @@ func (l *learner) visitShares() [][]visitShare {
 		}
 		sums[j] += share
 	}
-	for i, t := range l.schedule {
-		for _, x := range t.blocks {
-			for _, u := range l.bundles[t.bundle].units {
+	for i, blocks := range l.schedule {
+		for _, x := range blocks {
+			for _, u := range l.units {
 				block, weight := &u.part.Blocks[x], max(0, u.weight)
 				add(i, weight*float64(len(block.Nodes)))
 				for _, g := range block.Groups {
-					add(setOf[t.bundle][g.Other], weight*float64(g.Hi-g.Lo))
+					add(setOf[g.Other], weight*float64(g.Hi-g.Lo))
 				}
 			}
 		}
@@ -137,9 +128,8 @@ func (l *learner) visitShares() [][]visitShare {
 
 // eachUntied calls f for the weights of the untied elements of a set of a pass.
 func (l *learner) eachUntied(visit int, f func(at, n int)) {
-	t := &l.schedule[visit]
-	for _, x := range t.blocks {
-		for _, u := range l.bundles[t.bundle].units {
+	for _, x := range l.schedule[visit] {
+		for _, u := range l.units {
 			l.eachUntiedOf(u, x, func(span *crf.Span, row int) { f(span.At+row*span.Copy(), span.Copy()) })
 		}
 	}

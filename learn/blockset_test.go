@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBlockSets: a pass has every block of every bundle once, in sets of at most so
+// TestBlockSets: a pass has every block once, in sets of at most so
 // many blocks, no two of which share an edge in any unit, near the order of the
 // blocks.
 func TestBlockSets(t *testing.T) {
@@ -16,7 +16,7 @@ func TestBlockSets(t *testing.T) {
 		p := randomProblem(t, 1, options)
 		p.Data = append(p.Data, randomProblem(t, 2, options).Data...)
 		blocks := rapid.IntRange(1, min(12, options.rows*options.cols)).Draw(r, "blocks")
-		s := Settings{Pairs: rapid.Bool().Draw(r, "pairs"), Together: rapid.IntRange(1, 5).Draw(r, "together"), Assign: blocksOf(blocks), Method: BBPL}.Resolved()
+		s := Settings{Together: rapid.IntRange(1, 5).Draw(r, "together"), Assign: blocksOf(blocks), Method: BBPL}.Resolved()
 		l, err := newLearner(&p, &s)
 		if err != nil {
 			r.Fatal(err)
@@ -24,37 +24,37 @@ func TestBlockSets(t *testing.T) {
 		defer l.pool.Close()
 		l.checkBlockSets(r, l.schedule, s.Together)
 		l.checkBlockSets(r, l.whole, blocks)
-		if s.Together == 1 && !slices.IsSortedFunc(l.schedule, func(a, b blockSet) int { return 1000*(a.bundle-b.bundle) + a.blocks[0] - b.blocks[0] }) {
+		if s.Together == 1 && !slices.IsSortedFunc(l.schedule, func(a, b blockSet) int { return a[0] - b[0] }) {
 			r.Errorf("sets of one block are not in the order of the blocks: %v", l.schedule)
 		}
 	})
 }
 
 func (l *learner) checkBlockSets(t *rapid.T, sets []blockSet, most int) {
-	seen := map[[2]int]bool{}
+	seen := map[int]bool{}
 	for _, set := range sets {
-		if len(set.blocks) == 0 || len(set.blocks) > most {
+		if len(set) == 0 || len(set) > most {
 			t.Fatalf("set %v, want 1 to %d blocks", set, most)
 		}
-		for _, block := range set.blocks {
-			if seen[[2]int{set.bundle, block}] {
-				t.Fatalf("block %d of bundle %d comes twice", block, set.bundle)
+		for _, block := range set {
+			if seen[block] {
+				t.Fatalf("block %d comes twice", block)
 			}
-			seen[[2]int{set.bundle, block}] = true
+			seen[block] = true
 		}
-		for _, u := range l.bundles[set.bundle].units {
+		for _, u := range l.units {
 			of := u.part.Of
 			ends, others := u.in.Graph.Ends()
 			for e := range ends {
 				a, b := int(of[ends[e]]), int(of[others[e]])
-				if a != b && slices.Contains(set.blocks, a) && slices.Contains(set.blocks, b) {
-					t.Fatalf("set %v has blocks %d and %d, which edge %d joins", set.blocks, a, b, e)
+				if a != b && slices.Contains(set, a) && slices.Contains(set, b) {
+					t.Fatalf("set %v has blocks %d and %d, which edge %d joins", set, a, b, e)
 				}
 			}
 		}
 	}
-	if len(seen) != len(l.bundles)*l.blocks {
-		t.Fatalf("%d blocks in a pass, want %d", len(seen), len(l.bundles)*l.blocks)
+	if len(seen) != l.blocks {
+		t.Fatalf("%d blocks in a pass, want %d", len(seen), l.blocks)
 	}
 }
 
@@ -87,9 +87,9 @@ func TestBlocksOfSetsFollowEachOther(t *testing.T) {
 	l := chainInBlocks(t, blocks, 4*mostParts)
 	for i, set := range l.schedule {
 		of := make([]int, mostParts)
-		for k, b := range set.blocks {
-			if of[b*mostParts/blocks]++; k%4 > 0 && b != set.blocks[k-1]+2 {
-				t.Errorf("set %d: block %d follows block %d", i, b, set.blocks[k-1])
+		for k, b := range set {
+			if of[b*mostParts/blocks]++; k%4 > 0 && b != set[k-1]+2 {
+				t.Errorf("set %d: block %d follows block %d", i, b, set[k-1])
 			}
 		}
 		if slices.Min(of) != 4 || slices.Max(of) != 4 {
@@ -111,28 +111,26 @@ func (severalProcesses) Size() int { return 8 }
 func TestOrderOfJobs(t *testing.T) {
 	const blocks = 16 * mostParts
 	l := chainInBlocks(t, blocks, 8*mostParts)
-	part := l.bundles[0].part
 	byParts := func(list []int) [][]int {
 		of := make([][]int, mostParts)
 		for _, b := range list {
-			of[part[b]] = append(of[part[b]], b)
+			of[l.part[b]] = append(of[l.part[b]], b)
 		}
 		return of
 	}
 	for _, sets := range [][]blockSet{l.schedule, l.whole} {
 		for _, set := range sets {
-			one := slices.Clone(set.blocks)
+			one := slices.Clone(set)
 			if !slices.IsSorted(one) {
 				t.Errorf("one process visits %v", one)
 			}
 			l.settings.Group = severalProcesses{}
 			l.orderJobs([]blockSet{set})
 			l.settings.Group = nil
-			if !slices.EqualFunc(byParts(one), byParts(set.blocks), slices.Equal[[]int]) {
+			if !slices.EqualFunc(byParts(one), byParts(set), slices.Equal[[]int]) {
 				t.Error("blocks of a part are others, or in another order")
 			}
-			v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks}
-			for chunk := range slices.Chunk(set.blocks, v.atATime()) {
+			for chunk := range slices.Chunk(set, l.atATime(set)) {
 				for i, of := range byParts(chunk) {
 					if most := len(chunk)/mostParts + 2; len(of) > most || len(of) < most-4 {
 						t.Errorf("a chunk of %d blocks has %d of part %d", len(chunk), len(of), i)

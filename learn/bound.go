@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -49,21 +50,7 @@ func referenceLabels(in *crf.Instance, masked bool) []int32 {
 	if masked {
 		return nil
 	}
-	return withoutHidden(samples[0])
-}
-
-// withoutHidden returns labels with the hidden ones taken for state 0.
-func withoutHidden(labels []int32) []int32 {
-	if !slices.Contains(labels, crf.Unobserved) {
-		return labels
-	}
-	labels = slices.Clone(labels)
-	for s, y := range labels {
-		if y == crf.Unobserved {
-			labels[s] = 0
-		}
-	}
-	return labels
+	return instances.WithoutHidden(samples[0])
 }
 
 // Where some c_s is negative that is no bound. A split (counting.Numbers.Split) adds something
@@ -98,28 +85,24 @@ func (l *learner) upperBound() (float64, error) {
 	if len(l.splitOf) == 0 {
 		return value, nil
 	}
-	for _, t := range l.whole {
-		b := l.bundles[t.bundle]
-		clear(l.splitOf)
-		if _, err := l.visitBlocks(visit{bundle: b, blocks: t.blocks, split: true}); err != nil {
+	clear(l.splitOf)
+	for _, blocks := range l.whole {
+		if _, err := l.visitBlocks(visit{blocks: blocks, split: true}); err != nil {
 			return 0, err
 		}
-		for _, x := range l.splitOf { // in the order of blocks, whatever that of visits
-			value += x
-		}
+	}
+	for _, x := range l.splitOf { // in the order of blocks, whatever that of visits
+		value += x
 	}
 	return value, nil
 }
 
-// splitRoom is how many numbers splitOf has: one for each job of a bundle; 0 where no pass is for splits.
-func (l *learner) splitRoom() (jobs int) {
+// splitRoom is how many numbers splitOf has: one for each job; 0 where no pass is for splits.
+func (l *learner) splitRoom() int {
 	if l.blocks == 1 || !slices.ContainsFunc(l.units, l.splits) {
 		return 0
 	}
-	for _, b := range l.bundles {
-		jobs = max(jobs, l.blocks*b.jobs())
-	}
-	return jobs
+	return l.blocks * l.perBlock()
 }
 
 // ownReference reports that the labellings are all there is of labels.

@@ -17,8 +17,8 @@ func TestBoundIsFlat(t *testing.T) {
 		l := blockLearner(t, &p)
 		pass := func() float64 {
 			for i := range l.whole {
-				set := &l.whole[i]
-				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true,
+				set := l.whole[i]
+				v := visit{blocks: set, contribute: true, certify: true,
 					limits: l.wholeLimits()}
 				if _, err := l.visitBlocks(v); err != nil {
 					t.Fatal(err)

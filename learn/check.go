@@ -384,7 +384,7 @@ func (l *learner) unknownOfClamped() (sum float64) {
 	}
 	for kind, span := range allSpans(&l.model.Layout) {
 		for i, theta := range l.model.Weights[span.At:][:span.Len] {
-			sum += math.Abs(theta) * math.Sqrt(l.auto.fisher.squares[kind][i%span.Copy()/span.States])
+			sum += math.Abs(theta) * math.Sqrt(l.auto.fisher.Squares[kind][i%span.Copy()/span.States])
 		}
 	}
 	return roundingShare * sum
@@ -497,7 +497,7 @@ func (l *learner) worseThanStart() bool {
 func (l *learner) checkEvent() Event {
 	p := &l.progress
 	return Event{
-		Iteration: p.Iterations, Instance: -1, Block: allBlocks, Check: true, Objective: p.Objective,
+		Iteration: p.Iterations, Block: allBlocks, Check: true, Objective: p.Objective,
 		GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(), Sweeps: p.Check.Passes, Residual: p.Pass.Residual,
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/instances"
-	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Cut says how networks are cut into blocks, all of them into as many. The zero value leaves everything to Fit: tiles
@@ -79,23 +77,9 @@ func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 	case s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1:
 		return s, "blocks were asked for", nil
 	}
-	blocks, largest := cut.Needed(p.Model, p.Data, cache)
-	nodes, edges, share := largest.Graph.NumNodes(), largest.Graph.NumEdges(), memory.Text(cut.CacheShare*cache)
-	var why string
-	switch {
-	case blocks <= cut.Usual:
-		why = fmt.Sprintf("blocks pay where more than %d of them would each fill %s of cache, and the largest network, of "+
-			"%d nodes and %d edges, would fill %d",
-			cut.Usual, share, nodes, edges, blocks)
-	case partition.InOrder(largest.Graph) && p.isExact(largest.Graph):
-		why = fmt.Sprintf("a sweep back and forth infers the largest, of %d nodes and %d edges, exactly", nodes, edges)
-	case cut.Much(largest, cut.Usual):
-		why = fmt.Sprintf("%d blocks of the largest would have more than %.0f %% of its %d edges between them, and do "+
-			"their work twice",
-			cut.Usual, 100*cut.Most, edges)
-	default:
-		return s, fmt.Sprintf("blocks: the largest network, of %d nodes and %d edges, would fill %s of cache %d times",
-			nodes, edges, share, blocks), nil
+	blocks, why := cut.Pays(p.Model, p.Data, cache, p.isExact)
+	if blocks {
+		return s, "blocks: " + why, nil
 	}
 	s.Cut.Blocks = 1
 	return s, "whole networks: " + why, nil

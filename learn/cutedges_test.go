@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -13,40 +12,37 @@ import (
 
 // TestTotalsAreOfWhatIsKept: what visits have added up is what the contributions and the beliefs of cut edges come to,
 // and after a visit of all blocks that makes no sweeps, the gradient of the same beliefs in one block: with and without
-// missing labels, with types of all kinds, in one bundle and in many.
+// missing labels, with types of all kinds.
 func TestTotalsAreOfWhatIsKept(t *testing.T) {
 	any, kinds := false, problems(t)
 	untiedEdges := untiedShape(must(graph.Grid(4, 4, graph.GridOptions{})), 2)
 	untiedEdges.schema.NodeTypes[0].Copies, untiedEdges.schema.NodeTypes[0].Features = 0, 30
 	kinds["untied edges"] = untiedEdges.build(t, 10)
 	for kind, p := range kinds {
-		for _, pairs := range []bool{false, true} {
-			where := fmt.Sprintf("%s, pairs %t", kind, pairs)
-			l := p.iterated(t, Settings{Method: BBPL, Step: must(ParseStep("fixed:0.05")), GradientTolerance: 1e-300, Pairs: pairs, Threads: 2})
-			for _, u := range l.units {
-				any = any || len(u.keptBeliefs) > 0
-			}
-			before, moments := slices.Clone(l.total), slices.Clone(l.moments)
-			l.resum()
-			sameVector(t, where+": totals summed anew", l.total, before, 1e-12)
-			sameVector(t, where+": moments summed anew", l.moments, moments, 1e-12)
-
-			whole := p.startingAt(l.model.Weights)
-			s := must(Settings{Method: Full, Pairs: pairs}.resolve(&whole))
-			one := must(newLearner(&whole, &s))
-			defer one.pool.Close()
-			for i, u := range one.units {
-				copy(u.state.LogMessage, l.units[i].state.LogMessage)
-				copy(u.state.LogBelief, l.units[i].state.LogBelief)
-			}
-			for _, x := range []*learner{l, one} {
-				for _, t := range x.whole {
-					must(x.visitBlocks(visit{bundle: x.bundles[t.bundle], blocks: t.blocks, contribute: true, bounds: true}))
-				}
-			}
-			sameVector(t, where+": totals", l.total, one.total, 1e-9)
-			sameVector(t, where+": moments", l.moments, one.moments, 1e-9)
+		l := p.iterated(t, Settings{Method: BBPL, Step: must(ParseStep("fixed:0.05")), GradientTolerance: 1e-300, Threads: 2})
+		for _, u := range l.units {
+			any = any || len(u.keptBeliefs) > 0
 		}
+		before, moments := slices.Clone(l.total), slices.Clone(l.moments)
+		l.resum()
+		sameVector(t, kind+": totals summed anew", l.total, before, 1e-12)
+		sameVector(t, kind+": moments summed anew", l.moments, moments, 1e-12)
+
+		whole := p.startingAt(l.model.Weights)
+		s := must(Settings{Method: Full}.resolve(&whole))
+		one := must(newLearner(&whole, &s))
+		defer one.pool.Close()
+		for i, u := range one.units {
+			copy(u.state.LogMessage, l.units[i].state.LogMessage)
+			copy(u.state.LogBelief, l.units[i].state.LogBelief)
+		}
+		for _, x := range []*learner{l, one} {
+			for _, blocks := range x.whole {
+				must(x.visitBlocks(visit{blocks: blocks, contribute: true, bounds: true}))
+			}
+		}
+		sameVector(t, kind+": totals", l.total, one.total, 1e-9)
+		sameVector(t, kind+": moments", l.moments, one.moments, 1e-9)
 	}
 	if !any {
 		t.Error("no problem has cut edges")
@@ -89,7 +85,7 @@ func sameVector(t *testing.T, what string, got, want []float64, tolerance float6
 func TestCutEdgesHavePlaces(t *testing.T) {
 	g := must(gen.BarabasiAlbert(300, 2, source(5)))
 	part := must(partition.FromAssignment(g, must(partition.BreadthFirst(g, 30)), 30))
-	l := &learner{blocks: 30, units: []*unit{{part: part}}}
+	l := &learner{blocks: 30, jobs: jobs{units: []*unit{{part: part}}}}
 	l.settings = &Settings{}
 	l.placeCutEdges()
 	u, w := l.units[0], &worker{}
@@ -97,9 +93,9 @@ func TestCutEdgesHavePlaces(t *testing.T) {
 	for x := range part.Blocks {
 		block := &part.Blocks[x]
 		w.findPlaces(u, block)
-		from, to := l.outside(block, x)
-		for i, place := range w.placesOf(block, from, to) {
-			e := block.Edges[from+i]
+		inside := int(block.Groups[0].Hi)
+		for i, place := range w.placesOf(block, inside, len(block.Edges)) {
+			e := block.Edges[inside+i]
 			if known, ok := at[place]; ok && known[0] != e {
 				t.Errorf("edges %d and %d have place %d", known[0], e, place)
 			}

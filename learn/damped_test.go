@@ -63,7 +63,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 		}
 	}
 	for _, set := range l.whole {
-		v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
+		v := visit{blocks: set, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 		if _, err := l.visitBlocks(v); err != nil {
 			t.Fatal(err)
 		}
@@ -130,11 +130,10 @@ func TestDampedStep(t *testing.T) {
 		}
 		z = append(z, l.model.Weights...)
 		size := l.model.Layout.Size
-		d := &dense{l: l, size: size, exact: true}
-		d.fresh, d.factor, d.measured = make([]float64, size*size), make([]float64, size*size), make([]float64, size*size)
+		d := linear.NewDense(l.denseProblem(nil))
 		direction, gradient := make([]float64, size), make([]float64, size)
 		step := func(damping float64) (change []float64) {
-			if !d.solveDamped(direction, gradient, damping) || !r.Tangents(direction, damping) {
+			if !d.SolveDamped(direction, gradient, damping) || !r.Tangents(direction, damping) {
 				t.Fatalf("%s: no step", name)
 			}
 			if slope := simd.Dot(direction, gradient); !(slope > 0) {

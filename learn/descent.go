@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/lbfgs"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -26,7 +27,7 @@ type descent struct {
 	descentState
 	run       *learner
 	curvature *lbfgs.Curvature
-	dense     *dense
+	dense     *linear.Dense
 }
 
 // descentState is what a resumed run goes on from.
@@ -81,7 +82,7 @@ const (
 	stillToCome = 3
 )
 
-func newDescent(run *learner, curvature *lbfgs.Curvature, dense *dense) *descent {
+func newDescent(run *learner, curvature *lbfgs.Curvature, dense *linear.Dense) *descent {
 	d := &descent{run: run, curvature: curvature, dense: dense}
 	for _, x := range []*[]float64{&d.origin, &d.first, &d.direction, &d.lowest} {
 		*x = make([]float64, run.model.Layout.Size)
@@ -217,7 +218,7 @@ func (d *descent) harder() {
 func (d *descent) try(theta []float64) float64 {
 	copy(d.origin, theta)
 	for d.growth <= mostGrowth {
-		if d.dense.solveDamped(d.direction, d.first, d.damping) && d.run.response.Tangents(d.direction, d.damping) {
+		if d.dense.SolveDamped(d.direction, d.first, d.damping) && d.run.response.Tangents(d.direction, d.damping) {
 			d.slope, d.both = -simd.Dot(d.first, d.direction), true
 			return d.move(theta, 1)
 		}

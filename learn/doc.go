@@ -28,7 +28,7 @@
 // has fallen.
 //
 // Instances are worked on together: an iteration updates the same block of
-// every instance (the paper), or, with Settings.Pairs, one block of one instance.
+// every instance.
 //
 // # Baselines
 //

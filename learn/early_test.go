@@ -38,9 +38,8 @@ func TestMeanOfVisits(t *testing.T) {
 			last := map[*unit][][]float64{} // of nodes, then edges
 			rule := &watching{}
 			rule.before = func(theta []float64) {
-				v := &l.schedule[l.visited]
-				for _, u := range l.bundles[v.bundle].units {
-					for _, x := range v.blocks {
+				for _, u := range l.units {
+					for _, x := range l.schedule[l.visited] {
 						block := &u.part.Blocks[x]
 						for _, s := range block.Nodes {
 							last[u][s] = append([]float64(nil), theta...)

@@ -24,7 +24,7 @@ const (
 
 // NewEvaluator prepares the evaluation of a problem on a number of threads.
 func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
-	// One bundle of one block: a visit is inference over everything.
+	// One block: a visit is inference over everything.
 	s := Settings{Method: InnerDual, Threads: threads, Step: &fixedStep{alpha: 1}}.Resolved()
 	if err := s.validateResolved(&p); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (e *Evaluator) At(weights []float64) (*Result, error) {
 	copy(l.model.Weights, weights)
 	l.model.Layout.Symmetrise(l.model.Weights)
 	report, err := l.visitBlocks(visit{
-		bundle: l.bundles[0], blocks: l.schedule[0].blocks, contribute: true, certify: true,
+		blocks: l.schedule[0], contribute: true, certify: true,
 		limits: bp.Limits{Tolerance: evaluatorTolerance, MaxSweeps: evaluatorSweeps},
 	})
 	if err != nil {

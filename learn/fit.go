@@ -155,9 +155,9 @@ func (l *learner) interrupted() bool {
 
 // iterate is one iteration of the paper's Algorithm 2: a visit, and a step of the weights.
 func (l *learner) iterate() error {
-	set := l.pick()
+	blocks := l.pick()
 	v := visit{
-		bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), contribute: true,
+		blocks: blocks, limits: l.innerLimits(), contribute: true,
 		nearly: l.nearly, until: l.stopped,
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
@@ -189,7 +189,7 @@ func (l *learner) iterate() error {
 		pass.end()
 		l.dampCircling(size == 0)
 	}
-	return l.endIteration(set.blocks[0], size, &report)
+	return l.endIteration(blocks[0], size, &report)
 }
 
 // allBlocks stands for the block of an iteration that has visited all.
@@ -201,12 +201,9 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 	l.model.Layout.Symmetrise(l.model.Weights) // without what rounding has left
 	p.Iterations++
 	event := Event{
-		Iteration: p.Iterations, Instance: -1, Block: block, Step: size,
+		Iteration: p.Iterations, Block: block, Step: size,
 		Objective: p.Objective, GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(),
 		Sweeps: report.sweeps, Residual: report.residual,
-	}
-	if l.settings.Pairs && block != allBlocks {
-		event.Instance = l.schedule[l.visited].bundle
 	}
 	if err := l.evaluate(&event); err != nil {
 		return err
@@ -253,13 +250,13 @@ func (l *learner) step() (size float64, err error) {
 }
 
 // pick returns what this iteration visits.
-func (l *learner) pick() *blockSet {
+func (l *learner) pick() blockSet {
 	i := l.progress.Iterations % l.perPass()
 	if l.settings.RandomOrder {
 		i = l.random.IntN(l.perPass())
 	}
 	l.visited = i
-	return &l.schedule[i]
+	return l.schedule[i]
 }
 
 // perPass returns the number of iterations that visit everything once.
@@ -602,7 +599,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		r.Gap, r.Residual, r.InferenceConverged = l.progress.Pass.Gap, l.progress.Pass.Residual, check.Settled
 		r.Suboptimality = l.suboptimality()
 		if !r.InferenceConverged {
-			r.Unsettled = l.where(&l.whole[l.progress.Pass.WorstAt])
+			r.Unsettled = l.where(l.whole[l.progress.Pass.WorstAt])
 		}
 		r.Damping, r.Separable, r.Memorised = l.progress.Damping, l.separable(), l.memorised()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {

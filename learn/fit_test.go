@@ -22,12 +22,7 @@ var runs = map[string]Settings{
 	"1 sweep":        {Method: BBPL, Assign: blocksOf(4), InnerSweeps: 1},
 	"5 sweeps":       {Method: BBPL, Assign: blocksOf(4), InnerSweeps: 5},
 	"random":         {Method: BBPL, Assign: blocksOf(4), RandomOrder: true, Seed: 7},
-	"pairs":          {Method: BBPL, Assign: blocksOf(4), Pairs: true},
-	"random pairs":   {Method: BBPL, Assign: blocksOf(2), Pairs: true, RandomOrder: true, Seed: 3},
-	"full pairs":     {Method: Full, Pairs: true},
 	"together":       {Method: BBPL, Assign: blocksOf(6), Together: 3},
-	"at once":        {Method: BBPL, Assign: blocksOf(6), AtOnce: true},
-	"at once, pairs": {Method: BBPL, Assign: blocksOf(3), AtOnce: true, Pairs: true},
 }
 
 // TestMethodsReachTheSameWeights: the optimum does not depend on the way, for

@@ -265,8 +265,8 @@ func (l *learner) addChange(change []float64) {
 func (l *learner) resum() {
 	clear(l.total)
 	clear(l.moments)
-	for _, t := range l.whole {
-		_, _ = l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, resum: true}) // sums, which cannot fail
+	for _, blocks := range l.whole {
+		_, _ = l.visitBlocks(visit{blocks: blocks, resum: true}) // sums, which cannot fail
 	}
 	layout := &l.model.Layout
 	for _, u := range l.units {

@@ -120,7 +120,6 @@ func TestGroupHessian(t *testing.T) {
 		"grid":        {randomProblem(t, 1, problemOptions{rows: 30, cols: 30, states: 8, nodeDim: 6, edgeDim: 3, l2: 3}), Settings{Together: 7, Cut: Cut{Blocks: 40}}},
 		"hidden":      {randomProblem(t, 2, missing), Settings{Together: 5, Cut: Cut{Blocks: 20}}},
 		"instances":   {randomProblem(t, 3, instances), Settings{Cut: Cut{Blocks: 3}}},
-		"pairs":       {randomProblem(t, 4, instances), Settings{Cut: Cut{Blocks: 3}, Pairs: true}},
 		"mixed types": {problems(t)["mixed types"], Settings{Assign: blocksOf(5)}},
 		"binned":      {problems(t)["binned"], Settings{Assign: blocksOf(3)}},
 	} {
@@ -136,12 +135,12 @@ func TestGroupHessian(t *testing.T) {
 				t.Fatalf("%s: each process does all", name)
 			}
 			for _, t := range l.schedule {
-				must(l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, limits: l.innerLimits(), contribute: true}))
+				must(l.visitBlocks(visit{blocks: t, limits: l.innerLimits(), contribute: true}))
 			}
-			h, both := newHessian(l), make([]float64, 2*n*n)
+			h, both := l.newSample(), make([]float64, 2*n*n)
 			for i, most := range []int{40, 0} { // of some elements, then of as many as weights ask for
-				h.most = most
-				if err := h.measure(both[i*n*n:][:n*n], squaresOf(l)); err != nil {
+				h.Most = most
+				if err := h.Measure(both[i*n*n:][:n*n], squaresOf(l)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -235,8 +234,6 @@ func groupCases(t *testing.T) map[string]groupCase {
 	for name, p := range problems(t) {
 		cases[name+", fixed"] = groupCase{p, Settings{Method: BBPL, Assign: tilesOf(2, 2), Together: 2}, "fixed:0.3"}
 		cases[name+", first order"] = groupCase{p, Settings{Method: BBPL, Assign: blocksOf(5), Together: 3, RandomOrder: true}, "first order"}
-		cases[name+", at once"] = groupCase{p, Settings{Method: BBPL, Assign: blocksOf(5), AtOnce: true}, []string{"first order", "fixed:0.3"}[len(name)%2]}
-		cases[name+", pairs"] = groupCase{p, Settings{Method: BBPL, Assign: blocksOf(3), Pairs: true}, "adagrad:0.3"}
 	}
 	grid := problemOptions{rows: 24, cols: 24, states: 8, nodeDim: 6, edgeDim: 3, l2: 3}
 	missing := grid
@@ -246,10 +243,6 @@ func groupCases(t *testing.T) map[string]groupCase {
 	cases["grid, hidden"] = groupCase{randomProblem(t, 13, missing), Settings{Method: BBPL, Together: 5, Cut: Cut{Blocks: 20}}, "auto"}
 	cases["grid, whole"] = groupCase{randomProblem(t, 14, problemOptions{rows: 24, cols: 24, states: 8, nodeDim: 6, edgeDim: 3, l2: 3, instances: 5}), Settings{Method: InnerDual}, "auto"}
 	cases["scale-free"] = groupCase{barabasiAlbert(t), Settings{Method: BBPL, Together: 4, Cut: Cut{Blocks: 30}}, "auto"}
-	for _, counting := range []string{"convex", "trw"} {
-		cases["scale-free, at once, "+counting] = groupCase{barabasiAlbert(t).with(counting), Settings{Method: BBPL, AtOnce: true, Cut: Cut{Blocks: 9}}, "auto"}
-		cases["grid, hidden, at once, "+counting] = groupCase{randomProblem(t, 13, missing).with(counting), Settings{Method: BBPL, AtOnce: true, Cut: Cut{Blocks: 7}}, "auto"}
-	}
 	for _, form := range []string{"sparse", "dense"} {
 		cases["chains, "+form] = groupCase{manyChains(t, form, 40), Settings{Method: InnerDual}, "auto"}
 	}

@@ -254,7 +254,7 @@ func TestDenseResume(t *testing.T) {
 		return Settings{Step: rule, Assign: blocksOf(5), RelativeTolerance: 1e-8, MaxPasses: 120}
 	}}
 	want, rounds := run.steps(t)
-	if !rule.dense.on() {
+	if !rule.dense.Has {
 		t.Fatal("no dense P")
 	}
 	rng := source(2)
@@ -292,7 +292,7 @@ func TestDenseWithRareFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != Converged || !rule.dense.on() {
-		t.Errorf("%s after %.0f passes; dense %v", r.Reason, r.Passes, rule.dense.on())
+	if r.Status != Converged || !rule.dense.Has {
+		t.Errorf("%s after %.0f passes; dense %v", r.Reason, r.Passes, rule.dense.Has)
 	}
 }

@@ -35,9 +35,8 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 			ahead, behind := gradient(h), gradient(-h)
 			settled(t, e, at)
 			n := len(at)
-			m := newHessian(e.l)
 			dst := make([]float64, n*n)
-			if err := m.measure(dst, squaresOf(e.l)); err != nil {
+			if err := measureOf(e.l)(dst); err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {
@@ -56,11 +55,18 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 
 // squaresOf returns those of the features in the data.
 func squaresOf(l *learner) [][]float64 {
-	return must(newFisher(l, l.statistics())).squares
+	return must(l.newFisher()).Squares
 }
 
+// measureOf measures a Hessian by all stars, with the regulariser.
 func measureOf(l *learner) func(dst []float64) error {
-	return func(dst []float64) error { return newHessian(l).measure(dst, squaresOf(l)) }
+	return func(dst []float64) error {
+		err := l.newSample().Measure(dst, squaresOf(l))
+		for i := 0; i < len(dst); i += l.model.Layout.Size + 1 {
+			dst[i] += l.problem.L2
+		}
+		return err
+	}
 }
 
 // TestStars: for weights of nodes the estimate is what each node answers while its neighbours hold theirs.
@@ -77,7 +83,7 @@ func TestStars(t *testing.T) {
 		u, weights := l.units[0], slices.Clone(l.model.Weights)
 		visitOf := func(block int) {
 			limits := bp.Limits{Tolerance: 1e-14, MaxSweeps: 1000, Outward: true, NoProx: true}
-			must(l.visitBlocks(visit{bundle: l.bundles[0], blocks: []int{block}, limits: limits}))
+			must(l.visitBlocks(visit{blocks: []int{block}, limits: limits}))
 		}
 		for i := range 400 * l.blocks {
 			visitOf(i % l.blocks)
@@ -86,8 +92,8 @@ func TestStars(t *testing.T) {
 		for _, span := range p.Model.Layout.Edge {
 			clear(direction[span.At:][:span.Len])
 		}
-		m, dst, n := newHessian(l), make([]float64, len(weights)*len(weights)), len(weights)
-		if err := m.measure(dst, squaresOf(l)); err != nil {
+		dst, n := make([]float64, len(weights)*len(weights)), len(weights)
+		if err := measureOf(l)(dst); err != nil {
 			t.Fatal(err)
 		}
 		got, want := 0.0, 0.0
@@ -133,37 +139,27 @@ func TestSampledHessian(t *testing.T) {
 	settled(t, e, p.randomWeights(3, 0.3))
 	n := len(p.Model.Weights)
 	all, some := make([]float64, n*n), make([]float64, n*n)
-	m := newHessian(e.l)
-	if err := m.measure(all, squaresOf(e.l)); err != nil {
+	m := e.l.newSample()
+	if err := m.Measure(all, squaresOf(e.l)); err != nil {
 		t.Fatal(err)
 	}
-	nodes, edges := 0, 0
-	for _, b := range e.l.bundles {
-		for _, u := range b.units {
-			if u.weight > 0 {
-				nodes, edges = nodes+u.in.Graph.NumNodes(), edges+u.in.Graph.NumEdges()
-			}
+	nodes := 0
+	for _, u := range e.l.units {
+		if u.weight > 0 {
+			nodes += u.in.Graph.NumNodes()
 		}
 	}
-	m.most = 2 * nodes / 3
-	m.makeScratch()
-	if err := m.drawAll(squaresOf(e.l)); err != nil {
+	m.Most = 2 * nodes / 3
+	if err := m.Measure(some, squaresOf(e.l)); err != nil {
 		t.Fatal(err)
-	}
-	drawn := 0
-	for records := m.stars; len(records) > 0; drawn++ {
-		records = records[int(records[0]):]
 	}
 	// Nodes are drawn each by itself: their number is about as wanted.
-	if drawn > m.most*5/4 || drawn < m.most/2 {
-		t.Errorf("drew %d of %d nodes, want about %d", drawn, nodes, m.most)
-	}
-	if err := m.measure(some, squaresOf(e.l)); err != nil {
-		t.Fatal(err)
+	if drawn := m.Drawn(); drawn > m.Most*5/4 || drawn < m.Most/2 {
+		t.Errorf("drew %d of %d nodes, want about %d", drawn, nodes, m.Most)
 	}
 	trace := func(x []float64) (sum float64) {
 		for i := range n {
-			sum += x[i*n+i] - p.L2
+			sum += x[i*n+i]
 		}
 		return sum
 	}
@@ -183,14 +179,14 @@ func TestHessianOfThreads(t *testing.T) {
 			defer e.Close()
 			must(e.At(p.randomWeights(3, 0.3)))
 			n := len(p.Model.Weights)
-			m, h := newHessian(e.l), make([]float64, n*n)
+			m, h := e.l.newSample(), make([]float64, n*n)
 			for range 2 { // what one measurement leaves is nothing to the next
-				if err := m.measure(h, squaresOf(e.l)); err != nil {
+				if err := m.Measure(h, squaresOf(e.l)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			dst := slices.Clone(h)
-			if linear.Stiffen(h, n, stiffness); !linear.Factorise(h, n, e.l.each) {
+			if linear.Stiffen(h, n, p.L2+1e-9); !linear.Factorise(h, n, e.l.each) {
 				t.Fatalf("%s: the Hessian is not positive definite", name)
 			}
 			dst = append(dst, h...)

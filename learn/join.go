@@ -5,6 +5,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -20,7 +21,7 @@ const joinedNodes = partition.WindowNodes
 // nothing to join. Small models stay as they are: the exact Hessian takes each network by itself.
 func (p *Problem) joined(s *Settings) *Problem {
 	whole := s.Method != BBPL || s.Assign == nil && s.Cut.Blocks == 1
-	if !whole || s.Pairs || p.ClassWeights != nil || len(p.Data) < 2 || p.Model.Layout.Size <= maxDense ||
+	if !whole || p.ClassWeights != nil || len(p.Data) < 2 || p.Model.Layout.Size <= linear.MaxDense ||
 		p.Model.Layout.UntiedSize > 0 {
 		return p
 	}

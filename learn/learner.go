@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -20,8 +21,7 @@ import (
 // learner is a run in progress.
 type learner struct {
 	course
-	bundles []*bundle
-	units   []*unit // of all bundles, one after the other
+	jobs
 	blocks  int     // D
 	samples float64 // N of (8): the sum of the samples' weights
 
@@ -77,7 +77,7 @@ type learner struct {
 
 	parts   parts
 	space   *spill.Space // of what is kept between visits; nil: it is in memory
-	splitOf []float64    // [jobs of all blocks] of a bundle, what splits add to the bound
+	splitOf []float64    // [jobs of all blocks] what splits add to the bound
 
 	source *rand.PCG
 	random *rand.Rand
@@ -105,15 +105,12 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 		return nil, err
 	}
 	p = p.joined(s)
-	l := &learner{course: planCourse(p, s), samples: totalWeight(p.given().Data)}
+	l := &learner{course: planCourse(p, s), samples: instances.TotalWeight(p.given().Data)}
 	var err error
-	if l.bundles, err = buildUnits(p, s, l.samples); err != nil {
+	if l.units, err = buildUnits(p, s, l.samples); err != nil {
 		return nil, err
 	}
-	for _, b := range l.bundles {
-		l.units = append(l.units, b.units...)
-	}
-	l.blocks = len(l.bundles[0].units[0].part.Blocks)
+	l.blocks = len(l.units[0].part.Blocks)
 	l.edgesTogether = edgesTogether(l.model)
 	l.layOut()
 	l.measureWork()
@@ -129,18 +126,6 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	// that consistent beliefs would raise, and those lead away.
 	l.nearly = l.auto != nil && l.convexNumbers && l.response == nil && !l.forests
 	return l, nil
-}
-
-// newResponse returns nil where that takes too much.
-func (l *learner) newResponse() *linear.Response {
-	if l.model.Layout.Size > maxDense {
-		return nil
-	}
-	var units []linear.Unit
-	for _, u := range l.units {
-		units = append(units, linear.Unit{In: u.in, Net: u.net, State: u.state, Weight: u.weight})
-	}
-	return linear.NewResponse(l.model, units, l.passWork())
 }
 
 // allocate takes the memory of the run, and fills it as runs begin.
@@ -200,20 +185,6 @@ func (l *learner) allocate() (err error) {
 // small problems are solved in each.
 func (l *learner) dealt() bool { return l.response == nil }
 
-// addLabels adds up the statistics of the labels.
-func (l *learner) addLabels() {
-	a := labelSums{model: l.model, problem: l.problem, total: l.samples, adder: l.adder()}
-	for _, w := range l.workers {
-		a.adjoints = append(a.adjoints, w.adjoint)
-	}
-	l.data = a.observed()
-	l.magnitude = a.magnitude(l.data)
-	l.reference = l.data
-	if !l.ownReference() {
-		l.reference = a.ofUnits(l.units)
-	}
-}
-
 // startsUniform reports whether all weights are zero and nothing is forbidden, so
 // that constant messages and uniform beliefs already are the exact inference.
 func (l *learner) startsUniform() bool {
@@ -251,9 +222,7 @@ func (l *learner) layOut() {
 	l.stride += 2 // the part of the upper bound, and the entropy
 	l.perCutEdge = l.keptPerEdge()
 	l.placeCutEdges()
-	for _, b := range l.bundles {
-		l.divideUnits(b)
-	}
+	l.divideUnits(l.stride)
 	l.schedule, l.whole = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
 	l.planParts()
 	l.orderJobs(l.schedule)
@@ -268,9 +237,7 @@ func (l *learner) makeRoom() {
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size),
 		make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
-	for _, b := range l.bundles {
-		b.contribution = spill.Zeros[float64](l.space, l.blocks*l.stride)
-	}
+	l.contribution = spill.Zeros[float64](l.space, l.blocks*l.stride)
 	for _, u := range l.units {
 		u.allocate(layout, l.space, l.keptNumbers(u))
 	}
@@ -414,12 +381,9 @@ func countable(m *crf.Model) error {
 
 // stateBytes is the memory of messages, beliefs and contributions. A plan knows it too.
 func (l *learner) stateBytes() int64 {
-	bytes := 0
-	for _, b := range l.bundles {
-		bytes += 8 * l.blocks * l.stride
-		for _, u := range b.units {
-			bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+l.keptNumbers(u))
-		}
+	bytes := 8 * l.blocks * l.stride
+	for _, u := range l.units {
+		bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+l.keptNumbers(u))
 	}
 	return int64(bytes)
 }

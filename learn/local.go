@@ -64,7 +64,7 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 	p = p.joined(s)
 	l = &localLearner{course: planCourse(p, s), objective: local.Objective{
 		Kind: local.Kind(s.Method), Model: p.Model, Data: p.Data, ClassWeights: p.ClassWeights, L2: p.L2,
-		Total: totalWeight(p.given().Data),
+		Total: instances.TotalWeight(p.given().Data),
 	}}
 	return l, l.objective.Plan(math.Inf(1))
 }
@@ -73,11 +73,10 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 func (l *localLearner) allocate() {
 	l.course.allocate()
 	l.steps = lbfgs.NewMinimiser(&l.objective, l.model.Weights)
-	few := *l.problem
-	few.Data = instances.FewSamples(few.Data)
-	sums := labelSums{model: l.model, problem: &few, total: l.objective.Total,
-		adder: adder{each: parallel.Serially}, adjoints: []*ground.Adjoint{{}}}
-	statistics := sums.observed()
+	sums := instances.Labels{Model: l.model, Data: instances.FewSamples(l.problem.Data), Total: l.objective.Total,
+		ClassWeights: l.problem.ClassWeights, Adder: instances.Adder{Each: parallel.Serially},
+		Adjoints: []*ground.Adjoint{{}}}
+	statistics := sums.Observed()
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.objective.Allocate(l.settings.Threads) // last: its goroutines run until it is closed
 }
@@ -132,7 +131,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 		}
 		p.Change, p.LastObjective = math.Abs(p.Objective-before), p.Objective
 		p.Iterations++
-		event := Event{Iteration: p.Iterations, Instance: -1, Block: -1, Step: step, Residual: math.NaN()}
+		event := Event{Iteration: p.Iterations, Block: -1, Step: step, Residual: math.NaN()}
 		event.Objective, event.GradientNorm, event.Suboptimality = p.Objective, p.GradientNorm, l.suboptimality()
 		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
@@ -159,7 +158,7 @@ func (l *localLearner) begin() error {
 		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features "+
 			"are too large to be squared; scale them to about 1", p.First)}
 	}
-	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: p.GradientNorm,
+	return l.record(Event{Block: -1, Check: true, Objective: value, GradientNorm: p.GradientNorm,
 		Suboptimality: l.suboptimality()})
 }
 

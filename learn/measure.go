@@ -106,8 +106,8 @@ func (l *learner) secondsPerPass() (float64, error) {
 		return float64(block.Work()*limits.MaxSweeps + block.Elements()), nil
 	})
 	jobs := 0 // at a time
-	for _, t := range l.schedule {
-		jobs += len(t.blocks) * l.bundles[t.bundle].jobs()
+	for _, blocks := range l.schedule {
+		jobs += l.number(blocks)
 	}
 	threads := max(1, min(l.settings.Threads, jobs/len(l.schedule)))
 	return perWork * (l.sweepWork + l.gradientWork/float64(limits.MaxSweeps)) / float64(threads), err

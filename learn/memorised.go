@@ -15,16 +15,16 @@ import (
 const mostBlocks = 8
 
 // where names the blocks of a set, and the instance, where it is of one.
-func (l *learner) where(t *blockSet) string {
-	text := fmt.Sprintf("block %d", t.blocks[0])
-	if n := len(t.blocks); n > 1 {
-		text = fmt.Sprintf("blocks %s", strings.Trim(fmt.Sprint(t.blocks[:min(n, mostBlocks)]), "[]"))
+func (l *learner) where(blocks blockSet) string {
+	text := fmt.Sprintf("block %d", blocks[0])
+	if n := len(blocks); n > 1 {
+		text = fmt.Sprintf("blocks %s", strings.Trim(fmt.Sprint([]int(blocks[:min(n, mostBlocks)])), "[]"))
 		if n > mostBlocks {
 			text += fmt.Sprintf(" and %d more", n-mostBlocks)
 		}
 	}
-	if name := l.bundles[t.bundle].name; name != "" {
-		text += " of instance " + name
+	if data := l.problem.given().Data; len(data) == 1 {
+		text += " of instance " + data[0].Name
 	}
 	return text
 }
@@ -56,19 +56,17 @@ func (l *learner) memorised() bool {
 		return false
 	}
 	belief, labelled, other := make([]float64, largestTable(allSpans(&l.model.Layout))), false, false
-	for _, b := range l.bundles {
-		for at, part := range b.part {
-			u := b.units[at%len(b.units)]
-			if !u.isFree() || !l.executor.owns(part) {
-				continue
-			}
-			for _, s := range u.part.Blocks[at/len(b.units)].Nodes {
-				node := belief[:u.in.States(s)]
-				u.net.Belief(node, u.state, s)
-				for _, labels := range u.in.Samples() {
-					if y := labels[s]; y != crf.Unobserved {
-						labelled, other = true, other || !(node[y] > 0.5)
-					}
+	for at, part := range l.part {
+		u, block := l.jobAt(at)
+		if !u.isFree() || !l.executor.Owns(part) {
+			continue
+		}
+		for _, s := range u.part.Blocks[block].Nodes {
+			node := belief[:u.in.States(s)]
+			u.net.Belief(node, u.state, s)
+			for _, labels := range u.in.Samples() {
+				if y := labels[s]; y != crf.Unobserved {
+					labelled, other = true, other || !(node[y] > 0.5)
 				}
 			}
 		}

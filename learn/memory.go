@@ -133,25 +133,23 @@ func (l *learner) count() (c count) {
 	c.visited = float64(l.mostResults*(1+oneIf(l.keepsCut())) + l.parts.most + 1)
 	c.untied = float64(l.model.Layout.UntiedSize) * (float64(len(l.units)) + float64(l.mostResults)/float64(l.blocks))
 	seen := map[any]bool{}
-	for _, b := range l.bundles {
-		c.blocks += float64(l.blocks)
-		for _, u := range b.units {
-			nodes, edges := float64(u.in.Graph.NumNodes()), float64(u.in.Graph.NumEdges())
-			c.messages += float64(u.net.Messages() + u.net.Beliefs())
-			c.cut += float64(l.keptNumbers(u))
-			if !seen[u.net] {
-				c.index += nodeIndex*nodes + edgeIndex*edges + doubleBytes*float64(len(u.net.Counting.Split))
-			}
-			if !seen[u.part] {
-				c.lists += nodeLists * nodes
-			}
-			for x := range u.part.Blocks {
-				if c.potentials = max(c.potentials, l.potentials(u, &u.part.Blocks[x])); !seen[u.part] {
-					c.lists += blockLists + edgeLists*float64(len(u.part.Blocks[x].Edges))
-				}
-			}
-			seen[u.part], seen[u.net] = true, true
+	c.blocks = float64(l.blocks)
+	for _, u := range l.units {
+		nodes, edges := float64(u.in.Graph.NumNodes()), float64(u.in.Graph.NumEdges())
+		c.messages += float64(u.net.Messages() + u.net.Beliefs())
+		c.cut += float64(l.keptNumbers(u))
+		if !seen[u.net] {
+			c.index += nodeIndex*nodes + edgeIndex*edges + doubleBytes*float64(len(u.net.Counting.Split))
 		}
+		if !seen[u.part] {
+			c.lists += nodeLists * nodes
+		}
+		for x := range u.part.Blocks {
+			if c.potentials = max(c.potentials, l.potentials(u, &u.part.Blocks[x])); !seen[u.part] {
+				c.lists += blockLists + edgeLists*float64(len(u.part.Blocks[x].Edges))
+			}
+		}
+		seen[u.part], seen[u.net] = true, true
 	}
 	return c
 }
@@ -199,31 +197,30 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 	l.hessianMemory(m)
 }
 
-// hessianMemory adds what newDense and newHessian take. Surely it is measured in a long descent by F alone.
+// hessianMemory adds what a Hessian of all weights takes. Surely it is measured in a long descent by F alone.
 func (l *learner) hessianMemory(m *Memory) {
-	layout, n, nodes, edges := &l.model.Layout, float64(l.model.Layout.Size), 0.0, 0.0
-	for _, in := range l.problem.Data {
-		nodes, edges = nodes+float64(in.Graph.NumNodes()), edges+float64(in.Graph.NumEdges())
-	}
-	small := l.response != nil
-	solves := n*n/linear.SolveWork*float64(l.perPass()) <= mostOfVisit*l.passWork()
-	if !small && (layout.UntiedSize > 0 || n > maxDense || nodes < nodesForWeight*n || !solves) {
+	layout, n := &l.model.Layout, float64(l.model.Layout.Size)
+	p := l.denseProblem(nil)
+	if p.Response == nil && !p.Sampled() {
 		return
 	}
 	numbers, perhaps := 3*n*n, false
-	if !small {
-		c, sampled, nodeDim, edgeDim := hessian{size: layout.Size}, 0.0, 0, 0
+	if p.Response == nil {
+		sampled, nodeDim, edgeDim, edges := 0.0, 0, 0, 0
 		for _, span := range layout.Node {
-			sampled, nodeDim = sampled+c.sampleSize(span), max(nodeDim, span.Features)
+			sampled, nodeDim = sampled+linear.SampleSize(l.model, span), max(nodeDim, span.Features)
 		}
 		for _, span := range layout.Edge {
 			edgeDim = max(edgeDim, span.Features)
 		}
-		states, joint := float64(largestTable(layout.Node)), float64(largestTable(layout.Edge))
-		around := 2 * edges / max(1, nodes) // edges of a node, each with potential, belief and features
+		for _, in := range l.problem.Data {
+			edges += in.Graph.NumEdges()
+		}
+		states, joint, nodes := float64(largestTable(layout.Node)), float64(largestTable(layout.Edge)), float64(p.Nodes)
+		around := 2 * float64(edges) / max(1, nodes) // edges of a node, each with potential, belief and features
 		numbers += (1 + 2*float64(l.settings.Threads)) * linear.RecordsTogether * states * n
 		numbers += min(sampled, nodes) * (states + float64(nodeDim) + around*(2*joint+float64(edgeDim)))
-		perhaps = l.forests || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
+		perhaps = l.forests || l.mostPasses() <= 1+(linear.StarsFrom+1)*wholeSweeps
 	}
 	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers,
 		"3 × %.0f² weights × 8 bytes, and scratch to measure it", n)

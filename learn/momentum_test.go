@@ -38,7 +38,7 @@ func TestPassMomentum(t *testing.T) {
 			}
 			l.beginWholePass()
 			for _, set := range l.whole {
-				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true,
+				v := visit{blocks: set, contribute: true, certify: true,
 					limits: l.wholeLimits()}
 				if _, err := l.visitBlocks(v); err != nil {
 					t.Fatal(err)

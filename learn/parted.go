@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parted"
@@ -21,17 +22,16 @@ func (l *learner) tellCut() {
 	if d == nil || d.Of != nil || len(l.problem.Data) != 1 {
 		return
 	}
-	b := l.bundles[0]
-	*d = parted.Cut{Of: b.units[0].part.Of, Blocks: l.blocks, Together: l.settings.Together, Part: make([]int32, l.blocks)}
+	*d = parted.Cut{Of: l.units[0].part.Of, Blocks: l.blocks, Together: l.settings.Together, Part: make([]int32, l.blocks)}
 	for x := range d.Part {
-		d.Part[x] = b.part[x*len(b.units)]
+		d.Part[x] = l.part[x*len(l.units)]
 	}
 }
 
 // dealAs gives the parts of a network that was partitioned to all units.
-func (b *bundle) dealAs(d *parted.Cut) {
-	for at := range b.part {
-		b.part[at] = d.Part[at/len(b.units)]
+func (j *jobs) dealAs(d *parted.Cut) {
+	for at := range j.part {
+		j.part[at] = d.Part[at/len(j.units)]
 	}
 }
 
@@ -57,7 +57,7 @@ func (l *learner) hold() error {
 // matrix of second moments is one of all the network.
 func (l *learner) local() bool {
 	layout := &l.model.Layout
-	if b := l.network(); b == nil || !b.alone() || layout.UntiedSize > 0 || layout.Size > mostPartNumbers {
+	if !l.network() || !l.alone() || layout.UntiedSize > 0 || layout.Size > instances.MostPartNumbers {
 		return false
 	}
 	if l.response != nil || l.settings.unlabelled != nil || l.auto != nil && !l.convex {
@@ -68,5 +68,5 @@ func (l *learner) local() bool {
 	for _, span := range allSpans(layout) {
 		largest = max(largest, moments(span.Features))
 	}
-	return largest <= mostPartNumbers
+	return largest <= instances.MostPartNumbers
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parted"
 )
 
@@ -12,8 +13,8 @@ import (
 // binary tree: so that whoever has some of the parts can add them up, with the same bits. Jobs of a
 // part are done by one process. A part has its sum in the order of the jobs.
 //
-// Jobs of a bundle of several units, which share contributions, are all of one sum: of each
-// block everybody has all results. Its parts say only who does the work.
+// Jobs of several units, which share contributions, are all of one sum: of each
+// block everybody has all results. Parts say only who does the work.
 
 // mostParts bounds the parts, and with them the processes.
 const mostParts = parted.Sums
@@ -27,8 +28,8 @@ type parts struct {
 	total   []float64   // [stride]
 }
 
-// alone reports whether a bundle has one unit: each process then keeps the contributions of its own blocks.
-func (b *bundle) alone() bool { return len(b.units) == 1 }
+// alone reports whether there is one unit: each process then keeps the contributions of its own blocks.
+func (j *jobs) alone() bool { return len(j.units) == 1 }
 
 // dealtJob is a job of visits, of some units in one block.
 type dealtJob struct {
@@ -36,35 +37,28 @@ type dealtJob struct {
 	work  float64 // of a sweep
 }
 
-// planParts deals jobs to parts, by their work: those of each bundle unit by unit, and block by block, or all where a
-// bundle has only one. A set of blocks stands for the whole network, so that a visit has jobs in all parts, and a
+// planParts deals jobs to parts, by their work, unit by unit, and block by block. A set of blocks stands for the whole network, so that a visit has jobs in all parts, and a
 // process has blocks, and units, that follow each other.
 func (l *learner) planParts() {
 	var all []dealtJob
-	for _, b := range l.bundles {
-		b.part = make([]int32, l.blocks*len(b.units))
-		at := len(all)
-		for share := range b.jobs() {
-			for block := range l.blocks {
-				lo, hi := b.shares[share], b.shares[share+1]
-				j := dealtJob{parts: b.part[block*len(b.units):][lo:hi]}
-				for _, u := range b.units[lo:hi] {
-					j.work += float64(1 + u.part.Blocks[block].Work())
-				}
-				all = append(all, j)
+	l.part = make([]int32, l.blocks*len(l.units))
+	for share := range l.perBlock() {
+		for block := range l.blocks {
+			lo, hi := l.shares[share], l.shares[share+1]
+			j := dealtJob{parts: l.part[block*len(l.units):][lo:hi]}
+			for _, u := range l.units[lo:hi] {
+				j.work += float64(1 + u.part.Blocks[block].Work())
 			}
+			all = append(all, j)
 		}
-		deal(all[at:])
 	}
-	if len(all) == len(l.bundles) {
-		deal(all)
-	}
+	deal(all)
 	if d := l.problem.cut(); d != nil {
-		l.bundles[0].dealAs(d)
+		l.dealAs(d)
 	}
 	for _, schedule := range [][]blockSet{l.schedule, l.whole} {
-		for _, t := range schedule {
-			l.parts.begin(&visit{bundle: l.bundles[t.bundle], blocks: t.blocks})
+		for _, blocks := range schedule {
+			l.parts.begin(&l.jobs, blocks)
 			l.parts.most = max(l.parts.most, len(l.parts.touched))
 		}
 	}
@@ -94,10 +88,10 @@ func (p *parts) allocate(stride int) {
 }
 
 // begin finds the parts of a visit, and makes their sums zeros.
-func (p *parts) begin(v *visit) {
+func (p *parts) begin(j *jobs, blocks []int) {
 	p.touched = p.touched[:0]
-	for _, block := range v.blocks {
-		if part := v.partOf(block); !slices.Contains(p.touched, part) {
+	for _, block := range blocks {
+		if part := j.partOf(block); !slices.Contains(p.touched, part) {
 			p.touched = append(p.touched, part)
 		}
 	}
@@ -108,9 +102,9 @@ func (p *parts) begin(v *visit) {
 }
 
 // partOf returns the part in whose sum a block is.
-func (v *visit) partOf(block int) int32 {
-	if v.bundle.alone() {
-		return v.bundle.part[block]
+func (j *jobs) partOf(block int) int32 {
+	if j.alone() {
+		return j.part[block]
 	}
 	return 0
 }
@@ -126,11 +120,11 @@ func (l *learner) addParts(v *visit) {
 	p := &l.parts
 	p.own = p.own[:0]
 	for i, part := range p.touched {
-		if l.executor.has(v.bundle, part) {
+		if l.executor.has(part) {
 			p.own = append(p.own, p.sums[i])
 		}
 	}
-	if v.bundle.alone() {
+	if l.alone() {
 		l.executor.sumParts(p)
 	} else {
 		copy(p.total, p.own[0])
@@ -141,33 +135,25 @@ func (l *learner) addParts(v *visit) {
 	}
 }
 
-// mostPartNumbers bounds the numbers that each part of a network has a sum of: those of all parts are 32 MB.
-const mostPartNumbers = 1 << 16
-
-// network returns the bundle of the one network of a run, if it is cut; sums over the data go by its parts.
-func (l *learner) network() *bundle {
-	if len(l.problem.Data) != 1 || l.blocks == 1 {
-		return nil
-	}
-	return l.bundles[0]
-}
+// network reports that a run is of one network, which is cut; sums over the data go by its parts.
+func (l *learner) network() bool { return len(l.problem.Data) == 1 && l.blocks > 1 }
 
 // usedParts are the parts that have blocks of the first unit, ascending.
-func (b *bundle) usedParts() (used []int32) {
-	for at := 0; at < len(b.part); at += len(b.units) {
-		used = append(used, b.part[at])
+func (j *jobs) usedParts() (used []int32) {
+	for at := 0; at < len(j.part); at += len(j.units) {
+		used = append(used, j.part[at])
 	}
 	slices.Sort(used)
 	return slices.Compact(used)
 }
 
 // rangeOf sets r to the nodes of a part of the first unit, and the edges that begin at them, block by block.
-func (b *bundle) rangeOf(part int32, r *ground.Range) {
-	u := b.units[0]
+func (j *jobs) rangeOf(part int32, r *ground.Range) {
+	u := j.units[0]
 	r.Nodes, r.Edges = r.Nodes[:0], r.Edges[:0]
 	first, _ := u.in.Graph.Ends()
 	for x := range u.part.Blocks {
-		if b.part[x*len(b.units)] != part {
+		if j.part[x*len(j.units)] != part {
 			continue
 		}
 		for _, s := range u.part.Blocks[x].Nodes {
@@ -184,11 +170,11 @@ func (b *bundle) rangeOf(part int32, r *ground.Range) {
 // ranges are used again: those of all parts would be as much garbage, in every sum, as lists of blocks.
 var ranges = sync.Pool{New: func() any { return &ground.Range{} }}
 
-// sumOfParts is sumOver for the parts of one network.
-func (a adder) sumOfParts(size int, add func(sum []float64, worker, i int, r ground.Range)) []float64 {
-	p, own := parts{total: make([]float64, size), touched: a.network.usedParts()}, []int32(nil)
+// sumOfParts adds up over the parts of one network.
+func (l *learner) sumOfParts(size int, add instances.Add) []float64 {
+	p, own := parts{total: make([]float64, size), touched: l.usedParts()}, []int32(nil)
 	for _, part := range p.touched {
-		if a.executor.owns(part) {
+		if l.executor.Owns(part) {
 			own = append(own, part)
 		}
 	}
@@ -196,12 +182,12 @@ func (a adder) sumOfParts(size int, add func(sum []float64, worker, i int, r gro
 	for i := range own {
 		p.own = append(p.own, sums[i*size:][:size:size])
 	}
-	a.each(len(own), func(worker, i int) {
+	l.each(len(own), func(worker, i int) {
 		r := ranges.Get().(*ground.Range)
-		a.network.rangeOf(own[i], r)
+		l.rangeOf(own[i], r)
 		add(p.own[i], worker, 0, *r)
 		ranges.Put(r)
 	})
-	a.executor.sumParts(&p)
+	l.executor.sumParts(&p)
 	return p.total
 }

@@ -11,11 +11,10 @@ func TestRangesOfParts(t *testing.T) {
 	p := randomProblem(t, 3, problemOptions{rows: 9, cols: 11, states: 3, nodeDim: 2, edgeDim: 2, l2: 1})
 	s := Settings{Method: BBPL, Cut: Cut{Blocks: 10}, Together: 2}.Resolved()
 	l := must(planLearner(&p, &s))
-	b := l.network()
 	nodes, edges := make([]int, p.Data[0].Graph.NumNodes()), make([]int, p.Data[0].Graph.NumEdges())
-	for _, part := range b.usedParts() {
+	for _, part := range l.usedParts() {
 		var r ground.Range
-		b.rangeOf(part, &r)
+		l.rangeOf(part, &r)
 		for i := range r.Nodes.All() {
 			nodes[i]++
 		}

@@ -55,9 +55,9 @@ func (l *learner) visitInPass() (done bool, err error) {
 	if check.Active && check.Known {
 		return l.endCheck()
 	}
-	set, uniform := &l.whole[at.Next], check.Active && check.Uniform
+	blocks, uniform := l.whole[at.Next], check.Active && check.Uniform
 	v := visit{
-		bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, bounds: true, certify: !l.forests,
+		blocks: blocks, contribute: true, bounds: true, certify: !l.forests,
 		until: l.stopped,
 	}
 	switch {

@@ -47,7 +47,7 @@ func TestPhaseTimesOfIteration(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	visits := 6 * len(l.bundles[0].units)
+	visits := 6 * len(l.units)
 	if got := [2]int{times.Count[phaseSweep] - before[phaseSweep], times.Count[phaseGradient] - before[phaseGradient]}; got != [2]int{visits, visits} {
 		t.Errorf("%d sweeps and gradients in a pass, want %d of each", got, visits)
 	}

@@ -57,7 +57,6 @@ func TestPlansAreRight(t *testing.T) {
 		"bins":                  {binned, Settings{Method: Full}},
 		"hidden labels":         {hidden, Settings{Method: InnerDual}},
 		"instances":             {several, Settings{Threads: 5, Cut: Cut{Blocks: 12}, Step: must(ParseStep("fixed:0.1"))}},
-		"pairs":                 {several, Settings{Pairs: true, Cut: Cut{Blocks: 12}, Step: must(ParseStep("fixed:0.1"))}},
 		"untied":                {untied, Settings{Cut: Cut{Blocks: 9}}},
 		"untied, adagrad":       {untied, Settings{Method: Full, Step: must(ParseStep("adagrad:0.1"))}},
 		"many states":           {states, Settings{Cut: Cut{Blocks: 12}}},
@@ -74,7 +73,6 @@ func TestPlansAreRight(t *testing.T) {
 		"sentences, pseudo":     {sentences, Settings{Method: Pseudo}},
 		"spilled":               {plain, Settings{Spill: folder}},
 		"spilled, instances":    {several, Settings{Spill: folder, Cut: Cut{Blocks: 12}}},
-		"at once":               {plain, Settings{AtOnce: true}},
 	} {
 		if c.s.Cut == (Cut{}) {
 			c.s.Cut.Blocks = 20 // else the caches of the machine decide

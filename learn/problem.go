@@ -102,9 +102,6 @@ type Settings struct {
 	// Several threads can then work on one instance. Weights move after all of them:
 	// it is one block, in several parts.
 	Together int
-	// Pairs updates one (instance, block) pair per iteration instead of the same
-	// block in every instance.
-	Pairs bool
 	// Seed is that of RandomOrder, and of the weights that states which no label tells
 	// apart begin with: see Result.Seeded.
 	Seed       uint64

@@ -49,8 +49,11 @@ func newRanks(l *learner, g Group) *ranks {
 // owner returns the process that does the jobs of a part.
 func (r *ranks) owner(part int32) int { return int(part) * r.size / mostParts }
 
-// owns reports whether that is this one.
-func (r *ranks) owns(part int32) bool { return r.owner(part) == r.me }
+// Owns reports whether that is this one.
+func (r *ranks) Owns(part int32) bool { return r.owner(part) == r.me }
+
+// Any reports whether a flag is set in any process.
+func (r *ranks) Any(flag bool) bool { return r.l.settings.any(flag) }
 
 // parts returns which parts that are: from ≤ part < to.
 func (r *ranks) parts() (from, to int) {
@@ -60,32 +63,30 @@ func (r *ranks) parts() (from, to int) {
 
 // whose returns the process that does a job of a visit.
 func (r *ranks) whose(v *visit, job int) int {
-	block, unit, _ := v.job(job)
-	return r.owner(v.bundle.part[block*len(v.bundle.units)+unit])
+	block, unit, _ := r.l.job(v.blocks, job)
+	return r.owner(r.l.part[block*len(r.l.units)+unit])
 }
 
 // has reports whether this process has the contributions of the jobs of a part.
-func (r *ranks) has(b *bundle, part int32) bool { return !b.alone() || r.owns(part) }
+func (r *ranks) has(part int32) bool { return !r.l.alone() || r.Owns(part) }
 
-// visits returns a function that reports whether a node of the i-th unit of a bundle is in a block that is visited
+// visits returns a function that reports whether a node of the i-th unit is in a block that is visited
 // here.
-func (r *ranks) visits(b *bundle, i int) func(node int32) bool {
-	of := b.units[i].part.Of
-	return func(node int32) bool { return r.owns(b.part[int(of[node])*len(b.units)+i]) }
+func (r *ranks) visits(i int) func(node int32) bool {
+	of, l := r.l.units[i].part.Of, r.l
+	return func(node int32) bool { return r.Owns(l.part[int(of[node])*len(l.units)+i]) }
 }
 
 // begin makes the beliefs uniform that are in use here. Messages are zeros.
 func (r *ranks) begin() {
-	for _, b := range r.l.bundles {
-		r.l.each(len(b.units), func(_, i int) {
-			u, here := b.units[i], r.visits(b, i)
-			for s := range int32(u.in.Graph.NumNodes()) {
-				if at := u.net.BeliefAt(s); at >= 0 && here(s) {
-					bp.Even(u.state.LogBelief[at:][:u.in.States(s)])
-				}
+	r.l.each(len(r.l.units), func(_, i int) {
+		u, here := r.l.units[i], r.visits(i)
+		for s := range int32(u.in.Graph.NumNodes()) {
+			if at := u.net.BeliefAt(s); at >= 0 && here(s) {
+				bp.Even(u.state.LogBelief[at:][:u.in.States(s)])
 			}
-		})
-	}
+		}
+	})
 	r.exchangeAll(false)
 }
 
@@ -96,14 +97,12 @@ func (r *ranks) forget() {
 		return // somebody goes through all blocks
 	}
 	wanted, bytes := map[*partition.Partition][]bool{}, 0
-	for _, b := range l.bundles {
-		for at, part := range b.part {
-			u, x := b.jobAt(at)
-			if wanted[u.part] == nil {
-				wanted[u.part] = make([]bool, l.blocks)
-			}
-			wanted[u.part][x] = wanted[u.part][x] || r.owns(part)
+	for at, part := range l.part {
+		u, x := l.jobAt(at)
+		if wanted[u.part] == nil {
+			wanted[u.part] = make([]bool, l.blocks)
 		}
+		wanted[u.part][x] = wanted[u.part][x] || r.Owns(part)
 	}
 	for p, blocks := range wanted {
 		bytes += p.Bytes()
@@ -150,8 +149,8 @@ func (r *ranks) endVisit(v *visit) {
 	case v.resum:
 	case v.split:
 		r.tell(func(do func(owner int, x []float64)) {
-			for i := range v.numJobs() {
-				do(r.whose(v, i), r.l.splitOf[v.place(i):][:1])
+			for i := range r.l.number(v.blocks) {
+				do(r.whose(v, i), r.l.splitOf[r.l.place(v.blocks, i):][:1])
 			}
 		})
 	default:
@@ -232,17 +231,17 @@ func (r *ranks) tell(each func(do func(owner int, x []float64))) {
 // tellResults tells all processes what the jobs of a round contribute.
 func (r *ranks) tellResults(v *visit, results []jobResult) {
 	for i := range results {
-		if block, lo, hi := v.job(v.first + i); v.contribute && r.whose(v, v.first+i) != r.me {
-			results[i].untied = numeric.Resize(results[i].untied, r.l.untiedNumbers(v.bundle.units[lo:hi], block))
+		if block, lo, hi := r.l.job(v.blocks, v.first+i); v.contribute && r.whose(v, v.first+i) != r.me {
+			results[i].untied = numeric.Resize(results[i].untied, r.l.untiedNumbers(r.l.units[lo:hi], block))
 		}
 	}
 	r.tell(func(do func(owner int, x []float64)) {
 		for i := range results {
 			s, owner := &results[i], r.whose(v, v.first+i)
-			if !v.bundle.alone() {
+			if !r.l.alone() {
 				do(owner, s.cut)
 			}
-			if v.contribute && !v.bundle.alone() {
+			if v.contribute && !r.l.alone() {
 				do(owner, s.inside)
 			}
 			if v.contribute {
@@ -263,7 +262,7 @@ func (r *ranks) exchange(v *visit, all bool) {
 	}
 	each := func(do func(owner, peer int, x []float64)) {
 		for _, x := range v.blocks {
-			for i := range v.bundle.units {
+			for i := range r.l.units {
 				r.eachSeen(v, x, i, all, do)
 			}
 		}
@@ -286,16 +285,14 @@ func (r *ranks) exchange(v *visit, all bool) {
 
 // exchangeAll is exchange of all blocks, also of what cut edges keep if that was read.
 func (r *ranks) exchangeAll(kept bool) {
-	for _, b := range r.l.bundles {
-		r.exchange(&visit{bundle: b, blocks: r.all, contribute: kept}, true)
-	}
+	r.exchange(&visit{blocks: r.all, contribute: kept}, true)
 }
 
 // eachSeen calls do for all that another process sees of a block of a unit which this one does, or the other way
 // round: do gets whose the block is, and who sees it. A belief may come twice.
 func (r *ranks) eachSeen(v *visit, x, unit int, all bool, do func(owner, peer int, x []float64)) {
-	whose := func(x int) int { return r.owner(v.bundle.part[x*len(v.bundle.units)+unit]) }
-	u, owner := v.bundle.units[unit], whose(x)
+	whose := func(x int) int { return r.owner(r.l.part[x*len(r.l.units)+unit]) }
+	u, owner := r.l.units[unit], whose(x)
 	block := &u.part.Blocks[x]
 	for _, g := range block.Groups {
 		peer := whose(int(g.Other))
@@ -351,9 +348,9 @@ func (r *ranks) gatherEach(dst, own []float64) []float64 {
 	return dst
 }
 
-// share returns the numbers of all processes, one after another, in dst or as they are. own, which may be its place
+// Share returns the numbers of all processes, one after another, in dst or as they are. own, which may be its place
 // in dst, are those of this one. So what each makes of its own parts is in the order of the parts.
-func (r *ranks) share(dst, own []float64) []float64 {
+func (r *ranks) Share(dst, own []float64) []float64 {
 	if r.size == 1 {
 		return own
 	}
@@ -407,21 +404,19 @@ func (r *ranks) pieces(do func(u *unit, p piece)) {
 			}
 		}
 	}
-	for _, b := range r.l.bundles {
-		for i, u := range b.units {
-			here, g := r.visits(b, i), u.in.Graph
-			r.l.each(chunks, func(_, c int) {
-				eachPiece(u, stretch(g.NumNodes(), c), stretch(g.NumEdges(), c), here, func(p piece) { do(u, p) })
-			})
-		}
+	for i, u := range r.l.units {
+		here, g := r.visits(i), u.in.Graph
+		r.l.each(chunks, func(_, c int) {
+			eachPiece(u, stretch(g.NumNodes(), c), stretch(g.NumEdges(), c), here, func(p piece) { do(u, p) })
+		})
 	}
 	r.l.readApart(true)
 	r.exchangeAll(false)
 }
 
-// jobAt returns unit and block of a job, by its place in b.part.
-func (b *bundle) jobAt(at int) (u *unit, block int) {
-	return b.units[at%len(b.units)], at / len(b.units)
+// jobAt returns unit and block of a job, by its place in j.part.
+func (j *jobs) jobAt(at int) (u *unit, block int) {
+	return j.units[at%len(j.units)], at / len(j.units)
 }
 
 // eachPiece calls do for the beliefs of nodes that are wanted, and for the messages into such, in few pieces.
@@ -461,8 +456,8 @@ func eachOfBlock(u *unit, x int, do func(p piece)) {
 // eachOwned calls do for all that a state has of a block: messages into its nodes, their beliefs, both also as they
 // were where the last pass began, and those to go back to, what edges to higher blocks keep, and its contribution, if
 // not all processes have that.
-func (l *learner) eachOwned(b *bundle, at int, do func([]float64)) {
-	u, x := b.jobAt(at)
+func (l *learner) eachOwned(at int, do func([]float64)) {
+	u, x := l.jobAt(at)
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
 	if u.before != nil && l.progress.Pass.Momentum > 0 {
 		eachOfBlock(u, x, func(p piece) { do(p.of(u.before.halves(u))) })
@@ -476,7 +471,7 @@ func (l *learner) eachOwned(b *bundle, at int, do func([]float64)) {
 			do(u.keptBeliefs[at:][:n])
 		}
 	}
-	if b.alone() {
-		do(b.contribution[x*l.stride:][:l.stride])
+	if l.alone() {
+		do(l.contribution[x*l.stride:][:l.stride])
 	}
 }

@@ -18,8 +18,8 @@ func TestRemainder(t *testing.T) {
 	l := blockLearner(t, &p)
 	pass := func(limits bp.Limits, remainder float64) (gradient []float64, gap float64) {
 		for i := range l.whole {
-			set := &l.whole[i]
-			v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: limits, remainder: remainder}
+			set := l.whole[i]
+			v := visit{blocks: set, contribute: true, certify: true, limits: limits, remainder: remainder}
 			must(l.visitBlocks(v))
 		}
 		if err := l.endWholePass(); err != nil {

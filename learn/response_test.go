@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/linear"
 )
@@ -91,7 +90,7 @@ func TestLean(t *testing.T) {
 			var left []float64
 			for range 3 {
 				for _, s := range e.l.whole { // one sweep, for beliefs of these messages
-					v := visit{bundle: e.l.bundles[s.bundle], blocks: s.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
+					v := visit{blocks: s, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 					if _, err := e.l.visitBlocks(v); err != nil {
 						t.Fatal(err)
 					}
@@ -166,8 +165,8 @@ func TestResponseResume(t *testing.T) {
 		return Settings{Method: BBPL, Step: rule, Assign: blocksOf(3), RelativeTolerance: 1e-8, MaxPasses: 400}
 	}}
 	want, rounds := run.steps(t)
-	if !rule.dense.on() || want.Status != StationaryPoint {
-		t.Fatalf("%s: %s; Hessian %v", want.Status, want.Reason, rule.dense.on())
+	if !rule.dense.Has || want.Status != StationaryPoint {
+		t.Fatalf("%s: %s; Hessian %v", want.Status, want.Reason, rule.dense.Has)
 	}
 	rng := source(2)
 	for range 5 {
@@ -177,32 +176,6 @@ func TestResponseResume(t *testing.T) {
 		other.settings = func() Settings { s := run.settings(); s.Threads = 1 + rng.IntN(3); return s }
 		if again, _ := other.until(t, state, math.MaxInt); !sameBits(want, again) {
 			t.Errorf("stopped after %d of %d rounds: other bits", stop, rounds)
-		}
-	}
-}
-
-// TestAbsolute: an indefinite matrix gets the eigenvalues without their signs, and what is
-// coupled to nothing stays.
-func TestAbsolute(t *testing.T) {
-	const n = 4
-	h := []float64{ // eigenvalues 3 and −1 of the first and the third, 2 of the others
-		1, 0, 2, 0,
-		0, 2, 0, 0,
-		2, 0, 1, 0,
-		0, 0, 0, 2,
-	}
-	l := &learner{units: []*unit{{net: &bp.Net{Counting: &counting.Numbers{}}}}} // which is not convex
-	d := &dense{size: n, exact: true, l: l, free: math.Inf(1), fresh: make([]float64, n*n), measured: h}
-	if !d.decompose() {
-		t.Fatal("no factor")
-	}
-	d.factor = d.fresh
-	// |h| = [2 0 1 0; 0 2 0 0; 1 0 2 0; 0 0 0 2]
-	x := []float64{1, 2, 3, 4}
-	d.solve(x, x)
-	for i, want := range []float64{-1.0 / 3, 1, 5.0 / 3, 2} {
-		if !(math.Abs(x[i]-want) <= 1e-7) {
-			t.Errorf("solution %v: %v, want %v", i, x[i], want)
 		}
 	}
 }

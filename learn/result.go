@@ -121,7 +121,6 @@ type Event struct {
 	Iteration int           // so far, from 1, as in Result
 	Pass      float64       // message work so far, in whole-network sweeps
 	Elapsed   time.Duration // as of the last block visit
-	Instance  int           // whose block was visited; −1: all
 	Block     int           // −1: all, in a whole pass
 	// Objective is the saddle value −⟨θ,w̄⟩ + ⟨θ,τ⟩ + Σ cH(τ) + (l2/2)‖θ‖² at the
 	// weights before the step and the current, partly stale, beliefs: it costs

@@ -148,7 +148,7 @@ func TestResumeFromAnyCheckpoint(t *testing.T) {
 	p := problems(t)["instances"]
 	var states []*State
 	settings := func() Settings {
-		return Settings{Assign: blocksOf(3), Pairs: true, GradientTolerance: 1e-6, CheckpointEvery: time.Nanosecond}
+		return Settings{Assign: blocksOf(3), GradientTolerance: 1e-6, CheckpointEvery: time.Nanosecond}
 	}
 	s := settings()
 	s.Checkpoint = func(state *State) error {
@@ -257,7 +257,6 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		{"step fixed:0.05, this run has fixed:0.06", func(_ *Problem, s *Settings) { s.Step = &fixedStep{alpha: 0.06} }},
 		{"order cyclic, this run has random", func(_ *Problem, s *Settings) { s.RandomOrder = true }},
 		{"number of blocks 4, this run has 5", func(_ *Problem, s *Settings) { s.Assign = blocksOf(5) }},
-		{"pairs false, this run has true", func(_ *Problem, s *Settings) { s.Pairs = true }},
 		{"l2 0.3, this run has 0.25", func(p *Problem, _ *Settings) { p.L2 = 0.25 }},
 		{"inner sweeps 2, this run has 3", func(_ *Problem, s *Settings) { s.InnerSweeps = 3 }},
 		{"inner tolerance 0.001, this run has 0.01", func(_ *Problem, s *Settings) { s.InnerTolerance = 0.01 }},

@@ -48,8 +48,8 @@ func (l *learner) fetchAhead(w *worker, v *visit, i int) {
 	}
 	fetch := func(from, to int, want func(p *spill.Pages, v *visit, u *unit, block int)) {
 		for ; from < min(to, len(v.jobs)); from++ {
-			block, lo, hi := v.job(int(v.jobs[from]))
-			for _, u := range v.bundle.units[lo:hi] {
+			block, lo, hi := l.job(v.blocks, int(v.jobs[from]))
+			for _, u := range l.units[lo:hi] {
 				want(&w.pages, v, u, block)
 			}
 		}
@@ -76,7 +76,7 @@ func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 			spill.Want(p, u.state.LogBelief, at, int(u.net.Card[s]))
 		}
 	}
-	spill.Want(p, v.bundle.contribution, block*l.stride, l.stride)
+	spill.Want(p, l.contribution, block*l.stride, l.stride)
 	for i, g := range b.Groups {
 		if i > 0 && l.keepsCut() {
 			at, n := l.keptAt(u, &g)
@@ -166,9 +166,7 @@ func (l *learner) eachPartition(do func(*partition.Partition)) {
 
 // spaceBytes is how large the file is.
 func (l *learner) spaceBytes() (bytes int64) {
-	for range l.bundles {
-		bytes += spill.Room[float64](l.blocks * l.stride)
-	}
+	bytes = spill.Room[float64](l.blocks * l.stride)
 	for _, u := range l.units {
 		messages, beliefs := u.net.Messages(), u.net.Beliefs()
 		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](l.keptNumbers(u))

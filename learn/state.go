@@ -38,11 +38,11 @@ type saved struct {
 }
 
 // stateFormat grows with every change of what a state has.
-const stateFormat = 16
+const stateFormat = 17
 
 func (l *learner) snapshot() (*State, error) {
 	r := l.executor
-	r.lengths = r.share(nil, r.ownLengths())
+	r.lengths = r.Share(nil, r.ownLengths())
 	random, err := l.source.MarshalBinary()
 	if err != nil {
 		return nil, err
@@ -60,13 +60,11 @@ func (l *learner) arrays() (all []runstate.Array) {
 	add(l.total, "total")
 	add(l.moments, "moments")
 	add(l.watched, "watched")
-	for i, b := range l.bundles {
-		if !b.alone() {
-			add(b.contribution, "bundle.%d.contribution", i)
-		}
-		for j, u := range b.units {
-			add(u.untied, "bundle.%d.unit.%d.untied", i, j)
-		}
+	if !l.alone() {
+		add(l.contribution, "contribution")
+	}
+	for i, u := range l.units {
+		add(u.untied, "unit.%d.untied", i)
 	}
 	return all
 }
@@ -78,11 +76,9 @@ func (l *learner) arrays() (all []runstate.Array) {
 
 // eachOfPart is eachOwned for the blocks of a part.
 func (l *learner) eachOfPart(part int32, do func([]float64)) {
-	for _, b := range l.bundles {
-		for at, of := range b.part {
-			if of == part {
-				l.eachOwned(b, at, do)
-			}
+	for at, of := range l.part {
+		if of == part {
+			l.eachOwned(at, do)
 		}
 	}
 }
@@ -116,7 +112,7 @@ func (r *ranks) own(part int32, yield func([]float64) bool) {
 
 // ask goes through a part of any process, in process 0.
 func (r *ranks) ask(part int32, yield func([]float64) bool) {
-	if r.owns(part) {
+	if r.Owns(part) {
 		r.own(part, yield)
 		return
 	}
@@ -154,7 +150,7 @@ func (r *ranks) save(write func(*State) error) (err error) {
 		}
 		r.group.Agree(asked)
 	case r.me > 0:
-		r.lengths = r.share(nil, r.ownLengths())
+		r.lengths = r.Share(nil, r.ownLengths())
 		for r.group.Agree(asked); asked[0] != noPart; r.group.Agree(asked) {
 			r.bring(int32(asked[0]))
 		}
@@ -284,7 +280,7 @@ func (c *course) traits(of []trait) []trait {
 	s := c.settings
 	all := append([]trait{
 		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
-		{"blocks together", fmt.Sprint(s.Together)}, {"pairs", fmt.Sprint(s.Pairs)}, {"l2", fmt.Sprint(c.problem.L2)},
+		{"blocks together", fmt.Sprint(s.Together)}, {"l2", fmt.Sprint(c.problem.L2)},
 		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
 	}, of...)
 	if s.EarlyStop != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -21,7 +23,7 @@ func TestSumsInChunks(t *testing.T) {
 		s := mixedShape(t, must(graph.Grid(c.rows, c.cols, graph.GridOptions{})))
 		s.instances, s.samples, s.missing = c.instances, c.samples, 0.05
 		p := s.build(t, 3)
-		if n := elements(p.Data) / chunkElements; n < 3 {
+		if n := (p.Data[0].Graph.NumNodes() + p.Data[0].Graph.NumEdges()) * len(p.Data) >> 16; n < 3 {
 			t.Fatalf("%d chunks: the data are too few", n)
 		}
 		sums := func(settings Settings, check bool) [][]float64 {
@@ -31,10 +33,10 @@ func TestSumsInChunks(t *testing.T) {
 			defer l.close()
 			data := l.statistics()
 			if check {
-				checkSums(t, l, data.ofType(0))
+				checkSums(t, l, data.Moments(0, linear.MaxRotated))
 			}
-			of := data.ofType
-			return [][]float64{l.data, {l.magnitude}, l.reference, of(0), of(len(l.model.Layout.Node)), data.frequencies()}
+			of := func(kind int) []float64 { return data.Moments(kind, linear.MaxRotated) }
+			return [][]float64{l.data, {l.magnitude}, l.reference, of(0), of(len(l.model.Layout.Node)), data.Frequencies()}
 		}
 		one := sums(Settings{}, true)
 		same := func(got [][]float64, where string) {
@@ -73,7 +75,7 @@ func checkSums(t *testing.T, l *learner, got []float64) {
 	for _, in := range l.problem.Data {
 		for _, labels := range in.Samples() {
 			adjoint.AddStatistics(data, l.model, in, labels, 1/l.samples)
-			adjoint.AddStatistics(whole, l.model, in, withoutHidden(labels), 1/l.samples)
+			adjoint.AddStatistics(whole, l.model, in, instances.WithoutHidden(labels), 1/l.samples)
 		}
 	}
 	for _, u := range l.units {

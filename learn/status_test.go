@@ -222,7 +222,6 @@ func TestPasses(t *testing.T) {
 		for name, s := range map[string]Settings{
 			"inner-dual": {Method: InnerDual},
 			"4 blocks":   {Assign: blocksOf(4), InnerSweeps: 1},
-			"pairs":      {Assign: blocksOf(3), InnerSweeps: 1, Pairs: true},
 			"3 sweeps":   {Assign: blocksOf(4), InnerSweeps: 3},
 		} {
 			if s.InnerSweeps > 1 && slices.Contains(p.Data[0].Samples()[0], crf.Unobserved) {
@@ -246,7 +245,7 @@ func TestPasses(t *testing.T) {
 			}
 			iterations := 5
 			if s.Method == "" {
-				iterations *= map[bool]int{true: 3 * len(p.Data), false: 4}[s.Pairs]
+				iterations *= 4
 			}
 			s.MaxIterations = iterations
 			r := fit(t, p, s)
@@ -338,7 +337,7 @@ func TestEvents(t *testing.T) {
 	p := problems(t)["instances"]
 	var events []Event
 	var thetas [][]float64
-	s := Settings{Assign: blocksOf(3), Pairs: true, Step: &fixedStep{alpha: 0.1}, MaxIterations: 20, Recorder: func(e Event) error {
+	s := Settings{Assign: blocksOf(3), Step: &fixedStep{alpha: 0.1}, MaxIterations: 20, Recorder: func(e Event) error {
 		events, thetas = append(events, e), append(thetas, slices.Clone(e.Theta))
 		return nil
 	}}
@@ -349,7 +348,7 @@ func TestEvents(t *testing.T) {
 	e := must(NewEvaluator(p, 1))
 	defer e.Close()
 	for i, event := range events[1:21] {
-		if event.Iteration != i+1 || event.Block != i%3 || event.Instance != i/3%3 || event.Check || event.Step != 0.1 || event.Sweeps < 1 || event.Pass <= events[i].Pass {
+		if event.Iteration != i+1 || event.Block != i%3 || event.Check || event.Step != 0.1 || event.Sweeps < 1 || event.Pass <= events[i].Pass {
 			t.Errorf("event %d: %+v", i+1, event)
 		}
 	}
@@ -457,14 +456,6 @@ func TestUnitErrors(t *testing.T) {
 		}},
 		{"is cut into 2 blocks and instance second into 3", func(p *Problem, s *Settings) {
 			s.Assign = func(in *crf.Instance) ([]int32, int, error) {
-				if in == p.Data[1] {
-					return blocksOf(3)(in)
-				}
-				return blocksOf(2)(in)
-			}
-		}},
-		{"is cut into 2 blocks and instance second into 3", func(p *Problem, s *Settings) {
-			s.Pairs, s.Assign = true, func(in *crf.Instance) ([]int32, int, error) {
 				if in == p.Data[1] {
 					return blocksOf(3)(in)
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
@@ -38,9 +39,9 @@ type unit struct {
 	kept        messageCopy // of keepMessages
 }
 
-// bundle is a set of units that are updated together, block by block, and share one gradient contribution per block.
-type bundle struct {
-	name   string // the instance, where it has only one
+// jobs are all units, which are updated together, block by block, and share one gradient contribution per block. A job
+// is a block in some of the units.
+type jobs struct {
 	units  []*unit
 	shares []int   // [jobs of a block + 1] divides units: see divideUnits
 	part   []int32 // [block·units + unit] of a visit's sum: see parts.go
@@ -48,9 +49,8 @@ type bundle struct {
 	contribution []float64
 }
 
-// buildUnits makes the units of all instances and bundles them: one bundle per
-// instance if pairs are updated singly, else one of all.
-func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
+// buildUnits makes the units of all instances.
+func buildUnits(p *Problem, s *Settings, total float64) (units []*unit, err error) {
 	cuts, err := resolveCuts(p, s)
 	if err != nil {
 		return nil, err
@@ -70,21 +70,13 @@ func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
 	_ = parallel.Each(context.Background(), len(p.Data), s.Threads, func(i int) {
 		all[i], failed[i] = p.addClamped(all[i], total)
 	})
-	var bundles []*bundle
 	for i, in := range p.Data {
 		if err := failed[i]; err != nil {
 			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
-		if s.Pairs || len(bundles) == 0 {
-			bundles = append(bundles, &bundle{name: in.Name})
-		}
-		b := bundles[len(bundles)-1]
-		b.units = append(b.units, all[i]...)
+		units = append(units, all[i]...)
 	}
-	if len(p.Data) > 1 && !s.Pairs {
-		bundles[0].name = ""
-	}
-	return bundles, nil
+	return units, nil
 }
 
 // resolveCuts says how each instance is cut, where neither Settings.Assign nor Problem.Parted does, and how many blocks
@@ -178,7 +170,7 @@ func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 		case !slices.Contains(term.Truth, crf.Unobserved):
 			u.labels = term.Truth
 		case !p.Model.Layout.Masked && (u.weight > 0 || !net.Counting.Facts.Dual):
-			u.labels = withoutHidden(term.Truth)
+			u.labels = instances.WithoutHidden(term.Truth)
 		}
 		if u.weight > 0 || !p.Model.Layout.Masked {
 			free.addExtra(labels, u.weight)

@@ -52,36 +52,34 @@ const (
 	leastShares   = 8
 )
 
-// divideUnits deals the units of a bundle to jobs, which have about as much work each. Blocks that are swept at once
-// have tables for each job.
-func (l *learner) divideUnits(b *bundle) {
-	n := min(len(b.units), resultsAtATime, max(leastShares, resultNumbers/l.stride))
+// divideUnits deals the units to jobs, which have about as much work each.
+func (j *jobs) divideUnits(stride int) {
+	n := min(len(j.units), resultsAtATime, max(leastShares, resultNumbers/stride))
 	total, done := 0, 0
-	for _, u := range b.units {
+	for _, u := range j.units {
 		total += 1 + u.work()
 	}
-	b.shares = append(b.shares[:0], 0)
-	for i, u := range b.units {
+	j.shares = append(j.shares[:0], 0)
+	for i, u := range j.units {
 		// As many units are left as shares, at least.
-		if i > 0 && (done*n >= len(b.shares)*total || len(b.units)-i <= n-len(b.shares)) && len(b.shares) < n {
-			b.shares = append(b.shares, i)
+		if i > 0 && (done*n >= len(j.shares)*total || len(j.units)-i <= n-len(j.shares)) && len(j.shares) < n {
+			j.shares = append(j.shares, i)
 		}
 		done += 1 + u.work()
 	}
-	b.shares = append(b.shares, len(b.units))
+	j.shares = append(j.shares, len(j.units))
 }
 
-// jobs returns how many jobs visit a block.
-func (b *bundle) jobs() int { return len(b.shares) - 1 }
+// perBlock returns how many jobs visit a block.
+func (j *jobs) perBlock() int { return len(j.shares) - 1 }
 
 // weight is that of a job, by its first unit: all are multiplied by it together, and others by what they have more.
-func (b *bundle) weight(first int) float64 { return cmp.Or(b.units[first].weight, 1) }
+func (j *jobs) weight(first int) float64 { return cmp.Or(j.units[first].weight, 1) }
 
 // planResults finds how many results a visit has at a time.
 func (l *learner) planResults() {
-	for _, t := range slices.Concat(l.schedule, l.whole) {
-		v := visit{bundle: l.bundles[t.bundle], blocks: t.blocks}
-		l.mostResults = max(l.mostResults, v.atATime())
+	for _, blocks := range slices.Concat(l.schedule, l.whole) {
+		l.mostResults = max(l.mostResults, l.atATime(blocks))
 	}
 }
 
@@ -116,10 +114,8 @@ func (l *learner) largestRoom() (room ground.Room) {
 	return room
 }
 
-// visit is one visit of some blocks, of which no two share an edge, in all units of
-// a bundle.
+// visit is one visit of some blocks, of which no two share an edge, in all units.
 type visit struct {
-	bundle *bundle
 	blocks []int
 	limits bp.Limits
 	// contribute: replace the gradient contributions after the sweeps.
@@ -148,27 +144,28 @@ type visit struct {
 // ended reports that the visit was.
 func (v *visit) ended() bool { return v.until != nil && v.until.Err() != nil }
 
-func (v *visit) numJobs() int { return len(v.blocks) * v.bundle.jobs() }
+// number is how many jobs visit some blocks.
+func (j *jobs) number(blocks []int) int { return len(blocks) * j.perBlock() }
 
 // job returns the block of a job, and the units lo ≤ j < hi in which it is visited: all jobs of the first block come
 // first.
-func (v *visit) job(i int) (block, lo, hi int) {
-	n := v.bundle.jobs()
-	return v.blocks[i/n], v.bundle.shares[i%n], v.bundle.shares[i%n+1]
+func (j *jobs) job(blocks []int, i int) (block, lo, hi int) {
+	n := j.perBlock()
+	return blocks[i/n], j.shares[i%n], j.shares[i%n+1]
 }
 
 // place is that of a job among those of all blocks.
-func (v *visit) place(job int) int {
-	n := v.bundle.jobs()
-	return v.blocks[job/n]*n + job%n
+func (j *jobs) place(blocks []int, job int) int {
+	n := j.perBlock()
+	return blocks[job/n]*n + job%n
 }
 
 // atATime is how many jobs are done before their results are taken: those of some blocks, whole ones, and as many each
 // time, but for the last.
-func (v *visit) atATime() int {
-	most := max(1, resultsAtATime/v.bundle.jobs())
-	times := (len(v.blocks) + most - 1) / most
-	return (len(v.blocks) + times - 1) / times * v.bundle.jobs()
+func (j *jobs) atATime(blocks []int) int {
+	most := max(1, resultsAtATime/j.perBlock())
+	times := (len(blocks) + most - 1) / most
+	return (len(blocks) + times - 1) / times * j.perBlock()
 }
 
 // visitReport is how a visit went.
@@ -177,25 +174,25 @@ type visitReport struct {
 	elements int // that contributed
 }
 
-// visitBlocks grounds blocks in every unit of the bundle, sweeps over them, and
+// visitBlocks grounds blocks in every unit, sweeps over them, and
 // replaces their contribution to the gradient in place:
 //
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	report := visitReport{tally: nothingYet}
 	if v.contribute || v.resum {
-		l.parts.begin(&v)
+		l.parts.begin(&l.jobs, v.blocks)
 		defer l.addParts(&v)
 	}
-	jobs, atATime, contributes := v.numJobs(), v.atATime(), v.contribute
+	jobs, atATime, contributes := l.number(v.blocks), l.atATime(v.blocks), v.contribute
 	v.jobs = l.executor.jobs(&v, jobs)
 	for lo := 0; lo < jobs && !report.ended; lo += atATime {
 		v.first = lo
 		results, t := l.executor.visit(v, min(atATime, jobs-lo))
 		if t.failed >= 0 {
-			block, _, _ := v.job(lo + t.failed)
+			block, _, _ := l.job(v.blocks, lo+t.failed)
 			s := &results[t.failed]
-			return report, l.locate(s.err, v.bundle.units[s.failed], block)
+			return report, l.locate(s.err, l.units[s.failed], block)
 		}
 		report.merge(&t)
 		l.progress.Pass.Infeasible = l.progress.Pass.Infeasible || t.infeasible
@@ -249,10 +246,10 @@ func (t *tally) merge(o *tally) {
 // takeResult adds the result of a job to the sum of its part, and puts what the block has inside in the place of what
 // it had there.
 func (l *learner) takeResult(report *visitReport, v *visit, job int, s *jobResult) {
-	block, lo, hi := v.job(job)
-	units := v.bundle.units[lo:hi]
+	block, lo, hi := l.job(v.blocks, job)
+	units := l.units[lo:hi]
 	if v.split {
-		l.splitOf[v.place(job)] = s.split
+		l.splitOf[l.place(v.blocks, job)] = s.split
 	}
 	if v.contribute {
 		for _, u := range units {
@@ -260,12 +257,12 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *jobResul
 		}
 		l.addUntiedChange(s, units, block)
 	}
-	part := v.partOf(block)
-	if !v.contribute && !v.resum || !l.executor.has(v.bundle, part) {
+	part := l.partOf(block)
+	if !v.contribute && !v.resum || !l.executor.has(part) {
 		return
 	}
-	sum, inside := l.parts.sumOf(part), v.bundle.contribution[block*l.stride:][:l.stride]
-	weight := v.bundle.weight(lo)
+	sum, inside := l.parts.sumOf(part), l.contribution[block*l.stride:][:l.stride]
+	weight := l.weight(lo)
 	if l.keepsCut() {
 		simd.AddScaled(sum, s.cut, weight)
 	}
@@ -276,7 +273,7 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *jobResul
 		}
 		simd.AddScaled(inside, s.inside, weight)
 	}
-	if hi == len(v.bundle.units) {
+	if hi == len(l.units) {
 		simd.AddScaled(sum, inside, 1)
 	}
 }
@@ -292,13 +289,13 @@ func (l *learner) visitJob(v *visit, workerIndex, i int) {
 		l.fetchAhead(w, v, v.from+i)
 	}
 	job := int(v.jobs[v.from+i])
-	block, lo, hi := v.job(job)
+	block, lo, hi := l.job(v.blocks, job)
 	s := &l.results[job-v.first]
 	s.begin(v)
 	w.visit = v
 	for j := lo; j < hi && s.err == nil && !v.ended(); j++ {
-		if u := v.bundle.units[j]; u.part.Blocks[block].Elements() > 0 {
-			w.scale = u.weight / v.bundle.weight(lo)
+		if u := l.units[j]; u.part.Blocks[block].Elements() > 0 {
+			w.scale = u.weight / l.weight(lo)
 			s.failed, s.err = j, l.visitUnit(w, s, u, block, job)
 		}
 	}

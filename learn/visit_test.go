@@ -22,14 +22,14 @@ func TestUnitsShareResults(t *testing.T) {
 				s := must(Settings{Method: BBPL, Assign: blocksOf(3), Threads: 2}.resolve(&q))
 				l := must(newLearner(&q, &s))
 				defer l.pool.Close()
-				if b := l.bundles[0]; i == 1 {
-					several = several || len(b.units) > 1
-					b.shares = []int{0, len(b.units)}
+				if i == 1 {
+					several = several || len(l.units) > 1
+					l.shares = []int{0, len(l.units)}
 				}
 				for range 2 {
 					for _, t := range l.whole {
 						v := v
-						v.bundle, v.blocks, v.contribute, v.limits = l.bundles[t.bundle], t.blocks, true, l.wholeLimits()
+						v.blocks, v.contribute, v.limits = t, true, l.wholeLimits()
 						must(l.visitBlocks(v))
 					}
 				}
@@ -50,17 +50,16 @@ func TestUnitsShareResults(t *testing.T) {
 // TestDivideUnits: jobs have all units, each once and in order, about as much work each, and are no more than asked for.
 func TestDivideUnits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := &learner{blocks: 1, stride: 1 << rapid.IntRange(10, 22).Draw(t, "stride")}
-		l.settings = &Settings{}
-		b, most, total := &bundle{}, 0, 0
+		stride := 1 << rapid.IntRange(10, 22).Draw(t, "stride")
+		b, most, total := &jobs{}, 0, 0
 		for _, work := range rapid.SliceOfN(rapid.IntRange(0, 50), 1, 400).Draw(t, "work") {
 			b.units = append(b.units, &unit{part: &partition.Partition{Blocks: []partition.Block{{Nodes: make([]int32, work)}}}})
 			most, total = max(most, 1+work), total+1+work
 		}
-		l.divideUnits(b)
-		want := min(len(b.units), resultsAtATime, max(leastShares, resultNumbers/l.stride))
-		if b.jobs() != want || b.shares[0] != 0 || b.shares[want] != len(b.units) || !slices.IsSorted(b.shares) {
-			t.Fatalf("%d units in %d jobs, want %d: %v", len(b.units), b.jobs(), want, b.shares)
+		b.divideUnits(stride)
+		want := min(len(b.units), resultsAtATime, max(leastShares, resultNumbers/stride))
+		if b.perBlock() != want || b.shares[0] != 0 || b.shares[want] != len(b.units) || !slices.IsSorted(b.shares) {
+			t.Fatalf("%d units in %d jobs, want %d: %v", len(b.units), b.perBlock(), want, b.shares)
 		}
 		for i, lo := range b.shares[:want] {
 			work := 0

@@ -25,11 +25,8 @@ import (
 // potentials, with messages that no longer belong to them and yet repeat
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
-	w.batch.fit(net.maxCard)
-	if net.proximal != nil && !w.noProx {
-		w.addProx(net, st, block)
-		defer w.dropProx()
-	}
+	w.beginSweep(net, st, block)
+	defer w.endSweep(net)
 	for i := range len(block.Runs) - 1 {
 		r := i
 		if w.backward {
@@ -46,6 +43,19 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 		}
 	}
 	return residual, nil
+}
+
+func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block) {
+	w.batch.fit(net.maxCard)
+	if net.proximal != nil && !w.noProx {
+		w.addProx(net, st, block)
+	}
+}
+
+func (w *Workspace) endSweep(net *Net) {
+	if net.proximal != nil && !w.noProx {
+		w.dropProx()
+	}
 }
 
 // larger is max that keeps a NaN.

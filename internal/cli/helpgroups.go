@@ -42,7 +42,7 @@ var trainGroups = []flagGroup{
 		"edge-features", "bins"}},
 	{"Model and objective", []string{"model", "errors", "prior", "l2", "standardise", "scale", "counting", "no-edges",
 		"edges", "class-weights", "init"}},
-	{"Method and steps", []string{"method", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "memory",
+	{"Method and steps", []string{"method", "step", "order", "inner-sweeps", "inner-tol", "seed", "memory",
 		"spill"}},
 	{"Threads and processes", []string{"threads", "mpi", "stall"}},
 	{"Blocks", []string{"blocks", "partition", "together"}},

@@ -110,7 +110,6 @@ func TestResume(t *testing.T) {
 		{"converging", []string{"--l2", "0.5", "--blocks", "4", "--rtol", "1e-4"}},
 		{"limited", []string{"--blocks", "2x3", "--max-iter", "50", "--order", "random", "--seed", "3"}},
 		{"inner-dual", []string{"--method", "inner-dual", "--step", "adagrad:0.5", "--max-iter", "9", "--counting", "trw", "--seed", "4"}},
-		{"pairs", []string{"--pairs", "--max-passes", "4", "--blocks", "4", "--partition", "bfs"}},
 		{"early stop", []string{"--eval", "dev=" + data, "--eval-every", "0.5", "--early-stop", "accuracy@dev:3", "--threads", "1"}},
 	} {
 		folder := t.TempDir()
@@ -323,7 +322,6 @@ func TestResumeRefused(t *testing.T) {
 		{"partition", 2, []string{"$I", "--resume", "--partition", "range"}, []string{"--partition range", "--partition bfs"}},
 		{"tiles", 2, []string{"$I", "--resume", "--blocks", "1x4", "--partition", "tiles"}, []string{"--blocks 1x4", "--blocks 4"}},
 		{"order", 2, []string{"$I", "--resume", "--order", "random"}, []string{"--order random", "--order cyclic"}},
-		{"pairs", 2, []string{"$I", "--resume", "--pairs"}, []string{"--pairs=true", "--pairs=false"}},
 		{"inner sweeps", 2, []string{"$I", "--resume", "--inner-sweeps", "5"}, []string{"--inner-sweeps 5", "--inner-sweeps 2"}},
 		{"inner tolerance", 2, []string{"$I", "--resume", "--inner-tol", "0.5"}, []string{"--inner-tol 0.5", "--inner-tol 0.001"}},
 		{"seed", 2, []string{"$I", "--resume", "--seed", "7"}, []string{"--seed 7", "--seed 1"}},

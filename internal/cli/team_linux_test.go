@@ -151,8 +151,7 @@ func TestTeamOfParts(t *testing.T) {
 	parts, alone := dir+"/parts", dir+"/alone"
 	mustRun(t, "partition", data, "-o", parts, "--blocks", "6x6")
 	for name, options := range map[string][]string{
-		"at-once": {"--order", "at-once", "--l2", "20", "--standardise", "--max-passes", "6", "--report=false"},
-		"untied":  {"--untied", "--l2", "20", "--standardise", "--max-passes", "2", "--report=false"}, // features have no use
+		"untied": {"--untied", "--l2", "20", "--standardise", "--max-passes", "2", "--report=false"}, // features have no use
 	} {
 		whole := dir + "/whole-" + name
 		mustRun(t, slices.Concat([]string{"train", data, "-o", whole, "--blocks", "6x6"}, options)...)

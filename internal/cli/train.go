@@ -124,7 +124,6 @@ func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
 		"fixed:A (-A g), invt:A (-A g/(1 + passes)) or adagrad:A (-A g/sqrt(sum g^2))")
 	fl.StringVar((*string)(&o.Order), "order", "cyclic",
 		"order of the blocks: cyclic or random")
-	fl.BoolVar(&o.Pairs, "pairs", false, "one (instance, block) pair per iteration, not one block of every instance")
 	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block and iteration (default 2 for bbpl, 300 for "+
 		"full; 300 is the paper's BBPL)")
 	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "largest change of a log-message in a converged block (default "+

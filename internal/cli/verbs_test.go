@@ -343,7 +343,7 @@ func TestDeterminism(t *testing.T) {
 	t.Parallel()
 	for _, options := range [][]string{
 		{"--method", "bbpl", "--blocks", "4"},
-		{"--method", "bbpl", "--order", "random", "--seed", "3", "--blocks", "2x3", "--counting", "trw", "--pairs"},
+		{"--method", "bbpl", "--order", "random", "--seed", "3", "--blocks", "2x3", "--counting", "trw"},
 		{"--method", "full", "--step", "adagrad:0.3"},
 	} {
 		folder := t.TempDir()

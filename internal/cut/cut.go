@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -282,7 +283,7 @@ func Needed(m *crf.Model, data []*crf.Instance, cache float64) (blocks int, larg
 func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, together int) {
 	blocks, largest := Needed(m, data, cache)
 	blocks = max(1, min(largest.Graph.NumNodes(), max(Usual, blocks)))
-	if blocks > Usual && Much(largest, blocks) {
+	if blocks > Usual && much(largest, blocks) {
 		blocks = Usual
 	}
 	together = (blocks + Usual/2) / Usual
@@ -292,11 +293,11 @@ func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, togethe
 	return blocks, max(1, together)
 }
 
-// Most is the share of edges between blocks above which more blocks do not pay.
-const Most = 0.25
+// most is the share of edges between blocks above which more blocks do not pay.
+const most = 0.25
 
-// Much reports whether so many blocks, tiles of a grid or grown breadth-first, would cut more than Most of the edges.
-func Much(in *crf.Instance, blocks int) bool {
+// much reports whether so many blocks, tiles of a grid or grown breadth-first, would cut more than most of the edges.
+func much(in *crf.Instance, blocks int) bool {
 	g := in.Graph
 	asked := cutQuestion{weak.Make(g), in.Rows, in.Cols, blocks}
 	if known, ok := cutAnswers.Load(asked); ok {
@@ -310,7 +311,7 @@ func Much(in *crf.Instance, blocks int) bool {
 				cut++
 			}
 		}
-		much = float64(cut) > Most*float64(len(u))
+		much = float64(cut) > most*float64(len(u))
 	}
 	cutAnswers.Store(asked, much)
 	runtime.AddCleanup(g, func(asked cutQuestion) { cutAnswers.Delete(asked) }, asked)
@@ -364,4 +365,24 @@ func Bytes(m *crf.Model, in *crf.Instance) (total float64) {
 		total += float64(in.EdgeFeatures(b).Rows()) * each
 	}
 	return total
+}
+
+// Pays reports whether learning gains by cutting networks, and says what decided. The largest has to need more than
+// Usual blocks to stay in the cache, with few edges between them, and a sweep back and forth, which finds the marginals
+// of chains of exact numbers, must not do.
+func Pays(m *crf.Model, data []*crf.Instance, cache float64, exact func(*graph.Graph) bool) (pays bool, why string) {
+	blocks, largest := Needed(m, data, cache)
+	nodes, edges, share := largest.Graph.NumNodes(), largest.Graph.NumEdges(), memory.Text(CacheShare*cache)
+	switch {
+	case blocks <= Usual:
+		return false, fmt.Sprintf("blocks pay where more than %d of them would each fill %s of cache, and the largest "+
+			"network, of %d nodes and %d edges, would fill %d", Usual, share, nodes, edges, blocks)
+	case partition.InOrder(largest.Graph) && exact(largest.Graph):
+		return false, fmt.Sprintf("a sweep back and forth infers the largest, of %d nodes and %d edges, exactly", nodes, edges)
+	case much(largest, Usual):
+		return false, fmt.Sprintf("%d blocks of the largest would have more than %.0f %% of its %d edges between them, and "+
+			"do their work twice", Usual, 100*most, edges)
+	}
+	return true, fmt.Sprintf("the largest network, of %d nodes and %d edges, would fill %s of cache %d times", nodes, edges,
+		share, blocks)
 }

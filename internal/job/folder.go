@@ -108,7 +108,7 @@ const trainCommand = "train"
 const SourceDefault = "default"
 
 // CourseOptions decide what course a run takes; a resumed one must keep them.
-var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "pairs", "prior", "l2",
+var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "prior", "l2",
 	"standardise", "scale", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and

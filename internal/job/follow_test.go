@@ -71,7 +71,6 @@ func TestIdleHints(t *testing.T) {
 		{5, Options{Threads: 1}, "each of 3 processes does all of the work"},
 		{1, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, "2 of 3 processes only wait"},
 		{1, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.BBPL, Cut: learn.Cut{Blocks: 6}, Together: 2}, "1 of 3 processes only wait"},
-		{1, Options{Threads: 1, Step: "adagrad:0.1", Cut: learn.Cut{Blocks: 6}, Order: orderAtOnce}, ""},
 		{5, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, ""},
 	} {
 		set := chains(t, c.networks)

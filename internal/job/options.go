@@ -45,7 +45,6 @@ type Options struct {
 	// open and needs many blocks.
 	Together int
 	Order    string // cyclic or random; "": cyclic
-	Pairs    bool   // one (instance, block) pair per iteration
 	// InnerSweeps and InnerTolerance end the work on a block; 0: as in learn.Settings.
 	InnerSweeps    int
 	InnerTolerance float64
@@ -175,7 +174,7 @@ type field struct {
 func (o *Options) fields() []field {
 	return []field{
 		{"method", (*string)(&o.Method)}, {"model", &o.Physics}, {"errors", &o.Errors}, {"step", &o.Step},
-		{"order", &o.Order}, {"pairs", &o.Pairs}, {"seed", &o.Seed}, {"no-edges", &o.NoEdges}, {"edges", &o.Edges},
+		{"order", &o.Order}, {"seed", &o.Seed}, {"no-edges", &o.NoEdges}, {"edges", &o.Edges},
 		{"class-weights", &o.ClassWeights}, {"counting", &o.Counting}, {"prior", &o.Prior},
 		{"standardise", &o.Standardise}, {"scale", &o.Scale}, {"inner-sweeps", &o.InnerSweeps},
 		{"inner-tol", &o.InnerTolerance}, {"tol", &o.GradientTolerance}, {"rtol", &o.RelativeTolerance}, {"gap", &o.Gap},
@@ -297,7 +296,7 @@ func (o *Options) predictsExactly() bool {
 func (o *Options) learner() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		RandomOrder: o.Order == orderRandom, Pairs: o.Pairs, Seed: o.Seed,
+		RandomOrder: o.Order == orderRandom, Seed: o.Seed,
 		Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
 		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance,
 		ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,
@@ -320,7 +319,7 @@ func (o *Options) learner() (learn.Settings, error) {
 
 // blockOptions are the options that methods without blocks and messages have no use
 // for. --counting is used all the same: evaluations and predictions need it.
-var blockOptions = []string{"blocks", "partition", "together", "inner-sweeps", "inner-tol", "order", "pairs", "step"}
+var blockOptions = []string{"blocks", "partition", "together", "inner-sweeps", "inner-tol", "order", "step"}
 
 // Unused returns the names of the options that a method has no use for.
 func Unused(method learn.Method) []string {

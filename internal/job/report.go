@@ -249,7 +249,6 @@ var settingsShown = []struct{ option, key string }{
 	{"partition", "partition"},
 	{"inner-sweeps", "inner sweeps, at most"},
 	{"order", "order of blocks"},
-	{"pairs", "pairs"},
 	{"no-edges", "no edges"},
 	{"seed", "seed"},
 	{"init", "initial weights"},

@@ -84,7 +84,6 @@ func (p *Prepared) tooFew() bool {
 func (p *Prepared) hides() bool {
 	o, data, how := &p.Options, p.Problem.Data, p.asked
 	asksHow := cmp.Or(how.Method, learn.Auto) != learn.Auto || how.Cut != (learn.Cut{}) || how.Together != 0 ||
-		how.Pairs ||
 		cmp.Or(how.Order, orderCyclic) != orderCyclic || cmp.Or(how.Step, autoStep) != autoStep ||
 		how.InnerSweeps != 0 || how.InnerTolerance != 0
 	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone || o.AutoL2 ||

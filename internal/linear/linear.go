@@ -57,8 +57,8 @@ func Factorise(h []float64, n int, each parallel.Loop) bool {
 	return true
 }
 
-// Solve replaces x [n] by H⁻¹ x, given the Cholesky factor of H in its lower triangle.
-func Solve(factor []float64, n int, x []float64) {
+// solveFactor replaces x [n] by H⁻¹ x, given the Cholesky factor of H in its lower triangle.
+func solveFactor(factor []float64, n int, x []float64) {
 	for i := range x {
 		row := factor[i*n:][:n]
 		x[i] = (x[i] - simd.Dot(row[:i], x[:i])) / row[i]

@@ -37,7 +37,7 @@ func TestDenseSolve(t *testing.T) {
 			g[i] += h[max(i, j)*n+min(i, j)] * want[j]
 		}
 	}
-	Solve(factor, n, g)
+	solveFactor(factor, n, g)
 	for i := range g {
 		if math.Abs(g[i]-want[i]) > 1e-8 {
 			t.Fatalf("%d: %v, want %v", i, g[i], want[i])
@@ -46,5 +46,31 @@ func TestDenseSolve(t *testing.T) {
 	h[n+1] = -1
 	if Factorise(h, n, parallel.Serially) {
 		t.Error("a matrix that is not positive definite was factorised")
+	}
+}
+
+// TestAbsolute: an indefinite matrix gets the eigenvalues without their signs, and what is
+// coupled to nothing stays.
+func TestAbsolute(t *testing.T) {
+	const n = 4
+	h := []float64{ // eigenvalues 3 and −1 of the first and the third, 2 of the others
+		1, 0, 2, 0,
+		0, 2, 0, 0,
+		2, 0, 1, 0,
+		0, 0, 0, 2,
+	}
+	d := &Dense{size: n, free: math.Inf(1), fresh: make([]float64, n*n), measured: h}
+	d.Response, d.Each = &Response{}, parallel.Serially
+	if !d.decompose() {
+		t.Fatal("no factor")
+	}
+	d.Factor = d.fresh
+	// |h| = [2 0 1 0; 0 2 0 0; 1 0 2 0; 0 0 0 2]
+	x := []float64{1, 2, 3, 4}
+	d.Solve(x, x)
+	for i, want := range []float64{-1.0 / 3, 1, 5.0 / 3, 2} {
+		if !(math.Abs(x[i]-want) <= 1e-7) {
+			t.Errorf("solution %v: %v, want %v", i, x[i], want)
+		}
 	}
 }

@@ -5,7 +5,7 @@ package partition
 // keep their numbers, and blocks may become empty. It is the shape of inference
 // with some variables observed: p.Graph and p.Of stay those of all nodes.
 func (p *Partition) Restrict(keep []bool) *Partition {
-	r := &Partition{Graph: p.Graph, Of: p.Of, NumGroups: p.NumGroups, 
+	r := &Partition{Graph: p.Graph, Of: p.Of, NumGroups: p.NumGroups,
 		Blocks: make([]Block, len(p.Blocks))}
 	for b := range p.Blocks {
 		old, block := &p.Blocks[b], &r.Blocks[b]

@@ -1,0 +1,278 @@
+package instances
+
+import (
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/parted"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// Adder adds up over the data, on goroutines and in processes.
+type Adder struct {
+	Each  parallel.Loop
+	Group Group // nil: this process alone
+	// Parts adds up over the parts of a network that is cut: no process looks at others. nil: there are several
+	// networks, or the one is not cut.
+	Parts func(size int, add Add) []float64
+}
+
+// Add adds, in sum, what a range of an instance has.
+type Add func(sum []float64, worker, instance int, r ground.Range)
+
+// Group is some processes that share the work.
+type Group interface {
+	// Owns reports whether the work of a part, below parted.Sums, is done in this process.
+	Owns(part int32) bool
+	// Share returns the numbers of all processes, one after another, in dst or as they are; own are those of this one.
+	Share(dst, own []float64) []float64
+}
+
+const (
+	// chunkElements is how many nodes and edges goroutines add up at a time, at least: fewer
+	// take no longer than a goroutine takes to begin.
+	chunkElements = 1 << 16
+	// chunkNumbers bounds the numbers in the sums of all chunks: 8 MB, little beside what so many elements keep.
+	chunkNumbers = 1 << 20
+	// MostPartNumbers bounds the numbers that each part of a network has a sum of: those of all parts are 32 MB.
+	MostPartNumbers = 1 << 16
+)
+
+// Over returns the sum, of so many numbers, of what add adds for each instance, or for ranges of it. Elements
+// are added up in chunks of as many, and chunks in their order: how many goroutines or processes there are
+// decides nothing.
+func (a *Adder) Over(data []*crf.Instance, size int, add Add) []float64 {
+	if a.Parts != nil && size <= MostPartNumbers {
+		return a.Parts(size, add)
+	}
+	total := 0
+	for _, in := range data {
+		total += in.Graph.NumNodes() + in.Graph.NumEdges()
+	}
+	chunks := max(1, min(total/chunkElements, chunkNumbers/max(1, size)))
+	first, n := chunks, 0 // of this process
+	for c := range chunks {
+		if a.Group == nil || a.Group.Owns(int32(c*parted.Sums/chunks)) {
+			first, n = min(first, c), n+1
+		}
+	}
+	sums := make([]float64, n*size)
+	a.Each(n, func(worker, c int) {
+		lo, hi := total*(first+c)/chunks, total*(first+c+1)/chunks
+		for i, in := range data {
+			nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
+			n := nodes + edges
+			if from, to := max(0, lo), min(n, hi); from < to {
+				r := ground.Range{Nodes: ground.Stretches{{nodes * from / n, nodes * to / n}}}
+				r.Edges = ground.Stretches{{edges * from / n, edges * to / n}}
+				add(sums[c*size:][:size:size], worker, i, r)
+			}
+			lo, hi = lo-n, hi-n
+		}
+	})
+	if a.Group != nil {
+		sums = a.Group.Share(nil, sums)
+	}
+	for at := size; at < len(sums); at += size {
+		simd.AddScaled(sums[:size], sums[at:][:size], 1)
+	}
+	return slices.Clip(sums[:size])
+}
+
+// Statistics sums over the data what a step rule may know of them.
+type Statistics struct {
+	Adder
+	Layout *crf.Layout
+	Data   []*crf.Instance
+	// Scales return (weight of the instance)/ρ of a node or edge: what its features' second
+	// moments are multiplied by in the curvature of L.
+	Scales func(in *crf.Instance) (node, edge func(element int32) float64)
+}
+
+// Moments returns Σ f fᵀ/ρ over the nodes or edges of a type, kinds being those of nodes and then those of edges. Of
+// more than mostRotated features, and of untied ones, for which it is the mean over the copies, it is the diagonal.
+func (s *Statistics) Moments(kind, mostRotated int) []float64 {
+	span := slices.Concat(s.Layout.Node, s.Layout.Edge)[kind]
+	if d := span.Features; !span.Untied && d <= mostRotated {
+		return s.Over(s.Data, d*d, func(sum []float64, _, i int, r ground.Range) {
+			f, read := make([]float64, d), featuresOf(s.Data[i], kind).Reader()
+			s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
+				read(f, row)
+				for j, x := range f {
+					if x != 0 {
+						simd.AddScaled(sum[j*d:][:d], f, weight*x)
+					}
+				}
+			})
+		})
+	}
+	sum := s.Over(s.Data, span.Features, func(sum []float64, _, i int, r ground.Range) {
+		f := featuresOf(s.Data[i], kind)
+		if f.Data().Computed != nil { // a row has to be made, in the same place each time
+			x, read := make([]float64, span.Features), f.Reader()
+			s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
+				read(x, row)
+				for j := range x {
+					sum[j] += weight * x[j] * x[j]
+				}
+			})
+			return
+		}
+		s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
+			for j, x := range f.Entries(row) {
+				sum[j] += weight * x * x
+			}
+		})
+	})
+	for j := range sum {
+		sum[j] /= float64(max(1, span.Len/span.Copy()))
+	}
+	return sum
+}
+
+// featuresOf are those of a type, and Readers read all, nodes' before edges'; for one goroutine.
+func featuresOf(in *crf.Instance, kind int) *crf.Features {
+	if nodes := len(in.Schema().NodeTypes); kind >= nodes {
+		return in.EdgeFeatures(kind - nodes)
+	}
+	return in.NodeFeatures(kind)
+}
+
+// Readers returns functions that read the features of all types, nodes' before edges'; for one goroutine.
+func Readers(in *crf.Instance) (all []func(dst []float64, row int)) {
+	for kind := range len(in.Schema().NodeTypes) + len(in.Schema().EdgeTypes) {
+		all = append(all, featuresOf(in, kind).Reader())
+	}
+	return all
+}
+
+// each calls use for the elements of a type in a range of an instance, with their rows of features and 1/ρ.
+func (s *Statistics) each(kind int, in *crf.Instance, r ground.Range,
+	use func(element int32, row int, weight float64)) {
+	nodeScale, edgeScale := s.Scales(in)
+	of, typeOf, rowOf, scale := r.Nodes, in.NodeType, in.NodeRow, nodeScale
+	if nodes := len(s.Layout.Node); kind >= nodes {
+		of, typeOf, rowOf, scale, kind = r.Edges, in.EdgeType, in.EdgeRow, edgeScale, kind-nodes
+	}
+	for i := range of.All() {
+		if i := int32(i); typeOf(i) == kind {
+			use(i, rowOf(i), scale(i))
+		}
+	}
+}
+
+// Frequencies returns, for all types, how often each (joint) state occurs in the labels, normalised; zeros for a
+// type without labels.
+func (s *Statistics) Frequencies() []float64 {
+	spans := slices.Concat(s.Layout.Node, s.Layout.Edge)
+	var at []int
+	size := 0
+	for _, span := range spans {
+		at = append(at, size)
+		size += span.States
+	}
+	counts := s.Over(s.Data, size, func(counts []float64, _, i int, r ground.Range) {
+		in := s.Data[i]
+		u, v := in.Graph.Ends()
+		for _, labels := range in.Samples() {
+			for n := range r.Nodes.All() {
+				if y := labels[n]; y != crf.Unobserved {
+					counts[at[in.NodeType(int32(n))]+int(y)] += in.Weight()
+				}
+			}
+			for e := range r.Edges.All() {
+				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
+					counts[at[len(s.Layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += in.Weight()
+				}
+			}
+		}
+	})
+	for kind, span := range spans {
+		Normalise(counts[at[kind]:][:span.States])
+		span.Symmetrise(counts[at[kind]:][:span.States])
+	}
+	return counts
+}
+
+// Normalise divides x by its sum, if that is positive.
+func Normalise(x []float64) {
+	total := 0.0
+	for _, v := range x {
+		total += v
+	}
+	if total > 0 {
+		for i := range x {
+			x[i] /= total
+		}
+	}
+}
+
+// TotalWeight returns N of (8): the sum of the weights of all samples, which is
+// their number unless instances were given weights of their own.
+func TotalWeight(data []*crf.Instance) (total float64) {
+	for _, in := range data {
+		total += in.Weight() * float64(len(in.Samples()))
+	}
+	return total
+}
+
+// Labels adds up statistics of labels over the data.
+type Labels struct {
+	Adder
+	Model        *crf.Model
+	Data         []*crf.Instance
+	ClassWeights [][]float64
+	Total        float64           // that of TotalWeight
+	Adjoints     []*ground.Adjoint // [workers]
+}
+
+// Observed returns M w̄ [weights]: the mean statistics of everything observed, weighted as in (8).
+func (a *Labels) Observed() []float64 {
+	return a.Sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
+		in := a.Data[i]
+		for _, term := range ground.Terms(a.ClassWeights, in) {
+			add.AddChange(sum, a.Model, in, r, nil, term.Labels, term.Weight*in.Weight()/a.Total)
+		}
+	})
+}
+
+// Magnitude returns the norm of M w̄ with every hidden label taken for the first: how large the sums are of which a
+// gradient is the difference. observed is M w̄ of what is not hidden.
+func (a *Labels) Magnitude(observed []float64) float64 {
+	if !AnyHidden(a.Data) {
+		return math.Sqrt(simd.Dot(observed, observed))
+	}
+	sum := a.Sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
+		in := a.Data[i]
+		for _, term := range ground.Terms(a.ClassWeights, in) {
+			add.AddChange(sum, a.Model, in, r, term.Labels, WithoutHidden(term.Truth), term.Weight*in.Weight()/a.Total)
+		}
+	})
+	simd.AddScaled(sum, observed, 1)
+	return math.Sqrt(simd.Dot(sum, sum))
+}
+
+// Sum is Over for vectors of weights.
+func (a *Labels) Sum(add func(adjoint *ground.Adjoint, sum []float64, i int, r ground.Range)) []float64 {
+	sum := a.Over(a.Data, a.Model.Layout.Size,
+		func(sum []float64, worker, i int, r ground.Range) { add(a.Adjoints[worker], sum, i, r) })
+	a.Model.Layout.Symmetrise(sum)
+	return sum
+}
+
+// WithoutHidden returns labels with the hidden ones taken for state 0.
+func WithoutHidden(labels []int32) []int32 {
+	if !slices.Contains(labels, crf.Unobserved) {
+		return labels
+	}
+	labels = slices.Clone(labels)
+	for s, y := range labels {
+		if y == crf.Unobserved {
+			labels[s] = 0
+		}
+	}
+	return labels
+}
