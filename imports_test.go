@@ -31,20 +31,20 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/ground", "internal/zeros"},
-	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/parted", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
+	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
 	"dataset": {"internal/option", "internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory",
-		"internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted",
+		"internal/nearest", "internal/npy", "internal/numeric", "internal/parallel",
 		"internal/stretch"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
 	"internal/local":       {"crf", "counting", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
-	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/parted", "internal/partition", "internal/safetensors", "internal/stretch"},
-	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/instances", "internal/parted", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
+	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/partition", "internal/safetensors", "internal/stretch"},
+	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/instances", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/cut":         {"internal/option", "crf", "graph", "internal/ground", "internal/machine", "internal/memory", "internal/partition"},
-	"internal/instances":   {"crf", "counting", "graph", "internal/ground", "internal/parallel", "internal/parted", "internal/simd"},
+	"internal/instances":   {"crf", "counting", "graph", "internal/ground", "internal/parallel", "internal/simd"},
 	"internal/mpe":         {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
 	"internal/flow":        {"graph"},
 	"internal/distributed": {},
@@ -88,7 +88,6 @@ var mayImport = map[string][]string{
 	"internal/option":      {},
 	"internal/nearest":     {},
 	"internal/npy":         {"internal/atomicfile"},
-	"internal/parted":      {"internal/option", "graph", "internal/atomicfile", "internal/infile", "internal/memory", "internal/npy"},
 	"internal/onnx":        {"internal/nearest"},
 	"internal/printable":   {},
 	"internal/numeric":     {},
@@ -110,7 +109,7 @@ var mayImport = map[string][]string{
 		"internal/infile",
 		"internal/diagnose", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/parted", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
+		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
 	},
 
 	"internal/cli": {
@@ -118,7 +117,7 @@ var mayImport = map[string][]string{
 		"internal/infile",
 		"internal/job",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
-		"internal/describe", "internal/distributed", "internal/example", "internal/extract", "internal/npy", "internal/onnx", "internal/parted", "internal/synthetic", "internal/runfolder", "internal/figure", "internal/report", "internal/watch",
+		"internal/describe", "internal/distributed", "internal/example", "internal/extract", "internal/npy", "internal/onnx", "internal/synthetic", "internal/runfolder", "internal/figure", "internal/report", "internal/watch",
 		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli", "internal/distributed", "internal/limits", "internal/machine"},

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/parted"
 )
 
 // sizesArray of an array folder has the numbers of nodes and edges of every instance.
@@ -20,7 +18,7 @@ const sizesArray = "sizes"
 
 // folderArrays are the arrays of an array folder.
 var folderArrays = append(arrayRules{
-	{name: sizesArray, of: ofInstances, shape: "[instances, 2]"}, {name: parted.BlocksArray},
+	{name: sizesArray, of: ofInstances, shape: "[instances, 2]"},
 }, instanceArrays...)
 
 // isArrayFolder reports whether a folder has the arrays of instances, a file each.
@@ -40,10 +38,6 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 		return nil, nil, nil, []error{err}
 	}
 	all := &npzContents{arrays: map[string]array{}, budget: budget}
-	parts, expected, err := parted.Describe(folder)
-	if err != nil {
-		return nil, nil, nil, []error{located(err)}
-	}
 	for _, e := range entries {
 		name, isArray := strings.CutSuffix(e.Name(), ".npy")
 		switch {
@@ -51,9 +45,6 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 		case strings.HasSuffix(e.Name(), ".npz"):
 			p.add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of %s", edgesArray+".npy")
 		case !isArray:
-		case name == parted.BlocksArray && parts == nil:
-			p.add(0, name, "partition the data again, or bring back the file",
-				"it is of a partitioned network, and %s is not there", parted.Description)
 		case folderArrays.rule(name) == nil:
 			folderArrays.unknown(p, name)
 		default:
@@ -63,12 +54,6 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 				p.keep(arrayError(folder, name, err))
 			}
 			sources = append(sources, source)
-		}
-	}
-	if len(p.list) == 0 && parts != nil {
-		sources, err = all.addParts(parts, expected, sources)
-		if err != nil {
-			p.keep(err)
 		}
 	}
 	if len(p.list) > 0 {
@@ -208,63 +193,4 @@ func (c *npzContents) part(i int, at, next [2]int) *npzContents {
 		in.arrays[name] = a
 	}
 	return in
-}
-
-// addParts makes room, among the arrays of a folder, for the features of a network that was partitioned.
-func (c *npzContents) addParts(folder *parted.Folder, expected *parted.Expected, sources []Source) ([]Source, error) {
-	var read []parted.File
-	for _, s := range sources {
-		read = append(read, parted.File{Name: filepath.Base(s.Path), SHA256: s.SHA256, Bytes: s.Bytes})
-	}
-	if err := expected.Check(read); err != nil {
-		return sources, located(err)
-	}
-	if err := expected.Take(folder, c.arrays[parted.BlocksArray].ints); err != nil {
-		return sources, located(err)
-	}
-	delete(c.arrays, parted.BlocksArray)
-	add := func(name string, m *parted.Matrix, rows int) {
-		if m.Columns > 0 {
-			c.arrays[name] = array{shape: []int{rows, m.Columns}, data: m.Double, data32: m.Single, owner: m.Owner, later: true}
-			c.files = append(c.files, m.Owner)
-		}
-	}
-	add(nodeFeaturesArray, &folder.Node, len(folder.Of))
-	add(edgeFeaturesArray, &folder.Edge, c.arrays[edgesArray].shape[0])
-	c.parts = folder
-	dir := filepath.Dir(sources[0].Path)
-	for _, f := range folder.Files() {
-		sources = append(sources, Source{Path: filepath.Join(dir, filepath.FromSlash(f.Name)), SHA256: f.SHA256,
-			Bytes: f.Bytes})
-	}
-	return sources, nil
-}
-
-// openParts has the features of an instance read, unless that is for later.
-func (l *npzLoader) openParts(folder *parted.Folder, in *npzInstance) []error {
-	folder.Graph, folder.Allowed = in.graph, l.o.Memory
-	folder.Read = func(path string) (map[string]parted.Rows, string, error) {
-		contents, source, list := openNPZ(context.Background(), path, memory.NewBudget(folder.Allowed))
-		if len(list) > 0 {
-			return nil, source.SHA256, firstOf(list)
-		}
-		arrays := map[string]parted.Rows{}
-		for name, m := range contents.arrays {
-			if len(m.shape) == 2 && m.ints == nil {
-				arrays[name] = parted.Rows{Matrix: parted.Matrix{Columns: m.columns(), Double: m.data, Single: m.data32},
-					Rows: m.rows()}
-			}
-		}
-		return arrays, source.SHA256, nil
-	}
-	if l.alone {
-		l.set.Parts = folder
-		if l.o.PartsLater {
-			return nil
-		}
-	}
-	if err := folder.Hold(0, parted.Sums); err != nil {
-		return []error{located(err)}
-	}
-	return nil
 }

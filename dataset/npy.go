@@ -189,7 +189,6 @@ type array struct {
 	data   []float64
 	data32 []float32
 	owner  *infile.Mapping // of the memory that they lie in; nil: it is Go's
-	later  bool            // it is filled in later: see addParts
 }
 
 // length is the number of elements that are there.
@@ -389,11 +388,6 @@ func indexText(shape []int, i int) string {
 func (m *array) features(dim int) (crf.Features, error) {
 	if m.ints != nil {
 		return crf.Bins(m.ints, dim)
-	}
-	if m.later { // whoever wrote them has looked at the numbers
-		f := crf.Constant(m.rows(), m.columns())
-		f.Data().Single, f.Data().Double = m.data32, m.data
-		return f, nil
 	}
 	for i, v := range m.data {
 		if problem := tooLarge(v); problem != "" {

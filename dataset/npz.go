@@ -14,7 +14,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/parted"
 )
 
 // Names of the arrays of an instance file.
@@ -121,7 +120,6 @@ type npzContents struct {
 	// the others look like without it is no problem of theirs.
 	partial bool
 	nodes   int               // of an instance that was cut out of an array folder; else 0
-	parts   *parted.Folder    // of an array folder that was partitioned; else nil
 	files   []*infile.Mapping // of an array folder, that arrays lie in
 
 	kept   float64 // bytes of all arrays

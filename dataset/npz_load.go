@@ -190,9 +190,6 @@ func (l *npzLoader) openFolder(r *opened, folder string, budget *memory.Budget, 
 			path = fmt.Sprintf("%s[%d]", folder, i)
 		}
 		in, problems := newNPZInstance(path, c, graphs)
-		if c.parts != nil && len(problems) == 0 {
-			problems = l.openParts(c.parts, in)
-		}
 		if in != nil {
 			in.name = name
 		}

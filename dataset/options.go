@@ -116,10 +116,6 @@ type Options struct {
 	// 0: four fifths of what the machine has available.
 	Memory int64
 
-	// PartsLater leaves the features of one partitioned network, whose folder is all that is opened, unread:
-	// Set.Parts has them read.
-	PartsLater bool
-
 	// Of Check: instance files, and a dataset.json, whose problems are known already.
 	aside      map[string]bool
 	noManifest bool

@@ -35,9 +35,6 @@ type Set struct {
 	// RowLabels are, of images with superpixels that have labels, those of the pixels:
 	// [instance][row], −1 unobserved. A superpixel has the label of most of its pixels.
 	RowLabels [][]int32
-	// Parts is how the network was partitioned, if it was and is the only one: a *parted.Folder of this
-	// program alone. Else it is nil.
-	Parts any
 	// Warnings are sentences about what was assumed or left out.
 	Warnings []string
 

@@ -1,8 +1,6 @@
 package learn
 
 import (
-	"fmt"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/instances"
@@ -70,8 +68,6 @@ func (s Settings) Choose(p *Problem) (chosen Settings, reason string, err error)
 func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 	s.Method = BBPL
 	switch {
-	case p.cut() != nil:
-		return s, fmt.Sprintf("blocks: the network is partitioned, into %d", p.cut().Blocks), nil
 	case s.Cut == (Cut{Blocks: 1}) && s.Assign == nil && s.Together <= 1:
 		return s, "whole networks were asked for", nil
 	case s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1:

@@ -22,9 +22,6 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	}
 	s.MaxTime = time.Duration(s.agree(float64(s.MaxTime))) // less what each has spent before
 	if s.unlabelled != nil {
-		if err := p.hold(&s, 0, mostParts); err != nil {
-			return nil, err
-		}
 		p.Model = s.unlabelled.Begin(p.Model, p.Data, s.Seed)
 	}
 	if s.Method.Local() {

@@ -141,9 +141,6 @@ func (l *learner) allocate() (err error) {
 			l.close()
 		}
 	}()
-	if err := l.hold(); err != nil {
-		return err
-	}
 	if err := l.sameEverywhere(); err != nil {
 		return err
 	}

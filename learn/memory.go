@@ -73,11 +73,7 @@ func plan(p *Problem, settings Settings) (planned, error) {
 	if s.Method.Local() {
 		return planLocal(p, &s)
 	}
-	l, err := planLearner(p, &s)
-	if err == nil {
-		l.tellCut()
-	}
-	return l, err
+	return planLearner(p, &s)
 }
 
 // memory forecasts a run of block belief propagation: each part is what there are many of, times its size. Small things

@@ -6,7 +6,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
-	"github.com/blockbp/blockbp/internal/parted"
 )
 
 // The change that a visit makes to the totals is added up in parts, and these in the order of a
@@ -17,7 +16,7 @@ import (
 // block everybody has all results. Parts say only who does the work.
 
 // mostParts bounds the parts, and with them the processes.
-const mostParts = parted.Sums
+const mostParts = instances.Parts
 
 // parts are the sums of a visit.
 type parts struct {
@@ -53,9 +52,6 @@ func (l *learner) planParts() {
 		}
 	}
 	deal(all)
-	if d := l.problem.cut(); d != nil {
-		l.dealAs(d)
-	}
 	for _, schedule := range [][]blockSet{l.schedule, l.whole} {
 		for _, blocks := range schedule {
 			l.parts.begin(&l.jobs, blocks)

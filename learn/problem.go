@@ -35,9 +35,6 @@ type Problem struct {
 	// term of the label. Where labels depend on each other, those of larger weight count
 	// once more, given the others: see docs/explanation/equations.md, section 5.
 	ClassWeights [][]float64
-	// Parted is how the one network was cut and dealt over processes before, for BBPL: a *parted.Cut of this
-	// program alone. nil: Settings say how it is to be.
-	Parted any
 
 	apart *Problem // what this one was joined of: see joined
 }

@@ -324,7 +324,7 @@ func (l *learner) identify() []trait {
 
 // digestProblem is that of data and class weights.
 func digestProblem(p *Problem) string {
-	d := runstate.Of(p.Data, p.cut())
+	d := runstate.Of(p.Data)
 	for _, weights := range p.ClassWeights {
 		d.AddFloats(weights)
 	}

@@ -79,14 +79,10 @@ func buildUnits(p *Problem, s *Settings, total float64) (units []*unit, err erro
 	return units, nil
 }
 
-// resolveCuts says how each instance is cut, where neither Settings.Assign nor Problem.Parted does, and how many blocks
-// are visited together.
+// resolveCuts says how each instance is cut, where Settings.Assign does not, and how many blocks are visited together.
 func resolveCuts(p *Problem, s *Settings) (cuts []Cut, err error) {
 	together := 0
-	switch d := p.cut(); {
-	case d != nil:
-		together = d.Together
-	case s.Method == BBPL && s.Assign == nil:
+	if s.Method == BBPL && s.Assign == nil {
 		if cuts, together, err = s.Cut.Resolve(p.Model, p.Data); err != nil {
 			return nil, err
 		}
@@ -126,11 +122,9 @@ func cutInstance(p *Problem, s *Settings, cuts []Cut, u *unit) (*partition.Parti
 	var of []int32
 	var blocks int
 	var err error
-	switch d := p.cut(); {
+	switch {
 	case s.Method != BBPL:
 		return partition.Whole(u.in.Graph), nil
-	case d != nil:
-		of, blocks = d.Of, d.Blocks
 	case s.Assign != nil:
 		of, blocks, err = s.Assign(u.in)
 	default:

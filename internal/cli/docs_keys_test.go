@@ -72,7 +72,6 @@ func TestKeysOfVerbs(t *testing.T) {
 	data, trained := gridData(t), gridRun(t)
 	mustRun(t, "example", "network", "-o", in("net.uai"))
 	mustRun(t, "infer", in("net.uai"), "--task", "MAR", "--counting", "trw", "-o", in("net.MAR"))
-	mustRun(t, "partition", filepath.Join(data, "0.npz"), "-o", in("parted"))
 	list := ""
 	for _, row := range []struct {
 		name string
@@ -89,7 +88,7 @@ func TestKeysOfVerbs(t *testing.T) {
 		{"sample", [][]string{{"sample", in("net.uai"), "-o", in("samples.npz"), "--samples", "40", "--sampler", "gibbs", "-q"}}},
 		{"convert", [][]string{{"convert", data, "-m", trained, "-o", in("converted")}}},
 		{"info MODEL", [][]string{{"info", trained}}},
-		{"info DATA", [][]string{{"info", in("parted")}}},
+		{"info DATA", [][]string{{"info", data}}},
 		{"info NETWORK", [][]string{{"info", in("net.uai")}}},
 		{"check", [][]string{{"check", data}}},
 		{"compare", [][]string{{"compare", trained, trained}}},

@@ -77,7 +77,6 @@ func things(t *testing.T) (folder string) {
 	copyFolder(t, gridRun(t), at("run"))
 	copyFolder(t, imageFolder(t), at("images"))
 	copyFolder(t, graphTables(t), at("tables"))
-	mustRun(t, "partition", at("data", "0.npz"), "-o", at("parted"))
 	writeFile(t, at("lists", "train.txt"), "../data/0.npz\n../data/1.npz\n")
 	writeFile(t, at("net.uai"), loopUAI)
 	writeFile(t, at("evidence.uai"), "1 1 1\n")
@@ -136,9 +135,6 @@ var overInputs = []struct{ args, input string }{
 	{"compare run run -o $OUT", "run/"},
 	{"plot run --tensorboard $OUT", "run/"},
 	{"convert data -m run -o $OUT", "data/"},
-	{"partition data/0.npz -o $OUT", "data/"},
-	{"train parted -o new -m $OUT", "parted/parts/03.npz"},
-	{"train parted -o new -m $OUT", "parted/parts.json"},
 	{"convert data -m run -o $OUT", "run/"},
 	{"sample data -m run -o $OUT", "data/"},
 	{"sample data -m run -o $OUT", "run/"},
@@ -301,15 +297,6 @@ func TestForceFolder(t *testing.T) {
 		if readFile(t, mine) == "mine" || readFile(t, other) != "other" {
 			t.Errorf("%s --force: %s should be new, and %s as it was", name, mine, other)
 		}
-	}
-	// What would be taken for a part of another network is not left beside it.
-	for _, name := range []string{"weight.npy", "0.npz"} {
-		out := copyFolder(t, filepath.Join(folder, "parted"), filepath.Join(t.TempDir(), "parted"))
-		writeFile(t, filepath.Join(out, name), "{}")
-		before := tree(t, out)
-		o := run(t, "partition", filepath.Join(data, "1.npz"), "-o", out, "--force")
-		o.wantFailure(t, 2, out, "it holds "+name, "remove it, or choose another folder")
-		wantUntouched(t, o, before, tree(t, out))
 	}
 }
 

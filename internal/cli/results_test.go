@@ -28,7 +28,7 @@ import (
 var results = []any{
 	job.Summary{}, job.Failure{}, job.Prediction{}, []job.ModelScore{}, job.Choice{}, job.Config{}, job.CouplingRow{},
 	describe.Answer{}, describe.Data{}, describe.Model{}, describe.Network{}, []describe.Run{}, describe.Samples{}, describe.States{},
-	dryRun{}, checked{}, build{}, partitioned{}, againstAnswer{}, convertedNetwork{}, madeFeatures{},
+	dryRun{}, checked{}, build{}, againstAnswer{}, convertedNetwork{}, madeFeatures{},
 	startEvent{}, noteEvent{}, progressEvent{}, errorEvent{}, runfolder.Metric{},
 	synthetic.DemoResult{}, partition.Quality{},
 	map[string]any{"x": 0.0}, map[string][]float32{"x": nil},
@@ -38,7 +38,7 @@ var results = []any{
 // run goes on from, which is refused with a number that JSON has not, and what is read.
 var others = []string{
 	"dataset.Recipe", "dataset.column", "dataset.contrast", "dataset.superpixelRecipe", "synthetic.origin",
-	"job.selectionState", "job.trial", "job.partedBefore",
+	"job.selectionState", "job.trial",
 	"watch.result",
 }
 
@@ -179,7 +179,7 @@ func TestResultsAreAll(t *testing.T) {
 		}
 	}
 	// Descriptions of data and tensors have their own.
-	want := []string{"dataset/manifest.go", "internal/parted/write.go", "internal/printable/encode.go", "internal/safetensors/write.go"}
+	want := []string{"dataset/manifest.go", "internal/printable/encode.go", "internal/safetensors/write.go"}
 	if slices.Sort(encoders); !slices.Equal(encoders, want) {
 		t.Errorf("JSON is encoded in %v, want %v alone: use printable.EncodeResult", encoders, want)
 	}

@@ -399,7 +399,6 @@ func TestInterruptedElsewhere(t *testing.T) {
 		{"infer", network, "--method", "exact", "-o", out, "--force"},
 		{"demo", "--side", "6", "-o", filepath.Join(folder, "demo")},
 		{"generate", "--graph", "grid:6x6", "-o", filepath.Join(folder, "generated")},
-		{"partition", filepath.Join(gridData(t), "0.npz"), "-o", filepath.Join(folder, "parted")},
 		{"check", gridData(t)},
 		{"check", network},
 		{"info", gridData(t)},

@@ -242,8 +242,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 	help := helpCommand()
 	a.addVerbs(root, []verbGroup{
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
-		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand(), a.featuresCommand(),
-			a.partitionCommand()}},
+		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand(), a.featuresCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(),
 			a.plotCommand(), a.compareCommand()}},

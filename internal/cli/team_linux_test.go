@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/parted"
 )
 
 // launchers are the ways to start several processes that this machine has, by name.
@@ -116,103 +115,6 @@ func TestTeamOfMappedFeatures(t *testing.T) {
 		o := runProcess(t, append(slices.Clone(start), "3"), append(slices.Clone(options), "-o", dir+"/"+name)...)
 		if o.code != 0 || !bytes.Equal(bytesOf(t, dir+"/"+name+"/model.safetensors"), bytesOf(t, dir+"/alone/model.safetensors")) {
 			t.Errorf("%s: exit code %d, or another model; stderr:\n%s", name, o.code, o.stderr)
-		}
-	}
-}
-
-// partedTeam are ranks that each see a folder of data of their own, at the same path: those of the parts whose
-// files they keep.
-func partedTeam(t *testing.T, start []string, data string, keep func(rank, size, part int) bool, size int, args ...string) outcome {
-	t.Helper()
-	dir := t.TempDir()
-	for rank := range size {
-		own := copyFolder(t, data, filepath.Join(dir, strconv.Itoa(rank), "data"))
-		for part := range parted.Sums {
-			if !keep(rank, size, part) {
-				if err := os.Remove(filepath.Join(own, "parts", fmt.Sprintf("%02d.npz", part))); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	script := writeFile(t, filepath.Join(dir, "rank.sh"), fmt.Sprintf("#!/bin/sh\ncd %s/$OMPI_COMM_WORLD_RANK$PMI_RANK && exec \"$@\"\n", dir))
-	if err := os.Chmod(script, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return runProcess(t, slices.Concat(start, []string{strconv.Itoa(size), script}), append([]string{"train", "data"}, args...)...)
-}
-
-// Ranks learn of a partitioned network what one process learns of the data as they were, to the last byte, with
-// the files of their own parts alone; and any number of them goes on.
-func TestTeamOfParts(t *testing.T) {
-	oracle.Long(t)
-	data, dev := teamData(t)
-	dir := t.TempDir()
-	parts, alone := dir+"/parts", dir+"/alone"
-	mustRun(t, "partition", data, "-o", parts, "--blocks", "6x6")
-	for name, options := range map[string][]string{
-		"untied": {"--untied", "--l2", "20", "--standardise", "--max-passes", "2", "--report=false"}, // features have no use
-	} {
-		whole := dir + "/whole-" + name
-		mustRun(t, slices.Concat([]string{"train", data, "-o", whole, "--blocks", "6x6"}, options)...)
-		want := readFile(t, whole+"/model.safetensors")
-		mustRun(t, slices.Concat([]string{"train", parts, "-o", dir + "/" + name}, options)...)
-		if readFile(t, dir+"/"+name+"/model.safetensors") != want {
-			t.Errorf("%s: the weights of a partitioned network are others", name)
-		}
-		for launcher, start := range launchers(t) {
-			out := dir + "/" + name + launcher
-			o := runProcess(t, append(slices.Clone(start), "2"), slices.Concat([]string{"train", parts, "-o", out}, options)...)
-			if o.code != 0 || readFile(t, out+"/model.safetensors") != want {
-				t.Errorf("%s, %s: exit code %d, or other weights; stderr:\n%s", name, launcher, o.code, o.stderr)
-			}
-		}
-	}
-	options := []string{"--step", "fixed:0.1", "--l2", "20", "--standardise", "--eval", "dev=" + dev, "--eval-every", "4", "--report=false"}
-	mustRun(t, slices.Concat([]string{"train", data, "-o", alone, "--blocks", "6x6", "--max-passes", "9"}, options)...)
-	want := bytesOf(t, filepath.Join(alone, "model.safetensors"))
-	own := func(rank, size, part int) bool { return part*size/parted.Sums == rank }
-	for name, start := range launchers(t) {
-		for size := 1; size <= 4; size++ {
-			t.Run(fmt.Sprint(name, " ", size), func(t *testing.T) {
-				out := filepath.Join(t.TempDir(), "run")
-				same := func(o outcome) {
-					t.Helper()
-					if o.code != 0 {
-						t.Fatalf("%s: exit code %d, want 0; stderr:\n%s", o.command(), o.code, o.stderr)
-					}
-					if !bytes.Equal(bytesOf(t, filepath.Join(out, "model.safetensors")), want) {
-						t.Error("the model is another one than that of the whole data")
-					}
-				}
-				same(partedTeam(t, start, parts, own, size, append(slices.Clone(options), "-o", out, "--max-passes", "9")...))
-
-				out = filepath.Join(t.TempDir(), "begun")
-				if o := runProcess(t, append(slices.Clone(start), strconv.Itoa(size)), slices.Concat([]string{"train", parts, "-o", out, "--max-passes", "4"}, options)...); o.code != 0 {
-					t.Fatalf("%s: exit code %d; stderr:\n%s", o.command(), o.code, o.stderr)
-				}
-				same(runProcess(t, append(slices.Clone(start), strconv.Itoa(5-size)), "train", out, "--resume", "--max-passes", "9"))
-			})
-		}
-		missing := partedTeam(t, start, parts, func(rank, size, part int) bool { return own(rank, size, part) && part != 52 }, 2, append(slices.Clone(options), "-o", filepath.Join(t.TempDir(), "run"))...)
-		if missing.code != 3 || strings.Count(missing.stderr, "data/parts/52.npz: the file of part 52 is not there, and this process needs it; copy it from where") != 1 {
-			t.Errorf("%s without the file of a part: exit code %d, stderr:\n%s", name, missing.code, missing.stderr)
-		}
-		whole := partedTeam(t, start, parts, own, 2, append(slices.Clone(options), "-o", filepath.Join(t.TempDir(), "run"), "--blocks", "5x5")...)
-		if whole.code != 3 || strings.Count(whole.stderr, ".npz: the file of part") != 1 {
-			t.Errorf("%s with other blocks: exit code %d, stderr:\n%s", name, whole.code, whole.stderr)
-		}
-	}
-	damaged := filepath.Join(parts, "parts", "20.npz")
-	bits := bytesOf(t, damaged)
-	bits[len(bits)/2] ^= 1
-	if err := os.WriteFile(damaged, bits, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for name, start := range launchers(t) {
-		o := runProcess(t, append(slices.Clone(start), "2"), slices.Concat([]string{"train", parts, "-o", filepath.Join(t.TempDir(), "run")}, options)...)
-		if o.code != 3 || strings.Count(o.stderr, "20.npz: the file of part 20 has changed since the network was partitioned; partition the data again") != 1 {
-			t.Errorf("%s with a file that was changed: exit code %d, stderr:\n%s", name, o.code, o.stderr)
 		}
 	}
 }

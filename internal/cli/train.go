@@ -35,8 +35,6 @@ type trainFlags struct {
 	stall time.Duration
 
 	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise bool
-	// features of a partitioned network are read when it is known which this process needs
-	later bool
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -270,7 +268,6 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	if err := folder.MissingFile(paths); err != nil {
 		return nil, folder, err
 	}
-	f.later = t != nil && !f.dryRun
 	task, err := a.trainingTask(f, data, cmd.Flags().Changed("hops"))
 	if err != nil {
 		return nil, folder, err
@@ -349,7 +346,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 		return o
 	}
 	o := read(t.Initial)
-	o.Learning, o.PartsLater = t.Initial != nil, f.later
+	o.Learning = t.Initial != nil
 	if t.Set, err = a.openData(data, o); err != nil {
 		return t, f.nameModel(err, data)
 	}

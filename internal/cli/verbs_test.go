@@ -689,15 +689,6 @@ func TestInfo(t *testing.T) {
 	if balance, ok := object["balance"].(float64); !ok || balance < 1 {
 		t.Errorf("info of data: balance is %v", object["balance"])
 	}
-	if _, has := object["parts"]; has {
-		t.Error("info of data that were not partitioned has parts")
-	}
-	parted := filepath.Join(t.TempDir(), "parted")
-	mustRun(t, "partition", filepath.Join(data, "0.npz"), "-o", parted, "--blocks", "2x3", "--parts", "5")
-	wantFields(t, "info of a partitioned network", mustRun(t, "info", parted, "--json").object(t), map[string]any{
-		"parts": 5.0, "blocks": 6.0, "edges_cut": 18.0, "cut_fraction": 18.0 / 60,
-	})
-	wantFields(t, "info of a partitioned network", mustRun(t, "info", parted, "--blocks", "1", "--json").object(t), map[string]any{"parts": 5.0, "blocks": 1.0})
 	text := mustRun(t, "info", filepath.Join(dir, "model.safetensors"), "--weights", "3").stdout
 	if strings.Count(text, "edge.edge[")+strings.Count(text, "node.node[") != 3 || !strings.Contains(text, "training: method") {
 		t.Errorf("info --weights 3 printed\n%s", text)

@@ -25,9 +25,8 @@ type contents struct {
 	Unobserved int    `json:"unobserved_labels" fact:"unobserved labels"`
 }
 
-// cut is how training would cut the first instance, or how it was partitioned.
+// cut is how training would cut the first instance.
 type cut struct {
-	Parts       int             `json:"parts,omitempty" fact:"parts;;"`
 	Blocks      int             `json:"blocks" fact:"blocks"`
 	CutEdges    int             `json:"edges_cut" fact:"edges cut"`
 	CutFraction runfolder.Float `json:"cut_fraction"`
@@ -57,7 +56,7 @@ func NewData(set *dataset.Set, asked learn.Cut) (*Data, error) {
 	d := &Data{
 		contents:  contents{Kind: set.Recipe.Kind, Instances: len(set.Instances)},
 		NodeTypes: set.Schema.NodeTypes, EdgeTypes: set.Schema.EdgeTypes,
-		cut: cut{partsOf(set), q.Blocks, q.CutEdges, runfolder.Float(q.CutFraction), runfolder.Float(q.Balance)},
+		cut: cut{q.Blocks, q.CutEdges, runfolder.Float(q.CutFraction), runfolder.Float(q.Balance)},
 	}
 	graphs := map[*graph.Graph]bool{}
 	for _, in := range set.Instances {
@@ -77,24 +76,9 @@ func NewData(set *dataset.Set, asked learn.Cut) (*Data, error) {
 	return d, nil
 }
 
-// partsOf counts the files that the features of a partitioned network lie in.
-func partsOf(set *dataset.Set) int {
-	if parts := job.PartsOf(set); parts != nil {
-		return len(parts.Files()) - 1 // a description is beside them
-	}
-	return 0
-}
-
 // quality measures the partition that training would use for the first instance.
 func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error) {
 	in := set.Instances[0]
-	if parts := job.PartsOf(set); parts != nil && asked == (learn.Cut{}) {
-		cut, err := partition.FromAssignment(in.Graph, parts.Of, parts.Blocks)
-		if err != nil {
-			return q, err
-		}
-		return cut.Quality(), nil
-	}
 	// Cutting asks how large the model is, not for weights.
 	p := learn.Problem{Model: &crf.Model{Schema: set.Schema, Layout: set.Schema.Layout()}, Data: set.Instances}
 	settings, _, err := learn.Settings{Cut: asked}.Choose(&p)

@@ -7,7 +7,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/parted"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -25,13 +24,15 @@ type Add func(sum []float64, worker, instance int, r ground.Range)
 
 // Group is some processes that share the work.
 type Group interface {
-	// Owns reports whether the work of a part, below parted.Sums, is done in this process.
+	// Owns reports whether the work of a part, below Parts, is done in this process.
 	Owns(part int32) bool
 	// Share returns the numbers of all processes, one after another, in dst or as they are; own are those of this one.
 	Share(dst, own []float64) []float64
 }
 
 const (
+	// Parts is how many parts work is dealt in, and with them the most processes.
+	Parts = 64
 	// chunkElements is how many nodes and edges goroutines add up at a time, at least: fewer
 	// take no longer than a goroutine takes to begin.
 	chunkElements = 1 << 16
@@ -55,7 +56,7 @@ func (a *Adder) Over(data []*crf.Instance, size int, add Add) []float64 {
 	chunks := max(1, min(total/chunkElements, chunkNumbers/max(1, size)))
 	first, n := chunks, 0 // of this process
 	for c := range chunks {
-		if a.Group == nil || a.Group.Owns(int32(c*parted.Sums/chunks)) {
+		if a.Group == nil || a.Group.Owns(int32(c*Parts/chunks)) {
 			first, n = min(first, c), n+1
 		}
 	}

@@ -421,16 +421,12 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 	if p.Options.NoEdges {
 		return "", nil
 	}
-	w, what := p.inference(r.Model.Model, infer.Limits{}), ownNodes
-	w.Temperature = r.Model.Temperature()
-	if !p.later() { // else features are not here, and its own potentials have to do
-		m, err := p.withoutEdges(ctx, r)
-		if err != nil {
-			return "", err
-		}
-		w.Model, w.Temperature, what = p.original(m), 0, nodesAlone
+	m, err := p.withoutEdges(ctx, r)
+	if err != nil {
+		return "", err
 	}
-	text, err := w.harm(ctx, e, scored, what)
+	w := p.inference(p.original(m), infer.Limits{})
+	text, err := w.harm(ctx, e, scored, nodesAlone)
 	if err != nil || text == "" {
 		return "", err
 	}

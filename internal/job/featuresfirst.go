@@ -119,7 +119,6 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration,
 	group learn.Group) (*learn.Result, error) {
 	problem := p.Problem
-	problem.Parted = nil
 	problem.Counting, problem.Data = nil, Instances(&dataset.Set{Instances: p.Problem.Data}, true)
 	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed,
 		MaxPasses: passes, MaxTime: limit, Group: group}

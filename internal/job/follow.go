@@ -62,17 +62,6 @@ func (p *Prepared) idleHints() []string {
 	return nil
 }
 
-// wholeHints say that a network lies whole in each process although it was partitioned, where that is because
-// of the data: weights that hidden labels begin with, and saddles of these, are of all features.
-func (p *Prepared) wholeHints() []string {
-	if p.Settings.Group == nil || p.Memory.Repeated || PartsOf(p.Set) == nil || !p.mostHidden() &&
-		(p.Options.Step != autoStep || !p.anyHidden()) {
-		return nil
-	}
-	return []string{fmt.Sprintf("labels are hidden, and each of %d processes keeps the features of the whole network, "+
-		"not of its parts alone: one process, with all threads, needs less memory", p.Settings.Group.Size())}
-}
-
 // Follow takes part in the training that process 0 of Task.Group makes with Train, and writes
 // nothing. folder is that of process 0, as far as it says what to resume, and opened is
 // Watch.Opened.

@@ -1,63 +1,13 @@
 package job
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/learn"
 )
-
-// TestWholeHints: a partitioned network whose features all processes keep is told of, of several processes.
-func TestWholeHints(t *testing.T) {
-	whole := opened(t, arrays(t))
-	for _, c := range []struct {
-		hidden, processes int
-		step              string
-		want              int
-	}{
-		{0, 2, "adagrad:0.1", 0}, {1, 2, "adagrad:0.1", 0}, {40, 2, "adagrad:0.1", 1}, {40, 1, "adagrad:0.1", 0},
-		{1, 2, autoStep, 0}, // small: each process does all of the work, which is told instead
-	} {
-		labels := whole.Instances[0].Samples()[0]
-		spec := whole.Instances[0].Spec()
-		hidden := slices.Clone(labels)
-		for s := range c.hidden {
-			hidden[s] = crf.Unobserved
-		}
-		spec.Labels = [][]int32{hidden}
-		in, err := crf.NewInstance(&whole.Schema, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		some := *whole
-		some.Instances = []*crf.Instance{in}
-		n, err := Partition(t.Context(), &some, Options{Threads: 1}, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := t.TempDir()
-		if err := n.Write(t.Context(), writing(dir, 99)); err != nil {
-			t.Fatal(err)
-		}
-		o := Options{Threads: 1, Step: c.step, Edges: "together"}
-		err = distributed.Local(c.processes, distributed.Options{}, func(g *distributed.Group) error {
-			p, err := Prepare(t.Context(), o, Task{Set: opened(t, dir), Group: g, Owned: true})
-			if err == nil {
-				if got := strings.Count(strings.Join(p.Hints, "\n"), "keeps the features of the whole network"); got != c.want {
-					t.Errorf("%+v: told %d times: %q", c, got, p.Hints)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // TestIdleHints: processes without work of their own are told of: of small networks all do the same,
 // even where there are as many networks as processes.

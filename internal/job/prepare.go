@@ -74,7 +74,6 @@ type Prepared struct {
 	// alone is learned without edges, to begin a training with or to compare one with, or nil.
 	alone     *crf.Model
 	cuts      []learn.Cut // of each network, for BBPL
-	parted    partedBefore
 	earlyStop *learn.EarlyStop
 	// calibration is the set that a temperature is chosen on, or nil.
 	calibration *Evaluation
@@ -95,7 +94,6 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	few := ""
 	for _, step := range []func() error{
 		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.pool); return err },
-		p.parts,
 		func() error { p.choosing, few = p.chooses(), p.fewLabels(); return nil },
 		func() error { return p.standardise(ctx) },
 		p.deal,
@@ -143,9 +141,8 @@ func (p *Prepared) evaluations() (err error) {
 
 // note says what was assumed, few of few labels, and what is wrong.
 func (p *Prepared) note(few string) {
-	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), learnedFrom(p.Set, p.Evaluations), p.idleHints(),
-		p.wholeHints())
-	p.Notes = slices.Concat(p.Set.Notes(), diagnose.Labels(p.Problem), p.diagnoseFeatures())
+	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), learnedFrom(p.Set, p.Evaluations), p.idleHints())
+	p.Notes = slices.Concat(p.Set.Notes(), diagnose.Labels(p.Problem), diagnose.Features(p.Problem, p.Set.Recipe.Hops > 0))
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() && p.constantEdges() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
@@ -176,19 +173,14 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if !p.Options.Standardise {
 		return nil
 	}
-	measured := p.parted.Measured
-	if measured == nil {
-		if measured, err = standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads); err != nil {
-			return err
-		}
+	measured, err := standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads)
+	if err != nil {
+		return err
 	}
 	if p.scale, err = p.scaleOf(ctx, measured.Map()); err != nil || p.scale == nil {
 		return err
 	}
-	if p.later() {
-		in, scale := p.Problem.Data[0], p.scale
-		PartsOf(p.Set).Filled = func(nodes bool, rows []int32) { scale.Rows(in, nodes, rows) }
-	} else if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
+	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
 		if err := p.copyScaled(ctx); err != nil {
 			return err
 		}
@@ -356,13 +348,6 @@ func methodText(method learn.Method, choice string) string {
 // cut decides how the networks are cut into blocks.
 func (p *Prepared) cut() error {
 	if p.Options.Method != learn.BBPL {
-		return nil
-	}
-	if d := p.cutBefore(); d != nil {
-		p.cuts = []learn.Cut{p.parted.Cut}
-		if p.Settings.Together == 0 {
-			p.Settings.Together = d.Together
-		}
 		return nil
 	}
 	var together int

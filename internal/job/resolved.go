@@ -78,9 +78,6 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 			put(options, name, nil)
 		}
 		return
-	case p.Options.Method == learn.BBPL && p.Problem.Parted != nil: // as the data say
-		set(nil, "auto")
-		return
 	case p.Options.Method != learn.BBPL || p.cuts[0].Blocks == 1: // nothing is cut
 		set(1, nil)
 		return

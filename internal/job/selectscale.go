@@ -67,7 +67,7 @@ func (p *Prepared) scaleOf(ctx context.Context, each *standardise.Map) (*standar
 // worse, and what they name has to give the same model.
 func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*Choice, error) {
 	o := &p.Options
-	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Problem.Parted != nil || p.Initial != nil ||
+	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil ||
 		o.Physics != "" || each.Changed() < 2 {
 		return nil, nil
 	}

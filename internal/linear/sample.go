@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/parted"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -89,7 +88,7 @@ func NewSample(m *crf.Model, blocks []SampleBlock, group Group, each parallel.Lo
 	c := &Sample{model: m, size: m.Layout.Size, blocks: blocks, group: group, each: each, threads: threads}
 	c.lo, c.hi = c.size, 0
 	for row := 0; row < c.size; row += RowsOfPart {
-		if group.Owns(int32(row * parted.Sums / c.size)) {
+		if group.Owns(int32(row * instances.Parts / c.size)) {
 			c.lo, c.hi = min(c.lo, row), min(c.size, row+RowsOfPart)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/instances"
-	"github.com/blockbp/blockbp/internal/parted"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
@@ -40,15 +39,15 @@ func (d *Digest) addInts(x []int32) {
 // String returns the digest as it is saved.
 func (d Digest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
 
-// Of is that of data; features of a network that was partitioned have been read before.
-func Of(data []*crf.Instance, cut *parted.Cut) (d Digest) {
+// Of is that of data.
+func Of(data []*crf.Instance) (d Digest) {
 	graphs := map[*graph.Graph]Digest{}
 	for _, in := range data {
 		if _, ok := graphs[in.Graph]; !ok {
 			graphs[in.Graph] = digestGraph(in.Graph)
 		}
 		d.add(uint64(graphs[in.Graph]))
-		d.addInstance(in, cut)
+		d.addInstance(in)
 	}
 	return d
 }
@@ -61,21 +60,15 @@ func digestGraph(g *graph.Graph) (d Digest) {
 	return d
 }
 
-func (d *Digest) addInstance(in *crf.Instance, cut *parted.Cut) {
+func (d *Digest) addInstance(in *crf.Instance) {
 	for s := range int32(in.Graph.NumNodes()) {
 		d.add(uint64(in.NodeType(s)))
 	}
 	for e := range int32(in.Graph.NumEdges()) {
 		d.add(uint64(in.EdgeType(e)))
 	}
-	if cut != nil {
-		for _, c := range []byte(cut.Features) {
-			d.add(uint64(c))
-		}
-	} else {
-		for _, f := range instances.Features(in) {
-			d.addFeatures(f)
-		}
+	for _, f := range instances.Features(in) {
+		d.addFeatures(f)
 	}
 	d.addSchema(in.Schema())
 	d.add(math.Float64bits(in.Weight()))
