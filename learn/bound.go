@@ -146,13 +146,16 @@ func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs
 	us, vs := u.in.Graph.Ends()
 	states := len(beliefs) / n
 	small := false
+	of := func(i int, e int32) float64 {
+		return beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])]
+	}
 	for i, e := range block.Edges[lo:hi] {
-		x := beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])]
-		w.logs[i], small = x, small || !(x >= smallestBelief)
+		w.logs[i] = of(i, e)
+		small = small || !(w.logs[i] >= smallestBelief)
 	}
 	simd.Log(w.logs, w.logs)
 	for i, e := range block.Edges[lo:hi] {
-		if small && !(beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])] >= smallestBelief) {
+		if small && !(of(i, e) >= smallestBelief) {
 			if w.logs[i], err = w.space.LogPair(u.net, u.state, block, lo+i, u.labels[us[e]], u.labels[vs[e]]); err != nil {
 				return 0, err
 			}

@@ -2,7 +2,6 @@ package learn
 
 import (
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/linear"
@@ -36,29 +35,7 @@ func (p *Problem) joined(s *Settings) *Problem {
 		return exact[g]
 	}
 	result := *p
-	result.Data, result.apart = nil, p
-	var group []*crf.Instance
-	nodes := 0
-	flush := func() {
-		if one := instances.Join(group); one != nil && isExact(one.Graph) {
-			group = []*crf.Instance{one}
-		}
-		result.Data = append(result.Data, group...)
-		group, nodes = nil, 0
-	}
-	for _, in := range p.Data {
-		n := in.Graph.NumNodes()
-		if !(instances.Joinable(in) && isExact(in.Graph)) {
-			flush()
-			result.Data = append(result.Data, in)
-			continue
-		}
-		if nodes+n > joinedNodes || len(group) > 0 && !instances.SameForms(group[0], in) {
-			flush()
-		}
-		group, nodes = append(group, in), nodes+n
-	}
-	if flush(); len(result.Data) == len(p.Data) {
+	if result.Data, result.apart = instances.JoinAll(p.Data, joinedNodes, isExact), p; len(result.Data) == len(p.Data) {
 		return p
 	}
 	return &result

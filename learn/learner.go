@@ -171,7 +171,7 @@ func (l *learner) allocate() (err error) {
 		l.lanczos = l.auto.saddles()
 	}
 	if l.lanczos != nil && !l.convex {
-		l.apart = randomStatistics(l.model, l.problem.Data) // of all features, which forget lets go of
+		l.apart = instances.RandomStatistics(l.model, l.problem.Data) // of all features, which forget lets go of
 	}
 	l.executor.forget()
 	l.readApart(true)

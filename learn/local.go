@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -209,7 +208,7 @@ func (l *localLearner) leaveSaddle(ctx context.Context) (left bool) {
 	}
 	if l.steps.Saddle.Due(l.steps.Value) {
 		var err error
-		left, err = l.steps.Leave(ctx, randomStatistics(l.model, l.problem.Data))
+		left, err = l.steps.Leave(ctx, instances.RandomStatistics(l.model, l.problem.Data))
 		if l.take(); err != nil {
 			p.Status, p.Reason = Interrupted, "interrupted"
 			return false
@@ -286,56 +285,3 @@ func (l *localLearner) identify() []trait {
 	}
 	return l.worksOn
 }
-
-// LikelihoodWork returns how many entries of joint tables one evaluation of the objective of
-// Exact computes, infinite where they are more than most, or no order is found.
-func LikelihoodWork(data []*crf.Instance, most float64) (entries float64) {
-	return local.Work(data, most)
-}
-
-// Spread is the covariance Σ_c c cᵀ of weights that were learned, were they learned from other samples of the same
-// kind: the square of a weight's standard error is Σ_c c². The samples have to be independent; see Correlation.
-type Spread struct {
-	// Correlation is that of the gradients of one sample and of the next. Samples of a chain
-	// say less than independent ones, and errors are too small by about √((1+ρ)/(1−ρ)).
-	Correlation float64
-
-	found *local.Covariance
-}
-
-// NewSpread finds the covariance at the weights of p.Model, which Fit has learned by the same
-// settings. An error says why there is none.
-func NewSpread(ctx context.Context, p Problem, s Settings) (*Spread, error) {
-	s, err := s.resolve(&p)
-	if err != nil {
-		return nil, err
-	}
-	if s.Method != Pseudo && s.Method != Exact {
-		return nil, fmt.Errorf("method %s has none: what its minima scatter by is known of the methods exact and pseudo",
-			s.Method)
-	}
-	if p.ClassWeights != nil && s.Method == Exact {
-		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")
-	}
-	found, err := local.NewCovariance(&p.Model.Layout, p.Data)
-	if err != nil {
-		return nil, err
-	}
-	var m Memory
-	m.Add("standard errors", found.Bytes(), "a Hessian and a covariance of %d parameters", found.Parameters)
-	if err := m.Within(s.Memory); err != nil {
-		return nil, err
-	}
-	l, err := newLocalLearner(&p, &s)
-	if err != nil {
-		return nil, err
-	}
-	defer l.objective.Close()
-	if err := found.Find(ctx, &l.objective); err != nil {
-		return nil, err
-	}
-	return &Spread{found.Correlation, found}, nil
-}
-
-// Each calls do for every c, [weights], which is good for one call.
-func (x *Spread) Each(do func(c []float64)) { x.found.Each(do) }

@@ -36,8 +36,8 @@ type dealtJob struct {
 	work  float64 // of a sweep
 }
 
-// planParts deals jobs to parts, by their work, unit by unit, and block by block. A set of blocks stands for the whole network, so that a visit has jobs in all parts, and a
-// process has blocks, and units, that follow each other.
+// planParts deals jobs to parts, by their work, unit by unit, and block by block. A set of blocks stands for the whole
+// network, so that a visit has jobs in all parts, and a process has blocks, and units, that follow each other.
 func (l *learner) planParts() {
 	var all []dealtJob
 	l.part = make([]int32, l.blocks*len(l.units))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -128,7 +130,7 @@ func TestSpreadByDifferences(t *testing.T) {
 				continue
 			}
 			p := p.startingAt(fit(t, p, Settings{Method: method, RelativeTolerance: 1e-7}).Model.Weights)
-			x, err := NewSpread(t.Context(), p, Settings{Method: method})
+			x, err := covarianceOf(t, p, method)
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, method, err)
 			}
@@ -205,11 +207,17 @@ func (s *spins) problem(t testing.TB, seed uint64, samples int, stay float64) Pr
 	return p
 }
 
+// covarianceOf is that of the weights that a method has learned.
+func covarianceOf(t testing.TB, p Problem, method Method) (*local.Covariance, error) {
+	return local.NewCovariance(t.Context(), &local.Objective{Kind: local.Kind(method), Model: p.Model, Data: p.Data,
+		ClassWeights: p.ClassWeights, L2: p.L2, Total: instances.TotalWeight(p.Data)}, 1, 0)
+}
+
 // couplings are J of an edge's table, and its error.
 func (s *spins) couplings(t testing.TB, p Problem, method Method) (value, deviation []float64, correlation float64) {
 	t.Helper()
 	p = p.startingAt(fit(t, p, Settings{Method: method}).Model.Weights)
-	x, err := NewSpread(t.Context(), p, Settings{Method: method})
+	x, err := covarianceOf(t, p, method)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +296,7 @@ func TestNoSpread(t *testing.T) {
 		"piecewise":   {all["samples"], Piecewise, "method piecewise has none"},
 		"one sample":  {all["plain"], Pseudo, "one sample alone"},
 	} {
-		if _, err := NewSpread(t.Context(), c.problem, Settings{Method: c.method}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := covarianceOf(t, c.problem, c.method); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -311,7 +319,7 @@ func TestSpreadWithoutPrior(t *testing.T) {
 		}
 		p = p.startingAt(fit(t, p, Settings{Method: method}).Model.Weights)
 		sum := 0.0
-		must(NewSpread(t.Context(), p, Settings{Method: method})).Each(func(c []float64) { sum += c[0] * c[0] })
+		must(covarianceOf(t, p, method)).Each(func(c []float64) { sum += c[0] * c[0] })
 		if !(math.Sqrt(sum) > 100) {
 			t.Errorf("%s: the error of a weight that can be anything is %v", method, math.Sqrt(sum))
 		}

@@ -378,11 +378,12 @@ func Pays(m *crf.Model, data []*crf.Instance, cache float64, exact func(*graph.G
 		return false, fmt.Sprintf("blocks pay where more than %d of them would each fill %s of cache, and the largest "+
 			"network, of %d nodes and %d edges, would fill %d", Usual, share, nodes, edges, blocks)
 	case partition.InOrder(largest.Graph) && exact(largest.Graph):
-		return false, fmt.Sprintf("a sweep back and forth infers the largest, of %d nodes and %d edges, exactly", nodes, edges)
+		return false, fmt.Sprintf("a sweep back and forth infers the largest, of %d nodes and %d edges, exactly", nodes,
+			edges)
 	case much(largest, Usual):
 		return false, fmt.Sprintf("%d blocks of the largest would have more than %.0f %% of its %d edges between them, and "+
 			"do their work twice", Usual, 100*most, edges)
 	}
-	return true, fmt.Sprintf("the largest network, of %d nodes and %d edges, would fill %s of cache %d times", nodes, edges,
-		share, blocks)
+	return true, fmt.Sprintf("the largest network, of %d nodes and %d edges, would fill %s of cache %d times", nodes,
+		edges, share, blocks)
 }

@@ -21,9 +21,9 @@ func AnyHidden(data []*crf.Instance) bool {
 	return false
 }
 
-// Joinable reports an instance of one sample, all of whose labels are known, with features that
+// joinable reports an instance of one sample, all of whose labels are known, with features that
 // can be put one behind the other.
-func Joinable(in *crf.Instance) bool {
+func joinable(in *crf.Instance) bool {
 	if samples := in.Samples(); len(samples) != 1 || slices.Contains(samples[0], crf.Unobserved) {
 		return false
 	}
@@ -61,8 +61,8 @@ func FewSamples(data []*crf.Instance) []*crf.Instance {
 	return data
 }
 
-// SameForms reports instances of one weight whose features have the same forms.
-func SameForms(a, b *crf.Instance) bool {
+// sameForms reports instances of one weight whose features have the same forms.
+func sameForms(a, b *crf.Instance) bool {
 	forms := func(f *crf.Features) [4]bool {
 		x := f.Data()
 		return [4]bool{x.Double == nil, x.Single == nil, x.Bins == nil, x.Start == nil}
@@ -71,8 +71,36 @@ func SameForms(a, b *crf.Instance) bool {
 		func(x, y *crf.Features) bool { return forms(x) == forms(y) })
 }
 
-// Join makes one instance of several, nil of less than two or where that cannot be.
-func Join(group []*crf.Instance) *crf.Instance {
+// JoinAll joins instances that follow each other, whose graphs serve, into ones of at most so many nodes, as far as
+// these serve, too.
+func JoinAll(data []*crf.Instance, most int, serves func(*graph.Graph) bool) (all []*crf.Instance) {
+	var group []*crf.Instance
+	nodes := 0
+	flush := func() {
+		if one := join(group); one != nil && serves(one.Graph) {
+			group = []*crf.Instance{one}
+		}
+		all = append(all, group...)
+		group, nodes = nil, 0
+	}
+	for _, in := range data {
+		n := in.Graph.NumNodes()
+		if !(joinable(in) && serves(in.Graph)) {
+			flush()
+			all = append(all, in)
+			continue
+		}
+		if nodes+n > most || len(group) > 0 && !sameForms(group[0], in) {
+			flush()
+		}
+		group, nodes = append(group, in), nodes+n
+	}
+	flush()
+	return all
+}
+
+// join makes one instance of several, nil of less than two or where that cannot be.
+func join(group []*crf.Instance) *crf.Instance {
 	if len(group) < 2 {
 		return nil
 	}

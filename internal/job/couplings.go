@@ -16,6 +16,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -91,7 +92,7 @@ func (p *Prepared) physics(ctx context.Context) error {
 	}
 	if o.Method == learn.Auto {
 		most := likelihoodEntries / float64(fitEvaluations+2*p.Problem.Model.Layout.Size)
-		if work := learn.LikelihoodWork(data, most); work <= most {
+		if work := local.Work(data, most); work <= most {
 			o.Method, p.Choice = learn.Exact, fmt.Sprintf("the likelihood itself: elimination computes %.3g entries of "+
 				"tables for it", work)
 		} else {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -141,7 +143,10 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 			"{errors!--errors=auto} finds them all the same",
 			problem.Model.Layout.Size)
 	}
-	x, err := learn.NewSpread(ctx, problem, settings)
+	x, err := local.NewCovariance(ctx, &local.Objective{
+		Kind: local.Kind(settings.Method), Model: problem.Model, Data: problem.Data, ClassWeights: problem.ClassWeights,
+		L2: problem.L2, Total: instances.TotalWeight(problem.Data),
+	}, max(1, settings.Threads), settings.Memory)
 	if err != nil {
 		return nil, nil, err
 	}

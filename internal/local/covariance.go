@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -44,8 +45,35 @@ const (
 	scoresTogether = 256
 )
 
-// NewCovariance returns a Covariance for Find. An error says why there is none.
-func NewCovariance(layout *crf.Layout, data []*crf.Instance) (*Covariance, error) {
+// NewCovariance finds the covariance at the weights of o.Model, where o is smallest, on so many threads and within so
+// many bytes of memory, as memory.Allowed has them. An error says why there is none.
+func NewCovariance(ctx context.Context, o *Objective, threads int, allowed int64) (*Covariance, error) {
+	if o.Kind != Pseudo && o.Kind != Exact {
+		return nil, fmt.Errorf("method %s has none: what its minima scatter by is known of the methods exact and pseudo",
+			o.Kind)
+	}
+	if o.ClassWeights != nil && o.Kind == Exact {
+		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")
+	}
+	x, err := prepareCovariance(&o.Model.Layout, o.Data)
+	if err != nil {
+		return nil, err
+	}
+	if allowed >= 0 {
+		if err := memory.Check(fmt.Sprintf("a covariance of %d parameters", x.Parameters), x.bytes(), allowed); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.Plan(math.Inf(1)); err != nil {
+		return nil, err
+	}
+	o.Allocate(threads)
+	defer o.Close()
+	return x, x.find(ctx, o)
+}
+
+// prepareCovariance counts the parameters.
+func prepareCovariance(layout *crf.Layout, data []*crf.Instance) (*Covariance, error) {
 	x := &Covariance{free: make([]int, layout.Size)}
 	for i := range x.free {
 		x.free[i] = -1
@@ -76,15 +104,14 @@ func NewCovariance(layout *crf.Layout, data []*crf.Instance) (*Covariance, error
 	return x, nil
 }
 
-// Bytes is what Find takes.
-func (x *Covariance) Bytes() float64 {
+// bytes is what find takes.
+func (x *Covariance) bytes() float64 {
 	const double = 8
 	return 3 * double * float64(x.Parameters) * float64(x.Parameters)
 }
 
-// Find finds the covariance at the weights of o.Model, where o is smallest. The kind of o is Pseudo or
-// Exact. An error says why there is none.
-func (x *Covariance) Find(ctx context.Context, o *Objective) error {
+// find finds it.
+func (x *Covariance) find(ctx context.Context, o *Objective) error {
 	n := x.Parameters
 	numbers := func(n int) []float64 { return make([]float64, n) }
 	e := &estimate{
