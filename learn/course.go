@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -81,8 +80,8 @@ const ruleName = "step"
 // state is what a checkpoint has of the run, given what a rule goes on from and other slices.
 func (c *course) state(of []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
 	p := &c.progress
-	out := &saved{
-		Format: stateFormat, Run: map[string]string{}, Random: random, HasBest: c.best != nil,
+	out := runstate.Saved{
+		Iteration: p.Iterations, Run: map[string]string{}, Random: random, HasBest: c.best != nil,
 	}
 	for _, t := range c.traits(of) {
 		out.Run[t.name] = t.is
@@ -95,11 +94,8 @@ func (c *course) state(of []trait, random []byte, rule any, others []runstate.Ar
 	if out.Rule, arrays, err = runstate.Encode(ruleName, rule); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return nil, err
-	}
-	return &State{Iteration: p.Iterations, progress: text, arrays: c.allArrays(append(arrays, others...))}, nil
+	kept, err := runstate.New(out, c.allArrays(append(arrays, others...)))
+	return &State{p.Iterations, kept}, err
 }
 
 // allArrays begins the list of the slices of a state with the weights, also the best ones.
@@ -112,8 +108,8 @@ func (c *course) allArrays(others []runstate.Array) []runstate.Array {
 }
 
 // restoreProgress takes the progress of a saved state of the same run, and of its rule.
-func (c *course) restoreProgress(state *State, of []trait, rule any) (*saved, error) {
-	in, err := state.parse()
+func (c *course) restoreProgress(state *State, of []trait, rule any) (*runstate.Saved, error) {
+	in, err := state.kept.Parse()
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +123,7 @@ func (c *course) restoreProgress(state *State, of []trait, rule any) (*saved, er
 }
 
 // restoreArrays fills what a rule goes on from, and all slices.
-func (c *course) restoreArrays(in *saved, state *State, rule any, others []runstate.Array) error {
+func (c *course) restoreArrays(in *runstate.Saved, state *State, rule any, others []runstate.Array) error {
 	_, arrays, err := runstate.Encode(ruleName, rule)
 	if err != nil {
 		return err
@@ -135,7 +131,7 @@ func (c *course) restoreArrays(in *saved, state *State, rule any, others []runst
 	if in.HasBest {
 		c.best = c.model.Clone()
 	}
-	return state.fill(c.allArrays(append(arrays, others...)))
+	return state.kept.Fill(c.allArrays(append(arrays, others...)))
 }
 
 // result is what the progress tells of a run that has ended.

@@ -148,12 +148,12 @@ func (l *learner) sameEverywhere() error {
 func (l *learner) everyOption() string {
 	s, resume, metric := l.settings, "", EarlyStop{}
 	if s.Resume != nil {
-		resume = s.Resume.checksum + string(s.Resume.progress)
+		resume = s.Resume.kept.Checksum + string(s.Resume.kept.Progress)
 	}
 	if s.EarlyStop != nil {
 		metric = *s.EarlyStop
 	}
-	return fmt.Sprint(stateFormat, l.traits(nil), s.Seed, s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance,
+	return fmt.Sprint(runstate.Format, l.traits(nil), s.Seed, s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance,
 		s.Gap, s.Proof, s.MaxIterations, s.MaxPasses, s.MaxTime, s.Evaluate != nil, s.EvaluateEvery, metric,
 		s.Checkpoint != nil, s.CheckpointEvery > 0, resume)
 }

@@ -104,7 +104,7 @@ func stateIn(t *testing.T, c groupCase, path string) string {
 		t.Fatal(err)
 	}
 	x := must(l.snapshot()).clone()
-	return fmt.Sprintf("%s %v", timeless(x.progress), x.arrays)
+	return fmt.Sprintf("%s %v", timeless(x.kept.Progress), x.kept.Arrays)
 }
 
 // Each process draws the sample of the Hessian from its own blocks, where messages of others are
@@ -179,7 +179,7 @@ func TestGroupMomentum(t *testing.T) {
 	}
 	_, path := run(1, 4*fewRounds+6, "")
 	var at progress
-	if err := must(must(ReadState(path)).parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
+	if err := must(must(ReadState(path)).kept.Parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
 		t.Fatal("no momentum")
 	}
 	want := stateIn(t, c, path)

@@ -203,10 +203,10 @@ func TestDamagedCopies(t *testing.T) {
 	}}
 	_, state := run.until(t, nil, 60)
 	was := regexp.MustCompile(`"Pass.Momentum":[1-9]\d*`)
-	if !was.Match(state.progress) {
+	if !was.Match(state.kept.Progress) {
 		t.Fatal("no messages were kept")
 	}
-	state.progress = was.ReplaceAll(state.progress, []byte(`"Pass.Momentum":0`))
+	state.kept.Progress = was.ReplaceAll(state.kept.Progress, []byte(`"Pass.Momentum":0`))
 	s := run.settings()
 	s.Resume = state
 	if _, err := Fit(context.Background(), run.problem, s); !errors.Is(err, ErrState) {

@@ -283,11 +283,11 @@ func TestLocalStates(t *testing.T) {
 		"instance weights": {heavier, Pseudo, func(*State) {}},
 		"class weights":    {classes, Pseudo, func(*State) {}},
 		"no gradient": {p, Pseudo, func(s *State) {
-			s.arrays = slices.DeleteFunc(s.arrays, func(a runstate.Array) bool { return a.Name == "gradient" })
+			s.kept.Arrays = slices.DeleteFunc(s.kept.Arrays, func(a runstate.Array) bool { return a.Name == "gradient" })
 		}},
-		"no JSON": {p, Pseudo, func(s *State) { s.progress = []byte("{") }},
+		"no JSON": {p, Pseudo, func(s *State) { s.kept.Progress = []byte("{") }},
 		"wild memory": {p, Pseudo, func(s *State) {
-			s.progress = []byte(strings.Replace(string(s.progress), `"step.pairs.place":`, `"step.pairs.place":9`, 1))
+			s.kept.Progress = []byte(strings.Replace(string(s.kept.Progress), `"step.pairs.place":`, `"step.pairs.place":9`, 1))
 		}},
 	} {
 		damaged := state.clone()

@@ -72,7 +72,7 @@ func TestMomentumResumes(t *testing.T) {
 	for _, rounds := range []int{4*fewRounds + 4, 4*fewRounds + 6, 4*fewRounds + 15} {
 		_, state := settings(2).until(t, nil, rounds)
 		var at progress
-		if err := must(state.parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
+		if err := must(state.kept.Parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
 			t.Fatalf("no momentum after %d rounds", rounds)
 		}
 		if r, _ := settings(1).until(t, state, math.MaxInt); !sameBits(want, r) {

@@ -38,24 +38,25 @@ func (c *countdown) Err() error {
 
 // clone copies a state, whose slices are valid during the call only. It is read as if it were in a file.
 func (s *State) clone() *State {
-	c := &State{Iteration: s.Iteration, progress: slices.Clone(s.progress)}
-	c.open = func() (*safetensors.File, error) {
+	c := &State{Iteration: s.Iteration}
+	c.kept.Progress = slices.Clone(s.kept.Progress)
+	c.kept.Open = func() (*safetensors.File, error) {
 		var tensors []safetensors.Tensor
-		for _, a := range c.arrays {
+		for _, a := range c.kept.Arrays {
 			tensors = append(tensors, safetensors.New(a.Name, []int{len(a.Values)}, a.Values))
 		}
 		var file bytes.Buffer
-		if err := safetensors.Write(&file, map[string]string{progressKey: string(c.progress)}, tensors); err != nil {
+		if err := safetensors.Write(&file, map[string]string{runstate.ProgressKey: string(c.kept.Progress)}, tensors); err != nil {
 			return nil, err
 		}
 		return safetensors.NewFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	}
-	for _, a := range s.arrays {
+	for _, a := range s.kept.Arrays {
 		values := []float64{}
 		for x := range a.All() {
 			values = append(values, x...)
 		}
-		c.arrays = append(c.arrays, runstate.Array{Name: a.Name, Values: values})
+		c.kept.Arrays = append(c.kept.Arrays, runstate.Array{Name: a.Name, Values: values})
 	}
 	return c
 }
@@ -411,16 +412,16 @@ func TestDamagedState(t *testing.T) {
 	}
 	progress := func(old, new string) func(*State) {
 		return func(s *State) {
-			if !strings.Contains(string(s.progress), old) {
-				t.Fatalf("no %q in %s", old, s.progress)
+			if !strings.Contains(string(s.kept.Progress), old) {
+				t.Fatalf("no %q in %s", old, s.kept.Progress)
 			}
-			s.progress = []byte(strings.Replace(string(s.progress), old, new, 1))
+			s.kept.Progress = []byte(strings.Replace(string(s.kept.Progress), old, new, 1))
 		}
 	}
 	for name, damage := range map[string]func(*State){
-		"no progress":               func(s *State) { s.progress = nil },
-		"half of it":                func(s *State) { s.progress = s.progress[:len(s.progress)/2] },
-		"another format":            progress(fmt.Sprintf(`"format":%d`, stateFormat), `"format":3`),
+		"no progress":               func(s *State) { s.kept.Progress = nil },
+		"half of it":                func(s *State) { s.kept.Progress = s.kept.Progress[:len(s.kept.Progress)/2] },
+		"another format":            progress(fmt.Sprintf(`"format":%d`, runstate.Format), `"format":3`),
 		"a number gone":             progress(`"Objective":`, `"Objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
 		"pass beyond all blocks":    progress(`"Pass.Next":0`, `"Pass.Next":99`),
@@ -431,15 +432,15 @@ func TestDamagedState(t *testing.T) {
 		"a number too many":         progress(`"Iterations":`, `"Iteration":1,"Iterations":`),
 		"a number that is a word":   progress(`"Upper":`, `"Upper":"x","U":`),
 		"pairs of curvature":        progress(`"step.pairs.place":`, `"step.pairs.place":9`),
-		"no arrays":                 func(s *State) { s.arrays = nil },
-		"weights gone":              func(s *State) { s.arrays[0].Name = "waits" },
+		"no arrays":                 func(s *State) { s.kept.Arrays = nil },
+		"weights gone":              func(s *State) { s.kept.Arrays[0].Name = "waits" },
 		"step rule gone": func(s *State) {
-			s.arrays = slices.DeleteFunc(s.arrays, func(a runstate.Array) bool { return strings.HasPrefix(a.Name, "step.") })
+			s.kept.Arrays = slices.DeleteFunc(s.kept.Arrays, func(a runstate.Array) bool { return strings.HasPrefix(a.Name, "step.") })
 		},
 		"short messages": func(s *State) {
-			for i := range s.arrays {
-				if strings.HasPrefix(s.arrays[i].Name, "part.") {
-					s.arrays[i].Values = s.arrays[i].Values[1:]
+			for i := range s.kept.Arrays {
+				if strings.HasPrefix(s.kept.Arrays[i].Name, "part.") {
+					s.kept.Arrays[i].Values = s.kept.Arrays[i].Values[1:]
 				}
 			}
 		},
@@ -492,8 +493,8 @@ func TestBadStatesAreNotSaved(t *testing.T) {
 		Checkpoint: func(s *State) error {
 			saved++
 			at := s.Iteration
-			if at%4 != 0 || !strings.Contains(string(s.progress), `"Worse":0`) {
-				t.Errorf("a state of iteration %d was saved: %s", at, s.progress)
+			if at%4 != 0 || !strings.Contains(string(s.kept.Progress), `"Worse":0`) {
+				t.Errorf("a state of iteration %d was saved: %s", at, s.kept.Progress)
 			}
 			return nil
 		},

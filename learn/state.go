@@ -1,15 +1,12 @@
 package learn
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runstate"
-	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
 // State is everything that a run needs to go on as if it had never stopped. One that
@@ -17,28 +14,22 @@ import (
 type State struct {
 	Iteration int // made when the state was saved
 
-	// progress is JSON: counters, the random source, and what the run is of, which a resumed one must share.
-	progress []byte
-	arrays   []runstate.Array
-
-	// open opens the file that has the arrays instead, of a state that was read: so they are in memory once, in the
-	// run that goes on. checksum is the file's.
-	open     func() (*safetensors.File, error)
-	checksum string
+	kept runstate.State
 }
 
-// saved is what State.progress holds.
-type saved struct {
-	Format   int               `json:"format"`
-	Run      map[string]string `json:"run"` // the traits of the run
-	Progress runstate.Values   `json:"progress"`
-	Rule     runstate.Values   `json:"rule"` // of what makes the steps
-	Random   []byte            `json:"random"`
-	HasBest  bool              `json:"has_best"`
-}
+// WriteFile writes the state as a safetensors file, whole or not at all: a file of that
+// name stays until the new one is on the disk. A state that was read is in its file already, and refused.
+func (s *State) WriteFile(path string) error { return s.kept.WriteFile(path) }
 
-// stateFormat grows with every change of what a state has.
-const stateFormat = 17
+// ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
+// the arrays of the state, which may be large, from the file: it must stay as it is until then, or is refused.
+func ReadState(path string) (*State, error) {
+	kept, in, err := runstate.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return &State{in.Iteration, kept}, nil
+}
 
 func (l *learner) snapshot() (*State, error) {
 	r := l.executor
@@ -198,38 +189,6 @@ func (s *Settings) stepName() string {
 	return s.Step.String()
 }
 
-// parse reads the progress of a state of this format.
-func (s *State) parse() (*saved, error) {
-	var in saved
-	// The format first: fields of another one are unknown.
-	if err := json.Unmarshal(s.progress, &struct{ Format *int }{&in.Format}); err == nil && in.Format != stateFormat {
-		return nil, runstate.Errorf("format %d, this version reads %d: start a new run, to which {init} gives the model of "+
-			"this one, or resume with the version that wrote it", in.Format, stateFormat)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(s.progress))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
-		return nil, runstate.Errorf("progress: %v", err)
-	}
-	return &in, nil
-}
-
-// fill puts into each array what the state has under its name.
-func (s *State) fill(arrays []runstate.Array) error {
-	if s.open == nil {
-		return runstate.Errorf("it is none that ReadState has read")
-	}
-	f, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if f.Metadata()[progressKey] != string(s.progress) || f.Metadata()[safetensors.ChecksumKey] != s.checksum {
-		return runstate.Errorf("another run has written it since it was read: see that only one goes on with it")
-	}
-	return runstate.Read(f, arrays)
-}
-
 // possible refuses progress that no run of this problem can have made.
 func (l *learner) possible(p *progress) error {
 	c, at := &p.Check, &p.Pass
@@ -293,7 +252,7 @@ func (c *course) traits(of []trait) []trait {
 }
 
 // sameRun refuses a state of another run.
-func (c *course) sameRun(in *saved, of []trait) error {
+func (c *course) sameRun(in *runstate.Saved, of []trait) error {
 	for _, t := range c.traits(of) {
 		if was, ok := in.Run[t.name]; ok && was != t.is {
 			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",

@@ -85,7 +85,7 @@ func TestPartsAreNotWritten(t *testing.T) {
 	_, err = together(t, 3, c.problem, func(int) Settings {
 		s := c.fresh()
 		s.Checkpoint = func(x *State) error {
-			x.arrays[len(x.arrays)-2].Length++
+			x.kept.Arrays[len(x.kept.Arrays)-2].Length++
 			return x.WriteFile(path)
 		}
 		return s

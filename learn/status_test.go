@@ -629,7 +629,7 @@ func TestLimitsBindDuringChecks(t *testing.T) {
 		if r.Passes > limit*1.2+3+fewPasses*wholeSweeps {
 			t.Errorf("limit %v: %v passes", limit, r.Passes)
 		}
-		if strings.Contains(string(last.progress), `"Check.Purpose":"convergence"`) && strings.Contains(string(last.progress), `"Check.Active":true`) {
+		if strings.Contains(string(last.kept.Progress), `"Check.Purpose":"convergence"`) && strings.Contains(string(last.kept.Progress), `"Check.Active":true`) {
 			inCheck++
 		}
 		longer := base
