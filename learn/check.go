@@ -263,7 +263,7 @@ func (l *learner) endCheck() (done bool, err error) {
 // beginAt takes the exact values at the initial weights.
 func (l *learner) beginAt() error {
 	p := &l.progress
-	p.First, p.FirstObjective, p.LastObjective = p.GradientNorm, p.Objective, p.Objective
+	p.First, p.FirstObjective = p.GradientNorm, p.Objective
 	p.FirstResidual = p.Pass.Residual
 	if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
 		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", p.Objective)}
@@ -314,7 +314,7 @@ func (l *learner) endRun() (done bool, err error) {
 		return false, nil
 	}
 	if p.Status == StationaryPoint { // by what steps promise
-		if p.Halvings > 0 || l.unknownOfClamped() > closedGap*(1+math.Abs(p.Objective)) {
+		if p.FellBack || l.unknownOfClamped() > closedGap*(1+math.Abs(p.Objective)) {
 			p.Status = ObjectiveFlat
 		}
 		return true, l.record(l.checkEvent())
@@ -325,10 +325,6 @@ func (l *learner) endRun() (done bool, err error) {
 	}
 	if missing != "" {
 		p.Reason += "; " + missing
-		if h := p.Halvings; h > 0 && h <= mostHalvings && !l.recalled {
-			p.Reason += fmt.Sprintf("; the best weights were worse than those of the start, and are %.3g of the way",
-				math.Pow(0.5, float64(h)))
-		}
 		if p.Iterations > 0 && slices.Equal(l.problem.Model.Weights, l.model.Weights) {
 			p.Reason += "; no better weights than those of the start were found"
 		}
@@ -436,10 +432,6 @@ func (l *learner) claim() string {
 	return text
 }
 
-// mostHalvings is how often a way back is halved before it ends at the start: 2⁻¹⁰ of the way
-// is near enough.
-const mostHalvings = 10
-
 // boundByLowest takes the smallest F that was found at these weights for the objective: messages
 // that a refused step has led away do not come back to it within the passes of a final check.
 func (l *learner) boundByLowest() {
@@ -459,25 +451,19 @@ func (l *learner) lowest() ([]float64, float64) {
 }
 
 // fallBack goes back, where a limit ended the run at weights that are worse, to those of the
-// smallest F. From weights that are worse than the start it goes half of the way back,
-// and in the end, or where time is over, to the start itself. It reports whether it did.
+// smallest F, and from weights that are worse than the start to the start itself. It reports whether it did.
 func (l *learner) fallBack() bool {
 	p, start := &l.progress, l.problem.Model.Weights
-	if lowest, least := l.lowest(); p.Objective > least+l.slack() && p.Halvings == 0 && !l.outOfTime() &&
-		!slices.Equal(lowest, l.model.Weights) {
+	lowest, least := l.lowest()
+	switch {
+	case p.Objective > least+l.slack() && !p.FellBack && !l.outOfTime() && !slices.Equal(lowest, l.model.Weights):
 		copy(l.model.Weights, lowest)
 		return true
-	}
-	if l.auto == nil || p.Objective <= p.FirstObjective+l.slack() || slices.Equal(start, l.model.Weights) {
+	case l.auto == nil || p.Objective <= p.FirstObjective+l.slack() || slices.Equal(start, l.model.Weights):
 		return false
 	}
-	if p.Halvings++; p.Halvings > mostHalvings || l.outOfTime() {
-		copy(l.model.Weights, start)
-		return true
-	}
-	for i, theta := range l.model.Weights {
-		l.model.Weights[i] = start[i] + (theta-start[i])/2
-	}
+	copy(l.model.Weights, start)
+	p.FellBack = true
 	return true
 }
 

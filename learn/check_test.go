@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -92,9 +91,8 @@ func (a astray) Step(theta, gradient []float64) float64 {
 	return 1
 }
 
-// TestFallBack: from weights that are worse than those of the start a run goes back by halves, as
-// long as there is time for checks, until it is below the start. Where there is no time it ends at
-// the start, with the values of the first check, and the result says so.
+// TestFallBack: from weights that are worse than those of the start a run goes back to these, and the result says so.
+// Where there is no time for a check it has the values of the first one.
 func TestFallBack(t *testing.T) {
 	p := problems(t)["plain"]
 	e := must(NewEvaluator(p, 1))
@@ -119,15 +117,8 @@ func TestFallBack(t *testing.T) {
 		if r.Iterations != 1 || r.Status != IterationLimit {
 			t.Errorf("late %v: %s after %d iterations", late, r.Status, r.Iterations)
 		}
-		if r.AtStart != late || r.Checked == late || (r.Gradient == nil) != late || late && passes > 0 {
+		if !r.AtStart || r.Checked == late || (r.Gradient == nil) != late || late && passes > 0 {
 			t.Errorf("late %v: at the start: %v, checked %v, %d more passes, and a gradient of %d weights", late, r.AtStart, r.Checked, passes, len(r.Gradient))
-		}
-		if !late {
-			way := (r.Model.Weights[0] - p.Model.Weights[0]) / 5
-			if now := settled(t, e, r.Model.Weights); !(r.Objective < start.Objective) || !near(r.Objective, now.Objective, 1e-5) || way == 0 || way != math.Pow(2, math.Round(math.Log2(way))) {
-				t.Errorf("objective %v after %v of the way, whose own is %v; %v at the start", r.Objective, way, now.Objective, start.Objective)
-			}
-			continue
 		}
 		if !slices.Equal(r.Model.Weights, p.Model.Weights) || !near(r.Objective, start.Objective, 1e-5) || !near(r.GradientNorm, start.GradientNorm, 1e-3) {
 			t.Errorf("objective %v and gradient %v, %v and %v at the start", r.Objective, r.GradientNorm, start.Objective, start.GradientNorm)

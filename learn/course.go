@@ -25,7 +25,7 @@ func planCourse(p *Problem, s *Settings) course {
 	unknown := math.NaN()
 	return course{
 		problem: p, settings: s, model: p.Model,
-		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1),
+		progress: progress{First: unknown, FirstObjective: unknown,
 			BestValue: unknown, Upper: unknown},
 	}
 }

@@ -62,9 +62,6 @@ type progress struct {
 	First          float64 // ‖∇L‖₂ at the start
 	FirstObjective float64
 	FirstResidual  float64 // of the inference there
-	LastObjective  float64 // at the last pass end whose weights a step has left
-	Left           bool    // there was one
-	Change         float64 // of the objective from one to the next
 	Objective      float64
 	GradientNorm   float64
 	Upper          float64 // F, NaN where blocks were visited at different weights
@@ -75,7 +72,7 @@ type progress struct {
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
 	FailedChecks   int
-	Halvings       int // of the way back to the start, in the final checks
+	FellBack       bool // to the start, in the final checks
 
 	NextEvaluation float64 // passes
 	BestValue      float64
@@ -215,7 +212,7 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 		l.paced, l.paceFrom = true, l.pace()
 	}
 	if whole := l.descends(); whole || p.Iterations%l.perPass() == 0 {
-		if err := l.judgePass(block, size != 0); err != nil {
+		if err := l.judgePass(block); err != nil {
 			return err
 		}
 		if !whole && p.Iterations/l.perPass()%resumEvery == 0 {
@@ -395,9 +392,6 @@ func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:
 		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d",
 			s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)
-	case s.ObjectiveTolerance > 0 && p.Change <= s.ObjectiveTolerance*math.Abs(p.LastObjective):
-		return ObjectiveFlat, fmt.Sprintf("change of the objective over a pass %.3g ≤ %.3g × |objective|", p.Change,
-			s.ObjectiveTolerance)
 	case s.MaxIterations > 0 && p.Iterations >= s.MaxIterations:
 		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", p.Iterations, s.MaxIterations)
 	case p.Passes >= s.MaxPasses:
@@ -440,19 +434,12 @@ func (l *learner) checkFinite(block int) error {
 	return nil
 }
 
-const (
-	// worsePasses is how many pass ends in a row may lie above the objective of
-	// the start before a run counts as diverged; the estimate uses stale beliefs,
-	// so one alone proves little.
-	worsePasses = 5
-	// muchWorse is the rise, relative to the first objective, that ends a run at
-	// once.
-	muchWorse = 3.0
-)
+// worsePasses is how many pass ends in a row may lie above the objective of the start before a run counts as diverged;
+// the estimate uses stale beliefs, so one alone proves little.
+const worsePasses = 5
 
-// judgePass compares the objective at a pass end with the start and, where a step leaves these
-// weights, with the last that one left.
-func (l *learner) judgePass(block int, left bool) error {
+// judgePass compares the objective at a pass end with the start.
+func (l *learner) judgePass(block int) error {
 	f, first := l.progress.Objective, l.progress.FirstObjective
 	below := l.belowZero(f)
 	if f > first+l.slack(l.progress.FirstResidual) || below {
@@ -460,23 +447,15 @@ func (l *learner) judgePass(block int, left bool) error {
 	} else {
 		l.progress.Worse = 0
 	}
-	guarded := l.settings.Step.Guarded()
-	if !guarded && below && l.progress.Worse >= worsePasses {
-		return &DivergedError{Iteration: l.progress.Iterations, Block: block,
-			Reason: fmt.Sprintf("the running objective stays below zero (%.6g), where no objective can be: beliefs do not "+
-				"follow the weights; %s", f, l.remedy())}
+	if l.settings.Step.Guarded() || l.progress.Worse < worsePasses {
+		return nil
 	}
-	if !guarded && (l.progress.Worse >= worsePasses || f > first+muchWorse*(math.Abs(first)+1)) {
-		return &DivergedError{Iteration: l.progress.Iterations, Block: block,
-			Reason: fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, l.remedy())}
+	reason := fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, l.remedy())
+	if below {
+		reason = fmt.Sprintf("the running objective stays below zero (%.6g), where no objective can be: beliefs do not "+
+			"follow the weights; %s", f, l.remedy())
 	}
-	if left {
-		if l.progress.Left {
-			l.progress.Change = math.Abs(f - l.progress.LastObjective)
-		}
-		l.progress.LastObjective, l.progress.Left = f, true
-	}
-	return nil
+	return &DivergedError{Iteration: l.progress.Iterations, Block: block, Reason: reason}
 }
 
 // belowZero reports a running objective that no true one can have: with every
@@ -601,7 +580,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		r.Damping, r.Separable, r.Memorised = l.progress.Damping, l.separable(), l.memorised()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.progress.Iterations,
-				Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
+				Reason: fmt.Sprintf("the objective at the final weights is %v; %s", r.Objective, l.remedy())}
 		}
 		if first := l.progress.FirstObjective; l.worseThanStart() && status != EarlyStopped && l.progress.Iterations > 0 {
 			return nil, &DivergedError{Iteration: l.progress.Iterations,

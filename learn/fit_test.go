@@ -284,14 +284,3 @@ func TestLatest(t *testing.T) {
 		t.Errorf("%s: %s", r.Status, r.Reason)
 	}
 }
-
-// TestObjectiveFlatInWholePasses: whole passes may begin at any visit, and their ends are looked at
-// for an objective that changes little.
-func TestObjectiveFlatInWholePasses(t *testing.T) {
-	t.Parallel()
-	p := regions(3, 30, 30, 4, 1e-4*30*30, 0.1, 5).with("trw")
-	r := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(5), ObjectiveTolerance: 1e-4, RelativeTolerance: 3e-4, Gap: 10, MaxPasses: 400})
-	if r.Status != ObjectiveFlat {
-		t.Errorf("%s after %.0f passes: %s", r.Status, r.Passes, r.Reason)
-	}
-}

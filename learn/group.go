@@ -153,7 +153,7 @@ func (l *learner) everyOption() string {
 	if s.EarlyStop != nil {
 		metric = *s.EarlyStop
 	}
-	return fmt.Sprint(runstate.Format, l.traits(nil), s.Seed, s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance,
+	return fmt.Sprint(runstate.Format, l.traits(nil), s.Seed, s.GradientTolerance, s.RelativeTolerance,
 		s.Gap, s.Proof, s.MaxIterations, s.MaxPasses, s.MaxTime, s.Evaluate != nil, s.EvaluateEvery, metric,
 		s.Checkpoint != nil, s.CheckpointEvery > 0, resume)
 }

@@ -185,17 +185,6 @@ func TestLimitWhereMessagesCrawl(t *testing.T) {
 	}
 }
 
-// TestObjectiveToleranceAfterVisits: the step that ends the visits is not made, and what it would have changed
-// is no change of the objective.
-func TestObjectiveToleranceAfterVisits(t *testing.T) {
-	p := regions(2, 40, 40, 4, 1e-3*40*40, 0.01, 1)
-	r := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(1), ObjectiveTolerance: 1e-6})
-	want := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(1), RelativeTolerance: 1e-5})
-	if !(r.Objective <= want.Objective*(1+1e-4)) {
-		t.Errorf("%s: objective %v, want %v", r.Reason, r.Objective, want.Objective)
-	}
-}
-
 // TestDamagedCopies: a state without the messages that a step which is not taken goes back to is refused.
 func TestDamagedCopies(t *testing.T) {
 	run := interruptible{regions(2, 40, 40, 4, 1e-7*40*40, 0.01, 30), func() Settings {

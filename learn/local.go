@@ -112,7 +112,6 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			nextCheckpoint = time.Now().Add(l.settings.checkpointPause(time.Since(now)))
 		}
 		step, err := l.steps.Step(ctx)
-		before := p.Objective
 		l.take()
 		clock()
 		switch {
@@ -128,7 +127,6 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			}
 			return l.finish()
 		}
-		p.Change, p.LastObjective = math.Abs(p.Objective-before), p.Objective
 		p.Iterations++
 		event := Event{Iteration: p.Iterations, Block: -1, Step: step, Residual: math.NaN()}
 		event.Objective, event.GradientNorm, event.Suboptimality = p.Objective, p.GradientNorm, l.suboptimality()
@@ -148,7 +146,7 @@ func (l *localLearner) begin() error {
 	l.steps.Begin()
 	l.take()
 	value := p.Objective
-	p.First, p.FirstObjective, p.LastObjective = p.GradientNorm, value, value
+	p.First, p.FirstObjective = p.GradientNorm, value
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are "+
 			"too large, or a label is forbidden", value)}

@@ -307,7 +307,6 @@ func TestLocalStatuses(t *testing.T) {
 		IterationLimit: {MaxIterations: 3},
 		PassLimit:      {MaxPasses: 4},
 		TimeLimit:      {MaxTime: 1},
-		ObjectiveFlat:  {ObjectiveTolerance: 0.5},
 		EarlyStopped: {EarlyStop: &EarlyStop{Metric: "x", Patience: 2}, EvaluateEvery: 1, Evaluate: func(*crf.Model) (map[string]float64, error) {
 			return map[string]float64{"x": 1}, nil
 		}},

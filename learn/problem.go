@@ -128,9 +128,6 @@ type Settings struct {
 	// RelativeTolerance stops at ‖∇L‖₂ ≤ RelativeTolerance · ‖∇L(θ₀)‖₂. 0: 1e-5
 	// where GradientTolerance is 0 too, else not used.
 	RelativeTolerance float64
-	// ObjectiveTolerance stops where the running objective changed by no more than
-	// this, relatively, over a pass. 0: not used.
-	ObjectiveTolerance float64
 	// Gap is the largest Result.Suboptimality, relatively to 1 + |L|, with which a run has
 	// converged, or Result.Gap, where no suboptimality is known. 0: 1e-3.
 	Gap float64
@@ -271,7 +268,7 @@ func (s *Settings) validateAlone(p *Problem) error {
 		return violated("Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):
 		return violated("InnerSweeps ≥ 0 and InnerTolerance ≥ 0, got %d and %v", s.InnerSweeps, s.InnerTolerance)
-	case !(s.GradientTolerance >= 0) || !(s.RelativeTolerance >= 0) || !(s.ObjectiveTolerance >= 0):
+	case !(s.GradientTolerance >= 0) || !(s.RelativeTolerance >= 0):
 		return violated("tolerances ≥ 0")
 	case !(s.Gap >= leastGap):
 		return violated("Gap ≥ %g, as rounding leaves about as much unknown, got %v", leastGap, s.Gap)

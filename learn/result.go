@@ -18,7 +18,7 @@ type Status string
 const (
 	Converged       Status = "converged"
 	StationaryPoint Status = "stationary_point"
-	ObjectiveFlat   Status = "objective_change" // stopped by ObjectiveTolerance
+	ObjectiveFlat   Status = "objective_change" // what is left to gain is rounding, or too little to tell
 	IterationLimit  Status = "iteration_limit"
 	PassLimit       Status = "pass_limit"
 	TimeLimit       Status = "time_limit"
@@ -152,7 +152,11 @@ type PhaseTimes struct {
 }
 
 // The phases, in their order.
-const phaseGround, phaseSweep, phaseGradient = 0, 1, 2
+const (
+	phaseGround = iota
+	phaseSweep
+	phaseGradient
+)
 
 // begin begins a phase, and end says which it was. Without times both do nothing.
 func (t *PhaseTimes) begin() {

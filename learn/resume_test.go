@@ -177,7 +177,6 @@ func TestResumeFromAnyCheckpoint(t *testing.T) {
 		func(s *Settings) { s.MaxIterations = 7 },
 		func(s *Settings) { s.MaxPasses = 9.5 },
 		func(s *Settings) { s.MaxTime = time.Nanosecond },
-		func(s *Settings) { s.ObjectiveTolerance = 1e-3 },
 		func(s *Settings) { s.GradientTolerance = 1e-3 },
 	} {
 		var state *State

@@ -215,7 +215,7 @@ func (l *learner) goOn() {
 	if !wasEnded {
 		return
 	}
-	p.Halvings = 0
+	p.FellBack = false
 	if p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds()); p.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)

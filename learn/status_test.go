@@ -33,7 +33,6 @@ func TestStatuses(t *testing.T) {
 	}{
 		{Converged, "gradient norm ", func(s *Settings) { s.RelativeTolerance = 1e-3 }, nil, true},
 		{Converged, " ≤ 0.1", func(s *Settings) { s.GradientTolerance = 0.1 }, nil, true},
-		{ObjectiveFlat, "change of the objective over a pass ", func(s *Settings) { s.ObjectiveTolerance = 0.1 }, nil, true},
 		{IterationLimit, "iterations 7 ≥ limit 7", func(s *Settings) { s.MaxIterations = 7 }, nil, true},
 		{PassLimit, " ≥ limit 3.5", func(s *Settings) { s.MaxPasses = 3.5 }, nil, true},
 		{TimeLimit, "≥ limit 1e-09", func(s *Settings) { s.MaxTime = time.Nanosecond }, nil, true},
@@ -640,20 +639,6 @@ func TestLimitsBindDuringChecks(t *testing.T) {
 	}
 	if inCheck == 0 {
 		t.Error("no limit was met within a check")
-	}
-}
-
-// TestObjectiveToleranceWaits: the first pass, whose objective is that of the start, is no change,
-// of whole networks and of blocks.
-func TestObjectiveToleranceWaits(t *testing.T) {
-	p := problems(t)["plain"]
-	best := fit(t, p, Settings{})
-	for _, s := range []Settings{{Method: InnerDual}, {Method: Full}, {Assign: blocksOf(4)}, {Assign: blocksOf(4), Step: &adaGradStep{alpha: 1}}} {
-		s.ObjectiveTolerance = 1e-4
-		r := fit(t, p, s)
-		if r.Status == ObjectiveFlat && r.Iterations < 3 || !(r.Objective <= best.Objective*1.02) {
-			t.Errorf("%s, %v: %s after %d iterations at %v, the smallest is %v", s.Method, s.Step, r.Reason, r.Iterations, r.Objective, best.Objective)
-		}
 	}
 }
 

@@ -443,7 +443,6 @@ func TestBadUsage(t *testing.T) {
 		{train + "--partition bsf", []string{"--partition", "bsf", "bfs"}},
 		{train + "--tol -1", []string{"--tol"}},
 		{train + "--rtol NaN", []string{"--rtol"}},
-		{train + "--obj-tol -1", []string{"--obj-tol"}},
 		{train + "--inner-tol -1", []string{"--inner-tol"}},
 		{train + "--inner-sweeps -1", []string{"--inner-sweeps"}},
 		{train + "--max-passes -1", []string{"--max-passes"}},

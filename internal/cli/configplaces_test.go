@@ -33,7 +33,7 @@ func TestConfigPlaces(t *testing.T) {
 	for _, line := range []string{
 		`threads = 0`, `threads = -1`, `threads = 10000000`, `l2 = -1`, `l2 = nan`, `l2 = "x"`, `blocks = "4x"`, `blocks = 0`, `partition = "metsi"`, `method = "nonsense"`,
 		`counting = "bete"`, `step = "fixd:1"`, `step = "fixed:-1"`, `order = "any"`, `inner-sweeps = -2`, `inner-tol = 0`, `inner-tol = -1.0`, `tol = -1`,
-		`obj-tol = -1`, `max-iter = 0`, `max-iter = -3`, `max-passes = -1`, `max-time = "10"`, `max-time = "-3s"`, `checkpoint-every = "-1s"`, `eval = "dev"`,
+		`max-iter = 0`, `max-iter = -3`, `max-passes = -1`, `max-time = "10"`, `max-time = "-3s"`, `checkpoint-every = "-1s"`, `eval = "dev"`,
 		`eval = ["dev=none"]`, `eval-every = 3`, `early-stop = "accuracy"`, `early-stop = "accuracy@dev"`, `class-weights = "zebra=2"`, `class-weights = ""`, `method = ""`,
 		`together = -1`, `kind = "npy"`, `states = ["3"]`, `observed = "train"`, `features = "none"`, `list = "none"`, `bins = 3`, `neighbours = 5`, `seed = -1`, `seed = 1.5`,
 		`init = "none"`, `reference = "none"`, `model = "none/m.safetensors"`, `pairs = "x"`, `quiet = 3`, `methd = "bbpl"`, `resume = "run"`, `force = true`, `config = "x"`, `help = true`,

@@ -46,7 +46,7 @@ var trainGroups = []flagGroup{
 		"spill"}},
 	{"Threads and processes", []string{"threads", "mpi", "stall"}},
 	{"Blocks", []string{"blocks", "partition", "together"}},
-	{"When to stop", []string{"rtol", "tol", "gap", "obj-tol", "max-passes", "max-iter", "max-time", "early-stop",
+	{"When to stop", []string{"rtol", "tol", "gap", "max-passes", "max-iter", "max-time", "early-stop",
 		"require-convergence"}},
 	{"Evaluation while training", []string{"eval", "eval-every", "calibrate", "reference"}},
 	{"Output", []string{"out", copyOption, "force", "report", "plots", "dry-run", "json", "quiet", "help"}},

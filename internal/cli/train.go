@@ -148,10 +148,8 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 	fl.Float64Var(&o.Gap, "gap", 0, "also ask for a suboptimality of at most this times 1 + |objective| or, where none "+
 		"is known, such a gap of the inference (default 1e-3)")
 	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default "+
-		"1e-5; without --tol, --gap, --obj-tol and --errors also where 0.001 of what was gained is proved to be left at "+
+		"1e-5; without --tol, --gap and --errors also where 0.001 of what was gained is proved to be left at "+
 		"most)")
-	fl.Float64Var(&o.ObjectiveTolerance, "obj-tol", 0,
-		"stop when the objective changes by less than this, relatively, over a pass")
 	fl.IntVar(&o.MaxIterations, "max-iter", 0, "stop after this many iterations")
 	fl.Float64Var(&o.MaxPasses, "max-passes", 0, "stop after this many passes, in whole-network sweeps (default 10000)")
 	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time in all, such as 10m")

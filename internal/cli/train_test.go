@@ -63,7 +63,6 @@ func TestLimits(t *testing.T) {
 		{"--max-iter", "4", "iteration_limit", "iterations 4 ≥ limit 4"},
 		{"--max-passes", "3", "pass_limit", "≥ limit 3"},
 		{"--max-time", "20ms", "time_limit", "≥ limit 0.02"},
-		{"--obj-tol", "1e-2", "objective_change", "≤ 0.01"},
 		{"--rtol", "1e-3", "converged", "gradient norm"},
 		{"--tol", "1e-3", "converged", "≤ 0.001"},
 	} {

@@ -34,7 +34,7 @@ func (c *Config) Stops() learn.Settings {
 		s.MaxTime, _ = time.ParseDuration(most) // of a text that is none there is no forecast
 	}
 	asked := func(name string) bool { o := c.Options[name]; return o.Value != nil && o.Source != SourceDefault }
-	if !slices.ContainsFunc([]string{"tol", "rtol", "gap", "obj-tol", "errors", "model"}, asked) {
+	if !slices.ContainsFunc([]string{"tol", "rtol", "gap", "errors", "model"}, asked) {
 		s.Proof = proofForPredictions
 	}
 	return s

@@ -83,11 +83,11 @@ type Options struct {
 	ClassWeights string
 
 	// When to stop and to save; zeros as in learn.Settings.
-	GradientTolerance, RelativeTolerance, ObjectiveTolerance float64
-	Gap                                                      float64
-	MaxIterations                                            int
-	MaxPasses                                                float64
-	MaxTime, CheckpointEvery                                 time.Duration
+	GradientTolerance, RelativeTolerance float64
+	Gap                                  float64
+	MaxIterations                        int
+	MaxPasses                            float64
+	MaxTime, CheckpointEvery             time.Duration
 	// EvaluateEvery is in passes, 0: 20; EarlyStop is METRIC@NAME[:PATIENCE].
 	EvaluateEvery float64
 	EarlyStop     string
@@ -178,7 +178,7 @@ func (o *Options) fields() []field {
 		{"class-weights", &o.ClassWeights}, {"counting", &o.Counting}, {"prior", &o.Prior},
 		{"standardise", &o.Standardise}, {"scale", &o.Scale}, {"inner-sweeps", &o.InnerSweeps},
 		{"inner-tol", &o.InnerTolerance}, {"tol", &o.GradientTolerance}, {"rtol", &o.RelativeTolerance}, {"gap", &o.Gap},
-		{"obj-tol", &o.ObjectiveTolerance}, {"max-iter", &o.MaxIterations}, {"together", &o.Together},
+		{"max-iter", &o.MaxIterations}, {"together", &o.Together},
 		{"max-passes", &o.MaxPasses}, {"max-time", &o.MaxTime}, {"checkpoint-every", &o.CheckpointEvery},
 		{"eval-every", &o.EvaluateEvery}, {"calibrate", &o.Calibrate}, {"early-stop", &o.EarlyStop},
 	}
@@ -299,14 +299,14 @@ func (o *Options) learner() (learn.Settings, error) {
 		RandomOrder: o.Order == orderRandom, Seed: o.Seed,
 		Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
 		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance,
-		ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,
+		Gap:           o.Gap,
 		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,
 	}
 	if s.Method == learn.InnerDual {
 		s.InnerSweeps = 1 // the learner makes no more
 	}
-	if o.GradientTolerance == 0 && o.RelativeTolerance == 0 && o.Gap == 0 && o.ObjectiveTolerance == 0 &&
+	if o.GradientTolerance == 0 && o.RelativeTolerance == 0 && o.Gap == 0 &&
 		o.Errors == errorsNone && o.Physics == "" {
 		s.Proof = proofForPredictions
 	}
