@@ -77,51 +77,22 @@ func (j *jobs) neighbours() [][]int32 {
 	return partition.Neighbours(partitions)
 }
 
-// visitShare is the share of all nodes and edges that a visit has in common with another.
-type visitShare struct {
-	visit int
-	share float64
-}
-
-// visitShares returns, for every set of a pass, the share of all nodes and edges that it has in common with each
-// other one, as they have cut edges, and that it has alone. Networks count by their weights.
-func (l *learner) visitShares() [][]visitShare {
-	setOf, shares, total := make([]int, l.blocks), make([][]visitShare, len(l.schedule)), 0.0
-	for i, blocks := range l.schedule {
-		for _, x := range blocks {
-			setOf[x] = i
-		}
-	}
-	sums, with := make([]float64, len(l.schedule)), []int(nil)
-	add := func(j int, share float64) {
-		if sums[j] == 0 && share > 0 {
-			with = append(with, j)
-		}
-		sums[j] += share
-	}
+// visitShares returns, for every set of a pass, its share of all nodes and edges; of an edge each end has half.
+// Networks count by their weights.
+func (l *learner) visitShares() []float64 {
+	shares, total := make([]float64, len(l.schedule)), 0.0
 	for i, blocks := range l.schedule {
 		for _, x := range blocks {
 			for _, u := range l.units {
-				block, weight := &u.part.Blocks[x], max(0, u.weight)
-				add(i, weight*float64(len(block.Nodes)))
-				for _, g := range block.Groups {
-					add(setOf[g.Other], weight*float64(g.Hi-g.Lo))
-				}
+				block := &u.part.Blocks[x]
+				elements := float64(len(block.Nodes)) + float64(int(block.Groups[0].Hi)+len(block.Edges))/2
+				shares[i] += max(0, u.weight) * elements
 			}
 		}
-		for _, j := range with {
-			shares[i] = append(shares[i], visitShare{j, sums[j]})
-			if j >= i {
-				total += sums[j]
-			}
-			sums[j] = 0
-		}
-		with = with[:0]
+		total += shares[i]
 	}
 	for i := range shares {
-		for j := range shares[i] {
-			shares[i][j].share /= total
-		}
+		shares[i] /= total
 	}
 	return shares
 }

@@ -21,10 +21,9 @@ type early struct {
 	earlyState
 	l      *learner
 	tied   []crf.Span
-	shares [][]visitShare
+	shares []float64 // [visits of a pass]
 
 	gradient []float64       // ḡ
-	from     []float64       // [visits of a pass] share of the gradient that a visit renews of another
 	theta    []float64       // of the moment
 	renew    func(at, n int) // takes weights of the moment over into θ̄
 }
@@ -34,7 +33,6 @@ type earlyState struct {
 	visits  int       // made
 	mean    []float64 // θ̄
 	visited []float64 // [visits of a pass][tied weights] θ_b
-	order   []float64 // [visits of a pass] when each was made last
 }
 
 func newEarly(l *learner) *early {
@@ -43,8 +41,7 @@ func newEarly(l *learner) *early {
 	if !l.bounded { // no visit leads
 		return e
 	}
-	e.tied, e.shares, e.from = tiedSpans(layout), l.visitShares(), make([]float64, visits)
-	e.visited, e.order = make([]float64, visits*layout.TiedSize), make([]float64, visits)
+	e.tied, e.shares, e.visited = tiedSpans(layout), l.visitShares(), make([]float64, visits*layout.TiedSize)
 	e.mean, e.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
 	e.renew = func(at, n int) { copy(e.mean[at:][:n], e.theta[at:]) }
 	return e
@@ -71,38 +68,20 @@ func (e *early) begin(theta []float64) {
 	copy(e.mean, theta)
 }
 
-// visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Parts
-// that two visits have in common are of the later one; untied weights have elements of
+// visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
 // their own, and so the weights that each was last visited with.
 func (e *early) visit(theta, gradient []float64) {
 	layout, visit := &e.l.model.Layout, e.l.visited
-	size := layout.TiedSize
-	clear(e.from)
-	for _, x := range e.shares[visit] {
-		if e.order[x.visit] > e.order[visit] {
-			e.from[x.visit] += x.share
-		} else {
-			e.from[visit] += x.share
-		}
-	}
-	for from, share := range e.from {
-		if share == 0 {
-			continue
-		}
-		for _, span := range e.tied {
-			mean := e.mean[span.At:][:span.Len]
-			simd.AddScaled(mean, theta[span.At:][:span.Len], share)
-			simd.AddScaled(mean, e.visited[from*size+span.Part:][:span.Len], -share)
-		}
-	}
 	for _, span := range e.tied {
-		copy(e.visited[visit*size+span.Part:][:span.Len], theta[span.At:])
+		mean, visited := e.mean[span.At:][:span.Len], e.visited[visit*layout.TiedSize+span.Part:][:span.Len]
+		simd.AddScaled(mean, theta[span.At:][:span.Len], e.shares[visit])
+		simd.AddScaled(mean, visited, -e.shares[visit])
+		copy(visited, theta[span.At:])
 	}
 	if e.theta = theta; len(e.tied) < len(layout.Node)+len(layout.Edge) {
 		e.l.eachUntied(visit, e.renew)
 	}
 	e.visits++
-	e.order[visit] = float64(e.visits)
 	for j, g := range gradient {
 		e.gradient[j] = g - e.l.problem.L2*(theta[j]-e.mean[j])
 	}

@@ -28,7 +28,8 @@ func (w *watching) Step(theta, gradient []float64) float64 {
 }
 
 // TestMeanOfVisits: θ̄ is the mean, over all nodes and edges, of the weights at the last
-// visit to each, found element by element; of untied weights, those of their own element.
+// visit to each node, and to the two ends of each edge, found element by element; of untied weights, those of their own
+// element.
 func TestMeanOfVisits(t *testing.T) {
 	cases := problems(t)
 	cases["untied"] = untiedShape(must(graph.Grid(4, 4, graph.GridOptions{})), 3).build(t, 2)
@@ -58,11 +59,19 @@ func TestMeanOfVisits(t *testing.T) {
 					if u.weight < 0 {
 						continue
 					}
-					for _, theta := range last[u] {
-						total += u.weight
+					nodes := u.in.Graph.NumNodes()
+					add := func(theta []float64, weight float64) {
+						total += weight
 						for j, x := range theta {
-							want[j] += u.weight * x
+							want[j] += weight * x
 						}
+					}
+					for _, theta := range last[u][:nodes] {
+						add(theta, u.weight)
+					}
+					for e := range int32(u.in.Graph.NumEdges()) {
+						add(last[u][u.in.Graph.U(e)], u.weight/2)
+						add(last[u][u.in.Graph.V(e)], u.weight/2)
 					}
 				}
 				for j := range want {

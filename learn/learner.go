@@ -171,9 +171,8 @@ func (l *learner) allocate() (err error) {
 		l.lanczos = l.auto.saddles()
 	}
 	if l.lanczos != nil && !l.convex {
-		l.apart = instances.RandomStatistics(l.model, l.problem.Data) // of all features, which forget lets go of
+		l.apart = instances.RandomStatistics(l.model, l.problem.Data)
 	}
-	l.executor.forget()
 	l.readApart(true)
 	return nil
 }

@@ -1,16 +1,13 @@
 package learn
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // ranks are the processes that make a run, as one of them sees them; a process alone is a group of one. A job is a
@@ -88,29 +85,6 @@ func (r *ranks) begin() {
 		}
 	})
 	r.exchangeAll(false)
-}
-
-// forget drops lists of blocks that other processes visit, once all else has been made of them.
-func (r *ranks) forget() {
-	l := r.l
-	if r.size == 1 || l.response != nil || l.model.Layout.UntiedSize > 0 {
-		return // somebody goes through all blocks
-	}
-	wanted, bytes := map[*partition.Partition][]bool{}, 0
-	for at, part := range l.part {
-		u, x := l.jobAt(at)
-		if wanted[u.part] == nil {
-			wanted[u.part] = make([]bool, l.blocks)
-		}
-		wanted[u.part][x] = wanted[u.part][x] || r.Owns(part)
-	}
-	for p, blocks := range wanted {
-		bytes += p.Bytes()
-		p.Keep(func(x int) bool { return blocks[x] }, l.space == nil)
-	}
-	if bytes > worthCollecting {
-		machine.GiveBack()
-	}
 }
 
 // jobs returns those of n jobs of a visit that are done here, ascending, good until the next call.
@@ -299,14 +273,7 @@ func (r *ranks) eachSeen(v *visit, x, unit int, all bool, do func(owner, peer in
 		if peer == owner || peer != r.me && owner != r.me {
 			continue
 		}
-		edges := block.Edges
-		if owner != r.me { // these lists may be dropped: an own block has the same edges in the same order
-			block := &u.part.Blocks[g.Other]
-			byOther := func(g partition.Group, x int) int { return cmp.Compare(int(g.Other), x) }
-			at, _ := slices.BinarySearchFunc(block.Groups[1:], x, byOther)
-			g.Lo, g.Hi, edges = block.Groups[1+at].Lo, block.Groups[1+at].Hi, block.Edges
-		}
-		r.eachSeenAt(v, u, x, edges[g.Lo:g.Hi], all, func(x []float64) { do(owner, peer, x) })
+		r.eachSeenAt(v, u, x, block.Edges[g.Lo:g.Hi], all, func(x []float64) { do(owner, peer, x) })
 		// The lower block tells what a pair keeps if none of them was visited.
 		if v.contribute && r.l.keepsCut() && (!all || int(g.Other) > x) {
 			at, n := r.l.keptAt(u, &g)

@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"cmp"
 	"fmt"
 	"unsafe"
 
@@ -51,8 +50,6 @@ type Block struct {
 	Out       []int32
 	OutEdge   []int32
 	OutSource []int32
-
-	work, elements int // of a block whose lists Keep has dropped
 }
 
 // Group is a run of Block.Edges whose ends lie in the same pair of blocks.
@@ -64,11 +61,11 @@ type Group struct {
 
 // Work returns the message updates of one sweep over the block plus its node
 // updates: what a sweep costs, in units that do not depend on the machine.
-func (b *Block) Work() int { return cmp.Or(b.work, len(b.In)+len(b.Nodes)) }
+func (b *Block) Work() int { return len(b.In) + len(b.Nodes) }
 
 // Elements returns how many nodes and edges the block has: what grounding it, and its
 // part of a gradient, cost.
-func (b *Block) Elements() int { return cmp.Or(b.elements, len(b.Nodes)+len(b.Edges)) }
+func (b *Block) Elements() int { return len(b.Nodes) + len(b.Edges) }
 
 // Elements returns how many nodes and edges all blocks have together, each once: less
 // than the sum over the blocks, of which two have every cut edge.
@@ -119,36 +116,6 @@ func (b *Block) EachList(do func(list *[]int32)) {
 func (b *Block) lists() [11]*[]int32 {
 	return [...]*[]int32{
 		&b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource, &b.OutStart, &b.Out, &b.OutEdge, &b.OutSource,
-	}
-}
-
-// Keep drops all lists but Nodes of the blocks that are not wanted, for whoever visits none of them.
-// What they cost is known all the same. Lists in memory move together, so that it is free again.
-func (p *Partition) Keep(wanted func(block int) bool, inMemory bool) {
-	for i := range p.Blocks {
-		if b := &p.Blocks[i]; !wanted(i) {
-			b.work, b.elements = b.Work(), b.Elements()
-			for _, list := range b.lists() {
-				*list = nil
-			}
-		}
-	}
-	if !inMemory {
-		return
-	}
-	// Lists of all blocks lie one behind the other: what is kept moves out of there.
-	for k := range (&Block{}).lists() {
-		n := 0
-		for i := range p.Blocks {
-			n += len(*p.Blocks[i].lists()[k])
-		}
-		all := make([]int32, 0, n)
-		for i := range p.Blocks {
-			if list := p.Blocks[i].lists()[k]; *list != nil {
-				all = append(all, *list...)
-				*list = all[len(all)-len(*list):]
-			}
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package partition_test
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -271,30 +270,6 @@ func TestFromAssignment(t *testing.T) {
 		}
 		checkPartition(t, p)
 		checkQuality(t, p)
-	})
-}
-
-// TestKeep: blocks that are wanted have what they had, of others nodes and sizes are known.
-func TestKeep(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := drawGraph(t)
-		of := make([]int32, g.NumNodes())
-		blocks := rapid.IntRange(1, len(of)).Draw(t, "blocks")
-		for i := range of {
-			of[i] = int32(i % blocks)
-		}
-		whole, p := must(partition.FromAssignment(g, of, blocks)), must(partition.FromAssignment(g, of, blocks))
-		every := rapid.IntRange(1, 3).Draw(t, "every")
-		p.Keep(func(i int) bool { return i%every == 0 }, true)
-		for i := range p.Blocks {
-			a, b := &whole.Blocks[i], &p.Blocks[i]
-			if a.Work() != b.Work() || a.Elements() != b.Elements() {
-				t.Fatalf("block %d: work %d and %d elements, want %d and %d", i, b.Work(), b.Elements(), a.Work(), a.Elements())
-			}
-			if i%every == 0 && !reflect.DeepEqual(a, b) || i%every != 0 && (!slices.Equal(a.Nodes, b.Nodes) || b.In != nil) {
-				t.Fatalf("block %d is %+v, was %+v", i, b, a)
-			}
-		}
 	})
 }
 
