@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/instances":   {"crf", "counting", "graph", "internal/ground", "internal/parallel", "internal/simd"},
 	"internal/mpe":         {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
 	"internal/flow":        {"graph"},
-	"internal/distributed": {},
+	"internal/distributed": {"internal/numeric"},
 	"internal/gen":         {"graph"},
 	"internal/gibbs":       {"mrf"},
 	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/stretch"},

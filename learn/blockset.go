@@ -51,7 +51,7 @@ func (l *learner) orderJobs(sets []blockSet) {
 			continue
 		}
 		slices.Sort(blocks)
-		if l.settings.size() == 1 {
+		if l.settings.team.Size() == 1 {
 			continue
 		}
 		turn, of := make(map[int]int, len(blocks)), [mostParts]int{}

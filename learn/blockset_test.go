@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/internal/distributed"
 )
 
 // TestBlockSets: a pass has every block once, in sets of at most so
@@ -105,6 +107,7 @@ func TestBlocksOfSetsFollowEachOther(t *testing.T) {
 type severalProcesses struct{ Group }
 
 func (severalProcesses) Size() int { return 8 }
+func (severalProcesses) Rank() int { return 0 }
 
 // TestOrderOfJobs: several processes visit the same blocks as one, those of each part in the same order,
 // and each chunk has blocks of all parts.
@@ -124,9 +127,9 @@ func TestOrderOfJobs(t *testing.T) {
 			if !slices.IsSorted(one) {
 				t.Errorf("one process visits %v", one)
 			}
-			l.settings.Group = severalProcesses{}
+			l.settings.team = distributed.NewTeam(severalProcesses{})
 			l.orderJobs([]blockSet{set})
-			l.settings.Group = nil
+			l.settings.team = distributed.NewTeam(nil)
 			if !slices.EqualFunc(byParts(one), byParts(set), slices.Equal[[]int]) {
 				t.Error("blocks of a part are others, or in another order")
 			}

@@ -20,7 +20,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.MaxTime = time.Duration(s.agree(float64(s.MaxTime))) // less what each has spent before
+	s.MaxTime = time.Duration(s.team.Number(float64(s.MaxTime))) // less what each has spent before
 	if s.unlabelled != nil {
 		p.Model = s.unlabelled.Begin(p.Model, p.Data, s.Seed)
 	}
@@ -37,7 +37,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	}
 	if s.Resume != nil {
 		// Files that are written over next were read by all.
-		if err := s.common(l.restore(s.Resume)); err != nil {
+		if err := s.team.Common(l.restore(s.Resume), ErrState); err != nil {
 			return nil, err
 		}
 		l.executor.exchangeAll(true)
@@ -105,11 +105,11 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	}
 	for {
 		l.progress.Seconds = l.seconds()
-		if l.settings.any(ctx.Err() != nil) {
+		if l.settings.team.Any(ctx.Err() != nil) {
 			l.progress.Reason = "interrupted"
 			return l.finish(Interrupted)
 		}
-		if l.worthSaving() && l.settings.agree(float64(oneIf(time.Now().After(nextCheckpoint) ||
+		if l.worthSaving() && l.settings.team.Number(float64(oneIf(time.Now().After(nextCheckpoint) ||
 			l.settings.checkpointNow()))) > 0 {
 			now := time.Now()
 			if err := l.checkpoint(); err != nil {
@@ -139,12 +139,12 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 // replicated reports that several processes do all of the same work, each for itself. A clock or a
 // context of one may not end a visit there: its messages would be others than those of the rest.
 func (l *learner) replicated() bool {
-	return l.executor.size < l.settings.size()
+	return l.executor.size < l.settings.team.Size()
 }
 
 // interrupted reports that a run that saves no state was.
 func (l *learner) interrupted() bool {
-	return l.stopped != nil && l.settings.any(l.stopped.Err() != nil)
+	return l.stopped != nil && l.settings.team.Any(l.stopped.Err() != nil)
 }
 
 // iterate is one iteration of the paper's Algorithm 2: a visit, and a step of the weights.
@@ -338,7 +338,7 @@ func (l *learner) seconds() float64 {
 	if l.clock.IsZero() { // it does not run
 		return l.progress.Seconds
 	}
-	return l.settings.agree(time.Since(l.clock).Seconds())
+	return l.settings.team.Number(time.Since(l.clock).Seconds())
 }
 
 // overTime and overSeconds are how much longer than its limit a run may take for its end, as a

@@ -1,11 +1,9 @@
 package learn
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -38,81 +36,6 @@ type Group interface {
 	// Bytes returns the texts of all processes.
 	Bytes(own []byte) [][]byte
 }
-
-// alone is the Group of one process.
-type alone struct{ tree distributed.Tree }
-
-func (*alone) Rank() int                                     { return 0 }
-func (*alone) Size() int                                     { return 1 }
-func (*alone) Agree([]float64)                               {}
-func (*alone) Any(flag bool) bool                            { return flag }
-func (*alone) Gather(dst, own []float64, _ []int)            { copy(dst, own) }
-func (a *alone) Sum(dst []float64, own [][]float64, _ []int) { a.tree.Sum(dst, own) }
-func (*alone) Exchange(_, _ [][]float64)                     {}
-func (*alone) Bytes(own []byte) [][]byte                     { return [][]byte{own} }
-
-// first reports whether this is process 0.
-func (s *Settings) first() bool { return s.Group == nil || s.Group.Rank() == 0 }
-
-// size is the number of processes.
-func (s *Settings) size() int {
-	if s.Group == nil {
-		return 1
-	}
-	return s.Group.Size()
-}
-
-// agree returns x of process 0.
-func (s *Settings) agree(x float64) float64 {
-	if s.Group == nil {
-		return x
-	}
-	one := [1]float64{x}
-	s.Group.Agree(one[:])
-	return one[0]
-}
-
-// any reports whether x is true in any process.
-func (s *Settings) any(x bool) bool {
-	if s.Group == nil {
-		return x
-	}
-	return s.Group.Any(x)
-}
-
-// common returns in all processes the error of the first that has one, as a commonError.
-func (s *Settings) common(err error) error {
-	if s.Group == nil {
-		return err
-	}
-	var own []byte
-	if err != nil {
-		own = fmt.Appendf(nil, "%d%v", oneIf(errors.Is(err, ErrState)), err)
-	}
-	for r, text := range s.Group.Bytes(own) {
-		if len(text) == 0 {
-			continue
-		}
-		if r != s.Group.Rank() {
-			err = [2]error{nil, ErrState}[text[0]-'0']
-		}
-		return &commonError{r, string(text[1:]), err}
-	}
-	return nil
-}
-
-// commonError is an error that all processes return.
-type commonError struct {
-	process int
-	text    string
-	is      error // the error itself in the process that has met it, ErrState in others, or no kind that is known there
-}
-
-func (e *commonError) Error() string { return e.text }
-func (e *commonError) Unwrap() error { return e.is }
-
-// Process returns which process has met it.
-func (e *commonError) Process() int { return e.process }
 
 // sameEverywhere refuses a run whose processes have other data, blocks, numbers or options.
 func (l *learner) sameEverywhere() error {

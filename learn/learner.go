@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -132,9 +133,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = parallel.NewPool(s.Threads, l.visitJob) // its goroutines run until it is closed
-	l.executor = newRanks(l, &alone{})
-	if s.Group != nil && l.dealt() {
-		l.executor = newRanks(l, s.Group)
+	l.executor = newRanks(l, distributed.NewTeam(nil))
+	if l.dealt() {
+		l.executor = newRanks(l, s.team)
 	}
 	defer func() {
 		if err != nil {

@@ -71,7 +71,7 @@ func (l *learner) memorised() bool {
 			}
 		}
 	}
-	return l.settings.any(labelled) && !l.settings.any(other)
+	return l.settings.team.Any(labelled) && !l.settings.team.Any(other)
 }
 
 // impossible says why what the model forbids leaves a unit no joint state, whatever the weights: by itself, or with

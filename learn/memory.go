@@ -106,7 +106,7 @@ func (l *learner) memory() *Memory {
 	}
 	m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
 	m.addFeatures(l.problem)
-	if m.Repeated = s.size() > 1 && !l.dealt(); s.size() > 1 && l.dealt() {
+	if m.Repeated = s.team.Size() > 1 && !l.dealt(); s.team.Size() > 1 && l.dealt() {
 		part := (c.messages*(1+l.copiesMade()) + c.blocks*stride + c.cut) / mostParts
 		m.Add("between processes", doubleBytes*(c.visited*stride+2*part),
 			"contributions, messages, and a part of a state that are sent")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/memory"
 )
@@ -112,6 +113,7 @@ type Settings struct {
 	// Group is several processes that make the run together; nil: this one alone. Blocks of
 	// BBPL, and instances, are dealt over them. Methods that are Local run whole in each.
 	Group Group
+	team  *distributed.Team
 
 	// Memory bounds, in bytes, what a run takes beside its data and its model; more, by
 	// what Forecast says, is a *MemoryError. 0: four fifths of what the system has
@@ -210,6 +212,7 @@ func (s Settings) Resolved() Settings {
 		s.Step = &auto{}
 	}
 	s.Threads = max(1, s.Threads)
+	s.team = distributed.NewTeam(s.Group)
 	if s.Together == 0 && (s.Assign != nil || !blocks) {
 		s.Together = 1 // else Cut decides, when the data are known
 	}
@@ -258,7 +261,7 @@ func (s *Settings) validateAlone(p *Problem) error {
 		return violated("0 ≤ L2 < ∞, got %v", p.L2)
 	case !slices.Contains(Methods, s.Method):
 		return violated("Method is one of %q, got %q", Methods, s.Method)
-	case s.size() > 1 && s.Method.Local():
+	case s.team.Size() > 1 && s.Method.Local():
 		return violated("Group is one process with Method %q", s.Method)
 	case s.PhaseTimes != nil && s.Threads > 1:
 		return violated("Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
@@ -14,29 +15,21 @@ import (
 // block of a unit. Its part (parts.go) says which process does it, in all passes. The loop, with all that is made of
 // sums, runs in each process. What the neighbours of a block see of it, which are messages and beliefs at cut edges,
 // and what these keep, goes to the processes that do these after a visit.
-//
-// Processes tell each other slices that lie at the same place in each: all of them go through the same list of
-// slices in the same order, so that nothing has to say what comes.
 type ranks struct {
+	*distributed.Team
 	l        *learner
-	group    Group
 	me, size int
 	all      []int // blocks
 	bounds   []int // of parts
 
 	mine          []int32 // jobs of a visit
 	heads, buffer []float64
-	counts, at    []int     // [processes]
 	lengths       []float64 // [mostParts] how many numbers a state has of each part, while it is saved
-	send, receive [][]float64
 }
 
-func newRanks(l *learner, g Group) *ranks {
-	size := g.Size()
-	r := &ranks{
-		l: l, group: g, me: g.Rank(), size: size, bounds: make([]int, size+1), counts: make([]int, size),
-		at: make([]int, size), send: make([][]float64, size), receive: make([][]float64, size),
-	}
+func newRanks(l *learner, team *distributed.Team) *ranks {
+	size := team.Size()
+	r := &ranks{Team: team, l: l, me: team.Rank(), size: size, bounds: make([]int, size+1)}
 	for x := range l.blocks {
 		r.all = append(r.all, x)
 	}
@@ -48,9 +41,6 @@ func (r *ranks) owner(part int32) int { return int(part) * r.size / mostParts }
 
 // Owns reports whether that is this one.
 func (r *ranks) Owns(part int32) bool { return r.owner(part) == r.me }
-
-// Any reports whether a flag is set in any process.
-func (r *ranks) Any(flag bool) bool { return r.l.settings.any(flag) }
 
 // parts returns which parts that are: from ≤ part < to.
 func (r *ranks) parts() (from, to int) {
@@ -122,7 +112,7 @@ func (r *ranks) endVisit(v *visit) {
 	switch {
 	case v.resum:
 	case v.split:
-		r.tell(func(do func(owner int, x []float64)) {
+		r.Tell(func(do func(owner int, x []float64)) {
 			for i := range r.l.number(v.blocks) {
 				do(r.whose(v, i), r.l.splitOf[r.l.place(v.blocks, i):][:1])
 			}
@@ -147,7 +137,7 @@ func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
 		float64(t.sweeps), float64(t.work), t.residual, t.first, float64(oneIf(t.converged)),
 		float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended)),
 	}
-	r.heads = r.gatherEach(r.heads, own[:])
+	r.heads = r.GatherEach(r.heads, own[:])
 	t = nothingYet
 	for x := range slices.Chunk(r.heads, len(own)) {
 		t.merge(&tally{int(x[0]), int(x[1]), x[2], x[3], x[4] > 0, x[5] > 0, int(x[6]), x[7] > 0})
@@ -165,41 +155,10 @@ func (r *ranks) tellError(v *visit, job int, s *jobResult) {
 	if r.me == who && errors.As(s.err, &told.At) {
 		text, _ = json.Marshal(told)
 	}
-	if text = r.group.Bytes(text)[who]; r.me != who {
+	if text = r.Bytes(text)[who]; r.me != who {
 		_ = json.Unmarshal(text, &told) // as it was written
 		s.failed, s.err = told.Unit, told.At
 	}
-}
-
-// tell gives all processes what the owner of each slice has in it. each goes through the same slices in all.
-func (r *ranks) tell(each func(do func(owner int, x []float64))) {
-	if r.size == 1 {
-		return
-	}
-	clear(r.counts)
-	each(func(owner int, x []float64) { r.counts[owner] += len(x) })
-	total := 0
-	for p, n := range r.counts {
-		r.at[p] = total
-		total += n
-	}
-	if total == 0 {
-		return
-	}
-	r.buffer = numeric.Resize(r.buffer, total)
-	own := r.buffer[r.at[r.me]:][:r.counts[r.me]]
-	left := own
-	each(func(owner int, x []float64) {
-		if owner == r.me {
-			left = left[copy(left, x):]
-		}
-	})
-	r.group.Gather(r.buffer, own, r.counts)
-	each(func(owner int, x []float64) {
-		if owner != r.me {
-			r.at[owner] += copy(x, r.buffer[r.at[owner]:])
-		}
-	})
 }
 
 // tellResults tells all processes what the jobs of a round contribute.
@@ -209,7 +168,7 @@ func (r *ranks) tellResults(v *visit, results []jobResult) {
 			results[i].untied = numeric.Resize(results[i].untied, r.l.untiedNumbers(r.l.units[lo:hi], block))
 		}
 	}
-	r.tell(func(do func(owner int, x []float64)) {
+	r.Tell(func(do func(owner int, x []float64)) {
 		for i := range results {
 			s, owner := &results[i], r.whose(v, v.first+i)
 			if !r.l.alone() {
@@ -231,28 +190,11 @@ func (r *ranks) exchange(v *visit, all bool) {
 	if r.size == 1 {
 		return
 	}
-	for p := range r.send {
-		r.send[p], r.receive[p] = r.send[p][:0], r.receive[p][:0]
-	}
-	each := func(do func(owner, peer int, x []float64)) {
+	r.Swap(func(do func(owner, peer int, x []float64)) {
 		for _, x := range v.blocks {
 			for i := range r.l.units {
 				r.eachSeen(v, x, i, all, do)
 			}
-		}
-	}
-	each(func(owner, peer int, x []float64) {
-		if owner == r.me {
-			r.send[peer] = append(r.send[peer], x...)
-		} else {
-			r.receive[owner] = numeric.Resize(r.receive[owner], len(r.receive[owner])+len(x))
-		}
-	})
-	r.group.Exchange(r.send, r.receive)
-	clear(r.at)
-	each(func(owner, peer int, x []float64) {
-		if owner != r.me {
-			r.at[owner] += copy(x, r.receive[owner][r.at[owner]:])
 		}
 	})
 }
@@ -305,35 +247,6 @@ func (r *ranks) eachSeenAt(v *visit, u *unit, block int, edges []int32, all bool
 	}
 }
 
-// gatherEach sets dst to numbers of all processes, as many of each, one after another.
-func (r *ranks) gatherEach(dst, own []float64) []float64 {
-	for i := range r.counts {
-		r.counts[i] = len(own)
-	}
-	dst = numeric.Resize(dst, r.size*len(own))
-	r.group.Gather(dst, own, r.counts)
-	return dst
-}
-
-// Share returns the numbers of all processes, one after another, in dst or as they are. own, which may be its place
-// in dst, are those of this one. So what each makes of its own parts is in the order of the parts.
-func (r *ranks) Share(dst, own []float64) []float64 {
-	if r.size == 1 {
-		return own
-	}
-	length, total := [1]float64{float64(len(own))}, 0
-	r.heads = r.gatherEach(r.heads, length[:])
-	for i, n := range r.heads {
-		r.counts[i] = int(n)
-		total += int(n)
-	}
-	dst = numeric.Resize(dst, total)
-	if total > 0 {
-		r.group.Gather(dst, own, r.counts)
-	}
-	return dst
-}
-
 // sumParts sets p.total to the sum of all parts that are touched, of which p.own are here.
 func (r *ranks) sumParts(p *parts) {
 	clear(r.bounds)
@@ -343,7 +256,7 @@ func (r *ranks) sumParts(p *parts) {
 	for i := range r.size {
 		r.bounds[i+1] += r.bounds[i]
 	}
-	r.group.Sum(p.total, p.own, r.bounds)
+	r.Sum(p.total, p.own, r.bounds)
 }
 
 // piece is some of a unit's messages, or of its beliefs.

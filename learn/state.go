@@ -107,7 +107,7 @@ func (r *ranks) ask(part int32, yield func([]float64) bool) {
 		r.own(part, yield)
 		return
 	}
-	r.group.Agree([]float64{float64(part)})
+	r.Agree([]float64{float64(part)})
 	yield(r.bring(part))
 }
 
@@ -123,7 +123,7 @@ func (r *ranks) bring(part int32) []float64 {
 	case 0:
 		receive[owner] = r.buffer
 	}
-	r.group.Exchange(send, receive)
+	r.Exchange(send, receive)
 	return r.buffer
 }
 
@@ -134,19 +134,19 @@ const noPart = -1
 func (r *ranks) save(write func(*State) error) (err error) {
 	asked := []float64{noPart}
 	switch {
-	case r.l.settings.first():
+	case r.l.settings.team.Rank() == 0:
 		var state *State
 		if state, err = r.l.snapshot(); err == nil {
 			err = write(state)
 		}
-		r.group.Agree(asked)
+		r.Agree(asked)
 	case r.me > 0:
 		r.lengths = r.Share(nil, r.ownLengths())
-		for r.group.Agree(asked); asked[0] != noPart; r.group.Agree(asked) {
+		for r.Agree(asked); asked[0] != noPart; r.Agree(asked) {
 			r.bring(int32(asked[0]))
 		}
 	}
-	return r.l.settings.common(err)
+	return r.l.settings.team.Common(err, ErrState)
 }
 
 // ErrState is the error of Fit for a saved state that cannot be gone on with.
