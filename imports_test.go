@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 	"internal/describe": {
 		"internal/option",
 		"internal/infile",
-		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/memory", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
+		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/cut", "internal/exact", "internal/job", "internal/memory", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
 		"internal/synthetic", "internal/uai",
 	},
 
@@ -107,7 +107,7 @@ var mayImport = map[string][]string{
 	"internal/job": {
 		"internal/option",
 		"internal/infile",
-		"internal/diagnose", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
+		"internal/cut", "internal/diagnose", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
 		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
 	},

@@ -18,7 +18,7 @@ func TestMoreEdgeTypesThanNodeTypes(t *testing.T) {
 // Settings can be used twice: a rule starts afresh with every run.
 func TestStepRuleUsedTwice(t *testing.T) {
 	p := problems(t)["plain"]
-	for _, step := range []StepRule{&auto{}, &fixedStep{alpha: 0.5}, &inverseTimeStep{alpha: 0.5}, &adaGradStep{alpha: 0.5}} {
+	for _, step := range []StepRule{&auto{}, &fixedStep{alpha: 0.5}, &adaGradStep{alpha: 0.5}} {
 		s := Settings{Step: step, MaxPasses: 20}
 		if a, b := fit(t, p, s), fit(t, p, s); !sameBits(a, b) {
 			t.Errorf("%s: a second run with the same settings ends elsewhere", step)

@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/instances"
 )
@@ -25,22 +24,6 @@ type Cut struct {
 func ParseCut(blocks, kind string) (Cut, error) {
 	c, err := cut.Parse(blocks, kind)
 	return Cut(c), err
-}
-
-// Resolve returns what the cut comes to for each network, all with the same Blocks, and how many blocks an iteration
-// visits. m gives the numbers of features. The default depends on the second-level cache of this machine.
-func (c Cut) Resolve(m *crf.Model, data []*crf.Instance) (cuts []Cut, together int, err error) {
-	all, together, err := cut.Cut(c).Resolve(m, data, cut.Cache())
-	for _, one := range all {
-		cuts = append(cuts, Cut(one))
-	}
-	return cuts, together, err
-}
-
-// Assign cuts a network as a resolved cut says: of [nodes] is the block of each node,
-// of blocks in all. seed is for METIS.
-func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err error) {
-	return cut.Cut(c).Assign(in, seed)
 }
 
 // Choose puts BBPL in the place of method Auto, and decides whether networks are cut. Only sizes and edges count, and

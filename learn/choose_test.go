@@ -92,7 +92,7 @@ func TestSmallNetworksDoNotLimit(t *testing.T) {
 		{Cut{Kind: "tiles", Rows: 2, Cols: 3}, [2]string{"tiles", "tiles"}, 1, 3, 6},
 		{Cut{Kind: "tiles", Blocks: 4}, [2]string{"tiles", "tiles"}, 1, 3, 4},
 	} {
-		cuts, together, err := c.cut.Resolve(p.Model, p.Data)
+		cuts, together, err := cut.Cut(c.cut).Resolve(p.Model, p.Data, cut.Cache())
 		if err != nil || together != 1 {
 			t.Fatalf("%+v: %d together, %v", c.cut, together, err)
 		}

@@ -27,12 +27,12 @@ func TestCutErrors(t *testing.T) {
 			t.Errorf("%+v: error %v, want %q", cut, err, want)
 		}
 	}
-	cuts, _, err := Cut{Rows: 2, Cols: 3}.Resolve(p.Model, p.Data)
-	if want := (Cut{Kind: "tiles", Blocks: 6, Rows: 2, Cols: 3}); err != nil || cuts[0] != want {
+	cuts, _, err := cut.Cut{Rows: 2, Cols: 3}.Resolve(p.Model, p.Data, cut.Cache())
+	if want := (Cut{Kind: "tiles", Blocks: 6, Rows: 2, Cols: 3}); err != nil || Cut(cuts[0]) != want {
 		t.Errorf("cut %+v, %v; want %+v", cuts, err, want)
 	}
 	p.Data[0].Rows, p.Data[0].Cols = 0, 0
-	if _, _, err := (Cut{Rows: 2, Cols: 3}).Resolve(p.Model, p.Data); err == nil || !strings.Contains(err.Error(), "tiles need a grid") {
+	if _, _, err := (cut.Cut{Rows: 2, Cols: 3}).Resolve(p.Model, p.Data, cut.Cache()); err == nil || !strings.Contains(err.Error(), "tiles need a grid") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestCutMixedShapes(t *testing.T) {
 	}
 	// 32 blocks of which the smallest network, with 25 nodes, fills 25.
 	p := mixedShapes(t, true)
-	of, blocks, err := Cut{Kind: "bfs", Blocks: 32}.Assign(p.Data[5], 1)
+	of, blocks, err := cut.Cut{Kind: "bfs", Blocks: 32}.Assign(p.Data[5], 1)
 	if err != nil || blocks != 32 || slices.Max(of) != 24 {
 		t.Errorf("%d blocks, the last with a node is %d, %v; want 32 and 24", blocks, slices.Max(of), err)
 	}

@@ -21,7 +21,7 @@
 // replaces its own, and those of its cut edges. So an iteration costs what its
 // block costs, whatever the size of the network.
 //
-// That is the loop of steps with a fixed rule (fixed, invt and adagrad of ParseStep), and of the first pass of the
+// That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep), and of the first pass of the
 // automatic one. Then automatic steps descend on the upper bound F of the objective
 // (docs/explanation/equations.md, section 8):
 // weights move after whole passes, in which every block is visited at the same weights, and a step is accepted where F

@@ -98,7 +98,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	}
 	l.clock = started.Add(-time.Duration(before * float64(time.Second)))
 	l.paced, l.paceFrom = false, l.pace()
-	nextCheckpoint := started.Add(l.firstPause())
+	nextCheckpoint := started.Add(l.settings.checkpointPause(time.Duration(l.savingSeconds() * float64(time.Second))))
 	if l.progress.Status.Stationary() && !l.progress.Check.Active { // a resumed run that had nothing left to do
 		l.estimate() // the gradient is in no state
 		return l.finish(l.progress.Status)
@@ -533,16 +533,6 @@ func (l *learner) savingSeconds() float64 {
 		return 0
 	}
 	return float64(l.stateBytes()) / assumedSaving
-}
-
-// firstPause returns how long the first checkpoint waits: it is due at once, as long as that
-// is a small part of what would be lost.
-func (l *learner) firstPause() time.Duration {
-	pause := time.Duration(pausePerSave * l.savingSeconds() * float64(time.Second))
-	if l.settings.CheckpointEvery > 0 || pause < shortestPause {
-		return 0
-	}
-	return min(pause, longestPause)
 }
 
 func (l *learner) checkpoint() error {

@@ -42,7 +42,6 @@ func TestPlansAreRight(t *testing.T) {
 		"plain":                 {plain, Settings{}},
 		"one thread":            {plain, Settings{Threads: 1, Step: must(ParseStep("fixed:0.1"))}},
 		"three threads":         {plain, Settings{Threads: 3, Method: BBPL, Cut: Cut{Blocks: 50}, Together: 6}},
-		"invt":                  {plain, Settings{Step: must(ParseStep("invt:0.1"))}},
 		"full":                  {plain, Settings{Method: Full, Step: must(ParseStep("adagrad:0.1"))}},
 		"full, auto":            {plain, Settings{Method: Full}},
 		"inner-dual":            {plain, Settings{Method: InnerDual, Step: must(ParseStep("fixed:0.1"))}},

@@ -44,8 +44,7 @@ type StepProblem struct {
 	run *learner // for automatic steps, which are a part of it
 }
 
-// ParseStep reads a step rule as users give it: auto, fixed:α, invt:α or
-// adagrad:α.
+// ParseStep reads a step rule as users give it: auto, fixed:α or adagrad:α.
 func ParseStep(spec string) (StepRule, error) {
 	name, value, given := strings.Cut(spec, ":")
 	if name == "auto" && !given {
@@ -53,18 +52,16 @@ func ParseStep(spec string) (StepRule, error) {
 	}
 	alpha, err := numeric.ParseDecimal(value)
 	if err != nil || !(alpha > 0) || math.IsInf(alpha, 0) {
-		return nil, fmt.Errorf("step %q: want auto, fixed:α, invt:α or adagrad:α with a positive number α, such as "+
+		return nil, fmt.Errorf("step %q: want auto, fixed:α or adagrad:α with a positive number α, such as "+
 			"fixed:0.5", spec)
 	}
 	switch name {
 	case "fixed":
 		return &fixedStep{alpha: alpha}, nil
-	case "invt":
-		return &inverseTimeStep{alpha: alpha}, nil
 	case "adagrad":
 		return &adaGradStep{alpha: alpha}, nil
 	}
-	return nil, fmt.Errorf("step %q: no rule named %q; want auto, fixed:α, invt:α or adagrad:α", spec, name)
+	return nil, fmt.Errorf("step %q: no rule named %q; want auto, fixed:α or adagrad:α", spec, name)
 }
 
 // unguarded is what the simple rules have in common.
@@ -98,38 +95,6 @@ func (f *fixedStep) Step(theta, gradient []float64) float64 {
 
 // State implements StepRule: there is nothing to remember.
 func (f *fixedStep) State() any { return nil }
-
-// inverseTimeStep is θ ← θ − α/(1+p) ∇L/(mean number of variables), p being the
-// passes begun before this one.
-type inverseTimeStep struct {
-	unguarded
-	alpha   float64
-	scale   float64
-	perPass int
-	count   int // steps taken
-}
-
-// String implements StepRule.
-func (r *inverseTimeStep) String() string { return fmt.Sprintf("invt:%v", r.alpha) }
-
-// Start implements StepRule.
-func (r *inverseTimeStep) Start(p StepProblem) error {
-	r.scale, r.perPass, r.count = 1/p.Variables, p.PerPass, 0
-	return nil
-}
-
-// Step implements StepRule.
-func (r *inverseTimeStep) Step(theta, gradient []float64) float64 {
-	alpha := r.alpha / float64(1+r.count/r.perPass)
-	r.count++
-	for i, g := range gradient {
-		theta[i] -= alpha * r.scale * g
-	}
-	return alpha
-}
-
-// State implements StepRule.
-func (r *inverseTimeStep) State() any { return &struct{ count *int }{&r.count} }
 
 // adaGradStep divides each coordinate's step by the root of its summed squared
 // gradients (Duchi, Hazan and Singer 2011), as the authors' code does.

@@ -33,29 +33,21 @@ func TestStepFormulas(t *testing.T) {
 	const alpha, variables = 0.3, 16.0
 	for kind, p := range problems(t) {
 		for _, s := range []Settings{{Method: InnerDual}, {Assign: blocksOf(4)}} {
-			for _, name := range []string{"fixed", "invt", "adagrad"} {
+			for _, name := range []string{"fixed", "adagrad"} {
 				rule := &path{StepRule: must(ParseStep(name + ":0.3"))}
 				s := s
 				s.Step, s.MaxIterations, s.RelativeTolerance = rule, 11, 1e-12
 				r := fit(t, p, s)
 				squares := make([]float64, len(p.Model.Weights))
 				rule.theta = append(rule.theta, r.Model.Weights)
-				perPass := 1
-				if s.Method != InnerDual {
-					perPass = 4
-				}
 				for i, gradient := range rule.gradient {
-					size := alpha
-					if name == "invt" {
-						size = alpha / float64(1+i/perPass)
-					}
-					if rule.sizes[i] != size {
-						t.Errorf("%s, %s: step %d has size %v, want %v", kind, name, i, rule.sizes[i], size)
+					if rule.sizes[i] != alpha {
+						t.Errorf("%s, %s: step %d has size %v, want %v", kind, name, i, rule.sizes[i], alpha)
 					}
 					for j, g := range gradient {
 						g /= variables
 						squares[j] += g * g
-						move := size * g
+						move := alpha * g
 						if name == "adagrad" {
 							move = alpha * g / (math.Sqrt(squares[j]) + adaGradFloor)
 						}
@@ -70,13 +62,13 @@ func TestStepFormulas(t *testing.T) {
 }
 
 func TestParseStep(t *testing.T) {
-	for _, spec := range []string{"auto", "fixed:0.5", "invt:2", "adagrad:0.001"} {
+	for _, spec := range []string{"auto", "fixed:0.5", "adagrad:0.001"} {
 		if rule, err := ParseStep(spec); err != nil || rule.String() != spec {
 			t.Errorf("%s: %v, %v", spec, rule, err)
 		}
 	}
-	for _, spec := range []string{"", "fixed", "fixed:", "fixed:0", "fixed:-1", "fixed:NaN", "fixed:Inf", "adam:0.1", "auto:1", "invt:x"} {
-		if _, err := ParseStep(spec); err == nil || !strings.Contains(err.Error(), "want auto, fixed:α, invt:α or adagrad:α") {
+	for _, spec := range []string{"", "fixed", "fixed:", "fixed:0", "fixed:-1", "fixed:NaN", "fixed:Inf", "adam:0.1", "auto:1"} {
+		if _, err := ParseStep(spec); err == nil || !strings.Contains(err.Error(), "want auto, fixed:α or adagrad:α") {
 			t.Errorf("%q: error %v", spec, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -80,10 +81,10 @@ func buildUnits(p *Problem, s *Settings, total float64) (units []*unit, err erro
 }
 
 // resolveCuts says how each instance is cut, where Settings.Assign does not, and how many blocks are visited together.
-func resolveCuts(p *Problem, s *Settings) (cuts []Cut, err error) {
+func resolveCuts(p *Problem, s *Settings) (cuts []cut.Cut, err error) {
 	together := 0
 	if s.Method == BBPL && s.Assign == nil {
-		if cuts, together, err = s.Cut.Resolve(p.Model, p.Data); err != nil {
+		if cuts, together, err = cut.Cut(s.Cut).Resolve(p.Model, p.Data, cut.Cache()); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +96,7 @@ func resolveCuts(p *Problem, s *Settings) (cuts []Cut, err error) {
 
 // shape finds blocks, counting numbers and the places of messages of a free unit. Those of known ones, of the same
 // graph, are shared.
-func (u *unit) shape(p *Problem, s *Settings, cuts []Cut, known map[*graph.Graph]*unit) (err error) {
+func (u *unit) shape(p *Problem, s *Settings, cuts []cut.Cut, known map[*graph.Graph]*unit) (err error) {
 	g := u.in.Graph
 	if first := known[g]; first != nil {
 		if u.part = first.part; len(u.in.Schema().NodeTypes) == 1 {
@@ -118,7 +119,7 @@ func (u *unit) shape(p *Problem, s *Settings, cuts []Cut, known map[*graph.Graph
 }
 
 // cutInstance cuts the instance of a unit into blocks.
-func cutInstance(p *Problem, s *Settings, cuts []Cut, u *unit) (*partition.Partition, error) {
+func cutInstance(p *Problem, s *Settings, cuts []cut.Cut, u *unit) (*partition.Partition, error) {
 	var of []int32
 	var blocks int
 	var err error

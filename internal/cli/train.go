@@ -119,7 +119,7 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
 	o := &f.options
 	fl.StringVar(&o.Step, "step", "auto", "auto; or, with g the gradient over the mean number of variables, "+
-		"fixed:A (-A g), invt:A (-A g/(1 + passes)) or adagrad:A (-A g/sqrt(sum g^2))")
+		"fixed:A (-A g) or adagrad:A (-A g/sqrt(sum g^2))")
 	fl.StringVar((*string)(&o.Order), "order", "cyclic",
 		"order of the blocks: cyclic or random")
 	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block and iteration (default 2 for bbpl, 300 for "+
@@ -422,10 +422,6 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	seconds := "not measured: even a small part of a pass would take much memory"
-	if sizes.SecondsPerPass > 0 {
-		seconds = fmt.Sprintf("%.3g (measured on a part of the first network)", sizes.SecondsPerPass)
-	}
 	d := dryRun{p.MethodText(), forecast, machine.AvailableMemory(), sizes}
 	table := report.Table{Headers: []string{"quantity", "value"}, Rows: append(d.memoryRows(), [][]string{
 		{"method", d.Method},
@@ -435,7 +431,7 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 		{"weights", strconv.Itoa(sizes.Weights)},
 		{"blocks per network", strconv.Itoa(sizes.Blocks)},
 		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*sizes.CutFraction)},
-		{"seconds per pass", seconds},
+		{"seconds per pass", fmt.Sprintf("%.3g (measured on a part of the first network)", sizes.SecondsPerPass)},
 	}...)}
 	return a.print(f.json, d, "%s\n", lines(table.Text()))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/report"
@@ -25,8 +26,8 @@ type contents struct {
 	Unobserved int    `json:"unobserved_labels" fact:"unobserved labels"`
 }
 
-// cut is how training would cut the first instance.
-type cut struct {
+// cutting is how training would cut the first instance.
+type cutting struct {
 	Blocks      int             `json:"blocks" fact:"blocks"`
 	CutEdges    int             `json:"edges_cut" fact:"edges cut"`
 	CutFraction runfolder.Float `json:"cut_fraction"`
@@ -34,7 +35,7 @@ type cut struct {
 }
 
 // CutEdgesText has the share beside the number.
-func (c cut) CutEdgesText() string {
+func (c cutting) CutEdgesText() string {
 	return fmt.Sprintf("%d (%.2f %%)", c.CutEdges, 100*float64(c.CutFraction))
 }
 
@@ -43,7 +44,7 @@ type Data struct {
 	contents
 	NodeTypes []crf.NodeType `json:"node_types"`
 	EdgeTypes []crf.EdgeType `json:"edge_types"`
-	cut
+	cutting
 }
 
 // NewData describes a set, of which training is asked to cut instances in some way. An
@@ -56,7 +57,7 @@ func NewData(set *dataset.Set, asked learn.Cut) (*Data, error) {
 	d := &Data{
 		contents:  contents{Kind: set.Recipe.Kind, Instances: len(set.Instances)},
 		NodeTypes: set.Schema.NodeTypes, EdgeTypes: set.Schema.EdgeTypes,
-		cut: cut{q.Blocks, q.CutEdges, runfolder.Float(q.CutFraction), runfolder.Float(q.Balance)},
+		cutting: cutting{q.Blocks, q.CutEdges, runfolder.Float(q.CutFraction), runfolder.Float(q.Balance)},
 	}
 	graphs := map[*graph.Graph]bool{}
 	for _, in := range set.Instances {
@@ -85,7 +86,7 @@ func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error)
 	if err != nil {
 		return q, &job.Error{Kind: job.Usage, Err: err}
 	}
-	cuts, _, err := settings.Cut.Resolve(p.Model, p.Data)
+	cuts, _, err := cut.Cut(settings.Cut).Resolve(p.Model, p.Data, cut.Cache())
 	if err != nil {
 		return q, &job.Error{Kind: job.Usage, Err: err}
 	}
@@ -93,15 +94,15 @@ func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error)
 	if err != nil {
 		return q, &job.Error{Kind: job.Usage, Err: fmt.Errorf("instance 0 (%s): %w", in.Name, err)}
 	}
-	cut, err := partition.FromAssignment(in.Graph, of, blocks)
+	blocksOf, err := partition.FromAssignment(in.Graph, of, blocks)
 	if err != nil {
 		return q, err
 	}
-	return cut.Quality(), nil
+	return blocksOf.Quality(), nil
 }
 
 // Tables are the description for people.
 func (d *Data) Tables() []report.Table {
 	return []report.Table{table(slices.Concat(facts(d.contents), typeRows(d.NodeTypes, d.EdgeTypes, false),
-		facts(d.cut))...)}
+		facts(d.cutting))...)}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -48,7 +49,7 @@ func (p *Prepared) idleHints() []string {
 		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem "+
 			"are solved in each: one process, with all threads, is as fast", size)}
 	case networks >= size:
-	case p.Settings.Method == learn.BBPL && !slices.ContainsFunc(p.cuts, func(c learn.Cut) bool { return c.Blocks > 1 }):
+	case p.Settings.Method == learn.BBPL && !slices.ContainsFunc(p.cuts, func(c cut.Cut) bool { return c.Blocks > 1 }):
 		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: as many "+
 			"processes as networks, with all threads, are as fast; or {blocks} cuts them", size-networks, size)}
 	case p.Settings.Method != learn.BBPL:

@@ -49,7 +49,7 @@ type Options struct {
 	InnerSweeps    int
 	InnerTolerance float64
 	Counting       string // auto, convex, cover, trw, bethe or a file; "": auto
-	Step           string // auto, fixed:A, invt:A or adagrad:A; "": auto
+	Step           string // auto, fixed:A or adagrad:A; "": auto
 	Seed           uint64 // 0 is one like any other; the command's default is 1
 	Threads        int    // 0: as many as the machine has; results do not depend on it
 	NoEdges        bool   // node features alone

@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -73,7 +74,7 @@ type Prepared struct {
 
 	// alone is learned without edges, to begin a training with or to compare one with, or nil.
 	alone     *crf.Model
-	cuts      []learn.Cut // of each network, for BBPL
+	cuts      []cut.Cut // of each network, for BBPL
 	earlyStop *learn.EarlyStop
 	// calibration is the set that a temperature is chosen on, or nil.
 	calibration *Evaluation
@@ -352,7 +353,8 @@ func (p *Prepared) cut() error {
 	}
 	var together int
 	var err error
-	if p.cuts, together, err = p.Settings.Cut.Resolve(p.Problem.Model, p.Problem.Data); err != nil {
+	if p.cuts, together, err = cut.Cut(p.Settings.Cut).Resolve(p.Problem.Model, p.Problem.Data,
+		cut.Cache()); err != nil {
 		return usagef("%w", err)
 	}
 	if p.Settings.Together == 0 {

@@ -87,12 +87,12 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 	if first.Rows > 0 {
 		blocks = fmt.Sprintf("%dx%d", first.Rows, first.Cols)
 	}
-	for _, cut := range p.cuts {
+	for _, one := range p.cuts {
 		switch {
-		case cut.Kind != first.Kind, cut != first && p.Options.Cut == (learn.Cut{}):
+		case one.Kind != first.Kind, one != first && p.Options.Cut == (learn.Cut{}):
 			set(nil, "auto")
 			return
-		case cut != first:
+		case one != first:
 			blocks = first.Blocks // tiles of other shapes
 		}
 	}

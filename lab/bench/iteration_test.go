@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/synthetic"
@@ -63,7 +64,7 @@ func newNetwork(tb testing.TB, graph synthetic.GraphSpec, states int) *network {
 		problem: learn.Problem{Model: drawn.Truth, Data: drawn.Instances, L2: 1e-3},
 		shape:   modelShape{float64(states), float64(drawn.Spec.NodeFeatures), float64(drawn.Spec.EdgeFeatures)},
 	}
-	cuts, together, err := learn.Cut{}.Resolve(n.problem.Model, n.problem.Data)
+	cuts, together, err := cut.Cut{}.Resolve(n.problem.Model, n.problem.Data, cut.Cache())
 	if err != nil {
 		tb.Fatal(err)
 	}
