@@ -192,17 +192,24 @@ func (p *Prepared) separate() error {
 			"weights, and with potts one type of nodes at both ends", p.Options.Edges)
 	}
 	p.whole, p.numbers = p.Problem.Data, p.Problem.Counting
-	p.Problem.Counting, p.Problem.Data = nil, make([]*crf.Instance, len(p.whole))
-	tied := !slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Copies > 0 })
-	for i, in := range p.whole {
-		p.Problem.Data[i] = in.WithoutEdges()
-		if s := in.Samples(); tied && len(s) == 1 && slices.Contains(s[0], crf.Unobserved) && len(knownLabels(in)) > 0 {
-			if p.Problem.Data[i], err = labelledAlone(in, s[0]); err != nil {
-				return err
+	p.Problem.Counting = nil
+	p.Problem.Data, err = onlyNodes(p.whole)
+	return err
+}
+
+// onlyNodes are instances without edges. Of nodes most of whose labels may be hidden only those with one are left.
+func onlyNodes(data []*crf.Instance) (alone []*crf.Instance, err error) {
+	tied := !slices.ContainsFunc(data[0].Schema().NodeTypes, func(t crf.NodeType) bool { return t.Copies > 0 })
+	for _, in := range data {
+		nodes, s := in.WithoutEdges(), in.Samples()
+		if tied && len(s) == 1 && slices.Contains(s[0], crf.Unobserved) && len(knownLabels(in)) > 0 {
+			if nodes, err = labelledAlone(in, s[0]); err != nil {
+				return nil, err
 			}
 		}
+		alone = append(alone, nodes)
 	}
-	return nil
+	return alone, nil
 }
 
 // labelledAlone are the nodes with labels, without edges: those without have no share in the

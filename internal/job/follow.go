@@ -30,9 +30,6 @@ func (p *Prepared) deal() error {
 	case o.Errors != errorsNone:
 		return usagef("{errors} %s runs in one process, and this job has %d: leave it out, or start without mpirun",
 			o.Errors, g.Size())
-	case p.choosing:
-		return usagef("labels are hidden, and {edges=auto} chooses by folds of labels in one process, while this job has "+
-			"%d: give {edges=together}, or start without mpirun", g.Size())
 	}
 	return nil
 }
