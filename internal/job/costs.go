@@ -3,7 +3,7 @@ package job
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -86,104 +86,59 @@ func matrixOf(states []string, cost func(truth, predicted string) float64) (matr
 }
 
 // readCosts reads a table: names of predicted states in the first line, from its second column
-// on, and then for each true state a line of its name and costs. A node type has all of its
-// states there, or none, and then any error costs 1.
+// on, and then for each true state a line of its name and costs. All states are there both ways.
 func readCosts(path string, types []crf.NodeType) (*Costs, error) {
 	text, err := infile.Read(path, "a table of costs", infile.Text)
 	if err != nil {
 		return nil, err
 	}
-	known := statesOf(types)
 	r := csv.NewReader(bytes.NewReader(infile.Lines(text)))
 	r.TrimLeadingSpace = true
-	header, err := r.Read()
-	if err != nil || len(header) < 2 {
-		return nil, dataf("%s:1: the line has no names of predicted states, separated by commas: %s", path, wantedCosts)
-	}
-	predicted := header[1:]
-	for i, name := range predicted {
-		if err := checkState(path, 1, name, known, predicted[:i]); err != nil {
-			return nil, err
-		}
-	}
-	costs, truths := map[[2]string]float64{}, []string(nil)
-	for {
+	known, costs, predicted := statesOf(types), map[[2]string]float64{}, []string(nil)
+	for line := 1; ; line++ {
 		row, err := r.Read()
 		if err == io.EOF {
 			break
 		}
-		line := errorLine(err)
-		if err == nil {
-			line, _ = r.FieldPos(0)
+		if err != nil || len(row) < 2 {
+			return nil, dataf("%s:%d: want names of predicted states in the first line, and then in each the name of a true "+
+				"state and as many costs", path, line)
 		}
-		if err != nil {
-			return nil, dataf("%s:%d: want the name of a true state and %d costs, as many as the first line has names: %v",
-				path, line, len(predicted), err)
+		names := row[:1]
+		if line == 1 {
+			predicted, names = row[1:], row[1:]
 		}
-		if err := checkState(path, line, row[0], known, truths); err != nil {
-			return nil, err
+		for i, name := range names {
+			_, twice := costs[[2]string{name, predicted[0]}]
+			switch {
+			case !slices.Contains(known, name):
+				return nil, dataf("%s:%d: the model has no state %q; %s", path, line, name, nearest.Suggestion(name, known, ""))
+			case twice || slices.Contains(names[:i], name):
+				return nil, dataf("%s:%d: state %q is there twice", path, line, name)
+			}
 		}
-		truths = append(truths, row[0])
-		for i, text := range row[1:] {
-			cost, err := numeric.ParseDecimal(strings.TrimSpace(text))
+		for i := 1; i < len(row) && line > 1; i++ {
+			cost, err := numeric.ParseDecimal(strings.TrimSpace(row[i]))
 			if err != nil || !isCost(cost) {
 				return nil, dataf("%s:%d: the cost of taking %q for %q is %q, want a number, 0 or more; what is won by a right "+
-					"label is a cost of all others", path, line, row[0], predicted[i], text)
+					"label is a cost of all others", path, line, row[0], predicted[i-1], row[i])
 			}
-			costs[[2]string{row[0], predicted[i]}] = cost
+			costs[[2]string{row[0], predicted[i-1]}] = cost
 		}
 	}
-	return costsOfTypes(path, costs, types, predicted, truths)
-}
-
-// errorLine is the line of an error of package csv.
-func errorLine(err error) int {
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
-		return parse.Line
-	}
-	return 0
-}
-
-func checkState(path string, line int, name string, known, before []string) error {
-	switch {
-	case !slices.Contains(known, name):
-		return dataf("%s:%d: the model has no state %q; %s", path, line, name, nearest.Suggestion(name, known, ""))
-	case slices.Contains(before, name):
-		return dataf("%s:%d: state %q is there twice", path, line, name)
-	}
-	return nil
-}
-
-// costsOfTypes looks whether all states of a type are there, where any is.
-func costsOfTypes(path string, costs map[[2]string]float64, types []crf.NodeType, predicted,
-	truths []string) (*Costs, error) {
 	c := &Costs{}
 	for _, t := range types {
-		named := func(state string) bool {
-			return slices.Contains(predicted, state) || slices.Contains(truths, state)
-		}
-		if !slices.ContainsFunc(t.States, named) {
-			c.of = append(c.of, matrixOf(t.States, func(truth, predicted string) float64 {
-				if truth == predicted {
-					return 0
-				}
-				return 1
-			}))
-			continue
-		}
-		for _, state := range t.States {
-			if !slices.Contains(predicted, state) {
-				return nil, dataf("%s:1: state %q has no column: want one for every state of node type %q", path, state, t.Name)
+		missing := ""
+		c.of = append(c.of, matrixOf(t.States, func(truth, predicted string) float64 {
+			cost, given := costs[[2]string{truth, predicted}]
+			if !given {
+				missing = fmt.Sprintf("of taking %q for %q", truth, predicted)
 			}
-			if !slices.Contains(truths, state) {
-				return nil, dataf("%s: state %q has no line: want one for every state of node type %q", path, state, t.Name)
-			}
-		}
-		c.of = append(c.of, matrixOf(t.States, func(truth,
-			predicted string) float64 {
-			return costs[[2]string{truth, predicted}]
+			return cost
 		}))
+		if missing != "" {
+			return nil, dataf("%s: there is no cost %s: want a line and a column for every state", path, missing)
+		}
 	}
 	return c, nil
 }

@@ -131,17 +131,17 @@ func TestBadCosts(t *testing.T) {
 		{"fraud=0x10", "", "0 or more"},
 		{"fraud=NaN", "", "0 or more"},
 		{"fraud=2,fraud=3", "", `state "fraud" has two costs`},
-		{"", "", "costs.csv:1: the line has no names"},
-		{"", "truth\n", "costs.csv:1: the line has no names"},
+		{"", "", "there is no cost of taking"},
+		{"", "truth\n", "costs.csv:1: want names of predicted states"},
 		{"", "truth,ok,fruad\n", `costs.csv:1: the model has no state "fruad"; did you mean fraud?`},
 		{"", "truth,ok,ok\n", `costs.csv:1: state "ok" is there twice`},
-		{"", "truth,ok,fraud\nok,0,1\n", `state "fraud" has no line`},
-		{"", "truth,ok\nok,0\nfraud,1\n", `costs.csv:1: state "fraud" has no column`},
+		{"", "truth,ok,fraud\nok,0,1\n", `no cost of taking "fraud" for "fraud"`},
+		{"", "truth,ok\nok,0\nfraud,1\n", `no cost of taking "fraud" for "fraud"`},
 		{"", "truth,ok,fraud\nok,0,1\nok,0,1\n", `costs.csv:3: state "ok" is there twice`},
 		{"", "truth,ok,fraud\nok,0,1\nfraud,-1,0\n", `costs.csv:3: the cost of taking "fraud" for "ok" is "-1"`},
-		{"", "truth,ok,fraud\nok,0,1\nfraud,1\n", "costs.csv:3: want the name of a true state and 2 costs"},
+		{"", "truth,ok,fraud\nok,0,1\nfraud,1\n", "costs.csv:3: want names of predicted states"},
 		{"", "truth,ok,fraud\nok,0,\"1\n", "costs.csv:"},
-		{"", "truth,ok,fraud\nok,0,1\nfraud,1,0\n", `state "bad" has no column`},
+		{"", "truth,ok,fraud\nok,0,1\nfraud,1,0\n", `no cost of taking "worse" for "worse"`},
 	} {
 		spec := test.spec
 		if spec == "" {

@@ -9,6 +9,9 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 )
 
+// manyInstances are enough for folds of whole ones; of fewer, each holds out labels, but where l2 is chosen.
+const manyInstances = 2*mostFolds - 1
+
 // fold is a part of the data to learn from, and another to predict.
 type fold struct {
 	data []*crf.Instance
@@ -25,7 +28,7 @@ func (c *selection) divide(data []*crf.Instance) error {
 	}
 	samples, what := data[0].Samples(), "instances"
 	switch {
-	case len(data) > 1:
+	case len(data) >= manyInstances || len(data) > 1 && c.p.Options.AutoL2:
 		for k := range min(mostFolds, len(data)) {
 			left, held := part(data, k)
 			c.add(left, &Evaluation{Instances: held})
@@ -34,12 +37,14 @@ func (c *selection) divide(data []*crf.Instance) error {
 		what = "samples"
 		for k := range min(mostFolds, len(samples)) {
 			left, held := part(samples, k)
-			if err := c.addLabels(data[0], left, &Evaluation{Labels: [][][]int32{held}}); err != nil {
+			in, err := relabelled(data[0], left)
+			if err != nil {
 				return err
 			}
+			c.add([]*crf.Instance{in}, &Evaluation{Instances: data, Labels: [][][]int32{held}})
 		}
 	default:
-		n, err := c.holdOut(data[0])
+		n, err := c.holdOut(data)
 		if err != nil {
 			return err
 		}
@@ -79,53 +84,60 @@ func (c *selection) add(data []*crf.Instance, held *Evaluation) {
 	}
 }
 
-// addLabels adds a fold of one instance, which learns from other labels of it than it predicts.
-func (c *selection) addLabels(in *crf.Instance, left [][]int32, held *Evaluation) error {
-	data, err := relabelled(in, left)
-	if err == nil {
-		held.Instances = []*crf.Instance{in}
-		c.add([]*crf.Instance{data}, held)
-	}
-	return err
-}
-
-// holdOut adds folds of the labels of a single sample, of which it returns the number. In large networks one of them
+// holdOut adds folds of the labels of single samples, of which it returns the number. In large networks one of them
 // is all there is time for, where edges are chosen, unless it has so few labels that it would tell nothing.
-func (c *selection) holdOut(in *crf.Instance) (n int, err error) {
-	labels, parts := in.Samples()[0], dealLabels(in, c.p.Options.Seed)
+func (c *selection) holdOut(data []*crf.Instance) (n int, err error) {
+	parts := dealLabels(data, c.p.Options.Seed)
 	if c.p.choosing && c.p.large() && len(parts[0]) >= leastLabels {
 		parts = parts[:1]
 	} else if len(parts) < 2 {
 		return 0, nil
 	}
 	for _, part := range parts {
-		left, count := slices.Clone(labels), make([]bool, len(labels))
-		for _, s := range part {
-			left[s], count[s] = crf.Unobserved, true
+		left, held := slices.Clone(data), &Evaluation{Instances: data}
+		for i, in := range data {
+			known, count := slices.Clone(in.Samples()[0]), make([]bool, in.Graph.NumNodes())
+			for _, label := range part {
+				if label.instance == i {
+					known[label.node], count[label.node] = crf.Unobserved, true
+					n++
+				}
+			}
+			if left[i], err = relabelled(in, [][]int32{known}); err != nil {
+				return 0, err
+			}
+			held.Held, held.Count = append(held.Held, known), append(held.Count, count)
 		}
-		n += len(part)
-		err := c.addLabels(in, [][]int32{left}, &Evaluation{Labels: [][][]int32{{labels}}, Held: [][]int32{left},
-			Count: [][]bool{count}})
-		if err != nil {
-			return 0, err
-		}
+		c.add(left, held)
 	}
 	return n, nil
+}
+
+// label is one of a single sample.
+type label struct {
+	instance int
+	node     int32
 }
 
 // dealLabels divides the labels that are compared into up to mostFolds parts: shuffled, and
 // dealt out anew for each state, so that every part has its share of all states, and what is left of a
 // few labels is as balanced as all are.
-func dealLabels(in *crf.Instance, seed uint64) [][]int32 {
-	labels, known := in.Samples()[0], comparedLabels(in)
+func dealLabels(data []*crf.Instance, seed uint64) [][]label {
+	var known []label
+	for i, in := range data {
+		for _, s := range comparedLabels(in) {
+			known = append(known, label{i, s})
+		}
+	}
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
-	parts, dealt := make([][]int32, mostFolds), map[[2]int]int{}
-	for _, s := range known {
-		state := [2]int{in.NodeType(s), int(labels[s])}
-		parts[dealt[state]%mostFolds] = append(parts[dealt[state]%mostFolds], s)
+	parts, dealt := make([][]label, mostFolds), map[[2]int]int{}
+	for _, l := range known {
+		in := data[l.instance]
+		state := [2]int{in.NodeType(l.node), int(in.Samples()[0][l.node])}
+		parts[dealt[state]%mostFolds] = append(parts[dealt[state]%mostFolds], l)
 		dealt[state]++
 	}
-	return slices.DeleteFunc(parts, func(part []int32) bool { return len(part) == 0 })
+	return slices.DeleteFunc(parts, func(part []label) bool { return len(part) == 0 })
 }
 
 // comparedLabels are the nodes whose labels are held out by turns: a state that has one label

@@ -226,9 +226,6 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 // problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
 func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
-	if err := checkMagnitudes(t.Set); err != nil {
-		return problem, err
-	}
 	samples := 0.0 // N of the objective
 	for _, in := range problem.Data {
 		samples += in.Weight() * float64(len(in.Samples()))

@@ -232,43 +232,16 @@ func reportWeights(page *report.Report, result *Result) {
 	page.Table(headers, rows)
 }
 
-// settingsShown are the options that a report names, in its order: what decides
-// the course of a run, and its data. All others are in config.json.
-var settingsShown = []struct{ option, key string }{
-	{"model", "physical system"},
-	{"errors", "standard errors"},
-	{"method", "method"},
-	{"step", "step rule"},
-	{"prior", "deviation of the prior"},
-	{"l2", "l2"},
-	{"standardise", "standardised features"},
-	{"class-weights", "class weights"},
-	{"counting", "counting numbers"},
-	{"blocks", "blocks per network"},
-	{"together", "blocks per iteration"},
-	{"partition", "partition"},
-	{"inner-sweeps", "inner sweeps, at most"},
-	{"order", "order of blocks"},
-	{"no-edges", "no edges"},
-	{"seed", "seed"},
-	{"init", "initial weights"},
-	{"kind", "kind of data"},
-	{"list", "list"},
-	{"features", "features"},
-	{"observed", "observed split"},
-	{"eval", "evaluation"},
-}
-
-// settings say what was run.
+// settings say what was run: the options that have a value.
 func settings(config Config) []report.KeyValue {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
-	for _, s := range settingsShown {
-		option := config.Options[s.option]
-		if value := settingText(option.Value); value != "" {
-			if choice := option.choiceOf(); choice != "" {
+	for _, name := range slices.Sorted(maps.Keys(config.Options)) {
+		option := config.Options[name]
+		if value := settingText(option.Value); value != "" && !slices.Contains(notOfCommand, name) {
+			if choice := option.choiceOf(); choice != "" && name == "method" {
 				value = methodText(learn.Method(value), choice)
 			}
-			pairs = append(pairs, report.KeyValue{Key: s.key, Value: value})
+			pairs = append(pairs, report.KeyValue{Key: name, Value: value})
 		}
 	}
 	return pairs

@@ -91,14 +91,9 @@ func (c *Choice) note() string {
 		over = c.Candidates[0]
 	}
 	text += fmt.Sprintf("; of %s %s", over, said(over))
-	switch {
-	case c.Chosen.L2 == 0 && best.Loss < c.Chosen.Loss:
-		return text + "; the first stays unless a later one is better by over one standard error, " +
-			"or by two against what is usual, and for a negative strength"
-	case c.Chosen.L2 > 0 && c.Chosen == c.Candidates[0]:
-		return text + "; it is the largest value that was tried: features tell little of the labels"
-	case c.Chosen.L2 > 0 && c.Chosen == c.Candidates[len(c.Candidates)-1]:
-		return text + "; it is the smallest value that was tried: smaller ones may be as good"
+	if c.Chosen.L2 == 0 && best.Loss < c.Chosen.Loss {
+		text += "; the first stays unless a later one is better by over one standard error, or by two against what is " +
+			"usual, and for a negative strength"
 	}
 	return text
 }
@@ -286,15 +281,9 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 	return &own, nil
 }
 
-// recall notes what was chosen, and takes the time of the choice from that of the training. Nothing asks any
-// longer to compare with no edges, which were a candidate.
+// recall notes what was chosen, and takes the time of the choice from that of the training.
 func (p *Prepared) recall(made *Choice) {
-	asking := p.featuresFirstNote()
-	p.choice, p.Notes = made, slices.Clone(p.Notes)
-	if i := slices.Index(p.Notes, asking); i >= 0 {
-		p.Notes[i] = p.featuresFirstNote()
-	}
-	p.Notes = append(p.Notes, made.note())
+	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
 	p.spend(time.Duration(made.Seconds * float64(time.Second)))
 }
 

@@ -83,8 +83,10 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		var data []*crf.Instance
 		for i := 0; i < len(p.Problem.Data) && err == nil; i++ {
 			in := p.Problem.Data[i].WithoutEdges()
-			if len(in.Samples()) > 0 {
-				in, err = on.Instance(in, nil)
+			if samples := in.Samples(); len(samples) > 0 {
+				if in, err = relabelled(in, samples[:1]); err == nil { // others have the same features
+					in, err = on.Instance(in, nil)
+				}
 				data = append(data, in)
 			}
 		}
@@ -119,8 +121,8 @@ func (p *Prepared) suitScales() bool {
 			if t.Copies > 0 || f.Data().Start != nil {
 				return false
 			}
-			labels += f.Rows() * len(in.Samples())
-			size += f.Rows() * len(in.Samples()) * f.Dim() * len(t.States)
+			labels += f.Rows()
+			size += f.Rows() * f.Dim() * len(t.States)
 		}
 	}
 	return labels >= 2*leastLabels && size <= mostScaling

@@ -307,7 +307,6 @@ func (r *run) saveModels(result *Result) error {
 	if err := result.Model.Save(result.Model.Path); err != nil {
 		return fmt.Errorf("writing %s: %w", result.Model.Path, err)
 	}
-	r.isSaved("the model", ModelFile)
 	if result.Best != nil {
 		result.Best.Path = r.files.Path(bestModelFile)
 		if err := result.Best.Save(result.Best.Path); err != nil {
@@ -340,7 +339,6 @@ func (r *run) report(result *Result, took times) error {
 	if err := r.files.WriteJSON(ResultFile, result.Summary); err != nil {
 		return err
 	}
-	r.isSaved("the result", ResultFile)
 	started := time.Now()
 	if err := r.files.WriteMetricsCSV(); err != nil {
 		return err

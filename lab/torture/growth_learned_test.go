@@ -161,12 +161,6 @@ func pictureCounts() []count {
 			t.picture("a", 4, 3)
 			t.files("ids.txt", "a\n"+numbered(n, "", "b#\n"))
 		}, "!check d --list ids.txt", "!train d --dry-run --list ids.txt"),
-		of("colours of a palette", 500, func(t *trial, n int) {
-			t.picture("a", 4, 3)
-			t.works(strings.Fields("train d" + briefly)...)
-			colour := func(i int) string { return fmt.Sprintf("%d %d %d\n", i%256, i>>8%256, i>>16%256) }
-			t.files("p.txt", listed(n, "", colour))
-		}, "predict d -m r -o p --force -q --palette p.txt"),
 	}
 }
 
