@@ -91,12 +91,12 @@ func TestLocalMethodNotes(t *testing.T) {
 func TestClassWeightErrors(t *testing.T) {
 	t.Parallel()
 	for value, parts := range map[string][]string{
-		"0=0":              {"positive", `"0=0"`},
+		"0=0":              {"positive", `not 0 for "0"`},
 		"0":                {"STATE=WEIGHT"},
 		"zebra=2":          {`no state "zebra"`},
 		"0=2,1=much":       {`"1=much"`},
-		"0=2,0=3":          {`state "0" has two weights`},
-		`{"0": 0}`:         {`weight of "0" is 0`, "positive"},
+		"0=2,0=3":          {`state "0" is there twice`},
+		`{"0": 0}`:         {`not 0 for "0"`, "positive"},
 		`{"0": 2, "0": 3}`: {"0"},
 		`{"0": 2`:          {"JSON"},
 		`{"of,f": 2}`:      {`no state "of,f"`},

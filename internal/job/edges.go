@@ -479,29 +479,26 @@ func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[
 // isBinned reports whether every row has one feature of 1 and no other.
 func isBinned(f *crf.Features) bool { return f.Data().Bins != nil && f.Data().Book == nil }
 
+// constantOf are the features of which one is 1 in every row, of bins, or the last one that is 1 in every row.
 func constantOf(dim int, data []*crf.Instance, of func(*crf.Instance) *crf.Features) (columns []int) {
 	rows, bins, row := 0, true, make([]float64, dim)
-	ones := slices.Repeat([]bool{true}, dim) // the column is one everywhere
 	for _, in := range data {
-		f := of(in)
-		rows += f.Rows()
-		if bins = bins && isBinned(f); bins {
-			continue // one of them is one in every row
-		}
-		for r := range f.Rows() {
-			f.Row(row, r)
-			for j, x := range row {
-				ones[j] = ones[j] && x == 1
+		rows, bins = rows+of(in).Rows(), bins && isBinned(of(in))
+	}
+	for j := dim - 1; j >= 0 && rows > 0; j-- {
+		other := func(in *crf.Instance) bool { // than 1, somewhere
+			for r := range of(in).Rows() {
+				if of(in).Row(row, r); row[j] != 1 {
+					return true
+				}
 			}
+			return false
 		}
-	}
-	for j := range ones {
-		if rows > 0 && (bins || ones[j]) {
+		if bins {
 			columns = append(columns, j)
+		} else if !slices.ContainsFunc(data, other) {
+			return []int{j}
 		}
-	}
-	if !bins && len(columns) > 1 {
-		columns = columns[len(columns)-1:]
 	}
 	return columns
 }
