@@ -26,8 +26,8 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 		func(x float64) bool { return x > 0 })
 }
 
-// stateNumbers reads STATE=NUMBER,… or, of names that have commas in them, a JSON object, as [node type][state], with 1
-// for states that are not named.
+// stateNumbers reads STATE=NUMBER,… or, of names that have commas in them, a JSON object, as [node type][state], with
+// 1 for states that are not named.
 func stateNumbers(option, spec string, types []crf.NodeType, want string, valid func(float64) bool) ([][]float64,
 	error) {
 	given := map[string]float64{}

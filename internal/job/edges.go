@@ -140,10 +140,6 @@ func (p *Prepared) fewLabels() string {
 		return ""
 	}
 	p.Options.Edges = p.justified().String()
-	return p.fewLabelsNote()
-}
-
-func (p *Prepared) fewLabelsNote() string {
 	return fmt.Sprintf("few labels: %d are too few to choose by, and neighbours are taken to be alike, "+
 		"as far as degrees and the number of states justify: {edges=%s}",
 		len(knownLabels(p.Problem.Data[0])), p.Options.Edges)

@@ -177,10 +177,6 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	}
 	r.folder.Config.Command, r.folder.Config.Options = trainCommand, p.resolved(folder.Config.Options)
 	if own.Resume {
-		if r.folder.Config.Options["edges"].Source == sourceFewLabels { // which leaves nothing to be decided again
-			watch.note("%s", p.fewLabelsNote())
-			p.Notes = append(slices.Clone(p.Notes), p.fewLabelsNote())
-		}
 		return r, r.reopen()
 	}
 	if own.over {

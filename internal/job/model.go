@@ -22,7 +22,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -312,16 +311,6 @@ func CheckRunFolder(dir, file string) error {
 		return err
 	}
 	return nil
-}
-
-// CheckMetrics looks whether a run folder has its metrics.
-func CheckMetrics(dir string) error {
-	err := CheckRunFolder(dir, runfolder.MetricsFile)
-	if _, statErr := os.Stat(filepath.Join(dir, ResultFile)); err != nil && statErr == nil && IsRunFolder(dir) {
-		return dataf("%s is missing, without which there are no curves; the model of the run can be used, and {resume} "+
-			"goes on with it", filepath.Join(dir, runfolder.MetricsFile))
-	}
-	return err
 }
 
 // DataError says what is wrong with the file at path.

@@ -50,8 +50,8 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 			"that is in it: rare states spread; with another method they do once")
 	}
 	if anyHidden(data) {
-		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every node and edge that misses a label; the other methods "+
-			"sum over missing labels instead", o.Method))
+		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every node and edge that misses a label; the other "+
+			"methods sum over missing labels instead", o.Method))
 	}
 	return texts
 }

@@ -137,8 +137,8 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	return p, run.WriteJSON("predict.json", p)
 }
 
-// paletteOf has the colours of the states in label pictures: those of the label pictures that the model learned from, or
-// where they had none, colours that differ as much as can be.
+// paletteOf has the colours of the states in label pictures: those that the model learned from had, or else colours
+// that differ as much as can be.
 func paletteOf(set *dataset.Set) []color.RGBA {
 	palette := figure.ClassPalette(mostStates(set))
 	for i, c := range set.Recipe.Palette[:min(len(set.Recipe.Palette), len(palette))] {

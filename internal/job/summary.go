@@ -196,24 +196,20 @@ func (r *run) optimum(f *learn.Result) string {
 
 // StatusText is the status as people are told it: of an objective not known to be convex
 // a run cannot find more than a stationary point.
-func (s *Summary) StatusText() string { return statusText(s.Convex, s.Status) }
-
-func statusText(convex bool, status learn.Status) string {
-	if status.Stationary() && !convex { // models of v0.1.0 say that they converged
+func (s *Summary) StatusText() string {
+	if s.Status.Stationary() && !s.Convex { // models of v0.1.0 say that they converged
 		return "stationary point"
 	}
-	return string(status)
+	return string(s.Status)
 }
 
 // Caveat says what follows where the objective may have several optima, "" where it
 // has one.
-func (s *Summary) Caveat() string { return caveat(s.Convex, s.Status) }
-
-func caveat(convex bool, status learn.Status) string {
+func (s *Summary) Caveat() string {
 	switch {
-	case convex:
+	case s.Convex:
 		return ""
-	case status.Stationary():
+	case s.Status.Stationary():
 		return "the objective is not known to be convex: this stationary point may be one of several, and not the best"
 	}
 	return "the objective is not known to be convex: it may have several optima"
