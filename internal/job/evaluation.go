@@ -387,7 +387,7 @@ func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what
 	verdict := "is worse than"
 	switch {
 	case worse:
-	case scored.Score.MeanLogLoss() > 2*alone.Score.MeanLogLoss(): // edges lose as much again as the nodes had to lose: no chance
+	case scored.Score.MeanLogLoss() > 2*alone.Score.MeanLogLoss(): // as much again as the nodes had to lose: no chance
 		verdict = "gives worse beliefs than"
 	default:
 		return "", nil

@@ -331,7 +331,8 @@ func (r *run) sameData() error {
 		if has(before, s) {
 			continue
 		}
-		if slices.ContainsFunc(before, func(t dataset.Source) bool { return filepath.Base(t.Path) == filepath.Base(s.Path) }) {
+		named := func(t dataset.Source) bool { return filepath.Base(t.Path) == filepath.Base(s.Path) }
+		if slices.ContainsFunc(before, named) {
 			return dataf("%s changed since the run in %s began: %s", s.Path, dir, remedy)
 		}
 		return dataf("%s was not part of the run in %s: %s", s.Path, dir, remedy)
