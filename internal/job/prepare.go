@@ -145,7 +145,7 @@ func (p *Prepared) note(few string) {
 	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), learnedFrom(p.Set, p.Evaluations), p.idleHints())
 	p.Notes = slices.Concat(p.Set.Notes(), diagnose.Labels(p.Problem), diagnose.Features(p.Problem, p.Set.Recipe.Hops > 0))
 	together := ""
-	if g := p.Settings.Group; g != nil && p.leavesOpen() && p.constantEdges() {
+	if g := p.Settings.Group; g != nil && p.leavesOpen() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
 			"and %d learn them together; compare with {no-edges}", g.Size())
 	}

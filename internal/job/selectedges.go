@@ -40,23 +40,15 @@ const (
 // open reports whether something is chosen by data that are held out.
 func (p *Prepared) open() bool { return p.choosing || p.Options.AutoL2 }
 
-// chooses reports whether options and data leave it open how edges are made, and labels of one
-// network are hidden. Where most are known, that must be to compare with what is usual.
-func (p *Prepared) chooses() bool { return p.choosesByGraph() && p.constantEdges() }
+// chooses reports whether folds of labels choose how edges are made. Several processes learn them together.
+func (p *Prepared) chooses() bool { return p.leavesOpen() && (p.Group == nil || p.Group.Size() == 1) }
 
-// constantEdges reports whether edges have the constant feature that rules give weights.
-func (p *Prepared) constantEdges() bool {
-	return len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
-}
-
-// choosesByGraph reports it without a look at features. Several processes learn edges together.
-func (p *Prepared) choosesByGraph() bool {
-	return p.leavesOpen() && (p.Group == nil || p.Group.Size() == 1)
-}
-
-// leavesOpen is choosesByGraph for one process.
+// leavesOpen reports whether options and data leave it open how edges are made, which have the constant feature that
+// rules give weights, and labels of one network are hidden. Where most are known, edges that are learned must be
+// compared, as they are what is usual.
 func (p *Prepared) leavesOpen() bool {
-	return p.hides() && !p.tooFew() && (p.mostHidden() || p.triesTogether())
+	return p.hides() && !p.tooFew() && (p.mostHidden() || p.triesTogether()) &&
+		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
 }
 
 // tooFew reports whether labels are too few for folds. Without features they need twice as many: ten
