@@ -49,7 +49,7 @@ func TestEvalPictures(t *testing.T) {
 		tables       int // before the first figure
 	}{
 		{[]string{"-m", gridRun(t)}, []string{"reliability-grid-run"}, 3},
-		{[]string{"-m", gridRun(t), "-m", other}, []string{"reliability"}, 3},
+		{[]string{"-m", gridRun(t), "-m", other}, []string{"reliability"}, 1},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		mustRun(t, append([]string{"eval", data, "-o", out}, c.models...)...)

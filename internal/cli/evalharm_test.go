@@ -75,7 +75,7 @@ func TestEvalHarm(t *testing.T) {
 }
 
 // TestHarmWithoutPredictions: pseudo-likelihood on pictures learns couplings that predictions, with
-// neighbours that are not known, can't use; a note says so, whether or not there is an evaluation set.
+// neighbours that are not known, can't use; a note says so, where there is an evaluation set.
 func TestHarmWithoutPredictions(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestHarmWithoutPredictions(t *testing.T) {
 	const reason = "--method pseudo learns from true neighbours"
 	for _, options := range [][]string{nil, {"--eval", "test=test.txt", "--features", "features"}} {
 		o := mustRun(t, append([]string{"train", pictures, "--list", "train.txt", "--method", "pseudo", "-o", filepath.Join(folder, fmt.Sprint("run", len(options)))}, options...)...)
-		if !strings.Contains(o.stderr, harm) || !strings.Contains(o.stderr, reason) {
+		if told := strings.Contains(o.stderr, harm) && strings.Contains(o.stderr, reason); told != (options != nil) {
 			t.Errorf("%v: %s", options, o.stderr)
 		}
 	}

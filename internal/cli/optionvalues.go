@@ -184,9 +184,7 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "most sweeps per instance")
 	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals (the most likely state of every node) or map (a "+
 		"most probable joint state)")
-	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1), or "+
-		"a file .csv")
-	reads(fl, "a table of costs (.csv)", "cost")
+	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1)")
 }
 
 func (f *inferenceFlags) validate() error {

@@ -65,7 +65,7 @@ func (a *app) plot(dirs []string, events bool) error {
 
 // metricsOf reads the metrics of a run, which has some.
 func metricsOf(dir string) ([]runfolder.Metric, error) {
-	if err := job.CheckMetrics(dir); err != nil {
+	if err := job.CheckRunFolder(dir, runfolder.MetricsFile); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, runfolder.MetricsFile)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"image/color"
 	"path/filepath"
 	"slices"
 
@@ -14,7 +13,7 @@ import (
 // predictFlags are the options of predict.
 type predictFlags struct {
 	inferenceFlags
-	model, out, palette                  string
+	model, out                           string
 	clamp, json, pictures, arrays, quiet bool
 }
 
@@ -30,10 +29,8 @@ of every node; to .conll or .conllu, the text with a column of labels.`,
 		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features " +
 			"features/ --list test.txt -m run -o predicted",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range []string{"palette", "pictures"} {
-				if option := cmd.Flags().Lookup(name); f.arrays && option.Changed && option.Value.String() != "false" {
-					return usagef("{%s} %s: {arrays} writes no pictures; leave one of them out", name, option.Value)
-				}
+			if f.arrays && f.pictures && cmd.Flags().Changed("pictures") {
+				return usagef("{pictures}: {arrays} writes no pictures; leave one of them out")
 			}
 			return a.predict(&f, args)
 		},
@@ -47,9 +44,6 @@ of every node; to .conll or .conllu, the text with a column of labels.`,
 	forceable(cmd, forceHelp)
 	f.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
-	fl.StringVar(&f.palette, "palette", "", "images: colours of label pictures: voc, own (far apart), or a file, "+
-		"indexed .png or text (default: those that the model learned from)")
-	reads(fl, "a palette (.png, or a text of colours)", "palette")
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
 	fl.BoolVar(&f.arrays, "arrays", false, "write labels.npy and beliefs.npy of all instances, not a file for each")
 	f.data.register(fl)
@@ -82,17 +76,10 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err := work.Check(a.ctx, data.instances, data.held); err != nil {
 		return err
 	}
-	if f.palette != "" && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
-		return usagef("{palette} %s: a table has no pictures; give {out} a folder", f.palette)
-	}
 	if f.arrays && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
 		return usagef("{arrays}: they are written into a folder, and {out} %s is a table", f.out)
 	}
-	palette, err := job.Palette(f.palette, data.set)
-	if err != nil {
-		return err
-	}
-	p, err := a.predictInto(f, work, data, palette)
+	p, err := a.predictInto(f, work, data)
 	progress.done()
 	if err != nil {
 		return err
@@ -109,8 +96,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 }
 
 // predictInto writes predictions into a table or a folder.
-func (a *app) predictInto(f *predictFlags, work job.Inference, data given, palette []color.RGBA) (*job.Prediction,
-	error) {
+func (a *app) predictInto(f *predictFlags, work job.Inference, data given) (*job.Prediction, error) {
 	if slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
 		return work.PredictTable(a.ctx, a.target("out"), data.set, data.instances, data.held)
 	}
@@ -121,5 +107,5 @@ func (a *app) predictInto(f *predictFlags, work job.Inference, data given, palet
 	if f.arrays {
 		return work.PredictArrays(a.ctx, run, data.set, data.instances, data.held)
 	}
-	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held, palette, f.pictures)
+	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held, f.pictures)
 }

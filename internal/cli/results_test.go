@@ -38,7 +38,6 @@ var results = []any{
 // run goes on from, which is refused with a number that JSON has not, and what is read.
 var others = []string{
 	"dataset.Recipe", "dataset.column", "dataset.contrast", "dataset.superpixelRecipe", "synthetic.origin",
-	"job.selectionState", "job.trial",
 	"watch.result",
 }
 

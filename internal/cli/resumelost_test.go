@@ -182,7 +182,7 @@ func TestResumeLostData(t *testing.T) {
 		for _, args := range [][]string{{"run", "--resume"}, {"data", "-o", "run", "--resume", "--blocks", "9", "--order",
 			"random", "--step", "adagrad:0.05"}} {
 			o := run(t, append([]string{"train", "-q"}, args...)...)
-			o.wantFailure(t, 3, file+" is missing", "was part of the run in run", "bring it back")
+			o.wantFailure(t, 3, filepath.Join("data", name)+" was part of the run in run and is missing now")
 			wantUntouched(t, o, before, tree(t, folder))
 		}
 		writeFile(t, file, text)

@@ -258,14 +258,6 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 		}
 		a.files.held = true
 	}
-	paths := slices.Clone(data)
-	for _, spec := range f.eval {
-		_, path, _ := strings.Cut(spec, "=")
-		paths = append(paths, path)
-	}
-	if err := folder.MissingFile(paths); err != nil {
-		return nil, folder, err
-	}
 	task, err := a.trainingTask(f, data, cmd.Flags().Changed("hops"))
 	if err != nil {
 		return nil, folder, err
@@ -473,10 +465,6 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 		if printErr := a.printJSON(job.NewFailure(diverged)); printErr != nil {
 			return printErr
 		}
-	}
-	var saved *job.SavedError
-	if errors.As(err, &saved) && saved.Run != "" {
-		return fmt.Errorf("%w: blockbp train %s --resume", err, saved.Run)
 	}
 	return err
 }

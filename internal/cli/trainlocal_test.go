@@ -82,7 +82,7 @@ func TestLocalMethodNotes(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "g.nodes.tsv"), "a\t0\ttrain\t0\nb\t1\ttrain\t1\nc\t-1\t\t0 1\n")
 	writeFile(t, filepath.Join(folder, "g.edges.tsv"), "a\tb\nb\tc\n")
 	o = mustRun(t, "train", filepath.Join(folder, "g"), "-o", filepath.Join(folder, "missing"), "--method", "piecewise")
-	if want := "leaves out every term that a missing label takes part in: 2 of 5"; !strings.Contains(o.stderr, want) {
+	if want := "leaves out every node and edge that misses a label"; !strings.Contains(o.stderr, want) {
 		t.Errorf("no note %q: %s", want, o.stderr)
 	}
 }
@@ -91,12 +91,12 @@ func TestLocalMethodNotes(t *testing.T) {
 func TestClassWeightErrors(t *testing.T) {
 	t.Parallel()
 	for value, parts := range map[string][]string{
-		"0=0":              {"positive", `"0=0"`},
+		"0=0":              {"positive", `not 0 for "0"`},
 		"0":                {"STATE=WEIGHT"},
 		"zebra=2":          {`no state "zebra"`},
 		"0=2,1=much":       {`"1=much"`},
-		"0=2,0=3":          {`state "0" has two weights`},
-		`{"0": 0}`:         {`weight of "0" is 0`, "positive"},
+		"0=2,0=3":          {`state "0" is there twice`},
+		`{"0": 0}`:         {`not 0 for "0"`, "positive"},
 		`{"0": 2, "0": 3}`: {"0"},
 		`{"0": 2`:          {"JSON"},
 		`{"of,f": 2}`:      {`no state "of,f"`},

@@ -71,7 +71,7 @@ func readRun(folder string) (*Run, error) {
 		return nil, job.DataError(path, err)
 	}
 	r.weights = model.Weights
-	if err := job.CheckMetrics(folder); err != nil {
+	if err := job.CheckRunFolder(folder, runfolder.MetricsFile); err != nil {
 		return nil, err
 	}
 	if r.metrics, err = runfolder.ReadMetrics(filepath.Join(folder, runfolder.MetricsFile)); err != nil {

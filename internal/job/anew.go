@@ -15,9 +15,9 @@ import (
 
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
-	configFile, envFile, dataFile, choiceFile, choiceStateFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
+	configFile, envFile, dataFile, choiceFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
 	// of earlier versions
-	CouplingsFile, ErrorsFile, report.ReportFile, "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.json",
+	CouplingsFile, ErrorsFile, report.ReportFile, "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*",
 	runfolder.MetricsFile, runfolder.MetricsCSVFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png",
 }
 

@@ -2,6 +2,7 @@ package job
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,55 +22,52 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 	case "balanced":
 		return balancedWeights(types, data), nil
 	}
-	weights := make([][]float64, len(types))
-	for a := range types {
-		weights[a] = slices.Repeat([]float64{1}, len(types[a].States))
-	}
-	given, err := parseClassWeights(spec)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		found := false
-		for a := range types {
-			if i := slices.Index(types[a].States, name); i >= 0 {
-				weights[a][i], found = given[name], true
-			}
-		}
-		if !found {
-			return nil, usagef("{class-weights} %q: there is no state %q; %s", spec, name,
-				nearest.Suggestion(name, statesOf(types), ""))
-		}
-	}
-	return weights, nil
+	return stateNumbers("class-weights", spec, types, "want balanced, or STATE=WEIGHT,… with positive weights",
+		func(x float64) bool { return x > 0 })
 }
 
-// parseClassWeights reads STATE=WEIGHT,… or, of names that have commas in them, a JSON object.
-func parseClassWeights(spec string) (map[string]float64, error) {
+// stateNumbers reads STATE=NUMBER,… or, of names that have commas in them, a JSON object, as [node type][state], with
+// 1 for states that are not named.
+func stateNumbers(option, spec string, types []crf.NodeType, want string, valid func(float64) bool) ([][]float64,
+	error) {
 	given := map[string]float64{}
 	if strings.HasPrefix(spec, "{") {
 		if err := infile.JSON([]byte(spec), &given); err != nil {
-			return nil, usagef("{class-weights} %q: %v", spec, err)
+			return nil, usagef("{%s} %q: %v", option, spec, err)
 		}
-		for name, weight := range given {
-			if !(weight > 0) {
-				return nil, usagef("{class-weights} %q: the weight of %q is %v, want a positive number", spec, name, weight)
+	} else {
+		for part := range strings.SplitSeq(spec, ",") {
+			name, text, ok := strings.Cut(part, "=")
+			number, err := numeric.ParseDecimal(text)
+			if !ok || err != nil {
+				return nil, usagef("{%s} %q: %s, not %q", option, spec, want, part)
 			}
+			if _, twice := given[name]; twice {
+				return nil, usagef("{%s} %q: state %q is there twice, want it once", option, spec, name)
+			}
+			given[name] = number
 		}
-		return given, nil
 	}
-	for part := range strings.SplitSeq(spec, ",") {
-		name, text, ok := strings.Cut(part, "=")
-		weight, err := numeric.ParseDecimal(text)
-		if !ok || err != nil || !(weight > 0) {
-			return nil, usagef("{class-weights} %q: want balanced, or STATE=WEIGHT,… with positive weights, not %q", spec, part)
+	numbers := make([][]float64, len(types))
+	for a, t := range types {
+		for _, state := range t.States {
+			number, ok := given[state]
+			if !ok {
+				number = 1
+			}
+			numbers[a] = append(numbers[a], number)
 		}
-		if _, twice := given[name]; twice {
-			return nil, usagef("{class-weights} %q: state %q has two weights, want one", spec, name)
-		}
-		given[name] = weight
 	}
-	return given, nil
+	known := statesOf(types)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, name) {
+			return nil, usagef("{%s} %q: there is no state %q; %s", option, spec, name, nearest.Suggestion(name, known, ""))
+		}
+		if x := given[name]; !valid(x) || math.IsInf(x, 0) {
+			return nil, usagef("{%s} %q: %s, not %v for %q", option, spec, want, x, name)
+		}
+	}
+	return numbers, nil
 }
 
 // statesOf names the states of all types, each once.

@@ -1,206 +1,37 @@
 package job
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
-	"io"
 	"math"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/infile"
-	"github.com/blockbp/blockbp/internal/nearest"
-	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// Costs say what it costs to take one state for another. Labels are then those of the least
-// expected cost
+// Costs say what it costs to miss a state. Labels are then those of the least expected cost
 //
-//	argmin_j Σ_i τ_s(i) cost(i, j)
+//	argmin_j Σ_{i≠j} τ_s(i) cost(i) = argmax_j τ_s(j) cost(j)
 //
 // under the beliefs τ_s of a node.
 type Costs struct {
-	of [][]float64 // [node type][truth · states + predicted]
+	of [][]float64 // [node type][state]
 }
-
-// costFile is the ending of the names of files of costs. A list of them has none.
-const costFile = ".csv"
-
-// wantedCosts is what the option wants.
-const wantedCosts = "want STATE=COST,…, the cost of missing a state, or a file " + costFile +
-	" with a row for each true and a column for each predicted state"
 
 // ParseCosts reads costs for the states of a model: STATE=COST,…, what it costs to miss a
-// state, 1 for those that are not named, or the path of a file with all of them.
+// state, 1 for those that are not named.
 func ParseCosts(spec string, types []crf.NodeType) (*Costs, error) {
-	if filepath.Ext(spec) == costFile {
-		return readCosts(spec, types)
-	}
-	if !strings.Contains(spec, "=") {
-		return nil, usagef("{cost} %q: %s", spec, wantedCosts)
-	}
-	missed := map[string]float64{}
-	for part := range strings.SplitSeq(spec, ",") {
-		name, text, _ := strings.Cut(part, "=")
-		cost, err := numeric.ParseDecimal(text)
-		switch _, twice := missed[name]; {
-		case twice:
-			return nil, usagef("{cost} %q: state %q has two costs, want one", spec, name)
-		case err != nil || !isCost(cost):
-			return nil, usagef("{cost} %q: %q has no cost that is a number, 0 or more; %s", spec, part, wantedCosts)
-		case !slices.Contains(statesOf(types), name):
-			return nil, usagef("{cost} %q: there is no state %q; %s", spec, name, nearest.Suggestion(name, statesOf(types), ""))
-		}
-		missed[name] = cost
-	}
-	c := &Costs{}
-	for a := range types {
-		c.of = append(c.of, matrixOf(types[a].States, func(truth, predicted string) float64 {
-			cost, given := missed[truth]
-			switch {
-			case truth == predicted:
-				return 0
-			case given:
-				return cost
-			}
-			return 1
-		}))
-	}
-	return c, nil
-}
-
-func isCost(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
-
-// matrixOf lists what it costs to take any of the states for any other.
-func matrixOf(states []string, cost func(truth, predicted string) float64) (matrix []float64) {
-	for _, truth := range states {
-		for _, predicted := range states {
-			matrix = append(matrix, cost(truth, predicted))
-		}
-	}
-	return matrix
-}
-
-// readCosts reads a table: names of predicted states in the first line, from its second column
-// on, and then for each true state a line of its name and costs. A node type has all of its
-// states there, or none, and then any error costs 1.
-func readCosts(path string, types []crf.NodeType) (*Costs, error) {
-	text, err := infile.Read(path, "a table of costs", infile.Text)
-	if err != nil {
-		return nil, err
-	}
-	known := statesOf(types)
-	r := csv.NewReader(bytes.NewReader(infile.Lines(text)))
-	r.TrimLeadingSpace = true
-	header, err := r.Read()
-	if err != nil || len(header) < 2 {
-		return nil, dataf("%s:1: the line has no names of predicted states, separated by commas: %s", path, wantedCosts)
-	}
-	predicted := header[1:]
-	for i, name := range predicted {
-		if err := checkState(path, 1, name, known, predicted[:i]); err != nil {
-			return nil, err
-		}
-	}
-	costs, truths := map[[2]string]float64{}, []string(nil)
-	for {
-		row, err := r.Read()
-		if err == io.EOF {
-			break
-		}
-		line := errorLine(err)
-		if err == nil {
-			line, _ = r.FieldPos(0)
-		}
-		if err != nil {
-			return nil, dataf("%s:%d: want the name of a true state and %d costs, as many as the first line has names: %v",
-				path, line, len(predicted), err)
-		}
-		if err := checkState(path, line, row[0], known, truths); err != nil {
-			return nil, err
-		}
-		truths = append(truths, row[0])
-		for i, text := range row[1:] {
-			cost, err := numeric.ParseDecimal(strings.TrimSpace(text))
-			if err != nil || !isCost(cost) {
-				return nil, dataf("%s:%d: the cost of taking %q for %q is %q, want a number, 0 or more; what is won by a right "+
-					"label is a cost of all others", path, line, row[0], predicted[i], text)
-			}
-			costs[[2]string{row[0], predicted[i]}] = cost
-		}
-	}
-	return costsOfTypes(path, costs, types, predicted, truths)
-}
-
-// errorLine is the line of an error of package csv.
-func errorLine(err error) int {
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
-		return parse.Line
-	}
-	return 0
-}
-
-func checkState(path string, line int, name string, known, before []string) error {
-	switch {
-	case !slices.Contains(known, name):
-		return dataf("%s:%d: the model has no state %q; %s", path, line, name, nearest.Suggestion(name, known, ""))
-	case slices.Contains(before, name):
-		return dataf("%s:%d: state %q is there twice", path, line, name)
-	}
-	return nil
-}
-
-// costsOfTypes looks whether all states of a type are there, where any is.
-func costsOfTypes(path string, costs map[[2]string]float64, types []crf.NodeType, predicted,
-	truths []string) (*Costs, error) {
-	c := &Costs{}
-	for _, t := range types {
-		named := func(state string) bool {
-			return slices.Contains(predicted, state) || slices.Contains(truths, state)
-		}
-		if !slices.ContainsFunc(t.States, named) {
-			c.of = append(c.of, matrixOf(t.States, func(truth, predicted string) float64 {
-				if truth == predicted {
-					return 0
-				}
-				return 1
-			}))
-			continue
-		}
-		for _, state := range t.States {
-			if !slices.Contains(predicted, state) {
-				return nil, dataf("%s:1: state %q has no column: want one for every state of node type %q", path, state, t.Name)
-			}
-			if !slices.Contains(truths, state) {
-				return nil, dataf("%s: state %q has no line: want one for every state of node type %q", path, state, t.Name)
-			}
-		}
-		c.of = append(c.of, matrixOf(t.States, func(truth,
-			predicted string) float64 {
-			return costs[[2]string{truth, predicted}]
-		}))
-	}
-	return c, nil
+	of, err := stateNumbers("cost", spec, types, "want STATE=COST,… with costs of 0 or more",
+		func(x float64) bool { return x >= 0 })
+	return &Costs{of}, err
 }
 
 // decide labels every node with the state of least expected cost, the first of several. What
 // is impossible is never chosen, however cheap: a state of belief 0.
 func (c *Costs) decide(in *crf.Instance, b *infer.Beliefs) {
 	for s := range b.Labels {
-		belief := b.Of(s)
-		cost, least := c.of[in.NodeType(int32(s))], math.Inf(1)
-		for j := range belief {
-			expected := 0.0
-			for i, p := range belief {
-				expected += p * cost[i*len(belief)+j]
-			}
-			if belief[j] > 0 && expected < least {
-				b.Labels[s], least = int32(j), expected
+		most := math.Inf(-1)
+		for j, p := range b.Of(s) {
+			if x := p * c.of[in.NodeType(int32(s))][j]; p > 0 && x > most {
+				b.Labels[s], most = int32(j), x
 			}
 		}
 	}
@@ -210,9 +41,8 @@ func (c *Costs) decide(in *crf.Instance, b *infer.Beliefs) {
 // returns the node that a label is of.
 func (c *Costs) sum(in *crf.Instance, node func(int) int, labels, truth []int32, count []bool) (total float64) {
 	for s, y := range truth {
-		if y != crf.Unobserved && (count == nil || count[s]) {
-			s, label := int32(node(s)), labels[s]
-			total += c.of[in.NodeType(s)][int(y)*in.States(s)+int(label)]
+		if y != crf.Unobserved && (count == nil || count[s]) && labels[s] != y {
+			total += c.of[in.NodeType(int32(node(s)))][y]
 		}
 	}
 	return total

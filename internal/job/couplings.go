@@ -204,33 +204,25 @@ func ReadCouplings(path string) (rows []CouplingRow, err error) {
 		return nil, err
 	}
 	in := csv.NewReader(bytes.NewReader(text))
-	in.Comma, in.ReuseRecord = '\t', true
-	for line := 1; ; line++ {
-		row, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil && len(row) != 5 && len(row) != 7 {
-			err = fmt.Errorf("there are %d columns, want 5 or 7", len(row))
-		}
-		if err != nil {
-			return nil, dataf("%s:%d: %v", path, line, err)
-		}
-		if line == 1 {
+	in.Comma = '\t'
+	table, err := in.ReadAll()
+	if err != nil {
+		return nil, DataError(path, err)
+	}
+	for i, row := range table {
+		if i == 0 {
 			continue
 		}
-		r := CouplingRow{Kind: row[0], Name: nameOf(row[1], row[2], row[3:len(row)-2]), Error: runfolder.Float(math.NaN())}
-		if r.Value, err = strconv.ParseFloat(row[len(row)-2], 64); err != nil {
-			return nil, dataf("%s:%d: value is %q, want a number", path, line, row[len(row)-2])
+		if len(row) != 5 && len(row) != 7 {
+			return nil, dataf("%s:%d: there are %d columns, want 5 or 7", path, i+1, len(row))
 		}
-		if text := row[len(row)-1]; text != "" {
-			x, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				return nil, dataf("%s:%d: error is %q, want a number", path, line, text)
-			}
-			r.Error = runfolder.Float(x)
+		n := len(row) - 2
+		value, err := strconv.ParseFloat(row[n], 64)
+		spread, errSpread := strconv.ParseFloat(cmp.Or(row[n+1], "NaN"), 64)
+		if err != nil || errSpread != nil {
+			return nil, dataf("%s:%d: value and error are %q, want numbers", path, i+1, row[n:])
 		}
-		rows = append(rows, r)
+		rows = append(rows, CouplingRow{row[0], nameOf(row[1], row[2], row[3:n]), value, runfolder.Float(spread)})
 	}
 	slices.SortStableFunc(rows, func(a, b CouplingRow) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
 	return rows, nil

@@ -140,10 +140,6 @@ func (p *Prepared) fewLabels() string {
 		return ""
 	}
 	p.Options.Edges = p.justified().String()
-	return p.fewLabelsNote()
-}
-
-func (p *Prepared) fewLabelsNote() string {
 	return fmt.Sprintf("few labels: %d are too few to choose by, and neighbours are taken to be alike, "+
 		"as far as degrees and the number of states justify: {edges=%s}",
 		len(knownLabels(p.Problem.Data[0])), p.Options.Edges)
@@ -192,17 +188,24 @@ func (p *Prepared) separate() error {
 			"weights, and with potts one type of nodes at both ends", p.Options.Edges)
 	}
 	p.whole, p.numbers = p.Problem.Data, p.Problem.Counting
-	p.Problem.Counting, p.Problem.Data = nil, make([]*crf.Instance, len(p.whole))
-	tied := !slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Copies > 0 })
-	for i, in := range p.whole {
-		p.Problem.Data[i] = in.WithoutEdges()
-		if s := in.Samples(); tied && len(s) == 1 && slices.Contains(s[0], crf.Unobserved) && len(knownLabels(in)) > 0 {
-			if p.Problem.Data[i], err = labelledAlone(in, s[0]); err != nil {
-				return err
+	p.Problem.Counting = nil
+	p.Problem.Data, err = onlyNodes(p.whole)
+	return err
+}
+
+// onlyNodes are instances without edges. Of nodes most of whose labels may be hidden only those with one are left.
+func onlyNodes(data []*crf.Instance) (alone []*crf.Instance, err error) {
+	tied := !slices.ContainsFunc(data[0].Schema().NodeTypes, func(t crf.NodeType) bool { return t.Copies > 0 })
+	for _, in := range data {
+		nodes, s := in.WithoutEdges(), in.Samples()
+		if tied && len(s) == 1 && slices.Contains(s[0], crf.Unobserved) && len(knownLabels(in)) > 0 {
+			if nodes, err = labelledAlone(in, s[0]); err != nil {
+				return nil, err
 			}
 		}
+		alone = append(alone, nodes)
 	}
-	return nil
+	return alone, nil
 }
 
 // labelledAlone are the nodes with labels, without edges: those without have no share in the
@@ -472,29 +475,26 @@ func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[
 // isBinned reports whether every row has one feature of 1 and no other.
 func isBinned(f *crf.Features) bool { return f.Data().Bins != nil && f.Data().Book == nil }
 
+// constantOf are the features of which one is 1 in every row, of bins, or the last one that is 1 in every row.
 func constantOf(dim int, data []*crf.Instance, of func(*crf.Instance) *crf.Features) (columns []int) {
 	rows, bins, row := 0, true, make([]float64, dim)
-	ones := slices.Repeat([]bool{true}, dim) // the column is one everywhere
 	for _, in := range data {
-		f := of(in)
-		rows += f.Rows()
-		if bins = bins && isBinned(f); bins {
-			continue // one of them is one in every row
-		}
-		for r := range f.Rows() {
-			f.Row(row, r)
-			for j, x := range row {
-				ones[j] = ones[j] && x == 1
+		rows, bins = rows+of(in).Rows(), bins && isBinned(of(in))
+	}
+	for j := dim - 1; j >= 0 && rows > 0; j-- {
+		other := func(in *crf.Instance) bool { // than 1, somewhere
+			for r := range of(in).Rows() {
+				if of(in).Row(row, r); row[j] != 1 {
+					return true
+				}
 			}
+			return false
 		}
-	}
-	for j := range ones {
-		if rows > 0 && (bins || ones[j]) {
+		if bins {
 			columns = append(columns, j)
+		} else if !slices.ContainsFunc(data, other) {
+			return []int{j}
 		}
-	}
-	if !bins && len(columns) > 1 {
-		columns = columns[len(columns)-1:]
 	}
 	return columns
 }

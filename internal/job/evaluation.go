@@ -13,8 +13,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/machine"
-	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -192,8 +190,8 @@ var metrics = []metric{
 	{"accuracy", "accuracy", percent, false, func(s *Scored) float64 { return s.Score.Accuracy() }},
 	{"class_accuracy", "mean class accuracy", percent, false,
 		ofClasses(func(c infer.ClassScore) float64 { return c.Recall })},
-	{"f1", "mean F1", percent, false, ofClasses(classF1)},
-	{"iou", "mean IoU", percent, false, ofClasses(classIoU)},
+	{"f1", "mean F1", percent, false, ofClasses(func(c infer.ClassScore) float64 { return c.F1 })},
+	{"iou", "mean IoU", percent, false, ofClasses(func(c infer.ClassScore) float64 { return c.IoU })},
 	{"roc_auc", "mean ROC AUC", fourDigits, false, ofClasses(func(c infer.ClassScore) float64 { return c.ROCAUC })},
 	{"average_precision", "mean average precision", fourDigits, false,
 		ofClasses(func(c infer.ClassScore) float64 { return c.AveragePrecision })},
@@ -338,83 +336,6 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 	return scores, false, nil
 }
 
-// trainingNodes is about how many nodes of the training data predictions are tried on, in
-// instances at even distances, where nothing else would tell how good they are, and trainingSweeps
-// how many sweeps that takes at most: couplings that are too strong show early.
-const trainingNodes, trainingSweeps = 400_000, 60
-
-// neverPredicts reports whether the method never makes a prediction in learning, so that nothing in
-// its results shows how good they are.
-func (p *Prepared) neverPredicts() bool {
-	return p.Options.Method.Local() && p.Options.Method != learn.Exact
-}
-
-// tries reports whether predictions on some of the training data, the trial, tell how good the model is:
-// not of models of spins, whose couplings are wanted.
-func (p *Prepared) tries() bool {
-	return p.neverPredicts() && p.Options.Physics == "" && !p.Options.NoEdges && len(p.Evaluations) == 0
-}
-
-// trial returns about trainingNodes of the data learned from.
-func (p *Prepared) trial() (some []*crf.Instance) {
-	nodes, data := 0, p.Problem.Data
-	for _, in := range data {
-		nodes += in.Graph.NumNodes()
-	}
-	for i := 0; i < len(data); i += max(1, (nodes+trainingNodes-1)/trainingNodes) {
-		some = append(some, data[i])
-	}
-	return some
-}
-
-// fewestSteps are those of a training that is worth a comparison: whoever asks for fewer looks at something else.
-const fewestSteps = 3
-
-// tried notes where the model of such a method predicts some of its own training data worse than
-// node features alone do.
-func (p *Prepared) tried(ctx context.Context, r *Result, watch Watch) error {
-	if !p.tries() || r.Status == learn.IterationLimit && r.Iterations < fewestSteps {
-		return nil
-	}
-	machine.GiveBack() // what the learner had
-	set := *p.Set
-	set.Instances = p.trial()
-	if memory.Check("trying predictions", p.inferenceBytes(set.Instances), p.Options.Memory) != nil {
-		return nil
-	}
-	e, err := NewEvaluation("the training data", &set, set.Instances)
-	if err != nil {
-		return err
-	}
-	m := r.Model.Model
-	if p.scale != nil { // that of the data learned from
-		m = m.Clone()
-		p.scale.Standard(m.Weights, m.Weights, &m.Layout)
-	}
-	w := p.inference(m, infer.Limits{Tolerance: PredictLimits.Tolerance, MaxSweeps: trainingSweeps})
-	w.Settled = PredictTolerance
-	w.Temperature = r.Model.Temperature()
-	w.Progress = watch.counter("trying predictions")
-	scored, err := w.score(ctx, e, false, 0)
-	text := ""
-	if err == nil {
-		w.Temperature = 0
-		w.Model, err = p.withoutEdges(ctx, r)
-	}
-	if err == nil {
-		text, err = w.harm(ctx, e, scored, nodesAlone)
-	}
-	if err == nil && text != "" {
-		text = fmt.Sprintf("on %s the model %s; %s", e.Name, text, p.harmReason(r))
-		watch.note("%s", text)
-		p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
-	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
 // harm compares a model with one of the same features without edges, and says where it predicts an evaluation set
 // worse, with the likely reason; "" where it does not.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
@@ -466,7 +387,7 @@ func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what
 	verdict := "is worse than"
 	switch {
 	case worse:
-	case scored.Score.MeanLogLoss() > 2*alone.Score.MeanLogLoss(): // edges lose as much again as the nodes had to lose: no chance
+	case scored.Score.MeanLogLoss() > 2*alone.Score.MeanLogLoss(): // as much again as the nodes had to lose: no chance
 		verdict = "gives worse beliefs than"
 	default:
 		return "", nil
@@ -482,24 +403,23 @@ func (w Inference) Harm(ctx context.Context, e *Evaluation, scored *Scored) (str
 }
 
 // anyHidden reports whether a label that is learned from is hidden.
-func (p *Prepared) anyHidden() bool {
-	return slices.ContainsFunc(p.Problem.Data, func(in *crf.Instance) bool {
+func anyHidden(data []*crf.Instance) bool {
+	return slices.ContainsFunc(data, func(in *crf.Instance) bool {
 		return slices.ContainsFunc(in.Samples(), func(labels []int32) bool { return slices.Contains(labels, crf.Unobserved) })
 	})
 }
 
 // harmReason is the likely reason why edges do harm, and what to try.
 func (p *Prepared) harmReason(r *Result) string {
-	hidden := p.anyHidden()
 	switch {
 	case p.featuresFirst():
 		return "few labels tell little of edges: train with {no-edges}"
-	case p.neverPredicts():
+	case p.Options.Method.Local() && p.Options.Method != learn.Exact:
 		return fmt.Sprintf("{method=%s} learns from true neighbours, where predictions have uncertain ones: leave the "+
 			"choice to auto", p.Options.Method)
 	case !r.Status.Stationary():
 		return "the run had not converged: raise its limits"
-	case hidden:
+	case anyHidden(p.Problem.Data):
 		return "labels are hidden, so that this may be a poor one of several optima: start with {init} from a model that " +
 			"was trained with {no-edges}"
 	case p.Options.Method != learn.Exact && p.Options.Counting != "convex":

@@ -78,7 +78,7 @@ func (p *Prepared) statesSeen() [][]bool {
 // featuresFirstNote says so, and what to make of it where there is nothing to compare with.
 func (p *Prepared) featuresFirstNote() string {
 	text := "most labels are hidden: weights begin with those of node features alone"
-	if len(p.Evaluations) == 0 && p.choice == nil {
+	if len(p.Evaluations) == 0 {
 		text += "; edges may still do harm, so compare with {no-edges} on a split that is held back, as by " +
 			"{eval!--eval NAME=SPLIT}"
 	}

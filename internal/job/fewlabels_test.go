@@ -201,7 +201,7 @@ func TestFewLabels(t *testing.T) {
 	}
 }
 
-// TestFewLabelsResumed: a run that goes on with the edges that were made for it says why again.
+// TestFewLabelsResumed: a run goes on with the edges that were made for it.
 func TestFewLabelsResumed(t *testing.T) {
 	net, dir := karate(), filepath.Join(t.TempDir(), "run")
 	task := net.task(t, net.some(1, 1))
@@ -213,8 +213,8 @@ func TestFewLabelsResumed(t *testing.T) {
 	}
 	got := train(t, Options{Edges: want.Edges}, task,
 		&Folder{Dir: dir, NoReport: true, Resume: true, Config: *config}).Summary
-	if !slices.Equal(got.Notes, want.Notes) || got.ThetaSHA256 != want.ThetaSHA256 {
-		t.Errorf("notes %q, want %q", got.Notes, want.Notes)
+	if got.ThetaSHA256 != want.ThetaSHA256 {
+		t.Errorf("weights %s, want %s", got.ThetaSHA256, want.ThetaSHA256)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -145,10 +146,7 @@ func (r *run) checkpoint(s *learn.State) error {
 		err = s.WriteFile(path)
 	}
 	if err != nil {
-		advice := "resume the run: the checkpoint before is unchanged"
-		if !r.checkpointed {
-			advice = "resume the run: it will start from the beginning"
-		}
+		const advice = "resume the run: the checkpoint before, if there was one, is unchanged"
 		return fmt.Errorf("writing %s: %w", path, runfolder.WithRoomAdvice(err, advice))
 	}
 	r.checkpointed = true
@@ -181,5 +179,14 @@ func (r *run) fail(err error) error {
 	case errors.Is(err, learn.ErrState):
 		return fmt.Errorf("%s: %w", r.files.Path(checkpointFile), err)
 	}
-	return r.withSaved(err)
+	return r.goesOn(err)
+}
+
+// goesOn adds to an error how to go on when it is put right, where the run has a checkpoint and the error is no
+// judgement of the training itself.
+func (r *run) goesOn(err error) error {
+	if err == nil || !r.checkpointed || errors.As(err, new(*learn.DivergedError)) || !IsRunFolder(r.files.Dir()) {
+		return err
+	}
+	return option.Errorf("%w; when that is put right, go on with {resume!blockbp train %s --resume}", err, r.files.Dir())
 }

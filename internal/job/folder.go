@@ -29,8 +29,7 @@ const (
 	ErrorsFile    = "errors.safetensors" // laid out like the model
 	CouplingsFile = "couplings.tsv"
 
-	checkpointFile  = "checkpoint/state.safetensors"
-	choiceStateFile = "checkpoint/choice.safetensors" // while candidates are compared
+	checkpointFile = "checkpoint/state.safetensors"
 )
 
 // Folder is where a training leaves its files.
@@ -155,8 +154,7 @@ type run struct {
 	last    int                      // iteration of the checkpoint to resume, −1 without one
 	weights []float64                // scratch, where there is a reference to compare with
 
-	checkpointed bool     // there is a checkpoint
-	saved        []string // what else is written of the end, in words
+	checkpointed bool // there is a checkpoint
 }
 
 // openRun writes what is known before training into a new folder, or reads what the run
@@ -179,10 +177,6 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	}
 	r.folder.Config.Command, r.folder.Config.Options = trainCommand, p.resolved(folder.Config.Options)
 	if own.Resume {
-		if r.folder.Config.Options["edges"].Source == sourceFewLabels { // which leaves nothing to be decided again
-			watch.note("%s", p.fewLabelsNote())
-			p.Notes = append(slices.Clone(p.Notes), p.fewLabelsNote())
-		}
 		return r, r.reopen()
 	}
 	if own.over {
@@ -224,16 +218,11 @@ func (r *run) reopen() (err error) {
 			r.watch.note("%s is missing: whether the data are those of the run, its checkpoint alone can tell",
 				r.files.Path(dataFile))
 		}
-		if err := r.noteEarlier(); err != nil {
-			return err
-		}
 	case errors.Is(err, fs.ErrNotExist):
 		if err := r.neverBegan(); err != nil {
 			return err
 		}
-		if _, err := os.Stat(r.files.Path(choiceStateFile)); err != nil || !r.p.open() {
-			r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
-		}
+		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		r.last = -1
 	case errors.As(err, new(*fs.PathError)):
 		return fmt.Errorf("%w; bring back the checkpoint, a file, or start a new run in another folder", err)
@@ -342,7 +331,8 @@ func (r *run) sameData() error {
 		if has(before, s) {
 			continue
 		}
-		if slices.ContainsFunc(before, func(t dataset.Source) bool { return filepath.Base(t.Path) == filepath.Base(s.Path) }) {
+		named := func(t dataset.Source) bool { return filepath.Base(t.Path) == filepath.Base(s.Path) }
+		if slices.ContainsFunc(before, named) {
 			return dataf("%s changed since the run in %s began: %s", s.Path, dir, remedy)
 		}
 		return dataf("%s was not part of the run in %s: %s", s.Path, dir, remedy)
@@ -357,46 +347,6 @@ func (r *run) sameData() error {
 		return dataf("the files of the run in %s are the same in another order: %s", dir, remedy)
 	}
 	return nil
-}
-
-// MissingFile refuses data of which a file is gone that was part of the run to resume.
-// data are the paths that are to be read: where a reader fails it says less than this.
-func (f *Folder) MissingFile(data []string) error {
-	if !f.Resume {
-		return nil
-	}
-	config, err := ReadConfig(f.Dir)
-	if err != nil {
-		return err
-	}
-	var record dataRecord
-	if _, err := readRecord(filepath.Join(f.Dir, dataFile), &record); err != nil {
-		return err
-	}
-	for _, s := range record.Files {
-		path := s.Path
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(config.Folder, path) // of the folder in which it was started
-		}
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || !within(path, data) {
-			continue
-		}
-		return dataf("%s is missing, and was part of the run in %s (its %s has the hash): bring it back, or start a new "+
-			"run", path, f.Dir, dataFile)
-	}
-	return nil
-}
-
-// within reports whether a path is one of others, or below one.
-func within(path string, others []string) bool {
-	return slices.ContainsFunc(others, func(other string) bool {
-		whole, err := filepath.Abs(other)
-		if err != nil {
-			return false
-		}
-		inside, err := filepath.Rel(whole, path)
-		return err == nil && filepath.IsLocal(inside)
-	})
 }
 
 // goesOnFrom refuses to go on with a run under other options than it began with:

@@ -31,9 +31,6 @@ func (p *Prepared) deal() error {
 	case o.Errors != errorsNone:
 		return usagef("{errors} %s runs in one process, and this job has %d: leave it out, or start without mpirun",
 			o.Errors, g.Size())
-	case p.choosing:
-		return usagef("labels are hidden, and {edges=auto} chooses by folds of labels in one process, while this job has "+
-			"%d: give {edges=together}, or start without mpirun", g.Size())
 	}
 	return nil
 }
@@ -49,12 +46,9 @@ func (p *Prepared) idleHints() []string {
 		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem "+
 			"are solved in each: one process, with all threads, is as fast", size)}
 	case networks >= size:
-	case p.Settings.Method == learn.BBPL && !slices.ContainsFunc(p.cuts, func(c cut.Cut) bool { return c.Blocks > 1 }):
-		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: as many "+
-			"processes as networks, with all threads, are as fast; or {blocks} cuts them", size-networks, size)}
-	case p.Settings.Method != learn.BBPL:
-		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: {blocks}, or {method=bbpl}, "+
-			"cuts them", size-networks, size)}
+	case p.Settings.Method != learn.BBPL || !slices.ContainsFunc(p.cuts, func(c cut.Cut) bool { return c.Blocks > 1 }):
+		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: as many processes as "+
+			"networks, with all threads, are as fast; or {blocks} cuts them", size-networks, size)}
 	case p.Settings.Together*networks < size:
 		return []string{fmt.Sprintf("%d of %d processes only wait, as visits take %d of the blocks at a time: {together} "+
 			"%d lets all work", size-p.Settings.Together*networks, size, p.Settings.Together*networks,

@@ -42,7 +42,7 @@ func TestIdleHints(t *testing.T) {
 // TestProcessesDoNotChoose: where folds of labels would choose in one process, several learn edges
 // together and say so, or are refused where few labels are known.
 func TestProcessesDoNotChoose(t *testing.T) {
-	for known, want := range map[int]string{20: `give Options.Edges = "together"`, 60: "and 2 learn them together", 100: ""} {
+	for known, want := range map[int]string{20: "and 2 learn them together", 60: "and 2 learn them together", 100: ""} {
 		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
 		set, err := dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"})
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"slices"
 
 	"github.com/blockbp/blockbp/counting"
@@ -165,67 +164,51 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 		p.Threads = w.Threads / threads
 		idle <- p
 	}
-	results := make([]chan prediction, n)
-	for i := range results {
-		results[i] = make(chan prediction, 1)
+	turns := make([]chan struct{}, n+1) // closed when all instances before are used
+	for i := range turns {
+		turns[i] = make(chan struct{})
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan any, 1) // what a job panicked with, or nil
-	onFault := parallel.PanicsOnFault()
-	go func() {
-		debug.SetPanicOnFault(onFault)
-		defer func() { ended <- recover() }()
-		_ = parallel.Each(ctx, n, threads, func(i int) { // its error is that of ctx
-			a := <-idle
-			p := e.predict(ctx, a, i, assess)
-			if w.Costs != nil && p.err == nil {
-				w.Costs.decide(e.Instances[i], p.beliefs)
-			}
-			results[i] <- p
-			idle <- a
-		})
-	}()
-	defer func() { // also where use panics: nobody may be at work on what others close
-		cancel()
-		if failure := <-ended; failure != nil {
-			panic(failure)
-		}
-	}()
-	return w.take(ctx, e, results, ended, use)
-}
-
-// take uses the results in their order. What ended has to say is left in it.
-func (w *Inference) take(ctx context.Context, e *Evaluation, results []chan prediction, ended chan any,
-	use func(i int, p prediction) error) error {
-	for i, in := range e.Instances {
-		var got prediction
-		select {
-		case got = <-results[i]:
-		case <-ctx.Done():
-		case failure := <-ended:
-			ended <- failure
+	close(turns[0])
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	done, failed := 0, error(nil)
+	_ = parallel.Each(within, n, threads, func(i int) { // its error is that of the context
+		used := false
+		defer func() {
 			select {
-			case got = <-results[i]:
-			default:
-				if failure != nil {
-					return nil // by a panic, with which the caller goes on
-				}
+			case <-turns[i]:
+			case <-within.Done():
 			}
+			if !used { // an error, or a panic of predict: those before are used, and others not begun
+				stop()
+			}
+		}()
+		a := <-idle
+		p := e.predict(within, a, i, assess)
+		idle <- a
+		if w.Costs != nil && p.err == nil {
+			w.Costs.decide(e.Instances[i], p.beliefs)
 		}
-		if parallel.Ended(ctx) != nil {
-			return &Error{Interrupted, fmt.Errorf("interrupted after %d of %d instances", i, len(results))}
+		select {
+		case <-turns[i]:
+		case <-within.Done():
 		}
-		if got.err != nil {
-			return fmt.Errorf("instance %d (%s): %w", i, in.Name, got.err)
+		if parallel.Ended(within) != nil {
+			return
 		}
-		if err := use(i, got); err != nil {
-			return err
+		if failed = p.err; failed != nil {
+			failed = fmt.Errorf("instance %d (%s): %w", i, e.Instances[i].Name, failed)
+		} else if failed = use(i, p); failed == nil {
+			if done, used = i+1, true; w.Progress != nil {
+				w.Progress(done, n)
+			}
+			close(turns[done])
 		}
-		if w.Progress != nil {
-			w.Progress(i+1, len(results))
-		}
+	})
+	if failed == nil && done < n {
+		return &Error{Interrupted, fmt.Errorf("interrupted after %d of %d instances", done, n)}
 	}
-	return nil
+	return failed
 }
 
 // predict infers one instance.

@@ -119,7 +119,7 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 		return nil, run.fail(err)
 	}
 	result, err := run.finish(ctx, fitted, times, watch)
-	return result, run.withSaved(err)
+	return result, run.goesOn(err)
 }
 
 // finish writes what a training has come to, what is worth most first.
@@ -144,9 +144,6 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, wat
 	result.NotCopied = r.copyModel(result)
 	if !result.Unevaluated {
 		if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, watch); err != nil {
-			return nil, err
-		}
-		if err := r.p.tried(ctx, result, watch); err != nil {
 			return nil, err
 		}
 	}

@@ -31,9 +31,6 @@ func (p *Prepared) Forecast() *learn.Memory {
 	if p.Options.AutoL2 {
 		after = p.inferenceBytes(p.Problem.Data[:(len(p.Problem.Data)+mostFolds-1)/mostFolds]) // about a fold
 	}
-	if p.tries() {
-		after = max(after, p.inferenceBytes(p.trial()))
-	}
 	m.Add("predictions", max(beside, after-float64(p.Memory.Bytes)),
 		"whole networks on %d threads: evaluations beside the learner, others in its place", p.Options.Threads)
 	m.Add("garbage and report", later+machine.MostGarbage(float64(m.Bytes)), "what is not collected yet, code and plots")

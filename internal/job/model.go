@@ -22,8 +22,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/safetensors"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -88,8 +86,8 @@ func LoadModel(path string) (*Model, error) {
 		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
 			MetaCounting, meta[MetaCounting], !own)
 	}
-	m.Notes, err = m.notes()
-	return m, err
+	m.Notes = m.notes()
+	return m, nil
 }
 
 // CheckMeta refuses metadata that this program would have to guess the meaning of.
@@ -115,18 +113,7 @@ func CheckMeta(path string, meta map[string]string) error {
 }
 
 // notes are what should be known of a model file that loads.
-func (m *Model) notes() (notes []string, err error) {
-	f, err := safetensors.Open(m.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if !f.Sealed() {
-		notes = append(notes, fmt.Sprintf("%s is of model format %s, whose checksum covers the weights alone; it is used "+
-			"as it is, and nothing needs to be done ({resume!blockbp train RUN --resume} writes that of a run anew, with "+
-			"a checksum "+
-			"of the whole file)", m.Path, f.Metadata()["format_version"]))
-	}
+func (m *Model) notes() (notes []string) {
 	if spec := m.Meta[MetaCounting]; countingUnknown(spec) {
 		notes = append(notes, fmt.Sprintf("%s was trained with counting numbers that it does not hold: it names the file "+
 			"%q, which is not opened; predict and eval need {counting}", m.Path, spec))
@@ -134,7 +121,7 @@ func (m *Model) notes() (notes []string, err error) {
 	if text := m.unfinished(); text != "" {
 		notes = append(notes, text)
 	}
-	return notes, err
+	return notes
 }
 
 // unfinished says that a limit or an interruption ended the training; "": none did, or the file
@@ -324,16 +311,6 @@ func CheckRunFolder(dir, file string) error {
 		return err
 	}
 	return nil
-}
-
-// CheckMetrics looks whether a run folder has its metrics.
-func CheckMetrics(dir string) error {
-	err := CheckRunFolder(dir, runfolder.MetricsFile)
-	if _, statErr := os.Stat(filepath.Join(dir, ResultFile)); err != nil && statErr == nil && IsRunFolder(dir) {
-		return dataf("%s is missing, without which there are no curves; the model of the run can be used, and {resume} "+
-			"goes on with it", filepath.Join(dir, runfolder.MetricsFile))
-	}
-	return err
 }
 
 // DataError says what is wrong with the file at path.

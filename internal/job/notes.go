@@ -49,9 +49,9 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 		texts = append(texts, "{class-weights} with {method=pseudo} multiply the odds of a state once for every neighbour "+
 			"that is in it: rare states spread; with another method they do once")
 	}
-	if terms, left := leftOut(data); left > 0 {
-		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every term that a missing label takes part in: %d of %d "+
-			"nodes and edges; the other methods sum over missing labels instead", o.Method, left, terms))
+	if anyHidden(data) {
+		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every node and edge that misses a label; the other "+
+			"methods sum over missing labels instead", o.Method))
 	}
 	return texts
 }
@@ -153,26 +153,4 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 		return ""
 	}
 	return fmt.Sprintf("labels of %s were learned from, so that these measures are too good: compare on others", path)
-}
-
-// leftOut counts the nodes and edges of all samples, and those without the labels
-// that a local term needs.
-func leftOut(data []*crf.Instance) (terms, left int) {
-	for _, in := range data {
-		u, v := in.Graph.Ends()
-		for _, labels := range in.Samples() {
-			terms += len(labels) + len(u)
-			for _, y := range labels {
-				if y == crf.Unobserved {
-					left++
-				}
-			}
-			for e := range u {
-				if labels[u[e]] == crf.Unobserved || labels[v[e]] == crf.Unobserved {
-					left++
-				}
-			}
-		}
-	}
-	return terms, left
 }

@@ -98,12 +98,13 @@ func NewJointState(r *infer.State) *JointState {
 
 // PredictInto labels instances of a set and writes NAME.npz for each into a folder,
 // NAME.png of images, predict.json, and with pictures a page of the first few
-// photographs. held is as in Inference.Each, and palette has the colours of the states.
+// photographs, in the colours of those that the model learned from. held is as in Inference.Each.
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
-	held [][]int32, palette []color.RGBA, pictures bool) (*Prediction, error) {
+	held [][]int32, pictures bool) (*Prediction, error) {
 	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
 	p := &Prediction{Out: run.Dir(), worst: Unsettled{convex: w.Convex}}
 	var rows []figure.PanelRow
+	palette := paletteOf(set)
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 		b = inRows(set, i, b)
 		if err := p.write(run, names[i], set.Labels(instances[i], b.Labels), b); err != nil || i >= len(set.Images) {
@@ -134,6 +135,16 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 		}
 	}
 	return p, run.WriteJSON("predict.json", p)
+}
+
+// paletteOf has the colours of the states in label pictures: those that the model learned from had, or else colours
+// that differ as much as can be.
+func paletteOf(set *dataset.Set) []color.RGBA {
+	palette := figure.ClassPalette(mostStates(set))
+	for i, c := range set.Recipe.Palette[:min(len(set.Recipe.Palette), len(palette))] {
+		palette[i] = color.RGBA{c[0], c[1], c[2], 0xff}
+	}
+	return palette
 }
 
 // NodeOfRow returns the node of a row of an instance's table, the same where there is none.

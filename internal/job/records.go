@@ -9,7 +9,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
 // dataRecord is what data.json holds: the files that a run was given.
@@ -55,26 +54,4 @@ func parseRecord(text []byte, v any) error {
 		return err
 	}
 	return infile.JSON(object, v)
-}
-
-// noteEarlier tells that the run was begun by a version whose files have no checksum of
-// all that they say.
-func (r *run) noteEarlier() error {
-	config, err := infile.Read(r.files.Path(configFile), "the options of a run", infile.Text)
-	if err != nil {
-		return err
-	}
-	_, sealed, err := runfolder.Unseal(config)
-	if err != nil {
-		return err
-	}
-	checkpoint, err := safetensors.Sealed(r.files.Path(checkpointFile))
-	if err != nil {
-		return err
-	}
-	if !sealed || !checkpoint {
-		r.watch.note("%s and the checkpoint of %s have no checksum of all that they say; nothing needs to be done: the "+
-			"run goes on, and writes them anew with one", configFile, r.files.Dir())
-	}
-	return nil
 }

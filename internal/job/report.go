@@ -3,13 +3,11 @@ package job
 import (
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -35,7 +33,7 @@ func (r *run) writeReport(result *Result) error {
 		return err
 	}
 	page := r.newPage(result)
-	page.Callout(verdict(fitted), verdictText(fitted))
+	page.Callout(verdict(fitted), s.verdict())
 	if result.Couplings != nil {
 		page.Section("Largest couplings")
 		reportWeights(page, result)
@@ -112,7 +110,7 @@ func (r *run) newPage(result *Result) *report.Report {
 // reportCourse draws how the run went: convergence, and the other curves folded away.
 func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []runfolder.Metric) error {
 	page.Section("Convergence")
-	text := checkedText(fitted) + "A pass is the work of one sweep over the whole network. While blocks are " +
+	text := "A pass is the work of one sweep over the whole network. While blocks are " +
 		"visited, objective and gradient are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
 	method := r.p.Options.Method
 	if method.Local() {
@@ -142,32 +140,13 @@ func verdict(r *learn.Result) report.CalloutKind {
 	return report.CalloutWarn
 }
 
-// verdictText says how a run ended.
-func verdictText(r *learn.Result) string {
-	text := fmt.Sprintf("%s: %s.", statusText(r.Convex, r.Status), r.Reason)
-	if said := caveat(r.Convex, r.Status); said != "" {
+// verdict says how a run ended.
+func (s *Summary) verdict() string {
+	text := fmt.Sprintf("%s: %s.", s.StatusText(), s.Reason)
+	if said := s.Caveat(); said != "" {
 		text += " T" + said[1:] + "."
 	}
 	return text
-}
-
-// checkedText says what a check of the whole network found, if there was one.
-func checkedText(r *learn.Result) string {
-	if !r.Checked {
-		return ""
-	}
-	text := fmt.Sprintf("Checked over the whole network: gradient norm %.3g, largest change of a message %.3g",
-		r.GradientNorm, r.Residual)
-	if !r.InferenceConverged {
-		text += " (it had not settled)"
-	}
-	if !math.IsNaN(r.Suboptimality) {
-		text += fmt.Sprintf(", at most %.3g above the smallest objective there is", r.Suboptimality)
-	}
-	if !math.IsNaN(r.Gap) {
-		text += fmt.Sprintf(", primal–dual gap of the inference %.3g", numeric.Gap(r.Gap, r.Objective))
-	}
-	return text + ". "
 }
 
 // sourceOfValues says how far the values of the result can be trusted.
@@ -187,6 +166,8 @@ func (s *Summary) values() []report.KeyValue {
 	return []report.KeyValue{
 		{Key: "objective L", Value: Known("%.10g", s.Objective)},
 		{Key: "gradient norm", Value: Known("%.3g", s.GradNorm) + " (at the start " + Known("%.3g", s.FirstGradNorm) + ")"},
+		{Key: "at most above the smallest objective", Value: Known("%.3g", s.Suboptimality)},
+		{Key: "primal–dual gap of the inference", Value: Known("%.3g", s.Gap)},
 		{Key: "norm of the weights", Value: fmt.Sprintf("%.6g", s.ThetaNorm)},
 		{Key: "iterations", Value: strconv.Itoa(s.Iterations)},
 		{Key: "objective kind", Value: s.ObjectiveKind},
@@ -232,43 +213,16 @@ func reportWeights(page *report.Report, result *Result) {
 	page.Table(headers, rows)
 }
 
-// settingsShown are the options that a report names, in its order: what decides
-// the course of a run, and its data. All others are in config.json.
-var settingsShown = []struct{ option, key string }{
-	{"model", "physical system"},
-	{"errors", "standard errors"},
-	{"method", "method"},
-	{"step", "step rule"},
-	{"prior", "deviation of the prior"},
-	{"l2", "l2"},
-	{"standardise", "standardised features"},
-	{"class-weights", "class weights"},
-	{"counting", "counting numbers"},
-	{"blocks", "blocks per network"},
-	{"together", "blocks per iteration"},
-	{"partition", "partition"},
-	{"inner-sweeps", "inner sweeps, at most"},
-	{"order", "order of blocks"},
-	{"no-edges", "no edges"},
-	{"seed", "seed"},
-	{"init", "initial weights"},
-	{"kind", "kind of data"},
-	{"list", "list"},
-	{"features", "features"},
-	{"observed", "observed split"},
-	{"eval", "evaluation"},
-}
-
-// settings say what was run.
+// settings say what was run: the options that have a value.
 func settings(config Config) []report.KeyValue {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
-	for _, s := range settingsShown {
-		option := config.Options[s.option]
-		if value := settingText(option.Value); value != "" {
-			if choice := option.choiceOf(); choice != "" {
+	for _, name := range slices.Sorted(maps.Keys(config.Options)) {
+		option := config.Options[name]
+		if value := settingText(option.Value); value != "" && !slices.Contains(notOfCommand, name) {
+			if choice := option.choiceOf(); choice != "" && name == "method" {
 				value = methodText(learn.Method(value), choice)
 			}
-			pairs = append(pairs, report.KeyValue{Key: s.key, Value: value})
+			pairs = append(pairs, report.KeyValue{Key: name, Value: value})
 		}
 	}
 	return pairs

@@ -30,17 +30,11 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 			t.Errorf("%s: %q; want %q in it and not %q", c.name, text, c.values, c.absent)
 		}
 	}
-	for _, settled := range []bool{false, true} {
-		text := checkedText(&learn.Result{Status: learn.PassLimit, Checked: true, InferenceConverged: settled})
-		if strings.Contains(text, "had not settled") == settled {
-			t.Errorf("the inference settled: %v, and the verdict is %q", settled, text)
-		}
-	}
 	for _, c := range []struct {
 		status learn.Status
 		claims bool
 	}{{learn.StationaryPoint, true}, {learn.Converged, true}, {learn.PassLimit, false}, {learn.TimeLimit, false}, {learn.Interrupted, false}} {
-		text := verdictText(&learn.Result{Status: c.status})
+		text := (&Summary{Status: c.status}).verdict()
 		if strings.HasPrefix(text, "stationary point: ") != c.claims {
 			t.Errorf("%s: %q", c.status, text)
 		}
@@ -50,7 +44,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		if c.status == learn.StationaryPoint {
 			continue // it is never of a convex objective
 		}
-		if convex := verdictText(&learn.Result{Status: c.status, Convex: true}); !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
+		if convex := (&Summary{Status: c.status, Convex: true}).verdict(); !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
 			t.Errorf("%s: %q, of a convex objective", c.status, convex)
 		}
 	}

@@ -42,7 +42,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		options["method"] = Option{Value: string(o.Method), Source: sourceAuto + p.Choice}
 	}
 	if of := options["edges"]; p.choice == nil && of.Source == SourceDefault && o.Edges != edgesAuto {
-		options["edges"] = Option{Value: o.Edges, Source: sourceFewLabels}
+		options["edges"] = Option{Value: o.Edges, Source: sourceAuto + "few labels"}
 	}
 	p.resolveBlocks(options)
 	if p.choice != nil && p.choice.Chosen.L2 == 0 {
@@ -105,9 +105,6 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 // sourceAuto begins the source of a method that the data decided; the reason follows. A
 // resumed run keeps the method, as the machine takes part in the decision.
 const sourceAuto = "auto: "
-
-// sourceFewLabels is the source of edges that Prepared.fewLabels has made.
-const sourceFewLabels = sourceAuto + "few labels"
 
 // choiceOf returns the reason for a method, "" where it was asked for.
 func (o Option) choiceOf() string {

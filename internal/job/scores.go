@@ -348,9 +348,6 @@ func (s *Scored) Of(model, decode string) ModelScore {
 	return m
 }
 
-func classF1(c infer.ClassScore) float64  { return c.F1 }
-func classIoU(c infer.ClassScore) float64 { return c.IoU }
-
 // ReportScores writes a report on one or several models into a folder. data names what they were evaluated on.
 func ReportScores(run *runfolder.Run, data []string, scored []*Scored, results []ModelScore) error {
 	if err := run.WriteJSON("eval.json", results); err != nil {
@@ -381,25 +378,6 @@ func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored)
 			"Photograph, truth, and the prediction of every model."); err != nil {
 			return err
 		}
-	}
-	for _, f := range []struct {
-		measure string
-		of      func(infer.ClassScore) float64
-	}{
-		{"IoU", classIoU}, {"F1", classF1},
-	} {
-		table := report.Table{Headers: []string{f.measure + " of the class"}}
-		for i, s := range scored {
-			table.Headers = append(table.Headers, s.Name)
-			classes, _ := s.Score.Classes()
-			for k, name := range scored[0].Classes {
-				if i == 0 {
-					table.Rows = append(table.Rows, []string{name})
-				}
-				table.Rows[k] = append(table.Rows[k], percent(f.of(classes[k])))
-			}
-		}
-		page.Table(table.Headers, table.Rows)
 	}
 	return AddFigures(run, page, []NamedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}})
 }

@@ -3,13 +3,9 @@ package job
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +14,9 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/safetensors"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -66,6 +62,8 @@ type Choice struct {
 	Seconds   float64 `json:"seconds"`
 	// Cut: the time for the choice was over, perhaps before all were compared.
 	Cut bool `json:"cut,omitempty"`
+	// Standardised: values of l2 are of standardised features.
+	Standardised bool `json:"standardised,omitempty"`
 }
 
 // note says what was chosen, over what, and by how much.
@@ -74,7 +72,15 @@ func (c *Choice) note() string {
 	if c.Cut {
 		how += ", as far as half of {max-time} went"
 	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, c.Chosen)
+	chosen := c.Chosen.String()
+	if c.Standardised {
+		chosen += " {standardise}"
+	}
+	if !slices.Contains(c.Candidates, c.Chosen) {
+		return fmt.Sprintf("{l2=auto} had no time to find the best value, as half of {max-time} sufficed for %d of them: "+
+			"l2 is that of {prior=1}, %s", len(c.Candidates), chosen)
+	}
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, chosen)
 	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}
@@ -95,14 +101,9 @@ func (c *Choice) note() string {
 		over = c.Candidates[0]
 	}
 	text += fmt.Sprintf("; of %s %s", over, said(over))
-	switch {
-	case c.Chosen.L2 == 0 && best.Loss < c.Chosen.Loss:
-		return text + "; the first stays unless a later one is better by over one standard error, " +
-			"or by two against what is usual, and for a negative strength"
-	case c.Chosen.L2 > 0 && c.Chosen == c.Candidates[0]:
-		return text + "; it is the largest value that was tried: features tell little of the labels"
-	case c.Chosen.L2 > 0 && c.Chosen == c.Candidates[len(c.Candidates)-1]:
-		return text + "; it is the smallest value that was tried: smaller ones may be as good"
+	if c.Chosen.L2 == 0 && best.Loss < c.Chosen.Loss {
+		text += "; the first stays unless a later one is better by over one standard error, or by two against what is " +
+			"usual, and for a negative strength"
 	}
 	return text
 }
@@ -126,20 +127,22 @@ const (
 	mostFolds = 5
 	// choiceShare of Options.MaxTime is for the choice: the training starts anew with all data.
 	choiceShare = 0.5
-	// Fits of folds end at choiceTolerance of the first norm of the gradient, or after choicePasses: the loss
-	// hardly changes any more.
-	choiceTolerance, choicePasses = 1e-4, 600
+	// Fits of folds end at choiceTolerance of the first norm of the gradient, or after choicePasses, or, of edges
+	// that are learned with nodes, after togetherPasses: the loss hardly changes any more.
+	choiceTolerance, choicePasses, togetherPasses = 1e-4, 600, 500
 	// Values of l2 go down from largestL2 per variable to smallestL2 in factors of √10, and end where
 	// the loss has not improved for pathPatience of them.
 	largestL2, smallestL2, pathStep, pathPatience = 1.0, 1e-6, 0.31622776601683794, 3
+	// Powers of beliefs are so many steps of √2 to either side, whose logarithm has a normal prior of deviation
+	// powerDeviation. The probability of a label is no smaller than the least one, lest it be all of the loss.
+	powerSteps, powerDeviation, leastProbability = 6, 0.5, 1e-12
 )
 
 // trial is what came of one candidate. Edges are those before labels are asked for a power of beliefs.
 type trial struct {
 	Candidate
-	Power  float64   `json:"power"`  // of beliefs, with which the score is smallest
-	Losses []float64 `json:"losses"` // of each label that was held out, or of each fold
-	Hit    []bool    `json:"hit"`    // of each label
+	power  float64   // of beliefs, with which the score is smallest
+	losses []float64 // of each label that was held out
 }
 
 func (t *trial) rule() edgeRule {
@@ -156,7 +159,7 @@ func (t *trial) rule() edgeRule {
 // shown is the candidate for a reader, with the power that was found.
 func (t *trial) shown(err float64) Candidate {
 	c, rule := t.Candidate, t.rule()
-	if rule.power = t.Power; t.Edges != "" {
+	if rule.power = t.power; t.Edges != "" {
 		c.Edges = rule.String()
 	}
 	c.Loss, c.Error = runfolder.Float(t.loss()), runfolder.Float(err)
@@ -165,10 +168,10 @@ func (t *trial) shown(err float64) Candidate {
 
 func (t *trial) loss() float64 {
 	sum := 0.0
-	for _, x := range t.Losses {
+	for _, x := range t.losses {
 		sum += x
 	}
-	return sum / float64(len(t.Losses))
+	return sum / float64(len(t.losses))
 }
 
 // score is what trials are compared by.
@@ -179,83 +182,72 @@ func (t *trial) score() float64 { return t.loss() + t.penalty() }
 // labels that were held out are right, the loss alone falls with any strength.
 func (t *trial) penalty() float64 {
 	rule := t.rule()
-	half, steps := rule.strength/2, math.Log(t.Power/cmp.Or(rule.power, 1))/powerDeviation
-	return (half*half + steps*steps) / 2 / float64(len(t.Losses))
+	half, steps := rule.strength/2, math.Log(t.power/cmp.Or(rule.power, 1))/powerDeviation
+	return (half*half + steps*steps) / 2 / float64(len(t.losses))
 }
 
 // apart is the mean difference of the scores of a and b, and its standard error.
 func apart(a, b *trial) (mean, err float64) {
-	n, squares := float64(len(a.Losses)), 0.0
-	for i, x := range a.Losses {
-		mean += (x - b.Losses[i]) / n
+	n, squares := float64(len(a.losses)), 0.0
+	for i, x := range a.losses {
+		mean += (x - b.losses[i]) / n
 	}
-	for i, x := range a.Losses {
-		d := x - b.Losses[i] - mean
+	for i, x := range a.losses {
+		d := x - b.losses[i] - mean
 		squares += d * d
 	}
 	return mean + a.penalty() - b.penalty(), math.Sqrt(squares / max(1, n-1) / n)
 }
 
-// fold is a part of the data to learn from, and another to predict.
-type fold struct {
-	data []*crf.Instance
-	held *Evaluation
-
-	left   []int32 // the labels that are left, where labels are held out
-	number []int   // of the labels that are held out, among all that are compared
-}
-
 // selection is a choice under way.
 type selection struct {
 	p       *Prepared
-	run     *run
-	folds   []fold
+	watch   Watch
 	metric  string
-	known   []int32 // nodes whose labels are held out, where edges are chosen
-	data    map[place]*hopped
+	folds   []fold // of the features at hand
+	tried   map[Candidate]*trial
 	started time.Time
+	nodes   map[float64][]*crf.Model // models of these without edges, by the prior
 	// usual stays, unless another is surely better: it is what is learned where no label is hidden, with
 	// labels of most nodes, or, without features, what fewer labels have. nil: there is none.
 	usual *trial
-	state selectionState
 }
 
-// selectionState is how far a choice has come: enough to go on, to the last bit.
-type selectionState struct {
-	Tried     []*trial    `json:"tried"`
-	Tolerance []float64   `json:"tolerance"` // [folds] norms of the gradient at which fits for l2 end; 0: not known yet
-	Seconds   float64     `json:"seconds"`
-	weights   [][]float64 // [folds] that the last value of l2 led to; nil: none
+func (p *Prepared) newSelection(watch Watch) *selection {
+	return &selection{p: p, watch: watch, tried: map[Candidate]*trial{}, started: time.Now()}
 }
 
 // choose replaces the preparation by that of the candidate which predicts best what was held out, where something
-// is left open.
+// is left open, in the time that is left. A run that is interrupted meanwhile chooses anew.
 func (r *run) choose(ctx context.Context) error {
 	if !r.p.open() {
 		return nil
 	}
-	c := &selection{p: r.p, run: r, data: map[place]*hopped{}, started: time.Now()}
+	c := r.p.newSelection(r.watch)
 	made, err := c.search(ctx)
-	r.chosenFor = c.state.Seconds
 	if ctx.Err() != nil {
-		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.state.Tried)))
+		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.tried)))
 	}
 	if err == nil && r.folder != nil {
 		err = r.files.WriteSealed(choiceFile, made)
 	}
-	if err == nil {
-		err = r.adopt(ctx, made)
-	}
-	if err != nil || r.folder == nil {
+	if err != nil {
 		return err
 	}
-	if err := r.writeConfig(); err != nil {
+	before := r.p
+	if r.p, err = before.chosen(ctx, made); err != nil {
 		return err
 	}
-	if err := os.Remove(r.files.Path(choiceStateFile)); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, text := range r.p.Notes {
+		if !slices.Contains(before.Notes, text) {
+			r.watch.note("%s", text)
+		}
 	}
-	return nil
+	if r.folder == nil {
+		return nil
+	}
+	r.folder.Config.Options = r.p.resolved(r.folder.Config.Options)
+	return r.writeConfig()
 }
 
 // interrupted is the end of a run that has come to no weights yet.
@@ -265,25 +257,6 @@ func (r *run) interrupted(while string) error {
 		remedy = fmt.Sprintf("go on with {resume!blockbp train %s --resume}", r.files.Dir())
 	}
 	return &Error{Interrupted, fmt.Errorf("interrupted %s; %s", while, remedy)}
-}
-
-// adopt goes on with the training that was chosen, in the time that is left.
-func (r *run) adopt(ctx context.Context, made *Choice) error {
-	before := r.p
-	p, err := before.chosen(ctx, made)
-	if err != nil {
-		return err
-	}
-	for _, text := range p.Notes {
-		if !slices.Contains(before.Notes, text) {
-			r.watch.note("%s", text)
-		}
-	}
-	r.p = p
-	if r.folder != nil {
-		r.folder.Config.Options = p.resolved(r.folder.Config.Options)
-	}
-	return nil
 }
 
 // chosen is the preparation of the training that was chosen.
@@ -318,15 +291,9 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 	return &own, nil
 }
 
-// recall notes what was chosen, and takes the time of the choice from that of the training. Nothing asks any
-// longer to compare with no edges, which were a candidate.
+// recall notes what was chosen, and takes the time of the choice from that of the training.
 func (p *Prepared) recall(made *Choice) {
-	asking := p.featuresFirstNote()
-	p.choice, p.Notes = made, slices.Clone(p.Notes)
-	if i := slices.Index(p.Notes, asking); i >= 0 {
-		p.Notes[i] = p.featuresFirstNote()
-	}
-	p.Notes = append(p.Notes, made.note())
+	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
 	p.spend(time.Duration(made.Seconds * float64(time.Second)))
 }
 
@@ -359,12 +326,6 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 
 // search tries candidates, and decides.
 func (c *selection) search(ctx context.Context) (*Choice, error) {
-	if err := c.divide(); err != nil {
-		return nil, err
-	}
-	if err := c.readState(); err != nil {
-		return nil, err
-	}
 	grid := c.overEdges
 	if c.p.Options.AutoL2 {
 		grid = c.overL2
@@ -376,15 +337,22 @@ func (c *selection) search(ctx context.Context) (*Choice, error) {
 	return c.decide(finalists), nil
 }
 
-// overL2 tries regularisers from large to small, each from the weights of the one before.
+// overL2 tries regularisers from large to small.
 func (c *selection) overL2(ctx context.Context) (finalists []*trial, err error) {
+	if err := c.divide(c.p.Problem.Data); err != nil {
+		return nil, err
+	}
+	within := ctx
+	if c.p.Options.MaxTime > 0 { // what that does not suffice for is not compared
+		inTime, stop := context.WithTimeout(ctx, c.left(1))
+		defer stop()
+		within = inTime
+	}
 	variables, least, worse := meanVariables(c.p.Problem.Data), math.Inf(1), 0
 	for value := largestL2; value >= smallestL2*(1-1e-9) && worse < pathPatience; value *= pathStep {
-		if len(finalists) > 0 && c.late() {
-			break
-		}
-		t, err := c.try(ctx, Candidate{L2: rounded(value*variables, 3)})
-		if errors.As(err, new(*learn.DivergedError)) && len(finalists) > 0 {
+		t, err := c.try(within, Candidate{L2: rounded(value*variables, 3)})
+		over := err != nil && ctx.Err() == nil && c.late()
+		if over || errors.As(err, new(*learn.DivergedError)) && len(finalists) > 0 {
 			break
 		}
 		if err != nil {
@@ -400,16 +368,19 @@ func (c *selection) overL2(ctx context.Context) (finalists []*trial, err error) 
 }
 
 func (c *selection) tell(t *trial) {
-	if c.run.watch.Candidate != nil {
-		c.run.watch.Candidate(t.shown(0))
+	if c.watch.Candidate != nil {
+		c.watch.Candidate(t.shown(0))
 	}
 }
 
 // decide takes the first finalist, unless a later one is better by more than one standard error, or
 // two of them against what is usual, or for edges that make neighbours differ. Of values of l2 the best is taken.
 func (c *selection) decide(finalists []*trial) *Choice {
+	if made := c.cutShort(finalists); made != nil {
+		return made
+	}
 	best := slices.MinFunc(finalists, func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	made := &Choice{Metric: c.metric, Cut: c.late()}
+	made := &Choice{Metric: c.metric, Cut: c.late(), Standardised: c.p.Options.AutoL2 && c.p.Options.Standardise}
 	chosen := finalists[0]
 	for _, t := range finalists {
 		errors := 1.0
@@ -425,9 +396,26 @@ func (c *selection) decide(finalists []*trial) *Choice {
 		_, err := apart(t, best)
 		made.Candidates = append(made.Candidates, t.shown(err))
 	}
-	made.Chosen, made.Seconds = made.Candidates[slices.Index(finalists, chosen)], c.spent()
+	made.Chosen, made.Seconds = made.Candidates[slices.Index(finalists, chosen)], time.Since(c.started).Seconds()
 	if chosen.Edges == edgesTogether && chosen != c.usual { // which ends as where no label is hidden
-		made.MaxPasses = c.p.asked.togetherPasses()
+		made.MaxPasses = cmp.Or(c.p.asked.MaxPasses, togetherPasses)
+	}
+	return made
+}
+
+// cutShort chooses the l2 of a prior of deviation 1 where the time was over before the best one was found, which may
+// be smaller than all that were tried; nil: it was not.
+func (c *selection) cutShort(finalists []*trial) *Choice {
+	o, n, nan := Options{Prior: 1}, len(finalists), runfolder.Float(math.NaN())
+	usual := rounded(o.l2(sampleCount(c.p.Problem.Data)), 3)
+	better := func(i int) bool { return finalists[i].loss() < finalists[i-1].loss() }
+	if !c.p.Options.AutoL2 || !c.late() || n > 1 && !better(n-1) || n > 0 && finalists[n-1].L2 <= usual {
+		return nil
+	}
+	made := &Choice{Chosen: Candidate{L2: usual, Loss: nan, Accuracy: nan, Error: nan}, Candidates: []Candidate{},
+		Metric: c.metric, Cut: true, Standardised: c.p.Options.Standardise, Seconds: time.Since(c.started).Seconds()}
+	for _, t := range finalists {
+		made.Candidates = append(made.Candidates, t.shown(math.NaN()))
 	}
 	return made
 }
@@ -437,77 +425,185 @@ func (c *selection) late() bool { return c.p.Options.MaxTime > 0 && c.left(1) <=
 
 // left is the nth part of the time that is left for the choice.
 func (c *selection) left(n int) time.Duration {
-	seconds := choiceShare*c.p.Options.MaxTime.Seconds() - c.spent()
-	return time.Duration(seconds / float64(n) * float64(time.Second))
+	all := time.Duration(choiceShare * float64(c.p.Options.MaxTime))
+	return (all - time.Since(c.started)) / time.Duration(n)
 }
 
-func (c *selection) spent() float64 { return c.state.Seconds + time.Since(c.started).Seconds() }
-
-// try measures a candidate, or remembers it.
+// try learns from what each fold leaves, and predicts what it holds out, or remembers what came of that. Of the
+// powers of beliefs the trial has the one with the smallest score.
 func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
-	for _, t := range c.state.Tried {
-		if t.L2 == of.L2 && t.Scale == of.Scale && t.Hops == of.Hops && t.Prior == of.Prior && t.Edges == of.Edges {
-			return t, nil
-		}
-	}
-	measure := c.tryEdges
-	if of.L2 > 0 {
-		measure = c.tryL2
-	}
 	of.Accuracy = 0 // it may begin with that of another
-	t, err := measure(ctx, &trial{Candidate: of, Power: 1})
+	if t := c.tried[of]; t != nil {
+		return t, nil
+	}
+	models, err := c.learn(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	c.state.Tried = append(c.state.Tried, t)
-	return t, c.saveState()
+	best := &trial{Candidate: of}
+	var powers []float64
+	steps := powerSteps
+	if of.L2 > 0 || of.Scale != "" || !c.p.everyStateSeen() {
+		steps = 0 // of others labels cannot tell how sure beliefs may be
+	}
+	for i := -steps; i <= steps; i++ {
+		powers = append(powers, rounded(cmp.Or(best.rule().power, 1)*math.Pow(math.Sqrt2, float64(i)), 2))
+	}
+	losses, hits := make([][][]float64, len(c.folds)), make([]int, len(c.folds))
+	if err := c.eachFold(ctx, func(k int) (err error) {
+		losses[k], hits[k], err = c.predict(ctx, best, powers, models[k], &c.folds[k])
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for i, power := range powers {
+		t := &trial{Candidate: of, power: power}
+		for k := range c.folds {
+			t.losses = append(t.losses, losses[k][i]...)
+			t.Accuracy += runfolder.Float(hits[k])
+		}
+		t.Accuracy /= runfolder.Float(len(t.losses))
+		if i == 0 || t.score() < best.score() {
+			best = t
+		}
+	}
+	if math.IsNaN(best.loss()) {
+		return nil, fmt.Errorf("%s gives no loss that is a number", of)
+	}
+	c.tried[of] = best
+	return best, nil
 }
 
-// tryL2 learns all folds from where the value before has led. All fits of a fold end at the same norm of the gradient.
-func (c *selection) tryL2(ctx context.Context, t *trial) (*trial, error) {
-	s, n := c.p.Settings, len(c.folds)
-	s.Resume, s.MaxPasses = nil, min(cmp.Or(s.MaxPasses, choicePasses), choicePasses)
-	weights := make([][]float64, n)
-	t.Losses = make([]float64, n)
-	for i, f := range c.folds {
-		problem, tolerance := c.p.Problem, &c.state.Tolerance[i]
-		problem.Data, problem.L2 = f.data, t.L2
-		if w := c.state.weights; w != nil {
-			problem.Model = problem.Model.Clone()
-			problem.Model.Weights = w[i]
-		}
-		s.RelativeTolerance, s.GradientTolerance = max(c.p.Settings.RelativeTolerance, choiceTolerance), *tolerance
-		if *tolerance > 0 {
-			s.RelativeTolerance = 0
-		}
-		if c.p.Options.MaxTime > 0 { // an equal part of what is left, and a first value in any case
-			s.MaxTime = max(time.Millisecond, c.left(n-i))
-		}
-		r, err := learn.Fit(ctx, problem, s)
-		if err == nil && r.Status == learn.Interrupted {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if *tolerance == 0 {
-			*tolerance = s.RelativeTolerance * r.FirstGradientNorm
-		}
-		if weights[i] = r.Model.Weights; len(c.p.Evaluations) > 0 { // whose features are as they are
-			r.Model = c.p.original(r.Model)
-		}
-		w := c.p.inference(r.Model, infer.Limits{})
-		scored, err := w.score(ctx, f.held, false, 0)
-		if err != nil {
-			return nil, err
-		}
-		if t.Losses[i] = scored.Score.MeanLogLoss(); math.IsNaN(t.Losses[i]) {
-			return nil, fmt.Errorf("l2 %g gives no loss that is a number", t.L2)
-		}
-		t.Accuracy += runfolder.Float(scored.Score.Accuracy() / float64(n))
+// learn learns with the settings of a candidate from what each fold leaves. Where edges are chosen, nodes are learned
+// without them first.
+func (c *selection) learn(ctx context.Context, of Candidate) (models []*crf.Model, err error) {
+	o, s := c.p.Options, c.p.Settings
+	if s.Resume, s.Threads = nil, c.inside(); of.L2 > 0 {
+		o.L2, s.MaxPasses = of.L2, min(cmp.Or(s.MaxPasses, choicePasses), choicePasses)
+		s.RelativeTolerance, s.GradientTolerance = max(s.RelativeTolerance, choiceTolerance), 0
+		return c.fit(ctx, &o, s, slices.Repeat([]*crf.Model{c.p.Problem.Model}, len(c.folds)), false)
 	}
-	c.state.weights = weights
-	return t, nil
+	o.Prior = cmp.Or(of.Prior, o.Prior)
+	if models = c.nodes[o.Prior]; models == nil {
+		zero, err := crf.NewModel(*c.folds[0].data[0].Schema())
+		if err != nil {
+			return nil, err
+		}
+		alone := learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance, MaxPasses: choicePasses, Memory: -1}
+		if models, err = c.fit(ctx, &o, alone, slices.Repeat([]*crf.Model{zero}, len(c.folds)), true); err != nil {
+			return nil, err
+		}
+		c.nodes[o.Prior] = models
+	}
+	if of.Edges == edgesTogether {
+		s.MaxPasses = cmp.Or(c.p.asked.MaxPasses, togetherPasses)
+		return c.fit(ctx, &o, s, models, false)
+	}
+	return models, nil
+}
+
+// fit learns from what each fold leaves, beginning with its model: the nodes alone, or the network.
+func (c *selection) fit(ctx context.Context, o *Options, s learn.Settings, from []*crf.Model, alone bool) (
+	models []*crf.Model, err error) {
+	models = make([]*crf.Model, len(c.folds))
+	return models, c.eachFold(ctx, func(k int) (err error) {
+		own, problem := s, c.p.Problem
+		problem.Data, problem.Model = c.folds[k].data, from[k]
+		if alone {
+			problem.Counting = nil
+			problem.Data, err = onlyNodes(problem.Data)
+		} else {
+			own.Step, err = learn.ParseStep(o.Step) // a rule of steps is of one run
+		}
+		if err != nil {
+			return err
+		}
+		if !alone && !o.AutoL2 && o.MaxTime > 0 { // an equal part of what is left, and a first candidate in any case
+			own.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
+		}
+		problem.L2 = o.l2(sampleCount(problem.Data))
+		fitted, err := learn.Fit(ctx, problem, own)
+		if err == nil {
+			models[k] = fitted.Model
+		}
+		return err
+	})
+}
+
+// inside is how many threads work on one fold: one, unless there is one fold, or each takes as much as a training.
+func (c *selection) inside() int {
+	if len(c.folds) == 1 || c.p.Options.AutoL2 {
+		return c.p.Options.Threads
+	}
+	return 1
+}
+
+// eachFold works on the folds with several threads.
+func (c *selection) eachFold(ctx context.Context, do func(k int) error) error {
+	errs := make([]error, len(c.folds))
+	at := func(k int) { errs[k] = do(k) }
+	if err := parallel.Each(ctx, len(c.folds), max(1, c.p.Options.Threads/c.inside()), at); err != nil {
+		return err
+	}
+	if ctx.Err() != nil { // some are not learned to their end
+		return context.Cause(ctx)
+	}
+	return errors.Join(errs...)
+}
+
+// foldLimits bound the inference of folds where edges are chosen: labels hardly change any more, at a few percent of
+// the cost.
+var foldLimits = infer.Limits{Tolerance: 1e-2, MaxSweeps: 30}
+
+// predict predicts what a fold holds out, given the others, and returns the losses of its labels with each of the
+// powers of beliefs, and how many are right.
+func (c *selection) predict(ctx context.Context, of *trial, powers []float64, m *crf.Model, f *fold) (
+	losses [][]float64, hits int, err error) {
+	held, w := *f.held, c.p.inference(m, foldLimits)
+	w.Threads = c.inside()
+	switch {
+	case of.L2 > 0:
+		if w.Limits = (infer.Limits{}); len(c.p.Evaluations) > 0 { // whose features are as they are
+			w.Model = c.p.original(m)
+		}
+	case of.Edges == noEdges:
+		w.Counting, held.Instances = nil, []*crf.Instance(nil)
+		for _, in := range f.held.Instances {
+			held.Instances = append(held.Instances, in.WithoutEdges())
+		}
+	default:
+		if w.Model, err = of.rule().of(ctx, m, f.data, c.p.scale); err != nil {
+			return nil, 0, err
+		}
+	}
+	losses = make([][]float64, len(powers))
+	err = w.each(ctx, &held, false, func(i int, p prediction) error {
+		samples, beliefs, node := held.compared(i, p.beliefs)
+		for _, truth := range samples {
+			for s, y := range truth {
+				if y == crf.Unobserved || held.Count != nil && !held.Count[i][s] {
+					continue
+				}
+				weight, least := 1.0, -math.Log(leastProbability)
+				if weights := c.p.Problem.ClassWeights; weights != nil {
+					weight = weights[held.Instances[i].NodeType(int32(node(s)))][y]
+				}
+				label := math.Log(max(leastProbability, beliefs.Of(s)[y]))
+				for j, power := range powers {
+					sum := 0.0
+					for _, x := range beliefs.Of(s) {
+						sum += math.Exp(power * (math.Log(max(leastProbability, x)) - label))
+					}
+					losses[j] = append(losses[j], weight*min(math.Log(sum), least))
+				}
+				if beliefs.Labels[s] == y {
+					hits++
+				}
+			}
+		}
+		return nil
+	})
+	return losses, hits, err
 }
 
 // meanVariables is the mean number of variables per sample.
@@ -527,64 +623,4 @@ func rounded(x float64, digits int) float64 {
 		panic("job: " + err.Error()) // what was formatted can be read
 	}
 	return y
-}
-
-// stateKey is that of the state among the metadata of its file.
-const stateKey = "choice"
-
-// saveState writes how far the choice has come, whole or not at all.
-func (c *selection) saveState() error {
-	if c.run == nil || c.run.folder == nil {
-		return nil
-	}
-	path := c.run.files.Path(choiceStateFile)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	state := c.state
-	state.Seconds = c.spent()
-	var tensors []safetensors.Tensor
-	for i, w := range state.weights {
-		tensors = append(tensors, safetensors.New(strconv.Itoa(i), []int{len(w)}, w))
-	}
-	return safetensors.WriteFile(path, map[string]string{stateKey: jsonText(state), safetensors.ChecksumKey: ""}, tensors)
-}
-
-// readState reads it, if there is one.
-func (c *selection) readState() error {
-	c.state.Tolerance = make([]float64, len(c.folds))
-	if c.run.folder == nil || !c.run.folder.Resume {
-		return nil
-	}
-	path := c.run.files.Path(choiceStateFile)
-	f, err := safetensors.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err = f.Verify(); err == nil {
-		err = json.Unmarshal([]byte(f.Metadata()[stateKey]), &c.state)
-	}
-	units := len(c.folds)
-	if c.known != nil {
-		units = len(c.known)
-	}
-	other := func(t *trial) bool { return len(t.Losses) != units || len(t.Hit) != len(c.known) }
-	if err == nil && (len(c.state.Tolerance) != len(c.folds) || slices.ContainsFunc(c.state.Tried, other)) {
-		err = errors.New("it is of other folds")
-	}
-	for i := 0; i < len(c.folds) && c.p.Options.AutoL2 && err == nil; i++ {
-		var w []float64
-		if w, err = safetensors.Read[float64](f, strconv.Itoa(i)); err == nil && len(w) != c.p.Problem.Model.Layout.Size {
-			err = fmt.Errorf("it has %d weights, want %d", len(w), c.p.Problem.Model.Layout.Size)
-		}
-		c.state.weights = append(c.state.weights, w)
-	}
-	if err != nil {
-		return dataf("%s: %v; remove it to choose anew", path, err)
-	}
-	return nil
 }

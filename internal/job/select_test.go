@@ -204,11 +204,6 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
-	noted := func(text string) {
-		if strings.Contains(text, "starts from the beginning") {
-			t.Errorf("it says %q", text)
-		}
-	}
 	parts := dir("parts")
 	_, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(ctx, parts, Watch{Candidate: func(Candidate) {
 		if seen++; seen == 4 {
@@ -218,16 +213,13 @@ func TestChoiceIsReproduced(t *testing.T) {
 	wantError(t, err, Interrupted, "go on with blockbp train "+parts.Dir+" --resume")
 	parts = dir("parts")
 	parts.Resume = true
-	r, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{Note: noted})
+	r, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same("in two parts", r)
 	if !cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
 		t.Errorf("in two parts: candidates %v, want %v", r.Summary.Choice.Candidates, want.Summary.Choice.Candidates)
-	}
-	if _, err := os.Stat(filepath.Join(parts.Dir, choiceStateFile)); err == nil {
-		t.Error("the state of the choice is left behind")
 	}
 	// Once more: the run has ended, and nothing is chosen again.
 	parts = dir("parts")
@@ -439,17 +431,16 @@ func TestEdgeRules(t *testing.T) {
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	const n = 100
-	made := func(edges string, loss float64, hits int) *trial {
-		x := &trial{Candidate: Candidate{Edges: edges}, Power: 1, Losses: make([]float64, n), Hit: make([]bool, n)}
+	made := func(edges string, loss float64) *trial {
+		x := &trial{Candidate: Candidate{Edges: edges}, power: 1, losses: make([]float64, n)}
 		for i := range n {
-			x.Losses[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
-			x.Hit[i] = i < hits
+			x.losses[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
 		}
 		return x
 	}
 	noisy := func(x *trial, deviation float64) *trial {
-		for i := range x.Losses {
-			x.Losses[i] += deviation * float64(1-i/2%2*2)
+		for i := range x.losses {
+			x.losses[i] += deviation * float64(1-i/2%2*2)
 		}
 		return x
 	}
@@ -457,11 +448,11 @@ func TestDecide(t *testing.T) {
 		finalists []*trial
 		want      string
 	}{
-		"clearly the best":      {[]*trial{made(noEdges, 1, 50), made("potts:1", .5, 50)}, "potts:1"},
-		"no more than by noise": {[]*trial{noisy(made(noEdges, .51, 50), .2), made("potts:1", .5, 50)}, noEdges},
-		"neighbours differ":     {[]*trial{noisy(made(noEdges, .53, 50), .2), made("potts:-1", .5, 50)}, noEdges},
-		"they surely differ":    {[]*trial{noisy(made(noEdges, .55, 50), .2), made("potts:-1", .5, 50)}, "potts:-1"},
-		"but of a larger loss":  {[]*trial{made(noEdges, .4, 50), made("potts:1", .5, 60)}, noEdges},
+		"clearly the best":      {[]*trial{made(noEdges, 1), made("potts:1", .5)}, "potts:1"},
+		"no more than by noise": {[]*trial{noisy(made(noEdges, .51), .2), made("potts:1", .5)}, noEdges},
+		"neighbours differ":     {[]*trial{noisy(made(noEdges, .53), .2), made("potts:-1", .5)}, noEdges},
+		"they surely differ":    {[]*trial{noisy(made(noEdges, .55), .2), made("potts:-1", .5)}, "potts:-1"},
+		"but of a larger loss":  {[]*trial{made(noEdges, .4), made("potts:1", .5)}, noEdges},
 	} {
 		x := selection{p: &Prepared{}}
 		if got := x.decide(c.finalists); got.Chosen.Edges != c.want {
@@ -469,14 +460,14 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	// With labels of most nodes, what is usual stays unless another is surely better.
-	usual := made(edgesTogether, .5, 50)
+	usual := made(edgesTogether, .5)
 	for name, c := range map[string]struct {
 		other *trial
 		want  string
 	}{
-		"surely":              {made("potts:1", .4, 50), "potts:1"},
-		"by noise":            {noisy(made("potts:1", .47, 50), .2), edgesTogether},
-		"right, of more loss": {made("potts:1", .6, 60), edgesTogether},
+		"surely":       {made("potts:1", .4), "potts:1"},
+		"by noise":     {noisy(made("potts:1", .47), .2), edgesTogether},
+		"of more loss": {made("potts:1", .6), edgesTogether},
 	} {
 		x := selection{p: &Prepared{}, usual: usual}
 		if got := x.decide([]*trial{usual, c.other}); got.Chosen.Edges != c.want {
@@ -526,8 +517,8 @@ func TestChoiceOfManyLabels(t *testing.T) {
 	for known, want := range map[int]int{45: mostFolds, 54: 1} {
 		b := blocks{nodes: 1500, states: 9, degree: 20, same: .85, known: known, seed: 1, bare: true}
 		p := prepare(t, Options{}, b.few(t, true))
-		c := selection{p: p}
-		if err := c.divide(); err != nil || !p.choosing || !p.large() || len(c.folds) != want {
+		c := p.newSelection(Watch{})
+		if err := c.divide(p.networks()); err != nil || !p.choosing || !p.large() || len(c.folds) != want {
 			t.Errorf("%d labels of a large network are in %d folds, want %d; %v", known, len(c.folds), want, err)
 		}
 	}
@@ -595,7 +586,7 @@ func TestUnseenState(t *testing.T) {
 }
 
 // TestChoiceNotes: where a candidate is better than the chosen one, the note says why that is not
-// chosen; and where no edges were a candidate, nothing asks to compare with them.
+// chosen.
 func TestChoiceNotes(t *testing.T) {
 	t.Parallel()
 	const rule = "the first stays unless"
@@ -612,25 +603,10 @@ func TestChoiceNotes(t *testing.T) {
 		t.Errorf("what is alone is compared with itself: %q", one)
 	}
 	values := []Candidate{{L2: 2, Loss: .5}, {L2: 1, Loss: .4}, {L2: .5, Loss: .45}}
-	for at, want := range []string{"largest value that was tried", "of {l2=0.5} 0.4500", "smallest value that was tried"} {
-		path := &Choice{Chosen: values[at], Metric: "log_loss on dev", Candidates: values}
-		if note := path.note(); !strings.Contains(note, "compared on dev, and chosen is {l2=") ||
-			!strings.Contains(note, want) || strings.Contains(note, rule) {
-			t.Errorf("the note is %q, want %q", note, want)
-		}
-	}
-	task := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.few(t, true)
-	task.Evaluations = nil
-	asks := func(p *Prepared) bool { return strings.Contains(strings.Join(p.Notes, "\n"), "{no-edges}") }
-	if !asks(prepare(t, Options{Edges: edgesTogether}, task)) {
-		t.Error("nothing asks to compare with no edges")
-	}
-	p, err := prepare(t, Options{}, task).chosen(t.Context(), made)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if asks(p) || !slices.ContainsFunc(p.Notes, func(text string) bool { return strings.HasSuffix(text, "begin with those of node features alone") }) {
-		t.Errorf("notes %q", p.Notes)
+	path := &Choice{Chosen: values[1], Metric: "log_loss on dev", Candidates: values}
+	if note := path.note(); !strings.Contains(note, "compared on dev, and chosen is {l2=") ||
+		!strings.Contains(note, "of {l2=0.5} 0.4500") || strings.Contains(note, rule) {
+		t.Errorf("the note is %q", note)
 	}
 }
 

@@ -3,14 +3,12 @@ package job
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -66,43 +64,38 @@ func (p *Prepared) scaleOf(ctx context.Context, each *standardise.Map) (*standar
 // or so many that it does not matter. Where labels of a network are hidden, folds choose a prior: to choose twice is
 // worse, and what they name has to give the same model.
 func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*Choice, error) {
-	o := &p.Options
-	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil ||
-		o.Physics != "" || each.Changed() < 2 {
+	o := p.Options
+	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Initial != nil || o.Physics != "" ||
+		each.Changed() < 2 || !p.suitScales() {
 		return nil, nil
 	}
-	in, of, err := p.labelledNodes()
-	if in == nil || err != nil {
-		return nil, err
-	}
-	problem := learn.Problem{Model: p.Problem.Model, Data: []*crf.Instance{in}}
 	ctx = context.WithoutCancel(ctx) // it takes seconds, and a run that is interrupted has a folder to go on in
 	if o.MaxTime > 0 {
 		share, stop := context.WithTimeout(ctx, time.Duration(choiceShare*float64(o.MaxTime)))
 		defer stop()
 		ctx = share
 	}
-	c := &selection{p: &Prepared{Options: *o, Problem: problem}, data: map[place]*hopped{}, started: time.Now(),
-		known: knownLabels(in)}
-	parts := dealLabels(in, o.Seed)
-	if last := of[len(of)-1]; last >= 2*mostFolds-1 { // folds of instances
-		parts = make([][]int32, mostFolds)
-		for s, i := range of {
-			parts[i%mostFolds] = append(parts[i%mostFolds], int32(s))
-		}
-	}
-	c.divideBy(in, parts)
+	problem := learn.Problem{Model: p.Problem.Model, Data: p.Problem.Data}
+	c := (&Prepared{Options: o, Problem: problem}).newSelection(Watch{})
 	var tried []*trial
 	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
 		on, err := onScale(each, scale)
+		var data []*crf.Instance
+		for i := 0; i < len(p.Problem.Data) && err == nil; i++ {
+			in := p.Problem.Data[i].WithoutEdges()
+			if samples := in.Samples(); len(samples) > 0 {
+				if in, err = relabelled(in, samples[:1]); err == nil { // others have the same features
+					in, err = on.Instance(in, nil)
+				}
+				data = append(data, in)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
-		scaled, err := on.Instance(in, nil)
-		if err != nil {
-			return nil, err
+		if c.divide(data) != nil { // there is nothing to compare by
+			return nil, nil
 		}
-		c.data[place{scale: scale}] = &hopped{schema: p.Problem.Model.Schema, in: scaled, fitted: map[float64][]*crf.Model{}}
 		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
 		switch {
 		case ctx.Err() != nil: // there is no time to find out
@@ -118,56 +111,19 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 	return c.decide(append(tried[:1], others...)), nil
 }
 
-// labelledNodes are the labelled nodes of the first sample of all instances, without edges, and the number of the
-// instance that each is of; nil: they are not dense, too few or too many.
-func (p *Prepared) labelledNodes() (*crf.Instance, []int, error) {
-	schema := &p.Problem.Model.Schema
-	if slices.ContainsFunc(schema.NodeTypes, func(t crf.NodeType) bool { return t.Copies > 0 }) {
-		return nil, nil, nil
-	}
-	rows, size, of := make([][]float64, len(schema.NodeTypes)), 0, []int(nil)
-	spec := crf.InstanceSpec{Labels: [][]int32{nil}}
-	instance := 0
-	for _, in := range p.Problem.Data {
-		if len(in.Samples()) == 0 {
-			continue
-		}
-		before := len(of)
-		for s, y := range in.Samples()[0] {
-			a := in.NodeType(int32(s))
+// suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a
+// scale by.
+func (p *Prepared) suitScales() bool {
+	labels, size := 0, 0
+	for a, t := range p.Problem.Model.Schema.NodeTypes {
+		for _, in := range p.Problem.Data {
 			f := in.NodeFeatures(a)
-			if y == crf.Unobserved {
-				continue
+			if t.Copies > 0 || f.Data().Start != nil {
+				return false
 			}
-			if size += f.Dim() * schema.NodeStates(a); f.Data().Start != nil || size > mostScaling {
-				return nil, nil, nil
-			}
-			at := len(rows[a])
-			rows[a] = slices.Grow(rows[a], f.Dim())[:at+f.Dim()]
-			f.Row(rows[a][at:], in.NodeRow(int32(s)))
-			spec.NodeType, spec.Labels[0], of = append(spec.NodeType, int32(a)), append(spec.Labels[0], y), append(of, instance)
-		}
-		if len(of) > before {
-			instance++
+			labels += f.Rows()
+			size += f.Rows() * f.Dim() * len(t.States)
 		}
 	}
-	if len(of) < 2*leastLabels {
-		return nil, nil, nil
-	}
-	for a, t := range schema.NodeTypes {
-		f, err := crf.Dense(rows[a], t.Features)
-		if err != nil {
-			return nil, nil, fmt.Errorf("scale of node features: %w", err)
-		}
-		spec.NodeFeat = append(spec.NodeFeat, f)
-	}
-	for _, t := range schema.EdgeTypes {
-		spec.EdgeFeat = append(spec.EdgeFeat, crf.Constant(0, t.Features))
-	}
-	var err error
-	if spec.Graph, err = graph.FromEdges(len(of), nil, nil); err != nil {
-		return nil, nil, err
-	}
-	in, err := crf.NewInstance(schema, spec)
-	return in, of, err
+	return labels >= 2*leastLabels && size <= mostScaling
 }

@@ -109,13 +109,11 @@ func (r *run) saveErrors(result *Result) error {
 		if err := r.files.Via(ErrorsFile, func(path string) error { return crf.Save(path, errors, meta) }); err != nil {
 			return err
 		}
-		r.isSaved("the standard errors", ErrorsFile)
 	}
 	if c := result.Couplings; c != nil {
 		if err := r.files.WriteFile(CouplingsFile, func(w io.Writer) error { return c.write(w) }); err != nil {
 			return err
 		}
-		r.isSaved("the couplings", CouplingsFile)
 	}
 	return nil
 }
@@ -187,14 +185,15 @@ func (r replicates) Each(do func(c []float64)) {
 }
 
 // replicate learns from data resampled by blocks of samples that follow each other (Künsch
-// 1989), round and round (Politis and Romano 1992), each from the weights of all.
+// 1989), round and round (Politis and Romano 1992), each from the weights of all. Of N samples a block has ∛N, the
+// length with which variances of sums along a chain are found best as N grows.
 func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) (found columns, notes []string,
 	err error) {
 	units := samplesOf(problem.Data)
 	if len(units) < 2 {
 		return nil, nil, fmt.Errorf("there is one sample alone, and nothing to resample")
 	}
-	block := blockLength(units)
+	block := int(math.Ceil(math.Cbrt(float64(len(units)))))
 	settings := p.Settings
 	settings.Threads = 1
 	settings.GradientTolerance, settings.RelativeTolerance, settings.Proof = 0, replicateTolerance, 0
@@ -236,10 +235,8 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 			w[i] = (w[i] - mean[i]) / math.Sqrt(float64(n-1))
 		}
 	}
-	if block > 1 {
-		notes = append(notes, fmt.Sprintf("standard errors are of blocks of %d samples, which are correlated with the one "+
-			"before", block))
-	}
+	notes = append(notes, fmt.Sprintf("standard errors are of blocks of %d samples, as each may be correlated with "+
+		"the one before", block))
 	return all, notes, nil
 }
 
@@ -257,59 +254,6 @@ func samplesOf(data []*crf.Instance) (units []sample) {
 		}
 	}
 	return units
-}
-
-// blockLength is that of Carlstein (1986) for sums along a chain of first order, √6 ρ/(1 − ρ²)
-// to the power of 2/3, times ∛N. Here ρ is how much more often neighbouring samples of an
-// instance have the same label than any two, of what is left to certainty.
-func blockLength(units []sample) int {
-	const surest = 0.99 // there are no longer blocks than samples anyway
-	same, expected, pairs := 0.0, 0.0, 0.0
-	counts := map[*crf.Instance][]float64{} // [node][state]
-	width := 0
-	for _, u := range units {
-		for s := range u.labels {
-			width = max(width, u.in.States(int32(s)))
-		}
-	}
-	number := map[*crf.Instance]float64{}
-	for _, u := range units {
-		c := counts[u.in]
-		if c == nil {
-			c = make([]float64, len(u.labels)*width)
-			counts[u.in] = c
-		}
-		number[u.in]++
-		for s, y := range u.labels {
-			if y != crf.Unobserved {
-				c[s*width+int(y)]++
-			}
-		}
-	}
-	for i := 1; i < len(units); i++ {
-		u, before := units[i], units[i-1]
-		if u.in != before.in {
-			continue
-		}
-		for s, y := range u.labels {
-			if y == crf.Unobserved || before.labels[s] == crf.Unobserved {
-				continue
-			}
-			pairs++
-			if y == before.labels[s] {
-				same++
-			}
-			for _, n := range counts[u.in][s*width:][:width] {
-				expected += n * n / (number[u.in] * number[u.in])
-			}
-		}
-	}
-	if !(expected < pairs) {
-		return 1
-	}
-	rho := min(surest, max(0, (same-expected)/(pairs-expected)))
-	length := math.Cbrt(6*rho*rho/((1-rho*rho)*(1-rho*rho))) * math.Cbrt(float64(len(units)))
-	return min(len(units), max(1, int(math.Round(length))))
 }
 
 // resample draws as many samples, in blocks.

@@ -196,24 +196,20 @@ func (r *run) optimum(f *learn.Result) string {
 
 // StatusText is the status as people are told it: of an objective not known to be convex
 // a run cannot find more than a stationary point.
-func (s *Summary) StatusText() string { return statusText(s.Convex, s.Status) }
-
-func statusText(convex bool, status learn.Status) string {
-	if status.Stationary() && !convex { // models of v0.1.0 say that they converged
+func (s *Summary) StatusText() string {
+	if s.Status.Stationary() && !s.Convex { // models of v0.1.0 say that they converged
 		return "stationary point"
 	}
-	return string(status)
+	return string(s.Status)
 }
 
 // Caveat says what follows where the objective may have several optima, "" where it
 // has one.
-func (s *Summary) Caveat() string { return caveat(s.Convex, s.Status) }
-
-func caveat(convex bool, status learn.Status) string {
+func (s *Summary) Caveat() string {
 	switch {
-	case convex:
+	case s.Convex:
 		return ""
-	case status.Stationary():
+	case s.Status.Stationary():
 		return "the objective is not known to be convex: this stationary point may be one of several, and not the best"
 	}
 	return "the objective is not known to be convex: it may have several optima"
@@ -307,7 +303,6 @@ func (r *run) saveModels(result *Result) error {
 	if err := result.Model.Save(result.Model.Path); err != nil {
 		return fmt.Errorf("writing %s: %w", result.Model.Path, err)
 	}
-	r.isSaved("the model", ModelFile)
 	if result.Best != nil {
 		result.Best.Path = r.files.Path(bestModelFile)
 		if err := result.Best.Save(result.Best.Path); err != nil {
@@ -340,7 +335,6 @@ func (r *run) report(result *Result, took times) error {
 	if err := r.files.WriteJSON(ResultFile, result.Summary); err != nil {
 		return err
 	}
-	r.isSaved("the result", ResultFile)
 	started := time.Now()
 	if err := r.files.WriteMetricsCSV(); err != nil {
 		return err

@@ -41,7 +41,7 @@ var fields = map[string]string{
 var others = strings.Fields(`against arrays batch bgr burn-in chains checkpoint checkpoint-every class-weights config
 	cost decode dry-run dtype errors eval-every evidence force gap graph help init inner-sweeps inner-tol instance
 	instances json layer layer-layout licences likelihood max-iter max-rhat max-sweeps mean min-ess mpi network
-	node-features onnxruntime order pairs palette parts pictures plots port quiet reference report
+	node-features onnxruntime order pairs parts pictures plots port quiet reference report
 	require-convergence restarts sampler samples scale side size spill split stall std step sweeps task tensorboard thin
 	together tol weight-scale weights write-model`)
 

@@ -109,7 +109,6 @@ func runCounts() []count {
 			t.files(file, text(n))
 		}, []string{line}}
 	}
-	const costs = "!predict a.npz -m r -o p --force --cost c.csv"
 	const record = `{"iter":1#,"pass":1#,"wall_s":1,"objective":1.5,"grad_norm":1.5,"step":1,"bp_sweeps":1}` + "\n"
 	return []count{
 		of("records of a run", "r/metrics.jsonl", "\n", record, "info r", "plot r", "compare r r"),
@@ -117,8 +116,6 @@ func runCounts() []count {
 		of("keys of config.json", "r/config.json", "{", `"k#": 1, `, "info r", "!compare r r", "!train r --resume"),
 		of("files of data.json", "r/data.json", "[", `{"path": "a#", "sha256": "0", "bytes": 1}, `,
 			"info r", "!train r --resume"),
-		beside("columns of costs", "c.csv", func(n int) string { return "truth" + numbered(n, "", ",s#") + "\n" }, costs),
-		beside("rows of costs", "c.csv", func(n int) string { return "truth,0,1\n" + numbered(n, "", "s#,1,0\n") }, costs),
 		beside("tensors of a checkpoint", "r/checkpoint/state.safetensors", func(n int) string {
 			tensors := numbered(n, "", `,"t#":{"dtype":"F64","shape":[0],"data_offsets":[0,0]}`)
 			text := `{"__metadata__":{"progress":"{}"}` + tensors + "}"
@@ -161,12 +158,6 @@ func pictureCounts() []count {
 			t.picture("a", 4, 3)
 			t.files("ids.txt", "a\n"+numbered(n, "", "b#\n"))
 		}, "!check d --list ids.txt", "!train d --dry-run --list ids.txt"),
-		of("colours of a palette", 500, func(t *trial, n int) {
-			t.picture("a", 4, 3)
-			t.works(strings.Fields("train d" + briefly)...)
-			colour := func(i int) string { return fmt.Sprintf("%d %d %d\n", i%256, i>>8%256, i>>16%256) }
-			t.files("p.txt", listed(n, "", colour))
-		}, "predict d -m r -o p --force -q --palette p.txt"),
 	}
 }
 
