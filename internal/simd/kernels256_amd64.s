@@ -4322,56 +4322,56 @@ TEXT ·exponentials256(SB), $0-64
 table444:
 	VBROADCASTSD (DX), Y2
 	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
 	JLT          rest447
 
 whole446:
-	VMOVUPD (AX)(SI*8), Y4
-	VMULPD  Y2, Y4, Y4
-	VANDPD  constants<>+1280(SB), Y4, Y4
-	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
-	VORPD   Y4, Y3, Y3
-	VMOVUPD 32(AX)(SI*8), Y4
-	VMULPD  Y2, Y4, Y4
-	VANDPD  constants<>+1280(SB), Y4, Y4
-	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
-	VORPD   Y4, Y3, Y3
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, DI
-	CMPQ    DI, $0x00000008
-	JGE     whole446
+	VMOVUPD   (AX)(SI*8), Y5
+	VANDPD    constants<>+1280(SB), Y5, Y5
+	VPCMPGTQ  Y3, Y5, Y6
+	VBLENDVPD Y6, Y5, Y3, Y3
+	VMOVUPD   32(AX)(SI*8), Y5
+	VANDPD    constants<>+1280(SB), Y5, Y5
+	VPCMPGTQ  Y4, Y5, Y6
+	VBLENDVPD Y6, Y5, Y4, Y4
+	ADDQ      $0x00000008, SI
+	SUBQ      $0x00000008, DI
+	CMPQ      DI, $0x00000008
+	JGE       whole446
 
 rest447:
 	CMPQ DI, $0x00000004
 	JLT  rest449
 
 whole448:
-	VMOVUPD (AX)(SI*8), Y4
-	VMULPD  Y2, Y4, Y4
-	VANDPD  constants<>+1280(SB), Y4, Y4
-	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
-	VORPD   Y4, Y3, Y3
-	ADDQ    $0x00000004, SI
-	SUBQ    $0x00000004, DI
-	CMPQ    DI, $0x00000004
-	JGE     whole448
+	VMOVUPD   (AX)(SI*8), Y5
+	VANDPD    constants<>+1280(SB), Y5, Y5
+	VPCMPGTQ  Y3, Y5, Y6
+	VBLENDVPD Y6, Y5, Y3, Y3
+	ADDQ      $0x00000004, SI
+	SUBQ      $0x00000004, DI
+	CMPQ      DI, $0x00000004
+	JGE       whole448
 
 rest449:
 	TESTQ      DI, DI
 	JZ         done450
 	LEAQ       constants<>+544(SB), R8
 	NEGQ       DI
-	VMOVUPD    (R8)(DI*8), Y4
-	VMASKMOVPD (AX)(SI*8), Y4, Y5
-	VMULPD     Y2, Y5, Y5
-	VANDPD     Y4, Y5, Y5
+	VMOVUPD    (R8)(DI*8), Y5
+	VMASKMOVPD (AX)(SI*8), Y5, Y5
 	VANDPD     constants<>+1280(SB), Y5, Y5
-	VCMPPD     $0x06, constants<>+1312(SB), Y5, Y4
-	VORPD      Y4, Y3, Y3
+	VPCMPGTQ   Y3, Y5, Y6
+	VBLENDVPD  Y6, Y5, Y3, Y3
 
 done450:
+	VPCMPGTQ  Y3, Y4, Y5
+	VBLENDVPD Y5, Y4, Y3, Y3
+	VMULPD    Y2, Y3, Y3
+	VCMPPD    $0x06, constants<>+1312(SB), Y3, Y3
 	VMOVMSKPD Y3, SI
 	TESTL     SI, SI
 	JNZ       done445

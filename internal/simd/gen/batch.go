@@ -324,7 +324,8 @@ func (v vectors) settle() {
 	v.storeResidual(residual)
 }
 
-// exponentials looks at a table first, to leave it alone where it is not safe.
+// exponentials looks at a table first, to leave it alone where it is not safe: bits of magnitudes are in the order of
+// the numbers.
 func (v vectors) exponentials() {
 	v.function(v.name("exponentials"), "func(tables []float64, size int, inverse []float64) (left int)",
 		"is Exponentials; left counts the tables that are not done.")
@@ -336,15 +337,15 @@ func (v vectors) exponentials() {
 	v.TESTQ(left, left)
 	v.JLE(label(done))
 	v.Label(again)
-	inverse, large := v.broadcast(operand.Mem{Base: inverses}), v.nowhere()
+	inverse, largest := v.broadcast(operand.Mem{Base: inverses}), v.zeros(2)
 	v.loop(size, 2, func(i reg.Register, offset int, r *rest) {
 		x := v.load(at64(table, i, offset), r)
-		v.VMULPD(inverse, x, x)
-		v.within(r, x) // 0·Inf
 		v.VANDPD(v.wide("magnitude"), x, x)
-		v.or(v.compare(cmpNotLessEqual, v.wide("moderate"), x), large)
+		v.largerBits(x, largest[offset/v.bytes()])
 	})
-	v.ifAny(large, done)
+	v.largerBits(largest[1], largest[0])
+	v.VMULPD(inverse, largest[0], largest[0])
+	v.ifAny(v.compare(cmpNotLessEqual, v.wide("moderate"), largest[0]), done)
 	v.maps(size, table, table, moderateExp, func(x reg.VecVirtual) { v.VMULPD(inverse, x, x) })
 	v.LEAQ(at64(table, size, 0), table)
 	v.ADDQ(operand.U8(8), inverses)
