@@ -118,7 +118,8 @@ func (e *NumericalError) Error() string {
 }
 
 // Ground computes the potentials of a block of an instance and prepares them for
-// sweeps, each table while it is in the nearest cache. The error is that of Prepare.
+// sweeps, each table while it is in the nearest cache. Meanwhile it asks for what these need of the state, unless that
+// is nil. The error is that of Prepare.
 func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, st *State, block *partition.Block) error {
 	if ground.SharesTables(in) {
 		w.Potentials.Ground(m, in, block)
