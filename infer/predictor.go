@@ -145,7 +145,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	}
 	block := &whole.Blocks[0]
 	p.workspace.Potentials.Reserve(ground.RoomOf(&p.Model.Layout, in, block))
-	if err := p.workspace.Ground(p.Model, in, net, block); err != nil {
+	if err := p.workspace.Ground(p.Model, in, net, nil, block); err != nil {
 		return nil, err
 	}
 	p.state.Fit(net)

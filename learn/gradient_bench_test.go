@@ -28,7 +28,7 @@ func BenchmarkGradient(b *testing.B) {
 				}
 				w, u := l.workers[0], l.units[0]
 				block := &u.part.Blocks[0]
-				if err := w.space.Ground(l.model, u.in, u.net, block); err != nil {
+				if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 					b.Fatal(err)
 				}
 				must(w.space.Iterate(b.Context(), u.net, u.state, block, l.innerLimits()))

@@ -82,7 +82,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 	perWork, err := timed(func() (float64, error) {
 		block := &u.part.Blocks[blocks[round%len(blocks)]]
 		round++
-		if err := w.space.Ground(l.model, u.in, u.net, block); err != nil {
+		if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 			return 0, err
 		}
 		if _, err := w.space.Iterate(context.Background(), u.net, u.state, block, limits); err != nil {

@@ -44,7 +44,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 					for _, u := range l.units {
 						space := l.workers[0].space
 						block := &partition.Whole(u.in.Graph).Blocks[0]
-						if err := space.Ground(l.model, u.in, u.net, block); err != nil {
+						if err := space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 							t.Fatal(err)
 						}
 						values, err := space.Evaluate(u.net, u.state, block, false)

@@ -324,7 +324,7 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 		return nil
 	}
 	l.settings.PhaseTimes.begin()
-	err = w.space.Ground(l.model, u.in, u.net, block)
+	err = w.space.Ground(l.model, u.in, u.net, u.state, block)
 	l.settings.PhaseTimes.end(phaseGround)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package bp
 
 import (
+	"slices"
+
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -13,22 +15,23 @@ const batchEntries = 1024
 // batch is a number of nodes, no two of them neighbours, that are updated step by
 // step together (internal/simd).
 type batch struct {
-	nodes    []simd.Node
-	position []int32 // [nodes] in block.Nodes
-	list     links   // that messages are taken from
-	messages []simd.Message
-	in       []int32 // [messages] position in list
-	unsafe   []int32 // messages that need logarithms, by their places in messages
-	// special are messages that the kernels can't compute, by position in list
-	// and the place of the sum.
+	nodes []simd.Node
+	runs  []run
+	// special are messages that need logarithms, by position in their list and the place of what they send.
 	special [][2]int32
 
 	kernels                 *simd.Lists
 	mostNodes, mostMessages int
 	weights, out            []float64 // [messages × states]
-	weightsUsed, outUsed    int32
 	sums, totals            []float64 // [nodes × states], [nodes]
-	residual                float64
+}
+
+// run is messages of one shape that follow each other, lo ≤ i < hi of a list, and where their weights begin and what
+// they send.
+type run struct {
+	lo, hi         int32
+	source, target int // states
+	weight, out    int
 }
 
 // links are directed edges with the positions in Block.Edges of their edges and with their sources:
@@ -48,61 +51,46 @@ func (b *batch) fit(k int) {
 		b.sums = make([]float64, n)
 		b.totals = make([]float64, batchEntries)
 	}
-	if cap(b.messages) < b.mostMessages {
-		b.messages, b.in = make([]simd.Message, 0, b.mostMessages), make([]int32, 0, b.mostMessages)
-	}
-}
-
-// begin takes messages from a list, and forgets what an error left behind.
-func (b *batch) begin(list links) {
-	b.list = list
-	b.nodes, b.position, b.messages, b.in, b.special = b.nodes[:0], b.position[:0], b.messages[:0], b.in[:0], b.special[:0]
-	b.weightsUsed, b.outUsed, b.residual = 0, 0, 0
 }
 
 // updateRun updates a run: the nodes lo ≤ i < hi of the block's order.
 func (w *Workspace) updateRun(net *Net, st *State, block *partition.Block, lo, hi int32,
 	damping float64) (residual float64, err error) {
-	b := &w.batch
-	b.begin(into(block))
-	for i := lo; i < hi; i++ {
-		if len(b.nodes) == b.mostNodes {
-			if err := w.settle(net, st, block, damping); err != nil {
-				return b.residual, err
-			}
-		}
-		if err := w.addNode(net, st, block, i, damping); err != nil {
-			return b.residual, err
+	for first := lo; first < hi && err == nil; first = lo {
+		var change float64
+		lo = w.listNodes(net, block, first, hi)
+		change, err = w.absorb(net, st, into(block), block.InStart[first], block.InStart[lo],
+			w.Potentials.Node, damping)
+		residual = larger(residual, change)
+		if err == nil {
+			change, err = w.settle(st, block, first)
+			residual = larger(residual, change)
 		}
 	}
-	err = w.settle(net, st, block, damping)
-	return b.residual, err
+	return residual, err
 }
 
-// addNode puts a node of the order and the messages into it on the lists.
-func (w *Workspace) addNode(net *Net, st *State, block *partition.Block, place int32, damping float64) error {
-	b := &w.batch
-	p := block.Order[place]
-	u := block.Nodes[p]
-	at := w.Potentials.NodeAt[p]
-	potentials := w.Potentials.Node[at:w.Potentials.NodeAt[p+1]]
-	sum := 0
-	if n := len(b.nodes); n > 0 {
-		sum = int(b.nodes[n-1].Sum + b.nodes[n-1].States)
-	}
-	copy(b.sums[sum:], potentials)
-	b.nodes = append(b.nodes, simd.Node{Belief: net.BeliefAt(u), Inverse: 1 / w.sweepRho(net)[u], Sum: int32(sum),
-		States: int32(len(potentials))})
-	b.position = append(b.position, p)
-	for i, hi := block.InStart[place], block.InStart[place+1]; i < hi; {
-		if len(b.messages) == b.mostMessages {
-			if err := w.absorb(net, st, damping); err != nil {
-				return err
-			}
+// listNodes lists nodes of the order from the lo-th on, as many as there is room for and at least one, and returns the
+// first that it did not.
+func (w *Workspace) listNodes(net *Net, block *partition.Block, lo, hi int32) int32 {
+	b, at, rho, sum := &w.batch, w.Potentials.NodeAt, w.sweepRho(net), 0
+	last := block.InStart[lo] + int32(b.mostMessages)
+	hi = min(hi, lo+int32(b.mostNodes))
+	b.nodes = slices.Grow(b.nodes[:0], int(hi-lo))[:hi-lo]
+	for i := range b.nodes {
+		begin, end := block.InStart[int(lo)+i], block.InStart[int(lo)+i+1]
+		if end > last && i > 0 {
+			b.nodes = b.nodes[:i]
+			break
 		}
-		i = w.addMessages(net, i, hi, int32(sum), int32(len(potentials)))
+		p := block.Order[int(lo)+i]
+		u, k := block.Nodes[p], at[p+1]-at[p]
+		n := &b.nodes[i] // field by field: as a whole it would be copied once more
+		n.Belief, n.Inverse, n.Potential = net.BeliefAt(u), 1/rho[u], at[p]
+		n.Sum, n.States, n.Messages = int32(sum), int32(k), end-begin
+		sum += k
 	}
-	return nil
+	return lo + int32(len(b.nodes))
 }
 
 // sendRun updates the messages lo ≤ i < hi out of the block. The first sum takes what nobody asks for:
@@ -111,126 +99,133 @@ func (w *Workspace) sendRun(
 	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
 ) (residual float64, err error) {
 	b := &w.batch
-	b.begin(outOf(block))
-	for ; lo < hi; lo++ {
-		if len(b.messages) == b.mostMessages {
-			if err := w.absorb(net, st, damping); err != nil {
-				return b.residual, err
-			}
+	for first := lo; first < hi && err == nil; first = lo {
+		k := net.Card[net.Graph.Target(block.Out[first])]
+		for lo < hi && lo-first < int32(b.mostMessages) && net.Card[net.Graph.Target(block.Out[lo])] == k {
+			lo++
 		}
-		w.addMessages(net, lo, lo+1, 0, net.Card[net.Graph.Target(block.Out[lo])])
+		var change float64
+		b.nodes = append(b.nodes[:0], simd.Node{States: k, Messages: lo - first})
+		change, err = w.absorb(net, st, outOf(block), first, lo, b.sums, damping)
+		residual = larger(residual, change)
 	}
-	err = w.absorb(net, st, damping)
-	return b.residual, err
+	return residual, err
 }
 
-// addMessages lists the messages lo ≤ i < hi of the batch's list, into a node of so many
-// states, as far as there is room, and returns the first that it did not.
-func (w *Workspace) addMessages(net *Net, lo, hi, sum, states int32) int32 {
-	b, k := &w.batch, states
-	n, weight, out, plain := len(b.messages), b.weightsUsed, b.outUsed, net.uniform > 0 && len(w.forms) == 0
-	messages, in := b.messages[:b.mostMessages], b.in[:b.mostMessages]
-	for ; lo < hi && n < len(messages); lo++ {
-		d, source, q := b.list.directed[lo], b.list.source[lo], b.list.edge[lo]
-		m := &messages[n]
-		if plain {
-			m.Belief, m.Reverse, m.Old = int(source)*net.uniform, int(d^1)*net.uniform, int(d)*net.uniform
-		} else {
-			if w.form(q).log || net.observed(source) {
-				b.special = append(b.special, [2]int32{lo, sum})
-				continue
-			}
-			k = net.Card[source]
-			m.Belief, m.Reverse, m.Old = net.BeliefAt(source), net.MessageAt(d^1), net.MessageAt(d)
-		}
-		m.Table, m.Backward, m.Sum, m.Source, m.Target = w.at[q], d&1, sum, k, states
-		if m.Rho = net.same; m.Rho == 0 {
-			m.Rho = net.Counting.Edge[d>>1]
-		}
-		m.Weight, m.Out, in[n] = weight, out, lo
-		n++
-		weight += k
-		out += states
-	}
-	b.messages, b.in, b.weightsUsed, b.outUsed = messages[:n], in[:n], weight, out
-	return lo
-}
-
-// absorb recomputes the listed messages and adds them to the sums of their nodes.
-func (w *Workspace) absorb(net *Net, st *State, damping float64) error {
+// absorb recomputes the messages lo ≤ i < hi of a list and adds them to the sums of the listed nodes, which begin with
+// their potentials.
+func (w *Workspace) absorb(net *Net, st *State, list links, lo, hi int32, potentials []float64,
+	damping float64) (residual float64, err error) {
 	b := &w.batch
-	if len(b.messages) > 0 {
-		weights, out := b.weights[:b.weightsUsed], b.out[:b.outUsed]
-		b.kernels.Cavities(b.weights, st.LogBelief, st.LogMessage, b.messages)
-		simd.Exp(weights, weights)
-		b.kernels.Products(b.out, b.weights, w.arena, b.messages)
-		b.unsafe = b.unsafe[:0]
-		if !simd.AllSafe(out) {
-			b.findUnsafe()
-		}
-		simd.Log(out, out)
-		for _, j := range b.unsafe {
-			if err := w.redo(net, st, b.in[j], b.out[b.messages[j].Out:]); err != nil {
-				return err
-			}
-		}
-		b.residual = larger(b.residual, b.kernels.AbsorbAll(st.LogMessage, b.sums, b.out, b.messages, damping))
+	rho := net.Counting.Edge
+	if net.same != 0 {
+		rho = nil
 	}
-	b.messages, b.in, b.weightsUsed, b.outUsed = b.messages[:0], b.in[:0], 0, 0
+	for more := true; more; potentials = b.sums {
+		end := min(hi, lo+int32(b.mostMessages))
+		if more = end < hi; len(b.nodes) == 1 { // as many messages as there is room for
+			b.nodes[0].Messages = end - lo
+		}
+		if err := w.recompute(net, st, list, lo, end); err != nil {
+			return residual, err
+		}
+		residual = larger(residual, b.kernels.Absorb(st.LogMessage, b.sums, potentials, b.out, list.directed[lo:end],
+			net.messageAt, rho, net.same, b.nodes, damping))
+		b.nodes[0].Potential, lo = int(b.nodes[0].Sum), end
+	}
+	return residual, nil
+}
+
+// recompute leaves the messages lo ≤ i < hi of a list in b.out.
+func (w *Workspace) recompute(net *Net, st *State, list links, lo, hi int32) error {
+	b := &w.batch
+	weights, sent := w.listRuns(net, list, lo, hi)
+	for _, r := range b.runs {
+		simd.Cavities(b.weights[r.weight:], st.LogBelief, st.LogMessage, list.source[r.lo:r.hi], list.directed[r.lo:r.hi],
+			net.beliefAt, net.messageAt, r.source)
+	}
+	simd.Exp(b.weights[:weights], b.weights)
+	for _, r := range b.runs {
+		simd.Products(b.out[r.out:], b.weights[r.weight:], w.arena, list.directed[r.lo:r.hi], list.edge[r.lo:r.hi], w.at,
+			r.source, r.target)
+	}
+	out := b.out[:sent]
+	if !simd.AllSafe(out) {
+		b.findUnsafe()
+	}
+	simd.Log(out, out)
 	for _, s := range b.special {
-		d := b.list.directed[s[0]]
-		target := net.Graph.Target(d)
-		if err := w.redo(net, st, s[0], w.out); err != nil {
+		if err := w.redo(net, st, list, s[0], b.out[s[1]:]); err != nil {
 			return err
 		}
-		old := net.message(st, d, target)
-		b.residual = larger(b.residual, simd.Absorb(old, w.out, b.sums[s[1]:], net.Counting.Edge[d>>1], damping))
 	}
-	b.special = b.special[:0]
 	return nil
 }
 
-// findUnsafe lists the messages with a sum that is not to be trusted.
+// listRuns divides the messages lo ≤ i < hi of a list, those of the listed nodes, into runs, and lists those that the
+// kernels can't compute as special. It returns how many weights there are, and how many numbers are sent.
+func (w *Workspace) listRuns(net *Net, list links, lo, hi int32) (weights, out int) {
+	b := &w.batch
+	b.runs, b.special = b.runs[:0], b.special[:0]
+	if k := net.uniform; k > 0 && len(w.forms) == 0 {
+		b.runs = append(b.runs, run{lo, hi, k, k, 0, 0})
+		return int(hi-lo) * k, int(hi-lo) * k
+	}
+	for _, n := range b.nodes {
+		target := int(n.States)
+		for end := lo + n.Messages; lo < end; lo++ {
+			s, last := list.source[lo], len(b.runs)-1
+			k := int(net.Card[s])
+			switch {
+			case w.form(list.edge[lo]).log || net.observed(s):
+				b.special = append(b.special, [2]int32{lo, int32(out)})
+				k = 0
+			case last >= 0 && b.runs[last].hi == lo && b.runs[last].source == k && b.runs[last].target == target:
+				b.runs[last].hi++
+			default:
+				b.runs = append(b.runs, run{lo, lo + 1, k, target, weights, out})
+			}
+			weights, out = weights+k, out+target
+		}
+	}
+	return weights, out
+}
+
+// findUnsafe adds the messages with a sum that is not to be trusted to those that need logarithms.
 func (b *batch) findUnsafe() {
-	for j := range b.messages {
-		m := &b.messages[j]
-		if !simd.AllSafe(b.out[m.Out:][:m.Target]) {
-			b.unsafe = append(b.unsafe, int32(j))
+	for _, r := range b.runs {
+		for i := r.lo; i < r.hi; i++ {
+			at := r.out + int(i-r.lo)*r.target
+			if !simd.AllSafe(b.out[at:][:r.target]) {
+				b.special = append(b.special, [2]int32{i, int32(at)})
+			}
 		}
 	}
 }
 
-// redo computes message i of the batch's list by itself, in whatever form it takes.
-func (w *Workspace) redo(net *Net, st *State, i int32, out []float64) error {
-	d := w.batch.list.directed[i]
-	if !w.incoming(out[:net.Card[net.Graph.Target(d)]], net, st, d, w.batch.list.edge[i]) {
+// redo computes message i of a list by itself, in whatever form it takes.
+func (w *Workspace) redo(net *Net, st *State, list links, i int32, out []float64) error {
+	d := list.directed[i]
+	if !w.incoming(out[:net.Card[net.Graph.Target(d)]], net, st, d, list.edge[i]) {
 		return &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each " +
 			"other, so the partition function is zero"}
 	}
 	return nil
 }
 
-// settle absorbs what is still listed and computes the beliefs of the listed nodes
-// by (4).
-func (w *Workspace) settle(net *Net, st *State, block *partition.Block, damping float64) error {
-	if err := w.absorb(net, st, damping); err != nil {
-		return err
-	}
+// settle computes the beliefs of the listed nodes, the order's from the first on, by (4).
+func (w *Workspace) settle(st *State, block *partition.Block, first int32) (residual float64, err error) {
 	b := &w.batch
-	if len(b.nodes) == 0 {
-		return nil
-	}
 	last := &b.nodes[len(b.nodes)-1]
 	used := last.Sum + last.States
 	if done := b.kernels.Shift(b.sums, b.nodes); done < len(b.nodes) {
 		n := &b.nodes[done]
-		return &NumericalError{block.Nodes[b.position[done]], -1, beliefTrouble(b.sums[n.Sum:][:n.States])}
+		s := block.Nodes[block.Order[int(first)+done]]
+		return 0, &NumericalError{s, -1, beliefTrouble(b.sums[n.Sum:][:n.States])}
 	}
 	weights, totals := b.weights[:used], b.totals[:len(b.nodes)]
 	simd.Exp(weights, b.sums)
 	b.kernels.Totals(totals, weights, b.nodes)
 	simd.Log(totals, totals)
-	b.residual = larger(b.residual, b.kernels.Settle(st.LogBelief, b.sums, totals, b.nodes))
-	b.nodes, b.position = b.nodes[:0], b.position[:0]
-	return nil
+	return b.kernels.Settle(st.LogBelief, b.sums, totals, b.nodes), nil
 }

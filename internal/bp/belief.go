@@ -132,7 +132,7 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 	for q := lo; q < hi; q++ {
 		n := w.kernelEdges(rest, net, st, block, q, hi, ku, kv, feasible)
 		for i := range n {
-			freeEnergy += net.Counting.Edge[block.Edges[q+i]] * (w.logZ[i] + w.form(int32(q+i)).shift - w.product[i])
+			freeEnergy += net.rho(block.Edges[q+i]) * (w.logZ[i] + w.form(int32(q+i)).shift - w.product[i])
 		}
 		rest, q = rest[n*ku*kv:], q+n
 		if q == hi {
@@ -143,9 +143,7 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 			return freeEnergy, err
 		}
 		if feasible {
-			net.Belief(w.sum[:ku], st, u[block.Edges[q]])
-			net.Belief(w.second[:kv], st, v[block.Edges[q]])
-			simd.Feasible(rest[:ku*kv], w.sum[:ku], w.second[:kv], w.weight)
+			w.makeConsistent(rest[:ku*kv], nil, net, st, block.Edges[q:q+1], inPasses)
 		}
 		freeEnergy += value
 		rest = rest[ku*kv:]
@@ -174,17 +172,17 @@ var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int,
 	feasible bool) (n int) {
 	u, v := net.Graph.Ends()
-	w.together.Begin(ku, kv)
-	for q := lo; q < hi; q++ {
-		e := block.Edges[q]
+	w.together.Begin(hi-lo, ku, kv, net.beliefAt, net.messageAt)
+	plain := net.uniform > 0 && len(w.forms) == 0
+	for q, e := range block.Edges[lo:hi] {
 		a, c := u[e], v[e]
-		if w.form(int32(q)).log || net.observed(a) || net.observed(c) {
+		if !plain && (w.form(int32(lo+q)).log || net.observed(a) || net.observed(c)) {
 			break
 		}
-		w.together.Add(net.BeliefAt(a), net.MessageAt(2*e+1), net.BeliefAt(c), net.MessageAt(2*e), w.at[q])
+		w.together.Add(e, a, c)
 	}
 	w.logZ, w.product = numeric.Resize(w.logZ, hi-lo), numeric.Resize(w.product, hi-lo)
-	return w.together.WriteBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, feasible)
+	return w.together.WriteBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.at[lo:hi], feasible)
 }
 
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as

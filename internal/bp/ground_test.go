@@ -60,7 +60,7 @@ func TestGround(t *testing.T) {
 		for i := range c.part.Blocks {
 			block := &c.part.Blocks[i]
 			plain.Potentials.Ground(c.model, c.in, block)
-			if err := errors.Join(woven.Ground(c.model, c.in, c.net, block), plain.Prepare(c.net, block)); err != nil {
+			if err := errors.Join(woven.Ground(c.model, c.in, c.net, nil, block), plain.Prepare(c.net, block)); err != nil {
 				t.Fatal(err)
 			}
 			for q, e := range block.Edges {

@@ -102,6 +102,14 @@ func (n *Net) layOut() {
 
 func (n *Net) observed(s int32) bool { return n.Observed != nil && n.Observed[s] >= 0 }
 
+// rho returns c_uv of an edge.
+func (n *Net) rho(e int32) float64 {
+	if n.same != 0 {
+		return n.same
+	}
+	return n.Counting.Edge[e]
+}
+
 // belief returns the log-belief of node s, or nil if it is observed.
 func (n *Net) belief(st *State, s int32) []float64 {
 	if at := n.BeliefAt(s); at >= 0 {

@@ -122,22 +122,25 @@ func (w *Workspace) BeginSplit(net *Net, block *partition.Block) {
 	}
 }
 
+// back is a message against the direction of its edge.
+var back = [1]int32{1}
+
 // AddSplit adds c_{s,e} log t_s of those ends of the edges lo ≤ q < hi of the block that lie
 // in it, t_s being the marginals of their beliefs, as EdgeBeliefs has written them.
 func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int) error {
 	first, n := block.Edges[lo], hi-lo
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
-	for len(w.ones) < max(ku, kv)+simd.Padding {
+	for len(w.ones) < n*ku+kv+simd.Padding {
 		w.ones = append(w.ones, 1)
 	}
 	w.marginals = numeric.Resize(w.marginals, n*(ku+kv)+simd.Padding)
 	// Sums of rows are those of one message to all of them, and sums of columns of one message each.
-	w.sums = append(w.sums[:0], simd.Message{Source: int32(kv), Target: int32(n * ku), Backward: 1})
+	w.forth, w.numbers, w.places = w.forth[:0], w.numbers[:0], w.places[:0]
 	for i := range n {
-		w.sums = append(w.sums, simd.Message{Source: int32(ku), Target: int32(kv), Table: i * ku * kv,
-			Out: int32(n*ku + i*kv)})
+		w.forth, w.numbers, w.places = append(w.forth, 0), append(w.numbers, int32(i)), append(w.places, i*ku*kv)
 	}
-	simd.ForRows(max(ku, kv)).Products(w.marginals, w.ones, beliefs, w.sums)
+	simd.Products(w.marginals, w.ones, beliefs, back[:], w.numbers, w.places, kv, n*ku)
+	simd.Products(w.marginals[n*ku:], w.ones, beliefs, w.forth, w.numbers, w.places, ku, kv)
 	w.marginals = w.marginals[:n*(ku+kv)]
 	rows, columns := w.marginals[:n*ku], w.marginals[n*ku:]
 	simd.Log(w.marginals, w.marginals)

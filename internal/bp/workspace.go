@@ -61,7 +61,9 @@ type Workspace struct {
 	conditionalAt []int
 	marginals     []float64 // of edges computed together
 	ones          []float64
-	sums          []simd.Message // that AddSplit makes
+	forth         []int32 // what AddSplit sums: edges forward, ...
+	numbers       []int32 // ... 0, 1, 2, ...
+	places        []int   // ... and their beliefs
 	beliefs       []float64
 	soft          softMaxima
 	consistency   consistency
@@ -116,18 +118,25 @@ func (e *NumericalError) Error() string {
 }
 
 // Ground computes the potentials of a block of an instance and prepares them for
-// sweeps, each table while it is in the nearest cache. The error is that of Prepare.
-func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
+// sweeps, each table while it is in the nearest cache. Meanwhile it asks for what these need of the state, unless that
+// is nil. The error is that of Prepare.
+func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, st *State, block *partition.Block) error {
 	if ground.SharesTables(in) {
 		w.Potentials.Ground(m, in, block)
 		return w.Prepare(net, block)
 	}
 	w.Potentials.GroundNodes(m, in, block)
+	if st != nil && net.uniform > 0 {
+		simd.PrefetchRows(st.LogBelief, block.Nodes, net.uniform)
+	}
 	if err := w.begin(net, block); err != nil {
 		return err
 	}
 	for lo := 0; lo < len(block.Edges); {
 		hi := w.Potentials.GroundEdges(m, in, block, lo)
+		if st != nil && net.uniform > 0 {
+			simd.PrefetchRows(st.LogMessage, block.Edges[lo:hi], 2*net.uniform)
+		}
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {
 			return err
 		}

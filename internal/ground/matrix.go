@@ -171,30 +171,29 @@ func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
 		}
 		return s.double
 	}
-	if f.Double != nil && neighbours(rows) == n {
+	if f.Double == nil {
+		s.double = numeric.Resize(s.double, n*d)
+		for i, r := range rows {
+			widen(s.double[i*d:][:d], f.Single[int(r)*d:])
+		}
+		return s.double
+	}
+	if neighbours(rows) {
 		return f.Double[int(rows[0])*d:][:n*d]
 	}
-	s.double = numeric.Resize(s.double, n*d)
-	for to := s.double; len(rows) > 0; {
-		end := neighbours(rows)
-		first, size := int(rows[0])*d, end*d
-		if f.Double != nil {
-			copy(to, f.Double[first:][:size])
-		} else {
-			widen(to[:size], f.Single[first:])
-		}
-		to, rows = to[size:], rows[end:]
-	}
-	return s.double
+	s.double = numeric.Resize(s.double, n*d+simd.Padding)
+	simd.Gather(s.double, f.Double, rows, nil, d)
+	return s.double[:n*d]
 }
 
-// neighbours returns how many rows at the beginning follow each other without a gap.
-func neighbours(rows []int32) int {
-	end := 1
-	for end < len(rows) && rows[end] == rows[0]+int32(end) {
-		end++
+// neighbours reports whether rows follow each other without a gap.
+func neighbours(rows []int32) bool {
+	for i, r := range rows {
+		if r != rows[0]+int32(i) {
+			return false
+		}
 	}
-	return end
+	return true
 }
 
 func widen(dst []float64, x []float32) {

@@ -339,7 +339,7 @@ func (r *Response) begin(s *responseUnit) {
 // couple makes the factor of Q, and calls each with every edge as its coupling is known. It
 // ends where that reports false.
 func (r *Response) couple(s *responseUnit, damping float64, each func(q int, e int32) bool) error {
-	if err := r.space.Ground(r.model, s.In, s.Net, &s.block); err != nil {
+	if err := r.space.Ground(r.model, s.In, s.Net, nil, &s.block); err != nil {
 		return err
 	}
 	m := s.system

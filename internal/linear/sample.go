@@ -237,7 +237,7 @@ func (c *Sample) draw(w *sampleWorker, b *SampleBlock) error {
 			block.Edges = append(block.Edges, d>>1)
 		}
 	}
-	if err := w.space.Ground(c.model, in, net, &block); err != nil {
+	if err := w.space.Ground(c.model, in, net, nil, &block); err != nil {
 		return err
 	}
 	q := 0

@@ -12,38 +12,36 @@ import (
 // by the address of their first item.
 type vectorKernels struct {
 	implementation
-	cavities     func(weights, beliefs, messages []float64, list *int, count int)
-	products     func(out, weights, tables []float64, list *int, count int)
-	absorbAll    func(messages, sums, out []float64, list *int, count int, damping float64) (residual float64)
+	absorb func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
+		same float64, list *int, count int, damping float64) (residual float64)
 	shift        func(sums []float64, list *int, count int) (left int)
 	totals       func(totals, weights []float64, list *int, count int)
 	settle       func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)
 	exponentials func(tables []float64, size int, inverse []float64) (left int)
-	moments      func(totals, logged, logs, weights, out []float64, list *int, count int)
-	outer        func(dst, tables, factors, ends, weights []float64, list *int, ku, kv, feasible int)
+	outer        func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv, feasible int)
 }
 
 // Where memory is the limit, or rows are written that are read soon, AVX-512 takes kernels of AVX2.
 var kernels512 = vectorKernels{
 	implementation: implementation{
 		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate256,
-		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, allSafe: allSafe512,
-		ratios: ratios256,
+		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, ratios: ratios256, allSafe: allSafe512,
+		gather: gather512, cavities: cavities512, products: products512, moments: moments512,
 		panels: &panelKernels{8, interleave512, separate512, consistent512},
 	},
-	cavities: cavities512, products: products512, absorbAll: absorbAll512, shift: shiftAll512, totals: totals512,
-	settle: settle512, exponentials: exponentials512, moments: moments512, outer: outer512,
+	absorb: absorb512, shift: shiftAll512, totals: totals512, settle: settle512, exponentials: exponentials512,
+	outer: outer512,
 }
 
 var kernels256 = vectorKernels{
 	implementation: implementation{
 		name: "avx2", exp: exp256, log: log256, dot: dot256, addScaled: addScaled256, extrapolate: extrapolate256,
-		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, allSafe: allSafe256,
-		ratios: ratios256,
+		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, ratios: ratios256, allSafe: allSafe256,
+		gather: gather256, cavities: cavities256, products: products256, moments: moments256,
 		panels: &panelKernels{4, interleave256, separate256, consistent256},
 	},
-	cavities: cavities256, products: products256, absorbAll: absorbAll256, shift: shiftAll256, totals: totals256,
-	settle: settle256, exponentials: exponentials256, moments: moments256, outer: outer256,
+	absorb: absorb256, shift: shiftAll256, totals: totals256, settle: settle256, exponentials: exponentials256,
+	outer: outer256,
 }
 
 // supported returns the implementations this machine can run, the best first.
@@ -69,14 +67,9 @@ func pointer[T any](list []T) *int { return (*int)(unsafe.Pointer(unsafe.SliceDa
 // onLists returns the kernels as functions of lists.
 func (k vectorKernels) onLists() implementation {
 	with := k.implementation
-	with.cavities = func(weights, beliefs, messages []float64, list []Message) {
-		k.cavities(weights, beliefs, messages, pointer(list), len(list))
-	}
-	with.products = func(out, weights, tables []float64, list []Message) {
-		k.products(out, weights, tables, pointer(list), len(list))
-	}
-	with.absorbAll = func(messages, sums, out []float64, list []Message, damping float64) float64 {
-		return k.absorbAll(messages, sums, out, pointer(list), len(list), damping)
+	with.absorb = func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
+		same float64, list []Node, damping float64) float64 {
+		return k.absorb(messages, sums, potentials, out, directed, messageAt, rho, same, pointer(list), len(list), damping)
 	}
 	with.shift = func(sums []float64, list []Node) int { return len(list) - k.shift(sums, pointer(list), len(list)) }
 	with.totals = func(totals, weights []float64, list []Node) { k.totals(totals, weights, pointer(list), len(list)) }
@@ -86,15 +79,12 @@ func (k vectorKernels) onLists() implementation {
 	with.exponentials = func(tables []float64, size int, inverse []float64) int {
 		return len(inverse) - k.exponentials(tables, size, inverse)
 	}
-	with.moments = func(totals, logged, logs, weights, out []float64, list []Message) {
-		k.moments(totals, logged, logs, weights, out, pointer(list), len(list))
-	}
-	with.outer = func(dst, tables, factors, ends, weights []float64, list []Message, ku, kv int, feasible bool) {
+	with.outer = func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv int, feasible bool) {
 		flag := 0
 		if feasible {
 			flag = 1
 		}
-		k.outer(dst, tables, factors, ends, weights, pointer(list), ku, kv, flag)
+		k.outer(dst, tables, factors, rows, columns, weights, at, ku, kv, flag)
 	}
 	return with
 }

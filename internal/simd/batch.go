@@ -1,30 +1,14 @@
 package simd
 
-// Message is a message of a batch, by where its parts are: offsets of their first
-// entries. Those that are int32 are offsets in scratch.
-type Message struct {
-	Belief  int // of the source's log-belief, in beliefs
-	Reverse int // of the log-message from the target to the source, in messages
-	Old     int // of the message itself, in messages
-	Table   int // of the edge's exponentiated table, in tables
-	// Rho is the factor with which the message enters the sum.
-	Rho    float64
-	Weight int32 // of the source's weights
-	Out    int32 // of the message that is being made
-	Sum    int32 // of the target's sum
-	Source int32 // states of the source
-	Target int32 // states of the target
-	// Backward is not 0 if the rows of the table are states of the target, not of
-	// the source.
-	Backward int32
-}
-
-// Node is a node of a batch, in the same way.
+// Node is a node of a batch, by where its parts are: offsets of their first entries. Those that are int32 are in
+// scratch.
 type Node struct {
-	Belief  int     // of its log-belief, in beliefs
-	Inverse float64 // 1/ρ_s
-	Sum     int32   // of its sum
-	States  int32
+	Belief    int     // of its log-belief, in beliefs
+	Inverse   float64 // 1/ρ_s
+	Potential int     // of what its sum begins with, in potentials
+	Sum       int32   // of its sum
+	States    int32
+	Messages  int32 // of the list, that it takes
 }
 
 // Padding is how many entries of scratch must follow those that are used: kernels
@@ -39,9 +23,9 @@ const Padding = 8
 //	Products     out = table · weights
 //	AllSafe      can the sums be trusted?
 //	Log          out = log out
-//	AbsorbAll    λ_d/ρ = out − max out,  sum += ρ λ_d/ρ
+//	Absorb       λ_d/ρ = out − max out,  sum = potentials + Σ ρ λ_d/ρ
 //
-// and for the nodes, whose sum held their potentials before:
+// and for the nodes:
 //
 //	Shift        sum = (sum − max sum)/ρ_s
 //	Exp          weights = e^sum
@@ -51,35 +35,49 @@ const Padding = 8
 //
 // Each step is done for the whole batch: nothing in it waits for anything else, and
 // exponentials and logarithms are of long arrays, whatever the number of states.
-// Offsets are not checked: the caller answers for them.
+// Messages are listed by the numbers of their directed edges, the last bit of which is not 0 if rows of the edge's
+// table are states of the target, not of the source; weights and out of one follow those of the one before.
+// Offsets are not checked: the caller answers for them. An array of offsets that is nil says that all parts are of n
+// numbers, one behind the other.
 
-// Lists are the kernels of lists of messages and of nodes.
-type Lists implementation
-
-// ForRows returns those for rows of up to so many states, good until Use changes them.
-func ForRows(most int) *Lists { return (*Lists)(active.forRows(most)) }
-
-// Cavities computes weights[x] = beliefs[x] − messages[x] for the source's states of
-// every message, −Inf where either is; beside a NaN it may be one. Weights that follow each other must be listed
-// in their order.
-func (k *Lists) Cavities(weights, beliefs, messages []float64, list []Message) {
-	k.cavities(weights, beliefs, messages, list)
+// Gather copies n numbers of each place of a list, one behind the other.
+func Gather(dst, x []float64, list []int32, at []int, n int) {
+	active.forRows(n).gather(dst, x, list, at, n)
 }
 
-// Products computes the sums of every message: out[x] = Σ_y weights[y] table[y,x],
-// or, if backward, Σ_y table[x,y] weights[y]. Sums that follow each other must be
-// listed in their order.
-func (k *Lists) Products(out, weights, tables []float64, list []Message) {
-	k.products(out, weights, tables, list)
+// Cavities computes weights[x] = beliefs[x] − messages[x] for messages from sources of n states, −Inf where either is;
+// beside a NaN it may be one. Of messages it takes those to the sources.
+func Cavities(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int) {
+	active.forRows(n).cavities(weights, beliefs, messages, source, directed, beliefAt, messageAt, n)
+}
+
+// Products computes the sums of messages from so many states to so many: out[x] = Σ_y weights[y] table[y,x],
+// or Σ_y table[x,y] weights[y]. Tables are where at says of their edges.
+func Products(out, weights, tables []float64, directed, edge []int32, at []int, source, target int) {
+	active.forRows(max(source, target)).products(out, weights, tables, directed, edge, at, source, target)
 }
 
 // AllSafe reports whether every entry is in [TooSmall, MaxFloat64].
 func AllSafe(x []float64) bool { return active.allSafe(x) }
 
-// AbsorbAll does for every message what Absorb does for one, with the message of
-// out, shifted so that its largest entry is 0.
-func (k *Lists) AbsorbAll(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
-	return k.absorbAll(messages, sums, out, list, damping)
+// Lists are the kernels of lists of nodes.
+type Lists implementation
+
+// ForRows returns those for rows of up to so many entries, good until Use changes them.
+func ForRows(most int) *Lists { return (*Lists)(active.forRows(most)) }
+
+// Absorb makes sums of potentials and messages of the listed nodes, which take as many of the list of messages as they
+// say. Each is put in the place of the old one, shifted so that its largest entry is 0:
+//
+//	new = out, or (1−damping)·out + damping·old where the two differ and damping is not 0;
+//	sum += ρ·new;   old = new,
+//
+// where ρ is that of the edge, or the same for all if rho is nil. It returns the largest |new − old| over the entries
+// that differ, 0 if none does: −Inf does not differ from −Inf, a NaN differs from everything and makes the residual
+// a NaN. Potentials may be sums.
+func (k *Lists) Absorb(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
+	same float64, list []Node, damping float64) (residual float64) {
+	return k.absorb(messages, sums, potentials, out, directed, messageAt, rho, same, list, damping)
 }
 
 // Shift computes sum[x] = (sum[x] − max sum)·inverse for every node and returns how

@@ -12,15 +12,53 @@ import (
 // batchStates are the numbers of states that batches are tested with.
 var batchStates = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 21, 64, 65}
 
+// batchMessage is where the parts of a message are.
+type batchMessage struct {
+	Belief, Reverse, Old, Table              int
+	Rho                                      float64
+	Weight, Out, Sum, Source, Target, Turned int
+}
+
 // batchCase is a batch: what belongs to the state of inference lies in any order
 // and with gaps, what belongs to the scratch one behind the other.
 type batchCase struct {
-	list                           []Message
-	nodes                          []Node
-	beliefs, messages, tables      []float64
-	weights, out, sums, totals     []float64
-	weightsUsed, outUsed, sumsUsed int
-	check                          func(what string)
+	list                                  []batchMessage
+	source, directed, edge                []int32 // of the messages
+	beliefAt, messageAt, at               []int
+	rho                                   []float64
+	nodes                                 []Node
+	beliefs, messages, tables, potentials []float64
+	weights, out, sums, totals            []float64
+	weightsUsed, outUsed, sumsUsed        int
+	check                                 func(what string)
+}
+
+// runs calls do for messages of one shape that follow each other.
+func (c *batchCase) runs(do func(lo, hi int, first batchMessage)) {
+	for lo := 0; lo < len(c.list); {
+		hi, m := lo+1, c.list[lo]
+		for hi < len(c.list) && c.list[hi].Source == m.Source && c.list[hi].Target == m.Target {
+			hi++
+		}
+		do(lo, hi, m)
+		lo = hi
+	}
+}
+
+func (c *batchCase) cavities(with implementation) {
+	c.runs(func(lo, hi int, m batchMessage) {
+		with.cavities(c.weights[m.Weight:], c.beliefs, c.messages, c.source[lo:hi], c.directed[lo:hi], c.beliefAt, c.messageAt, m.Source)
+	})
+}
+
+func (c *batchCase) products(with implementation) {
+	c.runs(func(lo, hi int, m batchMessage) {
+		with.products(c.out[m.Out:], c.weights[m.Weight:], c.tables, c.directed[lo:hi], c.edge[lo:hi], c.at, m.Source, m.Target)
+	})
+}
+
+func (c *batchCase) absorb(with implementation, out []float64, damping float64) float64 {
+	return with.absorb(c.messages, c.sums, c.potentials, out, c.directed, c.messageAt, c.rho, 1, c.nodes, damping)
 }
 
 // scatter finds places for parts of these sizes, in any order and with gaps.
@@ -39,38 +77,43 @@ func newBatch(t testing.TB, r *rand.Rand, states []int, sources [][]int) *batchC
 	c := &batchCase{}
 	var beliefs, messages, tables []int // sizes
 	for i, k := range states {
-		c.nodes = append(c.nodes, Node{Inverse: 0.2 + r.Float64(), Sum: int32(c.sumsUsed), States: int32(k)})
+		c.nodes = append(c.nodes, Node{Inverse: 0.2 + r.Float64(), Sum: int32(c.sumsUsed), States: int32(k), Messages: int32(len(sources[i]))})
 		beliefs = append(beliefs, k)
 		for _, s := range sources[i] {
-			c.list = append(c.list, Message{
-				Rho: 0.2 + r.Float64(), Weight: int32(c.weightsUsed), Out: int32(c.outUsed), Sum: int32(c.sumsUsed),
-				Source: int32(s), Target: int32(k), Backward: int32(r.IntN(2)),
+			c.list = append(c.list, batchMessage{
+				Rho: 0.2 + r.Float64(), Weight: c.weightsUsed, Out: c.outUsed, Sum: c.sumsUsed, Source: s, Target: k, Turned: r.IntN(2),
 			})
 			c.weightsUsed, c.outUsed = c.weightsUsed+s, c.outUsed+k
 		}
 		c.sumsUsed += k
 	}
+	potentialAt, numPotentials := scatter(r, beliefs)
 	for _, m := range c.list {
-		beliefs = append(beliefs, int(m.Source))
-		messages = append(messages, int(m.Source), int(m.Target))
-		tables = append(tables, int(m.Source*m.Target))
+		beliefs = append(beliefs, m.Source)
+		messages = append(messages, m.Source, m.Target)
+		tables = append(tables, m.Source*m.Target)
 	}
 	beliefAt, numBeliefs := scatter(r, beliefs)
 	messageAt, numMessages := scatter(r, messages)
 	tableAt, numTables := scatter(r, tables)
 	for i := range c.nodes {
-		c.nodes[i].Belief = beliefAt[i]
+		c.nodes[i].Belief, c.nodes[i].Potential = beliefAt[i], potentialAt[i]
 	}
-	for i := range c.list {
+	c.beliefAt, c.at = beliefAt, tableAt
+	c.messageAt, c.rho = make([]int, 2*len(c.list)), make([]float64, len(c.list))
+	for i, e := range r.Perm(len(c.list)) {
 		m := &c.list[i]
 		m.Belief, m.Reverse, m.Old, m.Table = beliefAt[len(states)+i], messageAt[2*i], messageAt[2*i+1], tableAt[i]
+		d := 2*e + m.Turned
+		c.messageAt[d], c.messageAt[d^1], c.rho[e] = m.Old, m.Reverse, m.Rho
+		c.source, c.directed, c.edge = append(c.source, int32(len(states)+i)), append(c.directed, int32(d)), append(c.edge, int32(i))
 	}
 	var checks []func(string)
 	for _, s := range []struct {
 		x *[]float64
 		n int
 	}{
-		{&c.beliefs, numBeliefs}, {&c.messages, numMessages}, {&c.tables, numTables}, {&c.totals, len(states)},
+		{&c.beliefs, numBeliefs}, {&c.messages, numMessages}, {&c.tables, numTables}, {&c.totals, len(states)}, {&c.potentials, numPotentials},
 		{&c.weights, c.weightsUsed + Padding}, {&c.out, c.outUsed + Padding}, {&c.sums, c.sumsUsed + Padding},
 	} {
 		x, check := guarded(t, s.n, r.IntN(8))
@@ -132,20 +175,61 @@ func TestCavities(t *testing.T) {
 		spoil(c.messages, r, -infinity, -infinity, math.MaxFloat64)
 		want := make([]float64, c.weightsUsed)
 		for _, m := range c.list {
-			for x := range int(m.Source) {
+			for x := range m.Source {
 				belief, message := c.beliefs[m.Belief+x], c.messages[m.Reverse+x]
-				want[int(m.Weight)+x] = belief - message
+				want[m.Weight+x] = belief - message
 				if math.IsInf(belief, -1) || math.IsInf(message, -1) {
-					want[int(m.Weight)+x] = -infinity
+					want[m.Weight+x] = -infinity
 				}
 			}
 		}
 		beliefs, messages := slices.Clone(c.beliefs), slices.Clone(c.messages)
-		with.cavities(c.weights, c.beliefs, c.messages, c.list)
+		c.cavities(with)
 		c.check(what)
 		compare(t, what, c.weights, want, 0, 0)
 		compare(t, what+", beliefs", c.beliefs, beliefs, 0, 0)
 		compare(t, what+", messages", c.messages, messages, 0, 0)
+	})
+}
+
+// TestGather copies as cavities with messages that are 0 would.
+func TestGather(t *testing.T) {
+	eachBatch(t, 60, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
+		c.runs(func(lo, hi int, m batchMessage) {
+			with.gather(c.weights[m.Weight:], c.beliefs, c.source[lo:hi], c.beliefAt, m.Source)
+		})
+		c.check(what)
+		for _, m := range c.list {
+			compare(t, what, c.weights[m.Weight:], c.beliefs[m.Belief:][:m.Source], 0, 0)
+		}
+	})
+}
+
+// TestPlaces: without lists of places parts of n numbers follow each other.
+func TestPlaces(t *testing.T) {
+	each(t, func(t *testing.T, with implementation) {
+		for _, n := range batchStates {
+			source, directed, nodes := []int32{2, 0, 1}, []int32{5, 0, 3}, []Node{{States: int32(n), Messages: 3}}
+			at := make([]int, 6)
+			for i := range at {
+				at[i] = i * n
+			}
+			var want []float64
+			for _, places := range [][]int{at, nil} {
+				r := rand.New(rand.NewPCG(74, 1))
+				beliefs, messages, out, got := make([]float64, 3*n), make([]float64, 6*n), make([]float64, 3*n), make([]float64, 7*n+Padding)
+				for _, x := range [][]float64{beliefs, messages, out} {
+					fill(x, r, 3)
+				}
+				with.gather(got, beliefs, source, places, n)
+				with.cavities(got[3*n:], beliefs, messages, source, directed, places, places, n)
+				with.absorb(messages, got[6*n:], beliefs, out, directed, places, nil, 0.5, nodes, 0)
+				if got = append(got[:7*n], messages...); want == nil {
+					want = got
+				}
+				compare(t, fmt.Sprint(n), got, want, 0, 0)
+			}
+		}
 	})
 }
 
@@ -160,18 +244,18 @@ func TestProducts(t *testing.T) {
 		weights := slices.Clone(c.weights)
 		want := make([]float64, c.outUsed)
 		for _, m := range c.list {
-			source, target := int(m.Source), int(m.Target)
+			source, target := m.Source, m.Target
 			for x := range target {
 				for y := range source {
 					entry := c.tables[m.Table+y*target+x]
-					if m.Backward != 0 {
+					if m.Turned != 0 {
 						entry = c.tables[m.Table+x*source+y]
 					}
-					want[int(m.Out)+x] += c.weights[int(m.Weight)+y] * entry
+					want[m.Out+x] += c.weights[m.Weight+y] * entry
 				}
 			}
 		}
-		with.products(c.out, c.weights, c.tables, c.list)
+		c.products(with)
 		c.check(what)
 		compare(t, what, c.out, want, 1e-14, 1e-310)
 		compare(t, what+", weights", c.weights, weights, 0, 0)
@@ -205,9 +289,9 @@ func TestAllSafe(t *testing.T) {
 	})
 }
 
-// TestAbsorbAll also has a NaN in some message: only that it makes the residual a
+// TestAbsorb also has a NaN in some message: only that it makes the residual a
 // NaN is promised, and that it stays with its node.
-func TestAbsorbAll(t *testing.T) {
+func TestAbsorb(t *testing.T) {
 	eachBatch(t, 63, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
 		damping := []float64{0, 0.4, -0.5}[r.IntN(3)]
 		spoil(c.messages, r, -infinity, infinity, math.MaxFloat64)
@@ -223,7 +307,16 @@ func TestAbsorbAll(t *testing.T) {
 		if r.IntN(4) == 0 && len(c.list) > 0 {
 			c.out[r.IntN(c.outUsed)] = nan
 		}
-		messages, sums, bad := slices.Clone(c.messages), slices.Clone(c.sums[:c.sumsUsed]), map[int]bool{}
+		messages, sums, bad := slices.Clone(c.messages), make([]float64, c.sumsUsed), map[int]bool{}
+		for _, n := range c.nodes {
+			copy(sums[n.Sum:][:n.States], c.potentials[n.Potential:])
+		}
+		if r.IntN(2) == 0 { // one for all
+			for i := range c.list {
+				c.list[i].Rho = 1
+			}
+			c.rho = nil
+		}
 		residual := 0.0
 		for _, m := range c.list {
 			row := c.out[m.Out:][:m.Target]
@@ -238,13 +331,13 @@ func TestAbsorbAll(t *testing.T) {
 					residual = largerOrNaN(residual, change)
 				}
 				*old = after
-				sums[int(m.Sum)+x] += m.Rho * after
+				sums[m.Sum+x] += m.Rho * after
 				if largest != largest {
-					bad[m.Old+x], bad[-1-int(m.Sum)-x] = true, true
+					bad[m.Old+x], bad[-1-m.Sum-x] = true, true
 				}
 			}
 		}
-		got := with.absorbAll(c.messages, c.sums, c.out, c.list, damping)
+		got := c.absorb(with, c.out, damping)
 		c.check(what)
 		if !same(got, residual, 0, 0) {
 			t.Fatalf("%s: residual %v, want %v", what, got, residual)
@@ -440,12 +533,12 @@ func TestExponentialsAccuracy(t *testing.T) {
 
 // run does every step with the batch, and returns what it computed.
 func (c *batchCase) run(with implementation) []float64 {
-	with.cavities(c.weights, c.beliefs, c.messages, c.list)
+	c.cavities(with)
 	with.exp(c.weights[:c.weightsUsed], c.weights[:c.weightsUsed])
-	with.products(c.out, c.weights, c.tables, c.list)
+	c.products(with)
 	safe := with.allSafe(c.out[:c.outUsed])
 	with.log(c.out[:c.outUsed], c.out[:c.outUsed])
-	residual := with.absorbAll(c.messages, c.sums, c.out, c.list, 0.4)
+	residual := c.absorb(with, c.out, 0.4)
 	done := with.shift(c.sums, c.nodes)
 	with.exp(c.weights[:c.sumsUsed], c.sums[:c.sumsUsed])
 	with.totals(c.totals, c.weights, c.nodes)
@@ -482,7 +575,7 @@ func TestBatchRepeatable(t *testing.T) {
 			}
 			for offset := range 8 {
 				c := build()
-				for _, x := range []*[]float64{&c.beliefs, &c.messages, &c.tables, &c.weights, &c.out, &c.sums, &c.totals} {
+				for _, x := range []*[]float64{&c.beliefs, &c.messages, &c.tables, &c.weights, &c.out, &c.sums, &c.totals, &c.potentials} {
 					moved, _ := guarded(t, len(*x), offset)
 					copy(moved, *x)
 					*x = moved
@@ -494,18 +587,19 @@ func TestBatchRepeatable(t *testing.T) {
 				one := *c
 				one.nodes = c.nodes[i : i+1]
 				one.list = c.list[2*i : 2*i+2]
+				one.source, one.directed, one.edge = c.source[2*i:2*i+2], c.directed[2*i:2*i+2], c.edge[2*i:2*i+2]
 				for _, step := range []func(){
-					func() { with.cavities(one.weights, one.beliefs, one.messages, one.list) },
+					func() { one.cavities(with) },
 					func() {
 						w := one.weights[one.list[0].Weight:][:one.list[0].Source+one.list[1].Source]
 						with.exp(w, w)
 					},
-					func() { with.products(one.out, one.weights, one.tables, one.list) },
+					func() { one.products(with) },
 					func() {
 						o := one.out[one.list[0].Out:][:2*one.nodes[0].States]
 						with.log(o, o)
 					},
-					func() { with.absorbAll(one.messages, one.sums, one.out, one.list, 0.4) },
+					func() { one.absorb(with, one.out[one.list[0].Out:], 0.4) },
 					func() { with.shift(one.sums, one.nodes) },
 					func() {
 						n := one.nodes[0]
@@ -536,10 +630,11 @@ func TestBatchAllocation(t *testing.T) {
 		scratch := make([]float64, ConsistentRoom(3, 3))
 		lists := ForRows(21)
 		if n := testing.AllocsPerRun(10, func() {
-			lists.Cavities(c.weights, c.beliefs, c.messages, c.list)
-			lists.Products(c.out, c.weights, c.tables, c.list)
+			Gather(c.weights, c.beliefs, c.source[:1], c.beliefAt, 8)
+			Cavities(c.weights, c.beliefs, c.messages, c.source[:1], c.directed, c.beliefAt, c.messageAt, 8)
+			Products(c.out, c.weights, c.tables, c.directed[:1], c.edge, c.at, 8, 3)
 			AllSafe(c.out)
-			lists.AbsorbAll(c.messages, c.sums, c.out, c.list, 0.1)
+			lists.Absorb(c.messages, c.sums, c.potentials, c.out, c.directed, c.messageAt, c.rho, 1, c.nodes, 0.1)
 			lists.Shift(c.sums, c.nodes)
 			lists.Totals(c.totals, c.weights, c.nodes)
 			lists.Settle(c.beliefs, c.sums, c.totals, c.nodes)

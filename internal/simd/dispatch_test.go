@@ -49,11 +49,6 @@ func TestExported(t *testing.T) {
 	}
 	AddScaled(out, []float64{1, 2, 99}, 2)
 	approx("AddScaled", out, 2, math.Ln2+4)
-	old, sum := []float64{0, 1}, []float64{5, 6, 99}
-	if residual := Absorb(old, []float64{2, 1, 99}, sum, 10, 0.5); residual != 1 {
-		t.Errorf("Absorb: residual %v", residual)
-	}
-	approx("Absorb", append(old, sum...), 1, 1, 15, 16, 99)
 	w := make([]float64, 4)
 	MultiplyMatrix(w, []float64{1, 10, 100, 2, 20, 200, 9}, values, 2, 3, 2)
 	approx("MultiplyMatrix", w, 531, 642, 1062, 1284)
@@ -65,10 +60,6 @@ func TestExported(t *testing.T) {
 	Consistent(pair, entropy, []float64{0.5, 0.5}, []float64{0.5, 0.5}, make([]float64, ConsistentRoom(2, 2)), 2, 2, Scaling{Most: 10, Newton: 2})
 	approx("Consistent", pair, 0.25, 0.25, 0.25, 0.25, 9)
 	approx("its entropy", entropy, math.Log(4))
-	// Rows are scaled by 2 and 1, and the columns lack 1/4 and −1/4 then.
-	pair = []float64{0.25, 0, 0.25, 0.25, 9}
-	Feasible(pair, []float64{0.5, 0.5}, []float64{1, 0}, make([]float64, 2))
-	approx("Feasible", pair, 0.625, -0.125, 0.375, 0.125, 9)
 }
 
 // TestExportedBatch updates a node of two states with one message by hand: the
@@ -77,21 +68,24 @@ func TestExportedBatch(t *testing.T) {
 	scratch := func() []float64 { return make([]float64, 2+Padding) }
 	weights, out, sums, totals := scratch(), scratch(), scratch(), make([]float64, 1)
 	beliefs, messages := []float64{9, 0, 1, 9, 9}, []float64{9, 0, 1 - math.Log(3), 9, 0, 5}
-	list := []Message{{Belief: 1, Reverse: 1, Old: 4, Table: 1, Rho: 2, Source: 2, Target: 2}}
-	nodes := []Node{{Belief: 3, Inverse: 0.5, States: 2}}
+	source, directed, edge := []int32{0}, []int32{2}, []int32{0}
+	beliefAt, messageAt, at := []int{1, 3}, []int{9, 9, 4, 1}, []int{1}
+	nodes := []Node{{Belief: 3, Inverse: 0.5, Potential: 1, States: 2, Messages: 1}}
 	with := ForRows(2)
-	with.Cavities(weights, beliefs, messages, list)
+	Gather(out, beliefs, source, beliefAt, 2)
+	compare(t, "Gather", out, []float64{0, 1}, 0, 0)
+	Cavities(weights, beliefs, messages, source, directed, beliefAt, messageAt, 2)
 	Exp(weights[:2], weights)
-	with.Products(out, weights, []float64{9, 1, 2, 2, 3}, list)
+	Products(out, weights, []float64{9, 1, 2, 2, 3}, directed, edge, at, 2, 2)
 	compare(t, "Products", out, []float64{7, 11}, 1e-15, 0)
 	if !AllSafe(out[:2]) || AllSafe([]float64{1, 0}) {
 		t.Error("AllSafe is wrong")
 	}
 	Log(out[:2], out)
-	if residual := with.AbsorbAll(messages, sums, out, list, 0); residual != 5 {
-		t.Errorf("AbsorbAll: residual %v, want 5", residual)
+	if residual := with.Absorb(messages, sums, []float64{9, 0, 0}, out, directed, messageAt, nil, 2, nodes, 0); residual != 5 {
+		t.Errorf("Absorb: residual %v, want 5", residual)
 	}
-	compare(t, "AbsorbAll", messages[3:], []float64{9, -math.Log(11. / 7), 0}, 1e-15, 0)
+	compare(t, "Absorb", messages[3:], []float64{9, -math.Log(11. / 7), 0}, 1e-15, 0)
 	if done := with.Shift(sums, nodes); done != 1 {
 		t.Errorf("Shift: %d done, want 1", done)
 	}
@@ -120,8 +114,6 @@ func TestShortSlices(t *testing.T) {
 		"MultiplyMatrix": func() { MultiplyMatrix(three, two, three, 2, 1, 2) },
 		"rows":           func() { MultiplyMatrix(three, two, three, -1, 1, 2) },
 		"ScatterMatrix":  func() { ScatterMatrix(three, two, three, 2, 1, 2) },
-		"Feasible":       func() { Feasible(three, two, two, two) },
-		"its factors":    func() { Feasible(make([]float64, 4), two, two, one) },
 		"Totals":         func() { ForRows(2).Totals(one, two, make([]Node, 2)) },
 		"Settle":         func() { ForRows(2).Settle(two, two, one, make([]Node, 2)) },
 		"Exponentials":   func() { Exponentials(three, 2, two) },
@@ -188,7 +180,7 @@ func TestNarrowRows(t *testing.T) {
 		}
 		for _, kernels := range []implementation{with, *with.narrow} {
 			x := *c
-			for _, s := range []*[]float64{&x.beliefs, &x.messages, &x.weights, &x.out, &x.sums, &x.totals} {
+			for _, s := range []*[]float64{&x.beliefs, &x.messages, &x.weights, &x.out, &x.sums, &x.totals, &x.potentials} {
 				*s = slices.Clone(*s)
 			}
 			kernels.exp, kernels.log = with.exp, with.log

@@ -1,36 +1,43 @@
 package simd
 
-// Edges are edges of one shape of which beliefs are computed, and scratch for that. Of each edge it has what
-// belongs to V, then what belongs to U; in out and in ends it is the other way round.
+// Edges are edges of one shape of which beliefs are computed, and scratch for that.
 type Edges struct {
-	ku, kv, count, listed int
-	list                  []Message // from V and from U
-	logs, weights         []float64 // cavities
-	out                   []float64 // sums at U and at V
-	ends, factors         []float64 // beliefs of the nodes, and factors of rows
-	totals, logged        []float64 // of messages: Z, and Σ log right or Σ log left
+	from                  [2]end
+	count                 int
+	beliefAt, messageAt   []int
+	edge                  []int32   // 0, 1, 2, ...
+	logs, weights         []float64 // cavities at V, then those at U
+	out                   []float64 // sums at U, then those at V
+	rows, columns         []float64 // beliefs of U and of V
+	factors               []float64 // of rows
+	totals, logged, other []float64 // Z, Σ log right, and Σ log left
 }
 
-// Begin begins with edges of ku states at U and kv at V.
-func (s *Edges) Begin(ku, kv int) {
-	if s.ku != ku || s.kv != kv {
-		s.ku, s.kv, s.listed, s.list = ku, kv, 0, s.list[:0]
-	}
-	s.count = 0
+// end is what belongs to V, or to U, as the source of messages.
+type end struct {
+	source, directed []int32
+	n                int // states
 }
 
-// Add adds an edge by the offsets of the first entries of its parts: the log-belief of U and the log-message
-// from V to U, the log-belief of V and the log-message from U to V, and the exponentiated table. They are not
-// checked: the caller answers for them.
-func (s *Edges) Add(beliefU, messageU, beliefV, messageV, table int) {
-	if ku, kv := int32(s.ku), int32(s.kv); s.count == s.listed { // what is the same for all edges at this place
-		at := int32(s.count) * (ku + kv)
-		s.list = append(s.list, Message{Weight: at, Out: at, Sum: at + ku, Source: kv, Target: ku, Backward: 1},
-			Message{Weight: at + kv, Out: at + ku, Sum: at, Source: ku, Target: kv})
-		s.listed++
+// Begin begins with up to so many edges of ku states at U and kv at V. The places of beliefs are those of their nodes,
+// and of messages those of directed edges: 2e of edge e leads to V, and 2e+1 to U.
+func (s *Edges) Begin(most, ku, kv int, beliefAt, messageAt []int) {
+	s.beliefAt, s.messageAt, s.count = beliefAt, messageAt, 0
+	for i, n := range [2]int{kv, ku} {
+		s.from[i].n = n
+		for len(s.from[i].source) < most {
+			s.from[i].source, s.from[i].directed = append(s.from[i].source, 0), append(s.from[i].directed, 0)
+		}
 	}
-	v, u := &s.list[2*s.count], &s.list[2*s.count+1]
-	v.Belief, v.Reverse, v.Table, u.Belief, u.Reverse, u.Table = beliefV, messageV, table, beliefU, messageU, table
+	for len(s.edge) < most {
+		s.edge = append(s.edge, int32(len(s.edge)))
+	}
+}
+
+// Add adds edge e between u and v. Offsets are not checked: the caller answers for them.
+func (s *Edges) Add(e, u, v int32) {
+	a, b, i := &s.from[0], &s.from[1], s.count
+	a.source[i], a.directed[i], b.source[i], b.directed[i] = v, 2*e+1, u, 2*e
 	s.count++
 }
 
@@ -52,62 +59,49 @@ func (s *Edges) Add(beliefU, messageU, beliefV, messageV, table int) {
 //
 // It returns how many are done. If those are not all, the next one is not safe, as its Z is not in [TooSmall,
 // 1/TooSmall] or a NaN: the caller must compute its belief with logarithms, and call again with the rest. What belongs
-// to edges that are not done is rubbish.
-func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []float64, feasible bool) (done int) {
-	size, list := s.ku+s.kv, s.list[:2*s.count]
-	used := s.count * size
-	for _, x := range []*[]float64{&s.logs, &s.weights, &s.out, &s.ends, &s.factors, &s.totals, &s.logged} {
+// to edges that are not done is rubbish. The table of the q-th edge begins at at[q] of tables.
+func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []float64, at []int, feasible bool) (
+	done int) {
+	v, u := s.from[0], s.from[1]
+	ku, kv, count := u.n, v.n, s.count
+	used, half := count*(ku+kv), [2]int{0, count * kv} // where what belongs to V begins, and to U
+	for _, x := range []*[]float64{
+		&s.logs, &s.weights, &s.out, &s.rows, &s.columns, &s.factors, &s.totals, &s.logged, &s.other,
+	} {
 		if len(*x) < used+Padding {
 			*x = make([]float64, used+Padding)
 		}
 	}
-	with := active.forRows(max(s.ku, s.kv))
-	with.cavities(s.logs, beliefs, messages, list)
+	with := active.forRows(max(ku, kv))
+	for i, e := range s.from {
+		with.cavities(s.logs[half[i]:], beliefs, messages, e.source[:count], e.directed[:count], s.beliefAt, s.messageAt, e.n)
+	}
 	Exp(s.weights[:used], s.logs)
-	with.products(s.out, s.weights, tables, list)
-	with.moments(s.totals, s.logged, s.logs, s.weights, s.out, list)
-	for z := s.totals; done < s.count && z[2*done] >= TooSmall && z[2*done] <= 1/TooSmall; done++ {
-		logZ[done], product[done] = z[2*done], (s.logged[2*done]+s.logged[2*done+1])/z[2*done]
+	right, left, atU, atV := s.weights, s.weights[half[1]:], s.out, s.out[count*ku:]
+	with.products(atU, right, tables, v.directed[:count], s.edge, at, kv, ku)
+	with.products(atV, left, tables, u.directed[:count], s.edge, at, ku, kv)
+	with.moments(s.totals[:count], s.other, s.logs[half[1]:], left, atU, ku)
+	with.moments(s.totals[:count], s.logged, s.logs, right, atV, kv)
+	for z := s.totals[:count]; done < count && z[done] >= TooSmall && z[done] <= 1/TooSmall; done++ {
+		logZ[done], product[done] = z[done], (s.logged[done]+s.other[done])/z[done]
+	}
+	if done == 0 {
+		return 0
 	}
 	Log(logZ[:done], logZ)
 	if feasible {
-		for i := range done {
-			ends := s.ends[i*size:][:size]
-			copy(ends[:s.ku], beliefs[list[2*i+1].Belief:])
-			copy(ends[s.ku:], beliefs[list[2*i].Belief:])
-		}
-		Exp(s.ends[:done*size], s.ends)
-		active.ratios(s.factors[:done*size], s.ends, s.out)
+		with.gather(s.rows, beliefs, u.source[:done], s.beliefAt, ku)
+		with.gather(s.columns, beliefs, v.source[:done], s.beliefAt, kv)
+		Exp(s.rows[:done*ku], s.rows)
+		Exp(s.columns[:done*kv], s.columns)
+		active.ratios(s.factors[:done*ku], s.rows, atU)
 	} else {
-		for i := range done {
-			for x, a := range s.weights[i*size+s.kv:][:s.ku] {
-				s.factors[i*size+x] = a / s.totals[2*i]
+		for q, z := range s.totals[:done] {
+			for i, a := range left[q*ku:][:ku] {
+				s.factors[q*ku+i] = a / z
 			}
 		}
 	}
-	if done > 0 {
-		active.outer(dst[:done*s.ku*s.kv], tables, s.factors, s.ends, s.weights, list, s.ku, s.kv, feasible)
-	}
+	active.outer(dst[:done*ku*kv], tables, s.factors, s.rows, s.columns, right, at[:done], ku, kv, feasible)
 	return done
-}
-
-// Feasible changes the belief of an edge into one with the sums rows and columns, as WriteBeliefs has them.
-// len(factors) ≥ len(rows).
-func Feasible(belief, rows, columns, factors []float64) {
-	for x, t := range rows {
-		sum := 0.0
-		for _, v := range belief[x*len(columns):][:len(columns)] {
-			sum += v
-		}
-		factors[x] = t / max(sum, TooSmall)
-	}
-	for y, lack := range columns {
-		for x := range rows {
-			lack -= factors[x] * belief[x*len(columns)+y]
-		}
-		for x, t := range rows {
-			at := x*len(columns) + y
-			belief[at] = factors[x]*belief[at] + t*lack
-		}
-	}
 }

@@ -61,14 +61,22 @@ func (c edgesCase) compute(with implementation, feasible bool) (done int) {
 
 func (c edgesCase) write(to *Edges, feasible bool) (done int) {
 	put(to, c.edges, c.ku, c.kv)
-	return to.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, feasible)
+	at := make([]int, len(c.edges))
+	for q, e := range c.edges {
+		at[q] = e.Table
+	}
+	return to.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, at, feasible)
 }
 
 // put puts edges on the list of to.
 func put(to *Edges, edges []Edge, ku, kv int) {
-	to.Begin(ku, kv)
+	var beliefAt, messageAt []int
 	for _, e := range edges {
-		to.Add(e.BeliefU, e.MessageU, e.BeliefV, e.MessageV, e.Table)
+		beliefAt, messageAt = append(beliefAt, e.BeliefU, e.BeliefV), append(messageAt, e.MessageV, e.MessageU)
+	}
+	to.Begin(len(edges), ku, kv, beliefAt, messageAt)
+	for q := range int32(len(edges)) {
+		to.Add(q, 2*q, 2*q+1)
 	}
 }
 

@@ -15,9 +15,10 @@ const (
 // iteration needs.
 type gridCase struct {
 	k, nodes                      int
-	edges                         []Edge
+	edges                         [][2]int32 // their ends
+	at                            []int      // of tables
 	together                      Edges
-	in                            [][]Message // of each node
+	in                            [][]int32 // directed edges into each node
 	batches                       []gridBatch
 	nodeF, edgeF, nodeW, edgeW    []float64
 	theta, tables, inverse        []float64
@@ -29,13 +30,11 @@ type gridCase struct {
 
 func newGridCase(k int) *gridCase {
 	n := gridSide * gridSide
-	c := &gridCase{k: k, nodes: n, in: make([][]Message, n)}
+	c := &gridCase{k: k, nodes: n, in: make([][]int32, n)}
 	join := func(u, v int) {
-		q := len(c.edges)
-		toV, toU, table := 2*q*k, (2*q+1)*k, q*k*k
-		c.edges = append(c.edges, Edge{u * k, toU, v * k, toV, table})
-		c.in[v] = append(c.in[v], Message{Belief: u * k, Reverse: toU, Old: toV, Table: table, Rho: 0.5})
-		c.in[u] = append(c.in[u], Message{Belief: v * k, Reverse: toV, Old: toU, Table: table, Rho: 0.5, Backward: 1})
+		q := int32(len(c.edges))
+		c.edges, c.at = append(c.edges, [2]int32{int32(u), int32(v)}), append(c.at, int(q)*k*k)
+		c.in[v], c.in[u] = append(c.in[v], 2*q), append(c.in[u], 2*q+1)
 	}
 	for u := range n {
 		if u%gridSide+1 < gridSide {
@@ -72,8 +71,8 @@ func (c *gridCase) exponentials(with implementation) {
 
 // gridBatch is nodes of which no two are neighbours, and the messages into them.
 type gridBatch struct {
-	list  []Message
-	nodes []Node
+	source, directed, edge []int32
+	nodes                  []Node
 }
 
 // collect makes the batches: the nodes of one colour of a chequerboard, and then
@@ -87,11 +86,10 @@ func (c *gridCase) collect() {
 				continue
 			}
 			n := len(b.nodes)
-			b.nodes = append(b.nodes, Node{Belief: u * c.k, Inverse: 1 / 1.5, Sum: int32(n * c.k), States: int32(c.k)})
-			for _, m := range in {
-				at := int32(len(b.list) * c.k)
-				m.Weight, m.Out, m.Sum, m.Source, m.Target = at, at, int32(n*c.k), int32(c.k), int32(c.k)
-				b.list = append(b.list, m)
+			b.nodes = append(b.nodes, Node{Belief: u * c.k, Inverse: 1 / 1.5, Potential: u * c.k, Sum: int32(n * c.k), States: int32(c.k),
+				Messages: int32(len(in))})
+			for _, d := range in {
+				b.source, b.directed, b.edge = append(b.source, c.edges[d>>1][d&1]), append(b.directed, d), append(b.edge, d>>1)
 			}
 			if len(b.nodes) == most {
 				c.batches, b = append(c.batches, b), gridBatch{}
@@ -107,16 +105,13 @@ func (c *gridCase) collect() {
 func (c *gridCase) sweep(with implementation) (done bool) {
 	done = true
 	for _, b := range c.batches {
-		for i, n := range b.nodes {
-			copy(c.sums[i*c.k:], c.theta[n.Belief:][:c.k])
-		}
-		weights, out, totals := c.weights[:len(b.list)*c.k], c.out[:len(b.list)*c.k], c.totals[:len(b.nodes)]
-		with.cavities(c.weights, c.beliefs, c.messages, b.list)
+		weights, out, totals := c.weights[:len(b.directed)*c.k], c.out[:len(b.directed)*c.k], c.totals[:len(b.nodes)]
+		with.cavities(c.weights, c.beliefs, c.messages, b.source, b.directed, nil, nil, c.k)
 		with.exp(weights, weights)
-		with.products(c.out, c.weights, c.tables, b.list)
+		with.products(c.out, c.weights, c.tables, b.directed, b.edge, c.at, c.k, c.k)
 		done = done && with.allSafe(out)
 		with.log(out, out)
-		with.absorbAll(c.messages, c.sums, c.out, b.list, 0)
+		with.absorb(c.messages, c.sums, c.theta, c.out, b.directed, nil, nil, 0.5, b.nodes, 0)
 		done = done && with.shift(c.sums, b.nodes) == len(b.nodes)
 		used := len(b.nodes) * c.k
 		with.exp(c.weights[:used], c.sums[:used])
@@ -132,8 +127,11 @@ func (c *gridCase) gradient(with implementation) (done bool) {
 	size := c.k * c.k
 	for at := 0; at < len(c.edges); at += chunkEdges {
 		n := min(chunkEdges, len(c.edges)-at)
-		put(&c.together, c.edges[at:at+n], c.k, c.k)
-		done = done && n == c.together.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, true)
+		c.together.Begin(n, c.k, c.k, nil, nil)
+		for q := at; q < at+n; q++ {
+			c.together.Add(int32(q), c.edges[q][0], c.edges[q][1])
+		}
+		done = done && n == c.together.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, c.at[at:at+n], true)
 		with.scatterMatrix(c.edgeGradient, c.edgeF[at*edgeFeatures:][:n*edgeFeatures], c.dst[:n*size], n, edgeFeatures, size)
 	}
 	with.exp(c.p, c.beliefs)

@@ -29,25 +29,30 @@ func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int,
 //go:noescape
 func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)
 
-// cavities256 is Cavities.
+// gather256 is Gather.
 //
 //go:noescape
-func cavities256(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+func gather256(dst []float64, x []float64, list []int32, at []int, n int)
+
+// cavities256 is Cavities, with beliefs b and messages m.
+//
+//go:noescape
+func cavities256(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
 
 // products256 is Products.
 //
 //go:noescape
-func products256(out []float64, weights []float64, tables []float64, list *int, count int)
+func products256(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
 
 // allSafe256 is AllSafe.
 //
 //go:noescape
 func allSafe256(x []float64) bool
 
-// absorbAll256 is AbsorbAll.
+// absorb256 is Absorb.
 //
 //go:noescape
-func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+func absorb256(messages []float64, sums []float64, potentials []float64, out []float64, directed []int32, messageAt []int, rho []float64, same float64, list *int, count int, damping float64) (residual float64)
 
 // shiftAll256 is Shift; left counts the nodes that are not done.
 //
@@ -72,12 +77,12 @@ func exponentials256(tables []float64, size int, inverse []float64) (left int)
 // moments256 is plainMoments.
 //
 //go:noescape
-func moments256(totals []float64, logged []float64, logs []float64, w []float64, out []float64, list *int, count int)
+func moments256(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, n int)
 
 // outer256 is plainOuter for one edge and more.
 //
 //go:noescape
-func outer256(dst []float64, tables []float64, factors []float64, ends []float64, weights []float64, list *int, ku int, kv int, feasible int)
+func outer256(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
 
 // interleave256 puts as many rows of n entries into a panel as a vector has.
 //

@@ -2513,164 +2513,330 @@ done155:
 	VZEROUPPER
 	RET
 
-// func cavities256(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+// func gather256(dst []float64, x []float64, list []int32, at []int, n int)
 // Requires: AVX
-TEXT ·cavities256(SB), $0-88
+TEXT ·gather256(SB), $0-104
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    list_base+48(FP), CX
+	MOVQ    n+96(FP), DX
+	MOVQ    list_len+56(FP), BX
+	CMPQ    DX, $0x04
+	JG      long258
+	XORQ    SI, SI
+	LEAQ    constants<>+544(SB), DI
+	MOVQ    DX, R8
+	NEGQ    R8
+	VMOVUPD (DI)(R8*8), Y0
+	TESTQ   BX, BX
+	JLE     done261
+
+again260:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    at_base+72(FP), R8
+	TESTQ   R8, R8
+	JZ      same262
+	MOVQ    (R8)(DI*8), R8
+	JMP     found263
+
+same262:
+	MOVQ  DI, R8
+	IMULQ DX, R8
+
+found263:
+	MOVQ       x_base+24(FP), DI
+	LEAQ       (DI)(R8*8), R8
+	VMASKMOVPD (R8)(SI*8), Y0, Y1
+	VMOVUPD    Y1, (AX)(SI*8)
+	LEAQ       (AX)(DX*8), AX
+	DECQ       BX
+	JNZ        again260
+
+done261:
+	JMP done259
+
+long258:
+	TESTQ BX, BX
+	JLE   done265
+
+again264:
+	MOVLQSX (CX), SI
+	ADDQ    $0x04, CX
+	MOVQ    at_base+72(FP), DI
+	TESTQ   DI, DI
+	JZ      same266
+	MOVQ    (DI)(SI*8), DI
+	JMP     found267
+
+same266:
+	MOVQ  SI, DI
+	IMULQ DX, DI
+
+found267:
+	MOVQ x_base+24(FP), SI
+	LEAQ (SI)(DI*8), DI
+	XORQ SI, SI
+	MOVQ DX, R8
+	CMPQ R8, $0x00000004
+	JLT  rest269
+
+whole268:
+	VMOVUPD (DI)(SI*8), Y0
+	VMOVUPD Y0, (AX)(SI*8)
+	ADDQ    $0x00000004, SI
+	SUBQ    $0x00000004, R8
+	CMPQ    R8, $0x00000004
+	JGE     whole268
+
+rest269:
+	TESTQ      R8, R8
+	JZ         done270
+	LEAQ       constants<>+544(SB), R9
+	NEGQ       R8
+	VMOVUPD    (R9)(R8*8), Y0
+	VMASKMOVPD (DI)(SI*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(SI*8)
+
+done270:
+	LEAQ (AX)(DX*8), AX
+	DECQ BX
+	JNZ  again264
+
+done265:
+done259:
+	VZEROUPPER
+	RET
+
+// func cavities256(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
+// Requires: AVX
+TEXT ·cavities256(SB), $0-176
 	VBROADCASTSD constants<>+1248(SB), Y0
-	MOVQ         weights_base+0(FP), AX
-	MOVQ         beliefs_base+24(FP), CX
-	MOVQ         messages_base+48(FP), DX
-	MOVQ         list+72(FP), BX
-	MOVQ         count+80(FP), SI
+	MOVQ         w_base+0(FP), AX
+	MOVQ         source_base+72(FP), CX
+	MOVQ         directed_base+96(FP), DX
+	MOVQ         n+168(FP), BX
+	MOVQ         source_len+80(FP), SI
+	CMPQ         BX, $0x04
+	JG           long271
+	XORQ         DI, DI
+	LEAQ         constants<>+544(SB), R8
+	MOVQ         BX, R9
+	NEGQ         R9
+	VMOVUPD      (R8)(R9*8), Y1
 	TESTQ        SI, SI
-	JLE          done259
+	JLE          done274
 
-item258:
-	MOVLQSX   40(BX), DI
-	LEAQ      (AX)(DI*8), DI
-	MOVQ      (BX), R8
-	LEAQ      (CX)(R8*8), R8
-	MOVQ      8(BX), R9
-	LEAQ      (DX)(R9*8), R9
-	MOVLQSX   52(BX), R10
-	CMPQ      R10, $0x08
-	JNE       other260
-	XORQ      R10, R10
-	VMOVUPD   (R8)(R10*8), Y1
-	VMOVUPD   (R9)(R10*8), Y2
-	VCMPPD    $0x00, Y0, Y2, Y3
-	VSUBPD    Y2, Y1, Y1
-	VBLENDVPD Y3, Y0, Y1, Y1
-	VMOVUPD   Y1, (DI)(R10*8)
-	VMOVUPD   32(R8)(R10*8), Y1
-	VMOVUPD   32(R9)(R10*8), Y2
-	VCMPPD    $0x00, Y0, Y2, Y3
-	VSUBPD    Y2, Y1, Y1
-	VBLENDVPD Y3, Y0, Y1, Y1
-	VMOVUPD   Y1, 32(DI)(R10*8)
-	JMP       row261
+again273:
+	MOVLQSX (CX), R8
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R9
+	TESTQ   R9, R9
+	JZ      same275
+	MOVQ    (R9)(R8*8), R9
+	JMP     found276
 
-other260:
-	XORQ R11, R11
-	CMPQ R10, $0x00000004
-	JLT  rest263
+same275:
+	MOVQ  R8, R9
+	IMULQ BX, R9
 
-whole262:
-	VMOVUPD   (R8)(R11*8), Y1
-	VMOVUPD   (R9)(R11*8), Y2
-	VCMPPD    $0x00, Y0, Y2, Y3
-	VSUBPD    Y2, Y1, Y1
-	VBLENDVPD Y3, Y0, Y1, Y1
-	VMOVUPD   Y1, (DI)(R11*8)
-	ADDQ      $0x00000004, R11
-	SUBQ      $0x00000004, R10
-	CMPQ      R10, $0x00000004
-	JGE       whole262
+found276:
+	MOVQ    b_base+24(FP), R8
+	LEAQ    (R8)(R9*8), R9
+	MOVLQSX (DX), R8
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R8
+	MOVQ    mAt_base+144(FP), R10
+	TESTQ   R10, R10
+	JZ      same277
+	MOVQ    (R10)(R8*8), R10
+	JMP     found278
 
-rest263:
-	TESTQ      R10, R10
-	JZ         done264
-	LEAQ       constants<>+544(SB), R12
-	NEGQ       R10
-	VMOVUPD    (R12)(R10*8), Y1
-	VMASKMOVPD (R8)(R11*8), Y1, Y2
-	VMASKMOVPD (R9)(R11*8), Y1, Y3
+same277:
+	MOVQ  R8, R10
+	IMULQ BX, R10
+
+found278:
+	MOVQ       m_base+48(FP), R8
+	LEAQ       (R8)(R10*8), R10
+	VMASKMOVPD (R9)(DI*8), Y1, Y2
+	VMASKMOVPD (R10)(DI*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 	VMOVAPD    Y0, Y3
 	VBLENDVPD  Y1, Y2, Y3, Y3
-	VMOVUPD    Y3, (DI)(R11*8)
+	VMOVUPD    Y3, (AX)(DI*8)
+	LEAQ       (AX)(BX*8), AX
+	DECQ       SI
+	JNZ        again273
 
-done264:
-row261:
-	ADDQ $0x00000040, BX
+done274:
+	JMP done272
+
+long271:
+	TESTQ SI, SI
+	JLE   done280
+
+again279:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R8
+	TESTQ   R8, R8
+	JZ      same281
+	MOVQ    (R8)(DI*8), R8
+	JMP     found282
+
+same281:
+	MOVQ  DI, R8
+	IMULQ BX, R8
+
+found282:
+	MOVQ    b_base+24(FP), DI
+	LEAQ    (DI)(R8*8), R8
+	MOVLQSX (DX), DI
+	ADDQ    $0x04, DX
+	XORQ    $0x01, DI
+	MOVQ    mAt_base+144(FP), R9
+	TESTQ   R9, R9
+	JZ      same283
+	MOVQ    (R9)(DI*8), R9
+	JMP     found284
+
+same283:
+	MOVQ  DI, R9
+	IMULQ BX, R9
+
+found284:
+	MOVQ m_base+48(FP), DI
+	LEAQ (DI)(R9*8), R9
+	XORQ DI, DI
+	MOVQ BX, R10
+	CMPQ R10, $0x00000004
+	JLT  rest286
+
+whole285:
+	VMOVUPD   (R8)(DI*8), Y1
+	VMOVUPD   (R9)(DI*8), Y2
+	VCMPPD    $0x00, Y0, Y2, Y3
+	VSUBPD    Y2, Y1, Y1
+	VBLENDVPD Y3, Y0, Y1, Y1
+	VMOVUPD   Y1, (AX)(DI*8)
+	ADDQ      $0x00000004, DI
+	SUBQ      $0x00000004, R10
+	CMPQ      R10, $0x00000004
+	JGE       whole285
+
+rest286:
+	TESTQ      R10, R10
+	JZ         done287
+	LEAQ       constants<>+544(SB), R11
+	NEGQ       R10
+	VMOVUPD    (R11)(R10*8), Y1
+	VMASKMOVPD (R8)(DI*8), Y1, Y2
+	VMASKMOVPD (R9)(DI*8), Y1, Y3
+	VCMPPD     $0x00, Y0, Y3, Y4
+	VSUBPD     Y3, Y2, Y2
+	VBLENDVPD  Y4, Y0, Y2, Y2
+	VMOVAPD    Y0, Y3
+	VBLENDVPD  Y1, Y2, Y3, Y3
+	VMOVUPD    Y3, (AX)(DI*8)
+
+done287:
+	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  item258
+	JNZ  again279
 
-done259:
+done280:
+done272:
 	VZEROUPPER
 	RET
 
-// func products256(out []float64, weights []float64, tables []float64, list *int, count int)
+// func products256(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·products256(SB), $0-88
-	MOVQ  list+72(FP), AX
-	MOVQ  count+80(FP), CX
-	TESTQ CX, CX
-	JLE   done266
+TEXT ·products256(SB), $8-160
+	MOVQ  o_base+0(FP), AX
+	MOVQ  w_base+24(FP), CX
+	MOVQ  d_len+80(FP), DX
+	MOVQ  source+144(FP), BX
+	CMPQ  BX, $0x08
+	JNE   other289
+	MOVQ  target+152(FP), BX
+	CMPQ  BX, $0x08
+	JNE   other289
+	TESTQ DX, DX
+	JLE   done291
 
-item265:
-	CMPQ       CX, $0x08
-	JLE        last268
-	MOVQ       tables_base+48(FP), DX
-	MOVQ       536(AX), BX
-	LEAQ       (DX)(BX*8), BX
-	PREFETCHT0 (BX)
-	PREFETCHT0 64(BX)
-	PREFETCHT0 128(BX)
-	PREFETCHT0 192(BX)
-	PREFETCHT0 256(BX)
-	PREFETCHT0 320(BX)
-	PREFETCHT0 384(BX)
-	PREFETCHT0 448(BX)
+again290:
+	MOVQ       d_len+80(FP), BX
+	SUBQ       DX, BX
+	CMPQ       DX, $0x08
+	JLE        last294
+	MOVQ       edge_base+96(FP), SI
+	MOVLQSX    32(SI)(BX*4), SI
+	MOVQ       at_base+120(FP), DI
+	MOVQ       (DI)(SI*8), SI
+	MOVQ       t_base+48(FP), DI
+	LEAQ       (DI)(SI*8), SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 128(SI)
+	PREFETCHT0 192(SI)
+	PREFETCHT0 256(SI)
+	PREFETCHT0 320(SI)
+	PREFETCHT0 384(SI)
+	PREFETCHT0 448(SI)
 
-last268:
-	MOVQ         out_base+0(FP), DX
-	MOVLQSX      44(AX), BX
-	LEAQ         (DX)(BX*8), BX
-	MOVQ         weights_base+24(FP), DX
-	MOVLQSX      40(AX), SI
-	LEAQ         (DX)(SI*8), SI
-	MOVQ         tables_base+48(FP), DX
-	MOVQ         24(AX), DI
-	LEAQ         (DX)(DI*8), DI
-	MOVQ         $0x0000000800000008, DX
-	CMPQ         DX, 52(AX)
-	JNE          other269
-	CMPL         60(AX), $0x00
-	JNE          back270
-	VBROADCASTSD (SI), Y0
-	VMULPD       (DI), Y0, Y1
-	VMULPD       32(DI), Y0, Y0
-	VBROADCASTSD 8(SI), Y2
-	VMULPD       64(DI), Y2, Y3
-	VMULPD       96(DI), Y2, Y2
-	VBROADCASTSD 16(SI), Y4
-	VFMADD231PD  128(DI), Y4, Y1
-	VFMADD231PD  160(DI), Y4, Y0
-	VBROADCASTSD 24(SI), Y4
-	VFMADD231PD  192(DI), Y4, Y3
-	VFMADD231PD  224(DI), Y4, Y2
-	VBROADCASTSD 32(SI), Y4
-	VFMADD231PD  256(DI), Y4, Y1
-	VFMADD231PD  288(DI), Y4, Y0
-	VBROADCASTSD 40(SI), Y4
-	VFMADD231PD  320(DI), Y4, Y3
-	VFMADD231PD  352(DI), Y4, Y2
-	VBROADCASTSD 48(SI), Y4
-	VFMADD231PD  384(DI), Y4, Y1
-	VFMADD231PD  416(DI), Y4, Y0
-	VBROADCASTSD 56(SI), Y4
-	VFMADD231PD  448(DI), Y4, Y3
-	VFMADD231PD  480(DI), Y4, Y2
+last294:
+	MOVQ         edge_base+96(FP), SI
+	MOVLQSX      (SI)(BX*4), SI
+	MOVQ         at_base+120(FP), DI
+	MOVQ         (DI)(SI*8), SI
+	MOVQ         t_base+48(FP), DI
+	LEAQ         (DI)(SI*8), SI
+	MOVQ         d_base+72(FP), DI
+	TESTL        $0x00000001, (DI)(BX*4)
+	JNZ          back293
+	VBROADCASTSD (CX), Y0
+	VMULPD       (SI), Y0, Y1
+	VMULPD       32(SI), Y0, Y0
+	VBROADCASTSD 8(CX), Y2
+	VMULPD       64(SI), Y2, Y3
+	VMULPD       96(SI), Y2, Y2
+	VBROADCASTSD 16(CX), Y4
+	VFMADD231PD  128(SI), Y4, Y1
+	VFMADD231PD  160(SI), Y4, Y0
+	VBROADCASTSD 24(CX), Y4
+	VFMADD231PD  192(SI), Y4, Y3
+	VFMADD231PD  224(SI), Y4, Y2
+	VBROADCASTSD 32(CX), Y4
+	VFMADD231PD  256(SI), Y4, Y1
+	VFMADD231PD  288(SI), Y4, Y0
+	VBROADCASTSD 40(CX), Y4
+	VFMADD231PD  320(SI), Y4, Y3
+	VFMADD231PD  352(SI), Y4, Y2
+	VBROADCASTSD 48(CX), Y4
+	VFMADD231PD  384(SI), Y4, Y1
+	VFMADD231PD  416(SI), Y4, Y0
+	VBROADCASTSD 56(CX), Y4
+	VFMADD231PD  448(SI), Y4, Y3
+	VFMADD231PD  480(SI), Y4, Y2
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y1, (BX)
-	VMOVUPD      Y0, 32(BX)
-	JMP          next267
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y0, 32(AX)
+	JMP          next292
 
-back270:
-	VMOVUPD     (SI), Y0
-	VMOVUPD     32(SI), Y1
-	VMULPD      (DI), Y0, Y2
-	VFMADD231PD 32(DI), Y1, Y2
-	VMULPD      64(DI), Y0, Y3
-	VFMADD231PD 96(DI), Y1, Y3
-	VMULPD      128(DI), Y0, Y4
-	VFMADD231PD 160(DI), Y1, Y4
-	VMULPD      192(DI), Y0, Y5
-	VFMADD231PD 224(DI), Y1, Y5
+back293:
+	VMOVUPD     (CX), Y0
+	VMOVUPD     32(CX), Y1
+	VMULPD      (SI), Y0, Y2
+	VFMADD231PD 32(SI), Y1, Y2
+	VMULPD      64(SI), Y0, Y3
+	VFMADD231PD 96(SI), Y1, Y3
+	VMULPD      128(SI), Y0, Y4
+	VFMADD231PD 160(SI), Y1, Y4
+	VMULPD      192(SI), Y0, Y5
+	VFMADD231PD 224(SI), Y1, Y5
 	VUNPCKHPD   Y3, Y2, Y6
 	VUNPCKLPD   Y3, Y2, Y2
 	VADDPD      Y6, Y2, Y2
@@ -2680,15 +2846,15 @@ back270:
 	VPERM2F128  $0x20, Y4, Y2, Y3
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VADDPD      Y2, Y3, Y3
-	VMOVUPD     Y3, (BX)
-	VMULPD      256(DI), Y0, Y2
-	VFMADD231PD 288(DI), Y1, Y2
-	VMULPD      320(DI), Y0, Y3
-	VFMADD231PD 352(DI), Y1, Y3
-	VMULPD      384(DI), Y0, Y4
-	VFMADD231PD 416(DI), Y1, Y4
-	VMULPD      448(DI), Y0, Y0
-	VFMADD231PD 480(DI), Y1, Y0
+	VMOVUPD     Y3, (AX)
+	VMULPD      256(SI), Y0, Y2
+	VFMADD231PD 288(SI), Y1, Y2
+	VMULPD      320(SI), Y0, Y3
+	VFMADD231PD 352(SI), Y1, Y3
+	VMULPD      384(SI), Y0, Y4
+	VFMADD231PD 416(SI), Y1, Y4
+	VMULPD      448(SI), Y0, Y0
+	VFMADD231PD 480(SI), Y1, Y0
 	VUNPCKHPD   Y3, Y2, Y1
 	VUNPCKLPD   Y3, Y2, Y2
 	VADDPD      Y1, Y2, Y2
@@ -2698,297 +2864,375 @@ back270:
 	VPERM2F128  $0x20, Y4, Y2, Y0
 	VPERM2F128  $0x31, Y4, Y2, Y1
 	VADDPD      Y1, Y0, Y0
-	VMOVUPD     Y0, 32(BX)
-	JMP         next267
+	VMOVUPD     Y0, 32(AX)
 
-other269:
-	MOVQ           $0x0000000200000002, DX
-	CMPQ           DX, 52(AX)
-	JNE            other271
-	CMPL           60(AX), $0x00
-	JNE            back272
-	VBROADCASTF128 (SI), Y0
+next292:
+	MOVQ source+144(FP), BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ target+152(FP), BX
+	LEAQ (AX)(BX*8), AX
+	DECQ DX
+	JNZ  again290
+
+done291:
+	JMP done288
+
+other289:
+	MOVQ  source+144(FP), BX
+	CMPQ  BX, $0x02
+	JNE   other295
+	MOVQ  target+152(FP), BX
+	CMPQ  BX, $0x02
+	JNE   other295
+	TESTQ DX, DX
+	JLE   done297
+
+again296:
+	MOVQ       d_len+80(FP), BX
+	SUBQ       DX, BX
+	CMPQ       DX, $0x08
+	JLE        last300
+	MOVQ       edge_base+96(FP), SI
+	MOVLQSX    32(SI)(BX*4), SI
+	MOVQ       at_base+120(FP), DI
+	MOVQ       (DI)(SI*8), SI
+	MOVQ       t_base+48(FP), DI
+	LEAQ       (DI)(SI*8), SI
+	PREFETCHT0 (SI)
+
+last300:
+	MOVQ           edge_base+96(FP), SI
+	MOVLQSX        (SI)(BX*4), SI
+	MOVQ           at_base+120(FP), DI
+	MOVQ           (DI)(SI*8), SI
+	MOVQ           t_base+48(FP), DI
+	LEAQ           (DI)(SI*8), SI
+	MOVQ           d_base+72(FP), DI
+	TESTL          $0x00000001, (DI)(BX*4)
+	JNZ            back299
+	VBROADCASTF128 (CX), Y0
 	VPERMILPD      $0x0c, Y0, Y0
-	VMULPD         (DI), Y0, Y0
+	VMULPD         (SI), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VADDPD         X1, X0, X1
-	VMOVUPD        X1, (BX)
-	JMP            next267
+	VMOVUPD        X1, (AX)
+	JMP            next298
 
-back272:
-	VBROADCASTF128 (SI), Y0
-	VMULPD         (DI), Y0, Y0
+back299:
+	VBROADCASTF128 (CX), Y0
+	VMULPD         (SI), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VHADDPD        X1, X0, X1
-	VMOVUPD        X1, (BX)
-	JMP            next267
+	VMOVUPD        X1, (AX)
 
-other271:
-	CMPL    60(AX), $0x00
-	JNE     backward273
-	MOVLQSX 56(AX), DX
-	SHLQ    $0x03, DX
-	MOVLQSX 56(AX), R8
-	XORQ    R10, R10
-	MOVQ    R8, R11
-	CMPQ    R11, $0x00000010
-	JLT     few275
+next298:
+	MOVQ source+144(FP), BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ target+152(FP), BX
+	LEAQ (AX)(BX*8), AX
+	DECQ DX
+	JNZ  again296
 
-panel274:
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), R12
-	CMPQ    R12, $0x00000002
-	JLT     rows278
+done297:
+	JMP done288
 
-row277:
-	VBROADCASTSD (R8), Y8
-	VMOVUPD      (R9), Y9
+other295:
+	TESTQ DX, DX
+	JLE   done302
+
+again301:
+	MOVQ       d_len+80(FP), BX
+	SUBQ       DX, BX
+	CMPQ       DX, $0x08
+	JLE        last305
+	MOVQ       edge_base+96(FP), SI
+	MOVLQSX    32(SI)(BX*4), SI
+	MOVQ       at_base+120(FP), DI
+	MOVQ       (DI)(SI*8), SI
+	MOVQ       t_base+48(FP), DI
+	LEAQ       (DI)(SI*8), SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 128(SI)
+	PREFETCHT0 192(SI)
+	PREFETCHT0 256(SI)
+	PREFETCHT0 320(SI)
+	PREFETCHT0 384(SI)
+	PREFETCHT0 448(SI)
+
+last305:
+	MOVQ    edge_base+96(FP), SI
+	MOVLQSX (SI)(BX*4), SI
+	MOVQ    at_base+120(FP), DI
+	MOVQ    (DI)(SI*8), SI
+	MOVQ    t_base+48(FP), DI
+	LEAQ    (DI)(SI*8), SI
+	MOVQ    d_base+72(FP), DI
+	TESTL   $0x00000001, (DI)(BX*4)
+	JNZ     back304
+	MOVQ    target+152(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    target+152(FP), DI
+	XORQ    R9, R9
+	MOVQ    DI, R10
+	CMPQ    R10, $0x00000010
+	JLT     few307
+
+panel306:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   CX, DI
+	LEAQ   (SI)(R9*1), R8
+	MOVQ   source+144(FP), R11
+	CMPQ   R11, $0x00000002
+	JLT    rows310
+
+row309:
+	VBROADCASTSD (DI), Y8
+	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
-	VMOVUPD      32(R9), Y9
+	VMOVUPD      32(R8), Y9
 	VFMADD231PD  Y9, Y8, Y1
-	VMOVUPD      64(R9), Y9
+	VMOVUPD      64(R8), Y9
 	VFMADD231PD  Y9, Y8, Y2
-	VMOVUPD      96(R9), Y9
+	VMOVUPD      96(R8), Y9
 	VFMADD231PD  Y9, Y8, Y3
-	VBROADCASTSD 8(R8), Y8
-	VMOVUPD      (R9)(DX*1), Y9
+	VBROADCASTSD 8(DI), Y8
+	VMOVUPD      (R8)(BX*1), Y9
 	VFMADD231PD  Y9, Y8, Y4
-	VMOVUPD      32(R9)(DX*1), Y9
+	VMOVUPD      32(R8)(BX*1), Y9
 	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      64(R9)(DX*1), Y9
+	VMOVUPD      64(R8)(BX*1), Y9
 	VFMADD231PD  Y9, Y8, Y6
-	VMOVUPD      96(R9)(DX*1), Y9
+	VMOVUPD      96(R8)(BX*1), Y9
 	VFMADD231PD  Y9, Y8, Y7
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
-	SUBQ         $0x00000002, R12
-	CMPQ         R12, $0x00000002
-	JGE          row277
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
+	SUBQ         $0x00000002, R11
+	CMPQ         R11, $0x00000002
+	JGE          row309
 
-rows278:
-	CMPQ R12, $0x00000001
-	JLT  rows280
+rows310:
+	CMPQ R11, $0x00000001
+	JLT  rows312
 
-row279:
-	VBROADCASTSD (R8), Y8
-	VMOVUPD      (R9), Y9
+row311:
+	VBROADCASTSD (DI), Y8
+	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
-	VMOVUPD      32(R9), Y9
+	VMOVUPD      32(R8), Y9
 	VFMADD231PD  Y9, Y8, Y1
-	VMOVUPD      64(R9), Y9
+	VMOVUPD      64(R8), Y9
 	VFMADD231PD  Y9, Y8, Y2
-	VMOVUPD      96(R9), Y9
+	VMOVUPD      96(R8), Y9
 	VFMADD231PD  Y9, Y8, Y3
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row279
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
+	SUBQ         $0x00000001, R11
+	CMPQ         R11, $0x00000001
+	JGE          row311
 
-rows280:
+rows312:
 	VADDPD  Y4, Y0, Y0
-	VMOVUPD Y0, (BX)(R10*1)
+	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
-	VMOVUPD Y1, 32(BX)(R10*1)
+	VMOVUPD Y1, 32(AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
-	VMOVUPD Y2, 64(BX)(R10*1)
+	VMOVUPD Y2, 64(AX)(R9*1)
 	VADDPD  Y7, Y3, Y3
-	VMOVUPD Y3, 96(BX)(R10*1)
-	ADDQ    $0x00000080, R10
-	SUBQ    $0x00000010, R11
-	CMPQ    R11, $0x00000010
-	JGE     panel274
+	VMOVUPD Y3, 96(AX)(R9*1)
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000010, R10
+	CMPQ    R10, $0x00000010
+	JGE     panel306
 
-few275:
-	TESTQ   R11, R11
-	JZ      done276
-	CMPQ    R11, $0x00000004
-	JGT     wider281
-	LEAQ    constants<>+544(SB), R8
-	MOVQ    R11, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y0
+few307:
+	TESTQ   R10, R10
+	JZ      done308
+	CMPQ    R10, $0x00000004
+	JGT     wider313
+	LEAQ    constants<>+544(SB), DI
+	MOVQ    R10, R8
+	NEGQ    R8
+	VMOVUPD (DI)(R8*8), Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), SI
+	MOVQ    CX, DI
+	LEAQ    (SI)(R9*1), R8
+	MOVQ    source+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows283
+	JLT     rows315
 
-row282:
-	VBROADCASTSD (R8), Y3
-	VMASKMOVPD   (R9), Y0, Y4
+row314:
+	VBROADCASTSD (DI), Y3
+	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
-	VBROADCASTSD 8(R8), Y3
-	VMASKMOVPD   (R9)(DX*1), Y0, Y4
+	VBROADCASTSD 8(DI), Y3
+	VMASKMOVPD   (R8)(BX*1), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y2
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row282
+	JGE          row314
 
-rows283:
+rows315:
 	CMPQ SI, $0x00000001
-	JLT  rows285
+	JLT  rows317
 
-row284:
-	VBROADCASTSD (R8), Y3
-	VMASKMOVPD   (R9), Y0, Y4
+row316:
+	VBROADCASTSD (DI), Y3
+	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row284
+	JGE          row316
 
-rows285:
+rows317:
 	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (BX)(R10*1)
-	JMP     done276
+	VMOVUPD Y1, (AX)(R9*1)
+	JMP     done308
 
-wider281:
-	CMPQ    R11, $0x00000008
-	JGT     wider286
-	SUBQ    $0x00000004, R11
-	LEAQ    constants<>+544(SB), R8
-	MOVQ    R11, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y0
+wider313:
+	CMPQ    R10, $0x00000008
+	JGT     wider318
+	SUBQ    $0x00000004, R10
+	LEAQ    constants<>+544(SB), DI
+	MOVQ    R10, R8
+	NEGQ    R8
+	VMOVUPD (DI)(R8*8), Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), SI
+	MOVQ    CX, DI
+	LEAQ    (SI)(R9*1), R8
+	MOVQ    source+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows288
+	JLT     rows320
 
-row287:
-	VBROADCASTSD (R8), Y5
-	VMOVUPD      (R9), Y6
+row319:
+	VBROADCASTSD (DI), Y5
+	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
-	VMASKMOVPD   32(R9), Y0, Y6
+	VMASKMOVPD   32(R8), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y2
-	VBROADCASTSD 8(R8), Y5
-	VMOVUPD      (R9)(DX*1), Y6
+	VBROADCASTSD 8(DI), Y5
+	VMOVUPD      (R8)(BX*1), Y6
 	VFMADD231PD  Y6, Y5, Y3
-	VMASKMOVPD   32(R9)(DX*1), Y0, Y6
+	VMASKMOVPD   32(R8)(BX*1), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row287
+	JGE          row319
 
-rows288:
+rows320:
 	CMPQ SI, $0x00000001
-	JLT  rows290
+	JLT  rows322
 
-row289:
-	VBROADCASTSD (R8), Y5
-	VMOVUPD      (R9), Y6
+row321:
+	VBROADCASTSD (DI), Y5
+	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
-	VMASKMOVPD   32(R9), Y0, Y6
+	VMASKMOVPD   32(R8), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y2
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row289
+	JGE          row321
 
-rows290:
+rows322:
 	VADDPD  Y3, Y1, Y1
-	VMOVUPD Y1, (BX)(R10*1)
+	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
-	VMOVUPD Y2, 32(BX)(R10*1)
-	JMP     done276
+	VMOVUPD Y2, 32(AX)(R9*1)
+	JMP     done308
 
-wider286:
-	CMPQ    R11, $0x0000000c
-	JGT     wider291
-	SUBQ    $0x00000008, R11
-	LEAQ    constants<>+544(SB), R8
-	MOVQ    R11, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y0
+wider318:
+	CMPQ    R10, $0x0000000c
+	JGT     wider323
+	SUBQ    $0x00000008, R10
+	LEAQ    constants<>+544(SB), DI
+	MOVQ    R10, R8
+	NEGQ    R8
+	VMOVUPD (DI)(R8*8), Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), SI
+	MOVQ    CX, DI
+	LEAQ    (SI)(R9*1), R8
+	MOVQ    source+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows293
+	JLT     rows325
 
-row292:
-	VBROADCASTSD (R8), Y7
-	VMOVUPD      (R9), Y8
+row324:
+	VBROADCASTSD (DI), Y7
+	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
-	VMOVUPD      32(R9), Y8
+	VMOVUPD      32(R8), Y8
 	VFMADD231PD  Y8, Y7, Y2
-	VMASKMOVPD   64(R9), Y0, Y8
+	VMASKMOVPD   64(R8), Y0, Y8
 	VFMADD231PD  Y8, Y7, Y3
-	VBROADCASTSD 8(R8), Y7
-	VMOVUPD      (R9)(DX*1), Y8
+	VBROADCASTSD 8(DI), Y7
+	VMOVUPD      (R8)(BX*1), Y8
 	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      32(R9)(DX*1), Y8
+	VMOVUPD      32(R8)(BX*1), Y8
 	VFMADD231PD  Y8, Y7, Y5
-	VMASKMOVPD   64(R9)(DX*1), Y0, Y8
+	VMASKMOVPD   64(R8)(BX*1), Y0, Y8
 	VFMADD231PD  Y8, Y7, Y6
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row292
+	JGE          row324
 
-rows293:
+rows325:
 	CMPQ SI, $0x00000001
-	JLT  rows295
+	JLT  rows327
 
-row294:
-	VBROADCASTSD (R8), Y7
-	VMOVUPD      (R9), Y8
+row326:
+	VBROADCASTSD (DI), Y7
+	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
-	VMOVUPD      32(R9), Y8
+	VMOVUPD      32(R8), Y8
 	VFMADD231PD  Y8, Y7, Y2
-	VMASKMOVPD   64(R9), Y0, Y8
+	VMASKMOVPD   64(R8), Y0, Y8
 	VFMADD231PD  Y8, Y7, Y3
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row294
+	JGE          row326
 
-rows295:
+rows327:
 	VADDPD  Y4, Y1, Y1
-	VMOVUPD Y1, (BX)(R10*1)
+	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
-	VMOVUPD Y2, 32(BX)(R10*1)
+	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
-	VMOVUPD Y3, 64(BX)(R10*1)
-	JMP     done276
+	VMOVUPD Y3, 64(AX)(R9*1)
+	JMP     done308
 
-wider291:
-	SUBQ    $0x0000000c, R11
-	LEAQ    constants<>+544(SB), R8
-	MOVQ    R11, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y0
+wider323:
+	SUBQ    $0x0000000c, R10
+	LEAQ    constants<>+544(SB), DI
+	MOVQ    R10, R8
+	NEGQ    R8
+	VMOVUPD (DI)(R8*8), Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
@@ -2997,131 +3241,130 @@ wider291:
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), SI
+	MOVQ    CX, DI
+	LEAQ    (SI)(R9*1), R8
+	MOVQ    source+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows298
+	JLT     rows330
 
-row297:
-	VBROADCASTSD (R8), Y9
-	VMOVUPD      (R9), Y10
+row329:
+	VBROADCASTSD (DI), Y9
+	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
-	VMOVUPD      32(R9), Y10
+	VMOVUPD      32(R8), Y10
 	VFMADD231PD  Y10, Y9, Y2
-	VMOVUPD      64(R9), Y10
+	VMOVUPD      64(R8), Y10
 	VFMADD231PD  Y10, Y9, Y3
-	VMASKMOVPD   96(R9), Y0, Y10
+	VMASKMOVPD   96(R8), Y0, Y10
 	VFMADD231PD  Y10, Y9, Y4
-	VBROADCASTSD 8(R8), Y9
-	VMOVUPD      (R9)(DX*1), Y10
+	VBROADCASTSD 8(DI), Y9
+	VMOVUPD      (R8)(BX*1), Y10
 	VFMADD231PD  Y10, Y9, Y5
-	VMOVUPD      32(R9)(DX*1), Y10
+	VMOVUPD      32(R8)(BX*1), Y10
 	VFMADD231PD  Y10, Y9, Y6
-	VMOVUPD      64(R9)(DX*1), Y10
+	VMOVUPD      64(R8)(BX*1), Y10
 	VFMADD231PD  Y10, Y9, Y7
-	VMASKMOVPD   96(R9)(DX*1), Y0, Y10
+	VMASKMOVPD   96(R8)(BX*1), Y0, Y10
 	VFMADD231PD  Y10, Y9, Y8
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row297
+	JGE          row329
 
-rows298:
+rows330:
 	CMPQ SI, $0x00000001
-	JLT  rows300
+	JLT  rows332
 
-row299:
-	VBROADCASTSD (R8), Y9
-	VMOVUPD      (R9), Y10
+row331:
+	VBROADCASTSD (DI), Y9
+	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
-	VMOVUPD      32(R9), Y10
+	VMOVUPD      32(R8), Y10
 	VFMADD231PD  Y10, Y9, Y2
-	VMOVUPD      64(R9), Y10
+	VMOVUPD      64(R8), Y10
 	VFMADD231PD  Y10, Y9, Y3
-	VMASKMOVPD   96(R9), Y0, Y10
+	VMASKMOVPD   96(R8), Y0, Y10
 	VFMADD231PD  Y10, Y9, Y4
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row299
+	JGE          row331
 
-rows300:
+rows332:
 	VADDPD  Y5, Y1, Y1
-	VMOVUPD Y1, (BX)(R10*1)
+	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
-	VMOVUPD Y2, 32(BX)(R10*1)
+	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y7, Y3, Y3
-	VMOVUPD Y3, 64(BX)(R10*1)
+	VMOVUPD Y3, 64(AX)(R9*1)
 	VADDPD  Y8, Y4, Y4
-	VMOVUPD Y4, 96(BX)(R10*1)
+	VMOVUPD Y4, 96(AX)(R9*1)
 
-done276:
-	JMP next267
+done308:
+	JMP next303
 
-backward273:
-	MOVLQSX 52(AX), DX
-	SHLQ    $0x03, DX
-	LEAQ    (DX)(DX*2), SI
-	LEAQ    (DX)(DX*4), R8
-	LEAQ    (SI)(DX*4), R8
-	MOVLQSX 56(AX), R8
-	MOVQ    R8, R9
-	CMPQ    R9, $0x00000004
-	JLT     few302
+back304:
+	MOVQ source+144(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), DI
+	LEAQ (BX)(BX*4), R8
+	LEAQ (DI)(BX*4), R8
+	MOVQ AX, (SP)
+	MOVQ target+152(FP), R8
+	MOVQ R8, R9
+	CMPQ R9, $0x00000004
+	JLT  few334
 
-block301:
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	MOVQ    weights_base+24(FP), R8
-	MOVLQSX 40(AX), R10
-	LEAQ    (R8)(R10*8), R10
-	MOVQ    DI, R8
-	MOVLQSX 52(AX), R11
-	XORQ    R12, R12
-	CMPQ    R11, $0x00000004
-	JLT     rest305
+block333:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   CX, R10
+	MOVQ   SI, R8
+	MOVQ   source+144(FP), R11
+	XORQ   R12, R12
+	CMPQ   R11, $0x00000004
+	JLT    rest337
 
-whole304:
+whole336:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
-	VMOVUPD     (R8)(DX*1), Y5
+	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
-	VMOVUPD     (R8)(DX*2), Y5
+	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
-	VMOVUPD     (R8)(SI*1), Y5
+	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole304
+	JGE         whole336
 
-rest305:
+rest337:
 	TESTQ       R11, R11
-	JZ          done307
+	JZ          done339
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
 	VMASKMOVPD  (R10), Y4, Y5
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
-	VMASKMOVPD  (R8)(DX*1), Y4, Y6
+	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
-	VMASKMOVPD  (R8)(DX*2), Y4, Y6
+	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
-	VMASKMOVPD  (R8)(SI*1), Y4, Y4
+	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done307:
+done339:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3131,57 +3374,55 @@ done307:
 	VPERM2F128 $0x20, Y2, Y0, Y1
 	VPERM2F128 $0x31, Y2, Y0, Y0
 	VADDPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (BX)
-	ADDQ       $0x00000020, BX
-	LEAQ       (DI)(DX*4), DI
+	VMOVUPD    Y1, (AX)
+	ADDQ       $0x00000020, AX
+	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block301
+	JGE        block333
 
-few302:
-	TESTQ   R9, R9
-	JZ      blocks303
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	MOVQ    weights_base+24(FP), R8
-	MOVLQSX 40(AX), R10
-	LEAQ    (R8)(R10*8), R10
-	MOVQ    DI, R8
-	MOVLQSX 52(AX), R11
-	XORQ    R12, R12
-	CMPQ    R11, $0x00000004
-	JLT     rest310
+few334:
+	TESTQ  R9, R9
+	JZ     blocks335
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   CX, R10
+	MOVQ   SI, R8
+	MOVQ   source+144(FP), R11
+	XORQ   R12, R12
+	CMPQ   R11, $0x00000004
+	JLT    rest342
 
-whole309:
+whole341:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column311
-	VMOVUPD     (R8)(DX*1), Y5
+	JLE         column343
+	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column311
-	VMOVUPD     (R8)(DX*2), Y5
+	JLE         column343
+	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column311
-	VMOVUPD     (R8)(SI*1), Y5
+	JLE         column343
+	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column311:
+column343:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole309
+	JGE  whole341
 
-rest310:
+rest342:
 	TESTQ       R11, R11
-	JZ          done312
+	JZ          done344
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3189,23 +3430,23 @@ rest310:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column313
-	VMASKMOVPD  (R8)(DX*1), Y4, Y6
+	JLE         column345
+	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column313
-	VMASKMOVPD  (R8)(DX*2), Y4, Y6
+	JLE         column345
+	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column313
-	VMASKMOVPD  (R8)(SI*1), Y4, Y4
+	JLE         column345
+	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column313:
+column345:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done312:
+done344:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3215,17 +3456,23 @@ done312:
 	VPERM2F128 $0x20, Y2, Y0, Y1
 	VPERM2F128 $0x31, Y2, Y0, Y0
 	VADDPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (BX)
-	ADDQ       $0x00000020, BX
-	LEAQ       (DI)(DX*4), DI
+	VMOVUPD    Y1, (AX)
+	ADDQ       $0x00000020, AX
+	LEAQ       (SI)(BX*4), SI
 
-blocks303:
-next267:
-	ADDQ $0x00000040, AX
-	DECQ CX
-	JNZ  item265
+blocks335:
+	MOVQ (SP), AX
 
-done266:
+next303:
+	MOVQ source+144(FP), BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ target+152(FP), BX
+	LEAQ (AX)(BX*8), AX
+	DECQ DX
+	JNZ  again301
+
+done302:
+done288:
 	VZEROUPPER
 	RET
 
@@ -3242,9 +3489,9 @@ TEXT ·allSafe256(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000010
-	JLT          rest315
+	JLT          rest347
 
-whole314:
+whole346:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3264,13 +3511,13 @@ whole314:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole314
+	JGE     whole346
 
-rest315:
+rest347:
 	CMPQ CX, $0x00000004
-	JLT  rest317
+	JLT  rest349
 
-whole316:
+whole348:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3278,11 +3525,11 @@ whole316:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole316
+	JGE     whole348
 
-rest317:
+rest349:
 	TESTQ        CX, CX
-	JZ           done318
+	JZ           done350
 	LEAQ         constants<>+544(SB), BX
 	NEGQ         CX
 	VMOVUPD      (BX)(CX*8), Y6
@@ -3293,7 +3540,7 @@ rest317:
 	VCMPPD       $0x19, Y0, Y8, Y0
 	VORPD        Y0, Y1, Y1
 
-done318:
+done350:
 	VCMPPD    $0x1e, constants<>+640(SB), Y2, Y0
 	VORPD     Y0, Y1, Y1
 	VCMPPD    $0x1e, constants<>+640(SB), Y3, Y0
@@ -3304,385 +3551,437 @@ done318:
 	VORPD     Y0, Y1, Y1
 	VMOVMSKPD Y1, AX
 	TESTL     AX, AX
-	JNZ       unsafe319
+	JNZ       unsafe351
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe319:
+unsafe351:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-// func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+// func absorb256(messages []float64, sums []float64, potentials []float64, out []float64, directed []int32, messageAt []int, rho []float64, same float64, list *int, count int, damping float64) (residual float64)
 // Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·absorbAll256(SB), $0-104
-	VBROADCASTSD damping+88(FP), Y0
+TEXT ·absorb256(SB), $0-208
+	VBROADCASTSD damping+192(FP), Y0
 	VBROADCASTSD constants<>+32(SB), Y1
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	XORQ         AX, AX
-	XORQ         CX, CX
 	VSUBPD       Y0, Y1, Y1
-	MOVQ         list+72(FP), DX
-	MOVQ         count+80(FP), BX
+	MOVQ         out_base+72(FP), AX
+	MOVQ         directed_base+96(FP), CX
+	MOVQ         list+176(FP), DX
+	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done321
+	JLE          done354
 
-item320:
-	MOVQ         messages_base+0(FP), SI
-	MOVQ         16(DX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         sums_base+24(FP), SI
-	MOVLQSX      48(DX), R8
-	LEAQ         (SI)(R8*8), R8
-	MOVQ         out_base+48(FP), SI
-	MOVLQSX      44(DX), R9
-	LEAQ         (SI)(R9*8), R9
-	MOVLQSX      56(DX), SI
-	VBROADCASTSD 32(DX), Y5
-	CMPQ         SI, $0x04
-	JG           long322
-	LEAQ         constants<>+544(SB), R10
-	MOVQ         SI, R11
-	NEGQ         R11
-	VMOVUPD      (R10)(R11*8), Y6
-	CMPQ         R8, AX
-	JEQ          same323
-	TESTQ        AX, AX
-	JZ           none325
-	CMPQ         CX, $0x04
-	JLT          partial326
-	VMOVUPD      Y4, (AX)
-	JMP          stored329
+again353:
+	MOVQ       potentials_base+48(FP), SI
+	MOVQ       16(DX), DI
+	LEAQ       (SI)(DI*8), DI
+	MOVQ       sums_base+24(FP), SI
+	MOVLQSX    24(DX), R8
+	LEAQ       (SI)(R8*8), R8
+	MOVLQSX    28(DX), SI
+	MOVLQSX    32(DX), R9
+	CMPQ       SI, $0x04
+	JG         long355
+	LEAQ       constants<>+544(SB), R10
+	MOVQ       SI, R11
+	NEGQ       R11
+	VMOVUPD    (R10)(R11*8), Y4
+	VMASKMOVPD (DI), Y4, Y5
+	TESTQ      R9, R9
+	JLE        done358
 
-partial326:
-	LEAQ         (AX), AX
-	VMOVAPD      Y4, Y4
-	TESTQ        $0x00000002, CX
-	JZ           noTwo328
-	VMOVUPD      X4, (AX)
-	VEXTRACTF128 $0x01, Y4, X4
-	ADDQ         $0x00000010, AX
+again357:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    rho_base+144(FP), R10
+	MOVQ    messageAt_base+120(FP), R11
+	TESTQ   R11, R11
+	JZ      same361
+	MOVQ    (R11)(DI*8), R11
+	JMP     found362
 
-noTwo328:
-	TESTQ  $0x00000001, CX
-	JZ     stored329
-	VMOVSD X4, (AX)
+same361:
+	MOVQ  DI, R11
+	IMULQ SI, R11
 
-stored329:
-none325:
-	MOVQ       R8, AX
-	MOVQ       SI, CX
-	VMASKMOVPD (R8), Y6, Y4
-	VMOVAPD    Y4, Y4
+found362:
+	MOVQ         messages_base+0(FP), R12
+	LEAQ         (R12)(R11*8), R11
+	TESTQ        R10, R10
+	JZ           same359
+	SHRQ         $0x01, DI
+	VBROADCASTSD (R10)(DI*8), Y6
+	JMP          found360
 
-same323:
-	VMASKMOVPD   (R9), Y6, Y7
+same359:
+	VBROADCASTSD same+168(FP), Y6
+
+found360:
+	VMASKMOVPD   (AX), Y4, Y7
 	VBROADCASTSD constants<>+1248(SB), Y8
-	VBLENDVPD    Y6, Y7, Y8, Y8
+	VBLENDVPD    Y4, Y7, Y8, Y8
 	VPERM2F128   $0x01, Y8, Y8, Y9
 	VMAXPD       Y9, Y8, Y8
 	VPERMILPD    $0x55, Y8, Y9
 	VMAXPD       Y9, Y8, Y8
-	VMASKMOVPD   (DI), Y6, Y9
+	VMASKMOVPD   (R11), Y4, Y9
 	VSUBPD       Y8, Y7, Y7
-	VANDPD       Y6, Y7, Y7
+	VANDPD       Y4, Y7, Y7
 	VUCOMISD     X2, X0
-	JE           undamped330
-	VCMPPD       $0x04, Y9, Y7, Y10
-	VMULPD       Y0, Y9, Y6
-	VMULPD       Y1, Y7, Y8
-	VADDPD       Y6, Y8, Y8
-	VBLENDVPD    Y10, Y8, Y7, Y7
+	JE           undamped363
+	VCMPPD       $0x04, Y9, Y7, Y11
+	VMULPD       Y0, Y9, Y8
+	VMULPD       Y1, Y7, Y10
+	VADDPD       Y8, Y10, Y10
+	VBLENDVPD    Y11, Y10, Y7, Y7
 
-undamped330:
-	VCMPPD    $0x04, Y9, Y7, Y6
-	VSUBPD    Y9, Y7, Y8
-	VANDPD    constants<>+1280(SB), Y8, Y8
-	VANDPD    Y6, Y8, Y8
-	VPCMPGTQ  Y3, Y8, Y6
-	VBLENDVPD Y6, Y8, Y3, Y3
+undamped363:
+	VCMPPD    $0x04, Y9, Y7, Y8
+	VSUBPD    Y9, Y7, Y9
+	VANDPD    constants<>+1280(SB), Y9, Y9
+	VANDPD    Y8, Y9, Y9
+	VPCMPGTQ  Y3, Y9, Y8
+	VBLENDVPD Y8, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial331
-	VMOVUPD   Y7, (DI)
-	JMP       stored334
+	JLT       partial364
+	VMOVUPD   Y7, (R11)
+	JMP       stored367
 
-partial331:
-	LEAQ         (DI), DI
-	VMOVAPD      Y7, Y6
+partial364:
+	LEAQ         (R11), DI
+	VMOVAPD      Y7, Y8
 	TESTQ        $0x00000002, SI
-	JZ           noTwo333
-	VMOVUPD      X6, (DI)
-	VEXTRACTF128 $0x01, Y6, X6
+	JZ           noTwo366
+	VMOVUPD      X8, (DI)
+	VEXTRACTF128 $0x01, Y8, X8
 	ADDQ         $0x00000010, DI
 
-noTwo333:
+noTwo366:
 	TESTQ  $0x00000001, SI
-	JZ     stored334
-	VMOVSD X6, (DI)
+	JZ     stored367
+	VMOVSD X8, (DI)
 
-stored334:
-	VFMADD231PD Y7, Y5, Y4
-	JMP         absorbed324
+stored367:
+	VFMADD231PD Y7, Y6, Y5
+	LEAQ        (AX)(SI*8), AX
+	DECQ        R9
+	JNZ         again357
 
-long322:
-	TESTQ   AX, AX
-	JZ      none335
-	CMPQ    CX, $0x04
-	JLT     partial336
-	VMOVUPD Y4, (AX)
-	JMP     stored339
+done358:
+	CMPQ    SI, $0x04
+	JLT     partial368
+	VMOVUPD Y5, (R8)
+	JMP     stored371
 
-partial336:
-	LEAQ         (AX), AX
-	VMOVAPD      Y4, Y6
-	TESTQ        $0x00000002, CX
-	JZ           noTwo338
-	VMOVUPD      X6, (AX)
-	VEXTRACTF128 $0x01, Y6, X6
-	ADDQ         $0x00000010, AX
+partial368:
+	LEAQ         (R8), DI
+	VMOVAPD      Y5, Y4
+	TESTQ        $0x00000002, SI
+	JZ           noTwo370
+	VMOVUPD      X4, (DI)
+	VEXTRACTF128 $0x01, Y4, X4
+	ADDQ         $0x00000010, DI
 
-noTwo338:
-	TESTQ  $0x00000001, CX
-	JZ     stored339
-	VMOVSD X6, (AX)
+noTwo370:
+	TESTQ  $0x00000001, SI
+	JZ     stored371
+	VMOVSD X4, (DI)
 
-stored339:
-none335:
-	XORQ         AX, AX
-	VBROADCASTSD constants<>+1248(SB), Y6
-	CMPQ         SI, $0x08
-	JNE          other340
-	XORQ         R10, R10
-	VMOVUPD      (R9)(R10*8), Y7
-	VMAXPD       Y7, Y6, Y6
-	VMOVUPD      32(R9)(R10*8), Y7
-	VMAXPD       Y7, Y6, Y6
-	JMP          row341
+stored371:
+	JMP absorbed356
 
-other340:
+long355:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest343
+	JLT  rest373
 
-whole342:
-	VMOVUPD (R9)(R10*8), Y7
-	VMAXPD  Y7, Y6, Y6
+whole372:
+	VMOVUPD (DI)(R10*8), Y4
+	VMOVUPD Y4, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole342
+	JGE     whole372
 
-rest343:
-	TESTQ        R11, R11
-	JZ           done344
-	LEAQ         constants<>+544(SB), R12
-	NEGQ         R11
-	VMOVUPD      (R12)(R11*8), Y7
-	VMASKMOVPD   (R9)(R10*8), Y7, Y8
-	VBROADCASTSD constants<>+1248(SB), Y9
-	VBLENDVPD    Y7, Y8, Y9, Y9
-	VMAXPD       Y9, Y6, Y6
+rest373:
+	TESTQ      R11, R11
+	JZ         done374
+	LEAQ       constants<>+544(SB), R12
+	MOVQ       R11, R13
+	NEGQ       R13
+	VMOVUPD    (R12)(R13*8), Y4
+	VMASKMOVPD (DI)(R10*8), Y4, Y4
+	CMPQ       R11, $0x04
+	JLT        partial375
+	VMOVUPD    Y4, (R8)(R10*8)
+	JMP        stored378
 
-done344:
-row341:
-	VPERM2F128 $0x01, Y6, Y6, Y7
-	VMAXPD     Y7, Y6, Y6
-	VPERMILPD  $0x55, Y6, Y7
-	VMAXPD     Y7, Y6, Y6
-	CMPQ       SI, $0x08
-	JNE        other345
-	XORQ       SI, SI
-	VMOVUPD    (R9)(SI*8), Y7
-	VMOVUPD    (DI)(SI*8), Y8
-	VSUBPD     Y6, Y7, Y7
-	VUCOMISD   X2, X0
-	JE         undamped347
-	VCMPPD     $0x04, Y8, Y7, Y11
-	VMULPD     Y0, Y8, Y9
-	VMULPD     Y1, Y7, Y10
-	VADDPD     Y9, Y10, Y10
-	VBLENDVPD  Y11, Y10, Y7, Y7
-
-undamped347:
-	VCMPPD      $0x04, Y8, Y7, Y9
-	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1280(SB), Y8, Y8
-	VANDPD      Y9, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y9
-	VBLENDVPD   Y9, Y8, Y3, Y3
-	VMOVUPD     Y7, (DI)(SI*8)
-	VMOVUPD     (R8)(SI*8), Y8
-	VFMADD231PD Y7, Y5, Y8
-	VMOVUPD     Y8, (R8)(SI*8)
-	VMOVUPD     32(R9)(SI*8), Y7
-	VMOVUPD     32(DI)(SI*8), Y8
-	VSUBPD      Y6, Y7, Y7
-	VUCOMISD    X2, X0
-	JE          undamped348
-	VCMPPD      $0x04, Y8, Y7, Y10
-	VMULPD      Y0, Y8, Y6
-	VMULPD      Y1, Y7, Y9
-	VADDPD      Y6, Y9, Y9
-	VBLENDVPD   Y10, Y9, Y7, Y7
-
-undamped348:
-	VCMPPD      $0x04, Y8, Y7, Y6
-	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1280(SB), Y8, Y8
-	VANDPD      Y6, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y6
-	VBLENDVPD   Y6, Y8, Y3, Y3
-	VMOVUPD     Y7, 32(DI)(SI*8)
-	VMOVUPD     32(R8)(SI*8), Y6
-	VFMADD231PD Y7, Y5, Y6
-	VMOVUPD     Y6, 32(R8)(SI*8)
-	JMP         row346
-
-other345:
-	XORQ R10, R10
-	CMPQ SI, $0x00000004
-	JLT  rest350
-
-whole349:
-	VMOVUPD   (R9)(R10*8), Y7
-	VMOVUPD   (DI)(R10*8), Y8
-	VSUBPD    Y6, Y7, Y7
-	VUCOMISD  X2, X0
-	JE        undamped351
-	VCMPPD    $0x04, Y8, Y7, Y11
-	VMULPD    Y0, Y8, Y9
-	VMULPD    Y1, Y7, Y10
-	VADDPD    Y9, Y10, Y10
-	VBLENDVPD Y11, Y10, Y7, Y7
-
-undamped351:
-	VCMPPD      $0x04, Y8, Y7, Y9
-	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1280(SB), Y8, Y8
-	VANDPD      Y9, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y9
-	VBLENDVPD   Y9, Y8, Y3, Y3
-	VMOVUPD     Y7, (DI)(R10*8)
-	VMOVUPD     (R8)(R10*8), Y8
-	VFMADD231PD Y7, Y5, Y8
-	VMOVUPD     Y8, (R8)(R10*8)
-	ADDQ        $0x00000004, R10
-	SUBQ        $0x00000004, SI
-	CMPQ        SI, $0x00000004
-	JGE         whole349
-
-rest350:
-	TESTQ      SI, SI
-	JZ         done352
-	LEAQ       constants<>+544(SB), R11
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (R11)(R12*8), Y7
-	VMASKMOVPD (R9)(R10*8), Y7, Y8
-	VMASKMOVPD (DI)(R10*8), Y7, Y9
-	VSUBPD     Y6, Y8, Y8
-	VANDPD     Y7, Y8, Y8
-	VUCOMISD   X2, X0
-	JE         undamped353
-	VCMPPD     $0x04, Y9, Y8, Y11
-	VMULPD     Y0, Y9, Y6
-	VMULPD     Y1, Y8, Y10
-	VADDPD     Y6, Y10, Y10
-	VBLENDVPD  Y11, Y10, Y8, Y8
-
-undamped353:
-	VCMPPD    $0x04, Y9, Y8, Y6
-	VSUBPD    Y9, Y8, Y9
-	VANDPD    constants<>+1280(SB), Y9, Y9
-	VANDPD    Y6, Y9, Y9
-	VPCMPGTQ  Y3, Y9, Y6
-	VBLENDVPD Y6, Y9, Y3, Y3
-	CMPQ      SI, $0x04
-	JLT       partial354
-	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored357
-
-partial354:
-	LEAQ         (DI)(R10*8), DI
-	VMOVAPD      Y8, Y6
-	TESTQ        $0x00000002, SI
-	JZ           noTwo356
-	VMOVUPD      X6, (DI)
-	VEXTRACTF128 $0x01, Y6, X6
-	ADDQ         $0x00000010, DI
-
-noTwo356:
-	TESTQ  $0x00000001, SI
-	JZ     stored357
-	VMOVSD X6, (DI)
-
-stored357:
-	VMASKMOVPD  (R8)(R10*8), Y7, Y6
-	VFMADD231PD Y8, Y5, Y6
-	CMPQ        SI, $0x04
-	JLT         partial358
-	VMOVUPD     Y6, (R8)(R10*8)
-	JMP         stored361
-
-partial358:
+partial375:
 	LEAQ         (R8)(R10*8), DI
-	VMOVAPD      Y6, Y5
-	TESTQ        $0x00000002, SI
-	JZ           noTwo360
-	VMOVUPD      X5, (DI)
-	VEXTRACTF128 $0x01, Y5, X5
+	VMOVAPD      Y4, Y4
+	TESTQ        $0x00000002, R11
+	JZ           noTwo377
+	VMOVUPD      X4, (DI)
+	VEXTRACTF128 $0x01, Y4, X4
 	ADDQ         $0x00000010, DI
 
-noTwo360:
-	TESTQ  $0x00000001, SI
-	JZ     stored361
-	VMOVSD X5, (DI)
+noTwo377:
+	TESTQ  $0x00000001, R11
+	JZ     stored378
+	VMOVSD X4, (DI)
 
-stored361:
-done352:
-row346:
-absorbed324:
-	ADDQ $0x00000040, DX
+stored378:
+done374:
+	TESTQ R9, R9
+	JLE   done380
+
+again379:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    rho_base+144(FP), R10
+	MOVQ    messageAt_base+120(FP), R11
+	TESTQ   R11, R11
+	JZ      same383
+	MOVQ    (R11)(DI*8), R11
+	JMP     found384
+
+same383:
+	MOVQ  DI, R11
+	IMULQ SI, R11
+
+found384:
+	MOVQ         messages_base+0(FP), R12
+	LEAQ         (R12)(R11*8), R11
+	TESTQ        R10, R10
+	JZ           same381
+	SHRQ         $0x01, DI
+	VBROADCASTSD (R10)(DI*8), Y4
+	JMP          found382
+
+same381:
+	VBROADCASTSD same+168(FP), Y4
+
+found382:
+	VBROADCASTSD constants<>+1248(SB), Y5
+	CMPQ         SI, $0x08
+	JNE          other385
+	XORQ         DI, DI
+	VMOVUPD      (AX)(DI*8), Y6
+	VMAXPD       Y6, Y5, Y5
+	VMOVUPD      32(AX)(DI*8), Y6
+	VMAXPD       Y6, Y5, Y5
+	JMP          row386
+
+other385:
+	XORQ DI, DI
+	MOVQ SI, R10
+	CMPQ R10, $0x00000004
+	JLT  rest388
+
+whole387:
+	VMOVUPD (AX)(DI*8), Y6
+	VMAXPD  Y6, Y5, Y5
+	ADDQ    $0x00000004, DI
+	SUBQ    $0x00000004, R10
+	CMPQ    R10, $0x00000004
+	JGE     whole387
+
+rest388:
+	TESTQ        R10, R10
+	JZ           done389
+	LEAQ         constants<>+544(SB), R12
+	NEGQ         R10
+	VMOVUPD      (R12)(R10*8), Y6
+	VMASKMOVPD   (AX)(DI*8), Y6, Y7
+	VBROADCASTSD constants<>+1248(SB), Y8
+	VBLENDVPD    Y6, Y7, Y8, Y8
+	VMAXPD       Y8, Y5, Y5
+
+done389:
+row386:
+	VPERM2F128 $0x01, Y5, Y5, Y6
+	VMAXPD     Y6, Y5, Y5
+	VPERMILPD  $0x55, Y5, Y6
+	VMAXPD     Y6, Y5, Y5
+	CMPQ       SI, $0x08
+	JNE        other390
+	XORQ       DI, DI
+	VMOVUPD    (AX)(DI*8), Y6
+	VMOVUPD    (R11)(DI*8), Y7
+	VSUBPD     Y5, Y6, Y6
+	VUCOMISD   X2, X0
+	JE         undamped392
+	VCMPPD     $0x04, Y7, Y6, Y10
+	VMULPD     Y0, Y7, Y8
+	VMULPD     Y1, Y6, Y9
+	VADDPD     Y8, Y9, Y9
+	VBLENDVPD  Y10, Y9, Y6, Y6
+
+undamped392:
+	VCMPPD      $0x04, Y7, Y6, Y8
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1280(SB), Y7, Y7
+	VANDPD      Y8, Y7, Y7
+	VPCMPGTQ    Y3, Y7, Y8
+	VBLENDVPD   Y8, Y7, Y3, Y3
+	VMOVUPD     Y6, (R11)(DI*8)
+	VMOVUPD     (R8)(DI*8), Y7
+	VFMADD231PD Y6, Y4, Y7
+	VMOVUPD     Y7, (R8)(DI*8)
+	VMOVUPD     32(AX)(DI*8), Y6
+	VMOVUPD     32(R11)(DI*8), Y7
+	VSUBPD      Y5, Y6, Y6
+	VUCOMISD    X2, X0
+	JE          undamped393
+	VCMPPD      $0x04, Y7, Y6, Y9
+	VMULPD      Y0, Y7, Y5
+	VMULPD      Y1, Y6, Y8
+	VADDPD      Y5, Y8, Y8
+	VBLENDVPD   Y9, Y8, Y6, Y6
+
+undamped393:
+	VCMPPD      $0x04, Y7, Y6, Y5
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1280(SB), Y7, Y7
+	VANDPD      Y5, Y7, Y7
+	VPCMPGTQ    Y3, Y7, Y5
+	VBLENDVPD   Y5, Y7, Y3, Y3
+	VMOVUPD     Y6, 32(R11)(DI*8)
+	VMOVUPD     32(R8)(DI*8), Y5
+	VFMADD231PD Y6, Y4, Y5
+	VMOVUPD     Y5, 32(R8)(DI*8)
+	JMP         row391
+
+other390:
+	XORQ DI, DI
+	MOVQ SI, R10
+	CMPQ R10, $0x00000004
+	JLT  rest395
+
+whole394:
+	VMOVUPD   (AX)(DI*8), Y6
+	VMOVUPD   (R11)(DI*8), Y7
+	VSUBPD    Y5, Y6, Y6
+	VUCOMISD  X2, X0
+	JE        undamped396
+	VCMPPD    $0x04, Y7, Y6, Y10
+	VMULPD    Y0, Y7, Y8
+	VMULPD    Y1, Y6, Y9
+	VADDPD    Y8, Y9, Y9
+	VBLENDVPD Y10, Y9, Y6, Y6
+
+undamped396:
+	VCMPPD      $0x04, Y7, Y6, Y8
+	VSUBPD      Y7, Y6, Y7
+	VANDPD      constants<>+1280(SB), Y7, Y7
+	VANDPD      Y8, Y7, Y7
+	VPCMPGTQ    Y3, Y7, Y8
+	VBLENDVPD   Y8, Y7, Y3, Y3
+	VMOVUPD     Y6, (R11)(DI*8)
+	VMOVUPD     (R8)(DI*8), Y7
+	VFMADD231PD Y6, Y4, Y7
+	VMOVUPD     Y7, (R8)(DI*8)
+	ADDQ        $0x00000004, DI
+	SUBQ        $0x00000004, R10
+	CMPQ        R10, $0x00000004
+	JGE         whole394
+
+rest395:
+	TESTQ      R10, R10
+	JZ         done397
+	LEAQ       constants<>+544(SB), R12
+	MOVQ       R10, R13
+	NEGQ       R13
+	VMOVUPD    (R12)(R13*8), Y6
+	VMASKMOVPD (AX)(DI*8), Y6, Y7
+	VMASKMOVPD (R11)(DI*8), Y6, Y8
+	VSUBPD     Y5, Y7, Y7
+	VANDPD     Y6, Y7, Y7
+	VUCOMISD   X2, X0
+	JE         undamped398
+	VCMPPD     $0x04, Y8, Y7, Y10
+	VMULPD     Y0, Y8, Y5
+	VMULPD     Y1, Y7, Y9
+	VADDPD     Y5, Y9, Y9
+	VBLENDVPD  Y10, Y9, Y7, Y7
+
+undamped398:
+	VCMPPD    $0x04, Y8, Y7, Y5
+	VSUBPD    Y8, Y7, Y8
+	VANDPD    constants<>+1280(SB), Y8, Y8
+	VANDPD    Y5, Y8, Y8
+	VPCMPGTQ  Y3, Y8, Y5
+	VBLENDVPD Y5, Y8, Y3, Y3
+	CMPQ      R10, $0x04
+	JLT       partial399
+	VMOVUPD   Y7, (R11)(DI*8)
+	JMP       stored402
+
+partial399:
+	LEAQ         (R11)(DI*8), R11
+	VMOVAPD      Y7, Y5
+	TESTQ        $0x00000002, R10
+	JZ           noTwo401
+	VMOVUPD      X5, (R11)
+	VEXTRACTF128 $0x01, Y5, X5
+	ADDQ         $0x00000010, R11
+
+noTwo401:
+	TESTQ  $0x00000001, R10
+	JZ     stored402
+	VMOVSD X5, (R11)
+
+stored402:
+	VMASKMOVPD  (R8)(DI*8), Y6, Y5
+	VFMADD231PD Y7, Y4, Y5
+	CMPQ        R10, $0x04
+	JLT         partial403
+	VMOVUPD     Y5, (R8)(DI*8)
+	JMP         stored406
+
+partial403:
+	LEAQ         (R8)(DI*8), DI
+	VMOVAPD      Y5, Y4
+	TESTQ        $0x00000002, R10
+	JZ           noTwo405
+	VMOVUPD      X4, (DI)
+	VEXTRACTF128 $0x01, Y4, X4
+	ADDQ         $0x00000010, DI
+
+noTwo405:
+	TESTQ  $0x00000001, R10
+	JZ     stored406
+	VMOVSD X4, (DI)
+
+stored406:
+done397:
+row391:
+	LEAQ (AX)(SI*8), AX
+	DECQ R9
+	JNZ  again379
+
+done380:
+absorbed356:
+	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  item320
+	JNZ  again353
 
-done321:
-	TESTQ   AX, AX
-	JZ      none362
-	CMPQ    CX, $0x04
-	JLT     partial363
-	VMOVUPD Y4, (AX)
-	JMP     stored366
-
-partial363:
-	LEAQ         (AX), AX
-	VMOVAPD      Y4, Y0
-	TESTQ        $0x00000002, CX
-	JZ           noTwo365
-	VMOVUPD      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x00000010, AX
-
-noTwo365:
-	TESTQ  $0x00000001, CX
-	JZ     stored366
-	VMOVSD X0, (AX)
-
-stored366:
-none362:
+done354:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
 	VPERMILPD  $0x55, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
-	MOVSD      X3, residual+96(FP)
+	MOVSD      X3, residual+200(FP)
 	VZEROUPPER
 	RET
 
@@ -3693,16 +3992,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done368
+	JLE   done409
 
-item367:
-	MOVLQSX      16(CX), BX
+again408:
+	MOVLQSX      24(CX), BX
 	LEAQ         (AX)(BX*8), BX
-	MOVLQSX      20(CX), SI
+	MOVLQSX      28(CX), SI
 	VBROADCASTSD constants<>+1248(SB), Y0
 	VXORPD       Y1, Y1, Y1
 	CMPQ         SI, $0x08
-	JNE          other369
+	JNE          other410
 	XORQ         DI, DI
 	VMOVUPD      (BX)(DI*8), Y2
 	VCMPPD       $0x03, Y2, Y2, Y3
@@ -3712,15 +4011,15 @@ item367:
 	VCMPPD       $0x03, Y2, Y2, Y3
 	VORPD        Y3, Y1, Y1
 	VMAXPD       Y2, Y0, Y0
-	JMP          row370
+	JMP          row411
 
-other369:
+other410:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest372
+	JLT  rest413
 
-whole371:
+whole412:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -3728,11 +4027,11 @@ whole371:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole371
+	JGE     whole412
 
-rest372:
+rest413:
 	TESTQ        R8, R8
-	JZ           done373
+	JZ           done414
 	LEAQ         constants<>+544(SB), R9
 	NEGQ         R8
 	VMOVUPD      (R9)(R8*8), Y2
@@ -3743,8 +4042,8 @@ rest372:
 	VBLENDVPD    Y2, Y3, Y4, Y4
 	VMAXPD       Y4, Y0, Y0
 
-done373:
-row370:
+done414:
+row411:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y2
@@ -3754,10 +4053,10 @@ row370:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done368
+	JNZ          done407
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          other374
+	JNE          other415
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -3767,14 +4066,14 @@ row370:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row375
+	JMP          row416
 
-other374:
+other415:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest377
+	JLT  rest418
 
-whole376:
+whole417:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -3782,11 +4081,11 @@ whole376:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole376
+	JGE     whole417
 
-rest377:
+rest418:
 	TESTQ      SI, SI
-	JZ         done378
+	JZ         done419
 	LEAQ       constants<>+544(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -3795,32 +4094,33 @@ rest377:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial379
+	JLT        partial420
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored382
+	JMP        stored423
 
-partial379:
+partial420:
 	LEAQ         (BX)(DI*8), BX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo381
+	JZ           noTwo422
 	VMOVUPD      X0, (BX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, BX
 
-noTwo381:
+noTwo422:
 	TESTQ  $0x00000001, SI
-	JZ     stored382
+	JZ     stored423
 	VMOVSD X0, (BX)
 
-stored382:
-done378:
-row375:
-	ADDQ $0x00000018, CX
+stored423:
+done419:
+row416:
+	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  item367
+	JNZ  again408
 
-done368:
+done409:
+done407:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -3833,57 +4133,57 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done384
+	JLE   done426
 
-item383:
-	MOVLQSX 16(DX), SI
+again425:
+	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
-	MOVLQSX 20(DX), DI
+	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other385
+	JNE     other427
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row386
+	JMP     row428
 
-other385:
+other427:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest388
+	JLT  rest430
 
-whole387:
+whole429:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole387
+	JGE     whole429
 
-rest388:
+rest430:
 	TESTQ      DI, DI
-	JZ         done389
+	JZ         done431
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done389:
-row386:
+done431:
+row428:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VMOVSD     X0, (AX)
 	ADDQ       $0x08, AX
-	ADDQ       $0x00000018, DX
+	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        item383
+	JNZ        again425
 
-done384:
+done426:
 	VZEROUPPER
 	RET
 
@@ -3897,18 +4197,18 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done391
+	JLE    done434
 
-item390:
+again433:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
-	MOVLQSX      16(BX), R8
+	MOVLQSX      24(BX), R8
 	LEAQ         (CX)(R8*8), R8
 	VBROADCASTSD (DX), Y1
 	ADDQ         $0x08, DX
-	MOVLQSX      20(BX), R9
+	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other392
+	JNE          other435
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -3930,14 +4230,14 @@ item390:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row393
+	JMP          row436
 
-other392:
+other435:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest395
+	JLT  rest438
 
-whole394:
+whole437:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -3951,11 +4251,11 @@ whole394:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole394
+	JGE       whole437
 
-rest395:
+rest438:
 	TESTQ      R9, R9
-	JZ         done396
+	JZ         done439
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -3971,32 +4271,32 @@ rest395:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial397
+	JLT        partial440
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored400
+	JMP        stored443
 
-partial397:
+partial440:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo399
+	JZ           noTwo442
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo399:
+noTwo442:
 	TESTQ  $0x00000001, R9
-	JZ     stored400
+	JZ     stored443
 	VMOVSD X1, (DI)
 
-stored400:
-done396:
-row393:
-	ADDQ $0x00000018, BX
+stored443:
+done439:
+row436:
+	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  item390
+	JNZ  again433
 
-done391:
+done434:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4017,70 +4317,70 @@ TEXT ·exponentials256(SB), $0-64
 	VBROADCASTSD constants<>+0(SB), Y0
 	VBROADCASTSD constants<>+32(SB), Y1
 	TESTQ        BX, BX
-	JLE          done402
+	JLE          done445
 
-table401:
+table444:
 	VBROADCASTSD (DX), Y2
 	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest404
+	JLT          rest447
 
-whole403:
-	VMOVUPD (AX)(SI*8), Y4
-	VMULPD  Y2, Y4, Y4
-	VANDPD  constants<>+1280(SB), Y4, Y4
-	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
-	VORPD   Y4, Y3, Y3
-	VMOVUPD 32(AX)(SI*8), Y4
-	VMULPD  Y2, Y4, Y4
-	VANDPD  constants<>+1280(SB), Y4, Y4
-	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
-	VORPD   Y4, Y3, Y3
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, DI
-	CMPQ    DI, $0x00000008
-	JGE     whole403
+whole446:
+	VMOVUPD   (AX)(SI*8), Y5
+	VANDPD    constants<>+1280(SB), Y5, Y5
+	VPCMPGTQ  Y3, Y5, Y6
+	VBLENDVPD Y6, Y5, Y3, Y3
+	VMOVUPD   32(AX)(SI*8), Y5
+	VANDPD    constants<>+1280(SB), Y5, Y5
+	VPCMPGTQ  Y4, Y5, Y6
+	VBLENDVPD Y6, Y5, Y4, Y4
+	ADDQ      $0x00000008, SI
+	SUBQ      $0x00000008, DI
+	CMPQ      DI, $0x00000008
+	JGE       whole446
 
-rest404:
+rest447:
 	CMPQ DI, $0x00000004
-	JLT  rest406
+	JLT  rest449
 
-whole405:
-	VMOVUPD (AX)(SI*8), Y4
-	VMULPD  Y2, Y4, Y4
-	VANDPD  constants<>+1280(SB), Y4, Y4
-	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
-	VORPD   Y4, Y3, Y3
-	ADDQ    $0x00000004, SI
-	SUBQ    $0x00000004, DI
-	CMPQ    DI, $0x00000004
-	JGE     whole405
+whole448:
+	VMOVUPD   (AX)(SI*8), Y5
+	VANDPD    constants<>+1280(SB), Y5, Y5
+	VPCMPGTQ  Y3, Y5, Y6
+	VBLENDVPD Y6, Y5, Y3, Y3
+	ADDQ      $0x00000004, SI
+	SUBQ      $0x00000004, DI
+	CMPQ      DI, $0x00000004
+	JGE       whole448
 
-rest406:
+rest449:
 	TESTQ      DI, DI
-	JZ         done407
+	JZ         done450
 	LEAQ       constants<>+544(SB), R8
 	NEGQ       DI
-	VMOVUPD    (R8)(DI*8), Y4
-	VMASKMOVPD (AX)(SI*8), Y4, Y5
-	VMULPD     Y2, Y5, Y5
-	VANDPD     Y4, Y5, Y5
+	VMOVUPD    (R8)(DI*8), Y5
+	VMASKMOVPD (AX)(SI*8), Y5, Y5
 	VANDPD     constants<>+1280(SB), Y5, Y5
-	VCMPPD     $0x06, constants<>+1312(SB), Y5, Y4
-	VORPD      Y4, Y3, Y3
+	VPCMPGTQ   Y3, Y5, Y6
+	VBLENDVPD  Y6, Y5, Y3, Y3
 
-done407:
+done450:
+	VPCMPGTQ  Y3, Y4, Y5
+	VBLENDVPD Y5, Y4, Y3, Y3
+	VMULPD    Y2, Y3, Y3
+	VCMPPD    $0x06, constants<>+1312(SB), Y3, Y3
 	VMOVMSKPD Y3, SI
 	TESTL     SI, SI
-	JNZ       done402
+	JNZ       done445
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest409
+	JLT       rest452
 
-whole408:
+whole451:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVUPD      32(AX)(SI*8), Y4
@@ -4140,13 +4440,13 @@ whole408:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole408
+	JGE          whole451
 
-rest409:
+rest452:
 	CMPQ DI, $0x00000004
-	JLT  rest411
+	JLT  rest454
 
-whole410:
+whole453:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVAPD      Y0, Y4
@@ -4178,11 +4478,11 @@ whole410:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole410
+	JGE          whole453
 
-rest411:
+rest454:
 	TESTQ        DI, DI
-	JZ           done412
+	JZ           done455
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -4217,116 +4517,130 @@ rest411:
 	VPSLLQ       $0x34, Y2, Y2
 	VPADDQ       Y2, Y5, Y5
 	CMPQ         DI, $0x04
-	JLT          partial413
+	JLT          partial456
 	VMOVUPD      Y5, (AX)(SI*8)
-	JMP          stored416
+	JMP          stored459
 
-partial413:
+partial456:
 	LEAQ         (AX)(SI*8), SI
 	VMOVAPD      Y5, Y2
 	TESTQ        $0x00000002, DI
-	JZ           noTwo415
+	JZ           noTwo458
 	VMOVUPD      X2, (SI)
 	VEXTRACTF128 $0x01, Y2, X2
 	ADDQ         $0x00000010, SI
 
-noTwo415:
+noTwo458:
 	TESTQ  $0x00000001, DI
-	JZ     stored416
+	JZ     stored459
 	VMOVSD X2, (SI)
 
-stored416:
-done412:
+stored459:
+done455:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table401
+	JNZ  table444
 
-done402:
+done445:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
 
-// func moments256(totals []float64, logged []float64, logs []float64, w []float64, out []float64, list *int, count int)
+// func moments256(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, n int)
 // Requires: AVX, FMA3
-TEXT ·moments256(SB), $0-136
-	MOVQ  totals_base+0(FP), AX
-	MOVQ  logged_base+24(FP), CX
-	MOVQ  logs_base+48(FP), DX
-	MOVQ  w_base+72(FP), BX
-	MOVQ  out_base+96(FP), SI
-	MOVQ  list+120(FP), DI
-	MOVQ  count+128(FP), R8
-	TESTQ R8, R8
-	JLE   done418
+TEXT ·moments256(SB), $0-128
+	MOVQ    totals_base+0(FP), AX
+	MOVQ    logged_base+24(FP), CX
+	MOVQ    n+120(FP), DX
+	MOVQ    logs_base+48(FP), BX
+	MOVQ    weights_base+72(FP), SI
+	MOVQ    out_base+96(FP), DI
+	MOVQ    totals_len+8(FP), R8
+	CMPQ    DX, $0x04
+	JG      long460
+	XORQ    R9, R9
+	LEAQ    constants<>+544(SB), R10
+	MOVQ    DX, R11
+	NEGQ    R11
+	VMOVUPD (R10)(R11*8), Y0
+	TESTQ   R8, R8
+	JLE     done463
 
-item417:
-	MOVLQSX      40(DI), R9
-	LEAQ         (DX)(R9*8), R9
-	MOVLQSX      40(DI), R10
-	LEAQ         (BX)(R10*8), R10
-	MOVLQSX      48(DI), R11
-	LEAQ         (SI)(R11*8), R11
-	VXORPD       Y0, Y0, Y0
+again462:
 	VXORPD       Y1, Y1, Y1
-	MOVLQSX      52(DI), R12
-	CMPQ         R12, $0x08
-	JNE          other419
-	XORQ         R12, R12
-	VMOVUPD      (R10)(R12*8), Y2
-	VBROADCASTSD constants<>+1440(SB), Y3
-	VMOVUPD      (R11)(R12*8), Y4
-	VMULPD       Y4, Y2, Y2
-	VMOVUPD      (R9)(R12*8), Y4
-	VMAXPD       Y4, Y3, Y3
-	VADDPD       Y2, Y0, Y0
-	VFMADD231PD  Y3, Y2, Y1
-	VMOVUPD      32(R10)(R12*8), Y2
-	VBROADCASTSD constants<>+1440(SB), Y3
-	VMOVUPD      32(R11)(R12*8), Y4
-	VMULPD       Y4, Y2, Y2
-	VMOVUPD      32(R9)(R12*8), Y4
-	VMAXPD       Y4, Y3, Y3
-	VADDPD       Y2, Y0, Y0
-	VFMADD231PD  Y3, Y2, Y1
-	JMP          row420
-
-other419:
-	XORQ R13, R13
-	CMPQ R12, $0x00000004
-	JLT  rest422
-
-whole421:
-	VMOVUPD      (R10)(R13*8), Y2
-	VBROADCASTSD constants<>+1440(SB), Y3
-	VMOVUPD      (R11)(R13*8), Y4
-	VMULPD       Y4, Y2, Y2
-	VMOVUPD      (R9)(R13*8), Y4
-	VMAXPD       Y4, Y3, Y3
-	VADDPD       Y2, Y0, Y0
-	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         $0x00000004, R13
-	SUBQ         $0x00000004, R12
-	CMPQ         R12, $0x00000004
-	JGE          whole421
-
-rest422:
-	TESTQ        R12, R12
-	JZ           done423
-	LEAQ         constants<>+544(SB), R14
-	NEGQ         R12
-	VMOVUPD      (R14)(R12*8), Y2
-	VMASKMOVPD   (R10)(R13*8), Y2, Y3
+	VXORPD       Y2, Y2, Y2
+	VMASKMOVPD   (SI)(R9*8), Y0, Y3
 	VBROADCASTSD constants<>+1440(SB), Y4
-	VMASKMOVPD   (R11)(R13*8), Y2, Y5
+	VMASKMOVPD   (DI)(R9*8), Y0, Y5
 	VMULPD       Y5, Y3, Y3
-	VMASKMOVPD   (R9)(R13*8), Y2, Y2
+	VMASKMOVPD   (BX)(R9*8), Y0, Y5
+	VMAXPD       Y5, Y4, Y4
+	VADDPD       Y3, Y1, Y1
+	VFMADD231PD  Y4, Y3, Y2
+	VPERM2F128   $0x01, Y1, Y1, Y3
+	VADDPD       Y3, Y1, Y1
+	VPERMILPD    $0x55, Y1, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVSD       X1, (AX)
+	ADDQ         $0x08, AX
+	VPERM2F128   $0x01, Y2, Y2, Y1
+	VADDPD       Y1, Y2, Y2
+	VPERMILPD    $0x55, Y2, Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVSD       X2, (CX)
+	ADDQ         $0x08, CX
+	LEAQ         (BX)(DX*8), BX
+	LEAQ         (SI)(DX*8), SI
+	LEAQ         (DI)(DX*8), DI
+	DECQ         R8
+	JNZ          again462
+
+done463:
+	JMP done461
+
+long460:
+	TESTQ R8, R8
+	JLE   done465
+
+again464:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	XORQ   R9, R9
+	MOVQ   DX, R10
+	CMPQ   R10, $0x00000004
+	JLT    rest467
+
+whole466:
+	VMOVUPD      (SI)(R9*8), Y2
+	VBROADCASTSD constants<>+1440(SB), Y3
+	VMOVUPD      (DI)(R9*8), Y4
+	VMULPD       Y4, Y2, Y2
+	VMOVUPD      (BX)(R9*8), Y4
+	VMAXPD       Y4, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VFMADD231PD  Y3, Y2, Y1
+	ADDQ         $0x00000004, R9
+	SUBQ         $0x00000004, R10
+	CMPQ         R10, $0x00000004
+	JGE          whole466
+
+rest467:
+	TESTQ        R10, R10
+	JZ           done468
+	LEAQ         constants<>+544(SB), R11
+	NEGQ         R10
+	VMOVUPD      (R11)(R10*8), Y2
+	VMASKMOVPD   (SI)(R9*8), Y2, Y3
+	VBROADCASTSD constants<>+1440(SB), Y4
+	VMASKMOVPD   (DI)(R9*8), Y2, Y5
+	VMULPD       Y5, Y3, Y3
+	VMASKMOVPD   (BX)(R9*8), Y2, Y2
 	VMAXPD       Y2, Y4, Y4
 	VADDPD       Y3, Y0, Y0
 	VFMADD231PD  Y4, Y3, Y1
 
-done423:
-row420:
+done468:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VADDPD     Y2, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y2
@@ -4339,435 +4653,427 @@ row420:
 	VADDPD     Y0, Y1, Y1
 	VMOVSD     X1, (CX)
 	ADDQ       $0x08, CX
-	ADDQ       $0x00000040, DI
+	LEAQ       (BX)(DX*8), BX
+	LEAQ       (SI)(DX*8), SI
+	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        item417
+	JNZ        again464
 
-done418:
+done465:
+done461:
 	VZEROUPPER
 	RET
 
-// func outer256(dst []float64, tables []float64, factors []float64, ends []float64, weights []float64, list *int, ku int, kv int, feasible int)
+// func outer256(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
 // Requires: AVX, FMA3
-TEXT ·outer256(SB), $0-152
+TEXT ·outer256(SB), $0-192
 	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ list+120(FP), DX
+	MOVQ at_len+152(FP), CX
+	MOVQ at_base+144(FP), DX
 	MOVQ factors_base+48(FP), BX
-	MOVQ ends_base+72(FP), SI
-	MOVQ weights_base+96(FP), DI
-	MOVQ kv+136(FP), R8
-	SHLQ $0x03, R8
+	MOVQ rows_base+72(FP), SI
+	MOVQ columns_base+96(FP), DI
+	MOVQ weights_base+120(FP), R8
+	MOVQ kv+176(FP), R9
+	SHLQ $0x03, R9
 
-edge424:
-	MOVQ    kv+136(FP), R9
-	CMPQ    R9, $0x08
-	JNE     other425
-	XORQ    R9, R9
+edge469:
+	MOVQ    kv+176(FP), R10
+	CMPQ    R10, $0x08
+	JNE     other470
+	XORQ    R10, R10
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
-	VMOVUPD (DI)(R9*1), Y0
-	VMOVUPD 32(DI)(R9*1), Y1
-	MOVQ    feasible+144(FP), R10
-	CMPQ    R10, $0x00
-	JEQ     exact427
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    24(DX), R11
-	LEAQ    (R10)(R11*8), R11
-	LEAQ    (R11)(R9*1), R10
-	XORQ    R11, R11
+	VMOVUPD (R8)(R10*1), Y0
+	VMOVUPD 32(R8)(R10*1), Y1
+	MOVQ    feasible+184(FP), R11
+	CMPQ    R11, $0x00
+	JEQ     exact472
+	MOVQ    tables_base+24(FP), R11
+	MOVQ    (DX), R12
+	LEAQ    (R11)(R12*8), R12
+	LEAQ    (R12)(R10*1), R11
+	XORQ    R12, R12
 
-row428:
-	VBROADCASTSD (BX)(R11*8), Y4
-	VMOVUPD      (R10), Y5
+row473:
+	VBROADCASTSD (BX)(R12*8), Y4
+	VMOVUPD      (R11), Y5
 	VFMADD231PD  Y5, Y4, Y2
-	VMOVUPD      32(R10), Y5
+	VMOVUPD      32(R11), Y5
 	VFMADD231PD  Y5, Y4, Y3
-	ADDQ         R8, R10
-	INCQ         R11
-	MOVQ         ku+128(FP), R12
-	CMPQ         R11, R12
-	JL           row428
-	MOVQ         ku+128(FP), R10
-	LEAQ         (SI)(R10*8), R10
-	VFNMADD213PD (R10)(R9*1), Y0, Y2
-	VFNMADD213PD 32(R10)(R9*1), Y1, Y3
+	ADDQ         R9, R11
+	INCQ         R12
+	MOVQ         ku+168(FP), R13
+	CMPQ         R12, R13
+	JL           row473
+	VFNMADD213PD (DI)(R10*1), Y0, Y2
+	VFNMADD213PD 32(DI)(R10*1), Y1, Y3
 
-exact427:
-	LEAQ (AX)(R9*1), R12
-	MOVQ tables_base+24(FP), R10
-	MOVQ 24(DX), R11
-	LEAQ (R10)(R11*8), R11
-	LEAQ (R11)(R9*1), R10
-	XORQ R11, R11
+exact472:
+	LEAQ (AX)(R10*1), R13
+	MOVQ tables_base+24(FP), R11
+	MOVQ (DX), R12
+	LEAQ (R11)(R12*8), R12
+	LEAQ (R12)(R10*1), R11
+	XORQ R12, R12
 
-row429:
-	VBROADCASTSD (BX)(R11*8), Y4
-	VBROADCASTSD (SI)(R11*8), Y5
-	VMOVUPD      (R10), Y6
+row474:
+	VBROADCASTSD (BX)(R12*8), Y4
+	VBROADCASTSD (SI)(R12*8), Y5
+	VMOVUPD      (R11), Y6
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y4, Y6, Y6
 	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, (R12)
-	VMOVUPD      32(R10), Y6
+	VMOVUPD      Y6, (R13)
+	VMOVUPD      32(R11), Y6
 	VMULPD       Y1, Y6, Y6
 	VMULPD       Y4, Y6, Y6
 	VFMADD231PD  Y3, Y5, Y6
-	VMOVUPD      Y6, 32(R12)
-	ADDQ         R8, R12
-	ADDQ         R8, R10
-	INCQ         R11
-	MOVQ         ku+128(FP), R9
-	CMPQ         R11, R9
-	JL           row429
-	JMP          next426
+	VMOVUPD      Y6, 32(R13)
+	ADDQ         R9, R13
+	ADDQ         R9, R11
+	INCQ         R12
+	MOVQ         ku+168(FP), R10
+	CMPQ         R12, R10
+	JL           row474
+	JMP          next471
 
-other425:
-	MOVQ kv+136(FP), R9
-	XORQ R10, R10
-	CMPQ R9, $0x0000000c
-	JLT  few431
+other470:
+	MOVQ kv+176(FP), R10
+	XORQ R11, R11
+	CMPQ R10, $0x0000000c
+	JLT  few476
 
-panel430:
+panel475:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
-	VMOVUPD (DI)(R10*1), Y0
-	VMOVUPD 32(DI)(R10*1), Y1
-	VMOVUPD 64(DI)(R10*1), Y2
-	MOVQ    feasible+144(FP), R11
-	CMPQ    R11, $0x00
-	JEQ     exact433
-	MOVQ    tables_base+24(FP), R11
-	MOVQ    24(DX), R12
-	LEAQ    (R11)(R12*8), R12
-	LEAQ    (R12)(R10*1), R11
-	XORQ    R12, R12
+	VMOVUPD (R8)(R11*1), Y0
+	VMOVUPD 32(R8)(R11*1), Y1
+	VMOVUPD 64(R8)(R11*1), Y2
+	MOVQ    feasible+184(FP), R12
+	CMPQ    R12, $0x00
+	JEQ     exact478
+	MOVQ    tables_base+24(FP), R12
+	MOVQ    (DX), R13
+	LEAQ    (R12)(R13*8), R13
+	LEAQ    (R13)(R11*1), R12
+	XORQ    R13, R13
 
-row434:
-	VBROADCASTSD (BX)(R12*8), Y6
-	VMOVUPD      (R11), Y7
+row479:
+	VBROADCASTSD (BX)(R13*8), Y6
+	VMOVUPD      (R12), Y7
 	VFMADD231PD  Y7, Y6, Y3
-	VMOVUPD      32(R11), Y7
+	VMOVUPD      32(R12), Y7
 	VFMADD231PD  Y7, Y6, Y4
-	VMOVUPD      64(R11), Y7
+	VMOVUPD      64(R12), Y7
 	VFMADD231PD  Y7, Y6, Y5
-	ADDQ         R8, R11
-	INCQ         R12
-	MOVQ         ku+128(FP), R13
-	CMPQ         R12, R13
-	JL           row434
-	MOVQ         ku+128(FP), R11
-	LEAQ         (SI)(R11*8), R11
-	VFNMADD213PD (R11)(R10*1), Y0, Y3
-	VFNMADD213PD 32(R11)(R10*1), Y1, Y4
-	VFNMADD213PD 64(R11)(R10*1), Y2, Y5
+	ADDQ         R9, R12
+	INCQ         R13
+	MOVQ         ku+168(FP), R14
+	CMPQ         R13, R14
+	JL           row479
+	VFNMADD213PD (DI)(R11*1), Y0, Y3
+	VFNMADD213PD 32(DI)(R11*1), Y1, Y4
+	VFNMADD213PD 64(DI)(R11*1), Y2, Y5
 
-exact433:
-	LEAQ (AX)(R10*1), R13
-	MOVQ tables_base+24(FP), R11
-	MOVQ 24(DX), R12
-	LEAQ (R11)(R12*8), R12
-	LEAQ (R12)(R10*1), R11
-	XORQ R12, R12
+exact478:
+	LEAQ (AX)(R11*1), R14
+	MOVQ tables_base+24(FP), R12
+	MOVQ (DX), R13
+	LEAQ (R12)(R13*8), R13
+	LEAQ (R13)(R11*1), R12
+	XORQ R13, R13
 
-row435:
-	VBROADCASTSD (BX)(R12*8), Y6
-	VBROADCASTSD (SI)(R12*8), Y7
-	VMOVUPD      (R11), Y8
+row480:
+	VBROADCASTSD (BX)(R13*8), Y6
+	VBROADCASTSD (SI)(R13*8), Y7
+	VMOVUPD      (R12), Y8
 	VMULPD       Y0, Y8, Y8
 	VMULPD       Y6, Y8, Y8
 	VFMADD231PD  Y3, Y7, Y8
-	VMOVUPD      Y8, (R13)
-	VMOVUPD      32(R11), Y8
+	VMOVUPD      Y8, (R14)
+	VMOVUPD      32(R12), Y8
 	VMULPD       Y1, Y8, Y8
 	VMULPD       Y6, Y8, Y8
 	VFMADD231PD  Y4, Y7, Y8
-	VMOVUPD      Y8, 32(R13)
-	VMOVUPD      64(R11), Y8
+	VMOVUPD      Y8, 32(R14)
+	VMOVUPD      64(R12), Y8
 	VMULPD       Y2, Y8, Y8
 	VMULPD       Y6, Y8, Y8
 	VFMADD231PD  Y5, Y7, Y8
-	VMOVUPD      Y8, 64(R13)
-	ADDQ         R8, R13
-	ADDQ         R8, R11
-	INCQ         R12
-	MOVQ         ku+128(FP), R14
-	CMPQ         R12, R14
-	JL           row435
-	ADDQ         $0x00000060, R10
-	SUBQ         $0x0000000c, R9
-	CMPQ         R9, $0x0000000c
-	JGE          panel430
+	VMOVUPD      Y8, 64(R14)
+	ADDQ         R9, R14
+	ADDQ         R9, R12
+	INCQ         R13
+	MOVQ         ku+168(FP), R15
+	CMPQ         R13, R15
+	JL           row480
+	ADDQ         $0x00000060, R11
+	SUBQ         $0x0000000c, R10
+	CMPQ         R10, $0x0000000c
+	JGE          panel475
 
-few431:
-	TESTQ   R9, R9
-	JZ      done432
-	CMPQ    R9, $0x00000004
-	JGT     wider436
-	LEAQ    constants<>+544(SB), R11
-	MOVQ    R9, R12
-	NEGQ    R12
-	VMOVUPD (R11)(R12*8), Y0
+few476:
+	TESTQ   R10, R10
+	JZ      done477
+	CMPQ    R10, $0x00000004
+	JGT     wider481
+	LEAQ    constants<>+544(SB), R12
+	MOVQ    R10, R13
+	NEGQ    R13
+	VMOVUPD (R12)(R13*8), Y0
 	VXORPD  Y2, Y2, Y2
-	VMOVUPD (DI)(R10*1), Y1
-	MOVQ    feasible+144(FP), R11
-	CMPQ    R11, $0x00
-	JEQ     exact437
-	MOVQ    tables_base+24(FP), R11
-	MOVQ    24(DX), R12
-	LEAQ    (R11)(R12*8), R12
-	LEAQ    (R12)(R10*1), R11
-	XORQ    R12, R12
+	VMOVUPD (R8)(R11*1), Y1
+	MOVQ    feasible+184(FP), R12
+	CMPQ    R12, $0x00
+	JEQ     exact482
+	MOVQ    tables_base+24(FP), R12
+	MOVQ    (DX), R13
+	LEAQ    (R12)(R13*8), R13
+	LEAQ    (R13)(R11*1), R12
+	XORQ    R13, R13
 
-row438:
-	VBROADCASTSD (BX)(R12*8), Y3
-	VMASKMOVPD   (R11), Y0, Y4
+row483:
+	VBROADCASTSD (BX)(R13*8), Y3
+	VMASKMOVPD   (R12), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y2
-	ADDQ         R8, R11
-	INCQ         R12
-	MOVQ         ku+128(FP), R13
-	CMPQ         R12, R13
-	JL           row438
-	MOVQ         ku+128(FP), R11
-	LEAQ         (SI)(R11*8), R11
-	VFNMADD213PD (R11)(R10*1), Y1, Y2
+	ADDQ         R9, R12
+	INCQ         R13
+	MOVQ         ku+168(FP), R14
+	CMPQ         R13, R14
+	JL           row483
+	VFNMADD213PD (DI)(R11*1), Y1, Y2
 
-exact437:
-	LEAQ (AX)(R10*1), R13
-	MOVQ tables_base+24(FP), R11
-	MOVQ 24(DX), R12
-	LEAQ (R11)(R12*8), R12
-	LEAQ (R12)(R10*1), R11
-	XORQ R12, R12
+exact482:
+	LEAQ (AX)(R11*1), R14
+	MOVQ tables_base+24(FP), R12
+	MOVQ (DX), R13
+	LEAQ (R12)(R13*8), R13
+	LEAQ (R13)(R11*1), R12
+	XORQ R13, R13
 
-row439:
-	VBROADCASTSD (BX)(R12*8), Y3
-	VBROADCASTSD (SI)(R12*8), Y4
-	VMASKMOVPD   (R11), Y0, Y5
+row484:
+	VBROADCASTSD (BX)(R13*8), Y3
+	VBROADCASTSD (SI)(R13*8), Y4
+	VMASKMOVPD   (R12), Y0, Y5
 	VMULPD       Y1, Y5, Y5
 	VMULPD       Y3, Y5, Y5
 	VFMADD231PD  Y2, Y4, Y5
-	CMPQ         R9, $0x04
-	JLT          partial440
-	VMOVUPD      Y5, (R13)
-	JMP          stored443
+	CMPQ         R10, $0x04
+	JLT          partial485
+	VMOVUPD      Y5, (R14)
+	JMP          stored488
 
-partial440:
-	LEAQ         (R13), R10
+partial485:
+	LEAQ         (R14), R11
 	VMOVAPD      Y5, Y3
-	TESTQ        $0x00000002, R9
-	JZ           noTwo442
-	VMOVUPD      X3, (R10)
+	TESTQ        $0x00000002, R10
+	JZ           noTwo487
+	VMOVUPD      X3, (R11)
 	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x00000010, R10
+	ADDQ         $0x00000010, R11
 
-noTwo442:
-	TESTQ  $0x00000001, R9
-	JZ     stored443
-	VMOVSD X3, (R10)
+noTwo487:
+	TESTQ  $0x00000001, R10
+	JZ     stored488
+	VMOVSD X3, (R11)
 
-stored443:
-	ADDQ R8, R13
-	ADDQ R8, R11
-	INCQ R12
-	MOVQ ku+128(FP), R10
-	CMPQ R12, R10
-	JL   row439
-	JMP  done432
+stored488:
+	ADDQ R9, R14
+	ADDQ R9, R12
+	INCQ R13
+	MOVQ ku+168(FP), R11
+	CMPQ R13, R11
+	JL   row484
+	JMP  done477
 
-wider436:
-	CMPQ    R9, $0x00000008
-	JGT     wider444
-	SUBQ    $0x00000004, R9
-	LEAQ    constants<>+544(SB), R11
-	MOVQ    R9, R12
-	NEGQ    R12
-	VMOVUPD (R11)(R12*8), Y0
+wider481:
+	CMPQ    R10, $0x00000008
+	JGT     wider489
+	SUBQ    $0x00000004, R10
+	LEAQ    constants<>+544(SB), R12
+	MOVQ    R10, R13
+	NEGQ    R13
+	VMOVUPD (R12)(R13*8), Y0
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
-	VMOVUPD (DI)(R10*1), Y1
-	VMOVUPD 32(DI)(R10*1), Y2
-	MOVQ    feasible+144(FP), R11
-	CMPQ    R11, $0x00
-	JEQ     exact445
-	MOVQ    tables_base+24(FP), R11
-	MOVQ    24(DX), R12
-	LEAQ    (R11)(R12*8), R12
-	LEAQ    (R12)(R10*1), R11
-	XORQ    R12, R12
+	VMOVUPD (R8)(R11*1), Y1
+	VMOVUPD 32(R8)(R11*1), Y2
+	MOVQ    feasible+184(FP), R12
+	CMPQ    R12, $0x00
+	JEQ     exact490
+	MOVQ    tables_base+24(FP), R12
+	MOVQ    (DX), R13
+	LEAQ    (R12)(R13*8), R13
+	LEAQ    (R13)(R11*1), R12
+	XORQ    R13, R13
 
-row446:
-	VBROADCASTSD (BX)(R12*8), Y5
-	VMOVUPD      (R11), Y6
+row491:
+	VBROADCASTSD (BX)(R13*8), Y5
+	VMOVUPD      (R12), Y6
 	VFMADD231PD  Y6, Y5, Y3
-	VMASKMOVPD   32(R11), Y0, Y6
+	VMASKMOVPD   32(R12), Y0, Y6
 	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         R8, R11
-	INCQ         R12
-	MOVQ         ku+128(FP), R13
-	CMPQ         R12, R13
-	JL           row446
-	MOVQ         ku+128(FP), R11
-	LEAQ         (SI)(R11*8), R11
-	VFNMADD213PD (R11)(R10*1), Y1, Y3
-	VFNMADD213PD 32(R11)(R10*1), Y2, Y4
+	ADDQ         R9, R12
+	INCQ         R13
+	MOVQ         ku+168(FP), R14
+	CMPQ         R13, R14
+	JL           row491
+	VFNMADD213PD (DI)(R11*1), Y1, Y3
+	VFNMADD213PD 32(DI)(R11*1), Y2, Y4
 
-exact445:
-	LEAQ (AX)(R10*1), R13
-	MOVQ tables_base+24(FP), R11
-	MOVQ 24(DX), R12
-	LEAQ (R11)(R12*8), R12
-	LEAQ (R12)(R10*1), R11
-	XORQ R12, R12
+exact490:
+	LEAQ (AX)(R11*1), R14
+	MOVQ tables_base+24(FP), R12
+	MOVQ (DX), R13
+	LEAQ (R12)(R13*8), R13
+	LEAQ (R13)(R11*1), R12
+	XORQ R13, R13
 
-row447:
-	VBROADCASTSD (BX)(R12*8), Y5
-	VBROADCASTSD (SI)(R12*8), Y6
-	VMOVUPD      (R11), Y7
+row492:
+	VBROADCASTSD (BX)(R13*8), Y5
+	VBROADCASTSD (SI)(R13*8), Y6
+	VMOVUPD      (R12), Y7
 	VMULPD       Y1, Y7, Y7
 	VMULPD       Y5, Y7, Y7
 	VFMADD231PD  Y3, Y6, Y7
-	VMOVUPD      Y7, (R13)
-	VMASKMOVPD   32(R11), Y0, Y7
+	VMOVUPD      Y7, (R14)
+	VMASKMOVPD   32(R12), Y0, Y7
 	VMULPD       Y2, Y7, Y7
 	VMULPD       Y5, Y7, Y7
 	VFMADD231PD  Y4, Y6, Y7
-	CMPQ         R9, $0x04
-	JLT          partial448
-	VMOVUPD      Y7, 32(R13)
-	JMP          stored451
+	CMPQ         R10, $0x04
+	JLT          partial493
+	VMOVUPD      Y7, 32(R14)
+	JMP          stored496
 
-partial448:
-	LEAQ         32(R13), R10
+partial493:
+	LEAQ         32(R14), R11
 	VMOVAPD      Y7, Y5
-	TESTQ        $0x00000002, R9
-	JZ           noTwo450
-	VMOVUPD      X5, (R10)
+	TESTQ        $0x00000002, R10
+	JZ           noTwo495
+	VMOVUPD      X5, (R11)
 	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, R10
+	ADDQ         $0x00000010, R11
 
-noTwo450:
-	TESTQ  $0x00000001, R9
-	JZ     stored451
-	VMOVSD X5, (R10)
+noTwo495:
+	TESTQ  $0x00000001, R10
+	JZ     stored496
+	VMOVSD X5, (R11)
 
-stored451:
-	ADDQ R8, R13
-	ADDQ R8, R11
-	INCQ R12
-	MOVQ ku+128(FP), R10
-	CMPQ R12, R10
-	JL   row447
-	JMP  done432
+stored496:
+	ADDQ R9, R14
+	ADDQ R9, R12
+	INCQ R13
+	MOVQ ku+168(FP), R11
+	CMPQ R13, R11
+	JL   row492
+	JMP  done477
 
-wider444:
-	SUBQ    $0x00000008, R9
-	LEAQ    constants<>+544(SB), R11
-	MOVQ    R9, R12
-	NEGQ    R12
-	VMOVUPD (R11)(R12*8), Y0
+wider489:
+	SUBQ    $0x00000008, R10
+	LEAQ    constants<>+544(SB), R12
+	MOVQ    R10, R13
+	NEGQ    R13
+	VMOVUPD (R12)(R13*8), Y0
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
-	VMOVUPD (DI)(R10*1), Y1
-	VMOVUPD 32(DI)(R10*1), Y2
-	VMOVUPD 64(DI)(R10*1), Y3
-	MOVQ    feasible+144(FP), R11
-	CMPQ    R11, $0x00
-	JEQ     exact453
-	MOVQ    tables_base+24(FP), R11
-	MOVQ    24(DX), R12
-	LEAQ    (R11)(R12*8), R12
-	LEAQ    (R12)(R10*1), R11
-	XORQ    R12, R12
+	VMOVUPD (R8)(R11*1), Y1
+	VMOVUPD 32(R8)(R11*1), Y2
+	VMOVUPD 64(R8)(R11*1), Y3
+	MOVQ    feasible+184(FP), R12
+	CMPQ    R12, $0x00
+	JEQ     exact498
+	MOVQ    tables_base+24(FP), R12
+	MOVQ    (DX), R13
+	LEAQ    (R12)(R13*8), R13
+	LEAQ    (R13)(R11*1), R12
+	XORQ    R13, R13
 
-row454:
-	VBROADCASTSD (BX)(R12*8), Y7
-	VMOVUPD      (R11), Y8
+row499:
+	VBROADCASTSD (BX)(R13*8), Y7
+	VMOVUPD      (R12), Y8
 	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      32(R11), Y8
+	VMOVUPD      32(R12), Y8
 	VFMADD231PD  Y8, Y7, Y5
-	VMASKMOVPD   64(R11), Y0, Y8
+	VMASKMOVPD   64(R12), Y0, Y8
 	VFMADD231PD  Y8, Y7, Y6
-	ADDQ         R8, R11
-	INCQ         R12
-	MOVQ         ku+128(FP), R13
-	CMPQ         R12, R13
-	JL           row454
-	MOVQ         ku+128(FP), R11
-	LEAQ         (SI)(R11*8), R11
-	VFNMADD213PD (R11)(R10*1), Y1, Y4
-	VFNMADD213PD 32(R11)(R10*1), Y2, Y5
-	VFNMADD213PD 64(R11)(R10*1), Y3, Y6
+	ADDQ         R9, R12
+	INCQ         R13
+	MOVQ         ku+168(FP), R14
+	CMPQ         R13, R14
+	JL           row499
+	VFNMADD213PD (DI)(R11*1), Y1, Y4
+	VFNMADD213PD 32(DI)(R11*1), Y2, Y5
+	VFNMADD213PD 64(DI)(R11*1), Y3, Y6
 
-exact453:
-	LEAQ (AX)(R10*1), R13
-	MOVQ tables_base+24(FP), R11
-	MOVQ 24(DX), R12
-	LEAQ (R11)(R12*8), R12
-	LEAQ (R12)(R10*1), R11
-	XORQ R12, R12
+exact498:
+	LEAQ (AX)(R11*1), R14
+	MOVQ tables_base+24(FP), R12
+	MOVQ (DX), R13
+	LEAQ (R12)(R13*8), R13
+	LEAQ (R13)(R11*1), R12
+	XORQ R13, R13
 
-row455:
-	VBROADCASTSD (BX)(R12*8), Y7
-	VBROADCASTSD (SI)(R12*8), Y8
-	VMOVUPD      (R11), Y9
+row500:
+	VBROADCASTSD (BX)(R13*8), Y7
+	VBROADCASTSD (SI)(R13*8), Y8
+	VMOVUPD      (R12), Y9
 	VMULPD       Y1, Y9, Y9
 	VMULPD       Y7, Y9, Y9
 	VFMADD231PD  Y4, Y8, Y9
-	VMOVUPD      Y9, (R13)
-	VMOVUPD      32(R11), Y9
+	VMOVUPD      Y9, (R14)
+	VMOVUPD      32(R12), Y9
 	VMULPD       Y2, Y9, Y9
 	VMULPD       Y7, Y9, Y9
 	VFMADD231PD  Y5, Y8, Y9
-	VMOVUPD      Y9, 32(R13)
-	VMASKMOVPD   64(R11), Y0, Y9
+	VMOVUPD      Y9, 32(R14)
+	VMASKMOVPD   64(R12), Y0, Y9
 	VMULPD       Y3, Y9, Y9
 	VMULPD       Y7, Y9, Y9
 	VFMADD231PD  Y6, Y8, Y9
-	CMPQ         R9, $0x04
-	JLT          partial456
-	VMOVUPD      Y9, 64(R13)
-	JMP          stored459
+	CMPQ         R10, $0x04
+	JLT          partial501
+	VMOVUPD      Y9, 64(R14)
+	JMP          stored504
 
-partial456:
-	LEAQ         64(R13), R10
+partial501:
+	LEAQ         64(R14), R11
 	VMOVAPD      Y9, Y7
-	TESTQ        $0x00000002, R9
-	JZ           noTwo458
-	VMOVUPD      X7, (R10)
+	TESTQ        $0x00000002, R10
+	JZ           noTwo503
+	VMOVUPD      X7, (R11)
 	VEXTRACTF128 $0x01, Y7, X7
-	ADDQ         $0x00000010, R10
+	ADDQ         $0x00000010, R11
 
-noTwo458:
-	TESTQ  $0x00000001, R9
-	JZ     stored459
-	VMOVSD X7, (R10)
+noTwo503:
+	TESTQ  $0x00000001, R10
+	JZ     stored504
+	VMOVSD X7, (R11)
 
-stored459:
-	ADDQ R8, R13
-	ADDQ R8, R11
-	INCQ R12
-	MOVQ ku+128(FP), R10
-	CMPQ R12, R10
-	JL   row455
+stored504:
+	ADDQ R9, R14
+	ADDQ R9, R12
+	INCQ R13
+	MOVQ ku+168(FP), R11
+	CMPQ R13, R11
+	JL   row500
 
-done432:
-next426:
-	MOVQ  ku+128(FP), R9
-	LEAQ  (BX)(R9*8), BX
-	ADDQ  R8, BX
-	LEAQ  (SI)(R9*8), SI
-	ADDQ  R8, SI
-	LEAQ  (DI)(R9*8), DI
-	ADDQ  R8, DI
-	MOVQ  kv+136(FP), R10
-	IMULQ R10, R9
-	LEAQ  (AX)(R9*8), AX
-	ADDQ  $0x00000080, DX
-	SUBQ  R9, CX
-	JG    edge424
+done477:
+next471:
+	MOVQ  ku+168(FP), R10
+	LEAQ  (BX)(R10*8), BX
+	LEAQ  (SI)(R10*8), SI
+	ADDQ  R9, DI
+	ADDQ  R9, R8
+	MOVQ  kv+176(FP), R11
+	IMULQ R11, R10
+	LEAQ  (AX)(R10*8), AX
+	ADDQ  $0x08, DX
+	DECQ  CX
+	JNZ   edge469
 	VZEROUPPER
 	RET
 
@@ -4783,9 +5089,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few461
+	JLT  few506
 
-block460:
+block505:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -4806,11 +5112,11 @@ block460:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block460
+	JGE        block505
 
-few461:
+few506:
 	TESTQ      SI, SI
-	JZ         blocks462
+	JZ         blocks507
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -4829,20 +5135,20 @@ few461:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end464
+	JLE        end509
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end464
+	JLE        end509
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end464
+	JLE        end509
 	VMOVUPD    Y0, 96(AX)
 
-end464:
+end509:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks462:
+blocks507:
 	VZEROUPPER
 	RET
 
@@ -4858,9 +5164,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few466
+	JLT  few511
 
-block465:
+block510:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -4885,11 +5191,11 @@ block465:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block465
+	JGE        block510
 
-few466:
+few511:
 	TESTQ   SI, SI
-	JZ      blocks467
+	JZ      blocks512
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -4900,16 +5206,16 @@ few466:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end469
+	JLE     end514
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end469
+	JLE     end514
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end469
+	JLE     end514
 	VMOVUPD 96(CX), Y3
 
-end469:
+end514:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -4919,89 +5225,89 @@ end469:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial470
+	JLT        partial515
 	VMOVUPD    Y6, (AX)
-	JMP        stored473
+	JMP        stored518
 
-partial470:
+partial515:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo472
+	JZ           noTwo517
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo472:
+noTwo517:
 	TESTQ  $0x00000001, SI
-	JZ     stored473
+	JZ     stored518
 	VMOVSD X1, (DI)
 
-stored473:
+stored518:
 	CMPQ    SI, $0x04
-	JLT     partial474
+	JLT     partial519
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored477
+	JMP     stored522
 
-partial474:
+partial519:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo476
+	JZ           noTwo521
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo476:
+noTwo521:
 	TESTQ  $0x00000001, SI
-	JZ     stored477
+	JZ     stored522
 	VMOVSD X1, (DI)
 
-stored477:
+stored522:
 	CMPQ    SI, $0x04
-	JLT     partial478
+	JLT     partial523
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored481
+	JMP     stored526
 
-partial478:
+partial523:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo480
+	JZ           noTwo525
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo480:
+noTwo525:
 	TESTQ  $0x00000001, SI
-	JZ     stored481
+	JZ     stored526
 	VMOVSD X1, (DX)
 
-stored481:
+stored526:
 	CMPQ    SI, $0x04
-	JLT     partial482
+	JLT     partial527
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored485
+	JMP     stored530
 
-partial482:
+partial527:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo484
+	JZ           noTwo529
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo484:
+noTwo529:
 	TESTQ  $0x00000001, SI
-	JZ     stored485
+	JZ     stored530
 	VMOVSD X0, (DX)
 
-stored485:
+stored530:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks467:
+blocks512:
 	VZEROUPPER
 	RET
 
@@ -5014,32 +5320,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector486:
+vector531:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector486
+	JL      vector531
 	XORQ    CX, CX
 
-scaling487:
+scaling532:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector489:
+vector534:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector489
+	JL      vector534
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few491
+	JL      few536
 
-rows490:
+rows535:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5048,7 +5354,7 @@ rows490:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector492:
+vector537:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5057,7 +5363,7 @@ vector492:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector492
+	JL          vector537
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
@@ -5091,7 +5397,7 @@ vector492:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector493:
+vector538:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -5101,30 +5407,30 @@ vector493:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector493
+	JL          vector538
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows490
+	JGE         rows535
 
-few491:
+few536:
 	CMPQ SI, $0x01
-	JL   few495
+	JL   few540
 
-rows494:
+rows539:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector496:
+vector541:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector496
+	JL          vector541
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
@@ -5137,24 +5443,24 @@ vector496:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector497:
+vector542:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector497
+	JL          vector542
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows494
+	JGE         rows539
 
-few495:
+few540:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector498:
+vector543:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -5165,29 +5471,29 @@ vector498:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector498
+	JL           vector543
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled488
+	JZ           scaled533
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled488
+	JGE          scaled533
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain499
+	JLT          plain544
 	CMPQ         CX, $0x14
-	JGE          plain499
+	JGE          plain544
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain499
+	JZ           plain544
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector501:
+vector546:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -5202,15 +5508,15 @@ vector501:
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector501
+	JL      vector546
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles502:
+tiles547:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile503:
+tile548:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -5226,7 +5532,7 @@ tile503:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows504:
+rows549:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -5246,7 +5552,7 @@ rows504:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows504
+	JNZ         rows549
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -5259,11 +5565,11 @@ rows504:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile503
+	JGE         tile548
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles502
+	JL          tiles547
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -5275,7 +5581,7 @@ rows504:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector505:
+vector550:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -5286,7 +5592,7 @@ vector505:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector506:
+vector551:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -5294,13 +5600,13 @@ vector506:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector506
+	JL          vector551
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector505
+	JL          vector550
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -5310,47 +5616,47 @@ vector506:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector507:
+vector552:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before508
+	JZ    before553
 	XORQ  R8, R8
 
-vector509:
+vector554:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before510
+	JZ      before555
 	XORQ    R9, R9
 
-vector511:
+vector556:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector511
+	JL           vector556
 
-before510:
+before555:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector509
+	JL      vector554
 
-before508:
+before553:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before512
+	JZ      before557
 	XORQ    DI, DI
 
-vector513:
+vector558:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector513
+	JL           vector558
 
-before512:
+before557:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
@@ -5365,7 +5671,7 @@ before512:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector507
+	JL           vector552
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5381,55 +5687,55 @@ before512:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector514:
+vector559:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before515
+	JZ      before560
 	XORQ    R8, R8
 
-vector516:
+vector561:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector516
+	JL           vector561
 
-before515:
+before560:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector514
+	JL      vector559
 	MOVQ    AX, DI
 
-back517:
+back562:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below518:
+below563:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved519
+	JGE          solved564
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below518
+	JMP          below563
 
-solved519:
+solved564:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back517
-	JMP     scale500
+	JNZ     back562
+	JMP     scale545
 
-plain499:
+plain544:
 	XORQ DX, DX
 
-vector520:
+vector565:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -5446,11 +5752,11 @@ vector520:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector520
+	JL        vector565
 	INCQ      CX
-	JMP       scaling487
+	JMP       scaling532
 
-scale500:
+scale545:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5460,18 +5766,18 @@ scale500:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector521:
+vector566:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector521
+	JL      vector566
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector522:
+vector567:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -5494,14 +5800,14 @@ vector522:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector522
+	JL        vector567
 	INCQ      CX
-	JMP       scaling487
+	JMP       scaling532
 
-scaled488:
+scaled533:
 	XORQ CX, CX
 
-vector523:
+vector568:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -5525,14 +5831,14 @@ vector523:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector523
+	JL      vector568
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector524:
+vector569:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -5540,12 +5846,12 @@ vector524:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector525:
+vector570:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector525
+	JL           vector570
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -5555,14 +5861,14 @@ vector525:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector524
+	JL           vector569
 	VCMPPD       $0x1e, constants<>+1568(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent526
+	JZ           silent571
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5571,14 +5877,14 @@ vector525:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector528:
+vector573:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector529:
+vector574:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -5616,16 +5922,16 @@ vector529:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector529
+	JL           vector574
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector528
+	JL           vector573
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded527
+	JMP          rounded572
 
-silent526:
+silent571:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -5633,14 +5939,14 @@ silent526:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector530:
+vector575:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector531:
+vector576:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -5648,13 +5954,13 @@ vector531:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector531
+	JL          vector576
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector530
+	JL          vector575
 
-rounded527:
+rounded572:
 	VZEROUPPER
 	RET
 
@@ -5667,9 +5973,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest533
+	JLT          rest578
 
-whole532:
+whole577:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -5689,13 +5995,13 @@ whole532:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole532
+	JGE         whole577
 
-rest533:
+rest578:
 	CMPQ DX, $0x00000004
-	JLT  rest535
+	JLT  rest580
 
-whole534:
+whole579:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -5703,11 +6009,11 @@ whole534:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole534
+	JGE         whole579
 
-rest535:
+rest580:
 	TESTQ       DX, DX
-	JZ          done536
+	JZ          done581
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -5716,26 +6022,26 @@ rest535:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial537
+	JLT         partial582
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored540
+	JMP         stored585
 
-partial537:
+partial582:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo539
+	JZ           noTwo584
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo539:
+noTwo584:
 	TESTQ  $0x00000001, DX
-	JZ     stored540
+	JZ     stored585
 	VMOVSD X0, (AX)
 
-stored540:
-done536:
+stored585:
+done581:
 	VZEROUPPER
 	RET
 
@@ -5748,9 +6054,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest542
+	JLT          rest587
 
-whole541:
+whole586:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -5772,13 +6078,13 @@ whole541:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole541
+	JGE         whole586
 
-rest542:
+rest587:
 	CMPQ DX, $0x00000004
-	JLT  rest544
+	JLT  rest589
 
-whole543:
+whole588:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -5791,11 +6097,11 @@ whole543:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole543
+	JGE         whole588
 
-rest544:
+rest589:
 	TESTQ      DX, DX
-	JZ         done545
+	JZ         done590
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -5807,47 +6113,47 @@ rest544:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial546
+	JLT        partial591
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored549
+	JMP        stored594
 
-partial546:
+partial591:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo548
+	JZ           noTwo593
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo548:
+noTwo593:
 	TESTQ  $0x00000001, DX
-	JZ     stored549
+	JZ     stored594
 	VMOVSD X3, (CX)
 
-stored549:
+stored594:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial550
+	JLT         partial595
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored553
+	JMP         stored598
 
-partial550:
+partial595:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo552
+	JZ           noTwo597
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo552:
+noTwo597:
 	TESTQ  $0x00000001, DX
-	JZ     stored553
+	JZ     stored598
 	VMOVSD X0, (AX)
 
-stored553:
-done545:
+stored598:
+done590:
 	VZEROUPPER
 	RET
 
@@ -5860,9 +6166,9 @@ TEXT ·ratios256(SB), $0-72
 	MOVQ dst_len+8(FP), BX
 	XORQ SI, SI
 	CMPQ BX, $0x00000008
-	JLT  rest555
+	JLT  rest600
 
-whole554:
+whole599:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VMAXPD  constants<>+1664(SB), Y1, Y1
@@ -5876,13 +6182,13 @@ whole554:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, BX
 	CMPQ    BX, $0x00000008
-	JGE     whole554
+	JGE     whole599
 
-rest555:
+rest600:
 	CMPQ BX, $0x00000004
-	JLT  rest557
+	JLT  rest602
 
-whole556:
+whole601:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VMAXPD  constants<>+1664(SB), Y1, Y1
@@ -5891,11 +6197,11 @@ whole556:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, BX
 	CMPQ    BX, $0x00000004
-	JGE     whole556
+	JGE     whole601
 
-rest557:
+rest602:
 	TESTQ      BX, BX
-	JZ         done558
+	JZ         done603
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -5905,26 +6211,26 @@ rest557:
 	VMAXPD     constants<>+1664(SB), Y0, Y0
 	VDIVPD     Y0, Y1, Y1
 	CMPQ       BX, $0x04
-	JLT        partial559
+	JLT        partial604
 	VMOVUPD    Y1, (AX)(SI*8)
-	JMP        stored562
+	JMP        stored607
 
-partial559:
+partial604:
 	LEAQ         (AX)(SI*8), AX
 	VMOVAPD      Y1, Y0
 	TESTQ        $0x00000002, BX
-	JZ           noTwo561
+	JZ           noTwo606
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo561:
+noTwo606:
 	TESTQ  $0x00000001, BX
-	JZ     stored562
+	JZ     stored607
 	VMOVSD X0, (AX)
 
-stored562:
-done558:
+stored607:
+done603:
 	VZEROUPPER
 	RET
 

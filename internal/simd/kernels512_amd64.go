@@ -29,25 +29,30 @@ func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int,
 //go:noescape
 func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k int)
 
-// cavities512 is Cavities.
+// gather512 is Gather.
 //
 //go:noescape
-func cavities512(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+func gather512(dst []float64, x []float64, list []int32, at []int, n int)
+
+// cavities512 is Cavities, with beliefs b and messages m.
+//
+//go:noescape
+func cavities512(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
 
 // products512 is Products.
 //
 //go:noescape
-func products512(out []float64, weights []float64, tables []float64, list *int, count int)
+func products512(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
 
 // allSafe512 is AllSafe.
 //
 //go:noescape
 func allSafe512(x []float64) bool
 
-// absorbAll512 is AbsorbAll.
+// absorb512 is Absorb.
 //
 //go:noescape
-func absorbAll512(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+func absorb512(messages []float64, sums []float64, potentials []float64, out []float64, directed []int32, messageAt []int, rho []float64, same float64, list *int, count int, damping float64) (residual float64)
 
 // shiftAll512 is Shift; left counts the nodes that are not done.
 //
@@ -72,12 +77,12 @@ func exponentials512(tables []float64, size int, inverse []float64) (left int)
 // moments512 is plainMoments.
 //
 //go:noescape
-func moments512(totals []float64, logged []float64, logs []float64, w []float64, out []float64, list *int, count int)
+func moments512(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, n int)
 
 // outer512 is plainOuter for one edge and more.
 //
 //go:noescape
-func outer512(dst []float64, tables []float64, factors []float64, ends []float64, weights []float64, list *int, ku int, kv int, feasible int)
+func outer512(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
 
 // interleave512 puts as many rows of n entries into a panel as a vector has.
 //

@@ -2343,149 +2343,319 @@ done80:
 	VZEROUPPER
 	RET
 
-// func cavities512(weights []float64, beliefs []float64, messages []float64, list *int, count int)
+// func gather512(dst []float64, x []float64, list []int32, at []int, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·cavities512(SB), $0-88
+TEXT ·gather512(SB), $0-104
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  list_base+48(FP), CX
+	MOVQ  n+96(FP), DX
+	MOVQ  list_len+56(FP), BX
+	CMPQ  DX, $0x08
+	JG    long136
+	XORQ  SI, SI
+	MOVQ  $-1, DI
+	BZHIQ DX, DI, DI
+	KMOVB DI, K1
+	TESTQ BX, BX
+	JLE   done139
+
+again138:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    at_base+72(FP), R8
+	TESTQ   R8, R8
+	JZ      same140
+	MOVQ    (R8)(DI*8), R8
+	JMP     found141
+
+same140:
+	MOVQ  DI, R8
+	IMULQ DX, R8
+
+found141:
+	MOVQ      x_base+24(FP), DI
+	LEAQ      (DI)(R8*8), R8
+	VMOVUPD.Z (R8)(SI*8), K1, Z0
+	VMOVUPD   Z0, (AX)(SI*8)
+	LEAQ      (AX)(DX*8), AX
+	DECQ      BX
+	JNZ       again138
+
+done139:
+	JMP done137
+
+long136:
+	TESTQ BX, BX
+	JLE   done143
+
+again142:
+	MOVLQSX (CX), SI
+	ADDQ    $0x04, CX
+	MOVQ    at_base+72(FP), DI
+	TESTQ   DI, DI
+	JZ      same144
+	MOVQ    (DI)(SI*8), DI
+	JMP     found145
+
+same144:
+	MOVQ  SI, DI
+	IMULQ DX, DI
+
+found145:
+	MOVQ x_base+24(FP), SI
+	LEAQ (SI)(DI*8), DI
+	XORQ SI, SI
+	MOVQ DX, R8
+	CMPQ R8, $0x00000008
+	JLT  rest147
+
+whole146:
+	VMOVUPD (DI)(SI*8), Z0
+	VMOVUPD Z0, (AX)(SI*8)
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, R8
+	CMPQ    R8, $0x00000008
+	JGE     whole146
+
+rest147:
+	TESTQ     R8, R8
+	JZ        done148
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVB     R9, K1
+	VMOVUPD.Z (DI)(SI*8), K1, Z0
+	VMOVUPD   Z0, (AX)(SI*8)
+
+done148:
+	LEAQ (AX)(DX*8), AX
+	DECQ BX
+	JNZ  again142
+
+done143:
+done137:
+	VZEROUPPER
+	RET
+
+// func cavities512(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·cavities512(SB), $0-176
 	VBROADCASTSD constants<>+760(SB), Z0
-	MOVQ         weights_base+0(FP), AX
-	MOVQ         beliefs_base+24(FP), CX
-	MOVQ         messages_base+48(FP), DX
-	MOVQ         list+72(FP), BX
-	MOVQ         count+80(FP), SI
+	MOVQ         w_base+0(FP), AX
+	MOVQ         source_base+72(FP), CX
+	MOVQ         directed_base+96(FP), DX
+	MOVQ         n+168(FP), BX
+	MOVQ         source_len+80(FP), SI
+	CMPQ         BX, $0x08
+	JG           long149
+	XORQ         DI, DI
+	MOVQ         $-1, R8
+	BZHIQ        BX, R8, R8
+	KMOVB        R8, K1
 	TESTQ        SI, SI
-	JLE          done137
+	JLE          done152
 
-item136:
-	MOVLQSX 40(BX), DI
-	LEAQ    (AX)(DI*8), DI
-	MOVQ    (BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVQ    8(BX), R9
-	LEAQ    (DX)(R9*8), R9
-	MOVLQSX 52(BX), R10
-	CMPQ    R10, $0x08
-	JNE     other138
-	XORQ    R10, R10
-	VMOVUPD (R8)(R10*8), Z1
-	VMOVUPD (R9)(R10*8), Z2
-	VCMPPD  $0x00, Z0, Z2, K1
-	VSUBPD  Z2, Z1, Z1
-	VMOVUPD Z0, K1, Z1
-	VMOVUPD Z1, (DI)(R10*8)
-	JMP     row139
+again151:
+	MOVLQSX (CX), R8
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R9
+	TESTQ   R9, R9
+	JZ      same153
+	MOVQ    (R9)(R8*8), R9
+	JMP     found154
 
-other138:
-	XORQ R11, R11
-	CMPQ R10, $0x00000008
-	JLT  rest141
+same153:
+	MOVQ  R8, R9
+	IMULQ BX, R9
 
-whole140:
-	VMOVUPD (R8)(R11*8), Z1
-	VMOVUPD (R9)(R11*8), Z2
-	VCMPPD  $0x00, Z0, Z2, K1
-	VSUBPD  Z2, Z1, Z1
-	VMOVUPD Z0, K1, Z1
-	VMOVUPD Z1, (DI)(R11*8)
-	ADDQ    $0x00000008, R11
-	SUBQ    $0x00000008, R10
-	CMPQ    R10, $0x00000008
-	JGE     whole140
+found154:
+	MOVQ    b_base+24(FP), R8
+	LEAQ    (R8)(R9*8), R9
+	MOVLQSX (DX), R8
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R8
+	MOVQ    mAt_base+144(FP), R10
+	TESTQ   R10, R10
+	JZ      same155
+	MOVQ    (R10)(R8*8), R10
+	JMP     found156
 
-rest141:
-	TESTQ     R10, R10
-	JZ        done142
-	MOVQ      $-1, R12
-	BZHIQ     R10, R12, R12
-	KMOVB     R12, K1
-	VMOVUPD.Z (R8)(R11*8), K1, Z1
-	VMOVUPD.Z (R9)(R11*8), K1, Z2
+same155:
+	MOVQ  R8, R10
+	IMULQ BX, R10
+
+found156:
+	MOVQ      m_base+48(FP), R8
+	LEAQ      (R8)(R10*8), R10
+	VMOVUPD.Z (R9)(DI*8), K1, Z1
+	VMOVUPD.Z (R10)(DI*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 	VMOVAPD   Z0, Z2
 	VMOVUPD   Z1, K1, Z2
-	VMOVUPD   Z2, (DI)(R11*8)
+	VMOVUPD   Z2, (AX)(DI*8)
+	LEAQ      (AX)(BX*8), AX
+	DECQ      SI
+	JNZ       again151
 
-done142:
-row139:
-	ADDQ $0x00000040, BX
+done152:
+	JMP done150
+
+long149:
+	TESTQ SI, SI
+	JLE   done158
+
+again157:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R8
+	TESTQ   R8, R8
+	JZ      same159
+	MOVQ    (R8)(DI*8), R8
+	JMP     found160
+
+same159:
+	MOVQ  DI, R8
+	IMULQ BX, R8
+
+found160:
+	MOVQ    b_base+24(FP), DI
+	LEAQ    (DI)(R8*8), R8
+	MOVLQSX (DX), DI
+	ADDQ    $0x04, DX
+	XORQ    $0x01, DI
+	MOVQ    mAt_base+144(FP), R9
+	TESTQ   R9, R9
+	JZ      same161
+	MOVQ    (R9)(DI*8), R9
+	JMP     found162
+
+same161:
+	MOVQ  DI, R9
+	IMULQ BX, R9
+
+found162:
+	MOVQ m_base+48(FP), DI
+	LEAQ (DI)(R9*8), R9
+	XORQ DI, DI
+	MOVQ BX, R10
+	CMPQ R10, $0x00000008
+	JLT  rest164
+
+whole163:
+	VMOVUPD (R8)(DI*8), Z1
+	VMOVUPD (R9)(DI*8), Z2
+	VCMPPD  $0x00, Z0, Z2, K1
+	VSUBPD  Z2, Z1, Z1
+	VMOVUPD Z0, K1, Z1
+	VMOVUPD Z1, (AX)(DI*8)
+	ADDQ    $0x00000008, DI
+	SUBQ    $0x00000008, R10
+	CMPQ    R10, $0x00000008
+	JGE     whole163
+
+rest164:
+	TESTQ     R10, R10
+	JZ        done165
+	MOVQ      $-1, R11
+	BZHIQ     R10, R11, R11
+	KMOVB     R11, K1
+	VMOVUPD.Z (R8)(DI*8), K1, Z1
+	VMOVUPD.Z (R9)(DI*8), K1, Z2
+	VCMPPD    $0x00, Z0, Z2, K2
+	VSUBPD    Z2, Z1, Z1
+	VMOVUPD   Z0, K2, Z1
+	VMOVAPD   Z0, Z2
+	VMOVUPD   Z1, K1, Z2
+	VMOVUPD   Z2, (AX)(DI*8)
+
+done165:
+	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  item136
+	JNZ  again157
 
-done137:
+done158:
+done150:
 	VZEROUPPER
 	RET
 
-// func products512(out []float64, weights []float64, tables []float64, list *int, count int)
+// func products512(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·products512(SB), $0-88
-	MOVQ  list+72(FP), AX
-	MOVQ  count+80(FP), CX
-	TESTQ CX, CX
-	JLE   done144
+TEXT ·products512(SB), $8-160
+	MOVQ  o_base+0(FP), AX
+	MOVQ  w_base+24(FP), CX
+	MOVQ  d_len+80(FP), DX
+	MOVQ  source+144(FP), BX
+	CMPQ  BX, $0x08
+	JNE   other167
+	MOVQ  target+152(FP), BX
+	CMPQ  BX, $0x08
+	JNE   other167
+	TESTQ DX, DX
+	JLE   done169
 
-item143:
-	CMPQ       CX, $0x08
-	JLE        last146
-	MOVQ       tables_base+48(FP), DX
-	MOVQ       536(AX), BX
-	LEAQ       (DX)(BX*8), BX
-	PREFETCHT0 (BX)
-	PREFETCHT0 64(BX)
-	PREFETCHT0 128(BX)
-	PREFETCHT0 192(BX)
-	PREFETCHT0 256(BX)
-	PREFETCHT0 320(BX)
-	PREFETCHT0 384(BX)
-	PREFETCHT0 448(BX)
+again168:
+	MOVQ       d_len+80(FP), BX
+	SUBQ       DX, BX
+	CMPQ       DX, $0x08
+	JLE        last172
+	MOVQ       edge_base+96(FP), SI
+	MOVLQSX    32(SI)(BX*4), SI
+	MOVQ       at_base+120(FP), DI
+	MOVQ       (DI)(SI*8), SI
+	MOVQ       t_base+48(FP), DI
+	LEAQ       (DI)(SI*8), SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 128(SI)
+	PREFETCHT0 192(SI)
+	PREFETCHT0 256(SI)
+	PREFETCHT0 320(SI)
+	PREFETCHT0 384(SI)
+	PREFETCHT0 448(SI)
 
-last146:
-	MOVQ         out_base+0(FP), DX
-	MOVLQSX      44(AX), BX
-	LEAQ         (DX)(BX*8), BX
-	MOVQ         weights_base+24(FP), DX
-	MOVLQSX      40(AX), SI
-	LEAQ         (DX)(SI*8), SI
-	MOVQ         tables_base+48(FP), DX
-	MOVQ         24(AX), DI
-	LEAQ         (DX)(DI*8), DI
-	MOVQ         $0x0000000800000008, DX
-	CMPQ         DX, 52(AX)
-	JNE          other147
-	CMPL         60(AX), $0x00
-	JNE          back148
-	VBROADCASTSD (SI), Z0
-	VMULPD       (DI), Z0, Z0
-	VBROADCASTSD 8(SI), Z1
-	VMULPD       64(DI), Z1, Z1
-	VBROADCASTSD 16(SI), Z2
-	VMULPD       128(DI), Z2, Z2
-	VBROADCASTSD 24(SI), Z3
-	VMULPD       192(DI), Z3, Z3
-	VBROADCASTSD 32(SI), Z4
-	VFMADD231PD  256(DI), Z4, Z0
-	VBROADCASTSD 40(SI), Z4
-	VFMADD231PD  320(DI), Z4, Z1
-	VBROADCASTSD 48(SI), Z4
-	VFMADD231PD  384(DI), Z4, Z2
-	VBROADCASTSD 56(SI), Z4
-	VFMADD231PD  448(DI), Z4, Z3
+last172:
+	MOVQ         edge_base+96(FP), SI
+	MOVLQSX      (SI)(BX*4), SI
+	MOVQ         at_base+120(FP), DI
+	MOVQ         (DI)(SI*8), SI
+	MOVQ         t_base+48(FP), DI
+	LEAQ         (DI)(SI*8), SI
+	MOVQ         d_base+72(FP), DI
+	TESTL        $0x00000001, (DI)(BX*4)
+	JNZ          back171
+	VBROADCASTSD (CX), Z0
+	VMULPD       (SI), Z0, Z0
+	VBROADCASTSD 8(CX), Z1
+	VMULPD       64(SI), Z1, Z1
+	VBROADCASTSD 16(CX), Z2
+	VMULPD       128(SI), Z2, Z2
+	VBROADCASTSD 24(CX), Z3
+	VMULPD       192(SI), Z3, Z3
+	VBROADCASTSD 32(CX), Z4
+	VFMADD231PD  256(SI), Z4, Z0
+	VBROADCASTSD 40(CX), Z4
+	VFMADD231PD  320(SI), Z4, Z1
+	VBROADCASTSD 48(CX), Z4
+	VFMADD231PD  384(SI), Z4, Z2
+	VBROADCASTSD 56(CX), Z4
+	VFMADD231PD  448(SI), Z4, Z3
 	VADDPD       Z2, Z0, Z0
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (BX)
-	JMP          next145
+	VMOVUPD      Z0, (AX)
+	JMP          next170
 
-back148:
-	VMOVUPD    (SI), Z0
-	VMULPD     (DI), Z0, Z1
-	VMULPD     64(DI), Z0, Z2
-	VMULPD     128(DI), Z0, Z3
-	VMULPD     192(DI), Z0, Z4
-	VMULPD     256(DI), Z0, Z5
-	VMULPD     320(DI), Z0, Z6
-	VMULPD     384(DI), Z0, Z7
-	VMULPD     448(DI), Z0, Z0
+back171:
+	VMOVUPD    (CX), Z0
+	VMULPD     (SI), Z0, Z1
+	VMULPD     64(SI), Z0, Z2
+	VMULPD     128(SI), Z0, Z3
+	VMULPD     192(SI), Z0, Z4
+	VMULPD     256(SI), Z0, Z5
+	VMULPD     320(SI), Z0, Z6
+	VMULPD     384(SI), Z0, Z7
+	VMULPD     448(SI), Z0, Z0
 	VUNPCKHPD  Z2, Z1, Z8
 	VUNPCKLPD  Z2, Z1, Z1
 	VADDPD     Z8, Z1, Z1
@@ -2507,387 +2677,427 @@ back148:
 	VSHUFF64X2 $0x88, Z1, Z0, Z2
 	VSHUFF64X2 $0xdd, Z1, Z0, Z0
 	VADDPD     Z0, Z2, Z2
-	VMOVUPD    Z2, (BX)
-	JMP        next145
+	VMOVUPD    Z2, (AX)
 
-other147:
-	CMPL    60(AX), $0x00
-	JNE     backward149
-	MOVLQSX 56(AX), DX
-	SHLQ    $0x03, DX
-	MOVLQSX 56(AX), R8
-	XORQ    R10, R10
-	MOVQ    R8, R11
-	CMPQ    R11, $0x00000020
-	JLT     few151
+next170:
+	MOVQ source+144(FP), BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ target+152(FP), BX
+	LEAQ (AX)(BX*8), AX
+	DECQ DX
+	JNZ  again168
 
-panel150:
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), R12
-	CMPQ    R12, $0x00000002
-	JLT     rows154
+done169:
+	JMP done166
 
-row153:
-	VBROADCASTSD (R8), Z8
-	VMOVUPD      (R9), Z9
-	VFMADD231PD  Z9, Z8, Z0
-	VMOVUPD      64(R9), Z9
-	VFMADD231PD  Z9, Z8, Z1
-	VMOVUPD      128(R9), Z9
-	VFMADD231PD  Z9, Z8, Z2
-	VMOVUPD      192(R9), Z9
-	VFMADD231PD  Z9, Z8, Z3
-	VBROADCASTSD 8(R8), Z8
-	VMOVUPD      (R9)(DX*1), Z9
-	VFMADD231PD  Z9, Z8, Z4
-	VMOVUPD      64(R9)(DX*1), Z9
-	VFMADD231PD  Z9, Z8, Z5
-	VMOVUPD      128(R9)(DX*1), Z9
-	VFMADD231PD  Z9, Z8, Z6
-	VMOVUPD      192(R9)(DX*1), Z9
-	VFMADD231PD  Z9, Z8, Z7
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
-	SUBQ         $0x00000002, R12
-	CMPQ         R12, $0x00000002
-	JGE          row153
+other167:
+	TESTQ DX, DX
+	JLE   done174
 
-rows154:
-	CMPQ R12, $0x00000001
-	JLT  rows156
+again173:
+	MOVQ       d_len+80(FP), BX
+	SUBQ       DX, BX
+	CMPQ       DX, $0x08
+	JLE        last177
+	MOVQ       edge_base+96(FP), SI
+	MOVLQSX    32(SI)(BX*4), SI
+	MOVQ       at_base+120(FP), DI
+	MOVQ       (DI)(SI*8), SI
+	MOVQ       t_base+48(FP), DI
+	LEAQ       (DI)(SI*8), SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	PREFETCHT0 128(SI)
+	PREFETCHT0 192(SI)
+	PREFETCHT0 256(SI)
+	PREFETCHT0 320(SI)
+	PREFETCHT0 384(SI)
+	PREFETCHT0 448(SI)
 
-row155:
-	VBROADCASTSD (R8), Z8
-	VMOVUPD      (R9), Z9
-	VFMADD231PD  Z9, Z8, Z0
-	VMOVUPD      64(R9), Z9
-	VFMADD231PD  Z9, Z8, Z1
-	VMOVUPD      128(R9), Z9
-	VFMADD231PD  Z9, Z8, Z2
-	VMOVUPD      192(R9), Z9
-	VFMADD231PD  Z9, Z8, Z3
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row155
-
-rows156:
-	VADDPD  Z4, Z0, Z0
-	VMOVUPD Z0, (BX)(R10*1)
-	VADDPD  Z5, Z1, Z1
-	VMOVUPD Z1, 64(BX)(R10*1)
-	VADDPD  Z6, Z2, Z2
-	VMOVUPD Z2, 128(BX)(R10*1)
-	VADDPD  Z7, Z3, Z3
-	VMOVUPD Z3, 192(BX)(R10*1)
-	ADDQ    $0x00000100, R10
-	SUBQ    $0x00000020, R11
-	CMPQ    R11, $0x00000020
-	JGE     panel150
-
-few151:
-	TESTQ   R11, R11
-	JZ      done152
-	CMPQ    R11, $0x00000008
-	JGT     wider157
-	MOVQ    $-1, R8
-	BZHIQ   R11, R8, R8
-	KMOVB   R8, K1
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), SI
-	CMPQ    SI, $0x00000002
-	JLT     rows159
-
-row158:
-	VBROADCASTSD (R8), Z2
-	VMOVUPD.Z    (R9), K1, Z3
-	VFMADD231PD  Z3, Z2, Z0
-	VBROADCASTSD 8(R8), Z2
-	VMOVUPD.Z    (R9)(DX*1), K1, Z3
-	VFMADD231PD  Z3, Z2, Z1
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
-	SUBQ         $0x00000002, SI
-	CMPQ         SI, $0x00000002
-	JGE          row158
-
-rows159:
-	CMPQ SI, $0x00000001
-	JLT  rows161
-
-row160:
-	VBROADCASTSD (R8), Z2
-	VMOVUPD.Z    (R9), K1, Z3
-	VFMADD231PD  Z3, Z2, Z0
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
-	SUBQ         $0x00000001, SI
-	CMPQ         SI, $0x00000001
-	JGE          row160
-
-rows161:
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (BX)(R10*1)
-	JMP     done152
-
-wider157:
-	CMPQ    R11, $0x00000010
-	JGT     wider162
-	SUBQ    $0x00000008, R11
-	MOVQ    $-1, R8
-	BZHIQ   R11, R8, R8
-	KMOVB   R8, K1
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), SI
-	CMPQ    SI, $0x00000002
-	JLT     rows164
-
-row163:
-	VBROADCASTSD (R8), Z4
-	VMOVUPD      (R9), Z5
-	VFMADD231PD  Z5, Z4, Z0
-	VMOVUPD.Z    64(R9), K1, Z5
-	VFMADD231PD  Z5, Z4, Z1
-	VBROADCASTSD 8(R8), Z4
-	VMOVUPD      (R9)(DX*1), Z5
-	VFMADD231PD  Z5, Z4, Z2
-	VMOVUPD.Z    64(R9)(DX*1), K1, Z5
-	VFMADD231PD  Z5, Z4, Z3
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
-	SUBQ         $0x00000002, SI
-	CMPQ         SI, $0x00000002
-	JGE          row163
-
-rows164:
-	CMPQ SI, $0x00000001
-	JLT  rows166
-
-row165:
-	VBROADCASTSD (R8), Z4
-	VMOVUPD      (R9), Z5
-	VFMADD231PD  Z5, Z4, Z0
-	VMOVUPD.Z    64(R9), K1, Z5
-	VFMADD231PD  Z5, Z4, Z1
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
-	SUBQ         $0x00000001, SI
-	CMPQ         SI, $0x00000001
-	JGE          row165
-
-rows166:
-	VADDPD  Z2, Z0, Z0
-	VMOVUPD Z0, (BX)(R10*1)
-	VADDPD  Z3, Z1, Z1
-	VMOVUPD Z1, 64(BX)(R10*1)
-	JMP     done152
-
-wider162:
-	CMPQ    R11, $0x00000018
-	JGT     wider167
-	SUBQ    $0x00000010, R11
-	MOVQ    $-1, R8
-	BZHIQ   R11, R8, R8
-	KMOVB   R8, K1
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), SI
-	CMPQ    SI, $0x00000002
-	JLT     rows169
-
-row168:
-	VBROADCASTSD (R8), Z6
-	VMOVUPD      (R9), Z7
-	VFMADD231PD  Z7, Z6, Z0
-	VMOVUPD      64(R9), Z7
-	VFMADD231PD  Z7, Z6, Z1
-	VMOVUPD.Z    128(R9), K1, Z7
-	VFMADD231PD  Z7, Z6, Z2
-	VBROADCASTSD 8(R8), Z6
-	VMOVUPD      (R9)(DX*1), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VMOVUPD      64(R9)(DX*1), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VMOVUPD.Z    128(R9)(DX*1), K1, Z7
-	VFMADD231PD  Z7, Z6, Z5
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
-	SUBQ         $0x00000002, SI
-	CMPQ         SI, $0x00000002
-	JGE          row168
-
-rows169:
-	CMPQ SI, $0x00000001
-	JLT  rows171
-
-row170:
-	VBROADCASTSD (R8), Z6
-	VMOVUPD      (R9), Z7
-	VFMADD231PD  Z7, Z6, Z0
-	VMOVUPD      64(R9), Z7
-	VFMADD231PD  Z7, Z6, Z1
-	VMOVUPD.Z    128(R9), K1, Z7
-	VFMADD231PD  Z7, Z6, Z2
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
-	SUBQ         $0x00000001, SI
-	CMPQ         SI, $0x00000001
-	JGE          row170
-
-rows171:
-	VADDPD  Z3, Z0, Z0
-	VMOVUPD Z0, (BX)(R10*1)
-	VADDPD  Z4, Z1, Z1
-	VMOVUPD Z1, 64(BX)(R10*1)
-	VADDPD  Z5, Z2, Z2
-	VMOVUPD Z2, 128(BX)(R10*1)
-	JMP     done152
-
-wider167:
-	SUBQ    $0x00000018, R11
-	MOVQ    $-1, R8
-	BZHIQ   R11, R8, R8
-	KMOVB   R8, K1
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	MOVQ    SI, R8
-	LEAQ    (DI)(R10*1), R9
-	MOVLQSX 52(AX), SI
-	CMPQ    SI, $0x00000002
-	JLT     rows174
-
-row173:
-	VBROADCASTSD (R8), Z8
-	VMOVUPD      (R9), Z9
-	VFMADD231PD  Z9, Z8, Z0
-	VMOVUPD      64(R9), Z9
-	VFMADD231PD  Z9, Z8, Z1
-	VMOVUPD      128(R9), Z9
-	VFMADD231PD  Z9, Z8, Z2
-	VMOVUPD.Z    192(R9), K1, Z9
-	VFMADD231PD  Z9, Z8, Z3
-	VBROADCASTSD 8(R8), Z8
-	VMOVUPD      (R9)(DX*1), Z9
-	VFMADD231PD  Z9, Z8, Z4
-	VMOVUPD      64(R9)(DX*1), Z9
-	VFMADD231PD  Z9, Z8, Z5
-	VMOVUPD      128(R9)(DX*1), Z9
-	VFMADD231PD  Z9, Z8, Z6
-	VMOVUPD.Z    192(R9)(DX*1), K1, Z9
-	VFMADD231PD  Z9, Z8, Z7
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(DX*2), R9
-	SUBQ         $0x00000002, SI
-	CMPQ         SI, $0x00000002
-	JGE          row173
-
-rows174:
-	CMPQ SI, $0x00000001
-	JLT  rows176
-
-row175:
-	VBROADCASTSD (R8), Z8
-	VMOVUPD      (R9), Z9
-	VFMADD231PD  Z9, Z8, Z0
-	VMOVUPD      64(R9), Z9
-	VFMADD231PD  Z9, Z8, Z1
-	VMOVUPD      128(R9), Z9
-	VFMADD231PD  Z9, Z8, Z2
-	VMOVUPD.Z    192(R9), K1, Z9
-	VFMADD231PD  Z9, Z8, Z3
-	ADDQ         $0x00000008, R8
-	ADDQ         DX, R9
-	SUBQ         $0x00000001, SI
-	CMPQ         SI, $0x00000001
-	JGE          row175
-
-rows176:
-	VADDPD  Z4, Z0, Z0
-	VMOVUPD Z0, (BX)(R10*1)
-	VADDPD  Z5, Z1, Z1
-	VMOVUPD Z1, 64(BX)(R10*1)
-	VADDPD  Z6, Z2, Z2
-	VMOVUPD Z2, 128(BX)(R10*1)
-	VADDPD  Z7, Z3, Z3
-	VMOVUPD Z3, 192(BX)(R10*1)
-
-done152:
-	JMP next145
-
-backward149:
-	MOVLQSX 52(AX), DX
-	SHLQ    $0x03, DX
-	LEAQ    (DX)(DX*2), SI
-	LEAQ    (DX)(DX*4), R8
-	LEAQ    (SI)(DX*4), R9
-	MOVLQSX 56(AX), R10
-	MOVQ    R10, R11
-	CMPQ    R11, $0x00000008
-	JLT     few178
-
-block177:
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	MOVQ    weights_base+24(FP), R10
-	MOVLQSX 40(AX), R12
-	LEAQ    (R10)(R12*8), R12
+last177:
+	MOVQ    edge_base+96(FP), SI
+	MOVLQSX (SI)(BX*4), SI
+	MOVQ    at_base+120(FP), DI
+	MOVQ    (DI)(SI*8), SI
+	MOVQ    t_base+48(FP), DI
+	LEAQ    (DI)(SI*8), SI
+	MOVQ    d_base+72(FP), DI
+	TESTL   $0x00000001, (DI)(BX*4)
+	JNZ     back176
+	MOVQ    target+152(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    target+152(FP), DI
+	XORQ    R9, R9
 	MOVQ    DI, R10
-	MOVLQSX 52(AX), R13
-	XORQ    R14, R14
-	CMPQ    R13, $0x00000008
-	JLT     rest181
+	CMPQ    R10, $0x00000020
+	JLT     few179
 
-whole180:
+panel178:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   CX, DI
+	LEAQ   (SI)(R9*1), R8
+	MOVQ   source+144(FP), R11
+	CMPQ   R11, $0x00000002
+	JLT    rows182
+
+row181:
+	VBROADCASTSD (DI), Z8
+	VMOVUPD      (R8), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VMOVUPD      64(R8), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VMOVUPD      128(R8), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VMOVUPD      192(R8), Z9
+	VFMADD231PD  Z9, Z8, Z3
+	VBROADCASTSD 8(DI), Z8
+	VMOVUPD      (R8)(BX*1), Z9
+	VFMADD231PD  Z9, Z8, Z4
+	VMOVUPD      64(R8)(BX*1), Z9
+	VFMADD231PD  Z9, Z8, Z5
+	VMOVUPD      128(R8)(BX*1), Z9
+	VFMADD231PD  Z9, Z8, Z6
+	VMOVUPD      192(R8)(BX*1), Z9
+	VFMADD231PD  Z9, Z8, Z7
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
+	SUBQ         $0x00000002, R11
+	CMPQ         R11, $0x00000002
+	JGE          row181
+
+rows182:
+	CMPQ R11, $0x00000001
+	JLT  rows184
+
+row183:
+	VBROADCASTSD (DI), Z8
+	VMOVUPD      (R8), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VMOVUPD      64(R8), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VMOVUPD      128(R8), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VMOVUPD      192(R8), Z9
+	VFMADD231PD  Z9, Z8, Z3
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
+	SUBQ         $0x00000001, R11
+	CMPQ         R11, $0x00000001
+	JGE          row183
+
+rows184:
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, (AX)(R9*1)
+	VADDPD  Z5, Z1, Z1
+	VMOVUPD Z1, 64(AX)(R9*1)
+	VADDPD  Z6, Z2, Z2
+	VMOVUPD Z2, 128(AX)(R9*1)
+	VADDPD  Z7, Z3, Z3
+	VMOVUPD Z3, 192(AX)(R9*1)
+	ADDQ    $0x00000100, R9
+	SUBQ    $0x00000020, R10
+	CMPQ    R10, $0x00000020
+	JGE     panel178
+
+few179:
+	TESTQ  R10, R10
+	JZ     done180
+	CMPQ   R10, $0x00000008
+	JGT    wider185
+	MOVQ   $-1, DI
+	BZHIQ  R10, DI, DI
+	KMOVB  DI, K1
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   CX, DI
+	LEAQ   (SI)(R9*1), R8
+	MOVQ   source+144(FP), SI
+	CMPQ   SI, $0x00000002
+	JLT    rows187
+
+row186:
+	VBROADCASTSD (DI), Z2
+	VMOVUPD.Z    (R8), K1, Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VBROADCASTSD 8(DI), Z2
+	VMOVUPD.Z    (R8)(BX*1), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row186
+
+rows187:
+	CMPQ SI, $0x00000001
+	JLT  rows189
+
+row188:
+	VBROADCASTSD (DI), Z2
+	VMOVUPD.Z    (R8), K1, Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row188
+
+rows189:
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (AX)(R9*1)
+	JMP     done180
+
+wider185:
+	CMPQ   R10, $0x00000010
+	JGT    wider190
+	SUBQ   $0x00000008, R10
+	MOVQ   $-1, DI
+	BZHIQ  R10, DI, DI
+	KMOVB  DI, K1
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   CX, DI
+	LEAQ   (SI)(R9*1), R8
+	MOVQ   source+144(FP), SI
+	CMPQ   SI, $0x00000002
+	JLT    rows192
+
+row191:
+	VBROADCASTSD (DI), Z4
+	VMOVUPD      (R8), Z5
+	VFMADD231PD  Z5, Z4, Z0
+	VMOVUPD.Z    64(R8), K1, Z5
+	VFMADD231PD  Z5, Z4, Z1
+	VBROADCASTSD 8(DI), Z4
+	VMOVUPD      (R8)(BX*1), Z5
+	VFMADD231PD  Z5, Z4, Z2
+	VMOVUPD.Z    64(R8)(BX*1), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row191
+
+rows192:
+	CMPQ SI, $0x00000001
+	JLT  rows194
+
+row193:
+	VBROADCASTSD (DI), Z4
+	VMOVUPD      (R8), Z5
+	VFMADD231PD  Z5, Z4, Z0
+	VMOVUPD.Z    64(R8), K1, Z5
+	VFMADD231PD  Z5, Z4, Z1
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row193
+
+rows194:
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (AX)(R9*1)
+	VADDPD  Z3, Z1, Z1
+	VMOVUPD Z1, 64(AX)(R9*1)
+	JMP     done180
+
+wider190:
+	CMPQ   R10, $0x00000018
+	JGT    wider195
+	SUBQ   $0x00000010, R10
+	MOVQ   $-1, DI
+	BZHIQ  R10, DI, DI
+	KMOVB  DI, K1
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   CX, DI
+	LEAQ   (SI)(R9*1), R8
+	MOVQ   source+144(FP), SI
+	CMPQ   SI, $0x00000002
+	JLT    rows197
+
+row196:
+	VBROADCASTSD (DI), Z6
+	VMOVUPD      (R8), Z7
+	VFMADD231PD  Z7, Z6, Z0
+	VMOVUPD      64(R8), Z7
+	VFMADD231PD  Z7, Z6, Z1
+	VMOVUPD.Z    128(R8), K1, Z7
+	VFMADD231PD  Z7, Z6, Z2
+	VBROADCASTSD 8(DI), Z6
+	VMOVUPD      (R8)(BX*1), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(R8)(BX*1), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD.Z    128(R8)(BX*1), K1, Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row196
+
+rows197:
+	CMPQ SI, $0x00000001
+	JLT  rows199
+
+row198:
+	VBROADCASTSD (DI), Z6
+	VMOVUPD      (R8), Z7
+	VFMADD231PD  Z7, Z6, Z0
+	VMOVUPD      64(R8), Z7
+	VFMADD231PD  Z7, Z6, Z1
+	VMOVUPD.Z    128(R8), K1, Z7
+	VFMADD231PD  Z7, Z6, Z2
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row198
+
+rows199:
+	VADDPD  Z3, Z0, Z0
+	VMOVUPD Z0, (AX)(R9*1)
+	VADDPD  Z4, Z1, Z1
+	VMOVUPD Z1, 64(AX)(R9*1)
+	VADDPD  Z5, Z2, Z2
+	VMOVUPD Z2, 128(AX)(R9*1)
+	JMP     done180
+
+wider195:
+	SUBQ   $0x00000018, R10
+	MOVQ   $-1, DI
+	BZHIQ  R10, DI, DI
+	KMOVB  DI, K1
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   CX, DI
+	LEAQ   (SI)(R9*1), R8
+	MOVQ   source+144(FP), SI
+	CMPQ   SI, $0x00000002
+	JLT    rows202
+
+row201:
+	VBROADCASTSD (DI), Z8
+	VMOVUPD      (R8), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VMOVUPD      64(R8), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VMOVUPD      128(R8), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VMOVUPD.Z    192(R8), K1, Z9
+	VFMADD231PD  Z9, Z8, Z3
+	VBROADCASTSD 8(DI), Z8
+	VMOVUPD      (R8)(BX*1), Z9
+	VFMADD231PD  Z9, Z8, Z4
+	VMOVUPD      64(R8)(BX*1), Z9
+	VFMADD231PD  Z9, Z8, Z5
+	VMOVUPD      128(R8)(BX*1), Z9
+	VFMADD231PD  Z9, Z8, Z6
+	VMOVUPD.Z    192(R8)(BX*1), K1, Z9
+	VFMADD231PD  Z9, Z8, Z7
+	ADDQ         $0x00000010, DI
+	LEAQ         (R8)(BX*2), R8
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row201
+
+rows202:
+	CMPQ SI, $0x00000001
+	JLT  rows204
+
+row203:
+	VBROADCASTSD (DI), Z8
+	VMOVUPD      (R8), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VMOVUPD      64(R8), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VMOVUPD      128(R8), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VMOVUPD.Z    192(R8), K1, Z9
+	VFMADD231PD  Z9, Z8, Z3
+	ADDQ         $0x00000008, DI
+	ADDQ         BX, R8
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row203
+
+rows204:
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, (AX)(R9*1)
+	VADDPD  Z5, Z1, Z1
+	VMOVUPD Z1, 64(AX)(R9*1)
+	VADDPD  Z6, Z2, Z2
+	VMOVUPD Z2, 128(AX)(R9*1)
+	VADDPD  Z7, Z3, Z3
+	VMOVUPD Z3, 192(AX)(R9*1)
+
+done180:
+	JMP next175
+
+back176:
+	MOVQ source+144(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), DI
+	LEAQ (BX)(BX*4), R8
+	LEAQ (DI)(BX*4), R9
+	MOVQ AX, (SP)
+	MOVQ target+152(FP), R10
+	MOVQ R10, R11
+	CMPQ R11, $0x00000008
+	JLT  few206
+
+block205:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   CX, R12
+	MOVQ   SI, R10
+	MOVQ   source+144(FP), R13
+	XORQ   R14, R14
+	CMPQ   R13, $0x00000008
+	JLT    rest209
+
+whole208:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
-	VMOVUPD     (R10)(DX*1), Z9
+	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
-	VMOVUPD     (R10)(DX*2), Z9
+	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
-	VMOVUPD     (R10)(SI*1), Z9
+	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
-	VMOVUPD     (R10)(DX*4), Z9
+	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
-	VMOVUPD     (R10)(SI*2), Z9
+	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
@@ -2896,35 +3106,35 @@ whole180:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole180
+	JGE         whole208
 
-rest181:
+rest209:
 	TESTQ       R13, R13
-	JZ          done183
+	JZ          done211
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
 	VMOVUPD.Z   (R12), K1, Z8
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
-	VMOVUPD.Z   (R10)(DX*1), K1, Z9
+	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
-	VMOVUPD.Z   (R10)(DX*2), K1, Z9
+	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
-	VMOVUPD.Z   (R10)(SI*1), K1, Z9
+	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
-	VMOVUPD.Z   (R10)(DX*4), K1, Z9
+	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
-	VMOVUPD.Z   (R10)(SI*2), K1, Z9
+	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done183:
+done211:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -2946,77 +3156,75 @@ done183:
 	VSHUFF64X2 $0x88, Z0, Z1, Z2
 	VSHUFF64X2 $0xdd, Z0, Z1, Z0
 	VADDPD     Z0, Z2, Z2
-	VMOVUPD    Z2, (BX)
-	ADDQ       $0x00000040, BX
-	LEAQ       (DI)(DX*8), DI
+	VMOVUPD    Z2, (AX)
+	ADDQ       $0x00000040, AX
+	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block177
+	JGE        block205
 
-few178:
-	TESTQ   R11, R11
-	JZ      blocks179
-	VXORPD  Z0, Z0, Z0
-	VXORPD  Z1, Z1, Z1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	MOVQ    weights_base+24(FP), R10
-	MOVLQSX 40(AX), R12
-	LEAQ    (R10)(R12*8), R12
-	MOVQ    DI, R10
-	MOVLQSX 52(AX), R13
-	XORQ    R14, R14
-	CMPQ    R13, $0x00000008
-	JLT     rest186
+few206:
+	TESTQ  R11, R11
+	JZ     blocks207
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   CX, R12
+	MOVQ   SI, R10
+	MOVQ   source+144(FP), R13
+	XORQ   R14, R14
+	CMPQ   R13, $0x00000008
+	JLT    rest214
 
-whole185:
+whole213:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column187
-	VMOVUPD     (R10)(DX*1), Z9
+	JLE         column215
+	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column187
-	VMOVUPD     (R10)(DX*2), Z9
+	JLE         column215
+	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column187
-	VMOVUPD     (R10)(SI*1), Z9
+	JLE         column215
+	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column187
-	VMOVUPD     (R10)(DX*4), Z9
+	JLE         column215
+	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column187
+	JLE         column215
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column187
-	VMOVUPD     (R10)(SI*2), Z9
+	JLE         column215
+	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column187
+	JLE         column215
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column187:
+column215:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole185
+	JGE  whole213
 
-rest186:
+rest214:
 	TESTQ       R13, R13
-	JZ          done188
+	JZ          done216
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3024,39 +3232,39 @@ rest186:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column189
-	VMOVUPD.Z   (R10)(DX*1), K1, Z9
+	JLE         column217
+	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column189
-	VMOVUPD.Z   (R10)(DX*2), K1, Z9
+	JLE         column217
+	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column189
-	VMOVUPD.Z   (R10)(SI*1), K1, Z9
+	JLE         column217
+	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column189
-	VMOVUPD.Z   (R10)(DX*4), K1, Z9
+	JLE         column217
+	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column189
+	JLE         column217
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column189
-	VMOVUPD.Z   (R10)(SI*2), K1, Z9
+	JLE         column217
+	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column189
+	JLE         column217
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column189:
+column217:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done188:
+done216:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3078,17 +3286,23 @@ done188:
 	VSHUFF64X2 $0x88, Z0, Z1, Z2
 	VSHUFF64X2 $0xdd, Z0, Z1, Z0
 	VADDPD     Z0, Z2, Z2
-	VMOVUPD    Z2, (BX)
-	ADDQ       $0x00000040, BX
-	LEAQ       (DI)(DX*8), DI
+	VMOVUPD    Z2, (AX)
+	ADDQ       $0x00000040, AX
+	LEAQ       (SI)(BX*8), SI
 
-blocks179:
-next145:
-	ADDQ $0x00000040, AX
-	DECQ CX
-	JNZ  item143
+blocks207:
+	MOVQ (SP), AX
 
-done144:
+next175:
+	MOVQ source+144(FP), BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ target+152(FP), BX
+	LEAQ (AX)(BX*8), AX
+	DECQ DX
+	JNZ  again173
+
+done174:
+done166:
 	VZEROUPPER
 	RET
 
@@ -3105,9 +3319,9 @@ TEXT ·allSafe512(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest191
+	JLT          rest219
 
-whole190:
+whole218:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3127,13 +3341,13 @@ whole190:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole190
+	JGE     whole218
 
-rest191:
+rest219:
 	CMPQ CX, $0x00000008
-	JLT  rest193
+	JLT  rest221
 
-whole192:
+whole220:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3141,11 +3355,11 @@ whole192:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole192
+	JGE     whole220
 
-rest193:
+rest221:
 	TESTQ        CX, CX
-	JZ           done194
+	JZ           done222
 	MOVQ         $-1, BX
 	BZHIQ        CX, BX, BX
 	KMOVB        BX, K2
@@ -3156,7 +3370,7 @@ rest193:
 	VCMPPD       $0x19, Z0, Z6, K2
 	KORB         K2, K1, K1
 
-done194:
+done222:
 	VBROADCASTSD constants<>+776(SB), Z0
 	VCMPPD       $0x1e, Z0, Z1, K2
 	KORB         K2, K1, K1
@@ -3170,92 +3384,81 @@ done194:
 	VCMPPD       $0x1e, Z0, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          unsafe195
+	JNZ          unsafe223
 	MOVB         $0x01, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe195:
+unsafe223:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-// func absorbAll512(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
+// func absorb512(messages []float64, sums []float64, potentials []float64, out []float64, directed []int32, messageAt []int, rho []float64, same float64, list *int, count int, damping float64) (residual float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
-TEXT ·absorbAll512(SB), $0-104
+TEXT ·absorb512(SB), $0-208
 	VBROADCASTSD constants<>+784(SB), Z0
 	VBROADCASTSD constants<>+760(SB), Z1
-	VBROADCASTSD damping+88(FP), Z2
+	VBROADCASTSD damping+192(FP), Z2
 	VBROADCASTSD constants<>+384(SB), Z3
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
-	VXORPD       Z6, Z6, Z6
-	XORQ         AX, AX
-	XORQ         CX, CX
 	VSUBPD       Z2, Z3, Z3
-	MOVQ         list+72(FP), DX
-	MOVQ         count+80(FP), BX
+	MOVQ         out_base+72(FP), AX
+	MOVQ         directed_base+96(FP), CX
+	MOVQ         list+176(FP), DX
+	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done197
+	JLE          done226
 
-item196:
-	MOVQ         messages_base+0(FP), SI
-	MOVQ         16(DX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         sums_base+24(FP), SI
-	MOVLQSX      48(DX), R8
-	LEAQ         (SI)(R8*8), R8
-	MOVQ         out_base+48(FP), SI
-	MOVLQSX      44(DX), R9
-	LEAQ         (SI)(R9*8), R9
-	MOVLQSX      56(DX), SI
-	VBROADCASTSD 32(DX), Z7
-	CMPQ         SI, $0x08
-	JG           long198
-	MOVQ         $-1, R10
-	BZHIQ        SI, R10, R10
-	KMOVB        R10, K1
-	CMPQ         R8, AX
-	JEQ          same199
-	TESTQ        AX, AX
-	JZ           none201
-	CMPQ         CX, $0x08
-	JLT          partial202
-	VMOVUPD      Z6, (AX)
-	JMP          stored205
+again225:
+	MOVQ      potentials_base+48(FP), SI
+	MOVQ      16(DX), DI
+	LEAQ      (SI)(DI*8), DI
+	MOVQ      sums_base+24(FP), SI
+	MOVLQSX   24(DX), R8
+	LEAQ      (SI)(R8*8), R8
+	MOVLQSX   28(DX), SI
+	MOVLQSX   32(DX), R9
+	CMPQ      SI, $0x08
+	JG        long227
+	MOVQ      $-1, R10
+	BZHIQ     SI, R10, R10
+	KMOVB     R10, K1
+	VMOVUPD.Z (DI), K1, Z6
+	TESTQ     R9, R9
+	JLE       done230
 
-partial202:
-	LEAQ          (AX), AX
-	VMOVAPD       Y6, Y8
-	TESTQ         $0x00000004, CX
-	JZ            noFour203
-	VMOVUPD       Y8, (AX)
-	VEXTRACTF64X4 $0x01, Z6, Y8
-	ADDQ          $0x00000020, AX
+again229:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    rho_base+144(FP), R10
+	MOVQ    messageAt_base+120(FP), R11
+	TESTQ   R11, R11
+	JZ      same233
+	MOVQ    (R11)(DI*8), R11
+	JMP     found234
 
-noFour203:
-	TESTQ         $0x00000002, CX
-	JZ            noTwo204
-	VMOVUPD       X8, (AX)
-	VEXTRACTF64X2 $0x01, Y8, X8
-	ADDQ          $0x00000010, AX
+same233:
+	MOVQ  DI, R11
+	IMULQ SI, R11
 
-noTwo204:
-	TESTQ  $0x00000001, CX
-	JZ     stored205
-	VMOVSD X8, (AX)
+found234:
+	MOVQ         messages_base+0(FP), R12
+	LEAQ         (R12)(R11*8), R11
+	TESTQ        R10, R10
+	JZ           same231
+	SHRQ         $0x01, DI
+	VBROADCASTSD (R10)(DI*8), Z7
+	JMP          found232
 
-stored205:
-none201:
-	MOVQ      R8, AX
-	MOVQ      SI, CX
-	VMOVUPD.Z (R8), K1, Z6
-	VMOVAPD   Z6, Z6
+same231:
+	VBROADCASTSD same+168(FP), Z7
 
-same199:
-	VMOVUPD.Z  (R9), K1, Z8
+found232:
+	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
 	VSHUFF64X2 $0x4e, Z9, Z9, Z10
@@ -3264,309 +3467,364 @@ same199:
 	VMAXPD     Z10, Z9, Z9
 	VPERMILPD  $0x55, Z9, Z10
 	VMAXPD     Z10, Z9, Z9
-	VMOVUPD.Z  (DI), K1, Z10
+	VMOVUPD.Z  (R11), K1, Z10
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped206
-	VCMPPD     $0x04, Z10, Z8, K1
+	JE         undamped235
+	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
-	VMOVUPD    Z11, K1, Z8
+	VMOVUPD    Z11, K2, Z8
 
-undamped206:
-	VCMPPD    $0x04, Z10, Z8, K1
+undamped235:
+	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
-	VMOVAPD.Z Z9, K1, Z9
+	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial207
-	VMOVUPD   Z8, (DI)
-	JMP       stored210
+	JLT       partial236
+	VMOVUPD   Z8, (R11)
+	JMP       stored239
 
-partial207:
-	LEAQ          (DI), DI
+partial236:
+	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour208
+	JZ            noFour237
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	ADDQ          $0x00000020, DI
 
-noFour208:
+noFour237:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo209
+	JZ            noTwo238
 	VMOVUPD       X9, (DI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, DI
 
-noTwo209:
+noTwo238:
 	TESTQ  $0x00000001, SI
-	JZ     stored210
+	JZ     stored239
 	VMOVSD X9, (DI)
 
-stored210:
+stored239:
 	VFMADD231PD Z8, Z7, Z6
-	JMP         absorbed200
+	LEAQ        (AX)(SI*8), AX
+	DECQ        R9
+	JNZ         again229
 
-long198:
-	TESTQ   AX, AX
-	JZ      none211
-	CMPQ    CX, $0x08
-	JLT     partial212
-	VMOVUPD Z6, (AX)
-	JMP     stored215
-
-partial212:
-	LEAQ          (AX), AX
-	VMOVAPD       Y6, Y8
-	TESTQ         $0x00000004, CX
-	JZ            noFour213
-	VMOVUPD       Y8, (AX)
-	VEXTRACTF64X4 $0x01, Z6, Y8
-	ADDQ          $0x00000020, AX
-
-noFour213:
-	TESTQ         $0x00000002, CX
-	JZ            noTwo214
-	VMOVUPD       X8, (AX)
-	VEXTRACTF64X2 $0x01, Y8, X8
-	ADDQ          $0x00000010, AX
-
-noTwo214:
-	TESTQ  $0x00000001, CX
-	JZ     stored215
-	VMOVSD X8, (AX)
-
-stored215:
-none211:
-	XORQ    AX, AX
-	VMOVAPD Z1, Z8
+done230:
 	CMPQ    SI, $0x08
-	JNE     other216
-	XORQ    R10, R10
-	VMOVUPD (R9)(R10*8), Z9
-	VMAXPD  Z9, Z8, Z8
-	JMP     row217
+	JLT     partial240
+	VMOVUPD Z6, (R8)
+	JMP     stored243
 
-other216:
-	XORQ R10, R10
-	MOVQ SI, R11
-	CMPQ R11, $0x00000008
-	JLT  rest219
-
-whole218:
-	VMOVUPD (R9)(R10*8), Z9
-	VMAXPD  Z9, Z8, Z8
-	ADDQ    $0x00000008, R10
-	SUBQ    $0x00000008, R11
-	CMPQ    R11, $0x00000008
-	JGE     whole218
-
-rest219:
-	TESTQ     R11, R11
-	JZ        done220
-	MOVQ      $-1, R12
-	BZHIQ     R11, R12, R12
-	KMOVB     R12, K1
-	VMOVUPD.Z (R9)(R10*8), K1, Z9
-	VMOVAPD   Z1, Z10
-	VMOVUPD   Z9, K1, Z10
-	VMAXPD    Z10, Z8, Z8
-
-done220:
-row217:
-	VSHUFF64X2 $0x4e, Z8, Z8, Z9
-	VMAXPD     Z9, Z8, Z8
-	VSHUFF64X2 $0xb1, Z8, Z8, Z9
-	VMAXPD     Z9, Z8, Z8
-	VPERMILPD  $0x55, Z8, Z9
-	VMAXPD     Z9, Z8, Z8
-	CMPQ       SI, $0x08
-	JNE        other221
-	XORQ       SI, SI
-	VMOVUPD    (R9)(SI*8), Z9
-	VMOVUPD    (DI)(SI*8), Z10
-	VSUBPD     Z8, Z9, Z9
-	VUCOMISD   X4, X2
-	JE         undamped223
-	VCMPPD     $0x04, Z10, Z9, K1
-	VMULPD     Z2, Z10, Z8
-	VMULPD     Z3, Z9, Z11
-	VADDPD     Z8, Z11, Z11
-	VMOVUPD    Z11, K1, Z9
-
-undamped223:
-	VCMPPD      $0x04, Z10, Z9, K1
-	VSUBPD      Z10, Z9, Z8
-	VANDPD      Z0, Z8, Z8
-	VMOVAPD.Z   Z8, K1, Z8
-	VPMAXUQ     Z8, Z5, Z5
-	VMOVUPD     Z9, (DI)(SI*8)
-	VMOVUPD     (R8)(SI*8), Z8
-	VFMADD231PD Z9, Z7, Z8
-	VMOVUPD     Z8, (R8)(SI*8)
-	JMP         row222
-
-other221:
-	XORQ R10, R10
-	CMPQ SI, $0x00000008
-	JLT  rest225
-
-whole224:
-	VMOVUPD  (R9)(R10*8), Z9
-	VMOVUPD  (DI)(R10*8), Z10
-	VSUBPD   Z8, Z9, Z9
-	VUCOMISD X4, X2
-	JE       undamped226
-	VCMPPD   $0x04, Z10, Z9, K1
-	VMULPD   Z2, Z10, Z11
-	VMULPD   Z3, Z9, Z12
-	VADDPD   Z11, Z12, Z12
-	VMOVUPD  Z12, K1, Z9
-
-undamped226:
-	VCMPPD      $0x04, Z10, Z9, K1
-	VSUBPD      Z10, Z9, Z10
-	VANDPD      Z0, Z10, Z10
-	VMOVAPD.Z   Z10, K1, Z10
-	VPMAXUQ     Z10, Z5, Z5
-	VMOVUPD     Z9, (DI)(R10*8)
-	VMOVUPD     (R8)(R10*8), Z10
-	VFMADD231PD Z9, Z7, Z10
-	VMOVUPD     Z10, (R8)(R10*8)
-	ADDQ        $0x00000008, R10
-	SUBQ        $0x00000008, SI
-	CMPQ        SI, $0x00000008
-	JGE         whole224
-
-rest225:
-	TESTQ     SI, SI
-	JZ        done227
-	MOVQ      $-1, R11
-	BZHIQ     SI, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (R9)(R10*8), K1, Z9
-	VMOVUPD.Z (DI)(R10*8), K1, Z10
-	VSUBPD    Z8, Z9, Z9
-	VMOVAPD.Z Z9, K1, Z9
-	VUCOMISD  X4, X2
-	JE        undamped228
-	VCMPPD    $0x04, Z10, Z9, K2
-	VMULPD    Z2, Z10, Z8
-	VMULPD    Z3, Z9, Z11
-	VADDPD    Z8, Z11, Z11
-	VMOVUPD   Z11, K2, Z9
-
-undamped228:
-	VCMPPD    $0x04, Z10, Z9, K2
-	VSUBPD    Z10, Z9, Z8
-	VANDPD    Z0, Z8, Z8
-	VMOVAPD.Z Z8, K2, Z8
-	VPMAXUQ   Z8, Z5, Z5
-	CMPQ      SI, $0x08
-	JLT       partial229
-	VMOVUPD   Z9, (DI)(R10*8)
-	JMP       stored232
-
-partial229:
-	LEAQ          (DI)(R10*8), DI
-	VMOVAPD       Y9, Y8
+partial240:
+	LEAQ          (R8), DI
+	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour230
-	VMOVUPD       Y8, (DI)
-	VEXTRACTF64X4 $0x01, Z9, Y8
-	ADDQ          $0x00000020, DI
-
-noFour230:
-	TESTQ         $0x00000002, SI
-	JZ            noTwo231
-	VMOVUPD       X8, (DI)
-	VEXTRACTF64X2 $0x01, Y8, X8
-	ADDQ          $0x00000010, DI
-
-noTwo231:
-	TESTQ  $0x00000001, SI
-	JZ     stored232
-	VMOVSD X8, (DI)
-
-stored232:
-	VMOVUPD.Z   (R8)(R10*8), K1, Z8
-	VFMADD231PD Z9, Z7, Z8
-	CMPQ        SI, $0x08
-	JLT         partial233
-	VMOVUPD     Z8, (R8)(R10*8)
-	JMP         stored236
-
-partial233:
-	LEAQ          (R8)(R10*8), DI
-	VMOVAPD       Y8, Y7
-	TESTQ         $0x00000004, SI
-	JZ            noFour234
+	JZ            noFour241
 	VMOVUPD       Y7, (DI)
-	VEXTRACTF64X4 $0x01, Z8, Y7
+	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour234:
+noFour241:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo235
+	JZ            noTwo242
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo235:
+noTwo242:
 	TESTQ  $0x00000001, SI
-	JZ     stored236
+	JZ     stored243
 	VMOVSD X7, (DI)
 
-stored236:
-done227:
-row222:
-absorbed200:
-	ADDQ $0x00000040, DX
+stored243:
+	JMP absorbed228
+
+long227:
+	XORQ R10, R10
+	MOVQ SI, R11
+	CMPQ R11, $0x00000008
+	JLT  rest245
+
+whole244:
+	VMOVUPD (DI)(R10*8), Z6
+	VMOVUPD Z6, (R8)(R10*8)
+	ADDQ    $0x00000008, R10
+	SUBQ    $0x00000008, R11
+	CMPQ    R11, $0x00000008
+	JGE     whole244
+
+rest245:
+	TESTQ     R11, R11
+	JZ        done246
+	MOVQ      $-1, R12
+	BZHIQ     R11, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (DI)(R10*8), K1, Z6
+	CMPQ      R11, $0x08
+	JLT       partial247
+	VMOVUPD   Z6, (R8)(R10*8)
+	JMP       stored250
+
+partial247:
+	LEAQ          (R8)(R10*8), DI
+	VMOVAPD       Y6, Y7
+	TESTQ         $0x00000004, R11
+	JZ            noFour248
+	VMOVUPD       Y7, (DI)
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	ADDQ          $0x00000020, DI
+
+noFour248:
+	TESTQ         $0x00000002, R11
+	JZ            noTwo249
+	VMOVUPD       X7, (DI)
+	VEXTRACTF64X2 $0x01, Y7, X7
+	ADDQ          $0x00000010, DI
+
+noTwo249:
+	TESTQ  $0x00000001, R11
+	JZ     stored250
+	VMOVSD X7, (DI)
+
+stored250:
+done246:
+	TESTQ R9, R9
+	JLE   done252
+
+again251:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    rho_base+144(FP), R10
+	MOVQ    messageAt_base+120(FP), R11
+	TESTQ   R11, R11
+	JZ      same255
+	MOVQ    (R11)(DI*8), R11
+	JMP     found256
+
+same255:
+	MOVQ  DI, R11
+	IMULQ SI, R11
+
+found256:
+	MOVQ         messages_base+0(FP), R12
+	LEAQ         (R12)(R11*8), R11
+	TESTQ        R10, R10
+	JZ           same253
+	SHRQ         $0x01, DI
+	VBROADCASTSD (R10)(DI*8), Z6
+	JMP          found254
+
+same253:
+	VBROADCASTSD same+168(FP), Z6
+
+found254:
+	VMOVAPD Z1, Z7
+	CMPQ    SI, $0x08
+	JNE     other257
+	XORQ    DI, DI
+	VMOVUPD (AX)(DI*8), Z8
+	VMAXPD  Z8, Z7, Z7
+	JMP     row258
+
+other257:
+	XORQ DI, DI
+	MOVQ SI, R10
+	CMPQ R10, $0x00000008
+	JLT  rest260
+
+whole259:
+	VMOVUPD (AX)(DI*8), Z8
+	VMAXPD  Z8, Z7, Z7
+	ADDQ    $0x00000008, DI
+	SUBQ    $0x00000008, R10
+	CMPQ    R10, $0x00000008
+	JGE     whole259
+
+rest260:
+	TESTQ     R10, R10
+	JZ        done261
+	MOVQ      $-1, R12
+	BZHIQ     R10, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (AX)(DI*8), K1, Z8
+	VMOVAPD   Z1, Z9
+	VMOVUPD   Z8, K1, Z9
+	VMAXPD    Z9, Z7, Z7
+
+done261:
+row258:
+	VSHUFF64X2 $0x4e, Z7, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	VSHUFF64X2 $0xb1, Z7, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	VPERMILPD  $0x55, Z7, Z8
+	VMAXPD     Z8, Z7, Z7
+	CMPQ       SI, $0x08
+	JNE        other262
+	XORQ       DI, DI
+	VMOVUPD    (AX)(DI*8), Z8
+	VMOVUPD    (R11)(DI*8), Z9
+	VSUBPD     Z7, Z8, Z8
+	VUCOMISD   X4, X2
+	JE         undamped264
+	VCMPPD     $0x04, Z9, Z8, K1
+	VMULPD     Z2, Z9, Z7
+	VMULPD     Z3, Z8, Z10
+	VADDPD     Z7, Z10, Z10
+	VMOVUPD    Z10, K1, Z8
+
+undamped264:
+	VCMPPD      $0x04, Z9, Z8, K1
+	VSUBPD      Z9, Z8, Z7
+	VANDPD      Z0, Z7, Z7
+	VMOVAPD.Z   Z7, K1, Z7
+	VPMAXUQ     Z7, Z5, Z5
+	VMOVUPD     Z8, (R11)(DI*8)
+	VMOVUPD     (R8)(DI*8), Z7
+	VFMADD231PD Z8, Z6, Z7
+	VMOVUPD     Z7, (R8)(DI*8)
+	JMP         row263
+
+other262:
+	XORQ DI, DI
+	MOVQ SI, R10
+	CMPQ R10, $0x00000008
+	JLT  rest266
+
+whole265:
+	VMOVUPD  (AX)(DI*8), Z8
+	VMOVUPD  (R11)(DI*8), Z9
+	VSUBPD   Z7, Z8, Z8
+	VUCOMISD X4, X2
+	JE       undamped267
+	VCMPPD   $0x04, Z9, Z8, K1
+	VMULPD   Z2, Z9, Z10
+	VMULPD   Z3, Z8, Z11
+	VADDPD   Z10, Z11, Z11
+	VMOVUPD  Z11, K1, Z8
+
+undamped267:
+	VCMPPD      $0x04, Z9, Z8, K1
+	VSUBPD      Z9, Z8, Z9
+	VANDPD      Z0, Z9, Z9
+	VMOVAPD.Z   Z9, K1, Z9
+	VPMAXUQ     Z9, Z5, Z5
+	VMOVUPD     Z8, (R11)(DI*8)
+	VMOVUPD     (R8)(DI*8), Z9
+	VFMADD231PD Z8, Z6, Z9
+	VMOVUPD     Z9, (R8)(DI*8)
+	ADDQ        $0x00000008, DI
+	SUBQ        $0x00000008, R10
+	CMPQ        R10, $0x00000008
+	JGE         whole265
+
+rest266:
+	TESTQ     R10, R10
+	JZ        done268
+	MOVQ      $-1, R12
+	BZHIQ     R10, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (AX)(DI*8), K1, Z8
+	VMOVUPD.Z (R11)(DI*8), K1, Z9
+	VSUBPD    Z7, Z8, Z8
+	VMOVAPD.Z Z8, K1, Z8
+	VUCOMISD  X4, X2
+	JE        undamped269
+	VCMPPD    $0x04, Z9, Z8, K2
+	VMULPD    Z2, Z9, Z7
+	VMULPD    Z3, Z8, Z10
+	VADDPD    Z7, Z10, Z10
+	VMOVUPD   Z10, K2, Z8
+
+undamped269:
+	VCMPPD    $0x04, Z9, Z8, K2
+	VSUBPD    Z9, Z8, Z7
+	VANDPD    Z0, Z7, Z7
+	VMOVAPD.Z Z7, K2, Z7
+	VPMAXUQ   Z7, Z5, Z5
+	CMPQ      R10, $0x08
+	JLT       partial270
+	VMOVUPD   Z8, (R11)(DI*8)
+	JMP       stored273
+
+partial270:
+	LEAQ          (R11)(DI*8), R11
+	VMOVAPD       Y8, Y7
+	TESTQ         $0x00000004, R10
+	JZ            noFour271
+	VMOVUPD       Y7, (R11)
+	VEXTRACTF64X4 $0x01, Z8, Y7
+	ADDQ          $0x00000020, R11
+
+noFour271:
+	TESTQ         $0x00000002, R10
+	JZ            noTwo272
+	VMOVUPD       X7, (R11)
+	VEXTRACTF64X2 $0x01, Y7, X7
+	ADDQ          $0x00000010, R11
+
+noTwo272:
+	TESTQ  $0x00000001, R10
+	JZ     stored273
+	VMOVSD X7, (R11)
+
+stored273:
+	VMOVUPD.Z   (R8)(DI*8), K1, Z7
+	VFMADD231PD Z8, Z6, Z7
+	CMPQ        R10, $0x08
+	JLT         partial274
+	VMOVUPD     Z7, (R8)(DI*8)
+	JMP         stored277
+
+partial274:
+	LEAQ          (R8)(DI*8), DI
+	VMOVAPD       Y7, Y6
+	TESTQ         $0x00000004, R10
+	JZ            noFour275
+	VMOVUPD       Y6, (DI)
+	VEXTRACTF64X4 $0x01, Z7, Y6
+	ADDQ          $0x00000020, DI
+
+noFour275:
+	TESTQ         $0x00000002, R10
+	JZ            noTwo276
+	VMOVUPD       X6, (DI)
+	VEXTRACTF64X2 $0x01, Y6, X6
+	ADDQ          $0x00000010, DI
+
+noTwo276:
+	TESTQ  $0x00000001, R10
+	JZ     stored277
+	VMOVSD X6, (DI)
+
+stored277:
+done268:
+row263:
+	LEAQ (AX)(SI*8), AX
+	DECQ R9
+	JNZ  again251
+
+done252:
+absorbed228:
+	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  item196
+	JNZ  again225
 
-done197:
-	TESTQ   AX, AX
-	JZ      none237
-	CMPQ    CX, $0x08
-	JLT     partial238
-	VMOVUPD Z6, (AX)
-	JMP     stored241
-
-partial238:
-	LEAQ          (AX), AX
-	VMOVAPD       Y6, Y0
-	TESTQ         $0x00000004, CX
-	JZ            noFour239
-	VMOVUPD       Y0, (AX)
-	VEXTRACTF64X4 $0x01, Z6, Y0
-	ADDQ          $0x00000020, AX
-
-noFour239:
-	TESTQ         $0x00000002, CX
-	JZ            noTwo240
-	VMOVUPD       X0, (AX)
-	VEXTRACTF64X2 $0x01, Y0, X0
-	ADDQ          $0x00000010, AX
-
-noTwo240:
-	TESTQ  $0x00000001, CX
-	JZ     stored241
-	VMOVSD X0, (AX)
-
-stored241:
-none237:
+done226:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VPERMILPD  $0x55, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
-	MOVSD      X5, residual+96(FP)
+	MOVSD      X5, residual+200(FP)
 	VZEROUPPER
 	RET
 
@@ -3580,30 +3838,30 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ         list+24(FP), CX
 	MOVQ         count+32(FP), DX
 	TESTQ        DX, DX
-	JLE          done243
+	JLE          done280
 
-item242:
-	MOVLQSX 16(CX), BX
+again279:
+	MOVLQSX 24(CX), BX
 	LEAQ    (AX)(BX*8), BX
-	MOVLQSX 20(CX), SI
+	MOVLQSX 28(CX), SI
 	VMOVAPD Z1, Z3
 	KXORB   K1, K1, K1
 	CMPQ    SI, $0x08
-	JNE     other244
+	JNE     other281
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
 	VMAXPD  Z4, Z3, Z3
-	JMP     row245
+	JMP     row282
 
-other244:
+other281:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000008
-	JLT  rest247
+	JLT  rest284
 
-whole246:
+whole283:
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
@@ -3611,11 +3869,11 @@ whole246:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R8
 	CMPQ    R8, $0x00000008
-	JGE     whole246
+	JGE     whole283
 
-rest247:
+rest284:
 	TESTQ     R8, R8
-	JZ        done248
+	JZ        done285
 	MOVQ      $-1, R9
 	BZHIQ     R8, R9, R9
 	KMOVB     R9, K2
@@ -3626,8 +3884,8 @@ rest247:
 	VMOVUPD   Z4, K2, Z5
 	VMAXPD    Z5, Z3, Z3
 
-done248:
-row245:
+done285:
+row282:
 	VSHUFF64X2   $0x4e, Z3, Z3, Z4
 	VMAXPD       Z4, Z3, Z3
 	VSHUFF64X2   $0xb1, Z3, Z3, Z4
@@ -3638,23 +3896,23 @@ row245:
 	VCMPPD       $0x1e, Z2, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          done243
+	JNZ          done278
 	VBROADCASTSD 8(CX), Z4
 	CMPQ         SI, $0x08
-	JNE          other249
+	JNE          other286
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Z5
 	VSUBPD       Z3, Z5, Z5
 	VMULPD       Z4, Z5, Z5
 	VMOVUPD      Z5, (BX)(SI*8)
-	JMP          row250
+	JMP          row287
 
-other249:
+other286:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest252
+	JLT  rest289
 
-whole251:
+whole288:
 	VMOVUPD (BX)(DI*8), Z5
 	VSUBPD  Z3, Z5, Z5
 	VMULPD  Z4, Z5, Z5
@@ -3662,11 +3920,11 @@ whole251:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole251
+	JGE     whole288
 
-rest252:
+rest289:
 	TESTQ     SI, SI
-	JZ        done253
+	JZ        done290
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -3674,39 +3932,40 @@ rest252:
 	VSUBPD    Z3, Z5, Z5
 	VMULPD    Z4, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial254
+	JLT       partial291
 	VMOVUPD   Z5, (BX)(DI*8)
-	JMP       stored257
+	JMP       stored294
 
-partial254:
+partial291:
 	LEAQ          (BX)(DI*8), BX
 	VMOVAPD       Y5, Y3
 	TESTQ         $0x00000004, SI
-	JZ            noFour255
+	JZ            noFour292
 	VMOVUPD       Y3, (BX)
 	VEXTRACTF64X4 $0x01, Z5, Y3
 	ADDQ          $0x00000020, BX
 
-noFour255:
+noFour292:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo256
+	JZ            noTwo293
 	VMOVUPD       X3, (BX)
 	VEXTRACTF64X2 $0x01, Y3, X3
 	ADDQ          $0x00000010, BX
 
-noTwo256:
+noTwo293:
 	TESTQ  $0x00000001, SI
-	JZ     stored257
+	JZ     stored294
 	VMOVSD X3, (BX)
 
-stored257:
-done253:
-row250:
-	ADDQ $0x00000018, CX
+stored294:
+done290:
+row287:
+	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  item242
+	JNZ  again279
 
-done243:
+done280:
+done278:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -3719,44 +3978,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done259
+	JLE   done297
 
-item258:
-	MOVLQSX 16(DX), SI
+again296:
+	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
-	MOVLQSX 20(DX), DI
+	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other260
+	JNE     other298
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row261
+	JMP     row299
 
-other260:
+other298:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest263
+	JLT  rest301
 
-whole262:
+whole300:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole262
+	JGE     whole300
 
-rest263:
+rest301:
 	TESTQ     DI, DI
-	JZ        done264
+	JZ        done302
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done264:
-row261:
+done302:
+row299:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -3765,11 +4024,11 @@ row261:
 	VADDPD     Z1, Z0, Z0
 	VMOVSD     X0, (AX)
 	ADDQ       $0x08, AX
-	ADDQ       $0x00000018, DX
+	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        item258
+	JNZ        again296
 
-done259:
+done297:
 	VZEROUPPER
 	RET
 
@@ -3784,18 +4043,18 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done266
+	JLE          done305
 
-item265:
+again304:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
-	MOVLQSX      16(BX), R8
+	MOVLQSX      24(BX), R8
 	LEAQ         (CX)(R8*8), R8
 	VBROADCASTSD (DX), Z2
 	ADDQ         $0x08, DX
-	MOVLQSX      20(BX), R9
+	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other267
+	JNE          other306
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -3806,14 +4065,14 @@ item265:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row268
+	JMP          row307
 
-other267:
+other306:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest270
+	JLT  rest309
 
-whole269:
+whole308:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -3826,11 +4085,11 @@ whole269:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole269
+	JGE       whole308
 
-rest270:
+rest309:
 	TESTQ     R9, R9
-	JZ        done271
+	JZ        done310
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -3844,39 +4103,39 @@ rest270:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial272
+	JLT       partial311
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored275
+	JMP       stored314
 
-partial272:
+partial311:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour273
+	JZ            noFour312
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour273:
+noFour312:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo274
+	JZ            noTwo313
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo274:
+noTwo313:
 	TESTQ  $0x00000001, R9
-	JZ     stored275
+	JZ     stored314
 	VMOVSD X2, (DI)
 
-stored275:
-done271:
-row268:
-	ADDQ $0x00000018, BX
+stored314:
+done310:
+row307:
+	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  item265
+	JNZ  again304
 
-done266:
+done305:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -3904,69 +4163,64 @@ TEXT ·exponentials512(SB), $0-64
 	VBROADCASTSD constants<>+784(SB), Z7
 	VBROADCASTSD constants<>+960(SB), Z8
 	TESTQ        BX, BX
-	JLE          done277
+	JLE          done316
 
-table276:
+table315:
 	VBROADCASTSD (DX), Z9
-	KXORB        K1, K1, K1
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest279
+	JLT          rest318
 
-whole278:
-	VMOVUPD (AX)(SI*8), Z10
-	VMULPD  Z9, Z10, Z10
-	VANDPD  Z7, Z10, Z10
-	VCMPPD  $0x06, Z8, Z10, K2
-	KORB    K2, K1, K1
-	VMOVUPD 64(AX)(SI*8), Z10
-	VMULPD  Z9, Z10, Z10
-	VANDPD  Z7, Z10, Z10
-	VCMPPD  $0x06, Z8, Z10, K2
-	KORB    K2, K1, K1
+whole317:
+	VMOVUPD (AX)(SI*8), Z12
+	VANDPD  Z7, Z12, Z12
+	VPMAXUQ Z12, Z10, Z10
+	VMOVUPD 64(AX)(SI*8), Z12
+	VANDPD  Z7, Z12, Z12
+	VPMAXUQ Z12, Z11, Z11
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole278
+	JGE     whole317
 
-rest279:
+rest318:
 	CMPQ DI, $0x00000008
-	JLT  rest281
+	JLT  rest320
 
-whole280:
-	VMOVUPD (AX)(SI*8), Z10
-	VMULPD  Z9, Z10, Z10
-	VANDPD  Z7, Z10, Z10
-	VCMPPD  $0x06, Z8, Z10, K2
-	KORB    K2, K1, K1
+whole319:
+	VMOVUPD (AX)(SI*8), Z12
+	VANDPD  Z7, Z12, Z12
+	VPMAXUQ Z12, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole280
+	JGE     whole319
 
-rest281:
+rest320:
 	TESTQ     DI, DI
-	JZ        done282
+	JZ        done321
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
-	KMOVB     R8, K2
-	VMOVUPD.Z (AX)(SI*8), K2, Z10
-	VMULPD    Z9, Z10, Z10
-	VMOVAPD.Z Z10, K2, Z10
-	VANDPD    Z7, Z10, Z10
-	VCMPPD    $0x06, Z8, Z10, K2
-	KORB      K2, K1, K1
+	KMOVB     R8, K1
+	VMOVUPD.Z (AX)(SI*8), K1, Z12
+	VANDPD    Z7, Z12, Z12
+	VPMAXUQ   Z12, Z10, Z10
 
-done282:
+done321:
+	VPMAXUQ  Z11, Z10, Z10
+	VMULPD   Z9, Z10, Z10
+	VCMPPD   $0x06, Z8, Z10, K1
 	KORTESTB K1, K1
-	JNZ      done277
+	JNZ      done316
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000018
-	JLT      rest284
+	JLT      rest323
 
-whole283:
+whole322:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVUPD          64(AX)(SI*8), Z11
@@ -4030,13 +4284,13 @@ whole283:
 	ADDQ             $0x00000018, SI
 	SUBQ             $0x00000018, DI
 	CMPQ             DI, $0x00000018
-	JGE              whole283
+	JGE              whole322
 
-rest284:
+rest323:
 	CMPQ DI, $0x00000008
-	JLT  rest286
+	JLT  rest325
 
-whole285:
+whole324:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVAPD          Z1, Z11
@@ -4060,17 +4314,17 @@ whole285:
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, DI
 	CMPQ             DI, $0x00000008
-	JGE              whole285
+	JGE              whole324
 
-rest286:
+rest325:
 	TESTQ            DI, DI
-	JZ               done287
+	JZ               done326
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
-	KMOVB            R8, K2
-	VMOVUPD.Z        (AX)(SI*8), K2, Z10
+	KMOVB            R8, K1
+	VMOVUPD.Z        (AX)(SI*8), K1, Z10
 	VMOVAPD          Z4, Z11
-	VMOVUPD          Z10, K2, Z11
+	VMOVUPD          Z10, K1, Z11
 	VMULPD           Z9, Z11, Z11
 	VMOVAPD          Z1, Z9
 	VFMADD231PD      Z0, Z11, Z9
@@ -4090,116 +4344,141 @@ rest286:
 	VPADDQ           Z10, Z9, Z9
 	VFMADD213PD      Z9, Z9, Z12
 	CMPQ             DI, $0x08
-	JLT              partial288
+	JLT              partial327
 	VMOVUPD          Z12, (AX)(SI*8)
-	JMP              stored291
+	JMP              stored330
 
-partial288:
+partial327:
 	LEAQ          (AX)(SI*8), SI
 	VMOVAPD       Y12, Y9
 	TESTQ         $0x00000004, DI
-	JZ            noFour289
+	JZ            noFour328
 	VMOVUPD       Y9, (SI)
 	VEXTRACTF64X4 $0x01, Z12, Y9
 	ADDQ          $0x00000020, SI
 
-noFour289:
+noFour328:
 	TESTQ         $0x00000002, DI
-	JZ            noTwo290
+	JZ            noTwo329
 	VMOVUPD       X9, (SI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, SI
 
-noTwo290:
+noTwo329:
 	TESTQ  $0x00000001, DI
-	JZ     stored291
+	JZ     stored330
 	VMOVSD X9, (SI)
 
-stored291:
-done287:
+stored330:
+done326:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table276
+	JNZ  table315
 
-done277:
+done316:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
 
-// func moments512(totals []float64, logged []float64, logs []float64, w []float64, out []float64, list *int, count int)
+// func moments512(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·moments512(SB), $0-136
+TEXT ·moments512(SB), $0-128
 	VBROADCASTSD constants<>+968(SB), Z0
 	MOVQ         totals_base+0(FP), AX
 	MOVQ         logged_base+24(FP), CX
-	MOVQ         logs_base+48(FP), DX
-	MOVQ         w_base+72(FP), BX
-	MOVQ         out_base+96(FP), SI
-	MOVQ         list+120(FP), DI
-	MOVQ         count+128(FP), R8
+	MOVQ         n+120(FP), DX
+	MOVQ         logs_base+48(FP), BX
+	MOVQ         weights_base+72(FP), SI
+	MOVQ         out_base+96(FP), DI
+	MOVQ         totals_len+8(FP), R8
+	CMPQ         DX, $0x08
+	JG           long331
+	XORQ         R9, R9
+	MOVQ         $-1, R10
+	BZHIQ        DX, R10, R10
+	KMOVB        R10, K1
 	TESTQ        R8, R8
-	JLE          done293
+	JLE          done334
 
-item292:
-	MOVLQSX     40(DI), R9
-	LEAQ        (DX)(R9*8), R9
-	MOVLQSX     40(DI), R10
-	LEAQ        (BX)(R10*8), R10
-	MOVLQSX     48(DI), R11
-	LEAQ        (SI)(R11*8), R11
+again333:
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
-	MOVLQSX     52(DI), R12
-	CMPQ        R12, $0x08
-	JNE         other294
-	XORQ        R12, R12
-	VMOVUPD     (R10)(R12*8), Z3
+	VMOVUPD.Z   (SI)(R9*8), K1, Z3
 	VMOVAPD     Z0, Z4
-	VMOVUPD     (R11)(R12*8), Z5
+	VMOVUPD.Z   (DI)(R9*8), K1, Z5
 	VMULPD      Z5, Z3, Z3
-	VMOVUPD     (R9)(R12*8), Z5
+	VMOVUPD.Z   (BX)(R9*8), K1, Z5
 	VMAXPD      Z5, Z4, Z4
 	VADDPD      Z3, Z1, Z1
 	VFMADD231PD Z4, Z3, Z2
-	JMP         row295
+	VSHUFF64X2  $0x4e, Z1, Z1, Z3
+	VADDPD      Z3, Z1, Z1
+	VSHUFF64X2  $0xb1, Z1, Z1, Z3
+	VADDPD      Z3, Z1, Z1
+	VPERMILPD   $0x55, Z1, Z3
+	VADDPD      Z3, Z1, Z1
+	VMOVSD      X1, (AX)
+	ADDQ        $0x08, AX
+	VSHUFF64X2  $0x4e, Z2, Z2, Z1
+	VADDPD      Z1, Z2, Z2
+	VSHUFF64X2  $0xb1, Z2, Z2, Z1
+	VADDPD      Z1, Z2, Z2
+	VPERMILPD   $0x55, Z2, Z1
+	VADDPD      Z1, Z2, Z2
+	VMOVSD      X2, (CX)
+	ADDQ        $0x08, CX
+	LEAQ        (BX)(DX*8), BX
+	LEAQ        (SI)(DX*8), SI
+	LEAQ        (DI)(DX*8), DI
+	DECQ        R8
+	JNZ         again333
 
-other294:
-	XORQ R13, R13
-	CMPQ R12, $0x00000008
-	JLT  rest297
+done334:
+	JMP done332
 
-whole296:
-	VMOVUPD     (R10)(R13*8), Z3
+long331:
+	TESTQ R8, R8
+	JLE   done336
+
+again335:
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	XORQ   R9, R9
+	MOVQ   DX, R10
+	CMPQ   R10, $0x00000008
+	JLT    rest338
+
+whole337:
+	VMOVUPD     (SI)(R9*8), Z3
 	VMOVAPD     Z0, Z4
-	VMOVUPD     (R11)(R13*8), Z5
+	VMOVUPD     (DI)(R9*8), Z5
 	VMULPD      Z5, Z3, Z3
-	VMOVUPD     (R9)(R13*8), Z5
+	VMOVUPD     (BX)(R9*8), Z5
 	VMAXPD      Z5, Z4, Z4
 	VADDPD      Z3, Z1, Z1
 	VFMADD231PD Z4, Z3, Z2
-	ADDQ        $0x00000008, R13
-	SUBQ        $0x00000008, R12
-	CMPQ        R12, $0x00000008
-	JGE         whole296
+	ADDQ        $0x00000008, R9
+	SUBQ        $0x00000008, R10
+	CMPQ        R10, $0x00000008
+	JGE         whole337
 
-rest297:
-	TESTQ       R12, R12
-	JZ          done298
-	MOVQ        $-1, R14
-	BZHIQ       R12, R14, R14
-	KMOVB       R14, K1
-	VMOVUPD.Z   (R10)(R13*8), K1, Z3
+rest338:
+	TESTQ       R10, R10
+	JZ          done339
+	MOVQ        $-1, R11
+	BZHIQ       R10, R11, R11
+	KMOVB       R11, K1
+	VMOVUPD.Z   (SI)(R9*8), K1, Z3
 	VMOVAPD     Z0, Z4
-	VMOVUPD.Z   (R11)(R13*8), K1, Z5
+	VMOVUPD.Z   (DI)(R9*8), K1, Z5
 	VMULPD      Z5, Z3, Z3
-	VMOVUPD.Z   (R9)(R13*8), K1, Z5
+	VMOVUPD.Z   (BX)(R9*8), K1, Z5
 	VMAXPD      Z5, Z4, Z4
 	VADDPD      Z3, Z1, Z1
 	VFMADD231PD Z4, Z3, Z2
 
-done298:
-row295:
+done339:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4216,365 +4495,357 @@ row295:
 	VADDPD     Z1, Z2, Z2
 	VMOVSD     X2, (CX)
 	ADDQ       $0x08, CX
-	ADDQ       $0x00000040, DI
+	LEAQ       (BX)(DX*8), BX
+	LEAQ       (SI)(DX*8), SI
+	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        item292
+	JNZ        again335
 
-done293:
+done336:
+done332:
 	VZEROUPPER
 	RET
 
-// func outer512(dst []float64, tables []float64, factors []float64, ends []float64, weights []float64, list *int, ku int, kv int, feasible int)
+// func outer512(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·outer512(SB), $0-152
+TEXT ·outer512(SB), $0-192
 	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ list+120(FP), DX
+	MOVQ at_len+152(FP), CX
+	MOVQ at_base+144(FP), DX
 	MOVQ factors_base+48(FP), BX
-	MOVQ ends_base+72(FP), SI
-	MOVQ weights_base+96(FP), DI
-	MOVQ kv+136(FP), R8
-	SHLQ $0x03, R8
+	MOVQ rows_base+72(FP), SI
+	MOVQ columns_base+96(FP), DI
+	MOVQ weights_base+120(FP), R8
+	MOVQ kv+176(FP), R9
+	SHLQ $0x03, R9
 
-edge299:
-	MOVQ    kv+136(FP), R9
-	CMPQ    R9, $0x08
-	JNE     other300
-	XORQ    R9, R9
+edge340:
+	MOVQ    kv+176(FP), R10
+	CMPQ    R10, $0x08
+	JNE     other341
+	XORQ    R10, R10
 	VXORPD  Z1, Z1, Z1
-	VMOVUPD (DI)(R9*1), Z0
-	MOVQ    feasible+144(FP), R10
-	CMPQ    R10, $0x00
-	JEQ     exact302
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    24(DX), R11
-	LEAQ    (R10)(R11*8), R11
-	LEAQ    (R11)(R9*1), R10
-	XORQ    R11, R11
-
-row303:
-	VBROADCASTSD (BX)(R11*8), Z2
-	VMOVUPD      (R10), Z3
-	VFMADD231PD  Z3, Z2, Z1
-	ADDQ         R8, R10
-	INCQ         R11
-	MOVQ         ku+128(FP), R12
-	CMPQ         R11, R12
-	JL           row303
-	MOVQ         ku+128(FP), R10
-	LEAQ         (SI)(R10*8), R10
-	VFNMADD213PD (R10)(R9*1), Z0, Z1
-
-exact302:
-	LEAQ (AX)(R9*1), R12
-	MOVQ tables_base+24(FP), R10
-	MOVQ 24(DX), R11
-	LEAQ (R10)(R11*8), R11
-	LEAQ (R11)(R9*1), R10
-	XORQ R11, R11
-
-row304:
-	VBROADCASTSD (BX)(R11*8), Z2
-	VBROADCASTSD (SI)(R11*8), Z3
-	VMOVUPD      (R10), Z4
-	VMULPD       Z0, Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VFMADD231PD  Z1, Z3, Z4
-	VMOVUPD      Z4, (R12)
-	ADDQ         R8, R12
-	ADDQ         R8, R10
-	INCQ         R11
-	MOVQ         ku+128(FP), R9
-	CMPQ         R11, R9
-	JL           row304
-	JMP          next301
-
-other300:
-	MOVQ kv+136(FP), R9
-	XORQ R10, R10
-	CMPQ R9, $0x00000018
-	JLT  few306
-
-panel305:
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VMOVUPD (DI)(R10*1), Z0
-	VMOVUPD 64(DI)(R10*1), Z1
-	VMOVUPD 128(DI)(R10*1), Z2
-	MOVQ    feasible+144(FP), R11
+	VMOVUPD (R8)(R10*1), Z0
+	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact308
+	JEQ     exact343
 	MOVQ    tables_base+24(FP), R11
-	MOVQ    24(DX), R12
+	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row309:
-	VBROADCASTSD (BX)(R12*8), Z6
-	VMOVUPD      (R11), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VMOVUPD      64(R11), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VMOVUPD      128(R11), Z7
-	VFMADD231PD  Z7, Z6, Z5
-	ADDQ         R8, R11
+row344:
+	VBROADCASTSD (BX)(R12*8), Z2
+	VMOVUPD      (R11), Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         R9, R11
 	INCQ         R12
-	MOVQ         ku+128(FP), R13
+	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row309
-	MOVQ         ku+128(FP), R11
-	LEAQ         (SI)(R11*8), R11
-	VFNMADD213PD (R11)(R10*1), Z0, Z3
-	VFNMADD213PD 64(R11)(R10*1), Z1, Z4
-	VFNMADD213PD 128(R11)(R10*1), Z2, Z5
+	JL           row344
+	VFNMADD213PD (DI)(R10*1), Z0, Z1
 
-exact308:
+exact343:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
-	MOVQ 24(DX), R12
+	MOVQ (DX), R12
 	LEAQ (R11)(R12*8), R12
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row310:
+row345:
+	VBROADCASTSD (BX)(R12*8), Z2
+	VBROADCASTSD (SI)(R12*8), Z3
+	VMOVUPD      (R11), Z4
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VFMADD231PD  Z1, Z3, Z4
+	VMOVUPD      Z4, (R13)
+	ADDQ         R9, R13
+	ADDQ         R9, R11
+	INCQ         R12
+	MOVQ         ku+168(FP), R10
+	CMPQ         R12, R10
+	JL           row345
+	JMP          next342
+
+other341:
+	MOVQ kv+176(FP), R10
+	XORQ R11, R11
+	CMPQ R10, $0x00000018
+	JLT  few347
+
+panel346:
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VMOVUPD (R8)(R11*1), Z0
+	VMOVUPD 64(R8)(R11*1), Z1
+	VMOVUPD 128(R8)(R11*1), Z2
+	MOVQ    feasible+184(FP), R12
+	CMPQ    R12, $0x00
+	JEQ     exact349
+	MOVQ    tables_base+24(FP), R12
+	MOVQ    (DX), R13
+	LEAQ    (R12)(R13*8), R13
+	LEAQ    (R13)(R11*1), R12
+	XORQ    R13, R13
+
+row350:
+	VBROADCASTSD (BX)(R13*8), Z6
+	VMOVUPD      (R12), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(R12), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD      128(R12), Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         R9, R12
+	INCQ         R13
+	MOVQ         ku+168(FP), R14
+	CMPQ         R13, R14
+	JL           row350
+	VFNMADD213PD (DI)(R11*1), Z0, Z3
+	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
+	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
+
+exact349:
+	LEAQ (AX)(R11*1), R14
+	MOVQ tables_base+24(FP), R12
+	MOVQ (DX), R13
+	LEAQ (R12)(R13*8), R13
+	LEAQ (R13)(R11*1), R12
+	XORQ R13, R13
+
+row351:
+	VBROADCASTSD (BX)(R13*8), Z6
+	VBROADCASTSD (SI)(R13*8), Z7
+	VMOVUPD      (R12), Z8
+	VMULPD       Z0, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z3, Z7, Z8
+	VMOVUPD      Z8, (R14)
+	VMOVUPD      64(R12), Z8
+	VMULPD       Z1, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z4, Z7, Z8
+	VMOVUPD      Z8, 64(R14)
+	VMOVUPD      128(R12), Z8
+	VMULPD       Z2, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VFMADD231PD  Z5, Z7, Z8
+	VMOVUPD      Z8, 128(R14)
+	ADDQ         R9, R14
+	ADDQ         R9, R12
+	INCQ         R13
+	MOVQ         ku+168(FP), R15
+	CMPQ         R13, R15
+	JL           row351
+	ADDQ         $0x000000c0, R11
+	SUBQ         $0x00000018, R10
+	CMPQ         R10, $0x00000018
+	JGE          panel346
+
+few347:
+	TESTQ   R10, R10
+	JZ      done348
+	CMPQ    R10, $0x00000008
+	JGT     wider352
+	MOVQ    $-1, R12
+	BZHIQ   R10, R12, R12
+	KMOVB   R12, K1
+	VXORPD  Z1, Z1, Z1
+	VMOVUPD (R8)(R11*1), Z0
+	MOVQ    feasible+184(FP), R10
+	CMPQ    R10, $0x00
+	JEQ     exact353
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    (DX), R12
+	LEAQ    (R10)(R12*8), R12
+	LEAQ    (R12)(R11*1), R10
+	XORQ    R12, R12
+
+row354:
+	VBROADCASTSD (BX)(R12*8), Z2
+	VMOVUPD.Z    (R10), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         R9, R10
+	INCQ         R12
+	MOVQ         ku+168(FP), R13
+	CMPQ         R12, R13
+	JL           row354
+	VFNMADD213PD (DI)(R11*1), Z0, Z1
+
+exact353:
+	LEAQ (AX)(R11*1), R13
+	MOVQ tables_base+24(FP), R10
+	MOVQ (DX), R12
+	LEAQ (R10)(R12*8), R12
+	LEAQ (R12)(R11*1), R10
+	XORQ R12, R12
+
+row355:
+	VBROADCASTSD (BX)(R12*8), Z2
+	VBROADCASTSD (SI)(R12*8), Z3
+	VMOVUPD.Z    (R10), K1, Z4
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VFMADD231PD  Z1, Z3, Z4
+	VMOVUPD      Z4, K1, (R13)
+	ADDQ         R9, R13
+	ADDQ         R9, R10
+	INCQ         R12
+	MOVQ         ku+168(FP), R11
+	CMPQ         R12, R11
+	JL           row355
+	JMP          done348
+
+wider352:
+	CMPQ    R10, $0x00000010
+	JGT     wider356
+	SUBQ    $0x00000008, R10
+	MOVQ    $-1, R12
+	BZHIQ   R10, R12, R12
+	KMOVB   R12, K1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VMOVUPD (R8)(R11*1), Z0
+	VMOVUPD 64(R8)(R11*1), Z1
+	MOVQ    feasible+184(FP), R10
+	CMPQ    R10, $0x00
+	JEQ     exact357
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    (DX), R12
+	LEAQ    (R10)(R12*8), R12
+	LEAQ    (R12)(R11*1), R10
+	XORQ    R12, R12
+
+row358:
+	VBROADCASTSD (BX)(R12*8), Z4
+	VMOVUPD      (R10), Z5
+	VFMADD231PD  Z5, Z4, Z2
+	VMOVUPD.Z    64(R10), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         R9, R10
+	INCQ         R12
+	MOVQ         ku+168(FP), R13
+	CMPQ         R12, R13
+	JL           row358
+	VFNMADD213PD (DI)(R11*1), Z0, Z2
+	VFNMADD213PD 64(DI)(R11*1), Z1, Z3
+
+exact357:
+	LEAQ (AX)(R11*1), R13
+	MOVQ tables_base+24(FP), R10
+	MOVQ (DX), R12
+	LEAQ (R10)(R12*8), R12
+	LEAQ (R12)(R11*1), R10
+	XORQ R12, R12
+
+row359:
+	VBROADCASTSD (BX)(R12*8), Z4
+	VBROADCASTSD (SI)(R12*8), Z5
+	VMOVUPD      (R10), Z6
+	VMULPD       Z0, Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z2, Z5, Z6
+	VMOVUPD      Z6, (R13)
+	VMOVUPD.Z    64(R10), K1, Z6
+	VMULPD       Z1, Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VFMADD231PD  Z3, Z5, Z6
+	VMOVUPD      Z6, K1, 64(R13)
+	ADDQ         R9, R13
+	ADDQ         R9, R10
+	INCQ         R12
+	MOVQ         ku+168(FP), R11
+	CMPQ         R12, R11
+	JL           row359
+	JMP          done348
+
+wider356:
+	SUBQ    $0x00000010, R10
+	MOVQ    $-1, R12
+	BZHIQ   R10, R12, R12
+	KMOVB   R12, K1
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VMOVUPD (R8)(R11*1), Z0
+	VMOVUPD 64(R8)(R11*1), Z1
+	VMOVUPD 128(R8)(R11*1), Z2
+	MOVQ    feasible+184(FP), R10
+	CMPQ    R10, $0x00
+	JEQ     exact361
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    (DX), R12
+	LEAQ    (R10)(R12*8), R12
+	LEAQ    (R12)(R11*1), R10
+	XORQ    R12, R12
+
+row362:
+	VBROADCASTSD (BX)(R12*8), Z6
+	VMOVUPD      (R10), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(R10), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD.Z    128(R10), K1, Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         R9, R10
+	INCQ         R12
+	MOVQ         ku+168(FP), R13
+	CMPQ         R12, R13
+	JL           row362
+	VFNMADD213PD (DI)(R11*1), Z0, Z3
+	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
+	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
+
+exact361:
+	LEAQ (AX)(R11*1), R13
+	MOVQ tables_base+24(FP), R10
+	MOVQ (DX), R12
+	LEAQ (R10)(R12*8), R12
+	LEAQ (R12)(R11*1), R10
+	XORQ R12, R12
+
+row363:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VBROADCASTSD (SI)(R12*8), Z7
-	VMOVUPD      (R11), Z8
+	VMOVUPD      (R10), Z8
 	VMULPD       Z0, Z8, Z8
 	VMULPD       Z6, Z8, Z8
 	VFMADD231PD  Z3, Z7, Z8
 	VMOVUPD      Z8, (R13)
-	VMOVUPD      64(R11), Z8
+	VMOVUPD      64(R10), Z8
 	VMULPD       Z1, Z8, Z8
 	VMULPD       Z6, Z8, Z8
 	VFMADD231PD  Z4, Z7, Z8
 	VMOVUPD      Z8, 64(R13)
-	VMOVUPD      128(R11), Z8
+	VMOVUPD.Z    128(R10), K1, Z8
 	VMULPD       Z2, Z8, Z8
 	VMULPD       Z6, Z8, Z8
 	VFMADD231PD  Z5, Z7, Z8
-	VMOVUPD      Z8, 128(R13)
-	ADDQ         R8, R13
-	ADDQ         R8, R11
+	VMOVUPD      Z8, K1, 128(R13)
+	ADDQ         R9, R13
+	ADDQ         R9, R10
 	INCQ         R12
-	MOVQ         ku+128(FP), R14
-	CMPQ         R12, R14
-	JL           row310
-	ADDQ         $0x000000c0, R10
-	SUBQ         $0x00000018, R9
-	CMPQ         R9, $0x00000018
-	JGE          panel305
+	MOVQ         ku+168(FP), R11
+	CMPQ         R12, R11
+	JL           row363
 
-few306:
-	TESTQ   R9, R9
-	JZ      done307
-	CMPQ    R9, $0x00000008
-	JGT     wider311
-	MOVQ    $-1, R11
-	BZHIQ   R9, R11, R11
-	KMOVB   R11, K1
-	VXORPD  Z1, Z1, Z1
-	VMOVUPD (DI)(R10*1), Z0
-	MOVQ    feasible+144(FP), R9
-	CMPQ    R9, $0x00
-	JEQ     exact312
-	MOVQ    tables_base+24(FP), R9
-	MOVQ    24(DX), R11
-	LEAQ    (R9)(R11*8), R11
-	LEAQ    (R11)(R10*1), R9
-	XORQ    R11, R11
-
-row313:
-	VBROADCASTSD (BX)(R11*8), Z2
-	VMOVUPD.Z    (R9), K1, Z3
-	VFMADD231PD  Z3, Z2, Z1
-	ADDQ         R8, R9
-	INCQ         R11
-	MOVQ         ku+128(FP), R12
-	CMPQ         R11, R12
-	JL           row313
-	MOVQ         ku+128(FP), R9
-	LEAQ         (SI)(R9*8), R9
-	VFNMADD213PD (R9)(R10*1), Z0, Z1
-
-exact312:
-	LEAQ (AX)(R10*1), R12
-	MOVQ tables_base+24(FP), R9
-	MOVQ 24(DX), R11
-	LEAQ (R9)(R11*8), R11
-	LEAQ (R11)(R10*1), R9
-	XORQ R11, R11
-
-row314:
-	VBROADCASTSD (BX)(R11*8), Z2
-	VBROADCASTSD (SI)(R11*8), Z3
-	VMOVUPD.Z    (R9), K1, Z4
-	VMULPD       Z0, Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VFMADD231PD  Z1, Z3, Z4
-	VMOVUPD      Z4, K1, (R12)
-	ADDQ         R8, R12
-	ADDQ         R8, R9
-	INCQ         R11
-	MOVQ         ku+128(FP), R10
-	CMPQ         R11, R10
-	JL           row314
-	JMP          done307
-
-wider311:
-	CMPQ    R9, $0x00000010
-	JGT     wider315
-	SUBQ    $0x00000008, R9
-	MOVQ    $-1, R11
-	BZHIQ   R9, R11, R11
-	KMOVB   R11, K1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VMOVUPD (DI)(R10*1), Z0
-	VMOVUPD 64(DI)(R10*1), Z1
-	MOVQ    feasible+144(FP), R9
-	CMPQ    R9, $0x00
-	JEQ     exact316
-	MOVQ    tables_base+24(FP), R9
-	MOVQ    24(DX), R11
-	LEAQ    (R9)(R11*8), R11
-	LEAQ    (R11)(R10*1), R9
-	XORQ    R11, R11
-
-row317:
-	VBROADCASTSD (BX)(R11*8), Z4
-	VMOVUPD      (R9), Z5
-	VFMADD231PD  Z5, Z4, Z2
-	VMOVUPD.Z    64(R9), K1, Z5
-	VFMADD231PD  Z5, Z4, Z3
-	ADDQ         R8, R9
-	INCQ         R11
-	MOVQ         ku+128(FP), R12
-	CMPQ         R11, R12
-	JL           row317
-	MOVQ         ku+128(FP), R9
-	LEAQ         (SI)(R9*8), R9
-	VFNMADD213PD (R9)(R10*1), Z0, Z2
-	VFNMADD213PD 64(R9)(R10*1), Z1, Z3
-
-exact316:
-	LEAQ (AX)(R10*1), R12
-	MOVQ tables_base+24(FP), R9
-	MOVQ 24(DX), R11
-	LEAQ (R9)(R11*8), R11
-	LEAQ (R11)(R10*1), R9
-	XORQ R11, R11
-
-row318:
-	VBROADCASTSD (BX)(R11*8), Z4
-	VBROADCASTSD (SI)(R11*8), Z5
-	VMOVUPD      (R9), Z6
-	VMULPD       Z0, Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VFMADD231PD  Z2, Z5, Z6
-	VMOVUPD      Z6, (R12)
-	VMOVUPD.Z    64(R9), K1, Z6
-	VMULPD       Z1, Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VFMADD231PD  Z3, Z5, Z6
-	VMOVUPD      Z6, K1, 64(R12)
-	ADDQ         R8, R12
-	ADDQ         R8, R9
-	INCQ         R11
-	MOVQ         ku+128(FP), R10
-	CMPQ         R11, R10
-	JL           row318
-	JMP          done307
-
-wider315:
-	SUBQ    $0x00000010, R9
-	MOVQ    $-1, R11
-	BZHIQ   R9, R11, R11
-	KMOVB   R11, K1
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VMOVUPD (DI)(R10*1), Z0
-	VMOVUPD 64(DI)(R10*1), Z1
-	VMOVUPD 128(DI)(R10*1), Z2
-	MOVQ    feasible+144(FP), R9
-	CMPQ    R9, $0x00
-	JEQ     exact320
-	MOVQ    tables_base+24(FP), R9
-	MOVQ    24(DX), R11
-	LEAQ    (R9)(R11*8), R11
-	LEAQ    (R11)(R10*1), R9
-	XORQ    R11, R11
-
-row321:
-	VBROADCASTSD (BX)(R11*8), Z6
-	VMOVUPD      (R9), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VMOVUPD      64(R9), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VMOVUPD.Z    128(R9), K1, Z7
-	VFMADD231PD  Z7, Z6, Z5
-	ADDQ         R8, R9
-	INCQ         R11
-	MOVQ         ku+128(FP), R12
-	CMPQ         R11, R12
-	JL           row321
-	MOVQ         ku+128(FP), R9
-	LEAQ         (SI)(R9*8), R9
-	VFNMADD213PD (R9)(R10*1), Z0, Z3
-	VFNMADD213PD 64(R9)(R10*1), Z1, Z4
-	VFNMADD213PD 128(R9)(R10*1), Z2, Z5
-
-exact320:
-	LEAQ (AX)(R10*1), R12
-	MOVQ tables_base+24(FP), R9
-	MOVQ 24(DX), R11
-	LEAQ (R9)(R11*8), R11
-	LEAQ (R11)(R10*1), R9
-	XORQ R11, R11
-
-row322:
-	VBROADCASTSD (BX)(R11*8), Z6
-	VBROADCASTSD (SI)(R11*8), Z7
-	VMOVUPD      (R9), Z8
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z3, Z7, Z8
-	VMOVUPD      Z8, (R12)
-	VMOVUPD      64(R9), Z8
-	VMULPD       Z1, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z4, Z7, Z8
-	VMOVUPD      Z8, 64(R12)
-	VMOVUPD.Z    128(R9), K1, Z8
-	VMULPD       Z2, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z5, Z7, Z8
-	VMOVUPD      Z8, K1, 128(R12)
-	ADDQ         R8, R12
-	ADDQ         R8, R9
-	INCQ         R11
-	MOVQ         ku+128(FP), R10
-	CMPQ         R11, R10
-	JL           row322
-
-done307:
-next301:
-	MOVQ  ku+128(FP), R9
-	LEAQ  (BX)(R9*8), BX
-	ADDQ  R8, BX
-	LEAQ  (SI)(R9*8), SI
-	ADDQ  R8, SI
-	LEAQ  (DI)(R9*8), DI
-	ADDQ  R8, DI
-	MOVQ  kv+136(FP), R10
-	IMULQ R10, R9
-	LEAQ  (AX)(R9*8), AX
-	ADDQ  $0x00000080, DX
-	SUBQ  R9, CX
-	JG    edge299
+done348:
+next342:
+	MOVQ  ku+168(FP), R10
+	LEAQ  (BX)(R10*8), BX
+	LEAQ  (SI)(R10*8), SI
+	ADDQ  R9, DI
+	ADDQ  R9, R8
+	MOVQ  kv+176(FP), R11
+	IMULQ R11, R10
+	LEAQ  (AX)(R10*8), AX
+	ADDQ  $0x08, DX
+	DECQ  CX
+	JNZ   edge340
 	VZEROUPPER
 	RET
 
@@ -4590,9 +4861,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few324
+	JLT  few365
 
-block323:
+block364:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -4637,11 +4908,11 @@ block323:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block323
+	JGE        block364
 
-few324:
+few365:
 	TESTQ      R8, R8
-	JZ         blocks325
+	JZ         blocks366
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -4679,32 +4950,32 @@ few324:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end327
+	JLE        end368
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end327
+	JLE        end368
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end327
+	JLE        end368
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end327
+	JLE        end368
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end327
+	JLE        end368
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end327
+	JLE        end368
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end327
+	JLE        end368
 	VMOVUPD    Z0, 448(AX)
 
-end327:
+end368:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks325:
+blocks366:
 	VZEROUPPER
 	RET
 
@@ -4720,9 +4991,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few329
+	JLT  few370
 
-block328:
+block369:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -4775,11 +5046,11 @@ block328:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block328
+	JGE        block369
 
-few329:
+few370:
 	TESTQ   R8, R8
-	JZ      blocks330
+	JZ      blocks371
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -4793,28 +5064,28 @@ few329:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end332
+	JLE     end373
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end332
+	JLE     end373
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end332
+	JLE     end373
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end332
+	JLE     end373
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end332
+	JLE     end373
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end332
+	JLE     end373
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end332
+	JLE     end373
 	VMOVUPD 448(CX), Z7
 
-end332:
+end373:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -4850,7 +5121,7 @@ end332:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks330:
+blocks371:
 	VZEROUPPER
 	RET
 
@@ -4870,32 +5141,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector333:
+vector374:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector333
+	JL      vector374
 	XORQ    CX, CX
 
-scaling334:
+scaling375:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector336:
+vector377:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector336
+	JL      vector377
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few338
+	JL      few379
 
-rows337:
+rows378:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -4904,7 +5175,7 @@ rows337:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector339:
+vector380:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -4913,7 +5184,7 @@ vector339:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector339
+	JL          vector380
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -4947,7 +5218,7 @@ vector339:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector340:
+vector381:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -4957,30 +5228,30 @@ vector340:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector340
+	JL          vector381
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows337
+	JGE         rows378
 
-few338:
+few379:
 	CMPQ SI, $0x01
-	JL   few342
+	JL   few383
 
-rows341:
+rows382:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector343:
+vector384:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector343
+	JL          vector384
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -4993,24 +5264,24 @@ vector343:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector344:
+vector385:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector344
+	JL          vector385
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows341
+	JGE         rows382
 
-few342:
+few383:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector345:
+vector386:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5021,28 +5292,28 @@ vector345:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector345
+	JL           vector386
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled335
+	JZ           scaled376
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled335
+	JGE          scaled376
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain346
+	JLT          plain387
 	CMPQ         CX, $0x14
-	JGE          plain346
+	JGE          plain387
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain346
+	JZ           plain387
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector348:
+vector389:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5057,15 +5328,15 @@ vector348:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector348
+	JL        vector389
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles349:
+tiles390:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile350:
+tile391:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5081,7 +5352,7 @@ tile350:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows351:
+rows392:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5101,7 +5372,7 @@ rows351:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows351
+	JNZ         rows392
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5114,11 +5385,11 @@ rows351:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile350
+	JGE         tile391
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles349
+	JL          tiles390
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5130,7 +5401,7 @@ rows351:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector352:
+vector393:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5141,7 +5412,7 @@ vector352:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector353:
+vector394:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5149,13 +5420,13 @@ vector353:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector353
+	JL          vector394
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector352
+	JL          vector393
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5165,47 +5436,47 @@ vector353:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector354:
+vector395:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before355
+	JZ    before396
 	XORQ  R8, R8
 
-vector356:
+vector397:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before357
+	JZ      before398
 	XORQ    R9, R9
 
-vector358:
+vector399:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector358
+	JL           vector399
 
-before357:
+before398:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector356
+	JL      vector397
 
-before355:
+before396:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before359
+	JZ      before400
 	XORQ    DI, DI
 
-vector360:
+vector401:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector360
+	JL           vector401
 
-before359:
+before400:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -5220,7 +5491,7 @@ before359:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector354
+	JL      vector395
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5236,55 +5507,55 @@ before359:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector361:
+vector402:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before362
+	JZ      before403
 	XORQ    R8, R8
 
-vector363:
+vector404:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector363
+	JL           vector404
 
-before362:
+before403:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector361
+	JL      vector402
 	MOVQ    AX, DI
 
-back364:
+back405:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below365:
+below406:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved366
+	JGE          solved407
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below365
+	JMP          below406
 
-solved366:
+solved407:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back364
-	JMP     scale347
+	JNZ     back405
+	JMP     scale388
 
-plain346:
+plain387:
 	XORQ DX, DX
 
-vector367:
+vector408:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -5301,11 +5572,11 @@ vector367:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector367
+	JL        vector408
 	INCQ      CX
-	JMP       scaling334
+	JMP       scaling375
 
-scale347:
+scale388:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5315,18 +5586,18 @@ scale347:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector368:
+vector409:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector368
+	JL      vector409
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector369:
+vector410:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -5349,14 +5620,14 @@ vector369:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector369
+	JL        vector410
 	INCQ      CX
-	JMP       scaling334
+	JMP       scaling375
 
-scaled335:
+scaled376:
 	XORQ CX, CX
 
-vector370:
+vector411:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -5380,14 +5651,14 @@ vector370:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector370
+	JL        vector411
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector371:
+vector412:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -5395,12 +5666,12 @@ vector371:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector372:
+vector413:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector372
+	JL           vector413
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -5410,7 +5681,7 @@ vector372:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector371
+	JL           vector412
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -5424,7 +5695,7 @@ vector372:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent373
+	JZ           silent414
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5433,14 +5704,14 @@ vector372:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector375:
+vector416:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector376:
+vector417:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -5476,16 +5747,16 @@ vector376:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector376
+	JL               vector417
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector375
+	JL               vector416
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded374
+	JMP              rounded415
 
-silent373:
+silent414:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -5493,14 +5764,14 @@ silent373:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector377:
+vector418:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector378:
+vector419:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -5508,13 +5779,13 @@ vector378:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector378
+	JL          vector419
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector377
+	JL          vector418
 
-rounded374:
+rounded415:
 	VZEROUPPER
 	RET
 

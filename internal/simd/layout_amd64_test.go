@@ -22,20 +22,11 @@ type layoutField struct {
 	got, want uintptr
 }
 
-func TestMessageLayout(t *testing.T) {
-	var m Message
-	checkLayout(t, "Message", []layoutField{
-		{"Belief", unsafe.Offsetof(m.Belief), 0}, {"Reverse", unsafe.Offsetof(m.Reverse), 8}, {"Old", unsafe.Offsetof(m.Old), 16},
-		{"Table", unsafe.Offsetof(m.Table), 24}, {"Rho", unsafe.Offsetof(m.Rho), 32}, {"Weight", unsafe.Offsetof(m.Weight), 40},
-		{"Out", unsafe.Offsetof(m.Out), 44}, {"Sum", unsafe.Offsetof(m.Sum), 48}, {"Source", unsafe.Offsetof(m.Source), 52},
-		{"Target", unsafe.Offsetof(m.Target), 56}, {"Backward", unsafe.Offsetof(m.Backward), 60}, {"size", unsafe.Sizeof(m), 64},
-	})
-}
-
 func TestNodeLayout(t *testing.T) {
 	var n Node
 	checkLayout(t, "Node", []layoutField{
-		{"Belief", unsafe.Offsetof(n.Belief), 0}, {"Inverse", unsafe.Offsetof(n.Inverse), 8}, {"Sum", unsafe.Offsetof(n.Sum), 16},
-		{"States", unsafe.Offsetof(n.States), 20}, {"size", unsafe.Sizeof(n), 24},
+		{"Belief", unsafe.Offsetof(n.Belief), 0}, {"Inverse", unsafe.Offsetof(n.Inverse), 8}, {"Potential", unsafe.Offsetof(n.Potential), 16},
+		{"Sum", unsafe.Offsetof(n.Sum), 24}, {"States", unsafe.Offsetof(n.States), 28}, {"Messages", unsafe.Offsetof(n.Messages), 32},
+		{"size", unsafe.Sizeof(n), 40},
 	})
 }

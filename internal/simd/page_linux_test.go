@@ -98,20 +98,21 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 		return
 	}
 	count := min(7, longest*longest/(n*k))
-	list, nodes, edges := make([]Message, count), make([]Node, count), make([]Edge, count)
+	nodes, edges := make([]Node, count), make([]Edge, count)
+	var list, forth []int32
+	var reverse, old, at []int
 	for i := range count {
 		edges[i] = Edge{i * n, i * n, count*n + i*k, count*n + i*k, i * n * k}
-		list[i] = Message{
-			Belief: i * n, Reverse: i * n, Old: i * k, Table: i * n * k, Rho: 1,
-			Weight: int32(i * n), Out: int32(i * k), Sum: int32(i * k), Source: int32(n), Target: int32(k), Backward: int32(i % 2),
-		}
-		nodes[i] = Node{Belief: i * k, Inverse: 1, Sum: int32(i * k), States: int32(k)}
+		nodes[i] = Node{Belief: i * k, Inverse: 1, Potential: i * k, Sum: int32(i * k), States: int32(k), Messages: 1}
+		list, forth, at = append(list, int32(i)), append(forth, int32(2*i+i%2)), append(at, i*n*k)
+		reverse, old = append(reverse, i*n, i*n), append(old, i*k, i*k)
 	}
 	scratch := func(i, n int) []float64 { return get(i, n+Padding) }
-	with.cavities(scratch(0, count*n), get(1, count*n), get(2, count*n), list)
-	with.products(scratch(0, count*k), scratch(1, count*n), get(2, count*n*k), list)
+	with.gather(scratch(0, count*n), get(1, count*n), list, nil, n)
+	with.cavities(scratch(0, count*n), get(1, count*n), get(2, count*n), list, forth, nil, reverse, n)
+	with.products(scratch(0, count*k), scratch(1, count*n), get(2, count*n*k), forth, list, at, n, k)
 	with.allSafe(get(0, count*n))
-	with.absorbAll(get(0, count*k), scratch(1, count*k), scratch(2, count*k), list, 0.1)
+	with.absorb(get(0, count*k), scratch(1, count*k), get(2, count*k), scratch(3, count*k), forth, old, get(4, count), 1, nodes, 0.1)
 	with.shift(scratch(0, count*k), nodes)
 	with.totals(get(0, count), scratch(1, count*k), nodes)
 	with.settle(get(0, count*k), scratch(1, count*k), get(2, count), nodes)
@@ -123,7 +124,7 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	for _, feasible := range []bool{false, true} {
 		var e Edges
 		put(&e, edges, n, k)
-		e.WriteBeliefs(get(0, count*n*k), get(1, count), get(2, count), get(3, count*(n+k)), get(4, count*(n+k)), get(5, count*n*k), feasible)
+		e.WriteBeliefs(get(0, count*n*k), get(1, count), get(2, count), get(3, count*(n+k)), get(4, count*(n+k)), get(5, count*n*k), at, feasible)
 	}
 }
 

@@ -2,34 +2,35 @@ package simd
 
 import "math"
 
-// productKernels are what the products of one message are made with.
-type productKernels struct {
-	vectorTable, tableVector func(out, weight, values []float64)
+// place is where the i-th part of an array begins: as at says, or behind i parts of n numbers where that is nil.
+func place(i int32, at []int, n int) int {
+	if at == nil {
+		return int(i) * n
+	}
+	return at[i]
 }
 
-var plainTables = productKernels{plainVectorTable, plainTableVector}
-
-func plainCavities(weights, beliefs, messages []float64, list []Message) {
-	for i := range list {
-		m := &list[i]
-		k := int(m.Source)
-		plainCavity(weights[m.Weight:][:k], beliefs[m.Belief:][:k], messages[m.Reverse:][:k])
+func plainGather(dst, x []float64, list []int32, at []int, n int) {
+	for i, s := range list {
+		copy(dst[i*n:][:n], x[place(s, at, n):])
 	}
 }
 
-func plainProducts(out, weights, tables []float64, list []Message) {
-	for i := range list {
-		plainTables.product(out, weights, tables, &list[i])
+func plainCavities(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int) {
+	for i, s := range source {
+		plainCavity(weights[i*n:][:n], beliefs[place(s, beliefAt, n):][:n],
+			messages[place(directed[i]^1, messageAt, n):][:n])
 	}
 }
 
-func (k productKernels) product(out, weights, tables []float64, m *Message) {
-	source, target := int(m.Source), int(m.Target)
-	compute := k.vectorTable
-	if m.Backward != 0 {
-		compute = k.tableVector
+func plainProducts(out, weights, tables []float64, directed, edge []int32, at []int, source, target int) {
+	for i, d := range directed {
+		compute := plainVectorTable
+		if d&1 != 0 {
+			compute = plainTableVector
+		}
+		compute(out[i*target:][:target], weights[i*source:][:source], tables[at[edge[i]]:][:source*target])
 	}
-	compute(out[m.Out:][:target], weights[m.Weight:][:source], tables[m.Table:][:source*target])
 }
 
 func plainAllSafe(x []float64) bool {
@@ -41,13 +42,37 @@ func plainAllSafe(x []float64) bool {
 	return true
 }
 
-func plainAbsorbAll(messages, sums, out []float64, list []Message, damping float64) (residual float64) {
-	for i := range list {
-		m := &list[i]
-		n := int(m.Target)
-		message := out[m.Out:][:n]
-		subtract(message, Max(message))
-		residual = largerOrNaN(residual, Absorb(messages[m.Old:][:n], message, sums[m.Sum:][:n], m.Rho, damping))
+func plainAbsorb(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
+	same float64, list []Node, damping float64) (residual float64) {
+	for _, node := range list {
+		n := int(node.States)
+		sum := sums[node.Sum:][:n]
+		copy(sum, potentials[node.Potential:][:n])
+		for _, d := range directed[:node.Messages] {
+			if rho != nil {
+				same = rho[d>>1]
+			}
+			subtract(out[:n], Max(out[:n]))
+			residual = largerOrNaN(residual, absorbOne(messages[place(d, messageAt, n):][:n], out, sum, same, damping))
+			out = out[n:]
+		}
+		directed = directed[node.Messages:]
+	}
+	return residual
+}
+
+// absorbOne is Absorb of one message.
+func absorbOne(old, message, sum []float64, rho, damping float64) (residual float64) {
+	for i, before := range old {
+		after := message[i]
+		if (damping < 0 || damping > 0) && after != before {
+			after = (1-damping)*after + damping*before
+		}
+		if after != before {
+			residual = largerOrNaN(residual, math.Abs(after-before))
+		}
+		old[i] = after
+		sum[i] += rho * after
 	}
 	return residual
 }

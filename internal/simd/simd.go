@@ -13,19 +13,21 @@ type implementation struct {
 	extrapolate    func(x, old []float64, a float64)
 	multiplyMatrix func(dst, f, w []float64, rows, d, k int)
 	scatterMatrix  func(w, f, t []float64, rows, d, k int)
-	moments        func(totals, logged, logs, weights, out []float64, list []Message)
+	moments        func(totals, logged, logs, weights, out []float64, n int)
 	ratios         func(dst, x, y []float64)
-	outer          func(dst, tables, factors, ends, weights []float64, list []Message, ku, kv int, feasible bool)
-	cavities       func(weights, beliefs, messages []float64, list []Message)
-	products       func(out, weights, tables []float64, list []Message)
+	outer          func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv int, feasible bool)
+	gather         func(dst, x []float64, list []int32, at []int, n int)
+	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int)
+	products       func(out, weights, tables []float64, directed, edge []int32, at []int, source, target int)
 	allSafe        func(x []float64) bool
-	absorbAll      func(messages, sums, out []float64, list []Message, damping float64) (residual float64)
-	shift          func(sums []float64, list []Node) (done int)
-	totals         func(totals, weights []float64, list []Node)
-	settle         func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
-	exponentials   func(tables []float64, size int, inverse []float64) (done int)
-	panels         *panelKernels   // or none
-	narrow         *implementation // for rows of few entries, or none
+	absorb         func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
+		same float64, list []Node, damping float64) (residual float64)
+	shift        func(sums []float64, list []Node) (done int)
+	totals       func(totals, weights []float64, list []Node)
+	settle       func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
+	exponentials func(tables []float64, size int, inverse []float64) (done int)
+	panels       *panelKernels   // or none
+	narrow       *implementation // for rows of few entries, or none
 }
 
 // mostNarrow is the most entries of a row for which vectors of four are quicker: they do not fill half of one of eight.

@@ -51,9 +51,6 @@ func benchmarkBatch(b *testing.B, k int) *batchCase {
 		}
 	}
 	c := newBatch(b, rand.New(rand.NewPCG(uint64(k), 1)), states, sources)
-	for i := range c.list {
-		c.list[i].Backward = int32(i % 2)
-	}
 	fillUniform(c.weights, rand.New(rand.NewPCG(1, 1)))
 	return c
 }
@@ -65,12 +62,12 @@ func BenchmarkSteps(b *testing.B) {
 		name string
 		run  func(c *batchCase, with implementation)
 	}{
-		{"cavities", func(c *batchCase, with implementation) { with.cavities(c.weights, c.beliefs, c.messages, c.list) }},
+		{"cavities", func(c *batchCase, with implementation) { c.cavities(with) }},
 		{"exp", func(c *batchCase, with implementation) { with.exp(c.out[:c.outUsed], c.weights[:c.outUsed]) }},
-		{"products", func(c *batchCase, with implementation) { with.products(c.out, c.weights, c.tables, c.list) }},
+		{"products", func(c *batchCase, with implementation) { c.products(with) }},
 		{"allSafe", func(c *batchCase, with implementation) { with.allSafe(c.weights[:c.outUsed]) }},
 		{"log", func(c *batchCase, with implementation) { with.log(c.out[:c.outUsed], c.weights[:c.outUsed]) }},
-		{"absorbAll", func(c *batchCase, with implementation) { with.absorbAll(c.messages, c.sums, c.weights, c.list, 0) }},
+		{"absorb", func(c *batchCase, with implementation) { c.absorb(with, c.weights, 0) }},
 		{"shift", func(c *batchCase, with implementation) {
 			copy(c.sums, c.weights[:c.sumsUsed])
 			with.shift(c.sums, c.nodes)
@@ -81,10 +78,10 @@ func BenchmarkSteps(b *testing.B) {
 		b.Run(step.name, func(b *testing.B) {
 			eachSize(b, states, func(b *testing.B, with implementation, k int) {
 				c := benchmarkBatch(b, k)
-				if step.name == "absorbAll" { // of logarithms, so that sums stay small
+				if step.name == "absorb" { // of logarithms, so that sums stay small
 					plainLog(c.weights, c.weights)
-					for i := range c.list {
-						c.list[i].Rho = 1e-9
+					for i := range c.rho {
+						c.rho[i] = 1e-9
 					}
 				}
 				for b.Loop() {
@@ -103,12 +100,17 @@ func BenchmarkEdgeBeliefs(b *testing.B) {
 			dst: make([]float64, n*k*k), logZ: make([]float64, n), product: make([]float64, n), ku: k, kv: k,
 			beliefs: random((n+1)*k, 2), messages: random(2*n*k, 1), tables: uniformVector(n * k * k),
 		}
-		for q := range n {
-			c.edges = append(c.edges, Edge{q * k, 2 * q * k, (q + 1) * k, (2*q + 1) * k, q * k * k})
-		}
 		var e Edges
+		at := make([]int, n)
+		for q := range at {
+			at[q] = q * k * k
+		}
 		for b.Loop() {
-			c.write(&e, true)
+			e.Begin(n, k, k, nil, nil)
+			for q := range int32(n) {
+				e.Add(q, q, q+1)
+			}
+			e.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, at, true)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/edge")
 	})

@@ -5,54 +5,40 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets in bytes of the fields of simd.Message and simd.Node, and their sizes; a
-// test of simd holds them against the compiler's.
+// Offsets in bytes of the fields of simd.Node, and its size; a test of simd holds them against the compiler's.
 const (
-	messageBelief   = 0
-	messageReverse  = 8
-	messageOld      = 16
-	messageTable    = 24
-	messageRho      = 32
-	messageWeight   = 40
-	messageOut      = 44
-	messageSum      = 48
-	messageSource   = 52
-	messageTarget   = 56
-	messageBackward = 60
-	messageSize     = 64
-
-	nodeBelief  = 0
-	nodeInverse = 8
-	nodeSum     = 16
-	nodeStates  = 20
-	nodeSize    = 24
+	nodeBelief    = 0
+	nodeInverse   = 8
+	nodePotential = 16
+	nodeSum       = 24
+	nodeStates    = 28
+	nodeMessages  = 32
+	nodeSize      = 40
 )
 
 // batch emits the kernels that do one step for many messages, or nodes. What follows in such a list does not
 // depend on what comes before, so that the processor works on several at a time.
 func (v vectors) batch() {
+	v.gather()
 	v.cavities()
 	v.products()
 	v.allSafe()
-	v.absorbAll()
+	v.absorb()
 	v.shift()
 	v.totals()
 	v.settle()
 	v.exponentials()
 }
 
-// items walks over a list: body gets a register with the address of the item. It may jump to stop; the register
-// that is returned then counts the items from there on, and is 0 after the last.
-func (v vectors) items(size int, body func(item, left reg.Register, stop string)) (left reg.Register) {
-	item, again, done := v.intParam("list"), v.label("item"), v.label("done")
+// items walks over a list of nodes: body gets a register with the address of the node. It may jump to stop; the
+// register that is returned then counts the nodes from there on, and is 0 after the last.
+func (v vectors) items(body func(item reg.Register, stop string)) (left reg.Register) {
+	item, done := v.intParam("list"), v.label("done")
 	left = v.intParam("count")
-	v.TESTQ(left, left)
-	v.JLE(label(done))
-	v.Label(again)
-	body(item, left, done)
-	v.ADDQ(operand.U32(size), item)
-	v.DECQ(left)
-	v.JNZ(label(again))
+	v.times(left, func() {
+		body(item, done)
+		v.ADDQ(operand.U32(nodeSize), item)
+	})
 	v.Label(done)
 	return left
 }
@@ -78,27 +64,80 @@ func (g *generator) short(item reg.Register, field int) reg.Register {
 	return p
 }
 
-// cavity returns belief − message, −Inf where either is, and outside of the rest.
-func (v vectors) cavity(belief, message operand.Mem, r *rest) reg.VecVirtual {
-	x, m := v.load(belief, r), v.load(message, r)
-	forbidden := v.compare(cmpEqual, v.wide("negativeInfinity"), m)
-	v.VSUBPD(m, x, x) // −Inf where the belief is, or a NaN if both are
-	v.choose(forbidden, v.wide("negativeInfinity"), x)
-	return v.orElse("negativeInfinity", x, r)
+// index reads a number of a list, and moves on to the next.
+func (g *generator) index(list reg.Register) reg.Register {
+	i := g.short(list, 0)
+	g.ADDQ(operand.U8(4), list)
+	return i
 }
 
-// cavities stores whole vectors: what is beyond a row belongs to the next one, which comes later, or to the
-// end of the scratch.
-func (v vectors) cavities() {
-	v.function(v.name("cavities"), "func(weights, beliefs, messages []float64, list *int, count int)", "is Cavities.")
-	v.hoist("negativeInfinity")
-	weights, beliefs, messages := v.base("weights"), v.base("beliefs"), v.base("messages")
-	v.items(messageSize, func(item, _ reg.Register, _ string) {
-		w, b, m := v.shortPlace(item, messageWeight, weights), v.place(item, messageBelief, beliefs),
-			v.place(item, messageReverse, messages)
-		v.row(v.short(item, messageSource), func(i reg.Register, offset int, r *rest) {
-			v.VMOVUPD(v.cavity(at64(b, i, offset), at64(m, i, offset), r), at64(w, i, offset))
+// partOf returns the address of the i-th part of an array: that of the offset in the parameter at, or behind i parts
+// of n numbers where that is nil.
+func (v vectors) partOf(array, at string, i, n reg.Register) reg.Register {
+	p, same, found := v.base(at), v.label("same"), v.label("found")
+	v.TESTQ(p, p)
+	v.JZ(label(same))
+	v.MOVQ(at64(p, i, 0), p)
+	v.JMP(label(found))
+	v.Label(same)
+	v.MOVQ(i, p)
+	v.IMULQ(n, p)
+	v.Label(found)
+	v.LEAQ(at64(v.base(array), p, 0), p)
+	return p
+}
+
+// rows emits body for the vectors of a row: it gets the index of each.
+type rows func(body func(index reg.Register, r *rest))
+
+// parts emits body for so many rows of n entries, of no more than a vector and of more in loops of their own.
+func (v vectors) parts(count, n reg.Register, body func(row rows)) {
+	long, done := v.label("long"), v.label("done")
+	v.CMPQ(n, operand.U8(v.lanes))
+	v.JG(label(long))
+	zero, r := v.zero(), v.first(n)
+	v.times(count, func() { body(func(vector func(reg.Register, *rest)) { vector(zero, r) }) })
+	v.JMP(label(done))
+	v.Label(long)
+	v.times(count, func() {
+		body(func(vector func(reg.Register, *rest)) {
+			v.loop(n, 1, func(i reg.Register, _ int, r *rest) { vector(i, r) })
 		})
+	})
+	v.Label(done)
+}
+
+// gather stores whole vectors: what is beyond a row belongs to the next one, which comes later, or to the end of the
+// scratch. So do cavities and products.
+func (v vectors) gather() {
+	v.function(v.name("gather"), "func(dst, x []float64, list []int32, at []int, n int)", "is Gather.")
+	to, list, n := v.base("dst"), v.base("list"), v.intParam("n")
+	v.parts(v.length("list"), n, func(row rows) {
+		from := v.partOf("x", "at", v.index(list), n)
+		row(func(i reg.Register, r *rest) { v.VMOVUPD(v.load(at64(from, i, 0), r), at64(to, i, 0)) })
+		v.LEAQ(at64(to, n, 0), to)
+	})
+	v.end()
+}
+
+// cavities computes belief − message, −Inf where either is.
+func (v vectors) cavities() {
+	v.function(v.name("cavities"), "func(w, b, m []float64, source, directed []int32, bAt, mAt []int, n int)",
+		"is Cavities, with beliefs b and messages m.")
+	v.hoist("negativeInfinity")
+	w, source, directed, n := v.base("w"), v.base("source"), v.base("directed"), v.intParam("n")
+	v.parts(v.length("source"), n, func(row rows) {
+		b, d := v.partOf("b", "bAt", v.index(source), n), v.index(directed)
+		v.XORQ(operand.U8(1), d)
+		m := v.partOf("m", "mAt", d, n)
+		row(func(i reg.Register, r *rest) {
+			x, message := v.load(at64(b, i, 0), r), v.load(at64(m, i, 0), r)
+			forbidden := v.compare(cmpEqual, v.wide("negativeInfinity"), message)
+			v.VSUBPD(message, x, x) // −Inf where the belief is, or a NaN if both are
+			v.choose(forbidden, v.wide("negativeInfinity"), x)
+			v.VMOVUPD(v.orElse("negativeInfinity", x, r), at64(w, i, 0))
+		})
+		v.LEAQ(at64(w, n, 0), w)
 	})
 	v.end()
 }
@@ -132,75 +171,79 @@ func (g *generator) returnBool(result bool) {
 	g.end()
 }
 
-// absorbing is what absorbAll keeps in registers. total is the sum of one node whose states are no more than a
-// vector, as long as messages into that node follow each other: read back at once it would wait for the pieces
-// in which it was stored.
-type absorbing struct {
-	damping, keep, zero, residual, total reg.VecVirtual
-	node, states                         reg.Register // where total belongs, 0 if there is none
-}
+// absorbing is what absorb keeps in registers.
+type absorbing struct{ damping, keep, zero, residual reg.VecVirtual }
 
-func (v vectors) absorbAll() {
-	v.function(v.name("absorbAll"), "func(messages, sums, out []float64, list *int, count int, damping float64) "+
-		"(residual float64)", "is AbsorbAll.")
+// absorb keeps the sum of a node whose states are no more than a vector in a register: read back at once it would wait
+// for the pieces in which it was stored.
+func (v vectors) absorb() {
+	v.function(v.name("absorb"), "func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, "+
+		"rho []float64, same float64, list *int, count int, damping float64) (residual float64)", "is Absorb.")
 	v.spare("magnitude", "negativeInfinity")
-	a := absorbing{v.parameter("damping"), v.copyOf("one"), v.zeroVector(), v.zeroVector(), v.zeroVector(), v.zero(),
-		v.zero()}
+	a := absorbing{v.parameter("damping"), v.copyOf("one"), v.zeroVector(), v.zeroVector()}
 	v.VSUBPD(a.damping, a.keep, a.keep)
-	v.items(messageSize, func(item, _ reg.Register, _ string) {
-		old, sum := v.place(item, messageOld, v.base("messages")), v.shortPlace(item, messageSum, v.base("sums"))
-		o, n := v.shortPlace(item, messageOut, v.base("out")), v.short(item, messageTarget)
-		rho := v.broadcast(operand.Mem{Base: item, Disp: messageRho})
-		long, same, done := v.label("long"), v.label("same"), v.label("absorbed")
+	o, directed := v.base("out"), v.base("directed")
+	v.items(func(item reg.Register, _ string) {
+		from, sum := v.place(item, nodePotential, v.base("potentials")), v.shortPlace(item, nodeSum, v.base("sums"))
+		n, left, long, done := v.short(item, nodeStates), v.short(item, nodeMessages), v.label("long"), v.label("absorbed")
 		v.CMPQ(n, operand.U8(v.lanes))
 		v.JG(label(long))
 		r := v.first(n)
-		v.CMPQ(sum, a.node)
-		v.JEQ(label(same))
-		v.storeTotal(a)
-		v.MOVQ(sum, a.node)
-		v.MOVQ(n, a.states)
-		v.VMOVAPD(v.load(operand.Mem{Base: sum}, r), a.total)
-		v.Label(same)
-		after := v.load(operand.Mem{Base: o}, r)
-		largest := v.orElse("negativeInfinity", after, r)
-		v.spread(v.VMAXPD, largest)
-		v.absorb(a, after, largest, operand.Mem{Base: old}, r)
-		v.VFMADD231PD(after, rho, a.total)
+		total := v.load(operand.Mem{Base: from}, r)
+		v.times(left, func() {
+			old, rho := v.nextMessage(directed, n)
+			after := v.load(operand.Mem{Base: o}, r)
+			largest := v.orElse("negativeInfinity", after, r)
+			v.spread(v.VMAXPD, largest)
+			v.absorbInto(a, after, largest, operand.Mem{Base: old}, r)
+			v.VFMADD231PD(after, rho, total)
+			v.LEAQ(at64(o, n, 0), o)
+		})
+		v.store(total, operand.Mem{Base: sum}, r)
 		v.JMP(label(done))
 
 		v.Label(long)
-		v.storeTotal(a)
-		v.XORQ(a.node, a.node)
-		largest = v.copyOf("negativeInfinity")
-		v.row(n, func(i reg.Register, offset int, r *rest) {
-			v.VMAXPD(v.orElse("negativeInfinity", v.load(at64(o, i, offset), r), r), largest, largest)
+		v.loop(n, 1, func(i reg.Register, offset int, r *rest) {
+			v.store(v.load(at64(from, i, offset), r), at64(sum, i, offset), r)
 		})
-		v.spread(v.VMAXPD, largest)
-		v.row(n, func(i reg.Register, offset int, r *rest) {
-			after := v.load(at64(o, i, offset), r)
-			v.absorb(a, after, largest, at64(old, i, offset), r)
-			total := v.load(at64(sum, i, offset), r)
-			v.VFMADD231PD(after, rho, total)
-			v.store(total, at64(sum, i, offset), r)
+		v.times(left, func() {
+			old, rho := v.nextMessage(directed, n)
+			largest := v.copyOf("negativeInfinity")
+			v.row(n, func(i reg.Register, offset int, r *rest) {
+				v.VMAXPD(v.orElse("negativeInfinity", v.load(at64(o, i, offset), r), r), largest, largest)
+			})
+			v.spread(v.VMAXPD, largest)
+			v.row(n, func(i reg.Register, offset int, r *rest) {
+				after := v.load(at64(o, i, offset), r)
+				v.absorbInto(a, after, largest, at64(old, i, offset), r)
+				total := v.load(at64(sum, i, offset), r)
+				v.VFMADD231PD(after, rho, total)
+				v.store(total, at64(sum, i, offset), r)
+			})
+			v.LEAQ(at64(o, n, 0), o)
 		})
 		v.Label(done)
 	})
-	v.storeTotal(a)
 	v.storeResidual(a.residual)
 }
 
-// storeTotal puts total where it belongs.
-func (v vectors) storeTotal(a absorbing) {
-	none := v.label("none")
-	v.TESTQ(a.node, a.node)
-	v.JZ(label(none))
-	v.store(a.total, operand.Mem{Base: a.node}, &rest{count: a.states})
-	v.Label(none)
+// nextMessage returns where the next message of a list is kept, and ρ of its edge.
+func (v vectors) nextMessage(directed, n reg.Register) (old reg.Register, rho reg.VecVirtual) {
+	d, p, same, found := v.index(directed), v.base("rho"), v.label("same"), v.label("found")
+	old, rho = v.partOf("messages", "messageAt", d, n), v.vector()
+	v.TESTQ(p, p)
+	v.JZ(label(same))
+	v.SHRQ(operand.U8(1), d)
+	v.VBROADCASTSD(at64(p, d, 0), rho)
+	v.JMP(label(found))
+	v.Label(same)
+	v.broadcastParam("same", rho)
+	v.Label(found)
+	return old, rho
 }
 
-// absorb stores the message after, less its largest entry, in the place of the old one. It changes after to that.
-func (v vectors) absorb(a absorbing, after, largest reg.VecVirtual, old operand.Mem, r *rest) {
+// absorbInto stores the message after, less its largest entry, in the place of the old one. It changes after to that.
+func (v vectors) absorbInto(a absorbing, after, largest reg.VecVirtual, old operand.Mem, r *rest) {
 	before, undamped := v.load(old, r), v.label("undamped")
 	v.VSUBPD(largest, after, after)
 	v.within(r, after)
@@ -221,7 +264,7 @@ func (v vectors) shift() {
 		"is Shift; left counts the nodes that are not done.")
 	v.spare("magnitude", "negativeInfinity", "largest")
 	sums := v.base("sums")
-	left := v.items(nodeSize, func(item, _ reg.Register, stop string) {
+	left := v.items(func(item reg.Register, stop string) {
 		sum, n := v.shortPlace(item, nodeSum, sums), v.short(item, nodeStates)
 		largest, bad := v.copyOf("negativeInfinity"), v.nowhere()
 		v.row(n, func(i reg.Register, offset int, r *rest) {
@@ -249,7 +292,7 @@ func (v vectors) shift() {
 func (v vectors) totals() {
 	v.function(v.name("totals"), "func(totals, weights []float64, list *int, count int)", "is Totals.")
 	totals, weights := v.base("totals"), v.base("weights")
-	v.items(nodeSize, func(item, _ reg.Register, _ string) {
+	v.items(func(item reg.Register, _ string) {
 		w, total := v.shortPlace(item, nodeSum, weights), v.zeroVector()
 		v.row(v.short(item, nodeStates), func(i reg.Register, offset int, r *rest) {
 			v.VADDPD(v.load(at64(w, i, offset), r), total, total)
@@ -266,7 +309,7 @@ func (v vectors) settle() {
 		"is Settle.")
 	v.spare("magnitude")
 	beliefs, sums, logTotals, residual := v.base("beliefs"), v.base("sums"), v.base("logTotals"), v.zeroVector()
-	v.items(nodeSize, func(item, _ reg.Register, _ string) {
+	v.items(func(item reg.Register, _ string) {
 		b, sum := v.place(item, nodeBelief, beliefs), v.shortPlace(item, nodeSum, sums)
 		total := v.broadcast(operand.Mem{Base: logTotals})
 		v.ADDQ(operand.U8(8), logTotals)
@@ -281,7 +324,8 @@ func (v vectors) settle() {
 	v.storeResidual(residual)
 }
 
-// exponentials looks at a table first, to leave it alone where it is not safe.
+// exponentials looks at a table first, to leave it alone where it is not safe: bits of magnitudes are in the order of
+// the numbers.
 func (v vectors) exponentials() {
 	v.function(v.name("exponentials"), "func(tables []float64, size int, inverse []float64) (left int)",
 		"is Exponentials; left counts the tables that are not done.")
@@ -293,15 +337,15 @@ func (v vectors) exponentials() {
 	v.TESTQ(left, left)
 	v.JLE(label(done))
 	v.Label(again)
-	inverse, large := v.broadcast(operand.Mem{Base: inverses}), v.nowhere()
+	inverse, largest := v.broadcast(operand.Mem{Base: inverses}), v.zeros(2)
 	v.loop(size, 2, func(i reg.Register, offset int, r *rest) {
 		x := v.load(at64(table, i, offset), r)
-		v.VMULPD(inverse, x, x)
-		v.within(r, x) // 0·Inf
 		v.VANDPD(v.wide("magnitude"), x, x)
-		v.or(v.compare(cmpNotLessEqual, v.wide("moderate"), x), large)
+		v.largerBits(x, largest[offset/v.bytes()])
 	})
-	v.ifAny(large, done)
+	v.largerBits(largest[1], largest[0])
+	v.VMULPD(inverse, largest[0], largest[0])
+	v.ifAny(v.compare(cmpNotLessEqual, v.wide("moderate"), largest[0]), done)
 	v.maps(size, table, table, moderateExp, func(x reg.VecVirtual) { v.VMULPD(inverse, x, x) })
 	v.LEAQ(at64(table, size, 0), table)
 	v.ADDQ(operand.U8(8), inverses)

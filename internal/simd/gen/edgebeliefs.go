@@ -13,18 +13,16 @@ func (v vectors) edges() {
 
 // moments keeps a NaN of a logarithm.
 func (v vectors) moments() {
-	v.function(v.name("moments"), "func(totals, logged, logs, w, out []float64, list *int, count int)",
-		"is plainMoments.")
+	v.function(v.name("moments"), "func(totals, logged, logs, weights, out []float64, n int)", "is plainMoments.")
 	v.spare("minusLargest")
-	totals, logged, logs := v.base("totals"), v.base("logged"), v.base("logs")
-	weights, out := v.base("w"), v.base("out")
-	v.items(messageSize, func(item, _ reg.Register, _ string) {
-		l, w := v.shortPlace(item, messageWeight, logs), v.shortPlace(item, messageWeight, weights)
-		y, total, sum := v.shortPlace(item, messageSum, out), v.zeroVector(), v.zeroVector()
-		v.row(v.short(item, messageSource), func(i reg.Register, offset int, r *rest) {
-			x, log := v.load(at64(w, i, offset), r), v.copyOf("minusLargest")
-			v.VMULPD(v.load(at64(y, i, offset), r), x, x)
-			v.VMAXPD(v.load(at64(l, i, offset), r), log, log)
+	totals, logged, n := v.base("totals"), v.base("logged"), v.intParam("n")
+	l, w, y := v.base("logs"), v.base("weights"), v.base("out")
+	v.parts(v.length("totals"), n, func(row rows) {
+		total, sum := v.zeroVector(), v.zeroVector()
+		row(func(i reg.Register, r *rest) {
+			x, log := v.load(at64(w, i, 0), r), v.copyOf("minusLargest")
+			v.VMULPD(v.load(at64(y, i, 0), r), x, x)
+			v.VMAXPD(v.load(at64(l, i, 0), r), log, log)
 			v.VADDPD(x, total, total)
 			v.VFMADD231PD(log, x, sum)
 		})
@@ -33,6 +31,9 @@ func (v vectors) moments() {
 			v.spread(v.VADDPD, x)
 			v.VMOVSD(x.AsX(), operand.Mem{Base: p})
 			v.ADDQ(operand.U8(8), p)
+		}
+		for _, p := range []reg.Register{l, w, y} {
+			v.LEAQ(at64(p, n, 0), p)
 		}
 	})
 	v.end()
@@ -43,10 +44,10 @@ const outerPanel = 3
 
 // outer walks over the tables of dst, one behind the other.
 func (v vectors) outer() {
-	v.function(v.name("outer"), "func(dst, tables, factors, ends, weights []float64, list *int, ku, kv, feasible int)",
-		"is plainOuter for one edge and more.")
-	to, left, item := v.base("dst"), v.length("dst"), v.intParam("list")
-	factors, ends, weights := v.base("factors"), v.base("ends"), v.base("weights")
+	v.function(v.name("outer"), "func(dst, tables, factors, rows, columns, weights []float64, at []int, "+
+		"ku, kv, feasible int)", "is plainOuter for one edge and more.")
+	to, left, at := v.base("dst"), v.length("at"), v.base("at")
+	factors, ends, b, weights := v.base("factors"), v.base("rows"), v.base("columns"), v.base("weights")
 	rowBytes, again, other, next := v.rowBytes(v.intParam("kv")), v.label("edge"), v.label("other"), v.label("next")
 	panel := func(offset reg.Register, n int, r *rest) {
 		c, lack, row, i := v.several(n), v.zeros(n), v.GP64(), v.GP64()
@@ -56,7 +57,7 @@ func (v vectors) outer() {
 		// rows emits body for the rows of the panel.
 		rows := func(body func()) {
 			more := v.label("row")
-			v.LEAQ(bytes(v.place(item, messageTable, v.base("tables")), offset, 0), row)
+			v.LEAQ(bytes(v.place(at, 0, v.base("tables")), offset, 0), row)
 			v.XORQ(i, i)
 			v.Label(more)
 			body()
@@ -77,8 +78,6 @@ func (v vectors) outer() {
 				v.VFMADD231PD(value(j), factor, sum)
 			}
 		})
-		b := v.GP64()
-		v.LEAQ(at64(ends, v.intParam("ku"), 0), b)
 		for j, sum := range lack {
 			v.VFNMADD213PD(bytes(b, offset, v.bytes()*j), c[j], sum)
 		}
@@ -106,14 +105,15 @@ func (v vectors) outer() {
 	v.panels(v.intParam("kv"), outerPanel, panel)
 	v.Label(next)
 	size := v.intParam("ku")
-	for _, p := range []reg.Register{factors, ends, weights} {
+	for _, p := range []reg.Register{factors, ends} {
 		v.LEAQ(at64(p, size, 0), p)
-		v.ADDQ(rowBytes, p)
 	}
+	v.ADDQ(rowBytes, b)
+	v.ADDQ(rowBytes, weights)
 	v.IMULQ(v.intParam("kv"), size)
 	v.LEAQ(at64(to, size, 0), to)
-	v.ADDQ(operand.U32(2*messageSize), item)
-	v.SUBQ(size, left)
-	v.JG(label(again))
+	v.ADDQ(operand.U8(8), at)
+	v.DECQ(left)
+	v.JNZ(label(again))
 	v.end()
 }

@@ -42,9 +42,9 @@ func (g *generator) tiles(n string, sizes []int, body func(size int)) {
 	}
 }
 
-// times emits body as often as the parameter n says; it may be 0.
-func (g *generator) times(n string, body func()) {
-	left, again, done := g.intParam(n), g.label("again"), g.label("done")
+// times emits body as often as a register says, which counts down and may be 0.
+func (g *generator) times(left reg.Register, body func()) {
+	again, done := g.label("again"), g.label("done")
 	g.TESTQ(left, left)
 	g.JLE(label(done))
 	g.Label(again)
@@ -77,7 +77,7 @@ func (v vectors) multiplyMatrix() {
 			sums := v.zeros(size * n)
 			v.Load(v.Param("w").Base(), weight)
 			v.ADDQ(offset, weight)
-			v.times("d", func() {
+			v.times(v.intParam("d"), func() {
 				columns := make([]reg.VecVirtual, n)
 				for c := range columns {
 					columns[c] = v.load(operand.Mem{Base: weight, Disp: v.bytes() * c}, last(c, n, r))
@@ -123,7 +123,7 @@ func (v vectors) scatterMatrix() {
 			v.Load(v.Param("t").Base(), target)
 			v.ADDQ(offset, target)
 			v.MOVQ(feature, p)
-			v.times("rows", func() {
+			v.times(v.intParam("rows"), func() {
 				columns := make([]reg.VecVirtual, n)
 				for c := range columns {
 					columns[c] = v.load(operand.Mem{Base: target, Disp: v.bytes() * c}, last(c, n, r))

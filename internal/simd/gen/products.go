@@ -8,65 +8,68 @@ import (
 // productPanel is how many vectors of a row are summed at a time.
 const productPanel = 4
 
-// products stores whole vectors, as cavities does. Rows of 8 entries and, with AVX2, tables of 2×2 are cases of
-// their own: for them loops take as long as what is in them.
+// products has loops of their own for rows of 8 entries and, with AVX2, for tables of 2×2: for them tests of a shape
+// take as long as what is in them.
 func (v vectors) products() {
-	v.function(v.name("products"), "func(out, weights, tables []float64, list *int, count int)", "is Products.")
-	v.items(messageSize, func(item, left reg.Register, _ string) {
-		next := v.label("next")
-		v.prefetchTable(item, left)
-		o, w, t := v.shortPlace(item, messageOut, v.base("out")), v.shortPlace(item, messageWeight, v.base("weights")),
-			v.place(item, messageTable, v.base("tables"))
-		for _, k := range map[int][]int{4: {8, 2}, 8: {8}}[v.lanes] {
-			v.ofStates(item, k, o, w, t, next)
+	v.function(v.name("products"), "func(o, w, t []float64, d, edge []int32, at []int, source, target int)",
+		"is Products.")
+	o, w, left, done := v.base("o"), v.base("w"), v.length("d"), v.label("done")
+	for _, k := range map[int][]int{4: {8, 2}, 8: {8}}[v.lanes] {
+		other, forward, backward := v.label("other"), v.eightForward, v.eightBackward
+		if k == 2 {
+			forward, backward = v.twoForward, v.twoBackward
 		}
-		backward := v.label("backward")
-		v.CMPL(operand.Mem{Base: item, Disp: messageBackward}, operand.U8(0))
-		v.JNE(label(backward))
-		v.forward(item, o, w, t)
-		v.JMP(label(next))
-		v.Label(backward)
-		v.backward(item, o, t)
-		v.Label(next)
-	})
+		for _, end := range []string{"source", "target"} {
+			v.CMPQ(v.intParam(end), operand.U8(k))
+			v.JNE(label(other))
+		}
+		v.eachMessage(o, w, left, (k*k+7)/8, forward, backward)
+		v.JMP(label(done))
+		v.Label(other)
+	}
+	v.eachMessage(o, w, left, 8, v.forward, v.backward)
+	v.Label(done)
 	v.end()
+}
+
+// eachMessage walks over a list of messages: forward and backward get where what a message sends is stored, its weights
+// and its table, of which so many lines are asked for ahead.
+func (v vectors) eachMessage(o, w, left reg.Register, lines int, forward, backward func(o, w, t reg.Register)) {
+	v.times(left, func() {
+		next, back, last, i := v.label("next"), v.label("back"), v.label("last"), v.length("d")
+		v.SUBQ(left, i)
+		v.CMPQ(left, operand.U8(lookahead))
+		v.JLE(label(last))
+		ahead := v.table(i, lookahead)
+		for line := range lines {
+			v.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * line})
+		}
+		v.Label(last)
+		t, d := v.table(i, 0), v.base("d")
+		v.TESTL(operand.U32(1), operand.Mem{Base: d, Index: i, Scale: 4})
+		v.JNZ(label(back))
+		forward(o, w, t)
+		v.JMP(label(next))
+		v.Label(back)
+		backward(o, w, t)
+		v.Label(next)
+		v.LEAQ(at64(w, v.intParam("source"), 0), w)
+		v.LEAQ(at64(o, v.intParam("target"), 0), o)
+	})
+}
+
+// table returns the address of the table of the i-th edge of a list.
+func (v vectors) table(i reg.Register, ahead int) reg.Register {
+	p := v.base("edge")
+	v.MOVLQSX(operand.Mem{Base: p, Index: i, Scale: 4, Disp: 4 * ahead}, p)
+	v.MOVQ(at64(v.base("at"), p, 0), p)
+	v.LEAQ(at64(v.base("t"), p, 0), p)
+	return p
 }
 
 // lookahead is how many messages before it is needed a table is asked for: the order of the tables is nothing
 // that the processor could guess.
 const lookahead = 8
-
-// prefetchTable asks for the first lines of a table that is needed soon.
-func (v vectors) prefetchTable(item, left reg.Register) {
-	last := v.label("last")
-	v.CMPQ(left, operand.U8(lookahead))
-	v.JLE(label(last))
-	t := v.place(item, lookahead*messageSize+messageTable, v.base("tables"))
-	for line := range 8 {
-		v.PREFETCHT0(operand.Mem{Base: t, Disp: 64 * line})
-	}
-	v.Label(last)
-}
-
-// ofStates emits messages between k states and k states, and goes to next from there.
-func (v vectors) ofStates(item reg.Register, k int, o, w, t reg.Register, next string) {
-	other, back, both := v.label("other"), v.label("back"), v.GP64()
-	v.MOVQ(operand.U64(uint64(k)<<32|uint64(k)), both)
-	v.CMPQ(both, operand.Mem{Base: item, Disp: messageSource}) // and the target
-	v.JNE(label(other))
-	forward, backward := v.eightForward, v.eightBackward
-	if k == 2 {
-		forward, backward = v.twoForward, v.twoBackward
-	}
-	v.CMPL(operand.Mem{Base: item, Disp: messageBackward}, operand.U8(0))
-	v.JNE(label(back))
-	forward(o, w, t)
-	v.JMP(label(next))
-	v.Label(back)
-	backward(o, w, t)
-	v.JMP(label(next))
-	v.Label(other)
-}
 
 // eightForward stores the sum of the eight rows of a table, each times a weight.
 func (v vectors) eightForward(o, w, t reg.Register) {
@@ -134,14 +137,14 @@ func (v vectors) twoBackward(o, w, t reg.Register) {
 }
 
 // forward stores Σ_y w[y]·row y of a table.
-func (v vectors) forward(item, o, w, t reg.Register) {
+func (v vectors) forward(o, w, t reg.Register) {
 	const unroll = 2
-	s, weight, row := v.strides(v.short(item, messageTarget), unroll), v.GP64(), v.GP64()
-	v.panels(v.short(item, messageTarget), productPanel, func(offset reg.Register, n int, r *rest) {
+	s, weight, row := v.strides(v.intParam("target"), unroll), v.GP64(), v.GP64()
+	v.panels(v.intParam("target"), productPanel, func(offset reg.Register, n int, r *rest) {
 		sums := v.zeros(unroll * n)
 		v.MOVQ(w, weight)
 		v.LEAQ(bytes(t, offset, 0), row)
-		v.rows(v.short(item, messageSource), unroll, func(u int) {
+		v.rows(v.intParam("source"), unroll, func(u int) {
 			a := v.broadcast(operand.Mem{Base: weight, Disp: 8 * u})
 			for c := range n {
 				v.VFMADD231PD(v.load(s.row(row, u, v.bytes()*c), last(c, n, r)), a, sums[u*n+c])
@@ -158,12 +161,14 @@ func (v vectors) forward(item, o, w, t reg.Register) {
 }
 
 // backward stores the products of w with the rows of a table, as many at a time as a vector has entries.
-func (v vectors) backward(item, to, row reg.Register) {
-	s, column := v.eightRows(v.short(item, messageSource)), v.GP64()
-	v.blocks(v.short(item, messageTarget), func(left reg.Register) {
-		sums, weight := v.zeros(v.lanes), v.shortPlace(item, messageWeight, v.base("weights"))
+func (v vectors) backward(o, w, row reg.Register) {
+	s, column, begin := v.eightRows(v.intParam("source")), v.GP64(), v.AllocLocal(8)
+	v.MOVQ(o, begin)
+	v.blocks(v.intParam("target"), func(left reg.Register) {
+		sums, weight := v.zeros(v.lanes), v.GP64()
+		v.MOVQ(w, weight)
 		v.MOVQ(row, column)
-		v.loop(v.short(item, messageSource), 1, func(_ reg.Register, _ int, r *rest) {
+		v.loop(v.intParam("source"), 1, func(_ reg.Register, _ int, r *rest) {
 			x, end := v.load(operand.Mem{Base: weight}, r), v.label("column")
 			for i, sum := range sums {
 				v.unlessLess(left, i, end)
@@ -173,8 +178,9 @@ func (v vectors) backward(item, to, row reg.Register) {
 			v.ADDQ(operand.U32(v.bytes()), weight)
 			v.ADDQ(operand.U32(v.bytes()), column)
 		})
-		v.VMOVUPD(v.transposeSum(sums), operand.Mem{Base: to})
-		v.ADDQ(operand.U32(v.bytes()), to)
+		v.VMOVUPD(v.transposeSum(sums), operand.Mem{Base: o})
+		v.ADDQ(operand.U32(v.bytes()), o)
 		v.LEAQ(operand.Mem{Base: row, Index: s.one, Scale: uint8(v.lanes)}, row)
 	})
+	v.MOVQ(begin, o)
 }
