@@ -345,6 +345,11 @@ def test_docstring() -> None:
         assert all(value.__doc__ for name, value in vars(thing).items() if callable(value) and not name.startswith("_"))
 
 
+def test_only_on_request() -> None:
+    """Who does not ask for the layer does not wait for PyTorch."""
+    subprocess.run([sys.executable, "-c", "import sys, blockbp, blockbp._graph; assert 'torch' not in sys.modules"], check=True)
+
+
 def test_selftest() -> None:
     """The script for other devices finds nothing wrong on this one."""
     done = subprocess.run([sys.executable, "-m", "blockbp.torch.selftest", "--rows", "24"], capture_output=True, text=True, timeout=300)
