@@ -26,7 +26,7 @@ TREE = torch.tensor([[1, 1, 3, 3, 5], [0, 2, 1, 4, 4]])
 # Triangles, and so three colours.
 LOOPS = torch.tensor([[0, 2, 0, 3, 3, 4, 5, 5], [1, 1, 2, 2, 4, 0, 3, 4]])
 RULES = ("convex", "cover", "trw", "bethe")
-SETTLED = {"sweeps": 1500, "tol": 1e-13}
+SETTLED = {"sweeps": 600, "tol": 1e-13}
 
 
 @pytest.fixture(autouse=True)
@@ -187,8 +187,8 @@ def test_blocks() -> None:
     crf, unary, edge_x, y = problem(LOOPS, counting="convex")
     graph, state = Graph(6, LOOPS), None
     first = torch.arange(6) < 3
-    for n in range(200):
-        before, (loss, state) = state, crf(unary, graph, edge_x, y, state=state, block=first if n % 2 else ~first)
+    for n in range(120):
+        before, (loss, state) = state, crf(unary, graph, edge_x, y, state=state, sweeps=1, block=first if n % 2 else ~first)
         if n == 1:
             moved = (state != before).any(2).T
             assert (moved == first[LOOPS]).all()
@@ -279,24 +279,24 @@ def test_other_models_are_refused(tmp_path: Path) -> None:
 
 
 def test_learns_with_a_network() -> None:
-    """One sweep a step with kept messages learns what many sweeps from nothing learn, better than the network alone."""
+    """Three sweeps a step with kept messages learn what ten from nothing learn, better than the network alone."""
     y = (torch.arange(16) // 4 + torch.arange(16)[:, None] // 5) % 3
     pictures = torch.nn.functional.one_hot(y, 3) + torch.randn(4, 16, 16, 3)
     labels, losses = y.repeat(4, 1, 1).reshape(-1), {}
-    for sweeps in (1, 10):
+    for sweeps in (3, 10):
         torch.manual_seed(1)
         network, crf = torch.nn.Linear(3, 3), PairwiseCRF(3)
         optimizer, state = torch.optim.Adam([*network.parameters(), *crf.parameters()], 0.1), None
         for _ in range(40):
             loss, kept = crf(network(pictures).reshape(-1, 3), (16, 16), labels=labels, state=state, sweeps=sweeps)
-            state = kept if sweeps == 1 else None
+            state = kept if sweeps == 3 else None
             optimizer.zero_grad()
             (loss / len(labels)).backward()
             optimizer.step()
         unary = network(pictures).reshape(-1, 3)
         losses[sweeps] = crf(unary, (16, 16), labels=labels, **SETTLED)[0].item() / len(labels)
         assert (crf.decode(unary, (16, 16)) == labels).double().mean() > (unary.argmax(1) == labels).double().mean() + 0.1
-    assert losses[1] == pytest.approx(losses[10], abs=5e-3)
+    assert losses[3] == pytest.approx(losses[10], abs=1e-3)
 
 
 MISTAKES: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
@@ -341,7 +341,7 @@ def test_unsettled_is_said() -> None:
 def test_docstring() -> None:
     """The example of the module runs, in float32, and everything public has a text."""
     torch.set_default_dtype(torch.float32)
-    assert doctest.testmod(blockbp.torch) == (0, 11)
+    assert doctest.testmod(blockbp.torch) == (0, 12)
     for thing in (PairwiseCRF, Graph):
         assert all(value.__doc__ for name, value in vars(thing).items() if callable(value) and not name.startswith("_"))
 

@@ -1,8 +1,8 @@
 """A layer of PyTorch that learns a network and a conditional random field together.
 
 The network gives every node a score for each state, and the layer adds what edges say. Its loss is the convex
-variational likelihood, whose gradient is belief minus label: no backward pass goes through message passing. One sweep a
-step is enough, as the messages are kept from one epoch to the next.
+variational likelihood, whose gradient is belief minus label: no backward pass goes through message passing. A few sweeps
+a step are enough, as the messages are kept from one epoch to the next.
 
 >>> import torch
 >>> from blockbp.torch import Graph, PairwiseCRF
@@ -19,7 +19,8 @@ step is enough, as the messages are kept from one epoch to the next.
 ...     (loss / labels.numel()).backward()
 ...     optimizer.step()
 >>> found = crf.decode(network(picture).reshape(-1, 2), (12, 12)).reshape(12, 12)
->>> bool((found == labels).float().mean() > 0.9)
+>>> alone = network(picture).argmax(-1)
+>>> bool((found == labels).sum() > (alone == labels).sum())
 True
 """
 
