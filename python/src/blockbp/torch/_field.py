@@ -87,7 +87,7 @@ class Field:
         return s.log() + high + self.top
 
     def sweep(self, messages: Messages, damp: float, block: Tensor | None) -> Messages:
-        """Visit all nodes, or those of a block, colour after colour; nothing is changed in place.
+        """Visit all nodes, or those of a block, colour after colour; what is given is not changed.
 
         With all c_s ≥ 0 and no damping each visit minimises the value (7) over the messages at its nodes.
         """
@@ -98,7 +98,7 @@ class Field:
                 part = self.graph.slices[number]
                 m = cut(n.edge, part) * self.sums(number, end, messages[number][1 - end])  # (5)
                 fresh.append(m := m - m.mean(-1, keepdim=True))
-                total = total.index_add(0, row, m)
+                total.index_add_(0, row, m)
             belief = torch.log_softmax(total / n.rho[colour.nodes], -1)  # (4)
             for (number, end, row), m in zip(colour.ends, fresh):
                 new = m - cut(n.edge, self.graph.slices[number]) * belief[row]
@@ -127,11 +127,11 @@ class Field:
 
     def logits(self, messages: Messages) -> Tensor:
         """Return the logarithms of the beliefs (4) of nodes, up to a constant of each: [nodes, states]."""
-        total = self.unary
+        total = self.unary.clone()
         for number, (part, ends) in enumerate(zip(self.graph.slices, messages)):
             for end in (0, 1):
                 m = cut(self.numbers.edge, part) * self.sums(number, end, ends[1 - end])
-                total = total.index_add(0, self.graph.ends[end, part], m)
+                total.index_add_(0, self.graph.ends[end, part], m)
         return total / self.numbers.rho
 
     def value(self, messages: Messages, by_edge: bool) -> Value:
@@ -141,7 +141,7 @@ class Field:
         is (4): the derivative would be nearly one-hot where c_s, with its shares, is near 0, until messages settle.
         """
         n, k = self.numbers, self.unary.shape[1]
-        split, mean, value = self.unary, self.unary, self.unary.new_zeros((), dtype=torch.float64)
+        split, mean, value = self.unary.clone(), self.unary.clone(), self.unary.new_zeros((), dtype=torch.float64)
         weight, edges = torch.zeros_like(self.weight), []
         for number, (part, (first, second)) in enumerate(zip(self.graph.slices, messages)):
             c, share = cut(n.edge, part), cut(n.share, part)
@@ -152,9 +152,9 @@ class Field:
             value = value + (c * z).sum(dtype=torch.float64)
             for end, l in enumerate((first, second)):
                 at = self.graph.ends[end, part]
-                split = split.index_add(0, at, l if n.exact else l + share[:, end : end + 1] * (logs[end] - z))
+                split.index_add_(0, at, l if n.exact else l + share[:, end : end + 1] * (logs[end] - z))
                 if not n.exact:
-                    mean = mean.index_add(0, at, l + c * (logs[end] - z))
+                    mean.index_add_(0, at, l + c * (logs[end] - z))
             w, e = self.contract(part, -first / c - z, -second / c, by_edge)
             weight += w
             edges.append(e)
