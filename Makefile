@@ -98,6 +98,8 @@ binaries: ## static binaries for five platforms, in archives, in dist/
 # Versions of what builds and tests the Python package.
 WHEELTOOLS := hatchling==1.27.0
 PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3 matplotlib==3.10.7 mypy==1.18.2
+# make pytest TORCH=torch==2.15.0 tests blockbp.torch, too, and takes 5 GB more.
+TORCH ?=
 
 wheels: ## a wheel of the Python package for each platform, in python/dist/
 	rm -rf python/dist && mkdir -p python/dist
@@ -139,7 +141,7 @@ site: ## the pages as a site, in dist/site/
 
 pytest: ## the Python package, built and tested in a fresh environment
 	rm -rf python/dist/test && mkdir -p python/dist/test
-	$(PYTHON) -m venv python/dist/test/venv && python/dist/test/venv/bin/pip install --quiet $(WHEELTOOLS) $(PYTESTTOOLS)
+	$(PYTHON) -m venv python/dist/test/venv && python/dist/test/venv/bin/pip install --quiet $(WHEELTOOLS) $(PYTESTTOOLS) $(TORCH)
 	cd python && dist/test/venv/bin/python -m hatchling build -t wheel -d dist/test
 	python/dist/test/venv/bin/pip install --quiet --no-index --no-deps python/dist/test/*.whl
 	cd python && env -u BLOCKBP_BINARY PYTHONDONTWRITEBYTECODE=1 dist/test/venv/bin/python -m pytest -q -p no:cacheprovider

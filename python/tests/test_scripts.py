@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-PACKAGES = {"sklearn", "scipy", "networkx", "matplotlib"}
+PACKAGES = {"sklearn", "scipy", "networkx", "matplotlib", "torch"}
 
 
 def output(name: str, folder: Path) -> str:
@@ -19,7 +19,7 @@ def output(name: str, folder: Path) -> str:
     text = (EXAMPLES / name).read_text(encoding="utf-8")
     for package in sorted(PACKAGES & set(re.findall(r"^(?:import|from) (\w+)", text, re.M))):
         pytest.importorskip(package)
-    done = subprocess.run([sys.executable, EXAMPLES / name], cwd=folder, env={**os.environ, "MPLBACKEND": "Agg"}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, EXAMPLES / name], cwd=folder, env={**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr, done.stderr
     return done.stdout
@@ -73,3 +73,13 @@ def test_logistic_regression(tmp_path: Path) -> None:
     text = output("logistic_regression.py", tmp_path)
     assert number("weights differ by at most", text) < 1e-6 and number("probabilities differ by at most", text) < 1e-6
     assert number("CRF", text.splitlines()[-1]) > number("CRF without edges", text) + 0.1
+
+
+def test_network(tmp_path: Path) -> None:
+    """With a CRF a network is far better than alone, and best when learned for its predictions in the end."""
+    text = output("network.py", tmp_path)
+    alone, last = number("network alone +accuracy", text), number("truncated, from there +accuracy", text)
+    assert min(number(f"{how} +accuracy", text) for how in ("network, then CRF", "from random", "from network")) > alone + 0.1
+    assert last > alone + 0.2
+    losses = {how: number(f"{how} +accuracy [.0-9]+ +log loss", text) for how in ("network, then CRF", "truncated, from there")}
+    assert losses["truncated, from there"] < losses["network, then CRF"]

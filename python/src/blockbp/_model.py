@@ -62,6 +62,8 @@ class Model:
         How the training ended; empty where the file does not say.
     about : dict
         What the estimator said of itself; empty of a model that the command has learned.
+    counting : str
+        The rule of its counting numbers.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -72,6 +74,7 @@ class Model:
         self.recipe: dict[str, Any] = json.loads(meta["recipe"])
         self.status = str(json.loads(meta.get("training", "{}")).get("status", ""))
         self.about = _about(self.recipe.get("about", ""))
+        self.counting = str(meta.get("counting", ""))
         self.weights: dict[str, NDArray[np.float64]] = {}
         for name, tensor in header.items():
             begin, end = tensor["data_offsets"]

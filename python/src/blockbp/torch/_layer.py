@@ -1,0 +1,305 @@
+"""PairwiseCRF, the layer."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .._run import BlockbpWarning
+from . import _file
+from ._field import LINEAR, Field, Messages, Value
+from ._graph import Graph, grid
+
+COUNTING = ("auto", "trw", "convex", "cover", "bethe")
+# The potential of a state that a label rules out. −∞ would make differences of messages NaN.
+FORBIDDEN = -1e4
+
+
+class PairwiseCRF(nn.Module):
+    """A conditional random field over the nodes of graphs, behind a network that scores the states of each node.
+
+    Parameters
+    ----------
+    states : int
+        The number of states, or classes, K.
+    edge_features : int
+        The number of features of every edge; 0: edges have none, and share one table of weights.
+    counting : str or (Tensor [nodes], Tensor [edges])
+        Entropy counting numbers: "auto" is "trw", tree-reweighted, the best in most uses; "convex", "cover", "bethe"; or
+        those of the nodes and edges of the one graph that is used. docs/explanation/equations.md says what they are.
+    directed : bool
+        Whether edges lead from their first to their second end. Otherwise weights of states (a, b) and (b, a) are equal.
+    device, dtype
+        Of the weights: float32 or float64.
+
+    Attributes
+    ----------
+    weight : Parameter [K, K, edge_features or 1]
+        The weights of edges: [state of the first end, state of the second end, feature]. They begin at 0.
+
+    Notes
+    -----
+    Arguments that several methods have:
+
+    * unary [nodes, K]: the potentials of nodes, such as what a network gives. Potentials are logarithms.
+    * graph: a Graph; an edge_index [2, edges]; or (rows, columns) of a grid of pixels, of one or more pictures of this
+      size behind each other. A batch of graphs is their union: Graph.union, or as torch_geometric makes it.
+    * edge_x [edges, edge_features], in the order of the edges; networks may give them too.
+    * state [edges, 2, K]: messages to the first and the second ends to begin with, as forward returns them, or zeros or
+      None for none. It belongs to the edges, in their order, so that states of instances can be stored one by one and
+      joined by torch.cat. Where labels are hidden it is [edges, 4, K]: also those of the labels' own messages.
+    * sweeps, tol, damp: how often all nodes are visited; the change of a message, in nats, at which that ends sooner;
+      and how much of the old messages to keep, such as 0.5 where messages circle.
+    """
+
+    def __init__(
+        self,
+        states: int,
+        edge_features: int = 0,
+        counting: str | tuple[Tensor, Tensor] = "auto",
+        directed: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if states < 2 or edge_features < 0:
+            raise ValueError(f"states={states}, edge_features={edge_features}: want at least 2 states and no negative number")
+        if isinstance(counting, str) and counting not in COUNTING:
+            raise ValueError(f"counting={counting!r}: want {', '.join(COUNTING)}, or numbers (c_s [nodes], c_e [edges])")
+        self.states, self.edge_features, self.counting, self.directed = states, edge_features, counting, directed
+        self.weight = nn.Parameter(torch.zeros(states, states, max(1, edge_features), device=device, dtype=dtype))
+
+    def extra_repr(self) -> str:
+        """Say what print shows of the layer."""
+        counting = self.counting if isinstance(self.counting, str) else "given"
+        return f"{self.states}, {self.edge_features}, counting={counting!r}, directed={self.directed}"
+
+    def forward(
+        self,
+        unary: Tensor,
+        graph: Graph | Tensor | tuple[int, int],
+        edge_x: Tensor | None = None,
+        labels: Tensor | None = None,
+        state: Tensor | None = None,
+        *,
+        sweeps: int = 3,
+        tol: float = 0.0,
+        damp: float = 0.0,
+        block: Tensor | None = None,
+        loss: str = "likelihood",
+    ) -> tuple[Tensor, Tensor]:
+        """Return the loss, a float64 scalar, and the state to go on from.
+
+        The loss is the sum over all nodes, in nats: divide it by their number, so that one learning rate serves graphs
+        of all sizes. Where the state is kept, three sweeps a step learn what many from nothing do. One does only while
+        edges are weak or rates low, or with "cover" and "convex": else messages fall behind, and the loss rises. With "likelihood" it is the variational bound on log Z less the score of the labels. Unless the
+        counting numbers are "bethe" or given and negative it is at least what it is when messages have settled, at any
+        messages; with hidden labels it bounds nothing until then. Its gradient is beliefs less labels.
+
+        With loss="truncated" it is the sum of −log of the beliefs of the labels after these sweeps, and autograd goes
+        through them: the loss of what prediction computes. It takes the memory of all sweeps, and is good as a second
+        stage, behind a training by likelihood.
+
+        Parameters
+        ----------
+        labels : int Tensor [nodes]
+            States from 0; −1 hides a label.
+        block : bool Tensor [nodes], optional
+            The nodes that the sweeps visit: block belief propagation, where each step settles another block. All
+            messages elsewhere stay as they are in state, and all beliefs are read anew.
+        """
+        if loss not in ("likelihood", "truncated"):
+            raise ValueError(f"loss={loss!r}: want 'likelihood' or 'truncated'")
+        field = self._field(unary, graph, edge_x, through=loss == "truncated")
+        labels = self._labels(labels, field)
+        hidden = bool((labels < 0).any()) and loss == "likelihood"
+        free, clamped = self._begin(state, field, hidden)
+        if loss == "truncated":
+            free, _ = field.settle(free, sweeps, tol, damp, block)
+            beliefs = torch.log_softmax(field.logits(free), -1)
+            total = nn.functional.nll_loss(beliefs, labels, ignore_index=-1, reduction="sum")
+            return total.double(), self._end(field, [free])
+        by_edge = edge_x is not None and edge_x.requires_grad
+        with torch.no_grad():
+            free, _ = field.settle(free, sweeps, tol, damp, block)
+            plus, ends = field.value(free, by_edge), [free]
+            if hidden:
+                known = field.clamped(labels, FORBIDDEN)
+                clamped, _ = known.settle(clamped, sweeps, tol, damp, block)
+                minus, ends = known.value(clamped, by_edge), [free, clamped]
+            else:
+                minus = self._scored(field, labels, by_edge)
+        return self._difference(field, plus, minus), self._end(field, ends)
+
+    def marginals(
+        self,
+        unary: Tensor,
+        graph: Graph | Tensor | tuple[int, int],
+        edge_x: Tensor | None = None,
+        state: Tensor | None = None,
+        *,
+        sweeps: int = 100,
+        tol: float = 1e-3,
+        damp: float = 0.0,
+    ) -> Tensor:
+        """Return the beliefs of the nodes, [nodes, K], with a warning where messages have not settled."""
+        with torch.no_grad():
+            field, messages = self._settled(unary, graph, edge_x, state, sweeps, tol, damp)
+            return torch.softmax(field.logits(messages), -1)
+
+    def decode(self, *arguments: Any, **options: Any) -> Tensor:
+        """Return the most likely state of every node, each by itself: [nodes]. The arguments are those of marginals."""
+        return self.marginals(*arguments, **options).argmax(-1)
+
+    def log_partition_bound(
+        self,
+        unary: Tensor,
+        graph: Graph | Tensor | tuple[int, int],
+        edge_x: Tensor | None = None,
+        state: Tensor | None = None,
+        *,
+        sweeps: int = 100,
+        tol: float = 1e-3,
+        damp: float = 0.0,
+    ) -> Tensor:
+        """Return an upper bound of log Z, a float64 scalar, of all graphs together: exact on trees once settled.
+
+        With "bethe", or given numbers, it is an approximation: it need not be a bound.
+        """
+        with torch.no_grad():
+            field, messages = self._settled(unary, graph, edge_x, state, sweeps, tol, damp)
+            return field.value(messages, False).value
+
+    def to_blockbp(self, path: str | os.PathLike[str], head: nn.Linear | None = None) -> None:
+        """Write a model file for the command and the estimators of blockbp.
+
+        Its node features are the inputs of head, the last layer of the network, and a last one that is 1 if head has a
+        bias; without head they are the unary potentials themselves. ``blockbp predict`` takes arrays of them.
+        """
+        _file.write(path, self, head)
+
+    @classmethod
+    def from_blockbp(cls, path: str | os.PathLike[str], dtype: torch.dtype = torch.float64) -> tuple[PairwiseCRF, nn.Linear]:
+        """Read a model file, and return the layer and the linear layer that makes its unary potentials of features."""
+        options, weight, node = _file.read(path)
+        crf = cls(**options, dtype=dtype)
+        head = nn.Linear(node.shape[1], node.shape[0], bias=False, dtype=dtype)
+        with torch.no_grad():
+            crf.weight.copy_(weight)
+            head.weight.copy_(node)
+        return crf, head
+
+    def symmetric(self) -> Tensor:
+        """Return the weights as potentials have them: of edges without direction, the mean of both ways round."""
+        return self.weight if self.directed else (self.weight + self.weight.transpose(0, 1)) / 2
+
+    def _field(self, unary: Tensor, graph: Any, edge_x: Tensor | None, through: bool = False) -> Field:
+        """Check the arguments against each other, and bring edges into the order of colours."""
+        if unary.ndim != 2 or unary.shape[1] != self.states:
+            fix = "; of [pictures, K, rows, columns] give unary.movedim(1, -1).reshape(-1, K)" if unary.ndim == 4 else ""
+            raise ValueError(f"unary has the shape {list(unary.shape)}, want [nodes, {self.states}]{fix}")
+        if unary.dtype not in LINEAR or unary.dtype != self.weight.dtype:
+            raise ValueError(f"unary is {unary.dtype}, and the weights are {self.weight.dtype}: want both in float32 or both "
+                             "in float64; give unary.float(), or crf.double()")
+        graph = self._graph(unary, graph)
+        wanted = (graph.edges, self.edge_features)
+        if edge_x is None and self.edge_features:
+            raise ValueError(f"edge_x is missing: want {list(wanted)}, or PairwiseCRF({self.states}) without edge features")
+        if edge_x is not None and (edge_x.shape != wanted or not self.edge_features):
+            raise ValueError(f"edge_x has the shape {list(edge_x.shape)}, want "
+                             + (f"{list(wanted)}, a row for each edge" if self.edge_features else "None: edge_features is 0"))
+        numbers = graph.numbers("trw" if self.counting == "auto" else self.counting, unary.dtype)
+        x = None if edge_x is None else edge_x.to(unary.dtype)[graph.order]
+        return Field(graph, numbers, unary, self.symmetric(), x, through)
+
+    def _graph(self, unary: Tensor, graph: Any) -> Graph:
+        if isinstance(graph, tuple):
+            pictures, rest = divmod(len(unary), max(1, graph[0] * graph[1]))
+            if rest or not pictures:
+                raise ValueError(f"unary has {len(unary)} rows, want a multiple of {graph[0]}·{graph[1]}, the pixels of a grid")
+            graph = grid(*graph, pictures, unary.device)
+        if isinstance(graph, Tensor):
+            graph = Graph(len(unary), graph)
+        if not isinstance(graph, Graph):
+            raise ValueError(f"graph is {type(graph).__name__}, want a Graph, an edge_index [2, edges], or (rows, columns)")
+        if graph.nodes != len(unary):
+            raise ValueError(f"unary has {len(unary)} rows, want {graph.nodes}, one for each node of the graph")
+        if graph.edge_index.device != unary.device:
+            raise ValueError(f"the graph is on {graph.edge_index.device} and unary on {unary.device}: give graph.to(unary.device)")
+        return graph
+
+    def _labels(self, labels: Tensor | None, field: Field) -> Tensor:
+        nodes = len(field.unary)
+        if labels is None or labels.shape != (nodes,) or labels.is_floating_point():
+            got = "missing" if labels is None else f"{labels.dtype} of shape {list(labels.shape)}"
+            raise ValueError(f"labels are {got}, want integers of shape [{nodes}]; of pictures give labels.reshape(-1)")
+        if len(wrong := ((labels < -1) | (labels >= self.states)).nonzero()):
+            raise ValueError(f"labels[{int(wrong[0])}] is {int(labels[wrong[0]])}, want a state from 0 to {self.states - 1}, "
+                             "or -1 where it is hidden")
+        return labels.long()
+
+    def _begin(self, state: Tensor | None, field: Field, hidden: bool) -> tuple[Messages, Messages]:
+        """Return the messages of a state, free ones and those with labels clamped, for each slice of edges."""
+        g, k = field.graph, self.states
+        if state is None:
+            state = field.unary.new_zeros(g.edges, 4, k)
+        if state.shape not in ((g.edges, 2, k), (g.edges, 4, k)):
+            raise ValueError(f"state has the shape {list(state.shape)}, want [{g.edges}, 2, {k}] as forward has returned it")
+        if hidden and state.shape[1] == 2:
+            state = torch.cat([state, torch.zeros_like(state)], 1)
+        state = state.detach().to(field.unary)[g.order]
+        free = [[state[part, 0], state[part, 1]] for part in g.slices]
+        return free, [[state[part, 2], state[part, 3]] for part in g.slices] if hidden else []
+
+    def _end(self, field: Field, ends: list[Messages]) -> Tensor:
+        """Return messages as a state."""
+        g = field.graph
+        if not g.edges:
+            return field.unary.new_zeros(0, 2 * len(ends), self.states)
+        columns = [torch.cat([pair[end] for pair in messages]) for messages in ends for end in (0, 1)]
+        return torch.stack(columns, 1)[g.inverse].detach()
+
+    def _settled(self, unary: Tensor, graph: Any, edge_x: Tensor | None, state: Tensor | None, sweeps: int, tol: float, damp: float) -> tuple[Field, Messages]:
+        field = self._field(unary, graph, edge_x)
+        messages, moved = field.settle(self._begin(state, field, False)[0], sweeps, tol, damp, None)
+        if tol and moved >= tol:
+            text = f"messages still move by {moved:.2g} after {sweeps} sweeps: give more sweeps, or damp=0.5 if that does not help"
+            warnings.warn(text, BlockbpWarning, stacklevel=3)
+        return field, messages
+
+    def _scored(self, field: Field, labels: Tensor, by_edge: bool) -> Value:
+        """Return the score of labels that are all known, and its derivatives."""
+        y, k = labels.clamp_min(0), self.states
+        node = nn.functional.one_hot(y, k).to(field.unary.dtype)
+        pair = y[field.graph.ends[0]] * k + y[field.graph.ends[1]]
+        x = node.new_ones(len(pair), 1) if field.edge_x is None else field.edge_x
+        weight = node.new_zeros(k * k, x.shape[1]).index_add(0, pair, x).reshape(field.weight.shape)
+        score = (node * field.unary).sum(dtype=torch.float64) + (weight.double() * field.weight.double()).sum()
+        return Value(score, node, weight, field.weight.reshape(k * k, -1)[pair] if by_edge else None)
+
+    def _difference(self, field: Field, plus: Value, minus: Value) -> Tensor:
+        """Return a difference of free energies, with the differences of their derivatives as its gradient."""
+        loss = plus.value - minus.value
+        if not bool(torch.isfinite(loss)):
+            raise ValueError(_culprit(field))
+        pairs = [(field.unary, plus.node - minus.node), (field.weight, plus.weight - minus.weight)]
+        if plus.edge is not None and minus.edge is not None and field.edge_x is not None:
+            pairs.append((field.edge_x, plus.edge - minus.edge))
+        for x, gradient in pairs:
+            if x.requires_grad:
+                linear = (x * gradient).sum()
+                loss = loss + (linear - linear.detach())
+        return loss
+
+
+def _culprit(field: Field) -> str:
+    """Say which input makes a loss that is not finite."""
+    for name, x in (("unary", field.unary), ("weight", field.weight), ("edge_x, sorted by colours,", field.edge_x)):
+        if x is not None and len(wrong := (~torch.isfinite(x)).nonzero()):
+            at = wrong[0].tolist()
+            return f"{name}{at} is {float(x[tuple(at)].detach())}, want a finite number; for a forbidden state give {FORBIDDEN:g}"
+    return "the loss is not finite although its inputs are: a state is damaged, or potentials are beyond the range of the dtype"
