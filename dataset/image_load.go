@@ -213,7 +213,7 @@ func (l *imageLoader) checkPixels() {
 			largest = d
 		}
 	}
-	l.allow(largest.image.Path, "", fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total, l.o.Memory,
+	l.allow(largest.image.Path, "", fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total,
 		func() string {
 			return fmt.Sprintf("this one, the largest, has %d×%d pixels", largest.image.Width, largest.image.Height)
 		})
@@ -224,11 +224,8 @@ func (l *imageLoader) checkPixels() {
 func (l *imageLoader) chooseEdges() {
 	r := &l.set.Recipe
 	if l.o.Schema == nil {
-		number, names, from := l.chooseBins()
-		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), number)
-		l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim,
-			because: l.images[0].features.path + " has as many"}
-		l.set.origins.edgeFeatures[0] = from
+		names := l.chooseBins()
+		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), len(names))
 		if r.Colours && l.manifest.NodeFeatures == nil {
 			l.manifest.NodeFeatures = map[int][]string{1: {"grey"}, 3: {"red", "green", "blue"}}[r.FeatureDim]
 		}
@@ -243,25 +240,21 @@ func (l *imageLoader) chooseEdges() {
 	}
 }
 
-// chooseBins completes the recipe, and returns the number of features of an edge, their
-// names, and what says so.
-func (l *imageLoader) chooseBins() (number int, names []string, from origin) {
+// chooseBins completes the recipe, and returns the names of the features of an edge.
+func (l *imageLoader) chooseBins() (names []string) {
 	r := &l.set.Recipe
 	if s := r.Superpixels; s != nil {
 		r.Superpixels = l.newSuperpixelRecipe(s.Count)
-		number = r.Superpixels.dim()
-		return number, r.Superpixels.names(), origin{what: "features", number: number, because: "superpixels have as many"}
+		return r.Superpixels.names()
 	}
 	if r.Edges != nil {
 		parts := make([]edgeSums, len(l.images))
 		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Edges.Offsets, r.Neighbours) })
 		if len(l.problems) > 0 {
-			return 0, nil, origin{}
+			return nil
 		}
 		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts, l.o.EdgeMaps != "")
-		number = r.Edges.dim(r.Neighbours)
-		return number, r.Edges.names(r.Neighbours), origin{what: "contrasts", number: number,
-			because: "the options Offsets and Neighbours say so"}
+		return r.Edges.names(r.Neighbours)
 	}
 	wanted := cmp.Or(l.o.Bins, DefaultBins)
 	r.BinEdges = binEdges(sampleDistances(l.pixels), wanted)
@@ -269,7 +262,7 @@ func (l *imageLoader) chooseBins() (number int, names []string, from origin) {
 	if r.Bins < wanted {
 		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
 	}
-	return r.Bins, binNames(r.BinEdges), origin{what: "bins", number: r.Bins, because: "{bins} says so"}
+	return binNames(r.BinEdges)
 }
 
 // binNames describes the bins of the distance.

@@ -227,8 +227,6 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 	} else {
 		l.warn("each colour of the label pictures is a state: %s", strings.Join(texts, ", "))
 	}
-	l.set.origins.states[0] = origin{what: "states", number: len(colours),
-		because: "the label pictures have as many colours"}
 }
 
 const softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without " +

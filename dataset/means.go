@@ -232,7 +232,7 @@ func (l *loader) smoothed(file string, of *graph.Graph, features crf.Features, k
 		return features, known
 	}
 	s := hopMeans{Context: l.ctx, Graph: of, Known: known, Hops: hops}
-	l.allow(file, "", fmt.Sprintf("means of features over %d hops", hops), s.Bytes(&features), l.o.Memory, nil)
+	l.allow(file, "", fmt.Sprintf("means of features over %d hops", hops), s.Bytes(&features), nil)
 	if len(l.problems) > 0 {
 		return features, known
 	}

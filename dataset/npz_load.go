@@ -222,7 +222,7 @@ func (l *npzLoader) learnSchema() {
 func (l *npzLoader) learnFeatures() {
 	s := &l.set.Schema
 	nodes, edges := l.sides()
-	nodeDims, edgeDims := l.dims(nodes, l.set.origins.nodeFeatures), slices.Repeat([]int{1}, len(s.EdgeTypes))
+	nodeDims, edgeDims := l.dims(nodes), slices.Repeat([]int{1}, len(s.EdgeTypes))
 	for a, dim := range nodeDims {
 		t, names := &s.NodeTypes[a], l.manifest.NodeFeatures
 		if dim == 0 && slices.Max(nodeDims) > 0 {
@@ -238,7 +238,7 @@ func (l *npzLoader) learnFeatures() {
 	case FormBins:
 		edgeDims = l.binCounts()
 	case FormDense:
-		edgeDims = l.dims(edges, l.set.origins.edgeFeatures)
+		edgeDims = l.dims(edges)
 	}
 	for b, dim := range edgeDims {
 		t, names := &s.EdgeTypes[b], l.manifest.EdgeFeatures

@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -32,7 +31,6 @@ type labelTexts struct {
 	first  []Error // where each stands
 	total  int
 	named  map[string]bool // states that options, dataset.json or a model name
-	hidden map[string]int  // words of cells that hide their label
 	tokens bool            // of tagged text
 }
 
@@ -43,32 +41,7 @@ func (t *labelTexts) see(path string, line int, cell string) int32 {
 	if !missingCell(cell) || t.named[cell] {
 		return t.add(path, line, cell)
 	}
-	if _, seen := t.hidden[cell]; !seen {
-		if t.hidden == nil {
-			t.hidden = map[string]int{}
-		}
-		cell = strings.Clone(cell)
-	}
-	t.hidden[cell]++
 	return crf.Unobserved
-}
-
-// hiddenWords describes the cells that hide labels.
-func (t *labelTexts) hiddenWords() string {
-	var words []string
-	for _, word := range slices.Sorted(maps.Keys(t.hidden)) {
-		if word != "" {
-			words = append(words, fmt.Sprintf("%q", word))
-		}
-	}
-	switch _, empty := t.hidden[""]; {
-	case len(words) == 0:
-		return "the cell is empty"
-	case empty:
-		return "the cell is empty, or says " + firstFew(words)
-	default:
-		return "the cell says " + firstFew(words)
-	}
 }
 
 // add returns the number of a label that is known.
@@ -141,8 +114,8 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	if l.o.Schema != nil {
 		return l.o.Schema.NodeTypes[0].States
 	}
-	if names, where := l.namedStates(0); len(names) > 0 {
-		return l.told(0, names, where)
+	if names, _ := l.namedStates(0); len(names) > 0 {
+		return names
 	}
 	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
 		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
@@ -161,9 +134,8 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) == 0:
 		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in some"})
 	case len(states) == 1:
-		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only; of the others %s",
-			abbreviate(states[0]), t.hiddenWords()),
-			Remedy: "if there are more states, give \"states\" in " + ManifestName + " or {states}"})
+		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only", abbreviate(states[0])),
+			Remedy: "if there are more states, give \"states\" in " + ManifestName + " or {states}, also those called NA or null"})
 	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(),
 		func(x float64) bool { return x != math.Trunc(x) }):
 		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
@@ -179,9 +151,6 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.fail(&Error{File: file, Remedy: remedy,
 			Problem: fmt.Sprintf(problem, t.total, len(states), abbreviate(t.texts[0]))})
 	}
-	l.warnOfCase("labels", "are two states", states)
-	l.warnOfPlaceholders(t)
-	l.set.origins.states[0] = origin{what: "states", number: len(states), because: file + " has as many different labels"}
 	return states
 }
 

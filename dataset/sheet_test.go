@@ -61,7 +61,7 @@ func TestSheets(t *testing.T) {
 		}
 		for i, want := range []string{
 			`column "age" has 1 missing cells of 4: their mean, 40, stands for them`, `column "town" has 1 missing cells of 4: nothing stands for them`,
-			`column "remark" is left out: its 4 cells have 4 different texts`, "edges.csv:5: an edge from a node to itself", "edges.csv:4: an edge that is there already", "1 of 4 labels are hidden (the cell is empty)",
+			`column "remark" is left out: its 4 cells have 4 different texts`, "edges.csv:5: an edge from a node to itself", "edges.csv:4: an edge that is there already", "1 of 4 labels are hidden (empty cells, and words such as NA",
 		} {
 			if !strings.Contains(set.Warnings[i], want) {
 				t.Errorf("warning %q, want %q", set.Warnings[i], want)
@@ -275,33 +275,13 @@ func TestSheetsOfPrograms(t *testing.T) {
 	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `nodes.csv; the column "FIPS" of that table has it: say dataset.Options.Columns = "id=FIPS" if it identifies the nodes`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
 	wantError(t, err, `edges.csv:2:a: there is no node "5" in `, "nodes.csv; give the node a row there, or leave this row out")
-	set, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS")
-	if err != nil {
+	if _, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"); err != nil {
 		t.Fatal(err)
-	}
-	if want := `nodes.csv: column "OBJECTID" counts the rows, and is a feature: say dataset.Options.Columns = "ignore=OBJECTID" if it measures nothing`; !strings.HasSuffix(set.Warnings[0], want) {
-		t.Errorf("warnings %q", set.Warnings)
 	}
 }
 
-// TestLabelsTwice: a column that is the labels by other names is told of, and others are not.
-func TestLabelsTwice(t *testing.T) {
-	var nodes strings.Builder
-	nodes.WriteString("id,label,code,most,half,one\n")
-	for i := range 20 {
-		label := []string{"u", "v", ""}[i%3]
-		fmt.Fprintf(&nodes, "n%d,%s,%d,%d,%d,c\n", i, label, 7-i%3, 7-i%3+i/18, i%2)
-	}
-	set := mustOpen(t, writeFiles(t, sheets(nodes.String(), "source,target\nn0,n1\n")), Options{})
-	var told []string
-	for _, w := range set.Warnings {
-		if strings.Contains(w, "tells the label") {
-			told = append(told, w)
-		}
-	}
-	if len(told) != 1 || !strings.HasSuffix(told[0], `nodes.csv: column "code" tells the label of all 14 nodes that have one, by a value for each: say dataset.Options.Columns = "ignore=code" if it was made of the labels`) {
-		t.Errorf("notes %q", told)
-	}
+// TestGraphsInOneTable: they are asked for one by one.
+func TestGraphsInOneTable(t *testing.T) {
 	_, err := Open(t.Context(), []string{writeFiles(t, sheets("graph,id,label\n1,a,u\n1,b,v\n2,a,u\n", "source,target\na,b\n"))}, Options{})
 	wantError(t, err, `node "a" is on line 2 already; write a pair of tables for each graph, as NAME.nodes.csv and NAME.edges.csv in one folder`)
 }

@@ -188,13 +188,6 @@ func (c *columnSurvey) decide(text bool) (col *column, notes []string, err error
 	case !text && c.odd == nil:
 		col = &column{Name: c.name, Mean: c.mean(), Missing: c.missing > 0}
 		c.noteMissing(note, fmt.Sprintf("their mean, %.6g,", col.Mean))
-		if code := c.code(); code != "" {
-			note("counts as numbers, and looks like codes, such as %s: say {columns=text=%s} if they are names",
-				abbreviate(code), c.name)
-		}
-		if c.countsRows() {
-			note("counts the rows, and is a feature: say {columns=ignore=%s} if it measures nothing", c.name)
-		}
 		return col, notes, nil
 	case !text:
 		if err := c.mistake(); err != nil {

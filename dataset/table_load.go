@@ -261,9 +261,6 @@ func (l *tableLoader) observeSplit() {
 		}
 	}
 	known := slices.Sorted(maps.Keys(splits))
-	if l.o.Schema == nil || l.o.Observed != "" {
-		l.warnOfCase("splits", "are two splits", known)
-	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
 		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, firstNames(l.o.Observed, known)))
 	}
@@ -282,11 +279,6 @@ func (l *tableLoader) chooseSchema() {
 	if l.plain {
 		for _, g := range l.graphs {
 			l.numbers = append(l.numbers, g.numbered())
-		}
-	} else {
-		l.hiddenWords = l.labels.hiddenWords()
-		if strings.Contains(l.hiddenWords, `"`) {
-			l.classesHidden = "; if such a word is a class, name all states in {states}"
 		}
 	}
 	if l.o.Schema != nil {
@@ -317,9 +309,8 @@ func (l *tableLoader) chooseSchema() {
 func (l *tableLoader) learnSchema() {
 	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.path
 	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true}
-	found := origin{what: "features", because: fmt.Sprintf("the columns of %s make as many", first)}
 	if l.plain {
-		found = l.countFeatures()
+		l.countFeatures()
 		missing := &Error{File: first, Problem: "no node has a label",
 			Remedy: "name the states, by \"states\" in " + ManifestName + " or {states}"}
 		r.States = l.numberStates("nodes are", "every label", missing)
@@ -335,17 +326,10 @@ func (l *tableLoader) learnSchema() {
 			node.Features++
 		}
 	}
-	if !l.plain {
-		found.number = node.Features
-	}
 	s.NodeTypes = []crf.NodeType{node}
 	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return g.topology.NumEdges() > 0 }) {
 		names := append(namesOfColumns(l.rules.Edges), FormConstant)
 		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
-	}
-	l.set.origins.nodeFeatures[0] = found
-	if found.doubt != "" {
-		l.warn("nodes are taken to have %d features: %s", found.number, found.doubt)
 	}
 	if l.checkWeights(); len(l.problems) > 0 {
 		return // before as many names are made
@@ -367,20 +351,18 @@ func (l *tableLoader) learnSchema() {
 }
 
 // countFeatures finds out how many features the nodes of plain tables have, and whether those of some are not known.
-func (l *tableLoader) countFeatures() origin {
+func (l *tableLoader) countFeatures() {
 	r, missing := &l.set.Recipe, false
 	r.FeatureDim = len(l.manifest.NodeFeatures)
-	found := origin{what: "features", number: r.FeatureDim, because: l.manifestPath + " names them"}
 	for _, g := range l.graphs {
 		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
 			r.FeatureDim = dim
-			because := fmt.Sprintf("feature %d at %s:%d", g.used.largest, g.nodes.path, g.used.at[0])
-			found = origin{"features", dim, because, g.used.doubt("feature", "")}
+			at := Error{File: g.nodes.path, Line: g.used.at[0], Problem: "the index of a feature "}
+			l.refuseFar(&g.used, at, g.used.doubt("feature", ""), `name "node_features" in `+ManifestName)
 		}
 		missing = missing || slices.Contains(g.known, false)
 	}
 	r.Missing = missing && r.FeatureDim > 0 && r.Bias
-	return found
 }
 
 // freezeAll makes an instance of each graph.

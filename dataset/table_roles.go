@@ -144,7 +144,6 @@ func (l *tableLoader) rolesOfNodes(s *table) (r nodeRoles) {
 		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf(problem, l.o.Observed, firstNames(roleSplit, s.header)),
 			Remedy: "say which by {columns=split=NAME}"})
 	}
-	l.noteOtherLabels(s, r)
 	return r
 }
 

@@ -41,7 +41,7 @@ func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias b
 	} else {
 		perRow := min(denseEntry*float64(f.dim), sparseEntry*float64(f.entries())+sparseStart)
 		before := len(l.problems)
-		l.allow(t.path, "", fmt.Sprintf("the features of %d rows", len(t.rows)), float64(len(t.rows))*perRow, l.o.Memory, nil)
+		l.allow(t.path, "", fmt.Sprintf("the features of %d rows", len(t.rows)), float64(len(t.rows))*perRow, nil)
 		if len(l.problems) > before {
 			return f, crf.Features{}
 		}
@@ -117,7 +117,6 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 			g.known = append(g.known, cells[plainColumns-1] != missingFeatures)
 		}
 	}
-	l.noteAlike(g, f)
 }
 
 // addName takes the name of the node of a row, which no other has.
