@@ -53,48 +53,45 @@ func (l *imageLoader) read(files []imageFiles) {
 	}
 }
 
-// chooseLayout finds the order of axes in which all maps fit their pictures and have as many
-// features as the model, or dataset.json, or each other.
+// chooseLayout takes the order of axes in which the maps fit their pictures best, with as many features as the model,
+// or dataset.json, or each other.
 func (l *imageLoader) chooseLayout() {
 	wanted := len(l.manifest.NodeFeatures)
 	if l.o.Recipe != nil {
 		wanted = l.o.Recipe.FeatureDim
 	}
-	first := l.images[0]
-	if first.features.header == nil {
+	first := l.images[0].features
+	if first.header == nil {
 		l.chooseColourFeatures(wanted)
 		return
 	}
-	var fit, same []string // those that fit all pictures, and of these with as many features
+	const notFitting = 2 // cells that a map of another picture counts
+	off := map[string]float64{}
 	for _, layout := range layouts {
-		fits, equal, depth := true, true, wanted
+		depth := wanted
 		for _, d := range l.images {
 			d.features.arrange(layout)
-			fits = fits && slices.Contains(d.layouts, layout)
-			equal = equal && (depth == 0 || d.features.depth == depth)
+			off[layout] += min(notFitting, d.features.misses(d.image.Height, d.image.Width))
+			if depth != 0 && depth != d.features.depth {
+				off[layout]++
+			}
 			depth = d.features.depth
 		}
-		if fits {
-			fit = append(fit, layout)
-		}
-		if fits && equal {
-			same = append(same, layout)
-		}
 	}
-	layout := first.layouts[0] // where none fits, what follows says what is wrong
-	switch {
-	case len(fit) == 1:
-		layout = fit[0]
-	case len(same) == 1:
-		layout = same[0]
-	case len(same) == 2:
+	layout := l.o.Layout
+	switch hwc, chw := off[LayoutHWC], off[LayoutCHW]; {
+	case layout != "":
+	case hwc == chw && first.header.count > 1: // one number is the same in both
 		l.fail(optionError("Layout", "the features fit the pictures as %s and as %s: %s has the shape %s; give %s or %s",
-			shapes[LayoutHWC], shapes[LayoutCHW], first.features.path, shapeText(first.features.header.shape), LayoutHWC,
-			LayoutCHW))
+			shapes[LayoutHWC], shapes[LayoutCHW], first.path, shapeText(first.header.shape), LayoutHWC, LayoutCHW))
+	case hwc <= chw:
+		layout = LayoutHWC
+	default:
+		layout = LayoutCHW
 	}
 	for _, d := range l.images {
-		if d.features.arrange(layout); !slices.Contains(d.layouts, layout) {
-			l.fail(d.features.misfit(&d.image, shapes[layout]+", as "+first.features.path))
+		if d.features.arrange(layout); !d.features.fits(d.image.Height, d.image.Width) {
+			l.fail(d.features.misfit(&d.image, shapes[layout]))
 		}
 	}
 }

@@ -144,8 +144,6 @@ func (l *imageLoader) readColours() {
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(l.set.Recipe.Palette)
 		}
-	case r == nil && len(l.givenStates()) == 0 && len(forms) == 1 && forms[labelsGreys] != "":
-		l.checkGreys(counts, forms[labelsGreys])
 	}
 	for _, d := range l.images {
 		if m := d.labels; m != nil && m.form != labelsText {
@@ -268,38 +266,6 @@ func (l *imageLoader) mapColours(palette [][3]uint8) {
 			m.labels[s] = y
 		}
 	}
-}
-
-// checkGreys refuses greys that are no numbers of states: those of masks with soft borders, and
-// those that were spread for people to see.
-func (l *imageLoader) checkGreys(counts tally, file string) {
-	greys := slices.Sorted(maps.Keys(counts))
-	all, ends := 0, counts[0]+counts[voidLabel]
-	divisor, largest := int32(0), int32(0)
-	for v, n := range counts {
-		all += n
-		if v != voidLabel {
-			divisor, largest = gcd(divisor, v), max(largest, v)
-		}
-	}
-	const asStates = `or, if so many states are meant, give "states" in ` + ManifestName
-	const soft, spread, bright = 16, 10, 100 // numbers of a few classes of many are darker
-	if counts[0] > 0 && counts[voidLabel] > 0 && len(greys) >= soft && 5*ends >= 4*all {
-		l.failAt(file, "", softRemedy+"; numpy.where(mask > 127, 255, 0) makes them sharp again; "+asStates,
-			"the labels of all pictures have %d greys, most of them black or white: borders are soft", len(greys))
-	} else if divisor >= spread && largest >= bright {
-		l.failAt(file, "", "number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask), and hidden "+
-			"ones 255; "+asStates,
-			"the labels of all pictures are %s alone, which would be %d states", strings.Trim(fmt.Sprint(greys), "[]"),
-			largest+1)
-	}
-}
-
-func gcd(a, b int32) int32 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // keepPalette keeps the colours that pictures of labels give the states, so that predictions
