@@ -40,6 +40,7 @@ type Set struct {
 
 	notes []string // the same, with references to options
 
+	given []givenFeatures   // of nodes of graph tables
 	texts []*textFile       // that sentences were read from
 	files []*infile.Mapping // that features lie in
 }

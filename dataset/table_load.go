@@ -36,8 +36,8 @@ type tableGraph struct {
 	row          []int32          // [node] in the table; nil: they are in order
 	labels       []int32          // [node] its state or, with a header, its text's number in labelTexts; −1: hidden
 	splits       []string
-	known        []bool // [node] features are known; nil: those of all are
-	used         top    // of the indices of features in plain tables, with lines
+	given        givenFeatures
+	used         top // of the indices of features in plain tables, with lines
 	features     crf.Features
 	topology     *graph.Graph
 	reversed     int // see edgeRows
@@ -360,7 +360,7 @@ func (l *tableLoader) countFeatures() {
 			at := Error{File: g.nodes.path, Line: g.used.at[0], Problem: "the index of a feature "}
 			l.refuseFar(&g.used, at, g.used.doubt("feature", ""), `name "node_features" in `+ManifestName)
 		}
-		missing = missing || slices.Contains(g.known, false)
+		missing = missing || slices.Contains(g.given.known, false)
 	}
 	r.Missing = missing && r.FeatureDim > 0 && r.Bias
 }
@@ -368,25 +368,24 @@ func (l *tableLoader) countFeatures() {
 // freezeAll makes an instance of each graph.
 func (l *tableLoader) freezeAll() {
 	for _, g := range l.graphs {
-		if l.plain {
-			l.run(func() { l.completeFeatures(g) }, func() {
-				if l.o.NoLabels {
-					l.skip(g.labels)
-				} else {
-					l.checkNumbers("label ", l.set.Schema.NodeStates, g.numbered())
-				}
-			})
-		}
-		l.run(func() { l.freezeGraph(g) })
+		l.run(func() { l.completeFeatures(g) }, func() {
+			switch {
+			case !l.plain:
+			case l.o.NoLabels:
+				l.skip(g.labels)
+			default:
+				l.checkNumbers("label ", l.set.Schema.NodeStates, g.numbered())
+			}
+		}, func() { l.freezeGraph(g) })
 	}
 }
 
 // completeFeatures adds the columns for the bias, and for features that are not known, to those of a plain table.
 func (l *tableLoader) completeFeatures(g *tableGraph) {
-	r, m := &l.set.Recipe, g.features.Data()
 	// Without a bias, or without any features, those of a node where they are not known
 	// are all zero, or the bias, like those of others.
-	if i := slices.Index(g.known, false); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
+	r := &l.set.Recipe
+	if i := slices.Index(g.given.known, false); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
 		within := ""
 		if r.Hops > 0 {
 			within = fmt.Sprintf(", nor those of any node within %d hops", r.Hops)
@@ -396,41 +395,9 @@ func (l *tableLoader) completeFeatures(g *tableGraph) {
 		return
 	}
 	var err error
-	g.features, err = withOnes(m, l.set.Schema.NodeTypes[0].Features, func(i int) int32 {
-		switch {
-		case !r.Bias:
-			return -1
-		case r.Missing && !g.known[i]:
-			return int32(r.FeatureDim) + 1
-		}
-		return int32(r.FeatureDim)
-	})
-	if err != nil {
+	if g.features, err = g.given.complete(r); err != nil {
 		l.fail(&Error{File: g.nodes.path, Problem: err.Error(), Cause: err})
 	}
-}
-
-// withOnes returns sparse rows with a one more in each, in a column behind all others that it has; −1: in none.
-func withOnes(m *crf.FeatureData, dim int, column func(r int) int32) (crf.Features, error) {
-	start, index, value := make([]int, 1, m.Rows+1), make([]int32, 0, len(m.Column)+m.Rows), []float64(nil)
-	if m.Value != nil {
-		value = make([]float64, 0, cap(index))
-	}
-	for r := range m.Rows {
-		from, to, c := m.Start[r], m.Start[r+1], column(r)
-		index = append(index, m.Column[from:to]...)
-		if m.Value != nil {
-			value = append(value, m.Value[from:to]...)
-		}
-		if c >= 0 {
-			index = append(index, c)
-			if m.Value != nil {
-				value = append(value, 1)
-			}
-		}
-		start = append(start, len(index))
-	}
-	return crf.Sparse(start, index, value, dim)
 }
 
 // freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
@@ -465,7 +432,7 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		spec.Labels = [][]int32{g.labels}
 	}
 	l.freeze(g.nodes.path, spec, nil)
-	l.set.Splits = append(l.set.Splits, g.splits)
+	l.set.Splits, l.set.given = append(l.set.Splits, g.splits), append(l.set.given, g.given)
 	names := g.names
 	if unnamed(names) {
 		names = nil

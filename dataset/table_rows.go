@@ -112,9 +112,9 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	if l.fail(p.errors()...); len(p.list) > 0 {
 		return
 	}
-	if g.features, g.used = features, f.used; t.plain {
+	if g.given.features, g.used = features, f.used; t.plain {
 		for _, cells := range t.rows {
-			g.known = append(g.known, cells[plainColumns-1] != missingFeatures)
+			g.given.known = append(g.given.known, cells[plainColumns-1] != missingFeatures)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 				l.turned[g.topology] = turned
 			}
 		},
-		func() { g.features, g.known = l.smoothed(g.nodes.path, g.topology, g.features, g.known) })
+		func() { l.smooth(g) })
 	t.rows, g.nodes.rows = nil, nil // no longer needed
 }
 
