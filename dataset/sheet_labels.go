@@ -168,31 +168,18 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		}
 		number[s] = int32(x)
 	}
-	of := make([]int32, len(t.texts))
-	wrong := 0
-	var rare []int // labels that a model does not know
-	unknown := 0
-	for i, text := range t.texts {
-		if _, known := number[text]; !known {
-			rare, unknown = append(rare, i), unknown+t.count[i]
-		}
-	}
-	if unknown > 0 && t.tokens && l.o.Schema != nil && !l.o.Learning && rareLabels*unknown <= t.total {
-		first := t.first[rare[0]]
-		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
-			abbreviate(t.texts[rare[0]]), first.File, first.Line)
-	} else {
-		rare = nil
-	}
+	of, wrong, unknown, first := make([]int32, len(t.texts)), 0, 0, -1
 	for i, text := range t.texts {
 		x, known := number[text]
 		switch {
 		case known:
 			of[i] = x
+			continue
 		case text == hiddenNumber && l.manifest.HiddenLabels:
-			of[i] = crf.Unobserved
-		case rare != nil:
-			of[i] = crf.Unobserved
+		case t.tokens && l.o.Schema != nil && !l.o.Learning:
+			if unknown += t.count[i]; first < 0 {
+				first = i
+			}
 		default:
 			if wrong++; wrong <= mostPerFile {
 				remedy := firstStates(text, states)
@@ -202,6 +189,16 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 				l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", abbreviate(text), len(states)))
 			}
 		}
+		of[i] = crf.Unobserved
+	}
+	switch {
+	case unknown == 0:
+	case rareLabels*unknown > t.total:
+		l.fail(t.at(first, firstStates(t.texts[first], states), "label is %q, which is none of the %d states",
+			abbreviate(t.texts[first]), len(states)))
+	default:
+		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
+			abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
 	}
 	return of
 }

@@ -227,13 +227,11 @@ func TestSheetsOfPrograms(t *testing.T) {
 		}
 		return fmt.Sprint(set.Names[0], set.Schema.NodeTypes[0].FeatureNames, set.Schema.EdgeTypes[0].FeatureNames)
 	}
-	// write.table of R has no name for the column of the names of rows, and pandas gives it one.
+	// Pandas gives a column without a name one.
 	for nodes, want := range map[string]string{
-		"label\tx\n\"a\"\tu\t1\n\"b\"\tv\t2\n":                   "[a b] [x bias] [constant]",
-		"id\tlabel\tx\n\"1\"\t\"a\"\tu\t1\n\"2\"\t\"b\"\tv\t2\n": "[a b] [x bias] [constant]",
-		"Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n":              "[a b] [x bias] [constant]",
-		"Unnamed: 0,label,x\na,u,1\nb,v,2\n":                     "[a b] [x bias] [constant]",
-		"id,label,Unnamed: 2\na,u,1\nb,v,2\n":                    "[a b] [Unnamed: 2 bias] [constant]",
+		"Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n": "[a b] [x bias] [constant]",
+		"Unnamed: 0,label,x\na,u,1\nb,v,2\n":        "[a b] [x bias] [constant]",
+		"id,label,Unnamed: 2\na,u,1\nb,v,2\n":       "[a b] [Unnamed: 2 bias] [constant]",
 	} {
 		if got := names(open(nodes, "source,target\na,b\n")); got != want {
 			t.Errorf("%q: %s, want %s", nodes, got, want)
@@ -245,20 +243,6 @@ func TestSheetsOfPrograms(t *testing.T) {
 	_, err := open("id\tlabel\na\tu\t1\nb\tv\n", "source,target\na,b\n")
 	wantError(t, err, "nodes.csv:2: the number of cells is 3, the header has 2 columns")
 
-	// Options and models may call it so.
-	const indexed = "Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n"
-	for column, want := range map[string]string{"text=Unnamed: 0": "[a b] [Unnamed: 0=0 Unnamed: 0=1 x bias] [constant]", "ignore=Unnamed: 0": "[a b] [x bias] [constant]"} {
-		set, err := open(indexed, "source,target\na,b\n", column)
-		if got := names(set, err); got != want {
-			t.Errorf("%s: %s, want %s", column, got, want)
-		}
-		if err == nil {
-			_, err = Open(t.Context(), []string{writeFiles(t, sheets(indexed, "source,target\na,b\n"))}, Options{Recipe: &set.Recipe, Schema: &set.Schema})
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	}
 	// Separators at the end of every row are no names of rows: cells would move to the right.
 	for _, ends := range []string{",", ", "} {
 		_, err = open("id,label\na,u\nb,v\n", "source,target,w\na,b,1"+ends+"\nb,a,2"+ends+"\n")
@@ -270,9 +254,9 @@ func TestSheetsOfPrograms(t *testing.T) {
 	// Of several columns that could identify nodes, the error names the one that does.
 	const counties = "OBJECTID,FIPS,NAME,label,pop\n1,37001,Lee,a,5\n2,37003,Clay,b,6\n3,37005,%s,a,7\n4,37007,Ash,a,7\n"
 	_, err = open(fmt.Sprintf(counties, "Lee"), edges)
-	wantError(t, err, `nodes.csv:4:NAME: node "Lee" is on line 2 already; keep one row for every node, or say by dataset.Options.Columns = "id=NAME" which column identifies the nodes`)
+	wantError(t, err, `nodes.csv:4:NAME: node "Lee" is on line 2 already; keep one row for every node, say by dataset.Options.Columns = "id=NAME" which column identifies the nodes, or write a pair of tables`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), edges)
-	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `nodes.csv; the column "FIPS" of that table has it: say dataset.Options.Columns = "id=FIPS" if it identifies the nodes`)
+	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `dataset.Options.Columns = "id=NAME" says which column identifies nodes, and source=NAME,target=NAME which are the ends`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
 	wantError(t, err, `edges.csv:2:a: there is no node "5" in `, "nodes.csv; give the node a row there, or leave this row out")
 	if _, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"); err != nil {
@@ -283,7 +267,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 // TestGraphsInOneTable: they are asked for one by one.
 func TestGraphsInOneTable(t *testing.T) {
 	_, err := Open(t.Context(), []string{writeFiles(t, sheets("graph,id,label\n1,a,u\n1,b,v\n2,a,u\n", "source,target\na,b\n"))}, Options{})
-	wantError(t, err, `node "a" is on line 2 already; write a pair of tables for each graph, as NAME.nodes.csv and NAME.edges.csv in one folder`)
+	wantError(t, err, `node "a" is on line 2 already; keep one row for every node, `, `or write a pair of tables for each graph`)
 }
 
 func TestColumnKinds(t *testing.T) {
@@ -310,8 +294,8 @@ func TestColumnKinds(t *testing.T) {
 	}
 	numbers := slices.Repeat([]string{"5"}, 20)
 	for cell, want := range map[string]string{
-		"12 kg": `f:22:c: "12 kg" is no number, while 20 of the 21 cells of this column are numbers; correct the cell`,
-		"1,5":   `f:22:c: "1,5" is no plain number; cells like it: 1 of 21; write digits and a decimal point alone`,
+		"12 kg": `f:22:c: "12 kg" is no number, while 20 of the 21 cells of this column are meant as numbers; write digits`,
+		"1,5":   `f:22:c: "1,5" is no number, while 21 of the 21 cells`,
 		"inf":   `"inf" is no number`,
 	} {
 		_, _, err := decide(append(numbers, cell)...)

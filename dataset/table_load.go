@@ -123,12 +123,6 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	if l.graphs = append(l.graphs, g); l.plain || len(l.problems) > 0 {
 		return
 	}
-	for _, t := range []*table{g.nodes, g.edges} {
-		if t.header[0] == pandasIndex && !l.calls(pandasIndex) {
-			t.header[0] = ""
-			t.findColumns()
-		}
-	}
 	if pair.loose && l.looksLikeEdges(g.nodes, g.edges) {
 		g.nodes, g.edges = g.edges, g.nodes
 	}
@@ -136,14 +130,6 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 		g.name = strings.TrimSuffix(filepath.Base(g.nodes.path), filepath.Ext(g.nodes.path))
 	}
 	l.run(func() { g.roles, g.ends = l.rolesOfNodes(g.nodes), l.rolesOfEdges(g.edges) })
-}
-
-// calls reports whether the options or the model name a column.
-func (l *tableLoader) calls(name string) bool {
-	r, is := l.rules, func(c column) bool { return c.Name == name }
-	return slices.Contains([]string{r.ID, r.Label, r.Split, r.Source, r.Target}, name) ||
-		slices.ContainsFunc(r.Nodes, is) || slices.ContainsFunc(r.Edges, is) ||
-		slices.ContainsFunc(l.o.Columns, func(text string) bool { return strings.HasSuffix(text, "="+name) })
 }
 
 // looksLikeEdges reports whether the first of two tables is the one of edges: by the

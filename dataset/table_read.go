@@ -142,11 +142,6 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 func notText(path string, data []byte) error {
 	e := &Error{File: path, Problem: "it is not text in UTF-8", Remedy: "save it as CSV in UTF-8"}
 	switch {
-	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		e.Problem, e.Remedy = "it is a workbook or an archive and not a text", "save the sheet as CSV"
-	case bytes.HasPrefix(data, []byte("PAR1")):
-		e.Problem = "it is a Parquet file and not a text"
-		e.Remedy = "write it as CSV, as by pandas.read_parquet(…).to_csv(…, index=False)"
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")),
 		bytes.IndexByte(data, 0) >= 0:
 	case invalidUTF8(data) >= 0:
@@ -199,7 +194,7 @@ func (t *table) misfit(cells []string) (remedy string) {
 			separatorNames[c])
 	}
 	if len(cells) > len(t.header) {
-		return fmt.Sprintf("put a cell that has %s within it in quotes, or take away what is too many",
+		return fmt.Sprintf("put a cell that has %s within it in quotes, and give names of rows, as R writes them, a column",
 			separatorNames[t.comma])
 	}
 	return "leave the cell empty where there is no value, and put separators around it all the same"
@@ -213,8 +208,8 @@ func (t *table) takeHeader(text string) error {
 	}
 	t.header, t.rows, t.lines = t.rows[0], t.rows[1:], t.lines[1:]
 	t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#"))
-	if t.hasRowNames() {
-		t.header = slices.Insert(t.header, 0, "")
+	if t.header[0] == pandasIndex {
+		t.header[0] = ""
 	}
 	if other := separatorOf(text, "| "); len(t.header) == 1 && strings.ContainsRune(text, other) {
 		return fail("separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words",
@@ -229,20 +224,6 @@ func (t *table) takeHeader(text string) error {
 			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
 	}
 	return nil
-}
-
-// hasRowNames reports whether every row has one cell more than the header, as R's write.table
-// writes names of rows, which have no column, and all differ. Rows that end with a separator each
-// have no names.
-func (t *table) hasRowNames() bool {
-	names, filled := map[string]bool{}, false
-	for _, cells := range t.rows {
-		if len(cells) != len(t.header)+1 || names[cells[0]] {
-			return false
-		}
-		names[cells[0]], filled = true, filled || cells[len(cells)-1] != ""
-	}
-	return filled
 }
 
 // pandasIndex is what pandas calls a column without a name that is the first, as an index that was

@@ -26,8 +26,6 @@ var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
 	splitNames = []string{"split"}
-	// graphNames are names of columns that tell apart the graphs in one table.
-	graphNames = []string{"graph", "graph_id", "network"}
 	// endNames are names of the two ends of edges.
 	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
 		{"node1", "node2"}, {"id1", "id2"}}
