@@ -95,8 +95,8 @@ const (
 		`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
 		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
 	// The first column of the table numbers sentences, or has an empty cell where one goes on.
-	fromTokens = `import csv; _, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); b = t[0][0]; ` +
-		`[(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]`
+	fromTokens = `import csv; _, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
+		`b = t[0][0]; [(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]`
 )
 
 // holding knows archives that have an array of a name.
@@ -232,8 +232,8 @@ func latin1(data []byte) []byte {
 // notUTF8 is what is said of text in another encoding.
 func notUTF8(path string, data []byte) (problem, remedy string) {
 	extension := filepath.Ext(path)
-	return "it is not text in UTF-8", fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name "+
-		"of its encoding, if that is another)", encodingOf(data), shellWord(path),
+	return "it is not text in UTF-8", fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the "+
+		"name of its encoding, if that is another)", encodingOf(data), shellWord(path),
 		shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))
 }
 

@@ -13,13 +13,13 @@ import (
 // data: into each type what is said of that type, or else of all. Types of untied
 // weights are not those of the manifest.
 func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
-	p := &problems{file: path}
+	p, ownTypes := &problems{file: path}, "untied weights have types of their own"
 	number := make([]map[string]int, len(s.NodeTypes))       // of the states of each type
 	states, pairs := map[string]bool{}, map[[2]string]bool{} // that some type has
 	for a := range s.NodeTypes {
 		t, names, own := &s.NodeTypes[a], m.ForbiddenStates, a < len(m.NodeTypes) && m.NodeTypes[a].Forbidden != nil
 		if own && untied {
-			p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states", "untied weights have types of their own")
+			p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states", "%s", ownTypes)
 		} else if own {
 			names = m.NodeTypes[a].Forbidden
 		}
@@ -39,7 +39,7 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 	for b := range s.EdgeTypes {
 		t, list, own := &s.EdgeTypes[b], m.ForbiddenPairs, b < len(m.EdgeTypes) && m.EdgeTypes[b].Forbidden != nil
 		if own && untied {
-			p.add(0, fmt.Sprintf("edge_types[%d].forbidden", b), "use forbidden_pairs", "untied weights have types of their own")
+			p.add(0, fmt.Sprintf("edge_types[%d].forbidden", b), "use forbidden_pairs", "%s", ownTypes)
 		} else if own {
 			list = m.EdgeTypes[b].Forbidden
 		}

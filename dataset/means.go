@@ -211,7 +211,8 @@ type givenFeatures struct {
 // averaged returns means of features over neighbourhoods, with so much memory as Options.Memory has it.
 func (f *givenFeatures) averaged(ctx context.Context, of *graph.Graph, hops int, allowed int64) (givenFeatures, error) {
 	s := hopMeans{Context: ctx, Graph: of, Known: f.known, Hops: hops}
-	if err := memory.Check(fmt.Sprintf("means of features over %d hops", hops), s.Bytes(&f.features), allowed); err != nil {
+	what := fmt.Sprintf("means of features over %d hops", hops)
+	if err := memory.Check(what, s.Bytes(&f.features), allowed); err != nil {
 		return *f, err
 	}
 	means, reached, err := s.Of(&f.features)

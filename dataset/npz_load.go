@@ -215,7 +215,7 @@ func (l *npzLoader) learnSchema() {
 			l.checkForms()
 			l.direct(s)
 		},
-		l.mergeBothWays, l.checkFeatures, l.learnFeatures, l.completeSchema)
+		l.noteBothWays, l.checkFeatures, l.learnFeatures, l.completeSchema)
 }
 
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
@@ -335,7 +335,7 @@ func (l *npzLoader) adoptSchema() {
 		in.edges.types = l.edgeTypesFor(in)
 	}
 	l.checkForms()
-	l.run(l.mergeBothWays, l.checkFeatures)
+	l.run(l.noteBothWays, l.checkFeatures)
 }
 
 // checkStates compares the array states with the schema.

@@ -35,7 +35,7 @@ func (l *npzLoader) loadUntied() {
 	for i, in := range l.instances {
 		l.buildUntied(in, cards[i])
 	}
-	l.run(l.mergeBothWays)
+	l.run(l.noteBothWays)
 }
 
 // cardinalities returns the number of states of every node of every instance: of files without the array states,

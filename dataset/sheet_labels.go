@@ -134,8 +134,8 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) == 0:
 		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in some"})
 	case len(states) == 1:
-		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only", abbreviate(states[0])),
-			Remedy: "if there are more states, give \"states\" in " + ManifestName + " or {states}, also those called NA or null"})
+		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
+			"or null", "every label is %q, which tells of one state only", abbreviate(states[0]))
 	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(),
 		func(x float64) bool { return x != math.Trunc(x) }):
 		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })

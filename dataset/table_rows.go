@@ -24,8 +24,8 @@ const missingFeatures = "?"
 const (
 	oneRow     = "keep one row for every node"
 	ownName    = "give it one that no other node has, or leave the row out"
-	unknownEnd = "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
-		"and source=NAME,target=NAME which are the ends"
+	unknownEnd = "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies " +
+		"nodes, and source=NAME,target=NAME which are the ends"
 )
 
 // featuresOf makes the features of all rows of a table.
@@ -161,7 +161,8 @@ func (l *tableLoader) otherID(t *table, remedy string) string {
 	if t.plain || len(l.o.given(roleID)) > 0 {
 		return remedy
 	}
-	return remedy + ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each graph"
+	return remedy + ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each " +
+		"graph"
 }
 
 // ordered reports whether rows are brought into order. Models of before it hold

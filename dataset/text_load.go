@@ -405,7 +405,8 @@ func (r *textRecipe) join(s *sentence) (edges, types []int32) {
 // finish makes schema, recipe and instances.
 func (l *textLoader) finish() {
 	l.set.texts = l.files
-	if tokens := len(l.sentences[0].texts); len(l.sentences) == 1 && tokens > longestSentence && l.rules.Form != textAttributes {
+	if tokens := len(l.sentences[0].texts); len(l.sentences) == 1 && tokens > longestSentence &&
+		l.rules.Form != textAttributes {
 		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.files[0].path, tokens)
 	}
 	states := l.statesOf(&l.labels, l.files[0].path)

@@ -262,7 +262,7 @@ func TestMistakesAtPrediction(t *testing.T) {
 	}{
 		{"predict $DIR/some -o $DIR/1.csv", 0, "the labels of 3 of 4 nodes are known, and not used because of a missing --clamp"},
 		{"predict $DIR --observed a -o $DIR/2.csv", 0, "the labels of 2 of 4 nodes are known, and not used; --clamp holds them"},
-		{"predict $DIR/dear -o $DIR/3.csv", 3, `nodes.csv:2:x: "€3" is not a finite decimal number, which the model wants of this column; write digits and a decimal point alone`},
+		{"predict $DIR/dear -o $DIR/3.csv", 3, `nodes.csv:2:x: "€3" is not a finite decimal number, which the model wants of this column`},
 		{"predict $DIR -o $DIR/4.conll", 2, "4.conll: sentences are written so"},
 		{"eval $DIR --observed a --split a", 2, `the labels of the split "a" are held, because of --observed a, so that all of them would count as right: compare on another split, or leave --observed out`},
 		{"eval $DIR --split c", 2, `no node is in a split "c"; valid are a, b`},
