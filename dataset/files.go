@@ -133,10 +133,14 @@ func leadingNumber(s string) (number, rest string) {
 }
 
 // suggestion names the candidate nearest to name, for the end of an error
-// message, or lists all where none is near.
+// message, or lists the first where none is near.
 func suggestion(name string, candidates []string) string {
 	if best := nearest.Name(name, candidates); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
-	return fmt.Sprintf("valid names are %q", candidates)
+	var list []string
+	for _, c := range candidates {
+		list = append(list, fmt.Sprintf("%q", abbreviate(c)))
+	}
+	return "there are " + firstFew(list)
 }

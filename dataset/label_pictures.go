@@ -156,17 +156,10 @@ func (l *imageLoader) readColours() {
 	}
 }
 
-// givenStates returns the states that the options or dataset.json name.
-func (l *imageLoader) givenStates() []string {
-	if len(l.o.States) > 0 {
-		return l.o.States
-	}
-	return l.manifest.States
-}
-
 // blackAndWhite reports whether the labels to learn from are masks.
 func (l *imageLoader) blackAndWhite(counts tally, forms map[int]string) bool {
-	states := len(l.givenStates())
+	names, _ := l.namedStates(0)
+	states := len(names)
 	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (states == 0 || states == 2) && len(forms) == 1 &&
 		len(counts) == 2 && counts[0] > 0 && counts[voidLabel] > 0
 }
@@ -189,7 +182,7 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 		counts = tally{0: counts[0], greyColour(voidLabel): counts[voidLabel]}
 	}
 	colours := slices.Sorted(maps.Keys(counts))
-	names := l.givenStates()
+	names, _ := l.namedStates(0)
 	switch {
 	case len(colours) > mostColours:
 		l.failAt(forms[labelsColours], "", softRemedy, "the labels of all pictures have %d colours, want one for each of "+

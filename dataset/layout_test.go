@@ -66,7 +66,7 @@ func TestLayouts(t *testing.T) {
 	_, err = Open(t.Context(), []string{folder}, Options{Layout: LayoutHWC})
 	wantError(t, err, " rows of ", " cells are not the shape of ", "want [h, w, d]")
 	_, err = Open(t.Context(), []string{folder}, Options{Layout: "cwh"})
-	wantError(t, err, `Layout: it is "cwh"; valid names are ["hwc" "chw"]`)
+	wantError(t, err, `Layout: it is "cwh"; there are "hwc", "chw"`)
 }
 
 // TestAmbiguousLayout: where both orders of axes fit, the option says which. One picture that only one

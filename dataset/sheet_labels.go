@@ -182,7 +182,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 			}
 		default:
 			if wrong++; wrong <= mostPerFile {
-				remedy := firstStates(text, states)
+				remedy := suggestion(text, states)
 				if text == hiddenNumber {
 					remedy = "leave the cell empty, or " + sayHidden + ", if -1 is to hide a label"
 				}
@@ -194,25 +194,11 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	switch {
 	case unknown == 0:
 	case rareLabels*unknown > t.total:
-		l.fail(t.at(first, firstStates(t.texts[first], states), "label is %q, which is none of the %d states",
+		l.fail(t.at(first, suggestion(t.texts[first], states), "label is %q, which is none of the %d states",
 			abbreviate(t.texts[first]), len(states)))
 	default:
 		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
 			abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
 	}
 	return of
-}
-
-func firstStates(label string, states []string) string {
-	if text := suggestion(label, states); strings.HasPrefix(text, "did you mean") {
-		return text
-	}
-	return "they are " + firstFew(quoted(states))
-}
-
-func quoted(texts []string) (list []string) {
-	for _, t := range texts {
-		list = append(list, fmt.Sprintf("%q", abbreviate(t)))
-	}
-	return list
 }

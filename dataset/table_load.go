@@ -183,7 +183,7 @@ func (l *tableLoader) chooseColumns() {
 	for _, name := range slices.Concat(l.o.given(roleText), l.o.given(roleIgnore)) {
 		if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
 			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path,
-				abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
+				abbreviate(name), suggestion(name, slices.Concat(first.nodes.header, first.edges.header))))
 		}
 	}
 	l.run(
@@ -224,7 +224,7 @@ func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 		if len(l.problems) < mostPerFile && t.column(columns[i].Name) < 0 {
 			const problem = "there is no column %q, which the model was trained with; %s"
 			l.fail(&Error{File: t.path, Line: 1,
-				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), firstNames(columns[i].Name, t.header))})
+				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), suggestion(columns[i].Name, t.header))})
 		}
 	}
 	var more []string
@@ -248,7 +248,7 @@ func (l *tableLoader) observeSplit() {
 	}
 	known := slices.Sorted(maps.Keys(splits))
 	if l.o.Observed != "" && !splits[l.o.Observed] {
-		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, firstNames(l.o.Observed, known)))
+		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, suggestion(l.o.Observed, known)))
 	}
 }
 

@@ -101,7 +101,7 @@ func TestTextForModel(t *testing.T) {
 	wantError(t, err, "b.conll:1: the number of columns is 2, want 3")
 	model.Learning = false
 	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"})}, model)
-	wantError(t, err, `b.conll:1: label is "X", which is none of the 2 states; they are "B", "O"`)
+	wantError(t, err, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
 }
 
 func TestTextSkipEdges(t *testing.T) {

@@ -34,7 +34,7 @@ func TestSuggestion(t *testing.T) {
 			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}
-	if got := suggestion("zzzzzz", []string{"a", "b"}); got != `valid names are ["a" "b"]` {
+	if got := suggestion("zzzzzz", []string{"a", "b"}); got != `there are "a", "b"` {
 		t.Error(got)
 	}
 }

@@ -120,7 +120,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"a class called NA, named", headed(strings.ReplaceAll(headedNodes, "bad", "NA"), headedEdges), "check $DIR --states ok,NA", 0, []string{"no problems found"}},
 		{"-1 for a hidden label", headed(strings.NewReplacer("ok", "0", "bad", "1").Replace(headedNodes)+"dan,-1,2\n", headedEdges), "", 3, []string{"nodes.csv:5: label is -1, as are 1 of 4", "leave the cell empty", `"hidden_labels": true`}},
 		{"spins in a headed table", headed(strings.NewReplacer("ok", "-1", "bad", "1").Replace(headedNodes), headedEdges), "", 0, []string{"the labels -1 and 1 are two states; an empty cell hides a label"}},
-		{"no column of labels", headed(strings.Replace(headedNodes, "label", "fraud", 1), headedEdges), "train $DIR --dry-run", 3, []string{`nodes.csv:1: no column is called label; its columns are ["id" "fraud" "x"]`, "--columns label=NAME"}},
+		{"no column of labels", headed(strings.Replace(headedNodes, "label", "fraud", 1), headedEdges), "train $DIR --dry-run", 3, []string{`nodes.csv:1: no column is called label; there are "id", "fraud", "x"`, "--columns label=NAME"}},
 		{"numbers as labels", headed("id,label\n"+strings.Join([]string{"a,.1", "b,.2", "c,.3", "d,.4", "e,.5", "f,.6", "g,.7", "h,.8", "i,.9", "j,1.1", "k,1.2", ""}, "\n"), "source,target\na,b\n"), "", 3, []string{"label is .1, a number with a fraction"}},
 		{"names among the features", headed("id,label,who\nann,ok,Ann Lee\nbob,bad,Bob Ray\ncid,bad,Cid Orr\ndan,ok,Dan Poe\n", headedEdges), "", 0, []string{`column "who" is left out: its 4 cells have 4 different texts`}},
 		{"two columns of one name", headed(strings.Replace(headedNodes, "id,label,x", "id,label,id", 1), headedEdges), "", 3, []string{`nodes.csv:1: columns 1 and 3 are both called "id"`}},
