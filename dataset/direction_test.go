@@ -64,7 +64,7 @@ func TestDirection(t *testing.T) {
 	wantError(t, err, "dataset.json:edge_types[0].directed: untied weights have types of their own")
 	model := mustOpen(t, writeSet(t, "", triangle()), Options{})
 	again := mustOpen(t, writeSet(t, "", triangle()), Options{Schema: &model.Schema, Recipe: &model.Recipe, Directed: true})
-	if !slices.Contains(again.Warnings, "dataset.Options.Directed does not hold, because the model was trained without it") {
+	if !slices.Contains(again.Warnings, "dataset.Options.Directed is true, but the model was trained with false, which holds") {
 		t.Errorf("warnings are %q", again.Warnings)
 	}
 }

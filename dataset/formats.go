@@ -229,12 +229,18 @@ func latin1(data []byte) []byte {
 	return text
 }
 
-// notUTF8 is what is said of text in another encoding.
-func notUTF8(path string, data []byte) (problem, remedy string) {
-	extension := filepath.Ext(path)
-	return "it is not text in UTF-8", fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the "+
-		"name of its encoding, if that is another)", encodingOf(data), shellWord(path),
-		shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))
+// notText is the error of a file that is no text in UTF-8, at its first line that is none.
+func notText(path string, data []byte) error {
+	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
+		return nil
+	}
+	at, extension := 0, filepath.Ext(path)
+	for r, size := utf8.DecodeRune(data); r > 0 && (r != utf8.RuneError || size > 1); r, size = utf8.DecodeRune(data[at:]) {
+		at += size
+	}
+	return &Error{File: path, Line: lineAt(data, at), Problem: "it is not text in UTF-8",
+		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if that "+
+			"is another)", encodingOf(data), shellWord(path), shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
 // isPrediction knows arrays and tables that predict and sample write.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -136,36 +135,6 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 	}
 	t.pick(whole)
 	return t
-}
-
-// notText says what a file is that holds no text in UTF-8.
-func notText(path string, data []byte) error {
-	e := &Error{File: path, Problem: "it is not text in UTF-8", Remedy: "save it as CSV in UTF-8"}
-	switch {
-	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")),
-		bytes.IndexByte(data, 0) >= 0:
-	case invalidUTF8(data) >= 0:
-		e.Problem, e.Remedy = notUTF8(path, data)
-		e.Line = lineAt(data, invalidUTF8(data))
-	default:
-		return nil
-	}
-	return e
-}
-
-// invalidUTF8 returns where the first line begins that is not text in UTF-8, −1 where all are.
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	at := 0
-	for line := range bytes.Lines(data) {
-		if !utf8.Valid(line) {
-			return at
-		}
-		at += len(line)
-	}
-	return -1 // lines end between characters
 }
 
 // parseError says in the words of this package what is wrong with quotes.

@@ -145,7 +145,7 @@ func TestTextRefuses(t *testing.T) {
 		"a\nb\n":                "lines have one column, and a label is wanted behind the token",
 		"a B\nb B\n":            `every label is "B", which tells of one state only`,
 		"\n\n":                  "x.conll: there are no tokens",
-		"a\xff B\n":             "x.conll: it is not text in UTF-8",
+		"a\xff B\n":             "x.conll:1: it is not text in UTF-8",
 		"a\tB\nb\tA\nc\n":       "x.conll:3: the number of columns is 1, want 2", // a slip makes no attributes
 		"a\tB\nb\tA\tz\nc\tB\n": "x.conll:2: the number of columns is 3, want 2",
 	} {

@@ -40,12 +40,8 @@ type textFile struct {
 // newTextFile looks at the lines of tagged text; without any, first is 0.
 func newTextFile(ctx context.Context, path string, data []byte) (*textFile, error) {
 	f := &textFile{ctx: ctx, path: path, text: strings.TrimPrefix(string(data), "\ufeff")}
-	fail := func(remedy, format string, arguments ...any) (*textFile, error) {
-		return nil, &Error{File: path, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
-	}
-	if !utf8.ValidString(f.text) || strings.IndexByte(f.text, 0) >= 0 {
-		problem, remedy := notUTF8(path, data)
-		return fail(remedy, "%s", problem)
+	if err := notText(path, data); err != nil {
+		return nil, err
 	}
 	lines, tabbed, commented, within := 0, 0, 0, false
 	f.each(func(line int, text string) {
