@@ -235,12 +235,14 @@ func notText(path string, data []byte) error {
 		return nil
 	}
 	at, extension := 0, filepath.Ext(path)
-	for r, size := utf8.DecodeRune(data); r > 0 && (r != utf8.RuneError || size > 1); r, size = utf8.DecodeRune(data[at:]) {
+	for r, size := utf8.DecodeRune(data); r > 0 && (r != utf8.RuneError || size > 1); {
 		at += size
+		r, size = utf8.DecodeRune(data[at:])
 	}
 	return &Error{File: path, Line: lineAt(data, at), Problem: "it is not text in UTF-8",
-		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if that "+
-			"is another)", encodingOf(data), shellWord(path), shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))}
+		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
+			"that is another)", encodingOf(data), shellWord(path),
+			shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
 // isPrediction knows arrays and tables that predict and sample write.
