@@ -82,17 +82,12 @@ func (t *labelTexts) at(i int, remedy, format string, arguments ...any) error {
 	return &e
 }
 
-// numbers returns the labels as numbers, or nil where some are none.
-func (t *labelTexts) numbers() []float64 {
-	values := make([]float64, len(t.texts))
-	for i, text := range t.texts {
+// fraction is the first label that is a number with a fraction; −1: there is none.
+func (t *labelTexts) fraction() int {
+	return slices.IndexFunc(t.texts, func(text string) bool {
 		x, err := numeric.ParseDecimal(text)
-		if err != nil {
-			return nil
-		}
-		values[i] = x
-	}
-	return values
+		return err == nil && x != math.Trunc(x)
+	})
 }
 
 // inOrder returns the labels: numbers by their size, before others by the alphabet.
@@ -136,9 +131,8 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) == 1:
 		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
 			"or null", "every label is %q, which tells of one state only", abbreviate(states[0]))
-	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(),
-		func(x float64) bool { return x != math.Trunc(x) }):
-		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
+	case len(states) > mostFractions && t.fraction() >= 0:
+		i := t.fraction()
 		l.fail(t.at(i, "divide the numbers into classes, or name another column as that of labels",
 			"label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]),
 			len(states)))
