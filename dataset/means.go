@@ -85,7 +85,11 @@ func (s *hopMeans) hop(m *crf.FeatureData, weight []float64) (*crf.FeatureData, 
 			}
 		}
 	}
-	err := s.each(func(i int) {
+	const together = 256 // nodes, which take little time
+	for i := range s.Graph.NumNodes() {
+		if i%together == 0 && parallel.Ended(s.Context) != nil {
+			return nil, parallel.Ended(s.Context)
+		}
 		touched = touched[:0]
 		add(i)
 		s.neighbours(i, add)
@@ -104,22 +108,8 @@ func (s *hopMeans) hop(m *crf.FeatureData, weight []float64) (*crf.FeatureData, 
 		if m.Start != nil {
 			next.Start = append(next.Start, len(next.Column))
 		}
-	})
-	return next, err
-}
-
-// each calls work for every node, until the context ends.
-func (s *hopMeans) each(work func(i int)) error {
-	const together = 256 // nodes, which take little time
-	for i := range s.Graph.NumNodes() {
-		if i%together == 0 {
-			if err := parallel.Ended(s.Context); err != nil {
-				return err
-			}
-		}
-		work(i)
 	}
-	return nil
+	return next, nil
 }
 
 // neighbours calls f for every neighbour of a node.
@@ -133,27 +123,22 @@ func (s *hopMeans) neighbours(node int, f func(j int)) {
 func (s *hopMeans) size(node int) float64 { return float64(1 + s.Graph.Degree(int32(node))) }
 
 // weights are S^hops known; nil where all are ones.
-func (s *hopMeans) weights() ([]float64, error) {
+func (s *hopMeans) weights() (weights []float64, err error) {
 	if s.Known == nil {
 		return nil, nil
 	}
-	x, next := make([]float64, len(s.Known)), make([]float64, len(s.Known))
+	x := &crf.FeatureData{Rows: len(s.Known), Dim: 1, Double: make([]float64, len(s.Known))}
 	for i, known := range s.Known {
 		if known {
-			x[i] = 1
+			x.Double[i] = 1
 		}
 	}
 	for range s.Hops {
-		if err := s.each(func(i int) {
-			sum := x[i]
-			s.neighbours(i, func(j int) { sum += x[j] })
-			next[i] = sum / s.size(i)
-		}); err != nil {
+		if x, err = s.hop(x, nil); err != nil {
 			return nil, err
 		}
-		x, next = next, x
 	}
-	return x, nil
+	return x.Double, nil
 }
 
 // bytesPerMean is what an entry takes while sparse means are made: those of a hop, with room to

@@ -137,21 +137,12 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 	return t
 }
 
-// parseError says in the words of this package what is wrong with quotes.
+// parseError is the error of quotes that do not go together.
 func parseError(path string, err error) error {
 	e := &Error{File: path, Problem: err.Error(), Cause: err}
-	var at *csv.ParseError
-	if !errors.As(err, &at) {
-		return e
-	}
-	e.Line = at.StartLine
-	switch {
-	case errors.Is(err, csv.ErrQuote):
-		e.Problem, e.Remedy = `a cell in quotes does not end in a quote and a separator`,
-			`write a quote within such a cell twice, ""`
-	case errors.Is(err, csv.ErrBareQuote):
-		e.Line, e.Problem, e.Remedy = at.Line, `there is a quote within a cell that does not begin with one`,
-			`put the whole cell in quotes, and write the quote twice, ""`
+	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
+		e.Line, e.Problem = at.StartLine, at.Err.Error()
+		e.Remedy = `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`
 	}
 	return e
 }

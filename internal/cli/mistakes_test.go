@@ -126,7 +126,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"two columns of one name", headed(strings.Replace(headedNodes, "id,label,x", "id,label,id", 1), headedEdges), "", 3, []string{`nodes.csv:1: columns 1 and 3 are both called "id"`}},
 		{"a workbook", headed("PK\x03\x04\x14\x00", headedEdges), "", 3, []string{"nodes.csv:1: it is not text in UTF-8", "iconv -f UTF-16"}},
 		{"UTF-16", headed("\xff\xfei\x00d\x00", headedEdges), "", 3, []string{"nodes.csv:1: it is not text in UTF-8"}},
-		{"a quote left open", headed(headedNodes+"\"dan,ok,3\n", headedEdges), "", 3, []string{"nodes.csv:5: a cell in quotes does not end"}},
+		{"a quote left open", headed(headedNodes+"\"dan,ok,3\n", headedEdges), "", 3, []string{"nodes.csv:5: ", "write its quotes twice"}},
 		{"lists of features below a header", headed("id,label,features\nann,ok,0 3\nbob,bad,1 2:0.5\ncid,bad,1 4\n", headedEdges), "", 3, []string{"nodes.csv:2:features: \"0 3\" is a list of features", "give every feature a column"}},
 		{"a role misspelt", headed(headedNodes, headedEdges), "check $DIR --columns lable=x", 2, []string{`--columns: "lable=x": did you mean "label"?`}},
 
