@@ -50,7 +50,6 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 		default:
 			source, err := all.readFile(filepath.Join(folder, e.Name()), name)
 			if err != nil {
-				all.partial = true
 				p.keep(arrayError(folder, name, err))
 			}
 			sources = append(sources, source)

@@ -46,14 +46,14 @@ func isEdge(fields []string) bool {
 	return n == 2 || n == 3 && isNumber(fields[2]) || n > 2 && strings.HasPrefix(fields[2], "{")
 }
 
-// edgeListScore knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or
+// isEdgeList knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or
 // names that stand at both ends; pairs hardly repeat.
-func (p *peek) edgeListScore() int {
+func (p *peek) isEdgeList() bool {
 	if slices.Contains(edgeListExtensions, p.extension) && len(p.lines) > 0 {
-		return byExtension
+		return true
 	}
 	if !p.plain() || p.text.ends > 1 || strings.Contains(p.start, ".npz") {
-		return 0
+		return false
 	}
 	var rows [][]string
 	for _, line := range p.lines {
@@ -62,7 +62,7 @@ func (p *peek) edgeListScore() int {
 		}
 	}
 	if len(rows) < 3 {
-		return 0
+		return false
 	}
 	rows = rows[headers(rows):]
 	first, second, pairs := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -82,13 +82,13 @@ func (p *peek) edgeListScore() int {
 	}
 	switch {
 	case 2*len(pairs) < len(rows):
-		return 0
+		return false
 	case !slices.ContainsFunc(rows, func(fields []string) bool { return !isEdge(fields) }):
-		return p.points(byExtension-2, numbers || names && 2*both >= len(second))
+		return numbers || names && 2*both >= len(second)
 	}
 	ragged := slices.ContainsFunc(rows, func(fields []string) bool { return len(fields) != len(rows[0]) })
 	other := func(x string) bool { return !isIndex(x) }
-	return p.points(byLines+3, ragged && !slices.ContainsFunc(slices.Concat(rows...), other))
+	return ragged && !slices.ContainsFunc(slices.Concat(rows...), other)
 }
 
 // isEdgeList reports whether a file is most probably one.

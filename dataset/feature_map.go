@@ -84,32 +84,6 @@ func (m *featureMap) arrange(layout string) {
 	m.cells = s
 }
 
-// clearlyOff is by how much of a cell one layout misses the picture by more than the other, for
-// the other to be taken: half of what rounding a size by one leaves. Tiny maps fit either way
-// round.
-const clearlyOff = 0.25
-
-// possible returns the layouts in which the map can be that of a picture.
-func (m *featureMap) possible(s *ImageSource, asked string) (list []string) {
-	least := math.Inf(1)
-	for _, layout := range layouts {
-		if asked != "" && layout != asked || m.header.count == 1 && len(list) > 0 { // one number is the same in all
-			continue
-		}
-		m.arrange(layout)
-		misses := m.misses(s.Height, s.Width)
-		if m.depth > mostFeatures || m.rows > math.MaxInt32/m.cols || !m.fits(s.Height, s.Width) ||
-			misses >= least+clearlyOff {
-			continue
-		}
-		if misses <= least-clearlyOff {
-			list = nil
-		}
-		list, least = append(list, layout), min(least, misses)
-	}
-	return list
-}
-
 // over stretches the map over a picture.
 func (m *featureMap) over(s *ImageSource, bias bool) *stretch.Map {
 	return stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth,
@@ -118,7 +92,9 @@ func (m *featureMap) over(s *ImageSource, bias bool) *stretch.Map {
 
 // fits reports whether the map can be one of a picture of rows × cols pixels. Networks round
 // sizes up and down, but a map of another picture, or a transposed one, is further off.
-func (m *featureMap) fits(rows, cols int) bool { return m.misses(rows, cols) <= 1 }
+func (m *featureMap) fits(rows, cols int) bool {
+	return m.misses(rows, cols) <= 1 && m.depth <= mostFeatures && m.rows <= math.MaxInt32/m.cols
+}
 
 // misses returns by how many cells the map is off, at the scale s of the picture that suits it
 // best: the least of max(|m.rows − s·rows|, |m.cols − s·cols|), which are equal then.

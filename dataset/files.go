@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -36,9 +35,8 @@ func readList(path string, allowed int64) ([]listEntry, Source, []error) {
 func parseList(path string, data []byte) ([]listEntry, []error) {
 	p := &problems{file: path}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		p.add(0, "", "give a text file with one name per line", "it is not text")
-		return nil, p.errors()
+	if err := notText(path, data); err != nil {
+		return nil, []error{err}
 	}
 	var entries []listEntry
 	first := map[string]int{}
@@ -133,10 +131,14 @@ func leadingNumber(s string) (number, rest string) {
 }
 
 // suggestion names the candidate nearest to name, for the end of an error
-// message, or lists all where none is near.
+// message, or lists the first where none is near.
 func suggestion(name string, candidates []string) string {
 	if best := nearest.Name(name, candidates); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
-	return fmt.Sprintf("valid names are %q", candidates)
+	var list []string
+	for _, c := range candidates {
+		list = append(list, fmt.Sprintf("%q", abbreviate(c)))
+	}
+	return "there are " + firstFew(list)
 }

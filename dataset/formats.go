@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,59 +17,48 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// There is one list of the formats that people keep data in, for all verbs. A file is what most speaks for, by its
-// name and its first lines. Of a format that is not read the list tells how to turn it into one that is.
+// There is one list of the formats that people keep data in, for all verbs. Of a format that is not read the list
+// tells how to turn it into one that is.
 
 // kindNetwork is the kind of networks with explicit tables, which verbs of inference read.
 const kindNetwork = "network"
 
-// How much speaks for a format: its first bytes, its name, its extension, its lines, or little.
-const (
-	byContent   = 80
-	byName      = 70
-	byExtension = 60
-	byLines     = 45
-	byChance    = 20
-)
-
 // format is one of the list.
 type format struct {
-	what  string // with its article
-	kind  string // that it is read as; "": it is not read
-	score func(p *peek) int
-	how   func(p *peek) string // what to do where the kind is wanted that it is not
+	what string // with its article
+	kind string // that it is read as; "": it is not read
+	is   func(p *peek) bool
+	how  func(p *peek) string // what to do where the kind is wanted that it is not
 }
 
-// formats in their order: of two that as much speaks for the first is meant.
+// formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = []format{
-	{"a file of predictions", "", predictionScore, say("give the data that they are of")},
+	{"a file of predictions", "", (*peek).isPrediction, say("give the data that they are of")},
 	{"a file of arrays as PyTorch Geometric names them", "", holding("edge_index"), func(p *peek) string {
 		return python(fromGeometric)(&peek{path: filepath.Join(filepath.Dir(p.path), "*.npz")})
 	}},
 	{"a graph of sparse matrices", "", holding("adj_indptr"), python(fromSparse)},
 	{"a sparse matrix", "", holding("indptr"), python(`import numpy, scipy.sparse as s; numpy.savetxt("edges.csv", ` +
 		`numpy.transpose(s.triu(s.load_npz(%q), 1).nonzero()), ` + edgeHeader)},
-	{"a file of arrays", KindNPZ, extensions(".npz"), say("give it to train, with labels and edges")},
-	{"a list of files", KindNPZ, (*peek).listScore, say("list .npz files, one a line")},
-	{"a compressed file", "", (*peek).packedScore, (*peek).unpack},
-	{"a model", "", extensions(".safetensors"), say("name it with -m")},
-	{"a network", kindNetwork, (*peek).networkScore, func(p *peek) string {
+	{"a network", kindNetwork, (*peek).isNetwork, func(p *peek) string {
 		return fmt.Sprintf("it has neither labels nor features; ask for its marginals with blockbp infer %s --task MAR",
 			shellWord(p.path))
 	}},
-	{"a table of tokens", "", (*peek).tokenTableScore, (*peek).fromTokenTable},
-	{"a table", KindGraph, (*peek).tableScore, nil},
+	{"a file of arrays", KindNPZ, extensions(".npz"), say("give it to train, with labels and edges")},
+	{"a list of files", KindNPZ, (*peek).isList, say("list .npz files, one a line")},
+	{"a compressed file", "", extensions(".gz", ".bz2", ".xz", ".zst", ".zip"), say("unpack it")},
+	{"a model", "", extensions(".safetensors"), say("name it with -m")},
+	{"a table of tokens", "", (*peek).isTokenTable, (*peek).fromTokenTable},
+	{"a table", KindGraph, (*peek).isTable, nil},
 	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; ` +
 		`pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
 	{"a workbook", "", extensions(".xls", ".xlsx", ".ods"), say("save its sheets as CSV, one of nodes and one of edges")},
 	{"a GraphML file", "", extensions(".graphml"), networkxToTables("read_graphml")},
 	{"a GML file", "", extensions(".gml"), networkxToTables("read_gml")},
 	{"a GEXF file", "", extensions(".gexf"), networkxToTables("read_gexf")},
-	{"a network as Hugin writes it", "", func(p *peek) int {
-		return p.points(byContent, p.extension == ".net" && strings.Contains(p.start, "{"))
-	}, func(p *peek) string {
-		return fmt.Sprintf(`Rscript -e 'library(bnlearn); write.bif("%s", read.net("%s"))'`, p.as(".bif"), p.path)
-	}},
+	{"a network as Hugin writes it", "", func(p *peek) bool {
+		return p.extension == ".net" && strings.Contains(p.start, "{")
+	}, say("write it as .bif, as bnlearn and pgmpy do")},
 	{"a Pajek file", "", extensions(".net", ".paj"), networkxToTables("read_pajek")},
 	{"a Matrix Market file", "", extensions(".mtx"), python(`import numpy, scipy.io, scipy.sparse; ` +
 		`numpy.savetxt("edges.csv", numpy.transpose(scipy.sparse.triu(scipy.io.mmread(%q), 1).nonzero()), ` + edgeHeader)},
@@ -86,13 +74,13 @@ var formats = []format{
 	{"a PyTorch file", "", extensions(".pt", ".pth"), python(`import numpy, torch; ` +
 		`d = torch.load(%q, weights_only=False); d = d[0] if isinstance(d, tuple) else d; ` +
 		`numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
-	{edgeList, KindGraph, (*peek).edgeListScore, nil},
-	{"text of words with tags behind them", "", (*peek).wordTagScore, (*peek).fromWordTags},
-	{"a table of another name", "", (*peek).commaScore, say("call it .csv, and give it a header")},
-	{"rows of numbers", "", (*peek).numbersScore, say("write a header and commas for a table of nodes or edges; " +
+	{edgeList, KindGraph, (*peek).isEdgeList, nil},
+	{"text of words with tags behind them", "", (*peek).isWordTags, (*peek).fromWordTags},
+	{"rows of numbers", "", (*peek).isNumbers, say("write a header and commas for a table of nodes or edges; " +
 		`of samples, in Python numpy.savez("data.npz", labels=samples, edges=[[0, 1], …])`)},
-	{"text as MALLET's SimpleTagger reads it", "", (*peek).malletScore, (*peek).fromMallet},
-	{"tagged text", KindText, (*peek).textScore, say("give it to train")},
+	{"text as MALLET's SimpleTagger reads it", "", (*peek).isMallet, (*peek).fromMallet},
+	{"tagged text", KindText, (*peek).isText, say("give it to train")},
+	{"a table of another name", "", (*peek).isCommas, say("call it .csv, and give it a header")},
 }
 
 // Programs that turn the arrays of others into those of this package.
@@ -106,21 +94,14 @@ const (
 		`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
 		`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
 		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
-	fromTokens = `import csv; h, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
-		`n = [c.strip().lower() for c in h]; s = [i for i, c in enumerate(n) if "sent" in c]; ` +
-		`k = sorted((i for i, c in enumerate(n) if c and i not in s), ` +
-		`key=lambda i: (n[i][:3] in ("tag", "lab", "ner")) - (n[i][:4] in ("word", "toke"))); ` +
-		`t = [r + [""] * (len(h) - len(r)) for r in t if not s or any(map(str.strip, r))]; ` +
-		`b = [bool(s and r[s[0]] not in ("", q[s[0]])) for q, r in zip(t[:1] + t, t)]; ` +
-		`[print("\n" * x + "\t".join(r[i] for i in k).rstrip()) for x, r in zip(b, t)]`
+	// The first column of the table numbers sentences, or has an empty cell where one goes on.
+	fromTokens = `import csv; _, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
+		`b = t[0][0]; [(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]`
 )
 
 // holding knows archives that have an array of a name.
-func holding(names ...string) func(*peek) int {
-	return func(p *peek) int {
-		return p.points(byContent, slices.ContainsFunc(p.arrays,
-			func(name string) bool { return slices.Contains(names, name) }))
-	}
+func holding(name string) func(*peek) bool {
+	return func(p *peek) bool { return slices.Contains(p.arrays, name) }
 }
 
 // edgeHeader ends a call of savetxt for a table of edges.
@@ -142,8 +123,8 @@ func networkxToTables(read string) func(*peek) string {
 		`networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)`)
 }
 
-func extensions(all ...string) func(*peek) int {
-	return func(p *peek) int { return p.points(byExtension, slices.Contains(all, p.extension)) }
+func extensions(all ...string) func(*peek) bool {
+	return func(p *peek) bool { return slices.Contains(all, p.extension) }
 }
 
 // peek is a look at the beginning of a file.
@@ -193,13 +174,6 @@ func newPeek(path string) *peek {
 	return p
 }
 
-func (p *peek) points(points int, is bool) int {
-	if is {
-		return points
-	}
-	return 0
-}
-
 // share is the share of the lines for which something is so.
 func (p *peek) share(is func(fields []string) bool) float64 {
 	n := 0
@@ -215,19 +189,11 @@ func (p *peek) share(is func(fields []string) bool) float64 {
 func (p *peek) plain() bool { return slices.Contains(plainExtensions, p.extension) && len(p.lines) > 0 }
 
 // best returns what a file most probably is, nil if nothing speaks for anything.
-func (p *peek) best() (best *format) {
-	most := 0
-	for i := range formats {
-		if points := formats[i].score(p); points > most {
-			most, best = points, &formats[i]
-		}
+func (p *peek) best() *format {
+	if i := slices.IndexFunc(formats, func(f format) bool { return f.is(p) }); i >= 0 {
+		return &formats[i]
 	}
-	return best
-}
-
-// couldBe reports whether anything speaks for a kind.
-func (p *peek) couldBe(kind string) bool {
-	return slices.ContainsFunc(formats, func(f format) bool { return f.kind == kind && f.score(p) > 0 })
+	return nil
 }
 
 // shellWord is a path as a shell wants it.
@@ -243,8 +209,7 @@ func (p *peek) as(extension string) string {
 	return shellWord(strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path)) + extension)
 }
 
-// encodingOf guesses in which encoding bytes are text that are not UTF-8, "" if they are. Pairs of bytes above 160 are
-// of EUC, of which Japanese has many kana.
+// encodingOf is the likeliest encoding of bytes that are not text in UTF-8, "" if they are.
 func encodingOf(data []byte) string {
 	switch {
 	case bytes.IndexByte(data, 0) >= 0:
@@ -252,19 +217,7 @@ func encodingOf(data []byte) string {
 	case utf8.Valid(data):
 		return ""
 	}
-	count := func(pairs string) int { return len(regexp.MustCompile(pairs).FindAllIndex(latin1(data), -1)) }
-	pairs, high := count(`[¡-þ]{2}`), count(`[\x80-ÿ]`)
-	switch {
-	case 3*count(`[\x82\x83][@-ü]`) > high:
-		return "SHIFT_JIS"
-	case pairs < 2 || 5*pairs < 2*high:
-		return "ISO-8859-1"
-	case 10*count(`[¤¥][¡-þ]`) > pairs:
-		return "EUC-JP"
-	case 10*count(`[°-È][¡-þ]`) > 9*pairs:
-		return "EUC-KR"
-	}
-	return "GB18030"
+	return "ISO-8859-1"
 }
 
 // latin1 are bytes as characters.
@@ -276,106 +229,50 @@ func latin1(data []byte) []byte {
 	return text
 }
 
-// notUTF8 is what is said of text in another encoding.
-func notUTF8(path string, data []byte) (problem, remedy string) {
-	extension := filepath.Ext(path)
-	data = data[max(0, invalidUTF8(data)):]
-	return "it is not text in UTF-8", fmt.Sprintf("save it in UTF-8, if it is as it looks by iconv -f %s -t UTF-8 %s > %s",
-		encodingOf(data[:min(len(data), 16*enoughToTell)]), shellWord(path),
-		shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))
-}
-
-// predictionScore knows what predict and sample write.
-func predictionScore(p *peek) int {
-	table := slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") &&
-		strings.HasSuffix(p.header(), ")")
-	return max(holding("beliefs", "log_score")(p), p.points(byContent, table || p.predicted()))
-}
-
-// predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,
-// mostly at once; or those of CoNLL-U have what WriteTags leaves there.
-func (p *peek) predicted() bool {
-	labels, guesses, same := map[string]bool{}, map[string]bool{}, 0
-	for _, fields := range p.fields {
-		n := len(fields)
-		if n < 3 || p.extension == ".crfsuite" || isNumber(fields[n-1]) {
-			return false
-		}
-		if labels[fields[n-2]], guesses[fields[n-1]] = true, true; fields[n-2] == fields[n-1] {
-			same++
-		}
+// notText is the error of a file that is no text in UTF-8, at its first line that is none.
+func notText(path string, data []byte) error {
+	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
+		return nil
 	}
-	alike, gold := len(guesses) > 1 && 2*same >= len(p.fields), false
-	for guess := range guesses {
-		alike, gold = alike && labels[guess], gold || strings.Contains(guess, goldMark)
+	at, extension := 0, filepath.Ext(path)
+	for r, size := utf8.DecodeRune(data); r > 0 && (r != utf8.RuneError || size > 1); {
+		at += size
+		r, size = utf8.DecodeRune(data[at:])
 	}
-	return (p.plain() || slices.Contains(textExtensions, p.extension)) && (alike || gold && p.text.isCoNLLU())
+	return &Error{File: path, Line: lineAt(data, at), Problem: "it is not text in UTF-8",
+		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
+			"that is another)", encodingOf(data), shellWord(path),
+			shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
-func (p *peek) listScore() int {
-	named := strings.Contains(p.start, ".npz")
-	switch p.extension {
-	case ".list":
-		return p.points(byLines, named || p.text == nil || p.text.most < 2)
-	case ".txt":
-		return max(p.points(byExtension, named), p.points(byChance, len(p.lines) == 0 || p.text.most < 2))
-	}
-	return 0
+// isPrediction knows arrays and tables that predict and sample write.
+func (p *peek) isPrediction() bool {
+	return holding("beliefs")(p) || holding("log_score")(p) || slices.Contains(tableExtensions, p.extension) &&
+		strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")
 }
 
-// packers are how to unpack what begins with some bytes.
-var packers = []struct{ magic, extension, command string }{
-	{"\x1f\x8b", ".gz", "gzip -dk"}, {"BZh", ".bz2", "bzip2 -dk"}, {"\xfd7zXZ", ".xz", "xz -dk"},
-	{"\x28\xb5\x2f\xfd", ".zst", "zstd -dk"}, {"PK\x03\x04", ".zip", "unzip"},
+// isList knows a list by its name, or the files that it names.
+func (p *peek) isList() bool {
+	return p.extension == ".list" || p.extension == ".txt" && (len(p.lines) == 0 || strings.Contains(p.start, ".npz"))
 }
-
-func (p *peek) packer() (command string) {
-	for _, packer := range packers {
-		if p.extension == packer.extension || strings.HasPrefix(p.start, packer.magic) {
-			return packer.command
-		}
-	}
-	return ""
-}
-
-func (p *peek) packedScore() int {
-	return p.points(byLines, p.packer() != "") + p.points(byExtension, p.packer() != "" && p.arrays == nil &&
-		!slices.Contains([]string{".npz", ".xlsx", ".ods", ".pt", ".pth", ".csv", ".tsv"}, p.extension))
-}
-
-func (p *peek) unpack() string { return "unpack it: " + p.packer() + " " + shellWord(p.path) }
 
 // networkExtensions are those of networks with explicit tables.
 var networkExtensions = []string{".uai", ".bif", ".fg", ".wcsp"}
 
-func (p *peek) networkScore() int {
-	first := ""
-	if len(p.fields) > 0 {
-		first = p.fields[0][0]
-	}
-	return max(p.points(byExtension, slices.Contains(networkExtensions, p.extension)),
-		p.points(byContent, first == "MARKOV" || first == "BAYES" || first == "network" && strings.Contains(p.start, "{")),
-		p.points(byContent, slices.Contains(p.arrays, thetaArray)))
+func (p *peek) isNetwork() bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(p.header()), " ")
+	return slices.Contains(networkExtensions, p.extension) || first == "MARKOV" || first == "BAYES" ||
+		first == "network" && strings.Contains(p.start, "{") || holding(thetaArray)(p)
 }
 
-// tokenColumns are names of columns of a table of tokens, of which one of the first two is there.
-var tokenColumns = regexp.MustCompile(`^(word|token|sent|pos|tag|ner|label|chunk|lemma|doc|$)`)
-
-// tokenTableScore knows a table of words by its header: all columns are such, or one is of sentences.
-func (p *peek) tokenTableScore() int {
-	header := strings.ToLower(strings.NewReplacer(`"`, "", " ", "").Replace(p.header()))
-	cells := strings.FieldsFunc(header, func(c rune) bool { return strings.ContainsRune(separators, c) })
-	begins := func(with ...string) bool {
-		return slices.ContainsFunc(cells, func(cell string) bool {
-			return slices.ContainsFunc(with, func(name string) bool { return strings.HasPrefix(cell, name) })
-		})
-	}
-	strange := slices.ContainsFunc(cells, func(cell string) bool { return !tokenColumns.MatchString(cell) })
-	return p.points(byExtension, slices.Contains(tableExtensions, p.extension) && begins("word", "token") &&
-		(begins("sent") || !strange && len(cells) > 1))
+// isTokenTable knows a table of words by its header, which has a column of sentences first.
+func (p *peek) isTokenTable() bool {
+	header := strings.ToLower(strings.ReplaceAll(p.header(), `"`, ""))
+	return slices.Contains(tableExtensions, p.extension) && strings.HasPrefix(header, "sent") &&
+		(strings.Contains(header, "word") || strings.Contains(header, "token"))
 }
 
-// fromTokenTable writes such a table as text: an empty line where the column of sentences begins another.
+// fromTokenTable writes such a table as text.
 func (p *peek) fromTokenTable() string {
 	encoding, comma := cmp.Or(encodingOf([]byte(p.start)), "UTF-8"), string(separatorOf(p.header(), separators))
 	return asTaggedText + ", as by " + python(fmt.Sprintf(fromTokens, encoding, comma))(p) + " > " + p.as(".conll")
@@ -389,16 +286,15 @@ func (p *peek) header() string {
 	return p.lines[0]
 }
 
-func (p *peek) tableScore() int {
-	return max(p.points(byName, isNodesTable(p.name) || isEdgesTable(p.name)),
-		p.points(byExtension-10, slices.Contains(tableExtensions, p.extension)))
+func (p *peek) isTable() bool {
+	return isNodesTable(p.name) || isEdgesTable(p.name) || slices.Contains(tableExtensions, p.extension) && !p.isText()
 }
 
-// commaScore knows lines with as many commas each.
-func (p *peek) commaScore() int {
+// isCommas knows lines with as many commas each.
+func (p *peek) isCommas() bool {
 	commas := strings.Count(p.header(), ",")
-	return p.points(byChance+5, p.plain() && commas > 0 && len(p.lines) > 1 &&
-		!slices.ContainsFunc(p.lines, func(line string) bool { return strings.Count(line, ",") != commas }))
+	return p.plain() && commas > 0 && len(p.lines) > 1 &&
+		!slices.ContainsFunc(p.lines, func(line string) bool { return strings.Count(line, ",") != commas })
 }
 
 func isNumber(text string) bool {
@@ -411,10 +307,10 @@ func isIndex(text string) bool {
 	return err == nil
 }
 
-func (p *peek) numbersScore() int {
-	return p.points(byLines+2, p.plain() && p.text.ends < 2 && len(p.text.text) > 0 && p.share(func(fields []string) bool {
+func (p *peek) isNumbers() bool {
+	return p.plain() && p.text.ends < 2 && p.share(func(fields []string) bool {
 		return len(fields) > 1 && !slices.ContainsFunc(fields, func(x string) bool { return !isNumber(x) })
-	}) == 1)
+	}) == 1
 }
 
 // tagMark is what stands between words and tags behind them: /, _ or |; 0: nothing does.
@@ -435,10 +331,8 @@ func (p *peek) tagMark() byte {
 	return 0
 }
 
-func (p *peek) wordTagScore() int {
-	known := p.plain() || slices.Contains([]string{".pos", ".tagged", ".tag"}, p.extension)
-	tagged := len(p.fields) > 0 && p.tagMark() != 0 && !strings.Contains(p.start, ".npz")
-	return max(p.points(byLines+3, known && tagged), p.points(byExtension+1, p.extension == ".conll" && tagged))
+func (p *peek) isWordTags() bool {
+	return (p.plain() || slices.Contains([]string{".pos", ".tagged", ".tag", ".conll"}, p.extension)) && p.tagMark() != 0
 }
 
 func (p *peek) fromWordTags() string {
@@ -448,14 +342,14 @@ func (p *peek) fromWordTags() string {
 		`print substr($i, 1, n - 1) "\t" substr($i, n + 1)}; print ""}' %s > %s`, mark, shellWord(p.path), p.as(".conll"))
 }
 
-// malletScore knows lines of features, as many as a token has, with the label last: of labels there are few.
-func (p *peek) malletScore() int {
+// isMallet knows lines of features, as many as a token has, with the label last: of labels there are few.
+func (p *peek) isMallet() bool {
 	labels := map[string]bool{}
 	for _, fields := range p.fields {
 		labels[fields[len(fields)-1]] = true
 	}
-	return p.points(byLines+1, p.plain() && !p.text.tabs && p.text.least > 1 && !p.mostlyAlike() && len(p.lines) > 2 &&
-		10*len(labels) <= 7*len(p.lines))
+	return p.plain() && !p.text.tabs && p.text.least > 1 && !p.mostlyAlike() && len(p.lines) > 2 &&
+		10*len(labels) <= 7*len(p.lines)
 }
 
 func (p *peek) fromMallet() string {
@@ -471,31 +365,18 @@ func (p *peek) mostlyAlike() bool {
 	return usual > 1 && !p.text.tabs && alike > 0.6 && alike+p.share(less) == 1
 }
 
-// textScore knows tagged text by its name, or by lines with as many columns each, or separated by tabs.
-func (p *peek) textScore() int {
+// isText knows tagged text by its name, or by lines with as many columns each, or separated by tabs.
+func (p *peek) isText() bool {
 	f := p.text
 	switch {
 	case slices.Contains(textExtensions, p.extension):
-		return byExtension
-	case f == nil || f.first == 0 || strings.Contains(p.start, ".npz") || f.text[0] == '#' && !f.heads && !f.tabs:
-		return 0
+		return true
+	case f == nil || f.first == 0 || f.text[0] == '#' && !f.heads && !f.tabs:
+		return false
 	case p.extension == tabbedTextExtension:
-		return p.points(byExtension-5, f.ends > fewEnds && f.least > 1)
+		return f.ends > fewEnds && f.least > 1
 	case slices.Contains(plainExtensions, p.extension):
-		return p.points(byLines, len(p.lines) > 1 && (f.least > 1 && f.tabs || p.mostlyAlike()))
+		return len(p.lines) > 1 && (f.least > 1 && f.tabs || p.mostlyAlike())
 	}
-	alike := f.least > 1 && (f.tabs || f.least == f.most)
-	return p.points(byChance+10, f.ends > 1 && alike && !slices.Contains(tableExtensions, p.extension))
-}
-
-// words are those of the first lines of tagged text in columns, "" for fewer than some.
-func (p *peek) words() string {
-	var words []string
-	if p.text != nil && p.extension != ".crfsuite" {
-		p.text.each(func(_ int, text string) { words = append(words, p.text.fields(text)[0]) }, nil)
-	}
-	if len(words) < 3 {
-		return ""
-	}
-	return strings.Join(words, "\n")
+	return f.ends > 1 && f.least > 1 && (f.tabs || f.least == f.most) && !slices.Contains(tableExtensions, p.extension)
 }

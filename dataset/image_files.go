@@ -1,18 +1,15 @@
 package dataset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"image"
+	"image/color"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -46,7 +43,6 @@ type imageFiles struct {
 type imageData struct {
 	image    ImageSource
 	features *featureMap
-	layouts  []string  // that the features can have
 	labels   *labelMap // nil: not read
 	sources  []Source
 	files    []*infile.Mapping // that features lie in
@@ -87,12 +83,8 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	if !o.NoLabels {
 		labels := filepath.Join(folder, labelsFolder)
 		if stat, err := os.Stat(labels); err != nil || !stat.IsDir() {
-			remedy := "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images"
-			if like := foldersOfPictures(folder); len(like) > 0 {
-				remedy = fmt.Sprintf("if %s holds the labels, rename it to %s", like[0], labelsFolder)
-			}
-			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: remedy +
-				"; to predict, leave labels unread", Cause: err}}
+			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Cause: err,
+				Remedy: "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; to predict, leave labels unread"}}
 		}
 	}
 	within, ids := filepath.Join(folder, imagesFolder), ""
@@ -196,7 +188,7 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 		list = append(list, f.readLabels(d)...)
 	}
 	if len(list) == 0 {
-		list = d.checkSizes(o.Layout)
+		list = d.checkSizes()
 	}
 	if len(list) == 0 && f.edges != "" {
 		if err := f.readEdgeMap(d); err != nil {
@@ -296,22 +288,18 @@ func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, err
 	if err != nil {
 		return nil, err
 	}
-	m := &featureMap{path: path, rows: picture.Bounds().Dy(), cols: picture.Bounds().Dx(), depth: 1}
-	values := make(stretch.Values, m.rows*m.cols)
-	m.cells = values
-	switch p := picture.(type) {
-	case *image.Gray:
-		for i := range values {
-			values[i] = float32(p.GrayAt(i%m.cols, i/m.cols).Y) / math.MaxUint8
-		}
-	case *image.Gray16:
-		for i := range values {
-			values[i] = float32(p.Gray16At(i%m.cols, i/m.cols).Y) / math.MaxUint16
-		}
-	default:
+	if model := picture.ColorModel(); model != color.GrayModel && model != color.Gray16Model {
 		return nil, &Error{File: path, Problem: "its pixels are colours, not the strength of edges",
 			Remedy: "save it as 8-bit grey (mode L of PIL), or as npy"}
 	}
+	at := picture.Bounds()
+	m := &featureMap{path: path, rows: at.Dy(), cols: at.Dx(), depth: 1}
+	values := make(stretch.Values, m.rows*m.cols)
+	for i := range values {
+		grey := color.Gray16Model.Convert(picture.At(at.Min.X+i%m.cols, at.Min.Y+i/m.cols)).(color.Gray16)
+		values[i] = float32(grey.Y) / math.MaxUint16
+	}
+	m.cells = values
 	return m, nil
 }
 
@@ -342,8 +330,8 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text,
-			filepath.Join(f.folder, labelsFolder, f.id+".png")), Remedy: f.likeLabels() +
-			"label it, leave it out of the list, or leave labels unread", Cause: err}}
+			filepath.Join(f.folder, labelsFolder, f.id+".png")), Remedy: "label it, leave it out of " +
+			"the list, or leave labels unread", Cause: err}}
 	}
 	if err != nil {
 		return []error{err}
@@ -353,74 +341,28 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	return list
 }
 
-// likeLabels says how to rename a file that may hold the labels of the picture.
-func (f *imageFiles) likeLabels() string {
-	folder := filepath.Join(f.folder, labelsFolder)
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), f.id)
-		if !ok || rest == "" || isDigit(rest[0]) || rest[0] >= utf8.RuneSelf || unicode.IsLetter(rune(rest[0])) {
-			continue
-		}
-		how := "name it"
-		if !strings.EqualFold(filepath.Ext(rest), ".png") {
-			how = "save it again as"
-		}
-		return fmt.Sprintf("if %s holds them, %s %s.png; else ", filepath.Join(folder, e.Name()), how, f.id)
-	}
-	return ""
-}
-
-// foldersOfPictures lists folders in a folder that may be meant as its pictures or labels.
-func foldersOfPictures(folder string) (names []string) {
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		if path := filepath.Join(folder, e.Name()); e.Name() != imagesFolder && e.Name() != edgesFolder && isFolder(path) {
-			if found, err := pictures(path); err == nil && len(found) > 0 {
-				names = append(names, path)
-			}
-		}
-	}
-	return names
-}
-
 // misplacedPictures says what to do about pictures that a path leads to, "" if there are none.
 func misplacedPictures(path string) string {
-	like := foldersOfPictures(path)
-	inside, err := pictures(path)
-	within := filepath.Base(filepath.Dir(path))
-	switch suffix := strings.ToLower(filepath.Ext(path)); {
-	case len(like) > 0:
-		return fmt.Sprintf("name the folder of the pictures %s, and that of their labels, ID.png, %s; there are %s",
-			imagesFolder, labelsFolder, firstFew(like))
-	case err == nil && len(inside) > 0 && filepath.Base(path) == imagesFolder, within == imagesFolder &&
-		slices.Contains(pictureSuffixes, suffix):
-		return "give the folder that holds " + imagesFolder + ", with {list} for some of its pictures"
-	case err == nil && len(inside) > 0 || slices.Contains(pictureSuffixes, suffix):
-		return fmt.Sprintf("put pictures into a folder DATA/%s, and their labels, ID.png, into DATA/%s, and give DATA",
-			imagesFolder, labelsFolder)
+	is := slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(path)))
+	folders, _ := filepath.Glob(filepath.Join(path, "*"))
+	for _, folder := range append(folders, path) {
+		found, err := pictures(folder)
+		is = is || err == nil && len(found) > 0
 	}
-	return ""
+	if !is {
+		return ""
+	}
+	return fmt.Sprintf("put pictures into a folder DATA/%s, and their labels, ID.png, into DATA/%s, and give DATA",
+		imagesFolder, labelsFolder)
 }
 
-// checkSizes compares the sizes of labels and features with the picture's, features in the
-// layout asked for or in any.
-func (d *imageData) checkSizes(layout string) []error {
-	s := d.image
-	var list []error
-	if m := d.labels; m != nil && (m.rows != s.Height || m.cols != s.Width) {
-		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows "+
-			"of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})
+// checkSizes compares the sizes of labels and picture.
+func (d *imageData) checkSizes() []error {
+	if m, s := d.labels, d.image; m != nil && (m.rows != s.Height || m.cols != s.Width) {
+		return []error{&Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows "+
+			"of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"}}
 	}
-	m := d.features
-	if m.header == nil { // colours
-		return list
-	}
-	if d.layouts = m.possible(&s, layout); len(d.layouts) == 0 {
-		m.arrange(cmp.Or(layout, LayoutHWC))
-		list = append(list, m.misfit(&s, cmp.Or(shapes[layout], shapes[LayoutHWC]+" or "+shapes[LayoutCHW])))
-	}
-	return list
+	return nil
 }
 
 // shapes of layouts, for messages.

@@ -53,48 +53,45 @@ func (l *imageLoader) read(files []imageFiles) {
 	}
 }
 
-// chooseLayout finds the order of axes in which all maps fit their pictures and have as many
-// features as the model, or dataset.json, or each other.
+// chooseLayout takes the order of axes in which the maps fit their pictures best, with as many features as the model,
+// or dataset.json, or each other.
 func (l *imageLoader) chooseLayout() {
 	wanted := len(l.manifest.NodeFeatures)
 	if l.o.Recipe != nil {
 		wanted = l.o.Recipe.FeatureDim
 	}
-	first := l.images[0]
-	if first.features.header == nil {
+	first := l.images[0].features
+	if first.header == nil {
 		l.chooseColourFeatures(wanted)
 		return
 	}
-	var fit, same []string // those that fit all pictures, and of these with as many features
+	const notFitting = 2 // cells that a map of another picture counts
+	off := map[string]float64{}
 	for _, layout := range layouts {
-		fits, equal, depth := true, true, wanted
+		depth := wanted
 		for _, d := range l.images {
 			d.features.arrange(layout)
-			fits = fits && slices.Contains(d.layouts, layout)
-			equal = equal && (depth == 0 || d.features.depth == depth)
+			off[layout] += min(notFitting, d.features.misses(d.image.Height, d.image.Width))
+			if depth != 0 && depth != d.features.depth {
+				off[layout]++
+			}
 			depth = d.features.depth
 		}
-		if fits {
-			fit = append(fit, layout)
-		}
-		if fits && equal {
-			same = append(same, layout)
-		}
 	}
-	layout := first.layouts[0] // where none fits, what follows says what is wrong
-	switch {
-	case len(fit) == 1:
-		layout = fit[0]
-	case len(same) == 1:
-		layout = same[0]
-	case len(same) == 2:
+	layout := l.o.Layout
+	switch hwc, chw := off[LayoutHWC], off[LayoutCHW]; {
+	case layout != "":
+	case hwc == chw && first.header.count > 1: // one number is the same in both
 		l.fail(optionError("Layout", "the features fit the pictures as %s and as %s: %s has the shape %s; give %s or %s",
-			shapes[LayoutHWC], shapes[LayoutCHW], first.features.path, shapeText(first.features.header.shape), LayoutHWC,
-			LayoutCHW))
+			shapes[LayoutHWC], shapes[LayoutCHW], first.path, shapeText(first.header.shape), LayoutHWC, LayoutCHW))
+	case hwc <= chw:
+		layout = LayoutHWC
+	default:
+		layout = LayoutCHW
 	}
 	for _, d := range l.images {
-		if d.features.arrange(layout); !slices.Contains(d.layouts, layout) {
-			l.fail(d.features.misfit(&d.image, shapes[layout]+", as "+first.features.path))
+		if d.features.arrange(layout); !d.features.fits(d.image.Height, d.image.Width) {
+			l.fail(d.features.misfit(&d.image, shapes[layout]))
 		}
 	}
 }
@@ -213,7 +210,7 @@ func (l *imageLoader) checkPixels() {
 			largest = d
 		}
 	}
-	l.allow(largest.image.Path, "", fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total, l.o.Memory,
+	l.allow(largest.image.Path, "", fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total,
 		func() string {
 			return fmt.Sprintf("this one, the largest, has %d×%d pixels", largest.image.Width, largest.image.Height)
 		})
@@ -224,11 +221,8 @@ func (l *imageLoader) checkPixels() {
 func (l *imageLoader) chooseEdges() {
 	r := &l.set.Recipe
 	if l.o.Schema == nil {
-		number, names, from := l.chooseBins()
-		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), number)
-		l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim,
-			because: l.images[0].features.path + " has as many"}
-		l.set.origins.edgeFeatures[0] = from
+		names := l.chooseBins()
+		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), len(names))
 		if r.Colours && l.manifest.NodeFeatures == nil {
 			l.manifest.NodeFeatures = map[int][]string{1: {"grey"}, 3: {"red", "green", "blue"}}[r.FeatureDim]
 		}
@@ -243,25 +237,21 @@ func (l *imageLoader) chooseEdges() {
 	}
 }
 
-// chooseBins completes the recipe, and returns the number of features of an edge, their
-// names, and what says so.
-func (l *imageLoader) chooseBins() (number int, names []string, from origin) {
+// chooseBins completes the recipe, and returns the names of the features of an edge.
+func (l *imageLoader) chooseBins() (names []string) {
 	r := &l.set.Recipe
 	if s := r.Superpixels; s != nil {
 		r.Superpixels = l.newSuperpixelRecipe(s.Count)
-		number = r.Superpixels.dim()
-		return number, r.Superpixels.names(), origin{what: "features", number: number, because: "superpixels have as many"}
+		return r.Superpixels.names()
 	}
 	if r.Edges != nil {
 		parts := make([]edgeSums, len(l.images))
 		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Edges.Offsets, r.Neighbours) })
 		if len(l.problems) > 0 {
-			return 0, nil, origin{}
+			return nil
 		}
 		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts, l.o.EdgeMaps != "")
-		number = r.Edges.dim(r.Neighbours)
-		return number, r.Edges.names(r.Neighbours), origin{what: "contrasts", number: number,
-			because: "the options Offsets and Neighbours say so"}
+		return r.Edges.names(r.Neighbours)
 	}
 	wanted := cmp.Or(l.o.Bins, DefaultBins)
 	r.BinEdges = binEdges(sampleDistances(l.pixels), wanted)
@@ -269,7 +259,7 @@ func (l *imageLoader) chooseBins() (number int, names []string, from origin) {
 	if r.Bins < wanted {
 		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
 	}
-	return r.Bins, binNames(r.BinEdges), origin{what: "bins", number: r.Bins, because: "{bins} says so"}
+	return binNames(r.BinEdges)
 }
 
 // binNames describes the bins of the distance.

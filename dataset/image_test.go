@@ -126,7 +126,7 @@ func TestImages(t *testing.T) {
 	}
 	if want := []string{"dataset.Options.Neighbours is 8, but the model was trained with 4, which holds",
 		"dataset.Options.Bins is 7, but the model was trained with 2, which holds",
-		"dataset.Options.NoBias does not hold, because the model was trained with a bias"}; !slices.Equal(again.Warnings, want) {
+		"dataset.Options.NoBias is true, but the model was trained with false, which holds"}; !slices.Equal(again.Warnings, want) {
 		t.Errorf("warnings are %q, want %q", again.Warnings, want)
 	}
 	for e := range in.Graph.NumEdges() {

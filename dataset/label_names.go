@@ -86,15 +86,8 @@ func (l *npzLoader) findNames() {
 			continue
 		}
 		l.names[a] = names
-		doubt := l.labels[a].known.doubt("label", unobservedHint)
-		l.set.origins.states[a] = origin{
-			"states", len(names), "labels do not begin at 0, and have as many different numbers", doubt,
-		}
-		if doubt != "" {
-			doubt = "; " + doubt
-		}
-		l.warn("labels do not begin at 0, and are the names of %d states: %s%s; if they number states, give \"states\" in %s",
-			len(names), firstFew(labelTextsOf(names)), doubt, ManifestName)
+		l.warn("labels do not begin at 0, and are the names of %d states: %s; if they number states, give \"states\" in %s",
+			len(names), firstFew(labelTextsOf(names)), ManifestName)
 	}
 }
 

@@ -144,8 +144,6 @@ func (l *imageLoader) readColours() {
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(l.set.Recipe.Palette)
 		}
-	case r == nil && len(l.givenStates()) == 0 && len(forms) == 1 && forms[labelsGreys] != "":
-		l.checkGreys(counts, forms[labelsGreys])
 	}
 	for _, d := range l.images {
 		if m := d.labels; m != nil && m.form != labelsText {
@@ -158,17 +156,10 @@ func (l *imageLoader) readColours() {
 	}
 }
 
-// givenStates returns the states that the options or dataset.json name.
-func (l *imageLoader) givenStates() []string {
-	if len(l.o.States) > 0 {
-		return l.o.States
-	}
-	return l.manifest.States
-}
-
 // blackAndWhite reports whether the labels to learn from are masks.
 func (l *imageLoader) blackAndWhite(counts tally, forms map[int]string) bool {
-	states := len(l.givenStates())
+	names, _ := l.namedStates(0)
+	states := len(names)
 	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (states == 0 || states == 2) && len(forms) == 1 &&
 		len(counts) == 2 && counts[0] > 0 && counts[voidLabel] > 0
 }
@@ -191,7 +182,7 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 		counts = tally{0: counts[0], greyColour(voidLabel): counts[voidLabel]}
 	}
 	colours := slices.Sorted(maps.Keys(counts))
-	names := l.givenStates()
+	names, _ := l.namedStates(0)
 	switch {
 	case len(colours) > mostColours:
 		l.failAt(forms[labelsColours], "", softRemedy, "the labels of all pictures have %d colours, want one for each of "+
@@ -227,8 +218,6 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 	} else {
 		l.warn("each colour of the label pictures is a state: %s", strings.Join(texts, ", "))
 	}
-	l.set.origins.states[0] = origin{what: "states", number: len(colours),
-		because: "the label pictures have as many colours"}
 }
 
 const softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without " +
@@ -270,38 +259,6 @@ func (l *imageLoader) mapColours(palette [][3]uint8) {
 			m.labels[s] = y
 		}
 	}
-}
-
-// checkGreys refuses greys that are no numbers of states: those of masks with soft borders, and
-// those that were spread for people to see.
-func (l *imageLoader) checkGreys(counts tally, file string) {
-	greys := slices.Sorted(maps.Keys(counts))
-	all, ends := 0, counts[0]+counts[voidLabel]
-	divisor, largest := int32(0), int32(0)
-	for v, n := range counts {
-		all += n
-		if v != voidLabel {
-			divisor, largest = gcd(divisor, v), max(largest, v)
-		}
-	}
-	const asStates = `or, if so many states are meant, give "states" in ` + ManifestName
-	const soft, spread, bright = 16, 10, 100 // numbers of a few classes of many are darker
-	if counts[0] > 0 && counts[voidLabel] > 0 && len(greys) >= soft && 5*ends >= 4*all {
-		l.failAt(file, "", softRemedy+"; numpy.where(mask > 127, 255, 0) makes them sharp again; "+asStates,
-			"the labels of all pictures have %d greys, most of them black or white: borders are soft", len(greys))
-	} else if divisor >= spread && largest >= bright {
-		l.failAt(file, "", "number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask), and hidden "+
-			"ones 255; "+asStates,
-			"the labels of all pictures are %s alone, which would be %d states", strings.Trim(fmt.Sprint(greys), "[]"),
-			largest+1)
-	}
-}
-
-func gcd(a, b int32) int32 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // keepPalette keeps the colours that pictures of labels give the states, so that predictions

@@ -35,7 +35,7 @@ func (l *loader) describeLabels() {
 		}
 	}
 	if hidden > 0 {
-		l.warn("%d of %d labels are hidden (%s)%s", hidden, all, l.hiddenBy(), l.classesHidden)
+		l.warn("%d of %d labels are hidden (%s)", hidden, all, l.hiddenBy())
 	}
 	var alone, never []string
 	for a, t := range types {
@@ -82,19 +82,19 @@ const avoided = "a model learns to avoid what it never sees; label some, or leav
 
 // hiddenBy says how labels of these data are hidden.
 func (l *loader) hiddenBy() string {
-	switch {
-	case l.set.Recipe.Kind == KindImages:
-		return "negative, or 255 in a picture"
-	case l.set.Recipe.Text != nil:
-		return missingFeatures
-	case l.set.Recipe.Sheets != nil && l.o.Observed != "":
-		return fmt.Sprintf("%s, or the split is not %q", l.hiddenWords, l.o.Observed)
-	case l.set.Recipe.Sheets != nil:
-		return l.hiddenWords
-	case l.o.Observed != "":
-		return fmt.Sprintf("-1, or not in the split %q", l.o.Observed)
+	how := "-1"
+	switch r := &l.set.Recipe; {
+	case r.Kind == KindImages:
+		how = "negative, or 255 in a picture"
+	case r.Text != nil:
+		how = missingFeatures
+	case r.Sheets != nil:
+		how = "empty cells, and words such as NA unless {states} names them"
 	}
-	return "-1"
+	if l.o.Observed != "" {
+		how += fmt.Sprintf(", or not in the split %q", l.o.Observed)
+	}
+	return how
 }
 
 // skip counts labels that are left unread.

@@ -18,29 +18,26 @@ import (
 // loader is what reading every kind of data has in common: a set in the making, the
 // dataset.json beside the data, and what is wrong with them.
 type loader struct {
-	ctx          context.Context
-	o            *Options
-	set          *Set
-	manifest     Manifest
-	manifestPath string
-	manifestSum  string          // its SHA-256
-	described    map[string]bool // folders whose dataset.json was looked for
-	problems     []error
-	mistold      []error // what dataset.json says wrongly: no reason to stop
-	directed     bool    // so says an array of the data
-	tied         bool    // an array says that edges are not
-	edges, steps int     // of all networks, and those that lead from a row to the next
-	noted        bool    // that edges are directed for that
-	// hiddenWords says which cells of tables hide labels, and classesHidden what to do if some
-	// of them are meant as classes.
-	hiddenWords, classesHidden string
-	known, unread              int                     // nodes whose labels are left unread: known ones, and all
-	numbers                    []numbered              // labels that are numbers
-	turned                     map[*graph.Graph][]bool // [edge] its ends are the other way round in the table
+	ctx           context.Context
+	o             *Options
+	set           *Set
+	manifest      Manifest
+	manifestPath  string
+	manifestSum   string          // its SHA-256
+	described     map[string]bool // folders whose dataset.json was looked for
+	problems      []error
+	mistold       []error                 // what dataset.json says wrongly: no reason to stop
+	directed      bool                    // so says an array of the data
+	tied          bool                    // an array says that edges are not
+	edges, steps  int                     // of all networks, and those that lead from a row to the next
+	noted         bool                    // that edges are directed for that
+	known, unread int                     // nodes whose labels are left unread: known ones, and all
+	numbers       []numbered              // labels that are numbers
+	turned        map[*graph.Graph][]bool // [edge] its ends are the other way round in the table
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
-	return loader{ctx: ctx, o: o, set: &Set{origins: newOrigins()}, described: map[string]bool{},
+	return loader{ctx: ctx, o: o, set: &Set{}, described: map[string]bool{},
 		turned: map[*graph.Graph][]bool{}}
 }
 
@@ -217,17 +214,11 @@ func (l *loader) namedStates(a int) (names []string, where string) {
 	return l.manifest.States, l.manifestPath
 }
 
-// told notes that the states of a node type are named, and by what.
-func (l *loader) told(a int, names []string, where string) []string {
-	l.set.origins.states[a] = origin{what: "states", number: len(names), because: where + " says so"}
-	return names
-}
-
 // numberStates names as many states as the largest label asks for, where neither the
 // options nor the manifest name them.
 func (l *loader) numberStates(what, every string, missing *Error) []string {
-	if names, where := l.namedStates(0); len(names) > 0 {
-		return l.told(0, names, where)
+	if names, _ := l.namedStates(0); len(names) > 0 {
+		return names
 	}
 	return l.countStates(0, l.surveyLabels(), what, every, " or {states}", missing)
 }
@@ -248,8 +239,10 @@ func (l *loader) countStates(
 		return nil
 	}
 	count := int(found.largest) + 1
-	because, doubt := fmt.Sprintf("label %d at %s", found.largest, at.where()), found.doubt("label", unobservedHint)
-	l.set.origins.states[a] = origin{"states", count, because, doubt}
+	doubt := found.doubt("label", unobservedHint)
+	if l.refuseFar(found, *at, doubt, "give \"states\" in "+ManifestName+otherwise) {
+		return nil
+	}
 	if doubt != "" {
 		doubt = "; " + doubt
 	}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,112 +13,60 @@ import (
 // data: into each type what is said of that type, or else of all. Types of untied
 // weights are not those of the manifest.
 func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
-	p := &problems{file: path}
-	ownStates := make([][]string, len(s.NodeTypes))
-	for a, t := range m.NodeTypes {
-		if untied && t.Forbidden != nil {
-			p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states",
-				"untied weights have types of their own")
-		} else if a < len(ownStates) {
-			ownStates[a] = t.Forbidden
+	p, ownTypes := &problems{file: path}, "untied weights have types of their own"
+	number := make([]map[string]int, len(s.NodeTypes))       // of the states of each type
+	states, pairs := map[string]bool{}, map[[2]string]bool{} // that some type has
+	for a := range s.NodeTypes {
+		t, names, own := &s.NodeTypes[a], m.ForbiddenStates, a < len(m.NodeTypes) && m.NodeTypes[a].Forbidden != nil
+		if own && untied {
+			p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states", "%s", ownTypes)
+		} else if own {
+			names = m.NodeTypes[a].Forbidden
 		}
-	}
-	ownPairs := make([][][2]string, len(s.EdgeTypes))
-	for b, t := range m.EdgeTypes {
-		if untied && t.Forbidden != nil {
-			p.add(0, fmt.Sprintf("edge_types[%d].forbidden", b), "use forbidden_pairs", "untied weights have types of their own")
-		} else if b < len(ownPairs) {
-			ownPairs[b] = t.Forbidden
-		}
-	}
-	number := make([]map[string]int, len(s.NodeTypes)) // of the states of each type
-	for a, t := range s.NodeTypes {
 		number[a] = map[string]int{}
 		for x, name := range t.States {
 			number[a][name] = x
 		}
+		for _, name := range names {
+			if x, known := number[a][name]; known {
+				states[name], t.Forbidden = true, append(t.Forbidden, x)
+			} else if own && !p.over() {
+				p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q",
+					t.Name, name)
+			}
+		}
 	}
-	m.forbidStates(s, p, ownStates, number)
-	m.forbidPairs(s, p, ownPairs, number)
+	for b := range s.EdgeTypes {
+		t, list, own := &s.EdgeTypes[b], m.ForbiddenPairs, b < len(m.EdgeTypes) && m.EdgeTypes[b].Forbidden != nil
+		if own && untied {
+			p.add(0, fmt.Sprintf("edge_types[%d].forbidden", b), "use forbidden_pairs", "%s", ownTypes)
+		} else if own {
+			list = m.EdgeTypes[b].Forbidden
+		}
+		for n, pair := range list {
+			x, known := number[t.U][pair[0]]
+			y, both := number[t.V][pair[1]]
+			if known && both {
+				pairs[pair], t.Forbidden = true, append(t.Forbidden, [2]int{x, y})
+			} else if own && !p.over() {
+				p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "",
+					"edge type %q joins states %q to %q, there is no pair %q", t.Name, s.NodeTypes[t.U].States,
+					s.NodeTypes[t.V].States, pair)
+			}
+		}
+	}
+	for n, name := range m.ForbiddenStates {
+		if !states[name] && !p.over() {
+			p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(name, allStates(s)), "no node type has a state %q", name)
+		}
+	}
+	for n, pair := range m.ForbiddenPairs {
+		if !pairs[pair] && !p.over() {
+			p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s",
+				strings.Join(pair[:], " and "), strings.Join(allStates(s), ", "))
+		}
+	}
 	return p.errors()
-}
-
-func (m *Manifest) forbidStates(s *crf.Schema, p *problems, own [][]string, number []map[string]int) {
-	forbidState := func(a int, name string) bool {
-		x, known := number[a][name]
-		if t := &s.NodeTypes[a]; known {
-			t.Forbidden = append(t.Forbidden, x)
-		}
-		return known
-	}
-	unused := forbidIn(own, m.ForbiddenStates, forbidState, func(a, _ int, name string) {
-		if p.over() {
-			return
-		}
-		t := &s.NodeTypes[a]
-		p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q",
-			t.Name, name)
-	})
-	for _, n := range unused {
-		if p.over() {
-			continue
-		}
-		p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(m.ForbiddenStates[n], allStates(s)),
-			"no node type has a state %q", m.ForbiddenStates[n])
-	}
-}
-
-func (m *Manifest) forbidPairs(s *crf.Schema, p *problems, own [][][2]string, number []map[string]int) {
-	forbidPair := func(b int, pair [2]string) bool {
-		t := &s.EdgeTypes[b]
-		x, known := number[t.U][pair[0]]
-		y, both := number[t.V][pair[1]]
-		if known && both {
-			t.Forbidden = append(t.Forbidden, [2]int{x, y})
-		}
-		return known && both
-	}
-	unused := forbidIn(own, m.ForbiddenPairs, forbidPair, func(b, n int, pair [2]string) {
-		if p.over() {
-			return
-		}
-		t := &s.EdgeTypes[b]
-		p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "",
-			"edge type %q joins states %q to %q, there is no pair %q", t.Name, s.NodeTypes[t.U].States, s.NodeTypes[t.V].States,
-			pair)
-	})
-	for _, n := range unused {
-		if p.over() {
-			continue
-		}
-		p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s",
-			strings.Join(m.ForbiddenPairs[n][:], " and "), strings.Join(allStates(s), ", "))
-	}
-}
-
-// forbidIn forbids in every type its own list, or else the general one. forbid reports
-// whether the type has what an entry names; unknown is told of entries of its own that it
-// has not. Those of the general list that no type has are returned.
-func forbidIn[X any](own [][]X, general []X, forbid func(t int, x X) bool, unknown func(t, n int, x X)) (unused []int) {
-	used := make([]bool, len(general))
-	for t, list := range own {
-		if list == nil {
-			for n, x := range general {
-				used[n] = forbid(t, x) || used[n]
-			}
-		}
-		for n, x := range list {
-			if !forbid(t, x) {
-				unknown(t, n, x)
-			}
-		}
-	}
-	for n, ok := range used {
-		if !ok {
-			unused = append(unused, n)
-		}
-	}
-	return unused
 }
 
 // allStates lists the states of all node types.
@@ -156,18 +105,17 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		told.EdgeTypes[b].Forbidden = nil
 	}
 	list := m.forbid(&told, path, set.Recipe.Untied)
-	here, there := onlyForbidden(&told, &set.Schema, "here"), onlyForbidden(&set.Schema, &told, "in the model")
-	if only := append(here, there...); len(only) > 0 {
+	same := slices.EqualFunc(told.NodeTypes, set.Schema.NodeTypes, func(a, b crf.NodeType) bool {
+		return maps.Equal(setOf(a.Forbidden), setOf(b.Forbidden))
+	}) && slices.EqualFunc(told.EdgeTypes, set.Schema.EdgeTypes, func(a, b crf.EdgeType) bool {
+		return maps.Equal(setOf(a.Forbidden), setOf(b.Forbidden))
+	})
+	if !same {
 		remedy := "the model's mask holds, not this one"
 		if o.Learning {
 			remedy = "make the two agree, or learn without an initial model"
 		}
-		const most = 4
-		if more := len(only) - most; more > 0 {
-			only = append(only[:most], fmt.Sprintf("and %d more", more))
-		}
-		list = append(list, &Error{File: path,
-			Problem: "what it forbids is not what the model forbids: " + strings.Join(only, "; "), Remedy: remedy})
+		list = append(list, &Error{File: path, Problem: "what it forbids is not what the model forbids", Remedy: remedy})
 	}
 	if o.Learning {
 		return list
@@ -176,28 +124,6 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		set.Warnings = append(set.Warnings, err.Error())
 	}
 	return nil
-}
-
-// onlyForbidden describes what a forbids and b does not, of the same types.
-func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
-	for i, t := range a.NodeTypes {
-		other := setOf(b.NodeTypes[i].Forbidden)
-		for _, x := range t.Forbidden {
-			if !other[x] {
-				list = append(list, fmt.Sprintf("state %s of node type %q only %s", t.States[x], t.Name, where))
-			}
-		}
-	}
-	for i, t := range a.EdgeTypes {
-		other := setOf(b.EdgeTypes[i].Forbidden)
-		for _, x := range t.Forbidden {
-			if !other[x] {
-				list = append(list, fmt.Sprintf("pair %s, %s of edge type %q only %s", a.NodeTypes[t.U].States[x[0]],
-					a.NodeTypes[t.V].States[x[1]], t.Name, where))
-			}
-		}
-	}
-	return list
 }
 
 // setOf answers whether something is in a list, however long: a search through it, once for each entry of another,

@@ -35,31 +35,81 @@ func (s *hopMeans) Of(f *crf.Features) (means crf.Features, reached []bool, err 
 	for _, w := range weight {
 		reached = append(reached, w > 0)
 	}
-	switch m := f.Data(); {
-	case m.Double != nil:
-		means, err = s.dense(m, weight)
-	case m.Start != nil:
-		means, err = s.sparse(m, weight)
-	case m.Dim == 0:
-		means = *f
-	default:
-		panic("dataset: means of features of a form that tables do not make")
+	m := f.Data()
+	if m.Dim == 0 {
+		return *f, reached, nil
+	}
+	for hop := range s.Hops {
+		if hop < s.Hops-1 {
+			m, err = s.hop(m, nil)
+		} else {
+			m, err = s.hop(m, weight)
+		}
+		if err != nil {
+			return means, nil, err
+		}
+	}
+	if m.Start == nil {
+		means, err = crf.Dense(m.Double, m.Dim)
+	} else {
+		means, err = crf.Sparse(m.Start, m.Column, m.Value, m.Dim)
 	}
 	return means, reached, err
 }
 
-// each calls work for every node, until the context ends.
-func (s *hopMeans) each(work func(i int)) error {
-	const together = 256 // nodes, which take little time
-	for i := range s.Graph.NumNodes() {
-		if i%together == 0 {
-			if err := parallel.Ended(s.Context); err != nil {
-				return err
+// hop returns the means of rows over nodes and their neighbours, of known features if their weights are given.
+func (s *hopMeans) hop(m *crf.FeatureData, weight []float64) (*crf.FeatureData, error) {
+	next := &crf.FeatureData{Rows: m.Rows, Dim: m.Dim}
+	if m.Start != nil {
+		next.Start, next.Column, next.Value = make([]int, 1, m.Rows+1), []int32{}, []float64{}
+	} else {
+		next.Double = make([]float64, 0, len(m.Double))
+	}
+	sums, seen, all := make([]float64, m.Dim), make([]bool, m.Dim), numbersTo(m.Dim)
+	var touched []int32
+	add := func(j int) {
+		columns, values := all, []float64(nil)
+		if m.Start == nil {
+			values = m.Double[j*m.Dim:][:m.Dim]
+		} else if columns = m.Column[m.Start[j]:m.Start[j+1]]; m.Value != nil {
+			values = m.Value[m.Start[j]:m.Start[j+1]]
+		}
+		for i, c := range columns {
+			v := 1.0
+			if values != nil {
+				v = values[i]
+			}
+			if sums[c] += v; !seen[c] {
+				seen[c] = true
+				touched = append(touched, c)
 			}
 		}
-		work(i)
 	}
-	return nil
+	const together = 256 // nodes, which take little time
+	for i := range s.Graph.NumNodes() {
+		if i%together == 0 && parallel.Ended(s.Context) != nil {
+			return nil, parallel.Ended(s.Context)
+		}
+		touched = touched[:0]
+		add(i)
+		s.neighbours(i, add)
+		slices.Sort(touched)
+		for _, c := range touched {
+			x := sums[c] / s.size(i)
+			if weight != nil && weight[i] != 0 {
+				x /= weight[i]
+			}
+			if sums[c], seen[c] = 0, false; m.Start == nil {
+				next.Double = append(next.Double, x)
+			} else {
+				next.Column, next.Value = append(next.Column, c), append(next.Value, x)
+			}
+		}
+		if m.Start != nil {
+			next.Start = append(next.Start, len(next.Column))
+		}
+	}
+	return next, nil
 }
 
 // neighbours calls f for every neighbour of a node.
@@ -73,69 +123,22 @@ func (s *hopMeans) neighbours(node int, f func(j int)) {
 func (s *hopMeans) size(node int) float64 { return float64(1 + s.Graph.Degree(int32(node))) }
 
 // weights are S^hops known; nil where all are ones.
-func (s *hopMeans) weights() ([]float64, error) {
+func (s *hopMeans) weights() (weights []float64, err error) {
 	if s.Known == nil {
 		return nil, nil
 	}
-	x, next := make([]float64, len(s.Known)), make([]float64, len(s.Known))
+	x := &crf.FeatureData{Rows: len(s.Known), Dim: 1, Double: make([]float64, len(s.Known))}
 	for i, known := range s.Known {
 		if known {
-			x[i] = 1
+			x.Double[i] = 1
 		}
 	}
 	for range s.Hops {
-		if err := s.each(func(i int) {
-			sum := x[i]
-			s.neighbours(i, func(j int) { sum += x[j] })
-			next[i] = sum / s.size(i)
-		}); err != nil {
+		if x, err = s.hop(x, nil); err != nil {
 			return nil, err
 		}
-		x, next = next, x
 	}
-	return x, nil
-}
-
-// dense takes two matrices beside the features.
-func (s *hopMeans) dense(m *crf.FeatureData, weight []float64) (crf.Features, error) {
-	dim, x, free := m.Dim, m.Double, []float64(nil)
-	for hop := range s.Hops {
-		next := free
-		if next == nil {
-			next = make([]float64, len(x))
-		}
-		if err := s.each(func(i int) {
-			row := next[i*dim : (i+1)*dim]
-			copy(row, x[i*dim:(i+1)*dim])
-			s.neighbours(i, func(j int) {
-				for c, v := range x[j*dim : (j+1)*dim] {
-					row[c] += v
-				}
-			})
-			s.divide(row, i, hop, weight)
-		}); err != nil {
-			return crf.Features{}, err
-		}
-		if free = nil; hop > 0 { // the features themselves are not written over
-			free = x
-		}
-		x = next
-	}
-	return crf.Dense(x, dim)
-}
-
-// divide makes means of the sums of a node, and after the last hop those of known features.
-func (s *hopMeans) divide(sums []float64, node, hop int, weight []float64) {
-	size := s.size(node)
-	for c := range sums {
-		sums[c] /= size
-	}
-	if hop < s.Hops-1 || weight == nil || weight[node] == 0 {
-		return
-	}
-	for c := range sums {
-		sums[c] /= weight[node]
-	}
+	return x.Double, nil
 }
 
 // bytesPerMean is what an entry takes while sparse means are made: those of a hop, with room to
@@ -172,46 +175,6 @@ func (s *hopMeans) entries(m *crf.FeatureData) float64 {
 	return all
 }
 
-// sparse makes the means of rows by rising index.
-func (s *hopMeans) sparse(m *crf.FeatureData, weight []float64) (crf.Features, error) {
-	sums, seen := make([]float64, m.Dim), make([]bool, m.Dim)
-	var touched []int32
-	var row []float64
-	for hop := range s.Hops {
-		next := &crf.FeatureData{Start: make([]int, 1, m.Rows+1), Column: []int32{}, Value: []float64{}}
-		add := func(j int) {
-			for e := m.Start[j]; e < m.Start[j+1]; e++ {
-				c, v := m.Column[e], 1.0
-				if m.Value != nil {
-					v = m.Value[e]
-				}
-				if sums[c] += v; !seen[c] {
-					seen[c] = true
-					touched = append(touched, c)
-				}
-			}
-		}
-		if err := s.each(func(i int) {
-			touched, row = touched[:0], row[:0]
-			add(i)
-			s.neighbours(i, add)
-			slices.Sort(touched)
-			for _, c := range touched {
-				row = append(row, sums[c])
-				sums[c], seen[c] = 0, false
-			}
-			s.divide(row, i, hop, weight)
-			next.Column, next.Value = append(next.Column, touched...), append(next.Value, row...)
-			next.Start = append(next.Start, len(next.Column))
-		}); err != nil {
-			return crf.Features{}, err
-		}
-		next.Rows, next.Dim = m.Rows, m.Dim
-		m = next
-	}
-	return crf.Sparse(m.Start, m.Column, m.Value, m.Dim)
-}
-
 // mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a
 // connected part.
 const mostHops = 16
@@ -224,28 +187,73 @@ func (o *Options) hops() int {
 	return o.Hops
 }
 
-// smoothed replaces the features of a graph's nodes by means, where that is asked for, and
-// returns which nodes have any.
-func (l *loader) smoothed(file string, of *graph.Graph, features crf.Features, known []bool) (crf.Features, []bool) {
+// givenFeatures are those of a table's nodes.
+type givenFeatures struct {
+	features crf.Features
+	known    []bool // [node] nil: those of all are
+}
+
+// averaged returns means of features over neighbourhoods, with so much memory as Options.Memory has it.
+func (f *givenFeatures) averaged(ctx context.Context, of *graph.Graph, hops int, allowed int64) (givenFeatures, error) {
+	s := hopMeans{Context: ctx, Graph: of, Known: f.known, Hops: hops}
+	what := fmt.Sprintf("means of features over %d hops", hops)
+	if err := memory.Check(what, s.Bytes(&f.features), allowed); err != nil {
+		return *f, err
+	}
+	means, reached, err := s.Of(&f.features)
+	return givenFeatures{means, reached}, err
+}
+
+// complete adds the columns for the bias, and for features that are not known, to those of a plain table.
+func (f *givenFeatures) complete(r *Recipe) (crf.Features, error) {
+	if r.Sheets != nil {
+		return f.features, nil
+	}
+	m, dim := f.features.Data(), r.FeatureDim
+	for _, more := range []bool{r.Bias, r.Missing} {
+		if more {
+			dim++
+		}
+	}
+	start, index, value := make([]int, 1, m.Rows+1), make([]int32, 0, len(m.Column)+m.Rows), []float64(nil)
+	if m.Value != nil {
+		value = make([]float64, 0, cap(index))
+	}
+	for i := range m.Rows {
+		from, to := m.Start[i], m.Start[i+1]
+		index = append(index, m.Column[from:to]...)
+		if m.Value != nil {
+			value = append(value, m.Value[from:to]...)
+		}
+		if c := r.FeatureDim; r.Bias {
+			if r.Missing && !f.known[i] {
+				c++
+			}
+			if index = append(index, int32(c)); m.Value != nil {
+				value = append(value, 1)
+			}
+		}
+		start = append(start, len(index))
+	}
+	return crf.Sparse(start, index, value, dim)
+}
+
+// smooth replaces the features of a graph's nodes by means, where that is asked for.
+func (l *tableLoader) smooth(g *tableGraph) {
 	hops := l.o.hops()
-	if hops == 0 || features.Dim() == 0 {
-		return features, known
+	if hops == 0 || g.given.features.Dim() == 0 {
+		return
 	}
-	s := hopMeans{Context: l.ctx, Graph: of, Known: known, Hops: hops}
-	l.allow(file, "", fmt.Sprintf("means of features over %d hops", hops), s.Bytes(&features), l.o.Memory, nil)
-	if len(l.problems) > 0 {
-		return features, known
-	}
-	means, reached, err := s.Of(&features)
+	means, err := g.given.averaged(l.ctx, g.topology, hops, l.o.Memory)
 	if err != nil {
-		l.fail(err)
-		return features, known
+		l.fail(&Error{File: g.nodes.path, Problem: err.Error(), Cause: err})
+		return
 	}
-	if without := count(known, false); without > 0 {
-		l.warn("%s: the features of %d nodes are not known; means over %d hops leave %d of them without", file, without,
-			hops, count(reached, false))
+	if without := count(g.given.known, false); without > 0 {
+		l.warn("%s: the features of %d nodes are not known; means over %d hops leave %d of them without", g.nodes.path,
+			without, hops, count(means.known, false))
 	}
-	return means, reached
+	g.given = means
 }
 
 func count(list []bool, value bool) (n int) {
@@ -261,7 +269,7 @@ func count(list []bool, value bool) (n int) {
 // nodes have features, and a bias where the features of some are not known.
 func (s *Set) CanAverage() bool {
 	r := &s.Recipe
-	return r.Kind == KindGraph && r.Hops == 0 && r.FeatureDim > 0 && r.Bias
+	return len(s.given) > 0 && r.Hops == 0 && r.FeatureDim > 0 && r.Bias
 }
 
 // Averaged returns the set as it is read with Options.Hops, and leaves this one as it is. memory
@@ -270,82 +278,29 @@ func (s *Set) Averaged(ctx context.Context, hops int, allowed int64) (*Set, erro
 	if !s.CanAverage() {
 		return nil, errors.New("dataset: means over neighbourhoods are for graph tables whose nodes have features and a bias")
 	}
-	own := *s
-	own.Instances = make([]*crf.Instance, len(s.Instances))
+	own, means := *s, make([]givenFeatures, len(s.Instances))
+	own.given, own.Instances = nil, make([]*crf.Instance, len(s.Instances))
 	own.Recipe.Hops, own.Recipe.Missing = hops, false
-	features, reached := make([]crf.Features, len(s.Instances)), make([][]bool, len(s.Instances))
 	for i, in := range s.Instances {
 		var err error
-		if features[i], reached[i], err = s.average(ctx, in, hops, allowed); err != nil {
+		if means[i], err = s.given[i].averaged(ctx, in.Graph, hops, allowed); err != nil {
 			return nil, err
 		}
-		own.Recipe.Missing = own.Recipe.Missing || count(reached[i], false) > 0
+		own.Recipe.Missing = own.Recipe.Missing || count(means[i].known, false) > 0
 	}
-	own.Schema.NodeTypes = append([]crf.NodeType(nil), s.Schema.NodeTypes...)
+	own.Schema.NodeTypes = slices.Clone(s.Schema.NodeTypes)
 	if t := &own.Schema.NodeTypes[0]; s.Recipe.Missing && !own.Recipe.Missing {
 		t.Features, t.FeatureNames = t.Features-1, t.FeatureNames[:len(t.FeatureNames)-1]
 	}
 	for i, in := range s.Instances {
 		spec := in.Spec()
-		spec.NodeFeat[0] = features[i]
-		if s.Recipe.Missing {
-			dim := own.Schema.NodeTypes[0].Features
-			spec.NodeFeat[0] = mustSparse(withOnes(features[i].Data(), dim, func(r int) int32 {
-				if reached[i][r] {
-					return -1
-				}
-				return int32(dim - 1)
-			}))
-		}
 		var err error
-		if own.Instances[i], err = crf.NewInstance(&own.Schema, spec); err != nil {
+		if spec.NodeFeat[0], err = means[i].complete(&own.Recipe); err == nil {
+			own.Instances[i], err = crf.NewInstance(&own.Schema, spec)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 	}
 	return &own, nil
-}
-
-// average makes the means of one graph's features, of which the bias is one.
-func (s *Set) average(ctx context.Context, in *crf.Instance, hops int, allowed int64) (crf.Features, []bool, error) {
-	features, known := *in.NodeFeatures(0), []bool(nil)
-	if s.Recipe.Missing {
-		features, known = withoutMissing(&features, s.Recipe.FeatureDim)
-	}
-	of := hopMeans{Context: ctx, Graph: in.Graph, Known: known, Hops: hops}
-	if err := memory.Check(fmt.Sprintf("means of features over %d hops", hops), of.Bytes(&features), allowed); err != nil {
-		return crf.Features{}, nil, err
-	}
-	return of.Of(&features)
-}
-
-// withoutMissing empties the sparse rows of nodes whose features are not known: those without
-// a bias, whose column is that of the number given.
-func withoutMissing(f *crf.Features, bias int) (crf.Features, []bool) {
-	m := f.Data()
-	known := make([]bool, m.Rows)
-	start, column, value := []int{0}, make([]int32, 0, len(m.Column)), []float64(nil)
-	if m.Value != nil {
-		value = make([]float64, 0, len(m.Value))
-	}
-	for r := range known {
-		from, to := m.Start[r], m.Start[r+1]
-		for _, c := range m.Column[from:to] {
-			known[r] = known[r] || int(c) == bias
-		}
-		if known[r] {
-			column = append(column, m.Column[from:to]...)
-			if m.Value != nil {
-				value = append(value, m.Value[from:to]...)
-			}
-		}
-		start = append(start, len(column))
-	}
-	return mustSparse(crf.Sparse(start, column, value, m.Dim)), known
-}
-
-func mustSparse(f crf.Features, err error) crf.Features {
-	if err != nil {
-		panic("dataset: " + err.Error()) // rows of a matrix are one again
-	}
-	return f
 }

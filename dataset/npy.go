@@ -205,6 +205,16 @@ func (a *array) at(i int) float64 {
 	return a.data[i]
 }
 
+// sameRows reports whether so many numbers from one place on are those from another.
+func (a *array) sameRows(i, j, width int) bool {
+	for c := range width {
+		if a.at(i+c) != a.at(j+c) {
+			return false
+		}
+	}
+	return true
+}
+
 // rows returns the first length of the shape, and columns the second.
 func (a *array) rows() int    { return a.shape[0] }
 func (a *array) columns() int { return a.shape[1] }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -69,8 +70,8 @@ func (l *npzLoader) checkFeatures() {
 }
 
 // dims returns the length of every type's feature vectors over the training
-// data, 0 for types without features; told gets what says so.
-func (l *npzLoader) dims(s *featureSide, told map[int]origin) []int {
+// data, 0 for types without features.
+func (l *npzLoader) dims(s *featureSide) []int {
 	dims := make([]int, len(s.names))
 	first := make([]*npzInstance, len(s.names))
 	for _, in := range l.instances {
@@ -85,8 +86,6 @@ func (l *npzLoader) dims(s *featureSide, told map[int]origin) []int {
 			}
 			if first[t] == nil {
 				first[t], dims[t] = in, columns
-				told[t] = origin{what: "features", number: columns,
-					because: fmt.Sprintf("%s:%s has as many columns", in.path, name)}
 			}
 			if columns != dims[t] {
 				l.at(in, name, "every instance needs the same features", "it has %d columns, %s has %d", columns, first[t].path,
@@ -169,26 +168,23 @@ func (l *npzLoader) binCounts() []int {
 			largest.see(bin, i, 0, e)
 		}
 	}
-	counts := make([]int, len(l.set.Schema.EdgeTypes))
-	for b := range counts {
-		found := origin{what: "bins", number: int(max(0, largest.largest)) + 1, because: "there are no edges"}
-		if largest.largest >= 0 {
-			in := l.instances[largest.at[0]]
-			found.because = fmt.Sprintf("bin %d at %s:%s[%d]", largest.largest, in.path, edgeBinsArray, in.row(largest.at[2]))
-			found.doubt = largest.doubt("bin", "")
-		}
-		if l.manifest.EdgeBins > 0 {
-			found = origin{what: "bins", number: l.manifest.EdgeBins, because: l.manifestPath + ":edge_bins says so"}
-		}
-		if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].Bins > 0 {
-			found = origin{what: "bins", number: l.manifest.EdgeTypes[b].Bins,
-				because: fmt.Sprintf("%s:edge_types[%d].bins says so", l.manifestPath, b)}
-		}
-		counts[b], l.set.origins.edgeFeatures[b] = found.number, found
-		if found.doubt != "" {
-			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", found.number, found.doubt,
-				ManifestName)
+	count := int(max(0, largest.largest)) + 1
+	told := slices.Repeat([]int{l.manifest.EdgeBins}, len(l.set.Schema.EdgeTypes))
+	for b, t := range l.manifest.EdgeTypes[:min(len(told), len(l.manifest.EdgeTypes))] {
+		told[b] = cmp.Or(t.Bins, told[b])
+	}
+	if !slices.Contains(told, 0) {
+		return told
+	}
+	if doubt := largest.doubt("bin", ""); doubt != "" {
+		in := l.instances[largest.at[0]]
+		at := Error{File: in.path, Place: fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(largest.at[2]))}
+		if !l.refuseFar(&largest, at, doubt, `give "edge_bins" in `+ManifestName) {
+			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", count, doubt, ManifestName)
 		}
 	}
-	return counts
+	for b := range told {
+		told[b] = cmp.Or(told[b], count)
+	}
+	return told
 }

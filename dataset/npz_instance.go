@@ -327,75 +327,67 @@ func (b *npzBuilder) leaveOutReversed() bool {
 		}
 	}
 	in := b.in
-	if types := in.edges.types; types != nil {
-		for _, x := range both.again {
-			if types[x[0]] != types[x[1]] {
-				b.add(0, fmt.Sprintf("%s[%d]", edgesArray, x[0]), oneEdge,
-					"joins the nodes of %s[%d] the other way round, with other %s",
-					edgesArray, x[1], edgeTypesArray)
+	if !b.agree(both.again) {
+		return false
+	}
+	in.both, in.edges.count = both, len(both.kept)
+	in.edges.types = takeRows(in.edges.types, 1, both.kept)
+	if m, ok := in.edges.features[""]; ok {
+		in.edges.features[""] = m.take(both.kept)
+	}
+	return true
+}
+
+// agree reports whether rows have the type and features of the rows of the same edges, or else a problem.
+func (b *npzBuilder) agree(again [][2]int32) bool {
+	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
+		a, rule := b.c.arrays[name], instanceArrays.rule(name)
+		if rule.of != ofEdges || name == edgesArray {
+			continue
+		}
+		for _, x := range again {
+			problem := ""
+			if rule.name != name {
+				problem = ", where each type has an array of features"
+			} else if width := a.width(); !a.sameRows(int(x[0])*width, int(x[1])*width, width) {
+				problem = ", with other " + name
+			}
+			if problem != "" {
+				b.add(0, fmt.Sprintf("%s[%d]", edgesArray, x[0]), oneEdge, "joins the nodes of %s[%d] the other way round%s",
+					edgesArray, x[1], problem)
 				return false
 			}
 		}
-		in.edges.types = takeRows(types, 1, both.kept)
 	}
-	in.both, in.edges.count = both, len(both.kept)
 	return true
 }
 
 // oneEdge is what to do about two.
 const oneEdge = "a network has one edge for two nodes: keep one of the two rows, or give both the same features"
 
-// mergeBothWays leaves rows of edge features out, as the edges of these rows were, and reports
-// edges that are there both ways round and must not be: of directed types, or with other
-// features. The types of edges must be known.
-func (l *npzLoader) mergeBothWays() {
+// noteBothWays tells of edges that are there both ways round, and refuses those of directed types.
+func (l *npzLoader) noteBothWays() {
 	merged, where := 0, ""
 	for _, in := range l.instances {
 		if in.both == nil {
 			continue
 		}
+		for _, x := range in.both.again {
+			e, _ := slices.BinarySearch(in.both.kept, x[1])
+			if t := &l.set.Schema.EdgeTypes[in.edges.typeOf(e)]; t.U == t.V && !t.Symmetric {
+				l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]),
+					`keep one of the two, or say that edges have no direction, by "directed": false`,
+					"joins the nodes of %s[%d] the other way round; edges of type %q are directed, and a network has one edge for "+
+						"two nodes", edgesArray, x[1], t.Name)
+				return
+			}
+		}
 		if merged == 0 {
 			where = fmt.Sprintf("%s:%s[%d]", in.path, edgesArray, in.both.again[0][0])
 		}
 		merged += len(in.both.again)
-		if l.mergeRows(in); len(l.problems) > 0 {
-			return
-		}
 	}
 	if merged > 0 {
 		l.warn("edges that are there both ways round count once (%d in all, %s is the first)", merged, where)
 	}
-}
-
-func (l *npzLoader) mergeRows(in *npzInstance) {
-	refuse := func(x [2]int32, remedy, format string, arguments ...any) {
-		met := fmt.Sprintf("joins the nodes of %s[%d] the other way round", edgesArray, x[1])
-		l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]), remedy, "%s", met+fmt.Sprintf(format, arguments...))
-	}
-	for _, x := range in.both.again {
-		e, _ := slices.BinarySearch(in.both.kept, x[1])
-		if t := &l.set.Schema.EdgeTypes[in.edges.typeOf(e)]; t.U == t.V && !t.Symmetric {
-			refuse(x, `keep one of the two, or say that edges have no direction, by "directed": false`,
-				"; edges of type %q are directed, and a network has one edge for two nodes", t.Name)
-			return
-		}
-	}
-	if l.set.Recipe.Untied || len(in.edges.features) == 0 {
-		return // features are not used
-	}
-	_, edges := l.sides()
-	m, name, all, _ := edges.find(in, 0)
-	for _, x := range in.both.again {
-		if !all {
-			refuse(x, oneEdge, ", where each type has an array of features")
-			return
-		}
-		for c := range m.columns() {
-			if a, b := m.at(int(x[0])*m.columns()+c), m.at(int(x[1])*m.columns()+c); a != b {
-				refuse(x, oneEdge, ", with other %s: %v and %v in column %d", name, a, b, c)
-				return
-			}
-		}
-	}
-	in.edges.features[""] = m.take(in.both.kept)
 }

@@ -25,7 +25,6 @@ type npzLoader struct {
 	labels    map[int]*labelSurvey // of each node type
 	areSpins  bool                 // labels were -1 and 1, and are numbered
 	names     map[int][]int32      // labels that are names of states, and are numbered, of node types
-	alone     bool                 // one path is all that is opened
 }
 
 // at records a problem at a place in an instance's file.
@@ -35,7 +34,7 @@ func (l *npzLoader) at(in *npzInstance, place, remedy, format string, arguments 
 
 // loadNPZ reads a set of instance files.
 func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
-	l := &npzLoader{loader: newLoader(ctx, o), alone: len(paths) == 1}
+	l := &npzLoader{loader: newLoader(ctx, o)}
 	files := l.expand(paths)
 	if len(files) == 0 && len(l.problems) == 0 {
 		l.failAt(paths[0], "", "", "there are no instance files")
@@ -152,13 +151,7 @@ func (l *npzLoader) readFiles(paths []string) {
 	var graphs graphCache
 	budget := memory.NewBudget(l.o.Memory)
 	results := make([]opened, len(paths))
-	if !l.each(len(paths), func(i int) {
-		if r := &results[i]; isArrayFolder(paths[i]) {
-			l.openFolder(r, paths[i], budget, &graphs)
-		} else {
-			l.openFile(r, paths[i], budget, &graphs)
-		}
-	}) {
+	if !l.each(len(paths), func(i int) { l.open(&results[i], paths[i], budget, &graphs) }) {
 		return
 	}
 	for _, r := range results {
@@ -167,31 +160,28 @@ func (l *npzLoader) readFiles(paths []string) {
 	}
 }
 
-func (l *npzLoader) openFile(r *opened, path string, budget *memory.Budget, graphs *graphCache) {
-	contents, source, list := openNPZ(l.ctx, path, budget)
-	r.sources, r.list = []Source{source}, list
-	if contents != nil && !contents.partial {
-		in, list := newNPZInstance(path, contents, graphs)
-		r.instances, r.list = []*npzInstance{in}, append(r.list, list...)
+// open reads an instance file, or the instances of an array folder, and checks each by itself.
+func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *graphCache) {
+	var parts []*npzContents
+	if isArrayFolder(path) {
+		parts, r.files, r.sources, r.list = openArrayFolder(path, budget)
+	} else {
+		contents, source, list := openNPZ(l.ctx, path, budget)
+		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
+			parts = []*npzContents{contents}
+		}
 	}
-}
-
-// openFolder reads the instances of an array folder, and checks each by itself.
-func (l *npzLoader) openFolder(r *opened, folder string, budget *memory.Budget, graphs *graphCache) {
-	parts, files, sources, list := openArrayFolder(folder, budget)
-	r.files, r.sources, r.list = files, sources, list
 	for i, c := range parts {
 		if parallel.Ended(l.ctx) != nil {
 			return
 		}
-		path, name := folder, filepath.Base(folder)
-		if c.nodes > 0 {
-			name = strconv.Itoa(i)
-			path = fmt.Sprintf("%s[%d]", folder, i)
+		of := path
+		if c.nodes > 0 { // it is one of several
+			of = fmt.Sprintf("%s[%d]", path, i)
 		}
-		in, problems := newNPZInstance(path, c, graphs)
-		if in != nil {
-			in.name = name
+		in, problems := newNPZInstance(of, c, graphs)
+		if in != nil && c.nodes > 0 {
+			in.name = strconv.Itoa(i)
 		}
 		r.instances, r.list = append(r.instances, in), append(r.list, problems...)
 	}
@@ -215,14 +205,14 @@ func (l *npzLoader) learnSchema() {
 			l.checkForms()
 			l.direct(s)
 		},
-		l.mergeBothWays, l.checkFeatures, l.learnFeatures, l.completeSchema)
+		l.noteBothWays, l.checkFeatures, l.learnFeatures, l.completeSchema)
 }
 
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
 func (l *npzLoader) learnFeatures() {
 	s := &l.set.Schema
 	nodes, edges := l.sides()
-	nodeDims, edgeDims := l.dims(nodes, l.set.origins.nodeFeatures), slices.Repeat([]int{1}, len(s.EdgeTypes))
+	nodeDims, edgeDims := l.dims(nodes), slices.Repeat([]int{1}, len(s.EdgeTypes))
 	for a, dim := range nodeDims {
 		t, names := &s.NodeTypes[a], l.manifest.NodeFeatures
 		if dim == 0 && slices.Max(nodeDims) > 0 {
@@ -238,7 +228,7 @@ func (l *npzLoader) learnFeatures() {
 	case FormBins:
 		edgeDims = l.binCounts()
 	case FormDense:
-		edgeDims = l.dims(edges, l.set.origins.edgeFeatures)
+		edgeDims = l.dims(edges)
 	}
 	for b, dim := range edgeDims {
 		t, names := &s.EdgeTypes[b], l.manifest.EdgeFeatures
@@ -335,7 +325,7 @@ func (l *npzLoader) adoptSchema() {
 		in.edges.types = l.edgeTypesFor(in)
 	}
 	l.checkForms()
-	l.run(l.mergeBothWays, l.checkFeatures)
+	l.run(l.noteBothWays, l.checkFeatures)
 }
 
 // checkStates compares the array states with the schema.

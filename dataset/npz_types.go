@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,9 +68,9 @@ func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
 		if given > 0 && given != len(named) {
 			l.at(in, place, "make the two agree", "is %d, but %s has %d states", given, where, len(named))
 		}
-		return l.told(a, named, where)
+		return named
 	case given > 0:
-		return l.told(a, crf.NumberedStates(given), in.path+":"+place)
+		return crf.NumberedStates(given)
 	case l.areSpins:
 		return spinStates
 	case l.names[a] != nil:
@@ -201,7 +202,7 @@ func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) []crf.EdgeType {
 	return types
 }
 
-func comparePairs(a, b [2]int) int { return slices.Compare(a[:], b[:]) }
+func comparePairs[T cmp.Ordered](a, b [2]T) int { return slices.Compare(a[:], b[:]) }
 
 // edgeTypesFor returns the type of every edge of an instance, or nil for all 0;
 // where the file does not say, the ends decide.

@@ -35,7 +35,7 @@ func (l *npzLoader) loadUntied() {
 	for i, in := range l.instances {
 		l.buildUntied(in, cards[i])
 	}
-	l.run(l.mergeBothWays)
+	l.run(l.noteBothWays)
 }
 
 // cardinalities returns the number of states of every node of every instance: of files without the array states,
@@ -77,15 +77,9 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		nodes[k]++
 	}
 	sorted := slices.Sorted(maps.Keys(nodes))
-	number, told := map[int32]int{}, map[int]origin{} // of the type of each cardinality
+	number := map[int32]int{} // of the type of each cardinality
 	for a, k := range sorted {
 		number[k] = a
-		if first := slices.Index(cards, k); in.statesAt(first) > 0 {
-			because := fmt.Sprintf("%s:%s says so", in.path, in.statesPlace(first))
-			told[a] = origin{what: "states", number: int(k), because: because}
-		} else if o, ok := l.set.origins.states[in.nodes.typeOf(first)]; ok {
-			told[a] = o
-		}
 		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant},
 			Copies: nodes[k]}
 		if len(nodes) > 1 {
@@ -106,7 +100,6 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		}
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
-	l.set.origins.states = told
 	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins,
 		LabelNames: slices.Sorted(maps.Keys(l.names))}
 	l.completeSchema()

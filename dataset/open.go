@@ -138,7 +138,7 @@ func detect(path, wanted string) (string, error) {
 	p := newPeek(path)
 	best := p.best()
 	switch {
-	case wanted == KindText, wanted == KindGraph && isTable(path), wanted != "" && p.couldBe(wanted):
+	case wanted == KindText, wanted == KindGraph && isTable(path), wanted == KindNPZ && isArrayFile(path):
 		return wanted, nil
 	case best != nil && slices.Contains(kinds, best.kind):
 		return asWanted(path, []string{best.kind}, wanted)
@@ -179,15 +179,13 @@ func unknown(path string) error {
 	}
 }
 
-// detectFolder says what kind of data the files of a folder are, by their names. Where those leave open what is meant,
-// it is an error that says what each file looks like.
+// detectFolder says what kind of data the files of a folder are, by their names.
 func detectFolder(folder, wanted string) (string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return "", err
 	}
-	var found []string
-	files := map[string][]string{} // [kind]; "": those whose names tell nothing
+	var found, first []string
 	for _, e := range entries {
 		kind := ""
 		switch name := e.Name(); {
@@ -203,76 +201,30 @@ func detectFolder(folder, wanted string) (string, error) {
 			kind = KindGraph
 		case slices.Contains(textExtensions, filepath.Ext(name)):
 			kind = KindText
-		case e.IsDir(), !slices.Contains(plainExtensions, filepath.Ext(name)):
-			continue
 		}
 		if kind != "" && !slices.Contains(found, kind) {
-			found = append(found, kind)
+			found, first = append(found, kind), append(first, filepath.Join(folder, e.Name()))
 		}
-		files[kind] = append(files[kind], filepath.Join(folder, e.Name()))
 	}
 	switch {
-	case wanted != "" && len(found) > 0:
+	case len(found) == 0:
+		return "", unknown(folder)
+	case wanted != "":
 		return asWanted(folder, found, wanted)
 	case len(found) > 1:
 		return "", &Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") + ", such as " +
-			firstFew(firstOfEach(found, files)), Remedy: "say which to read with {kind}"}
-	case len(found) == 0:
-		if looks := looksOf(files[""], ""); len(looks) > 0 {
-			return "", &Error{File: folder, Problem: "the names of its files tell no kind of data",
-				Remedy: "name those to read, such as " + firstFew(looks)}
-		}
-		return "", unknown(folder)
+			firstFew(first), Remedy: "say which to read with {kind}"}
 	}
-	return found[0], ambiguous(folder, found[0], files)
+	p := newPeek(first[0])
+	if f := p.best(); f != nil && f.kind == "" && p.arrays != nil { // that are named otherwise
+		return "", f.refuse(p)
+	}
+	return found[0], nil
 }
 
-func firstOfEach(kinds []string, files map[string][]string) (first []string) {
-	for _, kind := range kinds {
-		first = append(first, files[kind][0])
-	}
-	return first
-}
-
-// looksOf says what files look like that are data of a kind, "" for any.
-func looksOf(files []string, kind string) (looks []string) {
-	for _, path := range files {
-		if f := newPeek(path).best(); f != nil && (kind == "" || f.kind == kind) {
-			looks = append(looks, fmt.Sprintf("%s (%s)", path, f.what))
-		}
-	}
-	return looks
-}
-
-// ambiguous says that a folder of one kind holds more that could be meant: text of other names, or text and
-// predictions of it, which have the same words. Arrays that are named otherwise are told, too.
-func ambiguous(folder, kind string, files map[string][]string) error {
-	if kind != KindText {
-		p := newPeek(files[kind][0])
-		if f := p.best(); f != nil && f.kind == "" && p.arrays != nil {
-			return f.refuse(p)
-		}
-		return nil
-	}
-	const remedy = "name the files to read"
-	if others := looksOf(files[""], KindText); len(others) > 0 {
-		return &Error{File: folder, Problem: fmt.Sprintf("%s look like tagged text as %s do, by whose names it is text",
-			firstFew(others), firstFew(files[kind])), Remedy: remedy}
-	}
-	seen := map[string]*peek{}
-	for _, path := range files[kind] {
-		p := newPeek(path)
-		if f := p.best(); f.kind == "" {
-			return f.refuse(p)
-		}
-		words := p.words()
-		if before := seen[words]; before != nil && before.start != p.start && words != "" {
-			return &Error{File: folder, Problem: fmt.Sprintf("%s and %s have the same words, as text and predictions of it have",
-				before.path, path), Remedy: remedy}
-		}
-		seen[words] = p
-	}
-	return nil
+// isArrayFile reports whether a file is one of arrays, or a list of such files, by its name.
+func isArrayFile(path string) bool {
+	return slices.Contains([]string{".npz", ".txt", ".list"}, filepath.Ext(path))
 }
 
 // isNoText reports whether the name of a file is that of arrays or of a table with commas.

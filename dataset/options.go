@@ -253,14 +253,15 @@ func (o *Options) overruled() (list []string) {
 	if r == nil {
 		return nil
 	}
-	superpixels := 0
+	superpixels, edges := 0, EdgesContrast
 	if r.Superpixels != nil {
 		superpixels = r.Superpixels.Count
 	}
-	edges := EdgesContrast
 	if r.Edges == nil {
 		edges = EdgesBins
 	}
+	symmetric := slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
+	maps := r.Edges != nil && r.Edges.Map != nil
 	for _, x := range []struct {
 		option      string
 		asked, with any
@@ -270,22 +271,12 @@ func (o *Options) overruled() (list []string) {
 		{"superpixels", o.Superpixels, superpixels, o.Superpixels != 0},
 		{"bins", o.Bins, r.Bins, o.Bins != 0}, {"edge-features", o.Edges, edges, o.Edges != ""},
 		{"offsets", o.Offsets, r.offsets(), len(o.Offsets) > 0}, {"hops", o.Hops, r.Hops, o.Hops != 0},
+		{"edge-maps", true, maps, o.EdgeMaps != ""}, {"directed", true, !symmetric, o.Directed},
+		{"no-bias", true, !r.Bias, o.NoBias},
 	} {
 		if x.used && fmt.Sprint(x.asked) != fmt.Sprint(x.with) {
 			list = append(list, fmt.Sprintf("{%s} is %v, but the model was trained with %v, which holds",
 				x.option, x.asked, x.with))
-		}
-	}
-	symmetric := slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
-	for _, x := range []struct {
-		option, how string
-		not         bool
-	}{
-		{"edge-maps", "without edge maps", o.EdgeMaps != "" && (r.Edges == nil || r.Edges.Map == nil)},
-		{"directed", "without it", o.Directed && symmetric}, {"no-bias", "with a bias", o.NoBias && r.Bias},
-	} {
-		if x.not {
-			list = append(list, fmt.Sprintf("{%s} does not hold, because the model was trained %s", x.option, x.how))
 		}
 	}
 	return list

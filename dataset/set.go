@@ -40,9 +40,9 @@ type Set struct {
 
 	notes []string // the same, with references to options
 
-	origins origins
-	texts   []*textFile       // that sentences were read from
-	files   []*infile.Mapping // that features lie in
+	given []givenFeatures   // of nodes of graph tables
+	texts []*textFile       // that sentences were read from
+	files []*infile.Mapping // that features lie in
 }
 
 // Notes are the warnings with references to options, such as {states}, for a program with names of its own.

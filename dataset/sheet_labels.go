@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -32,7 +31,6 @@ type labelTexts struct {
 	first  []Error // where each stands
 	total  int
 	named  map[string]bool // states that options, dataset.json or a model name
-	hidden map[string]int  // words of cells that hide their label
 	tokens bool            // of tagged text
 }
 
@@ -43,32 +41,7 @@ func (t *labelTexts) see(path string, line int, cell string) int32 {
 	if !missingCell(cell) || t.named[cell] {
 		return t.add(path, line, cell)
 	}
-	if _, seen := t.hidden[cell]; !seen {
-		if t.hidden == nil {
-			t.hidden = map[string]int{}
-		}
-		cell = strings.Clone(cell)
-	}
-	t.hidden[cell]++
 	return crf.Unobserved
-}
-
-// hiddenWords describes the cells that hide labels.
-func (t *labelTexts) hiddenWords() string {
-	var words []string
-	for _, word := range slices.Sorted(maps.Keys(t.hidden)) {
-		if word != "" {
-			words = append(words, fmt.Sprintf("%q", word))
-		}
-	}
-	switch _, empty := t.hidden[""]; {
-	case len(words) == 0:
-		return "the cell is empty"
-	case empty:
-		return "the cell is empty, or says " + firstFew(words)
-	default:
-		return "the cell says " + firstFew(words)
-	}
 }
 
 // add returns the number of a label that is known.
@@ -109,17 +82,12 @@ func (t *labelTexts) at(i int, remedy, format string, arguments ...any) error {
 	return &e
 }
 
-// numbers returns the labels as numbers, or nil where some are none.
-func (t *labelTexts) numbers() []float64 {
-	values := make([]float64, len(t.texts))
-	for i, text := range t.texts {
+// fraction is the first label that is a number with a fraction; −1: there is none.
+func (t *labelTexts) fraction() int {
+	return slices.IndexFunc(t.texts, func(text string) bool {
 		x, err := numeric.ParseDecimal(text)
-		if err != nil {
-			return nil
-		}
-		values[i] = x
-	}
-	return values
+		return err == nil && x != math.Trunc(x)
+	})
 }
 
 // inOrder returns the labels: numbers by their size, before others by the alphabet.
@@ -141,8 +109,8 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	if l.o.Schema != nil {
 		return l.o.Schema.NodeTypes[0].States
 	}
-	if names, where := l.namedStates(0); len(names) > 0 {
-		return l.told(0, names, where)
+	if names, _ := l.namedStates(0); len(names) > 0 {
+		return names
 	}
 	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
 		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
@@ -161,12 +129,10 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) == 0:
 		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in some"})
 	case len(states) == 1:
-		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only; of the others %s",
-			abbreviate(states[0]), t.hiddenWords()),
-			Remedy: "if there are more states, give \"states\" in " + ManifestName + " or {states}"})
-	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(),
-		func(x float64) bool { return x != math.Trunc(x) }):
-		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
+		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
+			"or null", "every label is %q, which tells of one state only", abbreviate(states[0]))
+	case len(states) > mostFractions && t.fraction() >= 0:
+		i := t.fraction()
 		l.fail(t.at(i, "divide the numbers into classes, or name another column as that of labels",
 			"label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]),
 			len(states)))
@@ -179,9 +145,6 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.fail(&Error{File: file, Remedy: remedy,
 			Problem: fmt.Sprintf(problem, t.total, len(states), abbreviate(t.texts[0]))})
 	}
-	l.warnOfCase("labels", "are two states", states)
-	l.warnOfPlaceholders(t)
-	l.set.origins.states[0] = origin{what: "states", number: len(states), because: file + " has as many different labels"}
 	return states
 }
 
@@ -199,54 +162,37 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		}
 		number[s] = int32(x)
 	}
-	of := make([]int32, len(t.texts))
-	wrong := 0
-	var rare []int // labels that a model does not know
-	unknown := 0
-	for i, text := range t.texts {
-		if _, known := number[text]; !known {
-			rare, unknown = append(rare, i), unknown+t.count[i]
-		}
-	}
-	if unknown > 0 && t.tokens && l.o.Schema != nil && !l.o.Learning && rareLabels*unknown <= t.total {
-		first := t.first[rare[0]]
-		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
-			abbreviate(t.texts[rare[0]]), first.File, first.Line)
-	} else {
-		rare = nil
-	}
+	of, wrong, unknown, first := make([]int32, len(t.texts)), 0, 0, -1
 	for i, text := range t.texts {
 		x, known := number[text]
 		switch {
 		case known:
 			of[i] = x
+			continue
 		case text == hiddenNumber && l.manifest.HiddenLabels:
-			of[i] = crf.Unobserved
-		case rare != nil:
-			of[i] = crf.Unobserved
+		case t.tokens && l.o.Schema != nil && !l.o.Learning:
+			if unknown += t.count[i]; first < 0 {
+				first = i
+			}
 		default:
 			if wrong++; wrong <= mostPerFile {
-				remedy := firstStates(text, states)
+				remedy := suggestion(text, states)
 				if text == hiddenNumber {
 					remedy = "leave the cell empty, or " + sayHidden + ", if -1 is to hide a label"
 				}
 				l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", abbreviate(text), len(states)))
 			}
 		}
+		of[i] = crf.Unobserved
+	}
+	switch {
+	case unknown == 0:
+	case rareLabels*unknown > t.total:
+		l.fail(t.at(first, suggestion(t.texts[first], states), "label is %q, which is none of the %d states",
+			abbreviate(t.texts[first]), len(states)))
+	default:
+		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
+			abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
 	}
 	return of
-}
-
-func firstStates(label string, states []string) string {
-	if text := suggestion(label, states); strings.HasPrefix(text, "did you mean") {
-		return text
-	}
-	return "they are " + firstFew(quoted(states))
-}
-
-func quoted(texts []string) (list []string) {
-	for _, t := range texts {
-		list = append(list, fmt.Sprintf("%q", abbreviate(t)))
-	}
-	return list
 }

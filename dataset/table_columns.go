@@ -160,21 +160,6 @@ func (c *columnSurvey) mean() float64 {
 	return mean
 }
 
-// plainNumbers is what to do about numbers that are written for people.
-const plainNumbers = "write digits and a decimal point alone, without separators of thousands, signs of currencies " +
-	"or percent"
-
-// dressed matches numbers as people write them: with a currency or percent, and with thousands
-// or decimals separated by commas, points, blanks or apostrophes.
-var dressed = regexp.MustCompile(`^[-+−(]?\s*(?:\p{Sc}|[A-Z]{3}\b)?\s*[-+−]?` +
-	`(?:[0-9]{1,3}(?:[,.'’ \x{a0}\x{202f}_][0-9]{3})+|[0-9]+)?(?:[,.][0-9]*)?\s*(?:\p{Sc}|%|‰|[A-Z]{3}\b)?\)?$`)
-
-// dressedNumber reports whether a cell that is no number would be one without such signs.
-func dressedNumber(cell string) bool {
-	const most = 40 // bytes of cells that are looked at
-	return len(cell) <= most && strings.ContainsAny(cell, "0123456789") && dressed.MatchString(cell)
-}
-
 // decide says how the column becomes features: nil where it is left out, as a note says. text says that it is said to
 // be text.
 func (c *columnSurvey) decide(text bool) (col *column, notes []string, err error) {
@@ -188,13 +173,6 @@ func (c *columnSurvey) decide(text bool) (col *column, notes []string, err error
 	case !text && c.odd == nil:
 		col = &column{Name: c.name, Mean: c.mean(), Missing: c.missing > 0}
 		c.noteMissing(note, fmt.Sprintf("their mean, %.6g,", col.Mean))
-		if code := c.code(); code != "" {
-			note("counts as numbers, and looks like codes, such as %s: say {columns=text=%s} if they are names",
-				abbreviate(code), c.name)
-		}
-		if c.countsRows() {
-			note("counts the rows, and is a feature: say {columns=ignore=%s} if it measures nothing", c.name)
-		}
 		return col, notes, nil
 	case !text:
 		if err := c.mistake(); err != nil {
@@ -204,32 +182,30 @@ func (c *columnSurvey) decide(text bool) (col *column, notes []string, err error
 	return c.categories(note), notes, nil
 }
 
+// written matches numbers as people write them: with a currency or percent, thousands apart, or a decimal comma.
+var written = regexp.MustCompile(`^[-+]?[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)? ?[$€£%]?$`)
+
 // mistake is the error of a column of numbers in which some cell is none; nil: it is of text.
 func (c *columnSurvey) mistake() error {
-	fail := func(at *cell, remedy, format string, arguments ...any) error {
-		return &Error{File: at.path, Line: int(at.line), Place: abbreviate(c.name),
-			Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
-	}
 	if strings.EqualFold(c.name, "features") && strings.ContainsAny(c.odd.text, " :") && isDigit(c.odd.text[0]) {
-		return fail(c.odd, "begin the header with #, or give every feature a column",
-			"%q is a list of features, which tables without a header have", abbreviate(c.odd.text))
+		return &Error{File: c.odd.path, Line: int(c.odd.line), Place: c.name,
+			Problem: fmt.Sprintf("%q is a list of features, which tables without a header have", abbreviate(c.odd.text)),
+			Remedy:  "begin the header with #, or give every feature a column"}
 	}
-	like, least := c.given[:0:0], numberColumn*float64(len(c.given)) // dressed numbers
+	n := len(c.values)
 	for _, x := range c.given {
-		if _, err := numeric.ParseDecimal(x.text); err != nil && dressedNumber(x.text) {
-			like = append(like, x)
+		if _, err := numeric.ParseDecimal(x.text); err != nil && written.MatchString(x.text) {
+			n++
 		}
 	}
-	switch {
-	case len(like) > 0 && float64(len(c.values)+len(like)) >= least:
-		return fail(&like[0], plainNumbers+", or say {columns=text="+c.name+"}",
-			"%q is no plain number; cells like it: %d of %d", abbreviate(like[0].text), len(like), len(c.given))
-	case float64(len(c.values)) >= least:
-		return fail(c.odd, "correct the cell, leave it empty if the number is not known, or say {columns=text="+c.name+"}",
-			"%q is no number, while %d of the %d cells of this column are numbers", abbreviate(c.odd.text), len(c.values),
-			len(c.given))
+	if float64(n) < numberColumn*float64(len(c.given)) {
+		return nil
 	}
-	return nil
+	return &Error{File: c.odd.path, Line: int(c.odd.line), Place: abbreviate(c.name),
+		Problem: fmt.Sprintf("%q is no number, while %d of the %d cells of this column are meant as numbers",
+			abbreviate(c.odd.text), n, len(c.given)),
+		Remedy: "write digits and a decimal point alone, leave the cell empty if the number is not known, or say " +
+			"{columns=text=" + c.name + "}"}
 }
 
 // texts counts the different ones.
@@ -349,11 +325,8 @@ func (f *featureRows) make(line int, cells []string) (place, problem string) {
 			if !missing {
 				var err error
 				if x, err = numeric.ParseDecimal(cell); err != nil {
-					problem := fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column", abbreviate(cell))
-					if dressedNumber(cell) {
-						problem += "; " + plainNumbers
-					}
-					return c.Name, problem
+					const problem = "%q is not a finite decimal number, which the model wants of this column"
+					return c.Name, fmt.Sprintf(problem, abbreviate(cell))
 				}
 				if problem := tooLarge(x); problem != "" {
 					return c.Name, problem

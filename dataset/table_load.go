@@ -36,8 +36,8 @@ type tableGraph struct {
 	row          []int32          // [node] in the table; nil: they are in order
 	labels       []int32          // [node] its state or, with a header, its text's number in labelTexts; −1: hidden
 	splits       []string
-	known        []bool // [node] features are known; nil: those of all are
-	used         top    // of the indices of features in plain tables, with lines
+	given        givenFeatures
+	used         top // of the indices of features in plain tables, with lines
 	features     crf.Features
 	topology     *graph.Graph
 	reversed     int // see edgeRows
@@ -123,12 +123,6 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	if l.graphs = append(l.graphs, g); l.plain || len(l.problems) > 0 {
 		return
 	}
-	for _, t := range []*table{g.nodes, g.edges} {
-		if t.header[0] == pandasIndex && !l.calls(pandasIndex) {
-			t.header[0] = ""
-			t.findColumns()
-		}
-	}
 	if pair.loose && l.looksLikeEdges(g.nodes, g.edges) {
 		g.nodes, g.edges = g.edges, g.nodes
 	}
@@ -136,14 +130,6 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 		g.name = strings.TrimSuffix(filepath.Base(g.nodes.path), filepath.Ext(g.nodes.path))
 	}
 	l.run(func() { g.roles, g.ends = l.rolesOfNodes(g.nodes), l.rolesOfEdges(g.edges) })
-}
-
-// calls reports whether the options or the model name a column.
-func (l *tableLoader) calls(name string) bool {
-	r, is := l.rules, func(c column) bool { return c.Name == name }
-	return slices.Contains([]string{r.ID, r.Label, r.Split, r.Source, r.Target}, name) ||
-		slices.ContainsFunc(r.Nodes, is) || slices.ContainsFunc(r.Edges, is) ||
-		slices.ContainsFunc(l.o.Columns, func(text string) bool { return strings.HasSuffix(text, "="+name) })
 }
 
 // looksLikeEdges reports whether the first of two tables is the one of edges: by the
@@ -197,7 +183,7 @@ func (l *tableLoader) chooseColumns() {
 	for _, name := range slices.Concat(l.o.given(roleText), l.o.given(roleIgnore)) {
 		if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
 			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path,
-				abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
+				abbreviate(name), suggestion(name, slices.Concat(first.nodes.header, first.edges.header))))
 		}
 	}
 	l.run(
@@ -238,7 +224,7 @@ func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 		if len(l.problems) < mostPerFile && t.column(columns[i].Name) < 0 {
 			const problem = "there is no column %q, which the model was trained with; %s"
 			l.fail(&Error{File: t.path, Line: 1,
-				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), firstNames(columns[i].Name, t.header))})
+				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), suggestion(columns[i].Name, t.header))})
 		}
 	}
 	var more []string
@@ -261,11 +247,8 @@ func (l *tableLoader) observeSplit() {
 		}
 	}
 	known := slices.Sorted(maps.Keys(splits))
-	if l.o.Schema == nil || l.o.Observed != "" {
-		l.warnOfCase("splits", "are two splits", known)
-	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
-		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, firstNames(l.o.Observed, known)))
+		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, suggestion(l.o.Observed, known)))
 	}
 }
 
@@ -282,11 +265,6 @@ func (l *tableLoader) chooseSchema() {
 	if l.plain {
 		for _, g := range l.graphs {
 			l.numbers = append(l.numbers, g.numbered())
-		}
-	} else {
-		l.hiddenWords = l.labels.hiddenWords()
-		if strings.Contains(l.hiddenWords, `"`) {
-			l.classesHidden = "; if such a word is a class, name all states in {states}"
 		}
 	}
 	if l.o.Schema != nil {
@@ -317,9 +295,8 @@ func (l *tableLoader) chooseSchema() {
 func (l *tableLoader) learnSchema() {
 	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.path
 	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true}
-	found := origin{what: "features", because: fmt.Sprintf("the columns of %s make as many", first)}
 	if l.plain {
-		found = l.countFeatures()
+		l.countFeatures()
 		missing := &Error{File: first, Problem: "no node has a label",
 			Remedy: "name the states, by \"states\" in " + ManifestName + " or {states}"}
 		r.States = l.numberStates("nodes are", "every label", missing)
@@ -335,17 +312,10 @@ func (l *tableLoader) learnSchema() {
 			node.Features++
 		}
 	}
-	if !l.plain {
-		found.number = node.Features
-	}
 	s.NodeTypes = []crf.NodeType{node}
 	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return g.topology.NumEdges() > 0 }) {
 		names := append(namesOfColumns(l.rules.Edges), FormConstant)
 		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
-	}
-	l.set.origins.nodeFeatures[0] = found
-	if found.doubt != "" {
-		l.warn("nodes are taken to have %d features: %s", found.number, found.doubt)
 	}
 	if l.checkWeights(); len(l.problems) > 0 {
 		return // before as many names are made
@@ -367,44 +337,41 @@ func (l *tableLoader) learnSchema() {
 }
 
 // countFeatures finds out how many features the nodes of plain tables have, and whether those of some are not known.
-func (l *tableLoader) countFeatures() origin {
+func (l *tableLoader) countFeatures() {
 	r, missing := &l.set.Recipe, false
 	r.FeatureDim = len(l.manifest.NodeFeatures)
-	found := origin{what: "features", number: r.FeatureDim, because: l.manifestPath + " names them"}
 	for _, g := range l.graphs {
 		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
 			r.FeatureDim = dim
-			because := fmt.Sprintf("feature %d at %s:%d", g.used.largest, g.nodes.path, g.used.at[0])
-			found = origin{"features", dim, because, g.used.doubt("feature", "")}
+			at := Error{File: g.nodes.path, Line: g.used.at[0], Problem: "the index of a feature "}
+			l.refuseFar(&g.used, at, g.used.doubt("feature", ""), `name "node_features" in `+ManifestName)
 		}
-		missing = missing || slices.Contains(g.known, false)
+		missing = missing || slices.Contains(g.given.known, false)
 	}
 	r.Missing = missing && r.FeatureDim > 0 && r.Bias
-	return found
 }
 
 // freezeAll makes an instance of each graph.
 func (l *tableLoader) freezeAll() {
 	for _, g := range l.graphs {
-		if l.plain {
-			l.run(func() { l.completeFeatures(g) }, func() {
-				if l.o.NoLabels {
-					l.skip(g.labels)
-				} else {
-					l.checkNumbers("label ", l.set.Schema.NodeStates, g.numbered())
-				}
-			})
-		}
-		l.run(func() { l.freezeGraph(g) })
+		l.run(func() { l.completeFeatures(g) }, func() {
+			switch {
+			case !l.plain:
+			case l.o.NoLabels:
+				l.skip(g.labels)
+			default:
+				l.checkNumbers("label ", l.set.Schema.NodeStates, g.numbered())
+			}
+		}, func() { l.freezeGraph(g) })
 	}
 }
 
 // completeFeatures adds the columns for the bias, and for features that are not known, to those of a plain table.
 func (l *tableLoader) completeFeatures(g *tableGraph) {
-	r, m := &l.set.Recipe, g.features.Data()
 	// Without a bias, or without any features, those of a node where they are not known
 	// are all zero, or the bias, like those of others.
-	if i := slices.Index(g.known, false); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
+	r := &l.set.Recipe
+	if i := slices.Index(g.given.known, false); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
 		within := ""
 		if r.Hops > 0 {
 			within = fmt.Sprintf(", nor those of any node within %d hops", r.Hops)
@@ -414,41 +381,9 @@ func (l *tableLoader) completeFeatures(g *tableGraph) {
 		return
 	}
 	var err error
-	g.features, err = withOnes(m, l.set.Schema.NodeTypes[0].Features, func(i int) int32 {
-		switch {
-		case !r.Bias:
-			return -1
-		case r.Missing && !g.known[i]:
-			return int32(r.FeatureDim) + 1
-		}
-		return int32(r.FeatureDim)
-	})
-	if err != nil {
+	if g.features, err = g.given.complete(r); err != nil {
 		l.fail(&Error{File: g.nodes.path, Problem: err.Error(), Cause: err})
 	}
-}
-
-// withOnes returns sparse rows with a one more in each, in a column behind all others that it has; −1: in none.
-func withOnes(m *crf.FeatureData, dim int, column func(r int) int32) (crf.Features, error) {
-	start, index, value := make([]int, 1, m.Rows+1), make([]int32, 0, len(m.Column)+m.Rows), []float64(nil)
-	if m.Value != nil {
-		value = make([]float64, 0, cap(index))
-	}
-	for r := range m.Rows {
-		from, to, c := m.Start[r], m.Start[r+1], column(r)
-		index = append(index, m.Column[from:to]...)
-		if m.Value != nil {
-			value = append(value, m.Value[from:to]...)
-		}
-		if c >= 0 {
-			index = append(index, c)
-			if m.Value != nil {
-				value = append(value, 1)
-			}
-		}
-		start = append(start, len(index))
-	}
-	return crf.Sparse(start, index, value, dim)
 }
 
 // freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
@@ -483,7 +418,7 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		spec.Labels = [][]int32{g.labels}
 	}
 	l.freeze(g.nodes.path, spec, nil)
-	l.set.Splits = append(l.set.Splits, g.splits)
+	l.set.Splits, l.set.given = append(l.set.Splits, g.splits), append(l.set.given, g.given)
 	names := g.names
 	if unnamed(names) {
 		names = nil

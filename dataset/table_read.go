@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -138,56 +137,12 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 	return t
 }
 
-// notText says what a file is that holds no text in UTF-8.
-func notText(path string, data []byte) error {
-	e := &Error{File: path, Problem: "it is not text in UTF-8", Remedy: "save it as CSV in UTF-8"}
-	switch {
-	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		e.Problem, e.Remedy = "it is a workbook or an archive and not a text", "save the sheet as CSV"
-	case bytes.HasPrefix(data, []byte("PAR1")):
-		e.Problem = "it is a Parquet file and not a text"
-		e.Remedy = "write it as CSV, as by pandas.read_parquet(…).to_csv(…, index=False)"
-	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")),
-		bytes.IndexByte(data, 0) >= 0:
-	case invalidUTF8(data) >= 0:
-		e.Problem, e.Remedy = notUTF8(path, data)
-		e.Line = lineAt(data, invalidUTF8(data))
-	default:
-		return nil
-	}
-	return e
-}
-
-// invalidUTF8 returns where the first line begins that is not text in UTF-8, −1 where all are.
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	at := 0
-	for line := range bytes.Lines(data) {
-		if !utf8.Valid(line) {
-			return at
-		}
-		at += len(line)
-	}
-	return -1 // lines end between characters
-}
-
-// parseError says in the words of this package what is wrong with quotes.
+// parseError is the error of quotes that do not go together.
 func parseError(path string, err error) error {
 	e := &Error{File: path, Problem: err.Error(), Cause: err}
-	var at *csv.ParseError
-	if !errors.As(err, &at) {
-		return e
-	}
-	e.Line = at.StartLine
-	switch {
-	case errors.Is(err, csv.ErrQuote):
-		e.Problem, e.Remedy = `a cell in quotes does not end in a quote and a separator`,
-			`write a quote within such a cell twice, ""`
-	case errors.Is(err, csv.ErrBareQuote):
-		e.Line, e.Problem, e.Remedy = at.Line, `there is a quote within a cell that does not begin with one`,
-			`put the whole cell in quotes, and write the quote twice, ""`
+	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
+		e.Line, e.Problem = at.StartLine, at.Err.Error()
+		e.Remedy = `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`
 	}
 	return e
 }
@@ -199,7 +154,7 @@ func (t *table) misfit(cells []string) (remedy string) {
 			separatorNames[c])
 	}
 	if len(cells) > len(t.header) {
-		return fmt.Sprintf("put a cell that has %s within it in quotes, or take away what is too many",
+		return fmt.Sprintf("put a cell that has %s within it in quotes, and give names of rows, as R writes them, a column",
 			separatorNames[t.comma])
 	}
 	return "leave the cell empty where there is no value, and put separators around it all the same"
@@ -213,8 +168,8 @@ func (t *table) takeHeader(text string) error {
 	}
 	t.header, t.rows, t.lines = t.rows[0], t.rows[1:], t.lines[1:]
 	t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#"))
-	if t.hasRowNames() {
-		t.header = slices.Insert(t.header, 0, "")
+	if t.header[0] == pandasIndex {
+		t.header[0] = ""
 	}
 	if other := separatorOf(text, "| "); len(t.header) == 1 && strings.ContainsRune(text, other) {
 		return fail("separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words",
@@ -229,20 +184,6 @@ func (t *table) takeHeader(text string) error {
 			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
 	}
 	return nil
-}
-
-// hasRowNames reports whether every row has one cell more than the header, as R's write.table
-// writes names of rows, which have no column, and all differ. Rows that end with a separator each
-// have no names.
-func (t *table) hasRowNames() bool {
-	names, filled := map[string]bool{}, false
-	for _, cells := range t.rows {
-		if len(cells) != len(t.header)+1 || names[cells[0]] {
-			return false
-		}
-		names[cells[0]], filled = true, filled || cells[len(cells)-1] != ""
-	}
-	return filled
 }
 
 // pandasIndex is what pandas calls a column without a name that is the first, as an index that was

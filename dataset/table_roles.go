@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/blockbp/blockbp/internal/nearest"
 )
 
 // Roles that Options.Columns can give to columns.
@@ -26,8 +24,6 @@ var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
 	splitNames = []string{"split"}
-	// graphNames are names of columns that tell apart the graphs in one table.
-	graphNames = []string{"graph", "graph_id", "network"}
 	// endNames are names of the two ends of edges.
 	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
 		{"node1", "node2"}, {"id1", "id2"}}
@@ -87,7 +83,7 @@ func (l *tableLoader) role(s *table, role, model string, usual []string) int {
 		i := s.column(named[0])
 		if i < 0 {
 			l.fail(optionError("Columns", "%s has no column %q; %s", s.path, abbreviate(named[0]),
-				firstNames(named[0], s.header)))
+				suggestion(named[0], s.header)))
 		}
 		return i
 	}
@@ -96,25 +92,6 @@ func (l *tableLoader) role(s *table, role, model string, usual []string) int {
 	}
 	return s.column(usual...)
 }
-
-// firstNames suggests one of some names, or lists the first of them.
-func firstNames(name string, names []string) string {
-	short := make([]string, 0, mostColumnsNamed)
-	for _, n := range names[:min(mostColumnsNamed, len(names))] {
-		short = append(short, abbreviate(n))
-	}
-	if best := nearest.Name(name, names); best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
-	}
-	text := fmt.Sprintf("its columns are %q", short)
-	if len(names) > len(short) {
-		text += fmt.Sprintf(" and %d more", len(names)-len(short))
-	}
-	return text
-}
-
-// mostColumnsNamed bounds how many columns a message lists.
-const mostColumnsNamed = 12
 
 // nodeRoles are the columns of a table of nodes; −1: there is none.
 type nodeRoles struct{ id, label, split int }
@@ -137,14 +114,13 @@ func (l *tableLoader) rolesOfNodes(s *table) (r nodeRoles) {
 		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("the first column, %q, does not identify nodes",
 			abbreviate(s.header[r.id])), Remedy: "give the nodes a column id, or name it by {columns=id=NAME}"})
 	case r.label < 0 && !l.o.NoLabels:
-		l.fail(&Error{File: s.path, Line: 1, Problem: "no column is called label; " + firstNames(roleLabel, s.header),
+		l.fail(&Error{File: s.path, Line: 1, Problem: "no column is called label; " + suggestion(roleLabel, s.header),
 			Remedy: "say which by {columns=label=NAME}; if these are no names, the header is missing"})
 	case r.split < 0 && l.o.Observed != "":
 		const problem = "no column is called split, of which %q is to be observed; %s"
-		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf(problem, l.o.Observed, firstNames(roleSplit, s.header)),
+		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf(problem, l.o.Observed, suggestion(roleSplit, s.header)),
 			Remedy: "say which by {columns=split=NAME}"})
 	}
-	l.noteOtherLabels(s, r)
 	return r
 }
 
@@ -164,7 +140,7 @@ func (l *tableLoader) rolesOfEdges(s *table) (ends [2]int) {
 			}
 			if ends[k] = next; next < 0 || next >= len(s.header) {
 				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("it has no two columns for the ends of edges; %s",
-					firstNames(roleSource, s.header)), Remedy: "call them source and target"})
+					suggestion(roleSource, s.header)), Remedy: "call them source and target"})
 				return [2]int{}
 			}
 		}

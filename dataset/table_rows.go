@@ -24,7 +24,8 @@ const missingFeatures = "?"
 const (
 	oneRow     = "keep one row for every node"
 	ownName    = "give it one that no other node has, or leave the row out"
-	unknownEnd = "give the node a row there, or leave this row out"
+	unknownEnd = "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies " +
+		"nodes, and source=NAME,target=NAME which are the ends"
 )
 
 // featuresOf makes the features of all rows of a table.
@@ -41,7 +42,7 @@ func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias b
 	} else {
 		perRow := min(denseEntry*float64(f.dim), sparseEntry*float64(f.entries())+sparseStart)
 		before := len(l.problems)
-		l.allow(t.path, "", fmt.Sprintf("the features of %d rows", len(t.rows)), float64(len(t.rows))*perRow, l.o.Memory, nil)
+		l.allow(t.path, "", fmt.Sprintf("the features of %d rows", len(t.rows)), float64(len(t.rows))*perRow, nil)
 		if len(l.problems) > before {
 			return f, crf.Features{}
 		}
@@ -112,12 +113,11 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	if l.fail(p.errors()...); len(p.list) > 0 {
 		return
 	}
-	if g.features, g.used = features, f.used; t.plain {
+	if g.given.features, g.used = features, f.used; t.plain {
 		for _, cells := range t.rows {
-			g.known = append(g.known, cells[plainColumns-1] != missingFeatures)
+			g.given.known = append(g.given.known, cells[plainColumns-1] != missingFeatures)
 		}
 	}
-	l.noteAlike(g, f)
 }
 
 // addName takes the name of the node of a row, which no other has.
@@ -156,16 +156,13 @@ func (l *tableLoader) label(p *problems, t *table, line int, cell string) (label
 	return l.labels.see(t.path, line, cell), true
 }
 
-// otherID is a remedy for nodes that are there again: several graphs are in one table, or another
-// column identifies nodes, where none was named.
+// otherID is a remedy for nodes that are there again: another column may identify nodes, where none was named.
 func (l *tableLoader) otherID(t *table, remedy string) string {
-	if t.column(graphNames...) >= 0 {
-		return "write a pair of tables for each graph, as NAME.nodes.csv and NAME.edges.csv in one folder"
-	}
 	if t.plain || len(l.o.given(roleID)) > 0 {
 		return remedy
 	}
-	return remedy + ", or say by {columns=id=NAME} which column identifies the nodes"
+	return remedy + ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each " +
+		"graph"
 }
 
 // ordered reports whether rows are brought into order. Models of before it hold
@@ -255,7 +252,7 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 				l.turned[g.topology] = turned
 			}
 		},
-		func() { g.features, g.known = l.smoothed(g.nodes.path, g.topology, g.features, g.known) })
+		func() { l.smooth(g) })
 	t.rows, g.nodes.rows = nil, nil // no longer needed
 }
 
@@ -281,30 +278,13 @@ func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 				e.reversed = line
 			}
 			if !f.same(t.rows[e.rows[first]], cells) {
-				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, or give both the same features; "+
-					g.summed(e.reversed > 0), "it joins the nodes of line %d again, with other features", t.lines[e.rows[first]])
+				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
+					"of pandas, or give both the same features", "it joins the nodes of line %d again, with other features",
+					t.lines[e.rows[first]])
 			}
 		}
 	}
 	return e
-}
-
-// summed says how to write the table of edges with one row for two nodes, in which numbers
-// are summed. ordered puts the ends of every row in order first, as rows that join nodes
-// the other way round need.
-func (g *tableGraph) summed(ordered bool) string {
-	t := g.edges
-	u, v := t.header[g.ends[0]], t.header[g.ends[1]]
-	ends, separator, order := fmt.Sprintf("[%q, %q]", u, v), "", ""
-	if t.comma != ',' {
-		separator = fmt.Sprintf("sep=%q, ", t.comma)
-	}
-	sum := fmt.Sprintf("pandas.read_csv(%q, %sdtype={%q: str, %q: str})", t.path, separator, u, v)
-	if ordered {
-		order, sum = fmt.Sprintf("t = %s; t[%s] = numpy.sort(t[%s], axis=1); ", sum, ends, ends), "t"
-	}
-	return fmt.Sprintf(`in Python %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv") sums them, `+
-		`for use in the place of this table`, order, sum, ends)
 }
 
 // endsOf finds the nodes that a row joins.
@@ -317,13 +297,13 @@ func (g *tableGraph) endsOf(p *problems, line int, cells []string) (u, v int32, 
 		}
 		remedy := ""
 		if !p.full() { // it looks at all nodes
-			remedy = g.unknownNode(name, cells)
+			remedy = g.unknownNode(name)
 		}
 		if name == "" {
-			p.add(line, place, cmp.Or(remedy, "fill in the identifier of a node, or leave the row out"),
+			p.add(line, place, "fill in the identifier of a node, or leave the row out",
 				"the cell is empty, and names no node")
 		} else {
-			p.add(line, place, cmp.Or(remedy, unknownEnd), "there is no node %q in %s", abbreviate(name), g.nodes.path)
+			p.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.path)
 		}
 		return 0, 0, false
 	}
@@ -342,25 +322,9 @@ func (g *tableGraph) edgeHeaderMissing() error {
 		Remedy: "put a line with the names of the columns first, such as source and target"}
 }
 
-// unknownNode guesses why a node of a row is not known.
-func (g *tableGraph) unknownNode(name string, cells []string) (remedy string) {
-	var named []string // columns of this row that hold names of nodes
-	for i, cell := range cells {
-		if _, known := g.byName[cell]; known && g.edges.header[i] != "" {
-			named = append(named, g.edges.header[i])
-		}
-	}
-	if len(named) == 2 {
-		return fmt.Sprintf("the columns %q and %q of this line name nodes: say {columns=source=%s,target=%s} if they are "+
-			"the ends", abbreviate(named[0]), abbreviate(named[1]), named[0], named[1])
-	}
-	for i, column := range g.nodes.header {
-		if column != "" && g.nodes.identifies(i, name) {
-			return fmt.Sprintf("the column %q of that table has it: say {columns=id=%s} if it identifies the nodes",
-				abbreviate(column), column)
-		}
-	}
-	// A program may have taken identifiers for numbers, and people write them in any case.
+// unknownNode guesses why a node of a row is not known: a program may have taken identifiers for numbers, and people
+// write them in any case.
+func (g *tableGraph) unknownNode(name string) (remedy string) {
 	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
 	for _, other := range g.names {
 		if name != "" && bare(other) == bare(name) {
@@ -368,19 +332,7 @@ func (g *tableGraph) unknownNode(name string, cells []string) (remedy string) {
 				"as whole numbers with the same leading zeros in both tables", other)
 		}
 	}
-	return ""
-}
-
-// identifies reports whether the cells of a column all differ, and one of them is a name.
-func (t *table) identifies(column int, name string) bool {
-	seen := map[string]bool{}
-	for _, cells := range t.rows {
-		if cell := cells[column]; seen[cell] || missingCell(cell) {
-			return false
-		}
-		seen[cells[column]] = true
-	}
-	return seen[name]
+	return unknownEnd
 }
 
 // sort brings edges into the order of their ends, the smaller number first. Where edges

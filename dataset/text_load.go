@@ -17,12 +17,8 @@ import (
 // are rare: training keeps some 30 vectors of this length, of 16 MiB.
 const mostAttributeWeights = 1 << 21
 
-// longestSentence is how many tokens a sentence may have that is alone in its file, without
-// a doubt.
+// longestSentence is how many tokens a sentence may have that is alone, without a doubt.
 const longestSentence = 300
-
-// manyLines are so many for each with a label that these are a rare exception.
-const manyLines = 20
 
 // Names of edge types of tagged text.
 const (
@@ -81,8 +77,6 @@ type textLoader struct {
 
 	graphs    graphCache
 	sentences []textSentence
-	long      []textSentence // that are alone in their files
-	leading   []int32        // labels of first lines of files
 	numbered  map[string]int // sentences of files of a name
 }
 
@@ -259,12 +253,12 @@ func (l *textLoader) chooseAttributes() {
 	}
 	var names []string
 	var count []int32
-	labels, words := map[string]bool{}, map[string]bool{}
+	labels := map[string]bool{}
 	for _, f := range l.files {
 		p := &problems{file: f.path}
 		f.sentences(func(s *sentence) {
 			for i := range s.tokens {
-				labels[l.label(s.tokens[i])], words[s.tokens[i][0]] = true, true
+				labels[l.label(s.tokens[i])] = true
 				l.emit(p, s, i, func(name []byte, _ float64) {
 					j, known := l.attributes[string(name)]
 					if !known {
@@ -279,10 +273,6 @@ func (l *textLoader) chooseAttributes() {
 			}
 		})
 		l.fail(p.errors()...)
-	}
-	if l.rules.Form == textColumns && 2*len(words) <= len(labels) {
-		l.warn("%s: the last column has %d different labels, and the first %d texts: put labels last if they stand first",
-			l.files[0].path, len(labels), len(words))
 	}
 	most := mostAttributeWeights / max(2, len(labels), len(l.o.States), len(l.manifest.States))
 	least := int32(1)
@@ -325,9 +315,8 @@ func (l *textLoader) read(f *textFile) {
 	if l.numbered == nil {
 		l.numbered = map[string]int{}
 	}
-	number, attributes, known := 0, 0, 0
+	attributes, known := 0, 0
 	f.sentences(func(s *sentence) {
-		number++
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines),
 			start: []int{0}}
@@ -350,9 +339,6 @@ func (l *textLoader) read(f *textFile) {
 			text := int32(crf.Unobserved)
 			if label := l.label(fields); !l.o.NoLabels && label != "" && label != missingFeatures {
 				text = l.labels.add(f.path, int(s.lines[i]), label)
-				if int(s.lines[i]) == f.first {
-					l.leading = append(l.leading, text)
-				}
 			}
 			t.texts = append(t.texts, text)
 		}
@@ -362,10 +348,6 @@ func (l *textLoader) read(f *textFile) {
 		t.edges, t.types = l.rules.join(s)
 		l.sentences = append(l.sentences, t)
 	})
-	if last := &l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence &&
-		l.rules.Form != textAttributes {
-		l.long = append(l.long, *last)
-	}
 	if attributes > 0 && known == 0 {
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
 			"learned from?", f.path)
@@ -420,40 +402,13 @@ func (r *textRecipe) join(s *sentence) (edges, types []int32) {
 	return edges, types
 }
 
-// warnOfLong tells of files in which people may have forgotten to separate sentences.
-// Programs write attributes, and forget nothing.
-func (l *textLoader) warnOfLong() {
-	switch n := len(l.long); {
-	case n == 1:
-		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.long[0].path, len(l.long[0].texts))
-	case n > 1:
-		l.warn("%d of %d files are one sentence each, such as the %d tokens of %s, since no empty line separates any", n,
-			len(l.files), len(l.long[0].texts), l.long[0].path)
-	}
-}
-
-// warnOfHeader tells of a label that the first lines of files have, and no other of many:
-// it may be the name of a column.
-func (l *textLoader) warnOfHeader() {
-	for i, label := range l.labels.texts {
-		n := 0
-		for _, text := range l.leading {
-			if text == int32(i) {
-				n++
-			}
-		}
-		if n == l.labels.count[i] && manyLines*n < l.labels.total {
-			l.warn("%s:%d: no other line has the label %q; remove the line if it is a header", l.labels.first[i].File,
-				l.labels.first[i].Line, abbreviate(label))
-		}
-	}
-}
-
 // finish makes schema, recipe and instances.
 func (l *textLoader) finish() {
 	l.set.texts = l.files
-	l.warnOfLong()
-	l.warnOfHeader()
+	if tokens := len(l.sentences[0].texts); len(l.sentences) == 1 && tokens > longestSentence &&
+		l.rules.Form != textAttributes {
+		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.files[0].path, tokens)
+	}
 	states := l.statesOf(&l.labels, l.files[0].path)
 	l.run(func() { l.chooseSchema(states) })
 	if len(l.problems) > 0 {
@@ -487,8 +442,6 @@ func (l *textLoader) chooseSchema(states []string) {
 		s.EdgeTypes = append(s.EdgeTypes, crf.EdgeType{Name: name, Features: 1, FeatureNames: []string{FormConstant},
 			Symmetric: name == sameType})
 	}
-	l.set.origins.nodeFeatures[0] = origin{what: "features", number: len(names), because: l.files[0].path +
-		" has as many attributes"}
 	l.completeSchema()
 }
 

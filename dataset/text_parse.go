@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,12 +40,8 @@ type textFile struct {
 // newTextFile looks at the lines of tagged text; without any, first is 0.
 func newTextFile(ctx context.Context, path string, data []byte) (*textFile, error) {
 	f := &textFile{ctx: ctx, path: path, text: strings.TrimPrefix(string(data), "\ufeff")}
-	fail := func(remedy, format string, arguments ...any) (*textFile, error) {
-		return nil, &Error{File: path, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
-	}
-	if !utf8.ValidString(f.text) || strings.IndexByte(f.text, 0) >= 0 {
-		problem, remedy := notUTF8(path, data)
-		return fail(remedy, "%s", problem)
+	if err := notText(path, data); err != nil {
+		return nil, err
 	}
 	lines, tabbed, commented, within := 0, 0, 0, false
 	f.each(func(line int, text string) {
@@ -182,23 +177,18 @@ const (
 )
 
 // isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, separated by
-// tabs, and begin with the number of the word within the sentence. Lines of joined words,
-// such as 1-2, and of words left out, such as 1.1, have other numbers.
+// tabs, and the first begins with the number of the word within the sentence, or of joined words, such as 1-2.
 func (f *textFile) isCoNLLU() bool {
 	if !f.tabs || f.usual() != columnsOfCoNLLU {
 		return false
 	}
-	numbered, all := 0, 0
-	f.sentences(func(s *sentence) {
-		word := 1
-		for _, fields := range s.tokens {
-			if all++; fields[0] == strconv.Itoa(word) {
-				word++
-				numbered++
-			}
+	first := ""
+	f.each(func(line int, text string) {
+		if line == f.first {
+			first = f.fields(text)[0]
 		}
-	})
-	return 2*numbered > all
+	}, nil)
+	return first == "1" || strings.HasPrefix(first, "1-")
 }
 
 // sentence is what the lines of one hold.

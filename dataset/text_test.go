@@ -34,7 +34,7 @@ func TestSuggestion(t *testing.T) {
 			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}
-	if got := suggestion("zzzzzz", []string{"a", "b"}); got != `valid names are ["a" "b"]` {
+	if got := suggestion("zzzzzz", []string{"a", "b"}); got != `there are "a", "b"` {
 		t.Error(got)
 	}
 }
@@ -47,8 +47,8 @@ func TestParseList(t *testing.T) {
 	for text, want := range map[string]string{
 		"":            "l.txt: the list is empty",
 		"a\nb\na\n":   `l.txt:3: "a" is listed on line 1 already`,
-		"PK\x03\x00":  "l.txt: it is not text",
-		"\xff\xfe\n1": "l.txt: it is not text",
+		"PK\x03\x00":  "l.txt:1: it is not text",
+		"\xff\xfe\n1": "l.txt:1: it is not text",
 	} {
 		_, list := parseList("l.txt", []byte(text))
 		wantError(t, firstOf(list), want)

@@ -106,8 +106,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestDoubtfulNumbers: what follows from a number that is probably a mistake takes
-// little however large the machine is, until somebody says that it may.
+// TestDoubtfulNumbers: a number that is probably a mistake takes little however large the machine is, and is
+// refused until somebody says that it is meant.
 func TestDoubtfulNumbers(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -145,18 +145,12 @@ func TestDoubtfulNumbers(t *testing.T) {
 				// What the collector of garbage leaves for later depends on the load: a fault is there each time.
 				_, took, cpu = measured(t, append(strings.Fields(verb), path)...)
 			}
-			if text := o.stdout + o.stderr; o.code != 3 || !strings.Contains(text, doubt) || !strings.Contains(text, "--memory ") {
+			if text := o.stdout + o.stderr; o.code != 3 || !strings.Contains(text, doubt) || !strings.Contains(text, "correct it, or give") {
 				t.Errorf("%s: exit %d: %s", verb, o.code, text)
 			}
 			if took > bytes || cpu > seconds {
 				t.Errorf("%s: %d MiB and %.1f s", verb, took>>20, cpu)
 			}
-		}
-		if o, _, _ := measured(t, "train", path, "--dry-run", "--memory", "1TiB"); o.code != 0 {
-			t.Errorf("it may take 1 TiB: exit %d: %s", o.code, o.stderr)
-		}
-		if o, _, _ := measured(t, "check", path, "--memory", "1TiB"); o.code != 0 {
-			t.Errorf("check, and it may take 1 TiB: exit %d: %s", o.code, o.stderr)
 		}
 	}
 	labels[5] = 80 // doubtful, and small
@@ -223,16 +217,16 @@ func hostileInputs(t *testing.T) map[string]hostile {
 		fmt.Fprintf(types, `%s{"name": "t%d", "states": 65536}`, []string{", ", ""}[min(1, max(0, 1-i))], i)
 	}
 	return map[string]hostile{
-		"a label of 10000":            instance([]string{"because label 10000 at", "bad.npz:labels[2]: is 10000, want"}, labels(10000), nil),
-		"a label of 65535":            instance([]string{"because label 65535 at", "bad.npz:labels[2]: is 65535, want"}, labels(65535), nil),
+		"a label of 10000":            instance([]string{"is 10000 a mistake?", "bad.npz:labels[2]: is 10000, want"}, labels(10000), nil),
+		"a label of 65535":            instance([]string{"is 65535 a mistake?", "bad.npz:labels[2]: is 65535, want"}, labels(65535), nil),
 		"a label of 2^31-1":           instance([]string{"labels[2]"}, labels(1<<31-1), nil),
-		"a bin of a million":          instance([]string{"because bin 1000000 at"}, bins(1_000_000), nil),
-		"a bin of 2^24-1":             instance([]string{"because bin 16777215 at"}, bins(1<<24-1), nil),
+		"a bin of a million":          instance([]string{"is 1000000 a mistake?"}, bins(1_000_000), nil),
+		"a bin of 2^24-1":             instance([]string{"is 16777215 a mistake?"}, bins(1<<24-1), nil),
 		"a bin of 2^31-1":             instance([]string{"edge_bins[2]"}, bins(1<<31-1), nil),
 		"states of 65536":             instance([]string{"states"}, arrays{"states": npy(t, []int{3}, []int32{65536, 65536, 65536})}, nil),
 		"states of 2^31-1":            instance([]string{"bad.npz:states"}, arrays{"states": npy(t, nil, []int32{1<<31 - 1})}, nil),
 		"different states":            instance([]string{"states"}, arrays{"states": npy(t, []int{3}, []int32{65536, 3, 60000})}, nil),
-		"node types of 1023":          instance([]string{"node_types", "joins", "labels", "states", "says so", "because"}, arrays{"node_types": npy(t, []int{3}, []int32{0, 1023, 7}), "states": ""}, nil),
+		"node types of 1023":          instance([]string{"node_types", "joins", "labels", "states"}, arrays{"node_types": npy(t, []int{3}, []int32{0, 1023, 7}), "states": ""}, nil),
 		"node types of 2^31-1":        instance([]string{"node_types[1]"}, arrays{"node_types": npy(t, []int{3}, []int32{0, 1<<31 - 1, 7})}, nil),
 		"edge types of 1023":          instance([]string{"edge_types", "edge type"}, arrays{"edge_types": npy(t, []int{3}, []int32{0, 1023, 7})}, nil),
 		"a node of 2^31-1":            instance([]string{"edges"}, arrays{"edges": npy(t, []int{1, 2}, []int32{0, 1<<31 - 1}), "node_features": "", "edge_features": "", "labels": "", "states": ""}, nil),
@@ -242,15 +236,15 @@ func hostileInputs(t *testing.T) map[string]hostile {
 		"an array that expands":       {map[string]string{"bad.npz": bomb(t, goodArrays(t), "labels", 300<<20)}, npzVerbs, []string{"bad.npz:labels"}},
 		"a million states by name":    instance([]string{"dataset.json"}, nil, manifest(`{"states": 1000000}`)),
 		"states of a thousand types":  instance([]string{"dataset.json"}, nil, manifest(`{"node_types": [`+types.String()+`]}`)),
-		"65536 states in a manifest":  instance([]string{"dataset.json says so", "states"}, arrays{"states": ""}, manifest(`{"states": 65536}`)),
-		"16777216 bins in a manifest": instance([]string{"dataset.json:edge_bins says so"}, bins(2), manifest(`{"edge_bins": 16777216}`)),
+		"65536 states in a manifest":  instance([]string{"states"}, arrays{"states": ""}, manifest(`{"states": 65536}`)),
+		"16777216 bins in a manifest": instance([]string{"16777216 features"}, bins(2), manifest(`{"edge_bins": 16777216}`)),
 		"more bins in a manifest":     instance([]string{"dataset.json"}, bins(2), manifest(`{"edge_bins": 9000000000000000000}`)),
 
 		"a table with a label of 65535": {
-			map[string]string{"x.nodes.tsv": "a\t0\t\t0\nb\t65535\t\t1\nc\t1\t\t1\n", "x.edges.tsv": "a b\nb c\n"}, dataVerbs, []string{"because label 65535 at"},
+			map[string]string{"x.nodes.tsv": "a\t0\t\t0\nb\t65535\t\t1\nc\t1\t\t1\n", "x.edges.tsv": "a b\nb c\n"}, dataVerbs, []string{"is 65535 a mistake?"},
 		},
 		"a table with a feature of 2^24-1": {
-			map[string]string{"x.nodes.tsv": "a\t0\t\t0\nb\t1\t\t16777215\nc\t1\t\t1\n", "x.edges.tsv": "a b\nb c\n"}, dataVerbs, []string{"because feature 16777215 at"},
+			map[string]string{"x.nodes.tsv": "a\t0\t\t0\nb\t1\t\t16777215\nc\t1\t\t1\n", "x.edges.tsv": "a b\nb c\n"}, dataVerbs, []string{"is 16777215 a mistake?"},
 		},
 		"a table with a feature of 2^31": {
 			map[string]string{"x.nodes.tsv": "a\t0\t\t0\nb\t1\t\t2147483648\n", "x.edges.tsv": "a b\n"}, dataVerbs, []string{"x.nodes.tsv:2"},
@@ -262,7 +256,7 @@ func hostileInputs(t *testing.T) map[string]hostile {
 		"labels with a header of 65535²": {
 			map[string]string{"images/a.png": blank(t, 4, 4), "features/a.npy": npy(t, []int{2, 2, 3}, make([]float32, 12)), "labels/a.png": pictureHeader(65535, 65535)}, dataVerbs, []string{"labels/a.png"},
 		},
-		"5000 states of a picture": images(t, blank(t, 4, 4), npy(t, []int{2, 2, 3}, make([]float32, 12)), "0 1 2 3\n1 2 3 0\n0 0 0 5000\n1 1 1 1\n", "because label 5000 at"),
+		"5000 states of a picture": images(t, blank(t, 4, 4), npy(t, []int{2, 2, 3}, make([]float32, 12)), "0 1 2 3\n1 2 3 0\n0 0 0 5000\n1 1 1 1\n", "is 5000 a mistake?"),
 
 		"a million states without a factor": network("MARKOV\n2\n1000000 1000000\n0\n"),
 		"5 million states":                  network("MARKOV\n5\n" + strings.Repeat("1048576 ", 5) + "\n0\n"),

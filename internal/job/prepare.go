@@ -14,7 +14,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/diagnose"
-	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
@@ -266,27 +265,13 @@ func (p *Prepared) checkMemory() (err error) {
 	if p.Memory, err = learn.Forecast(p.Problem, p.Settings); err != nil {
 		return err
 	}
-	if err := allow(p.Memory, p.Settings.Memory, p.Set); err != nil {
+	if err := p.Memory.Within(p.Settings.Memory); err != nil {
 		return err
 	}
 	if p.Initial == nil {
 		p.Problem.Model, err = crf.NewModel(p.Set.Schema)
 	}
 	return err
-}
-
-// allow refuses a training that would take more than it may on these data, with the
-// numbers of the data that are the cause.
-func allow(forecast *learn.Memory, asked int64, set *dataset.Set) error {
-	allowed, cause := set.Allowed(asked)
-	err := forecast.Within(allowed)
-	switch {
-	case err == nil || cause == "":
-		return err
-	case allowed != asked:
-		return fmt.Errorf("%s (in doubt, no more than %s is taken unasked): %w", cause, memory.Text(float64(allowed)), err)
-	}
-	return fmt.Errorf("%s: %w", cause, err)
 }
 
 // CheckTraining says what a training with the choices of a user who makes none would note
@@ -309,7 +294,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	if err != nil {
 		return nil, nil // nothing can be learned from them, such as data without labels
 	}
-	if err := allow(forecast, allowed, set); err != nil {
+	if err := forecast.Within(allowed); err != nil {
 		return nil, err
 	}
 	return diagnose.Data(p.Problem, set.Recipe.Hops > 0), nil

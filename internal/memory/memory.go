@@ -29,11 +29,6 @@ func Allowed(asked int64) int64 {
 	return int64(Share * float64(machine.AvailableMemory()))
 }
 
-// Doubtful is what work may take, where nobody says how much, if a number that its size
-// follows is probably a mistake: a slip of the pen must cost no more than an ordinary
-// program takes, and whoever means the number says so once.
-const Doubtful = 1 << 30
-
 // Error says that work would take more memory than it may. Nothing has been allocated.
 type Error struct {
 	What    string  // what would take it, such as "the messages of 20 instances"

@@ -1,0 +1,65 @@
+package dataset
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// path4 are four nodes in a row, without labels.
+func path4() *Arrays {
+	return &Arrays{Name: "x", Edges: [][2]int32{{0, 1}, {1, 2}, {2, 3}}, NodeFeatures: &Matrix{1, []float64{1, 2, 3, 4}}}
+}
+
+// TestFarNumbersAreDoubted: also where there is memory enough.
+func TestFarNumbersAreDoubted(t *testing.T) {
+	a := path4()
+	a.Labels, a.EdgeBins = [][]int32{{0, 2, 1, 500}}, []int32{0, 1, 70}
+	set, err := FromArrays(Manifest{}, Options{}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"is 500 a mistake?", "is 70 a mistake?"} {
+		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
+			t.Errorf("no warning says %q: %q", want, set.Warnings)
+		}
+	}
+}
+
+// TestFarNumbersAreRefused: where they are large, until somebody says how many there are.
+func TestFarNumbersAreRefused(t *testing.T) {
+	_, err := Open(t.Context(), []string{writeFiles(t, tables("a\t0\t\t0 10000000\nb\t1\t\t1\n", "a\tb\n"))}, Options{})
+	wantError(t, err, "x.nodes.tsv:1", "is 10000000 a mistake?")
+	for name, c := range map[string]struct {
+		labels, bins []int32
+		m            Manifest
+		want         string
+	}{
+		"label":     {[]int32{0, 2, 1, 12_000}, nil, Manifest{}, "x:labels[3]: is 12000; the next largest label is 2: is 12000 a mistake? -1 means unobserved"},
+		"bin":       {[]int32{0, 1, 1, 1}, []int32{0, 1, 7000}, Manifest{}, "x:edge_bins[2]: is 7000; the next largest bin is 1: is 7000 a mistake?"},
+		"near":      {[]int32{0, 900, 600, 2000}, nil, Manifest{}, ""},
+		"told":      {[]int32{0, 2, 1, 1200}, nil, Manifest{States: crf.NumberedStates(1201)}, ""},
+		"told bins": {[]int32{0, 1, 1, 1}, []int32{0, 1, 7000}, Manifest{EdgeBins: 7001}, ""},
+	} {
+		a := path4()
+		a.Labels, a.EdgeBins = [][]int32{c.labels}, c.bins
+		if _, err := FromArrays(c.m, Options{}, a); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error is %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestSharedNames: names of numbers are the same for all who ask, and right beyond what
+// is shared.
+func TestSharedNames(t *testing.T) {
+	for _, n := range []int{0, 1, 12, 3, 1<<16 + 2} {
+		names := crf.NumberedStates(n)
+		if len(names) != n || n > 0 && (names[0] != "0" || !unnamed(names)) {
+			t.Errorf("%d: %d names", n, len(names))
+		}
+		if grown := append(names, "more"); unnamed(grown) || !unnamed(crf.NumberedStates(n+1)) {
+			t.Errorf("%d: appending to them changes those of others", n)
+		}
+	}
+}
