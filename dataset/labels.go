@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // mostLabelsNamed bounds how many types or states a warning about labels names.
@@ -35,7 +36,7 @@ func (l *loader) describeLabels() {
 		}
 	}
 	if hidden > 0 {
-		l.warn("%d of %d labels are hidden (%s)%s", hidden, all, l.hiddenBy(), l.classesHidden)
+		l.warn("%d of %d labels are hidden (%s)%s", hidden, all, l.hiddenBy(), option.Text(l.classesHidden))
 	}
 	var alone, never []string
 	for a, t := range types {

@@ -18,6 +18,7 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -40,7 +41,7 @@ const fitEvaluations = 100
 
 // validatePhysics refuses what couplings of a physical system cannot be learned with.
 func (o *Options) validatePhysics() error {
-	name := "{model=" + o.Physics + "}"
+	name := option.Text("{model=" + o.Physics + "}")
 	switch {
 	case o.Physics == "":
 		return nil
@@ -65,7 +66,7 @@ func (p *Prepared) physics(ctx context.Context) error {
 	if o.Physics == "" {
 		return nil
 	}
-	name := "{model=" + o.Physics + "}"
+	name := option.Text("{model=" + o.Physics + "}")
 	if !p.Set.Recipe.Untied {
 		return usagef("%s: every node and every edge needs weights of its own", name)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -92,9 +93,9 @@ func UnknownSplit(set *dataset.Set, split string) string {
 		return ""
 	case len(known) == 0:
 		return fmt.Sprintf("there is no split %q: the table of nodes has no column of splits, or it is empty; give it a "+
-			"column split, or name one by {columns=split=NAME}", split)
+			"column split, or name one by {columns=split=NAME}", option.Literal(split))
 	}
-	return fmt.Sprintf("no node is in a split %q; %s", split,
+	return fmt.Sprintf("no node is in a split %q; %s", option.Literal(split),
 		nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
 }
 
@@ -148,7 +149,7 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	e, err := NewEvaluation(name, set, Instances(set, noEdges))
 	if err == nil && split {
 		if problem := UnknownSplit(set, path); problem != "" {
-			return nil, usagef("there is no file %q, and %s", path, problem)
+			return nil, usagef("there is no file %q, and %s", path, option.Text(problem))
 		}
 		err = e.Restrict(path, observed)
 	}
