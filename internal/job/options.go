@@ -153,7 +153,7 @@ func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 || o.AutoL2 }
 
 // standardises reports whether features are put on one scale.
 func (o *Options) standardises() bool {
-	return !o.NoStandardise && (o.Standardise || !o.givesL2())
+	return !o.NoStandardise && (o.Standardise || o.AutoL2 || !o.givesL2())
 }
 
 // l2 is that of the objective, for N samples.

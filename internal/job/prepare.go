@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -224,20 +225,21 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 	return c
 }
 
+// sampleCount is N of the objective: data without labels are refused later.
+func sampleCount(data []*crf.Instance) (n float64) {
+	for _, in := range data {
+		n += in.Weight() * float64(len(in.Samples()))
+	}
+	return cmp.Or(n, 1)
+}
+
 // problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
 func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
 	if err := checkMagnitudes(t.Set); err != nil {
 		return problem, err
 	}
-	samples := 0.0 // N of the objective
-	for _, in := range problem.Data {
-		samples += in.Weight() * float64(len(in.Samples()))
-	}
-	if samples == 0 {
-		samples = 1 // data without labels are refused later
-	}
-	problem.L2 = o.l2(samples)
+	problem.L2 = o.l2(sampleCount(problem.Data))
 	var err error
 	numbers := o.Counting
 	if o.Method == learn.Exact {

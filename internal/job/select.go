@@ -66,6 +66,8 @@ type Choice struct {
 	Seconds   float64 `json:"seconds"`
 	// Cut: the time for the choice was over, perhaps before all were compared.
 	Cut bool `json:"cut,omitempty"`
+	// Standardised: values of l2 are of standardised features.
+	Standardised bool `json:"standardised,omitempty"`
 }
 
 // note says what was chosen, over what, and by how much.
@@ -74,7 +76,15 @@ func (c *Choice) note() string {
 	if c.Cut {
 		how += ", as far as half of {max-time} went"
 	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, c.Chosen)
+	chosen := c.Chosen.String()
+	if c.Standardised {
+		chosen += " {standardise}"
+	}
+	if !slices.Contains(c.Candidates, c.Chosen) {
+		return fmt.Sprintf("{l2=auto} had no time to find the best value, as half of {max-time} sufficed for %d of them: "+
+			"l2 is that of {prior=1}, %s", len(c.Candidates), chosen)
+	}
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, chosen)
 	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}
@@ -380,11 +390,9 @@ func (c *selection) search(ctx context.Context) (*Choice, error) {
 func (c *selection) overL2(ctx context.Context) (finalists []*trial, err error) {
 	variables, least, worse := meanVariables(c.p.Problem.Data), math.Inf(1), 0
 	for value := largestL2; value >= smallestL2*(1-1e-9) && worse < pathPatience; value *= pathStep {
-		if len(finalists) > 0 && c.late() {
-			break
-		}
 		t, err := c.try(ctx, Candidate{L2: rounded(value*variables, 3)})
-		if errors.As(err, new(*learn.DivergedError)) && len(finalists) > 0 {
+		over := err != nil && ctx.Err() == nil && c.late()
+		if over || errors.As(err, new(*learn.DivergedError)) && len(finalists) > 0 {
 			break
 		}
 		if err != nil {
@@ -408,8 +416,11 @@ func (c *selection) tell(t *trial) {
 // decide takes the first finalist, unless a later one is better by more than one standard error, or
 // two of them against what is usual, or for edges that make neighbours differ. Of values of l2 the best is taken.
 func (c *selection) decide(finalists []*trial) *Choice {
+	if made := c.cutShort(finalists); made != nil {
+		return made
+	}
 	best := slices.MinFunc(finalists, func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	made := &Choice{Metric: c.metric, Cut: c.late()}
+	made := &Choice{Metric: c.metric, Cut: c.late(), Standardised: c.p.Options.AutoL2 && c.p.Options.Standardise}
 	chosen := finalists[0]
 	for _, t := range finalists {
 		errors := 1.0
@@ -428,6 +439,23 @@ func (c *selection) decide(finalists []*trial) *Choice {
 	made.Chosen, made.Seconds = made.Candidates[slices.Index(finalists, chosen)], c.spent()
 	if chosen.Edges == edgesTogether && chosen != c.usual { // which ends as where no label is hidden
 		made.MaxPasses = c.p.asked.togetherPasses()
+	}
+	return made
+}
+
+// cutShort chooses the l2 of a prior of deviation 1 where the time was over before the best one was found, which may
+// be smaller than all that were tried; nil: it was not.
+func (c *selection) cutShort(finalists []*trial) *Choice {
+	o, n, nan := Options{Prior: 1}, len(finalists), runfolder.Float(math.NaN())
+	usual := rounded(o.l2(sampleCount(c.p.Problem.Data)), 3)
+	better := func(i int) bool { return finalists[i].loss() < finalists[i-1].loss() }
+	if !c.p.Options.AutoL2 || !c.late() || n > 1 && !better(n-1) || n > 0 && finalists[n-1].L2 <= usual {
+		return nil
+	}
+	made := &Choice{Chosen: Candidate{L2: usual, Loss: nan, Accuracy: nan, Error: nan}, Candidates: []Candidate{},
+		Metric: c.metric, Cut: true, Standardised: c.p.Options.Standardise, Seconds: c.spent()}
+	for _, t := range finalists {
+		made.Candidates = append(made.Candidates, t.shown(math.NaN()))
 	}
 	return made
 }
@@ -469,6 +497,11 @@ func (c *selection) tryL2(ctx context.Context, t *trial) (*trial, error) {
 	s.Resume, s.MaxPasses = nil, min(cmp.Or(s.MaxPasses, choicePasses), choicePasses)
 	weights := make([][]float64, n)
 	t.Losses = make([]float64, n)
+	if c.p.Options.MaxTime > 0 {
+		inTime, stop := context.WithTimeout(ctx, c.left(1))
+		defer stop()
+		ctx = inTime
+	}
 	for i, f := range c.folds {
 		problem, tolerance := c.p.Problem, &c.state.Tolerance[i]
 		problem.Data, problem.L2 = f.data, t.L2
@@ -479,9 +512,6 @@ func (c *selection) tryL2(ctx context.Context, t *trial) (*trial, error) {
 		s.RelativeTolerance, s.GradientTolerance = max(c.p.Settings.RelativeTolerance, choiceTolerance), *tolerance
 		if *tolerance > 0 {
 			s.RelativeTolerance = 0
-		}
-		if c.p.Options.MaxTime > 0 { // an equal part of what is left, and a first value in any case
-			s.MaxTime = max(time.Millisecond, c.left(n-i))
 		}
 		r, err := learn.Fit(ctx, problem, s)
 		if err == nil && r.Status == learn.Interrupted {
