@@ -296,15 +296,22 @@ func (g *tableGraph) summed(ordered bool) string {
 	t := g.edges
 	u, v := t.header[g.ends[0]], t.header[g.ends[1]]
 	ends, separator, order := fmt.Sprintf("[%q, %q]", u, v), "", ""
-	if t.comma != ',' {
-		separator = fmt.Sprintf("sep=%q, ", t.comma)
+	switch {
+	case t.headed == "{":
+		return "sum them, say"
+	case t.headed != "":
+		separator = fmt.Sprintf(`sep=r"[\s,;]+", engine="python", comment="#", header=%s, names=["%s"], `, t.headed,
+			strings.Join(t.header, `", "`))
+	case t.comma != ',':
+		separator = fmt.Sprintf(`sep="%c", `, t.comma)
 	}
 	sum := fmt.Sprintf("pandas.read_csv(%q, %sdtype={%q: str, %q: str})", t.path, separator, u, v)
 	if ordered {
 		order, sum = fmt.Sprintf("t = %s; t[%s] = numpy.sort(t[%s], axis=1); ", sum, ends, ends), "t"
 	}
-	return fmt.Sprintf(`in Python %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv") sums them, `+
-		`for use in the place of this table`, order, sum, ends)
+	program := fmt.Sprintf(`import numpy, pandas; %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv")`, order, sum,
+		ends)
+	return "python3 -c " + shellWord(program) + " sums them, for use in the place of this table"
 }
 
 // endsOf finds the nodes that a row joins.

@@ -39,14 +39,14 @@ func TestChooseL2(t *testing.T) {
 		o.json(t, &r)
 		points := r.Choice.Candidates
 		if len(points) < 4 || r.L2 != r.Choice.Chosen.L2 || !strings.HasPrefix(r.Choice.Metric, "log_loss") ||
-			!strings.Contains(o.stderr, "l2 36: log loss ") {
+			!strings.Contains(o.stderr, "l2 36: log loss ") || !strings.Contains(o.stderr, " --standardise: log loss") {
 			t.Fatalf("result %+v; stderr %s", r, o.stderr)
 		}
 		least := slices.MinFunc(points, func(a, b l2Candidate) int { return cmp.Compare(a.LogLoss, b.LogLoss) })
 		if least.L2 != r.L2 || points[0].L2 != 36 || points[1].L2 >= points[0].L2 {
 			t.Errorf("chosen %v of %+v", r.L2, points)
 		}
-		again := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "again"), "--l2", strconv.FormatFloat(r.L2, 'g', -1, 64), "--threads", "1")
+		again := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "again"), "--l2", strconv.FormatFloat(r.L2, 'g', -1, 64), "--standardise", "--threads", "1")
 		if again.ThetaSHA256 != r.ThetaSHA256 {
 			t.Errorf("--l2 %v by itself gives other weights", r.L2)
 		}

@@ -79,7 +79,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"no table of headed nodes", map[string]string{"edges.csv": headedEdges}, "train $DIR/edges.csv --dry-run", 1, []string{"nodes.csv: no such file", "want a table of nodes beside"}},
 		{"no edges in arrays", with(t, arrays{"edges": npy(t, []int{0, 2}, []int32{}), "edge_features": ""}), dry, 0, []string{"there are no edges: the model predicts every node from its features alone"}},
 		{"two payments", headed(headedNodes, "source,target,sum\nann,bob,3\nbob,cid,1\nann,bob,4\n"), "", 3, []string{"edges.csv:4: it joins the nodes of line 2 again, with other features", `edges.csv", dtype={"source": str, "target": str}).groupby(["source", "target"]).sum(numeric_only=True).to_csv("summed.csv") sums them`}},
-		{"a payment and one back", headed(headedNodes, "payer;payee;sum\nann;bob;3\nbob;cid;1\nbob;ann;4\n"), "", 3, []string{`edges.csv", sep=';', dtype={"payer": str, "payee": str}); t[["payer", "payee"]] = numpy.sort(t[["payer", "payee"]], axis=1); t.groupby(["payer", "payee"])`}},
+		{"a payment and one back", headed(headedNodes, "payer;payee;sum\nann;bob;3\nbob;cid;1\nbob;ann;4\n"), "", 3, []string{`edges.csv", sep=";", dtype={"payer": str, "payee": str}); t[["payer", "payee"]] = numpy.sort(t[["payer", "payee"]], axis=1); t.groupby(["payer", "payee"])`}},
 
 		// Features.
 		{"NaN in a feature", floats("node_features", []int{3, 2}, 1, 2, math.NaN(), 4, 5, 6), "", 3, []string{"bad.npz:node_features[1,0]", "NaN"}},
