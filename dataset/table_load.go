@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -266,7 +267,8 @@ func (l *tableLoader) observeSplit() {
 		l.warnOfCase("splits", "are two splits", known)
 	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
-		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, firstNames(l.o.Observed, known)))
+		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed,
+			nearest.Suggestion(l.o.Observed, known, "")))
 	}
 }
 

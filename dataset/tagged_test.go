@@ -172,6 +172,7 @@ func TestTextLines(t *testing.T) {
 		"comments between blanks":   {"# id 1\nx A\n\n# id 2\n# text\ny B\n# A\n", [][]string{{"x"}, {"y", "#"}}},
 		"a word like a comment":     {"# A\nx B\n\ny B\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
 		"a document ends sentences": {"x A\n-DOCSTART- O\ny B\n", [][]string{{"x"}, {"y"}}},
+		"a document by its label":   {"x A\nO\t-DOCSTART-\ny B\n", [][]string{{"x"}, {"y"}}},
 	} {
 		set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": c.text})+"/a.conll", Options{})
 		if !cmp.Equal(set.Names, c.want) || !cmp.Equal(set.Schema.NodeTypes[0].States, []string{"A", "B"}) {

@@ -58,6 +58,29 @@ func (o *Options) validatePhysics() error {
 	return nil
 }
 
+// transposed notes samples that look like columns, where rows are wanted: there are fewer of them than nodes, and no
+// edge joins a node beyond as many, or they are of an Ising model, of which so few samples tell little.
+func transposed(o *Options, data []*crf.Instance) []string {
+	if o.Physics == "" || len(data) != 1 {
+		return nil
+	}
+	samples, nodes := len(data[0].Samples()), data[0].Graph.NumNodes()
+	u, v := data[0].Graph.Ends()
+	reached := 0
+	if len(u) > 0 {
+		reached = 1 + int(max(slices.Max(u), slices.Max(v)))
+	}
+	switch {
+	case samples < nodes && reached <= samples:
+		return []string{fmt.Sprintf("labels have %d samples of %d nodes, and edges join the first %d nodes alone: the samples "+
+			"are columns, it seems, where rows are wanted: labels.T", samples, nodes, reached)}
+	case samples < nodes && o.Physics == Ising:
+		return []string{fmt.Sprintf("labels have %d samples of %d nodes, fewer than there are nodes: if each row is a node, "+
+			"want labels.T", samples, nodes)}
+	}
+	return nil
+}
+
 // physics decides how samples of a physical system are learned from: by the likelihood, if
 // that is cheap, and else by pseudo-likelihood, which both come to the truth with more
 // samples. Bounds of the likelihood do not.

@@ -2,7 +2,9 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -134,7 +136,8 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 		if err != nil {
 			// The list may be given by its name inside the data folder, as --list may.
 			if _, inside := os.Stat(filepath.Join(source.Paths[0], path)); inside != nil {
-				return nil, err
+				return nil, option.Errorf("%s: no such file or directory, here or in %s; want a list of ids, or a folder of "+
+					"pictures and labels", path, source.Paths[0])
 			}
 		}
 		o.List = ""
@@ -143,6 +146,9 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 		}
 	}
 	set, err := dataset.Open(ctx, paths, o)
+	if lost := (*fs.PathError)(nil); errors.As(err, &lost) && lost.Path == path && errors.Is(err, fs.ErrNotExist) {
+		return nil, option.Errorf("%s: no such file or directory; want labelled data, such as those learned from", path)
+	}
 	if err != nil {
 		return nil, err
 	}
