@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -252,8 +253,8 @@ func metricsOf[T ~float64](values map[string]T, set string, s *Scored) {
 	}
 }
 
-// Evaluations in training take a second and evaluationShare of the time at most, where nobody says how often they
-// are wanted, and the final one the same share of --max-time.
+// Evaluations in training take evaluationGrace or evaluationShare of the time at most, where nobody says how often they
+// are wanted, and the final one the same share of --max-time, which none in training outlasts.
 const evaluationGrace, evaluationShare = time.Second, 0.1
 
 // evaluateDuring returns what learn.Settings.Evaluate asks, and adds up in spent
@@ -268,8 +269,14 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 	began, expected := time.Now(), time.Duration(0)
 	return func(m *crf.Model) (map[string]float64, error) {
 		started := time.Now()
-		room := evaluationGrace + time.Duration(evaluationShare*float64(started.Sub(began))) - *spent
-		if bounded && expected > room {
+		room := time.Duration(math.MaxInt64)
+		if bounded {
+			room = max(evaluationGrace, time.Duration(evaluationShare*float64(started.Sub(began)))) - *spent
+		}
+		if limit := p.Settings.MaxTime; limit > 0 {
+			room = min(room, time.Duration((1-evaluationShare)*float64(limit))-started.Sub(began))
+		}
+		if expected > room {
 			return nil, nil
 		}
 		// An evaluation is finished even when the run was interrupted: its result is part of the record.
@@ -285,7 +292,7 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 			w, count := p.inference(m, infer.Limits{}), watch.counter("evaluating "+e.Name)
 			w.Progress = func(done, total int) {
 				expected = time.Since(started) * time.Duration(total) / time.Duration(max(1, done))
-				if bounded && expected > room && 0 < done && done < total { // there is no time for the rest
+				if expected > room && 0 < done && done < total { // there is no time for the rest
 					done = total
 					cancel()
 				}

@@ -670,4 +670,8 @@ func TestEvaluationsTakeATenth(t *testing.T) {
 	if values, err := p.evaluateDuring(Watch{}, &spent, draw)(p.Problem.Model); err != nil || values == nil || drawn != "dev" {
 		t.Errorf("what was asked for is %v, %v, and drawn is %q", values, err, drawn)
 	}
+	p.Settings.MaxTime = time.Nanosecond
+	if values, err := p.evaluateDuring(Watch{}, &spent, draw)(p.Problem.Model); err != nil || values != nil {
+		t.Errorf("behind the limit of time it is %v, %v", values, err)
+	}
 }
