@@ -78,7 +78,7 @@ func (r *run) writeReport(result *Result) error {
 	if command := r.folder.Config.commandLine(); command != "" {
 		page.Code(command)
 	}
-	page.KeyValues(settings(r.folder.Config))
+	page.KeyValues(settings(r.folder.Config, r.p.scale != nil))
 	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
 		"are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
 	page.Fold("Figures of the run")
@@ -259,12 +259,12 @@ var settingsShown = []struct{ option, key string }{
 	{"eval", "evaluation"},
 }
 
-// settings say what was run.
-func settings(config Config) []report.KeyValue {
+// settings say what was run, and whether features were put on one scale.
+func settings(config Config, scaled bool) []report.KeyValue {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
 	for _, s := range settingsShown {
 		option := config.Options[s.option]
-		if value := settingText(option.Value); value != "" {
+		if value := settingText(option.Value); value != "" && (scaled || s.option != "standardise") {
 			if choice := option.choiceOf(); choice != "" {
 				value = methodText(learn.Method(value), choice)
 			}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Options of the command that mean something for data in memory, by verb. What a parameter
 # says is not among them.
 OPTIONS = {
-    "train": """blocks partition together step order pairs inner_sweeps inner_tol memory no_edges edges standardise
+    "train": """blocks partition together step order pairs inner_sweeps inner_tol memory min_count no_edges edges standardise
         tol rtol gap obj_tol max_iter max_passes report""".split(),
     "predict": "counting max_sweeps tol cost memory".split(),
     "infer": "chains max_rhat max_sweeps memory min_ess restarts threads tol".split(),
