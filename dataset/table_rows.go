@@ -309,9 +309,8 @@ func (g *tableGraph) summed(ordered bool) string {
 	if ordered {
 		order, sum = fmt.Sprintf("t = %s; t[%s] = numpy.sort(t[%s], axis=1); ", sum, ends, ends), "t"
 	}
-	program := fmt.Sprintf(`import numpy, pandas; %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv")`, order, sum,
-		ends)
-	return "python3 -c " + shellWord(program) + " sums them, for use in the place of this table"
+	return "python3 -c " + shellWord("import numpy, pandas; "+order+sum+".groupby("+ends+")"+
+		`.sum(numeric_only=True).to_csv("summed.csv")`) + " sums them, for use in the place of this table"
 }
 
 // endsOf finds the nodes that a row joins.

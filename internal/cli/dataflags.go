@@ -75,7 +75,8 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 		Kind: d.kind, FeatureDir: d.features, Layout: d.layout, List: d.list, Observed: d.observed,
 		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins,
 		Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied,
-		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed, SkipEdges: d.skipEdges, MinCount: d.minCount,
+		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed,
+		SkipEdges: d.skipEdges, MinCount: d.minCount,
 		Memory: d.memory,
 	}
 	if m != nil {

@@ -277,12 +277,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		message = fmt.Sprintf("unknown option --%s; %s", option.Literal(name), cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")],
-			nearest.Suggestion(name, names, "--")))
+		message = fmt.Sprintf("unknown option --%s; %s", option.Literal(name),
+			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], nearest.Suggestion(name, names, "--")))
 	case errors.As(err, &unknown):
 		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &invalid):
-		message = fmt.Sprintf("{%s} %q: want %s", invalid.GetFlag().Name, option.Literal(invalid.GetValue()), wantedOf(invalid.GetFlag()))
+		message = fmt.Sprintf("{%s} %q: want %s", invalid.GetFlag().Name, option.Literal(invalid.GetValue()),
+			wantedOf(invalid.GetFlag()))
 	case errors.As(err, &lacking):
 		message = fmt.Sprintf("{%s}: it needs a value", lacking.GetFlag().Name)
 	}

@@ -72,8 +72,8 @@ func transposed(o *Options, data []*crf.Instance) []string {
 	}
 	switch {
 	case samples < nodes && reached <= samples:
-		return []string{fmt.Sprintf("labels have %d samples of %d nodes, and edges join the first %d nodes alone: the samples "+
-			"are columns, it seems, where rows are wanted: labels.T", samples, nodes, reached)}
+		return []string{fmt.Sprintf("labels have %d samples of %d nodes, and edges join the first %d nodes alone: the "+
+			"samples are columns, it seems, where rows are wanted: labels.T", samples, nodes, reached)}
 	case samples < nodes && o.Physics == Ising:
 		return []string{fmt.Sprintf("labels have %d samples of %d nodes, fewer than there are nodes: if each row is a node, "+
 			"want labels.T", samples, nodes)}
