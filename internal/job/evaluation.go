@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,18 +268,15 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 	began, expected := time.Now(), time.Duration(0)
 	return func(m *crf.Model) (map[string]float64, error) {
 		started := time.Now()
-		room := time.Duration(math.MaxInt64)
-		if bounded {
-			room = max(evaluationGrace, time.Duration(evaluationShare*float64(started.Sub(began)))) - *spent
-		}
-		if limit := p.Settings.MaxTime; limit > 0 {
-			room = min(room, time.Duration((1-evaluationShare)*float64(limit))-started.Sub(began))
-		}
-		if expected > room {
+		room := max(evaluationGrace, time.Duration(evaluationShare*float64(started.Sub(began)))) - *spent
+		if bounded && expected > room {
 			return nil, nil
 		}
 		// An evaluation is finished even when the run was interrupted: its result is part of the record.
 		ctx, cancel := context.WithCancel(context.Background())
+		if limit := p.Settings.MaxTime; limit > 0 {
+			ctx, cancel = context.WithDeadline(ctx, began.Add(time.Duration((1-evaluationShare)*float64(limit))))
+		}
 		defer func() { cancel(); *spent += time.Since(started) }()
 		m, err := p.withEdges(ctx, m)
 		if err != nil {
@@ -292,7 +288,7 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 			w, count := p.inference(m, infer.Limits{}), watch.counter("evaluating "+e.Name)
 			w.Progress = func(done, total int) {
 				expected = time.Since(started) * time.Duration(total) / time.Duration(max(1, done))
-				if expected > room && 0 < done && done < total { // there is no time for the rest
+				if bounded && expected > room && 0 < done && done < total { // there is no time for the rest
 					done = total
 					cancel()
 				}
