@@ -54,7 +54,8 @@ var mayImport = map[string][]string{
 	"internal/partition":   {"graph"},
 	"internal/spanning":    {"graph", "internal/flow", "internal/parallel"},
 	"internal/zeros":       {"mrf"},
-	"internal/uai":         {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
+	"internal/uai": {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/nearest",
+		"internal/numeric"},
 
 	// What people see knows nothing of learning.
 	"internal/runfolder": {"internal/option", "internal/infile", "internal/atomicfile", "internal/printable"},

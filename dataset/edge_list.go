@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"bytes"
-	"encoding/csv"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,9 +30,15 @@ func isComment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "%") || strings.HasPrefix(line, "//")
 }
 
-// headers is how many of the first rows are a header of numbered nodes: 1 or 0.
+// headers is how many of the first rows are a header, 1 or 0: names of ends, or words where numbers follow.
 func headers(rows [][]string) int {
-	if len(rows) > 1 && !isIndex(rows[0][0]) && isIndex(rows[1][0]) {
+	if len(rows) < 2 || len(rows[0]) < 2 {
+		return 0
+	}
+	head, next := rows[0], rows[1]
+	ends := [2]string{strings.ToLower(head[0]), strings.ToLower(head[1])}
+	weighted := len(head) == 3 && len(next) == 3 && !isNumber(head[2]) && isNumber(next[2])
+	if slices.Contains(endNames, ends) || !isIndex(head[0]) && isIndex(next[0]) || weighted {
 		return 1
 	}
 	return 0
@@ -107,78 +111,84 @@ func edgeListNotes(paths []string) (notes []string) {
 	return notes
 }
 
-// edgeTableOf returns a table of edges with a header for the content of a list of them; other content as it is.
-func edgeTableOf(path string, data []byte) []byte {
-	if !isEdgeList(path) {
-		return data
-	}
-	extension := strings.ToLower(filepath.Ext(path))
-	var rows [][]string
-	for line := range strings.Lines(string(data)) {
-		if fields := edgeFields(line); len(fields) > 0 && !isComment(fields[0]) {
-			rows = append(rows, fields)
+// readEdgeList reads a list of edges as the table that it is, whose first row is a header.
+func (t *table) readEdgeList(data []byte) {
+	list, extension, line := &table{}, strings.ToLower(filepath.Ext(t.path)), 0
+	for text := range strings.Lines(string(data)) {
+		line++
+		if fields := edgeFields(text); len(fields) > 0 && !isComment(fields[0]) {
+			list.addRow(line, fields)
 		}
 	}
-	header := []string{"source", "target"}
+	first := headers(list.rows)
 	other := func(fields []string) bool { return !isEdge(fields) }
-	switch neighbours := slices.ContainsFunc(rows[headers(rows):], other); {
+	t.addRow(1, []string{"source", "target"})
+	switch neighbours := slices.ContainsFunc(list.rows[first:], other); {
 	case extension == ".gal":
-		rows = pairsOfGal(slices.Concat(rows[1:]...))
+		t.addGal(list)
 	case neighbours || extension == ".adjlist":
-		rows = pairsOfNeighbours(rows)
-	default:
-		header, rows = edgeColumns(rows)
-	}
-	var table bytes.Buffer
-	w := csv.NewWriter(&table)
-	_ = w.WriteAll(append([][]string{header}, rows...)) // into memory
-	return table.Bytes()
-}
-
-// pairsOfNeighbours are the edges of lines that name a node and its neighbours.
-func pairsOfNeighbours(lines [][]string) (pairs [][]string) {
-	for _, fields := range lines {
-		for _, neighbour := range fields[1:] {
-			pairs = append(pairs, []string{fields[0], neighbour})
+		for i, fields := range list.rows {
+			t.addNeighbours(list.lines[i], fields[0], fields[1:])
 		}
+	default:
+		t.addEdges(list, first)
 	}
-	return pairs
 }
 
-// pairsOfGal are the edges of words that are a node, the number of its neighbours, and these.
-func pairsOfGal(words []string) (pairs [][]string) {
+// addNeighbours adds an edge from a node to each of some.
+func (t *table) addNeighbours(line int32, node string, neighbours []string) {
+	for _, other := range neighbours {
+		t.addRow(int(line), []string{node, other})
+	}
+}
+
+// addGal adds the edges of words that are, behind the first line, a node, the number of its neighbours, and these.
+func (t *table) addGal(list *table) {
+	var words []string
+	var lines []int32
+	for i := 1; i < len(list.rows); i++ {
+		words = append(words, list.rows[i]...)
+		lines = append(lines, slices.Repeat(list.lines[i:i+1], len(list.rows[i]))...)
+	}
 	for len(words) > 1 {
 		count, _ := strconv.Atoi(words[1])
 		end := max(2, min(2+count, len(words)))
-		pairs = append(pairs, pairsOfNeighbours([][]string{append(words[:1:1], words[2:end]...)})...)
-		words = words[end:]
+		t.addNeighbours(lines[0], words[0], words[2:end])
+		words, lines = words[end:], lines[end:]
 	}
-	return pairs
 }
 
-// edgeColumns gives edges a header, which they may have, and a column for each attribute of the first.
-func edgeColumns(rows [][]string) (header []string, table [][]string) {
-	header = []string{"source", "target"}
-	if headers(rows) > 0 && len(rows[0]) == len(rows[1]) {
-		header, rows = append(header, rows[0][2:]...), rows[1:]
-	} else if len(rows) > 0 && len(rows[0]) == 3 && isNumber(rows[0][2]) {
-		header = append(header, "weight")
+// addEdges adds the edges behind a header of so many lines, 1 or 0, with a column for each attribute of the first.
+func (t *table) addEdges(list *table, headed int) {
+	if len(list.rows) == headed {
+		return
 	}
-	for i, fields := range rows {
+	names, first := t.rows[0], list.rows[headed]
+	if t.headed = "None"; headed > 0 {
+		t.headed = "0"
+	} else if len(first) > 2 && first[2][0] == '{' {
+		t.headed = "{"
+	}
+	if headed > 0 && len(list.rows[0]) == len(first) {
+		names = append(names, list.rows[0][2:]...)
+	} else if len(first) == 3 && isNumber(first[2]) {
+		names = append(names, "weight")
+	}
+	for i, fields := range list.rows[headed:] {
 		row := fields
 		if len(fields) > 2 && strings.HasPrefix(fields[2], "{") {
 			row = fields[:2:2]
 			found := map[string]string{}
 			for _, attribute := range edgeAttribute.FindAllStringSubmatch(strings.Join(fields[2:], " "), -1) {
 				if found[attribute[1]] = strings.TrimSpace(attribute[2]); i == 0 {
-					header = append(header, attribute[1])
+					names = append(names, attribute[1])
 				}
 			}
-			for _, name := range header[2:] {
+			for _, name := range names[2:] {
 				row = append(row, found[name])
 			}
 		}
-		table = append(table, row)
+		t.addRow(int(list.lines[headed+i]), row)
 	}
-	return header, table
+	t.rows[0] = names
 }

@@ -28,7 +28,8 @@ func (e *Error) Error() string { return (*option.Error)(e).Error() }
 // where is the place alone, for a sentence; of a table of labels the problem has the number on the line.
 func (e *Error) where() string {
 	place := &Error{File: e.File, Line: e.Line, Place: e.Place}
-	return strings.TrimSuffix(strings.TrimSuffix(place.Error(), ": ")+", "+strings.TrimSpace(e.Problem), ", ")
+	text := strings.TrimSuffix(option.Literal(place.Error()), ": ") + ", " + strings.TrimSpace(e.Problem)
+	return strings.TrimSuffix(text, ", ")
 }
 
 // Unwrap returns the cause.
@@ -43,8 +44,8 @@ func located(err error) error {
 }
 
 // optionError is an option that cannot be used with these data.
-func optionError(option, format string, arguments ...any) *Error {
-	return &Error{Option: option, Problem: fmt.Sprintf(format, arguments...)}
+func optionError(name, format string, arguments ...any) *Error {
+	return &Error{Option: name, Problem: fmt.Sprintf(format, option.Literals(format, arguments)...)}
 }
 
 // mostPerFile bounds how many problems of one file are kept: beyond it a
@@ -60,7 +61,8 @@ type problems struct {
 
 // add records a problem at a place; line 0 and place "" do not apply.
 func (p *problems) add(line int, place, remedy, format string, arguments ...any) {
-	p.keep(&Error{File: p.file, Line: line, Place: place, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy})
+	p.keep(&Error{File: p.file, Line: line, Place: place, Remedy: remedy,
+		Problem: fmt.Sprintf(format, option.Literals(format, arguments)...)})
 }
 
 // full reports whether further problems are only counted.

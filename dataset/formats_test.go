@@ -144,6 +144,7 @@ func TestEdgeList(t *testing.T) {
 		"musae.edges":    "0,1\n0,2\n0,3\n1,2\n1,3\n2,3\n",
 		"two.edgelist":   "0 1 {'weight': 4, 'x': 1}\n0 2 {}\n0 3 {'weight': 3}\n1 2 {}\n1 3 {}\n2 3 {}\n",
 		"karate.adjlist": "#-\n0 1 2 3\n1 2 3\n2 3\n3\n",
+		"names.txt":      "Source Target w\n0 1 4\n0 2 5\n0 3 3\n1 2 6\n1 3 3\n2 3 3\n",
 		"karate.gal":     "4\n0 3\n1 2 3\n1 3\n0 2 3\n2 3\n0 1 3\n3 3\n0 1 2\n",
 	} {
 		folder := writeFiles(t, map[string]string{"nodes.csv": karateID, name: text})
@@ -156,7 +157,7 @@ func TestEdgeList(t *testing.T) {
 		if g := set.Instances[0].Graph; g.NumNodes() != 4 || g.NumEdges() != 6 {
 			t.Errorf("%s: %d nodes and %d edges", name, g.NumNodes(), g.NumEdges())
 		}
-		if weight := set.Schema.EdgeTypes[0].FeatureNames[0] == "weight"; weight != (strings.HasSuffix(name, "t") &&
+		if weight := set.Schema.EdgeTypes[0].FeatureNames[0][0] == 'w'; weight != (strings.HasSuffix(name, "t") &&
 			name != "karate.adjlist" && name != "arrows.txt") {
 			t.Errorf("%s: features of edges are %q", name, set.Schema.EdgeTypes[0].FeatureNames)
 		}
@@ -166,7 +167,27 @@ func TestEdgeList(t *testing.T) {
 	}
 }
 
-// TestFolderIsAmbiguous: folders that hold several kinds of data, or none, are no guess.
+// TestEdgeListOfNames: ends may be names below a header, and errors are at the line where an edge stands.
+func TestEdgeListOfNames(t *testing.T) {
+	const nodes = "id,label\nann,x\nbob,y\ncid,y\ndan,x\n"
+	for text, want := range map[string]string{
+		"source target\nann bob\nbob cid\ncid dan\n":             "",
+		"from\tto\tsum\nann\tbob\t1\nbob\tcid\t2\ncid\tdan\t4\n": "",
+		"ann bob\nbob cid\ncid eve\n":                            `e.txt:3:target: there is no node "eve"`,
+		"# who\nu v\nann bob\ncid bob\nbob eve\n":                `e.txt:5:target: there is no node "eve"`,
+		"ann bob 1\nbob cid 1\ncid ann 1\nbob ann 2\n":           `e.txt:4: it joins the nodes of line 1 again`,
+	} {
+		folder := writeFiles(t, map[string]string{"nodes.csv": nodes, "e.txt": text})
+		set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "e.txt")}, Options{})
+		if want != "" {
+			wantError(t, err, want)
+		} else if err != nil || set.Instances[0].Graph.NumEdges() != 3 {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestFolderIsAmbiguous: what is read of a folder is no guess.
 func TestFolderIsAmbiguous(t *testing.T) {
 	const text = "Ann B\nsees O\nBob B\n\nIt O\n"
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -49,7 +50,7 @@ func (l *loader) failAt(file, place, remedy, format string, arguments ...any) {
 }
 
 func (l *loader) warn(format string, arguments ...any) {
-	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf(format, arguments...))
+	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf(format, option.Literals(format, arguments)...))
 }
 
 // run takes the steps of reading until one has found something wrong, or the context has ended.
@@ -247,7 +248,7 @@ func (l *loader) countStates(
 		doubt = "; " + doubt
 	}
 	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s%s to be sure",
-		what, count, found.largest, at.where(), doubt, ManifestName, otherwise)
+		what, count, found.largest, at.where(), doubt, ManifestName, option.Text(otherwise))
 	return crf.NumberedStates(count)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // ManifestName is the file that describes the data of its folder.
@@ -255,10 +256,10 @@ func lineAt(data []byte, offset int) int {
 // abbreviate shortens text for a message.
 func abbreviate(text string) string {
 	const most = 40
-	if len(text) <= most {
-		return text
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return option.Literal(text)
 }
 
 // directed reports whether it says that edges are.

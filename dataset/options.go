@@ -103,6 +103,9 @@ type Options struct {
 	// SkipEdges joins, in text of columns, equal words of a sentence that begin with a
 	// capital.
 	SkipEdges bool
+	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none, unless there are
+	// too many.
+	MinCount int
 
 	// Untied gives, for npz, every node and edge weights of its own, with the
 	// constant feature; node_features, edge_features and edge_bins are not used.
@@ -129,6 +132,8 @@ func (o *Options) validate(kind string) error {
 	switch {
 	case o.NoBias && kind == KindNPZ:
 		return optionError("NoBias", "npz data have no constant feature added")
+	case o.MinCount < 0:
+		return optionError("MinCount", "%d: want a number that is not negative", o.MinCount)
 	case o.Hops < 0 || o.Hops > mostHops:
 		return optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)
 	}
@@ -146,6 +151,7 @@ func (o *Options) validate(kind string) error {
 		{"Hops", KindGraph, o.Hops != 0},
 		{"Columns", KindGraph, len(o.Columns) > 0},
 		{"SkipEdges", KindText, o.SkipEdges},
+		{"MinCount", KindText, o.MinCount != 0},
 		{"Untied", KindNPZ, o.Untied},
 		{"Spins", KindNPZ, o.Spins},
 		{"Bins", KindImages, o.Bins != 0},

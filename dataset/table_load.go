@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -209,7 +210,7 @@ func (l *tableLoader) survey(tables []*table, at []int) (columns []column) {
 			columns = append(columns, *col)
 		}
 		for _, note := range notes {
-			l.warn("%s: %s", tables[0].path, note)
+			l.warn("%s: %s", tables[0].path, option.Text(note))
 		}
 	}
 	return columns

@@ -29,6 +29,7 @@ type table struct {
 	path   string
 	plain  bool
 	comma  rune
+	headed string   // of a list of edges: whether it has a header, as pandas counts them, or how its attributes begin
 	header []string // names of columns; those of a plain table are empty
 	lines  []int32  // [row] from 1
 	rows   [][]string
@@ -92,18 +93,8 @@ func trimmed(cells []string) []string {
 	return cells
 }
 
-// readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
-// one. Rows without any cell are left out, and those with another number than the header are problems. It has no
-// header where nothing of it can be read.
-func readTable(ctx context.Context, path string, data []byte) *table {
-	data = edgeTableOf(path, bytes.TrimPrefix(data, []byte("\ufeff")))
-	t := &table{problems: problems{file: path}, path: path}
-	if err := notText(path, data); err != nil {
-		t.keep(err)
-		return t
-	}
-	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
-	t.comma = separatorOf(string(first), separators)
+// readCells reads the rows of a table with separators.
+func (t *table) readCells(ctx context.Context, data []byte) {
 	r := csv.NewReader(endingReader{ctx, bytes.NewReader(data)})
 	r.Comma, r.FieldsPerRecord = t.comma, -1
 	cells, err := r.Read()
@@ -114,7 +105,26 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 		}
 	}
 	if err != io.EOF {
-		t.keep(parseError(path, err))
+		t.keep(parseError(t.path, err))
+	}
+}
+
+// readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
+// one. Rows without any cell are left out, and those with another number than the header are problems. It has no
+// header where nothing of it can be read.
+func readTable(ctx context.Context, path string, data []byte) *table {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	t := &table{problems: problems{file: path}, path: path}
+	if err := notText(path, data); err != nil {
+		t.keep(err)
+		return t
+	}
+	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
+	if t.comma = separatorOf(string(first), separators); isEdgeList(path) {
+		t.readEdgeList(data)
+		first = []byte(strings.Join(t.rows[0], ","))
+	} else {
+		t.readCells(ctx, data)
 	}
 	if len(t.rows) == 0 {
 		t.keep(&Error{File: path, Problem: "it is empty, want a line with the names of columns, and a line for each row"})

@@ -144,7 +144,9 @@ func TestTablesRefuse(t *testing.T) {
 	_, err := Open(t.Context(), []string{filepath.Join(one, "d.edges.tsv")}, Options{})
 	wantError(t, err, "d.nodes.tsv", "no such file")
 	_, err = Open(t.Context(), []string{writeFiles(t, tables("0\t0\ttrain\n", ""))}, Options{Observed: "tran"})
-	wantError(t, err, `Observed: no node is in the split "tran"; did you mean "train"?`)
+	wantError(t, err, `Observed: no node is in the split "tran"; did you mean train?`)
+	_, err = Open(t.Context(), []string{writeFiles(t, tables("0\t0\ttrain\n1\t1\ttest\n", ""))}, Options{Observed: "foo"})
+	wantError(t, err, `no node is in the split "foo"; valid are test, train`)
 	files := tables("0\t0\ttrain\n", "")
 	files[ManifestName] = `{"edge_bins": 3}`
 	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{})

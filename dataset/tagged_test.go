@@ -68,6 +68,10 @@ func TestTextAttributes(t *testing.T) {
 		t.Errorf("names %v, labels %v, recipe %+v", set.Names, set.Instances[0].Samples(), set.Recipe.Text)
 	}
 	// As many attributes everywhere.
+	set = mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": "A\tx\ty\nB\tx\tz\n\nA\ty\tx\n"}), Options{NoBias: true, MinCount: 2})
+	if got := set.Schema.NodeTypes[0].FeatureNames; !slices.Equal(got, []string{"x", "y"}) || !strings.Contains(set.Warnings[0], "of 3 attributes of tokens the 2 that occur 2 times or more are kept") {
+		t.Errorf("attributes %q, warnings %q", got, set.Warnings)
+	}
 	set = mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": "A\tw=1\tv=2\nB\tw=2\tv=1\n"}), Options{})
 	if set.Recipe.Text.Form != textAttributes {
 		t.Errorf("recipe %+v", set.Recipe.Text)
@@ -172,6 +176,7 @@ func TestTextLines(t *testing.T) {
 		"comments between blanks":   {"# id 1\nx A\n\n# id 2\n# text\ny B\n# A\n", [][]string{{"x"}, {"y", "#"}}},
 		"a word like a comment":     {"# A\nx B\n\ny B\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
 		"a document ends sentences": {"x A\n-DOCSTART- O\ny B\n", [][]string{{"x"}, {"y"}}},
+		"a document by its label":   {"x A\nO\t-DOCSTART-\ny B\n", [][]string{{"x"}, {"y"}}},
 	} {
 		set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": c.text})+"/a.conll", Options{})
 		if !cmp.Equal(set.Names, c.want) || !cmp.Equal(set.Schema.NodeTypes[0].States, []string{"A", "B"}) {

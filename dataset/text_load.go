@@ -275,9 +275,8 @@ func (l *textLoader) chooseAttributes() {
 		l.fail(p.errors()...)
 	}
 	most := mostAttributeWeights / max(2, len(labels), len(l.o.States), len(l.manifest.States))
-	least := int32(1)
-	for kept := len(names); kept > most; {
-		least++
+	least := int32(max(1, min(l.o.MinCount, math.MaxInt32)))
+	for kept := most + 1; kept > most; least++ {
 		kept = 0
 		for _, n := range count {
 			if n >= least {
@@ -285,6 +284,7 @@ func (l *textLoader) chooseAttributes() {
 			}
 		}
 	}
+	least--
 	clear(l.attributes)
 	for j, name := range names {
 		if count[j] >= least {

@@ -68,6 +68,13 @@ func newTextFile(ctx context.Context, path string, data []byte) (*textFile, erro
 // documentMark is the token of a line that begins a document and belongs to no sentence.
 const documentMark = "-DOCSTART-"
 
+// isMark reports whether a line begins a document: its token is the mark, or the label that stands behind that.
+func (f *textFile) isMark(text string) bool {
+	before, behind := strings.CutSuffix(strings.TrimRight(text, blanks), documentMark)
+	return strings.HasPrefix(text, documentMark) ||
+		behind && before != strings.TrimRight(before, blanks) && filepath.Ext(f.path) != ".crfsuite"
+}
+
 // commentMark begins a comment.
 const commentMark = "# "
 
@@ -94,7 +101,7 @@ func (f *textFile) all(use func(line int, text string, token bool), end func()) 
 		line++
 		text = strings.TrimRight(text, "\r\n")
 		switch {
-		case strings.Trim(text, blanks) == "", strings.HasPrefix(text, documentMark):
+		case strings.Trim(text, blanks) == "", f.isMark(text):
 			if within && end != nil {
 				end()
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/describe"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -80,7 +81,7 @@ func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error 
 		converted = append(converted, one)
 	}
 	if networks.beliefs != "" {
-		a.note("networks hold no counting numbers: infer gives the beliefs of predict with %s", networks.beliefs)
+		a.note("networks hold no counting numbers: infer gives the beliefs of predict with %s", option.Text(networks.beliefs))
 	}
 	if t := networks.temperature; t != 1 {
 		a.note("networks hold no temperature: predict raises beliefs to the power 1/%.4g, as the model was calibrated, "+

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // evalFlags are the options of eval.
@@ -142,7 +143,7 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 		return nil, err
 	}
 	if text := s.Unsettled.String(); text != "" {
-		a.note("%s: %s", name, text)
+		a.note("%s: %s", name, option.Text(text))
 	}
 	if s.Unproved > 0 {
 		a.note("%s: the joint states of %d of %d instances are not proved to be the most probable", name, s.Unproved,

@@ -41,12 +41,12 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // usagef reports a mistake in the command line.
 func usagef(format string, a ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, a...)}
+	return &exitError{exitUsage, fmt.Errorf(format, option.Literals(format, a)...)}
 }
 
 // dataf reports data or a model that cannot be used.
 func dataf(format string, a ...any) error {
-	return &exitError{exitBadData, fmt.Errorf(format, a...)}
+	return &exitError{exitBadData, fmt.Errorf(format, option.Literals(format, a)...)}
 }
 
 // interrupted returns the error that ends a verb with exitInterrupted, if it was.

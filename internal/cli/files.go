@@ -18,6 +18,7 @@ import (
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -267,11 +268,12 @@ func (f *files) checkOwner(o written) error {
 
 // refusef says why an output may not be.
 func (o written) refusef(format string, arguments ...any) error {
-	return usagef("%s: %s", o.name(), fmt.Sprintf(format, arguments...))
+	text := fmt.Sprintf(format, option.Literals(format, arguments)...)
+	return usagef("%s: %s", option.Text(o.name()), option.Text(text))
 }
 
 // name is the output in messages.
-func (o written) name() string { return strings.TrimSpace(o.option + " " + o.path) }
+func (o written) name() string { return strings.TrimSpace(o.option + " " + option.Literal(o.path)) }
 
 // checkParent refuses a file in a folder that is not there, or cannot be written to.
 func (o written) checkParent() error {
@@ -365,11 +367,11 @@ func (f *files) checkFolder(o written) error {
 }
 
 // meaning is what the help says of the option, in brackets.
-func (o written) meaning() string {
+func (o written) meaning() option.Text {
 	if o.wanted == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (%s is: %s)", o.option, o.wanted)
+	return option.Text(" (" + o.option + " is: " + o.wanted + ")")
 }
 
 // checkWay refuses a folder that cannot be made, because a file is in the place of it

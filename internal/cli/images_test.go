@@ -105,7 +105,7 @@ func TestImages(t *testing.T) {
 		if r.Status != claimed[r.Convex] || !(r.Eval["accuracy@test"] > 0.5) {
 			t.Errorf("--neighbours %s: %+v", neighbours, r)
 		}
-		for _, name := range []string{"accuracy-passes", "reliability-test", "pictures-test"} {
+		for _, name := range []string{"convergence-passes", "reliability-test", "pictures-test"} {
 			checkPNG(t, filepath.Join(dir, "plots", name+".png"))
 		}
 		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "blue", "Quality on test", "most frequent class", "trained without edges")

@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -26,16 +27,17 @@ import (
 
 // inferFlags are the options of infer.
 type inferFlags struct {
-	task, counting, method, evidence, out string
-	tolerance                             float64
-	maxSweeps, sweeps                     int
-	restarts                              int
-	memory                                int64
-	seed                                  uint64
-	chains, threads                       int
-	maxRHat, minESS                       float64
-	json, requireConvergence              bool
-	unused                                []string // options of bp, of which exact inference makes no use
+	task, counting, method, out string
+	evidence                    []string
+	tolerance                   float64
+	maxSweeps, sweeps           int
+	restarts                    int
+	memory                      int64
+	seed                        uint64
+	chains, threads             int
+	maxRHat, minESS             float64
+	json, requireConvergence    bool
+	unused                      []string // options of bp, of which exact inference makes no use
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -67,7 +69,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; "+
 		"or "+
 		"PR: bp, exact, mean-field (a lower bound); MAR: these, gibbs (sampling); MPE: cut, exact, trws")
-	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
+	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
 	reads(fl, "an evidence file (.uai.evid)", "evidence")
@@ -295,7 +297,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 		a.note("%s", answer.about)
 	}
 	if len(f.unused) > 0 && answer.exact {
-		a.note("exact inference makes no use of %s", strings.Join(f.unused, ", "))
+		a.note("exact inference makes no use of %s", option.Text(strings.Join(f.unused, ", ")))
 	}
 	switch {
 	case answer.zIsZero:
@@ -318,12 +320,29 @@ func (a *app) readNetwork(path string, allowed int64) (*mrf.Network, error) {
 	return dataset.ReadNetworkWithin(path, allowed)
 }
 
-// readEvidence reads the states of observed variables; no path stands for none.
-func readEvidence(n *mrf.Network, path string) (map[int]int, error) {
-	if path == "" {
-		return map[int]int{}, nil
+const evidenceHelp = "observed states `VAR=STATE,...`, or a file of them (.uai.evid); may be repeated"
+
+// readEvidence reads the states of observed variables, of which each has one.
+func readEvidence(n *mrf.Network, sources []string) (map[int]int, error) {
+	all := map[int]int{}
+	for _, source := range sources {
+		read := func() (map[int]int, error) { return dataset.ReadEvidence(source, n) }
+		if strings.Contains(strings.Trim(source, "=,"), "=") && !exists(source) {
+			read = func() (map[int]int, error) { return uai.ParseEvidence(source, n) }
+		}
+		observed, err := read()
+		if err != nil {
+			return nil, err
+		}
+		for v, state := range observed {
+			if before, known := all[v]; known && before != state {
+				return nil, usagef("{evidence} %s: variable %d is in state %d, and in state %d by another {evidence}", source, v,
+					state, before)
+			}
+			all[v] = state
+		}
 	}
-	return dataset.ReadEvidence(path, n)
+	return all, nil
 }
 
 // inferred is an answer with what is said of it.
@@ -419,7 +438,7 @@ func networkError(err error, method string, names map[string]string) error {
 	case errors.As(err, &large):
 		return err
 	case errors.As(err, &wrong):
-		return usagef("{%s}: %s", cmp.Or(names[wrong.Option], strings.ToLower(wrong.Option)), wrong.Reason)
+		return usagef("{%s}: %s", cmp.Or(names[wrong.Option], strings.ToLower(wrong.Option)), option.Text(wrong.Reason))
 	case errors.Is(err, infer.ErrUnsuited) && method != "exact":
 		return dataf("%v: leave {%s} out, which takes the best that fits", err, cmp.Or(names["Method"], "method"))
 	case codeOf(err) == exitIO && !errors.As(err, &path):

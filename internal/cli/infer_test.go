@@ -563,7 +563,18 @@ func TestInferNames(t *testing.T) {
 	if mustRun(t, "infer", net, "--task", "MAR", "-o", file); !strings.HasPrefix(readFile(t, file), "MAR\n2 2 ") {
 		t.Errorf("the file has %q", readFile(t, file))
 	}
-	for text, want := range map[string]string{"grass damp": `"damp", want one of dry, wet`, "grass": "the last variable of the evidence has no state"} {
+	wet := mustRun(t, "infer", net, "--task", "MAR", "--evidence", "grass=wet").stdout
+	for _, same := range [][]string{{"--evidence", "1=1"}, {"--evidence", "grass=1", "--evidence", "grass=wet"}} {
+		if o := mustRun(t, append([]string{"infer", net, "--task", "MAR"}, same...)...); o.stdout != wet || !strings.Contains(wet, "yes            0.4") {
+			t.Errorf("%q: %s, want %s", same, o.stdout, wet)
+		}
+	}
+	if o := mustRun(t, "infer", net, "--task", "MPE", "--evidence", "grass=dry,rain=no"); !strings.Contains(o.stdout, "rain      no") {
+		t.Error(o.stdout)
+	}
+	run(t, "infer", net, "--evidence", "rain=no", "--evidence", "rain=yes").wantFailure(t, 2, "--evidence rain=yes: variable 0 is in state 0, and in state 1 by another --evidence")
+	run(t, "infer", net, "--evidence", "rian=no").wantFailure(t, 3, `evidence has "rian"; did you mean rain?`)
+	for text, want := range map[string]string{"grass damp": `"damp"; `, "grass": "the last variable of the evidence has no state"} {
 		run(t, "infer", net, "--evidence", writeFile(t, given, text)).wantFailure(t, 3, want)
 	}
 }

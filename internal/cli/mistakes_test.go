@@ -171,8 +171,12 @@ func TestPlausibleMistakes(t *testing.T) {
 
 		// Samples of a physical system.
 		{"three states as spins", with(t, nil), "train $DIR/bad.npz --model ising --dry-run", 3, []string{"--model ising: there are nodes of 3 states, and spins have 2; use --model potts"}},
+		{"samples in columns", map[string]string{"bad.npz": npz(t, arrays{"edges": npy(t, []int{1, 2}, []int32{0, 1}), "labels": npy(t, []int{2, 3}, []int32{1, -1, 1, -1, -1, 1})})}, "train $DIR/bad.npz --model ising --dry-run", 0, []string{"labels have 2 samples of 3 nodes, and edges join the first 2 nodes alone: the samples are columns, it seems, where rows are wanted: labels.T"}},
 		{"one sample of a system", map[string]string{"bad.npz": npz(t, arrays{"edges": npy(t, []int{2, 2}, []int32{0, 1, 1, 2}), "labels": npy(t, []int{3}, []int32{1, -1, 1})})}, "train $DIR/bad.npz --model ising --dry-run", 3, []string{"there is one sample, and a coupling of its own for every edge"}},
 		{"hidden labels with pseudo-likelihood", map[string]string{"bad.npz": npz(t, arrays{"edges": npy(t, []int{2, 2}, []int32{0, 1, 1, 2}), "labels": npy(t, []int{2, 3}, []int32{1, -1, 1, 0, 1, 0})})}, "train $DIR/bad.npz --model ising --method pseudo --dry-run", 3, []string{"1 of 2 samples have hidden labels", "leave these samples out"}},
+		{"an evaluation that is not there", nil, "train $GRID --eval test=missing.npz --dry-run", 1, []string{"--eval test: missing.npz: no such file or directory; want labelled data"}},
+		{"a name like an option", map[string]string{"bad.npz": "", "{seed}": "x"}, "train $DIR/{seed} --eval {l2}={l2} --dry-run", 3, []string{"{seed}: it holds none"}},
+		{"a label like an option", headed("id,label,x\nann,{l2},3\nbob,?,4\ncid,{l2},5\n", headedEdges), "train $DIR --dry-run", 3, []string{`every label is "{l2}"`, "or --states"}},
 		{"a bound for couplings", nil, "train $GRID --model ising --method bbpl", 2, []string{"--model ising and --method bbpl do not go together"}},
 		{"a model misspelt", nil, "train $GRID --model isng", 2, []string{`--model "isng": want ising or potts (-m FILE writes the model to a file)`}},
 		{"a table as spins", headed(headedNodes, headedEdges), "train $DIR --model ising", 2, []string{"--model ising: it applies to npz data only", "numpy.savez"}},
@@ -202,7 +206,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"an evaluation on a split without splits", headed(headedNodes, headedEdges), "train $DIR -o $DIR/run --eval test=test", 2, []string{`there is no file "test", and there is no split "test"`, "give it a column split, or name one by --columns split=NAME"}},
 		{"an evaluation on a file that is not there", headed(strings.ReplaceAll(headedNodes, ",x\n", ",split\n"), headedEdges), "train $DIR -o $DIR/run --eval test=tset.csv", 2, []string{`there is no file "tset.csv", and no node is in a split "tset.csv"`, "valid are 3, 4, 5"}},
 		{"an evaluation on one table of two", map[string]string{"nodes.csv": headedNodes, "edges.csv": headedEdges, "other.csv": headedNodes}, "train $DIR -o $DIR/run --eval test=$DIR/other.csv", 3, []string{"other.csv: it is one table", "call them NAME.nodes.csv and NAME.edges.csv and name one"}},
-		{"a split misspelt", tables(nodes, edges), "train $DIR/g --observed trian --dry-run", 2, []string{`no node is in the split "trian"`, `did you mean "train"?`}},
+		{"a split misspelt", tables(nodes, edges), "train $DIR/g --observed trian --dry-run", 2, []string{`no node is in the split "trian"`, `did you mean train?`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -22,9 +22,10 @@ import (
 // networkFlags name networks with explicit tables: one in a UAI file, or a model
 // given instances of a data set.
 type networkFlags struct {
-	data                      dataFlags
-	model, evidence, instance string
-	clamp                     bool
+	data            dataFlags
+	model, instance string
+	evidence        []string
+	clamp           bool
 }
 
 func (f *networkFlags) register(cmd *cobra.Command) {
@@ -35,7 +36,7 @@ func (f *networkFlags) register(cmd *cobra.Command) {
 	reads(fl, wantsModel, "model")
 	fl.StringVar(&f.instance, "instance", "", "with -m: only the instance of this name (default: all)")
 	fl.BoolVar(&f.clamp, "clamp", false, "with -m: hold the labels that the data have")
-	fl.StringVar(&f.evidence, "evidence", "", "without -m: evidence file (.uai.evid)")
+	fl.StringArrayVar(&f.evidence, "evidence", nil, "without -m: "+evidenceHelp)
 	reads(fl, "an evidence file (.uai.evid)", "evidence")
 	f.data.register(fl)
 	f.data.registerMemory(fl)
@@ -66,7 +67,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	switch {
 	case f.model != "" && len(args) == 0:
 		return nil, usagef("%s: want data: blockbp %s DATA -m MODEL -o OUT", verb, verb)
-	case f.model != "" && f.evidence != "":
+	case f.model != "" && f.evidence != nil:
 		return nil, usagef("{evidence} is for UAI networks; of data, {clamp} holds the labels")
 	case f.model != "":
 		return f.openData(a, args)

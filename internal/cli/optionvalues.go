@@ -44,6 +44,7 @@ func wordValue(to *string, kind, wanted string, words ...string) optionValue {
 
 // elsewhere are options that other programs have, and what there is here.
 var elsewhere = map[string]string{
+	"min-freq": "attributes are counted by --min-count N", "minfreq": "attributes are counted by --min-count N",
 	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
 	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses,
 	"device": noDevice, "gpu": noDevice, "cuda": noDevice,

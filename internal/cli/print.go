@@ -59,7 +59,7 @@ func safely(format string, arguments []any) string {
 	for i, argument := range arguments {
 		switch argument := argument.(type) {
 		case string:
-			safe[i] = printable.Line(option.Command(argument))
+			safe[i] = printable.Line(argument)
 		case error:
 			safe[i] = printable.Line(option.Command(option.References(argument)))
 		default:

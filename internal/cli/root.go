@@ -49,7 +49,7 @@ type app struct {
 // note says something on standard error that is no failure, once: the same data
 // may be read for several purposes.
 func (a *app) note(format string, arguments ...any) {
-	text := fmt.Sprintf(format, arguments...)
+	text := fmt.Sprintf(format, option.Literals(format, arguments)...)
 	if a.noted[text] {
 		return
 	}
@@ -58,7 +58,7 @@ func (a *app) note(format string, arguments ...any) {
 	}
 	a.noted[text] = true
 	if !a.events.send(noteEvent{text}) {
-		a.say("blockbp: note: %s", text)
+		a.say("blockbp: note: %v", option.Message(text, nil))
 	}
 }
 
@@ -271,25 +271,26 @@ func flagError(cmd *cobra.Command, err error) error {
 		invalid *pflag.InvalidValueError
 		lacking *pflag.ValueRequiredError
 	)
-	message := err.Error()
+	message := option.Literal(err.Error())
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		message = fmt.Sprintf("unknown option --%s; %s", name, cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")],
-			nearest.Suggestion(name, names, "--")))
+		message = fmt.Sprintf("unknown option --%s; %s", option.Literal(name),
+			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], nearest.Suggestion(name, names, "--")))
 	case errors.As(err, &unknown):
 		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &invalid):
-		message = fmt.Sprintf("{%s} %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedOf(invalid.GetFlag()))
+		message = fmt.Sprintf("{%s} %q: want %s", invalid.GetFlag().Name, option.Literal(invalid.GetValue()),
+			wantedOf(invalid.GetFlag()))
 	case errors.As(err, &lacking):
 		message = fmt.Sprintf("{%s}: it needs a value", lacking.GetFlag().Name)
 	}
 	if cmd.HasParent() {
 		message = "{!" + cmd.Name() + ": }" + message
 	}
-	return usagef("%s{! (%s %s lists all options)}", message, cmd.CommandPath(), helpAll)
+	return usagef("%s{! (%s %s lists all options)}", option.Text(message), cmd.CommandPath(), helpAll)
 }
 
 // intOption is an option with the least value that makes sense.

@@ -382,7 +382,7 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 		return usagef("{model=%s}: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, at.File,
 			spinsAsArrays)
 	case named && !f.data.untied:
-		return usagef("{model=%s}%s; %s", f.options.Physics, of, spinsAsArrays)
+		return usagef("{model=%s}%s; %s", f.options.Physics, option.Text(of), spinsAsArrays)
 	case errors.As(err, &at) && at.Place == "edges" && strings.Contains(at.Problem, "missing"):
 		return fmt.Errorf("%w; %s", err, spinsAsArrays)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -40,7 +41,7 @@ const fitEvaluations = 100
 
 // validatePhysics refuses what couplings of a physical system cannot be learned with.
 func (o *Options) validatePhysics() error {
-	name := "{model=" + o.Physics + "}"
+	name := option.Text("{model=" + o.Physics + "}")
 	switch {
 	case o.Physics == "":
 		return nil
@@ -57,6 +58,29 @@ func (o *Options) validatePhysics() error {
 	return nil
 }
 
+// transposed notes samples that look like columns, where rows are wanted: there are fewer of them than nodes, and no
+// edge joins a node beyond as many, or they are of an Ising model, of which so few samples tell little.
+func transposed(o *Options, data []*crf.Instance) []string {
+	if o.Physics == "" || len(data) != 1 {
+		return nil
+	}
+	samples, nodes := len(data[0].Samples()), data[0].Graph.NumNodes()
+	u, v := data[0].Graph.Ends()
+	reached := 0
+	if len(u) > 0 {
+		reached = 1 + int(max(slices.Max(u), slices.Max(v)))
+	}
+	switch {
+	case samples < nodes && reached <= samples:
+		return []string{fmt.Sprintf("labels have %d samples of %d nodes, and edges join the first %d nodes alone: the "+
+			"samples are columns, it seems, where rows are wanted: labels.T", samples, nodes, reached)}
+	case samples < nodes && o.Physics == Ising:
+		return []string{fmt.Sprintf("labels have %d samples of %d nodes, fewer than there are nodes: if each row is a node, "+
+			"want labels.T", samples, nodes)}
+	}
+	return nil
+}
+
 // physics decides how samples of a physical system are learned from: by the likelihood, if
 // that is cheap, and else by pseudo-likelihood, which both come to the truth with more
 // samples. Bounds of the likelihood do not.
@@ -65,7 +89,7 @@ func (p *Prepared) physics(ctx context.Context) error {
 	if o.Physics == "" {
 		return nil
 	}
-	name := "{model=" + o.Physics + "}"
+	name := option.Text("{model=" + o.Physics + "}")
 	if !p.Set.Recipe.Untied {
 		return usagef("%s: every node and every edge needs weights of its own", name)
 	}

@@ -97,24 +97,26 @@ type quantity struct {
 	more                 []quantity // in the same figure
 }
 
-// draw has a curve for each run that knows the quantity, and none where no run does.
+// draw has a curve for each run that knows the quantity, and none of a single point.
 func (q *quantity) draw(runs []NamedMetrics, axis Axis) figure.Curves {
 	c := figure.Curves{Title: strings.ReplaceAll(q.file, "_", " ") + " against " + axis.file, XLabel: axis.label,
 		YLabel: q.label, LogY: q.log}
-	found := false
+	points := 0
 	for i := range runs {
 		r := &runs[i]
 		add := func(s figure.Series, value func(*NamedMetrics, *runfolder.Metric) float64) {
-			known := false
+			known := 0
 			for k := range r.Metrics {
 				y := value(r, &r.Metrics[k])
 				if math.IsInf(y, 0) || q.log && y <= 0 {
 					y = math.NaN() // a logarithmic axis has no place for zero
 				}
-				known = known || !math.IsNaN(y)
+				if !math.IsNaN(y) {
+					known++
+				}
 				s.X, s.Y = append(s.X, axis.value(&r.Metrics[k])), append(s.Y, y)
 			}
-			if found = found || known; !known {
+			if points += known; known == 0 {
 				s = figure.Series{Dashed: s.Dashed} // so that a run looks alike in all figures
 			}
 			c.Series = append(c.Series, s)
@@ -127,7 +129,7 @@ func (q *quantity) draw(runs []NamedMetrics, axis Axis) figure.Curves {
 			}
 		}
 	}
-	if !found {
+	if points < 2 {
 		c.Series = nil
 	}
 	return c

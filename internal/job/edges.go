@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/standardise"
 )
 
@@ -73,10 +74,10 @@ func (o *Options) validateEdges() error {
 		return err
 	}
 	for _, c := range []struct {
-		name string
+		name option.Text
 		used bool
-	}{{"{no-edges}", o.NoEdges}, {"{model=" + o.Physics + "}", o.Physics != ""},
-		{"{errors=" + o.Errors + "}", o.Errors != errorsNone}, {"{l2=auto}", o.AutoL2}} {
+	}{{"{no-edges}", o.NoEdges}, {option.Text("{model=" + o.Physics + "}"), o.Physics != ""},
+		{option.Text("{errors=" + o.Errors + "}"), o.Errors != errorsNone}, {"{l2=auto}", o.AutoL2}} {
 		if c.used {
 			return usagef("{edges=%s} and %s do not go together: weights of edges are made by a rule, not learned", o.Edges,
 				c.name)

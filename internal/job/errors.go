@@ -35,6 +35,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // Is makes an interrupted job that of the context that ended.
 func (e *Error) Is(target error) bool { return e.Kind == Interrupted && target == context.Canceled }
 
-func usagef(format string, a ...any) error { return &Error{Usage, fmt.Errorf(format, a...)} }
+func usagef(format string, a ...any) error {
+	return &Error{Usage, fmt.Errorf(format, option.Literals(format, a)...)}
+}
 
-func dataf(format string, a ...any) error { return &Error{Data, fmt.Errorf(format, a...)} }
+func dataf(format string, a ...any) error {
+	return &Error{Data, fmt.Errorf(format, option.Literals(format, a)...)}
+}

@@ -2,7 +2,9 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -90,9 +93,9 @@ func UnknownSplit(set *dataset.Set, split string) string {
 		return ""
 	case len(known) == 0:
 		return fmt.Sprintf("there is no split %q: the table of nodes has no column of splits, or it is empty; give it a "+
-			"column split, or name one by {columns=split=NAME}", split)
+			"column split, or name one by {columns=split=NAME}", option.Literal(split))
 	}
-	return fmt.Sprintf("no node is in a split %q; %s", split,
+	return fmt.Sprintf("no node is in a split %q; %s", option.Literal(split),
 		nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
 }
 
@@ -131,7 +134,8 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 		if err != nil {
 			// The list may be given by its name inside the data folder, as --list may.
 			if _, inside := os.Stat(filepath.Join(source.Paths[0], path)); inside != nil {
-				return nil, err
+				return nil, option.Errorf("%s: no such file or directory, here or in %s; want a list of ids, or a folder of "+
+					"pictures and labels", path, source.Paths[0])
 			}
 		}
 		o.List = ""
@@ -140,13 +144,16 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 		}
 	}
 	set, err := dataset.Open(ctx, paths, o)
+	if lost := (*fs.PathError)(nil); errors.As(err, &lost) && lost.Path == path && errors.Is(err, fs.ErrNotExist) {
+		return nil, option.Errorf("%s: no such file or directory; want labelled data, such as those learned from", path)
+	}
 	if err != nil {
 		return nil, err
 	}
 	e, err := NewEvaluation(name, set, Instances(set, noEdges))
 	if err == nil && split {
 		if problem := UnknownSplit(set, path); problem != "" {
-			return nil, usagef("there is no file %q, and %s", path, problem)
+			return nil, usagef("there is no file %q, and %s", path, option.Text(problem))
 		}
 		err = e.Restrict(path, observed)
 	}
@@ -243,8 +250,8 @@ func metricsOf[T ~float64](values map[string]T, set string, s *Scored) {
 	}
 }
 
-// Evaluations in training take a second and evaluationShare of the time at most, where nobody says how often they
-// are wanted, and the final one the same share of --max-time.
+// Evaluations in training take evaluationGrace or evaluationShare of the time at most, where nobody says how often they
+// are wanted, and the final one the same share of --max-time, which none in training outlasts.
 const evaluationGrace, evaluationShare = time.Second, 0.1
 
 // evaluateDuring returns what learn.Settings.Evaluate asks, and adds up in spent
@@ -259,12 +266,15 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 	began, expected := time.Now(), time.Duration(0)
 	return func(m *crf.Model) (map[string]float64, error) {
 		started := time.Now()
-		room := evaluationGrace + time.Duration(evaluationShare*float64(started.Sub(began))) - *spent
+		room := max(evaluationGrace, time.Duration(evaluationShare*float64(started.Sub(began)))) - *spent
 		if bounded && expected > room {
 			return nil, nil
 		}
 		// An evaluation is finished even when the run was interrupted: its result is part of the record.
 		ctx, cancel := context.WithCancel(context.Background())
+		if limit := p.Settings.MaxTime; limit > 0 {
+			ctx, cancel = context.WithDeadline(ctx, began.Add(time.Duration((1-evaluationShare)*float64(limit))))
+		}
 		defer func() { cancel(); *spent += time.Since(started) }()
 		m, err := p.withEdges(ctx, m)
 		if err != nil {

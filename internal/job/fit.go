@@ -34,8 +34,8 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	}
 	started := time.Now()
 	fitted, err := learn.Fit(ctx, r.p.Problem, s)
-	if err == nil && r.p.Options.EarlyStop == "" {
-		err = r.keepBest(ctx, fitted)
+	if left := r.p.Settings.MaxTime - time.Since(started); err == nil && r.p.Options.EarlyStop == "" {
+		err = r.keepBest(ctx, fitted, left)
 	}
 	if err == nil && watch.Fitted != nil && fitted.Status != learn.Interrupted {
 		watch.Fitted()
@@ -59,22 +59,25 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	return fitted, took, nil
 }
 
-// keepBest goes back to the weights of the best evaluation where --max-time ended a training that had become worse.
-func (r *run) keepBest(ctx context.Context, fitted *learn.Result) error {
+// keepBest goes back to the weights of the best evaluation where --max-time ended a training that had become worse. It
+// takes twice as long as the final evaluation, for which time is left, too.
+func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Duration) error {
 	p, best := r.p, fitted.Best
 	fitted.Best = nil
 	if fitted.Status != learn.TimeLimit || best == nil || slices.Equal(best.Weights, fitted.Model.Weights) {
 		return nil
 	}
 	e, loss := p.Evaluations[0], [2]float64{}
+	inTime, stop := context.WithTimeout(ctx, max(evaluationGrace, 2*left/3))
+	defer stop()
 	for i, m := range []*crf.Model{fitted.Model, best} {
 		m, err := p.withEdges(ctx, m)
 		if err != nil {
 			return err
 		}
 		w := p.inference(p.original(m), infer.Limits{})
-		scored, err := w.score(ctx, e, false, 0)
-		if ctx.Err() != nil {
+		scored, err := w.score(inTime, e, false, 0)
+		if inTime.Err() != nil {
 			return nil
 		}
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -393,18 +394,16 @@ func (c Config) sameMetric(was Option, dir string) error {
 }
 
 // optionText writes an option as on a command line.
-func optionText(name string, value any) string {
+func optionText(name string, value any) option.Text {
 	switch value := value.(type) {
 	case nil:
-		return "no {" + name + "}"
+		return option.Text("no {" + name + "}")
 	case bool:
-		return fmt.Sprintf("{%s!--%[1]s=%v}", name, value)
+		return option.Text(fmt.Sprintf("{%s!--%[1]s=%v}", name, value))
 	case string:
-		return "{" + name + "} " + value
-	case []any, []string:
-		return fmt.Sprintf("{%s} %s", name, strings.Trim(fmt.Sprint(value), "[]"))
+		return option.Text("{" + name + "} " + option.Literal(value))
 	}
-	return "{" + name + "} " + jsonText(value)
+	return option.Text("{" + name + "} " + option.Literal(strings.Trim(fmt.Sprint(value), "[]")))
 }
 
 // jsonText is v as JSON; v must be such that it always has one.

@@ -161,6 +161,20 @@ func TestOptionsAreValues(t *testing.T) {
 	}
 }
 
+// TestChoiceWithoutTime: where there is no time to find the best l2, it is that of a prior of deviation 1, and the
+// note says so.
+func TestChoiceWithoutTime(t *testing.T) {
+	t.Parallel()
+	r := train(t, Options{AutoL2: true, MaxTime: time.Nanosecond}, Task{Set: chains(t, 4)}, nil)
+	s := r.Summary
+	if s.L2 != 0.25 || !s.Choice.Cut || len(s.Choice.Candidates) != 0 || !s.Choice.Standardised ||
+		!slices.ContainsFunc(s.Notes, func(n string) bool {
+			return strings.HasPrefix(n, "{l2=auto} had no time") && strings.HasSuffix(n, "{l2=0.25} {standardise}")
+		}) {
+		t.Errorf("l2 %g, choice %+v, notes %q", s.L2, s.Choice, s.Notes)
+	}
+}
+
 // TestPrepareNotes: what the user would not expect is said, and printed by nobody.
 func TestPrepareNotes(t *testing.T) {
 	t.Parallel()
@@ -652,5 +666,9 @@ func TestEvaluationsTakeATenth(t *testing.T) {
 	draw := func(s *Scored) error { drawn += s.Name; return nil }
 	if values, err := p.evaluateDuring(Watch{}, &spent, draw)(p.Problem.Model); err != nil || values == nil || drawn != "dev" {
 		t.Errorf("what was asked for is %v, %v, and drawn is %q", values, err, drawn)
+	}
+	p.Settings.MaxTime = time.Nanosecond
+	if values, err := p.evaluateDuring(Watch{}, &spent, draw)(p.Problem.Model); err != nil || values != nil {
+		t.Errorf("behind the limit of time it is %v, %v", values, err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -142,7 +143,7 @@ func (m *Model) unfinished() string {
 	}
 	remedy, limit := "train again", " with a higher limit"
 	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
-		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on", filepath.Dir(m.Path))
+		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on", option.Literal(filepath.Dir(m.Path)))
 		limit = ", with a higher limit"
 	}
 	if training.Status == learn.Interrupted {

@@ -142,7 +142,8 @@ func (p *Prepared) evaluations() (err error) {
 
 // note says what was assumed, few of few labels, and what is wrong.
 func (p *Prepared) note(few string) {
-	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), learnedFrom(p.Set, p.Evaluations), p.idleHints())
+	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), transposed(&p.Options, p.Problem.Data),
+		learnedFrom(p.Set, p.Evaluations), p.idleHints())
 	p.Notes = slices.Concat(p.Set.Notes(), diagnose.Labels(p.Problem), diagnose.Features(p.Problem, p.Set.Recipe.Hops > 0))
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {

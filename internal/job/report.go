@@ -76,7 +76,7 @@ func (r *run) writeReport(result *Result) error {
 	if command := r.folder.Config.commandLine(); command != "" {
 		page.Code(command)
 	}
-	page.KeyValues(settings(r.folder.Config))
+	page.KeyValues(settings(r.folder.Config, r.p.scale != nil))
 	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
 		"are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
 	page.Fold("Figures of the run")
@@ -213,12 +213,12 @@ func reportWeights(page *report.Report, result *Result) {
 	page.Table(headers, rows)
 }
 
-// settings say what was run: the options that have a value.
-func settings(config Config) []report.KeyValue {
+// settings say what was run: the options that have a value, and whether features were put on one scale.
+func settings(config Config, scaled bool) []report.KeyValue {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
 	for _, name := range slices.Sorted(maps.Keys(config.Options)) {
 		option := config.Options[name]
-		if value := settingText(option.Value); value != "" && !slices.Contains(notOfCommand, name) {
+		if value := settingText(option.Value); value != "" && !slices.Contains(notOfCommand, name) && (scaled || name != "standardise") {
 			if choice := option.choiceOf(); choice != "" && name == "method" {
 				value = methodText(learn.Method(value), choice)
 			}

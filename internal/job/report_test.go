@@ -93,6 +93,7 @@ func TestCurves(t *testing.T) {
 	}
 	a, b := course(9, 5, 4), course(8, 7)
 	a[1].Suboptimality = 2
+	b[0].Eval = map[string]float64{"dev.set.accuracy": 0.25, "dev.set.log_loss": 2}
 	b[1].Eval = map[string]float64{"dev.set.accuracy": 0.5, "dev.set.log_loss": 1, "dev.set.iou": 1}
 	var files []string
 	figures := Curves([]NamedMetrics{{"a", "x", a}, {"b", "x", b}, {"c", "y", b}}, Passes, Seconds)
@@ -113,7 +114,10 @@ func TestCurves(t *testing.T) {
 	if s := figures[2].Figure.Series; len(s) != 3 || s[0].Name != "" || s[1].Name != "b" || s[1].Y[1] != 0.5 {
 		t.Errorf("the accuracy is %+v", s)
 	}
-	if one := Curves([]NamedMetrics{{Metrics: b}}, Passes); len(one) != 3 || one[1].Figure.Series[0].Name != "dev.set" {
+	if one := Curves([]NamedMetrics{{Metrics: course(8)}}, Passes); len(one) != 0 {
+		t.Errorf("a single point has %+v", one)
+	}
+	if one := Curves([]NamedMetrics{{Metrics: b}}, Passes); len(one) != 2 || one[0].Figure.Series[0].Name != "dev.set" {
 		t.Errorf("a single run has %+v", one)
 	}
 }

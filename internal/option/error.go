@@ -28,12 +28,12 @@ func (e *Error) Unwrap() error { return e.Cause }
 func (e *Error) References() string { return e.text(referTo(e.Option)) }
 
 func (e *Error) text(option string) string {
-	text := option + e.File
+	text := option + Literal(e.File)
 	if e.Line > 0 {
 		text += fmt.Sprintf(":%d", e.Line)
 	}
 	if e.Place != "" {
-		text += ":" + e.Place
+		text += ":" + Literal(e.Place)
 	}
 	text += ": " + e.Problem
 	if e.Remedy != "" {

@@ -5,6 +5,7 @@
 //	{edges=together}      with a value: --edges together, or Options.Edges = "together"
 //	{eval!--eval NAME=X}  the option, for which the command has these words
 //	{! (see --help-all)}  what only those hear who use the command
+//	{=}                   a brace: Literal writes those of users' texts so, which therefore never are references
 //
 // An error's own text is in the words of Go; that of References is for the command and the Python package.
 package option
@@ -13,7 +14,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,7 +34,8 @@ var fields = map[string]string{
 	"directed": "dataset.Options.Directed", "edge-features": "dataset.Options.Edges",
 	"edge-maps": "dataset.Options.EdgeMaps", "features": "dataset.Options.FeatureDir", "hops": "dataset.Options.Hops",
 	"kind": "dataset.Options.Kind", "layout": "dataset.Options.Layout", "list": "dataset.Options.List",
-	"memory": "learn.Settings.Memory", "neighbours": "dataset.Options.Neighbours", "no-bias": "dataset.Options.NoBias",
+	"min-count": "dataset.Options.MinCount",
+	"memory":    "learn.Settings.Memory", "neighbours": "dataset.Options.Neighbours", "no-bias": "dataset.Options.NoBias",
 	"observed": "dataset.Options.Observed", "offsets": "dataset.Options.Offsets",
 	"skip-edges": "dataset.Options.SkipEdges", "states": "dataset.Options.States",
 	"superpixels": "dataset.Options.Superpixels", "untied": "dataset.Options.Untied",
@@ -53,12 +57,37 @@ func init() {
 
 var reference = regexp.MustCompile(`\{([a-z0-9-]*)(?:([=!])([^{}]*))?\}`)
 
-// write puts what each reference stands for in its place. What looks like one and is none may be a user's: it stays.
+// Literal is a user's text, such as a label or a path, for a message: none of it is a reference.
+func Literal(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "{=}", "{"), "{", "{=}")
+}
+
+// Text is one with references.
+type Text string
+
+// Literals are the arguments of a format in which strings are users' texts. One of %s alone writes a message.
+func Literals(format string, arguments []any) []any {
+	safe := slices.Clone(arguments)
+	if format == "%s" {
+		return safe
+	}
+	for i, argument := range safe {
+		if text, ok := argument.(string); ok {
+			safe[i] = Literal(text)
+		}
+	}
+	return safe
+}
+
+// write puts what each reference stands for in its place. What looks like one and is none stays.
 func write(text string, words func(name, mark, value string) string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
 	return reference.ReplaceAllStringFunc(text, func(all string) string {
+		if all == "{=}" {
+			return "{"
+		}
 		parts := reference.FindStringSubmatch(all)
 		if fields[parts[1]] == "" && (parts[1] != "" || parts[2] != "!") {
 			return all
@@ -138,7 +167,7 @@ func Message(text string, err error) error { return &message{text, err} }
 
 // Errorf is fmt.Errorf for messages with references.
 func Errorf(format string, a ...any) error {
-	err := fmt.Errorf(format, a...)
+	err := fmt.Errorf(format, Literals(format, a)...)
 	return Message(References(err), errors.Unwrap(err))
 }
 
@@ -146,6 +175,9 @@ func Errorf(format string, a ...any) error {
 func References(err error) string {
 	if of, ok := err.(interface{ References() string }); ok {
 		return of.References()
+	}
+	if path, ok := err.(*fs.PathError); ok {
+		return Literal(path.Error())
 	}
 	text, all := err.Error(), []error{errors.Unwrap(err)}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {

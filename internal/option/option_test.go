@@ -29,6 +29,31 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestLiterals: what a user wrote comes out as it was, however often it is passed on.
+func TestLiterals(t *testing.T) {
+	user := "{l2} {seed=3} {!x} {"
+	if got := option.Command(option.Literal(option.Literal(user))); got != user {
+		t.Errorf("a literal is %q, want %q", got, user)
+	}
+	if got := option.Literals("%s", []any{"{l2}"})[0]; got != "{l2}" {
+		t.Errorf("a message is %q", got)
+	}
+	path := &fs.PathError{Op: "open", Path: "{seed}", Err: fs.ErrNotExist}
+	for _, err := range []error{
+		option.Errorf("{l2}: %s, %s: %w", "{seed}", option.Text("{seed}"), path),
+		fmt.Errorf("{l2}: %w", option.Errorf("%s, %s: %w", "{seed}", option.Text("{seed}"), path)),
+		&option.Error{File: "{l2}", Place: "{seed}", Problem: "{l2}"},
+	} {
+		want := "--l2: {seed}, --seed: open {seed}: file does not exist"
+		if located := (*option.Error)(nil); errors.As(err, &located) {
+			want = "{l2}:{seed}: --l2"
+		}
+		if got := option.Command(option.References(err)); got != want {
+			t.Errorf("message %q, want %q", got, want)
+		}
+	}
+}
+
 // TestReferences: an error keeps its references however it is wrapped, and what it is.
 func TestReferences(t *testing.T) {
 	err := fmt.Errorf("reading: %w", option.Errorf("{l2}: %w", fs.ErrNotExist))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -61,6 +62,19 @@ func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, erro
 	return samples, nil
 }
 
+// ParseEvidence reads observed states of a command line, VAR=STATE,VAR=STATE, by numbers or by names.
+func ParseEvidence(text string, n *mrf.Network) (map[int]int, error) {
+	words := strings.FieldsFunc(text, func(c rune) bool { return c == '=' || c == ',' })
+	if _, err := strconv.Atoi(words[0]); err == nil && !slices.Contains(n.Names, words[0]) {
+		words = slices.Insert(words, 0, strconv.Itoa(len(words)/2))
+	}
+	samples, err := ReadEvidence(strings.NewReader(strings.Join(words, " ")), text, n)
+	if err != nil || len(samples) != 1 {
+		return nil, err
+	}
+	return samples[0], nil
+}
+
 // read collects the file's integers.
 func (t *evidenceTokens) read() error {
 	for {
@@ -77,22 +91,22 @@ func (t *evidenceTokens) read() error {
 		case err != nil:
 			return err
 		}
+		value, err := strconv.Atoi(string(t.token))
 		if len(t.values) == 0 {
-			t.named = slices.Contains(t.n.Names, string(t.token))
+			t.named = t.n.Names != nil && (err != nil || slices.Contains(t.n.Names, string(t.token)))
 		}
 		if t.named {
 			names := t.n.Names
 			if at := len(t.values) - 1; at%2 == 0 {
 				names = t.n.States[t.values[at]]
 			}
-			value := slices.Index(names, string(t.token))
-			if value < 0 {
-				return t.fail("evidence has %q, want one of %s", t.token, strings.Join(names, ", "))
+			if named := slices.Index(names, string(t.token)); named >= 0 {
+				value, err = named, nil
 			}
-			t.values, t.lines = append(t.values, value), append(t.lines, t.at)
-			continue
+			if err != nil || value < 0 || value >= len(names) {
+				return t.fail("evidence has %q; %s", t.token, nearest.Suggestion(string(t.token), names, ""))
+			}
 		}
-		value, err := strconv.Atoi(string(t.token))
 		if err != nil || value < 0 || value > math.MaxInt32 {
 			return t.fail("evidence has %q, want an integer from 0 to %d", t.token, math.MaxInt32)
 		}

@@ -264,3 +264,10 @@ def test_a_class_called_auto() -> None:
     X, y = sentences()
     named = [["auto" if t == "DET" else t for t in tags] for tags in y]
     assert "auto" in ChainCRF().fit(X, named).classes_.tolist()
+
+
+def test_min_count() -> None:
+    """Attributes that are rare may be left out."""
+    X, y = [[["a", "b"], ["a"]], [["a"], ["c"]]], [["A", "B"], ["B", "A"]]
+    with pytest.warns(BlockbpWarning, match="of 3 attributes of tokens the 1 that occur 2 times or more"):
+        assert ChainCRF(options={"min_count": 2}).fit(X, y).attributes_ == ["a", "bias"]

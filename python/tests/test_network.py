@@ -135,6 +135,8 @@ def test_mistakes(tmp_path: Path) -> None:
     wants(r"^network: edges\[0\] = \(0, 9\): node 9 does not exist", Network(network.theta, [[0, 9]], np.zeros((3, 3))))
     wants(r"^network\.edges holds float64, want integers", Network(network.theta, network.edges / 1, network.theta_uv))
     wants(r"^evidence: variable 9 does not exist", network, evidence={9: 0})
+    wants(r"^evidence: evidence has \"a\", want an integer", network, evidence={"a": 0})
+    wants(r"^evidence holds 0.5, want numbers", network, evidence={0: 0.5})
     wants(r"^evidence: variable 1 has state 3, want 0 to 2", network, evidence={1: 3})
     wants(r"^evidence is list, want a dict", network, evidence=[1])
     wants(r"^network is int", 3)
@@ -145,3 +147,10 @@ def test_mistakes(tmp_path: Path) -> None:
         infer(tmp_path / "no-such.uai")
     with pytest.warns(BlockbpWarning, match="sweep"):
         assert not infer(network, "bp", options={"max_sweeps": 1}).converged
+
+
+def test_names(tmp_path: Path) -> None:
+    """Evidence may have the names that a file of a network has."""
+    net = tmp_path / "wet.bif"
+    net.write_text("network w { }\nvariable rain { type discrete [2] { yes, no }; }\nprobability ( rain ) { table 0.25, 0.75; }\n")
+    assert infer(net, evidence={"rain": "no"}).marginals[0].tolist() == infer(net, evidence={"rain": 1}).marginals[0].tolist() == [0, 1]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Options of the command that mean something for data in memory, by verb. What a parameter
 # says is not among them.
 OPTIONS = {
-    "train": """blocks partition together step order pairs inner_sweeps inner_tol memory no_edges edges standardise
+    "train": """blocks partition together step order pairs inner_sweeps inner_tol memory min_count no_edges edges standardise
         tol rtol gap obj_tol max_iter max_passes report""".split(),
     "predict": "counting max_sweeps tol cost memory".split(),
     "infer": "chains max_rhat max_sweeps memory min_ess restarts threads tol".split(),
@@ -196,8 +196,6 @@ class Estimator:
             if value is None or (name, value) in (("prior", 1.0), ("counting", "auto"), ("method", "auto"), ("n_jobs", -1)):
                 continue
             given[option] = _seconds(value) if name == "max_time" else threads(value) if name == "n_jobs" else value
-        if "l2" in given:
-            given.pop("prior", None)
         weights = getattr(self, "class_weight", None)
         if weights is not None:
             given["class-weights"] = _class_weights(weights, self.classes_)
@@ -272,7 +270,10 @@ class Estimator:
         self.coef_ = model.coefficients()
 
     def _verbose(self) -> int:
-        return int(getattr(self, "verbose", 0))
+        verbose = getattr(self, "verbose", 0)
+        if not isinstance(verbose, (int, np.integer, np.bool_)):
+            raise ValueError(f"verbose={verbose!r}: want 0, or 1 to show progress")
+        return int(verbose)
 
     def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
         """Return what writes places in messages as users know them; names are those of further things."""
@@ -595,7 +596,7 @@ def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[st
         name, mark, value = match.groups()
         short = name.replace("-", "_")
         if not name:
-            return "" if mark else match[0]
+            return {"=": "{", "!": ""}.get(mark, match[0])
         if name == "model" and name not in names:
             return {"ising": "IsingModel", "potts": "PottsModel"}.get(value, "IsingModel or PottsModel")
         if name not in names and short not in OPTIONS[verb]:

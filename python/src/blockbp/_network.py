@@ -122,7 +122,7 @@ def infer(
     network: Any,
     method: str = "auto",
     counting: str | None = None,
-    evidence: Mapping[int, int] | None = None,
+    evidence: Mapping[int | str, int | str] | None = None,
     decode: str | None = "auto",
     random_state: int | None = None,
     verbose: int = 0,
@@ -141,7 +141,7 @@ def infer(
         Counting numbers of "bp", for which they ask; "trw" without. All but "bethe",
         which often is the closest, bound the partition function from above.
     evidence : dict of int to int, optional
-        States of observed variables.
+        States of observed variables; by names where a file of the network has some.
     decode : {"auto", "cut", "exact", "trws"}, optional
         How the most probable state is found; None: not at all.
     random_state : int, optional
@@ -200,7 +200,7 @@ def infer(
 def sample(
     network: Any,
     n_samples: int = 1000,
-    evidence: Mapping[int, int] | None = None,
+    evidence: Mapping[int | str, int | str] | None = None,
     sampler: str = "auto",
     random_state: int | None = None,
     n_jobs: int | None = None,
@@ -236,7 +236,7 @@ def sample(
             return Samples(drawn["samples"], drawn["log_score"], drawn["chain"], converged=bool(about["converged"]), **of_chains)
 
 
-def _put(folder: Folder, network: Any, evidence: Mapping[int, int] | None) -> tuple[list[str], Callable[[str], str]]:
+def _put(folder: Folder, network: Any, evidence: Mapping[int | str, int | str] | None) -> tuple[list[str], Callable[[str], str]]:
     """Write a network and its evidence, and return arguments and what names places."""
     if hasattr(network, "network"):
         network = network.network()
@@ -251,8 +251,13 @@ def _put(folder: Folder, network: Any, evidence: Mapping[int, int] | None) -> tu
     if evidence:
         if not isinstance(evidence, Mapping):
             raise ValueError(f"evidence is {type(evidence).__name__}, want a dict of variables and their states")
+        given = [x for item in evidence.items() for x in item]
+        for x in given:
+            if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, np.integer, str)) or not str(x).split() == [str(x)]:
+                raise ValueError(f"evidence holds {x!r}, want numbers of variables and states, or their names in a file of the network")
+        named = any(isinstance(x, str) for x in given)
         with open(folder / EVIDENCE, "w", encoding="utf-8") as file:
-            file.write(" ".join(map(str, [len(evidence), *(int(x) for item in evidence.items() for x in item)])))
+            file.write(" ".join(map(str, given if named else [len(evidence), *given])))
         arguments.append("--evidence=" + EVIDENCE)
 
     def places(text: str) -> str:

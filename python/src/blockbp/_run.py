@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import IO, Any
@@ -60,7 +61,12 @@ def version() -> str:
         return stamped
     from importlib import metadata
 
-    return metadata.version("blockbp")
+    try:
+        return metadata.version("blockbp")
+    except metadata.PackageNotFoundError:  # this is a clone
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "internal", "cli", "version.go")
+        with open(source, encoding="utf-8") as file:
+            return re.findall(r'release = "v([^"]+)"', file.read())[0]
 
 
 def check() -> None:
