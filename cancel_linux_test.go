@@ -44,9 +44,7 @@ func largeTables(t *testing.T, nodes int) (prefix string) {
 		fmt.Fprintf(&e, "n%d,n%d,%d\nn%d,n%d,1\n", i, (i+1)%nodes, i%5, i, (i*31+7)%nodes)
 	}
 	for name, text := range map[string]string{"nodes.csv": n.String(), "edges.csv": e.String()} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
 	}
 	return folder
 }

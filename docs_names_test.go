@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 var (
@@ -28,7 +30,7 @@ func TestNamesOfPages(t *testing.T) {
 	names := declaredNames(t)
 	pages := 0
 	for _, from := range []string{"docs", "ARCHITECTURE.md"} {
-		err := filepath.WalkDir(from, func(page string, entry fs.DirEntry, err error) error {
+		oracle.OK(t, filepath.WalkDir(from, func(page string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(page) != ".md" {
 				return err
 			}
@@ -38,10 +40,7 @@ func TestNamesOfPages(t *testing.T) {
 				checkName(t, page, match[1], names)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	if pages == 0 {
 		t.Error("docs has no pages")
@@ -50,10 +49,7 @@ func TestNamesOfPages(t *testing.T) {
 
 // TestRoomsOfArchitecture: ARCHITECTURE.md has a row for every package, and none for others.
 func TestRoomsOfArchitecture(t *testing.T) {
-	text, err := os.ReadFile("ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := oracle.Must(os.ReadFile("ARCHITECTURE.md"))(t)
 	_, rooms, _ := strings.Cut(string(text), "\n## Rooms\n")
 	rooms, _, _ = strings.Cut(rooms, "\n## ")
 	listed := map[string]bool{}
@@ -103,7 +99,7 @@ func checkName(t *testing.T, page, text string, names map[string]map[string]bool
 func declaredNames(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	all := map[string]map[string]bool{}
-	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -124,10 +120,7 @@ func declaredNames(t *testing.T) map[string]map[string]bool {
 			addNames(all[file.Name.Name], declaration)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 

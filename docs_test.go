@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // mostWords is how long pages may be, all words counted, code and tables too. A
@@ -48,7 +50,7 @@ func documentation(t *testing.T) map[string]string {
 func markdown(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -64,10 +66,7 @@ func markdown(t *testing.T) map[string]string {
 			return err
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return pages
 }
 
@@ -192,7 +191,7 @@ func TestLinksOfPages(t *testing.T) {
 // TestPagesThatGoNames: comments and messages name pages that exist.
 func TestPagesThatGoNames(t *testing.T) {
 	named := regexp.MustCompile(`\b(?:docs|lab|results)/[\w/-]+\.md\b`)
-	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") {
 			return err
 		}
@@ -203,10 +202,7 @@ func TestPagesThatGoNames(t *testing.T) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // withoutBlocks leaves out fenced code.

@@ -67,12 +67,8 @@ func soakData() map[string]map[string]string {
 func writeSoaked(t *testing.T, folder string, files map[string]string) {
 	for name, text := range files {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 }
 
@@ -80,9 +76,7 @@ func writeSoaked(t *testing.T, folder string, files map[string]string) {
 func soaked(t *testing.T, path string, data *blockbp.Data, close bool) {
 	ctx := t.Context()
 	model := must(blockbp.Train(ctx, data, blockbp.Options{MaxPasses: 3, Threads: 2, Validation: data}))
-	if err := model.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, model.Save(path))
 	model = must(blockbp.Load(path))
 	must(model.Predict(ctx, data))
 	must(model.Evaluate(ctx, data))
@@ -113,9 +107,7 @@ func TestSoak(t *testing.T) {
 				oracle.Soak(t, func() {
 					writeSoaked(t, folder, files)
 					soaked(t, path, must(blockbp.Open(folder)), close)
-					if err := os.RemoveAll(folder); err != nil {
-						t.Fatal(err)
-					}
+					oracle.OK(t, os.RemoveAll(folder))
 				})
 			})
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestZeroFunc: nil stands for the convex numbers.
@@ -26,9 +27,7 @@ func TestZeroFunc(t *testing.T) {
 func TestParse(t *testing.T) {
 	g := legal(gen.Complete(4))
 	path := filepath.Join(t.TempDir(), "counts")
-	if err := os.WriteFile(path, []byte("node 0 1\nnode 1 1\nnode 2 1\nedge 0 0.5\nedge 1 0.5\nedge 2 0.5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte("node 0 1\nnode 1 1\nnode 2 1\nedge 0 0.5\nedge 1 0.5\nedge 2 0.5\n"), 0o600))
 	triangle := legal(gen.Complete(3))
 	for _, test := range []struct {
 		name string
@@ -40,10 +39,7 @@ func TestParse(t *testing.T) {
 		{"trw", g, legal(SampledTreeReweighted(g, 7, true))},
 		{path, triangle, legal(New("", triangle, constants(3, 1), constants(3, 0.5)))},
 	} {
-		f, err := Parse(t.Context(), test.name, 7, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := oracle.Must(Parse(t.Context(), test.name, 7, true))(t)
 		got := legal(f(test.g))
 		if !slices.Equal(got.Node, test.want.Node) || !slices.Equal(got.Edge, test.want.Edge) || len(got.Forests) != len(test.want.Forests) {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)

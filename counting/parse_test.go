@@ -9,15 +9,13 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestReadCounting(t *testing.T) {
 	g := legal(gen.Complete(3))
 	text := "# one triangle\n\nnode 0 -0.25\n  node 2\t1e-3 \r\nedge 2 0.5\nnode 1 0\n#edge 0 7\nedge 0 5.0e-1\nedge 1 2"
-	c, err := fromText(strings.NewReader(text), "counts.txt", g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := oracle.Must(fromText(strings.NewReader(text), "counts.txt", g))(t)
 	if !slices.Equal(c.Node, []float64{-0.25, 0, 1e-3}) || !slices.Equal(c.Edge, []float64{0.5, 2, 0.5}) || c.Name != "counts.txt" {
 		t.Errorf("read %+v", c)
 	}

@@ -24,7 +24,7 @@ import (
 // features; weight i is i + ½.
 func fileModel(t testing.TB) *Model {
 	t.Helper()
-	m, err := NewModel(Schema{
+	m := oracle.Must(NewModel(Schema{
 		NodeTypes: []NodeType{
 			{Name: "pixel", States: []string{"sky", "tree", "road"}, Features: 2, FeatureNames: []string{"height", "bias"}},
 			{Name: "region", States: NumberedStates(2), Features: 1, Copies: 4},
@@ -34,10 +34,7 @@ func fileModel(t testing.TB) *Model {
 			{Name: "part of", U: 0, V: 1, Features: 3},
 			{Name: "beside", U: 1, V: 1, Features: 1, Copies: 2},
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for i := range m.Weights {
 		m.Weights[i] = float64(i) + 0.5
 	}
@@ -47,9 +44,7 @@ func fileModel(t testing.TB) *Model {
 func saved(t testing.TB, m *Model, meta map[string]string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	if err := Save(path, m, meta); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, Save(path, m, meta))
 	return path
 }
 
@@ -81,10 +76,7 @@ func TestModelFileRoundTrip(t *testing.T) {
 // the reader.
 func TestModelFileLayout(t *testing.T) {
 	m := fileModel(t)
-	raw, err := os.ReadFile(saved(t, m, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := oracle.Must(os.ReadFile(saved(t, m, nil)))(t)
 	n := binary.LittleEndian.Uint64(raw)
 	var header map[string]struct {
 		DType   string `json:"dtype"`
@@ -94,9 +86,7 @@ func TestModelFileLayout(t *testing.T) {
 	text := raw[8 : 8+n]
 	// __metadata__ has another form than the tensors.
 	text = append([]byte("{"), text[strings.Index(string(text), `"},"`)+3:]...)
-	if err := json.Unmarshal(text, &header); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal(text, &header))
 	at := func(tensor string, index ...int) float64 {
 		h := header[tensor]
 		if len(h.Shape) != len(index) || h.DType != "F64" {
@@ -155,10 +145,7 @@ func TestModelFileRefusesNonFinite(t *testing.T) {
 }
 
 func TestModelFileDamaged(t *testing.T) {
-	small, err := NewModel(Homogeneous([]string{"a", "b"}, 1, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := oracle.Must(NewModel(Homogeneous([]string{"a", "b"}, 1, 1)))(t)
 	schema, _ := json.Marshal(small.Schema)
 	node := safetensors.New("node.node", []int{2, 1}, []float64{0, 1})
 	edge := safetensors.New("edge.edge", []int{2, 2, 1}, make([]float64, 4))
@@ -198,9 +185,7 @@ func TestModelFileDamaged(t *testing.T) {
 			meta := map[string]string{"format": fileFormat, "format_version": "3", "schema": string(schema), "checksum": ""}
 			maps.Copy(meta, c.change)
 			path := filepath.Join(t.TempDir(), "m")
-			if err := safetensors.WriteFile(path, meta, c.tensors); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, safetensors.WriteFile(path, meta, c.tensors))
 			_, _, err := Load(path)
 			switch {
 			case c.want == "" && err != nil:
@@ -275,9 +260,7 @@ func asBefore(t testing.TB, path, version string) []byte {
 		tensors = append(tensors, safetensors.New(info.Name, info.Shape, must(safetensors.Read[float64](f, info.Name))))
 	}
 	var b bytes.Buffer
-	if err := safetensors.Write(&b, meta, tensors); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, safetensors.Write(&b, meta, tensors))
 	return b.Bytes()
 }
 
@@ -334,9 +317,7 @@ func TestCheckReportsEverything(t *testing.T) {
 	schema := string(must(json.Marshal(m.Schema)))
 	write := func(tensors ...safetensors.Tensor) string {
 		path := filepath.Join(t.TempDir(), "m")
-		if err := safetensors.WriteFile(path, map[string]string{"format": fileFormat, "format_version": "3", "schema": schema, "note": "x", "checksum": ""}, tensors); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, safetensors.WriteFile(path, map[string]string{"format": fileFormat, "format_version": "3", "schema": schema, "note": "x", "checksum": ""}, tensors))
 		return path
 	}
 	nan, inf := math.NaN(), math.Inf(-1)

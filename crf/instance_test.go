@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestFeatureErrors name the row and the column.
@@ -60,14 +61,8 @@ func TestInstanceErrors(t *testing.T) {
 		EdgeTypes: []EdgeType{{Name: "at", U: 0, V: 1, Features: 1}, {Name: "next", U: 0, V: 0}},
 	}
 	fresh := func() InstanceSpec { // words 0 and 1, place 2
-		g, err := graph.FromEdges(3, []int32{0, 0}, []int32{2, 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		words, err := Dense([]float64{1, 2, 3, 4}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := oracle.Must(graph.FromEdges(3, []int32{0, 0}, []int32{2, 1}))(t)
+		words := oracle.Must(Dense([]float64{1, 2, 3, 4}, 2))(t)
 		return InstanceSpec{
 			Graph: g, NodeType: []int32{0, 0, 1}, EdgeType: []int32{0, 1},
 			NodeFeat: []Features{words, Constant(1, 1)}, EdgeFeat: []Features{Constant(1, 1), {}},

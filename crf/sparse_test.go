@@ -3,6 +3,8 @@ package crf
 import (
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // Row boundaries must be checked before the entries between them are read.
@@ -23,10 +25,7 @@ func TestSparseStartTooLarge(t *testing.T) {
 // TestPickSparse: rows that are picked are those of the whole, in the order that is asked for.
 func TestPickSparse(t *testing.T) {
 	for _, value := range [][]float64{nil, {3, 4, 5}} {
-		whole, err := Sparse([]int{0, 2, 2, 3}, []int32{0, 2, 1}, value, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := oracle.Must(Sparse([]int{0, 2, 2, 3}, []int32{0, 2, 1}, value, 3))(t)
 		some := whole.Pick([]int32{2, 0, 1})
 		for i, r := range []int{2, 0, 1} {
 			x, y := make([]float64, 3), make([]float64, 3)

@@ -229,10 +229,7 @@ func TestConditionRefuses(t *testing.T) {
 
 func TestConditionedMarginals(t *testing.T) {
 	n := &mrf.Network{Card: []int{2, 3, 2}}
-	c, err := n.Condition(map[int]int{1: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := oracle.Must(n.Condition(map[int]int{1: 2}))(t)
 	got := c.Marginals([][]float64{{0.25, 0.75}, {0.5, 0.5}})
 	want := [][]float64{{0.25, 0.75}, {0, 0, 1}, {0.5, 0.5}}
 	if difference := cmp.Diff(want, got); difference != "" {

@@ -55,9 +55,7 @@ func TestTwoTrainings(t *testing.T) {
 			// Their iterations differ, as does the seed that all files tell of.
 			limit, seed := fmt.Sprint(30+30*i), fmt.Sprint(7+i)
 			commands[i], _, said[i] = command(t, "train", data, "-o", dir, "--max-iter", limit, "--rtol", "1e-12", "--step", "fixed:1e-6", "--seed", seed, "--threads", "1", "-q", "--report=false")
-			if err := commands[i].Start(); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, commands[i].Start())
 		}
 		codes := [2]int{code(t, commands[0].Wait()), code(t, commands[1].Wait())}
 		winner := slices.Index(codes[:], 0)
@@ -94,9 +92,7 @@ func wantOneRun(t *testing.T, dir string, iters, seed int) {
 		SHA256     string `json:"theta_sha256"`
 	}
 	for name, v := range map[string]any{"config.json": &config, "result.json": &result} {
-		if err := json.Unmarshal([]byte(read(t, dir, name)), v); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, json.Unmarshal([]byte(read(t, dir, name)), v))
 	}
 	if got := config.Options["seed"].Value; got != float64(seed) {
 		t.Errorf("%s: config.json has the seed %v, want %d", dir, got, seed)
@@ -107,10 +103,7 @@ func wantOneRun(t *testing.T, dir string, iters, seed int) {
 	if model := read(t, dir, "model.safetensors"); !strings.Contains(model, fmt.Sprintf(`"seed":"%d"`, seed)) {
 		t.Errorf("%s: the model is not of the training with seed %d: %.900s", dir, seed, model)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := oracle.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
 			t.Errorf("%s holds %s", dir, e.Name())
@@ -124,15 +117,11 @@ func TestLockOfRun(t *testing.T) {
 	oracle.Long(t)
 	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
 	running, _, said := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--blocks", "4", "--checkpoint-every", "5ms", "-q", "--report=false")
-	if err := running.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, running.Start())
 	waitForIterations(t, dir)
 	for _, args := range [][]string{{dir, "--resume"}, {data, "-o", dir}} {
 		cmd, _, stderr := command(t, slices.Concat([]string{"train", "-q"}, args)...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, cmd.Start())
 		waiting := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 		got := code(t, cmd.Wait())
 		waiting.Stop()
@@ -142,9 +131,7 @@ func TestLockOfRun(t *testing.T) {
 	}
 	mustRun(t, "plot", dir)
 	mustRun(t, "info", data)
-	if err := running.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, running.Process.Kill())
 	if err := running.Wait(); err == nil {
 		t.Fatalf("the run ended before it was killed: %s", said)
 	}
@@ -177,13 +164,9 @@ func TestInterruptedStart(t *testing.T) {
 			for _, after := range []time.Duration{0, 5, 10, 20, 50, 100} {
 				dir := filepath.Join(folder, fmt.Sprintf("%v-%d-%d", signal, len(options), after))
 				cmd, _, stderr := command(t, slices.Concat([]string{"train", data, "-o", dir}, options)...)
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, cmd.Start())
 				time.Sleep(after * time.Millisecond)
-				if err := cmd.Process.Signal(signal); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, cmd.Process.Signal(signal))
 				sent := time.Now()
 				code := code(t, cmd.Wait())
 				// Before the program itself begins the system ends it, and shells say 130.
@@ -236,13 +219,9 @@ func TestHangUp(t *testing.T) {
 	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
 	cmd, _, stderr := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--max-time", "1s", "--checkpoint-every", "5ms", "-q", "--report=false")
 	cmd.Path, cmd.Args = must(exec.LookPath("nohup")), append([]string{"nohup"}, cmd.Args...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Start())
 	waitForIterations(t, dir)
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Process.Signal(syscall.SIGHUP))
 	if err := cmd.Wait(); err != nil || !strings.Contains(read(t, dir, "result.json"), "time_limit") {
 		t.Errorf("it ended with %v: %s", err, stderr)
 	}

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func put(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -59,9 +59,7 @@ func TestTargetKeepsWhatAppears(t *testing.T) {
 			link = l
 			folder := t.TempDir()
 			free := filepath.Join(folder, "free")
-			if err := (Target{Path: free}).Write(text("new", nil)); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, (Target{Path: free}).Write(text("new", nil)))
 			wantText(t, free, "new")
 			appear := map[string]func(path string){
 				"file":   func(path string) { put(t, path, "theirs") },
@@ -90,9 +88,7 @@ func TestTargetReplaces(t *testing.T) {
 		t.Skip("skipped: the file system has no symbolic links; the test runs where links can be made")
 	}
 	for path, target := range map[string]string{file: file, symlink: file, dangling: filepath.Join(folder, "new")} {
-		if err := (Target{path, Always}).Write(text("by "+path, nil)); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, (Target{path, Always}).Write(text("by "+path, nil)))
 		wantText(t, target, "by "+path)
 	}
 	if info, err := os.Lstat(symlink); err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -131,10 +127,7 @@ func TestStreams(t *testing.T) {
 	if _, err := os.Stat("/dev/stdout"); err != nil {
 		t.Skip("skipped: the system has no /dev/stdout; the test runs on Unix")
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := oracle.Must(os.Create(filepath.Join(t.TempDir(), "out")))(t)
 	defer file.Close()
 	if _, err := file.WriteString("before\n"); err != nil {
 		t.Fatal(err)

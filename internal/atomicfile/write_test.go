@@ -7,18 +7,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestWriteReplacesWholeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for _, text := range []string{"first, long", "second"} {
-		err := Write(path, func(w io.Writer) error {
+		oracle.OK(t, Write(path, func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if got, err := os.ReadFile(path); err != nil || string(got) != text {
 			t.Fatalf("file holds %q (%v), want %q", got, err, text)
 		}
@@ -28,9 +27,7 @@ func TestWriteReplacesWholeFile(t *testing.T) {
 func TestWriteFailureLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "x")
-	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte("old"), 0o644))
 	full := errors.New("disk full")
 	err := Write(path, func(w io.Writer) error {
 		_, _ = io.WriteString(w, "half")
@@ -68,9 +65,7 @@ func TestAbandon(t *testing.T) {
 	}
 	folder := t.TempDir()
 	path := filepath.Join(folder, "x")
-	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte("old"), 0o644))
 	other := exec.Command(os.Args[0], "-test.run=^TestAbandon$")
 	other.Env = append(os.Environ(), "ATOMICFILE_FOLDER="+folder)
 	if out, err := other.CombinedOutput(); err != nil {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // cutShort returns the picture b of a folder with a whole header and without the
@@ -57,9 +58,7 @@ func npz(t testing.TB, a arrays) string {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, archive.Close())
 	return b.String()
 }
 
@@ -598,9 +597,7 @@ func TestBadOutput(t *testing.T) {
 func TestFoldersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	locked := filepath.Join(t.TempDir(), "locked")
-	if err := os.Mkdir(locked, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir(locked, 0o555))
 	if runBound(t, "generate", "--graph", "chain:3", "-o", filepath.Join(locked, "probe")).code != 0 {
 		refusesFolder(t, locked, "permission denied")
 	} else {

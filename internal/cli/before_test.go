@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -101,9 +102,7 @@ func TestForeignMetadata(t *testing.T) {
 			meta[key] = value
 		}
 		tensors := []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float64{1, 2})}
-		if err := safetensors.WriteFile(path, meta, tensors); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, safetensors.WriteFile(path, meta, tensors))
 		checked, info := run(t, "check", path), run(t, "info", path)
 		if !strings.Contains(checked.stdout, want) {
 			t.Errorf("check says %q, want %q", checked.stdout, want)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -20,9 +21,7 @@ func TestCountingNumbersOfAModel(t *testing.T) {
 	counts, dir := writeFile(t, in("counts.txt"), countsOfGrid(2)), in("run")
 	mustRun(t, "train", gridData(t), "-o", dir, "--counting", counts, "--max-iter", "5", "-q", noReport, "--eval", "dev="+gridData(t), "--early-stop", "accuracy@dev")
 	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("with"), "--threads", "1", "--counting", counts)
-	if err := os.Remove(counts); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Remove(counts))
 	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("without"), "--threads", "1")
 	mustRun(t, "predict", gridData(t), "-m", filepath.Join(dir, "model.best.safetensors"), "-o", in("best"), "--threads", "1")
 	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("convex"), "--threads", "1", "--counting", "convex")
@@ -49,27 +48,19 @@ func TestModelNamesNoFile(t *testing.T) {
 	folder := t.TempDir()
 	data, old := filepath.Join(before, "data", "0.npz"), filepath.Join(before, "counted.safetensors")
 	counts := filepath.Join(before, "counts.txt")
-	f, err := safetensors.Open(old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := oracle.Must(safetensors.Open(old))(t)
 	defer f.Close()
 	meta := maps.Clone(f.Metadata())
 	delete(meta, safetensors.DataChecksumKey)
 	meta["format_version"], meta["checksum"], meta["counting"] = "3", "", counts // a file that is there, and fits
 	var tensors []safetensors.Tensor
 	for _, info := range f.Tensors() {
-		values, err := safetensors.Read[float64](f, info.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := oracle.Must(safetensors.Read[float64](f, info.Name))(t)
 		tensors = append(tensors, safetensors.New(info.Name, info.Shape, values))
 	}
 	write := func(name string) string {
 		path := filepath.Join(folder, name)
-		if err := safetensors.WriteFile(path, meta, tensors); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, safetensors.WriteFile(path, meta, tensors))
 		return path
 	}
 	named := write("named.safetensors")

@@ -21,14 +21,9 @@ func TestOutputIntoPipe(t *testing.T) {
 	folder := t.TempDir()
 	network := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
 	pipe := filepath.Join(folder, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, syscall.Mkfifo(pipe, 0o600))
 	// With a reader, a writer does not wait.
-	reader, err := os.OpenFile(pipe, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := oracle.Must(os.OpenFile(pipe, os.O_RDWR, 0))(t)
 	defer reader.Close()
 	for _, args := range [][]string{
 		{"infer", network, "-o", pipe},

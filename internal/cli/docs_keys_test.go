@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // metricsPage says what results are made of.
@@ -26,9 +28,7 @@ func TestDocumentedKeys(t *testing.T) {
 	records := map[string]any{}
 	for line := range strings.Lines(readFile(t, folder, "metrics.jsonl")) {
 		var record map[string]any
-		if err := json.Unmarshal([]byte(line), &record); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, json.Unmarshal([]byte(line), &record))
 		for key := range record {
 			if strings.HasPrefix(key, "eval.") {
 				key = "eval.SET.MEASURE"
@@ -104,9 +104,7 @@ func TestKeysOfVerbs(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "golden", "keys.txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(list), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(file, []byte(list), 0o644))
 	}
 	if difference := cmp.Diff(readFile(t, file), list); difference != "" {
 		t.Errorf("the keys in %s are not those of the program; run this test with -update (-file +program):\n%s", file,

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // generatedMark is above what TestOptionTables writes of docs/reference/cli.md.
@@ -47,9 +48,7 @@ func TestOptionTables(t *testing.T) {
 	}
 	after := page.String()
 	if *update {
-		if err := os.WriteFile(file, []byte(after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(file, []byte(after), 0o644))
 	} else if difference := cmp.Diff(before, after); difference != "" {
 		t.Errorf("%s is not what the help says; run this test with -update (-page +program):\n%s", file, difference)
 	}

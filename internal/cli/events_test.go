@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestEvents: where a program asks for it, standard error is one JSON object a line: who
@@ -61,9 +63,7 @@ func writeArrays(t testing.TB, a arrays) string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range a {
-		if err := os.WriteFile(filepath.Join(folder, name+".npy"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(folder, name+".npy"), []byte(text), 0o600))
 	}
 	return folder
 }
@@ -84,9 +84,7 @@ func TestPredictArrays(t *testing.T) {
 			Nodes int
 		}
 	}
-	if err := json.Unmarshal([]byte(readFile(t, apart, "predict.json")), &p); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, apart, "predict.json")), &p))
 	for _, name := range []string{"labels", "beliefs"} {
 		var want []byte
 		for _, in := range p.Instances {

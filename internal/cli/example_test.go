@@ -45,10 +45,7 @@ func TestExampleCommands(t *testing.T) {
 				wantGain(t, last, least)
 			}
 			if kind == "ising" {
-				metrics, err := runfolder.ReadMetrics(filepath.Join(out+"-run", runfolder.MetricsFile))
-				if err != nil {
-					t.Fatal(err)
-				}
+				metrics := oracle.Must(runfolder.ReadMetrics(filepath.Join(out+"-run", runfolder.MetricsFile)))(t)
 				if distance := float64(metrics[len(metrics)-1].ThetaDist); !(distance < 0.15) {
 					t.Errorf("the learned couplings are %.3f off, relatively, want less than 0.15", distance)
 				}

@@ -82,13 +82,8 @@ func things(t *testing.T) (folder string) {
 	writeFile(t, at("evidence.uai"), "1 1 1\n")
 	writeFile(t, at("numbers.uai"), "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\nedge 2 1\n")
 	writeFile(t, at("train.toml"), "l2 = 2\n")
-	n, err := dataset.ReadNetwork(at("net.uai"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dataset.WriteNetwork(at("tables.npz"), n); err != nil {
-		t.Fatal(err)
-	}
+	n := oracle.Must(dataset.ReadNetwork(at("net.uai")))(t)
+	oracle.OK(t, dataset.WriteNetwork(at("tables.npz"), n))
 	return folder
 }
 
@@ -201,9 +196,7 @@ func TestPlotOverInputs(t *testing.T) {
 		dir := copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
 		mustRun(t, "plot", dir) // over its own figures
 		figure := filepath.Join(dir, "plots", "convergence-seconds.svg")
-		if err := os.Remove(figure); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.Remove(figure))
 		if err := link(filepath.Join(dir, "metrics.jsonl"), figure); err != nil {
 			t.Logf("no %s links here: %v", name, err)
 			continue
@@ -354,9 +347,7 @@ func TestModelInRunFolder(t *testing.T) {
 	for _, name := range []string{"model.safetensors", "config.json", "./metrics.jsonl"} {
 		run(t, "train", gridData(t), "-o", dir, "-m", dir+"/"+name, "--force").wantFailure(t, 2, filepath.Base(name), "the training writes this file")
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir(dir, 0o755))
 	mustRun(t, "train", gridData(t), "-o", dir, "-m", filepath.Join(dir, "best.safetensors"), "--max-iter", "1", "-q", noReport)
 }
 
@@ -435,10 +426,7 @@ func TestStandardInput(t *testing.T) {
 	net := filepath.Join(things(t), "net.uai")
 	before := readFile(t, net)
 	for _, args := range [][]string{{"infer", "-", "-o", net}, {"convert", "-", "-o", net}} {
-		stdin, err := os.Open(net)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stdin := oracle.Must(os.Open(net))(t)
 		var stderr strings.Builder
 		code := cli.Run(t.Context(), append(args, "--force"), stdin, io.Discard, &stderr)
 		stdin.Close()
@@ -457,10 +445,7 @@ func TestOthersFolder(t *testing.T) {
 	t.Parallel()
 	folder := things(t)
 	data, net, dir := filepath.Join(folder, "data"), filepath.Join(folder, "net.uai"), filepath.Join(folder, "run")
-	running, err := runfolder.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	running := oracle.Must(runfolder.Open(dir))(t)
 	before := tree(t, dir)
 	for _, out := range []string{"metrics.jsonl", "checkpoint/state.safetensors", "config.json"} {
 		out := filepath.Join(dir, filepath.FromSlash(out))
@@ -468,9 +453,7 @@ func TestOthersFolder(t *testing.T) {
 		o.wantFailure(t, 2, out, "in use")
 		wantUntouched(t, o, before, tree(t, dir))
 	}
-	if err := running.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, running.Close())
 
 	link := filepath.Join(folder, "link")
 	if os.Symlink(dir, link) == nil {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew from what the command prints now")
@@ -44,14 +46,9 @@ func TestGolden(t *testing.T) {
 			got := threadsDefault.ReplaceAllString(o.command()+"\n--- standard output\n"+o.stdout+"--- standard error\n"+o.stderr, "$1 N)")
 			file := filepath.Join("testdata", "golden", name+".txt")
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, os.WriteFile(file, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := oracle.Must(os.ReadFile(file))(t)
 			if difference := cmp.Diff(string(want), got); difference != "" {
 				t.Errorf("not as in %s (-want +got):\n%s", file, difference)
 			}

@@ -46,10 +46,7 @@ type hostile struct {
 // measured runs the command in a process of its own, with what it took.
 func measured(t *testing.T, args ...string) (o outcome, bytes int64, seconds float64) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := oracle.Must(os.Executable())(t)
 	// Address space bounds what a mistake does to the machine.
 	line := slices.Concat([]string{"-c", `ulimit -v 12000000; exec "$0" "$@"`, self}, args)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*hostileSeconds*time.Second)
@@ -112,10 +109,7 @@ func TestDoubtfulNumbers(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
 	const bytes, seconds = 100 << 20, 1
-	g, err := graph.Grid(20, 20, graph.GridOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.Grid(20, 20, graph.GridOptions{}))(t)
 	n, m := g.NumNodes(), g.NumEdges()
 	us, vs := g.Ends()
 	var edges []int32
@@ -332,10 +326,7 @@ func bomb(t *testing.T, a arrays, array string, bytesOfIt int) string {
 	var b bytes.Buffer
 	archive := zip.NewWriter(&b)
 	for name, text := range a {
-		w, err := archive.Create(name + ".npy") // deflated
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := oracle.Must(archive.Create(name + ".npy"))(t)
 		if name == array {
 			text = promise("|i1", bytesOfIt/3, 3)
 		}
@@ -348,9 +339,7 @@ func bomb(t *testing.T, a arrays, array string, bytesOfIt int) string {
 			}
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, archive.Close())
 	return b.String()
 }
 
@@ -367,9 +356,7 @@ func pictureHeader(width, height uint32) string {
 func blank(t *testing.T, width, height int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White})); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&b, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White})))
 	return b.String()
 }
 
@@ -416,14 +403,9 @@ func manyEdges(t *testing.T) arrays {
 // modelOf is a model file of so many states whose edges have no weights.
 func modelOf(t *testing.T, states int) string {
 	t.Helper()
-	m, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 2, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 2, 0)))(t)
 	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormConstant}
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := crf.Save(path, m, map[string]string{dataset.RecipeKey: recipe.String(), "counting": "convex", "seed": "1"}); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, crf.Save(path, m, map[string]string{dataset.RecipeKey: recipe.String(), "counting": "convex", "seed": "1"}))
 	return readFile(t, path)
 }

@@ -70,9 +70,7 @@ func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 	}
 	var encoded bytes.Buffer
 	if i == 1 {
-		if err := jpeg.Encode(&encoded, picture, nil); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, jpeg.Encode(&encoded, picture, nil))
 		writeFile(t, filepath.Join(folder, "images", id+".jpg"), encoded.String())
 	} else {
 		writeFile(t, filepath.Join(folder, "images", id+".png"), pngOf(t, picture))
@@ -88,9 +86,7 @@ func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 func pngOf(t testing.TB, picture image.Image) string {
 	t.Helper()
 	var encoded bytes.Buffer
-	if err := png.Encode(&encoded, picture); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&encoded, picture))
 	return encoded.String()
 }
 
@@ -126,17 +122,11 @@ func TestImages(t *testing.T) {
 		t.Errorf("predict made %q, want %q", namesIn(out), want)
 	}
 	checkPNG(t, filepath.Join(out, "pictures.png"))
-	set, err := dataset.Open(t.Context(), []string{data}, dataset.Options{List: "test.txt"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(dataset.Open(t.Context(), []string{data}, dataset.Options{List: "test.txt"}))(t)
 	right := 0
 	for i, id := range []string{"pic4", "pic5"} {
 		labels := predictedLabels(t, filepath.Join(out, id+".npz"), imageRows*imageCols, 3)
-		picture, err := png.Decode(strings.NewReader(readFile(t, out, id+".png")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, out, id+".png"))))(t)
 		indexed, ok := picture.(*image.Paletted)
 		if !ok || indexed.Rect != image.Rect(0, 0, imageCols, imageRows) {
 			t.Fatalf("%s.png is a %T of %v", id, picture, picture.Bounds())
@@ -219,9 +209,7 @@ func mixedPhotographs(t testing.TB) string {
 			name, text := id+".png", pngOf(t, picture)
 			if i%2 == 0 {
 				var encoded bytes.Buffer
-				if err := jpeg.Encode(&encoded, picture, nil); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, jpeg.Encode(&encoded, picture, nil))
 				name, text = id+".jpg", encoded.String()
 			}
 			writeFile(t, filepath.Join(folder, "images", name), text)
@@ -307,10 +295,7 @@ func TestPicturesAndMasks(t *testing.T) {
 		t.Errorf("accuracy is %v", accuracy)
 	}
 	mustRun(t, "predict", folder, "--list", "other.txt", "-m", model, "-o", out)
-	picture, err := png.Decode(strings.NewReader(readFile(t, out, "b.png")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, out, "b.png"))))(t)
 	if got := picture.(*image.Paletted).Palette[:2]; fmt.Sprint(got) != "[{0 0 0 255} {255 255 255 255}]" {
 		t.Errorf("colours are %v", got)
 	}

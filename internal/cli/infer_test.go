@@ -111,10 +111,7 @@ func readMAR(t testing.TB, text string) [][]float64 {
 	}
 	var numbers []float64
 	for _, f := range fields[1:] {
-		x, err := strconv.ParseFloat(f, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := oracle.Must(strconv.ParseFloat(f, 64))(t)
 		numbers = append(numbers, x)
 	}
 	n, numbers := int(numbers[0]), numbers[1:]
@@ -252,18 +249,12 @@ func TestInferCountingFile(t *testing.T) {
 	path := writeFile(t, filepath.Join(folder, "loop.uai"), strings.NewReplacer(
 		"\n5\n", "\n7\n", "1 1\n", "1 1\n0\n", "2 2 0\n", "2 2 0\n2 2 1\n", "3 0.2 1 2\n", "3 0.2 1 2\n1 7\n").Replace(loopUAI)+"6 1 2 3 4 5 6\n")
 	counts := writeFile(t, filepath.Join(folder, "bethe.counts"), "node 0 -1\nnode 1 -1\nnode 2 -1\nedge 0 1\nedge 1 0.5\nedge 2 1\nedge 3 0.5\n")
-	network, err := uai.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := oracle.Must(uai.ReadFile(path))(t)
 	if a, b := infer(t, path, "--counting", counts), infer(t, path, "--counting", "bethe"); !closeTo(*a.LogZ, *b.LogZ, 1e-9) {
 		t.Errorf("log Z is %v with the file and %v with bethe", *a.LogZ, *b.LogZ)
 	}
 	for v, card := range network.Card {
-		conditioned, err := network.Condition(map[int]int{v: card - 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		conditioned := oracle.Must(network.Condition(map[int]int{v: card - 1}))(t)
 		evidence := writeFile(t, filepath.Join(folder, "evid"), fmt.Sprintf("1 %d %d\n", v, card-1))
 		r := infer(t, path, "--counting", counts, "--evidence", evidence, "--task", "MAR")
 		if want := oracle.NetworkLogZ(conditioned.Network); r.Bound != "exact" || !closeTo(*r.LogZ, want, 1e-9) {

@@ -39,10 +39,7 @@ func TestInferStates(t *testing.T) {
 	folder := t.TempDir()
 	path := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
 	evidence := writeFile(t, filepath.Join(folder, "loop.evid"), "1 1 2\n")
-	network, err := uai.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := oracle.Must(uai.ReadFile(path))(t)
 	want, score := oracle.NetworkMax(network)
 	o := mustRun(t, "infer", path, "--task", "MPE", "--json")
 	o.object(t, statesKeys...)
@@ -61,10 +58,7 @@ func TestInferStates(t *testing.T) {
 	if o := mustRun(t, "infer", path, "--task", "MPE", "-o", out); o.stdout != "" || readFile(t, out) != text {
 		t.Errorf("printed %q, the file holds %q", o.stdout, readFile(t, out))
 	}
-	c, err := network.Condition(map[int]int{1: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := oracle.Must(network.Condition(map[int]int{1: 2}))(t)
 	left, _ := oracle.NetworkMax(c.Network)
 	o = mustRun(t, "infer", path, "--task", "MPE", "--evidence", evidence, "--json")
 	o.json(t, &r)

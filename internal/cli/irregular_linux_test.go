@@ -62,12 +62,8 @@ func TestIrregularFiles(t *testing.T) {
 				case "r":
 					copyFolder(t, gridRun(t), filepath.Join(dir, "r"))
 				}
-				if err := os.RemoveAll(it); err != nil {
-					t.Fatal(err)
-				}
-				if err := make(it); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, os.RemoveAll(it))
+				oracle.OK(t, make(it))
 				replace := strings.NewReplacer("$IT", it, "$DIR", dir, "$GRID", gridData(t), "$RUN", gridRun(t), "$IMAGES", imageFolder(t), "$NET", network, "$OUT", filepath.Join(dir, "out"))
 				for line := range strings.SplitSeq(lines, "\n") {
 					o, bytes, seconds := measured(t, strings.Fields(replace.Replace(line))...)

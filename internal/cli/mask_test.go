@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -30,9 +31,7 @@ func taggedChains(t testing.TB, folder string) {
 			a.Labels[0][s] = y
 			a.NodeFeatures.Data = append(a.NodeFeatures.Data, math.Sin(float64(5*i)+float64(s)*1.7)+float64(y), 1)
 		}
-		if err := dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a))
 	}
 }
 
@@ -96,9 +95,7 @@ func TestCheckModelReportsEverything(t *testing.T) {
 	schema := `{"node_types":[{"name":"node","states":["a","b"],"features":1}],"edge_types":[]}`
 	tensors := []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float64{math.NaN(), math.Inf(1)})}
 	meta := map[string]string{"format": "blockbp-model", "format_version": "3", "checksum": "", "schema": schema, "recipe": `{"kind": "npy"}`}
-	if err := safetensors.WriteFile(path, meta, tensors); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, safetensors.WriteFile(path, meta, tensors))
 	o := run(t, "check", path)
 	o.wantFailure(t, 3, "problems found: 3")
 	for _, part := range []string{"state a, feature 0] is NaN", "state b, feature 0] is +Inf", `kind is "npy"`} {
@@ -130,9 +127,7 @@ func heldChain(t *testing.T, path string, labels ...int32) {
 		}
 		a.NodeFeatures.Data = append(a.NodeFeatures.Data, float64(s), 1)
 	}
-	if err := dataset.WriteNPZ(path, a); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, dataset.WriteNPZ(path, a))
 }
 
 // TestForbiddenHeldLabels: labels that are held and impossible are refused, and named,

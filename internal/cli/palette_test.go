@@ -9,15 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // coloursOf returns the first three colours of a label picture.
 func coloursOf(t *testing.T, path ...string) string {
 	t.Helper()
-	picture, err := png.Decode(strings.NewReader(readFile(t, filepath.Dir(filepath.Join(path...)), filepath.Base(filepath.Join(path...)))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, path...))))(t)
 	indexed, ok := picture.(*image.Paletted)
 	if !ok {
 		t.Fatalf("%s is a %T", path, picture)

@@ -115,9 +115,7 @@ func ring(t *testing.T, dir string, states int32, minus bool, stay float64, hide
 		a.Labels = append(a.Labels, labels)
 	}
 	path := filepath.Join(dir, "ring.npz")
-	if err := dataset.WriteNPZ(path, &a); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, dataset.WriteNPZ(path, &a))
 	return path
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -65,13 +66,8 @@ func TestPanic(t *testing.T) {
 func TestFileCutShort(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "array.npy")
-	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := infile.MapOwn(path, "an array", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, make([]byte, 1<<20), 0o600))
+	file := oracle.Must(infile.MapOwn(path, "an array", nil))(t)
 	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
 		t.Skip("skipped: files in use cannot be cut here, or that does no harm; the test runs on Linux")
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -229,7 +230,7 @@ func writesFloats(t ast.Expr) (found bool) {
 // eachSource parses all files of the module but those of tests.
 func eachSource(t *testing.T, use func(path string, file *ast.File)) {
 	const root = "../.."
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		path = filepath.ToSlash(path)
 		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "lab" || strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
 			return cmp.Or(err, fs.SkipDir)
@@ -243,8 +244,5 @@ func eachSource(t *testing.T, use func(path string, file *ast.File)) {
 		}
 		use(strings.TrimPrefix(path, root+"/"), file)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

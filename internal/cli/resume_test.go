@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // tripContext is cancelled when it is asked for the calls-th time: an interruption
@@ -82,9 +84,7 @@ func wantSameRun(t *testing.T, what, dir, never string) {
 	}
 	var results [2]trainResult
 	for i, folder := range []string{dir, never} {
-		if err := json.Unmarshal([]byte(readFile(t, folder, "result.json")), &results[i]); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, json.Unmarshal([]byte(readFile(t, folder, "result.json")), &results[i]))
 	}
 	g, w := results[0], results[1]
 	if g.Status != w.Status || g.Reason != w.Reason || g.Objective != w.Objective || g.GradNorm != w.GradNorm || g.Passes != w.Passes || g.CheckPasses != w.CheckPasses || g.ThetaSHA256 != w.ThetaSHA256 {
@@ -164,9 +164,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	o := runContext(tripAfter(t.Context(), counted.calls.Load()-1), append(args, dir)...)
 	o.wantFailure(t, 130, "interrupted after the training (iteration_limit)", dir, "--resume")
 	var result trainResult
-	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result))
 	if result.Status != "iteration_limit" || result.Eval != nil {
 		t.Errorf("the result is %+v", result)
 	}
@@ -231,18 +229,14 @@ func TestResumeFromElsewhere(t *testing.T) {
 	if _, err := os.Stat("copy.safetensors"); err == nil {
 		t.Error("an interrupted run wrote the file of --model")
 	}
-	if err := os.Mkdir("elsewhere", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir("elsewhere", 0o755))
 	t.Chdir("elsewhere")
 	mustRun(t, "train", "../run", "--resume", "-q")
 	wantSameRun(t, "resumed from another folder than "+data, filepath.Join(folder, "run"), filepath.Join(folder, "never"))
 	// Where each value came from stays on the record, and the model can be used from
 	// anywhere: it names the file of its counting numbers in full.
 	var saved struct{ Options map[string]savedOption }
-	if err := json.Unmarshal([]byte(readFile(t, folder, "run", "config.json")), &saved); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, folder, "run", "config.json")), &saved))
 	wantOptions(t, saved.Options, map[string]savedOption{
 		"l2": {0.5, "config"}, "seed": {1.0, "default"}, "max-iter": {30.0, "flag"}, "counting": {filepath.Join(folder, "counts.txt"), "flag"},
 		"init": {filepath.Join(folder, "data", "truth.safetensors"), "flag"}, "config": {filepath.Join(folder, "c.toml"), "flag"},
@@ -303,9 +297,7 @@ func TestResumeRefused(t *testing.T) {
 	writeFile(t, filepath.Join(edited, "config.json"), strings.Replace(readFile(t, edited, "config.json"), `"value": 0.5`, `"value": 0.4`, 1))
 	longer, covered := copyFolder(t, interrupted, filepath.Join(folder, "longer")), copyFolder(t, interrupted, filepath.Join(folder, "covered"))
 	writeFile(t, filepath.Join(longer, "config.json"), readFile(t, longer, "config.json")+"\n")
-	if err := os.RemoveAll(filepath.Join(covered, "checkpoint")); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.RemoveAll(filepath.Join(covered, "checkpoint")))
 	writeFile(t, filepath.Join(covered, "checkpoint"), "text")
 
 	for i, c := range []struct {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // accounts writes tables of accounts and payments among them: frauds pay frauds. Rows are in
@@ -67,15 +68,9 @@ func accounts(t *testing.T, order uint64) (folder string) {
 // identifiers as they stand.
 func probabilities(t *testing.T, path string) (of map[string][]string, ids []string) {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := oracle.Must(os.Open(path))(t)
 	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := oracle.Must(csv.NewReader(file).ReadAll())(t)
 	of = map[string][]string{}
 	for _, row := range rows[1:] {
 		of[row[0]], ids = row[1:], append(ids, row[0])
@@ -96,18 +91,9 @@ func TestPredictionsFollowRows(t *testing.T) {
 	mustRun(t, strings.Fields("predict "+data+"-q -m "+model+" -o "+arrays)...)
 	of, ids := probabilities(t, table)
 	_, beliefs := npyOf(t, filepath.Join(arrays, "accounts.npz"), "beliefs")
-	m, err := blockbp.Load(model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := blockbp.Open(strings.Fields(data)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := m.Predict(t.Context(), opened)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(blockbp.Load(model))(t)
+	opened := oracle.Must(blockbp.Open(strings.Fields(data)...))(t)
+	all := oracle.Must(m.Predict(t.Context(), opened))(t)
 	for row, id := range ids {
 		want, err := strconv.ParseFloat(of[id][1], 64) // of fraud, the first state
 		if err != nil || math.Abs(beliefs[2*row]-want) > 1e-5 || math.Abs(all[0].Beliefs[row][0]-want) > 1e-5 || all[0].Labels[row] != of[id][0] {

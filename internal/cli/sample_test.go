@@ -349,10 +349,7 @@ func TestConvertArrays(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	network, err := uai.ReadFile(net)
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := oracle.Must(uai.ReadFile(net))(t)
 	out := filepath.Join(folder, "out.npz")
 	mustRun(t, "convert", net, "-o", out)
 	for i := range 27 {

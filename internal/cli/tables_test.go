@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // graphTables writes a graph of two communities that mostly link within: 40 nodes
@@ -94,10 +95,7 @@ func TestTables(t *testing.T) {
 	// Held labels stay as they are.
 	out := filepath.Join(folder, "predicted")
 	mustRun(t, "predict", prefix, "-m", dir, "-o", out, "--observed", "train", "--clamp", "--threads", "1")
-	set, err := dataset.Open(t.Context(), []string{prefix}, dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(dataset.Open(t.Context(), []string{prefix}, dataset.Options{}))(t)
 	files := namesIn(out)
 	if !slices.Contains(files, "web.npz") {
 		t.Fatalf("predict made %q", files)

@@ -111,9 +111,7 @@ func TestNoEdges(t *testing.T) {
 func TestInit(t *testing.T) {
 	t.Parallel()
 	var before trainResult
-	if err := json.Unmarshal([]byte(readFile(t, gridRun(t), "result.json")), &before); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, gridRun(t), "result.json")), &before))
 	r := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--l2", "0.5", "--counting", "convex", "--tol", strconv.FormatFloat(2*before.GradNorm, 'g', -1, 64), "--init", gridRun(t))
 	if r.Status != "converged" || r.Iterations > 40 || !closeTo(r.Objective, before.Objective, 1e-9) || r.FirstGradNorm > before.FirstGradNorm/100 {
 		t.Errorf("from the optimum: %+v", r)
@@ -155,9 +153,7 @@ eval = ["a=`+filepath.ToSlash(gridData(t))+`"]
 	var saved struct {
 		Options map[string]savedOption
 	}
-	if err := json.Unmarshal([]byte(readFile(t, dir, "config.json")), &saved); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "config.json")), &saved))
 	wantOptions(t, saved.Options, map[string]savedOption{
 		"l2": {5.0, "flag"}, "seed": {9.0, "flag"}, "method": {"full", "config"}, "max-iter": {5.0, "config"},
 		"counting": {"bethe", "config"}, "checkpoint-every": {"3m0s", "config"}, "order": {"cyclic", "default"}, "config": {config, "flag"},

@@ -18,14 +18,8 @@ import (
 // maximize returns the answer for a network that has one.
 func maximize(t testing.TB, n *mrf.Network) *exact.Maximum {
 	t.Helper()
-	plan, err := exact.NewPlan(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := plan.Maximize(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := oracle.Must(exact.NewPlan(n))(t)
+	got := oracle.Must(plan.Maximize(context.Background()))(t)
 	if score := n.LogScore(got.States); score != got.LogScore {
 		t.Fatalf("score %v, but the states have %v", got.LogScore, score)
 	}

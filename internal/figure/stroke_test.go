@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // noisy is one curve of n points that falls under strong noise, as the running
@@ -27,10 +29,7 @@ func noisy(n int) Curves {
 // strokes are the paths that drawing f strokes.
 func strokes(t *testing.T, f Curves) []vg.Path {
 	t.Helper()
-	d, err := f.drawing()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := oracle.Must(f.drawing())(t)
 	var canvas recorder.Canvas
 	d.paint(draw.NewCanvas(&canvas, d.width, d.height))
 	var paths []vg.Path

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -133,9 +134,7 @@ func TestConditionIsGround(t *testing.T) {
 	for seed := range uint64(worlds) {
 		w := newWorld(t, seed)
 		p := Condition(w.model, w.in)
-		if err := p.Network().Validate(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, p.Network().Validate())
 		for s, k := range p.Card {
 			if got, want := p.Node[p.NodeAt[s]:p.NodeAt[s+1]], w.nodeTheta(w.model.Weights, int32(s)); !closeTo(got, want) || len(got) != int(k) {
 				t.Fatalf("seed %d, node %d: %v, want %v", seed, s, got, want)

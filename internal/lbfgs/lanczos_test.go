@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // quadratic is a function with H = Rᵀ diag(curvatures) R and P = RᵀR, of nearly no slope at theta.
@@ -39,9 +41,7 @@ func newQuadratic(t *testing.T, seed uint64) (*quadratic, *rand.Rand) {
 	q.p.Mul(root.T(), root)
 	q.h.Product(root.T(), curvatures, root)
 	var inverse mat.Dense
-	if err := inverse.Inverse(&q.p); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, inverse.Inverse(&q.p))
 	draw := func() []float64 { return mat.Col(nil, 0, q.random(rng)) }
 	q.theta, q.slope, q.start = draw(), draw(), draw()
 	for i := range q.slope {

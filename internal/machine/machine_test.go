@@ -7,16 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -75,9 +73,7 @@ func TestGroupMemory(t *testing.T) {
 	}
 	set := func(group, limit, used string) {
 		at := filepath.Join(folder, group)
-		if err := os.MkdirAll(at, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.MkdirAll(at, 0o700))
 		version1 := strings.HasPrefix(group, "memory/")
 		if version1 {
 			write(t, filepath.Join(at, "memory.limit_in_bytes"), limit)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestReadKilobytes: the line, and nothing where there is none.
@@ -20,9 +22,7 @@ func TestReadKilobytes(t *testing.T) {
 		{"", 0, false},
 	} {
 		path := filepath.Join(t.TempDir(), "status")
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(path, []byte(c.text), 0o600))
 		if got, ok := readKilobytes(path, "VmHWM:"); got != c.want || ok != c.ok {
 			t.Errorf("%q: %d, %t, want %d, %t", c.text, got, ok, c.want, c.ok)
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
@@ -52,14 +53,8 @@ func FuzzPrintable(f *testing.F) {
 		if printable.Line(line) != line {
 			t.Fatalf("Line(%q) = %q, which it escapes again", text, line)
 		}
-		before, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := printable.Encode(text, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := oracle.Must(json.Marshal(text))(t)
+		after := oracle.Must(printable.Encode(text, ""))(t)
 		if line := printable.Line(string(after)); line != string(after) {
 			t.Fatalf("JSON of %q is %q", text, after)
 		}

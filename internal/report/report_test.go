@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // convergence is a figure, for its being there only.
@@ -44,9 +45,7 @@ func testReport(t *testing.T) *Report {
 func write(t *testing.T, r *Report) string {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := errors.Join(r.Write(&first), r.Write(&second)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(r.Write(&first), r.Write(&second)))
 	if first.String() != second.String() {
 		t.Error("two pages differ")
 	}

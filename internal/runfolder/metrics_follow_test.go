@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // followed is what one call of Next hands over: iterations, −1 for "anew".
@@ -53,9 +55,7 @@ func TestFollow(t *testing.T) {
 		{do: func() error { return os.Remove(path) }, want: []int{-1}},
 		{do: write(first), want: []int{0}},
 	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, step.do())
 		got, wrong := followed(t, f)
 		if !slices.Equal(got, step.want) {
 			t.Errorf("step %d: got %v, want %v", i, got, step.want)
@@ -69,9 +69,7 @@ func TestFollow(t *testing.T) {
 // TestFollowLongLine: what is no metrics file takes no more memory than a line may.
 func TestFollowLongLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), MetricsFile)
-	if err := os.WriteFile(path, make([]byte, 2*longestLine), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, make([]byte, 2*longestLine), 0o666))
 	if _, err := followed(t, Follow(path)); !errors.Is(err, errLongLine) {
 		t.Errorf("the error is %v", err)
 	}
@@ -81,10 +79,7 @@ func TestFollowLongLine(t *testing.T) {
 // checkpoint.
 func TestMetricsReachTheFile(t *testing.T) {
 	path := writeMetrics(t)
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(OpenMetrics(path))(t)
 	defer w.Close()
 	f := Follow(path)
 	for i, want := range [][]int{{0}, nil, {1, 2}} {
@@ -92,9 +87,7 @@ func TestMetricsReachTheFile(t *testing.T) {
 		if want != nil {
 			w.flushed = time.Now().Add(-flushEvery) // in the place of waiting
 		}
-		if err := w.Write(NewMetric(i)); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, w.Write(NewMetric(i)))
 		if got, err := followed(t, f); err != nil || !slices.Equal(got, want) {
 			t.Errorf("after record %d: %v, %v, want %v", i, got, err, want)
 		}

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // equalMetrics compares records; NaN equals NaN.
@@ -36,28 +38,18 @@ func fullMetric(iter int) Metric {
 func writeMetrics(t *testing.T, metrics ...Metric) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sub", MetricsFile)
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(OpenMetrics(path))(t)
 	for _, m := range metrics {
-		if err := w.Write(m); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, w.Write(m))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, w.Close())
 	return path
 }
 
 // checkMetrics fails unless the file at path holds these records.
 func checkMetrics(t *testing.T, path string, want ...Metric) {
 	t.Helper()
-	got, err := ReadMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := oracle.Must(ReadMetrics(path))(t)
 	if len(got) != len(want) {
 		t.Fatalf("%d records, want %d", len(got), len(want))
 	}
@@ -75,9 +67,7 @@ func appendText(t *testing.T, path, text string) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, append(old, text...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, append(old, text...), 0o666))
 }
 
 func TestMetricsRoundTrip(t *testing.T) {
@@ -101,10 +91,7 @@ func TestMetricsText(t *testing.T) {
 	if err := json.Unmarshal(got, &back); err != nil || back.Pass != 0.5 || !math.IsNaN(back.WallS) || back.Eval["test.iou"] != 0.5 {
 		t.Errorf("read back %+v, %v", back, err)
 	}
-	full, err := json.Marshal(fullMetric(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := oracle.Must(json.Marshal(fullMetric(1)))(t)
 	for _, name := range []string{"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual", "eval.test.accuracy"} {
 		if !strings.Contains(string(full), `"`+name+`":`) {
 			t.Errorf("%s does not name %s", full, name)
@@ -169,43 +156,26 @@ func TestAppendAfterTornLine(t *testing.T) {
 	for _, torn := range []string{"", "{\"iter\":9,\"pass\":1.", "{\"iter\":9", "\x00\x00\x00", strings.Repeat("x", 3*readBuffer)} {
 		path := writeMetrics(t, fullMetric(0))
 		appendText(t, path, torn)
-		w, err := OpenMetrics(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Write(fullMetric(1)), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		w := oracle.Must(OpenMetrics(path))(t)
+		oracle.OK(t, errors.Join(w.Write(fullMetric(1)), w.Close()))
 		checkMetrics(t, path, fullMetric(0), fullMetric(1))
 	}
 	whole := filepath.Join(t.TempDir(), MetricsFile) // whole but without its line end
 	appendText(t, whole, `{"iter":5}`)
-	w, err := OpenMetrics(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write(NewMetric(6)), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(OpenMetrics(whole))(t)
+	oracle.OK(t, errors.Join(w.Write(NewMetric(6)), w.Close()))
 	checkMetrics(t, whole, NewMetric(5), NewMetric(6))
 }
 
 func TestTruncateAfter(t *testing.T) {
 	path := writeMetrics(t, fullMetric(0), fullMetric(5))
 	appendText(t, path, "{\"iter\":7,\"from the future\":\"kept\"}\n{\"iter\":8}\n{\"iter\":9,")
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(OpenMetrics(path))(t)
 	if err := w.Write(fullMetric(10)); err != nil { // still in the buffer
 		t.Fatal(err)
 	}
-	if err := w.TruncateAfter(7); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write(fullMetric(8)), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, w.TruncateAfter(7))
+	oracle.OK(t, errors.Join(w.Write(fullMetric(8)), w.Close()))
 	checkMetrics(t, path, fullMetric(0), fullMetric(5), NewMetric(7), fullMetric(8))
 	text, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(text), "from the future") {
@@ -223,10 +193,7 @@ func TestTruncateAfterBadLine(t *testing.T) {
 	if want := []string{"(2–3, 5–7)", "left out: 2, the first for " + path + ":2"}; err != nil || len(texts) != 2 || !strings.Contains(texts[0], want[0]) || !strings.Contains(texts[1], want[1]) {
 		t.Errorf("told is %q (%v), want %q", texts, err, want)
 	}
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(OpenMetrics(path))(t)
 	if err := errors.Join(w.TruncateAfter(7), w.Close()); err != nil {
 		t.Error(err)
 	}
@@ -235,16 +202,11 @@ func TestTruncateAfterBadLine(t *testing.T) {
 
 func TestMetricsWriterRefuses(t *testing.T) {
 	run := newRun(t)
-	w, err := run.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(run.Metrics())(t)
 	if err := w.Write(Metric{Iter: -1}); err == nil {
 		t.Error("a negative iteration was written")
 	}
-	if err := errors.Join(w.Write(NewMetric(0)), w.Close(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(w.Write(NewMetric(0)), w.Close(), w.Close()))
 	if err := w.Write(NewMetric(1)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Write after Close: %v", err)
 	}
@@ -259,16 +221,11 @@ func TestMetricsWriterRefuses(t *testing.T) {
 
 func TestWriteMetricsCSV(t *testing.T) {
 	run := newRun(t)
-	w, err := run.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(run.Metrics())(t)
 	a, b := NewMetric(0), NewMetric(1)
 	a.Eval = map[string]float64{"test.iou": 0.5}
 	b.Step, b.Block, b.Eval = 0.25, 3, map[string]float64{"dev.iou": 1e-7}
-	if err := errors.Join(w.Write(a), w.Write(b), w.Close(), run.WriteMetricsCSV()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(w.Write(a), w.Write(b), w.Close(), run.WriteMetricsCSV()))
 	got, err := os.ReadFile(run.Path(MetricsCSVFile))
 	const want = "iter,pass,wall_s,block,objective,grad_norm,theta_dist,step,bp_sweeps,bp_residual,suboptimality,eval.dev.iou,eval.test.iou\n" +
 		"0,,,,,,,,,,,,0.5\n1,,,3,,,,0.25,,,,1e-07,\n"
@@ -292,9 +249,7 @@ func FuzzReadMetrics(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(dir, MetricsFile)
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(path, text, 0o666))
 		got, err := ReadMetrics(path)
 		if err != nil {
 			var bad *LineError
@@ -310,9 +265,7 @@ func FuzzReadMetrics(f *testing.F) {
 			}
 			again = append(again, '\n')
 		}
-		if err := os.WriteFile(path, again, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(path, again, 0o666))
 		checkMetrics(t, path, got...)
 	})
 }

@@ -7,20 +7,16 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestFilesThatAppear: a run replaces what it has written itself, and nothing that
 // appeared in its folder, unless it was made to.
 func TestFilesThatAppear(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	run, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := oracle.Must(Create(dir))(t)
 	theirs := run.Path("theirs.json")
-	if err := os.WriteFile(theirs, []byte("theirs"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(theirs, []byte("theirs"), 0o644))
 	for range 2 {
 		if err := run.WriteJSON("ours.json", 1); err != nil {
 			t.Error(err)
@@ -30,20 +26,15 @@ func TestFilesThatAppear(t *testing.T) {
 	if err := run.WriteJSON("theirs.json", 1); !errors.As(err, &exists) {
 		t.Errorf("the error is %v, want an *ExistsError", err)
 	}
-	if err := run.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, run.Close())
 
 	no := errors.New("no")
-	over, err := CreateOver(dir, func(path string) error {
+	over := oracle.Must(CreateOver(dir, func(path string) error {
 		if path == theirs {
 			return no
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer over.Close()
 	if err := over.WriteJSON("theirs.json", 1); !errors.Is(err, no) {
 		t.Errorf("the error is %v, want that of the one who was asked", err)

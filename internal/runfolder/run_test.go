@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // newRun is a fresh run folder.
@@ -23,10 +25,7 @@ func newRun(t *testing.T) *Run {
 
 func mustCreate(t *testing.T, dir string) *Run {
 	t.Helper()
-	run, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := oracle.Must(Create(dir))(t)
 	t.Cleanup(func() { run.Close() })
 	return run
 }
@@ -35,10 +34,7 @@ func mustCreate(t *testing.T, dir string) *Run {
 // file was left behind.
 func onlyFile(t *testing.T, dir, name string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := oracle.Must(os.ReadDir(dir))(t)
 	if len(entries) != 1 || entries[0].Name() != name {
 		t.Errorf("%s holds %v, want only %s", dir, entries, name)
 	}
@@ -47,20 +43,11 @@ func onlyFile(t *testing.T, dir, name string) {
 func TestCreate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for range 2 { // an empty folder may be used again
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		run, err := Create(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Close(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.MkdirAll(dir, 0o777))
+		run := oracle.Must(Create(dir))(t)
+		oracle.OK(t, run.Close())
 	}
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(filepath.Join(dir, "config.json"), nil, 0o666))
 	_, err := Create(dir)
 	var notEmpty *NotEmptyError
 	if !errors.As(err, &notEmpty) || notEmpty.Holds != "config.json" || notEmpty.Dir != dir {
@@ -78,9 +65,7 @@ func TestCreate(t *testing.T) {
 
 func TestCreateOnFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, nil, 0o666))
 	if _, err := Create(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("Create on a file: %v", err)
 	}
@@ -109,9 +94,7 @@ func TestNotWritable(t *testing.T) {
 		return // the superuser may write to any other folder
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Chmod(dir, 0o555))
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not writable") {
 		t.Errorf("Open of a read-only folder: %v", err)
 	}
@@ -126,9 +109,7 @@ func TestWriteFile(t *testing.T) {
 		})
 	}
 	for _, text := range []string{"old", "new"} {
-		if err := write(text); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, write(text))
 	}
 	broken := errors.New("broken")
 	err := run.WriteFile("plots/a.svg", func(w io.Writer) error {
@@ -160,9 +141,7 @@ func TestFullDisk(t *testing.T) {
 			return errors.Join(err, broken)
 		})
 	}
-	if err := write("old", nil); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, write("old", nil))
 	err := write("new", &fs.PathError{Op: "write", Path: "report.html", Err: syscall.ENOSPC})
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("a full disk: %v", err)
@@ -185,16 +164,11 @@ func TestFullDevice(t *testing.T) {
 		t.Skipf("there is no %s here; this runs on Linux: %v", full, err)
 	}
 	run := newRun(t)
-	if err := os.Symlink(full, run.Path("report.html")); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Symlink(full, run.Path("report.html")))
 	if err := run.WriteFile("report.html", func(w io.Writer) error { _, err := w.Write(make([]byte, 1<<20)); return err }); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
 		t.Errorf("a report on a full disk: %v", err)
 	}
-	metrics, err := OpenMetrics(full)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := oracle.Must(OpenMetrics(full))(t)
 	if err := metrics.Write(NewMetric(1)); err != nil {
 		t.Errorf("a line that fits the buffer: %v", err)
 	}
@@ -212,21 +186,14 @@ func TestWriteJSON(t *testing.T) {
 		Name               string
 	}
 	in := result{Value: Float(math.NaN()), Bound: Float(math.Inf(-1)), Best: 1e-300, Name: "a<b"}
-	if err := run.WriteJSON("result.json", in); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(run.Path("result.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, run.WriteJSON("result.json", in))
+	text := oracle.Must(os.ReadFile(run.Path("result.json")))(t)
 	want := "{\n  \"Value\": null,\n  \"Bound\": null,\n  \"Best\": 1e-300,\n  \"Name\": \"a<b\"\n}\n"
 	if string(text) != want {
 		t.Errorf("got %s want %s", text, want)
 	}
 	var out result
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal(text, &out))
 	if !math.IsNaN(float64(out.Value)) || !math.IsNaN(float64(out.Bound)) || out.Best != in.Best {
 		t.Errorf("read back %+v", out)
 	}
@@ -278,9 +245,7 @@ func TestAddBuild(t *testing.T) {
 func TestCPUModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cpuinfo")
 	text := "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU @ 2: 3GHz\n"
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	if got := cpuModel(path); got != "Some CPU @ 2: 3GHz" {
 		t.Errorf("got %q", got)
 	}
@@ -293,16 +258,11 @@ func TestCPUModel(t *testing.T) {
 func TestCreateFree(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run")
 	for _, want := range []string{name, name + "-2", name + "-3"} {
-		run, err := CreateFree(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := oracle.Must(CreateFree(name))(t)
 		if run.Dir() != want {
 			t.Errorf("the folder is %s, want %s", run.Dir(), want)
 		}
-		if err := run.WriteJSON("a.json", 1); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, run.WriteJSON("a.json", 1))
 	}
 	if _, err := CreateFree(filepath.Join(name, "a.json", "run")); err == nil {
 		t.Error("a folder was made below a file")
@@ -316,13 +276,8 @@ func (sketch) SVG(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); re
 func (sketch) PNG(w io.Writer) error { _, err := io.WriteString(w, "png"); return err }
 
 func TestWriteFigure(t *testing.T) {
-	run, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.WriteFigure("curve", sketch{}); err != nil {
-		t.Fatal(err)
-	}
+	run := oracle.Must(Create(filepath.Join(t.TempDir(), "run")))(t)
+	oracle.OK(t, run.WriteFigure("curve", sketch{}))
 	for name, want := range map[string]string{"plots/curve.svg": "<svg/>", "plots/curve.png": "png"} {
 		if got, err := os.ReadFile(run.Path(name)); err != nil || string(got) != want {
 			t.Errorf("%s holds %q, %v; want %q", name, got, err, want)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // bitwise is CRC-32C by its definition, bit for bit.
@@ -141,9 +143,7 @@ var start = time.Unix(1_700_000_000, 250_000_000)
 
 func TestWriteEvents(t *testing.T) {
 	var file bytes.Buffer
-	if err := WriteEvents(&file, start, metrics()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, WriteEvents(&file, start, metrics()))
 	want := []event{
 		{1_700_000_000.25, 0, "brain.Event:2", map[string]float32{}},
 		{1_700_000_000.75, 0, "", map[string]float32{"objective": 2.75}},
@@ -168,12 +168,8 @@ func TestTensorBoardReads(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var file bytes.Buffer
-	if err := WriteEvents(&file, start, metrics()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, EventsName(start)), file.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, WriteEvents(&file, start, metrics()))
+	oracle.OK(t, os.WriteFile(filepath.Join(dir, EventsName(start)), file.Bytes(), 0o666))
 	const script = `
 import sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -21,9 +21,7 @@ import (
 func write(t testing.TB, metadata map[string]string, tensors ...Tensor) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, metadata, tensors); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, Write(&b, metadata, tensors))
 	return b.Bytes()
 }
 
@@ -51,24 +49,16 @@ func TestRoundTrip(t *testing.T) {
 		New("single", []int{1}, []float32{1.5}),
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := WriteFile(path, metadata, tensors); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, WriteFile(path, metadata, tensors))
 	slices.Reverse(tensors)
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := oracle.Must(os.ReadFile(path))(t)
 	if !bytes.Equal(raw, write(t, maps.Clone(metadata), tensors...)) {
 		t.Error("another order of tensors gives other bytes")
 	}
 	if n := binary.LittleEndian.Uint64(raw); n%8 != 0 {
 		t.Errorf("header has %d bytes, want a multiple of 8", n)
 	}
-	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := oracle.Must(Open(path))(t)
 	defer f.Close()
 	if err := f.Verify(); err != nil {
 		t.Error(err)
@@ -228,10 +218,7 @@ func TestChecksumOfBefore(t *testing.T) {
 		"newer blockbp": {ChecksumKey: "sha256:3726ddd9"},
 		"another way":   {ChecksumKey: "crc32c:1\"2\"3\"4\""},
 	} {
-		f, err := open(write(t, metadata, data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := oracle.Must(open(write(t, metadata, data)))(t)
 		if err := f.Verify(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error is %v, want one with %q", metadata, err, want)
 		}
@@ -334,13 +321,8 @@ func TestReadChunks(t *testing.T) {
 		want[i] = float32(i)
 	}
 	var file bytes.Buffer
-	if err := Write(&file, nil, []Tensor{New("other", []int{2}, []float64{1, 2}), New("x", []int{len(want)}, want)}); err != nil {
-		t.Fatal(err)
-	}
-	f, err := NewFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, Write(&file, nil, []Tensor{New("other", []int{2}, []float64{1, 2}), New("x", []int{len(want)}, want)}))
+	f := oracle.Must(NewFile(bytes.NewReader(file.Bytes()), int64(file.Len())))(t)
 	info, _ := f.Find("x")
 	for _, lengths := range [][]int{{len(want)}, {0, 1, 7, readTogether, 0, 2*readTogether - 3}} {
 		got := make([]float32, len(want))

@@ -6,19 +6,14 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestUnknownAtTheLimit: wherever the work ends, the answer is either right or
 // unknown with the reason.
 func TestUnknownAtTheLimit(t *testing.T) {
-	g, err := graph.Grid(12, 12, graph.GridOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sample, err := Cover(t.Context(), g, rand.New(rand.NewPCG(1, 2)), 10, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.Grid(12, 12, graph.GridOptions{}))(t)
+	sample := oracle.Must(Cover(t.Context(), g, rand.New(rand.NewPCG(1, 2)), 10, false))(t)
 	mu := sample.Appearance()
 	unknown := 0
 	for limit := int64(0); ; limit += 97 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -41,9 +42,7 @@ func TestComparison(t *testing.T) {
 			t.Errorf("%s: %v seconds to 1e-2, %v to 0", method, s, p.SecondsTo(0))
 		}
 	}
-	if err := c.AllObjectives(paths); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, c.AllObjectives(paths))
 	for _, p := range paths {
 		known := 0
 		for _, point := range p.Points {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -17,9 +18,7 @@ import (
 func readNamed(t *testing.T, name, text string) (*mrf.Network, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	return ReadFile(path)
 }
 

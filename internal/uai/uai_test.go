@@ -44,10 +44,7 @@ const bayes = `BAYES
 
 func TestRead(t *testing.T) {
 	for _, text := range []string{bayes, strings.Replace(bayes, "BAYES", "markov", 1), strings.ReplaceAll(bayes, "\n", "\r\n"), strings.Join(strings.Fields(bayes), "\t")} {
-		n, err := uai.Read(iotest.OneByteReader(strings.NewReader(text)), "model.uai")
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := oracle.Must(uai.Read(iotest.OneByteReader(strings.NewReader(text)), "model.uai"))(t)
 		ln := math.Log
 		want := &mrf.Network{Card: []int{2, 2, 3}, Factors: []mrf.Factor{
 			{Scope: []int{0}, LogTable: []float64{ln(0.436), ln(0.564)}},
@@ -366,9 +363,7 @@ func TestRoundTripOfSpecialValues(t *testing.T) {
 // Short values stay short: what can be written in 17 digits is.
 func TestWriteIsShort(t *testing.T) {
 	var text bytes.Buffer
-	if err := uai.Write(&text, table(math.Log(0.25), math.Log(3), math.Inf(-1), 0)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, uai.Write(&text, table(math.Log(0.25), math.Log(3), math.Inf(-1), 0)))
 	if want := "MARKOV\n1\n4\n1\n1 0\n\n4\n 0.25\n 3\n 0\n 1\n"; text.String() != want {
 		t.Errorf("text is %q, want %q", text.String(), want)
 	}
@@ -434,9 +429,7 @@ func TestBeyondFloat64(t *testing.T) {
 // TestByteOrderMark: a file of an editor that begins with one is read as without.
 func TestByteOrderMark(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n.uai")
-	if err := os.WriteFile(path, []byte("\ufeffMARKOV\n1\n2\n1\n1 0\n2\n1 2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte("\ufeffMARKOV\n1\n2\n1\n1 0\n2\n1 2\n"), 0o666))
 	n, err := uai.ReadFile(path)
 	if err != nil || len(n.Card) != 1 {
 		t.Errorf("%v, %v", n, err)

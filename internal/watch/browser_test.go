@@ -18,6 +18,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // screenshots, an environment variable, names a folder that gets pictures of the page.
@@ -59,14 +61,10 @@ func openBrowser(t *testing.T) *browser {
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+profileFolder(t), "about:blank")
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Start())
 	theirIn.Close()
 	theirOut.Close()
-	if err := in.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, in.SetReadDeadline(time.Now().Add(patience)))
 	b := &browser{t: t, out: out, in: bufio.NewReader(in)}
 	t.Cleanup(func() {
 		b.send("Browser.close", nil)
@@ -138,9 +136,7 @@ func (b *browser) call(method string, parameters map[string]any) map[string]any 
 			Result map[string]any
 			Error  map[string]any
 		}
-		if err := json.Unmarshal(text[:len(text)-1], &answer); err != nil {
-			b.t.Fatal(err)
-		}
+		oracle.OK(b.t, json.Unmarshal(text[:len(text)-1], &answer))
 		switch {
 		case answer.Method == "Runtime.exceptionThrown", answer.Method == "Log.entryAdded" && bytes.Contains(answer.Params, []byte(`"level":"error"`)):
 			b.t.Errorf("the browser complains: %s", answer.Params)
@@ -219,10 +215,7 @@ func inkOf(section string) string {
 
 // open serves the page of runs, and looks at it.
 func (b *browser) open(dirs ...string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	listener := oracle.Must(net.Listen("tcp", "127.0.0.1:0"))(b.t)
 	served := make(chan error)
 	go func() { served <- Serve(b.t.Context(), listener, dirs, testToken) }()
 	b.t.Cleanup(func() {
@@ -242,12 +235,8 @@ func TestRunsInBrowser(t *testing.T) {
 	write(t, second, lines(0, 100))
 	finish(`{"status": "converged", "iterations": 299, "eval": {"accuracy@test": 0.9}}`)
 	var file bytes.Buffer
-	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Mkdir(filepath.Join(first, "plots"), 0o777), os.WriteFile(filepath.Join(first, "plots", "pictures-test.png"), file.Bytes(), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&file, image.NewGray(image.Rect(0, 0, 40, 30))))
+	oracle.OK(t, errors.Join(os.Mkdir(filepath.Join(first, "plots"), 0o777), os.WriteFile(filepath.Join(first, "plots", "pictures-test.png"), file.Bytes(), 0o666)))
 	b.look(1280, 900, "light")
 	b.open(first, second)
 	b.wait(text("label"), "running")
