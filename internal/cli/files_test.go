@@ -396,30 +396,6 @@ func TestResumedCopy(t *testing.T) {
 	}
 }
 
-// TestMissingInputs: what is not there is named with its option, and what is wanted.
-func TestMissingInputs(t *testing.T) {
-	t.Parallel()
-	none := filepath.Join(t.TempDir(), "none")
-	net := writeFile(t, filepath.Join(t.TempDir(), "net.uai"), loopUAI)
-	marginals := writeFile(t, filepath.Join(t.TempDir(), "net.MAR"), "MAR\n1 2 0.5 0.5\n")
-	for _, c := range [][]string{
-		{"--init", "train", gridData(t), "--init", none},
-		{"--reference", "train", gridData(t), "--reference", none},
-		{"--config", "train", gridData(t), "--config", none},
-		{"--model", "predict", gridData(t), "-m", none, "-o", none + "-out"},
-		{"--model", "eval", gridData(t), "-m", none},
-		{"--evidence", "infer", net, "--evidence", none},
-		{"--against", "eval", marginals, "--against", none},
-		{"", "train", none},
-		{"", "infer", none + ".uai"},
-		{"", "compare", none, none},
-		{"", "plot", none},
-		{"", "watch", none},
-	} {
-		run(t, c[1:]...).wantFailure(t, 1, strings.TrimSpace(c[0]+" "+none), "no such file or directory; want ")
-	}
-}
-
 // TestStandardInput: a file that standard input is read from is not written over either.
 func TestStandardInput(t *testing.T) {
 	t.Parallel()

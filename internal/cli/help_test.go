@@ -92,32 +92,3 @@ func TestRoot(t *testing.T) {
 		t.Errorf("blockbp --version prints %q", o.stdout)
 	}
 }
-
-// TestSuggestions: what was probably meant.
-func TestSuggestions(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]string{
-		"trian":                    "train",
-		"prdict":                   "predict",
-		"evl":                      "eval",
-		"ifner":                    "infer",
-		"generat":                  "generate",
-		"train --max-itr 3":        "--max-iter",
-		"train --methods full":     "--method",
-		"predict --model-file x":   "--model",
-		"infer --taks PR":          "--task",
-		"infer --require":          "--require-convergence",
-		"eval --splt x":            "--split",
-		"generate --grap x":        "--graph",
-		"info --block 3":           "--blocks",
-		"check --feature x":        "--features",
-		"compare --oot x":          "--out",
-		"demo --sides 3":           "--side",
-		"train --l1 3":             "--l2",
-		"plot --jsn":               "--help", // plot has no other option
-		"train --neighbors 8":      "--neighbours",
-		"train --requireconvegenc": "--require-convergence",
-	} {
-		run(t, strings.Fields(line)...).wantFailure(t, 2, want)
-	}
-}

@@ -460,46 +460,6 @@ func checkMarginals(t *rapid.T, o outcome, c *mrf.Conditioned, r inferResult) {
 	}
 }
 
-// TestInferUnusedOptions: what a method does not use is refused, or, beside exact
-// inference, named.
-func TestInferUnusedOptions(t *testing.T) {
-	t.Parallel()
-	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
-	for _, c := range []struct{ options, part string }{
-		{"--method mean-field --counting bethe", "--counting is used by --method bp only"},
-		{"--task MAR --method gibbs --counting bethe", "--counting is used by --method bp only"},
-		{"--task MAR --method gibbs --tol 1e-3", "--tol is used by --method bp and mean-field only"},
-		{"--counting convex --seed 2", "--seed is used by --counting trw and by restarts only"},
-		{"--task MPE --method exact --tol 1e-3", "--tol is used by --method trws only"},
-		{"--task MPE --method cut --max-sweeps 10", "--max-sweeps is used by --method trws only"},
-		{"--chains 2", "--chains is used by --method gibbs only"},
-		{"--method exact --chains 2", "--chains is used by --method gibbs only"},
-		{"--method gibbs --task MAR --sweeps 2", "--sweeps is used by --method bp and mean-field only"},
-		{"--task MPE --sweeps 2", "--sweeps is used by"},
-		{"--sweeps 0", "want at least 1"},
-		{"--sweeps 2 --tol 1e-3", "leave out --tol"},
-		{"--sweeps 2 --max-sweeps 3", "leave out --max-sweeps"},
-		{"--sweeps 2 --require-convergence", "leave out --require-convergence"},
-		{"--method exact --memory 0", "above 0"},
-		{"--method exact --memory -1", "above 0"},
-	} {
-		run(t, append([]string{"infer", path}, strings.Fields(c.options)...)...).wantFailure(t, 2, c.part)
-	}
-	plain := mustRun(t, "infer", path, "--method", "exact")
-	for _, c := range []struct{ options, part string }{
-		{"--counting no-such-file.txt", "no use of --counting"}, {"--tol 1e-3 --max-sweeps 10", "no use of --tol, --max-sweeps"},
-		{"--seed 2", "no use of --seed"}, {"--threads 2", "no use of --threads"}, {"--sweeps 2", "no use of --sweeps"}, {"--restarts 3", "no use of --restarts"},
-	} {
-		o := mustRun(t, append([]string{"infer", path, "--method", "exact"}, strings.Fields(c.options)...)...)
-		if o.stdout != plain.stdout || !strings.Contains(o.stderr, "note: exact inference makes "+c.part) {
-			t.Errorf("%s: printed %q and %q", c.options, o.stdout, o.stderr)
-		}
-	}
-	for _, options := range []string{"--task MPE --tol 1e-3 --max-sweeps 10", "--task MPE --method trws --tol 1e-3", "--method mean-field --tol 1e-3 --seed 2 --threads 1", "--counting trw --seed 2"} {
-		mustRun(t, append([]string{"infer", path}, strings.Fields(options)...)...)
-	}
-}
-
 // TestInferZeroOnLoop: a triangle cannot be coloured with two colours, which no message
 // finds: there are no marginals to print.
 func TestInferZeroOnLoop(t *testing.T) {

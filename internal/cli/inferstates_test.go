@@ -67,48 +67,6 @@ func TestInferStates(t *testing.T) {
 	}
 }
 
-// TestInferStatesRefuses: unsuited methods and options, and answers that would be
-// none.
-func TestInferStatesRefuses(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	path := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	frustrated := writeFile(t, filepath.Join(folder, "f.uai"), "MARKOV\n4\n2 2 2 2\n5\n2 1 2\n2 2 3\n2 1 3\n1 1\n1 0\n\n4 1 2 2 1\n4 1 2 2 1\n4 1 2 2 1\n2 1 1.1\n2 1 1\n")
-	zero := writeFile(t, filepath.Join(folder, "zero.uai"), "MARKOV\n2\n2 2\n2\n2 0 1\n1 0\n4 0 0 1 1\n2 1 0\n")
-	hidden := writeFile(t, filepath.Join(folder, "hidden.uai"), "MARKOV\n3\n2 2 2\n3\n2 0 1\n2 1 2\n2 0 2\n4 0 1 1 0\n4 0 1 1 0\n4 0 1 1 0\n")
-	evidence := writeFile(t, filepath.Join(folder, "f.evid"), "1 0 0\n")
-	for _, c := range []struct {
-		code int
-		args []string
-		want []string
-	}{
-		{2, []string{path, "--method", "bp"}, []string{"with --task MPE want auto, cut, exact, trws"}},
-		{2, []string{path, "--method", "gibbs"}, []string{"with --task MPE want auto"}},
-		{2, []string{path, "--chains", "2"}, []string{"--chains is used by --method gibbs only"}},
-		{2, []string{path, "--counting", "trw"}, []string{"--counting is not used by --task MPE"}},
-		{2, []string{path, "--seed", "2"}, []string{"--seed is not used"}},
-		{3, []string{path, "--method", "trws", "--memory", "100"}, []string{"inference by trws would take about", "100 B are allowed", "--memory"}},
-		{3, []string{path, "--method", "exact", "--memory", "1"}, []string{"loop.uai", "memory"}},
-		{3, []string{path, "--method", "cut"}, []string{"submodular", "variable 1 has more than two possible states"}},
-		{3, []string{frustrated, "--method", "cut", "--evidence", evidence}, []string{"variables 2 and 3"}},
-		{3, []string{zero}, []string{"zero.uai", "probability zero"}},
-		{3, []string{zero, "--method", "exact"}, []string{"zero.uai", "probability zero"}},
-		{3, []string{hidden}, []string{"hidden.uai", "probability zero"}},
-		{4, []string{hidden, "--method", "trws"}, []string{"hidden.uai", "no joint state of positive probability was found", "exact"}},
-		{5, []string{frustrated, "--method", "trws", "--max-sweeps", "1", "--require-convergence"}, []string{"not proved optimal", "--max-sweeps"}},
-	} {
-		o := run(t, append([]string{"infer", "--task", "MPE"}, c.args...)...)
-		o.wantFailure(t, c.code, c.want...)
-		if c.code != 5 && o.stdout != "" {
-			t.Errorf("%s: printed %q", o.command(), o.stdout)
-		}
-	}
-	if o := mustRun(t, "infer", frustrated, "--task", "MPE", "--method", "trws"); !strings.Contains(o.stderr, "note: not proved optimal") {
-		t.Errorf("stderr is %q", o.stderr)
-	}
-	run(t, "infer", path, "--method", "trws").wantFailure(t, 2, "with --task PR want auto, bp, exact, mean-field")
-}
-
 // TestInferStatesAgreesWithEnumeration: whatever the network, the states have the
 // energy that is printed, and bounds and claims are true.
 func TestInferStatesAgreesWithEnumeration(t *testing.T) {

@@ -153,60 +153,6 @@ func TestSampleHeld(t *testing.T) {
 // lockedUAI is a ring of three variables that must be equal.
 const lockedUAI = "MARKOV\n3\n2 2 2\n3\n2 0 1\n2 1 2\n2 2 0\n4 1 0 0 1\n4 1 0 0 1\n4 1 0 0 1\n"
 
-// TestSampleRefuses: what cannot be drawn from, or is not asked for rightly, with
-// nothing written.
-func TestSampleRefuses(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	write := func(name, text string) string { return writeFile(t, filepath.Join(folder, name), text) }
-	net, locked := write("loop.uai", loopUAI), write("locked.uai", lockedUAI)
-	never := write("never.uai", strings.ReplaceAll(lockedUAI, "4 1 0 0 1", "4 0 1 1 0"))
-	triple := write("triple.uai", "MARKOV\n3\n2 2 2\n1\n3 0 1 2\n8 1 1 1 1 1 1 1 1\n")
-	wide := write("colours.uai", "MARKOV\n3\n3 3 3\n3\n2 0 1\n2 1 2\n2 2 0\n"+strings.Repeat("9 0 1 1 1 0 1 1 1 0\n", 3))
-	truth := filepath.Join(gridData(t), "truth.safetensors")
-	data := gridData(t)
-	before := tree(t, folder)
-	out := filepath.Join(folder, "out.npz")
-	for _, c := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"sample NET", 2, "-o"},
-		{"sample -o OUT", 2, "want one network"},
-		{"sample DATA -o OUT", 2, "-m"},
-		{"sample -m MODEL -o OUT", 2, "DATA -m MODEL"},
-		{"sample NET -o OUT --clamp", 2, "--clamp"},
-		{"sample NET -o OUT --bins 3", 2, "--bins"},
-		{"sample DATA -m MODEL -o OUT --evidence NET", 2, "--evidence"},
-		{"sample DATA -m MODEL -o OUT", 2, "--instance"},
-		{"sample DATA -m MODEL -o OUT --instance 7", 2, "--instance 7"},
-		{"sample NET -o OUT --sampler exact --memory 1", 3, "memory"},
-		{"sample NET -o OUT --sampler exact --thin 2", 2, "--thin"},
-		{"sample NET -o OUT --samples 0", 2, "--samples 0"},
-		{"sample NET -o OUT --samples 2000000000", 2, "--samples: 2000000000"},
-		{"sample NET -o OUT --chains 0", 2, "--chains 0"},
-		{"sample NET -o OUT --burn-in -1", 2, "--burn-in -1"},
-		{"sample NET -o OUT --max-rhat 1", 2, "--max-rhat 1"},
-		{"sample NET -o OUT --min-ess 0", 2, "--min-ess 0"},
-		{"sample NEVER -o OUT", 3, "probability zero"},
-		{"sample LOCKED -o OUT --sampler gibbs", 3, "not ergodic"},
-		{"sample COLOURS -o OUT --sampler gibbs", 3, "not ergodic"},
-		{"sample TRIPLE -o OUT --sampler gibbs", 3, "factor 0 joins 3 variables"},
-		{"sample NET.none.uai -o OUT", 1, "NET.none.uai"},
-	} {
-		args := strings.Fields(c.args)
-		for i, a := range args {
-			if path, ok := map[string]string{"NET": net, "OUT": out, "DATA": data, "MODEL": truth, "NEVER": never, "LOCKED": locked, "COLOURS": wide, "TRIPLE": triple}[a]; ok {
-				args[i] = path
-			}
-		}
-		o := run(t, args...)
-		o.wantFailure(t, c.code, c.want)
-		wantUntouched(t, o, before, tree(t, folder))
-	}
-}
-
 // TestSampleUnconverged: too few draws are written, with a note, and an exit code
 // where it is asked for.
 func TestSampleUnconverged(t *testing.T) {
