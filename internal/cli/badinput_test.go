@@ -129,45 +129,6 @@ func flipped(text, after string, offset int) string {
 	return string(data)
 }
 
-// TestCheckListsAll: check prints every problem, and its exit code is that of the
-// first.
-func TestCheckListsAll(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "bad.npz"), with(t, arrays{
-		"labels":        npy(t, []int{3}, []int32{0, 3, 5}),
-		"node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, math.NaN(), 5, 6}),
-	})["bad.npz"])
-	uai := writeFile(t, filepath.Join(folder, "bad.uai"), "MARKOV\n1\n2\n1\n1 0\n2 1 -1\n")
-	model := writeFile(t, filepath.Join(folder, "bad.safetensors"), "no model")
-	o := run(t, "check", folder, uai, model)
-	o.wantFailure(t, 3, "problems found")
-	for _, part := range []string{"bad.npz:labels[1]", "bad.npz:node_features[1,1]", "bad.uai:6", "bad.safetensors"} {
-		if !strings.Contains(o.stdout, part) {
-			t.Errorf("check does not print %q:\n%s", part, o.stdout)
-		}
-	}
-	var checked struct {
-		OK       bool
-		Problems []string
-	}
-	o = run(t, "check", folder, uai, model, "--json")
-	o.json(t, &checked)
-	if checked.OK || len(checked.Problems) < 4 || o.code != 3 {
-		t.Errorf("check --json: code %d, %+v", o.code, checked)
-	}
-	run(t, "check", filepath.Join(folder, "none.npz")).wantFailure(t, 1, "problem")
-
-	// What was assumed is said where nothing is wrong.
-	unsure := writeFile(t, filepath.Join(t.TempDir(), "0.npz"), with(t, arrays{"states": ""})["bad.npz"])
-	if o = mustRun(t, "check", unsure); !strings.Contains(o.stderr, "taken to have 3 states, because the largest label is 2") {
-		t.Errorf("check does not say what it assumed: stderr is %q", o.stderr)
-	}
-	if notes, ok := mustRun(t, "check", unsure, "--json").object(t)["notes"].([]any); !ok || len(notes) != 1 {
-		t.Errorf("check --json has the notes %v, want 1", notes)
-	}
-}
-
 func TestBadModels(t *testing.T) {
 	t.Parallel()
 	model := readFile(t, gridRun(t), "model.safetensors")

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -78,24 +77,4 @@ func TestModelNamesNoFile(t *testing.T) {
 	meta["counting"] = "trw"
 	tensors = append(tensors, safetensors.New("counting.node", []int{1}, []float64{1}), safetensors.New("counting.edge", []int{0}, []float64{}))
 	run(t, "info", write("both.safetensors")).wantFailure(t, 3, "both.safetensors", "counting", "damaged")
-}
-
-// TestCountingFilesThatAreNone: a device has no end, and waiting for a pipe none either.
-func TestCountingFilesThatAreNone(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("skipped: Windows has no /dev/zero; the test runs on Unix")
-	}
-	folder := t.TempDir()
-	long := writeFile(t, filepath.Join(folder, "long.txt"), strings.Repeat("\x00", 1<<20))
-	network := writeFile(t, filepath.Join(folder, "net.uai"), "MARKOV\n2\n2 2\n1\n2 0 1\n4 1 2 3 4\n")
-	for path, want := range map[string]string{"/dev/zero": "no regular file", folder: "no regular file", long: "no file of counting numbers"} {
-		code := 1
-		if path == long {
-			code = 3
-		}
-		run(t, "train", gridData(t), "-o", filepath.Join(folder, "run"), "--counting", path).wantFailure(t, code, path, want)
-		run(t, "predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "out"), "--counting", path).wantFailure(t, code, path, want)
-		run(t, "infer", network, "--counting", path).wantFailure(t, code, path, want)
-	}
 }

@@ -102,26 +102,3 @@ func TestHarmWithoutPredictions(t *testing.T) {
 		t.Error(o.stderr)
 	}
 }
-
-// TestHarmToBeliefs: edges that change no label, but make the beliefs much worse, are noted, too.
-func TestHarmToBeliefs(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	in := func(name string) string { return filepath.Join(folder, name) }
-	train(t, chainData(t, in("opposed"), 0.8, true), "-o", in("run"))
-	var edges, labels []int32 // a chain of equal labels, with features that leave no doubt
-	var features []float64
-	for s := range int32(12) {
-		if s > 0 {
-			edges = append(edges, s-1, s)
-		}
-		labels, features = append(labels, 1), append(features, 3.5, 1)
-	}
-	writeFile(t, filepath.Join(in("clear"), "0.npz"), npz(t, arrays{
-		"edges": npy(t, []int{len(edges) / 2, 2}, edges), "labels": npy(t, []int{len(labels)}, labels), "node_features": npy(t, []int{len(labels), 2}, features),
-	}))
-	const harm = "run gives worse beliefs than its node potentials alone: accuracy 100.00 %"
-	if o := mustRun(t, "eval", in("clear"), "-m", in("run")); !strings.Contains(o.stderr, harm) {
-		t.Error(o.stderr, o.stdout)
-	}
-}

@@ -464,18 +464,3 @@ func TestPlotDuringRun(t *testing.T) {
 	}
 	mustRun(t, "plot", dir)
 }
-
-// TestFolderLikeFile: a name that ends as a file of another kind makes no folder, but with a slash.
-func TestFolderLikeFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	net, out := filepath.Join(dir, "net.uai"), filepath.Join(dir, "out.csv")
-	mustRun(t, "example", "network", "-o", net)
-	for _, verb := range []string{"sample", "convert"} {
-		run(t, verb, net, "-o", out).wantFailure(t, 2, "--out "+out+": it would be a folder (--out is: file .", "out.csv/ if that")
-		if _, err := os.Stat(out); err == nil {
-			t.Fatalf("%s made %s", verb, out)
-		}
-	}
-	mustRun(t, "sample", net, "-o", out+"/")
-}

@@ -157,22 +157,6 @@ func TestInferFormats(t *testing.T) {
 	}
 }
 
-// TestInferNotConverged: a note and exit code 0, or exit code 5 if convergence is
-// required.
-func TestInferNotConverged(t *testing.T) {
-	t.Parallel()
-	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
-	o := mustRun(t, "infer", path, "--method", "bp", "--max-sweeps", "1", "--tol", "1e-12", "--json")
-	if o.object(t)["converged"] != false || !strings.Contains(o.stderr, "not converged: residual") {
-		t.Errorf("after one sweep: %s%s", o.stdout, o.stderr)
-	}
-	o = run(t, "infer", path, "--method", "bp", "--max-sweeps", "1", "--tol", "1e-12", "--json", "--require-convergence")
-	o.wantFailure(t, 5, "not converged: residual", "after 1 sweeps")
-	if o.object(t, inferKeys...)["converged"] != false {
-		t.Errorf("infer --require-convergence printed %s", o.stdout)
-	}
-}
-
 // TestInferTooWide: exact inference says what memory it would need, before it
 // asks for it, and the default says why it is not exact.
 func TestInferTooWide(t *testing.T) {
@@ -238,35 +222,6 @@ func TestInferOutput(t *testing.T) {
 	}
 }
 
-// TestInferCountingFile: a file of counting numbers goes by the variables and
-// pairwise factors of the network's file, with evidence and without, and with
-// several factors on one pair. The numbers of bethe are exact where no loop is
-// left.
-func TestInferCountingFile(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	// The pair of variables 1 and 2 has two factors, each with half of its number.
-	path := writeFile(t, filepath.Join(folder, "loop.uai"), strings.NewReplacer(
-		"\n5\n", "\n7\n", "1 1\n", "1 1\n0\n", "2 2 0\n", "2 2 0\n2 2 1\n", "3 0.2 1 2\n", "3 0.2 1 2\n1 7\n").Replace(loopUAI)+"6 1 2 3 4 5 6\n")
-	counts := writeFile(t, filepath.Join(folder, "bethe.counts"), "node 0 -1\nnode 1 -1\nnode 2 -1\nedge 0 1\nedge 1 0.5\nedge 2 1\nedge 3 0.5\n")
-	network := oracle.Must(uai.ReadFile(path))(t)
-	if a, b := infer(t, path, "--counting", counts), infer(t, path, "--counting", "bethe"); !closeTo(*a.LogZ, *b.LogZ, 1e-9) {
-		t.Errorf("log Z is %v with the file and %v with bethe", *a.LogZ, *b.LogZ)
-	}
-	for v, card := range network.Card {
-		conditioned := oracle.Must(network.Condition(map[int]int{v: card - 1}))(t)
-		evidence := writeFile(t, filepath.Join(folder, "evid"), fmt.Sprintf("1 %d %d\n", v, card-1))
-		r := infer(t, path, "--counting", counts, "--evidence", evidence, "--task", "MAR")
-		if want := oracle.NetworkLogZ(conditioned.Network); r.Bound != "exact" || !closeTo(*r.LogZ, want, 1e-9) {
-			t.Errorf("variable %d observed: %s log Z is %v, want exactly %v", v, r.Bound, *r.LogZ, want)
-		}
-		nodes, _ := oracle.NetworkMarginals(conditioned.Network)
-		compareMarginals(t, "file", r.Marginals, conditioned.Marginals(nodes), 1e-8)
-	}
-	few := writeFile(t, filepath.Join(folder, "few.counts"), "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\nedge 2 1\n")
-	run(t, "infer", path, "--counting", few).wantFailure(t, 3, "few.counts", "edge 3")
-}
-
 // TestInferZero: Z = 0 is an answer to PR, whatever finds it, that no program can
 // take for a number; marginals do not exist then.
 func TestInferZero(t *testing.T) {
@@ -305,16 +260,6 @@ func TestInferZero(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestInferLocates: errors of belief propagation name the variables of the file
-// although evidence has removed one.
-func TestInferLocates(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	path := writeFile(t, filepath.Join(folder, "x.uai"), "MARKOV\n3\n2 2 2\n2\n1 0\n1 2\n2 1 1\n2 0 0\n")
-	evidence := writeFile(t, filepath.Join(folder, "x.evid"), "1 0 1\n")
-	run(t, "infer", path, "--evidence", evidence, "--task", "MAR").wantFailure(t, 3, "x.uai: variable 2: ")
 }
 
 // networkText draws a network in UAI format, with everything that the format
@@ -457,64 +402,5 @@ func checkMarginals(t *rapid.T, o outcome, c *mrf.Conditioned, r inferResult) {
 		if state := c.Observed[v]; !(math.Abs(sum-1) <= 1e-9) || state >= 0 && marginal[state] != 1 {
 			t.Fatalf("%s: variable %d, observed %d, has marginals %v", o.command(), v, state, marginal)
 		}
-	}
-}
-
-// TestInferZeroOnLoop: a triangle cannot be coloured with two colours, which no message
-// finds: there are no marginals to print.
-func TestInferZeroOnLoop(t *testing.T) {
-	t.Parallel()
-	triangle := writeFile(t, filepath.Join(t.TempDir(), "triangle.uai"),
-		"MARKOV\n3\n2 2 2\n3\n2 0 1\n2 1 2\n2 0 2\n"+strings.Repeat("\n4 0 1 1 0", 3)+"\n")
-	for _, counting := range []string{"convex", "trw", "bethe"} {
-		o := run(t, "infer", triangle, "--task", "MAR", "--counting", counting)
-		o.wantFailure(t, 3, "triangle.uai", "probability zero")
-		if o.stdout != "" {
-			t.Errorf("%s: printed %s", counting, o.stdout)
-		}
-	}
-}
-
-// TestNamesOnce: a message that lists the choices does so once, and still says which
-// was probably meant.
-func TestNamesOnce(t *testing.T) {
-	t.Parallel()
-	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
-	for _, c := range []struct{ option, far, near, meant string }{
-		{"--method", "FOO", "exct", "; did you mean exact?"}, {"--counting", "FOO", "convx", "; did you mean convex?"},
-	} {
-		if o := run(t, "infer", path, c.option, c.far); o.code != 2 || strings.Contains(o.stderr, "valid are") {
-			t.Errorf("exit code %d: %s", o.code, o.stderr)
-		}
-		run(t, "infer", path, c.option, c.near).wantFailure(t, 2, c.meant)
-	}
-	if o := run(t, "train", gridData(t), "--order", "rand"); o.code != 2 || strings.Count(o.stderr, "cyclic") != 1 {
-		t.Errorf("exit code %d: %s", o.code, o.stderr)
-	}
-}
-
-// TestInferNames: variables and states of a network that names them are shown by name, and evidence may be.
-func TestInferNames(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	net := writeFile(t, filepath.Join(dir, "wet.bif"), "network w { }\nvariable rain { type discrete [2] { yes, no }; }\n"+
-		"variable grass { type discrete [2] { dry, wet }; }\nprobability ( rain ) { table 0.25, 0.75; }\n"+
-		"probability ( grass | rain ) { (yes) 0, 1; (no) 0.5, 0.5; }\n")
-	if o := mustRun(t, "infer", net, "--task", "MAR"); !strings.Contains(o.stdout, "grass     wet          0.625") {
-		t.Errorf("marginals are\n%s", o.stdout)
-	}
-	given := writeFile(t, filepath.Join(dir, "given"), "grass dry\n")
-	if o := mustRun(t, "infer", net, "--task", "MPE", "--evidence", given); !strings.Contains(o.stdout, "rain      no") {
-		t.Errorf("the state is\n%s", o.stdout)
-	}
-	if o := mustRun(t, "infer", net, "--task", "MAR", "--json"); !strings.Contains(o.stdout, `"state_names":[["yes","no"],["dry","wet"]]`) {
-		t.Error(o.stdout)
-	}
-	file := filepath.Join(dir, "a.MAR")
-	if mustRun(t, "infer", net, "--task", "MAR", "-o", file); !strings.HasPrefix(readFile(t, file), "MAR\n2 2 ") {
-		t.Errorf("the file has %q", readFile(t, file))
-	}
-	for text, want := range map[string]string{"grass damp": `"damp", want one of dry, wet`, "grass": "the last variable of the evidence has no state"} {
-		run(t, "infer", net, "--evidence", writeFile(t, given, text)).wantFailure(t, 3, want)
 	}
 }

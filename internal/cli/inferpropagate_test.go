@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestInferSearches: restarts find several fixed points, and are refused where they have no
-// use.
+// TestInferSearches: restarts find several fixed points, the same ones again.
 func TestInferSearches(t *testing.T) {
 	t.Parallel()
 	// A ring with a chord, of couplings of different strength.
@@ -26,13 +25,6 @@ func TestInferSearches(t *testing.T) {
 	if object := o.object(t); object["restarts"] != 3.0 || mustRun(t, "infer", path, "--method", "mean-field", "--json").object(t)["restarts"] != 10.0 {
 		t.Errorf("%s: want 3 restarts of mean field, and 10 if not told", o.stdout)
 	}
-	run(t, "infer", path, "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
-	run(t, "infer", path, "--counting", "trw", "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
-	run(t, "infer", path, "--counting", "bethe", "--restarts", "-1").wantFailure(t, 2, "want at least 0")
-	run(t, "infer", path, "--counting", "bethe", "--restarts", "0", "--seed", "2").wantFailure(t, 2, "--seed is used by --counting trw and by restarts only")
-	mustRun(t, "infer", path, "--counting", "bethe", "--seed", "2")
-	mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "2", "--seed", "2")
-	run(t, "infer", path, "--task", "MPE", "--restarts", "2").wantFailure(t, 2, "--restarts is not used")
 }
 
 // untimed is JSON of infer without what the clock says.

@@ -11,7 +11,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
 // taggedChains is a set of chains whose labels never go from O to I.
@@ -88,23 +87,6 @@ func TestForbiddenPairs(t *testing.T) {
 	run(t, "train", data, "-o", filepath.Join(folder, "no")).wantFailure(t, 3, "0.npz", "the pair B, I")
 }
 
-// TestCheckModelReportsEverything: all problems of a model file, with its recipe.
-func TestCheckModelReportsEverything(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "m.safetensors")
-	schema := `{"node_types":[{"name":"node","states":["a","b"],"features":1}],"edge_types":[]}`
-	tensors := []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float64{math.NaN(), math.Inf(1)})}
-	meta := map[string]string{"format": "blockbp-model", "format_version": "3", "checksum": "", "schema": schema, "recipe": `{"kind": "npy"}`}
-	oracle.OK(t, safetensors.WriteFile(path, meta, tensors))
-	o := run(t, "check", path)
-	o.wantFailure(t, 3, "problems found: 3")
-	for _, part := range []string{"state a, feature 0] is NaN", "state b, feature 0] is +Inf", `kind is "npy"`} {
-		if !strings.Contains(o.stdout, part) {
-			t.Errorf("no problem says %q:\n%s", part, o.stdout)
-		}
-	}
-}
-
 // maskedModel trains on the tagged chains with a mask, and returns their folder and
 // the run's.
 func maskedModel(t *testing.T, mask string) (data, model string) {
@@ -115,50 +97,6 @@ func maskedModel(t *testing.T, mask string) (data, model string) {
 	taggedChains(t, data)
 	train(t, data, "-o", model, "--max-iter", "3")
 	return data, model
-}
-
-// heldChain writes an instance of four nodes with the given labels.
-func heldChain(t *testing.T, path string, labels ...int32) {
-	t.Helper()
-	a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 2}, Labels: [][]int32{labels}}
-	for s := range int32(len(labels)) {
-		if s > 0 {
-			a.Edges = append(a.Edges, [2]int32{s - 1, s})
-		}
-		a.NodeFeatures.Data = append(a.NodeFeatures.Data, float64(s), 1)
-	}
-	oracle.OK(t, dataset.WriteNPZ(path, a))
-}
-
-// TestForbiddenHeldLabels: labels that are held and impossible are refused, and named,
-// also where no free node takes part.
-func TestForbiddenHeldLabels(t *testing.T) {
-	t.Parallel()
-	_, model := maskedModel(t, `{"states": ["O", "B", "I", "X"], "directed": true, "forbidden_states": ["X"], "forbidden_pairs": [["O", "I"]]}`)
-	folder := t.TempDir()
-	for name, c := range map[string]struct {
-		labels []int32
-		parts  []string
-	}{
-		"pair":     {[]int32{-1, 0, 2, -1}, []string{"edges[1]", "the pair O, I"}},
-		"all-held": {[]int32{1, 1, 0, 2}, []string{"edges[2]", "the pair O, I"}},
-		"state":    {[]int32{-1, 1, -1, 3}, []string{"labels[0,3]", "state X"}},
-	} {
-		file := filepath.Join(folder, name+".npz")
-		heldChain(t, file, c.labels...)
-		for _, decode := range []string{"marginals", "map"} {
-			out := filepath.Join(folder, name+decode)
-			run(t, "predict", file, "-m", model, "-o", out, "--clamp", "--decode", decode).wantFailure(t, 3, append(c.parts, name)...)
-			if _, err := os.Stat(out); err == nil {
-				t.Errorf("%s: something was written", name)
-			}
-		}
-	}
-	// What is allowed is held, and labels that are only compared may be forbidden.
-	file := filepath.Join(folder, "allowed.npz")
-	heldChain(t, file, 0, 1, 2, -1)
-	mustRun(t, "predict", file, "-m", model, "-o", filepath.Join(folder, "allowed"), "--clamp")
-	mustRun(t, "eval", filepath.Join(folder, "pair.npz"), "-m", model)
 }
 
 // TestMaskOfInitialModel: training goes on only where data and initial model forbid

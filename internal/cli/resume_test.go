@@ -175,26 +175,6 @@ func TestInterruptedEvaluation(t *testing.T) {
 	}
 }
 
-// TestResumeFurther goes on from a limit to a larger one.
-func TestResumeFurther(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "--step", "adagrad:0.05", "-q",
-		noReport)
-	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "9", "--blocks", "4", "--step", "adagrad:0.05", "-q",
-		noReport)
-	short := readFile(t, dir, "model.safetensors")
-
-	// With the same limit there is nothing left to do.
-	mustRun(t, "train", dir, "--resume", "-q")
-	if readFile(t, dir, "model.safetensors") != short || len(metricsOf(t, dir)) != 10 {
-		t.Errorf("a run at its limit was resumed to iteration %d with another model", len(metricsOf(t, dir))-1)
-	}
-	mustRun(t, "train", dir, "--resume", "--max-iter", "60", "-q")
-	wantSameRun(t, "resumed to a larger limit", dir, never)
-}
-
 // TestResumeOptionsLast: what was asked for when a run was resumed holds when it
 // is resumed again.
 func TestResumeOptionsLast(t *testing.T) {

@@ -150,9 +150,6 @@ func TestSampleHeld(t *testing.T) {
 	}
 }
 
-// lockedUAI is a ring of three variables that must be equal.
-const lockedUAI = "MARKOV\n3\n2 2 2\n3\n2 0 1\n2 1 2\n2 2 0\n4 1 0 0 1\n4 1 0 0 1\n4 1 0 0 1\n"
-
 // TestSampleUnconverged: too few draws are written, with a note, and an exit code
 // where it is asked for.
 func TestSampleUnconverged(t *testing.T) {
@@ -184,23 +181,6 @@ func TestSampleUnconverged(t *testing.T) {
 	}
 }
 
-// TestSampleEverythingObserved: nothing is left to draw, and that is no failure.
-func TestSampleEverythingObserved(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	evidence := writeFile(t, filepath.Join(folder, "all.evid"), "3 0 1 1 2 2 0\n")
-	out := filepath.Join(folder, "out.npz")
-	mustRun(t, "sample", net, "--evidence", evidence, "-o", out, "--samples", "2")
-	if draws := samples(t, out); len(draws) != 2 || !slices.Equal(draws[1], []int{1, 2, 0}) {
-		t.Errorf("draws are %v", draws)
-	}
-	for _, method := range []string{"gibbs", "mean-field"} {
-		r := mustRun(t, "infer", net, "--evidence", evidence, "--task", "MAR", "--method", method)
-		compareMarginals(t, method, readMAR(t, r.stdout), [][]float64{{0, 1}, {0, 0, 1}, {1, 0}}, 0)
-	}
-}
-
 // TestSampleInterrupted: nothing is written.
 func TestSampleInterrupted(t *testing.T) {
 	t.Parallel()
@@ -217,59 +197,6 @@ func TestSampleInterrupted(t *testing.T) {
 		o := runContext(ctx, args...)
 		o.wantFailure(t, 130, "interrupted")
 		wantUntouched(t, o, before, tree(t, folder))
-	}
-}
-
-// TestInferByOtherMethods: Gibbs sampling is near the exact marginals, and mean
-// field below log Z.
-func TestInferByOtherMethods(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	evidence := writeFile(t, filepath.Join(folder, "one.evid"), "1 1 1\n")
-	for _, given := range [][]string{nil, {"--evidence", evidence}} {
-		exact := infer(t, slices.Concat([]string{net, "--task", "MAR", "--method", "exact"}, given)...)
-		var gibbs struct {
-			inferResult
-			StandardError   float64 `json:"standard_error"`
-			Irreducible     bool
-			MaxRHat         float64 `json:"max_rhat"`
-			MinESS          float64 `json:"min_ess"`
-			MaxRHatVariable int     `json:"max_rhat_variable"`
-		}
-		mustRun(t, slices.Concat([]string{"infer", net, "--task", "MAR", "--method", "gibbs", "--min-ess", "3000", "--max-sweeps", "60000", "--json"}, given)...).json(t, &gibbs)
-		if !gibbs.Converged || gibbs.LogZ != nil || gibbs.Bound != "none" || !gibbs.Irreducible || gibbs.MinESS < 3000 || !(gibbs.StandardError < 0.01) || given != nil && gibbs.MaxRHatVariable == 1 {
-			t.Errorf("Gibbs sampling: %+v", gibbs)
-		}
-		compareMarginals(t, "gibbs", gibbs.Marginals, exact.Marginals, 5*gibbs.StandardError)
-
-		field := infer(t, slices.Concat([]string{net, "--task", "MAR", "--method", "mean-field"}, given)...)
-		if field.Bound != "lower" || !field.Converged || !(*field.LogZ <= *exact.LogZ) || !(*field.LogZ > *exact.LogZ-1) || len(field.Marginals) != 3 {
-			t.Errorf("mean field: %+v, log Z is %v", field, *exact.LogZ)
-		}
-	}
-	unsettled := mustRun(t, "infer", net, "--task", "MAR", "--method", "gibbs", "--max-sweeps", "120")
-	if !strings.Contains(unsettled.stderr, "note: not converged") {
-		t.Errorf("stderr is %q", unsettled.stderr)
-	}
-	run(t, "infer", net, "--task", "MAR", "--method", "gibbs", "--max-sweeps", "2", "--require-convergence").wantFailure(t, 5, "too few to judge")
-	run(t, "infer", net, "--method", "mean-field", "--max-sweeps", "1", "--require-convergence").wantFailure(t, 5, "residual")
-	never := writeFile(t, filepath.Join(folder, "never.uai"), strings.ReplaceAll(lockedUAI, "4 1 0 0 1", "4 0 1 1 0"))
-	if o := mustRun(t, "infer", never, "--method", "mean-field"); o.stdout != "PR\n-inf\n" {
-		t.Errorf("mean field of Z = 0 prints %q", o.stdout)
-	}
-	run(t, "infer", never, "--method", "mean-field", "--task", "MAR").wantFailure(t, 3, "probability zero")
-	locked := writeFile(t, filepath.Join(folder, "locked.uai"), lockedUAI)
-	run(t, "infer", locked, "--method", "gibbs", "--task", "MAR").wantFailure(t, 3, "not ergodic")
-	// All equal: mean field takes one of the two joint states.
-	if r := infer(t, locked, "--method", "mean-field"); *r.LogZ != 0 || r.Bound != "lower" {
-		t.Errorf("mean field of equal variables: %+v", r)
-	}
-	for _, line := range []string{"--chains 2", "--max-rhat 1.1", "--min-ess 3", "--task MPE --threads 1", "--method gibbs --task MAR --restarts 2", "--method mean-field --chains 2"} {
-		run(t, append([]string{"infer", net}, strings.Fields(line)...)...).wantFailure(t, 2, "is used by --method")
-	}
-	for _, line := range []string{"--method gibbs --task MAR --chains 0", "--method mean-field --restarts 0", "--method mean-field --threads 0", "--method gibbs --task MAR --max-rhat NaN"} {
-		run(t, append([]string{"infer", net}, strings.Fields(line)...)...).wantFailure(t, 2, "want")
 	}
 }
 
@@ -329,27 +256,6 @@ func TestConvertArrays(t *testing.T) {
 	run(t, "convert", net, "-o", "-", "--json").wantFailure(t, 2, "--json")
 	run(t, "convert", net).wantFailure(t, 2, "-o")
 	run(t, "convert", gridData(t), "-m", filepath.Join(gridData(t), "truth.safetensors"), "-o", filepath.Join(folder, "two.uai")).wantFailure(t, 2, "--instance")
-}
-
-// TestConvertNetworks: the same network again, and given evidence the same answers
-// as with the evidence apart.
-func TestConvertNetworks(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	evidence := writeFile(t, filepath.Join(folder, "one.evid"), "1 1 2\n")
-	out, given := filepath.Join(folder, "out.uai"), filepath.Join(folder, "given.uai")
-	mustRun(t, "convert", net, "-o", out)
-	if again := mustRun(t, "convert", out, "-o", "-").stdout; again != readFile(t, out) {
-		t.Errorf("a converted network changes when it is converted again:\n%s\nand\n%s", readFile(t, out), again)
-	}
-	mustRun(t, "convert", net, "--evidence", evidence, "-o", given)
-	want := infer(t, net, "--evidence", evidence, "--task", "MAR", "--method", "exact")
-	got := infer(t, given, "--task", "MAR", "--method", "exact")
-	if !closeTo(*got.LogZ, *want.LogZ, 1e-12) {
-		t.Errorf("log Z is %v, with the evidence apart %v", *got.LogZ, *want.LogZ)
-	}
-	compareMarginals(t, "evidence", got.Marginals, want.Marginals, 1e-12)
 }
 
 // TestConvertModel: infer on the exported network, with the options that convert names,

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -104,30 +103,6 @@ func TestNoEdges(t *testing.T) {
 	}
 	if results := evaluate(t, gridData(t), "-m", dir, "-m", gridRun(t), "--threads", "1"); results[0].Accuracy > results[1].Accuracy {
 		t.Errorf("without edges the accuracy is %v, with them %v", results[0].Accuracy, results[1].Accuracy)
-	}
-}
-
-// TestInit starts from given weights.
-func TestInit(t *testing.T) {
-	t.Parallel()
-	var before trainResult
-	oracle.OK(t, json.Unmarshal([]byte(readFile(t, gridRun(t), "result.json")), &before))
-	r := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--l2", "0.5", "--counting", "convex", "--tol", strconv.FormatFloat(2*before.GradNorm, 'g', -1, 64), "--init", gridRun(t))
-	if r.Status != "converged" || r.Iterations > 40 || !closeTo(r.Objective, before.Objective, 1e-9) || r.FirstGradNorm > before.FirstGradNorm/100 {
-		t.Errorf("from the optimum: %+v", r)
-	}
-}
-
-// TestHelpOfTrain: help names what --resume takes, and no default where zero only
-// stands for what was left out.
-func TestHelpOfTrain(t *testing.T) {
-	t.Parallel()
-	help := mustRun(t, "train", "--help-all").stdout
-	if !strings.Contains(help, "--resume[=<run folder>]  ") || strings.Contains(help, `[="`) {
-		t.Errorf("help of --resume is not plain:\n%s", help)
-	}
-	if strings.Contains(help, "(default 0)") || strings.Contains(help, "(default 0s)") {
-		t.Errorf("help shows a default of zero, which cannot be given:\n%s", help)
 	}
 }
 
@@ -363,24 +338,6 @@ func TestUnusedOptions(t *testing.T) {
 	if o = mustRun(t, "train", dir, "--resume", "-q"); o.stderr != "" {
 		t.Errorf("resumed, stderr is %q", o.stderr)
 	}
-}
-
-// TestUntied learns weights for every node and edge.
-func TestUntied(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	one := writeFile(t, filepath.Join(folder, "data", "0.npz"), readFile(t, gridData(t), "0.npz"))
-	objective := 0.0
-	for _, method := range []string{"full", "bbpl"} {
-		dir := filepath.Join(folder, method)
-		r := train(t, one, "-o", dir, "--untied", "--method", method, "--l2", "0.1", "--tol", "1e-8")
-		if r.Status != "converged" || objective != 0 && !closeTo(r.Objective, objective, 1e-9) {
-			t.Errorf("%s: %s, objective %v, want %v", method, r.Status, r.Objective, objective)
-		}
-		objective = r.Objective
-	}
-	mustRun(t, "predict", one, "-m", filepath.Join(folder, "bbpl"), "-o", filepath.Join(folder, "predicted"))
-	predictedLabels(t, filepath.Join(folder, "predicted", "0.npz"), 36, 3)
 }
 
 // TestChoiceInSeconds: the seconds of a result name those of a choice by folds of labels.

@@ -133,31 +133,6 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-func TestFullDisk(t *testing.T) {
-	run := newRun(t)
-	write := func(text string, broken error) error {
-		return run.WriteFile("report.html", func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return errors.Join(err, broken)
-		})
-	}
-	oracle.OK(t, write("old", nil))
-	err := write("new", &fs.PathError{Op: "write", Path: "report.html", Err: syscall.ENOSPC})
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("a full disk: %v", err)
-	}
-	for _, want := range []string{run.Path("report.html"), "free some space", "unchanged"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("message %q does not mention %q", err, want)
-		}
-	}
-	if got, err := os.ReadFile(run.Path("report.html")); err != nil || string(got) != "old" {
-		t.Errorf("file holds %q, %v", got, err)
-	}
-	run.Close()
-	onlyFile(t, run.Dir(), "report.html")
-}
-
 func TestFullDevice(t *testing.T) {
 	const full = "/dev/full" // every write to it fails as on a full disk
 	if _, err := os.Stat(full); err != nil {
