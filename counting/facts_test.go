@@ -243,26 +243,6 @@ func TestConvexByAllSets(t *testing.T) {
 	})
 }
 
-// TestAppearanceOfForestsIsInThePolytope: by Edmonds' inequalities, one by one.
-func TestAppearanceOfForestsIsInThePolytope(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := drawGraph(t)
-		c := legal(SampledTreeReweighted(g, rapid.Uint64().Draw(t, "seed"), false))
-		eachSet(g, func(set uint, inside []int32) {
-			excess := 1.0
-			for s := range g.NumNodes() {
-				excess -= float64(set >> s & 1)
-			}
-			for _, e := range inside {
-				excess += c.Edge[e]
-			}
-			if excess > 1e-12 {
-				t.Fatalf("μ = %v exceeds the rank of the node set %b by %g", c.Edge, set, excess)
-			}
-		})
-	})
-}
-
 // TestCountingErrors: what cannot be used is named.
 func TestCountingErrors(t *testing.T) {
 	g := legal(gen.Chain(3))

@@ -59,31 +59,6 @@ func toInt(x []int32) []int {
 	return y
 }
 
-// connected counts the joint states that are reached from the first.
-func connected(states [][]int) int {
-	if len(states) == 0 {
-		return 0
-	}
-	reached := make([]bool, len(states))
-	queue := []int{0}
-	reached[0] = true
-	for head := 0; head < len(queue); head++ {
-		for i, x := range states {
-			different := 0
-			for v := range x {
-				if x[v] != states[queue[head]][v] {
-					different++
-				}
-			}
-			if different == 1 && !reached[i] {
-				reached[i] = true
-				queue = append(queue, i)
-			}
-		}
-	}
-	return len(queue)
-}
-
 // TestSearchZero agrees with enumeration, loops or not.
 func TestSearchZero(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

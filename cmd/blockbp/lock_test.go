@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -38,77 +36,6 @@ func code(t *testing.T, err error) int {
 		t.Fatal(err)
 	}
 	return exit.ExitCode()
-}
-
-// TestTwoTrainings starts two trainings at a time in one new folder: one wins, the other
-// ends and says why, and all files are of the one.
-func TestTwoTrainings(t *testing.T) {
-	oracle.Long(t)
-	data, folder := generated(t), t.TempDir()
-	const pairs = 30
-	inUse := 0
-	for pair := range pairs {
-		dir := filepath.Join(folder, fmt.Sprint(pair))
-		var commands [2]*exec.Cmd
-		var said [2]*bytes.Buffer
-		for i := range commands {
-			// Their iterations differ, as does the seed that all files tell of.
-			limit, seed := fmt.Sprint(30+30*i), fmt.Sprint(7+i)
-			commands[i], _, said[i] = command(t, "train", data, "-o", dir, "--max-iter", limit, "--rtol", "1e-12", "--step", "fixed:1e-6", "--seed", seed, "--threads", "1", "-q", "--report=false")
-			oracle.OK(t, commands[i].Start())
-		}
-		codes := [2]int{code(t, commands[0].Wait()), code(t, commands[1].Wait())}
-		winner := slices.Index(codes[:], 0)
-		if winner < 0 || codes[1-winner] == 0 {
-			t.Fatalf("pair %d: exit codes %v:\n%s\n%s", pair, codes, said[0], said[1])
-		}
-		loser := said[1-winner].String()
-		switch code := codes[1-winner]; {
-		case code == 1 && strings.Contains(loser, fmt.Sprintf("%q is in use by process %d on ", dir, commands[winner].Process.Pid)):
-			inUse++
-		case code == 1 && strings.Contains(loser, "in use by another process"): // it had not signed yet
-			inUse++
-		case code == 2 && strings.Contains(loser, "a training is in this folder already"): // it came when all was over
-		case code == 2 && strings.Contains(loser, "is not empty"): // it had looked when there was no folder, and came when all was over
-		default:
-			t.Errorf("pair %d: the other training ended with %d: %s", pair, code, loser)
-		}
-		wantOneRun(t, dir, 30+30*winner, 7+winner)
-	}
-	if inUse == 0 {
-		t.Errorf("none of %d pairs met", pairs)
-	}
-}
-
-// wantOneRun fails unless all files in a folder are of the training with so many
-// iterations and that seed.
-func wantOneRun(t *testing.T, dir string, iters, seed int) {
-	t.Helper()
-	var config struct {
-		Options map[string]struct{ Value any } `json:"options"`
-	}
-	var result struct {
-		Iterations int    `json:"iterations"`
-		SHA256     string `json:"theta_sha256"`
-	}
-	for name, v := range map[string]any{"config.json": &config, "result.json": &result} {
-		oracle.OK(t, json.Unmarshal([]byte(read(t, dir, name)), v))
-	}
-	if got := config.Options["seed"].Value; got != float64(seed) {
-		t.Errorf("%s: config.json has the seed %v, want %d", dir, got, seed)
-	}
-	if got := len(iterations(t, dir)); result.Iterations != iters || got != iters+1 {
-		t.Errorf("%s: %d iterations, %d of them in the metrics, want %d", dir, result.Iterations, got-1, iters)
-	}
-	if model := read(t, dir, "model.safetensors"); !strings.Contains(model, fmt.Sprintf(`"seed":"%d"`, seed)) {
-		t.Errorf("%s: the model is not of the training with seed %d: %.900s", dir, seed, model)
-	}
-	entries := oracle.Must(os.ReadDir(dir))(t)
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			t.Errorf("%s holds %s", dir, e.Name())
-		}
-	}
 }
 
 // TestLockOfRun: while a run goes on it cannot be resumed, but be looked at; when it was

@@ -2,7 +2,6 @@ package exact
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -85,56 +84,4 @@ func TestFormFollowsRange(t *testing.T) {
 			t.Errorf("scale %g: logarithmic %v, want %v", c.scale, any, c.logarithmic)
 		}
 	}
-}
-
-// The bookkeeping of the elimination game agrees with counting from scratch.
-func TestGameKeepsCount(t *testing.T) {
-	rng := rand.New(rand.NewPCG(10, 11))
-	for range 20 {
-		card := make([]int, 12)
-		for v := range card {
-			card[v] = 1 + rng.IntN(4)
-		}
-		g := randomGame(t, rng, card)
-		for g.queue.Len() > 0 {
-			for _, v := range g.queue.variables {
-				fill, weight := g.recount(v)
-				if g.fill[v] != fill || math.Abs(g.weight[v]-weight) > 1e-9 {
-					t.Fatalf("variable %d: fill %d, weight %v, want %d, %v", v, g.fill[v], g.weight[v], fill, weight)
-				}
-			}
-			least := slices.MinFunc(g.queue.variables, func(v, w int32) int {
-				if g.less(v, w) {
-					return -1
-				}
-				return 1
-			})
-			v := g.queue.pop()
-			if v != least {
-				t.Fatalf("variable %d was taken, want %d", v, least)
-			}
-			g.eliminate(v)
-		}
-	}
-}
-
-func randomGame(t *testing.T, rng *rand.Rand, card []int) *game {
-	t.Helper()
-	neighbours, logCard := interactionGraph(oracle.RandomNetwork(rng, card, 14, 3, 1, 0))
-	return newGame(neighbours, logCard, rule(rng.IntN(4)), nil)
-}
-
-// recount counts the fill and weight of v by their definition.
-func (g *game) recount(v int32) (fill int, weight float64) {
-	list := g.live(v)
-	weight = g.logCard[v]
-	for i, a := range list {
-		weight += g.logCard[a]
-		for _, b := range list[i+1:] {
-			if !slices.Contains(g.live(a), b) {
-				fill++
-			}
-		}
-	}
-	return fill, weight
 }

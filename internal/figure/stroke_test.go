@@ -57,33 +57,6 @@ func TestLongCurvesAreStrokedInPieces(t *testing.T) {
 	}
 }
 
-func TestPiecesJoin(t *testing.T) {
-	for n := range 3*pieceSegments + 3 {
-		line := zigzag(n)
-		var canvas recorder.Canvas
-		strokeLine(draw.NewCanvas(&canvas, 100, 100), draw.LineStyle{Color: inkText, Width: 1}, line)
-		next := 0 // segments before it were stroked
-		for _, action := range canvas.Actions {
-			stroke, ok := action.(*recorder.Stroke)
-			if !ok {
-				continue
-			}
-			for k, part := range stroke.Path {
-				if part.Pos != line[next+k] {
-					t.Fatalf("%d points: place %d of the piece from %d is another one", n, k, next)
-				}
-			}
-			if next+len(stroke.Path) < n && len(stroke.Path) != pieceSegments+2 {
-				t.Fatalf("%d points: the piece from %d ends without its corner", n, next)
-			}
-			next += pieceSegments
-		}
-		if n > 1 && next < n-1 {
-			t.Errorf("%d points: only %d segments were stroked", n, next)
-		}
-	}
-}
-
 // zigzag is n points up and down in steps of unequal length.
 func zigzag(n int) []vg.Point {
 	line := make([]vg.Point, n)
@@ -126,16 +99,5 @@ func TestPiecesLookLikeOneStroke(t *testing.T) {
 		if differ > len(pieces)/1000 {
 			t.Errorf("%s: %d of %d pixels differ", name, differ, len(pieces))
 		}
-	}
-}
-
-func TestDashOffset(t *testing.T) {
-	style := draw.LineStyle{Dashes: []vg.Length{3, 2}, DashOffs: 4}
-	line := []vg.Point{{X: 1, Y: 1}, {X: 4, Y: 5}, {X: 4, Y: 8}} // 5 and 3 long
-	if got := dashOffset(style, line); math.Abs(float64(got)-2) > 1e-12 {
-		t.Errorf("12 in a pattern of 5 is at %g, want 2", got)
-	}
-	if got := dashOffset(draw.LineStyle{DashOffs: 4}, line); got != 0 {
-		t.Errorf("a solid line is at %g, want 0", got)
 	}
 }

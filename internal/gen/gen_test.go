@@ -61,24 +61,6 @@ func TestGridEdgeOrder(t *testing.T) {
 	}
 }
 
-func TestTorusIsRegular(t *testing.T) {
-	for _, size := range [][2]int{{3, 3}, {3, 4}, {5, 3}, {6, 7}} {
-		for _, eight := range []bool{false, true} {
-			g, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: eight, Torus: true})
-			must(t, g, err)
-			want := 4
-			if eight {
-				want = 8
-			}
-			for s := range int32(g.NumNodes()) {
-				if g.Degree(s) != want {
-					t.Fatalf("%v eight=%v: node %d has degree %d, want %d", size, eight, s, g.Degree(s), want)
-				}
-			}
-		}
-	}
-}
-
 func TestGridDistances(t *testing.T) {
 	const rows, cols = 5, 7
 	for _, eight := range []bool{false, true} {

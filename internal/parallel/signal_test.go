@@ -44,36 +44,3 @@ func TestPoolLate(t *testing.T) {
 		t.Errorf("%d jobs of 6 are done, the worker is %d, %d are left", done, p.asked[0].n.Load(), p.left.n.Load())
 	}
 }
-
-// TestSignal: who waits looks for what came soon the last time, and sleeps where it did not.
-func TestSignal(t *testing.T) {
-	var s signal
-	s.init(true)
-	for _, c := range []struct {
-		pause          time.Duration
-		patient, brief bool
-	}{
-		{0, true, true},
-		{2 * briefly, true, false}, // it looks in vain
-		{2 * briefly, true, false},
-		{0, true, true},
-		{2 * briefly, false, false},
-	} {
-		s.patient = c.patient
-		began := time.Now()
-		if c.pause > 0 {
-			s.n.Store(1)
-			go func() {
-				for time.Since(began) < c.pause || !s.asleep.Load() {
-					time.Sleep(briefly / 10)
-				}
-				s.n.Store(0)
-				s.tell()
-			}()
-		}
-		s.await()
-		if s.n.Load() != 0 || s.brief != c.brief || s.asleep.Load() {
-			t.Errorf("%+v: %d, brief: %v, asleep: %v", c, s.n.Load(), s.brief, s.asleep.Load())
-		}
-	}
-}
