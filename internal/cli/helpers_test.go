@@ -191,6 +191,26 @@ func (o outcome) wantFailure(t testing.TB, code int, parts ...string) {
 	}
 }
 
+// says checks that standard error has every part, and prints that standard output has.
+func (o outcome) says(t testing.TB, parts ...string) {
+	t.Helper()
+	wantParts(t, o.command()+": standard error", o.stderr, parts)
+}
+
+func (o outcome) prints(t testing.TB, parts ...string) {
+	t.Helper()
+	wantParts(t, o.command()+": standard output", o.stdout, parts)
+}
+
+func wantParts(t testing.TB, what, text string, parts []string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s has no %q:\n%s", what, part, text)
+		}
+	}
+}
+
 // tree maps every file and folder below a folder to its content's hash.
 func tree(t testing.TB, folder string) map[string]string {
 	t.Helper()

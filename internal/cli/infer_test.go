@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,9 +185,7 @@ func TestInferTooWide(t *testing.T) {
 	}
 	for task, want := range map[string]string{"PR": "an upper bound on log10 Z, by counting numbers trw", "MAR": "an approximation of unknown error, by counting numbers trw"} {
 		const why = "by the orders of variables that were looked at, exact inference computes more than "
-		if o := mustRun(t, "infer", path, "--task", task, "--max-sweeps", "30"); !strings.Contains(o.stderr, want+"; "+why) {
-			t.Errorf("%s: stderr is %q", o.command(), o.stderr)
-		}
+		mustRun(t, "infer", path, "--task", task, "--max-sweeps", "30").says(t, want+"; "+why)
 		if r := mustRun(t, "infer", path, "--task", task, "--max-sweeps", "30", "--json").object(t); r["method"] != "bp" || !strings.HasPrefix(r["not_exact"].(string), why) {
 			t.Errorf("method %v, %v", r["method"], r["not_exact"])
 		}
@@ -247,9 +246,7 @@ func TestInferZero(t *testing.T) {
 			if object := o.object(t, inferKeys...); !r.ZIsZero || r.LogZ != nil || r.Log10Z != nil || r.Bound != "exact" || object["gap"] == nil {
 				t.Errorf("%s %v: %s", name, method, o.stdout)
 			}
-			if !strings.Contains(o.stderr, "note: "+path+": every joint state has probability zero") {
-				t.Errorf("%s %v: stderr is %q", name, method, o.stderr)
-			}
+			o.says(t, "note: "+path+": every joint state has probability zero")
 			if o = mustRun(t, args...); o.stdout != "PR\n-inf\n" {
 				t.Errorf("%s %v: printed %q", name, method, o.stdout)
 			}
@@ -402,5 +399,124 @@ func checkMarginals(t *rapid.T, o outcome, c *mrf.Conditioned, r inferResult) {
 		if state := c.Observed[v]; !(math.Abs(sum-1) <= 1e-9) || state >= 0 && marginal[state] != 1 {
 			t.Fatalf("%s: variable %d, observed %d, has marginals %v", o.command(), v, state, marginal)
 		}
+	}
+}
+
+// statesResult is what infer --task MPE --json prints.
+type statesResult struct {
+	Task, Method       string
+	Energy             float64
+	LowerBound         float64 `json:"lower_bound"`
+	Gap                float64
+	Optimal, Converged bool
+	Sweeps             int
+	States             []int
+}
+
+var statesKeys = []string{"task", "method", "energy", "lower_bound", "gap", "optimal", "converged", "sweeps", "states"}
+
+// TestInferStates reads what infer writes in both formats, with evidence.
+func TestInferStates(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
+	evidence := writeFile(t, filepath.Join(folder, "loop.evid"), "1 1 2\n")
+	network := oracle.Must(uai.ReadFile(path))(t)
+	want, score := oracle.NetworkMax(network)
+	o := mustRun(t, "infer", path, "--task", "MPE", "--json")
+	o.object(t, statesKeys...)
+	var r statesResult
+	o.json(t, &r)
+	if !r.Optimal || !r.Converged || r.Gap != 0 || !closeTo(r.Energy, -score, 1e-12) || !slices.Equal(r.States, want) || o.stderr != "" {
+		t.Errorf("%s%s, want %v of score %v", o.stdout, o.stderr, want, score)
+	}
+	text := fmt.Sprintf("MPE\n%d %s\n", len(want), strings.Trim(fmt.Sprint(want), "[]"))
+	for _, method := range []string{"exact", "trws"} {
+		if o := mustRun(t, "infer", path, "--task", "MAP", "--method", method); o.stdout != text {
+			t.Errorf("%s printed %q, want %q", method, o.stdout, text)
+		}
+	}
+	out := filepath.Join(folder, "x.MPE")
+	if o := mustRun(t, "infer", path, "--task", "MPE", "-o", out); o.stdout != "" || readFile(t, out) != text {
+		t.Errorf("printed %q, the file holds %q", o.stdout, readFile(t, out))
+	}
+	c := oracle.Must(network.Condition(map[int]int{1: 2}))(t)
+	left, _ := oracle.NetworkMax(c.Network)
+	o = mustRun(t, "infer", path, "--task", "MPE", "--evidence", evidence, "--json")
+	o.json(t, &r)
+	if !slices.Equal(r.States, c.States(left)) {
+		t.Errorf("with evidence: %s, want %v", o.stdout, c.States(left))
+	}
+}
+
+// TestInferSaysHowManyStationaryPoints: where the starts end at several stationary points
+// the note and the JSON say how many, and how far apart; what is convex has one optimum.
+func TestInferSaysHowManyStationaryPoints(t *testing.T) {
+	t.Parallel()
+	// Four variables that want to agree, and all to be in state 0, but not much.
+	path := writeFile(t, filepath.Join(t.TempDir(), "magnet.uai"),
+		"MARKOV\n4\n2 2 2 2\n7\n1 0\n2 0 1\n2 0 2\n2 0 3\n2 1 2\n2 1 3\n2 2 3\n2 1.1 1"+strings.Repeat("\n4 9 1 1 9", 6)+"\n")
+	answer := func(args ...string) map[string]any {
+		return mustRun(t, append([]string{"infer", path, "--json"}, args...)...).object(t)
+	}
+	several := answer("--counting", "bethe", "--seed", "3")
+	points, span := several["fixed_points"].([]any), several["log10_z_range"].([]any)
+	if len(points) != 2 || len(span) != 2 || span[1] != several["log10_z"] || !(span[0].(float64) < span[1].(float64)) || several["optimum"] != "stationary" || several["converged"] != true || several["restarts"] != 5.0 {
+		t.Errorf("%v", several)
+	}
+	for args, want := range map[string]any{
+		"--counting convex": "global", "--counting trw": "global", "--method exact": "global", "--method mean-field": "stationary",
+		"--counting bethe --restarts 0": "stationary", "--counting bethe --max-sweeps 1": "none", "--method gibbs --task MAR": "none",
+	} {
+		if got := answer(strings.Fields(args)...)["optimum"]; got != want {
+			t.Errorf("%s: optimum %v, want %v", args, got, want)
+		}
+	}
+}
+
+// TestInferSearches: restarts find several fixed points, the same ones again.
+func TestInferSearches(t *testing.T) {
+	t.Parallel()
+	// A ring with a chord, of couplings of different strength.
+	path := writeFile(t, filepath.Join(t.TempDir(), "ring.uai"),
+		"MARKOV\n4\n2 2 2 2\n6\n1 0\n2 0 1\n2 1 2\n2 2 3\n2 3 0\n2 0 2\n\n2 1 1.02\n4 30 1 1 30\n4 30 1 1 30\n4 2 1 1 2\n4 2 1 1 2\n4 30 1 1 30\n")
+	o := mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "20", "--json")
+	if points, ok := o.object(t)["fixed_points"].([]any); !ok || len(points) < 2 {
+		t.Errorf("%s: want several fixed points", o.stdout)
+	}
+	if again := mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "20", "--json"); untimed(again.stdout) != untimed(o.stdout) {
+		t.Errorf("a second run printed %s, not %s", again.stdout, o.stdout)
+	}
+	o = mustRun(t, "infer", path, "--method", "mean-field", "--restarts", "3", "--json")
+	if object := o.object(t); object["restarts"] != 3.0 || mustRun(t, "infer", path, "--method", "mean-field", "--json").object(t)["restarts"] != 10.0 {
+		t.Errorf("%s: want 3 restarts of mean field, and 10 if not told", o.stdout)
+	}
+}
+
+// untimed is JSON of infer without what the clock says.
+func untimed(json string) string {
+	return regexp.MustCompile(`"(seconds|sweeps_per_second)":[-+.e0-9]+`).ReplaceAllString(json, "")
+}
+
+// TestInferSweeps: --sweeps makes exactly so many, from one start, whether they converge or not,
+// and the answer says how long they took.
+func TestInferSweeps(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
+	for _, line := range []string{"", "--counting trw", "--counting bethe", "--method mean-field", "--task MAR --threads 2"} {
+		for _, n := range []float64{1, 3, 200} {
+			o := mustRun(t, append([]string{"infer", path, "--json", "--sweeps", fmt.Sprint(n)}, strings.Fields(line)...)...)
+			r := o.object(t)
+			seconds, fast := r["seconds"].(float64), r["sweeps_per_second"].(float64)
+			if r["sweeps"] != n || !(seconds > 0) || !(fast*seconds > 0) || r["converged"] != false || !strings.Contains(o.stderr, "which --sweeps asked for") {
+				t.Errorf("%s --sweeps %v: %s%s", line, n, o.stdout, o.stderr)
+			}
+			if line == "--counting bethe" && r["restarts"] != 0.0 {
+				t.Errorf("%s --sweeps %v: other starts were made: %s", line, n, o.stdout)
+			}
+		}
+	}
+	if r := mustRun(t, "infer", path, "--task", "MPE", "--json").object(t); !(r["seconds"].(float64) > 0) {
+		t.Errorf("MPE took %v seconds", r["seconds"])
 	}
 }

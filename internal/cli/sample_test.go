@@ -138,9 +138,7 @@ func TestSampleHeld(t *testing.T) {
 	mustRun(t, "train", data, "-o", filepath.Join(folder, "run"), "--max-iter", "30", "-q", noReport)
 	out := filepath.Join(folder, "out")
 	o := mustRun(t, "sample", data, "-m", filepath.Join(folder, "run"), "-o", out, "--clamp", "--samples", "40", "-q")
-	if !strings.Contains(o.stdout, "held: 40 draws of 9 variables (5 held)") {
-		t.Errorf("sample printed %q", o.stdout)
-	}
+	o.prints(t, "held: 40 draws of 9 variables (5 held)")
 	for _, x := range samples(t, filepath.Join(out, "held.npz")) {
 		for s, y := range labels {
 			if y >= 0 && x[s] != int(y) {
@@ -158,9 +156,7 @@ func TestSampleUnconverged(t *testing.T) {
 	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
 	out := filepath.Join(folder, "out.npz")
 	o := mustRun(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "3", "-q")
-	if !strings.Contains(o.stderr, "note: not converged: loop: 3 draws of 3 chains are too few to judge") {
-		t.Errorf("stderr is %q", o.stderr)
-	}
+	o.says(t, "note: not converged: loop: 3 draws of 3 chains are too few to judge")
 	if draws := samples(t, out); len(draws) != 3 {
 		t.Errorf("%d draws, want 3", len(draws))
 	}
@@ -171,14 +167,10 @@ func TestSampleUnconverged(t *testing.T) {
 	}
 	// A five-colouring cannot be proved to be within reach, though it is.
 	five := writeFile(t, filepath.Join(folder, "five.uai"), "MARKOV\n3\n5 5 5\n3\n2 0 1\n2 1 2\n2 2 0\n"+strings.Repeat("25 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0\n", 3))
-	if o := mustRun(t, "sample", five, "--sampler", "gibbs", "-o", out, "--force", "-q"); !strings.Contains(o.stderr, "not proved that it is ergodic") {
-		t.Errorf("stderr is %q", o.stderr)
-	}
+	mustRun(t, "sample", five, "--sampler", "gibbs", "-o", out, "--force", "-q").says(t, "not proved that it is ergodic")
 	// Of exact draws options of chains are not used, which is said.
 	tree := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI)
-	if o := mustRun(t, "sample", tree, "-o", out, "--force", "--thin", "3"); !strings.Contains(o.stderr, "--thin is not used") {
-		t.Errorf("stderr is %q", o.stderr)
-	}
+	mustRun(t, "sample", tree, "-o", out, "--force", "--thin", "3").says(t, "--thin is not used")
 }
 
 // TestSampleInterrupted: nothing is written.
@@ -248,9 +240,7 @@ func TestConvertArrays(t *testing.T) {
 	}
 	run(t, "convert", filepath.Join(gridData(t), "0.npz"), "-o", again, "--force").wantFailure(t, 3, "only together with a model")
 	huge := writeFile(t, filepath.Join(folder, "huge.uai"), "MARKOV\n1\n2\n1\n1 0\n2 1e400 1\n")
-	if o := mustRun(t, "convert", huge, "-o", "-"); !strings.Contains(o.stderr, "note: -: values beyond the range of float64: 1;") {
-		t.Errorf("stderr is %q", o.stderr)
-	}
+	mustRun(t, "convert", huge, "-o", "-").says(t, "note: -: values beyond the range of float64: 1;")
 	triple := writeFile(t, filepath.Join(folder, "triple.uai"), "MARKOV\n3\n2 2 2\n1\n3 0 1 2\n8 1 1 1 1 1 1 1 1\n")
 	run(t, "convert", triple, "-o", filepath.Join(folder, "no.npz")).wantFailure(t, 3, "joins 3 variables")
 	run(t, "convert", net, "-o", "-", "--json").wantFailure(t, 2, "--json")
@@ -304,9 +294,7 @@ func TestConvertModel(t *testing.T) {
 	}
 	calibrated := filepath.Join(folder, "calibrated")
 	mustRun(t, "train", data, "-o", calibrated, "--l2", "0.5", "--eval", "same="+data, "--calibrate", "same", noReport, "-q")
-	if o := mustRun(t, "convert", data, "-m", calibrated, "-o", filepath.Join(folder, "tempered")); !strings.Contains(o.stderr, "networks hold no temperature") {
-		t.Errorf("convert of a calibrated model says %q", o.stderr)
-	}
+	mustRun(t, "convert", data, "-m", calibrated, "-o", filepath.Join(folder, "tempered")).says(t, "networks hold no temperature")
 	model, nets := gridRun(t), filepath.Join(folder, "held")
 	mustRun(t, "convert", data, "-m", model, "-o", nets, "--clamp")
 	// With all labels held, log Z is the score of the labels.

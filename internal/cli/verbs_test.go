@@ -503,9 +503,7 @@ func TestPredictAndEval(t *testing.T) {
 
 	// Held labels stay.
 	held := filepath.Join(folder, "held")
-	if o := mustRun(t, "predict", data, "-m", model, "-o", held, "--clamp", "--threads", "1"); !strings.Contains(o.stderr, "2 of 2 instances have several samples") {
-		t.Errorf("predict --clamp does not say that it holds the first sample: %q", o.stderr)
-	}
+	mustRun(t, "predict", data, "-m", model, "-o", held, "--clamp", "--threads", "1").says(t, "2 of 2 instances have several samples")
 	if labels := predictedLabels(t, filepath.Join(held, "1.npz"), 36, 3); !slices.Equal(labels, set.Instances[1].Samples()[0]) {
 		t.Error("predict --clamp changed labels that are held")
 	}
@@ -710,9 +708,7 @@ func TestCheckPlotCompare(t *testing.T) {
 	var ended struct{ Suboptimality float64 }
 	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "result.json")), &ended))
 	for _, want := range []string{"distance to first", "converged", "above optimum", fmt.Sprintf("≤ %.2g", ended.Suboptimality)} {
-		if !strings.Contains(o.stdout, want) {
-			t.Errorf("compare printed no %q:\n%s", want, o.stdout)
-		}
+		o.prints(t, want)
 	}
 	var about struct {
 		Training struct{ Suboptimality float64 }
@@ -775,8 +771,6 @@ func TestCompareObjectives(t *testing.T) {
 	}
 	apart := filepath.Join(folder, "apart")
 	o := mustRun(t, append([]string{"compare", "-o", apart}, runs...)...)
-	if !strings.Contains(o.stderr, "these minimise different objectives") || !strings.Contains(o.stderr, "a, b | c") {
-		t.Errorf("nothing tells which objectives differ: %s", o.stderr)
-	}
+	o.says(t, "these minimise different objectives", "a, b | c")
 	checkFigures(t, apart, "convergence-passes", "convergence-seconds", "gradient-passes", "gradient-seconds")
 }

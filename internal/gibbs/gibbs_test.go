@@ -2,6 +2,7 @@ package gibbs
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -83,4 +84,21 @@ func TestGibbsLeavesTheImpossible(t *testing.T) {
 	if x := Sample(p, 3, source(1)); len(x) != 2 {
 		t.Error(x)
 	}
+}
+
+func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 41)) }
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func randomCards(rng *rand.Rand, n int) []int32 {
+	card := make([]int32, n)
+	for s := range card {
+		card[s] = 1 + rng.Int32N(3)
+	}
+	return card
 }
