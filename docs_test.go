@@ -1,9 +1,6 @@
 package blockbp_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -236,7 +233,7 @@ var (
 // TestNamesOfPages: the files and the names of Go in backticks in ARCHITECTURE.md and on the pages of
 // docs/ exist.
 func TestNamesOfPages(t *testing.T) {
-	names := declaredNames(t)
+	sources := sourcesOfPackages(t)
 	pages := 0
 	for _, from := range []string{"docs", "ARCHITECTURE.md"} {
 		oracle.OK(t, filepath.WalkDir(from, func(page string, entry fs.DirEntry, err error) error {
@@ -246,7 +243,7 @@ func TestNamesOfPages(t *testing.T) {
 			pages++
 			text, err := os.ReadFile(page)
 			for _, match := range inBackticks.FindAllStringSubmatch(fencedBlock.ReplaceAllString(string(text), ""), -1) {
-				checkName(t, page, match[1], names)
+				checkName(t, page, match[1], sources)
 			}
 			return err
 		}))
@@ -285,7 +282,7 @@ func TestRoomsOfArchitecture(t *testing.T) {
 }
 
 // checkName looks for the file or the name that a page has in backticks.
-func checkName(t *testing.T, page, text string, names map[string]map[string]bool) {
+func checkName(t *testing.T, page, text string, sources map[string]string) {
 	if filePath.MatchString(text) {
 		if _, err := os.Stat(filepath.FromSlash(text)); err != nil {
 			t.Errorf("%s names `%s`: %v", page, text, err)
@@ -293,21 +290,25 @@ func checkName(t *testing.T, page, text string, names map[string]map[string]bool
 		return
 	}
 	parts := goName.FindStringSubmatch(text)
-	if parts == nil || names[parts[1]] == nil {
+	if parts == nil || sources[parts[1]] == "" {
 		return // names of other kinds, and of other packages
 	}
-	for _, name := range []string{parts[2], strings.TrimSuffix(parts[2]+"."+parts[3], ".")} {
-		if !names[parts[1]][name] {
-			t.Errorf("%s names `%s`, but package %s has no %s", page, text, parts[1], name)
-		}
+	source, name, member := sources[parts[1]], parts[2], parts[3]
+	has := func(in, pattern string) bool { return regexp.MustCompile(pattern).MatchString(in) }
+	ok := has(source, `(?m)^(func |type |var |const |\t)`+name+`\b`)
+	if ok && member != "" {
+		fields := regexp.MustCompile(`(?ms)^type ` + name + `\b[^\n]*\{\n(.*?)^\}`).FindString(source)
+		ok = has(source, `(?m)^func \((\w+ )?\*?`+name+`\b[^)]*\) `+member+`\b`) || has(fields, `(?m)^\t([\w, ]+, )?`+member+`\b`)
+	}
+	if !ok {
+		t.Errorf("%s names `%s`, but package %s has no such name", page, text, parts[1])
 	}
 }
 
-// declaredNames returns the exported names of every package, by the name of the
-// package: Name, Type.Method and Type.Field.
-func declaredNames(t *testing.T) map[string]map[string]bool {
+// sourcesOfPackages returns the text of every package, by its name.
+func sourcesOfPackages(t *testing.T) map[string]string {
 	t.Helper()
-	all := map[string]map[string]bool{}
+	all, clause := map[string]string{}, regexp.MustCompile(`(?m)^package (\w+)$`)
 	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -318,76 +319,11 @@ func declaredNames(t *testing.T) map[string]map[string]bool {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+		text, err := os.ReadFile(name)
+		if match := clause.FindSubmatch(text); match != nil {
+			all[string(match[1])] += string(text)
 		}
-		if all[file.Name.Name] == nil {
-			all[file.Name.Name] = map[string]bool{}
-		}
-		for _, declaration := range file.Decls {
-			addNames(all[file.Name.Name], declaration)
-		}
-		return nil
+		return err
 	}))
 	return all
-}
-
-// addNames adds what a declaration declares.
-func addNames(names map[string]bool, declaration ast.Decl) {
-	switch d := declaration.(type) {
-	case *ast.FuncDecl:
-		if d.Recv == nil {
-			names[d.Name.Name] = true
-		} else {
-			names[typeName(d.Recv.List[0].Type)+"."+d.Name.Name] = true
-		}
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			switch s := spec.(type) {
-			case *ast.ValueSpec:
-				for _, name := range s.Names {
-					names[name.Name] = true
-				}
-			case *ast.TypeSpec:
-				names[s.Name.Name] = true
-				for _, name := range members(s.Type) {
-					names[s.Name.Name+"."+name] = true
-				}
-			}
-		}
-	}
-}
-
-// members returns the fields of a struct, or the methods of an interface.
-func members(of ast.Expr) []string {
-	var list *ast.FieldList
-	switch t := of.(type) {
-	case *ast.StructType:
-		list = t.Fields
-	case *ast.InterfaceType:
-		list = t.Methods
-	default:
-		return nil
-	}
-	var names []string
-	for _, field := range list.List {
-		for _, name := range field.Names {
-			names = append(names, name.Name)
-		}
-	}
-	return names
-}
-
-// typeName returns the name of a receiver's type.
-func typeName(of ast.Expr) string {
-	switch t := of.(type) {
-	case *ast.StarExpr:
-		return typeName(t.X)
-	case *ast.IndexExpr:
-		return typeName(t.X)
-	case *ast.Ident:
-		return t.Name
-	}
-	return ""
 }
