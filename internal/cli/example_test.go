@@ -73,15 +73,3 @@ func wantGain(t *testing.T, eval outcome, least float64) {
 			with.Accuracy, alone.Accuracy, with.LogLoss, alone.LogLoss, least)
 	}
 }
-
-// TestExampleMistakes: what example refuses.
-func TestExampleMistakes(t *testing.T) {
-	t.Parallel()
-	run(t, "example").wantFailure(t, 2, "example KIND -o OUT", "images")
-	run(t, "example", "images").wantFailure(t, 2, "-o OUT")
-	run(t, "example", "imges", "-o", filepath.Join(t.TempDir(), "x")).wantFailure(t, 2, `unknown kind "imges"`, "did you mean images?")
-	run(t, "example", "network", "-o", filepath.Join(t.TempDir(), "none", "x.uai")).wantFailure(t, 1, "none")
-	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "mine.txt"), "mine")
-	run(t, "example", "graph", "-o", folder).wantFailure(t, 2, "is not empty", "mine.txt")
-}

@@ -387,14 +387,6 @@ func TestPalette(t *testing.T) {
 	run(t, "predict", gridData(t), "-m", gridRun(t), "-o", in("g"), "--palette", "voc").wantFailure(t, 2, "it is for images")
 }
 
-// TestArraysHaveNoPictures: an option of pictures beside --arrays is a mistake.
-func TestArraysHaveNoPictures(t *testing.T) {
-	t.Parallel()
-	for _, option := range []string{"--palette=voc", "--pictures"} {
-		run(t, "predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(t.TempDir(), "out"), "--arrays", option).wantFailure(t, 2, strings.TrimSuffix(option, "=voc"), "--arrays writes no pictures")
-	}
-}
-
 // TestSuperpixels: train cuts pictures into regions, and eval and predict answer for
 // pixels with the regions of the model; the same run comes out of any threads, and of one
 // that was stopped in between.

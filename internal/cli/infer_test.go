@@ -158,69 +158,6 @@ func TestInferFormats(t *testing.T) {
 	}
 }
 
-// TestInferTooWide: exact inference says what memory it would need, before it
-// asks for it, and the default says why it is not exact.
-func TestInferTooWide(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	const side = 40
-	var b strings.Builder
-	fmt.Fprintf(&b, "MARKOV\n%d\n%s\n%d\n", side*side, strings.Repeat("2 ", side*side), 2*side*(side-1))
-	for r := range side {
-		for c := range side {
-			if c+1 < side {
-				fmt.Fprintf(&b, "2 %d %d\n", r*side+c, r*side+c+1)
-			}
-			if r+1 < side {
-				fmt.Fprintf(&b, "2 %d %d\n", r*side+c, (r+1)*side+c)
-			}
-		}
-	}
-	b.WriteString(strings.Repeat("4 1 2 2 1\n", 2*side*(side-1)))
-	path := writeFile(t, filepath.Join(t.TempDir(), "wide.uai"), b.String())
-	o := run(t, "infer", path, "--method", "exact")
-	o.wantFailure(t, 3, "memory", "width")
-	if o.stdout != "" {
-		t.Errorf("it printed %q", o.stdout)
-	}
-	for task, want := range map[string]string{"PR": "an upper bound on log10 Z, by counting numbers trw", "MAR": "an approximation of unknown error, by counting numbers trw"} {
-		const why = "by the orders of variables that were looked at, exact inference computes more than "
-		mustRun(t, "infer", path, "--task", task, "--max-sweeps", "30").says(t, want+"; "+why)
-		if r := mustRun(t, "infer", path, "--task", task, "--max-sweeps", "30", "--json").object(t); r["method"] != "bp" || !strings.HasPrefix(r["not_exact"].(string), why) {
-			t.Errorf("method %v, %v", r["method"], r["not_exact"])
-		}
-	}
-	run(t, "infer", writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI), "--method", "exact", "--memory", "1").wantFailure(t, 3, "memory")
-}
-
-// TestInferOutput: the answer goes where --out says, whatever is there.
-func TestInferOutput(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	path := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	printed := mustRun(t, "infer", path).stdout
-
-	// Old content is replaced whole.
-	out := writeFile(t, filepath.Join(folder, "out.PR"), strings.Repeat("old ", 1000))
-	mustRun(t, "infer", path, "-o", out, "--force")
-	if got := readFile(t, out); got != printed {
-		t.Errorf("the file holds %q, want %q", got, printed)
-	}
-
-	// A link leads to the file.
-	link := filepath.Join(folder, "link.PR")
-	if err := os.Symlink(writeFile(t, filepath.Join(folder, "target.PR"), "old"), link); err != nil {
-		t.Skipf("skipped: no symbolic links here: %v", err)
-	}
-	mustRun(t, "infer", path, "-o", link, "--force")
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the symbolic link was replaced by a file (%v, %v)", info.Mode(), err)
-	}
-	if got := readFile(t, folder, "target.PR"); got != printed {
-		t.Errorf("the link's target holds %q, want %q", got, printed)
-	}
-}
-
 // TestInferZero: Z = 0 is an answer to PR, whatever finds it, that no program can
 // take for a number; marginals do not exist then.
 func TestInferZero(t *testing.T) {

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -171,25 +170,6 @@ func TestSampleUnconverged(t *testing.T) {
 	// Of exact draws options of chains are not used, which is said.
 	tree := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI)
 	mustRun(t, "sample", tree, "-o", out, "--force", "--thin", "3").says(t, "--thin is not used")
-}
-
-// TestSampleInterrupted: nothing is written.
-func TestSampleInterrupted(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	before := tree(t, folder)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, line := range []string{"sample NET -o OUT", "convert NET -o OUT", "infer NET --method gibbs --task MAR -o OUT", "infer NET --method mean-field -o OUT"} {
-		args := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(line, "NET", net), "OUT", filepath.Join(folder, "out.uai")))
-		if args[0] == "sample" {
-			args[3] = filepath.Join(folder, "out.npz")
-		}
-		o := runContext(ctx, args...)
-		o.wantFailure(t, 130, "interrupted")
-		wantUntouched(t, o, before, tree(t, folder))
-	}
 }
 
 // logScore of arrays as convert writes them.

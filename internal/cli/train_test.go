@@ -194,25 +194,6 @@ func checkpointArray(t testing.TB, dir, name string) []float64 {
 	return values
 }
 
-// TestCheckpointsInTime: a run that is killed has a checkpoint to go on from.
-func TestCheckpointsInTime(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "run")
-	seen := false
-	ctx := &tripContext{Context: t.Context(), done: make(chan struct{})}
-	ctx.tripIf = func(calls int64) bool {
-		if calls%100 == 0 {
-			_, err := os.Stat(filepath.Join(dir, "checkpoint", "state.safetensors"))
-			seen = seen || err == nil
-		}
-		return seen || calls > 20000
-	}
-	o := runContext(ctx, slices.Concat([]string{"train", gridData(t), "-o", dir, "--checkpoint-every", "1ms", "-q"}, endless)...)
-	if !seen {
-		t.Errorf("there was no checkpoint in 20000 iterations with --checkpoint-every 1ms (exit code %d)", o.code)
-	}
-}
-
 // TestNoCheckpoint: without checkpoints an interrupted run leaves its model and nothing to go on
 // from, and says both.
 func TestNoCheckpoint(t *testing.T) {
@@ -427,25 +408,6 @@ func TestLocalMethodNotes(t *testing.T) {
 	o = mustRun(t, "train", filepath.Join(folder, "g"), "-o", filepath.Join(folder, "missing"), "--method", "piecewise")
 	if want := "leaves out every term that a missing label takes part in: 2 of 5"; !strings.Contains(o.stderr, want) {
 		t.Errorf("no note %q: %s", want, o.stderr)
-	}
-}
-
-// TestClassWeightErrors: weights that no objective can use are refused.
-func TestClassWeightErrors(t *testing.T) {
-	t.Parallel()
-	for value, parts := range map[string][]string{
-		"0=0":              {"positive", `"0=0"`},
-		"0":                {"STATE=WEIGHT"},
-		"zebra=2":          {`no state "zebra"`},
-		"0=2,1=much":       {`"1=much"`},
-		"0=2,0=3":          {`state "0" has two weights`},
-		`{"0": 0}`:         {`weight of "0" is 0`, "positive"},
-		`{"0": 2, "0": 3}`: {"0"},
-		`{"0": 2`:          {"JSON"},
-		`{"of,f": 2}`:      {`no state "of,f"`},
-		"":                 {"want balanced, or STATE=WEIGHT"},
-	} {
-		run(t, "train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--method", "pseudo", "--class-weights", value).wantFailure(t, 2, append(parts, "--class-weights")...)
 	}
 }
 

@@ -3,7 +3,6 @@ package exact
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -65,23 +64,5 @@ func checkAllFree(t *testing.T, a *arena) {
 	}
 	if free != a.bytes {
 		t.Errorf("%d of %d bytes were given back", free, a.bytes)
-	}
-}
-
-// Both forms of a bucket are in use where they are meant to be.
-func TestFormFollowsRange(t *testing.T) {
-	for _, c := range []struct {
-		scale       float64
-		logarithmic bool
-	}{{1, false}, {1e4, true}} {
-		plan := randomPlan(t, rand.New(rand.NewPCG(8, 9)), c.scale)
-		r := newRun(context.Background(), plan, false)
-		if _, err := r.forward(true); err != nil {
-			t.Fatal(err)
-		}
-		any := slices.ContainsFunc(r.ways, func(w way) bool { return w.logarithmic })
-		if any != c.logarithmic {
-			t.Errorf("scale %g: logarithmic %v, want %v", c.scale, any, c.logarithmic)
-		}
 	}
 }

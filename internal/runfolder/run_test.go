@@ -218,18 +218,6 @@ func TestAddBuild(t *testing.T) {
 	}
 }
 
-func TestCPUModel(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "cpuinfo")
-	text := "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU @ 2: 3GHz\n"
-	oracle.OK(t, os.WriteFile(path, []byte(text), 0o666))
-	if got := cpuModel(path); got != "Some CPU @ 2: 3GHz" {
-		t.Errorf("got %q", got)
-	}
-	if got := cpuModel(path + "x"); got != "" {
-		t.Errorf("missing file: %q", got)
-	}
-}
-
 // TestCreateFree: the first name that is free, and an error where none can be made.
 func TestCreateFree(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run")

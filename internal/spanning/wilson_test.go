@@ -70,16 +70,3 @@ func TestUnknownAtTheLimit(t *testing.T) {
 		return
 	}
 }
-
-// TestSumKeepsWhatRoundingLoses adds numbers that a plain sum misses.
-func TestSumKeepsWhatRoundingLoses(t *testing.T) {
-	var total sum
-	total.add(1e16)
-	for range 1000 {
-		total.add(0.25)
-	}
-	total.add(-1e16)
-	if got := total.over(250); got != 0 {
-		t.Errorf("the sum is off by %v", got)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,9 +20,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/oracle"
 )
-
-// screenshots, an environment variable, names a folder that gets pictures of the page.
-const screenshots = "BLOCKBP_SCREENSHOTS"
 
 // patience is how long a browser may take for all of a test, on a slow machine.
 const patience = 2 * time.Minute
@@ -183,24 +179,6 @@ func (b *browser) look(width, height int, scheme string) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}})
 }
 
-// picture keeps a screenshot where the environment asks for it.
-func (b *browser) picture(name string) {
-	b.t.Helper()
-	folder := os.Getenv(screenshots)
-	if folder == "" {
-		return
-	}
-	time.Sleep(2 * pollEvery) // until it is drawn
-	shot := b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true})["data"].(string)
-	content, err := base64.StdEncoding.DecodeString(shot)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, name+".png"), content, 0o666)
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
-}
-
 // inkOf is an expression for how many colours the canvas of a chart has.
 func inkOf(section string) string {
 	return fmt.Sprintf(`(() => {
@@ -251,7 +229,6 @@ func TestRunsInBrowser(t *testing.T) {
 		if got := b.evaluate("document.documentElement.scrollWidth"); got != float64(width) {
 			t.Errorf("the page is %v pixels wide, want %d", got, width)
 		}
-		b.picture(fmt.Sprintf("two-%d", width))
 	}
 }
 
@@ -264,7 +241,6 @@ func TestPageInBrowser(t *testing.T) {
 	b.wait(text("label"), "starting")
 	b.wait(text("name"), `run of \u202e\x1bnight`)
 	b.wait(text("iter"), "–")
-	b.picture("start")
 
 	write(t, dir, lines(0, 300))
 	b.wait(text("label"), "running")
@@ -277,7 +253,6 @@ func TestPageInBrowser(t *testing.T) {
 	b.wait(text("left"), "3 s to 13 s")
 	b.wait(text("best-of"), "best accuracy")
 	b.wait(text("best"), "0.84 dev, 0.84 test")
-	b.picture("running")
 
 	// The other axis and measure.
 	b.evaluate(`document.querySelector("input[value=wall_s]").click()`)
@@ -309,6 +284,5 @@ func TestPageInBrowser(t *testing.T) {
 				t.Errorf("%s: the chart of %s has %v colours", view.name, section, inks)
 			}
 		}
-		b.picture(view.name)
 	}
 }
