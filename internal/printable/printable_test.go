@@ -121,7 +121,7 @@ func TestOneEncoder(t *testing.T) {
 		}
 		return err
 	}))
-	want := []string{"dataset/manifest.go", "internal/parted/write.go", "internal/printable/encode.go", "internal/safetensors/write.go"}
+	want := []string{"dataset/manifest.go", "internal/printable/encode.go", "internal/safetensors/write.go"}
 	if !slices.Equal(found, want) {
 		t.Errorf("JSON is encoded in %v, want %v alone: use printable.EncodeResult", found, want)
 	}
