@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // path4 are four nodes in a row, without labels.
@@ -40,10 +41,7 @@ func TestCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, m, o := path4(), Manifest{}, Options{}
 			c.change(a, &m, &o)
-			set, err := FromArrays(m, o, a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := oracle.Must(FromArrays(m, o, a))(t)
 			if _, got := set.Allowed(0); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
@@ -75,10 +73,7 @@ func TestAllowed(t *testing.T) {
 		if c.states > 0 {
 			a.States = []int32{c.states}
 		}
-		set, err := FromArrays(Manifest{}, Options{}, a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := oracle.Must(FromArrays(Manifest{}, Options{}, a))(t)
 		if got, _ := set.Allowed(0); (got != 0) != c.doubtful || got > memory.Doubtful {
 			t.Errorf("%s: %d bytes, doubtful: %v", name, got, c.doubtful)
 		}
@@ -103,10 +98,7 @@ func TestAllowed(t *testing.T) {
 func TestFarNumbersAreDoubted(t *testing.T) {
 	a := path4()
 	a.Labels, a.EdgeBins = [][]int32{{0, 2, 1, 500}}, []int32{0, 1, 70}
-	set, err := FromArrays(Manifest{}, Options{}, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(FromArrays(Manifest{}, Options{}, a))(t)
 	for _, want := range []string{"is 500 a mistake?", "is 70 a mistake?"} {
 		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
 			t.Errorf("no warning says %q: %q", want, set.Warnings)

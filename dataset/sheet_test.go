@@ -37,10 +37,7 @@ func TestSheets(t *testing.T) {
 	folder := writeFiles(t, sheets(headedNodes, headedEdges))
 	nodes, edges := filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "edges.csv")
 	for _, paths := range [][]string{{folder}, {nodes}, {edges}, {nodes, edges}, {edges, nodes}} {
-		set, err := Open(t.Context(), paths, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := oracle.Must(Open(t.Context(), paths, Options{}))(t)
 		wantNames := []string{"age", "age (missing)", "town=Oslo", "town=Rome", "town (missing)", "bias"}
 		if n := set.Schema.NodeTypes[0]; !cmp.Equal(n.States, []string{"fraud", "ok"}) || !cmp.Equal(n.FeatureNames, wantNames) {
 			t.Errorf("states %q, features %q", n.States, n.FeatureNames)
@@ -178,10 +175,8 @@ func TestSheetsColumns(t *testing.T) {
 	}
 	folder := writeFiles(t, map[string]string{"people.csv": nodes, "friends.csv": edges})
 	paths := []string{filepath.Join(folder, "people.csv"), filepath.Join(folder, "friends.csv")}
-	set, err := Open(t.Context(), paths, Options{Columns: []string{"id=key", "label=kind", "text=code", "ignore=x", "source=one", "target=two"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(Open(t.Context(), paths, Options{Columns: []string{"id=key", "label=kind", "text=code",
+		"ignore=x", "source=one", "target=two"}}))(t)
 	n := set.Schema.NodeTypes[0]
 	if in := set.Instances[0]; in.Name != "people" || in.Graph.NumEdges() != 1000 || len(n.FeatureNames) != 3+101+1 || n.FeatureNames[2] != "code=2" || n.FeatureNames[103] != "big (other)" || !cmp.Equal(n.States, []string{"a", "b"}) {
 		t.Errorf("%q: %d edges, features %q, states %q", in.Name, in.Graph.NumEdges(), n.FeatureNames, n.States)
@@ -275,10 +270,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `nodes.csv; the column "FIPS" of that table has it: say dataset.Options.Columns = "id=FIPS" if it identifies the nodes`)
 	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
 	wantError(t, err, `edges.csv:2:a: there is no node "5" in `, "nodes.csv; give the node a row there, or leave this row out")
-	set, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS"))(t)
 	if want := `nodes.csv: column "OBJECTID" counts the rows, and is a feature: say dataset.Options.Columns = "ignore=OBJECTID" if it measures nothing`; !strings.HasSuffix(set.Warnings[0], want) {
 		t.Errorf("warnings %q", set.Warnings)
 	}
@@ -313,9 +305,7 @@ func TestColumnKinds(t *testing.T) {
 			t.Fatal(of.list)
 		}
 		c := &columnSurvey{}
-		if err := c.look([]*table{of}, "c"); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, c.look([]*table{of}, "c"))
 		col, notes, err := c.decide(false)
 		return col, strings.Join(notes, "; "), err
 	}

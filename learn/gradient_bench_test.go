@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // BenchmarkGradient is the gradient phase of a visit alone, of one block of 12×12 nodes: the
@@ -22,23 +24,17 @@ func BenchmarkGradient(b *testing.B) {
 					must(l.visitInPass())
 				}
 				for range 3 * l.perPass() {
-					if err := l.iterate(); err != nil {
-						b.Fatal(err)
-					}
+					oracle.OK(b, l.iterate())
 				}
 				w, u := l.workers[0], l.units[0]
 				block := &u.part.Blocks[0]
-				if err := w.space.Ground(l.model, u.in, u.net, block); err != nil {
-					b.Fatal(err)
-				}
+				oracle.OK(b, w.space.Ground(l.model, u.in, u.net, block))
 				must(w.space.Iterate(b.Context(), u.net, u.state, block, l.innerLimits()))
 				w.visit, w.scale, w.bounds, w.split = &visit{nearly: l.nearly}, 1, false, false
 				least := math.Inf(1)
 				for b.Loop() {
 					start := time.Now()
-					if err := l.contribute(w, &l.results[0], u, 0); err != nil {
-						b.Fatal(err)
-					}
+					oracle.OK(b, l.contribute(w, &l.results[0], u, 0))
 					least = min(least, float64(time.Since(start).Nanoseconds()))
 				}
 				b.ReportMetric(least/float64(len(block.Edges)), "least-ns/edge")

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func twoTypes() []crf.NodeType {
@@ -26,14 +27,9 @@ func beliefsOf(t *testing.T, beliefs ...[]float64) (*crf.Instance, *infer.Belief
 		b.NodeAt = append(b.NodeAt, len(b.Node))
 		types[s] = int32(s % 2)
 	}
-	g, err := graph.FromEdges(len(beliefs), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeType: types, NodeFeat: make([]crf.Features, 2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.FromEdges(len(beliefs), nil, nil))(t)
+	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeType: types,
+		NodeFeat: make([]crf.Features, 2)}))(t)
 	return in, b
 }
 
@@ -45,14 +41,9 @@ func TestCostsDecide(t *testing.T) {
 		"bad": {"ok": 4, "bad": 0, "worse": 1, "fraud": 1}, "fraud": {"ok": 20, "bad": 1, "worse": 1, "fraud": 0.25},
 	}
 	text := "truth, worse, ok, fraud, bad\nworse,0,9,1,0.5\nok,2,0,3,1.5\nbad,1,4,1,0\nfraud,1,20,0.25,1\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	types := twoTypes()
-	c, err := ParseCosts(path, types)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := oracle.Must(ParseCosts(path, types))(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	moved := 0
 	for range 500 {
@@ -97,10 +88,7 @@ func TestCostsAreThresholds(t *testing.T) {
 		spec      string
 		threshold float64
 	}{{"fraud=9", 0.1}, {"fraud=1", 0.5}, {"ok=3", 0.75}, {"ok=0", 0}} {
-		c, err := ParseCosts(test.spec, types)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := oracle.Must(ParseCosts(test.spec, types))(t)
 		for i := range 1000 {
 			p := (float64(i) + 0.5) / 1000
 			in, b := beliefsOf(t, []float64{1 - p, p})
@@ -111,10 +99,7 @@ func TestCostsAreThresholds(t *testing.T) {
 		}
 	}
 	// What is held, or forbidden, stays so.
-	c, err := ParseCosts("fraud=1000", types)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := oracle.Must(ParseCosts("fraud=1000", types))(t)
 	in, b := beliefsOf(t, []float64{1, 0})
 	if c.decide(in, b); b.Labels[0] != 0 {
 		t.Error("a state of belief 0 was chosen")
@@ -146,9 +131,7 @@ func TestBadCosts(t *testing.T) {
 		spec := test.spec
 		if spec == "" {
 			spec = filepath.Join(t.TempDir(), "costs.csv")
-			if err := os.WriteFile(spec, []byte(test.table), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, os.WriteFile(spec, []byte(test.table), 0o600))
 		}
 		if c, err := ParseCosts(spec, twoTypes()); err == nil || !strings.Contains(err.Error(), test.wanted) {
 			t.Errorf("costs %q %q: %v, %v, want %q", test.spec, test.table, c, err, test.wanted)
