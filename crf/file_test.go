@@ -342,9 +342,7 @@ func symmetricModel() *Model {
 // change.
 func TestSymmetrise(t *testing.T) {
 	m := symmetricModel()
-	if err := m.CheckSymmetry(); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, m.CheckSymmetry())
 	directed := m.Layout.Edge[2]
 	for i := directed.At; i < directed.At+directed.Len; i++ {
 		if m.Weights[i] != float64(i*i%17) {
@@ -380,9 +378,7 @@ func TestSymmetricFile(t *testing.T) {
 	}
 	m.Schema.EdgeTypes[1].Symmetric = false
 	m.Layout = m.Schema.Layout()
-	if err := Save(path, m, nil); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, Save(path, m, nil))
 }
 
 // TestSymmetricSchema: what cannot be symmetric is refused.
@@ -399,7 +395,5 @@ func TestSymmetricSchema(t *testing.T) {
 		t.Errorf("one way forbidden: %v", err)
 	}
 	s.EdgeTypes[0].Forbidden = [][2]int{{0, 1}, {1, 0}}
-	if err := s.Validate(); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, s.Validate())
 }

@@ -145,18 +145,11 @@ func TestHangUp(t *testing.T) {
 	}
 	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
 	cmd, _, stderr := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--max-time", "1s", "--checkpoint-every", "5ms", "-q", "--report=false")
-	cmd.Path, cmd.Args = must(exec.LookPath("nohup")), append([]string{"nohup"}, cmd.Args...)
+	cmd.Path, cmd.Args = oracle.Must(exec.LookPath("nohup"))(t), append([]string{"nohup"}, cmd.Args...)
 	oracle.OK(t, cmd.Start())
 	waitForIterations(t, dir)
 	oracle.OK(t, cmd.Process.Signal(syscall.SIGHUP))
 	if err := cmd.Wait(); err != nil || !strings.Contains(read(t, dir, "result.json"), "time_limit") {
 		t.Errorf("it ended with %v: %s", err, stderr)
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

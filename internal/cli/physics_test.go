@@ -25,7 +25,7 @@ func couplingsOf(t *testing.T, dir string) map[string][2]float64 {
 		for j, cell := range cells[len(cells)-2:] {
 			x[j] = math.NaN()
 			if cell != "" {
-				x[j] = must(strconv.ParseFloat(cell, 64))
+				x[j] = oracle.Must(strconv.ParseFloat(cell, 64))(t)
 			}
 		}
 		found[strings.Join(cells[:len(cells)-2], " ")] = x
@@ -51,7 +51,7 @@ func TestCouplingsOfExample(t *testing.T) {
 			continue
 		}
 		cells := strings.Split(line, "\t")
-		truth := must(strconv.ParseFloat(cells[2], 64))
+		truth := oracle.Must(strconv.ParseFloat(cells[2], 64))(t)
 		x, ok := couplings["edge "+cells[0]+" "+cells[1]]
 		if !ok {
 			t.Fatalf("no coupling of %s", line)
@@ -203,14 +203,6 @@ func TestErrorsOfWeights(t *testing.T) {
 	if !strings.Contains(mustRun(t, "info", in("drawn")).stdout, "error") {
 		t.Error("resampled errors are not shown")
 	}
-}
-
-// must returns the value of a call that may not fail here.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }
 
 // TestSpinsElsewhere: labels of -1 are known where a model is one of spins; and verbs that have

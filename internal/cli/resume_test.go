@@ -470,24 +470,6 @@ func TestResumeLostMetrics(t *testing.T) {
 	mustRun(t, "train", never, "--resume", "-q").says(t, "(0–40)")
 }
 
-// TestResumeLeftovers: what killed writes left is removed when the run goes on, and not
-// before.
-func TestResumeLeftovers(t *testing.T) {
-	t.Parallel()
-	data, dir := gridData(t), filepath.Join(t.TempDir(), "run")
-	limited(t, data, dir, "5")
-	for _, name := range []string{"checkpoint/.state.safetensors5577006791947779410", ".metrics.jsonl8674665223082153551", ".blockbp-1234567/result.json", ".lock"} {
-		writeFile(t, filepath.Join(dir, filepath.FromSlash(name)), "half")
-	}
-	before := tree(t, dir)
-	o := run(t, "train", dir, "--resume", "--seed", "8", "-q")
-	o.wantFailure(t, 2, "--seed 8", "--seed 1")
-	delete(before, filepath.Join(dir, ".lock")) // of a process that is gone
-	wantUntouched(t, o, before, tree(t, dir))
-	mustRun(t, "train", dir, "--resume", "--max-iter", "9", "-q")
-	wantNoHidden(t, dir)
-}
-
 // TestResumeLostCheckpoint: a run that was further than its start does not start again
 // because its checkpoint is out of reach.
 func TestResumeLostCheckpoint(t *testing.T) {

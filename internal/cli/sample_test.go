@@ -125,28 +125,6 @@ func TestSampleIsReproducible(t *testing.T) {
 	}
 }
 
-// TestSampleHeld: labels that are held stay in every draw.
-func TestSampleHeld(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	labels := []int64{-1, 1, -1, 0, 2, -1, -1, 1, 2}
-	edges := []int64{0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 0, 3, 1, 4, 2, 5, 3, 6, 4, 7, 5, 8}
-	data := writeFile(t, filepath.Join(folder, "held.npz"), npz(t, arrays{
-		"edges": npy(t, []int{12, 2}, edges), "labels": npy(t, []int{9}, labels), "states": npy(t, nil, []int64{3}), "node_features": npy(t, []int{9, 1}, make([]float64, 9)),
-	}))
-	mustRun(t, "train", data, "-o", filepath.Join(folder, "run"), "--max-iter", "30", "-q", noReport)
-	out := filepath.Join(folder, "out")
-	o := mustRun(t, "sample", data, "-m", filepath.Join(folder, "run"), "-o", out, "--clamp", "--samples", "40", "-q")
-	o.prints(t, "held: 40 draws of 9 variables (5 held)")
-	for _, x := range samples(t, filepath.Join(out, "held.npz")) {
-		for s, y := range labels {
-			if y >= 0 && x[s] != int(y) {
-				t.Fatalf("node %d was drawn as %d, and held at %d", s, x[s], y)
-			}
-		}
-	}
-}
-
 // TestSampleUnconverged: too few draws are written, with a note, and an exit code
 // where it is asked for.
 func TestSampleUnconverged(t *testing.T) {

@@ -61,27 +61,6 @@ func TestGridEdgeOrder(t *testing.T) {
 	}
 }
 
-func TestGridDistances(t *testing.T) {
-	const rows, cols = 5, 7
-	for _, eight := range []bool{false, true} {
-		g, err := graph.Grid(rows, cols, graph.GridOptions{Eight: eight})
-		must(t, g, err)
-		joined := map[[2]int32]bool{}
-		for _, e := range edges(g) {
-			joined[e] = true
-		}
-		for s := range int32(rows * cols) {
-			for other := s + 1; other < rows*cols; other++ {
-				down, right := other/cols-s/cols, other%cols-s%cols
-				want := down*down+right*right == 1 || eight && down == 1 && right*right == 1
-				if joined[[2]int32{s, other}] != want {
-					t.Fatalf("eight=%v: nodes %d and %d joined: %v, want %v", eight, s, other, !want, want)
-				}
-			}
-		}
-	}
-}
-
 func TestChainAndComplete(t *testing.T) {
 	g, err := gen.Chain(4)
 	if diff := cmp.Diff([][2]int32{{0, 1}, {1, 2}, {2, 3}}, edges(must(t, g, err))); diff != "" {

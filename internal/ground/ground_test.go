@@ -273,14 +273,6 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// must returns the value of a call that may not fail here.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 // masked returns the schema with a state and a few pairs forbidden.
 func masked(s crf.Schema) crf.Schema {
 	s.NodeTypes, s.EdgeTypes = slices.Clone(s.NodeTypes), slices.Clone(s.EdgeTypes)
@@ -299,7 +291,7 @@ func TestMaskedPotentials(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newWorld(t, seed)
 		plain := w.model.Clone()
-		w.model = must(crf.NewModel(masked(w.model.Schema)))
+		w.model = oracle.Must(crf.NewModel(masked(w.model.Schema)))(t)
 		copy(w.model.Weights, plain.Weights)
 		var pot, unmasked Potentials
 		part := w.blocks(t, seed, 3)

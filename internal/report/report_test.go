@@ -158,18 +158,3 @@ func TestTableSmall(t *testing.T) {
 		}
 	}
 }
-
-func TestIsNumber(t *testing.T) {
-	for _, cell := range []string{
-		"0", "-1", "−3.5", "+5.0 %", "1e-7", ".5", "1,234,567", "1 240", "12.3 ms", "2.1×", "≤ 5", "0.81 ± 0.02", "1.2e-3 ± 4e-5 s", "97.5%", "3.2 GiB",
-	} {
-		if !isNumber(cell) {
-			t.Errorf("%q is not taken for a number", cell)
-		}
-	}
-	for _, cell := range []string{"", "-", "nan", "sky", "e5", "2024-01-01", "40 × 40", "v1.2.3", "1.2.3", "image 7", "7 images of many", "%", "±"} {
-		if isNumber(cell) {
-			t.Errorf("%q is taken for a number", cell)
-		}
-	}
-}

@@ -198,9 +198,7 @@ func TestTruncateAfterBadLine(t *testing.T) {
 		t.Errorf("told is %q (%v), want %q", texts, err, want)
 	}
 	w := oracle.Must(OpenMetrics(path))(t)
-	if err := errors.Join(w.TruncateAfter(7), w.Close()); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, errors.Join(w.TruncateAfter(7), w.Close()))
 	checkMetrics(t, path, fullMetric(0), NewMetric(1), NewMetric(4))
 }
 

@@ -14,13 +14,6 @@ import (
 // small is a grid that takes milliseconds.
 func small() Synthetic { return smallOn("grid") }
 
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 func smallOn(kind string) Synthetic {
 	return Synthetic{
 		Graph: GraphSpec{Kind: kind, Rows: 8, Cols: 8, Nodes: 60, EdgeChance: 0.06}, States: 3, NodeFeatures: 3, EdgeFeatures: 2,
@@ -130,7 +123,7 @@ func TestParseGraph(t *testing.T) {
 // TestComparison runs the three methods on a small problem: each ends at the
 // optimum, with a record that gets there and exact objectives above it.
 func TestComparison(t *testing.T) {
-	g := must(Generate(small(), 2))
+	g := oracle.Must(Generate(small(), 2))(t)
 	model := g.Truth.Clone()
 	clear(model.Weights)
 	watched := map[learn.Method]int{}
@@ -138,10 +131,10 @@ func TestComparison(t *testing.T) {
 		Problem: learn.Problem{Model: model, Data: g.Instances, L2: 0.1}, Tolerance: 1e-7,
 		Watch: func(m learn.Method, _ learn.Event) { watched[m]++ },
 	}
-	optimum := must(c.Optimum(context.Background()))
+	optimum := oracle.Must(c.Optimum(context.Background()))(t)
 	var paths []*Path
 	for _, method := range []learn.Method{learn.Full, learn.InnerDual, learn.BBPL} {
-		p := must(c.Run(context.Background(), method, optimum.Model.Weights))
+		p := oracle.Must(c.Run(context.Background(), method, optimum.Model.Weights))(t)
 		paths = append(paths, p)
 		if p.Method != method || p.Result.Status != learn.Converged || !(p.Distance <= 1e-6) || watched[method] < p.Result.Iterations {
 			t.Errorf("%s: %s, distance %g, %d events", method, p.Result.Reason, p.Distance, watched[method])
@@ -179,7 +172,7 @@ func TestComparison(t *testing.T) {
 
 // TestOptimumOutOfReach: a reference that was not solved is an error.
 func TestOptimumOutOfReach(t *testing.T) {
-	g := must(Generate(small(), 2))
+	g := oracle.Must(Generate(small(), 2))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances}}
@@ -191,17 +184,15 @@ func TestOptimumOutOfReach(t *testing.T) {
 // TestPathWithoutPoints: a run that was interrupted before its first iteration has
 // nothing to evaluate.
 func TestPathWithoutPoints(t *testing.T) {
-	g := must(Generate(small(), 2))
+	g := oracle.Must(Generate(small(), 2))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances}}
-	p := must(c.Run(ctx, learn.BBPL, g.Truth.Weights))
+	p := oracle.Must(c.Run(ctx, learn.BBPL, g.Truth.Weights))(t)
 	if len(p.Points) != 0 || p.Result.Status != learn.Interrupted {
 		t.Fatalf("%s with %d points", p.Result.Status, len(p.Points))
 	}
-	if err := c.AllObjectives([]*Path{p}); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, c.AllObjectives([]*Path{p}))
 	if s := p.SecondsTo(1); !math.IsNaN(s) {
 		t.Errorf("%v seconds to distance 1 without points", s)
 	}
@@ -209,14 +200,14 @@ func TestPathWithoutPoints(t *testing.T) {
 
 // TestRunStartsAtTheModel: a run begins with the weights of Problem.Model.
 func TestRunStartsAtTheModel(t *testing.T) {
-	g := must(Generate(small(), 2))
+	g := oracle.Must(Generate(small(), 2))(t)
 	var first []float64
 	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances, L2: 0.1}, Watch: func(_ learn.Method, e learn.Event) {
 		if first == nil {
 			first = slices.Clone(e.Theta)
 		}
 	}}
-	must(c.Run(context.Background(), learn.InnerDual, g.Truth.Weights))
+	oracle.Must(c.Run(context.Background(), learn.InnerDual, g.Truth.Weights))(t)
 	if !slices.Equal(first, g.Truth.Weights) {
 		t.Errorf("the run began with %v, the model has %v", first, g.Truth.Weights)
 	}
