@@ -28,7 +28,7 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 var noPathArguments = strings.Fields("train generate demo example version help completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("compare convert demo eval example features generate infer partition plot predict sample train")
+var verbsThatWrite = strings.Fields("compare convert demo eval example features generate infer plot predict sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
@@ -275,7 +275,6 @@ func TestForceFolder(t *testing.T) {
 		"compare":   {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
 		"convert":   {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
 		"sample":    {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
-		"partition": {[]string{"partition", filepath.Join(data, "0.npz"), "-o"}, "labels.npy"},
 		"generate":  {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
 		"example":   {[]string{"example", "graph", "-o"}, "dataset.json"},
 		"demo":      {[]string{"demo", "--side", "5", "-o"}, "report.html"},
