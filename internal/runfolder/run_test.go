@@ -272,3 +272,12 @@ func TestFilesThatAppear(t *testing.T) {
 		t.Errorf("the files hold %q and %q (%v)", text, ours, err)
 	}
 }
+
+func TestEnvironment(t *testing.T) {
+	environment := Environment()
+	for _, key := range []string{"go_version", "os", "arch", "cores", "gomaxprocs", "time", "blockbp_version"} {
+		if v, ok := environment[key]; !ok || v == "" {
+			t.Errorf("%s is missing: %v", key, environment)
+		}
+	}
+}
