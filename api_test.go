@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 var updateAPI = flag.Bool("update", false, "rewrite api.txt from the source")
@@ -44,14 +46,9 @@ func TestAPI(t *testing.T) {
 	}
 	got := strings.Join(lines, "\n") + "\n"
 	if *updateAPI {
-		if err := os.WriteFile("api.txt", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile("api.txt", []byte(got), 0o644))
 	}
-	text, err := os.ReadFile("api.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := oracle.Must(os.ReadFile("api.txt"))(t)
 	want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	for _, line := range lines {
 		if !slices.Contains(want, line) {
@@ -72,19 +69,13 @@ func TestAPI(t *testing.T) {
 // declaration on one line.
 func exported(t *testing.T, folder string) (lines []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := oracle.Must(filepath.Glob(filepath.Join(folder, "*.go")))(t)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := oracle.Must(parser.ParseFile(set, name, nil, parser.SkipObjectResolution))(t)
 		hidden := internalNames(file)
 		ast.FileExports(file)
 		for _, decl := range file.Decls {
@@ -192,9 +183,7 @@ func onOneLine(t *testing.T, set *token.FileSet, node ast.Node) string {
 		return true
 	})
 	var out bytes.Buffer
-	if err := printer.Fprint(&out, set, node); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, printer.Fprint(&out, set, node))
 	var words []string
 	for line := range strings.Lines(out.String()) {
 		words = append(words, strings.Join(strings.Fields(line), " "))

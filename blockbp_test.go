@@ -45,18 +45,14 @@ func TestFilesAndMemory(t *testing.T) {
 	for _, name := range picture.Labels {
 		a.Labels[0] = append(a.Labels[0], int32(slices.Index(states, name)))
 	}
-	if err := dataset.WriteNPZ(filepath.Join(folder, "0.npz"), a); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, dataset.WriteNPZ(filepath.Join(folder, "0.npz"), a))
 	files := must(blockbp.OpenWith(dataset.Options{States: states}, folder))
 	if other := must(blockbp.Train(ctx, files, blockbp.Options{Threads: 3})); !same(model, other) {
 		t.Error("files give other weights than memory")
 	}
 
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := model.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, model.Save(path))
 	loaded := must(blockbp.Load(path))
 	memory := must(blockbp.NewData(picture))
 	before, after := must(model.Predict(ctx, memory)), must(loaded.Predict(ctx, memory))
@@ -101,9 +97,7 @@ func TestCalibrate(t *testing.T) {
 	data, validation := must(blockbp.NewData(stripes(1, 15, 15))), must(blockbp.NewData(stripes(2, 15, 15)))
 	plain := must(blockbp.Train(ctx, data, blockbp.Options{Validation: validation}))
 	model := must(blockbp.Train(ctx, data, blockbp.Options{Validation: validation, Calibrate: true}))
-	if err := model.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, model.Save(path))
 	before, after := must(plain.Evaluate(ctx, validation)), must(must(blockbp.Load(path)).Evaluate(ctx, validation))
 	if !same(plain, model) || after.Accuracy != before.Accuracy || !(after.LogLoss < before.LogLoss) || model.Training().Validation["log_loss"] != after.LogLoss {
 		t.Errorf("calibrated: %v\nbefore: %v\n%v", after, before, model.Training().Validation)
@@ -257,9 +251,7 @@ func TestImagesWithoutLabels(t *testing.T) {
 		t.Errorf("Training says %v, Evaluate %v", got, report.Accuracy)
 	}
 	labelled := must(model.Predict(ctx, test))
-	if err := os.RemoveAll(filepath.Join(folder, "labels")); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.RemoveAll(filepath.Join(folder, "labels")))
 	if again := must(model.Predict(ctx, test)); !samePrediction(labelled, again) {
 		t.Error("labels change predictions")
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // mostWords is how long pages may be, all words counted, code and tables too. A
@@ -48,7 +50,7 @@ func documentation(t *testing.T) map[string]string {
 func markdown(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -64,10 +66,7 @@ func markdown(t *testing.T) map[string]string {
 			return err
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return pages
 }
 
@@ -192,7 +191,7 @@ func TestLinksOfPages(t *testing.T) {
 // TestPagesThatGoNames: comments and messages name pages that exist.
 func TestPagesThatGoNames(t *testing.T) {
 	named := regexp.MustCompile(`\b(?:docs|lab|results)/[\w/-]+\.md\b`)
-	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") {
 			return err
 		}
@@ -203,10 +202,7 @@ func TestPagesThatGoNames(t *testing.T) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // withoutBlocks leaves out fenced code.
@@ -223,4 +219,111 @@ func anchors(page string) []string {
 		names = append(names, strings.ReplaceAll(name, " ", "-"))
 	}
 	return names
+}
+
+var (
+	inBackticks = regexp.MustCompile("`([^`\n]+)`")
+	fencedBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	// filePath is a source file with its folder, or a folder of internal/.
+	filePath = regexp.MustCompile(`^(?:[\w.-]+/)+[\w.-]+\.(?:go|s|css|tmpl)$|^internal/[\w/]+$`)
+	// goName is a package with an exported name of it, and perhaps a field or method of that.
+	goName = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)(?:\.([A-Z]\w*))?$`)
+)
+
+// TestNamesOfPages: the files and the names of Go in backticks in ARCHITECTURE.md and on the pages of
+// docs/ exist.
+func TestNamesOfPages(t *testing.T) {
+	sources := sourcesOfPackages(t)
+	pages := 0
+	for _, from := range []string{"docs", "ARCHITECTURE.md"} {
+		oracle.OK(t, filepath.WalkDir(from, func(page string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(page) != ".md" {
+				return err
+			}
+			pages++
+			text, err := os.ReadFile(page)
+			for _, match := range inBackticks.FindAllStringSubmatch(fencedBlock.ReplaceAllString(string(text), ""), -1) {
+				checkName(t, page, match[1], sources)
+			}
+			return err
+		}))
+	}
+	if pages == 0 {
+		t.Error("docs has no pages")
+	}
+}
+
+// TestRoomsOfArchitecture: ARCHITECTURE.md has a row for every package, and none for others.
+func TestRoomsOfArchitecture(t *testing.T) {
+	text := oracle.Must(os.ReadFile("ARCHITECTURE.md"))(t)
+	_, rooms, _ := strings.Cut(string(text), "\n## Rooms\n")
+	rooms, _, _ = strings.Cut(rooms, "\n## ")
+	listed := map[string]bool{}
+	for line := range strings.Lines(rooms) {
+		if column, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok {
+			for _, match := range inBackticks.FindAllStringSubmatch(column, -1) {
+				listed[match[1]] = true
+			}
+		}
+	}
+	for folder := range mayImport {
+		name := strings.TrimPrefix(folder, "internal/")
+		if folder == "." {
+			name = path.Base(module)
+		}
+		if !listed[name] && folder != "cmd/blockbp" {
+			t.Errorf("ARCHITECTURE.md does not say what is in %s: add it to the tables of rooms", folder)
+		}
+		delete(listed, name)
+	}
+	for name := range listed {
+		t.Errorf("ARCHITECTURE.md has a room %q that is not in the table of imports_test.go", name)
+	}
+}
+
+// checkName looks for the file or the name that a page has in backticks.
+func checkName(t *testing.T, page, text string, sources map[string]string) {
+	if filePath.MatchString(text) {
+		if _, err := os.Stat(filepath.FromSlash(text)); err != nil {
+			t.Errorf("%s names `%s`: %v", page, text, err)
+		}
+		return
+	}
+	parts := goName.FindStringSubmatch(text)
+	if parts == nil || sources[parts[1]] == "" {
+		return // names of other kinds, and of other packages
+	}
+	source, name, member := sources[parts[1]], parts[2], parts[3]
+	has := func(in, pattern string) bool { return regexp.MustCompile(pattern).MatchString(in) }
+	ok := has(source, `(?m)^(func |type |var |const |\t)`+name+`\b`)
+	if ok && member != "" {
+		fields := regexp.MustCompile(`(?ms)^type ` + name + `\b[^\n]*\{\n(.*?)^\}`).FindString(source)
+		ok = has(source, `(?m)^func \((\w+ )?\*?`+name+`\b[^)]*\) `+member+`\b`) || has(fields, `(?m)^\t([\w, ]+, )?`+member+`\b`)
+	}
+	if !ok {
+		t.Errorf("%s names `%s`, but package %s has no such name", page, text, parts[1])
+	}
+}
+
+// sourcesOfPackages returns the text of every package, by its name.
+func sourcesOfPackages(t *testing.T) map[string]string {
+	t.Helper()
+	all, clause := map[string]string{}, regexp.MustCompile(`(?m)^package (\w+)$`)
+	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return skipFolder(name, entry)
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if match := clause.FindSubmatch(text); match != nil {
+			all[string(match[1])] += string(text)
+		}
+		return err
+	}))
+	return all
 }

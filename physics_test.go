@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestPhysics: of two spins fields and couplings, and their errors, follow from how often
@@ -35,18 +36,10 @@ func TestPhysics(t *testing.T) {
 		{1, -1}: (log("1", "1") + log("-1", "1") - log("1", "-1") - log("-1", "-1")) / 4,
 		{0, 1}:  (log("1", "1") + log("-1", "-1") - log("1", "-1") - log("-1", "1")) / 4,
 	}
-	memory, err := blockbp.NewData(graphs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := oracle.Must(blockbp.NewData(graphs...))(t)
 	path := filepath.Join(t.TempDir(), "spins.npz")
-	if err := dataset.WriteNPZ(path, &dataset.Arrays{Edges: [][2]int32{{0, 1}}, Labels: labels}); err != nil {
-		t.Fatal(err)
-	}
-	file, err := blockbp.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, dataset.WriteNPZ(path, &dataset.Arrays{Edges: [][2]int32{{0, 1}}, Labels: labels}))
+	file := oracle.Must(blockbp.Open(path))(t)
 	for name, data := range map[string]*blockbp.Data{"graphs": memory, "file": file} {
 		m, err := blockbp.Train(t.Context(), data, blockbp.Options{Physics: "ising", Prior: 1e4})
 		if err != nil {
@@ -66,10 +59,7 @@ func TestPhysics(t *testing.T) {
 	if _, err := blockbp.Train(t.Context(), memory, blockbp.Options{Physics: "isng"}); err == nil || err.Error() != `Options.Physics "isng": want ising or potts; did you mean ising?` {
 		t.Errorf("error %v", err)
 	}
-	potts, err := blockbp.Train(t.Context(), memory, blockbp.Options{Physics: "potts", Prior: 1e4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	potts := oracle.Must(blockbp.Train(t.Context(), memory, blockbp.Options{Physics: "potts", Prior: 1e4}))(t)
 	for _, c := range potts.Training().Couplings {
 		if c.States[0] == "" || c.V >= 0 && c.States[1] == "" {
 			t.Errorf("of potts %+v", c)

@@ -47,16 +47,13 @@ var (
 // Python package that loads a library, starts a program, connects or listens, and no other.
 func TestSecurityPage(t *testing.T) {
 	oracle.Long(t)
-	page, err := os.ReadFile("SECURITY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := oracle.Must(os.ReadFile("SECURITY.md"))(t)
 	said := map[string]string{}
 	for _, row := range securityRow.FindAllStringSubmatch(string(page), -1) {
 		said[row[1]] = row[2]
 	}
 	found := reachesOfModules(t)
-	err = filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -76,10 +73,7 @@ func TestSecurityPage(t *testing.T) {
 			found[slashed] = pythonReachesOut.FindAllString(string(text), -1)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		does := strings.Join(slices.Compact(slices.Sorted(slices.Values(found[name]))), "`, `")
 		if does != strings.Trim(said[name], "`") {
@@ -119,10 +113,7 @@ func reachesOfModules(t *testing.T) map[string][]string {
 // has a release.
 func onEveryPlatform(t *testing.T, arguments ...string) map[string]string {
 	t.Helper()
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := oracle.Must(os.ReadFile("Makefile"))(t)
 	platforms := regexp.MustCompile(`(?m)^PLATFORMS := (.*)$`).FindStringSubmatch(string(makefile))
 	if platforms == nil {
 		t.Fatal("the Makefile does not say PLATFORMS")
@@ -150,9 +141,7 @@ func TestReaches(t *testing.T) {
 		"//go:linkname other runtime.other\n\nvar _, _, _, _ = net.Dial, web.DefaultClient, web.StatusOK, net.IP{}\n" +
 		"var _ = syscall.Connect\n"
 	name := filepath.Join(t.TempDir(), "p.go")
-	if err := os.WriteFile(name, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(name, []byte(source), 0o644))
 	const wanted = "go:linkname net.Dial http.DefaultClient syscall.Connect"
 	if got := strings.Join(reaches(t, name), " "); got != wanted {
 		t.Errorf("found %s, want %s", got, wanted)
@@ -168,10 +157,8 @@ func TestReaches(t *testing.T) {
 // reaches returns the names in a file of Go that load, start, connect or listen.
 func reaches(t *testing.T, name string) (names []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	const mode = parser.ParseComments | parser.SkipObjectResolution
+	file := oracle.Must(parser.ParseFile(token.NewFileSet(), name, nil, mode))(t)
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
 			if match := directive.FindString(comment.Text); match != "" {
@@ -181,10 +168,7 @@ func reaches(t *testing.T, name string) (names []string) {
 	}
 	paths := map[string]string{}
 	for _, spec := range file.Imports {
-		imported, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		imported := oracle.Must(strconv.Unquote(spec.Path.Value))(t)
 		local := path.Base(imported)
 		if spec.Name != nil {
 			local = spec.Name.Name

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 var (
@@ -22,16 +24,10 @@ var (
 // workflows returns the texts of the workflows by their files.
 func workflows(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(".github/workflows/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := oracle.Must(filepath.Glob(".github/workflows/*"))(t)
 	texts := map[string]string{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := oracle.Must(os.ReadFile(file))(t)
 		texts[filepath.Base(file)] = string(text)
 	}
 	return texts
@@ -41,10 +37,7 @@ func workflows(t *testing.T) map[string]string {
 // commits, and leaves no token where packages are installed.
 func TestWorkflows(t *testing.T) {
 	texts := workflows(t)
-	modules, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	modules := oracle.Must(os.ReadFile("go.mod"))(t)
 	language := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(modules)
 	pins := map[string]string{}
 	for _, file := range slices.Sorted(maps.Keys(texts)) {

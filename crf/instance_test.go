@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestFeatureErrors name the row and the column.
@@ -60,14 +61,8 @@ func TestInstanceErrors(t *testing.T) {
 		EdgeTypes: []EdgeType{{Name: "at", U: 0, V: 1, Features: 1}, {Name: "next", U: 0, V: 0}},
 	}
 	fresh := func() InstanceSpec { // words 0 and 1, place 2
-		g, err := graph.FromEdges(3, []int32{0, 0}, []int32{2, 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		words, err := Dense([]float64{1, 2, 3, 4}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := oracle.Must(graph.FromEdges(3, []int32{0, 0}, []int32{2, 1}))(t)
+		words := oracle.Must(Dense([]float64{1, 2, 3, 4}, 2))(t)
 		return InstanceSpec{
 			Graph: g, NodeType: []int32{0, 0, 1}, EdgeType: []int32{0, 1},
 			NodeFeat: []Features{words, Constant(1, 1)}, EdgeFeat: []Features{Constant(1, 1), {}},
@@ -175,5 +170,126 @@ func TestSchemaErrors(t *testing.T) {
 	// A node type and an edge type may have the same name.
 	if _, err := NewModel(Schema{NodeTypes: []NodeType{a}, EdgeTypes: []EdgeType{{Name: "a"}}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCoded: a row reads as that of the book, and only its entries that are not 0 are gone through.
+func TestCoded(t *testing.T) {
+	f, err := Coded([]int32{1, 0, 1}, []float64{1, 2, 0, 0, 3, 0}, 3)
+	if err != nil || f.Rows() != 3 || f.Dim() != 3 {
+		t.Fatal(f, err)
+	}
+	row := make([]float64, 3)
+	for r, want := range [][]float64{{0, 3, 0}, {1, 2, 0}, {0, 3, 0}} {
+		f.Row(row, r)
+		sparse := make([]float64, 3)
+		entries := 0
+		for j, x := range f.Entries(r) {
+			sparse[j] = x
+			entries++
+		}
+		if !slices.Equal(row, want) || !slices.Equal(sparse, want) || entries != 2-(r+1)%2 {
+			t.Errorf("row %d is %v, its %d entries %v, want %v", r, row, entries, sparse, want)
+		}
+	}
+	for _, c := range []struct {
+		codes []int32
+		book  []float64
+		dim   int
+		want  string
+	}{
+		{[]int32{2}, make([]float64, 6), 3, "want 0 to 1"},
+		{[]int32{-1}, make([]float64, 6), 3, "want 0 to 1"},
+		{[]int32{0}, make([]float64, 5), 3, "does not divide"},
+		{[]int32{0}, nil, 0, "does not divide"},
+		{[]int32{0}, []float64{1, math.NaN()}, 2, "feature is NaN"},
+	} {
+		if _, err := Coded(c.codes, c.book, c.dim); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v of %v: %v, want %q", c.codes, c.book, err, c.want)
+		}
+	}
+}
+
+// Row boundaries must be checked before the entries between them are read.
+func TestSparseStartTooLarge(t *testing.T) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("panic: %v", r)
+		}
+	}()
+	if _, err := Sparse([]int{0, 5, 3}, []int32{0, 1, 0}, nil, 2); err == nil {
+		t.Error("a row that ends beyond the data was accepted")
+	}
+	if _, err := Sparse([]int{0, 0}, nil, nil, -1); err == nil {
+		t.Error("a negative dimension was accepted")
+	}
+}
+
+// TestPickSparse: rows that are picked are those of the whole, in the order that is asked for.
+func TestPickSparse(t *testing.T) {
+	for _, value := range [][]float64{nil, {3, 4, 5}} {
+		whole := oracle.Must(Sparse([]int{0, 2, 2, 3}, []int32{0, 2, 1}, value, 3))(t)
+		some := whole.Pick([]int32{2, 0, 1})
+		for i, r := range []int{2, 0, 1} {
+			x, y := make([]float64, 3), make([]float64, 3)
+			some.Row(x, i)
+			whole.Row(y, r)
+			if !slices.Equal(x, y) {
+				t.Errorf("row %v, want %v", x, y)
+			}
+		}
+	}
+}
+
+// must returns the value of a call that may not fail here.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// masked returns the schema with a state and a few pairs forbidden.
+func masked(s Schema) Schema {
+	s.NodeTypes, s.EdgeTypes = slices.Clone(s.NodeTypes), slices.Clone(s.EdgeTypes)
+	s.NodeTypes[0].Forbidden = []int{2}
+	for b := range s.EdgeTypes {
+		if ku, kv := s.EdgeStates(b); ku > 1 && kv > 1 {
+			s.EdgeTypes[b].Forbidden = [][2]int{{0, kv - 1}, {ku - 1, 0}}
+		}
+	}
+	return s
+}
+
+// TestMaskValidation: what does not exist, is there twice, or leaves nothing.
+func TestMaskValidation(t *testing.T) {
+	for want, change := range map[string]func(*Schema){
+		"":                              func(s *Schema) { *s = masked(*s) },
+		"forbidden[0] is state 3":       func(s *Schema) { s.NodeTypes[0].Forbidden = []int{3} },
+		"at most 1024 of each":          func(s *Schema) { s.NodeTypes = slices.Repeat(s.NodeTypes, 1025) },
+		"forbidden[1] is state 1 (1)":   func(s *Schema) { s.NodeTypes[0].Forbidden = []int{1, 1} },
+		"every state is forbidden":      func(s *Schema) { s.NodeTypes[0].Forbidden = []int{0, 1, 2} },
+		"states 0 and 3, want below":    func(s *Schema) { s.EdgeTypes[0].Forbidden = [][2]int{{0, 3}} },
+		"the pair 0, 1, which is there": func(s *Schema) { s.EdgeTypes[0].Forbidden = [][2]int{{0, 1}, {0, 1}} },
+		"every pair of states is": func(s *Schema) {
+			s.NodeTypes[0].Forbidden = []int{1, 2}
+			s.EdgeTypes[0].Forbidden = [][2]int{{0, 0}}
+		},
+	} {
+		s := Homogeneous(NumberedStates(3), 1, 1)
+		change(&s)
+		if err := s.Validate(); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// TestMaskInFiles: a mask is saved.
+func TestMaskInFiles(t *testing.T) {
+	for _, schema := range []Schema{Homogeneous(NumberedStates(3), 1, 1), masked(Homogeneous(NumberedStates(3), 1, 1))} {
+		m, _, err := Load(saved(t, must(NewModel(schema)), nil))
+		if err != nil || !slices.Equal(m.Schema.NodeTypes[0].Forbidden, schema.NodeTypes[0].Forbidden) || !slices.Equal(m.Schema.EdgeTypes[0].Forbidden, schema.EdgeTypes[0].Forbidden) {
+			t.Errorf("loaded %+v, %v", m.Schema, err)
+		}
 	}
 }

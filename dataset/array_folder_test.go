@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // arrays are the files of an array folder.
@@ -41,9 +43,7 @@ func TestArrayFolder(t *testing.T) {
 		{Edges: [][2]int32{}, EdgeFeatures: &Matrix{1, nil}, NodeFeatures: &Matrix{2, []float64{4, 5}}, Labels: [][]int32{{2}}, Weight: 2, Directed: true, GridShape: [2]int{1, 1}},
 		{Edges: [][2]int32{{0, 1}, {1, 2}}, EdgeFeatures: &Matrix{1, []float64{2, 3}}, NodeFeatures: &Matrix{2, []float64{6, 7, 8, 9, 10, 11}}, Labels: [][]int32{{0, -1, 1}}, Weight: 3, Directed: true, GridShape: [2]int{3, 1}},
 	} {
-		if err := WriteNPZ(filepath.Join(apart, fmt.Sprint(i)+".npz"), a); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, WriteNPZ(filepath.Join(apart, fmt.Sprint(i)+".npz"), a))
 	}
 	want := mustOpen(t, apart, Options{})
 	if len(together.Instances) != 3 || len(together.Sources) != 8 {
@@ -120,15 +120,11 @@ func TestArrayFolderMistakes(t *testing.T) {
 	}
 	folder := writeFiles(t, threeGraphs())
 	path := filepath.Join(folder, "node_features.npy")
-	if err := os.Truncate(path, 150); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Truncate(path, 150))
 	_, err := Open(t.Context(), []string{folder}, Options{})
 	wantError(t, err, "node_features: the array has 150 bytes", "cut short")
 	folder = writeFiles(t, threeGraphs())
-	if err := os.WriteFile(filepath.Join(folder, "a.npz"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(filepath.Join(folder, "a.npz"), nil, 0o600))
 	_, err = Open(t.Context(), []string{folder}, Options{})
 	wantError(t, err, "a.npz: instance files lie beside arrays")
 }
@@ -137,9 +133,7 @@ func TestArrayFolderMistakes(t *testing.T) {
 func TestArrayFolderHidden(t *testing.T) {
 	folder := writeFiles(t, threeGraphs())
 	for _, name := range []string{".npy", "._edges.npy", ".npz"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("no array"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(folder, name), []byte("no array"), 0o600))
 	}
 	if set := mustOpen(t, folder, Options{}); len(set.Instances) != 3 {
 		t.Errorf("%d instances, want 3", len(set.Instances))

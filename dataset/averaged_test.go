@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestAveraged: a set that is averaged is the one that is read with as many hops, schema,
@@ -21,10 +22,7 @@ func TestAveraged(t *testing.T) {
 		for hops := 1; hops <= 3; hops++ {
 			set, want := mustOpen(t, path, Options{}), mustOpen(t, path, Options{Hops: hops})
 			before := slices.Clone(set.Instances[0].NodeFeatures(0).Data().Value)
-			got, err := set.Averaged(t.Context(), hops, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := oracle.Must(set.Averaged(t.Context(), hops, 0))(t)
 			if got.Recipe.String() != want.Recipe.String() || !slices.Equal(got.Schema.NodeTypes[0].FeatureNames, want.Schema.NodeTypes[0].FeatureNames) || got.Schema.NodeTypes[0].Features != want.Schema.NodeTypes[0].Features {
 				t.Errorf("%s, %d hops: recipe %s, features %q, want %s, %q", name, hops, &got.Recipe, got.Schema.NodeTypes[0].FeatureNames, &want.Recipe, want.Schema.NodeTypes[0].FeatureNames)
 			}

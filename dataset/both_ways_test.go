@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // bothWaysOf adds the reverse of every edge, as message-passing libraries have edges, with rows
@@ -153,10 +154,7 @@ func TestRepeatedRows(t *testing.T) {
 // writeRaw writes an instance file without the checks of WriteNPZ.
 func writeRaw(t *testing.T, a Arrays) string {
 	t.Helper()
-	contents, err := a.contents("0.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	contents := oracle.Must(a.contents("0.npz"))(t)
 	path := t.TempDir() + "/0.npz"
 	var arrays []npy.Array
 	for name, x := range contents.arrays {
@@ -166,8 +164,6 @@ func writeRaw(t *testing.T, a Arrays) string {
 			arrays = append(arrays, npy.ArrayOf(name, x.ints, x.shape...))
 		}
 	}
-	if err := npy.WriteArchive(path, arrays...); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, npy.WriteArchive(path, arrays...))
 	return path
 }

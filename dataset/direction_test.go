@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestDirection: edges between nodes of one type have a direction where the option, the array
@@ -72,10 +74,7 @@ func TestDirection(t *testing.T) {
 // TestDirectionArray: the array is one number, 0 or 1.
 func TestDirectionArray(t *testing.T) {
 	a := triangle()
-	contents, err := a.contents("x.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	contents := oracle.Must(a.contents("x.npz"))(t)
 	for want, array := range map[string]array{
 		"":                                {ints: []int32{0}},
 		"directed: is 2, want 1":          {ints: []int32{2}},
@@ -149,14 +148,9 @@ func TestChainsAreDirected(t *testing.T) {
 		dir := t.TempDir()
 		paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
 		for i, text := range []string{nodes, edges + more} {
-			if err := os.WriteFile(paths[i], []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, os.WriteFile(paths[i], []byte(text), 0o666))
 		}
-		set, err := Open(t.Context(), paths, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := oracle.Must(Open(t.Context(), paths, Options{}))(t)
 		if set.Schema.EdgeTypes[0].Symmetric == want {
 			t.Errorf("tables with %q more: directed is %v", more, !want)
 		}
@@ -180,10 +174,7 @@ func TestDirectionNote(t *testing.T) {
 	}
 	a.Edges = append(a.Edges, [2]int32{0, 5}) // lest all edges lead from a row to the next
 	noted := func(o Options) string {
-		set, err := FromArrays(Manifest{States: []string{"x", "y", "z"}}, o, &a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := oracle.Must(FromArrays(Manifest{States: []string{"x", "y", "z"}}, o, &a))(t)
 		i := slices.IndexFunc(set.Warnings, func(w string) bool { return strings.Contains(w, "directed") })
 		if i < 0 {
 			return ""
@@ -239,10 +230,7 @@ func TestDirectionOfSamples(t *testing.T) {
 			a.Edges = append(a.Edges, [2]int32{0, s + 1})
 		}
 		for untied, want := range map[bool]bool{false: want, true: false} {
-			set, err := FromArrays(Manifest{States: []string{"x", "y"}}, Options{Untied: untied}, &a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := oracle.Must(FromArrays(Manifest{States: []string{"x", "y"}}, Options{Untied: untied}, &a))(t)
 			if got := slices.ContainsFunc(set.Warnings, func(w string) bool { return strings.Contains(w, "look directed") }); got != want {
 				t.Errorf("%d edges, untied %v: a note %v, want %v", edges, untied, got, want)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // writeFiles writes a folder of files and returns it.
@@ -15,22 +16,15 @@ func writeFiles(t testing.TB, files map[string]string) string {
 	folder := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return folder
 }
 
 func mustOpen(t testing.TB, path string, o Options) *Set {
 	t.Helper()
-	set, err := Open(t.Context(), []string{path}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(Open(t.Context(), []string{path}, o))(t)
 	for i, in := range set.Instances {
 		if in.Schema() != &set.Schema {
 			t.Errorf("instance %d has a schema of its own", i)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // colourful is a folder of pictures of those sizes in random colours, with grey edge maps in
@@ -25,9 +26,7 @@ func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]str
 	files = map[string]string{ManifestName: `{"states": ["a", "b"]}`}
 	encode := func(p image.Image) string {
 		var b bytes.Buffer
-		if err := png.Encode(&b, p); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, png.Encode(&b, p))
 		return b.String()
 	}
 	for i, s := range sizes {
@@ -162,10 +161,7 @@ func TestContrastEdges(t *testing.T) {
 		}
 		// The recipe is the same when it is read again, and a picture has the same features
 		// alone as among others.
-		again, err := ParseRecipe(set.Recipe.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
 		if diff := cmp.Diff(&set.Recipe, again); diff != "" {
 			t.Error(diff)
 		}
@@ -258,10 +254,7 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		"bounds":  func(r *Recipe) { r.Edges.Colour[0].Bounds = r.Edges.Colour[0].Bounds[1:] },
 		"kind":    func(r *Recipe) { r.Kind = KindGraph },
 	} {
-		r, err := ParseRecipe(set.Recipe.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
 		if spoil(r); r.validate() == nil {
 			t.Errorf("%s: %+v is taken", name, r)
 		}

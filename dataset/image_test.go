@@ -17,15 +17,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // picture returns a jpg of the given size.
 func picture(t testing.TB, rows, cols int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, cols, rows)), nil); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, cols, rows)), nil))
 	return b.String()
 }
 
@@ -39,9 +39,7 @@ func indexed(t testing.TB, rows, cols int, labels ...uint8) string {
 	p := image.NewPaletted(image.Rect(0, 0, cols, rows), palette)
 	copy(p.Pix, labels)
 	var b bytes.Buffer
-	if err := png.Encode(&b, p); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&b, p))
 	return b.String()
 }
 
@@ -143,10 +141,7 @@ func TestImages(t *testing.T) {
 // TestImagesByLinks: the folders may be links to others.
 func TestImagesByLinks(t *testing.T) {
 	there, here := writeFiles(t, someImages(t)), t.TempDir()
-	entries, err := os.ReadDir(there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := oracle.Must(os.ReadDir(there))(t)
 	for _, e := range entries {
 		if os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, e.Name())) != nil {
 			t.Skip("skipped: the file system has no symbolic links; the test runs where links can be made")
@@ -235,9 +230,7 @@ func TestImagesRefuse(t *testing.T) {
 
 func colours(t testing.TB) string {
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 4, 2))); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 4, 2))))
 	return b.String()
 }
 
@@ -431,10 +424,8 @@ func TestFeatureMapTypes(t *testing.T) {
 			}
 			for code, convert := range numbers {
 				for sign, order := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian} {
-					m, err := parseFeatureMap("m", npyOf(sign+code, fortran, fmt.Sprintf("(%d, %d, %d)", shape[0], shape[1], shape[2]), order, convert(data)), nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					m := oracle.Must(parseFeatureMap("m", npyOf(sign+code, fortran, fmt.Sprintf("(%d, %d, %d)", shape[0], shape[1],
+						shape[2]), order, convert(data)), nil))(t)
 					m.arrange(layout)
 					got := make([]float32, len(want))
 					if m.cells.Read(got, []int32{0, 1, 2, 3, 4, 5}); m.rows != rows || m.cols != cols || m.depth != depth || !slices.Equal(got, want) {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/image/tiff"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // labelFolder is a folder of pictures of 2 × 4 pixels with those pictures of labels.
@@ -34,9 +36,7 @@ func labelFolder(t testing.TB, more map[string]string, labels ...image.Image) ma
 func pictureOf(t testing.TB, p image.Image) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, p); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&b, p))
 	return b.String()
 }
 
@@ -161,12 +161,8 @@ func TestMisplacedPictures(t *testing.T) {
 // TestTIFF: pictures and labels may be tif, and a list may have names of files.
 func TestTIFF(t *testing.T) {
 	var b, l bytes.Buffer
-	if err := tiff.Encode(&b, painted(black, red), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := tiff.Encode(&l, greys(0, 1), nil); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, tiff.Encode(&b, painted(black, red), nil))
+	oracle.OK(t, tiff.Encode(&l, greys(0, 1), nil))
 	stack := bytes.Clone(b.Bytes())
 	at := binary.LittleEndian.Uint32(stack[4:]) // entries, and where the next page is
 	binary.LittleEndian.PutUint32(stack[at+2+12*uint32(binary.LittleEndian.Uint16(stack[at:])):], at)
@@ -176,9 +172,7 @@ func TestTIFF(t *testing.T) {
 	folder := writeFiles(t, files)
 	set := mustOpen(t, folder, Options{List: "list.txt"})
 	// A picture that was made of the tif is read in its place.
-	if err := os.WriteFile(filepath.Join(folder, "images", "a.png"), []byte("none"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(filepath.Join(folder, "images", "a.png"), []byte("none"), 0o600))
 	_, err = Open(t.Context(), []string{folder}, Options{})
 	wantError(t, err, "a.png")
 	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, 0, 0, 0, 0, 0, 0}) {

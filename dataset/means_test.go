@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // walkMeans is the reference: the expectation of features where a random walk ends that
@@ -53,10 +54,7 @@ func TestMeansOverHops(t *testing.T) {
 			}
 		}
 	}
-	g, err := graph.FromEdges(n, u, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.FromEdges(n, u, v))(t)
 	x, known := make([][]float64, n), make([]bool, n)
 	start, index, value, flat := []int{0}, []int32(nil), []float64(nil), []float64(nil)
 	for i := range x {
@@ -76,14 +74,8 @@ func TestMeansOverHops(t *testing.T) {
 		}
 		start, flat = append(start, len(index)), append(flat, x[i]...)
 	}
-	sparse, err := crf.Sparse(start, index, value, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dense, err := crf.Dense(flat, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sparse := oracle.Must(crf.Sparse(start, index, value, dim))(t)
+	dense := oracle.Must(crf.Dense(flat, dim))(t)
 	for hops := 1; hops <= 4; hops++ {
 		s := hopMeans{Context: t.Context(), Graph: g, Known: known, Hops: hops}
 		entries := 0

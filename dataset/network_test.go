@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestNetworks: a network goes through both formats, with evidence beside it.
@@ -19,15 +21,10 @@ func TestNetworks(t *testing.T) {
 		return path
 	}
 	text := path("x.uai", "MARKOV\n2\n2 3\n2\n1 0\n2 0 1\n2\n1 3\n6\n1 2 3 4 5 0\n")
-	n, err := ReadNetwork(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := oracle.Must(ReadNetwork(text))(t)
 	for _, name := range []string{"y.npz", "y.uai"} {
 		copied := path(name, "")
-		if err := WriteNetwork(copied, n); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, WriteNetwork(copied, n))
 		again, err := ReadNetwork(copied)
 		if err != nil || !slices.Equal(again.Card, n.Card) || again.LogScore([]int{1, 1}) != n.LogScore([]int{1, 1}) {
 			t.Errorf("%s: %+v, %v", name, again, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // npy puts together an array file of format version 1.
@@ -96,10 +97,7 @@ func TestNPYHalf(t *testing.T) {
 	for i := range all {
 		all[i] = uint16(i)
 	}
-	m, err := readNPYFloats(npyOf(">f2", "False", "(65536,)", binary.BigEndian, all))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(readNPYFloats(npyOf(">f2", "False", "(65536,)", binary.BigEndian, all)))(t)
 	for i, got := range m.data32 {
 		sign, exponent, mantissa := 1-2*float64(i>>15), i>>10&31, float64(i&1023)/1024
 		want := sign * math.Ldexp(1+mantissa, exponent-15)

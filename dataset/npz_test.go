@@ -18,6 +18,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // triangle is a network of three nodes and three edges.
@@ -35,14 +36,10 @@ func writeSet(t testing.TB, manifest string, instances ...Arrays) string {
 	t.Helper()
 	folder := t.TempDir()
 	if manifest != "" {
-		if err := os.WriteFile(filepath.Join(folder, ManifestName), []byte(manifest), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(folder, ManifestName), []byte(manifest), 0o644))
 	}
 	for i := range instances {
-		if err := WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), &instances[i]); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), &instances[i]))
 	}
 	return folder
 }
@@ -115,9 +112,7 @@ func TestNPZLists(t *testing.T) {
 	folder := writeSet(t, "", triangle(), triangle())
 	list := filepath.Join(folder, "some.txt")
 	write := func(text string) {
-		if err := os.WriteFile(list, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(list, []byte(text), 0o644))
 	}
 	write("1.npz\n" + filepath.Join(folder, "0.npz") + "\n")
 	set := mustOpen(t, list, Options{NoLabels: false})
@@ -217,17 +212,12 @@ func zipOf(t testing.TB, arrays map[string][]byte) []byte {
 	var b bytes.Buffer
 	archive := zip.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(arrays)) {
-		w, err := archive.Create(name + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := oracle.Must(archive.Create(name + ".npy"))(t)
 		if _, err := w.Write(arrays[name]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, archive.Close())
 	return b.Bytes()
 }
 
@@ -516,10 +506,7 @@ func TestNPZUnknownArrayHidesNothing(t *testing.T) {
 func TestNPZDamaged(t *testing.T) {
 	folder := writeSet(t, `{"states": 2}`, triangle())
 	path := filepath.Join(folder, "0.npz")
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := oracle.Must(os.ReadFile(path))(t)
 	for n := range sound {
 		want := "cut short"
 		switch {
@@ -555,9 +542,7 @@ func TestNPZBombs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, archive.Close())
 	_, list := readNPZ("x", bytes.NewReader(b.Bytes()), int64(b.Len()), memory.NewBudget(0))
 	text := fmt.Sprint(list)
 	if len(list) != 4 {
@@ -593,9 +578,7 @@ func TestCheckGoesOn(t *testing.T) {
 	broken.EdgeFeatures, broken.EdgeBins = nil, []int32{0, 1, 0}
 	folder := writeSet(t, `{"states": ["x", "y"], "node_features": ["p"], "forbidden_states": ["zz"]}`, sound, label, columns, broken)
 	writeNext := func(name string, data []byte) {
-		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(folder, name), data, 0o644))
 	}
 	writeNext("4.npz", []byte("no zip"))
 	wanted := []string{
@@ -646,10 +629,7 @@ func FuzzNPZ(f *testing.F) {
 		a.NodeTypes, a.EdgeTypes = []int32{0, 0, 1}, []int32{0, 1, 1}
 	}))
 	for _, path := range []string{filepath.Join(folder, "0.npz"), filepath.Join(folder, "1.npz"), "testdata/numpy/3.npz", "testdata/numpy/10.npz"} {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := oracle.Must(os.ReadFile(path))(f)
 		f.Add(data, false)
 		f.Add(data, true)
 	}

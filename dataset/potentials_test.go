@@ -21,10 +21,7 @@ import (
 // someNetwork is a random network with hard zeros and different numbers of states.
 func someNetwork(tb testing.TB) *mrf.Pairwise {
 	tb.Helper()
-	g, err := graph.Grid(2, 3, graph.GridOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	g := oracle.Must(graph.Grid(2, 3, graph.GridOptions{}))(tb)
 	p := oracle.RandomPairwise(rand.New(rand.NewPCG(1, 1)), g, []int32{2, 3, 1, 3, 2, 3}, 1, 0.2)
 	p.Constant = -0.25
 	return p
@@ -40,9 +37,7 @@ func sameNetwork(a, b *mrf.Pairwise) bool {
 // TestPotentialsRoundTrip: to the last bit.
 func TestPotentialsRoundTrip(t *testing.T) {
 	p, path := someNetwork(t), filepath.Join(t.TempDir(), "net.npz")
-	if err := writePotentials(path, p); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, writePotentials(path, p))
 	again, err := readPotentialsFile(path, 0)
 	if err != nil || !sameNetwork(p, again) {
 		t.Errorf("%v: read back %+v, wrote %+v", err, again, p)
@@ -71,10 +66,7 @@ func TestPotentialsOfManyStates(t *testing.T) {
 		"MARKOV\n3\n400000 2 2\n1\n2 1 2\n4\n1 2 3 4\n":               true,
 		"MARKOV\n2000\n400000" + strings.Repeat(" 2", 1999) + "\n0\n": true, // a row as wide for every node
 	} {
-		n, err := ReadNetwork(filepath.Join(writeFiles(t, map[string]string{"net.uai": text}), "net.uai"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := oracle.Must(ReadNetwork(filepath.Join(writeFiles(t, map[string]string{"net.uai": text}), "net.uai")))(t)
 		var large *Error
 		if err := WriteNetwork(filepath.Join(dir, "net.npz"), n); (err != nil) != refused || refused && !(errors.As(err, &large) && strings.Contains(err.Error(), "they would take")) {
 			t.Errorf("%.30q: %v, want a refusal: %t", text, err, refused)
@@ -162,13 +154,9 @@ func FuzzPotentials(f *testing.F) {
 			}
 			return
 		}
-		if err := p.Network().Validate(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, p.Network().Validate())
 		path := filepath.Join(t.TempDir(), "x.npz")
-		if err := writePotentials(path, p); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, writePotentials(path, p))
 		if again, err := readPotentialsFile(path, 0); err != nil || !sameNetwork(p, again) {
 			t.Fatalf("%v: read %+v, and again %+v", err, p, again)
 		}

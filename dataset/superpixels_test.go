@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of
@@ -43,9 +44,7 @@ func halves(t *testing.T) map[string]string {
 			features[2*s], features[2*s+1] = float32(random.NormFloat64()), float32(x)
 		}
 		var picture bytes.Buffer
-		if err := png.Encode(&picture, p); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, png.Encode(&picture, p))
 		files["images/"+id+".png"], files["labels/"+id+".regions.txt"] = picture.String(), labels.String()
 		files["features/"+id+".npy"] = cells(rows, cols, 2, features...)
 	}
@@ -134,10 +133,7 @@ func TestSuperpixels(t *testing.T) {
 func TestSuperpixelsOfModel(t *testing.T) {
 	folder := writeFiles(t, halves(t))
 	set := mustOpen(t, folder, Options{Superpixels: 15})
-	recipe, err := ParseRecipe(set.Recipe.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	recipe := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
 	files := halves(t)
 	for name := range files { // one picture alone has another mean contrast
 		if strings.Contains(name, "/b.") {

@@ -130,10 +130,7 @@ func TestTextNumbers(t *testing.T) {
 // TestTextNames: sentences of files of one name in several folders are told apart.
 func TestTextNames(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"x/a.conll": "x A\n\ny B\n", "y/a.conll": "z A\n", "y/b.conll": "z A\n"})
-	set, err := Open(t.Context(), []string{folder + "/x", folder + "/y"}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(Open(t.Context(), []string{folder + "/x", folder + "/y"}, Options{}))(t)
 	var names []string
 	for _, in := range set.Instances {
 		names = append(names, in.Name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestNaturalOrder(t *testing.T) {
@@ -73,17 +74,12 @@ func TestManifestRoundTrip(t *testing.T) {
 		EdgeTypes:    []ManifestEdge{{Name: "in", U: "pixel", V: "region", Bins: 2}, {Name: "next"}},
 	}
 	folder := t.TempDir()
-	if err := WriteManifest(folder, want); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, WriteManifest(folder, want))
 	written, _, err := readSource(filepath.Join(folder, ManifestName), "", infile.Text, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := parseManifest("d", written)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := oracle.Must(parseManifest("d", written))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -158,9 +154,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		var all any
-		if err := json.Unmarshal(data, &all); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, json.Unmarshal(data, &all))
 		// Every key has a colon behind it; of a repeated one all hold one value.
 		if colons, keys := strings.Count(string(regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAll(data, nil)), ":"), countKeys(all); colons != keys {
 			t.Errorf("%s: %d keys, and %d values of them are left", data, colons, keys)

@@ -127,10 +127,7 @@ func TestCommandsOfPages(t *testing.T) {
 				t.Errorf("no page fits %s: %v", pattern, err)
 			}
 			for _, path := range paths {
-				text, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := oracle.Must(os.ReadFile(path))(t)
 				name := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
 				blocks := blocksOf(string(text))
 				for _, b := range blocks {
@@ -177,7 +174,7 @@ func TestOptionsOfPages(t *testing.T) {
 		known[name] = true
 	}
 	named := 0
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -197,10 +194,7 @@ func TestOptionsOfPages(t *testing.T) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if named == 0 {
 		t.Error("the pages name no options")
 	}
@@ -211,15 +205,12 @@ func buildCommand(t *testing.T) string {
 	t.Helper()
 	// Results of tests are kept as long as what they read is the same. The compiler
 	// reads the sources unseen, so they are looked at here.
-	err := filepath.WalkDir(root, func(_ string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(root, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && entry.Name() == ".git" {
 			return fs.SkipDir
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	bin := t.TempDir()
 	name := "blockbp"
 	if runtime.GOOS == "windows" {
@@ -240,10 +231,7 @@ type reader struct {
 
 // follow runs the blocks of a page.
 func follow(t *testing.T, page string, blocks []block, bin string) {
-	module, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := oracle.Must(filepath.Abs(root))(t)
 	r := &reader{module: module, folder: t.TempDir()}
 	r.environment = append(os.Environ(), fmt.Sprintf("PATH=%s%c%s", bin, os.PathListSeparator, os.Getenv("PATH")))
 	if slices.ContainsFunc(blocks, func(b block) bool { return b.language == "python" }) {
@@ -395,10 +383,7 @@ func comparePictures(t *testing.T, made, kept string) {
 
 func readPNG(t *testing.T, path string) image.Image {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := oracle.Must(os.Open(path))(t)
 	defer f.Close()
 	picture, err := png.Decode(f)
 	if err != nil {

@@ -87,22 +87,6 @@ func TestMeanFieldOfIndependentNodes(t *testing.T) {
 	}
 }
 
-// TestStartsAreNotKept: however many there are, the best and one for each thread are in
-// memory, and of equal ones the first is kept.
-func TestStartsAreNotKept(t *testing.T) {
-	g := must(graph.Grid(3, 3, graph.GridOptions{}))
-	p := oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{3}, 9), 1, 1)
-	for _, threads := range []int{1, 3} {
-		best := must(ascendAll(t.Context(), p, must(prepare(p)), Options{Restarts: 50, Threads: threads}))
-		if kept := len(best.idle) + 1; kept > threads+1 {
-			t.Errorf("%d threads: %d starts are kept", threads, kept)
-		}
-		if want := slices.Index(best.values, slices.Max(best.values)); best.k != want || best.field.value != best.values[want] {
-			t.Errorf("%d threads: start %d is kept, want %d", threads, best.k, want)
-		}
-	}
-}
-
 // TestRestartsOfMeanField: of the two optima of a magnet with a weak field each is
 // found from some starts, and the better one is kept; the same for any number of
 // threads.

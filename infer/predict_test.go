@@ -239,3 +239,119 @@ func TestScore(t *testing.T) {
 		t.Errorf("accuracy %v of nothing", empty.Accuracy())
 	}
 }
+
+// gridModel is a model with random weights, and a grid of constant features with labels.
+func gridModel(t *testing.T, rows, cols, states int) (*crf.Model, *crf.Instance) {
+	t.Helper()
+	m := oracle.Must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 1, 1)))(t)
+	for i := range m.Weights {
+		m.Weights[i] = math.Sin(float64(3*i + 1))
+	}
+	g := oracle.Must(graph.Grid(rows, cols, graph.GridOptions{}))(t)
+	labels := make([]int32, g.NumNodes())
+	for s := range labels {
+		labels[s] = int32(s % states)
+	}
+	in := oracle.Must(crf.NewInstance(&m.Schema, crf.InstanceSpec{
+		Graph: g, NodeFeat: []crf.Features{crf.Constant(g.NumNodes(), 1)}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}, Labels: [][]int32{labels},
+	}))(t)
+	return m, in
+}
+
+// TestExactPredictions: marginals and likelihood are those of enumeration, with labels held
+// and without.
+func TestExactPredictions(t *testing.T) {
+	m, in := gridModel(t, 3, 3, 2)
+	p := &Predictor{Model: m, Exact: true}
+	network := ground.Condition(m, in)
+	for _, clamp := range [][]int32{nil, {-1, 1, -1, -1, 0, -1, -1, -1, 1}} {
+		clamped := *network
+		clamped.Node = append([]float64(nil), network.Node...)
+		for s, y := range clamp {
+			for i := range network.Card[s] {
+				if y >= 0 && i != y {
+					clamped.Node[network.NodeAt[s]+int(i)] = math.Inf(-1)
+				}
+			}
+		}
+		want, _ := oracle.Marginals(&clamped)
+		labels := in.Samples()[0]
+		if clamp != nil {
+			labels = append([]int32(nil), labels...)
+			for s, y := range clamp {
+				if y >= 0 {
+					labels[s] = y
+				}
+			}
+		}
+		b, likelihood, err := p.Assess(context.Background(), in, clamp, [][]int32{labels}, nil)
+		if err != nil || !b.Converged || b.Sweeps != 0 {
+			t.Fatalf("%+v, %v", b, err)
+		}
+		for s := range want {
+			for i, x := range want[s] {
+				if !(math.Abs(b.Of(s)[i]-x) < 1e-12) || b.Of(s)[b.Labels[s]] < b.Of(s)[i] {
+					t.Errorf("node %d: %v, label %d, want %v", s, b.Of(s), b.Labels[s], want[s])
+				}
+			}
+		}
+		states := make([]int, len(labels))
+		for s, y := range labels {
+			states[s] = int(y)
+		}
+		if nll := oracle.LogZ(&clamped) - network.Network().LogScore(states); likelihood.Bound != counting.Exact || !(math.Abs(likelihood.NegativeLog-nll) < 1e-11) {
+			t.Errorf("−log p = %v (%s), want %v", likelihood.NegativeLog, likelihood.Bound, nll)
+		}
+	}
+}
+
+// TestExactPredictionsOfWideNetworks: those of belief propagation.
+func TestExactPredictionsOfWideNetworks(t *testing.T) {
+	m, in := gridModel(t, 14, 14, 4)
+	got, err := (&Predictor{Model: m, Exact: true}).Predict(context.Background(), in, nil)
+	want, err2 := (&Predictor{Model: m}).Predict(context.Background(), in, nil)
+	if err != nil || err2 != nil || got.Sweeps == 0 || got.Node[0] != want.Node[0] {
+		t.Errorf("%v, %v: %v in %d sweeps, want %v", err, err2, got.Node[0], got.Sweeps, want.Node[0])
+	}
+}
+
+// TestTemperature: tempered beliefs are powers of those without, normalised; labels, held
+// nodes and likelihoods stay.
+func TestTemperature(t *testing.T) {
+	model, all := instances(t)
+	for _, temperature := range []float64{0, 0.05, 0.5, 1, 3} {
+		plain := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+		p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits, Temperature: temperature}
+		for i, in := range all {
+			held := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
+			held[0] = 1
+			sample := make([]int32, len(held))
+			want, likelihood, err := plain.Assess(context.Background(), in, held, [][]int32{sample}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, same, err := p.Assess(context.Background(), in, held, [][]int32{sample}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Labels, want.Labels) || *same != *likelihood || got.Of(0)[1] != 1 || got.Of(0)[0] != 0 {
+				t.Errorf("temperature %v, instance %d: labels %v, want %v; held node %v; %+v, want %+v", temperature, i, got.Labels, want.Labels, got.Of(0), same, likelihood)
+			}
+			for s := range got.Labels {
+				power := 1.0
+				if temperature > 0 {
+					power = 1 / temperature
+				}
+				sum := 0.0
+				for _, b := range want.Of(s) {
+					sum += math.Pow(b, power)
+				}
+				for x, b := range want.Of(s) {
+					if math.Abs(got.Of(s)[x]-math.Pow(b, power)/sum) > 1e-12 {
+						t.Errorf("temperature %v, instance %d, node %d: %v of %v", temperature, i, s, got.Of(s), want.Of(s))
+					}
+				}
+			}
+		}
+	}
+}

@@ -163,31 +163,3 @@ func TestRestartsLeaveSaddles(t *testing.T) {
 		t.Errorf("log Z is %v from constant messages, %v with restarts, %v in truth", single.LogZ, several.LogZ, exact)
 	}
 }
-
-// TestNumberOfRestarts is of all cases of the default.
-func TestNumberOfRestarts(t *testing.T) {
-	p := ferromagnet(0.8, 0.01)
-	large := &mrf.Pairwise{Graph: must(gen.Complete(3)), EdgeAt: []int{0, 1 << 20, 2 << 20, 3 << 20}}
-	for _, c := range []struct {
-		what    string
-		o       Options
-		p       *mrf.Pairwise
-		numbers *counting.Numbers
-		want    int
-	}{
-		{"the default", Options{}, p, counting.Bethe(p.Graph), defaultRestarts},
-		{"as asked", Options{Restarts: 7}, p, counting.Bethe(p.Graph), 7},
-		{"none", Options{Restarts: -1}, p, counting.Bethe(p.Graph), 0},
-		{"convex", Options{}, p, counting.Convex(p.Graph), 0},
-		{"without sweeps", Options{Limits: Limits{MaxSweeps: -1}}, p, counting.Bethe(p.Graph), 0},
-		{"large", Options{}, large, counting.Bethe(large.Graph), 0},
-		{"large, as asked", Options{Restarts: 2}, large, counting.Bethe(large.Graph), 2},
-	} {
-		if got, _ := c.o.restarts(c.p, c.numbers); got != c.want {
-			t.Errorf("%s: %d restarts, want %d", c.what, got, c.want)
-		}
-	}
-	if _, err := LogPartition(t.Context(), p.Network(), Options{Method: MeanField, Restarts: -1}); err == nil {
-		t.Error("mean field took -1 starts")
-	}
-}

@@ -256,10 +256,7 @@ func countsOf(t *testing.T, name string, g *graph.Graph, rng *rand.Rand) printed
 		}
 		c.forFit = counting.Given(name, slices.Clone(c.node), slices.Clone(c.edge))
 	case "trw":
-		numbers, err := counting.SampledTreeReweighted(g, rng.Uint64(), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		numbers := oracle.Must(counting.SampledTreeReweighted(g, rng.Uint64(), false))(t)
 		c.forFit = func(*graph.Graph) (*counting.Numbers, error) { return numbers, nil }
 		for e, appearance := range numbers.Edge { // c_uv = μ_uv and c_s = 1 − Σ_v μ_sv
 			c.edge[e] = appearance
@@ -590,10 +587,7 @@ func (c printedCase) problem(t *testing.T, seed uint64) *printedProblem {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	y := typesOf(t, c, rng)
 	counts := countsOf(t, c.counting, y.graph, rng)
-	model, err := crf.NewModel(y.schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := oracle.Must(crf.NewModel(y.schema))(t)
 	p := &printedProblem{count: c.blocks, step: 1.5, l2: 0.05}
 	if !c.untied {
 		p.step = 0.1 // many nodes and edges pull at each weight
@@ -666,10 +660,7 @@ func (c printedCase) instanceOf(t *testing.T, schema *crf.Schema, y *printedType
 		f := matrixOf(t, y.edgeType, b, x.Features, x.Copies, d.edgeFeatures, c.graph.oneHot)
 		spec.EdgeFeat = append(spec.EdgeFeat, f)
 	}
-	in, err := crf.NewInstance(schema, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := oracle.Must(crf.NewInstance(schema, spec))(t)
 	return in
 }
 
@@ -700,11 +691,8 @@ func matrixOf(t *testing.T, types []int32, a, dim, copies int, rows [][]float64,
 // it has visited in each. Fit divides a fixed step by the number of variables.
 func (p *printedProblem) fitted(t *testing.T, iterations int, anyOrder bool) (course [][]float64, order []int) {
 	t.Helper()
-	rule, err := learn.ParseStep(fmt.Sprintf("fixed:%v", p.step*float64(len(p.block))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = learn.Fit(context.Background(), p.fit, learn.Settings{
+	rule := oracle.Must(learn.ParseStep(fmt.Sprintf("fixed:%v", p.step*float64(len(p.block)))))(t)
+	oracle.Must(learn.Fit(context.Background(), p.fit, learn.Settings{
 		Method: learn.BBPL, Step: rule, Together: 1, RandomOrder: anyOrder, Seed: 5,
 		Assign:      func(*crf.Instance) ([]int32, int, error) { return p.block, p.count, nil },
 		InnerSweeps: printedSweeps, InnerTolerance: printedTolerance, Threads: len(p.data),
@@ -715,10 +703,7 @@ func (p *printedProblem) fitted(t *testing.T, iterations int, anyOrder bool) (co
 			}
 			return nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if len(course) != iterations {
 		t.Fatalf("learn.Fit made %d iterations, want %d", len(course), iterations)
 	}
@@ -772,10 +757,7 @@ func (c printedCase) compare(t *testing.T, seed uint64) {
 			t.Fatalf("learn.Fit visits blocks %v", order)
 		}
 	}
-	want, err := c.problem(t, seed).algorithm2(order, asPrinted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := oracle.Must(c.problem(t, seed).algorithm2(order, asPrinted))(t)
 	difference, iteration, weight := furthest(want, got)
 	last := want[iterations-1]
 	t.Logf("largest difference %.1e of weights up to %.2g", difference, math.Max(slices.Max(last), -slices.Min(last)))
@@ -783,10 +765,7 @@ func (c printedCase) compare(t *testing.T, seed uint64) {
 		t.Errorf("after iteration %d weight %d is %v, and %v in learn.Fit: %.2g apart, want at most %g",
 			iteration, weight, want[iteration-1][weight], got[iteration-1][weight], difference, tolerance)
 	}
-	inward, err := c.problem(t, seed).algorithm2(order, inwardOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inward := oracle.Must(c.problem(t, seed).algorithm2(order, inwardOnly))(t)
 	if other, _, _ := furthest(want, inward); c.blocks == 1 && other != 0 || c.blocks > 1 && !(other > apart) {
 		t.Errorf("with messages only into the block weights differ by %g", other)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestNoAllocations: an iteration reuses its scratch: nothing is allocated once
@@ -35,9 +37,7 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 		}
 	}
 	iterate := func() {
-		if err := l.iterate(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, l.iterate())
 	}
 	for range 3 * l.perPass() { // every block, with a random order too
 		iterate()

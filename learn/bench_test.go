@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -26,10 +27,7 @@ func BenchmarkIteration(b *testing.B) {
 			b.Run(fmt.Sprintf("states=%d/%s%s", k, run.method, run.symmetric), func(b *testing.B) {
 				s := Settings{Method: run.method, Step: &fixedStep{alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Assign: tiles(4, 5)}
 				s = s.Resolved()
-				l, err := newLearner(&p, &s)
-				if err != nil {
-					b.Fatal(err)
-				}
+				l := oracle.Must(newLearner(&p, &s))(b)
 				defer l.pool.Close()
 				for l.progress.Check.Active {
 					if _, err := l.visitInPass(); err != nil {
@@ -38,9 +36,7 @@ func BenchmarkIteration(b *testing.B) {
 				}
 				before := l.progress.GradientPasses
 				for b.Loop() {
-					if err := l.iterate(); err != nil {
-						b.Fatal(err)
-					}
+					oracle.OK(b, l.iterate())
 				}
 				edges := (l.progress.GradientPasses - before) * l.gradientWork * 2 / 3 // of nodes and edges
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/edges, "ns/edge")

@@ -3,6 +3,8 @@ package learn
 import (
 	"math"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestBoundIsFlat: where labels are missing F is no bound, but its error is as the square of
@@ -24,9 +26,7 @@ func TestBoundIsFlat(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := l.endWholePass(); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, l.endWholePass())
 			return l.progress.Upper
 		}
 		var exact float64

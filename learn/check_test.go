@@ -110,10 +110,7 @@ func TestFallBack(t *testing.T) {
 			}
 			return nil
 		}
-		r, err := l.run(t.Context(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(l.run(t.Context(), time.Now()))(t)
 		if r.Iterations != 1 || r.Status != IterationLimit {
 			t.Errorf("late %v: %s after %d iterations", late, r.Status, r.Iterations)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -59,9 +60,7 @@ func (p Problem) iterated(t *testing.T, s Settings) *learner {
 		must(l.visitInPass())
 	}
 	for range 3*l.perPass() + 1 {
-		if err := l.iterate(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, l.iterate())
 	}
 	return l
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // watching is the automatic rule, seen before and after each of its early steps.
@@ -111,9 +112,7 @@ func TestMeanOfVisits(t *testing.T) {
 				if l.progress.Check.Active {
 					break
 				}
-				if err := l.iterate(); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, l.iterate())
 			}
 			l.pool.Close()
 			if checked == 0 {

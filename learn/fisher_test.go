@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestFisherIsExactWithoutEdges: where no node answers to another P is the Hessian: at weights of zero P⁻¹ undoes a
@@ -34,9 +35,7 @@ func TestFisherIsExactWithoutEdges(t *testing.T) {
 	}
 	settled(t, e, make([]float64, size))
 	rule := &auto{}
-	if err := rule.Start(e.l.stepProblem()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, rule.Start(e.l.stepProblem()))
 	clear(rule.labels) // beliefs alone: uniform
 	rule.measure()
 	rule.apply(ahead, ahead)

@@ -20,13 +20,10 @@ import (
 // processes runs a function in so many goroutines that stand for processes.
 func processes(t *testing.T, size int, do func(g Group)) {
 	t.Helper()
-	err := distributed.Local(size, distributed.Options{}, func(g *distributed.Group) error {
+	oracle.OK(t, distributed.Local(size, distributed.Options{}, func(g *distributed.Group) error {
 		do(g)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // together runs Fit in so many processes, and returns what the first got after all got the same.
@@ -58,7 +55,7 @@ func TestGroup(t *testing.T) {
 			run := func(size int) (*Result, []float64, string) {
 				var objectives []float64
 				path := filepath.Join(t.TempDir(), "state")
-				result, err := together(t, size, c.problem, func(rank int) Settings {
+				result := oracle.Must(together(t, size, c.problem, func(rank int) Settings {
 					s := c.fresh()
 					s.Threads, s.MaxPasses = 1+rank%2, 40
 					s.Checkpoint, s.CheckpointEvery = func(*State) error { return nil }, time.Hour
@@ -70,10 +67,7 @@ func TestGroup(t *testing.T) {
 						s.Checkpoint = func(x *State) error { return x.WriteFile(path) }
 					}
 					return s
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				return result, objectives, stateIn(t, c, path)
 			}
 			one, events, state := run(1)
@@ -100,9 +94,7 @@ func stateIn(t *testing.T, c groupCase, path string) string {
 	s = must(s.resolve(&c.problem))
 	l := must(newLearner(&c.problem, &s))
 	defer l.close()
-	if err := l.restore(must(ReadState(path))); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, l.restore(must(ReadState(path))))
 	x := must(l.snapshot()).clone()
 	return fmt.Sprintf("%s %v", timeless(x.kept.Progress), x.kept.Arrays)
 }

@@ -101,10 +101,7 @@ func TestClaimsHoldUp(t *testing.T) {
 	claims := 0
 	for _, seed := range []uint64{3, 17, 23, 37, 53} {
 		p, tolerance := slow(seed)
-		r, err := Fit(context.Background(), p, Settings{RelativeTolerance: tolerance, MaxPasses: 6000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(Fit(context.Background(), p, Settings{RelativeTolerance: tolerance, MaxPasses: 6000}))(t)
 		if r.Status != Converged {
 			continue
 		}
@@ -135,10 +132,8 @@ func TestLimitInJointDescent(t *testing.T) {
 	last := math.Inf(1)
 	for _, passes := range []float64{500, 1000, 2000, 2500} {
 		rule := &auto{}
-		r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: tolerance, MaxPasses: passes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: tolerance,
+			MaxPasses: passes}))(t)
 		if !rule.descent.began {
 			t.Errorf("%v passes: no descent", passes)
 		}
@@ -266,10 +261,7 @@ func TestDenseResume(t *testing.T) {
 func TestDenseWithoutL2(t *testing.T) {
 	for seed, noise := range map[uint64]float64{3: 0.3, 6: 0.6, 9: 0.6, 13: 0.6} {
 		p := regions(seed, 24, 24, 3, 0, noise, 1)
-		r, err := Fit(context.Background(), p, Settings{RelativeTolerance: 1e-9, MaxPasses: 300})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(Fit(context.Background(), p, Settings{RelativeTolerance: 1e-9, MaxPasses: 300}))(t)
 		if r.Status != Converged {
 			t.Errorf("seed %d: %s", seed, r.Reason)
 		}
@@ -280,10 +272,8 @@ func TestDenseWithoutL2(t *testing.T) {
 func TestDenseWithRareFeatures(t *testing.T) {
 	p := rareFeatures(1, 60, 3, 75, 1e-6*3600)
 	rule := &auto{}
-	r, err := Fit(context.Background(), p, Settings{Method: BBPL, Step: rule, RelativeTolerance: 1e-7, MaxPasses: 400})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(Fit(context.Background(), p, Settings{Method: BBPL, Step: rule, RelativeTolerance: 1e-7,
+		MaxPasses: 400}))(t)
 	if r.Status != Converged || !rule.dense.Has {
 		t.Errorf("%s after %.0f passes; dense %v", r.Reason, r.Passes, rule.dense.Has)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -78,10 +79,7 @@ type shape struct {
 func (s shape) build(t testing.TB, seed uint64) Problem {
 	t.Helper()
 	rng := source(seed)
-	model, err := crf.NewModel(s.schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := oracle.Must(crf.NewModel(s.schema))(t)
 	p := Problem{Model: model, L2: s.l2}
 	typeOf := func(v int32) int32 {
 		if s.nodeType == nil {
@@ -123,10 +121,7 @@ func (s shape) build(t testing.TB, seed uint64) Problem {
 			}
 			spec.Labels = append(spec.Labels, labels)
 		}
-		in, err := crf.NewInstance(&model.Schema, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := oracle.Must(crf.NewInstance(&model.Schema, spec))(t)
 		p.Data = append(p.Data, in)
 	}
 	return p
@@ -202,10 +197,7 @@ func problems(t testing.TB) map[string]Problem {
 func settled(t testing.TB, e *Evaluator, weights []float64) *Result {
 	t.Helper()
 	for range 400 {
-		x, err := e.At(weights)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := oracle.Must(e.At(weights))(t)
 		if x.Residual <= 1e-12 {
 			return x
 		}
@@ -218,10 +210,7 @@ func settled(t testing.TB, e *Evaluator, weights []float64) *Result {
 func fit(t testing.TB, p Problem, s Settings) *Result {
 	t.Helper()
 	s.Method = cmp.Or(s.Method, BBPL) // small networks would stay whole
-	r, err := Fit(context.Background(), p, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(Fit(context.Background(), p, s))(t)
 	checkResult(t, r)
 	return r
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestHessianIsExactWithoutCoupling: where edges have no weights, beliefs are anything
@@ -36,9 +37,7 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 			settled(t, e, at)
 			n := len(at)
 			dst := make([]float64, n*n)
-			if err := measureOf(e.l)(dst); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, measureOf(e.l)(dst))
 			for i := range n {
 				got, want := 0.0, (ahead[i]-behind[i])/(2*h)
 				for j, d := range direction {
@@ -93,9 +92,7 @@ func TestStars(t *testing.T) {
 			clear(direction[span.At:][:span.Len])
 		}
 		dst, n := make([]float64, len(weights)*len(weights)), len(weights)
-		if err := measureOf(l)(dst); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, measureOf(l)(dst))
 		got, want := 0.0, 0.0
 		before := bp.State{LogMessage: slices.Clone(u.state.LogMessage), LogBelief: slices.Clone(u.state.LogBelief)}
 		for i, d := range direction {
@@ -140,9 +137,7 @@ func TestSampledHessian(t *testing.T) {
 	n := len(p.Model.Weights)
 	all, some := make([]float64, n*n), make([]float64, n*n)
 	m := e.l.newSample()
-	if err := m.Measure(all, squaresOf(e.l)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, m.Measure(all, squaresOf(e.l)))
 	nodes := 0
 	for _, u := range e.l.units {
 		if u.weight > 0 {
@@ -150,9 +145,7 @@ func TestSampledHessian(t *testing.T) {
 		}
 	}
 	m.Most = 2 * nodes / 3
-	if err := m.Measure(some, squaresOf(e.l)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, m.Measure(some, squaresOf(e.l)))
 	// Nodes are drawn each by itself: their number is about as wanted.
 	if drawn := m.Drawn(); drawn > m.Most*5/4 || drawn < m.Most/2 {
 		t.Errorf("drew %d of %d nodes, want about %d", drawn, nodes, m.Most)
@@ -181,9 +174,7 @@ func TestHessianOfThreads(t *testing.T) {
 			n := len(p.Model.Weights)
 			m, h := e.l.newSample(), make([]float64, n*n)
 			for range 2 { // what one measurement leaves is nothing to the next
-				if err := m.Measure(h, squaresOf(e.l)); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, m.Measure(h, squaresOf(e.l)))
 			}
 			dst := slices.Clone(h)
 			if linear.Stiffen(h, n, p.L2+1e-9); !linear.Factorise(h, n, e.l.each) {

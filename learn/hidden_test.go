@@ -40,10 +40,7 @@ func TestFewLabelsEnd(t *testing.T) {
 func TestCurvatureOfHiddenLabels(t *testing.T) {
 	p := fewKnown(regions(2, 4, 4, 3, 0.1, 0.1, 1), 2, 0.5)
 	s := Settings{Method: Full}
-	resolved, err := s.resolve(&p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolved := oracle.Must(s.resolve(&p))(t)
 	l := must(planLearner(&p, &resolved))
 	labels := p.Data[0].Samples()[0]
 	free := l.units[0]

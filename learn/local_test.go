@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
@@ -400,10 +401,7 @@ func TestLocalTimeBeginsWithTheRun(t *testing.T) {
 	for _, method := range []Method{Pseudo, Exact} {
 		settings := Settings{Method: method, MaxTime: time.Minute}
 		s := must(settings.resolve(&p))
-		r, err := fitLocal(t.Context(), &p, &s, time.Now().Add(-time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(fitLocal(t.Context(), &p, &s, time.Now().Add(-time.Hour)))(t)
 		if r.Status != TimeLimit || r.Iterations > 0 || !(r.Seconds >= 3600) || !r.AtStart {
 			t.Errorf("%s: %s after %d iterations and %v seconds, at the start: %v", method, r.Status, r.Iterations, r.Seconds, r.AtStart)
 		}

@@ -11,22 +11,17 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // manyStates is a chain of few nodes with very many states, without weights.
 func manyStates(t *testing.T, states int) Problem {
 	t.Helper()
-	g, err := graph.FromEdges(3, []int32{0, 1}, []int32{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.FromEdges(3, []int32{0, 1}, []int32{1, 2}))(t)
 	schema := crf.Homogeneous(make([]string, states), 1, 1)
-	in, err := crf.NewInstance(&schema, crf.InstanceSpec{
+	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{
 		Name: "chain", Graph: g, NodeFeat: []crf.Features{crf.Constant(3, 1)}, EdgeFeat: []crf.Features{crf.Constant(2, 1)}, Labels: [][]int32{{0, int32(states - 1), 0}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return Problem{Data: []*crf.Instance{in}}
 }
 
@@ -70,10 +65,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	p.Model = &crf.Model{Schema: *p.Data[0].Schema(), Layout: p.Data[0].Schema().Layout()}
 	p.Model.Weights = make([]float64, p.Model.Layout.Size)
 	for _, method := range Methods {
-		forecast, err := Forecast(p, Settings{Method: method, MaxIterations: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		forecast := oracle.Must(Forecast(p, Settings{Method: method, MaxIterations: 1}))(t)
 		s := Settings{Method: method, Memory: forecast.AtMost - 1, MaxIterations: 1}
 		_, fitErr := Fit(context.Background(), p, s)
 		_, measureErr := Measure(p, s)

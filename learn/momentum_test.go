@@ -44,9 +44,7 @@ func TestPassMomentum(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := l.endWholePass(); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, l.endWholePass())
 			if passes[momentum]++; l.progress.Pass.Gap <= 1e-9*math.Abs(l.progress.Upper) || passes[momentum] == 5000 {
 				break
 			}

@@ -3,6 +3,8 @@ package learn
 import (
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestPhaseTimes: every visit is in the times, and a run with them goes as without.
@@ -43,9 +45,7 @@ func TestPhaseTimesOfIteration(t *testing.T) {
 	}
 	before := times.Count
 	for range l.perPass() {
-		if err := l.iterate(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, l.iterate())
 	}
 	visits := 6 * len(l.units)
 	if got := [2]int{times.Count[phaseSweep] - before[phaseSweep], times.Count[phaseGradient] - before[phaseGradient]}; got != [2]int{visits, visits} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // gridEdges returns the edges of a rows × cols grid.
@@ -23,10 +24,7 @@ func gridGraph(t testing.TB, rows, cols int) *graph.Graph {
 			}
 		}
 	}
-	g, err := graph.FromEdges(rows*cols, u, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.FromEdges(rows*cols, u, v))(t)
 	return g
 }
 
@@ -72,10 +70,7 @@ func randomProblem(t testing.TB, seed uint64, o problemOptions) Problem {
 			}
 			spec.Labels = append(spec.Labels, labels)
 		}
-		in, err := crf.NewInstance(&model.Schema, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := oracle.Must(crf.NewInstance(&model.Schema, spec))(t)
 		p.Data = append(p.Data, in)
 	}
 	return p
@@ -87,9 +82,6 @@ func denseFeatures(t testing.TB, rng *rand.Rand, rows, dim int) crf.Features {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
-	f, err := crf.Dense(x, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := oracle.Must(crf.Dense(x, dim))(t)
 	return f
 }

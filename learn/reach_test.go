@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // sparseChains are labelled chains whose nodes have few of many features: as sparse rows,
@@ -41,10 +42,7 @@ func sparseChains(t *testing.T, dense bool) Problem {
 				u, v = append(u, int32(s-1)), append(v, int32(s))
 			}
 		}
-		g, err := graph.FromEdges(length, u, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := oracle.Must(graph.FromEdges(length, u, v))(t)
 		f, err := crf.Sparse(start, column, value, features)
 		if dense {
 			f, err = crf.Dense(full, features)
@@ -52,16 +50,11 @@ func sparseChains(t *testing.T, dense bool) Problem {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, err := crf.NewInstance(schema, crf.InstanceSpec{Name: fmt.Sprint(i), Graph: g, NodeFeat: []crf.Features{f}, EdgeFeat: []crf.Features{crf.Constant(length-1, 1)}, Labels: [][]int32{labels}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := oracle.Must(crf.NewInstance(schema, crf.InstanceSpec{Name: fmt.Sprint(i), Graph: g,
+			NodeFeat: []crf.Features{f}, EdgeFeat: []crf.Features{crf.Constant(length-1, 1)}, Labels: [][]int32{labels}}))(t)
 		p.Data = append(p.Data, in)
 	}
-	model, err := crf.NewModel(*schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := oracle.Must(crf.NewModel(*schema))(t)
 	p.Model = model
 	return p
 }
@@ -72,10 +65,7 @@ func TestReach(t *testing.T) {
 	for _, method := range []Method{Full, BBPL} {
 		var weights [2][]float64
 		for k, dense := range []bool{true, false} {
-			r, err := Fit(t.Context(), sparseChains(t, dense), Settings{Method: method, MaxPasses: 40})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := oracle.Must(Fit(t.Context(), sparseChains(t, dense), Settings{Method: method, MaxPasses: 40}))(t)
 			weights[k] = r.Model.Weights
 		}
 		for i, x := range weights[0] {

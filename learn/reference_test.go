@@ -19,10 +19,7 @@ type expected map[string][]float64
 // readExpected reads lines "name number…", or numbers alone, named "".
 func readExpected(t *testing.T, path string) expected {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := oracle.Must(os.ReadFile(path))(t)
 	e := expected{}
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "#") {
@@ -45,14 +42,8 @@ func readExpected(t *testing.T, path string) expected {
 func referenceProblem(t *testing.T) (p Problem, folder string) {
 	t.Helper()
 	folder = oracle.SharedData(t, "learning", "crf_grid4x4_K3")
-	set, err := dataset.Open(t.Context(), []string{folder}, dataset.Options{Directed: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := crf.NewModel(set.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(dataset.Open(t.Context(), []string{folder}, dataset.Options{Directed: true}))(t)
+	model := oracle.Must(crf.NewModel(set.Schema))(t)
 	return Problem{Model: model, Data: set.Instances, L2: 0.5}, folder
 }
 

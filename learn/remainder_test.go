@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestRemainder: what whole passes of a large network leave to spread changes the gradient and the
@@ -22,9 +23,7 @@ func TestRemainder(t *testing.T) {
 			v := visit{blocks: set, contribute: true, certify: true, limits: limits, remainder: remainder}
 			must(l.visitBlocks(v))
 		}
-		if err := l.endWholePass(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, l.endWholePass())
 		return append([]float64(nil), l.gradient...), l.progress.Pass.Gap
 	}
 	for range 2 {

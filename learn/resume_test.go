@@ -74,10 +74,7 @@ func (i interruptible) steps(t testing.TB) (*Result, int) {
 	ctx := &countdown{context.Background(), math.MaxInt}
 	s := i.settings()
 	s.Checkpoint = func(*State) error { return nil } // a run without asks within visits, too
-	r, err := Fit(ctx, i.problem, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(Fit(ctx, i.problem, s))(t)
 	checkResult(t, r)
 	return r, math.MaxInt - ctx.left
 }
@@ -93,10 +90,7 @@ func (i interruptible) until(t testing.TB, from *State, rounds int) (*Result, *S
 		last = state.clone()
 		return nil
 	}
-	r, err := Fit(&countdown{context.Background(), rounds}, i.problem, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(Fit(&countdown{context.Background(), rounds}, i.problem, s))(t)
 	if r.Status == Interrupted && (r.Checked || r.Reason == "") {
 		t.Fatalf("an interrupted run says it was checked: %+v", r)
 	}
@@ -539,9 +533,7 @@ func TestStateFile(t *testing.T) {
 		"format":   func(b []byte) []byte { return bytes.Replace(b, []byte(`\"format\":`), []byte(`\"formet\":`), 1) },
 		"no state": func(b []byte) []byte { return bytes.Replace(b, []byte(`"progress":`), []byte(`"progross":`), 1) },
 	} {
-		if err := os.WriteFile(path, change(slices.Clone(text)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(path, change(slices.Clone(text)), 0o666))
 		if _, err := ReadState(path); err == nil {
 			t.Errorf("%s: a file that is no state was read", name)
 		}

@@ -62,9 +62,7 @@ func spreadByDifferences(t *testing.T, p Problem, method Method) *mat.Dense {
 	prior.Scale(p.L2, &prior)
 	v.Add(v, &prior)
 	var inverse, cov, half, all mat.Dense
-	if err := inverse.Inverse(h); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, inverse.Inverse(h))
 	cov.CloneFrom(&inverse)
 	if method == Pseudo {
 		half.Mul(&inverse, v)
@@ -217,10 +215,7 @@ func covarianceOf(t testing.TB, p Problem, method Method) (*local.Covariance, er
 func (s *spins) couplings(t testing.TB, p Problem, method Method) (value, deviation []float64, correlation float64) {
 	t.Helper()
 	p = p.startingAt(fit(t, p, Settings{Method: method}).Model.Weights)
-	x, err := covarianceOf(t, p, method)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := oracle.Must(covarianceOf(t, p, method))(t)
 	span := p.Model.Layout.Edge[0]
 	read := func(w []float64, e int) float64 {
 		c := w[span.At+4*e:][:4]

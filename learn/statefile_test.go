@@ -68,10 +68,7 @@ func TestStateFileDamageIsFound(t *testing.T) {
 	holds := map[string]bool{}
 	for name, settings := range tinyRuns() {
 		raw := stateFile(t, settings())
-		state, err := readStateBytes(raw, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := oracle.Must(readStateBytes(raw, true))(t)
 		for _, a := range must(state.kept.Open()).Tensors() {
 			holds[a.Name] = true
 		}

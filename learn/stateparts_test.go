@@ -66,9 +66,7 @@ func TestPartsResume(t *testing.T) {
 func TestPartsAreNotWritten(t *testing.T) {
 	c := dealtCase(t)
 	folder := filepath.Join(t.TempDir(), "folder")
-	if err := os.Mkdir(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir(folder, 0o777))
 	path := filepath.Join(folder, "state.safetensors")
 	want := must(dealt(t, c, 2, "", "", 9))
 	must(dealt(t, c, 2, "", path, 4))

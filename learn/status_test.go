@@ -47,10 +47,7 @@ func TestStatuses(t *testing.T) {
 		if ctx == nil {
 			ctx = context.Background()
 		}
-		r, err := Fit(ctx, p, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(Fit(ctx, p, s))(t)
 		if r.Status != test.status || !strings.Contains(r.Reason, test.reason) || r.Checked != test.checked {
 			t.Errorf("%s: %s, checked %v; want %s: %s", r.Status, r.Reason, r.Checked, test.status, test.reason)
 		}
@@ -82,16 +79,10 @@ func TestTimeLimitBetweenSweeps(t *testing.T) {
 	p := s.build(t, 2)
 	p = p.startingAt(p.randomWeights(3, 1.5))
 	settings := Settings{Method: Full, InnerTolerance: 1e-300, InnerSweeps: 3000, MaxIterations: 1}
-	whole, err := Fit(context.Background(), p, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := oracle.Must(Fit(context.Background(), p, settings))(t)
 	learning := whole.Seconds - whole.CheckSeconds
 	settings.MaxIterations, settings.MaxTime, settings.Threads = 0, time.Duration(learning/10*float64(time.Second)), 2
-	r, err := Fit(context.Background(), p, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(Fit(context.Background(), p, settings))(t)
 	if made, all := r.Passes-r.CheckPasses, whole.Passes-whole.CheckPasses; all < 100 || made > all/2 {
 		t.Errorf("%.4g passes in a tenth of the time, and %.4g in all", made, all)
 	}
@@ -530,10 +521,8 @@ func frustrated(t *testing.T) Problem {
 // nothing where the messages behind it go on changing.
 func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 	p := frustrated(t)
-	r, err := Fit(context.Background(), p, Settings{Method: InnerDual, Step: &fixedStep{alpha: 1e-9}, GradientTolerance: 1e9, MaxIterations: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(Fit(context.Background(), p, Settings{Method: InnerDual, Step: &fixedStep{alpha: 1e-9},
+		GradientTolerance: 1e9, MaxIterations: 3}))(t)
 	if r.Status != IterationLimit || r.InferenceConverged || !(r.Residual > 1e-3) {
 		t.Errorf("%s: %s, residual %g, inference converged: %v", r.Status, r.Reason, r.Residual, r.InferenceConverged)
 	}
@@ -683,9 +672,7 @@ func TestTimeIsOverInAVisit(t *testing.T) {
 		s.Resume, s.MaxTime = state, time.Hour
 		s = s.Resolved()
 		l := must(newLearner(&p, &s))
-		if err := l.restore(state); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, l.restore(state))
 		total := slices.Clone(l.total)
 		l.resum()
 		for i, x := range l.total {

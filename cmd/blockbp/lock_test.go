@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -40,99 +38,17 @@ func code(t *testing.T, err error) int {
 	return exit.ExitCode()
 }
 
-// TestTwoTrainings starts two trainings at a time in one new folder: one wins, the other
-// ends and says why, and all files are of the one.
-func TestTwoTrainings(t *testing.T) {
-	oracle.Long(t)
-	data, folder := generated(t), t.TempDir()
-	const pairs = 30
-	inUse := 0
-	for pair := range pairs {
-		dir := filepath.Join(folder, fmt.Sprint(pair))
-		var commands [2]*exec.Cmd
-		var said [2]*bytes.Buffer
-		for i := range commands {
-			// Their iterations differ, as does the seed that all files tell of.
-			limit, seed := fmt.Sprint(30+30*i), fmt.Sprint(7+i)
-			commands[i], _, said[i] = command(t, "train", data, "-o", dir, "--max-iter", limit, "--rtol", "1e-12", "--step", "fixed:1e-6", "--seed", seed, "--threads", "1", "-q", "--report=false")
-			if err := commands[i].Start(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		codes := [2]int{code(t, commands[0].Wait()), code(t, commands[1].Wait())}
-		winner := slices.Index(codes[:], 0)
-		if winner < 0 || codes[1-winner] == 0 {
-			t.Fatalf("pair %d: exit codes %v:\n%s\n%s", pair, codes, said[0], said[1])
-		}
-		loser := said[1-winner].String()
-		switch code := codes[1-winner]; {
-		case code == 1 && strings.Contains(loser, fmt.Sprintf("%q is in use by process %d on ", dir, commands[winner].Process.Pid)):
-			inUse++
-		case code == 1 && strings.Contains(loser, "in use by another process"): // it had not signed yet
-			inUse++
-		case code == 2 && strings.Contains(loser, "a training is in this folder already"): // it came when all was over
-		case code == 2 && strings.Contains(loser, "is not empty"): // it had looked when there was no folder, and came when all was over
-		default:
-			t.Errorf("pair %d: the other training ended with %d: %s", pair, code, loser)
-		}
-		wantOneRun(t, dir, 30+30*winner, 7+winner)
-	}
-	if inUse == 0 {
-		t.Errorf("none of %d pairs met", pairs)
-	}
-}
-
-// wantOneRun fails unless all files in a folder are of the training with so many
-// iterations and that seed.
-func wantOneRun(t *testing.T, dir string, iters, seed int) {
-	t.Helper()
-	var config struct {
-		Options map[string]struct{ Value any } `json:"options"`
-	}
-	var result struct {
-		Iterations int    `json:"iterations"`
-		SHA256     string `json:"theta_sha256"`
-	}
-	for name, v := range map[string]any{"config.json": &config, "result.json": &result} {
-		if err := json.Unmarshal([]byte(read(t, dir, name)), v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := config.Options["seed"].Value; got != float64(seed) {
-		t.Errorf("%s: config.json has the seed %v, want %d", dir, got, seed)
-	}
-	if got := len(iterations(t, dir)); result.Iterations != iters || got != iters+1 {
-		t.Errorf("%s: %d iterations, %d of them in the metrics, want %d", dir, result.Iterations, got-1, iters)
-	}
-	if model := read(t, dir, "model.safetensors"); !strings.Contains(model, fmt.Sprintf(`"seed":"%d"`, seed)) {
-		t.Errorf("%s: the model is not of the training with seed %d: %.900s", dir, seed, model)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			t.Errorf("%s holds %s", dir, e.Name())
-		}
-	}
-}
-
 // TestLockOfRun: while a run goes on it cannot be resumed, but be looked at; when it was
 // killed it can be resumed at once.
 func TestLockOfRun(t *testing.T) {
 	oracle.Long(t)
 	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
 	running, _, said := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--blocks", "4", "--checkpoint-every", "5ms", "-q", "--report=false")
-	if err := running.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, running.Start())
 	waitForIterations(t, dir)
 	for _, args := range [][]string{{dir, "--resume"}, {data, "-o", dir}} {
 		cmd, _, stderr := command(t, slices.Concat([]string{"train", "-q"}, args)...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, cmd.Start())
 		waiting := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 		got := code(t, cmd.Wait())
 		waiting.Stop()
@@ -142,9 +58,7 @@ func TestLockOfRun(t *testing.T) {
 	}
 	mustRun(t, "plot", dir)
 	mustRun(t, "info", data)
-	if err := running.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, running.Process.Kill())
 	if err := running.Wait(); err == nil {
 		t.Fatalf("the run ended before it was killed: %s", said)
 	}
@@ -177,13 +91,9 @@ func TestInterruptedStart(t *testing.T) {
 			for _, after := range []time.Duration{0, 5, 10, 20, 50, 100} {
 				dir := filepath.Join(folder, fmt.Sprintf("%v-%d-%d", signal, len(options), after))
 				cmd, _, stderr := command(t, slices.Concat([]string{"train", data, "-o", dir}, options)...)
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, cmd.Start())
 				time.Sleep(after * time.Millisecond)
-				if err := cmd.Process.Signal(signal); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, cmd.Process.Signal(signal))
 				sent := time.Now()
 				code := code(t, cmd.Wait())
 				// Before the program itself begins the system ends it, and shells say 130.
@@ -235,22 +145,11 @@ func TestHangUp(t *testing.T) {
 	}
 	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
 	cmd, _, stderr := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--max-time", "1s", "--checkpoint-every", "5ms", "-q", "--report=false")
-	cmd.Path, cmd.Args = must(exec.LookPath("nohup")), append([]string{"nohup"}, cmd.Args...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd.Path, cmd.Args = oracle.Must(exec.LookPath("nohup"))(t), append([]string{"nohup"}, cmd.Args...)
+	oracle.OK(t, cmd.Start())
 	waitForIterations(t, dir)
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Process.Signal(syscall.SIGHUP))
 	if err := cmd.Wait(); err != nil || !strings.Contains(read(t, dir, "result.json"), "time_limit") {
 		t.Errorf("it ended with %v: %s", err, stderr)
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

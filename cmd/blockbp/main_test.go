@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // asCommand makes the test binary the command itself.
@@ -25,10 +27,7 @@ func TestMain(m *testing.M) {
 
 func command(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := oracle.Must(os.Executable())(t)
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	cmd = exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = append(os.Environ(), asCommand+"=1")
@@ -60,13 +59,9 @@ func TestInterruptedProcess(t *testing.T) {
 	for _, signal := range signals {
 		dir, never := filepath.Join(folder, signal.String()), filepath.Join(folder, "never "+signal.String())
 		cmd, stdout, stderr := command(t, slices.Concat([]string{"train", data, "-o", dir, "--json", "--checkpoint-every", "5ms"}, options)...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, cmd.Start())
 		waitForIterations(t, dir)
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, cmd.Process.Signal(signal))
 		_ = cmd.Wait() // the exit code tells
 		if signal == os.Interrupt {
 			if code := cmd.ProcessState.ExitCode(); code != 130 {
@@ -103,10 +98,7 @@ func waitForIterations(t *testing.T, dir string) {
 
 func read(t *testing.T, elements ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(elements...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := oracle.Must(os.ReadFile(filepath.Join(elements...)))(t)
 	return string(text)
 }
 

@@ -22,10 +22,7 @@ func BenchmarkSweep(b *testing.B) {
 					card[s] = k
 				}
 				r := newInference(b, oracle.RandomPairwise(rand.New(rand.NewPCG(1, 2)), g, card, 1, 0), counting.Convex(g))
-				block, err := r.load(0)
-				if err != nil {
-					b.Fatal(err)
-				}
+				block := oracle.Must(r.load(0))(b)
 				for b.Loop() {
 					if _, err := r.space.Sweep(r.net, r.state, block, 0); err != nil {
 						b.Fatal(err)

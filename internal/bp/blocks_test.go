@@ -114,10 +114,7 @@ func TestObservedIsConditioning(t *testing.T) {
 				evidence[s] = int(y)
 			}
 		}
-		conditioned, err := p.Network().Condition(evidence)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conditioned := oracle.Must(p.Network().Condition(evidence))(t)
 		want, _ := oracle.NetworkMarginals(conditioned.Network)
 		for _, c := range treeCountings(t, g) {
 			name := fmt.Sprintf("seed %d, %s", seed, c.Name)
@@ -213,10 +210,7 @@ func TestIterateStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	block, err := r.load(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	block := oracle.Must(r.load(0))(t)
 	if o, err := r.space.Iterate(ctx, r.net, r.state, block, Limits{MaxSweeps: 10}); err != nil || o.Sweeps != 0 || o.Converged {
 		t.Errorf("cancelled: %+v, %v", o, err)
 	}
@@ -240,10 +234,7 @@ func TestDampingRescues(t *testing.T) {
 		for range 300 {
 			settled = settled || undamped.sweep(t, undamped.blocks()) < 1e-9
 		}
-		o, err := r.iterate(0, Limits{Tolerance: 1e-9, MaxSweeps: 5000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := oracle.Must(r.iterate(0, Limits{Tolerance: 1e-9, MaxSweeps: 5000}))(t)
 		if !o.Converged {
 			continue
 		}

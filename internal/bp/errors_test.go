@@ -99,10 +99,7 @@ func TestNoAllocations(t *testing.T) {
 		pair := make([]float64, r.net.maxCard*r.net.maxCard)
 		visit := func() {
 			for b := range r.part.Blocks {
-				block, err := r.load(b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				block := oracle.Must(r.load(b))(t)
 				if _, err := r.space.Sweep(r.net, r.state, block, 0.5); err != nil {
 					t.Fatal(err)
 				}

@@ -35,10 +35,7 @@ func TestKernelsAgree(t *testing.T) {
 		what := fmt.Sprintf("case %d: %d nodes of %d states, scale %v, zeros %v, damping %v, %s", i, len(card), k, scale, zeros, damping, counting.Name)
 		a, b := newInference(t, p, counting), newInference(t, p, counting)
 		aError := threeSweeps(a, damping)
-		restore, err := simd.Use("plain")
-		if err != nil {
-			t.Fatal(err)
-		}
+		restore := oracle.Must(simd.Use("plain"))(t)
 		bError := threeSweeps(b, damping)
 		restore()
 		if (aError == nil) != (bError == nil) {
@@ -99,10 +96,7 @@ func writeAll(t *testing.T, r *inference) (beliefs []float64, energy float64) {
 			hi := min(lo+7, n)
 			dst := make([]float64, (hi-lo)*size)
 			if size == k*k {
-				free, err := r.space.EdgeBeliefs(dst, sum, r.net, r.state, block, lo, hi, false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				free := oracle.Must(r.space.EdgeBeliefs(dst, sum, r.net, r.state, block, lo, hi, false))(t)
 				energy += free
 			} else {
 				energy += r.space.NodeBeliefs(dst, sum, r.net, r.state, block, lo, hi)

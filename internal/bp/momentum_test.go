@@ -74,10 +74,7 @@ func TestAccelerated(t *testing.T) {
 	for seed := range uint64(40) {
 		p := oracle.RandomPairwise(source(seed), g, constantCards(8, 2), 2, 0)
 		r := newInference(t, p, counting.Bethe(g))
-		o, err := r.iterate(0, Limits{Tolerance: 1e-11, MaxSweeps: 3000, Accelerated: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := oracle.Must(r.iterate(0, Limits{Tolerance: 1e-11, MaxSweeps: 3000, Accelerated: true}))(t)
 		if o.Converged && o.Damping > 0 {
 			damped++
 		}

@@ -1,9 +1,13 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // generatedMark is above what TestOptionTables writes of docs/reference/cli.md.
@@ -47,9 +52,7 @@ func TestOptionTables(t *testing.T) {
 	}
 	after := page.String()
 	if *update {
-		if err := os.WriteFile(file, []byte(after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(file, []byte(after), 0o644))
 	} else if difference := cmp.Diff(before, after); difference != "" {
 		t.Errorf("%s is not what the help says; run this test with -update (-page +program):\n%s", file, difference)
 	}
@@ -71,4 +74,156 @@ func itemOf(f *pflag.Flag) string {
 		usage += fmt.Sprintf(" (default %s)", f.DefValue)
 	}
 	return fmt.Sprintf("* `%s`: %s\n", name, strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`).Replace(usage))
+}
+
+// metricsPage says what results are made of.
+var metricsPage = filepath.Join("..", "..", "docs", "reference", "metrics.md")
+
+// TestDocumentedKeys holds the lists of docs/reference/metrics.md that explain keys
+// against what runs write.
+func TestDocumentedKeys(t *testing.T) {
+	t.Parallel()
+	data, folder := gridData(t), filepath.Join(t.TempDir(), "run")
+	result := mustRun(t, "train", data, "-o", folder, "--l2", "auto", "--max-passes", "60", "--eval", "same="+data, "--calibrate", "same", "--reference", gridRun(t), noReport, "-q", "--json").object(t)
+	records := map[string]any{}
+	for line := range strings.Lines(readFile(t, folder, "metrics.jsonl")) {
+		var record map[string]any
+		oracle.OK(t, json.Unmarshal([]byte(line), &record))
+		for key := range record {
+			if strings.HasPrefix(key, "eval.") {
+				key = "eval.SET.MEASURE"
+			}
+			records[key] = nil
+		}
+	}
+	evaluation := mustRun(t, "eval", data, "-m", gridRun(t), "-q", "--json").object(t)["models"].([]any)[0].(map[string]any)
+	delete(evaluation, "model")
+	delete(evaluation, "decode")
+	delete(evaluation, "nodes")
+	page := readFile(t, metricsPage)
+	for title, keys := range map[string]map[string]any{"Records of a run": records, "Results of training": result, "Measures of an evaluation": evaluation} {
+		_, section, _ := strings.Cut(page, "\n## "+title+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if difference := cmp.Diff(slices.Sorted(maps.Keys(keys)), keysIn(section)); difference != "" {
+			t.Errorf("%s: keys under %q (-program +page):\n%s", metricsPage, title, difference)
+		}
+	}
+}
+
+// keysIn lists what is in backticks at the beginning of items, up to a colon.
+func keysIn(text string) []string {
+	var keys []string
+	for line := range strings.Lines(text) {
+		if names, _, ok := strings.Cut(line, "`: "); ok && strings.HasPrefix(line, "* `") {
+			for _, match := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(names+"`", -1) {
+				keys = append(keys, match[1])
+			}
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// TestKeysOfVerbs holds the keys of --json against testdata/golden/keys.txt, as small runs print them. Write it anew
+// with go test ./internal/cli -run KeysOfVerbs -update, and say in CHANGELOG.md what has changed.
+func TestKeysOfVerbs(t *testing.T) {
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	data, trained := gridData(t), gridRun(t)
+	mustRun(t, "example", "network", "-o", in("net.uai"))
+	mustRun(t, "infer", in("net.uai"), "--task", "MAR", "--counting", "trw", "-o", in("net.MAR"))
+	list := ""
+	for _, row := range []struct {
+		name string
+		runs [][]string
+	}{
+		{"train --dry-run", [][]string{{"train", data, "--dry-run"}}},
+		{"predict", [][]string{{"predict", data, "-m", trained, "-o", in("predicted"), "--decode", "map", "-q"}}},
+		{"eval --against", [][]string{{"eval", in("net.MAR"), "--against", in("net.MAR")}}},
+		{"infer", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--memory", "30KiB"}, {"infer", in("net.uai"), "--counting", "bethe", "--restarts", "2"}}},
+		{"infer --method exact", [][]string{{"infer", in("net.uai"), "--method", "exact"}}},
+		{"infer --method mean-field", [][]string{{"infer", in("net.uai"), "--method", "mean-field"}}},
+		{"infer --method gibbs", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--method", "gibbs"}}},
+		{"infer --task MPE", [][]string{{"infer", in("net.uai"), "--task", "MPE"}}},
+		{"sample", [][]string{{"sample", in("net.uai"), "-o", in("samples.npz"), "--samples", "40", "--sampler", "gibbs", "-q"}}},
+		{"convert", [][]string{{"convert", data, "-m", trained, "-o", in("converted")}}},
+		{"info MODEL", [][]string{{"info", trained}}},
+		{"info DATA", [][]string{{"info", data}}},
+		{"info NETWORK", [][]string{{"info", in("net.uai")}}},
+		{"check", [][]string{{"check", data}}},
+		{"compare", [][]string{{"compare", trained, trained}}},
+	} {
+		var keys []string
+		for _, args := range row.runs {
+			keys = mergeKeys(keys, mustRun(t, append(args, "--json")...).stdout)
+		}
+		if strings.HasPrefix(row.name, "infer --method") {
+			keys = slices.DeleteFunc(keys, func(key string) bool { return strings.Contains(lineOf(list, "infer"), key) })
+		}
+		list += fmt.Sprintf("* `%s`: %s\n", row.name, strings.Join(keys, ", "))
+	}
+	file := filepath.Join("testdata", "golden", "keys.txt")
+	if *update {
+		oracle.OK(t, os.WriteFile(file, []byte(list), 0o644))
+	}
+	if difference := cmp.Diff(readFile(t, file), list); difference != "" {
+		t.Errorf("the keys in %s are not those of the program; run this test with -update (-file +program):\n%s", file,
+			difference)
+	}
+}
+
+// lineOf returns the item of a list that begins with a name.
+func lineOf(list, name string) string {
+	_, row, _ := strings.Cut(list, "* `"+name+"`:")
+	row, _, _ = strings.Cut(row, "\n")
+	return row
+}
+
+// mergeKeys appends the keys of an object that are not there yet, in its order, with
+// those of the objects in its lists in parentheses.
+func mergeKeys(keys []string, object string) []string {
+	decoder := json.NewDecoder(strings.NewReader(object))
+	var stack []string // of open objects and lists
+	key, nested := true, map[string][]string{}
+	var order []string
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			break
+		}
+		switch v := token.(type) {
+		case json.Delim:
+			if v == '{' || v == '[' {
+				stack, key = append(stack, v.String()), v == '{'
+			} else {
+				stack = stack[:len(stack)-1]
+				key = len(stack) > 0 && stack[len(stack)-1] == "{"
+			}
+			continue
+		case string:
+			if key {
+				switch strings.Join(stack, "") {
+				case "{":
+					order = append(order, v)
+				case "{[{":
+					if of := order[len(order)-1]; !slices.Contains(nested[of], v) {
+						nested[of] = append(nested[of], v)
+					}
+				}
+				key = false
+				continue
+			}
+		}
+		key = len(stack) > 0 && stack[len(stack)-1] == "{"
+	}
+	for _, name := range order {
+		text := "`" + name + "`"
+		if nested[name] != nil {
+			text += " (`" + strings.Join(nested[name], "`, `") + "`)"
+		}
+		if !slices.Contains(keys, text) {
+			keys = append(keys, text)
+		}
+	}
+	return keys
 }

@@ -1,13 +1,23 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestEvents: where a program asks for it, standard error is one JSON object a line: who
@@ -61,9 +71,7 @@ func writeArrays(t testing.TB, a arrays) string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range a {
-		if err := os.WriteFile(filepath.Join(folder, name+".npy"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(folder, name+".npy"), []byte(text), 0o600))
 	}
 	return folder
 }
@@ -84,9 +92,7 @@ func TestPredictArrays(t *testing.T) {
 			Nodes int
 		}
 	}
-	if err := json.Unmarshal([]byte(readFile(t, apart, "predict.json")), &p); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, apart, "predict.json")), &p))
 	for _, name := range []string{"labels", "beliefs"} {
 		var want []byte
 		for _, in := range p.Instances {
@@ -99,4 +105,59 @@ func TestPredictArrays(t *testing.T) {
 		}
 	}
 	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "x.csv"), "--arrays").wantFailure(t, 2, "--arrays", "folder")
+}
+
+// TestWatch: the address of the page is printed, the page is there, and Ctrl-C is how it
+// ends well.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	var stderr strings.Builder
+	ended := make(chan int)
+	go func() { ended <- cli.Run(ctx, []string{"watch", gridRun(t)}, strings.NewReader(""), stdout, &stderr) }()
+	line := oracle.Must(bufio.NewReader(out).ReadString('\n'))(t)
+	address, rest, _ := strings.Cut(line, " ")
+	if !strings.HasPrefix(address, "http://127.0.0.1:") || !strings.Contains(rest, "Ctrl-C") {
+		t.Fatalf("it prints %q", line)
+	}
+	answer := oracle.Must(http.Get(address))(t)
+	page, err := io.ReadAll(answer.Body)
+	if answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(page), "blockbp watch") {
+		t.Errorf("%s: %s, %v", address, answer.Status, err)
+	}
+	events := oracle.Must(http.Get(address + "events"))(t)
+	defer events.Body.Close()
+	if line, err := bufio.NewReader(events.Body).ReadString('\n'); err != nil || line != "event: rows\n" {
+		t.Errorf("the first event is %q, %v", line, err)
+	}
+	interrupt()
+	if code := <-ended; code != 0 || stderr.Len() > 0 {
+		t.Errorf("exit code %d, stderr %q", code, &stderr)
+	}
+}
+
+// TestWatchPortInUse: a port that another program has is named.
+func TestWatchPortInUse(t *testing.T) {
+	t.Parallel()
+	other := oracle.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer other.Close()
+	port := fmt.Sprint(other.Addr().(*net.TCPAddr).Port)
+	run(t, "watch", gridRun(t), "--port", port).wantFailure(t, 1, "--port "+port, "in use", "choose another")
+}
+
+// TestVersion: the version is a semantic one, and the same everywhere.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	o := mustRun(t, "version", "--json").object(t, "version", "commit", "modified", "go", "platform")
+	version, _ := o["version"].(string)
+	if !regexp.MustCompile(`^v\d+\.\d+\.\d+`).MatchString(version) {
+		t.Errorf("the version is %v, want one such as v1.2.3", o["version"])
+	}
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		if out := mustRun(t, args...).stdout; !strings.Contains(out, version) {
+			t.Errorf("blockbp %s prints %q, without %s", args[0], out, version)
+		}
+	}
+	run(t, "version", "now").wantFailure(t, 2, `"now"`)
 }

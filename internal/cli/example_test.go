@@ -45,10 +45,7 @@ func TestExampleCommands(t *testing.T) {
 				wantGain(t, last, least)
 			}
 			if kind == "ising" {
-				metrics, err := runfolder.ReadMetrics(filepath.Join(out+"-run", runfolder.MetricsFile))
-				if err != nil {
-					t.Fatal(err)
-				}
+				metrics := oracle.Must(runfolder.ReadMetrics(filepath.Join(out+"-run", runfolder.MetricsFile)))(t)
 				if distance := float64(metrics[len(metrics)-1].ThetaDist); !(distance < 0.15) {
 					t.Errorf("the learned couplings are %.3f off, relatively, want less than 0.15", distance)
 				}
@@ -75,16 +72,4 @@ func wantGain(t *testing.T, eval outcome, least float64) {
 		t.Errorf("accuracy %.3f with edges and %.3f without, log loss %.3f and %.3f: want %.2f more accuracy, and less loss",
 			with.Accuracy, alone.Accuracy, with.LogLoss, alone.LogLoss, least)
 	}
-}
-
-// TestExampleMistakes: what example refuses.
-func TestExampleMistakes(t *testing.T) {
-	t.Parallel()
-	run(t, "example").wantFailure(t, 2, "example KIND -o OUT", "images")
-	run(t, "example", "images").wantFailure(t, 2, "-o OUT")
-	run(t, "example", "imges", "-o", filepath.Join(t.TempDir(), "x")).wantFailure(t, 2, `unknown kind "imges"`, "did you mean images?")
-	run(t, "example", "network", "-o", filepath.Join(t.TempDir(), "none", "x.uai")).wantFailure(t, 1, "none")
-	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "mine.txt"), "mine")
-	run(t, "example", "graph", "-o", folder).wantFailure(t, 2, "is not empty", "mine.txt")
 }

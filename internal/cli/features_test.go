@@ -84,9 +84,7 @@ func TestFeatures(t *testing.T) {
 	needONNX(t)
 	dir := t.TempDir()
 	photos := filepath.Join(dir, "photos")
-	if err := os.Mkdir(photos, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir(photos, 0o700))
 	sizes := map[string][2]int{"a": {5, 4}, "b": {3, 6}, "c": {5, 4}, "d": {5, 4}}
 	pictures := map[string]*image.RGBA{}
 	for id, size := range sizes {
@@ -149,10 +147,7 @@ func TestFeaturesTrain(t *testing.T) {
 	needONNX(t)
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data") // without names of features, of which there are others
-	err := errors.Join(os.CopyFS(data, os.DirFS(imageFolder(t))), os.Remove(filepath.Join(data, "dataset.json")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(os.CopyFS(data, os.DirFS(imageFolder(t))), os.Remove(filepath.Join(data, "dataset.json"))))
 	network := writeNetwork(t, filepath.Join(dir, "net.onnx"), 2, 2, 3, 8, 8)
 	out, run := filepath.Join(dir, "features"), filepath.Join(dir, "run")
 	var made struct {
@@ -189,10 +184,7 @@ func TestFeaturesResume(t *testing.T) {
 		t.Fatal(o.stderr)
 	}
 	kept := filepath.Join(out, "pic4.npy")
-	before, err := os.Stat(kept)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := oracle.Must(os.Stat(kept))(t)
 	features().wantFailure(t, 2, "not empty")
 	features("--resume", "--layer", "mixed").wantFailure(t, 2, "layer shares", "not mixed")
 	features("--resume", "--dtype", "float32").wantFailure(t, 2, "dtype float16", "not float32")

@@ -28,7 +28,7 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 var noPathArguments = strings.Fields("train generate demo example version help completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("compare convert demo eval example features generate infer partition plot predict sample train")
+var verbsThatWrite = strings.Fields("compare convert demo eval example features generate infer plot predict sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
@@ -82,13 +82,8 @@ func things(t *testing.T) (folder string) {
 	writeFile(t, at("evidence.uai"), "1 1 1\n")
 	writeFile(t, at("numbers.uai"), "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\nedge 2 1\n")
 	writeFile(t, at("train.toml"), "l2 = 2\n")
-	n, err := dataset.ReadNetwork(at("net.uai"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dataset.WriteNetwork(at("tables.npz"), n); err != nil {
-		t.Fatal(err)
-	}
+	n := oracle.Must(dataset.ReadNetwork(at("net.uai")))(t)
+	oracle.OK(t, dataset.WriteNetwork(at("tables.npz"), n))
 	return folder
 }
 
@@ -201,9 +196,7 @@ func TestPlotOverInputs(t *testing.T) {
 		dir := copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
 		mustRun(t, "plot", dir) // over its own figures
 		figure := filepath.Join(dir, "plots", "convergence-seconds.svg")
-		if err := os.Remove(figure); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.Remove(figure))
 		if err := link(filepath.Join(dir, "metrics.jsonl"), figure); err != nil {
 			t.Logf("no %s links here: %v", name, err)
 			continue
@@ -277,15 +270,14 @@ func TestForceFolder(t *testing.T) {
 		args   []string
 		writes string // one of its files
 	}{
-		"predict":   {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
-		"eval":      {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
-		"compare":   {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
-		"convert":   {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
-		"sample":    {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
-		"partition": {[]string{"partition", filepath.Join(data, "0.npz"), "-o"}, "labels.npy"},
-		"generate":  {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
-		"example":   {[]string{"example", "graph", "-o"}, "dataset.json"},
-		"demo":      {[]string{"demo", "--side", "5", "-o"}, "report.html"},
+		"predict":  {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
+		"eval":     {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
+		"compare":  {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
+		"convert":  {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
+		"sample":   {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
+		"generate": {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
+		"example":  {[]string{"example", "graph", "-o"}, "dataset.json"},
+		"demo":     {[]string{"demo", "--side", "5", "-o"}, "report.html"},
 	} {
 		out := t.TempDir()
 		mine, other := writeFile(t, filepath.Join(out, c.writes), "mine"), writeFile(t, filepath.Join(out, "notes", "other.txt"), "other")
@@ -354,9 +346,7 @@ func TestModelInRunFolder(t *testing.T) {
 	for _, name := range []string{"model.safetensors", "config.json", "./metrics.jsonl"} {
 		run(t, "train", gridData(t), "-o", dir, "-m", dir+"/"+name, "--force").wantFailure(t, 2, filepath.Base(name), "the training writes this file")
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir(dir, 0o755))
 	mustRun(t, "train", gridData(t), "-o", dir, "-m", filepath.Join(dir, "best.safetensors"), "--max-iter", "1", "-q", noReport)
 }
 
@@ -405,40 +395,13 @@ func TestResumedCopy(t *testing.T) {
 	}
 }
 
-// TestMissingInputs: what is not there is named with its option, and what is wanted.
-func TestMissingInputs(t *testing.T) {
-	t.Parallel()
-	none := filepath.Join(t.TempDir(), "none")
-	net := writeFile(t, filepath.Join(t.TempDir(), "net.uai"), loopUAI)
-	marginals := writeFile(t, filepath.Join(t.TempDir(), "net.MAR"), "MAR\n1 2 0.5 0.5\n")
-	for _, c := range [][]string{
-		{"--init", "train", gridData(t), "--init", none},
-		{"--reference", "train", gridData(t), "--reference", none},
-		{"--config", "train", gridData(t), "--config", none},
-		{"--model", "predict", gridData(t), "-m", none, "-o", none + "-out"},
-		{"--model", "eval", gridData(t), "-m", none},
-		{"--evidence", "infer", net, "--evidence", none},
-		{"--against", "eval", marginals, "--against", none},
-		{"", "train", none},
-		{"", "infer", none + ".uai"},
-		{"", "compare", none, none},
-		{"", "plot", none},
-		{"", "watch", none},
-	} {
-		run(t, c[1:]...).wantFailure(t, 1, strings.TrimSpace(c[0]+" "+none), "no such file or directory; want ")
-	}
-}
-
 // TestStandardInput: a file that standard input is read from is not written over either.
 func TestStandardInput(t *testing.T) {
 	t.Parallel()
 	net := filepath.Join(things(t), "net.uai")
 	before := readFile(t, net)
 	for _, args := range [][]string{{"infer", "-", "-o", net}, {"convert", "-", "-o", net}} {
-		stdin, err := os.Open(net)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stdin := oracle.Must(os.Open(net))(t)
 		var stderr strings.Builder
 		code := cli.Run(t.Context(), append(args, "--force"), stdin, io.Discard, &stderr)
 		stdin.Close()
@@ -457,10 +420,7 @@ func TestOthersFolder(t *testing.T) {
 	t.Parallel()
 	folder := things(t)
 	data, net, dir := filepath.Join(folder, "data"), filepath.Join(folder, "net.uai"), filepath.Join(folder, "run")
-	running, err := runfolder.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	running := oracle.Must(runfolder.Open(dir))(t)
 	before := tree(t, dir)
 	for _, out := range []string{"metrics.jsonl", "checkpoint/state.safetensors", "config.json"} {
 		out := filepath.Join(dir, filepath.FromSlash(out))
@@ -468,9 +428,7 @@ func TestOthersFolder(t *testing.T) {
 		o.wantFailure(t, 2, out, "in use")
 		wantUntouched(t, o, before, tree(t, dir))
 	}
-	if err := running.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, running.Close())
 
 	link := filepath.Join(folder, "link")
 	if os.Symlink(dir, link) == nil {
@@ -504,19 +462,4 @@ func TestPlotDuringRun(t *testing.T) {
 		t.Error(o.stderr)
 	}
 	mustRun(t, "plot", dir)
-}
-
-// TestFolderLikeFile: a name that ends as a file of another kind makes no folder, but with a slash.
-func TestFolderLikeFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	net, out := filepath.Join(dir, "net.uai"), filepath.Join(dir, "out.csv")
-	mustRun(t, "example", "network", "-o", net)
-	for _, verb := range []string{"sample", "convert"} {
-		run(t, verb, net, "-o", out).wantFailure(t, 2, "--out "+out+": it would be a folder (--out is: file .", "out.csv/ if that")
-		if _, err := os.Stat(out); err == nil {
-			t.Fatalf("%s made %s", verb, out)
-		}
-	}
-	mustRun(t, "sample", net, "-o", out+"/")
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // asCommand makes the test binary the command itself: tests that need a process
@@ -114,10 +115,7 @@ func mustRun(t testing.TB, args ...string) outcome {
 // as a shell with limits; no prefix starts it directly.
 func runProcess(t testing.TB, prefix []string, args ...string) outcome {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := oracle.Must(os.Executable())(t)
 	line := slices.Concat(prefix, []string{self}, args)
 	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
 	// More threads than cores make data races show.
@@ -193,11 +191,31 @@ func (o outcome) wantFailure(t testing.TB, code int, parts ...string) {
 	}
 }
 
+// says checks that standard error has every part, and prints that standard output has.
+func (o outcome) says(t testing.TB, parts ...string) {
+	t.Helper()
+	wantParts(t, o.command()+": standard error", o.stderr, parts)
+}
+
+func (o outcome) prints(t testing.TB, parts ...string) {
+	t.Helper()
+	wantParts(t, o.command()+": standard output", o.stdout, parts)
+}
+
+func wantParts(t testing.TB, what, text string, parts []string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s has no %q:\n%s", what, part, text)
+		}
+	}
+}
+
 // tree maps every file and folder below a folder to its content's hash.
 func tree(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -212,10 +230,7 @@ func tree(t testing.TB, folder string) map[string]string {
 		data, err := os.ReadFile(path)
 		found[path] = fmt.Sprintf("%d bytes, %x", len(data), sha256.Sum256(data))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -318,30 +333,21 @@ func train(t testing.TB, args ...string) trainResult {
 
 func readFile(t testing.TB, elements ...string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(elements...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := oracle.Must(os.ReadFile(filepath.Join(elements...)))(t)
 	return string(data)
 }
 
 func writeFile(t testing.TB, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
 // copyFolder copies a folder of files and folders.
 func copyFolder(t testing.TB, from, to string) string {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.CopyFS(to, os.DirFS(from)))
 	return to
 }
 
@@ -378,9 +384,7 @@ func npy(t testing.TB, shape []int, data any) string {
 	var b bytes.Buffer
 	b.WriteString("\x93NUMPY\x01\x00")
 	for _, part := range []any{uint16(len(header)), []byte(header), data} {
-		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, binary.Write(&b, binary.LittleEndian, part))
 	}
 	return b.String()
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,10 +47,7 @@ type hostile struct {
 // measured runs the command in a process of its own, with what it took.
 func measured(t *testing.T, args ...string) (o outcome, bytes int64, seconds float64) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := oracle.Must(os.Executable())(t)
 	// Address space bounds what a mistake does to the machine.
 	line := slices.Concat([]string{"-c", `ulimit -v 12000000; exec "$0" "$@"`, self}, args)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*hostileSeconds*time.Second)
@@ -112,10 +110,7 @@ func TestDoubtfulNumbers(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
 	const bytes, seconds = 100 << 20, 1
-	g, err := graph.Grid(20, 20, graph.GridOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.Grid(20, 20, graph.GridOptions{}))(t)
 	n, m := g.NumNodes(), g.NumEdges()
 	us, vs := g.Ends()
 	var edges []int32
@@ -326,10 +321,7 @@ func bomb(t *testing.T, a arrays, array string, bytesOfIt int) string {
 	var b bytes.Buffer
 	archive := zip.NewWriter(&b)
 	for name, text := range a {
-		w, err := archive.Create(name + ".npy") // deflated
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := oracle.Must(archive.Create(name + ".npy"))(t)
 		if name == array {
 			text = promise("|i1", bytesOfIt/3, 3)
 		}
@@ -342,9 +334,7 @@ func bomb(t *testing.T, a arrays, array string, bytesOfIt int) string {
 			}
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, archive.Close())
 	return b.String()
 }
 
@@ -361,9 +351,7 @@ func pictureHeader(width, height uint32) string {
 func blank(t *testing.T, width, height int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White})); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&b, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White})))
 	return b.String()
 }
 
@@ -410,14 +398,80 @@ func manyEdges(t *testing.T) arrays {
 // modelOf is a model file of so many states whose edges have no weights.
 func modelOf(t *testing.T, states int) string {
 	t.Helper()
-	m, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 2, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 2, 0)))(t)
 	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormConstant}
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := crf.Save(path, m, map[string]string{dataset.RecipeKey: recipe.String(), "counting": "convex", "seed": "1"}); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, crf.Save(path, m, map[string]string{dataset.RecipeKey: recipe.String(), "counting": "convex", "seed": "1"}))
 	return readFile(t, path)
+}
+
+// TestIrregularFiles: where a file is wanted, a device, a pipe or a folder is refused at
+// once, and the error names the path. In the commands, $IT is that path, and ends as the
+// file that it stands for.
+func TestIrregularFiles(t *testing.T) {
+	oracle.Long(t)
+	t.Parallel()
+	const mostSeconds = 1
+	commands := map[string]string{ // by what the name ends in
+		"it.toml": "train $GRID -o $OUT --config $IT",
+		"it.npz":  "train $IT -o $OUT\ntrain $GRID -o $OUT --eval dev=$IT\npredict $IT -m $RUN -o $OUT\neval $IT -m $RUN\nsample $IT -o $OUT.npz\ninfer $IT\nconvert $IT -o $OUT.uai\ninfo $IT\ncheck $IT",
+		"it.txt": "train $IT -o $OUT\ncheck $IT\ntrain $IMAGES -o $OUT --list $IT\ntrain $GRID -o $OUT --counting $IT\npredict $GRID -m $RUN -o $OUT --counting $IT\n" +
+			"infer $NET --counting $IT",
+		"it.nodes.tsv":                   "train $IT -o $OUT\ncheck $IT\ninfo $IT",
+		"d/dataset.json":                 "train $DIR/d -o $OUT\ncheck $DIR/d\ninfo $DIR/d",
+		"d/1.npz":                        "train $DIR/d -o $OUT\ncheck $DIR/d\ninfo $DIR/d",
+		"g/web.edges.tsv":                "train $DIR/g -o $OUT\ncheck $DIR/g",
+		"i/labels/pic0.regions.txt":      "train $DIR/i -o $OUT\ncheck $DIR/i",
+		"i/images/pic0.png":              "train $DIR/i -o $OUT",
+		"i/features/pic0.npy":            "train $DIR/i -o $OUT",
+		"it.safetensors":                 "train $GRID -o $OUT --init $IT\npredict $GRID -m $IT -o $OUT\neval $GRID -m $IT\ninfo $IT\ncheck $IT\nconvert $GRID -m $IT -o $OUT",
+		"it.uai":                         "infer $IT\nsample $IT -o $OUT.npz\nconvert $IT -o $OUT.uai\ninfo $IT\ncheck $IT",
+		"it.evid":                        "infer $NET --evidence $IT\nsample $NET -o $OUT.npz --evidence $IT\nconvert $NET -o $OUT.uai --evidence $IT",
+		"it.MAR":                         "eval $IT --against $IT",
+		"r/config.json":                  "train $DIR/r --resume\ntrain $GRID --resume -o $DIR/r",
+		"r/data.json":                    "train $DIR/r --resume",
+		"r/metrics.jsonl":                "train $DIR/r --resume\nplot $DIR/r\ncompare $DIR/r $RUN",
+		"r/result.json":                  "compare $DIR/r $RUN",
+		"r/model.safetensors":            "compare $DIR/r $RUN\ninfo $DIR/r\npredict $GRID -m $DIR/r -o $OUT",
+		"r/checkpoint/state.safetensors": "train $DIR/r --resume",
+	}
+	network := writeFile(t, filepath.Join(t.TempDir(), "net.uai"), loopUAI)
+	kinds := map[string]func(path string) error{
+		"device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"folder": func(path string) error { return os.Mkdir(path, 0o777) },
+	}
+	for kind, make := range kinds {
+		for name, lines := range commands {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				it := filepath.Join(dir, filepath.FromSlash(name))
+				switch strings.SplitN(name, "/", 2)[0] {
+				case "d":
+					copyFolder(t, gridData(t), filepath.Join(dir, "d"))
+				case "g":
+					copyFolder(t, graphTables(t), filepath.Join(dir, "g"))
+				case "i":
+					copyFolder(t, imageFolder(t), filepath.Join(dir, "i"))
+				case "r":
+					copyFolder(t, gridRun(t), filepath.Join(dir, "r"))
+				}
+				oracle.OK(t, os.RemoveAll(it))
+				oracle.OK(t, make(it))
+				replace := strings.NewReplacer("$IT", it, "$DIR", dir, "$GRID", gridData(t), "$RUN", gridRun(t), "$IMAGES", imageFolder(t), "$NET", network, "$OUT", filepath.Join(dir, "out"))
+				for line := range strings.SplitSeq(lines, "\n") {
+					o, bytes, seconds := measured(t, strings.Fields(replace.Replace(line))...)
+					switch text := o.stdout + o.stderr; {
+					case o.code <= 0 || o.code == 70:
+						t.Errorf("%s: exit code %d, want a refusal: %s", line, o.code, text)
+					case !strings.Contains(text, filepath.Base(it)):
+						t.Errorf("%s: the error does not name %s: %s", line, name, text)
+					case bytes > hostileBytes || seconds > mostSeconds:
+						t.Errorf("%s: %d MiB and %.1f s of processor time: %s", line, bytes>>20, seconds, text)
+					}
+				}
+			})
+		}
+	}
 }

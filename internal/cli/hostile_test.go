@@ -77,17 +77,12 @@ func archive(t *testing.T, entries map[string]string) string {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for name, text := range entries {
-		entry, err := w.CreateHeader(&zip.FileHeader{Name: name, NonUTF8: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		entry := oracle.Must(w.CreateHeader(&zip.FileHeader{Name: name, NonUTF8: true}))(t)
 		if _, err := entry.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, w.Close())
 	return b.String()
 }
 

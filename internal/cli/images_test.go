@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	_ "image/png"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -70,9 +71,7 @@ func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 	}
 	var encoded bytes.Buffer
 	if i == 1 {
-		if err := jpeg.Encode(&encoded, picture, nil); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, jpeg.Encode(&encoded, picture, nil))
 		writeFile(t, filepath.Join(folder, "images", id+".jpg"), encoded.String())
 	} else {
 		writeFile(t, filepath.Join(folder, "images", id+".png"), pngOf(t, picture))
@@ -88,9 +87,7 @@ func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 func pngOf(t testing.TB, picture image.Image) string {
 	t.Helper()
 	var encoded bytes.Buffer
-	if err := png.Encode(&encoded, picture); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&encoded, picture))
 	return encoded.String()
 }
 
@@ -126,17 +123,11 @@ func TestImages(t *testing.T) {
 		t.Errorf("predict made %q, want %q", namesIn(out), want)
 	}
 	checkPNG(t, filepath.Join(out, "pictures.png"))
-	set, err := dataset.Open(t.Context(), []string{data}, dataset.Options{List: "test.txt"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(dataset.Open(t.Context(), []string{data}, dataset.Options{List: "test.txt"}))(t)
 	right := 0
 	for i, id := range []string{"pic4", "pic5"} {
 		labels := predictedLabels(t, filepath.Join(out, id+".npz"), imageRows*imageCols, 3)
-		picture, err := png.Decode(strings.NewReader(readFile(t, out, id+".png")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, out, id+".png"))))(t)
 		indexed, ok := picture.(*image.Paletted)
 		if !ok || indexed.Rect != image.Rect(0, 0, imageCols, imageRows) {
 			t.Fatalf("%s.png is a %T of %v", id, picture, picture.Bounds())
@@ -175,9 +166,7 @@ func TestImages(t *testing.T) {
 	for _, name := range []string{"pictures", "reliability"} {
 		checkPNG(t, filepath.Join(compared, "plots", name+".png"))
 	}
-	if o := mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8"); !strings.Contains(o.stderr, "note: --neighbours is 8, but the model was trained with 4") {
-		t.Errorf("check does not say that the model decides: stderr is %q", o.stderr)
-	}
+	mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8").says(t, "note: --neighbours is 8, but the model was trained with 4")
 
 	// Images of one model may be named with dots, and no prediction is lost.
 	dotted := filepath.Join(folder, "dotted")
@@ -188,92 +177,6 @@ func TestImages(t *testing.T) {
 	mustRun(t, "predict", dotted, "-m", with+"4", "-o", out, "--pictures=false", "--threads", "1")
 	if want := []string{"a.npz", "a.png", "a.v1.npz", "a.v1.png", "a.v2.npz", "a.v2.png", "predict.json"}; !slices.Equal(namesIn(out), want) {
 		t.Errorf("predict made %q of the pictures a, a.v1 and a.v2, want %q", namesIn(out), want)
-	}
-}
-
-// mixedPhotographs draws pictures of many shapes, as jpg and png, some of them smaller than
-// blocks and offsets are, with features at sizes of their own.
-func mixedPhotographs(t testing.TB) string {
-	return shared(t, "photographs", func(folder string) {
-		random := rand.New(rand.NewPCG(5, 6))
-		var list strings.Builder
-		for i, size := range [][2]int{{30, 40}, {40, 30}, {26, 40}, {33, 33}, {7, 50}, {50, 9}, {1, 12}, {12, 1}, {2, 2}, {45, 60}} {
-			rows, cols := size[0], size[1]
-			picture := image.NewRGBA(image.Rect(0, 0, cols, rows))
-			var labels strings.Builder
-			for r := range rows {
-				for c := range cols {
-					label := 0
-					if 2*r+c > rows {
-						label = 1
-					}
-					picture.Set(c, r, color.RGBA{uint8(60 + 120*label + random.IntN(20)), uint8(200 - 90*label + random.IntN(20)), uint8(random.IntN(20)), 255})
-					if random.IntN(50) == 0 {
-						label = -1
-					}
-					fmt.Fprintf(&labels, "%d ", label)
-				}
-				labels.WriteString("\n")
-			}
-			id := fmt.Sprintf("photo%d", i)
-			name, text := id+".png", pngOf(t, picture)
-			if i%2 == 0 {
-				var encoded bytes.Buffer
-				if err := jpeg.Encode(&encoded, picture, nil); err != nil {
-					t.Fatal(err)
-				}
-				name, text = id+".jpg", encoded.String()
-			}
-			writeFile(t, filepath.Join(folder, "images", name), text)
-			writeFile(t, filepath.Join(folder, "labels", id+".regions.txt"), labels.String())
-			mapRows, mapCols := (rows+3)/4, (cols+3)/4
-			features := make([]float32, mapRows*mapCols*3)
-			for at := range features {
-				cell := at / 3
-				y, x := (cell/mapCols)*rows/mapRows, (cell%mapCols)*cols/mapCols
-				features[at] = float32(random.NormFloat64())
-				if at%3 == 0 && 2*y+x > rows {
-					features[at] += 2
-				}
-			}
-			writeFile(t, filepath.Join(folder, "features", id+".npy"), npy(t, []int{mapRows, mapCols, 3}, features))
-			writeFile(t, filepath.Join(folder, "edges", id+".png"), pngOf(t, image.NewGray(picture.Bounds())))
-			fmt.Fprintln(&list, id)
-		}
-		writeFile(t, filepath.Join(folder, "all.txt"), list.String())
-		writeFile(t, filepath.Join(folder, "dataset.json"), `{"states": ["leaf", "wood"]}`)
-	})
-}
-
-// TestMixedPhotographs: defaults learn from photographs of any mixture of shapes and sizes, with and
-// without edges, and the models predict them.
-func TestMixedPhotographs(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	data := mixedPhotographs(t)
-	for name, options := range map[string][]string{
-		"defaults": nil, "alone": {"--no-edges"}, "bins": {"--edge-features", "bins"}, "eight": {"--neighbours", "8"},
-		"far": {"--offsets", "1,4,12", "--edge-maps", filepath.Join(data, "edges")}, "blocks": {"--method", "bbpl"}, "tiles": {"--blocks", "4x5"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run := filepath.Join(t.TempDir(), "run")
-			r := train(t, append([]string{data, "-o", run, "--max-passes", "30", "--threads", "2"}, options...)...)
-			if r.Passes <= 0 {
-				t.Errorf("%+v", r)
-			}
-			results := evaluate(t, data, "-m", run, "--threads", "1")
-			if results[0].check(t); !(results[0].Accuracy > 0.8) {
-				t.Errorf("accuracy is %v", results[0].Accuracy)
-			}
-			out := filepath.Join(t.TempDir(), "out")
-			mustRun(t, "predict", data, "--list", "all.txt", "-m", run, "-o", out, "--pictures=false")
-			if n := len(namesIn(out)); n != 2*10+1 {
-				t.Errorf("predict made %d files", n)
-			}
-			// A run goes on with the edges that it has.
-			mustRun(t, "train", run, "--resume", "--max-passes", "33", "--json")
-		})
 	}
 }
 
@@ -307,10 +210,7 @@ func TestPicturesAndMasks(t *testing.T) {
 		t.Errorf("accuracy is %v", accuracy)
 	}
 	mustRun(t, "predict", folder, "--list", "other.txt", "-m", model, "-o", out)
-	picture, err := png.Decode(strings.NewReader(readFile(t, out, "b.png")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, out, "b.png"))))(t)
 	if got := picture.(*image.Paletted).Palette[:2]; fmt.Sprint(got) != "[{0 0 0 255} {255 255 255 255}]" {
 		t.Errorf("colours are %v", got)
 	}
@@ -318,7 +218,95 @@ func TestPicturesAndMasks(t *testing.T) {
 	// Scratch is as large as the picture, and the time of a pass is told all the same.
 	draw("large", 1000, 1200)
 	writeFile(t, filepath.Join(folder, "large.txt"), "large\n")
-	if o := mustRun(t, "train", folder, "--list", "large.txt", "--dry-run"); !strings.Contains(o.stdout, "measured on a part") {
-		t.Error(o.stdout)
+	mustRun(t, "train", folder, "--list", "large.txt", "--dry-run").prints(t, "measured on a part")
+}
+
+// coloursOf returns the first three colours of a label picture.
+func coloursOf(t *testing.T, path ...string) string {
+	t.Helper()
+	picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, path...))))(t)
+	indexed, ok := picture.(*image.Paletted)
+	if !ok {
+		t.Fatalf("%s is a %T", path, picture)
 	}
+	var text []string
+	for _, c := range indexed.Palette[:3] {
+		r, g, b, _ := c.RGBA()
+		text = append(text, fmt.Sprintf("%02x%02x%02x", r>>8, g>>8, b>>8))
+	}
+	return strings.Join(text, " ")
+}
+
+// TestPalette: label pictures have the colours of those that the model learned from, or ours.
+func TestPalette(t *testing.T) {
+	t.Parallel()
+	data, folder := imageFolder(t), t.TempDir()
+	model, grey := filepath.Join(folder, "model"), filepath.Join(folder, "grey")
+	train(t, data, "-o", model, "--list", "train.txt", "--no-edges", "--l2", "1")
+	// The label picture of pic2 is left out: there are no colours to keep.
+	writeFile(t, filepath.Join(folder, "two.txt"), "pic0\npic1\n")
+	train(t, data, "-o", grey, "--list", filepath.Join(folder, "two.txt"), "--no-edges", "--l2", "1")
+	in := func(name string) string { return filepath.Join(folder, name) }
+	predict := func(model, out string, more ...string) outcome {
+		return run(t, append([]string{"predict", data, "--list", "test.txt", "-m", model, "-o", in(out), "--pictures=false", "--threads", "1"}, more...)...)
+	}
+	for model, want := range map[string]string{model: "ffffff 000000 808080", grey: ""} {
+		out := filepath.Base(model) + "-out"
+		if o := predict(model, out); o.code != 0 {
+			t.Fatalf("exit code %d: %s", o.code, o.stderr)
+		}
+		got := coloursOf(t, folder, out, "pic4.png")
+		if want != "" && got != want || want == "" && slices.Contains(strings.Fields(got), "000000") {
+			t.Errorf("the colours are %s, want %s", got, want)
+		}
+	}
+}
+
+// TestSuperpixels: train cuts pictures into regions, and eval and predict answer for
+// pixels with the regions of the model; the same run comes out of any threads, and of one
+// that was stopped in between.
+func TestSuperpixels(t *testing.T) {
+	t.Parallel()
+	data, dir := imageFolder(t), t.TempDir()
+	train := func(out string, more ...string) string {
+		t.Helper()
+		folder := filepath.Join(dir, out)
+		mustRun(t, append([]string{"train", data, "--list", "train.txt", "--superpixels", "12", "-o", folder, "-q", "--report=false"}, more...)...)
+		return folder
+	}
+	whole := train("whole", "--threads", "1", "--max-passes", "60")
+	model := readFile(t, whole, "model.safetensors")
+	if readFile(t, train("threads", "--threads", "3", "--max-passes", "60"), "model.safetensors") != model {
+		t.Error("three threads make another model")
+	}
+	half := train("half", "--max-passes", "20")
+	mustRun(t, "train", half, "--resume", "--max-passes", "60", "-q")
+	if readFile(t, half, "model.safetensors") != model {
+		t.Error("a resumed run makes another model")
+	}
+
+	var scores struct {
+		Models []struct {
+			Nodes    int
+			Accuracy float64
+		}
+	}
+	mustRun(t, "eval", data, "--list", "test.txt", "-m", whole, "-q", "--json").json(t, &scores)
+	if m := scores.Models[0]; m.Nodes != 2*imageRows*imageCols || m.Accuracy < 0.8 {
+		t.Errorf("%d nodes are compared, want the pixels of two pictures; accuracy is %v", m.Nodes, m.Accuracy)
+	}
+	out := filepath.Join(dir, "predicted")
+	mustRun(t, "predict", data, "--list", "test.txt", "-m", whole, "-o", out, "-q")
+	picture, _, err := image.DecodeConfig(bytes.NewReader([]byte(readFile(t, out, "pic4.png"))))
+	if err != nil || picture.Width != imageCols || picture.Height != imageRows {
+		t.Errorf("the picture of labels has %d×%d pixels (%v), want %d×%d", picture.Width, picture.Height, err, imageCols, imageRows)
+	}
+	set := mustRun(t, "predict", data, "--list", "test.txt", "-m", whole, "-o", out+"2", "-q", "--json").object(t)
+	if first := set["instances"].([]any)[0].(map[string]any); first["nodes"] != float64(imageRows*imageCols) {
+		t.Errorf("predict answers for %v nodes, want pixels", first["nodes"])
+	}
+
+	run(t, "train", data, "--superpixels", "12", "--neighbours", "8", "-o", out+"3").wantFailure(t, 2, "--superpixels", "touch")
+	run(t, "train", data, "--superpixels", "70", "-o", out+"3").wantFailure(t, 3, "80 pixels, too few for 70")
+	run(t, "train", gridData(t), "--superpixels", "12", "-o", out+"3").wantFailure(t, 2, "--superpixels", "images")
 }

@@ -58,9 +58,7 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	want := notices(t)
 	if *update {
-		if err := os.WriteFile(noticesFile, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(noticesFile, []byte(want), 0o644))
 	}
 	if readFile(t, noticesFile) != want {
 		t.Errorf("internal/cli/%s does not have the licences of the modules in go.mod: "+
@@ -105,10 +103,7 @@ func notices(t *testing.T) string {
 			owners[text] = append(owners[text], owner)
 		}
 	}
-	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := oracle.Must(exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output())(t)
 	if !addFiles(t, "Go", strings.TrimSpace(string(root)), false, add) {
 		t.Fatalf("%s has no LICENSE: take a Go of go.dev/dl", root)
 	}
@@ -166,9 +161,7 @@ func linked(t *testing.T) []linkedPackage {
 		}
 		for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
 			var p linkedPackage
-			if err := decoder.Decode(&p); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, decoder.Decode(&p))
 			if p.Module != nil {
 				p.GoFiles = append(p.GoFiles, found[p.Dir].GoFiles...)
 				found[p.Dir] = p
@@ -192,7 +185,7 @@ func linked(t *testing.T) []linkedPackage {
 // reports whether there are any.
 func addFiles(t *testing.T, owner, folder string, below bool, add func(owner, text string)) (found bool) {
 	t.Helper()
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == folder {
 			return err
 		}
@@ -210,10 +203,7 @@ func addFiles(t *testing.T, owner, folder string, below bool, add func(owner, te
 			add(owner+": "+name, readFile(t, path))
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -222,10 +212,8 @@ func addComments(t *testing.T, owner string, p linkedPackage, add func(owner, te
 	t.Helper()
 	for _, name := range p.GoFiles {
 		path := filepath.Join(p.Dir, name)
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		const mode = parser.ParseComments | parser.SkipObjectResolution
+		file := oracle.Must(parser.ParseFile(token.NewFileSet(), path, nil, mode))(t)
 		for _, group := range file.Comments {
 			if text := group.Text(); licenceComment.MatchString(text) && !pointsToFile.MatchString(text) {
 				add(owner+": "+filepath.ToSlash(path[len(p.Module.Dir)+1:]), text)

@@ -25,7 +25,7 @@ func couplingsOf(t *testing.T, dir string) map[string][2]float64 {
 		for j, cell := range cells[len(cells)-2:] {
 			x[j] = math.NaN()
 			if cell != "" {
-				x[j] = must(strconv.ParseFloat(cell, 64))
+				x[j] = oracle.Must(strconv.ParseFloat(cell, 64))(t)
 			}
 		}
 		found[strings.Join(cells[:len(cells)-2], " ")] = x
@@ -43,9 +43,7 @@ func TestCouplingsOfExample(t *testing.T) {
 	mustRun(t, "example", "ising", "-o", ising)
 	spins := filepath.Join(ising, "spins.npz")
 	o := mustRun(t, "train", spins, "--model", "ising", "-o", out, "--reference", filepath.Join(ising, "truth.safetensors"), "-q")
-	if !strings.Contains(o.stdout, "auto → pseudo: pseudo-likelihood") || !strings.Contains(o.stdout, filepath.Join(out, "couplings.tsv")) {
-		t.Errorf("train says:\n%s", o.stdout)
-	}
+	o.prints(t, "auto → pseudo: pseudo-likelihood", filepath.Join(out, "couplings.tsv"))
 	couplings := couplingsOf(t, out)
 	inside, products, squares, all := 0.0, 0.0, 0.0, 0.0
 	for i, line := range strings.Split(strings.TrimSpace(readFile(t, filepath.Join(ising, "couplings.tsv"))), "\n") {
@@ -53,7 +51,7 @@ func TestCouplingsOfExample(t *testing.T) {
 			continue
 		}
 		cells := strings.Split(line, "\t")
-		truth := must(strconv.ParseFloat(cells[2], 64))
+		truth := oracle.Must(strconv.ParseFloat(cells[2], 64))(t)
 		x, ok := couplings["edge "+cells[0]+" "+cells[1]]
 		if !ok {
 			t.Fatalf("no coupling of %s", line)
@@ -115,9 +113,7 @@ func ring(t *testing.T, dir string, states int32, minus bool, stay float64, hide
 		a.Labels = append(a.Labels, labels)
 	}
 	path := filepath.Join(dir, "ring.npz")
-	if err := dataset.WriteNPZ(path, &a); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, dataset.WriteNPZ(path, &a))
 	return path
 }
 
@@ -129,9 +125,7 @@ func TestCouplingsByLikelihood(t *testing.T) {
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
 	o := mustRun(t, "train", ring(t, t.TempDir(), 2, false, 0, 0), "--model", "ising", "-o", in("plain"), "-q")
-	if !strings.Contains(o.stdout, "auto → exact: the likelihood itself") {
-		t.Errorf("train says:\n%s", o.stdout)
-	}
+	o.prints(t, "auto → exact: the likelihood itself")
 	spins := ring(t, t.TempDir(), 2, true, 0, 0)
 	mustRun(t, "train", spins, "--model", "ising", "-o", in("spins"), "-q")
 	mustRun(t, "train", ring(t, t.TempDir(), 2, false, 0, 0), "--model", "potts", "-o", in("potts"), "-q")
@@ -177,9 +171,7 @@ func TestErrorsOfChains(t *testing.T) {
 	if o := mustRun(t, "train", chain, "--model", "ising", "-o", in("curve"), "-q"); !strings.Contains(o.stderr, "samples are correlated with the one before (0.") {
 		t.Errorf("train notes:\n%s", o.stderr)
 	}
-	if o := mustRun(t, "train", chain, "--model", "ising", "--errors=bootstrap:200", "-o", in("drawn"), "-q"); !strings.Contains(o.stderr, "standard errors are of blocks of") {
-		t.Errorf("train notes:\n%s", o.stderr)
-	}
+	mustRun(t, "train", chain, "--model", "ising", "--errors=bootstrap:200", "-o", in("drawn"), "-q").says(t, "standard errors are of blocks of")
 	curve, drawn := couplingsOf(t, in("curve")), couplingsOf(t, in("drawn"))
 	ratio := 0.0
 	for name, x := range curve {
@@ -206,21 +198,11 @@ func TestErrorsOfWeights(t *testing.T) {
 	if info := mustRun(t, "info", in("pseudo")).stdout; !strings.Contains(info, "error") {
 		t.Errorf("info has no errors:\n%s", info)
 	}
-	if o := mustRun(t, "train", chain, "--errors", "-o", in("bbpl"), "-q"); !strings.Contains(o.stderr, "no standard errors: method bbpl has none") {
-		t.Errorf("train notes:\n%s", o.stderr)
-	}
+	mustRun(t, "train", chain, "--errors", "-o", in("bbpl"), "-q").says(t, "no standard errors: method bbpl has none")
 	mustRun(t, "train", chain, "--errors=bootstrap:5", "-o", in("drawn"), "-q")
 	if !strings.Contains(mustRun(t, "info", in("drawn")).stdout, "error") {
 		t.Error("resampled errors are not shown")
 	}
-}
-
-// must returns the value of a call that may not fail here.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }
 
 // TestSpinsElsewhere: labels of -1 are known where a model is one of spins; and verbs that have

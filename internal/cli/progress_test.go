@@ -8,35 +8,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
-
-func TestCounter(t *testing.T) {
-	t.Parallel()
-	lines := func(c *counter) string {
-		var out bytes.Buffer
-		if c != nil {
-			c.out = &out
-		}
-		for done := range 4 {
-			c.show(done, 3)
-		}
-		c.done()
-		return out.String()
-	}
-	if got := lines(&counter{label: "predicting", things: "instances"}); !strings.HasPrefix(got, "predicting: 0 of 3 instances\n") {
-		t.Errorf("a counter that is due printed %q", got)
-	}
-	if got := lines(&counter{line: line{next: time.Now().Add(time.Hour)}}); got != "" {
-		t.Errorf("a counter that is not due printed %q", got)
-	}
-	if got := lines(new(app).newCounter(true, "quiet")); got != "" {
-		t.Errorf("a quiet counter printed %q", got)
-	}
-}
 
 // TestPanic: a panic is reported with exit code 70, and with what a developer needs
 // to know.
@@ -65,13 +41,8 @@ func TestPanic(t *testing.T) {
 func TestFileCutShort(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "array.npy")
-	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := infile.MapOwn(path, "an array", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, make([]byte, 1<<20), 0o600))
+	file := oracle.Must(infile.MapOwn(path, "an array", nil))(t)
 	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
 		t.Skip("skipped: files in use cannot be cut here, or that does no harm; the test runs on Linux")
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // tripContext is cancelled when it is asked for the calls-th time: an interruption
@@ -82,9 +84,7 @@ func wantSameRun(t *testing.T, what, dir, never string) {
 	}
 	var results [2]trainResult
 	for i, folder := range []string{dir, never} {
-		if err := json.Unmarshal([]byte(readFile(t, folder, "result.json")), &results[i]); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, json.Unmarshal([]byte(readFile(t, folder, "result.json")), &results[i]))
 	}
 	g, w := results[0], results[1]
 	if g.Status != w.Status || g.Reason != w.Reason || g.Objective != w.Objective || g.GradNorm != w.GradNorm || g.Passes != w.Passes || g.CheckPasses != w.CheckPasses || g.ThetaSHA256 != w.ThetaSHA256 {
@@ -164,9 +164,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	o := runContext(tripAfter(t.Context(), counted.calls.Load()-1), append(args, dir)...)
 	o.wantFailure(t, 130, "interrupted after the training (iteration_limit)", dir, "--resume")
 	var result trainResult
-	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result))
 	if result.Status != "iteration_limit" || result.Eval != nil {
 		t.Errorf("the result is %+v", result)
 	}
@@ -175,26 +173,6 @@ func TestInterruptedEvaluation(t *testing.T) {
 	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result); err != nil || len(result.Eval) != 8 {
 		t.Errorf("resumed, the evaluation is %v (%v)", result.Eval, err)
 	}
-}
-
-// TestResumeFurther goes on from a limit to a larger one.
-func TestResumeFurther(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "--step", "adagrad:0.05", "-q",
-		noReport)
-	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "9", "--blocks", "4", "--step", "adagrad:0.05", "-q",
-		noReport)
-	short := readFile(t, dir, "model.safetensors")
-
-	// With the same limit there is nothing left to do.
-	mustRun(t, "train", dir, "--resume", "-q")
-	if readFile(t, dir, "model.safetensors") != short || len(metricsOf(t, dir)) != 10 {
-		t.Errorf("a run at its limit was resumed to iteration %d with another model", len(metricsOf(t, dir))-1)
-	}
-	mustRun(t, "train", dir, "--resume", "--max-iter", "60", "-q")
-	wantSameRun(t, "resumed to a larger limit", dir, never)
 }
 
 // TestResumeOptionsLast: what was asked for when a run was resumed holds when it
@@ -231,18 +209,14 @@ func TestResumeFromElsewhere(t *testing.T) {
 	if _, err := os.Stat("copy.safetensors"); err == nil {
 		t.Error("an interrupted run wrote the file of --model")
 	}
-	if err := os.Mkdir("elsewhere", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir("elsewhere", 0o755))
 	t.Chdir("elsewhere")
 	mustRun(t, "train", "../run", "--resume", "-q")
 	wantSameRun(t, "resumed from another folder than "+data, filepath.Join(folder, "run"), filepath.Join(folder, "never"))
 	// Where each value came from stays on the record, and the model can be used from
 	// anywhere: it names the file of its counting numbers in full.
 	var saved struct{ Options map[string]savedOption }
-	if err := json.Unmarshal([]byte(readFile(t, folder, "run", "config.json")), &saved); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, folder, "run", "config.json")), &saved))
 	wantOptions(t, saved.Options, map[string]savedOption{
 		"l2": {0.5, "config"}, "seed": {1.0, "default"}, "max-iter": {30.0, "flag"}, "counting": {filepath.Join(folder, "counts.txt"), "flag"},
 		"init": {filepath.Join(folder, "data", "truth.safetensors"), "flag"}, "config": {filepath.Join(folder, "c.toml"), "flag"},
@@ -303,9 +277,7 @@ func TestResumeRefused(t *testing.T) {
 	writeFile(t, filepath.Join(edited, "config.json"), strings.Replace(readFile(t, edited, "config.json"), `"value": 0.5`, `"value": 0.4`, 1))
 	longer, covered := copyFolder(t, interrupted, filepath.Join(folder, "longer")), copyFolder(t, interrupted, filepath.Join(folder, "covered"))
 	writeFile(t, filepath.Join(longer, "config.json"), readFile(t, longer, "config.json")+"\n")
-	if err := os.RemoveAll(filepath.Join(covered, "checkpoint")); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.RemoveAll(filepath.Join(covered, "checkpoint")))
 	writeFile(t, filepath.Join(covered, "checkpoint"), "text")
 
 	for i, c := range []struct {
@@ -397,6 +369,10 @@ func TestInterruptedElsewhere(t *testing.T) {
 		{"eval", gridData(t), "-m", gridRun(t)},
 		{"infer", network, "--counting", "convex", "-o", out, "--force"},
 		{"infer", network, "--method", "exact", "-o", out, "--force"},
+		{"infer", network, "--method", "gibbs", "--task", "MAR", "-o", out, "--force"},
+		{"infer", network, "--method", "mean-field", "-o", out, "--force"},
+		{"sample", network, "-o", filepath.Join(folder, "out.npz")},
+		{"convert", network, "-o", filepath.Join(folder, "out.uai")},
 		{"demo", "--side", "6", "-o", filepath.Join(folder, "demo")},
 		{"generate", "--graph", "grid:6x6", "-o", filepath.Join(folder, "generated")},
 		{"check", gridData(t)},
@@ -416,5 +392,217 @@ func TestInterruptedElsewhere(t *testing.T) {
 			t.Errorf("%s: interrupted, and yet it replaced the old answer by %q", o.command(), got)
 			writeFile(t, out, "old")
 		}
+	}
+}
+
+// limited trains until a limit, in a way that takes long enough to have a past.
+func limited(t *testing.T, data, dir string, limit string) {
+	t.Helper()
+	mustRun(t, "train", data, "-o", dir, "--blocks", "9", "--order", "random", "--step", "adagrad:0.05", "--max-iter",
+		limit, "-q", noReport)
+}
+
+// wantNoHidden fails if there is anything hidden in a folder or right below it.
+func wantNoHidden(t *testing.T, dir string) {
+	t.Helper()
+	for _, pattern := range []string{".*", "*/.*"} {
+		if found, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(found) > 0 {
+			t.Errorf("there is %v (%v)", found, err)
+		}
+	}
+}
+
+// TestResumeLostMetrics: what is missing of the metrics is said, and takes nothing away
+// from the run.
+func TestResumeLostMetrics(t *testing.T) {
+	t.Parallel()
+	data, folder := gridData(t), t.TempDir()
+	never, begun := filepath.Join(folder, "never"), filepath.Join(folder, "begun")
+	limited(t, data, never, "40")
+	limited(t, data, begun, "20")
+	lines := strings.SplitAfter(readFile(t, begun, "metrics.jsonl"), "\n") // of iterations 0 to 20, and ""
+	if len(lines) != 22 {
+		t.Fatalf("%d lines of metrics", len(lines))
+	}
+	join := func(parts ...[]string) (text string) {
+		for _, p := range parts {
+			text += strings.Join(p, "")
+		}
+		return text
+	}
+	for name, c := range map[string]struct {
+		text string
+		says []string
+		has  int // records in the end
+	}{
+		"whole":     {join(lines), nil, 41},
+		"further":   {join(lines) + `{"iter":21}` + "\n" + `{"iter":22`, nil, 41},
+		"shortened": {join(lines[:11]), []string{"10 of the 21 iterations", "(11–20)"}, 31},
+		"torn":      {join(lines[:10]) + lines[10][:9], []string{"11 of the 21 iterations", "(10–20)"}, 30},
+		"hole":      {join(lines[:3], lines[4:8], lines[12:]), []string{"5 of the 21 iterations", "(3, 8–11)"}, 36},
+		"damaged":   {join(lines[:3], []string{"{\x00}\n"}, lines[4:]), []string{"(3)", "left out: 1", "metrics.jsonl:4"}, 40},
+		"twice":     {join(lines[:5], lines[2:]), []string{"left out: 3", "there already"}, 41},
+		"empty":     {"", []string{"21 of the 21 iterations", "(0–20)"}, 20},
+		"missing":   {"-", []string{"is missing", "(0–20)"}, 20},
+	} {
+		dir := copyFolder(t, begun, filepath.Join(folder, name))
+		if file := filepath.Join(dir, "metrics.jsonl"); c.text == "-" {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			writeFile(t, file, c.text)
+		}
+		o := mustRun(t, "train", dir, "--resume", "--max-iter", "40", "-q")
+		for _, part := range c.says {
+			if !strings.Contains(o.stderr, part) {
+				t.Errorf("%s: %q is not in %s", name, part, o.stderr)
+			}
+		}
+		if strings.Contains(o.stderr, "metrics.jsonl") != (c.says != nil) {
+			t.Errorf("%s: it says %s", name, o.stderr)
+		}
+		if readFile(t, dir, "model.safetensors") != readFile(t, never, "model.safetensors") {
+			t.Errorf("%s: the model is another one", name)
+		}
+		if got := strings.Count(readFile(t, dir, "metrics.jsonl"), "\n"); got != c.has {
+			t.Errorf("%s: %d records, want %d", name, got, c.has)
+		}
+	}
+	// A run that has nothing left to do says so too, and mends what it can.
+	if err := os.Remove(filepath.Join(never, "metrics.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if o := mustRun(t, "train", never, "--resume", "-q"); !strings.Contains(o.stderr, "(0–40)") {
+		t.Errorf("of a run at its limit it says %s", o.stderr)
+	}
+}
+
+// TestResumeLostCheckpoint: a run that was further than its start does not start again
+// because its checkpoint is out of reach.
+func TestResumeLostCheckpoint(t *testing.T) {
+	t.Parallel()
+	data, folder := gridData(t), t.TempDir()
+	begun := filepath.Join(folder, "begun")
+	limited(t, data, begun, "20")
+	state := filepath.Join("checkpoint", "state.safetensors")
+	for name, c := range map[string]struct {
+		spoil func(dir string) error
+		says  []string
+	}{
+		"link":        {func(dir string) error { return relink(filepath.Join(dir, state), "elsewhere") }, []string{state, "is a link to elsewhere", "bring that back"}},
+		"folder link": {func(dir string) error { return relink(filepath.Join(dir, "checkpoint"), "nowhere") }, []string{"checkpoint is a link to nowhere"}},
+		"missing":     {func(dir string) error { return os.Remove(filepath.Join(dir, state)) }, []string{state, "is missing", "model.safetensors"}},
+		"no model": {func(dir string) error {
+			if err := os.Remove(filepath.Join(dir, "model.safetensors")); err != nil {
+				return err
+			}
+			return os.RemoveAll(filepath.Join(dir, "checkpoint"))
+		}, []string{state, "is missing", "iteration 1", "metrics.jsonl"}},
+	} {
+		dir := copyFolder(t, begun, filepath.Join(folder, name))
+		if err := c.spoil(dir); err != nil {
+			t.Fatal(err)
+		}
+		before := tree(t, dir)
+		o := run(t, "train", dir, "--resume", "-q")
+		o.wantFailure(t, 3, append(c.says, "new run")...)
+		wantUntouched(t, o, before, tree(t, dir))
+	}
+	// One that was killed before its first checkpoint starts from the beginning.
+	killed := copyFolder(t, begun, filepath.Join(folder, "killed"))
+	for _, name := range []string{"checkpoint", "model.safetensors", "result.json", "metrics.csv", "data.json", "env.json"} {
+		if err := os.RemoveAll(filepath.Join(killed, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFile(t, filepath.Join(killed, "metrics.jsonl"), strings.SplitAfter(readFile(t, begun, "metrics.jsonl"), "\n")[0])
+	if o := mustRun(t, "train", killed, "--resume", "-q"); !strings.Contains(o.stderr, "from the beginning") {
+		t.Errorf("it says %s", o.stderr)
+	}
+	if readFile(t, killed, "model.safetensors") != readFile(t, begun, "model.safetensors") || readFile(t, killed, "data.json") != readFile(t, begun, "data.json") {
+		t.Error("the run that was begun again is another one")
+	}
+}
+
+// relink replaces a file or folder by a link to nothing.
+func relink(path, to string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	return os.Symlink(to, path)
+}
+
+// TestResumeLostData: a file of the data that is gone is named, whatever the reader of
+// the data would say.
+func TestResumeLostData(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	copyFolder(t, gridData(t), filepath.Join(folder, "data"))
+	limited(t, "data", "run", "5")
+	for _, name := range []string{"dataset.json", "0.npz", "1.npz"} {
+		file := filepath.Join(folder, "data", name)
+		text := readFile(t, file)
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		before := tree(t, folder)
+		for _, args := range [][]string{{"run", "--resume"}, {"data", "-o", "run", "--resume", "--blocks", "9", "--order",
+			"random", "--step", "adagrad:0.05"}} {
+			o := run(t, append([]string{"train", "-q"}, args...)...)
+			o.wantFailure(t, 3, filepath.Join("data", name)+" was part of the run in run and is missing now")
+			wantUntouched(t, o, before, tree(t, folder))
+		}
+		writeFile(t, file, text)
+	}
+	// Where the data moved, what is missing there is named.
+	if err := os.Rename("data", "moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join("moved", "1.npz")); err != nil {
+		t.Fatal(err)
+	}
+	o := run(t, "train", "-q", "moved", "-o", "run", "--resume", "--blocks", "9", "--order", "random", "--step",
+		"adagrad:0.05")
+	o.wantFailure(t, 3, "1.npz was part of the run in run and is missing now")
+}
+
+// TestBrokenEnd: what cannot be written at the end takes nothing away from what is, and
+// the error says so.
+func TestBrokenEnd(t *testing.T) {
+	oracle.Long(t)
+	t.Parallel()
+	const full = "/dev/full" // every write to it fails as on a full disk
+	if _, err := os.Stat(full); err != nil {
+		t.Skipf("there is no %s here; this runs on Linux: %v", full, err)
+	}
+	folder := t.TempDir()
+	begun := filepath.Join(folder, "begun")
+	limited(t, gridData(t), begun, "20")
+	for name, saved := range map[string][]string{
+		"report.html":       {"the model in ", "the result in ", "the checkpoint in "},
+		"metrics.csv":       {"the model in ", "the result in ", "the checkpoint in "},
+		"result.json":       {"the model in ", "the checkpoint in "},
+		"model.safetensors": {"the checkpoint in "},
+	} {
+		dir := copyFolder(t, begun, filepath.Join(folder, name))
+		if err := relink(filepath.Join(dir, name), full); err != nil {
+			t.Fatal(err)
+		}
+		o := run(t, "train", dir, "--resume", "--max-iter", "30", "-q", "--report")
+		o.wantFailure(t, 1, append(saved, filepath.Join(dir, name), "no space left on device", "blockbp train "+dir+" --resume")...)
+		for _, what := range []string{"the model in ", "the result in "} {
+			if has := strings.Contains(o.stderr, what); has != strings.Contains(strings.Join(saved, ""), what) {
+				t.Errorf("%s: saved is %v, and it says %s", name, saved, o.stderr)
+			}
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		mustRun(t, "train", dir, "--resume", "--max-iter", "30", "-q", "--report")
+		if info, err := os.Stat(filepath.Join(dir, "report.html")); err != nil || info.Size() == 0 {
+			t.Errorf("%s: the rest was not made up for: %v", name, err)
+		}
+		wantNoHidden(t, dir)
 	}
 }

@@ -50,10 +50,7 @@ func spillArgs(data, out string, more ...string) []string {
 // spillCommand is a process of the command that is not yet started.
 func spillCommand(t *testing.T, prefix []string, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := oracle.Must(os.Executable())(t)
 	line := append(append(prefix[:len(prefix):len(prefix)], self), args...)
 	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), asCommand+"=1")
@@ -130,9 +127,7 @@ func TestSpillLeavesNothing(t *testing.T) {
 	cmd := spillCommand(t, nil, spillArgs(data, filepath.Join(folder, "run"), "--spill", spilled, "--max-passes", "2000", "--rtol", "1e-12", "--checkpoint=false")...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Start())
 	inUse := func() bool {
 		maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", cmd.Process.Pid))
 		return bytes.Contains(maps, []byte(spilled+"/"))
@@ -151,9 +146,7 @@ func TestSpillLeavesNothing(t *testing.T) {
 		}
 	}
 	check("while it trains")
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	check("after it was killed")
 }

@@ -1,14 +1,20 @@
 package cli_test
 
 import (
+	"encoding/csv"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // graphTables writes a graph of two communities that mostly link within: 40 nodes
@@ -94,10 +100,7 @@ func TestTables(t *testing.T) {
 	// Held labels stay as they are.
 	out := filepath.Join(folder, "predicted")
 	mustRun(t, "predict", prefix, "-m", dir, "-o", out, "--observed", "train", "--clamp", "--threads", "1")
-	set, err := dataset.Open(t.Context(), []string{prefix}, dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(dataset.Open(t.Context(), []string{prefix}, dataset.Options{}))(t)
 	files := namesIn(out)
 	if !slices.Contains(files, "web.npz") {
 		t.Fatalf("predict made %q", files)
@@ -111,5 +114,41 @@ func TestTables(t *testing.T) {
 	object := mustRun(t, "info", data, "--json").object(t, "kind", "nodes", "unobserved_labels")
 	if object["kind"] != "graph" || object["nodes"] != 40.0 || object["unobserved_labels"] != 10.0 {
 		t.Errorf("info: %v", object)
+	}
+}
+
+// probabilities reads a table of predictions: the cells of each identifier, and the
+// identifiers as they stand.
+func probabilities(t *testing.T, path string) (of map[string][]string, ids []string) {
+	t.Helper()
+	file := oracle.Must(os.Open(path))(t)
+	defer file.Close()
+	rows := oracle.Must(csv.NewReader(file).ReadAll())(t)
+	of = map[string][]string{}
+	for _, row := range rows[1:] {
+		of[row[0]], ids = row[1:], append(ids, row[0])
+	}
+	return of, ids
+}
+
+// TestPredictionsFollowRows: arrays and the door have nodes in the order of the rows, as
+// tables of predictions do.
+func TestPredictionsFollowRows(t *testing.T) {
+	t.Parallel()
+	data, model, dir := filepath.Join(graphTables(t), "web"), tableRun(t), t.TempDir()
+	table, arrays := filepath.Join(dir, "out.csv"), filepath.Join(dir, "out")
+	for _, out := range []string{table, arrays} {
+		mustRun(t, "predict", data, "-q", "-m", model, "-o", out)
+	}
+	of, ids := probabilities(t, table)
+	_, beliefs := npyOf(t, filepath.Join(arrays, "web.npz"), "beliefs")
+	m := oracle.Must(blockbp.Load(model))(t)
+	opened := oracle.Must(blockbp.Open(data))(t)
+	all := oracle.Must(m.Predict(t.Context(), opened))(t)
+	for row, id := range ids {
+		want, err := strconv.ParseFloat(of[id][1], 64) // of the first state
+		if err != nil || math.Abs(beliefs[2*row]-want) > 1e-5 || math.Abs(all[0].Beliefs[row][0]-want) > 1e-5 || all[0].Labels[row] != of[id][0] {
+			t.Fatalf("row %d, %s: %q, in arrays %v, in Go %v (%v)", row, id, of[id], beliefs[2*row], all[0].Beliefs[row], err)
+		}
 	}
 }

@@ -53,10 +53,7 @@ func teamData(t *testing.T) (data, dev string) {
 
 func bytesOf(t *testing.T, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := oracle.Must(os.ReadFile(path))(t)
 	return b
 }
 
@@ -97,16 +94,10 @@ func TestTeamOfMappedFeatures(t *testing.T) {
 	oracle.Long(t)
 	dir := t.TempDir()
 	mustRun(t, "generate", "-o", dir+"/data", "--graph", "grid:60x60", "--seed", "3", "--states", "3", "--samples", "1")
-	packed, err := zip.OpenReader(dir + "/data/0.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := oracle.Must(zip.OpenReader(dir + "/data/0.npz"))(t)
 	defer packed.Close()
 	for _, name := range []string{"edges.npy", "grid_shape.npy", "labels.npy", "node_features.npy", "edge_features.npy"} {
-		array, err := fs.ReadFile(packed, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		array := oracle.Must(fs.ReadFile(packed, name))(t)
 		writeFile(t, filepath.Join(dir, "arrays", name), string(array))
 	}
 	options := []string{"train", dir + "/arrays", "--blocks", "6x6", "--together", "9", "--l2", "20", "--standardise", "--counting", "convex", "--max-passes", "60"}
@@ -126,9 +117,7 @@ func TestTeamMistakes(t *testing.T) {
 	begun := filepath.Join(t.TempDir(), "begun")
 	mustRun(t, "train", data, "-o", begun, "--l2", "1", "--max-passes", "3", "--report=false")
 	config := filepath.Join(t.TempDir(), "mpi.toml")
-	if err := os.WriteFile(config, []byte("mpi = \"off\"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(config, []byte("mpi = \"off\"\n"), 0o644))
 	for name, start := range launchers(t) {
 		for _, c := range []struct{ args, say string }{
 			{"train " + data + " --l2 auto", "--l2 auto runs in one process, and this job has 3"},
@@ -167,10 +156,7 @@ func TestTeamIsKilled(t *testing.T) {
 	options := []string{"--blocks", "6x6", "--together", "9", "--l2", "20", "--max-passes", "150", "--tol", "1e-12", "--checkpoint-every", "1ms"}
 	alone := filepath.Join(t.TempDir(), "alone")
 	mustRun(t, slices.Concat([]string{"train", data, "-o", alone}, options)...)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := oracle.Must(os.Executable())(t)
 	for name, start := range launchers(t) {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "run")
@@ -207,9 +193,7 @@ func killOne(t *testing.T, self, out string, start, args []string) bool {
 	cmd.Env = append(os.Environ(), asCommand+"=1", mark)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	checkpoint := filepath.Join(out, "checkpoint/state.safetensors")
@@ -242,9 +226,7 @@ func killOne(t *testing.T, self, out string, start, args []string) bool {
 		}
 		// Open MPI's own process waits at times for a rank that was killed within MPI_Init.
 		t.Logf("the ranks have ended, and %s waits for them: it is ended", start[0])
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, cmd.Process.Kill())
 		<-ended
 	}
 	t.Logf("it ended %v after a rank was killed", time.Since(killed).Round(10*time.Millisecond))
@@ -265,10 +247,7 @@ func kill(t *testing.T, self, mark string) bool {
 // ranksOf returns the environments of the ranks of the job with a mark in them, by the numbers of their processes.
 func ranksOf(t *testing.T, self, mark string) map[int]string {
 	t.Helper()
-	folders, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	folders := oracle.Must(filepath.Glob("/proc/[0-9]*"))(t)
 	ranks := map[int]string{}
 	for _, folder := range folders {
 		environment, err := os.ReadFile(filepath.Join(folder, "environ"))
@@ -276,10 +255,7 @@ func ranksOf(t *testing.T, self, mark string) map[int]string {
 		if err != nil || linkErr != nil || program != self || !bytes.Contains(environment, []byte(mark)) {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(folder))
-		if err != nil {
-			t.Fatal(err)
-		}
+		pid := oracle.Must(strconv.Atoi(filepath.Base(folder)))(t)
 		ranks[pid] = string(environment)
 	}
 	return ranks

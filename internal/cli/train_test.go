@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -24,9 +25,7 @@ func TestDryRun(t *testing.T) {
 	args := []string{"train", gridData(t), "-o", filepath.Join(folder, "run"), "-m", filepath.Join(folder, "m.safetensors"), "--blocks", "4", "--dry-run"}
 	o := mustRun(t, args...)
 	for _, part := range []string{"nodes", "72", "edges", "120", "weights", "24", "memory", "seconds per pass"} {
-		if !strings.Contains(o.stdout, part) {
-			t.Errorf("train --dry-run does not print %q:\n%s", part, o.stdout)
-		}
+		o.prints(t, part)
 	}
 	mustRun(t, append(args, "--json")...).object(t)
 	if names := namesIn(folder); len(names) != 0 {
@@ -50,9 +49,7 @@ func TestRequireConvergence(t *testing.T) {
 	// The same run without the option is a success.
 	o = mustRun(t, "train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--max-iter", "3")
 	for _, part := range []string{"status", "iteration_limit", "objective", "gradient norm", "peak memory", "model.safetensors", "report.html"} {
-		if !strings.Contains(o.stdout, part) {
-			t.Errorf("train does not print %q:\n%s", part, o.stdout)
-		}
+		o.prints(t, part)
 	}
 }
 
@@ -107,32 +104,6 @@ func TestNoEdges(t *testing.T) {
 	}
 }
 
-// TestInit starts from given weights.
-func TestInit(t *testing.T) {
-	t.Parallel()
-	var before trainResult
-	if err := json.Unmarshal([]byte(readFile(t, gridRun(t), "result.json")), &before); err != nil {
-		t.Fatal(err)
-	}
-	r := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--l2", "0.5", "--counting", "convex", "--tol", strconv.FormatFloat(2*before.GradNorm, 'g', -1, 64), "--init", gridRun(t))
-	if r.Status != "converged" || r.Iterations > 40 || !closeTo(r.Objective, before.Objective, 1e-9) || r.FirstGradNorm > before.FirstGradNorm/100 {
-		t.Errorf("from the optimum: %+v", r)
-	}
-}
-
-// TestHelpOfTrain: help names what --resume takes, and no default where zero only
-// stands for what was left out.
-func TestHelpOfTrain(t *testing.T) {
-	t.Parallel()
-	help := mustRun(t, "train", "--help-all").stdout
-	if !strings.Contains(help, "--resume[=<run folder>]  ") || strings.Contains(help, `[="`) {
-		t.Errorf("help of --resume is not plain:\n%s", help)
-	}
-	if strings.Contains(help, "(default 0)") || strings.Contains(help, "(default 0s)") {
-		t.Errorf("help shows a default of zero, which cannot be given:\n%s", help)
-	}
-}
-
 // TestConfigFile: defaults < --config < flags, and every value's source is saved.
 func TestConfigFile(t *testing.T) {
 	t.Parallel()
@@ -155,9 +126,7 @@ eval = ["a=`+filepath.ToSlash(gridData(t))+`"]
 	var saved struct {
 		Options map[string]savedOption
 	}
-	if err := json.Unmarshal([]byte(readFile(t, dir, "config.json")), &saved); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "config.json")), &saved))
 	wantOptions(t, saved.Options, map[string]savedOption{
 		"l2": {5.0, "flag"}, "seed": {9.0, "flag"}, "method": {"full", "config"}, "max-iter": {5.0, "config"},
 		"counting": {"bethe", "config"}, "checkpoint-every": {"3m0s", "config"}, "order": {"cyclic", "default"}, "config": {config, "flag"},
@@ -165,34 +134,11 @@ eval = ["a=`+filepath.ToSlash(gridData(t))+`"]
 	})
 }
 
-func TestConfigFileMistakes(t *testing.T) {
+// TestConfigFileIsBounded: a file of options has no more keys than people write.
+func TestConfigFileIsBounded(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		text  string
-		parts []string
-	}{
-		{strings.Repeat("k = 1\n", 1001), []string{"more than 1000 keys"}},
-		{"x = [1, {" + strings.Repeat("k = 1, ", 1000) + "l = 1}]\n", []string{"more than 1000 keys"}},
-		{"l2 = 1.0\nmetod = 'full'\n", []string{`unknown option "metod"`, "did you mean method?"}},
-		{"force = true\n", []string{`"force"`, "give --force on the command line"}},
-		{"l2 = 'x'\n", []string{`option "l2"`, "x"}},
-		{"l2 = 1\nmethod = \n", []string{":2:"}},
-		{"l2 = [1.0, 2.0]\n", []string{`option "l2" is a list`, "a number"}},
-		{"[train]\nl2 = 1.0\n", []string{"train"}},
-		{"max-time = '0s'\n", []string{`option "max-time"`, "above 0", "leave the option out"}},
-		{"tol = 0.0\n", []string{`option "tol"`, "a number above 0"}},
-		{"inner-sweeps = 2.5\n", []string{`option "inner-sweeps"`, "2.5"}},
-		{"config = 'other.toml'\n", []string{"config"}},
-		// A run cannot be resumed from within a configuration, so it must not seem so.
-		{"resume = 'elsewhere'\n", []string{"resume"}},
-	} {
-		folder := t.TempDir()
-		config := writeFile(t, filepath.Join(folder, "c.toml"), c.text)
-		o := run(t, "train", gridData(t), "-o", filepath.Join(folder, "run"), "--config", config, "--max-iter", "2")
-		o.wantFailure(t, 2, append(c.parts, config)...)
-		if names := namesIn(folder); !slices.Equal(names, []string{"c.toml"}) {
-			t.Errorf("%q: the folder holds %q", c.text, names)
-		}
+	for _, text := range []string{strings.Repeat("k = 1\n", 1001), "x = [1, {" + strings.Repeat("k = 1, ", 1000) + "l = 1}]\n"} {
+		badCase{"keys", map[string]string{"c.toml": text}, "train $GRID -o $OUT --config $DIR/c.toml", 2, []string{"c.toml", "more than 1000 keys"}}.run(t)
 	}
 }
 
@@ -246,25 +192,6 @@ func checkpointArray(t testing.TB, dir, name string) []float64 {
 		t.Error(err)
 	}
 	return values
-}
-
-// TestCheckpointsInTime: a run that is killed has a checkpoint to go on from.
-func TestCheckpointsInTime(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "run")
-	seen := false
-	ctx := &tripContext{Context: t.Context(), done: make(chan struct{})}
-	ctx.tripIf = func(calls int64) bool {
-		if calls%100 == 0 {
-			_, err := os.Stat(filepath.Join(dir, "checkpoint", "state.safetensors"))
-			seen = seen || err == nil
-		}
-		return seen || calls > 20000
-	}
-	o := runContext(ctx, slices.Concat([]string{"train", gridData(t), "-o", dir, "--checkpoint-every", "1ms", "-q"}, endless)...)
-	if !seen {
-		t.Errorf("there was no checkpoint in 20000 iterations with --checkpoint-every 1ms (exit code %d)", o.code)
-	}
 }
 
 // TestNoCheckpoint: without checkpoints an interrupted run leaves its model and nothing to go on
@@ -379,9 +306,7 @@ func TestUnusedOptions(t *testing.T) {
 	args := []string{"train", gridData(t), "--method", "inner-dual", "--max-iter", "2", "-q", noReport, "-o"}
 	o := mustRun(t, append(args, filepath.Join(t.TempDir(), "run"), "--blocks", "4", "--inner-sweeps", "9")...)
 	for _, name := range []string{"blocks is not used by --method inner-dual\n", "inner-sweeps is not used by --method inner-dual\n"} {
-		if !strings.Contains(o.stderr, "note: --"+name) {
-			t.Errorf("stderr does not say --%s: %q", name, o.stderr)
-		}
+		o.says(t, "note: --"+name)
 	}
 	dir := filepath.Join(t.TempDir(), "run")
 	if o = mustRun(t, append(args, dir)...); o.stderr != "" {
@@ -390,24 +315,6 @@ func TestUnusedOptions(t *testing.T) {
 	if o = mustRun(t, "train", dir, "--resume", "-q"); o.stderr != "" {
 		t.Errorf("resumed, stderr is %q", o.stderr)
 	}
-}
-
-// TestUntied learns weights for every node and edge.
-func TestUntied(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	one := writeFile(t, filepath.Join(folder, "data", "0.npz"), readFile(t, gridData(t), "0.npz"))
-	objective := 0.0
-	for _, method := range []string{"full", "bbpl"} {
-		dir := filepath.Join(folder, method)
-		r := train(t, one, "-o", dir, "--untied", "--method", method, "--l2", "0.1", "--tol", "1e-8")
-		if r.Status != "converged" || objective != 0 && !closeTo(r.Objective, objective, 1e-9) {
-			t.Errorf("%s: %s, objective %v, want %v", method, r.Status, r.Objective, objective)
-		}
-		objective = r.Objective
-	}
-	mustRun(t, "predict", one, "-m", filepath.Join(folder, "bbpl"), "-o", filepath.Join(folder, "predicted"))
-	predictedLabels(t, filepath.Join(folder, "predicted", "0.npz"), 36, 3)
 }
 
 // TestChoiceInSeconds: the seconds of a result name those of a choice by folds of labels.
@@ -429,6 +336,228 @@ func TestChoiceInSeconds(t *testing.T) {
 		o := mustRun(t, strings.Fields("train "+dir+" --observed train -q --report=false -o "+filepath.Join(t.TempDir(), "run")+args)...)
 		if regexp.MustCompile(`(?m)^seconds +\d+\.\d\d, of which choice \d+\.\d\d, training \d`).MatchString(o.stdout) != want {
 			t.Errorf("train%s says:\n%s", args, o.stdout)
+		}
+	}
+}
+
+// TestLocalMethods: pseudo-likelihood and piecewise training leave the same run
+// folder, which eval, predict, info and compare take like any other.
+func TestLocalMethods(t *testing.T) {
+	oracle.Long(t)
+	t.Parallel()
+	folder := t.TempDir()
+	for method, kind := range map[string]string{"exact": "likelihood", "pseudo": "pseudo_likelihood", "piecewise": "piecewise", "bbpl": "variational"} {
+		dir := filepath.Join(folder, method)
+		o := mustRun(t, "train", gridData(t), "-o", dir, "--method", method, "--eval", "self="+gridData(t), "--json")
+		r := o.object(t, "objective_kind", "status", "convex", "checked", "passes")
+		if r["objective_kind"] != kind || r["status"] != "converged" || r["convex"] != true || r["checked"] != true {
+			t.Errorf("%s: %v", method, r)
+		}
+		report := readFile(t, dir, "report.html")
+		if strings.Contains(report, "running estimates") != (method == "bbpl") {
+			t.Errorf("%s: the report speaks of running estimates: %v", method, method != "bbpl")
+		}
+		mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "predicted-"+method))
+		mustRun(t, "info", dir)
+	}
+	o := mustRun(t, "compare", filepath.Join(folder, "pseudo"), filepath.Join(folder, "bbpl"))
+	if !strings.Contains(o.stdout, "(pseudo_likelihood)") {
+		t.Errorf("compare does not say that objectives differ:\n%s", o.stdout)
+	}
+	// What was learned exactly predicts so, unless counting numbers are asked for.
+	for asked, bound := range map[string]string{"": "exact", "--counting=convex": "upper"} {
+		args := []string{"eval", gridData(t), "-m", filepath.Join(folder, "exact"), "--json"}
+		if asked != "" {
+			args = append(args, asked)
+		}
+		if o := mustRun(t, args...); !strings.Contains(o.stdout, `"negative_log_likelihood_bound":"`+bound+`"`) {
+			t.Errorf("eval %s: %s", asked, o.stdout)
+		}
+	}
+	mustRun(t, "eval", gridData(t), "-m", filepath.Join(folder, "pseudo"), "-m", filepath.Join(folder, "bbpl"))
+	mustRun(t, "train", gridData(t), "--method", "piecewise", "--dry-run")
+}
+
+// TestLocalMethodResumes: a run that a limit ended goes on to the same bits.
+func TestLocalMethodResumes(t *testing.T) {
+	oracle.Long(t)
+	t.Parallel()
+	folder := t.TempDir()
+	once, twice := filepath.Join(folder, "once"), filepath.Join(folder, "twice")
+	args := []string{"--method", "pseudo", "--class-weights", "balanced", "--json"}
+	want := mustRun(t, append([]string{"train", gridData(t), "-o", once}, args...)...).object(t, "theta_sha256", "passes")
+	mustRun(t, append([]string{"train", gridData(t), "-o", twice, "--max-iter", "3"}, args...)...)
+	got := mustRun(t, "train", twice, "--resume", "--max-iter", "1000", "--json").object(t, "theta_sha256", "passes", "status")
+	if got["theta_sha256"] != want["theta_sha256"] || got["passes"] != want["passes"] || got["status"] != "converged" {
+		t.Errorf("resumed: %v, in one go: %v", got, want)
+	}
+	if plain := mustRun(t, "train", gridData(t), "-o", filepath.Join(folder, "plain"), "--method", "pseudo", "--json").object(t, "theta_sha256"); plain["theta_sha256"] == want["theta_sha256"] {
+		t.Error("class weights change nothing")
+	}
+	o := mustRun(t, "train", gridData(t), "-o", filepath.Join(folder, "note"), "--method", "pseudo", "--class-weights", "0=2", "--max-iter", "1")
+	if !strings.Contains(o.stderr, "--class-weights with --method pseudo multiply the odds of a state once for every neighbour") {
+		t.Errorf("no note: %s", o.stderr)
+	}
+	run(t, "train", twice, "--resume", "--class-weights", "0=2").wantFailure(t, 2, "--class-weights", "balanced")
+}
+
+// TestLocalMethodNotes: what is not used, and what is left out, is said.
+func TestLocalMethodNotes(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	o := mustRun(t, "train", gridData(t), "-o", filepath.Join(folder, "run"), "--method", "pseudo", "--step", "fixed:1", "--blocks", "2", "--max-iter", "1")
+	for _, part := range []string{"--step is not used by --method pseudo", "--blocks is not used by --method pseudo"} {
+		if !strings.Contains(o.stderr, part) {
+			t.Errorf("no note %q: %s", part, o.stderr)
+		}
+	}
+	writeFile(t, filepath.Join(folder, "g.nodes.tsv"), "a\t0\ttrain\t0\nb\t1\ttrain\t1\nc\t-1\t\t0 1\n")
+	writeFile(t, filepath.Join(folder, "g.edges.tsv"), "a\tb\nb\tc\n")
+	o = mustRun(t, "train", filepath.Join(folder, "g"), "-o", filepath.Join(folder, "missing"), "--method", "piecewise")
+	if want := "leaves out every node and edge that misses a label"; !strings.Contains(o.stderr, want) {
+		t.Errorf("no note %q: %s", want, o.stderr)
+	}
+}
+
+// chosenResult is what --l2 auto adds to the result.
+type chosenResult struct {
+	L2     float64 `json:"l2"`
+	Choice struct {
+		Chosen     l2Candidate   `json:"chosen"`
+		Metric     string        `json:"metric"`
+		Candidates []l2Candidate `json:"candidates"`
+	} `json:"choice"`
+	ThetaSHA256 string `json:"theta_sha256"`
+}
+
+type l2Candidate struct {
+	L2      float64 `json:"l2"`
+	LogLoss float64 `json:"log_loss"`
+}
+
+// TestChooseL2: the value with the smallest loss on held-out data is chosen, the run
+// is the one that this value gives by itself, and it can be resumed.
+func TestChooseL2(t *testing.T) {
+	oracle.Long(t)
+	t.Parallel()
+	for _, source := range [][]string{{gridData(t), "--eval", "dev=" + gridData(t)}, {gridData(t)}} {
+		dir := filepath.Join(t.TempDir(), "run")
+		o := mustRun(t, slices.Concat([]string{"train", noReport}, source, []string{"-o", dir, "--l2", "auto", "--threads", "1", "--json"})...)
+		var r chosenResult
+		o.json(t, &r)
+		points := r.Choice.Candidates
+		if len(points) < 4 || r.L2 != r.Choice.Chosen.L2 || !strings.HasPrefix(r.Choice.Metric, "log_loss") ||
+			!strings.Contains(o.stderr, "l2 36: log loss ") || !strings.Contains(o.stderr, " --standardise: log loss") {
+			t.Fatalf("result %+v; stderr %s", r, o.stderr)
+		}
+		least := slices.MinFunc(points, func(a, b l2Candidate) int { return cmp.Compare(a.LogLoss, b.LogLoss) })
+		if least.L2 != r.L2 || points[0].L2 != 36 || points[1].L2 >= points[0].L2 {
+			t.Errorf("chosen %v of %+v", r.L2, points)
+		}
+		again := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "again"), "--l2", strconv.FormatFloat(r.L2, 'g', -1, 64), "--standardise", "--threads", "1")
+		if again.ThetaSHA256 != r.ThetaSHA256 {
+			t.Errorf("--l2 %v by itself gives other weights", r.L2)
+		}
+		var resumed chosenResult
+		mustRun(t, "train", dir, "--resume", "--json", "-q").json(t, &resumed)
+		if resumed.ThetaSHA256 != r.ThetaSHA256 || resumed.L2 != r.L2 || len(resumed.Choice.Candidates) != len(points) {
+			t.Errorf("resumed: %+v", resumed)
+		}
+	}
+	lone := filepath.Join(gridData(t), "0.npz")
+	if o := run(t, "train", lone, "--l2", "some"); o.code != 2 || !strings.Contains(o.stderr, "l2") {
+		t.Errorf("--l2 some: exit code %d, %s", o.code, o.stderr)
+	}
+}
+
+// claimed is the status of a run with a small gradient, by whether the objective is convex.
+var claimed = map[bool]string{true: "converged", false: "stationary_point"}
+
+// TestTrainingSaysWhatItConvergedTo: with an objective that is not known to be convex,
+// whatever tells people of a training whose gradient is small says that it is at a
+// stationary point, and not that it converged.
+func TestTrainingSaysWhatItConvergedTo(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for counting, optimum := range map[string]string{"convex": "global", "bethe": "stationary"} {
+		run := filepath.Join(folder, counting)
+		trained := mustRun(t, "train", gridData(t), "-o", run, "--counting", counting, "--l2", "2")
+		if object := mustRun(t, "train", gridData(t), noReport, "-o", run+"-json", "--counting", counting, "--l2", "2", "--json", "-q").object(t); object["optimum"] != optimum || object["status"] != claimed[counting == "convex"] || object["converged"] != true {
+			t.Errorf("%s: optimum %v, status %v, want %s, %s", counting, object["optimum"], object["status"], optimum, claimed[counting == "convex"])
+		}
+		for where, text := range map[string]string{
+			"summary": trained.stdout + trained.stderr,
+			"info":    mustRun(t, "info", filepath.Join(run, "model.safetensors")).stdout,
+			"compare": mustRun(t, "compare", run, run).stdout,
+			"report":  regexp.MustCompile(`<[^>]*>`).ReplaceAllString(readFile(t, run, "report.html"), " "),
+		} {
+			if stationary := strings.Contains(text, "stationary point"); stationary != (counting == "bethe") {
+				t.Errorf("%s of %s: does it speak of a stationary point? %v", where, counting, stationary)
+			}
+			if counting == "bethe" && regexp.MustCompile(`\bconverged\b`).MatchString(text) {
+				t.Errorf("%s of %s says just converged:\n%s", where, counting, text)
+			}
+		}
+	}
+	stopped := mustRun(t, "train", gridData(t), noReport, "-o", filepath.Join(folder, "stopped"), "--counting", "bethe", "--max-iter", "4", "--json", "-q").object(t)
+	if stopped["optimum"] != "none" {
+		t.Errorf("a run that a limit ended has optimum %v", stopped["optimum"])
+	}
+}
+
+// TestNothingLearned: a run that a limit ends at weights of 0 fails when all is written, and
+// goes on with a higher limit. Weights of a model that it began with are a note's matter.
+func TestNothingLearned(t *testing.T) {
+	t.Parallel()
+	data, folder := gridData(t), t.TempDir()
+	dir, second := filepath.Join(folder, "run"), filepath.Join(folder, "second")
+	const note = "a limit ended the run before its first step, so that the model has the weights that the run began with; go on with a longer --max-time"
+	limited := []string{"train", data, "--method", "full", "--max-time", "1ns", "--threads", "1", "-q"}
+	o := run(t, append(limited, "-o", dir)...)
+	o.wantFailure(t, 4, "nothing was learned", "model.safetensors", "time_limit", "blockbp train "+dir+" --resume")
+	if !strings.Contains(o.stderr, note) || !strings.Contains(readFile(t, dir, "result.json"), note) || !strings.Contains(readFile(t, dir, "report.html"), note) {
+		t.Errorf("the note is not on standard error, %q, in result.json and in the report", o.stderr)
+	}
+	mustRun(t, "train", dir, "--resume", "--max-time", "1h", "--rtol", "1e-2", "-q", noReport)
+	mustRun(t, append(limited, "-o", second, "--init", dir, noReport)...).says(t, note)
+}
+
+// TestMagnitudes: numbers within the range of the page on files are learned from, to a
+// result that is JSON and a run that goes on; check and train refuse others alike.
+func TestMagnitudes(t *testing.T) {
+	oracle.Long(t)
+	t.Parallel()
+	const least, most = 1e-150, 1e150
+	for name, of := range map[string]func(x float64) arrays{
+		"node features": func(x float64) arrays {
+			return arrays{"node_features": npy(t, []int{3, 2}, []float64{1, x, 1, -x / 2, 1, 0})}
+		},
+		"all node features": func(x float64) arrays { return arrays{"node_features": npy(t, []int{3, 1}, []float64{x, -x, x / 2})} },
+		"edge features":     func(x float64) arrays { return arrays{"edge_features": npy(t, []int{3, 1}, []float64{x, x / 2, 0})} },
+		"weight":            func(x float64) arrays { return arrays{"weight": npy(t, nil, []float64{x})} },
+	} {
+		for _, x := range []float64{math.SmallestNonzeroFloat64, 1e-160, math.Nextafter(least, 0), least, 1, most, math.Nextafter(most, math.Inf(1)), 1e160, math.MaxFloat64} {
+			folder := t.TempDir()
+			file, out := filepath.Join(folder, "x.npz"), filepath.Join(folder, "r")
+			writeFile(t, file, with(t, of(x))["bad.npz"])
+			checked := run(t, "check", file)
+			trained := run(t, "train", file, "-o", out, "-q", "--report=false", "--max-passes", "3")
+			if x < least || x > most {
+				checked.wantFailure(t, 3)
+				if trained.wantFailure(t, 3, "1e-150 to 1e150"); !strings.Contains(checked.stdout, "1e-150 to 1e150") {
+					t.Errorf("%s of %v: check says %q", name, x, checked.stdout)
+				}
+				continue
+			}
+			resumed := run(t, "train", out, "--resume", "-q", "--max-passes", "5")
+			for _, o := range []outcome{checked, trained, resumed} {
+				if o.code != 0 && o.code != 4 { // nothing was learned, of so few passes
+					t.Errorf("%s of %v: %s ended with code %d: %s", name, x, o.command(), o.code, o.stderr)
+				}
+			}
+			if !json.Valid([]byte(readFile(t, out, "result.json"))) {
+				t.Errorf("%s of %v: result.json is no JSON", name, x)
+			}
 		}
 	}
 }

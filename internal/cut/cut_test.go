@@ -5,31 +5,20 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // grid is a network with features of its own at every node and edge.
 func grid(t *testing.T, rows, cols, states int) (*crf.Model, []*crf.Instance) {
 	t.Helper()
-	g, err := graph.Grid(rows, cols, graph.GridOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 1, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.Grid(rows, cols, graph.GridOptions{}))(t)
+	m := oracle.Must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 1, 1)))(t)
 	features := func(n int) []crf.Features {
-		f, err := crf.Dense(make([]float64, n), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := oracle.Must(crf.Dense(make([]float64, n), 1))(t)
 		return []crf.Features{f}
 	}
 	spec := crf.InstanceSpec{Graph: g, NodeFeat: features(g.NumNodes()), EdgeFeat: features(g.NumEdges()), Labels: [][]int32{make([]int32, g.NumNodes())}}
-	in, err := crf.NewInstance(&m.Schema, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := oracle.Must(crf.NewInstance(&m.Schema, spec))(t)
 	in.Rows, in.Cols = rows, cols
 	return m, []*crf.Instance{in}
 }

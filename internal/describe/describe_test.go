@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -18,10 +19,7 @@ func TestNetwork(t *testing.T) {
 		factors []mrf.Factor
 		edges   bool
 	}{{[]mrf.Factor{pair}, true}, {[]mrf.Factor{pair, triple}, false}} {
-		d, err := NewNetwork(&mrf.Network{Card: []int{2, 2, 2}, Factors: c.factors})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := oracle.Must(NewNetwork(&mrf.Network{Card: []int{2, 2, 2}, Factors: c.factors}))(t)
 		text := d.Tables()[0].Text()
 		if strings.Contains(text, "is a forest") != c.edges || (d.Edges != nil) != c.edges || d.MostStates != 2 || d.Arity != len(c.factors)+1 {
 			t.Errorf("%d factors are described as %+v:\n%s", len(c.factors), d, text)
@@ -33,15 +31,10 @@ func TestNetwork(t *testing.T) {
 func TestModel(t *testing.T) {
 	schema := crf.Homogeneous([]string{"in", "out"}, 1, 1)
 	schema.EdgeTypes[0].Forbidden = [][2]int{{0, 1}}
-	m, err := crf.NewModel(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(crf.NewModel(schema))(t)
 	m.Weights[0], m.Weights[1] = 3, 4
-	d, err := NewModel(&job.Model{Path: "m.safetensors", Model: m, Meta: map[string]string{"training": `{"l2":0.5,"method":"bbpl"}`, "recipe": "no JSON"}}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta := map[string]string{"training": `{"l2":0.5,"method":"bbpl"}`, "recipe": "no JSON"}
+	d := oracle.Must(NewModel(&job.Model{Path: "m.safetensors", Model: m, Meta: meta}, 1))(t)
 	if math.Abs(float64(d.Norm)-5) > 1e-12 || len(d.Largest) != 1 || d.Largest[0].Value != 4 {
 		t.Errorf("the model is described as %+v", d)
 	}

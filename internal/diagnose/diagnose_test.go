@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -17,19 +18,20 @@ import (
 // edges with a constant feature.
 func troubled(t *testing.T, features func(row int) []float64, names []string, l2 float64) learn.Problem {
 	t.Helper()
-	g := must(gen.Chain(6))
+	g := oracle.Must(gen.Chain(6))(t)
 	schema := crf.Schema{
 		NodeTypes: []crf.NodeType{{Name: "pixel", States: []string{"sky", "tree", "boat", "bird"}, Features: len(names), FeatureNames: names}},
 		EdgeTypes: []crf.EdgeType{{Name: "beside", Features: 1}},
 	}
-	model := must(crf.NewModel(schema))
+	model := oracle.Must(crf.NewModel(schema))(t)
 	var x []float64
 	for r := range 6 {
 		x = append(x, features(r)...)
 	}
-	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
-		Graph: g, NodeFeat: []crf.Features{must(crf.Dense(x, len(names)))}, EdgeFeat: []crf.Features{crf.Constant(5, 1)}, Labels: [][]int32{{0, 1, 0, 0, 1, 1}},
-	}))
+	in := oracle.Must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
+		Graph: g, NodeFeat: []crf.Features{oracle.Must(crf.Dense(x, len(names)))(t)},
+		EdgeFeat: []crf.Features{crf.Constant(5, 1)}, Labels: [][]int32{{0, 1, 0, 0, 1, 1}},
+	}))(t)
 	return learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: l2}
 }
 
@@ -93,13 +95,6 @@ func TestResult(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", test.result, texts, test.want)
 		}
 	}
-}
-
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 // TestCopiesOfMany: the neighbours in the order of cosines are the copies that a look at

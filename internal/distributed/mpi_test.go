@@ -86,10 +86,7 @@ const jobPatience = 60 * time.Second
 // start lets some ranks of the test binary do something.
 func (l launcher) start(t testing.TB, ranks int, what ...string) *job {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := oracle.Must(os.Executable())(t)
 	arguments := append([]string{"--bind-to", "none", "-np", strconv.Itoa(ranks), binary, "rank"}, what...)
 	return startJob(t, l.path, arguments...)
 }
@@ -104,9 +101,7 @@ func startJob(t testing.TB, path string, arguments ...string) *job {
 		"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
 	j.Stdout, j.Stderr = &j.output, &j.output
 	j.WaitDelay = time.Second
-	if err := j.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, j.Start())
 	return j
 }
 
@@ -134,9 +129,7 @@ func (j *job) mustSucceed(t testing.TB) string {
 func TestMPI(t *testing.T) {
 	oracle.Long(t)
 	want := ""
-	if err := Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }))
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		for ranks := 1; ranks <= 4; ranks++ {
 			output := l.start(t, ranks, "check").mustSucceed(t)
@@ -194,16 +187,11 @@ func TestFarewell(t *testing.T) {
 		"":                                      "unexpected EOF",
 		"    29cmd=finalize-response;rc=0;thrd": "unexpected EOF",
 	} {
-		ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ends := oracle.Must(syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
 		if _, err := syscall.Write(ends[1], []byte(answer)); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Shutdown(ends[1], syscall.SHUT_WR); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, syscall.Shutdown(ends[1], syscall.SHUT_WR))
 		got := ""
 		if err := tell(ends[0]); err != nil {
 			got = err.Error()
@@ -302,10 +290,7 @@ func TestFailuresEndTheJob(t *testing.T) {
 func noneLeft(t *testing.T, output string) {
 	t.Helper()
 	for _, found := range regexp.MustCompile(`rank \d+ process (\d+)\n`).FindAllStringSubmatch(output, -1) {
-		process, err := strconv.Atoi(found[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		process := oracle.Must(strconv.Atoi(found[1]))(t)
 		const patience = 10 * time.Second // init may be slow to bury them
 		for begin := time.Now(); syscall.Kill(process, 0) == nil; time.Sleep(10 * time.Millisecond) {
 			if time.Since(begin) > patience {
@@ -326,9 +311,7 @@ func TestSignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(100 * time.Millisecond)
-		if err := syscall.Kill(process, syscall.SIGUSR1); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, syscall.Kill(process, syscall.SIGUSR1))
 		if output := j.mustSucceed(t); strings.Count(output, "asked") != 2 {
 			t.Errorf("not both ranks were asked:\n%s", output)
 		}

@@ -59,9 +59,7 @@ func namespaces(t testing.TB) (prefix, shell string) {
 	}
 	waitForLink(t, first, second)
 	shell = filepath.Join(t.TempDir(), "shell")
-	if err := os.WriteFile(shell, []byte(strings.ReplaceAll(remoteShell, "PREFIX", prefix)), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(shell, []byte(strings.ReplaceAll(remoteShell, "PREFIX", prefix)), 0o700))
 	return prefix, shell
 }
 
@@ -72,10 +70,7 @@ func waitForLink(t testing.TB, hosts ...string) {
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		up := 0
 		for _, host := range hosts {
-			output, err := exec.Command("ip", "-n", host, "link", "show", "type", "veth").Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			output := oracle.Must(exec.Command("ip", "-n", host, "link", "show", "type", "veth").Output())(t)
 			up += strings.Count(string(output), "state UP")
 		}
 		if up == len(hosts) {
@@ -90,10 +85,7 @@ func waitForLink(t testing.TB, hosts ...string) {
 // across starts a rank in each of two namespaces, which talk by TCP.
 func (l launcher) across(t testing.TB, prefix, shell string, what ...string) *job {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := oracle.Must(os.Executable())(t)
 	// The launcher is in the first namespace, by the name that it has for the others.
 	arguments := []string{"netns", "exec", prefix + "1", "unshare", "--uts", "sh", "-c", `hostname "$0"; exec "$@"`, prefix + "1", l.path}
 	switch {
@@ -116,9 +108,7 @@ func (l launcher) across(t testing.TB, prefix, shell string, what ...string) *jo
 func TestNamespaces(t *testing.T) {
 	oracle.Long(t)
 	want := ""
-	if err := Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }))
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		prefix, shell := namespaces(t)
 		output := l.across(t, prefix, shell, "check").mustSucceed(t)
@@ -181,10 +171,7 @@ func TestDeadLink(t *testing.T) {
 // rankProcesses are those of this test binary in a namespace.
 func rankProcesses(t *testing.T, host string) (processes []string) {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := oracle.Must(os.Executable())(t)
 	for _, process := range processesOf(t, host) {
 		if of, err := os.Readlink("/proc/" + process + "/exe"); err == nil && of == binary {
 			processes = append(processes, process)
@@ -195,10 +182,7 @@ func rankProcesses(t *testing.T, host string) (processes []string) {
 
 func processesOf(t *testing.T, host string) []string {
 	t.Helper()
-	output, err := exec.Command("ip", "netns", "pids", host).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := oracle.Must(exec.Command("ip", "netns", "pids", host).Output())(t)
 	return strings.Fields(string(output))
 }
 
@@ -207,10 +191,7 @@ func killAll(t *testing.T, hosts []string) {
 	t.Helper()
 	for _, host := range hosts {
 		for _, process := range processesOf(t, host) {
-			id, err := strconv.Atoi(process)
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := oracle.Must(strconv.Atoi(process))(t)
 			if p, err := os.FindProcess(id); err == nil {
 				_ = p.Kill() // it may have ended by itself
 			}

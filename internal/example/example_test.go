@@ -10,23 +10,21 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/example"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // files maps the files below a path, or the file itself, to their content.
 func files(t *testing.T, root string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	oracle.OK(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)
 		found[strings.TrimPrefix(path, root)] = string(data)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -38,9 +36,7 @@ func TestSeeds(t *testing.T) {
 			var made []map[string]string
 			for i, seed := range []uint64{1, 1, 2} {
 				path := filepath.Join(t.TempDir(), "made", string(rune('a'+i)))
-				if err := kind.Write(path, seed, nil); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, kind.Write(path, seed, nil))
 				made = append(made, files(t, path))
 			}
 			if len(made[0]) == 0 || !maps.Equal(made[0], made[1]) {

@@ -5,16 +5,23 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image"
 	"image/png"
 	"io"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // classNames are those of the Stanford Background set.
@@ -24,9 +31,7 @@ var classNames = []string{"sky", "tree", "road", "grass", "water", "building", "
 func svgOf(t *testing.T, f Curves) string {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := errors.Join(f.SVG(&first), f.SVG(&second)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(f.SVG(&first), f.SVG(&second)))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two drawings differ")
 	}
@@ -53,16 +58,11 @@ func svgOf(t *testing.T, f Curves) string {
 func pngOf(t *testing.T, f interface{ PNG(io.Writer) error }) (width, height int) {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := errors.Join(f.PNG(&first), f.PNG(&second)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(f.PNG(&first), f.PNG(&second)))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two drawings differ")
 	}
-	img, err := png.Decode(&first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := oracle.Must(png.Decode(&first))(t)
 	return img.Bounds().Dx(), img.Bounds().Dy()
 }
 
@@ -351,9 +351,7 @@ func TestRangesKeepTheColour(t *testing.T) {
 	}
 	colours := func(series ...Series) map[string]bool {
 		var svg bytes.Buffer
-		if err := (Curves{Series: series}).SVG(&svg); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, (Curves{Series: series}).SVG(&svg))
 		found := map[string]bool{}
 		for _, match := range regexp.MustCompile(`stroke:(#[0-9A-Fa-f]{6})`).FindAllStringSubmatch(svg.String(), -1) {
 			found[match[1]] = true
@@ -364,5 +362,93 @@ func TestRangesKeepTheColour(t *testing.T) {
 	ranges := colours(line("a", false, 0), line("", true, 1), line("", true, 2), line("b", false, 1), line("", true, 2))
 	if !maps.Equal(plain, ranges) || len(plain) < 2 {
 		t.Errorf("colours %v, with ranges %v", plain, ranges)
+	}
+}
+
+// noisy is one curve of n points that falls under strong noise, as the running
+// objective of learning by blocks may.
+func noisy(n int) Curves {
+	random := rand.New(rand.NewPCG(1, 2))
+	series := Series{Name: "objective"}
+	for i := range n {
+		series.X = append(series.X, float64(i))
+		series.Y = append(series.Y, 100*math.Exp(-float64(i)/2000)+20*random.NormFloat64())
+	}
+	return Curves{Title: "Objective", XLabel: "iteration", YLabel: "L", Series: []Series{series}}
+}
+
+// strokes are the paths that drawing f strokes.
+func strokes(t *testing.T, f Curves) []vg.Path {
+	t.Helper()
+	d := oracle.Must(f.drawing())(t)
+	var canvas recorder.Canvas
+	d.paint(draw.NewCanvas(&canvas, d.width, d.height))
+	var paths []vg.Path
+	for _, action := range canvas.Actions {
+		if stroke, ok := action.(*recorder.Stroke); ok {
+			paths = append(paths, stroke.Path)
+		}
+	}
+	return paths
+}
+
+func TestLongCurvesAreStrokedInPieces(t *testing.T) {
+	const most = 70 // points of one stroke
+	long := 0
+	for _, path := range strokes(t, noisy(20_000)) {
+		if len(path) > most {
+			t.Fatalf("a stroke of %d points: the rasteriser would take seconds", len(path))
+		}
+		if len(path) == pieceSegments+2 {
+			long++
+		}
+	}
+	if long < 20 {
+		t.Errorf("only %d pieces of a long curve", long)
+	}
+}
+
+// zigzag is n points up and down in steps of unequal length.
+func zigzag(n int) []vg.Point {
+	line := make([]vg.Point, n)
+	for i := range line {
+		line[i] = vg.Point{X: 10 + 0.7*vg.Length(i), Y: 30 + 15*vg.Length(i%2) + 7*vg.Length(math.Sin(float64(i)))}
+	}
+	return line
+}
+
+// inkAt is the darkness of the image pixel by pixel.
+func inkAt(t *testing.T, paint func(c draw.Canvas)) []uint8 {
+	t.Helper()
+	canvas := vgimg.NewWith(vgimg.UseWH(150, 60), vgimg.UseDPI(pngResolution))
+	paint(draw.New(canvas))
+	img, ok := canvas.Image().(*image.RGBA)
+	if !ok {
+		t.Fatalf("the canvas is a %T", canvas.Image())
+	}
+	ink := make([]uint8, len(img.Pix)/4)
+	for i := range ink {
+		ink[i] = 0xff - img.Pix[4*i]
+	}
+	return ink
+}
+
+func TestPiecesLookLikeOneStroke(t *testing.T) {
+	line := zigzag(180)
+	for name, dashes := range map[string][]vg.Length{"solid": nil, "dashed": dashPatterns[3]} {
+		style := draw.LineStyle{Color: inkText, Width: curveWidth, Dashes: dashes}
+		pieces := inkAt(t, func(c draw.Canvas) { strokeLine(c, style, line) })
+		whole := inkAt(t, func(c draw.Canvas) { c.StrokeLines(style, line) })
+		differ := 0
+		for i := range pieces {
+			if d := int(pieces[i]) - int(whole[i]); d > 80 || d < -80 {
+				differ++
+			}
+		}
+		// The segments between two pieces are drawn twice, and so somewhat darker
+		// at their soft edges.
+		if differ > len(pieces)/1000 {
+			t.Errorf("%s: %d of %d pixels differ", name, differ, len(pieces))
+		}
 	}
 }

@@ -61,45 +61,6 @@ func TestGridEdgeOrder(t *testing.T) {
 	}
 }
 
-func TestTorusIsRegular(t *testing.T) {
-	for _, size := range [][2]int{{3, 3}, {3, 4}, {5, 3}, {6, 7}} {
-		for _, eight := range []bool{false, true} {
-			g, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: eight, Torus: true})
-			must(t, g, err)
-			want := 4
-			if eight {
-				want = 8
-			}
-			for s := range int32(g.NumNodes()) {
-				if g.Degree(s) != want {
-					t.Fatalf("%v eight=%v: node %d has degree %d, want %d", size, eight, s, g.Degree(s), want)
-				}
-			}
-		}
-	}
-}
-
-func TestGridDistances(t *testing.T) {
-	const rows, cols = 5, 7
-	for _, eight := range []bool{false, true} {
-		g, err := graph.Grid(rows, cols, graph.GridOptions{Eight: eight})
-		must(t, g, err)
-		joined := map[[2]int32]bool{}
-		for _, e := range edges(g) {
-			joined[e] = true
-		}
-		for s := range int32(rows * cols) {
-			for other := s + 1; other < rows*cols; other++ {
-				down, right := other/cols-s/cols, other%cols-s%cols
-				want := down*down+right*right == 1 || eight && down == 1 && right*right == 1
-				if joined[[2]int32{s, other}] != want {
-					t.Fatalf("eight=%v: nodes %d and %d joined: %v, want %v", eight, s, other, !want, want)
-				}
-			}
-		}
-	}
-}
-
 func TestChainAndComplete(t *testing.T) {
 	g, err := gen.Chain(4)
 	if diff := cmp.Diff([][2]int32{{0, 1}, {1, 2}, {2, 3}}, edges(must(t, g, err))); diff != "" {

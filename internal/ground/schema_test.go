@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // The tests of this file are of package crf, on worlds with types of every kind.
@@ -102,9 +103,7 @@ func TestFeatureForms(t *testing.T) {
 func TestCheckLabels(t *testing.T) {
 	w := newWorld(t, 1)
 	none := w.model.Schema
-	if err := w.in.CheckLabels(&none); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, w.in.CheckLabels(&none))
 	for s, y := range w.in.Samples()[1] {
 		if y < 0 {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
@@ -33,29 +34,17 @@ func TestStretchedIsDense(t *testing.T) {
 			stretched.Row(x[r*(depth+1):][:depth+1], r)
 			labels[r] = int32(rng.IntN(states+1)) - 1
 		}
-		dense, err := crf.Dense(x, depth+1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := graph.Grid(size.over.Rows, size.over.Cols, graph.GridOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), depth+1, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		dense := oracle.Must(crf.Dense(x, depth+1))(t)
+		g := oracle.Must(graph.Grid(size.over.Rows, size.over.Cols, graph.GridOptions{}))(t)
+		m := oracle.Must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), depth+1, 1)))(t)
 		for i := range m.Weights {
 			m.Weights[i] = rng.NormFloat64()
 		}
 		var instances []*crf.Instance
 		for _, f := range []crf.Features{stretched, dense} {
-			in, err := crf.NewInstance(&m.Schema, crf.InstanceSpec{
+			in := oracle.Must(crf.NewInstance(&m.Schema, crf.InstanceSpec{
 				Graph: g, Rows: size.over.Rows, Cols: size.over.Cols, NodeFeat: []crf.Features{f}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}, Labels: [][]int32{labels},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			instances = append(instances, in)
 		}
 		same := func(what string, of func(in *crf.Instance) []float64) {
@@ -77,10 +66,7 @@ func TestStretchedIsDense(t *testing.T) {
 			for s := range of {
 				of[s] = int32(s * blocks / n)
 			}
-			p, err := partition.FromAssignment(g, of, blocks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := oracle.Must(partition.FromAssignment(g, of, blocks))(t)
 			for b := range p.Blocks {
 				same(fmt.Sprint("block ", b, " of ", blocks), func(in *crf.Instance) []float64 {
 					pot := &pots[slices.Index(instances, in)]

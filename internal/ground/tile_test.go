@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -109,10 +110,7 @@ func tileProblem(t *testing.T, rng *rand.Rand, schema crf.Schema, nodes, samples
 		if len(x) == 0 {
 			return crf.Constant(0, 2)
 		}
-		f, err := crf.Dense(x, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := oracle.Must(crf.Dense(x, 2))(t)
 		return f
 	}
 	spec := crf.InstanceSpec{NodeType: of, EdgeType: kinds, NodeFeat: []crf.Features{dense(values), crf.Constant(nodes-a, 1)}, EdgeFeat: []crf.Features{crf.Constant(rows[0], 1), dense(between), crf.Constant(rows[2], 1)}}
@@ -133,9 +131,6 @@ func tileProblem(t *testing.T, rng *rand.Rand, schema crf.Schema, nodes, samples
 		}
 		spec.Labels = append(spec.Labels, labels)
 	}
-	in, err := crf.NewInstance(&m.Schema, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := oracle.Must(crf.NewInstance(&m.Schema, spec))(t)
 	return m, in
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
@@ -262,10 +263,7 @@ func (w *world) blocks(t testing.TB, seed uint64, n int) *partition.Partition {
 	for i, s := range source(seed).Perm(len(of)) {
 		of[s] = int32(i % n)
 	}
-	p, err := partition.FromAssignment(w.in.Graph, of, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := oracle.Must(partition.FromAssignment(w.in.Graph, of, n))(t)
 	return p
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestKeys(t *testing.T) {
@@ -58,10 +60,7 @@ func FuzzKeys(f *testing.F) {
 		}
 		// A text that begins with all keys once more repeats every one of them.
 		for key := range top {
-			again, err := json.Marshal(key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := oracle.Must(json.Marshal(key))(t)
 			twice := "{" + string(again) + ":0," + strings.TrimPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
 			if checkKeys([]byte(twice)) == nil {
 				t.Errorf("%s is taken", twice)

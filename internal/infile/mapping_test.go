@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestMap: a mapping has the bytes of the file; empty files, folders and missing files end as when
@@ -17,18 +19,13 @@ import (
 func TestMap(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"", "some bytes", strings.Repeat("many", 100000)} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 		m, err := Map(path, "a file", func(int64) error { return nil })
 		if err != nil || !bytes.Equal(m.Bytes(), []byte(text)) {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
-	m, err := MapOwn(path, "a file", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(MapOwn(path, "a file", nil))(t)
 	m.Bytes()[0] = 'M'
 	if text, err := os.ReadFile(path); err != nil || text[0] != 'm' {
 		t.Errorf("the file begins with %q: %v", text[0], err)
@@ -44,13 +41,8 @@ func TestMap(t *testing.T) {
 // TestCut: a look at what is gone is an error that names the file, and no crash; other panics go on.
 func TestCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, make([]byte, 1<<20), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	m, err := Map(path, "a file", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, make([]byte, 1<<20), 0o644))
+	m := oracle.Must(Map(path, "a file", nil))(t)
 	look := func(do func()) (r any) {
 		defer func() { r = recover() }()
 		func() {
@@ -94,13 +86,8 @@ func TestCutElsewhere(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, make([]byte, 1<<20), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	m, err := MapOwn(path, "a file", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, make([]byte, 1<<20), 0o644))
+	m := oracle.Must(MapOwn(path, "a file", nil))(t)
 	defer m.Close()
 	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
 		t.Skip("skipped: files in use cannot be cut here, or that does no harm")
@@ -113,15 +100,10 @@ func TestCutElsewhere(t *testing.T) {
 // TestMappingsEnd: a mapping ends with Close, a second time too, or with the last who refers to it.
 func TestMappingsEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, make([]byte, 1<<16), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, make([]byte, 1<<16), 0o644))
 	before := inUse.Load()
 	open := func() *Mapping {
-		m, err := MapOwn(path, "a file", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := oracle.Must(MapOwn(path, "a file", nil))(t)
 		return m
 	}
 	m := open()
@@ -150,9 +132,7 @@ func TestMappingsEnd(t *testing.T) {
 func TestMapsAreBounded(t *testing.T) {
 	defer func(most int64) { mostMaps = most }(mostMaps)
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte("bytes"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte("bytes"), 0o644))
 	mostMaps = 0
 	asked := 0
 	for range 5 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestDependenceIsSymmetric: to the bit, as weights of a symmetric type are one.
@@ -33,17 +34,11 @@ func TestDependenceIsSymmetric(t *testing.T) {
 // TestComparedLabels: the only label of a state is never held out.
 func TestComparedLabels(t *testing.T) {
 	schema := crf.Homogeneous(crf.NumberedStates(3), 1, 1)
-	g, err := graph.Grid(1, 6, graph.GridOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := crf.NewInstance(&schema, crf.InstanceSpec{
+	g := oracle.Must(graph.Grid(1, 6, graph.GridOptions{}))(t)
+	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{
 		Graph: g, NodeFeat: []crf.Features{crf.Constant(6, 1)}, EdgeFeat: []crf.Features{crf.Constant(5, 1)},
 		Labels: [][]int32{{0, 1, crf.Unobserved, 0, 2, 2}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if got := comparedLabels(in); len(got) != 4 || got[0] != 0 || got[1] != 3 || got[2] != 4 || got[3] != 5 {
 		t.Errorf("nodes %v are held out by turns, want 0, 3, 4 and 5", got)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -20,14 +21,11 @@ func TestFeaturesFirst(t *testing.T) {
 	alone := train(t, Options{NoEdges: true, NoStandardise: true, RelativeTolerance: 1e-5}, Task{Set: set}, nil)
 	var first []float64
 	p := prepare(t, Options{NoStandardise: true}, Task{Set: set})
-	r, err := p.Train(t.Context(), nil, Watch{Iteration: func(e learn.Event) {
+	r := oracle.Must(p.Train(t.Context(), nil, Watch{Iteration: func(e learn.Event) {
 		if first == nil {
 			first = slices.Clone(e.Theta)
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	if !slices.Equal(first, alone.Model.Model.Weights) {
 		t.Errorf("it begins at %v, want %v", first, alone.Model.Model.Weights)
 	}
@@ -88,10 +86,7 @@ func TestFeaturesFirstResumes(t *testing.T) {
 	run := func(dir string, iterations int, resume bool) string {
 		t.Helper()
 		train(t, Options{MaxIterations: iterations, RelativeTolerance: 1e-300}, task, &Folder{Dir: filepath.Join(folder, dir), NoReport: true, Resume: resume})
-		text, err := os.ReadFile(filepath.Join(folder, dir, ModelFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := oracle.Must(os.ReadFile(filepath.Join(folder, dir, ModelFile)))(t)
 		return string(text)
 	}
 	want := run("whole", 12, false)

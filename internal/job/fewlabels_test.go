@@ -154,9 +154,7 @@ func (n *network) task(t *testing.T, known []bool) Task {
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
 	for i, text := range []string{nodes.String(), edges.String()} {
-		if err := os.WriteFile(paths[i], []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(paths[i], []byte(text), 0o666))
 	}
 	return fewOf(t, paths, dataset.Options{Observed: "train", NoBias: n.noBias}, true)
 }
@@ -207,10 +205,7 @@ func TestFewLabelsResumed(t *testing.T) {
 	task := net.task(t, net.some(1, 1))
 	folder := &Folder{Dir: dir, NoReport: true, Config: Config{Options: map[string]Option{"edges": {nil, SourceDefault}}}}
 	want := train(t, Options{}, task, folder).Summary
-	config, err := ReadConfig(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := oracle.Must(ReadConfig(dir))(t)
 	got := train(t, Options{Edges: want.Edges}, task,
 		&Folder{Dir: dir, NoReport: true, Resume: true, Config: *config}).Summary
 	if got.ThetaSHA256 != want.ThetaSHA256 {
@@ -229,10 +224,7 @@ func TestGrowth(t *testing.T) {
 		"tree":     {[]int32{0, 0, 0, 1}, []int32{1, 2, 3, 4}, 0},
 		"no edges": {nil, nil, 0},
 	} {
-		g, err := graph.FromEdges(5, c.u, c.v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := oracle.Must(graph.FromEdges(5, c.u, c.v))(t)
 		if got := growth(g, slices.Repeat([]float64{1}, len(c.u))); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestConfigGivesKeysOnce: the value of a key that is given twice would depend on who
@@ -19,9 +21,7 @@ func TestConfigGivesKeysOnce(t *testing.T) {
 		{`"seed"`, `"L2"`, `config.json:3: keys "l2" and "L2" of one object differ in case only`},
 		{`"value": 7`, `"value": 7, "value": 8`, `config.json:3: key "value" is given twice`},
 	} {
-		if err := os.WriteFile(path, []byte(strings.Replace(text, c.before, c.after, 1)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(path, []byte(strings.Replace(text, c.before, c.after, 1)), 0o666))
 		_, err := ReadConfig(dir)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.after, err, c.want)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/distributed"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -24,7 +25,7 @@ func TestIdleHints(t *testing.T) {
 		{5, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, ""},
 	} {
 		set := chains(t, c.networks)
-		err := distributed.Local(3, distributed.Options{}, func(g *distributed.Group) error {
+		oracle.OK(t, distributed.Local(3, distributed.Options{}, func(g *distributed.Group) error {
 			p, err := Prepare(t.Context(), c.options, Task{Set: set, Group: g})
 			if err == nil {
 				if hints := strings.Join(p.idleHints(), "\n"); !strings.Contains(hints, c.want) || c.want == "" && hints != "" {
@@ -32,10 +33,7 @@ func TestIdleHints(t *testing.T) {
 				}
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 

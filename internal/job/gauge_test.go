@@ -7,31 +7,24 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // ring is an untied model on a ring of four nodes of k states, with random weights.
 func gaugeRing(t *testing.T, k int, symmetric bool, seed uint64) (*crf.Model, *crf.Instance) {
 	t.Helper()
-	g, err := graph.FromEdges(4, []int32{0, 2, 2, 0}, []int32{1, 1, 3, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := crf.NewModel(crf.Schema{
+	g := oracle.Must(graph.FromEdges(4, []int32{0, 2, 2, 0}, []int32{1, 1, 3, 3}))(t)
+	m := oracle.Must(crf.NewModel(crf.Schema{
 		NodeTypes: []crf.NodeType{{Name: "node", States: crf.NumberedStates(k), Features: 1, Copies: 4}},
 		EdgeTypes: []crf.EdgeType{{Name: "edge", Features: 1, Copies: 4, Symmetric: symmetric}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i := range m.Weights {
 		m.Weights[i] = rng.NormFloat64()
 	}
 	m.Layout.Symmetrise(m.Weights)
-	in, err := crf.NewInstance(&m.Schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{crf.Constant(4, 1)}, EdgeFeat: []crf.Features{crf.Constant(4, 1)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := oracle.Must(crf.NewInstance(&m.Schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{crf.Constant(4,
+		1)}, EdgeFeat: []crf.Features{crf.Constant(4, 1)}}))(t)
 	return m, in
 }
 

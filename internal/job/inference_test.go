@@ -14,25 +14,18 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // someInstances are n chains of two nodes, for a model without features.
 func someInstances(t *testing.T, n int) (*crf.Model, []*crf.Instance) {
 	t.Helper()
-	model, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := oracle.Must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1)))(t)
 	var instances []*crf.Instance
 	for range n {
-		chain, err := gen.Chain(2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: chain, NodeFeat: []crf.Features{crf.Constant(2, 1)}, EdgeFeat: []crf.Features{crf.Constant(1, 1)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		chain := oracle.Must(gen.Chain(2))(t)
+		in := oracle.Must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: chain,
+			NodeFeat: []crf.Features{crf.Constant(2, 1)}, EdgeFeat: []crf.Features{crf.Constant(1, 1)}}))(t)
 		instances = append(instances, in)
 	}
 	return model, instances
@@ -116,17 +109,15 @@ func TestEachKeepsOrder(t *testing.T) {
 	}
 	beliefs := func(threads int) (all []float64) {
 		next := 0
-		err := Inference{Model: model, Threads: threads}.Each(t.Context(), instances, nil, func(i int, b *infer.Beliefs) error {
+		oracle.OK(t, Inference{Model: model, Threads: threads}.Each(t.Context(), instances, nil, func(i int,
+			b *infer.Beliefs) error {
 			if i != next {
 				t.Errorf("instance %d comes in the place of %d", i, next)
 			}
 			next++
 			all = append(all, b.Node...)
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return all
 	}
 	if one, eight := beliefs(1), beliefs(8); len(one) != 160 || !slices.Equal(one, eight) {

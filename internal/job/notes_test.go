@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -25,16 +26,12 @@ func TestGapUnknown(t *testing.T) {
 		{-1, "convex", learn.Full, 1e-9, ""},
 		{0, "trw", learn.Full, 1e-9, ""},
 	} {
-		set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, &dataset.Arrays{
-			Edges: [][2]int32{{0, 1}, {1, 2}, {2, 3}, {0, 3}}, Labels: [][]int32{{1, 0, 1, c.last}}, NodeFeatures: &dataset.Matrix{Columns: 1, Data: []float64{1, 2, 0, 1}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := Prepare(t.Context(), Options{Threads: 1, Edges: edgesTogether, Counting: c.counting, Method: c.method, Gap: c.gap}, Task{Set: set})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}},
+			&dataset.Arrays{
+				Edges: [][2]int32{{0, 1}, {1, 2}, {2, 3}, {0, 3}}, Labels: [][]int32{{1, 0, 1, c.last}}, NodeFeatures: &dataset.Matrix{Columns: 1, Data: []float64{1, 2, 0, 1}},
+			}))(t)
+		p := oracle.Must(Prepare(t.Context(), Options{Threads: 1, Edges: edgesTogether, Counting: c.counting,
+			Method: c.method, Gap: c.gap}, Task{Set: set}))(t)
 		var notes []string
 		if _, err := p.Train(t.Context(), nil, Watch{Note: func(text string) { notes = append(notes, text) }}); err != nil {
 			t.Fatal(err)

@@ -16,10 +16,7 @@ import (
 func TestRecordsDamageIsFound(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	set := chains(t, 3)
-	e, err := NewEvaluation("dev", set, set.Instances)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
 	set.Sources = []dataset.Source{{Path: "a.npz", SHA256: "00ff", Bytes: 17}, {Path: "ü.npz", SHA256: "00fe"}}
 	folder := &Folder{Dir: dir, NoReport: true, Config: Config{Data: []string{"/data/ü"}, Options: map[string]Option{"eval": {[]string{"dev=x"}, "flag"}}}}
 	train(t, Options{AutoL2: true, MaxIterations: 3}, Task{Set: set, Evaluations: []*Evaluation{e}}, folder)
@@ -29,10 +26,7 @@ func TestRecordsDamageIsFound(t *testing.T) {
 		choiceFile: func() any { return &Choice{} },
 	} {
 		path := filepath.Join(dir, name)
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := oracle.Must(os.ReadFile(path))(t)
 		want := fresh()
 		if err := parseRecord(raw, want); err != nil || cmp.Equal(want, fresh()) {
 			t.Fatalf("%s: %v, %+v", name, err, want)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestCalibrateKnown: maximum likelihood of node features alone is calibrated on its own
@@ -15,20 +16,14 @@ import (
 func TestCalibrateKnown(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 40)
-	e, err := NewEvaluation("self", set, Instances(set, true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := oracle.Must(NewEvaluation("self", set, Instances(set, true)))(t)
 	r := train(t, Options{NoL2: true, NoEdges: true, RelativeTolerance: 1e-12}, Task{Set: set}, nil)
 	weights := slices.Clone(r.Model.Model.Weights)
 	for _, factor := range []float64{0.2, 1, 3} {
 		for i, w := range weights {
 			r.Model.Model.Weights[i] = factor * w
 		}
-		c, err := r.Model.Calibrate(t.Context(), Inference{Model: r.Model.Model, Threads: 2}, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := oracle.Must(r.Model.Calibrate(t.Context(), Inference{Model: r.Model.Model, Threads: 2}, e))(t)
 		if math.Abs(c.Temperature-factor) > 1e-4*factor || r.Model.Temperature() != c.Temperature || factor != 1 && !(c.LogLoss < c.LogLossBefore) {
 			t.Errorf("weights %v times: %+v", factor, c)
 		}
@@ -40,28 +35,19 @@ func TestCalibrateKnown(t *testing.T) {
 func TestCalibrate(t *testing.T) {
 	t.Parallel()
 	set, dev := chains(t, 60), chains(t, 30)
-	e, err := NewEvaluation("dev", dev, dev.Instances)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := oracle.Must(NewEvaluation("dev", dev, dev.Instances))(t)
 	task := Task{Set: set, Evaluations: []*Evaluation{e}}
 	folder := &Folder{Dir: filepath.Join(t.TempDir(), "run")}
 	before := train(t, Options{}, task, nil)
 	r := train(t, Options{Calibrate: "dev"}, task, folder)
-	loaded, err := LoadModel(folder.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := oracle.Must(LoadModel(folder.Dir))(t)
 	c := r.Calibration
 	if c == nil || r.Summary.Calibration != c || loaded.Temperature() != c.Temperature || c.Temperature == 1 || before.Model.Temperature() != 1 {
 		t.Fatalf("%+v, the file has temperature %v", c, loaded.Temperature())
 	}
 	loss := func(temperature float64) *infer.Score {
 		w := Inference{Model: r.Model.Model, Counting: prepare(t, Options{}, task).Problem.Counting, Temperature: temperature}
-		s, err := w.Score(t.Context(), e, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := oracle.Must(w.Score(t.Context(), e, false))(t)
 		return s.Score
 	}
 	least := loss(c.Temperature).MeanLogLoss()
@@ -103,10 +89,7 @@ func TestNoTemperature(t *testing.T) {
 		t.Errorf("temperature %v of labels that are all wrong", temperature)
 	}
 	set := chains(t, 6)
-	e, err := NewEvaluation("dev", set, set.Instances)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
 	for _, test := range []struct {
 		sets []*Evaluation
 		want string
@@ -123,24 +106,18 @@ func TestNoTemperature(t *testing.T) {
 	// Compared are the nodes alone that are predicted right.
 	var notes []string
 	p := prepare(t, Options{Calibrate: "dev"}, Task{Set: set, Evaluations: []*Evaluation{e}})
-	r, err := p.Train(t.Context(), nil, Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(p.Train(t.Context(), nil, Watch{}))(t)
 	e.Count = make([][]bool, len(set.Instances))
 	for i, in := range set.Instances {
 		e.Count[i] = make([]bool, in.Graph.NumNodes())
 	}
 	w := p.inference(r.Model.Model, infer.Limits{})
-	err = w.Each(t.Context(), set.Instances, nil, func(i int, b *infer.Beliefs) error {
+	oracle.OK(t, w.Each(t.Context(), set.Instances, nil, func(i int, b *infer.Beliefs) error {
 		for s, y := range b.Labels {
 			e.Count[i][s] = y == set.Instances[i].Samples()[0][s]
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	r.Calibration, r.Model.Meta = nil, nil
 	if _, err := p.calibrate(t.Context(), r, Watch{Note: func(text string) { notes = append(notes, text) }}); err != nil || r.Calibration != nil || r.Model.Temperature() != 1 || len(notes) != 1 || !strings.Contains(notes[0], "{calibrate} dev: no temperature fits") {
 		t.Errorf("%v, %+v, notes %q", err, r.Calibration, notes)

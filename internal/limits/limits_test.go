@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestCheck: what the test itself can have is enough, and what nobody can is told with its remedy.
@@ -17,14 +19,10 @@ func TestCheck(t *testing.T) {
 		t.Errorf("%q", problem)
 	}
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	few := limit
 	few.Cur = 64
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few))
 	defer func() {
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 			t.Error(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestSpinsByHand: the objective of spins is the pseudo-likelihood of fields h and couplings J as physics has it, with
@@ -67,10 +68,7 @@ func TestSpinsByHand(t *testing.T) {
 			slopes[e] -= ((x[u]-math.Tanh(field[u]))*x[v] + (x[v]-math.Tanh(field[v]))*x[u]) / samples
 		}
 	}
-	in, err := crf.NewInstance(&m.Schema, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := oracle.Must(crf.NewInstance(&m.Schema, spec))(t)
 	o := Objective{Kind: Pseudo, Model: m, Data: []*crf.Instance{in}, L2: l2, Total: samples}
 	o.Allocate(2)
 	defer o.Close()

@@ -4,19 +4,20 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -75,9 +76,7 @@ func TestGroupMemory(t *testing.T) {
 	}
 	set := func(group, limit, used string) {
 		at := filepath.Join(folder, group)
-		if err := os.MkdirAll(at, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.MkdirAll(at, 0o700))
 		version1 := strings.HasPrefix(group, "memory/")
 		if version1 {
 			write(t, filepath.Join(at, "memory.limit_in_bytes"), limit)
@@ -121,5 +120,74 @@ func TestProcessMemory(t *testing.T) {
 		if got := processMemory(write(t, filepath.Join(folder, "limits"), limits), status); got != want {
 			t.Errorf("limits %q: %d bytes, want %d", limits, got, want)
 		}
+	}
+}
+
+// TestReadKilobytes: the line, and nothing where there is none.
+func TestReadKilobytes(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int64
+		ok   bool
+	}{
+		{"Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t  1980 kB\nVmRSS:\t 4 kB\n", 1980 << 10, true},
+		{"VmRSS:\t4 kB\n", 0, false},
+		{"VmHWM:\tmuch kB\n", 0, false},
+		{"", 0, false},
+	} {
+		path := filepath.Join(t.TempDir(), "status")
+		oracle.OK(t, os.WriteFile(path, []byte(c.text), 0o600))
+		if got, ok := readKilobytes(path, "VmHWM:"); got != c.want || ok != c.ok {
+			t.Errorf("%q: %d, %t, want %d, %t", c.text, got, ok, c.want, c.ok)
+		}
+	}
+	if _, ok := readKilobytes(filepath.Join(t.TempDir(), "none"), "VmHWM:"); ok {
+		t.Error("a peak without a file")
+	}
+}
+
+// TestPeakMemory: memory that is written to raises the peak by what it is.
+func TestPeakMemory(t *testing.T) {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins anew, where the system can
+	before, ok := PeakMemory()
+	if !ok {
+		if runtime.GOOS == "linux" || before != 0 {
+			t.Errorf("no peak, and %d bytes", before)
+		}
+		return // PeakMemory says so
+	}
+	const size = 64 << 20
+	data := make([]float64, size/8)
+	for i := range data {
+		data[i] = float64(i)
+	}
+	after, _ := PeakMemory()
+	if after < before+size*9/10 {
+		t.Errorf("the peak rose from %d to %d by %d bytes that were written to", before, after, 8*len(data))
+	}
+}
+
+// TestProcessorTime: it grows with work, and not with waiting.
+func TestProcessorTime(t *testing.T) {
+	begin, ok := ProcessorTime()
+	if !ok {
+		if runtime.GOOS == "linux" || runtime.GOOS == "darwin" {
+			t.Fatal("the system tells no processor time")
+		}
+		return
+	}
+	x := 1.0
+	for range 20_000_000 {
+		x += 1 / x
+	}
+	worked, _ := ProcessorTime()
+	if !(x > 1) || worked-begin < time.Millisecond {
+		t.Errorf("20 million divisions took %v", worked-begin)
+	}
+	const pause = 100 * time.Millisecond
+	time.Sleep(pause)
+	if waited, _ := ProcessorTime(); waited-worked > pause/2 {
+		t.Errorf("waiting for %v took %v of the processor", pause, waited-worked)
 	}
 }

@@ -2,9 +2,7 @@ package machine
 
 import (
 	"math"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,11 +20,8 @@ const (
 	limitsFile = "/proc/self/limits"
 	// assumedMemory is taken where the system does not tell.
 	assumedMemory = 2 << 30
-	// statusFile is also where Linux says how much memory this process has had at most, and
-	// resetFile where it is told to forget that, by resetPeak.
+	// statusFile is also where Linux says how much memory this process has had at most.
 	statusFile = "/proc/self/status"
-	resetFile  = "/proc/self/clear_refs"
-	resetPeak  = "5"
 )
 
 // AvailableMemory returns how many bytes a program may take without pushing others
@@ -115,17 +110,9 @@ func readStatistic(path, name string) (n int64) {
 }
 
 // PeakMemory returns the most bytes that this process has had in memory at a time,
-// since ForgetPeak or else since it began; ok is false where the system does not
+// since it began; ok is false where the system does not
 // tell: Linux does.
 func PeakMemory() (bytes int64, ok bool) { return readKilobytes(statusFile, "VmHWM:") }
-
-// ForgetPeak gives memory that is no longer used back to the system and begins the
-// peak anew, where the system can: else the peak of before stays.
-func ForgetPeak() {
-	debug.FreeOSMemory()
-	// Where the file is missing or not allowed the peak stays: that is documented.
-	_ = os.WriteFile(resetFile, []byte(resetPeak), 0)
-}
 
 // readKilobytes reads the line "name N kB" of a file.
 func readKilobytes(path, name string) (bytes int64, ok bool) {

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestLargePages: contents stay, whatever the size of the slice and wherever it begins,
@@ -42,28 +44,19 @@ func TestLargePages(t *testing.T) {
 
 // inLargePages returns how many bytes of this process are.
 func inLargePages(t *testing.T) (bytes int) {
-	text, err := os.ReadFile("/proc/self/smaps_rollup")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := oracle.Must(os.ReadFile("/proc/self/smaps_rollup"))(t)
 	m := regexp.MustCompile(`AnonHugePages:\s+(\d+) kB`).FindSubmatch(text)
 	if m == nil {
 		t.Fatalf("no AnonHugePages in %s", text)
 	}
-	kib, err := strconv.Atoi(string(m[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kib := oracle.Must(strconv.Atoi(string(m[1])))(t)
 	return kib << 10
 }
 
 // largeAtOnce reports whether this system makes large pages of fresh memory when something
 // touches it. One that has them switched off may still make them when it is asked to copy.
 func largeAtOnce(t *testing.T) bool {
-	memory, err := unix.Mmap(-1, 0, 8*largePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := oracle.Must(unix.Mmap(-1, 0, 8*largePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE))(t)
 	defer func() {
 		if err := unix.Munmap(memory); err != nil {
 			t.Error(err)

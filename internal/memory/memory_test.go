@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestEnough: what is offered is enough, and little more.
@@ -16,9 +18,7 @@ func TestEnough(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	if err := Check("it", 100, 100); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, Check("it", 100, 100))
 	var got *Error
 	if err := Check("it", 3<<30, 1<<30); !errors.As(err, &got) || err.Error() != "it would take about 3.0 GiB of memory, and 1.0 GiB are allowed" {
 		t.Error(err)
@@ -26,17 +26,13 @@ func TestCheck(t *testing.T) {
 	if err := Check("it", math.Inf(1), 0); !errors.As(err, &got) || got.Asked || got.Allowed <= 0 {
 		t.Error(err)
 	}
-	if err := Check("it", 1, 0); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, Check("it", 1, 0))
 }
 
 // TestBudget: what is taken adds up.
 func TestBudget(t *testing.T) {
 	b := NewBudget(100)
-	if err := b.Take("it", 60); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, b.Take("it", 60))
 	if err := b.Take("it", 50); err == nil || err.Error() != "it would take about 110 B of memory, and 100 B are allowed" {
 		t.Error(err)
 	}

@@ -11,10 +11,7 @@ import (
 // repository: where they are absent the test is skipped.
 func SharedData(tb testing.TB, elements ...string) string {
 	tb.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	dir := Must(os.Getwd())(tb)
 	for !exists(filepath.Join(dir, "go.mod")) {
 		if dir == filepath.Dir(dir) {
 			tb.Skip("skipped: the project's root, which has the go.mod, was not found")

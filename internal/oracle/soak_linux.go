@@ -64,30 +64,18 @@ func settled(t *testing.T) (least [len(kinds)]int) {
 }
 
 func count(t *testing.T) (n [len(kinds)]int) {
-	maps, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	maps := Must(os.ReadFile("/proc/self/maps"))(t)
 	const deleted = " (deleted)"
 	n[0], n[2] = bytes.Count(maps, []byte("\n")), bytes.Count(maps, []byte(deleted))
-	files, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := Must(os.ReadDir("/proc/self/fd"))(t)
 	for _, file := range files {
 		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", file.Name())); strings.HasSuffix(to, deleted) {
 			n[2]++
 		}
 	}
 	n[1], n[3] = len(files), runtime.NumGoroutine()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := Must(os.ReadFile("/proc/self/status"))(t)
 	_, rest, _ := strings.Cut(string(status), "VmRSS:")
-	n[4], err = strconv.Atoi(strings.Fields(rest)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	n[4] = Must(strconv.Atoi(strings.Fields(rest)[0]))(t)
 	return n
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -17,16 +18,13 @@ func TestEach(t *testing.T) {
 	for _, threads := range []int{-1, 1, 3, 100} {
 		var done [20]atomic.Int64
 		var running, most atomic.Int64
-		err := parallel.Each(t.Context(), len(done), threads, func(i int) {
+		oracle.OK(t, parallel.Each(t.Context(), len(done), threads, func(i int) {
 			if now := running.Add(1); now > most.Load() {
 				most.Store(now)
 			}
 			done[i].Add(1)
 			running.Add(-1)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		for i := range done {
 			if n := done[i].Load(); n != 1 {
 				t.Errorf("%d threads: job %d ran %d times", threads, i, n)

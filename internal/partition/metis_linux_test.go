@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -26,9 +27,7 @@ func TestMETISKeepsSignalHandlers(t *testing.T) {
 	if after := handlerFlags(syscall.SIGTERM); after != before {
 		t.Fatalf("flags of the SIGTERM handler are %#x after the call, want %#x", after, before)
 	}
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
 	select {
 	case <-received:
 	case <-time.After(5 * time.Second):

@@ -2,12 +2,19 @@ package printable_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
@@ -52,14 +59,8 @@ func FuzzPrintable(f *testing.F) {
 		if printable.Line(line) != line {
 			t.Fatalf("Line(%q) = %q, which it escapes again", text, line)
 		}
-		before, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := printable.Encode(text, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := oracle.Must(json.Marshal(text))(t)
+		after := oracle.Must(printable.Encode(text, ""))(t)
 		if line := printable.Line(string(after)); line != string(after) {
 			t.Fatalf("JSON of %q is %q", text, after)
 		}
@@ -68,4 +69,60 @@ func FuzzPrintable(f *testing.F) {
 			t.Fatalf("JSON of %q is %q, which means %q", text, after, is)
 		}
 	})
+}
+
+// TestNumbersThatJSONHasNot: wherever a number stands, NaN and infinities are null, and all else is as it was.
+func TestNumbersThatJSONHasNot(t *testing.T) {
+	type within struct {
+		Gap float64 `json:"gap"`
+	}
+	type result struct {
+		within
+		Name    string `json:"name"`
+		Number  float32
+		Left    float64 `json:"left,omitempty"`
+		Known   float64 `json:"known,omitempty"`
+		Pointer *float64
+		None    *float64
+		List    []float64
+		Empty   []float64
+		Pair    [2]float64
+		Map     map[string]float64
+		Any     any
+		Raw     json.RawMessage
+		Bytes   []byte
+		hidden  float64
+	}
+	nan, inf := math.NaN(), math.Inf(-1)
+	r := result{within: within{nan}, Name: "a<b", Number: float32(inf), Known: 1.5, Pointer: &nan, List: []float64{nan, 2},
+		Pair: [2]float64{inf, 3}, Map: map[string]float64{"x": nan}, Any: []any{within{inf}, 4}, Raw: json.RawMessage(`{"y": 5}`),
+		Bytes: []byte{1}, hidden: nan}
+	const want = `{"gap":null,"name":"a<b","Number":null,"known":1.5,"Pointer":null,"None":null,"List":[null,2],"Empty":null,` +
+		`"Pair":[null,3],"Map":{"x":null},"Any":[{"gap":null},4],"Raw":{"y":5},"Bytes":"AQ=="}`
+	if got := oracle.Must(printable.EncodeResult(r, ""))(t); string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestOneEncoder: whatever writes JSON does so by this package; descriptions of data and tensors have their own encoders.
+func TestOneEncoder(t *testing.T) {
+	const root = "../.."
+	var found []string
+	oracle.OK(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "lab") {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "json.NewEncoder(") || strings.Contains(string(text), "json.MarshalIndent(") {
+			found = append(found, filepath.ToSlash(strings.TrimPrefix(path, root+"/")))
+		}
+		return err
+	}))
+	want := []string{"dataset/manifest.go", "internal/printable/encode.go", "internal/safetensors/write.go"}
+	if !slices.Equal(found, want) {
+		t.Errorf("JSON is encoded in %v, want %v alone: use printable.EncodeResult", found, want)
+	}
 }

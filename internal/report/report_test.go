@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // convergence is a figure, for its being there only.
@@ -44,9 +45,7 @@ func testReport(t *testing.T) *Report {
 func write(t *testing.T, r *Report) string {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := errors.Join(r.Write(&first), r.Write(&second)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(r.Write(&first), r.Write(&second)))
 	if first.String() != second.String() {
 		t.Error("two pages differ")
 	}
@@ -126,6 +125,36 @@ func TestReportErrors(t *testing.T) {
 	for _, want := range []string{"the curves", "the pictures"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not mention %s", err, want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	table := Table{
+		Headers: []string{"class", "IoU", "note"},
+		Rows:    [][]string{{"sky", "0.91", "a|b"}, {"Straße", "–"}, {"空", "12.5 %", "two\nlines"}},
+	}
+	const text = "class      IoU  note\n" +
+		"──────  ──────  ──────────\n" +
+		"sky       0.91  a|b\n" +
+		"Straße       –\n" +
+		"空      12.5 %  two\\nlines"
+	if got := table.Text(); got != text {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
+	}
+}
+
+func TestTableSmall(t *testing.T) {
+	for _, c := range []struct {
+		table Table
+		text  string
+	}{
+		{Table{Headers: []string{"n"}}, "n\n─"},
+		{Table{Headers: []string{"n"}, Rows: [][]string{{"1"}}}, "n\n─\n1"},
+		{Table{Headers: []string{"a"}, Rows: [][]string{{"x", "2"}}}, "a\n─  ─\nx  2"},
+	} {
+		if got := c.table.Text(); got != c.text {
+			t.Errorf("got\n%s\nwant\n%s", got, c.text)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // wantInUse fails unless err says that a folder is in use, and all of the parts.
@@ -30,10 +32,7 @@ func wantInUse(t *testing.T, err error, parts ...string) {
 
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	run, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := oracle.Must(Create(dir))(t)
 	for name, open := range map[string]func(string) (*Run, error){"Create": Create, "Open": Open} {
 		_, err := open(dir)
 		if wantInUse(t, err, dir, "this very process", "since 2", "wait", "another folder"); t.Failed() {
@@ -47,22 +46,13 @@ func TestLock(t *testing.T) {
 	if _, err := At(dir); err != nil {
 		t.Errorf("a figure for a run that is going on: %v", err)
 	}
-	if err := run.WriteJSON("a.json", 1); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, run.WriteJSON("a.json", 1))
 	for range 2 {
-		if err := run.Close(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, run.Close())
 	}
 	onlyFile(t, dir, "a.json")
-	again, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
+	again := oracle.Must(Open(dir))(t)
+	oracle.OK(t, again.Close())
 	onlyFile(t, dir, "a.json")
 }
 
@@ -71,17 +61,10 @@ func TestLock(t *testing.T) {
 func TestLockRemovesEmpty(t *testing.T) {
 	parent := t.TempDir()
 	there, fresh := filepath.Join(parent, "there"), filepath.Join(parent, "fresh")
-	if err := os.Mkdir(there, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir(there, 0o777))
 	for _, dir := range []string{there, fresh} {
-		run, err := Create(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Close(); err != nil {
-			t.Fatal(err)
-		}
+		run := oracle.Must(Create(dir))(t)
+		oracle.OK(t, run.Close())
 	}
 	onlyFile(t, parent, "there")
 }
@@ -90,9 +73,7 @@ func TestLockRemovesEmpty(t *testing.T) {
 func TestLockOfTheDead(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{LockFile: `{"pid":1,"host":"elsewhere"}`, ".config.json123456789": "{", ".blockbp-1234567": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	run, err := Create(dir)
 	if err != nil {
@@ -100,9 +81,7 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 	_, err = Open(dir)
 	wantInUse(t, err, "this very process") // not the one before
-	if err := run.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, run.Close())
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("the folder holds %v, %v", entries, err)
 	}
@@ -118,9 +97,7 @@ func TestLockOfAnother(t *testing.T) {
 		"":        {"another process"},
 		"garbage": {"another process"},
 	} {
-		if err := os.WriteFile(run.Path(LockFile), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(run.Path(LockFile), []byte(text), 0o666))
 		_, err := Open(dir)
 		wantInUse(t, err, parts...)
 	}
@@ -174,9 +151,7 @@ func TestLockOfGoneFile(t *testing.T) {
 	first := mustCreate(t, dir)
 	lockFile = func(file *os.File, alone bool) error {
 		lockFile = tryLock
-		if err := first.Close(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, first.Close())
 		mustCreate(t, dir)
 		return tryLock(file, alone)
 	}
@@ -189,16 +164,11 @@ func TestNoLocks(t *testing.T) {
 	defer func() { lockFile = tryLock }()
 	lockFile = func(*os.File, bool) error { return syscall.ENOLCK }
 	dir := filepath.Join(t.TempDir(), "run")
-	run, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := oracle.Must(Create(dir))(t)
 	if !errors.Is(run.Unlocked(), syscall.ENOLCK) {
 		t.Errorf("Unlocked: %v", run.Unlocked())
 	}
-	if err := errors.Join(run.WriteJSON("a.json", 1), run.Close()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(run.WriteJSON("a.json", 1), run.Close()))
 	onlyFile(t, dir, "a.json")
 }
 
@@ -211,13 +181,9 @@ func TestRemoveLeftovers(t *testing.T) {
 	}
 	for _, name := range append(kept, ".metrics.jsonl9876543210", "checkpoint/.state.safetensors123456789", "plots/.objective-passes.svg1234567", ".blockbp-1234567/model.safetensors", "plots/.blockbp-7654321/a.png") {
 		path := run.Path(name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
 	}
-	if err := run.RemoveLeftovers(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, run.RemoveLeftovers())
 	left := map[string]bool{LockFile: true}
 	for _, name := range kept {
 		left[name] = true

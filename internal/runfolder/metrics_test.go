@@ -3,12 +3,18 @@ package runfolder
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // equalMetrics compares records; NaN equals NaN.
@@ -36,28 +42,18 @@ func fullMetric(iter int) Metric {
 func writeMetrics(t *testing.T, metrics ...Metric) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sub", MetricsFile)
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(OpenMetrics(path))(t)
 	for _, m := range metrics {
-		if err := w.Write(m); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, w.Write(m))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, w.Close())
 	return path
 }
 
 // checkMetrics fails unless the file at path holds these records.
 func checkMetrics(t *testing.T, path string, want ...Metric) {
 	t.Helper()
-	got, err := ReadMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := oracle.Must(ReadMetrics(path))(t)
 	if len(got) != len(want) {
 		t.Fatalf("%d records, want %d", len(got), len(want))
 	}
@@ -75,9 +71,7 @@ func appendText(t *testing.T, path, text string) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, append(old, text...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, append(old, text...), 0o666))
 }
 
 func TestMetricsRoundTrip(t *testing.T) {
@@ -101,10 +95,7 @@ func TestMetricsText(t *testing.T) {
 	if err := json.Unmarshal(got, &back); err != nil || back.Pass != 0.5 || !math.IsNaN(back.WallS) || back.Eval["test.iou"] != 0.5 {
 		t.Errorf("read back %+v, %v", back, err)
 	}
-	full, err := json.Marshal(fullMetric(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := oracle.Must(json.Marshal(fullMetric(1)))(t)
 	for _, name := range []string{"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual", "eval.test.accuracy"} {
 		if !strings.Contains(string(full), `"`+name+`":`) {
 			t.Errorf("%s does not name %s", full, name)
@@ -169,43 +160,26 @@ func TestAppendAfterTornLine(t *testing.T) {
 	for _, torn := range []string{"", "{\"iter\":9,\"pass\":1.", "{\"iter\":9", "\x00\x00\x00", strings.Repeat("x", 3*readBuffer)} {
 		path := writeMetrics(t, fullMetric(0))
 		appendText(t, path, torn)
-		w, err := OpenMetrics(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Write(fullMetric(1)), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		w := oracle.Must(OpenMetrics(path))(t)
+		oracle.OK(t, errors.Join(w.Write(fullMetric(1)), w.Close()))
 		checkMetrics(t, path, fullMetric(0), fullMetric(1))
 	}
 	whole := filepath.Join(t.TempDir(), MetricsFile) // whole but without its line end
 	appendText(t, whole, `{"iter":5}`)
-	w, err := OpenMetrics(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write(NewMetric(6)), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(OpenMetrics(whole))(t)
+	oracle.OK(t, errors.Join(w.Write(NewMetric(6)), w.Close()))
 	checkMetrics(t, whole, NewMetric(5), NewMetric(6))
 }
 
 func TestTruncateAfter(t *testing.T) {
 	path := writeMetrics(t, fullMetric(0), fullMetric(5))
 	appendText(t, path, "{\"iter\":7,\"from the future\":\"kept\"}\n{\"iter\":8}\n{\"iter\":9,")
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(OpenMetrics(path))(t)
 	if err := w.Write(fullMetric(10)); err != nil { // still in the buffer
 		t.Fatal(err)
 	}
-	if err := w.TruncateAfter(7); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write(fullMetric(8)), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, w.TruncateAfter(7))
+	oracle.OK(t, errors.Join(w.Write(fullMetric(8)), w.Close()))
 	checkMetrics(t, path, fullMetric(0), fullMetric(5), NewMetric(7), fullMetric(8))
 	text, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(text), "from the future") {
@@ -223,28 +197,18 @@ func TestTruncateAfterBadLine(t *testing.T) {
 	if want := []string{"(2–3, 5–7)", "left out: 2, the first for " + path + ":2"}; err != nil || len(texts) != 2 || !strings.Contains(texts[0], want[0]) || !strings.Contains(texts[1], want[1]) {
 		t.Errorf("told is %q (%v), want %q", texts, err, want)
 	}
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.TruncateAfter(7), w.Close()); err != nil {
-		t.Error(err)
-	}
+	w := oracle.Must(OpenMetrics(path))(t)
+	oracle.OK(t, errors.Join(w.TruncateAfter(7), w.Close()))
 	checkMetrics(t, path, fullMetric(0), NewMetric(1), NewMetric(4))
 }
 
 func TestMetricsWriterRefuses(t *testing.T) {
 	run := newRun(t)
-	w, err := run.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(run.Metrics())(t)
 	if err := w.Write(Metric{Iter: -1}); err == nil {
 		t.Error("a negative iteration was written")
 	}
-	if err := errors.Join(w.Write(NewMetric(0)), w.Close(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(w.Write(NewMetric(0)), w.Close(), w.Close()))
 	if err := w.Write(NewMetric(1)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Write after Close: %v", err)
 	}
@@ -259,16 +223,11 @@ func TestMetricsWriterRefuses(t *testing.T) {
 
 func TestWriteMetricsCSV(t *testing.T) {
 	run := newRun(t)
-	w, err := run.Metrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := oracle.Must(run.Metrics())(t)
 	a, b := NewMetric(0), NewMetric(1)
 	a.Eval = map[string]float64{"test.iou": 0.5}
 	b.Step, b.Block, b.Eval = 0.25, 3, map[string]float64{"dev.iou": 1e-7}
-	if err := errors.Join(w.Write(a), w.Write(b), w.Close(), run.WriteMetricsCSV()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(w.Write(a), w.Write(b), w.Close(), run.WriteMetricsCSV()))
 	got, err := os.ReadFile(run.Path(MetricsCSVFile))
 	const want = "iter,pass,wall_s,block,objective,grad_norm,theta_dist,step,bp_sweeps,bp_residual,suboptimality,eval.dev.iou,eval.test.iou\n" +
 		"0,,,,,,,,,,,,0.5\n1,,,3,,,,0.25,,,,1e-07,\n"
@@ -292,9 +251,7 @@ func FuzzReadMetrics(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(dir, MetricsFile)
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(path, text, 0o666))
 		got, err := ReadMetrics(path)
 		if err != nil {
 			var bad *LineError
@@ -310,9 +267,104 @@ func FuzzReadMetrics(f *testing.F) {
 			}
 			again = append(again, '\n')
 		}
-		if err := os.WriteFile(path, again, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(path, again, 0o666))
 		checkMetrics(t, path, got...)
 	})
+}
+
+// followed is what one call of Next hands over: iterations, −1 for "anew".
+func followed(t *testing.T, f *Follower) (iterations []int, wrong error) {
+	t.Helper()
+	wrong = f.Next(func() { iterations = append(iterations, -1) }, func(m *Metric) { iterations = append(iterations, m.Iter) })
+	return iterations, wrong
+}
+
+func TestFollow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), MetricsFile)
+	f := Follow(path)
+	// A step does something to the file, and Next then hands over what is wanted.
+	write := func(text string) func() error {
+		return func() error { return os.WriteFile(path, []byte(text), 0o666) }
+	}
+	more := func(text string) func() error {
+		return func() error { appendText(t, path, text); return nil }
+	}
+	first := `{"iter":0,"wall_s":0.25}` + "\n"
+	for i, step := range []struct {
+		do    func() error
+		want  []int
+		wrong string
+	}{
+		{do: func() error { return nil }}, // no file yet
+		{do: write("")},
+		{do: write(`{"iter":0,"wall`)}, // torn
+		{do: write(first), want: []int{0}},
+		{do: func() error { return nil }},
+		{do: more(`{"iter":1}` + "\n\n" + `{"iter":2}`), want: []int{1}},
+		{do: more("\n"), want: []int{2}},
+		{do: more(`{"iter":}` + "\n" + `{"iter":3}` + "\n"), want: []int{3}, wrong: ":5: "},
+		{do: write(first + `{"iter":1}` + "\n"), want: []int{-1, 0, 1}},                                              // shorter
+		{do: write(`{"iter":0,"wall_s":0.5}` + "\n" + `{"iter":2}` + "\n{\n"), want: []int{-1, 0, 2}, wrong: ":3: "}, // longer, and another
+		{do: func() error { // as TruncateAfter does: the same beginning, another file
+			other := path + "x"
+			return errors.Join(os.WriteFile(other, []byte(`{"iter":0,"wall_s":0.5}`+"\n"+`{"iter":2}`+"\n"+`{"iter":4}`+"\n"), 0o666), os.Rename(other, path))
+		}, want: []int{-1, 0, 2, 4}},
+		{do: more(`{"iter":5,"wall_s":1.25}` + "\n"), want: []int{5}},
+		// A resumed run has cut the same file short, and has written more than was there since:
+		{do: write(`{"iter":0,"wall_s":0.5}` + "\n" + `{"iter":2}` + "\n" + `{"iter":4}` + "\n" + `{"iter":5,"wall_s":1.50}` + "\n" + `{"iter":6}` + "\n"), want: []int{-1, 0, 2, 4, 5, 6}},
+		{do: func() error { return os.Remove(path) }, want: []int{-1}},
+		{do: write(first), want: []int{0}},
+	} {
+		oracle.OK(t, step.do())
+		got, wrong := followed(t, f)
+		if !slices.Equal(got, step.want) {
+			t.Errorf("step %d: got %v, want %v", i, got, step.want)
+		}
+		if (wrong == nil) != (step.wrong == "") || wrong != nil && !strings.Contains(wrong.Error(), path+step.wrong) {
+			t.Errorf("step %d: the error is %v, want %q", i, wrong, step.wrong)
+		}
+	}
+}
+
+// TestFollowLongLine: what is no metrics file takes no more memory than a line may.
+func TestFollowLongLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), MetricsFile)
+	oracle.OK(t, os.WriteFile(path, make([]byte, 2*longestLine), 0o666))
+	if _, err := followed(t, Follow(path)); !errors.Is(err, errLongLine) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestMetricsReachTheFile: a slow run's records can be followed before its next
+// checkpoint.
+func TestMetricsReachTheFile(t *testing.T) {
+	path := writeMetrics(t)
+	w := oracle.Must(OpenMetrics(path))(t)
+	defer w.Close()
+	f := Follow(path)
+	for i, want := range [][]int{{0}, nil, {1, 2}} {
+		w.flushed = time.Now().Add(time.Hour) // so that no machine is too slow
+		if want != nil {
+			w.flushed = time.Now().Add(-flushEvery) // in the place of waiting
+		}
+		oracle.OK(t, w.Write(NewMetric(i)))
+		if got, err := followed(t, f); err != nil || !slices.Equal(got, want) {
+			t.Errorf("after record %d: %v, %v, want %v", i, got, err, want)
+		}
+	}
+}
+
+// TestLongLine: a line without an end is refused, and is not kept.
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]bool{longestLine - 100: false, longestLine + 1: true} {
+		path := filepath.Join(t.TempDir(), MetricsFile)
+		line := `{"iter":1}` + strings.Repeat(" ", size-10) + "\n"
+		oracle.OK(t, atomicfile.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, line+line); return err }))
+		_, err := ReadMetrics(path)
+		var wrong *LineError
+		if got := errors.As(err, &wrong) && wrong.Line == 1 && errors.Is(err, errLongLine); got != want {
+			t.Errorf("%d bytes: %v, want a refusal: %v", size, err, want)
+		}
+	}
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // newRun is a fresh run folder.
@@ -23,10 +26,7 @@ func newRun(t *testing.T) *Run {
 
 func mustCreate(t *testing.T, dir string) *Run {
 	t.Helper()
-	run, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := oracle.Must(Create(dir))(t)
 	t.Cleanup(func() { run.Close() })
 	return run
 }
@@ -35,10 +35,7 @@ func mustCreate(t *testing.T, dir string) *Run {
 // file was left behind.
 func onlyFile(t *testing.T, dir, name string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := oracle.Must(os.ReadDir(dir))(t)
 	if len(entries) != 1 || entries[0].Name() != name {
 		t.Errorf("%s holds %v, want only %s", dir, entries, name)
 	}
@@ -47,20 +44,11 @@ func onlyFile(t *testing.T, dir, name string) {
 func TestCreate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for range 2 { // an empty folder may be used again
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		run, err := Create(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Close(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.MkdirAll(dir, 0o777))
+		run := oracle.Must(Create(dir))(t)
+		oracle.OK(t, run.Close())
 	}
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(filepath.Join(dir, "config.json"), nil, 0o666))
 	_, err := Create(dir)
 	var notEmpty *NotEmptyError
 	if !errors.As(err, &notEmpty) || notEmpty.Holds != "config.json" || notEmpty.Dir != dir {
@@ -78,9 +66,7 @@ func TestCreate(t *testing.T) {
 
 func TestCreateOnFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, nil, 0o666))
 	if _, err := Create(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("Create on a file: %v", err)
 	}
@@ -109,9 +95,7 @@ func TestNotWritable(t *testing.T) {
 		return // the superuser may write to any other folder
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Chmod(dir, 0o555))
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not writable") {
 		t.Errorf("Open of a read-only folder: %v", err)
 	}
@@ -126,9 +110,7 @@ func TestWriteFile(t *testing.T) {
 		})
 	}
 	for _, text := range []string{"old", "new"} {
-		if err := write(text); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, write(text))
 	}
 	broken := errors.New("broken")
 	err := run.WriteFile("plots/a.svg", func(w io.Writer) error {
@@ -152,49 +134,17 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-func TestFullDisk(t *testing.T) {
-	run := newRun(t)
-	write := func(text string, broken error) error {
-		return run.WriteFile("report.html", func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return errors.Join(err, broken)
-		})
-	}
-	if err := write("old", nil); err != nil {
-		t.Fatal(err)
-	}
-	err := write("new", &fs.PathError{Op: "write", Path: "report.html", Err: syscall.ENOSPC})
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("a full disk: %v", err)
-	}
-	for _, want := range []string{run.Path("report.html"), "free some space", "unchanged"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("message %q does not mention %q", err, want)
-		}
-	}
-	if got, err := os.ReadFile(run.Path("report.html")); err != nil || string(got) != "old" {
-		t.Errorf("file holds %q, %v", got, err)
-	}
-	run.Close()
-	onlyFile(t, run.Dir(), "report.html")
-}
-
 func TestFullDevice(t *testing.T) {
 	const full = "/dev/full" // every write to it fails as on a full disk
 	if _, err := os.Stat(full); err != nil {
 		t.Skipf("there is no %s here; this runs on Linux: %v", full, err)
 	}
 	run := newRun(t)
-	if err := os.Symlink(full, run.Path("report.html")); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Symlink(full, run.Path("report.html")))
 	if err := run.WriteFile("report.html", func(w io.Writer) error { _, err := w.Write(make([]byte, 1<<20)); return err }); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
 		t.Errorf("a report on a full disk: %v", err)
 	}
-	metrics, err := OpenMetrics(full)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := oracle.Must(OpenMetrics(full))(t)
 	if err := metrics.Write(NewMetric(1)); err != nil {
 		t.Errorf("a line that fits the buffer: %v", err)
 	}
@@ -212,21 +162,14 @@ func TestWriteJSON(t *testing.T) {
 		Name               string
 	}
 	in := result{Value: Float(math.NaN()), Bound: Float(math.Inf(-1)), Best: 1e-300, Name: "a<b"}
-	if err := run.WriteJSON("result.json", in); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(run.Path("result.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, run.WriteJSON("result.json", in))
+	text := oracle.Must(os.ReadFile(run.Path("result.json")))(t)
 	want := "{\n  \"Value\": null,\n  \"Bound\": null,\n  \"Best\": 1e-300,\n  \"Name\": \"a<b\"\n}\n"
 	if string(text) != want {
 		t.Errorf("got %s want %s", text, want)
 	}
 	var out result
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal(text, &out))
 	if !math.IsNaN(float64(out.Value)) || !math.IsNaN(float64(out.Bound)) || out.Best != in.Best {
 		t.Errorf("read back %+v", out)
 	}
@@ -243,18 +186,6 @@ func TestWriteJSON(t *testing.T) {
 	}
 	run.Close()
 	onlyFile(t, run.Dir(), "result.json")
-}
-
-func TestEnvironment(t *testing.T) {
-	environment := Environment()
-	for _, key := range []string{"go_version", "os", "arch", "cores", "gomaxprocs", "time", "blockbp_version"} {
-		if v, ok := environment[key]; !ok || v == "" {
-			t.Errorf("%s is missing: %v", key, environment)
-		}
-	}
-	if _, err := json.Marshal(environment); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestAddBuild(t *testing.T) {
@@ -275,34 +206,15 @@ func TestAddBuild(t *testing.T) {
 	}
 }
 
-func TestCPUModel(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "cpuinfo")
-	text := "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU @ 2: 3GHz\n"
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if got := cpuModel(path); got != "Some CPU @ 2: 3GHz" {
-		t.Errorf("got %q", got)
-	}
-	if got := cpuModel(path + "x"); got != "" {
-		t.Errorf("missing file: %q", got)
-	}
-}
-
 // TestCreateFree: the first name that is free, and an error where none can be made.
 func TestCreateFree(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run")
 	for _, want := range []string{name, name + "-2", name + "-3"} {
-		run, err := CreateFree(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := oracle.Must(CreateFree(name))(t)
 		if run.Dir() != want {
 			t.Errorf("the folder is %s, want %s", run.Dir(), want)
 		}
-		if err := run.WriteJSON("a.json", 1); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, run.WriteJSON("a.json", 1))
 	}
 	if _, err := CreateFree(filepath.Join(name, "a.json", "run")); err == nil {
 		t.Error("a folder was made below a file")
@@ -316,16 +228,56 @@ func (sketch) SVG(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); re
 func (sketch) PNG(w io.Writer) error { _, err := io.WriteString(w, "png"); return err }
 
 func TestWriteFigure(t *testing.T) {
-	run, err := Create(filepath.Join(t.TempDir(), "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.WriteFigure("curve", sketch{}); err != nil {
-		t.Fatal(err)
-	}
+	run := oracle.Must(Create(filepath.Join(t.TempDir(), "run")))(t)
+	oracle.OK(t, run.WriteFigure("curve", sketch{}))
 	for name, want := range map[string]string{"plots/curve.svg": "<svg/>", "plots/curve.png": "png"} {
 		if got, err := os.ReadFile(run.Path(name)); err != nil || string(got) != want {
 			t.Errorf("%s holds %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
+// TestFilesThatAppear: a run replaces what it has written itself, and nothing that
+// appeared in its folder, unless it was made to.
+func TestFilesThatAppear(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	run := oracle.Must(Create(dir))(t)
+	theirs := run.Path("theirs.json")
+	oracle.OK(t, os.WriteFile(theirs, []byte("theirs"), 0o644))
+	for range 2 {
+		if err := run.WriteJSON("ours.json", 1); err != nil {
+			t.Error(err)
+		}
+	}
+	var exists *atomicfile.ExistsError
+	if err := run.WriteJSON("theirs.json", 1); !errors.As(err, &exists) {
+		t.Errorf("the error is %v, want an *ExistsError", err)
+	}
+	oracle.OK(t, run.Close())
+
+	no := errors.New("no")
+	over := oracle.Must(CreateOver(dir, func(path string) error {
+		if path == theirs {
+			return no
+		}
+		return nil
+	}))(t)
+	defer over.Close()
+	if err := over.WriteJSON("theirs.json", 1); !errors.Is(err, no) {
+		t.Errorf("the error is %v, want that of the one who was asked", err)
+	}
+	oracle.OK(t, over.WriteJSON("ours.json", 2))
+	ours, _ := os.ReadFile(run.Path("ours.json"))
+	if text, err := os.ReadFile(theirs); err != nil || string(text) != "theirs" || string(ours) != "2\n" {
+		t.Errorf("the files hold %q and %q (%v)", text, ours, err)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	environment := Environment()
+	for _, key := range []string{"go_version", "os", "arch", "cores", "gomaxprocs", "time", "blockbp_version"} {
+		if v, ok := environment[key]; !ok || v == "" {
+			t.Errorf("%s is missing: %v", key, environment)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 type keptInner struct {
@@ -49,13 +51,9 @@ func TestCodec(t *testing.T) {
 	}
 	var text Values
 	saved, err := json.Marshal(v)
-	if err := errors.Join(err, json.Unmarshal(saved, &text)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(err, json.Unmarshal(saved, &text)))
 	into := &kept{inner: &keptInner{}}
-	if err := text.Decode("kept", into); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, text.Decode("kept", into))
 	want := full()
 	want.vector, want.lines, want.pairs = nil, nil, [2][]float64{}
 	bits := func(k *kept) (b []uint64) {

@@ -21,9 +21,7 @@ import (
 func write(t testing.TB, metadata map[string]string, tensors ...Tensor) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, metadata, tensors); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, Write(&b, metadata, tensors))
 	return b.Bytes()
 }
 
@@ -51,28 +49,18 @@ func TestRoundTrip(t *testing.T) {
 		New("single", []int{1}, []float32{1.5}),
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := WriteFile(path, metadata, tensors); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, WriteFile(path, metadata, tensors))
 	slices.Reverse(tensors)
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := oracle.Must(os.ReadFile(path))(t)
 	if !bytes.Equal(raw, write(t, maps.Clone(metadata), tensors...)) {
 		t.Error("another order of tensors gives other bytes")
 	}
 	if n := binary.LittleEndian.Uint64(raw); n%8 != 0 {
 		t.Errorf("header has %d bytes, want a multiple of 8", n)
 	}
-	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := oracle.Must(Open(path))(t)
 	defer f.Close()
-	if err := f.Verify(); err != nil {
-		t.Error(err)
-	}
+	oracle.OK(t, f.Verify())
 	metadata[ChecksumKey] = f.Metadata()[ChecksumKey]
 	if diff := cmp.Diff(metadata, f.Metadata()); diff != "" {
 		t.Error(diff)
@@ -228,10 +216,7 @@ func TestChecksumOfBefore(t *testing.T) {
 		"newer blockbp": {ChecksumKey: "sha256:3726ddd9"},
 		"another way":   {ChecksumKey: "crc32c:1\"2\"3\"4\""},
 	} {
-		f, err := open(write(t, metadata, data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := oracle.Must(open(write(t, metadata, data)))(t)
 		if err := f.Verify(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error is %v, want one with %q", metadata, err, want)
 		}
@@ -282,9 +267,9 @@ func rewritten(t *testing.T, f *File) {
 		case info.Name == "": // which others may write
 			return
 		case info.DType == F64:
-			tensors = append(tensors, New(info.Name, info.Shape, must(Read[float64](f, info.Name))))
+			tensors = append(tensors, New(info.Name, info.Shape, oracle.Must(Read[float64](f, info.Name))(t)))
 		case info.DType == F32:
-			tensors = append(tensors, New(info.Name, info.Shape, must(Read[float32](f, info.Name))))
+			tensors = append(tensors, New(info.Name, info.Shape, oracle.Must(Read[float32](f, info.Name))(t)))
 		}
 	}
 	text := write(t, metadata, tensors...)
@@ -311,14 +296,6 @@ func rewritten(t *testing.T, f *File) {
 	}
 }
 
-// must returns the value of a call that may not fail here.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 func readAll[T Number](t *testing.T, f *File, info Info) int {
 	data, err := Read[T](f, info.Name)
 	if err != nil {
@@ -334,13 +311,8 @@ func TestReadChunks(t *testing.T) {
 		want[i] = float32(i)
 	}
 	var file bytes.Buffer
-	if err := Write(&file, nil, []Tensor{New("other", []int{2}, []float64{1, 2}), New("x", []int{len(want)}, want)}); err != nil {
-		t.Fatal(err)
-	}
-	f, err := NewFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, Write(&file, nil, []Tensor{New("other", []int{2}, []float64{1, 2}), New("x", []int{len(want)}, want)}))
+	f := oracle.Must(NewFile(bytes.NewReader(file.Bytes()), int64(file.Len())))(t)
 	info, _ := f.Find("x")
 	for _, lengths := range [][]int{{len(want)}, {0, 1, 7, readTogether, 0, 2*readTogether - 3}} {
 		got := make([]float32, len(want))

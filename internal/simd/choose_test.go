@@ -3,6 +3,8 @@ package simd
 import (
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestUse: what is chosen is in use, and afterwards what was before.
@@ -13,10 +15,7 @@ func TestUse(t *testing.T) {
 		t.Errorf("implementations %q, in use is %q", names, before)
 	}
 	for _, name := range names {
-		restore, err := Use(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		restore := oracle.Must(Use(name))(t)
 		if Name() != name {
 			t.Errorf("%s was chosen, %s is in use", name, Name())
 		}

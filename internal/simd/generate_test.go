@@ -21,10 +21,7 @@ func TestGenerated(t *testing.T) {
 	if text, err := goTool(tools, "list", "-deps", "."); err != nil {
 		t.Skipf("skipped: the generator's dependencies (avo, golang.org/x/tools) are not on this machine; the test runs after (cd internal/simd/gen && go mod download): %v\n%s", err, text)
 	}
-	dir, err := filepath.Abs(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := oracle.Must(filepath.Abs(t.TempDir()))(t)
 	if text, err := goTool(tools, "run", ".", "-dir", dir); err != nil {
 		t.Fatalf("generator: %v\n%s", err, text)
 	}
@@ -34,10 +31,7 @@ func TestGenerated(t *testing.T) {
 	}
 	for _, path := range written {
 		name := filepath.Base(path)
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := oracle.Must(os.ReadFile(path))(t)
 		got, err := os.ReadFile(name)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is not what internal/simd/gen gives (%v); run go generate ./internal/simd", name, err)
@@ -47,10 +41,7 @@ func TestGenerated(t *testing.T) {
 		}
 	}
 	// What the generator writes no longer would still be compiled.
-	assembly, err := filepath.Glob("*.s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assembly := oracle.Must(filepath.Glob("*.s"))(t)
 	for _, name := range assembly {
 		if !slices.Contains(written, filepath.Join(dir, name)) {
 			t.Errorf("%s is not written by internal/simd/gen: remove it, and the declarations beside it", name)

@@ -21,15 +21,11 @@ type pages struct {
 func newPages(t *testing.T, count int) *pages {
 	t.Helper()
 	size := syscall.Getpagesize()
-	memory, err := syscall.Mmap(-1, 0, (count+2)*size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := oracle.Must(syscall.Mmap(-1, 0, (count+2)*size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE))(t)
 	t.Cleanup(func() { _ = syscall.Munmap(memory) })
 	for _, page := range [][]byte{memory[:size], memory[(count+1)*size:]} {
-		if err := syscall.Mprotect(page, syscall.PROT_NONE); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, syscall.Mprotect(page, syscall.PROT_NONE))
 	}
 	return &pages{memory, size}
 }

@@ -8,30 +8,20 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestFetch: of an array whose pieces are asked for, the disk is asked for these and what lies between
 // near ones, not for what is around a number that is looked at.
 func TestFetch(t *testing.T) {
 	const bytes = 32 << 20
-	file, err := os.Create(filepath.Join(t.TempDir(), "array"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := oracle.Must(os.Create(filepath.Join(t.TempDir(), "array")))(t)
 	defer file.Close()
-	if err := writeZeros(file, bytes); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Fadvise(int(file.Fd()), 0, bytes, unix.FADV_DONTNEED); err != nil {
-		t.Fatal(err)
-	}
-	mapped, err := unix.Mmap(int(file.Fd()), 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, writeZeros(file, bytes))
+	oracle.OK(t, file.Sync())
+	oracle.OK(t, unix.Fadvise(int(file.Fd()), 0, bytes, unix.FADV_DONTNEED))
+	mapped := oracle.Must(unix.Mmap(int(file.Fd()), 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED))(t)
 	defer unmap(mapped)
 	inMemory := func(lo, hi int) (n int) { // bytes
 		seen := make([]byte, (hi-lo+int(pageSize)-1)/int(pageSize))

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestFullDisk: a disk without room is an error at the start, that says how much is free and what to
@@ -27,10 +29,7 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%q lacks %q", err, part)
 		}
 	}
-	file, err := named(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := oracle.Must(named(folder))(t)
 	if err := writeZeros(file, 2<<20); !full(err) {
 		t.Errorf("writing zeros: %v", err)
 	}
@@ -42,9 +41,6 @@ func TestFullDisk(t *testing.T) {
 	if err := unix.Statfs(folder, &s); err != nil || s.Bfree != s.Blocks {
 		t.Errorf("%d of %d blocks are free: %v", s.Bfree, s.Blocks, err)
 	}
-	space, err := Reserve(folder, 1<<19)
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := oracle.Must(Reserve(folder, 1<<19))(t)
 	space.Close()
 }

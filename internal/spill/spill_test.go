@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestZeros: arrays of a Space are zeros, lie apart, and keep what is written; the folder is empty
@@ -106,10 +108,7 @@ func TestPool(t *testing.T) {
 	if p.Bytes != poolFile {
 		t.Errorf("%d small spaces take %d bytes, want %d", many, p.Bytes, poolFile)
 	}
-	large, err := p.Reserve(3 * poolFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	large := oracle.Must(p.Reserve(3 * poolFile))(t)
 	if x := Zeros[float64](large, 3*poolFile/8); x[0] != 0 || x[len(x)-1] != 0 || p.Bytes != 4*poolFile {
 		t.Errorf("a large one begins and ends with %v and %v, and %d bytes are taken", x[0], x[len(x)-1], p.Bytes)
 	}
@@ -141,10 +140,7 @@ func TestPoolEnds(t *testing.T) {
 	}
 	folder := t.TempDir()
 	mapped := func() int {
-		maps, err := os.ReadFile("/proc/self/maps")
-		if err != nil {
-			t.Fatal(err)
-		}
+		maps := oracle.Must(os.ReadFile("/proc/self/maps"))(t)
 		return strings.Count(string(maps), folder)
 	}
 	reserve := func() (*Pool, *Space) {

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // problem has two instances of a path, with node features: indicator, a large scale far
@@ -25,10 +26,7 @@ func problem(t *testing.T) (*crf.Schema, []*crf.Instance) {
 		for i := range u {
 			u[i], v[i] = int32(i), int32(i+1)
 		}
-		g, err := graph.FromEdges(n, u, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := oracle.Must(graph.FromEdges(n, u, v))(t)
 		var x []float64
 		for range n {
 			x = append(x, float64(rng.IntN(2)), 2000+30*rng.NormFloat64(), 1, 1e-4*rng.NormFloat64(), 5)
@@ -37,18 +35,10 @@ func problem(t *testing.T) (*crf.Schema, []*crf.Instance) {
 		for i := range y {
 			y[i] = float32(3 + 2*rng.NormFloat64())
 		}
-		node, err := crf.Dense(x, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		edge, err := crf.Dense(y, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, Labels: [][]int32{make([]int32, n)}, NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{edge}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		node := oracle.Must(crf.Dense(x, 5))(t)
+		edge := oracle.Must(crf.Dense(y, 1))(t)
+		in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, Labels: [][]int32{make([]int32, n)},
+			NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{edge}}))(t)
 		data = append(data, in)
 	}
 	return &schema, data
@@ -91,10 +81,7 @@ func TestMap(t *testing.T) {
 	}
 	var scaled []*crf.Instance
 	for _, in := range data {
-		s, err := m.Instance(in, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := oracle.Must(m.Instance(in, nil))(t)
 		scaled = append(scaled, s)
 	}
 	for _, j := range []int{0, 2, 4} {
@@ -112,10 +99,7 @@ func TestMap(t *testing.T) {
 		t.Errorf("edge feature without a constant: mean %g, deviation %g, want %g and 1", mean, deviation, before/spread)
 	}
 
-	model, err := crf.NewModel(*schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := oracle.Must(crf.NewModel(*schema))(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range model.Weights {
 		model.Weights[i] = rng.NormFloat64()
@@ -131,10 +115,7 @@ func TestMap(t *testing.T) {
 	one.Original(original.Weights, model.Weights, &model.Layout)
 	squares := 0.0
 	for i, in := range data {
-		s, err := one.Instance(in, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := oracle.Must(one.Instance(in, nil))(t)
 		want, got := ground.Condition(model, s), ground.Condition(original, in)
 		near(t, "node potentials with one divisor", got.Node, want.Node)
 		data[i] = s
@@ -184,17 +165,11 @@ func TestSparse(t *testing.T) {
 		if spec.NodeFeat[0], err = crf.Sparse(start, column, value, f.Dim()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := crf.NewInstance(schema, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := oracle.Must(crf.NewInstance(schema, spec))(t)
 		sparse = append(sparse, s)
 	}
 	ctx := context.Background()
-	dense, err := Of(ctx, schema, data, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dense := oracle.Must(Of(ctx, schema, data, 1))(t)
 	m, err := Of(ctx, schema, sparse, 1)
 	if err != nil || m == nil {
 		t.Fatal(m, err)
@@ -207,10 +182,7 @@ func TestSparse(t *testing.T) {
 			t.Errorf("feature %d is changed", j)
 		}
 	}
-	scaled, err := m.Instance(sparse[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scaled := oracle.Must(m.Instance(sparse[0], nil))(t)
 	before := columnOf(sparse, nodes, 1)
 	m.InPlace(sparse)
 	for i, x := range columnOf(sparse[:1], nodes, 1) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -55,9 +56,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		checkDecimal(t, text)
-		if err := n.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, n.Validate())
 		checkRoundTrip(t, n)
 	})
 }
@@ -99,13 +98,8 @@ func FuzzReadMAR(f *testing.F) {
 		}
 		checkDecimal(t, text)
 		var out bytes.Buffer
-		if err := uai.WriteMAR(&out, marginals); err != nil {
-			t.Fatal(err)
-		}
-		again, err := uai.ReadMAR(&out, "again.MAR")
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, uai.WriteMAR(&out, marginals))
+		again := oracle.Must(uai.ReadMAR(&out, "again.MAR"))(t)
 		if difference := cmp.Diff(marginals, again); difference != "" {
 			t.Error(difference)
 		}

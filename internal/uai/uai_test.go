@@ -44,10 +44,7 @@ const bayes = `BAYES
 
 func TestRead(t *testing.T) {
 	for _, text := range []string{bayes, strings.Replace(bayes, "BAYES", "markov", 1), strings.ReplaceAll(bayes, "\n", "\r\n"), strings.Join(strings.Fields(bayes), "\t")} {
-		n, err := uai.Read(iotest.OneByteReader(strings.NewReader(text)), "model.uai")
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := oracle.Must(uai.Read(iotest.OneByteReader(strings.NewReader(text)), "model.uai"))(t)
 		ln := math.Log
 		want := &mrf.Network{Card: []int{2, 2, 3}, Factors: []mrf.Factor{
 			{Scope: []int{0}, LogTable: []float64{ln(0.436), ln(0.564)}},
@@ -366,9 +363,7 @@ func TestRoundTripOfSpecialValues(t *testing.T) {
 // Short values stay short: what can be written in 17 digits is.
 func TestWriteIsShort(t *testing.T) {
 	var text bytes.Buffer
-	if err := uai.Write(&text, table(math.Log(0.25), math.Log(3), math.Inf(-1), 0)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, uai.Write(&text, table(math.Log(0.25), math.Log(3), math.Inf(-1), 0)))
 	if want := "MARKOV\n1\n4\n1\n1 0\n\n4\n 0.25\n 3\n 0\n 1\n"; text.String() != want {
 		t.Errorf("text is %q, want %q", text.String(), want)
 	}
@@ -434,11 +429,122 @@ func TestBeyondFloat64(t *testing.T) {
 // TestByteOrderMark: a file of an editor that begins with one is read as without.
 func TestByteOrderMark(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n.uai")
-	if err := os.WriteFile(path, []byte("\ufeffMARKOV\n1\n2\n1\n1 0\n2\n1 2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte("\ufeffMARKOV\n1\n2\n1\n1 0\n2\n1 2\n"), 0o666))
 	n, err := uai.ReadFile(path)
 	if err != nil || len(n.Card) != 1 {
 		t.Errorf("%v, %v", n, err)
+	}
+}
+
+func TestReadEvidence(t *testing.T) {
+	n := &mrf.Network{Card: []int{3, 3, 3, 3, 9}}
+	for _, c := range []struct {
+		name, text string
+		want       []map[int]int
+	}{
+		{"nothing", "0", []map[int]int{{}}},
+		{"nothing, with a newline", "0\n", []map[int]int{{}}},
+		{"old", "2 0 1 3 2\n", []map[int]int{{0: 1, 3: 2}}},
+		{"old, one variable", "1 4 8", []map[int]int{{4: 8}}},
+		{"old, over several lines", "2\n0 1\n3 2\n", []map[int]int{{0: 1, 3: 2}}},
+		{"new", "1\n2 0 1 3 2\n", []map[int]int{{0: 1, 3: 2}}},
+		{"new, nothing observed", "1\n0\n", []map[int]int{{}}},
+		{"new, two samples", "2\n1 0 1\n2 0 2 1 1\n", []map[int]int{{0: 1}, {0: 2, 1: 1}}},
+		{"new, blank lines", "\n2\n\n1 0 1\n\n0\n", []map[int]int{{0: 1}, {}}},
+		{"new, in one line", "1 2 0 1 3 2", []map[int]int{{0: 1, 3: 2}}},
+		{"new, broken lines", "2 1 0 1\n2 0 2\n1 1", []map[int]int{{0: 1}, {0: 2, 1: 1}}},
+		// The same numbers mean different things: only the lines tell.
+		{"both, in one line", "2 1 2 0 0", []map[int]int{{1: 2, 0: 0}}},
+		{"both, in lines", "2\n1 2 0\n0\n", []map[int]int{{2: 0}, {}}},
+	} {
+		got, err := uai.ReadEvidence(strings.NewReader(c.text), "x.evid", n)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if difference := cmp.Diff(c.want, got); difference != "" {
+			t.Errorf("%s: %s", c.name, difference)
+		}
+	}
+}
+
+func TestReadEvidenceRefuses(t *testing.T) {
+	n := &mrf.Network{Card: []int{3, 3}}
+	for _, c := range []struct{ text, message string }{
+		{"", "x.evid:1: the file is empty"},
+		{"1 1", "x.evid:1: evidence is 2 numbers beginning with 1"},
+		{"3\n0 1\n0 2\n", "x.evid:3: evidence is 5 numbers"},
+		{"1 0 -1", `x.evid:1: evidence has "-1"`},
+		{"1 0 99999999999", `evidence has "99999999999"`},
+		{"1 0x0 1", `x.evid:1: evidence has "0x0"`},
+		{"1 1_0 1", `evidence has "1_0"`},
+		{"1 zero 1", `evidence has "zero"`},
+		{"1\n1 2 0\n", "x.evid:2: variable 2 does not exist: the network has 2 variables"},
+		{"2\n1 0 1\n1 1 3\n", "x.evid:3: variable 1 has state 3, want 0 to 2"},
+		{"2 0 1 0 1", "x.evid:1: variable 0 is observed twice"},
+		{"2147483647 2147483647 1", "neither that many pairs"},
+	} {
+		_, err := uai.ReadEvidence(strings.NewReader(c.text), "x.evid", n)
+		var located *uai.Error
+		if !errors.As(err, &located) || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%q: error is %v, want %q", c.text, err, c.message)
+		}
+	}
+}
+
+func TestWriteResults(t *testing.T) {
+	var out bytes.Buffer
+	for _, write := range []error{
+		uai.WritePR(&out, 5*math.Ln10), uai.WritePR(&out, math.Inf(-1)),
+		uai.WriteMAR(&out, [][]float64{{0.25, 0.75}, {1}}), uai.WriteMAR(&out, nil),
+		uai.WriteMPE(&out, []int{3, 0}), uai.WriteMPE(&out, nil),
+	} {
+		if write != nil {
+			t.Fatal(write)
+		}
+	}
+	want := "PR\n5\nPR\n-inf\nMAR\n2 2 0.25 0.75 1 1\nMAR\n0\nMPE\n2 3 0\nMPE\n0\n"
+	if difference := cmp.Diff(want, out.String()); difference != "" {
+		t.Error(difference)
+	}
+}
+
+// TestReadMARWithSamples: the number of samples stands alone on its line.
+func TestReadMARWithSamples(t *testing.T) {
+	for text, want := range map[string][][]float64{
+		"MAR\n1\n2 2 0.25 0.75 1 1\n": {{0.25, 0.75}, {1}},
+		"MAR\n1\n1 2 0.25 0.75\n":     {{0.25, 0.75}},
+		"MAR\n1 2 0.25 0.75\n":        {{0.25, 0.75}},
+		"MAR\n2 1 1\n2 0 1":           {{1}, {0, 1}},
+	} {
+		got, err := uai.ReadMAR(strings.NewReader(text), "x.MAR")
+		if difference := cmp.Diff(want, got); difference != "" || err != nil {
+			t.Errorf("%q: %v\n%s", text, err, difference)
+		}
+	}
+}
+
+func TestReadMARRefuses(t *testing.T) {
+	for _, c := range []struct{ text, message string }{
+		{"", "x.MAR:1: the file ends where MAR should be"},
+		{"PR\n5", `x.MAR:1: marginals start with "PR", want MAR`},
+		{"MAR\n2 1 1", "x.MAR:2: the file ends where the number of states of variable 1 should be"},
+		{"MAR\n2000000000 1 1", "the number of states of variable 1 should be"},
+		{"MAR\n-1", "the number of variables is -1"},
+		{"MAR\n1 0", "the number of states of variable 0 is 0, want 1 to"},
+		{"MAR\n1 1048576 1", "the file ends where a probability of variable 0 should be"},
+		{"MAR\n1 2 0.5 1.5", "a probability of variable 0 is 1.5, want 0 to 1"},
+		{"MAR\n1 2 0.5 -0.5", "a probability of variable 0 is -0.5"},
+		{"MAR\n1 2 0.5 nan", `a probability of variable 0 is "nan", want a finite decimal number`},
+		{"MAR\n1 2 0.5 0x1p-1", `a probability of variable 0 is "0x1p-1"`},
+		{"MAR\n1 2 0.5 inf", `a probability of variable 0 is "inf"`},
+		{"MAR\n1 2 0.5 half", `a probability of variable 0 is "half"`},
+		{"MAR\n1 1 1\nPR", `x.MAR:3: "PR" after the last marginal`},
+	} {
+		_, err := uai.ReadMAR(strings.NewReader(c.text), "x.MAR")
+		var located *uai.Error
+		if !errors.As(err, &located) || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%q: error is %v, want %q", c.text, err, c.message)
+		}
 	}
 }

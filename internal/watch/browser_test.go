@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,10 +17,9 @@ import (
 	"slices"
 	"testing"
 	"time"
-)
 
-// screenshots, an environment variable, names a folder that gets pictures of the page.
-const screenshots = "BLOCKBP_SCREENSHOTS"
+	"github.com/blockbp/blockbp/internal/oracle"
+)
 
 // patience is how long a browser may take for all of a test, on a slow machine.
 const patience = 2 * time.Minute
@@ -59,14 +57,10 @@ func openBrowser(t *testing.T) *browser {
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+profileFolder(t), "about:blank")
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Start())
 	theirIn.Close()
 	theirOut.Close()
-	if err := in.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, in.SetReadDeadline(time.Now().Add(patience)))
 	b := &browser{t: t, out: out, in: bufio.NewReader(in)}
 	t.Cleanup(func() {
 		b.send("Browser.close", nil)
@@ -138,9 +132,7 @@ func (b *browser) call(method string, parameters map[string]any) map[string]any 
 			Result map[string]any
 			Error  map[string]any
 		}
-		if err := json.Unmarshal(text[:len(text)-1], &answer); err != nil {
-			b.t.Fatal(err)
-		}
+		oracle.OK(b.t, json.Unmarshal(text[:len(text)-1], &answer))
 		switch {
 		case answer.Method == "Runtime.exceptionThrown", answer.Method == "Log.entryAdded" && bytes.Contains(answer.Params, []byte(`"level":"error"`)):
 			b.t.Errorf("the browser complains: %s", answer.Params)
@@ -187,24 +179,6 @@ func (b *browser) look(width, height int, scheme string) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}})
 }
 
-// picture keeps a screenshot where the environment asks for it.
-func (b *browser) picture(name string) {
-	b.t.Helper()
-	folder := os.Getenv(screenshots)
-	if folder == "" {
-		return
-	}
-	time.Sleep(2 * pollEvery) // until it is drawn
-	shot := b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true})["data"].(string)
-	content, err := base64.StdEncoding.DecodeString(shot)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, name+".png"), content, 0o666)
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
-}
-
 // inkOf is an expression for how many colours the canvas of a chart has.
 func inkOf(section string) string {
 	return fmt.Sprintf(`(() => {
@@ -219,10 +193,7 @@ func inkOf(section string) string {
 
 // open serves the page of runs, and looks at it.
 func (b *browser) open(dirs ...string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	listener := oracle.Must(net.Listen("tcp", "127.0.0.1:0"))(b.t)
 	served := make(chan error)
 	go func() { served <- Serve(b.t.Context(), listener, dirs, testToken) }()
 	b.t.Cleanup(func() {
@@ -242,12 +213,8 @@ func TestRunsInBrowser(t *testing.T) {
 	write(t, second, lines(0, 100))
 	finish(`{"status": "converged", "iterations": 299, "eval": {"accuracy@test": 0.9}}`)
 	var file bytes.Buffer
-	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Mkdir(filepath.Join(first, "plots"), 0o777), os.WriteFile(filepath.Join(first, "plots", "pictures-test.png"), file.Bytes(), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&file, image.NewGray(image.Rect(0, 0, 40, 30))))
+	oracle.OK(t, errors.Join(os.Mkdir(filepath.Join(first, "plots"), 0o777), os.WriteFile(filepath.Join(first, "plots", "pictures-test.png"), file.Bytes(), 0o666)))
 	b.look(1280, 900, "light")
 	b.open(first, second)
 	b.wait(text("label"), "running")
@@ -262,7 +229,6 @@ func TestRunsInBrowser(t *testing.T) {
 		if got := b.evaluate("document.documentElement.scrollWidth"); got != float64(width) {
 			t.Errorf("the page is %v pixels wide, want %d", got, width)
 		}
-		b.picture(fmt.Sprintf("two-%d", width))
 	}
 }
 
@@ -275,7 +241,6 @@ func TestPageInBrowser(t *testing.T) {
 	b.wait(text("label"), "starting")
 	b.wait(text("name"), `run of \u202e\x1bnight`)
 	b.wait(text("iter"), "–")
-	b.picture("start")
 
 	write(t, dir, lines(0, 300))
 	b.wait(text("label"), "running")
@@ -288,7 +253,6 @@ func TestPageInBrowser(t *testing.T) {
 	b.wait(text("left"), "3 s to 13 s")
 	b.wait(text("best-of"), "best accuracy")
 	b.wait(text("best"), "0.84 dev, 0.84 test")
-	b.picture("running")
 
 	// The other axis and measure.
 	b.evaluate(`document.querySelector("input[value=wall_s]").click()`)
@@ -320,6 +284,5 @@ func TestPageInBrowser(t *testing.T) {
 				t.Errorf("%s: the chart of %s has %v colours", view.name, section, inks)
 			}
 		}
-		b.picture(view.name)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -64,10 +65,7 @@ func digitsOf(t *testing.T, iter int, field string) string {
 	t.Helper()
 	m := metricOf(iter)
 	v := map[string]float64{"objective": m.Objective, "grad_norm": m.GradNorm}[field]
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rounded := oracle.Must(strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64))(t)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
@@ -76,24 +74,15 @@ func digitsOf(t *testing.T, iter int, field string) string {
 func newRun(t *testing.T) (dir string, finish func(result string)) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run of \u202e\x1bnight")
-	folder, err := runfolder.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := oracle.Must(runfolder.Create(dir))(t)
 	config := job.Config{Command: "train", Data: []string{"/data/<b>pictures</b>"}, Options: map[string]job.Option{"method": {Value: "bbpl", Source: "default"}, "max-passes": {Value: 100, Source: "flag"}}}
-	if err := folder.WriteSealed("config.json", config); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, folder.WriteSealed("config.json", config))
 	t.Cleanup(func() { folder.Close() })
 	return dir, func(result string) {
 		if result != "" {
-			if err := os.WriteFile(filepath.Join(dir, job.ResultFile), []byte(result), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, os.WriteFile(filepath.Join(dir, job.ResultFile), []byte(result), 0o666))
 		}
-		if err := folder.Close(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, folder.Close())
 	}
 }
 
@@ -123,14 +112,8 @@ func listen(t *testing.T, dir string) *listener {
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel) // before the server closes: it waits for its readers
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/"+testToken+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := oracle.Must(http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/"+testToken+"/events", nil))(t)
+	answer := oracle.Must(http.DefaultClient.Do(request))(t)
 	t.Cleanup(func() { answer.Body.Close() })
 	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		t.Fatalf("status %d, content type %q", answer.StatusCode, kind)
@@ -202,13 +185,9 @@ func (l *listener) wantState(phase string, parts ...string) state {
 // TestPictures: pictures of a run can be looked at, and no other files.
 func TestPictures(t *testing.T) {
 	dir, _ := newRun(t)
-	if err := os.Mkdir(filepath.Join(dir, "plots"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Mkdir(filepath.Join(dir, "plots"), 0o777))
 	for _, name := range []string{"pictures-a b.png", "gradient.png", "pictures.svg"} {
-		if err := os.WriteFile(filepath.Join(dir, "plots", name), []byte(name), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(dir, "plots", name), []byte(name), 0o666))
 	}
 	told := listen(t, dir).wantState("waiting").Pictures
 	if address := told["pictures-a b.png"]; len(told) != 1 || !strings.HasPrefix(address, "pictures-a%20b.png?") {
@@ -274,9 +253,7 @@ func TestEvents(t *testing.T) {
 	l.wantRows(false, 3, 30)
 
 	// What a resumed run does.
-	if err := os.WriteFile(filepath.Join(dir, runfolder.MetricsFile), []byte(lines(0, 10)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(filepath.Join(dir, runfolder.MetricsFile), []byte(lines(0, 10)), 0o666))
 	l.wantRows(true, 0, 10)
 	write(t, dir, lines(10, 12))
 	l.wantRows(false, 10, 12)
@@ -383,10 +360,7 @@ func TestChartLibrary(t *testing.T) {
 		"uPlot.min.css":     "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
 		"LICENSE":           "8f989229699b4fe2f1a0432d0e9edc338a8a911e250e2d1b01ecd770a5f5b1bd",
 	} {
-		content, err := os.ReadFile(filepath.Join("uplot", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := oracle.Must(os.ReadFile(filepath.Join("uplot", name)))(t)
 		if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != want {
 			t.Errorf("%s has the hash %x, want %s", name, sum, want)
 		}
@@ -431,17 +405,11 @@ func TestHistory(t *testing.T) {
 // TestServe: the end of the context ends the server and its readers, without an error.
 func TestServe(t *testing.T) {
 	dir, _ := newRun(t)
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := oracle.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error)
 	go func() { served <- Serve(ctx, at, []string{dir}, testToken) }()
-	answer, err := http.Get(fmt.Sprintf("http://%s/%s/events", at.Addr(), testToken))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := oracle.Must(http.Get(fmt.Sprintf("http://%s/%s/events", at.Addr(), testToken)))(t)
 	defer answer.Body.Close()
 	stop()
 	if err := <-served; err != nil {
