@@ -435,7 +435,7 @@ func TestBadUsage(t *testing.T) {
 		{train + "--blocks 4x", []string{"--blocks"}},
 		{train + "--blocks 37", []string{"instance 0", "37 blocks are too many for 36 nodes", "--blocks a number from 1 to 36"}},
 		{train + "--blocks 100000", []string{"100000 blocks are too many for 36 nodes", "--blocks"}},
-		{train + "--blocks 100000 --partition metis", []string{"100000 blocks are too many for 36 nodes", "--blocks"}},
+		{train + "--blocks 100000 --partition range", []string{"100000 blocks are too many for 36 nodes", "--blocks"}},
 		{train + "--blocks 7x7", []string{"7x7 tiles are too many", "--blocks at most 6x6"}},
 		{"info $GRID --blocks 100000", []string{"100000 blocks are too many for 36 nodes", "--blocks"}},
 		{"info $GRID --partition bsf", []string{"--partition", "bfs"}},

@@ -277,7 +277,7 @@ type partitionFlags struct {
 func (p *partitionFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&p.blocks, "blocks", "", "blocks per network: a number, or ROWSxCOLS tiles of a grid (default 1 where "+
 		"networks are not large; else 20, 4x5 on grids, or as many as fit the second-level cache)")
-	f.StringVar(&p.kind, "partition", "auto", "how to cut: auto, tiles, range (of node numbers), bfs, or metis")
+	f.StringVar(&p.kind, "partition", "auto", "how to cut: auto, tiles, range (of node numbers), or bfs")
 }
 
 func (p *partitionFlags) resolve() (learn.Cut, error) {

@@ -6,6 +6,6 @@
 //
 // The library is loaded at run time through its C interface, of which each version keeps
 // the functions of earlier ones, and their places in one table. Programs built with the
-// tag nometis, or for systems other than Linux and macOS on amd64 and arm64, load no
+// tag static, or for systems other than Linux and macOS on amd64 and arm64, load no
 // libraries: Open then returns ErrNoLoading.
 package onnx
