@@ -26,11 +26,11 @@ var mayImport = map[string][]string{
 
 	"graph":    {},
 	"mrf":      {"graph"},
-	"counting": {"internal/infile", "graph", "internal/numeric", "internal/spanning"},
+	"counting": {"graph", "internal/spanning"},
 	"crf":      {"graph", "internal/infile", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/ground", "internal/zeros"},
+	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/ground", "internal/zeros"},
 	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
 	"dataset": {"internal/option", "internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory",

@@ -66,7 +66,6 @@ type Bound string
 // The kinds of value.
 const (
 	Upper Bound = "upper" // log Z ≤ value
-	Lower Bound = "lower" // log Z ≥ value: of mean field, never of counting numbers
 	Exact Bound = "exact" // log Z = value
 	None  Bound = "none"  // an approximation of unknown sign
 )

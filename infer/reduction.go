@@ -55,9 +55,9 @@ func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error
 	return r, nil
 }
 
-// reducePairwise is reduce for methods to which auxiliary variables are no use, and
-// refuses larger factors: the hard zeros that tie such a variable keep single
-// variables from changing, and a product of distributions from being spread.
+// reducePairwise is reduce for Gibbs sampling, to which auxiliary variables are no use, and
+// refuses larger factors: the hard zeros that tie such a variable keep single variables
+// from changing.
 func reducePairwise(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error) (*reduction, error) {
 	for f := range n.Factors {
 		scope, free := n.Factors[f].Scope, 0
@@ -67,8 +67,8 @@ func reducePairwise(n *mrf.Network, evidence map[int]int, check func(*mrf.Networ
 			}
 		}
 		if free > 2 {
-			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: sampling "+
-				"and mean field take at most 2", f, len(scope), scope, free)}
+			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: Gibbs "+
+				"sampling takes at most 2", f, len(scope), scope, free)}
 		}
 	}
 	return reduce(n, evidence, check)

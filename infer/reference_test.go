@@ -109,5 +109,14 @@ func compare(t *testing.T, what string, got, want [][]float64, tolerance float64
 
 // beliefPropagation starts from constant messages.
 func beliefPropagation(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limits Limits) (*fixedPoint, error) {
-	return propagate(ctx, p, numbers, limits, nil)
+	return propagate(ctx, p, numbers, limits)
+}
+
+// reduced conditions a network and brings it into pairwise form.
+func reduced(t interface{ Fatal(...any) }, n *mrf.Network, evidence map[int]int) *reduction {
+	r, err := reduce(n, evidence, func(*mrf.Network) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

@@ -2,48 +2,16 @@ package cli_test
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
-// TestCountingNumbersOfAModel: numbers that were given as a file are in the model, which
-// predicts the same without the file, for networks of the same size.
-func TestCountingNumbersOfAModel(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	in := func(name string) string { return filepath.Join(folder, name) }
-	counts, dir := writeFile(t, in("counts.txt"), countsOfGrid(2)), in("run")
-	mustRun(t, "train", gridData(t), "-o", dir, "--counting", counts, "--max-iter", "5", "-q", noReport, "--eval", "dev="+gridData(t), "--early-stop", "accuracy@dev")
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("with"), "--threads", "1", "--counting", counts)
-	if err := os.Remove(counts); err != nil {
-		t.Fatal(err)
-	}
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("without"), "--threads", "1")
-	mustRun(t, "predict", gridData(t), "-m", filepath.Join(dir, "model.best.safetensors"), "-o", in("best"), "--threads", "1")
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("convex"), "--threads", "1", "--counting", "convex")
-	if a, b, other := readFile(t, in("with"), "0.npz"), readFile(t, in("without"), "0.npz"), readFile(t, in("convex"), "0.npz"); a != b || a == other {
-		t.Errorf("predictions with the file and with the model's own numbers agree: %v; with other numbers: %v", a == b, a == other)
-	}
-	o := mustRun(t, "info", dir)
-	if !strings.Contains(o.stdout, "numbers of its own, for 36 nodes and 60 edges") {
-		t.Errorf("info says %s", o.stdout)
-	}
-	mustRun(t, "check", filepath.Join(dir, "model.safetensors"))
-
-	mustRun(t, "generate", "-o", in("other"), "--graph", "grid:3x5", "--states", "3", "--node-features", "2", "--edge-features", "2", "--samples", "1", "--instances", "1", "--sweeps", "1")
-	run(t, "predict", in("other"), "-m", dir, "-o", in("none")).wantFailure(t, 3, "instance 0", "36 nodes and 60 edges", "15 and 22", "--counting")
-	mustRun(t, "predict", in("other"), "-m", dir, "-o", in("told"), "--counting", "trw")
-	// Training from such a model with other numbers keeps nothing of them.
-	mustRun(t, "train", in("other"), "--init", dir, "-o", in("on"), "--max-iter", "2", "-q", noReport)
-	mustRun(t, "predict", in("other"), "-m", in("on"), "-o", in("again"))
-}
-
-// TestModelNamesNoFile: what stands in a model is never opened, whatever it names.
+// TestModelNamesNoFile: what stands in a model is never opened, whatever it names, and counting
+// numbers that an earlier version has put into one are used.
 func TestModelNamesNoFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -79,32 +47,17 @@ func TestModelNamesNoFile(t *testing.T) {
 		if strings.Count(o.stderr, "is not opened") != 1 {
 			t.Errorf("no note: %s", o.stderr)
 		}
-		mustRun(t, "eval", data, "-m", model, "--counting", counts)
+		mustRun(t, "eval", data, "-m", model, "--counting", "trw")
 		mustRun(t, "info", model)
 	}
-	meta["counting"] = "numbers"
+	meta["counting"] = "numbers" // of its own
 	run(t, "info", write("without.safetensors")).wantFailure(t, 3, "without.safetensors", "counting", "damaged")
+	ones := slices.Repeat([]float64{1}, 12) // those of the grid are the numbers of convex
+	tensors = append(tensors, safetensors.New("counting.node", []int{9}, ones[:9]), safetensors.New("counting.edge", []int{12}, ones))
+	own := write("own.safetensors")
+	if a, b := mustRun(t, "eval", data, "-m", own).stdout, mustRun(t, "eval", data, "-m", own, "--counting", "convex").stdout; a != b {
+		t.Errorf("by numbers of its own %s, by the same of convex %s", a, b)
+	}
 	meta["counting"] = "trw"
-	tensors = append(tensors, safetensors.New("counting.node", []int{1}, []float64{1}), safetensors.New("counting.edge", []int{0}, []float64{}))
 	run(t, "info", write("both.safetensors")).wantFailure(t, 3, "both.safetensors", "counting", "damaged")
-}
-
-// TestCountingFilesThatAreNone: a device has no end, and waiting for a pipe none either.
-func TestCountingFilesThatAreNone(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("skipped: Windows has no /dev/zero; the test runs on Unix")
-	}
-	folder := t.TempDir()
-	long := writeFile(t, filepath.Join(folder, "long.txt"), strings.Repeat("\x00", 1<<20))
-	network := writeFile(t, filepath.Join(folder, "net.uai"), "MARKOV\n2\n2 2\n1\n2 0 1\n4 1 2 3 4\n")
-	for path, want := range map[string]string{"/dev/zero": "no regular file", folder: "no regular file", long: "no file of counting numbers"} {
-		code := 1
-		if path == long {
-			code = 3
-		}
-		run(t, "train", gridData(t), "-o", filepath.Join(folder, "run"), "--counting", path).wantFailure(t, code, path, want)
-		run(t, "predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "out"), "--counting", path).wantFailure(t, code, path, want)
-		run(t, "infer", network, "--counting", path).wantFailure(t, code, path, want)
-	}
 }

@@ -241,41 +241,6 @@ func TestInferOutput(t *testing.T) {
 	}
 }
 
-// TestInferCountingFile: a file of counting numbers goes by the variables and
-// pairwise factors of the network's file, with evidence and without, and with
-// several factors on one pair. The numbers of bethe are exact where no loop is
-// left.
-func TestInferCountingFile(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	// The pair of variables 1 and 2 has two factors, each with half of its number.
-	path := writeFile(t, filepath.Join(folder, "loop.uai"), strings.NewReplacer(
-		"\n5\n", "\n7\n", "1 1\n", "1 1\n0\n", "2 2 0\n", "2 2 0\n2 2 1\n", "3 0.2 1 2\n", "3 0.2 1 2\n1 7\n").Replace(loopUAI)+"6 1 2 3 4 5 6\n")
-	counts := writeFile(t, filepath.Join(folder, "bethe.counts"), "node 0 -1\nnode 1 -1\nnode 2 -1\nedge 0 1\nedge 1 0.5\nedge 2 1\nedge 3 0.5\n")
-	network, err := uai.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, b := infer(t, path, "--counting", counts), infer(t, path, "--counting", "bethe"); !closeTo(*a.LogZ, *b.LogZ, 1e-9) {
-		t.Errorf("log Z is %v with the file and %v with bethe", *a.LogZ, *b.LogZ)
-	}
-	for v, card := range network.Card {
-		conditioned, err := network.Condition(map[int]int{v: card - 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		evidence := writeFile(t, filepath.Join(folder, "evid"), fmt.Sprintf("1 %d %d\n", v, card-1))
-		r := infer(t, path, "--counting", counts, "--evidence", evidence, "--task", "MAR")
-		if want := oracle.NetworkLogZ(conditioned.Network); r.Bound != "exact" || !closeTo(*r.LogZ, want, 1e-9) {
-			t.Errorf("variable %d observed: %s log Z is %v, want exactly %v", v, r.Bound, *r.LogZ, want)
-		}
-		nodes, _ := oracle.NetworkMarginals(conditioned.Network)
-		compareMarginals(t, "file", r.Marginals, conditioned.Marginals(nodes), 1e-8)
-	}
-	few := writeFile(t, filepath.Join(folder, "few.counts"), "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\nedge 2 1\n")
-	run(t, "infer", path, "--counting", few).wantFailure(t, 3, "few.counts", "edge 3")
-}
-
 // TestInferZero: Z = 0 is an answer to PR, whatever finds it, that no program can
 // take for a number; marginals do not exist then.
 func TestInferZero(t *testing.T) {
@@ -475,15 +440,14 @@ func TestInferUnusedOptions(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
 	for _, c := range []struct{ options, part string }{
-		{"--method mean-field --counting bethe", "--counting is used by --method bp only"},
 		{"--task MAR --method gibbs --counting bethe", "--counting is used by --method bp only"},
-		{"--task MAR --method gibbs --tol 1e-3", "--tol is used by --method bp and mean-field only"},
-		{"--counting convex --seed 2", "--seed is used by --counting trw and by restarts only"},
+		{"--task MAR --method gibbs --tol 1e-3", "--tol is used by --method bp only"},
+		{"--counting convex --seed 2", "--seed is used by --counting trw only"},
 		{"--task MPE --method exact --tol 1e-3", "--tol is used by --method trws only"},
 		{"--task MPE --method cut --max-sweeps 10", "--max-sweeps is used by --method trws only"},
 		{"--chains 2", "--chains is used by --method gibbs only"},
 		{"--method exact --chains 2", "--chains is used by --method gibbs only"},
-		{"--method gibbs --task MAR --sweeps 2", "--sweeps is used by --method bp and mean-field only"},
+		{"--method gibbs --task MAR --sweeps 2", "--sweeps is used by --method bp only"},
 		{"--task MPE --sweeps 2", "--sweeps is used by"},
 		{"--sweeps 0", "want at least 1"},
 		{"--sweeps 2 --tol 1e-3", "leave out --tol"},
@@ -496,15 +460,15 @@ func TestInferUnusedOptions(t *testing.T) {
 	}
 	plain := mustRun(t, "infer", path, "--method", "exact")
 	for _, c := range []struct{ options, part string }{
-		{"--counting no-such-file.txt", "no use of --counting"}, {"--tol 1e-3 --max-sweeps 10", "no use of --tol, --max-sweeps"},
-		{"--seed 2", "no use of --seed"}, {"--threads 2", "no use of --threads"}, {"--sweeps 2", "no use of --sweeps"}, {"--restarts 3", "no use of --restarts"},
+		{"--counting bethe", "no use of --counting"}, {"--tol 1e-3 --max-sweeps 10", "no use of --tol, --max-sweeps"},
+		{"--seed 2", "no use of --seed"}, {"--threads 2", "no use of --threads"}, {"--sweeps 2", "no use of --sweeps"},
 	} {
 		o := mustRun(t, append([]string{"infer", path, "--method", "exact"}, strings.Fields(c.options)...)...)
 		if o.stdout != plain.stdout || !strings.Contains(o.stderr, "note: exact inference makes "+c.part) {
 			t.Errorf("%s: printed %q and %q", c.options, o.stdout, o.stderr)
 		}
 	}
-	for _, options := range []string{"--task MPE --tol 1e-3 --max-sweeps 10", "--task MPE --method trws --tol 1e-3", "--method mean-field --tol 1e-3 --seed 2 --threads 1", "--counting trw --seed 2"} {
+	for _, options := range []string{"--task MPE --tol 1e-3 --max-sweeps 10", "--task MPE --method trws --tol 1e-3", "--counting trw --seed 2"} {
 		mustRun(t, append([]string{"infer", path}, strings.Fields(options)...)...)
 	}
 }

@@ -112,7 +112,7 @@ func TestInferStatesRefuses(t *testing.T) {
 	if o := mustRun(t, "infer", frustrated, "--task", "MPE", "--method", "trws"); !strings.Contains(o.stderr, "note: not proved optimal") {
 		t.Errorf("stderr is %q", o.stderr)
 	}
-	run(t, "infer", path, "--method", "trws").wantFailure(t, 2, "with --task PR want auto, bp, exact, mean-field")
+	run(t, "infer", path, "--method", "trws").wantFailure(t, 2, "with --task PR want auto, bp, exact")
 }
 
 // TestInferStatesAgreesWithEnumeration: whatever the network, the states have the

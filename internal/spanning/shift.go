@@ -8,6 +8,14 @@ import (
 	"github.com/blockbp/blockbp/internal/flow"
 )
 
+// Tolerance is the excess over a capacity that Shift forgives, relative to the largest
+// amount or capacity. It is far above the rounding of sums and far below any violation
+// that matters.
+const Tolerance = 1e-9
+
+// negligible is the amount, in that relation, that is not worth moving.
+const negligible = 1e-14
+
 // Shift reports whether the amount supply[e] ≥ 0 of every edge can be split
 // between its two ends so that every node s receives at most capacity[s]. By
 // Hall's theorem that is
@@ -35,7 +43,7 @@ func Shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok b
 	if !ok {
 		return nil, false
 	}
-	f := flow.Divide(g, supply, capacity, negligible*scale, math.MaxInt64)
+	f := flow.Divide(g, supply, capacity, negligible*scale)
 	f.Settle()
 	for s := range int32(g.NumNodes()) {
 		if f.Room(s) < -Tolerance*scale {

@@ -129,37 +129,6 @@ func TestCoverIsQuick(t *testing.T) {
 	}
 }
 
-// TestUniformForest: in a complete graph every edge is in 2/n of the trees; in a
-// cycle with a tail, each cycle edge is in all trees but the one without it.
-func TestUniformForest(t *testing.T) {
-	const draws = 20000
-	tailed := must(graph.FromEdges(7, []int32{0, 1, 2, 3, 3, 5}, []int32{1, 2, 3, 0, 4, 6}))
-	for _, test := range []struct {
-		name string
-		g    *graph.Graph
-		want []float64
-	}{
-		{"complete", must(gen.Complete(5)), slices.Repeat([]float64{0.4}, 10)},
-		{"cycle, tail and a second component", tailed, []float64{0.75, 0.75, 0.75, 0.75, 1, 1}},
-	} {
-		rng, count := source(9), make([]float64, test.g.NumEdges())
-		for range draws {
-			forest := spanning.UniformForest(test.g, rng)
-			if !isSpanningForest(test.g, forest) {
-				t.Fatalf("%s: edges %v are no spanning forest", test.name, forest)
-			}
-			for _, e := range forest {
-				count[e]++
-			}
-		}
-		for e, want := range test.want {
-			if got := count[e] / draws; math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/draws) {
-				t.Errorf("%s: edge %d is in %.4f of the forests, want %.4f", test.name, e, got, want)
-			}
-		}
-	}
-}
-
 // insideSums calls visit for every non-empty set of nodes, as a bit set with its
 // size, and the sum of the amounts of the edges inside it.
 func insideSums(g *graph.Graph, amount []float64, visit func(set uint, nodes int, sum float64)) {
@@ -177,156 +146,8 @@ func insideSums(g *graph.Graph, amount []float64, visit func(set uint, nodes int
 	}
 }
 
-// mostOver returns the largest excess of a set of nodes over its bound.
-func mostOver(g *graph.Graph, mu []float64) float64 {
-	worst := math.Inf(-1)
-	insideSums(g, mu, func(_ uint, nodes int, sum float64) { worst = max(worst, sum-float64(nodes-1)) })
-	return worst
-}
-
-// drawAppearance returns numbers near the border of the polytope: an average of
-// forests, on the border exactly, some of its edges then raised or lowered.
-func drawAppearance(t *rapid.T, g *graph.Graph) []float64 {
-	rng := source(rapid.Uint64().Draw(t, "forest seed"))
-	mu := make([]float64, g.NumEdges())
-	forests := rapid.IntRange(1, 6).Draw(t, "forests")
-	for range forests {
-		for _, e := range spanning.UniformForest(g, rng) {
-			mu[e] += 1 / float64(forests)
-		}
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "changes") {
-		if len(mu) > 0 {
-			e := rng.IntN(len(mu))
-			mu[e] = max(0, mu[e]+rapid.SampledFrom([]float64{-0.3, -1e-3, 1e-6, 0.01, 0.2}).Draw(t, "change"))
-		}
-	}
-	return mu
-}
-
-func TestForestPolytopeAgainstAllSubsets(t *testing.T) {
-	outside := 0
-	rapid.Check(t, func(t *rapid.T) {
-		g := drawGraph(t, 9)
-		mu := drawAppearance(t, g)
-		verdict, over := spanning.CheckForestPolytope(g, mu), mostOver(g, mu)
-		want := spanning.Inside
-		if over > 1e-8 { // far from the tolerance on either side
-			want = spanning.Outside
-			outside++
-		}
-		if verdict.Status != want || (verdict.Reason == "") != (want == spanning.Inside) {
-			t.Fatalf("got %+v, want %v: the worst set is over by %v", verdict, want, over)
-		}
-		if want == spanning.Outside {
-			checkViolated(t, g, mu, verdict.Nodes)
-		}
-	})
-	if outside == 0 {
-		t.Error("no case was outside: the test is void")
-	}
-}
-
-// checkViolated checks that the edges among the nodes sum to more than their
-// number minus 1.
-func checkViolated(t interface{ Fatalf(string, ...any) }, g *graph.Graph, mu []float64, nodes []int32) {
-	sum := 0.0
-	for e, m := range mu {
-		_, hasU := slices.BinarySearch(nodes, g.U(int32(e)))
-		_, hasV := slices.BinarySearch(nodes, g.V(int32(e)))
-		if hasU && hasV {
-			sum += m
-		}
-	}
-	if sum <= float64(len(nodes)-1)+spanning.Tolerance {
-		t.Fatalf("the edges among %v sum to %v only", nodes, sum)
-	}
-}
-
 func constant(g *graph.Graph, value float64) []float64 {
 	return slices.Repeat([]float64{value}, g.NumEdges())
-}
-
-// even returns the same number for every edge, with the sum of a spanning tree.
-func even(g *graph.Graph) []float64 {
-	return constant(g, float64(g.NumNodes()-1)/float64(g.NumEdges()))
-}
-
-// barbell returns two complete graphs on n nodes joined by a path.
-func barbell(n, path int32) *graph.Graph {
-	var u, v []int32
-	for _, offset := range []int32{0, n + path} {
-		for s := range n {
-			for t := range s {
-				u, v = append(u, offset+t), append(v, offset+s)
-			}
-		}
-	}
-	for s := n - 1; s < n+path; s++ {
-		u, v = append(u, s), append(v, s+1)
-	}
-	return must(graph.FromEdges(int(2*n+path), u, v))
-}
-
-func TestForestPolytopeOfKnownGraphs(t *testing.T) {
-	grid := must(graph.Grid(150, 150, graph.GridOptions{}))
-	scaleFree := must(gen.BarabasiAlbert(5000, 2, source(1)))
-	bells := barbell(6, 20)
-	tests := []struct {
-		name string
-		g    *graph.Graph
-		mu   []float64
-		want spanning.Status
-	}{
-		{"grid, forests", grid, cover(grid, source(1), 10, false).Appearance(), spanning.Inside},
-		{"grid, even", grid, even(grid), spanning.Inside},
-		{"grid, just too much", grid, constant(grid, 0.5034), spanning.Outside},
-		{"scale-free, forests", scaleFree, cover(scaleFree, source(1), 10, false).Appearance(), spanning.Inside},
-		{"scale-free, uniform forest", scaleFree, indicator(scaleFree, spanning.UniformForest(scaleFree, source(1))), spanning.Inside},
-		{"two dense parts, even", bells, even(bells), spanning.Outside},
-		{"two dense parts, forests", bells, cover(bells, source(1), 10, false).Appearance(), spanning.Inside},
-		{"no edges", must(graph.FromEdges(3, nil, nil)), nil, spanning.Inside},
-		{"nothing", &graph.Graph{}, nil, spanning.Inside},
-	}
-	for _, test := range tests {
-		verdict := spanning.CheckForestPolytope(test.g, test.mu)
-		if verdict.Status != test.want {
-			t.Errorf("%s: %v %s, want %v", test.name, verdict.Status, verdict.Reason, test.want)
-		} else if test.want == spanning.Outside {
-			checkViolated(t, test.g, test.mu, verdict.Nodes)
-		}
-	}
-}
-
-func indicator(g *graph.Graph, edges []int32) []float64 {
-	mu := make([]float64, g.NumEdges())
-	for _, e := range edges {
-		mu[e] = 1
-	}
-	return mu
-}
-
-func TestForestPolytopeSingleEdges(t *testing.T) {
-	g := must(gen.Chain(3))
-	tests := []struct {
-		mu     []float64
-		nodes  []int32
-		reason string
-	}{
-		{[]float64{0.5, -0.25}, nil, "edge 1 (1, 2) has edge appearance -0.25, want 0 to 1"},
-		{[]float64{math.NaN(), 0}, nil, "edge 0 (0, 1) has edge appearance NaN, want 0 to 1"},
-		{[]float64{0.5, 1.25}, []int32{1, 2}, "the edges among 2 nodes have edge appearances that sum to 1.25, want at most 1 (over by 0.25)"},
-		{[]float64{0.5, math.Inf(1)}, []int32{1, 2}, "the edges among 2 nodes have edge appearances that sum to +Inf, want at most 1 (over by +Inf)"},
-	}
-	for _, test := range tests {
-		verdict := spanning.CheckForestPolytope(g, test.mu)
-		if verdict.Status != spanning.Outside || !slices.Equal(verdict.Nodes, test.nodes) || verdict.Reason != test.reason {
-			t.Errorf("%v: got %+v, want nodes %v and the reason %q", test.mu, verdict, test.nodes, test.reason)
-		}
-	}
-	if verdict := spanning.CheckForestPolytope(g, []float64{1 + 1e-12, -1e-12}); verdict.Status != spanning.Inside {
-		t.Errorf("rounding errors are not forgiven: %+v", verdict)
-	}
 }
 
 func TestShiftAgainstAllSubsets(t *testing.T) {
@@ -404,7 +225,6 @@ func TestShiftSettlesConvexity(t *testing.T) {
 func TestWrongLengthsPanic(t *testing.T) {
 	g := must(gen.Chain(3))
 	for name, call := range map[string]func(){
-		"appearance": func() { spanning.CheckForestPolytope(g, []float64{1}) },
 		"supply":     func() { spanning.Shift(g, []float64{1}, []float64{1, 1, 1}) },
 		"capacity":   func() { spanning.Shift(g, []float64{1, 1}, []float64{1}) },
 	} {
