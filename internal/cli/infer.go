@@ -17,7 +17,7 @@ import (
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
@@ -125,7 +125,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("{method=gibbs} estimates marginals, not log Z: give {task=MAR}, or another method")
 	case !slices.Contains(methods, f.method):
 		return usagef("{method} %q:{! with --task %s} want %s%s", f.method, f.task, strings.Join(methods, ", "),
-			nearest.Hint(f.method, methods))
+			option.Hint(f.method, methods))
 	}
 	if f.task == "MPE" {
 		for _, name := range []string{"counting", "seed"} {

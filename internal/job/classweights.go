@@ -8,8 +8,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
-	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // classWeights reads Options.ClassWeights as learn.Problem wants them, [node
@@ -61,7 +61,7 @@ func stateNumbers(option, spec string, types []crf.NodeType, want string, valid 
 	known := statesOf(types)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
-			return nil, usagef("{%s} %q: there is no state %q; %s", option, spec, name, nearest.Suggestion(name, known, ""))
+			return nil, usagef("{%s} %q: there is no state %q; %s", option, spec, name, option.Suggestion(name, known, ""))
 		}
 		if x := given[name]; !valid(x) || math.IsInf(x, 0) {
 			return nil, usagef("{%s} %q: %s, not %v for %q", option, spec, want, x, name)

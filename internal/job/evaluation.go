@@ -13,7 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -93,7 +93,7 @@ func UnknownSplit(set *dataset.Set, split string) string {
 			"column split, or name one by {columns=split=NAME}", split)
 	}
 	return fmt.Sprintf("no node is in a split %q; %s", split,
-		nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
+		option.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
 }
 
 // Check refuses to compare nothing.

@@ -18,7 +18,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -231,7 +231,7 @@ func (o *Options) validate() error {
 	} {
 		if !slices.Contains(c.valid, c.value) {
 			return usagef("{%s} %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "),
-				nearest.Hint(c.value, c.valid))
+				option.Hint(c.value, c.valid))
 		}
 	}
 	if err := o.validatePhysics(); err != nil {
@@ -339,7 +339,7 @@ func Counting(ctx context.Context, name string, seed uint64, keep bool) (countin
 		return nil, usagef("{counting=auto} is a choice of training; want %s", strings.Join(counting.Names, ", "))
 	case err != nil:
 		return nil, usagef("{counting} %q: want auto, %s%s", name, strings.Join(counting.Names, ", "),
-			nearest.Hint(strings.ToLower(name), counting.Names))
+			option.Hint(strings.ToLower(name), counting.Names))
 	}
 	return func(g *graph.Graph) (*counting.Numbers, error) {
 		c, err := numbers(g)
@@ -379,7 +379,7 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 		}
 	}
 	if !slices.Contains(known, name) {
-		return nil, usagef("{early-stop} %q: no such metric; %s", spec, nearest.Suggestion(name, known, ""))
+		return nil, usagef("{early-stop} %q: no such metric; %s", spec, option.Suggestion(name, known, ""))
 	}
 	loss := slices.ContainsFunc(metrics, func(m metric) bool { return m.name == short && m.loss })
 	return &learn.EarlyStop{Metric: name, Patience: patience, Minimise: loss}, nil

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/flow"
-	"github.com/blockbp/blockbp/internal/zeros"
+	"github.com/blockbp/blockbp/internal/gibbs"
 )
 
 // NotSubmodularError says why a network cannot be solved by a minimum cut.
@@ -38,7 +38,7 @@ func (p *Problem) MinimumCut() (*Result, error) {
 	if err := p.prepare(); err != nil {
 		return nil, err
 	}
-	possible, ok := zeros.Possible(p.pairwise)
+	possible, ok := gibbs.Possible(p.pairwise)
 	if !ok || math.IsInf(p.pairwise.Constant, -1) {
 		return nil, ErrZero
 	}

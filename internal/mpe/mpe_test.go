@@ -12,8 +12,8 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/zeros"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -121,7 +121,7 @@ func TestBoundsNeverFall(t *testing.T) {
 		if err := p.prepare(); err != nil {
 			t.Fatal(err)
 		}
-		possible, ok := zeros.Possible(p.pairwise)
+		possible, ok := gibbs.Possible(p.pairwise)
 		if !ok || math.IsInf(p.pairwise.Constant, -1) {
 			return
 		}

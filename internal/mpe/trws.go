@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/blockbp/blockbp/internal/zeros"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -64,7 +64,7 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 	if err := p.prepare(); err != nil {
 		return nil, err
 	}
-	possible, ok := zeros.Possible(p.pairwise)
+	possible, ok := gibbs.Possible(p.pairwise)
 	if !ok || math.IsInf(p.pairwise.Constant, -1) {
 		return nil, ErrZero
 	}

@@ -225,8 +225,8 @@ func TestShiftSettlesConvexity(t *testing.T) {
 func TestWrongLengthsPanic(t *testing.T) {
 	g := must(gen.Chain(3))
 	for name, call := range map[string]func(){
-		"supply":     func() { spanning.Shift(g, []float64{1}, []float64{1, 1, 1}) },
-		"capacity":   func() { spanning.Shift(g, []float64{1, 1}, []float64{1}) },
+		"supply":   func() { spanning.Shift(g, []float64{1}, []float64{1, 1, 1}) },
+		"capacity": func() { spanning.Shift(g, []float64{1, 1}, []float64{1}) },
 	} {
 		func() {
 			defer func() {

@@ -1,10 +1,10 @@
-package nearest_test
+package option_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 func TestSuggestions(t *testing.T) {
@@ -16,13 +16,13 @@ func TestSuggestions(t *testing.T) {
 		{strings.Repeat("a", 101), "", "", "valid are --accuracy, --iou, --log_loss"}, // no slip
 		{"", "", "", "valid are --accuracy, --iou, --log_loss"},
 	} {
-		if got := nearest.Name(c.name, names); got != c.nearest {
+		if got := option.Nearest(c.name, names); got != c.nearest {
 			t.Errorf("Name(%q) = %q, want %q", c.name, got, c.nearest)
 		}
-		if got := nearest.Hint(c.name, names); got != c.hint {
+		if got := option.Hint(c.name, names); got != c.hint {
 			t.Errorf("Hint(%q) = %q, want %q", c.name, got, c.hint)
 		}
-		if got := nearest.Suggestion(c.name, names, "--"); got != c.suggestion {
+		if got := option.Suggestion(c.name, names, "--"); got != c.suggestion {
 			t.Errorf("Suggestion(%q) = %q, want %q", c.name, got, c.suggestion)
 		}
 	}

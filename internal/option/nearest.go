@@ -1,5 +1,4 @@
-// Package nearest finds the name that a mistyped one probably meant.
-package nearest
+package option
 
 import "strings"
 
@@ -7,9 +6,9 @@ import "strings"
 // takes time with the square of the length.
 const longest = 100
 
-// Name returns the candidate with the smallest edit distance to name, or "" if
+// Nearest returns the candidate with the smallest edit distance to name, or "" if
 // even that differs in more than about half of the letters.
-func Name(name string, candidates []string) string {
+func Nearest(name string, candidates []string) string {
 	if len(name) > longest {
 		return ""
 	}
@@ -49,7 +48,7 @@ func editDistance(a, b string) int {
 // Hint asks after a message that lists the names already whether one of them was
 // meant: "; did you mean NAME?", or "" where none is close.
 func Hint(name string, names []string) string {
-	if n := Name(name, names); n != "" {
+	if n := Nearest(name, names); n != "" {
 		return "; did you mean " + n + "?"
 	}
 	return ""
@@ -58,7 +57,7 @@ func Hint(name string, names []string) string {
 // Suggestion says which name was probably meant, or else lists all, each with a
 // prefix such as the dashes of options.
 func Suggestion(name string, names []string, prefix string) string {
-	if n := Name(name, names); n != "" {
+	if n := Nearest(name, names); n != "" {
 		return "did you mean " + prefix + n + "?"
 	}
 	return "valid are " + prefix + strings.Join(names, ", "+prefix)

@@ -1,4 +1,4 @@
-package onnx
+package extract
 
 // Tensor is an array in C order.
 type Tensor struct {

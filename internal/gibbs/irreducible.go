@@ -1,4 +1,4 @@
-package zeros
+package gibbs
 
 // maxFoldWork bounds the comparisons of states that a proof may take: more is
 // needed by no network but of many states and many hard zeros, of which the answer

@@ -1,6 +1,4 @@
-// Package example makes small data sets of every kind that blockbp reads, to try
-// it on: drawn from a seed, the same bytes again for the same seed.
-package example
+package synthetic
 
 import (
 	"fmt"

@@ -1,7 +1,4 @@
-// Package zeros reasons about hard zeros, the potentials of −Inf in a pairwise
-// network: which states they leave possible, whether any joint state is left, and
-// whether changes of single nodes lead from every one to every other.
-package zeros
+package gibbs
 
 import (
 	"math"

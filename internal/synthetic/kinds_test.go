@@ -1,4 +1,4 @@
-package example_test
+package synthetic_test
 
 import (
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/example"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // files maps the files below a path, or the file itself, to their content.
@@ -32,7 +32,7 @@ func files(t *testing.T, root string) map[string]string {
 
 // TestSeeds: one seed gives the same bytes again, another seed other ones.
 func TestSeeds(t *testing.T) {
-	for _, kind := range example.Kinds {
+	for _, kind := range synthetic.Kinds {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			var made []map[string]string
@@ -56,7 +56,7 @@ func TestSeeds(t *testing.T) {
 
 // TestNext: paths are quoted where a shell would take them apart.
 func TestNext(t *testing.T) {
-	for _, kind := range example.Kinds {
+	for _, kind := range synthetic.Kinds {
 		for path, want := range map[string]string{"data/": " data", "my data": " 'my data", "it's": ` 'it'\''s`} {
 			next := kind.Next(path)
 			if len(next) < 2 {

@@ -1,4 +1,4 @@
-package zeros
+package gibbs
 
 import (
 	"errors"
@@ -205,57 +205,4 @@ func TestIrreducibleIsFound(t *testing.T) {
 			t.Errorf("%s: irreducible is %t, want %t", name, got, want)
 		}
 	}
-}
-
-func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 41)) }
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
-// randomCards draws 1 to 3 states for each node.
-func randomCards(rng *rand.Rand, n int) []int32 {
-	card := make([]int32, n)
-	for s := range card {
-		card[s] = 1 + rng.Int32N(3)
-	}
-	return card
-}
-
-// TestPossible: what is struck out has probability zero, on forests exactly that,
-// and a contradiction means Z = 0.
-func TestPossible(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rng := source(rapid.Uint64().Draw(t, "seed"))
-		n := oracle.RandomNetwork(rng, rapid.SliceOfN(rapid.IntRange(1, 3), 1, 5).Draw(t, "card"), rapid.IntRange(0, 9).Draw(t, "factors"), 2, 1.5, 0.3)
-		p, _, err := n.Pairwise()
-		if err != nil {
-			t.Fatal(err)
-		}
-		possible, ok := Possible(p)
-		z := oracle.NetworkLogZ(n)
-		if math.IsInf(p.Constant, -1) {
-			if !math.IsInf(z, -1) {
-				t.Fatalf("a constant of zero, and log Z %v", z)
-			}
-			return // the tables alone know nothing of it
-		}
-		if !ok != math.IsInf(z, -1) && (!ok || p.Graph.IsForest()) {
-			t.Fatalf("ok is %v, log Z %v", ok, z)
-		}
-		if !ok || math.IsInf(z, -1) {
-			return
-		}
-		marginals, _ := oracle.NetworkMarginals(n)
-		for s := range marginals {
-			for i, m := range marginals[s] {
-				if left := possible[p.NodeAt[s]+i]; m > 0 && !left || m == 0 && left && p.Graph.IsForest() {
-					t.Fatalf("P(x_%d = %d) is %v, possible %v", s, i, m, left)
-				}
-			}
-		}
-	})
 }

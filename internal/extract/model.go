@@ -1,4 +1,4 @@
-package onnx
+package extract
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // Type is the type of the elements of a tensor, as onnx.proto numbers it.
@@ -277,7 +277,7 @@ func (m *Model) find(name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the network has no layer %q; its layers are %s%s",
-		name, Listed(layers), nearest.Hint(name, layers))
+		name, Listed(layers), option.Hint(name, layers))
 }
 
 // Listed writes names, the last ones of many: features are taken near the end.

@@ -1,4 +1,4 @@
-package zeros
+package gibbs
 
 import (
 	"container/heap"

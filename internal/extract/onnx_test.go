@@ -1,4 +1,4 @@
-package onnx_test
+package extract_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/onnx"
+	"github.com/blockbp/blockbp/internal/extract"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -26,9 +26,9 @@ func network() *oracle.ONNX {
 		Output("labels", 7, -1, 1, -2, -3)
 }
 
-func layer(t *testing.T, file []byte, name string) *onnx.Layer {
+func layer(t *testing.T, file []byte, name string) *extract.Layer {
 	t.Helper()
-	m, err := onnx.Parse(file)
+	m, err := extract.Parse(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +40,10 @@ func layer(t *testing.T, file []byte, name string) *onnx.Layer {
 }
 
 // open skips where there is no library.
-func open(t *testing.T) *onnx.Library {
+func open(t *testing.T) *extract.Library {
 	t.Helper()
-	l, err := onnx.Open(t.Context(), "")
-	if errors.Is(err, onnx.ErrNoLibrary) {
+	l, err := extract.Open(t.Context(), "")
+	if errors.Is(err, extract.ErrNoLibrary) {
 		t.Skipf("no network can be run: %v", err)
 	}
 	if err != nil {
@@ -52,15 +52,15 @@ func open(t *testing.T) *onnx.Library {
 	return l
 }
 
-func floats(numbers ...float32) onnx.Tensor {
+func floats(numbers ...float32) extract.Tensor {
 	data, err := binary.Append(nil, binary.LittleEndian, numbers)
 	if err != nil {
 		panic(err)
 	}
-	return onnx.Tensor{Type: onnx.Float, Data: data}
+	return extract.Tensor{Type: extract.Float, Data: data}
 }
 
-func numbers(t *testing.T, x onnx.Tensor) []float32 {
+func numbers(t *testing.T, x extract.Tensor) []float32 {
 	t.Helper()
 	values := make([]float32, len(x.Data)/4)
 	if _, err := binary.Decode(x.Data, binary.LittleEndian, values); err != nil {
@@ -69,7 +69,7 @@ func numbers(t *testing.T, x onnx.Tensor) []float32 {
 	return values
 }
 
-func run(t *testing.T, l *onnx.Layer, folder string, input onnx.Tensor) onnx.Tensor {
+func run(t *testing.T, l *extract.Layer, folder string, input extract.Tensor) extract.Tensor {
 	t.Helper()
 	s, err := open(t).NewSession(l, folder, 1)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestLayers(t *testing.T) {
 		{"step positive", []int64{2, 2, 1, 2}, []float32{14, 32, 2, 2, 0, 14, 2, 2}},
 	} {
 		got := run(t, layer(t, network().File(), test.name), ".", input)
-		if got.Type != onnx.Float || !slices.Equal(got.Dims, test.dims) || !slices.Equal(numbers(t, got), test.want) {
+		if got.Type != extract.Float || !slices.Equal(got.Dims, test.dims) || !slices.Equal(numbers(t, got), test.want) {
 			t.Errorf("%s: %v %v %v, want float32 %v %v", test.name, got.Type, got.Dims, numbers(t, got), test.dims, test.want)
 		}
 	}
@@ -120,14 +120,14 @@ func TestNetworkOfLayer(t *testing.T) {
 	if text := string(part); strings.Contains(text, "ArgMax") || strings.Contains(text, "Relu") || strings.Contains(text, "unused") || !strings.Contains(text, "Conv") {
 		t.Errorf("the part has other steps: %q", text)
 	}
-	again, err := onnx.Parse(part)
+	again, err := extract.Parse(part)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if names := again.Layers(); !slices.Equal(names, []string{"scores"}) {
 		t.Errorf("layers of the part are %q, want scores alone", names)
 	}
-	if in := l.Input; in.Name != "picture" || in.Type != onnx.Float || !slices.Equal(in.Dims, []int64{-1, 3, -1, -1}) {
+	if in := l.Input; in.Name != "picture" || in.Type != extract.Float || !slices.Equal(in.Dims, []int64{-1, 3, -1, -1}) {
 		t.Errorf("input is %+v", in)
 	}
 
@@ -191,7 +191,7 @@ func TestErrors(t *testing.T) {
 	for _, test := range []struct{ layer, want string }{
 		{"e", `no layer "e"; its layers are c, d`}, {"", "2 outputs: choose one, or an inner layer: c, d"}, {"c", "c needs 2 inputs (a, b), want 1"},
 	} {
-		m, err := onnx.Parse(two.File())
+		m, err := extract.Parse(two.File())
 		if err == nil {
 			_, err = m.Layer(test.layer)
 		}
@@ -201,11 +201,11 @@ func TestErrors(t *testing.T) {
 	}
 	file := network().File()
 	for _, damaged := range [][]byte{nil, []byte("PK\x03\x04 a zip file"), file[:len(file)/2]} {
-		if _, err := onnx.Parse(damaged); err == nil || !strings.Contains(err.Error(), "no ONNX file") {
+		if _, err := extract.Parse(damaged); err == nil || !strings.Contains(err.Error(), "no ONNX file") {
 			t.Errorf("%d bytes: error is %v", len(damaged), err)
 		}
 	}
-	m, err := onnx.Parse(network().File())
+	m, err := extract.Parse(network().File())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,8 +221,8 @@ func TestNoLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{nothing, filepath.Dir(nothing), filepath.Join(t.TempDir(), "absent.so"), t.TempDir()} {
-		_, err := onnx.Open(t.Context(), path)
-		if !errors.Is(err, onnx.ErrNoLibrary) || !strings.Contains(err.Error(), "pip install onnxruntime") {
+		_, err := extract.Open(t.Context(), path)
+		if !errors.Is(err, extract.ErrNoLibrary) || !strings.Contains(err.Error(), "pip install onnxruntime") {
 			t.Errorf("%s: error is %v", path, err)
 		}
 	}
@@ -232,7 +232,7 @@ func TestNoLibrary(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(network().File(), "scores")
 	f.Fuzz(func(_ *testing.T, file []byte, name string) {
-		m, err := onnx.Parse(file)
+		m, err := extract.Parse(file)
 		if err != nil {
 			return
 		}
@@ -244,7 +244,7 @@ func FuzzParse(f *testing.F) {
 
 // TestTypes: names are NumPy's.
 func TestTypes(t *testing.T) {
-	if onnx.Float16.String() != "float16" || onnx.Type(math.MaxInt32).Size() != 0 || onnx.Double.Size() != 8 {
-		t.Error(onnx.Float16, onnx.Double.Size())
+	if extract.Float16.String() != "float16" || extract.Type(math.MaxInt32).Size() != 0 || extract.Double.Size() != 8 {
+		t.Error(extract.Float16, extract.Double.Size())
 	}
 }
