@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 
 	// What people see knows nothing of learning.
 	"internal/runfolder": {"internal/option", "internal/infile", "internal/atomicfile", "internal/printable"},
-	"internal/figure":    {},
+	"internal/figure":    {"internal/printable"},
 	"internal/report":    {"internal/option", "internal/figure", "internal/printable"},
 
 	"internal/watch": {"internal/figure", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
