@@ -97,8 +97,8 @@ func checkThreads(threads int) error {
 type Limits struct {
 	// Tolerance is what a sweep may still change where the iteration has converged:
 	// of belief propagation the largest change of a log-message or log-belief, of
-	// TRW-S the share of its size by which the bound must rise in 20 sweeps to go on. 0: that of DefaultLimits, of TRW-S 1e-9. Below
-	// 0 an iteration ends by MaxSweeps alone.
+	// TRW-S the share of its size by which the bound must rise in 20 sweeps to go on. 0:
+	// that of DefaultLimits, of TRW-S 1e-9. Below 0 an iteration ends by MaxSweeps alone.
 	Tolerance float64
 	// MaxSweeps bounds the sweeps over the network; 0: that of DefaultLimits, of TRW-S
 	// 4000. Below 0 no sweep is made, but one by Gibbs and TRW-S.

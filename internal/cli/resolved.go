@@ -48,15 +48,11 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		if err != nil {
 			return err
 		}
-		switch recipe.Kind {
-		case dataset.KindNPZ, dataset.KindText:
-			path = absolute(path)
-		case dataset.KindImages:
+		switch {
+		case recipe.Kind == dataset.KindImages:
 			path = absolute(dataset.ListPath(data[0], path))
-		case dataset.KindGraph:
-			if job.UnknownSplit(task.Set, path) != "" { // other tables
-				path = absolute(path)
-			}
+		case recipe.Kind != dataset.KindGraph || job.UnknownSplit(task.Set, path) != "": // no name of a split
+			path = absolute(path)
 		}
 		sets = append(sets, name+"="+path)
 	}
@@ -75,27 +71,32 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		if put("features", nil); !recipe.Colours {
 			put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
 		}
-		if recipe.Superpixels == nil {
-			put("neighbours", recipe.Neighbours)
-		}
-		if recipe.Superpixels != nil {
-			put("superpixels", recipe.Superpixels.Count)
-		} else if recipe.Edges == nil {
-			put("edge-features", dataset.EdgesBins)
-			put("bins", f.askedBins(recipe))
-		} else {
-			put("edge-features", dataset.EdgesContrast)
-			put("offsets", recipe.Edges.Offsets)
-		}
 		if f.data.edgeMaps != "" {
 			put("edge-maps", absolute(dataset.ListPath(data[0], f.data.edgeMaps)))
 		}
 		put("no-bias", !recipe.Bias)
+		f.recordPixels(recipe, put)
 	case dataset.KindGraph, dataset.KindText:
 		put("no-bias", !recipe.Bias)
 		put("hops", recipe.Hops)
 	}
 	return err
+}
+
+// recordPixels puts which pixels are neighbours, and the features of their edges.
+func (f *trainFlags) recordPixels(recipe *dataset.Recipe, put func(name string, value any)) {
+	if recipe.Superpixels != nil {
+		put("superpixels", recipe.Superpixels.Count)
+		return
+	}
+	put("neighbours", recipe.Neighbours)
+	if recipe.Edges == nil {
+		put("edge-features", dataset.EdgesBins)
+		put("bins", f.askedBins(recipe))
+		return
+	}
+	put("edge-features", dataset.EdgesContrast)
+	put("offsets", recipe.Edges.Offsets)
 }
 
 // askedBins returns the number of bins asked for, which can be more than there are

@@ -95,7 +95,8 @@ type curve struct {
 
 // prepare checks the series, drops what cannot be shown and finds the ranges.
 func (f Curves) prepare() (*curveSheet, error) {
-	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY), labelX: printable.Line(f.XLabel), labelY: printable.Line(f.YLabel)}
+	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY),
+		labelX: printable.Line(f.XLabel), labelY: printable.Line(f.YLabel)}
 	sheet.x.marks = slices.Sorted(slices.Values(f.XTicks))
 	if f.FromZero && !f.LogY {
 		sheet.y.include(0)
