@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 
 	"graph":    {},
 	"mrf":      {"graph"},
-	"counting": {"graph", "internal/spanning"},
+	"counting": {"graph", "internal/flow", "internal/parallel"},
 	"crf":      {"graph", "internal/infile", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
@@ -50,7 +50,6 @@ var mayImport = map[string][]string{
 	"internal/gibbs":       {"mrf"},
 	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
-	"internal/spanning":    {"graph", "internal/flow", "internal/parallel"},
 	"internal/uai":         {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
 
 	// What people see knows nothing of learning.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/spanning"
 )
 
 // Numbers are the entropy counting numbers c_s and c_uv of the free energy
@@ -171,7 +170,7 @@ func Bethe(g *graph.Graph) *Numbers {
 	c.Facts = Facts{Bound: None}
 	if g.IsForest() {
 		c.Facts = Facts{Convex: true, Bound: Exact}
-		c.certify(spanning.Parents(g))
+		c.certify(parents(g))
 	}
 	return c
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/spanning"
 )
 
 // countTolerance is the rounding allowed in counting numbers given by hand.
@@ -84,7 +83,7 @@ func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
 }
 
 // maxSpread is the largest quotient of amounts to be shifted between which
-// spanning.Shift can decide: it forgives 1e-9 of the largest, which must be
+// divide can decide: it forgives 1e-9 of the largest, which must be
 // little beside the smallest.
 const maxSpread = 1e5
 
@@ -117,7 +116,7 @@ func shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok b
 	case largest > maxSpread*smallest:
 		return nil, false
 	}
-	return spanning.Shift(g, supply, arriving)
+	return divide(g, supply, arriving)
 }
 
 func (c *Numbers) isBethe(g *graph.Graph) bool {
@@ -168,7 +167,7 @@ func sampledTreeReweighted(ctx context.Context, g *graph.Graph, seed uint64, kee
 	if g.IsForest() {
 		least = 1 // there is no other
 	}
-	sample, err := spanning.Cover(ctx, g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least, keep)
+	sample, err := coverForests(ctx, g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least, keep)
 	if err != nil {
 		return nil, err
 	}

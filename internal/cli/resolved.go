@@ -42,19 +42,9 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	if f.data.list != "" {
 		put("list", absolute(dataset.ListPath(data[0], f.data.list)))
 	}
-	var sets []string
-	for _, spec := range f.eval {
-		name, path, err := job.ParseEvaluation(spec)
-		if err != nil {
-			return err
-		}
-		switch {
-		case recipe.Kind == dataset.KindImages:
-			path = absolute(dataset.ListPath(data[0], path))
-		case recipe.Kind != dataset.KindGraph || job.UnknownSplit(task.Set, path) != "": // no name of a split
-			path = absolute(path)
-		}
-		sets = append(sets, name+"="+path)
+	sets, wrong := f.recordSets(task.Set, data[0], absolute)
+	if wrong != nil {
+		return wrong
 	}
 	put("eval", textsOrNil(sets))
 	put("kind", recipe.Kind)
@@ -81,6 +71,24 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		put("hops", recipe.Hops)
 	}
 	return err
+}
+
+// recordSets returns what --eval names, with absolute paths.
+func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(string) string) (sets []string, err error) {
+	for _, spec := range f.eval {
+		name, path, err := job.ParseEvaluation(spec)
+		if err != nil {
+			return nil, err
+		}
+		switch kind := set.Recipe.Kind; {
+		case kind == dataset.KindImages:
+			path = absolute(dataset.ListPath(data, path))
+		case kind != dataset.KindGraph || job.UnknownSplit(set, path) != "": // no name of a split
+			path = absolute(path)
+		}
+		sets = append(sets, name+"="+path)
+	}
+	return sets, nil
 }
 
 // recordPixels puts which pixels are neighbours, and the features of their edges.

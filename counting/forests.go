@@ -1,4 +1,4 @@
-package spanning
+package counting
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// Sample is a collection of spanning forests of one graph.
-type Sample struct {
+// forestSample is a collection of spanning forests of one graph.
+type forestSample struct {
 	Forests int       // number of forests
 	Count   []int32   // [edges] number of forests that have the edge
 	Kept    [][]int32 // [forests] edges of each forest, ascending; nil unless kept
@@ -22,7 +22,7 @@ type Sample struct {
 }
 
 // Appearance returns μ_e = Count[e] / Forests for every edge.
-func (s *Sample) Appearance() []float64 {
+func (s *forestSample) Appearance() []float64 {
 	mu := make([]float64, len(s.Count))
 	for e, count := range s.Count {
 		mu[e] = float64(count) / float64(s.Forests)
@@ -30,7 +30,7 @@ func (s *Sample) Appearance() []float64 {
 	return mu
 }
 
-// Cover draws spanning forests, each with one tree for every component of the
+// coverForests draws spanning forests, each with one tree for every component of the
 // graph, until every edge is in one of them and there are at least minForests
 // (and at least one). Each forest prefers the edges that were used least so far,
 // in random order among equals. Edges are thus covered quickly, and with more
@@ -43,8 +43,8 @@ func (s *Sample) Appearance() []float64 {
 // same graph and source state give the same sample. Cost: nearly linear in edges
 // for each forest. Few forests are needed for sparse graphs, 3 for a grid with
 // four neighbours; about n/2 for a complete graph on n nodes.
-func Cover(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int, keep bool) (*Sample, error) {
-	sample := &Sample{Count: make([]int32, g.NumEdges())}
+func coverForests(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int, keep bool) (*forestSample, error) {
+	sample := &forestSample{Count: make([]int32, g.NumEdges())}
 	c, r := newCoverer(g, sample.Count), newRoots(g)
 	drawn, counted := make(chan []int32, 1), make(chan bool)
 	go func() { // a forest is counted while the next is drawn
@@ -77,7 +77,7 @@ func Cover(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int, 
 	return sample, nil
 }
 
-// coverer holds what Cover reuses from forest to forest.
+// coverer holds what coverForests reuses from forest to forest.
 type coverer struct {
 	ends   [][2]int32 // [edges]
 	count  []int32    // [edges] times chosen so far

@@ -1,4 +1,4 @@
-package spanning
+package counting
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"github.com/blockbp/blockbp/internal/flow"
 )
 
-// Tolerance is the excess over a capacity that Shift forgives, relative to the largest
+// shiftTolerance is the excess over a capacity that divide forgives, relative to the largest
 // amount or capacity. It is far above the rounding of sums and far below any violation
 // that matters.
-const Tolerance = 1e-9
+const shiftTolerance = 1e-9
 
 // negligible is the amount, in that relation, that is not worth moving.
 const negligible = 1e-14
 
-// Shift reports whether the amount supply[e] ≥ 0 of every edge can be split
+// divide reports whether the amount supply[e] ≥ 0 of every edge can be split
 // between its two ends so that every node s receives at most capacity[s]. By
 // Hall's theorem that is
 //
@@ -27,26 +27,26 @@ const negligible = 1e-14
 // & Meltzer (2007) for the free energy (2) to be concave on the local polytope:
 // what an edge has not given to a node pays for a negative c_s there.
 //
-// A node may receive more than its capacity by Tolerance times the largest
+// A node may receive more than its capacity by shiftTolerance times the largest
 // supply or finite capacity. Capacities may be infinite; the answer is false if
 // one is negative by more than the tolerance, and if any number is not a number
 // or a supply is negative or infinite. It panics if the lengths are not those of
 // the graph. The work is not limited: tight cases take about a second for 10⁵
 // nodes and a minute for 10⁶, others much less. If it can be, received is what the target of
 // each directed edge receives.
-func Shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok bool) {
+func divide(g *graph.Graph, supply, capacity []float64) (received []float64, ok bool) {
 	if len(supply) != g.NumEdges() || len(capacity) != g.NumNodes() {
-		panic(fmt.Sprintf("spanning: %d supplies and %d capacities for %d edges and %d nodes", len(supply), len(capacity),
+		panic(fmt.Sprintf("counting: %d supplies and %d capacities for %d edges and %d nodes", len(supply), len(capacity),
 			g.NumEdges(), g.NumNodes()))
 	}
-	scale, ok := shiftScale(supply, capacity)
+	scale, ok := divideScale(supply, capacity)
 	if !ok {
 		return nil, false
 	}
 	f := flow.Divide(g, supply, capacity, negligible*scale)
 	f.Settle()
 	for s := range int32(g.NumNodes()) {
-		if f.Room(s) < -Tolerance*scale {
+		if f.Room(s) < -shiftTolerance*scale {
 			return nil, false
 		}
 	}
@@ -57,8 +57,8 @@ func Shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok b
 	return received, true
 }
 
-// shiftScale returns the largest finite number, and whether all are legal.
-func shiftScale(supply, capacity []float64) (scale float64, ok bool) {
+// divideScale returns the largest finite number, and whether all are legal.
+func divideScale(supply, capacity []float64) (scale float64, ok bool) {
 	for _, a := range supply {
 		if !(a >= 0) || math.IsInf(a, 1) {
 			return 0, false

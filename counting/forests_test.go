@@ -1,4 +1,4 @@
-package spanning_test
+package counting
 
 import (
 	"context"
@@ -12,39 +12,28 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
-	"github.com/blockbp/blockbp/internal/spanning"
 )
 
-func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
-
-// must returns the value of a call that may not fail here.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
-// cover is Cover without an end before its own.
-func cover(g *graph.Graph, rng *rand.Rand, least int, keep bool) *spanning.Sample {
-	return must(spanning.Cover(context.Background(), g, rng, least, keep))
+// cover is coverForests without an end before its own.
+func cover(g *graph.Graph, rng *rand.Rand, least int, keep bool) *forestSample {
+	return legal(coverForests(context.Background(), g, rng, least, keep))
 }
 
 // TestCoverEnds: an ended context ends the drawing, also of a graph that needs many forests.
 func TestCoverEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if sample, err := spanning.Cover(ctx, must(gen.Complete(60)), source(1), 1<<40, true); sample != nil || !errors.Is(err, context.Canceled) {
+	if sample, err := coverForests(ctx, legal(gen.Complete(60)), source(1), 1<<40, true); sample != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v, want the error of the context", sample, err)
 	}
 }
 
 // drawGraph returns a graph with up to most nodes, few or many edges, often
 // disconnected.
-func drawGraph(t *rapid.T, most int) *graph.Graph {
+func drawForested(t *rapid.T, most int) *graph.Graph {
 	n := rapid.IntRange(1, most).Draw(t, "nodes")
 	p := rapid.SampledFrom([]float64{0.1, 0.3, 0.6, 1}).Draw(t, "probability")
-	return must(gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "graph seed"))))
+	return legal(gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "graph seed"))))
 }
 
 // isSpanningForest reports whether the edges ascend and are acyclic and as many
@@ -64,7 +53,7 @@ func isSpanningForest(g *graph.Graph, edges []int32) bool {
 
 func TestCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := drawGraph(t, 30)
+		g := drawForested(t, 30)
 		seed, least := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 12).Draw(t, "forests")
 		sample := cover(g, source(seed), least, true)
 		if sample.Forests < max(1, least) || len(sample.Kept) != sample.Forests || len(sample.Count) != g.NumEdges() {
@@ -98,8 +87,8 @@ func TestCover(t *testing.T) {
 // for every edge is in the polytope, the counts stay within a few of their mean.
 func TestCoverIsEven(t *testing.T) {
 	for name, g := range map[string]*graph.Graph{
-		"torus":    must(graph.Grid(12, 12, graph.GridOptions{Torus: true})),
-		"complete": must(gen.Complete(24)),
+		"torus":    legal(graph.Grid(12, 12, graph.GridOptions{Torus: true})),
+		"complete": legal(gen.Complete(24)),
 	} {
 		sample := cover(g, source(1), 200, false)
 		mean := 200 * float64(g.NumNodes()-1) / float64(g.NumEdges())
@@ -117,10 +106,10 @@ func TestCoverIsQuick(t *testing.T) {
 		g    *graph.Graph
 		most int
 	}{
-		{"grid", must(graph.Grid(60, 60, graph.GridOptions{})), 4},
-		{"complete", must(gen.Complete(60)), 34},
-		{"tree", must(gen.Tree(60, source(1))), 1},
-		{"no edges", must(graph.FromEdges(5, nil, nil)), 1},
+		{"grid", legal(graph.Grid(60, 60, graph.GridOptions{})), 4},
+		{"complete", legal(gen.Complete(60)), 34},
+		{"tree", legal(gen.Tree(60, source(1))), 1},
+		{"no edges", legal(graph.FromEdges(5, nil, nil)), 1},
 		{"nothing", &graph.Graph{}, 1},
 	} {
 		if sample := cover(test.g, source(1), 0, false); sample.Forests > test.most {
@@ -153,7 +142,7 @@ func constant(g *graph.Graph, value float64) []float64 {
 func TestShiftAgainstAllSubsets(t *testing.T) {
 	can := 0
 	rapid.Check(t, func(t *rapid.T) {
-		g := drawGraph(t, 8)
+		g := drawForested(t, 8)
 		unit := rapid.SampledFrom([]float64{1, 0.1, 1e6, 1e-6}).Draw(t, "unit")
 		supply, capacity := make([]float64, g.NumEdges()), make([]float64, g.NumNodes())
 		for e := range supply {
@@ -183,7 +172,7 @@ func TestShiftAgainstAllSubsets(t *testing.T) {
 }
 
 func canShift(g *graph.Graph, supply, capacity []float64) bool {
-	_, ok := spanning.Shift(g, supply, capacity)
+	_, ok := divide(g, supply, capacity)
 	return ok
 }
 
@@ -191,8 +180,8 @@ func canShift(g *graph.Graph, supply, capacity []float64) bool {
 // and are concave for μ in the polytope; c = 1 everywhere always is; Bethe
 // numbers have ρ_s = 1 and c_uv = 1, which works up to one cycle per component.
 func TestShiftSettlesConvexity(t *testing.T) {
-	grid := must(graph.Grid(100, 100, graph.GridOptions{}))
-	cycle := must(graph.FromEdges(4, []int32{0, 1, 2, 3}, []int32{1, 2, 3, 0}))
+	grid := legal(graph.Grid(100, 100, graph.GridOptions{}))
+	cycle := legal(graph.FromEdges(4, []int32{0, 1, 2, 3}, []int32{1, 2, 3, 0}))
 	ones := func(g *graph.Graph) []float64 { return slices.Repeat([]float64{1}, g.NumNodes()) }
 	convex := ones(grid)
 	for s := range convex {
@@ -223,10 +212,10 @@ func TestShiftSettlesConvexity(t *testing.T) {
 }
 
 func TestWrongLengthsPanic(t *testing.T) {
-	g := must(gen.Chain(3))
+	g := legal(gen.Chain(3))
 	for name, call := range map[string]func(){
-		"supply":   func() { spanning.Shift(g, []float64{1}, []float64{1, 1, 1}) },
-		"capacity": func() { spanning.Shift(g, []float64{1, 1}, []float64{1}) },
+		"supply":   func() { divide(g, []float64{1}, []float64{1, 1, 1}) },
+		"capacity": func() { divide(g, []float64{1, 1}, []float64{1}) },
 	} {
 		func() {
 			defer func() {
@@ -242,7 +231,7 @@ func TestWrongLengthsPanic(t *testing.T) {
 // TestParent: against trees rooted at each of their nodes, one after the other.
 func TestParent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := drawGraph(t, 12)
+		g := drawForested(t, 12)
 		sample := cover(g, source(rapid.Uint64().Draw(t, "seed")), 3, true)
 		component, components := g.Components()
 		nodes := make([]float64, components)
@@ -260,8 +249,8 @@ func TestParent(t *testing.T) {
 				t.Fatalf("target of %d is the parent in %v, want %v", d, sample.Parent[d], want[d])
 			}
 		}
-		if g.IsForest() && !slices.Equal(spanning.Parents(g), sample.Parent) {
-			t.Fatalf("of the only forest: %v, want %v", spanning.Parents(g), sample.Parent)
+		if g.IsForest() && !slices.Equal(parents(g), sample.Parent) {
+			t.Fatalf("of the only forest: %v, want %v", parents(g), sample.Parent)
 		}
 	})
 }

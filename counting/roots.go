@@ -1,4 +1,4 @@
-package spanning
+package counting
 
 import "github.com/blockbp/blockbp/graph"
 
@@ -74,8 +74,8 @@ func (r *roots) shares(forests int) []float64 {
 	return shares
 }
 
-// Parents is Sample.Parent of the one spanning forest of a graph without cycles.
-func Parents(g *graph.Graph) []float64 {
+// parents is forestSample.Parent of the one spanning forest of a graph without cycles.
+func parents(g *graph.Graph) []float64 {
 	forest := make([]int32, g.NumEdges())
 	for e := range forest {
 		forest[e] = int32(e)

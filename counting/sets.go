@@ -1,4 +1,4 @@
-package spanning
+package counting
 
 // disjointSets is a union-find structure: the parent of each element, or for a
 // root minus the size of its set.
