@@ -30,20 +30,19 @@ var mayImport = map[string][]string{
 	"crf":      {"graph", "internal/infile", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/ground"},
+	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/parallel", "internal/partition", "internal/ground"},
 	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/gibbs"},
 
 	"dataset": {"internal/option", "internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
-	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
+	"internal/exact":       {"mrf", "graph", "internal/flow", "internal/gibbs", "internal/numeric"},
 	"internal/local":       {"crf", "counting", "internal/memory", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
 	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/partition", "internal/safetensors", "internal/stretch"},
 	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/instances", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/cut":         {"internal/option", "crf", "graph", "internal/ground", "internal/machine", "internal/memory", "internal/partition"},
 	"internal/instances":   {"crf", "counting", "graph", "internal/ground", "internal/parallel", "internal/simd"},
-	"internal/mpe":         {"mrf", "graph", "internal/exact", "internal/flow", "internal/gibbs"},
 	"internal/flow":        {"graph"},
 	"internal/distributed": {"internal/numeric"},
 	"internal/gen":         {"graph"},
@@ -103,7 +102,7 @@ var mayImport = map[string][]string{
 		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
 	},
 
-	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/extract", "internal/npy", "internal/runfolder", "internal/figure", "internal/report", "internal/watch", "internal/atomicfile", "internal/machine", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
+	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/extract", "internal/npy", "internal/runfolder", "internal/figure", "internal/report", "internal/watch", "internal/atomicfile", "internal/machine", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
 	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/limits", "internal/machine"},
 }
 

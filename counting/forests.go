@@ -43,7 +43,9 @@ func (s *forestSample) Appearance() []float64 {
 // same graph and source state give the same sample. Cost: nearly linear in edges
 // for each forest. Few forests are needed for sparse graphs, 3 for a grid with
 // four neighbours; about n/2 for a complete graph on n nodes.
-func coverForests(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int, keep bool) (*forestSample, error) {
+func coverForests(
+	ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int, keep bool,
+) (*forestSample, error) {
 	sample := &forestSample{Count: make([]int32, g.NumEdges())}
 	c, r := newCoverer(g, sample.Count), newRoots(g)
 	drawn, counted := make(chan []int32, 1), make(chan bool)

@@ -10,7 +10,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/gen"
-	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -46,12 +45,12 @@ func TestEnginesAgreeOnTrees(t *testing.T) {
 			}
 		}
 		best := must(plan.Maximize(context.Background()))
-		methods := []mpe.Method{mpe.Auto, mpe.Exact, mpe.TRWS}
+		methods := []exact.Method{exact.Auto, exact.Exact, exact.TRWS}
 		if binary { // every binary forest is submodular under some names
-			methods = append(methods, mpe.Cut)
+			methods = append(methods, exact.Cut)
 		}
 		for _, method := range methods {
-			r := must(mpe.FromPairwise(p).Solve(context.Background(), mpe.Settings{Method: method}))
+			r := must(exact.FromPairwise(p).Solve(context.Background(), exact.Settings{Method: method}))
 			slack := 1e-10 * (1 + math.Abs(best.LogScore))
 			if !r.Optimal || !(math.Abs(r.Energy+best.LogScore) <= slack) || !(math.Abs(r.LowerBound-r.Energy) <= slack) || !(r.Energy >= -want.LogZ-slack) {
 				t.Fatalf("%s: %+v, elimination gives energy %v", method, r, -best.LogScore)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -22,7 +22,7 @@ type reduction struct {
 
 	original     *mrf.Network
 	conditioned  *mrf.Conditioned
-	auxiliary    *mpe.Auxiliary // nil where all factors have at most two variables left
+	auxiliary    *exact.Auxiliary // nil where all factors have at most two variables left
 	edgeOfFactor []int          // [factors, then ties] edge of pairwise that holds it, or −1
 }
 
@@ -43,7 +43,7 @@ func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error
 	r := &reduction{original: n, conditioned: conditioned}
 	small := conditioned.Network
 	if slices.ContainsFunc(small.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 }) {
-		a, err := mpe.WithAuxiliary(small)
+		a, err := exact.WithAuxiliary(small)
 		if err != nil {
 			return nil, unsuitedError{err}
 		}

@@ -74,7 +74,8 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 }
 
 // recordSets returns what --eval names, with absolute paths.
-func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(string) string) (sets []string, err error) {
+func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(string) string) ([]string, error) {
+	var sets []string
 	for _, spec := range f.eval {
 		name, path, err := job.ParseEvaluation(spec)
 		if err != nil {

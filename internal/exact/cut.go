@@ -1,4 +1,4 @@
-package mpe
+package exact
 
 import (
 	"errors"

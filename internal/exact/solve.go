@@ -1,26 +1,24 @@
-package mpe
+package exact
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/blockbp/blockbp/internal/exact"
 )
 
 // Settings choose the method and its limits. The zero value works.
 type Settings struct {
 	Method Method // "" means Auto
 	// Memory is the number of bytes that Exact may use for tables; 0 means
-	// exact.DefaultLimit.
+	// DefaultLimit.
 	Memory int64
 	// Operations bounds the work of elimination by Auto; 0 means a second or so.
 	Operations float64
 	// Limits are those of TRWS.
 	Limits Limits
 	// Planned, if not nil, is called with the forecast of Exact before it starts.
-	Planned func(*exact.Plan)
+	Planned func(*Plan)
 }
 
 // cheapOperations is the work up to which Auto chooses elimination unless it is told
@@ -33,7 +31,7 @@ const cheapOperations = 2e8
 func (p *Problem) Solve(ctx context.Context, s Settings) (*Result, error) {
 	switch s.Method {
 	case Exact:
-		plan, err := exact.NewPlan(p.network)
+		plan, err := NewPlan(p.network)
 		if err != nil {
 			return nil, err
 		}
@@ -52,12 +50,12 @@ func (p *Problem) Solve(ctx context.Context, s Settings) (*Result, error) {
 func (p *Problem) solveByFirst(ctx context.Context, s Settings) (*Result, error) {
 	var (
 		unsuited *NotSubmodularError
-		wide     *exact.TooWideError
+		wide     *TooWideError
 	)
 	if r, err := p.MinimumCut(); !errors.As(err, &unsuited) {
 		return r, err
 	}
-	plan, err := exact.NewPlanWithin(p.network, cmp.Or(s.Operations, cheapOperations))
+	plan, err := NewPlanWithin(p.network, cmp.Or(s.Operations, cheapOperations))
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +66,13 @@ func (p *Problem) solveByFirst(ctx context.Context, s Settings) (*Result, error)
 }
 
 // eliminate is the method Exact.
-func eliminate(ctx context.Context, plan *exact.Plan, s Settings) (*Result, error) {
+func eliminate(ctx context.Context, plan *Plan, s Settings) (*Result, error) {
 	plan.Limit = s.Memory
 	if s.Planned != nil {
 		s.Planned(plan)
 	}
 	best, err := plan.Maximize(ctx)
-	if errors.Is(err, exact.ErrZeroPartition) {
+	if errors.Is(err, ErrZeroPartition) {
 		return nil, ErrZero
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package mpe
+package exact
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -77,7 +76,7 @@ func (r *regionSearch) move(ctx context.Context) (better bool, operations float6
 	r.grow(r.centre())
 	c := r.conditioned()
 	defer r.forget()
-	plan, err := exact.NewPlanWithin(c.Network, regionOperations)
+	plan, err := NewPlanWithin(c.Network, regionOperations)
 	if err != nil || plan.LowerBound {
 		r.size = max(1, r.size*3/4)
 		return false, regionOperations
