@@ -63,7 +63,6 @@ func TestFullDisk(t *testing.T) {
 		{"16", []string{"train", gridData(t), "-o", filepath.Join(folder, "b"), "-m", model, "--force", "--l2", "0.5", "--tol", "1e-9"}, []string{"metrics.jsonl", "state.safetensors"}},
 		{"1", []string{"predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "c"), "--threads", "1"}, []string{"0.npz"}},
 		{"4", []string{"generate", "--graph", "grid:9x9", "--samples", "1", "--sweeps", "1", "-o", filepath.Join(folder, "d")}, []string{"0.npz"}},
-		{"4", []string{"partition", filepath.Join(gridData(t), "0.npz"), "-o", filepath.Join(folder, "g")}, []string{".npz", ".npy", "parts.json"}},
 		{"1", []string{"eval", gridData(t), "-m", gridRun(t), "-o", filepath.Join(folder, "e"), "--threads", "1"}, []string{"eval.json"}},
 		{"1", []string{"compare", gridRun(t), gridRun(t), "-o", filepath.Join(folder, "f")}, []string{"compare.json"}},
 	} {

@@ -280,7 +280,6 @@ func TestForceFolder(t *testing.T) {
 		"compare":   {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
 		"convert":   {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
 		"sample":    {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
-		"partition": {[]string{"partition", filepath.Join(data, "0.npz"), "-o"}, "labels.npy"},
 		"generate":  {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
 		"example":   {[]string{"example", "graph", "-o"}, "dataset.json"},
 		"demo":      {[]string{"demo", "--side", "5", "-o"}, "report.html"},

@@ -9,22 +9,21 @@ import (
 
 // verbs are all commands, with the flags that the documentation promises.
 var verbs = map[string][]string{
-	"demo":      {"out", "side", "l2", "seed", "threads", "json"},
-	"train":     {"out", "model", "errors", "write-model", "method", "blocks", "partition", "together", "counting", "l2", "step", "order", "inner-sweeps", "inner-tol", "seed", "threads", "memory", "spill", "no-edges", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval", "eval-every", "calibrate", "early-stop", "resume", "config", "init", "json", "dry-run", "report", "plots", "reference", "require-convergence", "quiet", "features", "list", "states", "bins", "neighbours", "observed", "no-bias", "untied", "directed", "kind"},
-	"predict":   {"model", "out", "counting", "threads", "tol", "max-sweeps", "decode", "cost", "clamp", "pictures", "arrays", "json", "quiet", "features", "list"},
-	"eval":      {"model", "against", "out", "counting", "decode", "cost", "split", "observed", "threads", "json", "quiet", "features", "list"},
-	"infer":     {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "memory", "seed", "chains", "max-rhat", "min-ess", "threads", "json", "require-convergence"},
-	"sample":    {"out", "model", "instance", "clamp", "evidence", "sampler", "samples", "chains", "burn-in", "thin", "max-rhat", "min-ess", "require-convergence", "seed", "threads", "quiet", "json", "features", "list"},
-	"convert":   {"out", "model", "instance", "clamp", "evidence", "json", "features", "list"},
-	"example":   {"out", "seed", "json"},
-	"generate":  {"out", "graph", "states", "node-features", "edge-features", "samples", "instances", "weight-scale", "sweeps", "seed", "threads", "json"},
-	"partition": {"out", "parts", "blocks", "partition", "threads", "memory", "json"},
-	"info":      {"blocks", "partition", "weights", "json"},
-	"check":     {"model", "features", "list", "json"},
-	"watch":     {"port"},
-	"plot":      {"tensorboard"},
-	"compare":   {"out", "json"},
-	"version":   {"json", "licences"},
+	"demo":     {"out", "side", "l2", "seed", "threads", "json"},
+	"train":    {"out", "model", "errors", "write-model", "method", "blocks", "partition", "together", "counting", "l2", "step", "order", "inner-sweeps", "inner-tol", "seed", "threads", "memory", "spill", "no-edges", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval", "eval-every", "calibrate", "early-stop", "resume", "config", "init", "json", "dry-run", "report", "plots", "reference", "require-convergence", "quiet", "features", "list", "states", "bins", "neighbours", "observed", "no-bias", "untied", "directed", "kind"},
+	"predict":  {"model", "out", "counting", "threads", "tol", "max-sweeps", "decode", "cost", "clamp", "pictures", "arrays", "json", "quiet", "features", "list"},
+	"eval":     {"model", "against", "out", "counting", "decode", "cost", "split", "observed", "threads", "json", "quiet", "features", "list"},
+	"infer":    {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "memory", "seed", "chains", "max-rhat", "min-ess", "threads", "json", "require-convergence"},
+	"sample":   {"out", "model", "instance", "clamp", "evidence", "sampler", "samples", "chains", "burn-in", "thin", "max-rhat", "min-ess", "require-convergence", "seed", "threads", "quiet", "json", "features", "list"},
+	"convert":  {"out", "model", "instance", "clamp", "evidence", "json", "features", "list"},
+	"example":  {"out", "seed", "json"},
+	"generate": {"out", "graph", "states", "node-features", "edge-features", "samples", "instances", "weight-scale", "sweeps", "seed", "threads", "json"},
+	"info":     {"blocks", "partition", "weights", "json"},
+	"check":    {"model", "features", "list", "json"},
+	"watch":    {"port"},
+	"plot":     {"tensorboard"},
+	"compare":  {"out", "json"},
+	"version":  {"json", "licences"},
 }
 
 // TestHelp: every verb explains itself, with --help its usual options, and with --help-all all.

@@ -731,7 +731,7 @@ func TestNumbersInJSON(t *testing.T) {
 		{"eval", data, "-m", dir}, {"predict", data, "-m", dir, "-o", filepath.Join(folder, "p")},
 		{"train", data, "--dry-run"}, {"train", data, "-o", filepath.Join(folder, "r"), "--max-iter", "1", "--eval", "dev=" + data, "-q"},
 		{"generate", "-o", filepath.Join(folder, "g"), "--graph", "chain:3", "--samples", "1", "--sweeps", "1"},
-		{"demo", "-o", filepath.Join(folder, "d"), "--side", "5"}, {"partition", filepath.Join(data, "0.npz"), "-o", filepath.Join(folder, "t")},
+		{"demo", "-o", filepath.Join(folder, "d"), "--side", "5"},
 	} {
 		o := mustRun(t, append(args, "--json")...)
 		wantPlainJSON(t, o.command(), "", o.object(t))
