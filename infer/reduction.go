@@ -23,7 +23,7 @@ type reduction struct {
 	original     *mrf.Network
 	conditioned  *mrf.Conditioned
 	auxiliary    *exact.Auxiliary // nil where all factors have at most two variables left
-	edgeOfFactor []int          // [factors, then ties] edge of pairwise that holds it, or −1
+	edgeOfFactor []int            // [factors, then ties] edge of pairwise that holds it, or −1
 }
 
 // reduce brings n, given evidence, into pairwise form. Factors that join more than

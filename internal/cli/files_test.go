@@ -275,14 +275,14 @@ func TestForceFolder(t *testing.T) {
 		args   []string
 		writes string // one of its files
 	}{
-		"predict":   {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
-		"eval":      {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
-		"compare":   {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
-		"convert":   {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
-		"sample":    {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
-		"generate":  {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
-		"example":   {[]string{"example", "graph", "-o"}, "dataset.json"},
-		"demo":      {[]string{"demo", "--side", "5", "-o"}, "report.html"},
+		"predict":  {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
+		"eval":     {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
+		"compare":  {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
+		"convert":  {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
+		"sample":   {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
+		"generate": {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
+		"example":  {[]string{"example", "graph", "-o"}, "dataset.json"},
+		"demo":     {[]string{"demo", "--side", "5", "-o"}, "report.html"},
 	} {
 		out := t.TempDir()
 		mine, other := writeFile(t, filepath.Join(out, c.writes), "mine"), writeFile(t, filepath.Join(out, "notes", "other.txt"), "other")
