@@ -88,7 +88,7 @@ binaries: ## static binaries for five platforms, in archives, in dist/
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
 	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
 	  name=blockbp_$(VERSION)_$${os}_$$arch; mkdir dist/$$name && cp LICENSE README.md CHANGELOG.md dist/$$name; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags nometis -ldflags "-s -w $$entry" \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags static -ldflags "-s -w $$entry" \
 	    -o dist/$$name/blockbp$$suffix ./cmd/blockbp || exit 1; \
 	  if [ $$os = windows ]; then (cd dist && $(PYTHON) -m zipfile -c $$name.zip $$name); \
 	  else tar -C dist --sort=name --owner=0 --group=0 --numeric-owner -czf dist/$$name.tar.gz $$name; fi || exit 1; \
@@ -107,7 +107,7 @@ wheels: ## a wheel of the Python package for each platform, in python/dist/
 	@for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
 	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags nometis -ldflags "-s -w $$entry" \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags static -ldflags "-s -w $$entry" \
 	    -o python/dist/$$os-$$arch/blockbp$$suffix ./cmd/blockbp && \
 	  (cd python && BLOCKBP_TARGET=$$os-$$arch BLOCKBP_BINARIES=$(CURDIR)/python/dist dist/venv/bin/python -m hatchling build -t wheel -d dist) || exit 1; \
 	done

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/blockbp/blockbp"
-	"github.com/blockbp/blockbp/internal/example"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // stripes is a noisy picture of diagonal stripes: features that tell a little of each
@@ -84,7 +84,7 @@ func ExampleModel_Predict() {
 
 // makeExample is blockbp example.
 func makeExample(name, folder string) {
-	for _, kind := range example.Kinds {
+	for _, kind := range synthetic.Kinds {
 		if kind.Name == name {
 			if err := kind.Write(folder, 1, nil); err != nil {
 				log.Fatal(err)

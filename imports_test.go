@@ -28,46 +28,37 @@ var mayImport = map[string][]string{
 
 	"graph":    {},
 	"mrf":      {"graph"},
-	"counting": {"internal/infile", "graph", "internal/numeric", "internal/spanning"},
+	"counting": {"graph", "internal/flow", "internal/parallel"},
 	"crf":      {"graph", "internal/infile", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/ground", "internal/zeros"},
-	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
+	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/parallel", "internal/partition", "internal/ground"},
+	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/gibbs"},
 
-	"dataset": {"internal/option", "internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory",
-		"internal/nearest", "internal/npy", "internal/numeric", "internal/parallel",
-		"internal/stretch"},
+	"dataset": {"internal/option", "internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
-	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
+	"internal/exact":       {"mrf", "graph", "internal/flow", "internal/gibbs", "internal/numeric"},
 	"internal/local":       {"crf", "counting", "internal/memory", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
 	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/partition", "internal/safetensors", "internal/stretch"},
 	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/instances", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/cut":         {"internal/option", "crf", "graph", "internal/ground", "internal/machine", "internal/memory", "internal/partition"},
 	"internal/instances":   {"crf", "counting", "graph", "internal/ground", "internal/parallel", "internal/simd"},
-	"internal/mpe":         {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
 	"internal/flow":        {"graph"},
 	"internal/distributed": {"internal/numeric"},
 	"internal/gen":         {"graph"},
 	"internal/gibbs":       {"mrf"},
 	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
-	"internal/spanning":    {"graph", "internal/flow", "internal/parallel"},
-	"internal/zeros":       {"mrf"},
-	"internal/uai": {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/nearest",
-		"internal/numeric"},
+	"internal/uai":         {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
 
 	// What people see knows nothing of learning.
 	"internal/runfolder": {"internal/option", "internal/infile", "internal/atomicfile", "internal/printable"},
-	"internal/figure":    {},
+	"internal/figure":    {"internal/printable"},
 	"internal/report":    {"internal/option", "internal/figure", "internal/printable"},
 
 	"internal/watch": {"internal/figure", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
-
-	// What people try first.
-	"internal/example": {"crf", "dataset", "graph", "internal/gibbs", "internal/ground", "internal/atomicfile", "internal/npy"},
 
 	// What info says of files.
 	"internal/describe": {
@@ -78,7 +69,7 @@ var mayImport = map[string][]string{
 	},
 
 	// What is drawn at random, to be learned.
-	"internal/synthetic": {
+	"internal/synthetic": {"internal/atomicfile", "internal/npy",
 		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
 		"internal/runfolder", "internal/figure", "internal/report",
 	},
@@ -89,9 +80,7 @@ var mayImport = map[string][]string{
 	"internal/infile":      {},
 	"internal/limits":      {},
 	"internal/option":      {},
-	"internal/nearest":     {},
 	"internal/npy":         {"internal/atomicfile"},
-	"internal/onnx":        {"internal/nearest"},
 	"internal/printable":   {},
 	"internal/numeric":     {},
 	"internal/parallel":    {},
@@ -104,7 +93,7 @@ var mayImport = map[string][]string{
 	"internal/oracle":      {"mrf", "graph"},
 
 	// Feature maps of photographs, for training.
-	"internal/extract": {"dataset", "internal/infile", "internal/option", "internal/memory", "internal/npy", "internal/onnx", "internal/parallel"},
+	"internal/extract": {"dataset", "internal/infile", "internal/option", "internal/memory", "internal/npy", "internal/parallel"},
 
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
@@ -112,18 +101,11 @@ var mayImport = map[string][]string{
 		"internal/infile",
 		"internal/cut", "internal/diagnose", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
+		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
 	},
 
-	"internal/cli": {
-		"internal/option",
-		"internal/infile",
-		"internal/job",
-		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
-		"internal/describe", "internal/distributed", "internal/example", "internal/extract", "internal/npy", "internal/onnx", "internal/synthetic", "internal/runfolder", "internal/figure", "internal/report", "internal/watch",
-		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
-	},
-	"cmd/blockbp": {"internal/cli", "internal/distributed", "internal/limits", "internal/machine"},
+	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/extract", "internal/npy", "internal/runfolder", "internal/figure", "internal/report", "internal/watch", "internal/atomicfile", "internal/machine", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
+	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/limits", "internal/machine"},
 }
 
 // public is what users may import beside the door, as api.txt lists it.

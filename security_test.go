@@ -193,7 +193,7 @@ func reaches(t *testing.T, name string) (names []string) {
 // TestReleasesLoadNothing: what is built as releases are has nothing to load a library with.
 func TestReleasesLoadNothing(t *testing.T) {
 	oracle.Long(t)
-	for platform, list := range onEveryPlatform(t, "-tags", "nometis") {
+	for platform, list := range onEveryPlatform(t, "-tags", "static") {
 		packages := strings.Fields(list)
 		if !slices.Contains(packages, "runtime") {
 			t.Errorf("%s: no runtime in %v", platform, packages)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/spanning"
 )
 
 // Numbers are the entropy counting numbers c_s and c_uv of the free energy
@@ -66,7 +65,6 @@ type Bound string
 // The kinds of value.
 const (
 	Upper Bound = "upper" // log Z ≤ value
-	Lower Bound = "lower" // log Z ≥ value: of mean field, never of counting numbers
 	Exact Bound = "exact" // log Z = value
 	None  Bound = "none"  // an approximation of unknown sign
 )
@@ -172,7 +170,7 @@ func Bethe(g *graph.Graph) *Numbers {
 	c.Facts = Facts{Bound: None}
 	if g.IsForest() {
 		c.Facts = Facts{Convex: true, Bound: Exact}
-		c.certify(spanning.Parents(g))
+		c.certify(parents(g))
 	}
 	return c
 }

@@ -33,22 +33,23 @@ func ExampleParse() {
 	// bethe: edge 1.00, convex false, bound none
 }
 
-// Edge appearances above what spanning trees allow give no bound, and Prove says
-// so.
+// Prove says what is certain of numbers given by hand: an upper bound, where no entropy
+// counts for less than that of independent nodes.
 func ExampleNumbers_Prove() {
 	g, err := graph.FromEdges(3, []int32{0, 1, 2}, []int32{1, 2, 0})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, mu := range []float64{2.0 / 3, 0.9} {
-		c, err := counting.New("by hand", g, []float64{1 - 2*mu, 1 - 2*mu, 1 - 2*mu}, []float64{mu, mu, mu})
+	for _, c := range []float64{1, 0.1, -1} {
+		numbers, err := counting.New("by hand", g, []float64{c, c, c}, []float64{1, 1, 1})
 		if err != nil {
 			log.Fatal(err)
 		}
-		c.Prove(g)
-		fmt.Printf("μ = %.2f: convex %t, bound %s\n", mu, c.Facts.Convex, c.Facts.Bound)
+		numbers.Prove(g)
+		fmt.Printf("c_s = %v: convex %t, bound %s\n", c, numbers.Facts.Convex, numbers.Facts.Bound)
 	}
 	// Output:
-	// μ = 0.67: convex true, bound upper
-	// μ = 0.90: convex true, bound none
+	// c_s = 1: convex true, bound upper
+	// c_s = 0.1: convex true, bound upper
+	// c_s = -1: convex true, bound none
 }

@@ -7,11 +7,9 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/spanning"
 )
 
-// countTolerance is the rounding allowed in counting numbers that come from
-// files.
+// countTolerance is the rounding allowed in counting numbers given by hand.
 const countTolerance = 1e-9
 
 // Prove finds out what can be said of counting numbers given by hand and sets
@@ -85,19 +83,13 @@ func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
 }
 
 // maxSpread is the largest quotient of amounts to be shifted between which
-// spanning.Shift can decide: it forgives 1e-9 of the largest, which must be
+// divide can decide: it forgives 1e-9 of the largest, which must be
 // little beside the smallest.
 const maxSpread = 1e5
 
-// canShift reports whether the supply of every edge can be split between its
-// ends without exceeding their capacities. It may be false for amounts of very
-// different sizes where the answer would be yes.
-func canShift(g *graph.Graph, supply, capacity []float64) bool {
-	_, ok := shift(g, supply, capacity)
-	return ok
-}
-
-// shift is canShift, and returns what the target of each directed edge receives.
+// shift reports whether the supply of every edge can be split between its ends without
+// exceeding their capacities, and returns what the target of each directed edge receives.
+// It may be false for amounts of very different sizes where the answer would be yes.
 func shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok bool) {
 	arriving := make([]float64, g.NumNodes()) // at a node if it gets all that its edges have
 	smallest, largest := math.Inf(1), 0.0
@@ -124,7 +116,7 @@ func shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok b
 	case largest > maxSpread*smallest:
 		return nil, false
 	}
-	return spanning.Shift(g, supply, arriving)
+	return divide(g, supply, arriving)
 }
 
 func (c *Numbers) isBethe(g *graph.Graph) bool {
@@ -142,9 +134,8 @@ func (c *Numbers) isBethe(g *graph.Graph) bool {
 }
 
 // boundsLogZ tests whether the entropy Σ ρ_s H_s − Σ c_uv I_uv is at least that
-// of a convex combination of forests, Σ H_s − Σ μ_uv I_uv, and so at least the
-// true one. Since I_uv ≤ min(H_u, H_v), it is enough that the excess c_uv − μ_uv
-// can be shifted into the nodes' ρ_s − 1.
+// of independent nodes, Σ H_s, and so at least the true one. Since I_uv ≤ min(H_u, H_v),
+// it is enough that the c_uv can be shifted into the nodes' ρ_s − 1.
 func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
 	spare := make([]float64, len(c.Rho))
 	for s, rho := range c.Rho {
@@ -153,27 +144,8 @@ func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
 		}
 		spare[s] = math.Max(0, rho-1)
 	}
-	if canShift(g, c.Edge, spare) { // μ = 0: the forest without edges
-		return true
-	}
-	if spanning.CheckForestPolytope(g, c.Edge).Status == spanning.Inside { // μ = c
-		return true
-	}
-	return canShift(g, c.excess(g), spare)
-}
-
-// excess returns c_uv − μ_uv for the appearances μ of sampled forests, 0 where
-// that is negative or rounding.
-func (c *Numbers) excess(g *graph.Graph) []float64 {
-	sample, _ := spanning.Cover(context.Background(), g, rand.New(rand.NewPCG(1, 1)), leastForests, false) // it ends
-	mu := sample.Appearance()
-	excess := make([]float64, len(mu))
-	for e := range mu {
-		if x := c.Edge[e] - mu[e]; x > countTolerance {
-			excess[e] = x
-		}
-	}
-	return excess
+	_, ok := shift(g, c.Edge, spare)
+	return ok
 }
 
 // leastForests is how many spanning forests are averaged, at least, for the edge
@@ -195,7 +167,7 @@ func sampledTreeReweighted(ctx context.Context, g *graph.Graph, seed uint64, kee
 	if g.IsForest() {
 		least = 1 // there is no other
 	}
-	sample, err := spanning.Cover(ctx, g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least, keep)
+	sample, err := coverForests(ctx, g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least, keep)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // listEntry is one line of a list file.
@@ -133,7 +133,7 @@ func leadingNumber(s string) (number, rest string) {
 // suggestion names the candidate nearest to name, for the end of an error
 // message, or lists the first where none is near.
 func suggestion(name string, candidates []string) string {
-	if best := nearest.Name(name, candidates); best != "" {
+	if best := option.Nearest(name, candidates); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
 	var list []string

@@ -105,29 +105,18 @@ func (z *sizes) marginals() float64 { return double*z.states + 3*double*z.nodes 
 func (o *Options) check(n *mrf.Network, marginals bool) error {
 	z := sizesOf(n)
 	bytes, reason := z.network(), z.reason()
-	add := func(count int, what string, each float64) {
-		bytes += float64(count) * each
-		if float64(count)*each > bytes/2 && count > 1 {
-			reason = fmt.Sprintf("%d %s take %s each", count, what, memory.Text(each))
-		}
-	}
 	if marginals {
 		bytes += z.marginals()
 	}
 	switch o.Method {
 	case Propagation:
-		runs := 1.0 // at a time
-		if o.Restarts > 0 {
-			runs = 3 // the best, a new one, and the one that it is compared with
-		}
-		bytes += runs * z.propagation()
-	case MeanField:
-		const source = 64
-		bytes += (source + double + double/2*z.nodes) * float64(o.Restarts) // what it is made of, and came to
-		bytes -= double * z.states                                          // the marginals are the best start
-		add(min(o.Restarts, max(1, o.Threads)+1), "starts at a time, the best among them,", double*z.states)
+		bytes += z.propagation()
 	case Gibbs:
-		add(o.Chains, "chains", z.chain()+double*z.states+z.draws(judgedDraws(int(z.nodes), o.Chains)))
+		each := z.chain() + double*z.states + z.draws(judgedDraws(int(z.nodes), o.Chains))
+		bytes += float64(o.Chains) * each
+		if float64(o.Chains)*each > bytes/2 && o.Chains > 1 {
+			reason = fmt.Sprintf("%d chains take %s each", o.Chains, memory.Text(each))
+		}
 	default: // of MostProbable
 		bytes += double * (z.messages + z.states)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/zeros"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -28,7 +27,7 @@ type schedule struct {
 }
 
 // newSchedule makes the schedule of the nodes that have several possible states.
-func newSchedule(p *mrf.Pairwise, d *zeros.Domains) *schedule {
+func newSchedule(p *mrf.Pairwise, d *gibbs.Domains) *schedule {
 	colour, count := p.Graph.Colouring()
 	of := make([][]int32, count)
 	sch := &schedule{p: p}

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/zeros"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -81,10 +81,10 @@ func (c *chains) run(ctx context.Context, job func(k int, chain *chain)) error {
 }
 
 // searchState draws a possible joint state.
-func searchState(d *zeros.Domains, rng *rand.Rand) ([]int32, error) {
+func searchState(d *gibbs.Domains, rng *rand.Rand) ([]int32, error) {
 	x, err := d.Search(rng)
 	switch {
-	case errors.Is(err, zeros.ErrNone):
+	case errors.Is(err, gibbs.ErrNone):
 		return nil, &zeroError{err}
 	case err != nil:
 		return nil, unsuitedError{err}
@@ -108,7 +108,7 @@ func searchZero(p *mrf.Pairwise, seed uint64) error {
 
 // prepare returns what the hard zeros of a network leave possible, and refuses what
 // cannot be sampled.
-func prepare(p *mrf.Pairwise) (*zeros.Domains, error) {
+func prepare(p *mrf.Pairwise) (*gibbs.Domains, error) {
 	if err := checkPotentials(p); err != nil {
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func prepare(p *mrf.Pairwise) (*zeros.Domains, error) {
 }
 
 // domains returns the states that the hard zeros of a network leave possible.
-func domains(p *mrf.Pairwise) (*zeros.Domains, error) {
-	d := zeros.New(p)
+func domains(p *mrf.Pairwise) (*gibbs.Domains, error) {
+	d := gibbs.New(p)
 	if !d.Propagate() {
 		return nil, &zeroError{errContradiction}
 	}

@@ -4,8 +4,8 @@
 // Of a network, given the states of some variables: LogPartition bounds or computes
 // the log-partition function, Marginals the probabilities of the states of every
 // variable, MostProbable a joint state, and Sample draws joint states. The zero
-// Options infer by convex belief propagation; others exactly, by Gibbs sampling or by
-// mean field. Every answer says what it is: exact, an upper or a lower bound or an
+// Options infer exactly where that is cheap, and else by convex belief propagation; others
+// by Gibbs sampling. Every answer says what it is: exact, an upper bound or an
 // approximation, and whether the iteration converged.
 //
 // Of a model: a Predictor gives beliefs and labels of instances, and says how probable

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/zeros"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -80,7 +80,7 @@ func explain(err error, p *mrf.Pairwise) error {
 
 // contradicts reports whether the hard zeros prove that every joint state has
 // probability zero.
-func contradicts(p *mrf.Pairwise) bool { return !zeros.New(p).Propagate() }
+func contradicts(p *mrf.Pairwise) bool { return !gibbs.New(p).Propagate() }
 
 // tooLarge says that a value of log Z is not finite.
 func tooLarge(logZ float64) error {

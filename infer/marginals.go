@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -39,7 +38,7 @@ type Result struct {
 	// SweepSeconds is what the Sweeps of Propagation took on the clock; 0 of other methods.
 	SweepSeconds float64
 	// Stationary says that the iteration converged to a stationary point that need not
-	// be the best: of a free energy not known to be convex, or of MeanField.
+	// be the best: of a free energy not known to be convex.
 	Stationary bool
 
 	// Counting are the counting numbers of Propagation.
@@ -47,11 +46,6 @@ type Result struct {
 	// Auxiliary is the number of variables that Propagation added, one for each factor
 	// of more than two.
 	Auxiliary int
-	// Restarts that Propagation made, or starts of MeanField.
-	Restarts int
-	// FixedPoints are the different values of log Z that Propagation with restarts
-	// converged to, descending: more than one shows that the free energy has several.
-	FixedPoints []float64
 
 	// Width, Bytes and Operations are what Exact took; see Options.Forecast.
 	Width      int
@@ -66,10 +60,6 @@ type Result struct {
 	// changed: what they are probably off by, if the chains converged. NaN where it is
 	// not known.
 	StandardError float64
-
-	// Lower is how many starts of MeanField ended more than 1e-6 below the best: where
-	// there are some, there are several local optima.
-	Lower int
 }
 
 // exactResult is the answer of a method that knows log Z.
@@ -83,8 +73,8 @@ func exactResult(method Method, logZ float64) *Result {
 //
 // An iteration that ends before it has converged, or because ctx ended, is no error of
 // Propagation, whose answer holds nevertheless: see Result.Outcome. Other methods
-// return the error of ctx. Errors are *OptionError and ErrUnsuited; those of a file of
-// counting numbers name the line, and those of the network the variable or factor.
+// return the error of ctx. Errors are *OptionError and ErrUnsuited; those of the
+// network name the variable or factor.
 func LogPartition(ctx context.Context, n *mrf.Network, o Options) (*Result, error) {
 	return o.withDefaults().infer(ctx, n, false)
 }
@@ -112,41 +102,27 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 			return nil, err
 		}
 		return o.eliminate(ctx, e, marginals)
-	case MeanField:
-		return o.approximate(ctx, n, marginals, fitField)
 	case Gibbs:
 		if !marginals {
 			return nil, &OptionError{"Method", "gibbs estimates marginals, not log Z"}
 		}
-		return o.approximate(ctx, n, marginals, sampleMarginals)
+		return o.sample(ctx, n)
 	}
-	return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s, %s or %s", o.Method, Propagation, Exact,
-		MeanField, Gibbs)}
+	return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s or %s", o.Method, Propagation, Exact, Gibbs)}
 }
 
-// approximate is a method for pairwise networks.
-func (o Options) approximate(
-	ctx context.Context, n *mrf.Network, marginals bool,
-	method func(context.Context, *mrf.Pairwise, Options) (*Result, error),
-) (*Result, error) {
+// sample is the method Gibbs.
+func (o Options) sample(ctx context.Context, n *mrf.Network) (*Result, error) {
 	reduced, err := reducePairwise(n, o.Evidence, func(left *mrf.Network) error { return o.check(left, true) })
 	if err != nil {
 		return nil, err
 	}
-	r, err := method(ctx, reduced.pairwise, o)
-	switch {
-	case errors.Is(err, ErrZero) && !marginals:
-		return exactResult(o.Method, math.Inf(-1)), nil
-	case err != nil:
+	r, err := sampleMarginals(ctx, reduced.pairwise, o)
+	if err != nil {
 		return nil, reduced.locate(err)
 	}
 	r.Marginals = reduced.conditioned.Marginals(r.Marginals)
-	if r.Diagnosis != nil {
-		r.Diagnosis = r.Diagnosis.of(reduced.conditioned)
-	}
-	if !marginals {
-		r.Marginals = nil
-	}
+	r.Diagnosis = r.Diagnosis.of(reduced.conditioned)
 	return r, nil
 }
 
@@ -156,12 +132,12 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := o.numbers(ctx, reduced)
+	numbers, err := o.numbers(ctx, reduced.pairwise.Graph)
 	if err != nil {
 		return nil, err
 	}
 	o.Limits.threads = o.Threads
-	end, err := o.search(ctx, reduced.pairwise, numbers)
+	end, err := propagate(ctx, reduced.pairwise, numbers, o.Limits)
 	if err == nil && marginals {
 		err = searchZero(reduced.pairwise, o.Seed)
 	}
@@ -181,33 +157,14 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	return &r, nil
 }
 
-// restartStream sets starts apart from other uses of the seed.
-const restartStream = 0x72657374617274
-
-// search runs belief propagation as it is asked for.
-func (o *Options) search(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers) (*fixedPoint, error) {
-	if restarts, limits := o.restarts(p, numbers); restarts > 0 {
-		return restart(ctx, p, numbers, o.Limits, restarts, limits, rand.New(rand.NewPCG(o.Seed, restartStream)))
+// numbers makes the counting numbers of a graph.
+func (o *Options) numbers(ctx context.Context, g *graph.Graph) (*counting.Numbers, error) {
+	if o.Counting != nil {
+		return o.Counting(g)
 	}
-	return propagate(ctx, p, numbers, o.Limits, nil)
-}
-
-// numbers makes the counting numbers of a network.
-func (o *Options) numbers(ctx context.Context, r *reduction) (*counting.Numbers, error) {
-	if o.CountingFile == "" {
-		make := o.Counting
-		if make == nil {
-			var err error
-			if make, err = counting.Parse(ctx, "trw", o.Seed, true); err != nil {
-				return nil, err
-			}
-		}
-		return make.Of(r.pairwise.Graph)
-	}
-	file, _, err := infile.Open(o.CountingFile, `one with lines "node i c" and "edge e c"`)
+	trw, err := counting.Parse(ctx, "trw", o.Seed, true)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	return r.readCounting(file, o.CountingFile)
+	return trw(g)
 }

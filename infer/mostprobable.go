@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/internal/exact"
-	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -56,7 +55,7 @@ func (o *Options) mostProbable(ctx context.Context, n *mrf.Network) (*State, err
 			return nil, err
 		}
 	}
-	problem, err := mpe.NewProblem(c.Network)
+	problem, err := exact.NewProblem(c.Network)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +63,7 @@ func (o *Options) mostProbable(ctx context.Context, n *mrf.Network) (*State, err
 }
 
 // solve finds a most probable state of a problem, which is that of c.
-func (o *Options) solve(ctx context.Context, problem *mpe.Problem, c *mrf.Conditioned) (*State, error) {
+func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Conditioned) (*State, error) {
 	switch o.Method {
 	case "", Cut, Exact, TRWS:
 	default:
@@ -74,9 +73,9 @@ func (o *Options) solve(ctx context.Context, problem *mpe.Problem, c *mrf.Condit
 		problem.Variable = c.Variable
 	}
 	why := ""
-	r, err := problem.Solve(ctx, mpe.Settings{
-		Method: mpe.Method(o.Method), Memory: tableBytes(o.Memory), Operations: o.operations,
-		Limits: mpe.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps},
+	r, err := problem.Solve(ctx, exact.Settings{
+		Method: exact.Method(o.Method), Memory: tableBytes(o.Memory), Operations: o.operations,
+		Limits: exact.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps},
 		Planned: func(plan *exact.Plan) {
 			o.forecast(plan, plan.MaximumBytes)
 			why = tooWide(plan.Check(plan.MaximumBytes), plan)
@@ -98,10 +97,10 @@ func (o *Options) solve(ctx context.Context, problem *mpe.Problem, c *mrf.Condit
 func classified(err error) error {
 	var (
 		wide   *exact.TooWideError
-		linked *mpe.NotSubmodularError
+		linked *exact.NotSubmodularError
 	)
 	switch {
-	case errors.Is(err, exact.ErrZeroPartition), errors.Is(err, mpe.ErrZero):
+	case errors.Is(err, exact.ErrZeroPartition), errors.Is(err, exact.ErrZero):
 		return impossibleError{err}
 	case errors.As(err, &wide), errors.As(err, &linked):
 		return unsuitedError{err}

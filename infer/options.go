@@ -12,20 +12,19 @@ import (
 // Method names a way to infer.
 type Method string
 
-// The methods of LogPartition and Marginals are Exact, Propagation, MeanField, and for
+// The methods of LogPartition and Marginals are Exact, Propagation, and for
 // marginals Gibbs. Those of MostProbable are Cut, Exact and TRWS, and those of Sample
 // Exact and Gibbs.
 //
 // No method, "", is the best that fits: Exact wherever its tables have room and take
 // about ten seconds at most, and Cut where it suits; else Propagation, TRWS, or Gibbs.
-// Counting numbers and restarts ask for Propagation.
+// Counting numbers ask for Propagation.
 const (
-	Propagation Method = "bp"         // convex belief propagation
-	Exact       Method = "exact"      // variable elimination; independent draws
-	Gibbs       Method = "gibbs"      // Markov chains
-	MeanField   Method = "mean-field" // the best product of independent distributions
-	Cut         Method = "cut"        // a minimum cut: of binary submodular networks
-	TRWS        Method = "trws"       // sequential tree-reweighted max-product
+	Propagation Method = "bp"    // convex belief propagation
+	Exact       Method = "exact" // variable elimination; independent draws
+	Gibbs       Method = "gibbs" // Markov chains
+	Cut         Method = "cut"   // a minimum cut: of binary submodular networks
+	TRWS        Method = "trws"  // sequential tree-reweighted max-product
 )
 
 // Options say how LogPartition, Marginals and MostProbable infer. The zero value
@@ -34,24 +33,13 @@ type Options struct {
 	Method Method
 	// Evidence are the states of observed variables.
 	Evidence map[int]int
-	// Limits of Propagation, MeanField, Gibbs and TRWS.
+	// Limits of Propagation, Gibbs and TRWS.
 	Limits Limits
 	// Counting makes the counting numbers of Propagation; nil: tree-reweighted ones, by
 	// Seed. The graph that it is given has a node for each variable without evidence, one
 	// for each factor of more than two of them, and an edge for each pair that shares a
 	// factor.
 	Counting counting.Func
-	// CountingFile is a file of counting numbers instead, as counting.Read takes it:
-	// node i is variable i, and edge e the e-th, from 0, of the factors with two
-	// variables, whatever evidence is given.
-	CountingFile string
-	// Restarts is from how many other messages Propagation starts again, which can lead
-	// to other fixed points where counting numbers are not convex: one from those of
-	// tree-reweighted numbers, the others from random ones. The converged run of largest
-	// log Z counts. 0: 5, of at most 1000 sweeps each, where the numbers are not known to
-	// be convex and the network is small, so that they take two seconds at most, and else
-	// none; below 0: none. Of MeanField it is the number of starts; 0: 10.
-	Restarts int
 	// Memory is how many bytes inference may take; 0: four fifths of what the machine has
 	// available, and of Exact 2 GiB for its tables.
 	Memory int64
@@ -68,7 +56,7 @@ type Options struct {
 	Progress func(done, total int)
 	// Seed of everything random.
 	Seed uint64
-	// Threads of Gibbs, MeanField, and Propagation on large networks; 0: 1. Results do not
+	// Threads of Gibbs, and of Propagation on large networks; 0: 1. Results do not
 	// depend on it.
 	Threads int
 
@@ -76,14 +64,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Method == "" && (o.Counting != nil || o.CountingFile != "" || o.Restarts != 0) {
+	if o.Method == "" && o.Counting != nil {
 		o.Method = Propagation
 	}
 	o.Chains, o.Threads = cmp.Or(o.Chains, 4), cmp.Or(o.Threads, 1)
 	o.MaxRHat, o.MinESS = cmp.Or(o.MaxRHat, 1.01), cmp.Or(o.MinESS, 400)
-	if o.Method == MeanField {
-		o.Restarts = cmp.Or(o.Restarts, 10)
-	}
 	return o
 }
 
@@ -96,10 +81,6 @@ func (o *Options) validate() error {
 		if c.value < 0 {
 			return &OptionError{c.name, fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default", c.value)}
 		}
-	}
-	if o.Restarts < 0 && o.Method != Propagation {
-		return &OptionError{"Restarts", fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default",
-			o.Restarts)}
 	}
 	return checkThreads(o.Threads)
 }
@@ -116,9 +97,8 @@ func checkThreads(threads int) error {
 type Limits struct {
 	// Tolerance is what a sweep may still change where the iteration has converged:
 	// of belief propagation the largest change of a log-message or log-belief, of
-	// mean field that of a marginal; of TRW-S the share of its size by which the bound
-	// must rise in 20 sweeps to go on. 0: that of DefaultLimits, of TRW-S 1e-9. Below
-	// 0 an iteration ends by MaxSweeps alone.
+	// TRW-S the share of its size by which the bound must rise in 20 sweeps to go on. 0:
+	// that of DefaultLimits, of TRW-S 1e-9. Below 0 an iteration ends by MaxSweeps alone.
 	Tolerance float64
 	// MaxSweeps bounds the sweeps over the network; 0: that of DefaultLimits, of TRW-S
 	// 4000. Below 0 no sweep is made, but one by Gibbs and TRW-S.

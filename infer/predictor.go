@@ -8,8 +8,8 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -185,7 +185,7 @@ func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Lim
 		}
 	}
 	if len(o.Evidence) == 0 {
-		return o.solve(ctx, mpe.FromPairwise(p), nil)
+		return o.solve(ctx, exact.FromPairwise(p), nil)
 	}
 	return o.mostProbable(ctx, p.Network())
 }

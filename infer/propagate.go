@@ -27,16 +27,15 @@ type fixedPoint struct {
 const provenTolerance = 1e-8
 
 // propagate runs convex belief propagation on the whole network until the residual
-// is at most limits.Tolerance in a sweep after the first, from the messages and
-// beliefs that prepare sets in place; nil: from constant messages and uniform
-// beliefs.
+// is at most limits.Tolerance in a sweep after the first, from constant messages and
+// uniform beliefs.
 //
 // An iteration that ends unconverged, or because ctx ended, is no error: see Outcome.
 // Non-finite potentials are a *bp.NumericalError, and contradictory hard zeros, where
 // they are found, a *zeroError. They may stay unfound, above all on graphs with loops;
 // the answer is then a bound, or an approximation, like others.
 func propagate(
-	ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, prepare func(*bp.State),
+	ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits,
 ) (*fixedPoint, error) {
 	net, err := bp.NewNet(p.Graph, p.Card, counting, nil)
 	if err != nil {
@@ -47,9 +46,6 @@ func propagate(
 	}
 	r := &fixedPoint{Result: Result{Method: Propagation, Counting: counting}, network: p, net: net,
 		state: bp.NewState(net), whole: partition.Whole(p.Graph)}
-	if prepare != nil {
-		prepare(r.state)
-	}
 	block := &r.whole.Blocks[0]
 	if err := r.load(); err != nil {
 		return nil, explain(err, p)

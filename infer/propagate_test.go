@@ -1,29 +1,20 @@
 package infer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/gen"
-	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -203,163 +194,4 @@ func (r *fixedPoint) edgeMarginals() ([][]float64, error) {
 		}
 	}
 	return marginals, nil
-}
-
-// referenceDir holds models solved by independent code. It is not part of the
-// repository: the tests that need it skip where it is absent.
-const referenceDir = "../../shared/data/reference"
-
-func references(t *testing.T) map[string]*oracle.Reference {
-	t.Helper()
-	dirs, _ := filepath.Glob(filepath.Join(referenceDir, "*"))
-	if len(dirs) == 0 {
-		t.Skip("skipped: the reference models may not be passed on with the repository (other tests compare with enumeration); the test runs where they lie in " + referenceDir)
-	}
-	all := map[string]*oracle.Reference{}
-	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			continue
-		}
-		r := oracle.Must(oracle.LoadReference(dir))(t)
-		all[filepath.Base(dir)] = r
-	}
-	return all
-}
-
-func TestReferenceModels(t *testing.T) {
-	for name, ref := range references(t) {
-		for solution, want := range ref.Solutions {
-			counting, tolerance := countingOf(t, ref, solution)
-			if counting == nil {
-				continue // exact.txt: package exact
-			}
-			t.Run(name+"/"+solution, func(t *testing.T) {
-				limits := Limits{Tolerance: 1e-13, MaxSweeps: 20000}
-				got := oracle.Must(beliefPropagation(context.Background(), ref.Model, counting, limits))(t)
-				t.Logf("%+v gap %g", got.Outcome, got.Gap)
-				if got.Outcome.Residual > 1e-11 {
-					t.Fatalf("not converged: %+v", got.Outcome)
-				}
-				if math.Abs(got.LogZ-want.LogZ) > tolerance*math.Max(1, math.Abs(want.LogZ)) {
-					t.Errorf("log Z = %.13f, want %.13f", got.LogZ, want.LogZ)
-				}
-				compare(t, "node", got.nodeMarginals(), want.Nodes, tolerance)
-				edges := oracle.Must(got.edgeMarginals())(t)
-				if want.Edges != nil {
-					compare(t, "edge", edges, want.Edges, tolerance)
-				}
-			})
-		}
-	}
-}
-
-// countingOf returns the counting numbers that belong to a solution file, and
-// the accuracy asked of it.
-func countingOf(t *testing.T, ref *oracle.Reference, solution string) (*counting.Numbers, float64) {
-	g := ref.Model.Graph
-	switch {
-	case solution == "bp":
-		return counting.Bethe(g), 1e-6
-	case strings.HasPrefix(solution, "convex_"):
-		counts := ref.Counts["counts_"+strings.TrimPrefix(solution, "convex_")]
-		c := oracle.Must(counting.New(solution, g, counts.Node, counts.Edge))(t)
-		return c, 1e-8
-	case strings.HasPrefix(solution, "trw_"):
-		c := oracle.Must(counting.TreeReweighted(g, ref.Rho["rho_"+strings.TrimPrefix(solution, "trw_")]))(t)
-		return c, 1e-6
-	}
-	return nil, 0
-}
-
-func compare(t *testing.T, what string, got, want [][]float64, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d %s marginals, want %d", len(got), what, len(want))
-	}
-	for i := range want {
-		for x := range want[i] {
-			if math.Abs(got[i][x]-want[i][x]) > tolerance {
-				t.Fatalf("%s %d: marginals %v, want %v", what, i, got[i], want[i])
-			}
-		}
-	}
-}
-
-// beliefPropagation starts from constant messages.
-func beliefPropagation(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limits Limits) (*fixedPoint, error) {
-	return propagate(ctx, p, numbers, limits, nil)
-}
-
-// TestEnginesAgreeOnTrees: on trees too large to enumerate elimination, Bethe's and
-// tree-reweighted belief propagation have the same log Z and marginals, and all
-// methods for most probable states the same energy.
-func TestEnginesAgreeOnTrees(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rng := source(rapid.Uint64().Draw(t, "seed"))
-		g := must(gen.Tree(rapid.IntRange(1, 60).Draw(t, "nodes"), rng))
-		card := randomCards(rng, g.NumNodes())
-		binary := rapid.Bool().Draw(t, "binary")
-		for s := range card {
-			if binary {
-				card[s] = 2
-			}
-		}
-		p := oracle.RandomPairwise(rng, g, card, rapid.SampledFrom([]float64{0.5, 3}).Draw(t, "scale"), rapid.SampledFrom([]float64{0, 0.2}).Draw(t, "zeros"))
-		p.Constant = -7
-		plan := must(exact.NewPlan(p.Network()))
-		want := must(plan.Run(context.Background(), true))
-		for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1, true))} {
-			r := must(beliefPropagation(context.Background(), p, counts, Limits{Tolerance: 1e-13, MaxSweeps: 1000}))
-			if r.Bound != counting.Exact || !(math.Abs(r.LogZ-want.LogZ) <= 1e-10*(1+math.Abs(want.LogZ))) {
-				t.Fatalf("%s: %s %.14g, elimination gives %.14g", counts.Name, r.Bound, r.LogZ, want.LogZ)
-			}
-			for s, marginal := range r.nodeMarginals() {
-				for i, x := range marginal {
-					if !(math.Abs(x-want.Marginals[s][i]) <= 1e-10) {
-						t.Fatalf("%s: P(x_%d = %d) is %v, elimination gives %v", counts.Name, s, i, x, want.Marginals[s][i])
-					}
-				}
-			}
-		}
-		best := must(plan.Maximize(context.Background()))
-		methods := []mpe.Method{mpe.Auto, mpe.Exact, mpe.TRWS}
-		if binary { // every binary forest is submodular under some names
-			methods = append(methods, mpe.Cut)
-		}
-		for _, method := range methods {
-			r := must(mpe.FromPairwise(p).Solve(context.Background(), mpe.Settings{Method: method}))
-			slack := 1e-10 * (1 + math.Abs(best.LogScore))
-			if !r.Optimal || !(math.Abs(r.Energy+best.LogScore) <= slack) || !(math.Abs(r.LowerBound-r.Energy) <= slack) || !(r.Energy >= -want.LogZ-slack) {
-				t.Fatalf("%s: %+v, elimination gives energy %v", method, r, -best.LogScore)
-			}
-		}
-	})
-}
-
-// TestGridsOfModels: tables that edges share are all there.
-func TestGridsOfModels(t *testing.T) {
-	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 3)))
-	for i := range model.Weights {
-		model.Weights[i] = float64(i%5) - 2
-	}
-	g := must(graph.Grid(2, 3, graph.GridOptions{}))
-	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g,
-		NodeFeat: []crf.Features{must(crf.Dense([]float64{1, 2, 3, 4, 5, 6}, 1))}, EdgeFeat: []crf.Features{must(crf.Bins([]int32{0, 1, 2, 1, 0, 0, 2}, 3))}}))
-	p := ground.Condition(model, in)
-	var file bytes.Buffer
-	oracle.OK(t, uai.Write(&file, p.Network()))
-	again, _, err := must(uai.Read(&file, "exported")).Pairwise()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range p.Edge {
-		if again.Edge[i] != p.Edge[i] {
-			t.Errorf("edge potential %d is %v, was %v", i, again.Edge[i], p.Edge[i])
-		}
-	}
-	for i := range p.Node {
-		if again.Node[i] != p.Node[i] {
-			t.Errorf("node potential %d is %v, was %v", i, again.Node[i], p.Node[i])
-		}
-	}
 }

@@ -128,3 +128,23 @@ func TestRankingOfMany(t *testing.T) {
 		}
 	}
 }
+
+// TestCoarse: rounding keeps the order, and changes odds by 0.1 % at most.
+func TestCoarse(t *testing.T) {
+	rng := source(7)
+	var beliefs []float64
+	for range 100000 {
+		beliefs = append(beliefs, 1/(1+math.Exp(30*rng.NormFloat64())))
+	}
+	slices.Sort(beliefs)
+	for i, b := range beliefs {
+		rounded := coarse(b)
+		if coarse(rounded) != rounded || i > 0 && rounded < coarse(beliefs[i-1]) {
+			t.Fatalf("%v is rounded to %v after %v to %v", b, rounded, beliefs[i-1], coarse(beliefs[i-1]))
+		}
+		least := min(b, 1-b)
+		if least > 1e-12 && math.Abs(b-rounded) > least/(1<<coarseBits) {
+			t.Fatalf("%v is rounded to %v", b, rounded)
+		}
+	}
+}

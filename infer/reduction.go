@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/mpe"
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -22,8 +22,8 @@ type reduction struct {
 
 	original     *mrf.Network
 	conditioned  *mrf.Conditioned
-	auxiliary    *mpe.Auxiliary // nil where all factors have at most two variables left
-	edgeOfFactor []int          // [factors, then ties] edge of pairwise that holds it, or −1
+	auxiliary    *exact.Auxiliary // nil where all factors have at most two variables left
+	edgeOfFactor []int            // [factors, then ties] edge of pairwise that holds it, or −1
 }
 
 // reduce brings n, given evidence, into pairwise form. Factors that join more than
@@ -43,7 +43,7 @@ func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error
 	r := &reduction{original: n, conditioned: conditioned}
 	small := conditioned.Network
 	if slices.ContainsFunc(small.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 }) {
-		a, err := mpe.WithAuxiliary(small)
+		a, err := exact.WithAuxiliary(small)
 		if err != nil {
 			return nil, unsuitedError{err}
 		}
@@ -55,9 +55,9 @@ func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error
 	return r, nil
 }
 
-// reducePairwise is reduce for methods to which auxiliary variables are no use, and
-// refuses larger factors: the hard zeros that tie such a variable keep single
-// variables from changing, and a product of distributions from being spread.
+// reducePairwise is reduce for Gibbs sampling, to which auxiliary variables are no use, and
+// refuses larger factors: the hard zeros that tie such a variable keep single variables
+// from changing.
 func reducePairwise(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error) (*reduction, error) {
 	for f := range n.Factors {
 		scope, free := n.Factors[f].Scope, 0
@@ -67,8 +67,8 @@ func reducePairwise(n *mrf.Network, evidence map[int]int, check func(*mrf.Networ
 			}
 		}
 		if free > 2 {
-			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: sampling "+
-				"and mean field take at most 2", f, len(scope), scope, free)}
+			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: Gibbs "+
+				"sampling takes at most 2", f, len(scope), scope, free)}
 		}
 	}
 	return reduce(n, evidence, check)

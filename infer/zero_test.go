@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -152,57 +153,31 @@ func TestLargeFactors(t *testing.T) {
 	}
 }
 
-// zeroed draws a network with many hard zeros, which may contradict each other.
-func zeroed(t *rapid.T) *mrf.Pairwise {
-	n := rapid.IntRange(1, 7).Draw(t, "nodes")
-	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 3))
-	g := must(gen.ErdosRenyi(n, rapid.Float64Range(0.2, 1).Draw(t, "chance"), rng))
-	p := oracle.RandomPairwise(rng, g, randomCards(rng, n), 1, 0)
-	chance := rapid.Float64Range(0, 0.7).Draw(t, "zeros")
-	for _, table := range [][]float64{p.Node, p.Edge} {
-		for i := range table {
-			if rng.Float64() < chance {
-				table[i] = math.Inf(-1)
-			}
+// A long chain of implications is followed to its end, both ways through edges
+// of both orientations.
+func TestContradictionFarAway(t *testing.T) {
+	const length = 50
+	var u, v []int32
+	p := &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}
+	for s := range int32(length) {
+		p.Card, p.Node, p.NodeAt = append(p.Card, 2), append(p.Node, 0, 0), append(p.NodeAt, int(2*s+2))
+		if s == 0 {
+			continue
 		}
+		a, b := s-1, s
+		if s%2 == 0 {
+			a, b = b, a
+		}
+		u, v = append(u, a), append(v, b)
+		p.Edge, p.EdgeAt = append(p.Edge, 0, math.Inf(-1), math.Inf(-1), 0), append(p.EdgeAt, int(4*s)) // equal
 	}
-	return p
-}
-
-// possibleJointStates lists, by enumeration, what has positive probability.
-func possibleJointStates(p *mrf.Pairwise) (states [][]int) {
-	x := make([]int, len(p.Card))
-	for {
-		if !math.IsInf(p.LogScore(x), -1) {
-			states = append(states, slices.Clone(x))
-		}
-		v := len(x) - 1
-		for ; v >= 0; v-- {
-			if x[v]++; x[v] < int(p.Card[v]) {
-				break
-			}
-			x[v] = 0
-		}
-		if v < 0 {
-			return states
-		}
+	p.Graph = must(graph.FromEdges(length, u, v))
+	p.Node[0] = math.Inf(-1)
+	if contradicts(p) {
+		t.Error("all in state 1 is possible")
 	}
-}
-
-func toInt(x []int32) []int {
-	y := make([]int, len(x))
-	for i, v := range x {
-		y[i] = int(v)
+	p.Node[2*length-1] = math.Inf(-1)
+	if !contradicts(p) {
+		t.Error("the two ends contradict each other")
 	}
-	return y
-}
-
-// TestSearchZero agrees with enumeration, loops or not.
-func TestSearchZero(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := zeroed(t)
-		if got, want := errors.Is(searchZero(p, 1), ErrZero), math.IsInf(oracle.LogZ(p), -1); got != want {
-			t.Fatalf("proved that Z = 0: %v, is it: %v", got, want)
-		}
-	})
 }

@@ -11,7 +11,7 @@ import (
 // empty blocks, which cost nothing.
 type Cut struct {
 	// Kind is "tiles" (rectangles of a grid), "range" (runs of node numbers), "bfs" (grown
-	// breadth-first), "metis", or "" for what suits the networks.
+	// breadth-first), or "" for what suits the networks.
 	Kind string
 	// Blocks per network; 0: Fit decides.
 	Blocks int

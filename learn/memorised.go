@@ -7,8 +7,8 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/zeros"
 )
 
 // mostBlocks bounds the blocks that one text names.
@@ -81,7 +81,7 @@ func (l *learner) impossible(u *unit) string {
 		return ""
 	}
 	p := ground.Condition(l.model, u.in)
-	if _, ok := zeros.Possible(p); !ok {
+	if _, ok := gibbs.Possible(p); !ok {
 		return "what is forbidden leaves no joint state: correct forbidden_states and forbidden_pairs, or the edges"
 	}
 	for s, y := range u.net.Observed {
@@ -91,7 +91,7 @@ func (l *learner) impossible(u *unit) string {
 			}
 		}
 	}
-	if _, ok := zeros.Possible(p); !ok {
+	if _, ok := gibbs.Possible(p); !ok {
 		return "what is forbidden leaves no joint state with the labels that are known: correct forbidden_states and " +
 			"forbidden_pairs, the labels or the edges"
 	}

@@ -50,7 +50,7 @@ func TestMixedGrids(t *testing.T) {
 			s.Assign = func(in *crf.Instance) ([]int32, int, error) {
 				for i := range data {
 					if data[i] == in {
-						return cuts[i].Assign(in, 1)
+						return cuts[i].Assign(in)
 					}
 				}
 				return nil, 0, fmt.Errorf("an instance that is not of the problem")

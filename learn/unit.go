@@ -129,7 +129,7 @@ func cutInstance(p *Problem, s *Settings, cuts []cut.Cut, u *unit) (*partition.P
 	case s.Assign != nil:
 		of, blocks, err = s.Assign(u.in)
 	default:
-		of, blocks, err = cuts[u.instance].Assign(u.in, s.Seed)
+		of, blocks, err = cuts[u.instance].Assign(u.in)
 	}
 	if err != nil {
 		return nil, err

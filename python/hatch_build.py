@@ -80,7 +80,7 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
         binary = Path(self.directory, target, name).absolute()
         flags = "-s -w" + (" -E blockbp_entry" if target == "linux-amd64" else "")  # as make wheels
         subprocess.run(
-            ["go", "build", "-trimpath", "-buildvcs=false", "-tags", "nometis", "-ldflags", flags, "-o", str(binary), "./cmd/blockbp"],
+            ["go", "build", "-trimpath", "-buildvcs=false", "-tags", "static", "-ldflags", flags, "-o", str(binary), "./cmd/blockbp"],
             cwd=Path(self.root).parent,
             env={**os.environ, "CGO_ENABLED": "0", "GOOS": system, "GOARCH": machine},
             check=True,

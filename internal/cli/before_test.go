@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -109,34 +108,6 @@ func TestForeignMetadata(t *testing.T) {
 			t.Errorf("info: %d, %s", info.code, info.stderr)
 		}
 	}
-}
-
-// TestCountingNumbersOfAModel: numbers that were given as a file are in the model, which
-// predicts the same without the file, for networks of the same size.
-func TestCountingNumbersOfAModel(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	in := func(name string) string { return filepath.Join(folder, name) }
-	counts, dir := writeFile(t, in("counts.txt"), countsOfGrid(2)), in("run")
-	mustRun(t, "train", gridData(t), "-o", dir, "--counting", counts, "--max-iter", "5", "-q", noReport, "--eval", "dev="+gridData(t), "--early-stop", "accuracy@dev")
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("with"), "--threads", "1", "--counting", counts)
-	oracle.OK(t, os.Remove(counts))
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("without"), "--threads", "1")
-	mustRun(t, "predict", gridData(t), "-m", filepath.Join(dir, "model.best.safetensors"), "-o", in("best"), "--threads", "1")
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", in("convex"), "--threads", "1", "--counting", "convex")
-	if a, b, other := readFile(t, in("with"), "0.npz"), readFile(t, in("without"), "0.npz"), readFile(t, in("convex"), "0.npz"); a != b || a == other {
-		t.Errorf("predictions with the file and with the model's own numbers agree: %v; with other numbers: %v", a == b, a == other)
-	}
-	o := mustRun(t, "info", dir)
-	o.prints(t, "numbers of its own, for 36 nodes and 60 edges")
-	mustRun(t, "check", filepath.Join(dir, "model.safetensors"))
-
-	mustRun(t, "generate", "-o", in("other"), "--graph", "grid:3x5", "--states", "3", "--node-features", "2", "--edge-features", "2", "--samples", "1", "--instances", "1", "--sweeps", "1")
-	run(t, "predict", in("other"), "-m", dir, "-o", in("none")).wantFailure(t, 3, "instance 0", "36 nodes and 60 edges", "15 and 22", "--counting")
-	mustRun(t, "predict", in("other"), "-m", dir, "-o", in("told"), "--counting", "trw")
-	// Training from such a model with other numbers keeps nothing of them.
-	mustRun(t, "train", in("other"), "--init", dir, "-o", in("on"), "--max-iter", "2", "-q", noReport)
-	mustRun(t, "predict", in("other"), "-m", in("on"), "-o", in("again"))
 }
 
 // TestModelNamesNoFile: what stands in a model is never opened, whatever it names.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -169,7 +168,7 @@ func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool,
 	if flag == nil {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		return false, usagef("%s: unknown option %q; %s", place, key, nearest.Suggestion(key, names, ""))
+		return false, usagef("%s: unknown option %q; %s", place, key, option.Suggestion(key, names, ""))
 	}
 	if flag.Changed {
 		return false, nil // the command line wins

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/internal/example"
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // exampleFlags are the options of example.
@@ -21,7 +21,7 @@ type exampleFlags struct {
 func (a *app) exampleCommand() *cobra.Command {
 	var f exampleFlags
 	about := ""
-	for _, k := range example.Kinds {
+	for _, k := range synthetic.Kinds {
 		about += fmt.Sprintf("  %-10s %s\n", k.Name, k.About)
 	}
 	cmd := &cobra.Command{
@@ -33,13 +33,13 @@ OUT is the folder to make; for a network it is a file.
 Kinds:
 ` + strings.TrimSuffix(about, "\n"),
 		Example:   "  blockbp example images -o landscapes\n  blockbp example network -o net.uai",
-		ValidArgs: example.Names(),
+		ValidArgs: synthetic.Names(),
 		RunE:      func(cmd *cobra.Command, args []string) error { return a.example(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make, or file of a network")
 	a.writes(cmd, "out", func(_ string, args []string) outputKind {
-		if i := kindNamed(args); i >= 0 && example.Kinds[i].File {
+		if i := kindNamed(args); i >= 0 && synthetic.Kinds[i].File {
 			return outputFile
 		}
 		return outputFolder
@@ -52,13 +52,13 @@ Kinds:
 
 func (a *app) example(f *exampleFlags, args []string) error {
 	if f.out == "" || len(args) != 1 {
-		return usagef("example: want blockbp example KIND -o OUT, where KIND is %s", strings.Join(example.Names(), ", "))
+		return usagef("example: want blockbp example KIND -o OUT, where KIND is %s", strings.Join(synthetic.Names(), ", "))
 	}
 	i := kindNamed(args)
 	if i < 0 {
-		return usagef("example: unknown kind %q; %s", args[0], nearest.Suggestion(args[0], example.Names(), ""))
+		return usagef("example: unknown kind %q; %s", args[0], option.Suggestion(args[0], synthetic.Names(), ""))
 	}
-	kind := &example.Kinds[i]
+	kind := &synthetic.Kinds[i]
 	var replace func(string) error
 	if a.files.force {
 		replace = a.files.mayReplace
@@ -89,5 +89,5 @@ func kindNamed(args []string) int {
 	if len(args) != 1 {
 		return -1
 	}
-	return slices.Index(example.Names(), args[0])
+	return slices.Index(synthetic.Names(), args[0])
 }

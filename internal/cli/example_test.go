@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/example"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // made is the object that example prints.
@@ -23,7 +23,7 @@ func TestExampleCommands(t *testing.T) {
 	oracle.Long(t)
 	// The least that edges must add to the accuracy of the features alone.
 	gain := map[string]float64{"images": 0.1, "graph": 0.1, "sentences": 0.2}
-	for _, kind := range example.Names() {
+	for _, kind := range synthetic.Names() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), kind)

@@ -10,9 +10,9 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -70,7 +70,7 @@ func codeOf(err error) int {
 		data      *dataset.Error
 		located   *option.Error
 		edge      *graph.EdgeError
-		notFound  *mpe.NotFoundError
+		notFound  *exact.NotFoundError
 		notEmpty  *runfolder.NotEmptyError
 		held      *crf.Error
 		learning  *learn.MemoryError

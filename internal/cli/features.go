@@ -21,7 +21,6 @@ import (
 	"github.com/blockbp/blockbp/internal/extract"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/npy"
-	"github.com/blockbp/blockbp/internal/onnx"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -58,7 +57,7 @@ func (a *app) featuresCommand() *cobra.Command {
 writes a layer of it for each: ID.npy, [rows, columns, features], which train reads.
 
 The ONNX Runtime library is loaded for that. pip install onnxruntime has it, as have
-distributions; ` + onnx.Variable + ` or --onnxruntime names it elsewhere.
+distributions; ` + extract.Variable + ` or --onnxruntime names it elsewhere.
 
 Photographs keep their size where the network takes any. Otherwise they are scaled
 to fit, and their part of the map is kept.`,
@@ -210,10 +209,10 @@ func featuresError(err error) error {
 	switch {
 	case errors.As(err, &option):
 		return usagef("%w", err)
-	case errors.Is(err, onnx.ErrNoLoading):
+	case errors.Is(err, extract.ErrNoLoading):
 		return &exitError{exitIO, err} // no file that is named would help
-	case errors.Is(err, onnx.ErrNoLibrary):
-		return &exitError{exitIO, fmt.Errorf("%w; --onnxruntime and %s take that file, or its folder", err, onnx.Variable)}
+	case errors.Is(err, extract.ErrNoLibrary):
+		return &exitError{exitIO, fmt.Errorf("%w; --onnxruntime and %s take that file, or its folder", err, extract.Variable)}
 	}
 	return err
 }

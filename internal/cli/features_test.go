@@ -14,15 +14,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/extract"
 	numpy "github.com/blockbp/blockbp/internal/npy"
-	"github.com/blockbp/blockbp/internal/onnx"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // needONNX skips where networks cannot be run.
 func needONNX(t *testing.T) {
 	t.Helper()
-	if _, err := onnx.Open(t.Context(), ""); errors.Is(err, onnx.ErrNoLibrary) {
+	if _, err := extract.Open(t.Context(), ""); errors.Is(err, extract.ErrNoLibrary) {
 		t.Skipf("no network can be run: %v", err)
 	}
 }

@@ -310,8 +310,8 @@ func (o written) isCopy() bool {
 }
 
 // fileEndings are those of names that nobody gives a folder.
-var fileEndings = strings.Fields(".csv .tsv .txt .tab .dat .log .iob .bio .conll .conllu .crfsuite .json .jsonl .npz .npy " +
-	".pt .pkl .h5 .mat .parquet .xls .xlsx .uai .bif .mar .safetensors .png .jpg .svg .pdf .html .zip .gz")
+var fileEndings = strings.Fields(".csv .tsv .txt .tab .dat .log .iob .bio .conll .conllu .crfsuite .json .jsonl " +
+	".npz .npy .pt .pkl .h5 .mat .parquet .xls .xlsx .uai .bif .mar .safetensors .png .jpg .svg .pdf .html .zip .gz")
 
 // checkFolder refuses a folder that would have the name of a file, or that holds anything, unless what is in it may be
 // replaced and is not read.

@@ -173,9 +173,8 @@ const (
 	networkVerbs = `check $DIR/x.uai $MEMORY
 		info $DIR/x.uai $MEMORY
 		infer $DIR/x.uai --task PR $MEMORY
-		infer $DIR/x.uai --task PR --counting bethe --restarts 2 $MEMORY
+		infer $DIR/x.uai --task PR --counting bethe $MEMORY
 		infer $DIR/x.uai --task PR --method exact $MEMORY
-		infer $DIR/x.uai --task PR --method mean-field --restarts 2 $MEMORY
 		infer $DIR/x.uai --task MAR $MEMORY -o $OUT.MAR
 		infer $DIR/x.uai --task MAR --method exact $MEMORY -o $OUT.MAR
 		infer $DIR/x.uai --task MAR --method gibbs --max-sweeps 2 $MEMORY -o $OUT.MAR
@@ -285,7 +284,6 @@ func hostileInputs(t *testing.T) map[string]hostile {
 			infer $DIR/x.uai --task MAR --method gibbs --threads 1000000
 			infer $DIR/x.uai --task MAR --method gibbs --chains 1000000000 $MEMORY
 			infer $DIR/x.uai --task MAR --method gibbs --chains 9000000000000000000 $MEMORY
-			infer $DIR/x.uai --method mean-field --restarts 1000000000 $MEMORY
 			sample $DIR/x.uai -o $OUT.npz --samples 2000000000 --thin 1 --burn-in 1 $MEMORY
 			sample $DIR/x.uai -o $OUT.npz --samples 600000000 --chains 600000000 --thin 1 --burn-in 1 $MEMORY
 			sample $DIR/x.uai -o $OUT.npz --samples 100000 --chains 1000000000 --thin 1 --burn-in 1 $MEMORY

@@ -12,13 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -31,7 +29,6 @@ type inferFlags struct {
 	evidence                    []string
 	tolerance                   float64
 	maxSweeps, sweeps           int
-	restarts                    int
 	memory                      int64
 	seed                        uint64
 	chains, threads             int
@@ -67,13 +64,11 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 		"state")
 	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
 	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; "+
-		"or "+
-		"PR: bp, exact, mean-field (a lower bound); MAR: these, gibbs (sampling); MPE: cut, exact, trws")
+		"or PR: bp, exact; MAR: these, gibbs (sampling); MPE: cut, exact, trws")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
 	reads(fl, "an evidence file (.uai.evid)", "evidence")
-	reads(fl, "a file of counting numbers", "counting")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance,
@@ -81,16 +76,14 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 			"not given")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
 		"most sweeps over the network (MPE: 4000 if not given)")
-	fl.IntVar(&f.sweeps, "sweeps", 0, "bp, mean-field: exactly this many sweeps")
-	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting "+
-		"bethe or a file (default 5 where these take two seconds or less); mean-field: starts (10 if not given)")
+	fl.IntVar(&f.sweeps, "sweeps", 0, "bp: exactly this many sweeps")
 	fl.Var(sizeValue(&f.memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees, gibbs, mean-field and restarts")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees, and of gibbs")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")
 	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a converged variable")
 	fl.Float64Var(&f.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a converged variable")
-	threadsVar(fl, &f.threads, "bp, gibbs, mean-field: number of threads; results do not depend on it")
+	threadsVar(fl, &f.threads, "bp, gibbs: number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
 	return cmd
@@ -98,23 +91,19 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 
 // Methods of infer other than belief propagation and elimination.
 const (
-	methodAuto      = "auto" // the best that fits
-	methodGibbs     = "gibbs"
-	methodMeanField = "mean-field"
+	methodAuto  = "auto" // the best that fits
+	methodGibbs = "gibbs"
 )
-
-// defaultStarts is the number of starts of mean field.
-const defaultStarts = 10
 
 // methodsOf are the methods of each task.
 var methodsOf = map[string][]string{
-	describe.TaskPartition: {methodAuto, "bp", "exact", methodMeanField},
-	describe.TaskMarginals: {methodAuto, "bp", "exact", methodGibbs, methodMeanField},
+	describe.TaskPartition: {methodAuto, "bp", "exact"},
+	describe.TaskMarginals: {methodAuto, "bp", "exact", methodGibbs},
 	describe.TaskStates:    {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
 }
 
 // asksForBP are the options by which a command line asks for belief propagation.
-var asksForBP = []string{"counting", "restarts", "sweeps"}
+var asksForBP = []string{"counting", "sweeps"}
 
 // resolve fills in what depends on the task, and refuses options that it, or the
 // chosen method, would not use. The options of belief propagation may stand beside
@@ -137,10 +126,10 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("{method=gibbs} estimates marginals, not log Z: give {task=MAR}, or another method")
 	case !slices.Contains(methods, f.method):
 		return usagef("{method} %q:{! with --task %s} want %s%s", f.method, f.task, strings.Join(methods, ", "),
-			nearest.Hint(f.method, methods))
+			option.Hint(f.method, methods))
 	}
 	if f.task == "MPE" {
-		for _, name := range []string{"counting", "seed", "restarts"} {
+		for _, name := range []string{"counting", "seed"} {
 			if changed(name) {
 				return usagef("{%s} is not used by {task=MPE}", name)
 			}
@@ -159,14 +148,8 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if f.unused, err = f.checkUnused(changed); err != nil {
 		return err
 	}
-	if f.method == methodMeanField && !changed("restarts") {
-		f.restarts = defaultStarts
-	}
-	if err := f.checkSearches(changed); err != nil {
-		return err
-	}
-	if f.restarts == 0 && changed("restarts") {
-		f.restarts = -1 // none, where 0 would be the default number
+	if changed("seed") && f.method == "bp" && f.counting != "trw" {
+		return usagef("{seed} is used by {counting=trw} only: with %s nothing is random", f.counting)
 	}
 	if changed("tol") && !(f.tolerance > 0) || changed("max-sweeps") && f.maxSweeps < 1 {
 		return usagef("{tol} %v and {max-sweeps} %d: want positive numbers", f.tolerance, f.maxSweeps)
@@ -187,9 +170,6 @@ func (f *inferFlags) resolveSweeps(changed func(string) bool) error {
 			return usagef("{sweeps} %d makes exactly that many sweeps, converged or not: leave out {%s}", f.sweeps, name)
 		}
 	}
-	if f.method == "bp" && !changed("restarts") {
-		f.restarts = -1 // none: other starts would make sweeps, too
-	}
 	if f.method != "exact" {
 		f.tolerance, f.maxSweeps = -1, f.sweeps
 	}
@@ -207,13 +187,12 @@ var optionUsers = []users{
 	{"chains", []string{methodGibbs}},
 	{"max-rhat", []string{methodGibbs}},
 	{"min-ess", []string{methodGibbs}},
-	{"threads", []string{"bp", methodGibbs, methodMeanField}},
+	{"threads", []string{"bp", methodGibbs}},
 	{"counting", []string{"bp"}},
-	{"restarts", []string{methodMeanField, "bp"}},
-	{"tol", []string{"bp", methodMeanField, string(infer.TRWS)}},
-	{"sweeps", []string{"bp", methodMeanField}},
-	{"max-sweeps", []string{"bp", methodGibbs, methodMeanField, string(infer.TRWS)}},
-	{"seed", []string{"bp", methodGibbs, methodMeanField}},
+	{"tol", []string{"bp", string(infer.TRWS)}},
+	{"sweeps", []string{"bp"}},
+	{"max-sweeps", []string{"bp", methodGibbs, string(infer.TRWS)}},
+	{"seed", []string{"bp", methodGibbs}},
 }
 
 // checkUnused refuses options that the method does not use, and values that it
@@ -248,27 +227,6 @@ func (u users) of(task string) []string {
 		return u.methods
 	}
 	return known
-}
-
-// checkSearches refuses searches that the counting numbers have no use for.
-func (f *inferFlags) checkSearches(changed func(string) bool) error {
-	switch {
-	case changed("restarts") && f.restarts < 0:
-		return usagef("{restarts} %d: want at least 0, or leave it out", f.restarts)
-	case f.restarts == 0 && f.method == methodMeanField:
-		return usagef("{restarts=0}: want at least 1 start, or leave it out")
-	case f.method == "exact":
-		return nil // it uses none of them, which is said
-	case f.method == methodMeanField:
-		return nil // its optima are many whatever --counting says
-	case f.restarts > 0 && slices.Contains([]string{"convex", "cover", "trw"}, f.counting):
-		return usagef("{restarts} is for {counting=bethe} or a file: with %s there is one fixed point only", f.counting)
-	case changed("seed") && f.method == "bp" && f.counting == "convex":
-		return usagef("{seed} is used by {counting=trw} and by restarts only: with %s nothing is random", f.counting)
-	case changed("seed") && f.method == "bp" && f.counting != "trw" && changed("restarts") && f.restarts == 0:
-		return usagef("{seed} is used by {counting=trw} and by restarts only: with {restarts=0} nothing is random")
-	}
-	return nil
 }
 
 func (a *app) infer(f *inferFlags, args []string) error {
@@ -363,8 +321,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	defer progress.done()
 	options := infer.Options{
 		Method: infer.Method(f.method), Evidence: evidence,
-		Limits:   infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
-		Restarts: f.restarts, Memory: f.memory, Forecast: a.noteCost,
+		Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}, Memory: f.memory, Forecast: a.noteCost,
 		Chains: f.chains, MaxRHat: f.maxRHat, MinESS: f.minESS, Progress: progress.show, Seed: f.seed, Threads: f.threads,
 	}
 	if f.method == methodAuto {
@@ -384,9 +341,6 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		var err error
 		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed, true); err != nil {
 			return nil, err
-		}
-		if !slices.Contains(counting.Names, f.counting) {
-			options.CountingFile = f.counting
 		}
 	}
 	compute := infer.LogPartition

@@ -14,7 +14,7 @@ import (
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -138,7 +138,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	}
 	if len(n.names) == 0 {
 		return nil, usagef("{instance} %s: the data have no instance of this name; %s", f.instance,
-			nearest.Suggestion(f.instance, all, ""))
+			option.Suggestion(f.instance, all, ""))
 	}
 	for i, name := range n.names {
 		bytes := ground.ConditionBytes(data.instances[numbers[i]])

@@ -131,7 +131,7 @@ func readDecimal(flags *pflag.FlagSet) {
 
 const (
 	countingHelp    = "counting numbers: " + countingChoices
-	countingChoices = "convex, cover, trw, bethe, or a file of lines \"node i c\" and \"edge e c\""
+	countingChoices = "convex, cover, trw, or bethe"
 )
 
 // l2Auto is the value of --l2 that has it chosen.
@@ -176,9 +176,8 @@ type inferenceFlags struct {
 
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: convex, cover, trw, bethe or a "+
-		"file")
-	reads(fl, "a file of counting numbers", "counting")
+	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: convex, cover, trw or "+
+		"bethe")
 	threadsVar(fl, &f.threads, "number of threads")
 	fl.Float64Var(&f.tolerance, "tol", job.PredictTolerance,
 		"inference ends where no belief is expected to change by more")
@@ -278,7 +277,7 @@ type partitionFlags struct {
 func (p *partitionFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&p.blocks, "blocks", "", "blocks per network: a number, or ROWSxCOLS tiles of a grid (default 1 where "+
 		"networks are not large; else 20, 4x5 on grids, or as many as fit the second-level cache)")
-	f.StringVar(&p.kind, "partition", "auto", "how to cut: auto, tiles, range (of node numbers), bfs, or metis")
+	f.StringVar(&p.kind, "partition", "auto", "how to cut: auto, tiles, range (of node numbers), or bfs")
 }
 
 func (p *partitionFlags) resolve() (learn.Cut, error) {

@@ -112,7 +112,8 @@ func (a *app) writeEvents(dirs []string, runs [][]runfolder.Metric) error {
 		taken[name] = true
 		start := job.Started(dir)
 		file := path.Join(name, runfolder.EventsName(start))
-		if err := folder.WriteFile(file, func(w io.Writer) error { return runfolder.WriteEvents(w, start, runs[i]) }); err != nil {
+		write := func(w io.Writer) error { return runfolder.WriteEvents(w, start, runs[i]) }
+		if err := folder.WriteFile(file, write); err != nil {
 			return err
 		}
 		if err := a.print(false, nil, "%s\n", folder.Path(file)); err != nil {

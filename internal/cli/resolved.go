@@ -42,23 +42,9 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	if f.data.list != "" {
 		put("list", absolute(dataset.ListPath(data[0], f.data.list)))
 	}
-	var sets []string
-	for _, spec := range f.eval {
-		name, path, err := job.ParseEvaluation(spec)
-		if err != nil {
-			return err
-		}
-		switch recipe.Kind {
-		case dataset.KindNPZ, dataset.KindText:
-			path = absolute(path)
-		case dataset.KindImages:
-			path = absolute(dataset.ListPath(data[0], path))
-		case dataset.KindGraph:
-			if job.UnknownSplit(task.Set, path) != "" { // other tables
-				path = absolute(path)
-			}
-		}
-		sets = append(sets, name+"="+path)
+	sets, wrong := f.recordSets(task.Set, data[0], absolute)
+	if wrong != nil {
+		return wrong
 	}
 	put("eval", textsOrNil(sets))
 	put("kind", recipe.Kind)
@@ -75,27 +61,51 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		if put("features", nil); !recipe.Colours {
 			put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
 		}
-		if recipe.Superpixels == nil {
-			put("neighbours", recipe.Neighbours)
-		}
-		if recipe.Superpixels != nil {
-			put("superpixels", recipe.Superpixels.Count)
-		} else if recipe.Edges == nil {
-			put("edge-features", dataset.EdgesBins)
-			put("bins", f.askedBins(recipe))
-		} else {
-			put("edge-features", dataset.EdgesContrast)
-			put("offsets", recipe.Edges.Offsets)
-		}
 		if f.data.edgeMaps != "" {
 			put("edge-maps", absolute(dataset.ListPath(data[0], f.data.edgeMaps)))
 		}
 		put("no-bias", !recipe.Bias)
+		f.recordPixels(recipe, put)
 	case dataset.KindGraph, dataset.KindText:
 		put("no-bias", !recipe.Bias)
 		put("hops", recipe.Hops)
 	}
 	return err
+}
+
+// recordSets returns what --eval names, with absolute paths.
+func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(string) string) ([]string, error) {
+	var sets []string
+	for _, spec := range f.eval {
+		name, path, err := job.ParseEvaluation(spec)
+		if err != nil {
+			return nil, err
+		}
+		switch kind := set.Recipe.Kind; {
+		case kind == dataset.KindImages:
+			path = absolute(dataset.ListPath(data, path))
+		case kind != dataset.KindGraph || job.UnknownSplit(set, path) != "": // no name of a split
+			path = absolute(path)
+		}
+		sets = append(sets, name+"="+path)
+	}
+	return sets, nil
+}
+
+// recordPixels puts which pixels are neighbours, and the features of their edges.
+func (f *trainFlags) recordPixels(recipe *dataset.Recipe, put func(name string, value any)) {
+	if recipe.Superpixels != nil {
+		put("superpixels", recipe.Superpixels.Count)
+		return
+	}
+	put("neighbours", recipe.Neighbours)
+	if recipe.Edges == nil {
+		put("edge-features", dataset.EdgesBins)
+		put("bins", f.askedBins(recipe))
+		return
+	}
+	put("edge-features", dataset.EdgesContrast)
+	put("offsets", recipe.Edges.Offsets)
 }
 
 // askedBins returns the number of bins asked for, which can be more than there are

@@ -198,9 +198,8 @@ func TestResumeFromElsewhere(t *testing.T) {
 	folder := t.TempDir()
 	data := copyFolder(t, gridData(t), filepath.Join(folder, "data"))
 	writeFile(t, filepath.Join(folder, "c.toml"), "l2 = 0.5\n")
-	writeFile(t, filepath.Join(folder, "counts.txt"), countsOfGrid(2))
 	t.Chdir(folder)
-	options := []string{"--init", "data/truth.safetensors", "--eval", "dev=data", "--config", "c.toml", "--counting", "counts.txt", "--blocks", "4", "--max-iter", "30", "--threads", "1", "-q", noReport}
+	options := []string{"--init", "data/truth.safetensors", "--eval", "dev=data", "--config", "c.toml", "--blocks", "4", "--max-iter", "30", "--threads", "1", "-q", noReport}
 	mustRun(t, slices.Concat([]string{"train", "data", "-o", "never"}, options)...)
 	options = append(options, "-m", "copy.safetensors")
 	if o := runContext(tripAfter(t.Context(), 20), slices.Concat([]string{"train", "data", "-o", "run"}, options)...); o.code != 130 {
@@ -214,11 +213,11 @@ func TestResumeFromElsewhere(t *testing.T) {
 	mustRun(t, "train", "../run", "--resume", "-q")
 	wantSameRun(t, "resumed from another folder than "+data, filepath.Join(folder, "run"), filepath.Join(folder, "never"))
 	// Where each value came from stays on the record, and the model can be used from
-	// anywhere: it names the file of its counting numbers in full.
+	// anywhere.
 	var saved struct{ Options map[string]savedOption }
 	oracle.OK(t, json.Unmarshal([]byte(readFile(t, folder, "run", "config.json")), &saved))
 	wantOptions(t, saved.Options, map[string]savedOption{
-		"l2": {0.5, "config"}, "seed": {1.0, "default"}, "max-iter": {30.0, "flag"}, "counting": {filepath.Join(folder, "counts.txt"), "flag"},
+		"l2": {0.5, "config"}, "seed": {1.0, "default"}, "max-iter": {30.0, "flag"},
 		"init": {filepath.Join(folder, "data", "truth.safetensors"), "flag"}, "config": {filepath.Join(folder, "c.toml"), "flag"},
 	})
 	mustRun(t, "predict", "../data", "-m", "../run", "-o", "predicted", "--threads", "1")
@@ -249,10 +248,6 @@ func TestResumeRefused(t *testing.T) {
 		t.Fatalf("exit code %d, want 130: %s", o.code, o.stderr)
 	}
 	mustRun(t, slices.Concat([]string{"train", data, "-o", converged, "-q", noReport}, base)...)
-	counts := writeFile(t, filepath.Join(folder, "counts.txt"), countsOfGrid(2))
-	changing, counted := writeFile(t, filepath.Join(folder, "changing.txt"), countsOfGrid(2)), filepath.Join(folder, "counted")
-	mustRun(t, "train", data, "-o", counted, "--counting", changing, "--max-iter", "5", "-q", noReport)
-	writeFile(t, changing, countsOfGrid(3))
 	other := filepath.Join(folder, "other")
 	mustRun(t, "generate", "-o", other, "--graph", "grid:6x6", "--states", "3", "--node-features", "2", "--edge-features", "2", "--samples", "3", "--instances", "3", "--sweeps", "5", "--seed", "6")
 	fewer := filepath.Join(folder, "fewer")
@@ -298,7 +293,6 @@ func TestResumeRefused(t *testing.T) {
 		{"inner tolerance", 2, []string{"$I", "--resume", "--inner-tol", "0.5"}, []string{"--inner-tol 0.5", "--inner-tol 0.001"}},
 		{"seed", 2, []string{"$I", "--resume", "--seed", "7"}, []string{"--seed 7", "--seed 1"}},
 		{"counting", 2, []string{"$I", "--resume", "--counting", "bethe"}, []string{"--counting bethe", "--counting trw"}},
-		{"counting file", 2, []string{"$I", "--resume", "--counting", counts}, []string{"--counting " + counts, "--counting trw"}},
 		{"no edges", 2, []string{"$I", "--resume", "--no-edges"}, []string{"--no-edges=true", "--no-edges=false"}},
 		{"evaluation", 2, []string{"$I", "--resume", "--eval", "dev=" + data}, []string{"--eval dev=" + data, "no --eval"}},
 		{"states", 2, []string{"$I", "--resume", "--states", "a,b,c"}, []string{"--states a b c", "--states 0 1 2"}},
@@ -307,7 +301,6 @@ func TestResumeRefused(t *testing.T) {
 		{"more data", 3, slices.Concat([]string{more, "-o", "$I", "--resume"}, base), []string{"2.npz"}},
 		{"other data", 3, slices.Concat([]string{other, "-o", "$I", "--resume"}, base), []string{"0.npz"}},
 		{"other data for a converged run", 3, slices.Concat([]string{other, "-o", "$C", "--resume"}, base), []string{"0.npz"}},
-		{"changed counting file", 3, []string{counted, "--resume"}, []string{filepath.Join(counted, state), "counting"}},
 		{"damaged checkpoint", 3, []string{damaged, "--resume"}, []string{filepath.Join(damaged, state)}},
 		{"flipped bit in a checkpoint", 3, []string{flipped, "--resume"}, []string{filepath.Join(flipped, state)}},
 		{"damaged configuration", 3, []string{unconfigured, "--resume"}, []string{filepath.Join(unconfigured, "config.json")}},
@@ -342,18 +335,6 @@ func TestResumeRefused(t *testing.T) {
 		o.wantFailure(t, c.code, c.parts...)
 		wantUntouched(t, o, before, tree(t, folder))
 	}
-}
-
-// countsOfGrid are counting numbers for the 6×6 grid.
-func countsOfGrid(edge int) string {
-	var b strings.Builder
-	for s := range 36 {
-		fmt.Fprintf(&b, "node %d 1\n", s)
-	}
-	for e := range 60 {
-		fmt.Fprintf(&b, "edge %d %d\n", e, edge)
-	}
-	return b.String()
 }
 
 // TestInterruptedElsewhere: every other verb that works for long ends with 130

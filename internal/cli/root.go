@@ -22,7 +22,6 @@ import (
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -278,7 +277,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		message = fmt.Sprintf("unknown option --%s; %s", option.Literal(name),
-			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], nearest.Suggestion(name, names, "--")))
+			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], option.Suggestion(name, names, "--")))
 	case errors.As(err, &unknown):
 		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &invalid):
@@ -346,7 +345,7 @@ func nearestCommand(cmd *cobra.Command, name string) string {
 			names = append(names, c.Name())
 		}
 	}
-	return nearest.Suggestion(name, names, "")
+	return option.Suggestion(name, names, "")
 }
 
 // isTerminal reports whether w shows its output to a person at once.

@@ -11,7 +11,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/describe"
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // sampleFlags are the options of sample.
@@ -98,7 +98,7 @@ func (f *sampleFlags) validate() error {
 			return usagef("{%s} is not used by {sampler=exact}, whose draws are independent", name)
 		}
 	default:
-		return usagef("{sampler} %q: want auto, gibbs or exact%s", f.sampler, nearest.Hint(f.sampler, samplers))
+		return usagef("{sampler} %q: want auto, gibbs or exact%s", f.sampler, option.Hint(f.sampler, samplers))
 	}
 	return checkDiagnosisLimits(f.maxRHat, f.minESS)
 }

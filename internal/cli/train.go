@@ -166,7 +166,6 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes",
 		"max-time", "checkpoint-every", "eval-every", "stall")
 	reads(fl, "NAME=PATH of labelled data", "eval")
-	reads(fl, "a file of counting numbers", "counting")
 }
 
 func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {

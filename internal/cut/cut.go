@@ -2,7 +2,6 @@
 package cut
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -33,10 +32,9 @@ const (
 	kindTiles   = "tiles" // rectangles of a grid
 	kindRanges  = "range" // runs of node numbers: the paper's, for graphs that are no grids
 	kindBreadth = "bfs"   // blocks grown breadth-first
-	kindMETIS   = "metis" // by the library METIS, where it is installed
 )
 
-var kinds = []string{"", kindTiles, kindRanges, kindBreadth, kindMETIS}
+var kinds = []string{"", kindTiles, kindRanges, kindBreadth}
 
 // Cut says how networks are cut into blocks, all of them into as many; see learn.Cut. What is zero is
 // decided by Resolve.
@@ -201,19 +199,14 @@ func (c Cut) tiles(in *crf.Instance) (rows, cols int) {
 }
 
 // Assign cuts a network as a resolved cut says: of [nodes] is the block of each node,
-// of blocks in all. seed is for METIS.
-func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err error) {
+// of blocks in all.
+func (c Cut) Assign(in *crf.Instance) (of []int32, blocks int, err error) {
 	filled := min(c.Blocks, max(1, in.Graph.NumNodes()))
 	switch c.Kind {
 	case kindTiles:
 		of, _, err = partition.Tiles(in.Rows, in.Cols, c.Rows, c.Cols)
 	case kindRanges:
 		of, err = partition.Ranges(in.Graph.NumNodes(), filled)
-	case kindMETIS:
-		of, err = partition.METIS(in.Graph, filled, seed)
-		if errors.Is(err, partition.ErrNoMETIS) {
-			err = option.Errorf("{partition=metis}: %w", err)
-		}
 	default:
 		of, err = partition.BreadthFirst(in.Graph, filled)
 	}

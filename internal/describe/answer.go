@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/infer"
@@ -47,17 +46,11 @@ type Answer struct {
 	Convex    bool            `json:"convex"`
 	Damping   float64         `json:"damping"`
 	Auxiliary int             `json:"auxiliary_variables"`
-	// Restarts were made from other starts; FixedPoints are the different values of log Z that
-	// they converged to, and Log10ZRange the least and the largest of these as log10 Z.
-	Restarts    int       `json:"restarts"`
-	FixedPoints []float64 `json:"fixed_points,omitempty"`
-	Log10ZRange []float64 `json:"log10_z_range,omitempty"`
 	speed
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
 	Names
 	*sampling
-	*starts
 }
 
 // speed is what an answer took on the clock, reading and writing left out.
@@ -91,11 +84,6 @@ type sampling struct {
 	*Diagnosis
 }
 
-// starts is what mean field says beside the bound.
-type starts struct {
-	Lower int `json:"restarts_at_lower_values"`
-}
-
 // NewAnswer describes the result of a task that was asked for with some options, and took so
 // many seconds.
 func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) *Answer {
@@ -104,14 +92,10 @@ func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) 
 		Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
 		Bound: r.Bound, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)), Convex: r.Bound == counting.Exact,
 		Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps,
-		Damping: r.Damping, Auxiliary: r.Auxiliary,
-		Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
+		Damping: r.Damping, Auxiliary: r.Auxiliary, Marginals: r.Marginals,
 	}
 	a.took(seconds, r.SweepSeconds, r.Sweeps)
 	a.Optimum = job.Optimum(r.Converged && r.Method != infer.Gibbs, !r.Stationary)
-	if k := len(r.FixedPoints); k > 0 {
-		a.Log10ZRange = []float64{r.FixedPoints[k-1] / math.Ln10, r.FixedPoints[0] / math.Ln10}
-	}
 	if r.Counting != nil {
 		a.Counting, a.Convex = r.Counting.Name, r.Counting.Facts.Convex
 	}
@@ -120,8 +104,6 @@ func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) 
 		a.cost = &cost{r.Width, r.Bytes, r.Operations}
 	case r.Method == infer.Gibbs:
 		a.sampling = &sampling{o.Chains, runfolder.Float(r.StandardError), newDiagnosis(r.Diagnosis)}
-	case r.Method == infer.MeanField && r.Bound == counting.Lower:
-		a.starts = &starts{r.Lower}
 	}
 	return a
 }
@@ -149,10 +131,9 @@ func (a *Answer) Write(w io.Writer) error {
 // place for that. Nothing is said of the answer that no joint state is possible.
 func (a *Answer) About() string {
 	by := "by counting numbers " + a.Counting
-	if a.Method == infer.MeanField {
-		by = "by mean field"
+	if a.Converged && !a.Convex && a.Method != infer.Gibbs {
+		by += ": a stationary point of a free energy that is not known to be convex, which may have others"
 	}
-	by += a.search()
 	what, exact := "this value is", "the exact one"
 	if a.Task == TaskMarginals {
 		what, exact = "these marginals are", "exact ones"
@@ -174,37 +155,8 @@ func (a *Answer) About() string {
 		return what + " an approximation of unknown error, " + by + otherwise
 	case a.Bound == counting.Upper:
 		return what + " an upper bound on log10 Z, " + by + otherwise
-	case a.Bound == counting.Lower:
-		return what + " a lower bound on log10 Z, " + by + otherwise
 	}
 	return what + " an approximation of log10 Z of unknown sign, " + by + otherwise
-}
-
-// search says which of the stationary points an answer is, where there may be several.
-func (a *Answer) search() string {
-	switch {
-	case a.Convex || a.Method == infer.Gibbs:
-		return ""
-	case a.Method == infer.MeanField:
-		return fmt.Sprintf(": the best of %s, of which %s ended lower", Counted(a.Restarts, "start"), none(a.Lower))
-	case len(a.FixedPoints) > 1:
-		return fmt.Sprintf(": %d starts ended at %d different stationary points, with log10 Z from %.6g to %.6g, and "+
-			"this is the largest", 1+a.Restarts, len(a.FixedPoints), a.Log10ZRange[0], a.Log10ZRange[1])
-	case len(a.FixedPoints) == 1:
-		return fmt.Sprintf(": a stationary point of a free energy that is not known to be convex, and the only one that "+
-			"%d starts found", 1+a.Restarts)
-	case a.Converged:
-		return ": a stationary point of a free energy that is not known to be convex, so that other starts ({restarts}) " +
-			"may find another"
-	}
-	return ""
-}
-
-func none(n int) string {
-	if n == 0 {
-		return "none"
-	}
-	return strconv.Itoa(n)
 }
 
 // Shortfall says how far an answer is from the convergence that was asked for, and

@@ -14,6 +14,6 @@
 // message is missing, and the table of what differs between MPI libraries is short. Sums
 // are in the order of a binary tree over parts, which does not know of ranks.
 //
-// Programs built with the tag nometis, or for systems other than Linux and macOS on amd64
+// Programs built with the tag static, or for systems other than Linux and macOS on amd64
 // and arm64, load no libraries: Join then returns ErrNoLoading.
 package distributed

@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && (amd64 || arm64) && !nometis
+//go:build (linux || darwin) && (amd64 || arm64) && !static
 
 package distributed
 

@@ -1,4 +1,4 @@
-//go:build (amd64 || arm64) && !nometis
+//go:build (amd64 || arm64) && !static
 
 package distributed
 

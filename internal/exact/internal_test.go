@@ -2,7 +2,9 @@ package exact
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -15,7 +17,10 @@ func randomPlan(t *testing.T, rng *rand.Rand, scale float64) *Plan {
 	for v := range card {
 		card[v] = 1 + rng.IntN(4)
 	}
-	plan := oracle.Must(NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1)))(t)
+	plan, err := NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return plan
 }
 
@@ -25,7 +30,10 @@ func TestForecastIsExact(t *testing.T) {
 	for range 30 {
 		plan := randomPlan(t, rng, 1)
 		r := newRun(context.Background(), plan, false)
-		chosen := oracle.Must(r.maximize())(t)
+		chosen, err := r.maximize()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if got := r.memory.bytes + plan.groupBytes(); got != plan.MaximumBytes || len(chosen) != len(plan.buckets) {
 			t.Errorf("maximum: %d bytes used, forecast %d", got, plan.MaximumBytes)
 		}
@@ -43,7 +51,9 @@ func TestForecastIsExact(t *testing.T) {
 			}
 			if marginals {
 				want = plan.Bytes
-				oracle.OK(t, r.backward(&Answer{}))
+				if err := r.backward(&Answer{}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if got := r.memory.bytes + groups; got != want {
 				t.Errorf("marginals %v: %d bytes used, forecast %d", marginals, got, want)
@@ -65,4 +75,74 @@ func checkAllFree(t *testing.T, a *arena) {
 	if free != a.bytes {
 		t.Errorf("%d of %d bytes were given back", free, a.bytes)
 	}
+}
+
+// Both forms of a bucket are in use where they are meant to be.
+func TestFormFollowsRange(t *testing.T) {
+	for _, c := range []struct {
+		scale       float64
+		logarithmic bool
+	}{{1, false}, {1e4, true}} {
+		plan := randomPlan(t, rand.New(rand.NewPCG(8, 9)), c.scale)
+		r := newRun(context.Background(), plan, false)
+		if _, err := r.forward(true); err != nil {
+			t.Fatal(err)
+		}
+		any := slices.ContainsFunc(r.ways, func(w way) bool { return w.logarithmic })
+		if any != c.logarithmic {
+			t.Errorf("scale %g: logarithmic %v, want %v", c.scale, any, c.logarithmic)
+		}
+	}
+}
+
+// The bookkeeping of the elimination game agrees with counting from scratch.
+func TestGameKeepsCount(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 11))
+	for range 20 {
+		card := make([]int, 12)
+		for v := range card {
+			card[v] = 1 + rng.IntN(4)
+		}
+		g := randomGame(t, rng, card)
+		for g.queue.Len() > 0 {
+			for _, v := range g.queue.variables {
+				fill, weight := g.recount(v)
+				if g.fill[v] != fill || math.Abs(g.weight[v]-weight) > 1e-9 {
+					t.Fatalf("variable %d: fill %d, weight %v, want %d, %v", v, g.fill[v], g.weight[v], fill, weight)
+				}
+			}
+			least := slices.MinFunc(g.queue.variables, func(v, w int32) int {
+				if g.less(v, w) {
+					return -1
+				}
+				return 1
+			})
+			v := g.queue.pop()
+			if v != least {
+				t.Fatalf("variable %d was taken, want %d", v, least)
+			}
+			g.eliminate(v)
+		}
+	}
+}
+
+func randomGame(t *testing.T, rng *rand.Rand, card []int) *game {
+	t.Helper()
+	neighbours, logCard := interactionGraph(oracle.RandomNetwork(rng, card, 14, 3, 1, 0))
+	return newGame(neighbours, logCard, rule(rng.IntN(4)), nil)
+}
+
+// recount counts the fill and weight of v by their definition.
+func (g *game) recount(v int32) (fill int, weight float64) {
+	list := g.live(v)
+	weight = g.logCard[v]
+	for i, a := range list {
+		weight += g.logCard[a]
+		for _, b := range list[i+1:] {
+			if !slices.Contains(g.live(a), b) {
+				fill++
+			}
+		}
+	}
+	return fill, weight
 }

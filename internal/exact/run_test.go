@@ -3,21 +3,15 @@ package exact_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -62,7 +56,10 @@ func grid(rows, columns, states int) *mrf.Network {
 
 func newPlan(t *testing.T, n *mrf.Network) *exact.Plan {
 	t.Helper()
-	plan := oracle.Must(exact.NewPlan(n))(t)
+	plan, err := exact.NewPlan(n)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return plan
 }
 
@@ -211,7 +208,10 @@ func TestPlanIsRunAgainWithOtherValues(t *testing.T) {
 	plan := newPlan(t, n)
 	for _, value := range []float64{2, -700, math.Inf(-1)} {
 		n.Factors[3].LogTable[1] = value
-		answer := oracle.Must(plan.Run(context.Background(), true))(t)
+		answer, err := plan.Run(context.Background(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
 		compareLogZ(t, answer.LogZ, oracle.NetworkLogZ(n), 1e-12)
 		want, _ := oracle.NetworkMarginals(n)
 		compareRows(t, "variable", answer.Marginals, want, 1e-11)
@@ -243,253 +243,5 @@ func TestDenormalProbabilities(t *testing.T) {
 		if got := row[1]; !(got > 0.9*want && got < 1.1*want) {
 			t.Errorf("variable %d: probability %v, want %v", v, got, want)
 		}
-	}
-}
-
-// solve runs a plan and checks what must hold for every
-// answer.
-func solve(t *testing.T, n *mrf.Network) *exact.Answer {
-	t.Helper()
-	plan := oracle.Must(exact.NewPlan(n))(t)
-	answer := oracle.Must(plan.Run(context.Background(), true))(t)
-	for i, row := range answer.Marginals {
-		sum := 0.0
-		for _, p := range row {
-			if p < 0 || math.IsNaN(p) {
-				t.Fatalf("marginal %d is %v", i, row)
-			}
-			sum += p
-		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Fatalf("marginal %d sums to %v", i, sum)
-		}
-	}
-	alone, err := plan.Run(context.Background(), false)
-	if err != nil || alone.LogZ != answer.LogZ {
-		t.Fatalf("log Z alone is %v, %v; with marginals %v", alone.LogZ, err, answer.LogZ)
-	}
-	return answer
-}
-
-// compareRows fails if two sets of marginals differ.
-func compareRows(t *testing.T, what string, got, want [][]float64, tolerance float64) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d %s, want %d", len(got), what, len(want))
-	}
-	for i := range want {
-		if len(got[i]) != len(want[i]) {
-			t.Fatalf("%s %d has %d entries, want %d", what, i, len(got[i]), len(want[i]))
-		}
-		for k := range want[i] {
-			if !(math.Abs(got[i][k]-want[i][k]) <= tolerance) {
-				t.Errorf("%s %d entry %d: got %v, want %v", what, i, k, got[i][k], want[i][k])
-			}
-		}
-	}
-}
-
-func compareLogZ(t *testing.T, got, want, relative float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= relative*max(1, math.Abs(want))) {
-		t.Errorf("log Z = %.17g, want %.17g", got, want)
-	}
-}
-
-func TestAgreesWithEnumeration(t *testing.T) {
-	for _, scale := range []float64{0, 1, 40, 300, 1e4} {
-		for _, zeros := range []float64{0, 0.3, 0.8} {
-			t.Run(fmt.Sprintf("scale=%g/zeros=%g", scale, zeros), func(t *testing.T) {
-				rng := rand.New(rand.NewPCG(1, uint64(scale+10*zeros)))
-				for range 40 {
-					card := make([]int, 1+rng.IntN(7))
-					for v := range card {
-						card[v] = 1 + rng.IntN(4)
-					}
-					n := oracle.RandomNetwork(rng, card, rng.IntN(14), 3, scale, zeros)
-					got := solve(t, n)
-					compareLogZ(t, got.LogZ, oracle.NetworkLogZ(n), 1e-12)
-					variables, factors := oracle.NetworkMarginals(n)
-					compareRows(t, "variable", got.Marginals, variables, 1e-10)
-					compareRows(t, "factor", factorsOf(t, n), factors, 1e-10)
-				}
-			})
-		}
-	}
-}
-
-// factorsOf returns the marginals of all factors, by the plan of a network of the same
-// shape with other values.
-func factorsOf(t *testing.T, n *mrf.Network) [][]float64 {
-	t.Helper()
-	shape := &mrf.Network{Card: n.Card}
-	for _, f := range n.Factors {
-		shape.Factors = append(shape.Factors, mrf.Factor{Scope: f.Scope, LogTable: make([]float64, len(f.LogTable))})
-	}
-	plan := oracle.Must(exact.NewPlan(shape))(t)
-	answer := oracle.Must(plan.On(n).RunFactors(context.Background()))(t)
-	return answer.Factors
-}
-
-// Tables of more than one block need the outer loop.
-func TestLargeTablesAgreeWithEnumeration(t *testing.T) {
-	for _, card := range [][]int{
-		{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
-		{3, 4, 2, 5, 3, 4, 2, 3, 2},
-		{7, 2, 1500},
-		{2, 2, 2, 2, 2, 2, 2000},
-	} {
-		for _, scale := range []float64{1, 200} {
-			rng := rand.New(rand.NewPCG(2, 3))
-			n := &mrf.Network{Card: card}
-			for v := range card {
-				for w := range v {
-					table := make([]float64, card[v]*card[w])
-					for i := range table {
-						table[i] = scale * rng.NormFloat64()
-					}
-					n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v, w}, LogTable: table})
-				}
-			}
-			got := solve(t, n)
-			compareLogZ(t, got.LogZ, oracle.NetworkLogZ(n), 1e-12)
-			variables, _ := oracle.NetworkMarginals(n)
-			compareRows(t, "variable", got.Marginals, variables, 1e-10)
-		}
-	}
-}
-
-func TestReferenceModels(t *testing.T) {
-	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12", "grid4x4_K3_huge"} {
-		t.Run(name, func(t *testing.T) {
-			reference := oracle.Must(oracle.LoadReference(oracle.SharedData(t, "reference", name)))(t)
-			want := reference.Solutions["exact"]
-			got := solve(t, reference.Model.Network())
-			compareLogZ(t, got.LogZ, want.LogZ, 1e-12)
-			compareRows(t, "node", got.Marginals, want.Nodes, 1e-10)
-		})
-	}
-}
-
-// maximize returns the answer for a network that has one.
-func maximize(t testing.TB, n *mrf.Network) *exact.Maximum {
-	t.Helper()
-	plan := oracle.Must(exact.NewPlan(n))(t)
-	got := oracle.Must(plan.Maximize(context.Background()))(t)
-	if score := n.LogScore(got.States); score != got.LogScore {
-		t.Fatalf("score %v, but the states have %v", got.LogScore, score)
-	}
-	return got
-}
-
-// TestMaximizeAgreesWithEnumeration: any arity, mixed numbers of states, hard
-// zeros, and ties, which rounding the potentials to integers makes frequent.
-func TestMaximizeAgreesWithEnumeration(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		card := rapid.SliceOfN(rapid.IntRange(1, 4), 0, 7).Draw(t, "card")
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		n := oracle.RandomNetwork(rng, card, rapid.IntRange(0, 12).Draw(t, "factors"), 4, rapid.SampledFrom([]float64{0.5, 3, 1e4}).Draw(t, "scale"), 0.3)
-		ties := rapid.Bool().Draw(t, "ties")
-		for f := range n.Factors {
-			for i, x := range n.Factors[f].LogTable {
-				if ties {
-					n.Factors[f].LogTable[i] = math.Round(x)
-				}
-			}
-		}
-		plan, err := exact.NewPlan(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := plan.Maximize(context.Background())
-		_, want := oracle.NetworkMax(n)
-		if math.IsInf(want, -1) {
-			if !errors.Is(err, exact.ErrZeroPartition) {
-				t.Fatalf("Z = 0: %+v, %v", got, err)
-			}
-			return
-		}
-		if err != nil || !(math.Abs(got.LogScore-want) <= 1e-12*max(1, math.Abs(want))) || n.LogScore(got.States) != got.LogScore {
-			t.Fatalf("got %+v, %v, want score %v", got, err, want)
-		}
-	})
-}
-
-// TestMaximizeLargeTables needs the outer loop, and choices of two bytes.
-func TestMaximizeLargeTables(t *testing.T) {
-	for _, card := range [][]int{{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {7, 2, 1500}, {2, 2, 2, 2, 2, 2, 2000}, {70000, 3}} {
-		rng := rand.New(rand.NewPCG(2, 3))
-		n := &mrf.Network{Card: card}
-		for v := range card {
-			for w := range v {
-				table := make([]float64, card[v]*card[w])
-				for i := range table {
-					table[i] = rng.NormFloat64()
-				}
-				n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v, w}, LogTable: table})
-			}
-		}
-		states, want := oracle.NetworkMax(n)
-		if got := maximize(t, n); math.Abs(got.LogScore-want) > 1e-12*want || !slices.Equal(got.States, states) {
-			t.Errorf("%v: got %+v, want %v with %v", card, got, states, want)
-		}
-	}
-}
-
-// TestMaximizeRefuses: too wide, cancelled, impossible and overflowing.
-func TestMaximizeRefuses(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	n := oracle.RandomNetwork(rng, []int{2, 2, 2, 2, 2, 2}, 20, 3, 1, 0)
-	plan, err := exact.NewPlan(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan.Limit = plan.MaximumBytes - 1
-	var wide *exact.TooWideError
-	if _, err := plan.Maximize(context.Background()); !errors.As(err, &wide) || wide.Bytes != plan.MaximumBytes {
-		t.Errorf("one byte too little: %v", err)
-	}
-	plan.Limit++
-	if _, err := plan.Maximize(context.Background()); err != nil {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := plan.Maximize(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	huge := mrf.Factor{Scope: []int{0}, LogTable: []float64{math.MaxFloat64, math.MaxFloat64}}
-	if plan, err = exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{huge, huge}}); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := plan.Maximize(context.Background()); err == nil {
-		t.Errorf("overflow: %+v", got)
-	}
-}
-
-// shortOperations is the size up to which networks are run by go test -short.
-const shortOperations = 5e7
-
-func TestCompetitionNetworks(t *testing.T) {
-	oracle.Long(t)
-	text := oracle.Must(os.ReadFile(oracle.SharedData(t, "uai", "exact_logZ.tsv")))(t)
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		t.Run(fields[0], func(t *testing.T) {
-			want := oracle.Must(strconv.ParseFloat(fields[1], 64))(t)
-			n := oracle.Must(uai.ReadFile(oracle.SharedData(t, "uai", fields[0]+".uai")))(t)
-			plan := oracle.Must(exact.NewPlan(n))(t)
-			if testing.Short() && plan.Operations > shortOperations {
-				t.Skipf("skipped by -short: %.2g operations", plan.Operations)
-			}
-			answer := oracle.Must(plan.Run(context.Background(), false))(t)
-			// The file has eight digits after the point.
-			if got := answer.LogZ / math.Ln10; math.Abs(got-want) > 1e-8*math.Abs(want)+5e-9 {
-				t.Errorf("log10 Z = %.10f, want %.10f", got, want)
-			}
-		})
 	}
 }

@@ -1,4 +1,14 @@
-// Package extract makes feature maps of photographs by a layer of a neural network.
+// Package extract makes feature maps of photographs by a layer of a neural network in an
+// ONNX file.
+//
+// Parse reads of a file what is needed to choose a layer, and Layer.Network writes the
+// part of the network that leads to it. Open loads the ONNX Runtime library, which
+// computes it: no network is computed here.
+//
+// The library is loaded at run time through its C interface, of which each version keeps
+// the functions of earlier ones, and their places in one table. Programs built with the
+// tag static, or for systems other than Linux and macOS on amd64 and arm64, load no
+// libraries: Open then returns ErrNoLoading.
 package extract
 
 import (
@@ -14,7 +24,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/onnx"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -74,7 +83,7 @@ type Extractor struct {
 
 	o       Options
 	g       geometry
-	session *onnx.Session
+	session *Session
 	tables  [colours][256]float32
 	cells   size   // of a map of all that the network is given; 0: photographs have their own size
 	depth   int    // features; 0: not known yet
@@ -96,7 +105,7 @@ func New(ctx context.Context, o Options) (*Extractor, error) {
 		}
 		return &dataset.Error{File: o.Network, Problem: err.Error(), Cause: err}
 	}
-	model, err := onnx.Parse(file)
+	model, err := Parse(file)
 	if err != nil {
 		return nil, wrong(err)
 	}
@@ -104,14 +113,14 @@ func New(ctx context.Context, o Options) (*Extractor, error) {
 	if err != nil {
 		return nil, wrong(err)
 	}
-	e := &Extractor{o: o, others: onnx.Listed(model.Layers())}
+	e := &Extractor{o: o, others: Listed(model.Layers())}
 	if e.g, err = newGeometry(layer.Input, &o); err != nil {
 		return nil, wrong(err)
 	}
 	if err := e.finish(); err != nil {
 		return nil, err
 	}
-	library, err := onnx.Open(ctx, o.Library)
+	library, err := Open(ctx, o.Library)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +135,7 @@ func New(ctx context.Context, o Options) (*Extractor, error) {
 	if e.g.last {
 		e.Settings.Layout = NHWC
 	}
-	if e.g.kind != onnx.Uint8 {
+	if e.g.kind != Uint8 {
 		e.Settings.Mean, e.Settings.Deviation = e.o.Mean, e.o.Deviation
 	}
 	if err := e.measure(ctx); err != nil {
@@ -149,7 +158,7 @@ func (e *Extractor) inLayer(err error) error {
 
 // finish takes defaults, and checks the numbers that pixels become.
 func (e *Extractor) finish() error {
-	if e.g.kind == onnx.Uint8 {
+	if e.g.kind == Uint8 {
 		if e.o.Mean != nil || e.o.Deviation != nil {
 			return &OptionError{"mean", "the network is given bytes: leave {mean} and {std} out"}
 		}
@@ -202,7 +211,7 @@ func (e *Extractor) batch(outer size) ([]byte, error) {
 		return nil, err
 	}
 	batch := make([]byte, bytes)
-	if e.g.kind == onnx.Uint8 {
+	if e.g.kind == Uint8 {
 		for i := range batch {
 			batch[i] = grey
 		}
@@ -211,8 +220,8 @@ func (e *Extractor) batch(outer size) ([]byte, error) {
 }
 
 // run computes the layer.
-func (e *Extractor) run(ctx context.Context, batch []byte, outer size) (onnx.Tensor, mapShape, error) {
-	out, err := e.session.Run(ctx, onnx.Tensor{Type: e.g.kind, Dims: e.g.dims(e.g.batch, outer), Data: batch})
+func (e *Extractor) run(ctx context.Context, batch []byte, outer size) (Tensor, mapShape, error) {
+	out, err := e.session.Run(ctx, Tensor{Type: e.g.kind, Dims: e.g.dims(e.g.batch, outer), Data: batch})
 	if err != nil {
 		return out, mapShape{}, err
 	}

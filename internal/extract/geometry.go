@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/blockbp/blockbp/internal/onnx"
 )
 
 // Orders of the axes of a network's arrays.
@@ -19,7 +17,7 @@ var Layouts = []string{NCHW, NHWC}
 
 // geometry is what a network's input says of photographs.
 type geometry struct {
-	kind          onnx.Type
+	kind          Type
 	last          bool // channels are the last axis
 	batch         int  // 0: any
 	width, height int  // of all photographs; 0: each has its own
@@ -28,9 +26,9 @@ type geometry struct {
 const colours = 3
 
 // newGeometry reads the shape of an input.
-func newGeometry(in onnx.Input, o *Options) (g geometry, err error) {
+func newGeometry(in Input, o *Options) (g geometry, err error) {
 	g.kind = in.Type
-	if in.Type != onnx.Float && in.Type != onnx.Float16 && in.Type != onnx.Uint8 {
+	if in.Type != Float && in.Type != Float16 && in.Type != Uint8 {
 		return g, fmt.Errorf("its input %s is of %v, want float32, float16 or uint8", in.Name, in.Type)
 	}
 	dims := in.Dims
@@ -164,9 +162,9 @@ func unsuitedf(format string, arguments ...any) error {
 }
 
 // shapeOf reads the shape of a layer, given that of the input.
-func (g *geometry) shapeOf(out onnx.Tensor, batch int, outer size, o *Options) (m mapShape, err error) {
+func (g *geometry) shapeOf(out Tensor, batch int, outer size, o *Options) (m mapShape, err error) {
 	dims := out.Dims
-	if out.Type != onnx.Float && out.Type != onnx.Float16 && out.Type != onnx.Double {
+	if out.Type != Float && out.Type != Float16 && out.Type != Double {
 		return m, unsuitedf("it has numbers of %v, want float32, float16 or float64: features, not labels", out.Type)
 	}
 	if len(dims) != 4 || dims[0] != int64(batch) || slices.Min(dims) < 1 {

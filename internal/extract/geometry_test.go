@@ -3,8 +3,6 @@ package extract
 import (
 	"strings"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/onnx"
 )
 
 // TestGeometry: what shapes of inputs say, and what is said of those that do not.
@@ -15,14 +13,14 @@ func TestGeometry(t *testing.T) {
 		want geometry
 		err  string
 	}{
-		{dims: []int64{-1, 3, -1, -1}, want: geometry{kind: onnx.Float}},
-		{dims: []int64{4, 3, 48, 64}, want: geometry{kind: onnx.Float, batch: 4, width: 64, height: 48}},
-		{dims: []int64{1, 48, 64, 3}, want: geometry{kind: onnx.Float, batch: 1, width: 64, height: 48, last: true}},
-		{dims: []int64{-1, -1, -1, 3}, o: Options{Width: 5, Height: 6}, want: geometry{kind: onnx.Float, width: 5, height: 6, last: true}},
-		{o: Options{Layout: NHWC}, want: geometry{kind: onnx.Float, last: true}},
+		{dims: []int64{-1, 3, -1, -1}, want: geometry{kind: Float}},
+		{dims: []int64{4, 3, 48, 64}, want: geometry{kind: Float, batch: 4, width: 64, height: 48}},
+		{dims: []int64{1, 48, 64, 3}, want: geometry{kind: Float, batch: 1, width: 64, height: 48, last: true}},
+		{dims: []int64{-1, -1, -1, 3}, o: Options{Width: 5, Height: 6}, want: geometry{kind: Float, width: 5, height: 6, last: true}},
+		{o: Options{Layout: NHWC}, want: geometry{kind: Float, last: true}},
 		{dims: []int64{1, 3, 7, 3}, err: "{layout}: "},
 		{dims: []int64{-1, -1, -1, -1}, err: "{layout}: "},
-		{dims: []int64{1, 3, 7, 3}, o: Options{Layout: NHWC}, want: geometry{kind: onnx.Float, batch: 1, width: 7, height: 3, last: true}},
+		{dims: []int64{1, 3, 7, 3}, o: Options{Layout: NHWC}, want: geometry{kind: Float, batch: 1, width: 7, height: 3, last: true}},
 		{dims: []int64{1, 1, 48, 64}, err: "[1, 1, 48, 64], want 3 channels"},
 		{dims: []int64{1, 3, 48, 64}, o: Options{Layout: NHWC}, err: "want 3 channels"},
 		{dims: []int64{-1, 128}, err: "[?, 128], want photographs"},
@@ -30,7 +28,7 @@ func TestGeometry(t *testing.T) {
 		{dims: []int64{1, 3, 48, 64}, o: Options{Width: 48, Height: 64}, err: "{size}: "},
 		{dims: []int64{1, 3, 48, 1 << 40}, err: "want sizes"},
 	} {
-		got, err := newGeometry(onnx.Input{Name: "x", Type: onnx.Float, Dims: test.dims}, &test.o)
+		got, err := newGeometry(Input{Name: "x", Type: Float, Dims: test.dims}, &test.o)
 		switch {
 		case test.err == "" && (err != nil || got != test.want):
 			t.Errorf("%v: got %+v, %v, want %+v", test.dims, got, err, test.want)
@@ -38,7 +36,7 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%v: error is %v, want %q", test.dims, err, test.err)
 		}
 	}
-	if _, err := newGeometry(onnx.Input{Name: "ids", Type: 7, Dims: []int64{1, 3, 4, 4}}, &Options{}); err == nil || !strings.Contains(err.Error(), "int64") {
+	if _, err := newGeometry(Input{Name: "ids", Type: 7, Dims: []int64{1, 3, 4, 4}}, &Options{}); err == nil || !strings.Contains(err.Error(), "int64") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -86,7 +84,7 @@ func TestShapeOf(t *testing.T) {
 		{dims: []int64{2, 7, 50, 80}, err: "want a map"},
 	} {
 		g := geometry{last: test.last}
-		got, err := g.shapeOf(onnx.Tensor{Type: onnx.Float, Dims: test.dims}, 1, outer, &test.o)
+		got, err := g.shapeOf(Tensor{Type: Float, Dims: test.dims}, 1, outer, &test.o)
 		switch {
 		case test.err == "" && (err != nil || got != test.want):
 			t.Errorf("%v: got %+v, %v, want %+v", test.dims, got, err, test.want)
@@ -95,7 +93,7 @@ func TestShapeOf(t *testing.T) {
 		}
 	}
 	g := geometry{}
-	if _, err := g.shapeOf(onnx.Tensor{Type: 7, Dims: []int64{1, 7, 50, 80}}, 1, outer, &Options{}); err == nil || !strings.Contains(err.Error(), "int64") {
+	if _, err := g.shapeOf(Tensor{Type: 7, Dims: []int64{1, 7, 50, 80}}, 1, outer, &Options{}); err == nil || !strings.Contains(err.Error(), "int64") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/npy"
-	"github.com/blockbp/blockbp/internal/onnx"
 )
 
 // grey fills what no photograph fills, in bytes. In other numbers the mean does, which
@@ -78,9 +77,9 @@ func (g *geometry) fill(
 				}
 				to := batch[place*bytes:]
 				switch x := tables[c][pixel[from]]; g.kind {
-				case onnx.Float:
+				case Float:
 					binary.LittleEndian.PutUint32(to, math.Float32bits(x))
-				case onnx.Float16:
+				case Float16:
 					h, _ := npy.HalfOf(x) // finite, as newOptions checked
 					binary.LittleEndian.PutUint16(to, uint16(h))
 				default:
@@ -92,18 +91,18 @@ func (g *geometry) fill(
 }
 
 // number reads a number of a layer.
-func number(kind onnx.Type, data []byte, at int) float64 {
+func number(kind Type, data []byte, at int) float64 {
 	switch kind {
-	case onnx.Float:
+	case Float:
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*at:])))
-	case onnx.Double:
+	case Double:
 		return math.Float64frombits(binary.LittleEndian.Uint64(data[8*at:]))
 	}
 	return float64(npy.Half(binary.LittleEndian.Uint16(data[2*at:])).Float32())
 }
 
 // cut returns the map of one photograph of a batch, [rows, columns, features].
-func (m *mapShape) cut(out onnx.Tensor, at int, part size) ([]float32, error) {
+func (m *mapShape) cut(out Tensor, at int, part size) ([]float32, error) {
 	values := make([]float32, 0, part.width*part.height*m.depth)
 	area := m.cells.width * m.cells.height
 	for row := range part.height {

@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // Size of a figure of curves that asks for none, in points: its letters can still be read on a telephone, and two
@@ -44,7 +46,7 @@ type Curves struct {
 	FromZero bool
 	Series   []Series
 	// XTicks are the values to mark on the horizontal axis, such as the few that were
-	// measured; nil: round numbers. Labels without room are left out.
+	// measured; nil: round numbers.
 	XTicks        []float64
 	Columns       []Column
 	Width, Height vg.Length // in points (1/72 inch); 0: 380 × 260
@@ -93,7 +95,8 @@ type curve struct {
 
 // prepare checks the series, drops what cannot be shown and finds the ranges.
 func (f Curves) prepare() (*curveSheet, error) {
-	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY), labelX: Printable(f.XLabel), labelY: Printable(f.YLabel)}
+	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY),
+		labelX: printable.Line(f.XLabel), labelY: printable.Line(f.YLabel)}
 	sheet.x.marks = slices.Sorted(slices.Values(f.XTicks))
 	if f.FromZero && !f.LogY {
 		sheet.y.include(0)
@@ -187,12 +190,8 @@ func (s *curveSheet) paint(c draw.Canvas) {
 		return
 	}
 	p := housePlot()
-	s.x.fitAcross(&p.X, c.Max.X-c.Min.X)
-	pitch := labelPitchY
-	if s.y.log {
-		pitch = powerPitchY
-	}
-	s.y.fitTo(&p.Y, int((c.Max.Y-c.Min.Y)/pitch))
+	s.x.fitTo(&p.X, c.Max.X-c.Min.X, labelPitchX)
+	s.y.fitTo(&p.Y, c.Max.Y-c.Min.Y, labelPitchY)
 	p.Add(houseGrid(), s.columns)
 	for i := range s.curves {
 		p.Add(&s.curves[i])

@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // pngResolution makes two pixels of a point (1/72 inch): sharp on a good screen.
@@ -74,7 +76,7 @@ func (f Curves) svg(paper bool) ([]byte, error) {
 	var named bytes.Buffer
 	named.Write(text[:head[1]-len(">")])
 	named.WriteString(svgCorners + ">\n<title>")
-	if err := xml.EscapeText(&named, []byte(Printable(d.title))); err != nil {
+	if err := xml.EscapeText(&named, []byte(printable.Line(d.title))); err != nil {
 		return nil, fmt.Errorf("drawing %q: %w", d.title, err)
 	}
 	named.WriteString("</title>")

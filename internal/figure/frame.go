@@ -9,15 +9,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Room for one tick label, in points; more of them would crowd the axis.
+// Room for one label of a logarithmic axis, in points; more of them would crowd it.
 const (
 	labelPitchX vg.Length = 70
-	labelPitchY vg.Length = 42
-	powerPitchY vg.Length = 26 // for the powers of a logarithmic axis
+	labelPitchY vg.Length = 26
 )
-
-// labelGapX is the least room between two labels below a plot, in points.
-const labelGapX vg.Length = 10
 
 // axisLabelRoom is the room for the label of an axis, in points.
 const axisLabelRoom = sizeLabel * 1.6

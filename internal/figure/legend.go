@@ -3,6 +3,8 @@ package figure
 import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // Measures of the top of a figure, in points.
@@ -37,7 +39,7 @@ type heading struct {
 func newHeading(title string, entries []legendEntry, width vg.Length) heading {
 	room := width - 2*pagePadding
 	h := heading{
-		title:   sans(sizeTitle, inkText).bold().wrap(Printable(title), room, titleLines),
+		title:   sans(sizeTitle, inkText).bold().wrap(printable.Line(title), room, titleLines),
 		entries: entries,
 	}
 	if len(entries) == 0 {
@@ -46,7 +48,7 @@ func newHeading(title string, entries []legendEntry, width vg.Length) heading {
 	letters := sans(sizeLegend, inkText)
 	var widest vg.Length
 	for i := range entries {
-		entries[i].name = letters.fit(Printable(entries[i].name), room-legendSample-legendGap)
+		entries[i].name = letters.fit(printable.Line(entries[i].name), room-legendSample-legendGap)
 		widest = max(widest, letters.width(entries[i].name))
 	}
 	h.pitch = legendSample + legendGap + widest + legendSeparator

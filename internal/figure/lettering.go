@@ -4,7 +4,6 @@ import (
 	"image/color"
 	"math"
 	"strings"
-	"unicode"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -130,22 +129,4 @@ func (l lettering) wrap(txt string, room vg.Length, limit int) (lines []string) 
 		words = words[n:]
 	}
 	return lines
-}
-
-// Printable is txt as one line: valid UTF-8 without control characters, or such as
-// change the direction of writing.
-func Printable(txt string) string {
-	txt = strings.ToValidUTF8(txt, "\uFFFD")
-	txt = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r), unicode.IsControl(r):
-			return ' '
-		case unicode.Is(unicode.Cf, r):
-			return -1
-		case r == 0xFFFE || r == 0xFFFF: // not allowed in XML
-			return '\uFFFD'
-		}
-		return r
-	}, txt)
-	return strings.TrimSpace(txt)
 }

@@ -13,6 +13,8 @@ import (
 	xdraw "golang.org/x/image/draw"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // PanelRow is one image of a panel: the photograph and what is said of its
@@ -307,13 +309,13 @@ func (s *panelSheet) paint(c draw.Canvas, dst *image.RGBA) {
 	left := func(column int) vg.Length { return c.Min.X + vg.Length(column)*(tile+tileGap) }
 	heads, quiet := sans(sizeLabel, inkText).bold(), sans(sizeTick, inkQuiet)
 	for j, column := range s.columns {
-		heads.put(c, heads.fit(Printable(column.heading), tile), vg.Point{X: left(j) + tile/2, Y: c.Max.Y - sizeLabel},
+		heads.put(c, heads.fit(printable.Line(column.heading), tile), vg.Point{X: left(j) + tile/2, Y: c.Max.Y - sizeLabel},
 			atCenter)
 	}
 	y := c.Max.Y - tileHeading
 	for i := range s.panel.Rows {
 		row := &s.panel.Rows[i]
-		quiet.put(c, quiet.fit(Printable(row.Title), c.Max.X-c.Min.X), vg.Point{X: c.Min.X, Y: y - sizeTick}, atLeft)
+		quiet.put(c, quiet.fit(printable.Line(row.Title), c.Max.X-c.Min.X), vg.Point{X: c.Min.X, Y: y - sizeTick}, atLeft)
 		y -= row.titleHeight()
 		for j, column := range s.columns {
 			box := s.pixels(left(j), y, s.heights[i])

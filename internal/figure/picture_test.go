@@ -6,11 +6,8 @@ import (
 	"image/color"
 	"image/png"
 	"math"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // testPanel is two rows, one of which lacks the truth.
@@ -37,7 +34,10 @@ func TestPanel(t *testing.T) {
 	if w, h := pngOf(t, p); w != 4*int(pagePadding)+4*tileWidth+3*2*int(tileGap) || h < 2*187+2*4*int(pagePadding) {
 		t.Errorf("the image is %d × %d", w, h)
 	}
-	img := oracle.Must(p.Image())(t)
+	img, err := p.Image()
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := map[color.RGBA]bool{}
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {
@@ -157,10 +157,18 @@ func TestClassPalette(t *testing.T) {
 
 func TestLabelImage(t *testing.T) {
 	labels := []int32{0, 1, -1, 20, 3, 0}
-	img := oracle.Must(LabelImage(labels, 3, 2, ClassPalette(21)))(t)
+	img, err := LabelImage(labels, 3, 2, ClassPalette(21))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var file bytes.Buffer
-	oracle.OK(t, png.Encode(&file, img))
-	decoded := oracle.Must(png.Decode(&file))(t)
+	if err := png.Encode(&file, img); err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := png.Decode(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	back, ok := decoded.(*image.Paletted)
 	if !ok || back.Bounds() != image.Rect(0, 0, 3, 2) {
 		t.Fatalf("read back a %T of %v", decoded, decoded.Bounds())
@@ -180,17 +188,5 @@ func TestLabelImage(t *testing.T) {
 	}
 	if _, err := LabelImage(labels, 3, 2, ClassPalette(MaxClasses+1)); err == nil {
 		t.Error("too many classes were drawn")
-	}
-}
-
-// TestPaletteOf: classes that are called by a colour have it, if all are.
-func TestPaletteOf(t *testing.T) {
-	if got, want := paletteOf([]string{"#000000", "#0aff10"}), []color.RGBA{{A: 255}, {R: 10, G: 255, B: 16, A: 255}}; !slices.Equal(got, want) {
-		t.Errorf("colours are %v, want %v", got, want)
-	}
-	for _, names := range [][]string{{"#000000", "tree"}, {"#000000", "#00000g"}, {"#000000", "#0000000"}, {"0", "255"}} {
-		if got := paletteOf(names); !slices.Equal(got, ClassPalette(2)) {
-			t.Errorf("%q have the colours %v", names, got)
-		}
 	}
 }

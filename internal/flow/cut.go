@@ -27,7 +27,7 @@ func MinimumCut(g *graph.Graph, excess, forward, backward []float64) (inside []b
 		panic(fmt.Sprintf("flow: excess of %d nodes and capacities of %d and %d edges, want %d and %d",
 			len(excess), len(forward), len(backward), g.NumNodes(), g.NumEdges()))
 	}
-	f := newResidual(g, 0, math.MaxInt64)
+	f := newResidual(g, 0)
 	for e := range forward {
 		f.residual[2*e], f.residual[2*e+1] = backward[e], forward[e] // residual[d] leads from d's target to its source
 	}

@@ -4,7 +4,7 @@ import "github.com/blockbp/blockbp/graph"
 
 // Residual is a flow problem under way: nodes that have excess or room, and what
 // the arcs between neighbours can still carry. Excess is to be moved to nodes with
-// room: for all nodes together by Settle, for single ones by Drain.
+// room by Settle.
 type Residual struct {
 	g        *graph.Graph
 	residual []float64 // [directed edges] what the arc from Target(d) to Source(d) can carry
@@ -16,26 +16,20 @@ type Residual struct {
 
 	// level is the distance [nodes] from the overfull nodes or to the nodes with
 	// room, or unreached; reached lists the nodes that have one, ascending by
-	// level. arc and path belong to the search for paths: how many incoming
-	// edges of a node are used up [nodes], and the directed edges from an
-	// overfull node to the current one, each crossed from target to source.
+	// level.
 	level, reached []int32
-	arc, path      []int32
-
-	// ScansLeft is how many arcs may still be looked at.
-	ScansLeft int64
 }
 
 // unreached is the level of a node that the last search did not reach.
 const unreached = -1
 
 // newResidual is a problem without excess or capacity anywhere.
-func newResidual(g *graph.Graph, negligible float64, scans int64) *Residual {
+func newResidual(g *graph.Graph, negligible float64) *Residual {
 	n := g.NumNodes()
 	f := &Residual{
-		g: g, negligible: negligible, ScansLeft: scans,
+		g: g, negligible: negligible,
 		residual: make([]float64, 2*g.NumEdges()), load: make([]float64, n), capacity: make([]float64, n),
-		level: make([]int32, n), arc: make([]int32, n),
+		level: make([]int32, n),
 	}
 	for s := range f.level {
 		f.level[s] = unreached
@@ -47,10 +41,9 @@ func newResidual(g *graph.Graph, negligible float64, scans int64) *Residual {
 // two ends, so that no node holds more than its capacity [nodes]. It begins with
 // half of each amount at either end; what an edge has placed at one end can be
 // moved over to the other, so it is the residual capacity of that arc. capacity is
-// kept, not copied. Amounts up to negligible are not moved, and the work is limited
-// to the given number of arcs to look at.
-func Divide(g *graph.Graph, amount, capacity []float64, negligible float64, scans int64) *Residual {
-	f := newResidual(g, negligible, scans)
+// kept, not copied. Amounts up to negligible are not moved.
+func Divide(g *graph.Graph, amount, capacity []float64, negligible float64) *Residual {
+	f := newResidual(g, negligible)
 	f.capacity = capacity
 	for e, a := range amount {
 		f.residual[2*e], f.residual[2*e+1] = a/2, a/2
@@ -65,36 +58,3 @@ func (f *Residual) Room(s int32) float64 { return f.capacity[s] - f.load[s] }
 
 // Placed returns what the edge of d has at the target of d.
 func (f *Residual) Placed(d int32) float64 { return f.residual[d] }
-
-// SetCapacity changes what node s may hold.
-func (f *Residual) SetCapacity(s int32, capacity float64) { f.capacity[s] = capacity }
-
-// Reached lists the nodes that the excess left over by Settle or Drain can still
-// reach: none of them has room, and no arc that can carry anything leads out of
-// them. The slice is valid until the next call.
-func (f *Residual) Reached() []int32 { return f.reached }
-
-// IsReached reports whether node s is among them.
-func (f *Residual) IsReached(s int32) bool { return f.level[s] != unreached }
-
-// forgetLevels makes all nodes unreached.
-func (f *Residual) forgetLevels() {
-	for _, s := range f.reached {
-		f.level[s] = unreached
-	}
-	f.reached = f.reached[:0]
-}
-
-func (f *Residual) reach(s, level int32) {
-	f.level[s] = level
-	f.reached = append(f.reached, s)
-}
-
-// Leave takes node s and its edges out of the problem.
-func (f *Residual) Leave(s int32) {
-	for _, d := range f.g.Incoming(s) {
-		f.load[f.g.Source(d)] -= f.residual[d^1]
-		f.residual[d], f.residual[d^1] = 0, 0
-	}
-	f.load[s], f.capacity[s] = 0, 0
-}

@@ -1,8 +1,8 @@
 package flow
 
-// Settle moves as much excess as possible from all nodes to nodes with room, and
-// leaves Reached as Drain does. It returns false if the limit on the work ended
-// it before.
+// Settle moves as much excess as possible from all nodes to nodes with room. Afterwards
+// reached lists the nodes that the excess left over can still reach: none of them has
+// room, and no arc that can carry anything leads out of them.
 //
 // In each wave excess runs downhill, where the height of a node is its distance
 // to the nearest node with room: from the highest nodes down, every overfull
@@ -10,54 +10,56 @@ package flow
 // together along shared paths. What gets stuck on the way finds new heights in
 // the next wave; the heights of overfull nodes only ever grow, so it ends. (This
 // is the push-relabel method of Goldberg & Tarjan 1988 with exact heights.)
-func (f *Residual) Settle() (finished bool) {
-	for f.ScansLeft > 0 && f.findHeights() {
+func (f *Residual) Settle() {
+	for f.findHeights() {
 		for i := len(f.reached) - 1; i >= 0; i-- {
-			if s := f.reached[i]; f.level[s] > 0 && f.Room(s) < -f.negligible {
+			if s := f.reached[i]; f.level[s] > 0 && f.overfull(s) {
 				f.pushDown(s)
 			}
 		}
 	}
-	var overfull []int32 // their excess can go nowhere: Drain finds how far it reaches
-	for s := range int32(f.g.NumNodes()) {
-		if f.Room(s) < -f.negligible {
-			overfull = append(overfull, s)
-		}
-	}
-	return f.Drain(overfull, f.negligible)
+	f.search(f.overfull, 0)
 }
+
+// overfull reports whether node s has excess that is worth moving.
+func (f *Residual) overfull(s int32) bool { return f.Room(s) < -f.negligible }
 
 // findHeights gives every node the length of its shortest residual path to a
 // node with room, as its level, and reports whether an overfull node has one.
 func (f *Residual) findHeights() (movable bool) {
-	f.forgetLevels()
-	for s := range int32(f.g.NumNodes()) {
-		if f.Room(s) > f.negligible {
-			f.reach(s, 0)
-		}
-	}
-	for head := 0; head < len(f.reached); head++ {
-		s := f.reached[head]
-		incoming := f.g.Incoming(s)
-		f.ScansLeft -= int64(len(incoming))
-		for _, d := range incoming {
-			// The arc from t to s has what the edge has placed at t.
-			t := f.g.Source(d)
-			if f.level[t] != unreached || f.residual[d^1] <= f.negligible {
-				continue
-			}
-			f.reach(t, f.level[s]+1)
-			movable = movable || f.Room(t) < -f.negligible
-		}
+	// The arc from a node to the one that it is reached from has what the edge has placed there.
+	f.search(func(s int32) bool { return f.Room(s) > f.negligible }, 1)
+	for _, s := range f.reached {
+		movable = movable || f.overfull(s)
 	}
 	return movable
 }
 
+// search gives nodes their distance from the sources as their level. Arcs are crossed along
+// what they carry, from target to source of the directed edge, or with reverse 1 against it.
+func (f *Residual) search(source func(s int32) bool, reverse int32) {
+	for _, s := range f.reached {
+		f.level[s] = unreached
+	}
+	f.reached = f.reached[:0]
+	for s := range int32(len(f.level)) {
+		if source(s) {
+			f.level[s], f.reached = 0, append(f.reached, s)
+		}
+	}
+	for head := 0; head < len(f.reached); head++ {
+		s := f.reached[head]
+		for _, d := range f.g.Incoming(s) {
+			if t := f.g.Source(d); f.level[t] == unreached && f.residual[d^reverse] > f.negligible {
+				f.level[t], f.reached = f.level[s]+1, append(f.reached, t)
+			}
+		}
+	}
+}
+
 // pushDown gives the excess of node s to nodes one lower.
 func (f *Residual) pushDown(s int32) {
-	incoming := f.g.Incoming(s)
-	f.ScansLeft -= int64(len(incoming))
-	for _, d := range incoming {
+	for _, d := range f.g.Incoming(s) {
 		t := f.g.Source(d)
 		if f.level[t] != f.level[s]-1 {
 			continue

@@ -28,7 +28,8 @@ func ErdosRenyi(n int, p float64, rng *rand.Rand) (*graph.Graph, error) {
 	pairs := float64(n) * float64(n-1) / 2
 	expected := p * pairs
 	if expected > graph.MaxEdges {
-		return nil, fmt.Errorf("gen: random graph of %d nodes with edge probability %v has about %.0f edges, at most %d are supported", n, p, expected, graph.MaxEdges)
+		return nil, fmt.Errorf("gen: random graph of %d nodes with edge probability %v has about %.0f edges, "+
+			"at most %d are supported", n, p, expected, graph.MaxEdges)
 	}
 	// Three standard deviations of room make a second allocation rare.
 	room := int(min(pairs, expected+3*math.Sqrt(expected)+1))
@@ -70,7 +71,8 @@ func BarabasiAlbert(n, m int, rng *rand.Rand) (*graph.Graph, error) {
 	}
 	numEdges := int64(m) * int64(n-m)
 	if numEdges > graph.MaxEdges {
-		return nil, fmt.Errorf("gen: %d nodes with %d edges each make %d edges, at most %d are supported", n, m, numEdges, graph.MaxEdges)
+		return nil, fmt.Errorf("gen: %d nodes with %d edges each make %d edges, at most %d are supported", n, m, numEdges,
+			graph.MaxEdges)
 	}
 	u, v := make([]int32, 0, numEdges), make([]int32, 0, numEdges)
 	for t := int32(1); t <= int32(m); t++ {

@@ -30,7 +30,8 @@ func Complete(n int) (*graph.Graph, error) {
 	}
 	numEdges := int64(n) * int64(n-1) / 2
 	if numEdges > graph.MaxEdges {
-		return nil, fmt.Errorf("gen: complete graph of %d nodes has %d edges, at most %d are supported", n, numEdges, graph.MaxEdges)
+		return nil, fmt.Errorf("gen: complete graph of %d nodes has %d edges, at most %d are supported", n, numEdges,
+			graph.MaxEdges)
 	}
 	u, v := make([]int32, 0, numEdges), make([]int32, 0, numEdges)
 	for s := range int32(n) {

@@ -1,5 +1,7 @@
-// Package gibbs draws the states of single nodes of a pairwise network given their
-// neighbours, which Gibbs sampling is made of.
+// Package gibbs has what Gibbs sampling of a pairwise network is made of. It draws the states of
+// single nodes given their neighbours, and reasons about hard zeros, the potentials of −Inf:
+// which states they leave possible, whether any joint state is left, and whether changes of
+// single nodes lead from every one to every other.
 package gibbs
 
 import (

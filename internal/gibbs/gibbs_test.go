@@ -2,7 +2,6 @@ package gibbs
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 // statistic over 17 possible states stays below 46, its 0.9999 quantile at 16
 // degrees of freedom.
 func TestGibbsSamplesTheDistribution(t *testing.T) {
-	g := oracle.Must(graph.FromEdges(3, []int32{0, 2, 2}, []int32{1, 1, 0}))(t) // edges in both orientations
+	g := must(graph.FromEdges(3, []int32{0, 2, 2}, []int32{1, 1, 0})) // edges in both orientations
 	p := oracle.RandomPairwise(source(4), g, []int32{2, 3, 3}, 0.7, 0)
 	p.Edge[p.EdgeAt[2]+3] = math.Inf(-1) // x_2 = 1, x_0 = 1: three joint states
 	const samples, sweeps = 100000, 10
@@ -54,7 +53,7 @@ func TestGibbsSamplesTheDistribution(t *testing.T) {
 // shape.
 func TestGibbsIsReproducible(t *testing.T) {
 	rng := source(1)
-	g := oracle.Must(graph.Grid(4, 5, graph.GridOptions{}))(t)
+	g := must(graph.Grid(4, 5, graph.GridOptions{}))
 	p := oracle.RandomPairwise(rng, g, randomCards(rng, 20), 1, 0.1)
 	a, b, c := Sample(p, 5, source(7)), Sample(p, 5, source(7)), Sample(p, 5, source(8))
 	if !slices.Equal(a, b) || slices.Equal(a, c) || len(a) != 20 {
@@ -72,7 +71,7 @@ func TestGibbsIsReproducible(t *testing.T) {
 func TestGibbsLeavesTheImpossible(t *testing.T) {
 	no := math.Inf(-1)
 	p := &mrf.Pairwise{
-		Graph: oracle.Must(gen.Chain(2))(t), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
+		Graph: must(gen.Chain(2)), Card: []int32{2, 2}, NodeAt: []int{0, 2, 4}, EdgeAt: []int{0, 4},
 		Node: []float64{no, 0, 0, no}, Edge: []float64{0, 0, 0, 0},
 	}
 	for seed := range uint64(20) {
@@ -84,14 +83,4 @@ func TestGibbsLeavesTheImpossible(t *testing.T) {
 	if x := Sample(p, 3, source(1)); len(x) != 2 {
 		t.Error(x)
 	}
-}
-
-func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 41)) }
-
-func randomCards(rng *rand.Rand, n int) []int32 {
-	card := make([]int32, n)
-	for s := range card {
-		card[s] = 1 + rng.Int32N(3)
-	}
-	return card
 }

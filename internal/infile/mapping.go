@@ -55,14 +55,6 @@ func mapFile(path, wanted string, allow func(size int64) error, own bool) (*Mapp
 	return &Mapping{bytes: bytes}, err
 }
 
-// Blank returns zeros that may be changed, of which the system makes pages when they are touched.
-func Blank(bytes int) *Mapping {
-	if m := take("", func() []byte { return mapBlank(bytes) }); m != nil {
-		return m
-	}
-	return &Mapping{bytes: make([]byte, bytes)}
-}
-
 // mostMaps is how many there are at a time, half of what Linux allows a process. Go needs maps as well,
 // and ends the program where it finds none left. A file beyond that is read.
 var mostMaps int64 = 1 << 15

@@ -7,5 +7,3 @@ import "os"
 func mapBytes(*os.File, int64, bool) []byte { return nil }
 
 func unmap([]byte) {}
-
-func mapBlank(int) []byte { return nil }

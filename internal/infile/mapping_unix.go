@@ -26,11 +26,3 @@ func mapBytes(file *os.File, size int64, own bool) []byte {
 }
 
 func unmap(bytes []byte) { _ = unix.Munmap(bytes) }
-
-func mapBlank(bytes int) []byte {
-	blank, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err != nil {
-		return nil // as for no bytes
-	}
-	return blank
-}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
-	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // classWeights reads Options.ClassWeights as learn.Problem wants them, [node
@@ -28,22 +28,22 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 
 // stateNumbers reads STATE=NUMBER,… or, of names that have commas in them, a JSON object, as [node type][state], with
 // 1 for states that are not named.
-func stateNumbers(option, spec string, types []crf.NodeType, want string, valid func(float64) bool) ([][]float64,
+func stateNumbers(field, spec string, types []crf.NodeType, want string, valid func(float64) bool) ([][]float64,
 	error) {
 	given := map[string]float64{}
 	if strings.HasPrefix(spec, "{") {
 		if err := infile.JSON([]byte(spec), &given); err != nil {
-			return nil, usagef("{%s} %q: %v", option, spec, err)
+			return nil, usagef("{%s} %q: %v", field, spec, err)
 		}
 	} else {
 		for part := range strings.SplitSeq(spec, ",") {
 			name, text, ok := strings.Cut(part, "=")
 			number, err := numeric.ParseDecimal(text)
 			if !ok || err != nil {
-				return nil, usagef("{%s} %q: %s, not %q", option, spec, want, part)
+				return nil, usagef("{%s} %q: %s, not %q", field, spec, want, part)
 			}
 			if _, twice := given[name]; twice {
-				return nil, usagef("{%s} %q: state %q is there twice, want it once", option, spec, name)
+				return nil, usagef("{%s} %q: state %q is there twice, want it once", field, spec, name)
 			}
 			given[name] = number
 		}
@@ -61,10 +61,10 @@ func stateNumbers(option, spec string, types []crf.NodeType, want string, valid 
 	known := statesOf(types)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
-			return nil, usagef("{%s} %q: there is no state %q; %s", option, spec, name, nearest.Suggestion(name, known, ""))
+			return nil, usagef("{%s} %q: there is no state %q; %s", field, spec, name, option.Suggestion(name, known, ""))
 		}
 		if x := given[name]; !valid(x) || math.IsInf(x, 0) {
-			return nil, usagef("{%s} %q: %s, not %v for %q", option, spec, want, x, name)
+			return nil, usagef("{%s} %q: %s, not %v for %q", field, spec, want, x, name)
 		}
 	}
 	return numbers, nil

@@ -17,7 +17,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/local"
-	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -46,7 +45,7 @@ func (o *Options) validatePhysics() error {
 	case o.Physics == "":
 		return nil
 	case !slices.Contains(Physics, o.Physics):
-		return usagef("{model} %q: want %s or %s%s", o.Physics, Ising, Potts, nearest.Hint(o.Physics, Physics))
+		return usagef("{model} %q: want %s or %s%s", o.Physics, Ising, Potts, option.Hint(o.Physics, Physics))
 	case o.Method == learn.Piecewise || o.Method != learn.Auto && !o.Method.Local():
 		return usagef("%s and {method=%s} do not go together: it minimises a bound, whose couplings are not those of the "+
 			"system; leave the method out, or give exact or pseudo", name, o.Method)

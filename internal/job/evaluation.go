@@ -15,7 +15,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -96,7 +95,7 @@ func UnknownSplit(set *dataset.Set, split string) string {
 			"column split, or name one by {columns=split=NAME}", option.Literal(split))
 	}
 	return fmt.Sprintf("no node is in a split %q; %s", option.Literal(split),
-		nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
+		option.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
 }
 
 // Check refuses to compare nothing.

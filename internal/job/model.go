@@ -225,9 +225,9 @@ func (m *Model) InferOptions() string {
 	case spec == InferCounting && seed != "1":
 		return "{counting=trw} {seed=" + seed + "}"
 	case spec == countingOwn, countingUnknown(spec):
-		return "{restarts=0} {counting=FILE}, with the file of numbers that the model was trained with"
+		return "{counting=trw}, where predict has {counting=trw} too"
 	case spec == "bethe": // of several fixed points predict has that from uniform messages
-		return "{restarts=0} {counting=bethe}"
+		return "{counting=bethe}"
 	default:
 		return "{counting=" + spec + "}"
 	}
@@ -250,8 +250,8 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	case asked != "":
 		return Counting(ctx, asked, seed, false)
 	case countingUnknown(spec):
-		return nil, dataf("%s was trained with counting numbers that it does not hold: give its file %q, or others, with "+
-			"{counting}, or train again", m.Path, spec)
+		return nil, dataf("%s was trained with counting numbers that it does not hold: they were in the file %q; give "+
+			"others with {counting}, or train again", m.Path, spec)
 	case spec == countingExact:
 		return Counting(ctx, countingBeside, seed, false)
 	case spec != countingOwn:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -19,7 +18,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -48,7 +47,7 @@ type Options struct {
 	// InnerSweeps and InnerTolerance end the work on a block; 0: as in learn.Settings.
 	InnerSweeps    int
 	InnerTolerance float64
-	Counting       string // auto, convex, cover, trw, bethe or a file; "": auto
+	Counting       string // auto, convex, cover, trw or bethe; "": auto
 	Step           string // auto, fixed:A or adagrad:A; "": auto
 	Seed           uint64 // 0 is one like any other; the command's default is 1
 	Threads        int    // 0: as many as the machine has; results do not depend on it
@@ -118,9 +117,7 @@ func (o Options) Resolved() (Options, error) {
 	return o, err
 }
 
-// withDefaults puts defaults in the place of zeros, and the full path in that of a
-// file of counting numbers: model and checkpoint keep it, and may be used from
-// another folder.
+// withDefaults puts defaults in the place of zeros.
 func (o Options) withDefaults() (Options, error) {
 	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic),
 		cmp.Or(o.Counting, autoCounting)
@@ -134,10 +131,6 @@ func (o Options) withDefaults() (Options, error) {
 		if o.Spill, err = filepath.Abs(o.Spill); err != nil { // a resumed run may start elsewhere
 			return o, err
 		}
-	}
-	if _, statErr := os.Stat(o.Counting); statErr == nil && o.Counting != autoCounting &&
-		!slices.Contains(counting.Names, o.Counting) {
-		o.Counting, err = filepath.Abs(o.Counting)
 	}
 	if o.Errors == "" {
 		o.Errors = errorsNone
@@ -238,7 +231,7 @@ func (o *Options) validate() error {
 	} {
 		if !slices.Contains(c.valid, c.value) {
 			return usagef("{%s} %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "),
-				nearest.Hint(c.value, c.valid))
+				option.Hint(c.value, c.valid))
 		}
 	}
 	if err := o.validatePhysics(); err != nil {
@@ -341,16 +334,12 @@ func Unused(method learn.Method) []string {
 // counting.Parse does.
 func Counting(ctx context.Context, name string, seed uint64, keep bool) (counting.Func, error) {
 	numbers, err := counting.Parse(ctx, name, seed, keep)
-	if name == "auto" {
-		return nil, usagef("{counting=auto} is a choice of training; want %s or the path of a file",
-			strings.Join(counting.Names, ", "))
-	}
-	if err != nil && !strings.ContainsAny(name, "./") {
-		return nil, usagef("{counting} %q: want auto, %s or the path of a file%s", name,
-			strings.Join(counting.Names, ", "), nearest.Hint(strings.ToLower(name), counting.Names))
-	}
-	if err != nil {
-		return nil, err
+	switch {
+	case name == autoCounting:
+		return nil, usagef("{counting=auto} is a choice of training; want %s", strings.Join(counting.Names, ", "))
+	case err != nil:
+		return nil, usagef("{counting} %q: want auto, %s%s", name, strings.Join(counting.Names, ", "),
+			option.Hint(strings.ToLower(name), counting.Names))
 	}
 	return func(g *graph.Graph) (*counting.Numbers, error) {
 		c, err := numbers(g)
@@ -390,7 +379,7 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 		}
 	}
 	if !slices.Contains(known, name) {
-		return nil, usagef("{early-stop} %q: no such metric; %s", spec, nearest.Suggestion(name, known, ""))
+		return nil, usagef("{early-stop} %q: no such metric; %s", spec, option.Suggestion(name, known, ""))
 	}
 	loss := slices.ContainsFunc(metrics, func(m metric) bool { return m.name == short && m.loss })
 	return &learn.EarlyStop{Metric: name, Patience: patience, Minimise: loss}, nil

@@ -345,11 +345,6 @@ func (p *Prepared) cut() error {
 	if p.Settings.Together == 0 {
 		p.Settings.Together = together
 	}
-	if p.cuts[0].Kind == "metis" { // it may be missing
-		if _, _, err := p.cuts[0].Assign(p.Problem.Data[0], p.Options.Seed); err != nil {
-			return usagef("%w", err)
-		}
-	}
 	return nil
 }
 

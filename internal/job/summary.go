@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -223,8 +220,7 @@ func Known(format string, x runfolder.Float) string {
 	return fmt.Sprintf(format, float64(x))
 }
 
-// result makes models of what was learned. Counting numbers from a file are part of them:
-// what a model says must not depend on a file beside it.
+// result makes models of what was learned.
 func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error) {
 	var err error
 	if f.Model, err = p.withEdges(context.WithoutCancel(ctx), f.Model); err == nil && f.Best != nil {
@@ -236,14 +232,6 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	meta := p.modelMeta(f)
 	f.Model = p.original(f.Model)
 	f.Model.Counts = nil
-	if p.Options.Method != learn.Exact && !slices.Contains(counting.Names, p.Options.Counting) {
-		numbers, err := p.counting().Of(p.networks()[0].Graph)
-		if err != nil {
-			return nil, err
-		}
-		meta[MetaCounting] = countingOwn
-		f.Model.Counts = &crf.Counts{Node: slices.Clone(numbers.Node), Edge: slices.Clone(numbers.Edge)}
-	}
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
 	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0
 	r := &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
@@ -252,7 +240,7 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	}
 	if f.Best != nil {
 		f.Best = p.original(f.Best)
-		f.Best.Counts = f.Model.Counts
+		f.Best.Counts = nil
 		r.Best = &Model{Model: f.Best, Recipe: &recipe, Meta: r.Model.Meta}
 	}
 	return r, nil

@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -221,5 +220,5 @@ func (o *Options) calibrationSet(sets []*Evaluation) (*Evaluation, error) {
 		return nil, usagef("{calibrate} %s: it needs {eval!--eval %s=PATH}", o.Calibrate, o.Calibrate)
 	}
 	return nil, usagef("{calibrate} %q: no {eval} set has that name; %s", o.Calibrate,
-		nearest.Suggestion(o.Calibrate, names, ""))
+		option.Suggestion(o.Calibrate, names, ""))
 }

@@ -46,7 +46,7 @@ var others = strings.Fields(`against arrays batch bgr burn-in chains checkpoint 
 	cost decode dry-run dtype errors eval-every evidence force gap graph help init inner-sweeps inner-tol instance
 	instances json layer layer-layout licences likelihood max-iter max-rhat max-sweeps mean min-ess mpi network
 	node-features onnxruntime order pairs parts pictures plots port quiet reference report
-	require-convergence restarts sampler samples scale side size spill split stall std step sweeps task tensorboard thin
+	require-convergence sampler samples scale side size spill split stall std step sweeps task tensorboard thin
 	together tol weight-scale weights write-model`)
 
 func init() {

@@ -3,11 +3,7 @@
 // belief propagation works on (paper, Algorithm 2; docs/explanation/equations.md, section 6).
 //
 // Ways to choose the blocks: Tiles for grids, Ranges of consecutive nodes,
-// BreadthFirst growth with a refinement for any graph, METIS where its library is installed, or an
-// assignment of the user's own. FromAssignment makes the blocks, and
-// Partition.Quality says how many edges they cut and how even they are.
-//
-// METIS is loaded at run time without cgo, through a package that makes Linux
-// programs depend on the system's C library. Programs that must be static are
-// built with the tag nometis, which leaves METIS out.
+// BreadthFirst growth with a refinement for any graph, or an assignment of the user's
+// own. FromAssignment makes the blocks, and Partition.Quality says how many edges they
+// cut and how even they are.
 package partition

@@ -441,7 +441,6 @@ func TestErrors(t *testing.T) {
 	assign := func(of []int32, blocks int) error { _, err := partition.FromAssignment(g, of, blocks); return err }
 	ranges := func(n, blocks int) error { _, err := partition.Ranges(n, blocks); return err }
 	breadthFirst := func(blocks int) error { _, err := partition.BreadthFirst(g, blocks); return err }
-	metis := func(blocks int) error { _, err := partition.METIS(g, blocks, 0); return err }
 	tests := []struct {
 		err  error
 		want string
@@ -457,7 +456,6 @@ func TestErrors(t *testing.T) {
 		{ranges(-1, 1), "number of nodes is -1"},
 		{breadthFirst(0), "0 blocks for 3 nodes, want 1 to 3"},
 		{breadthFirst(4), "4 blocks for 3 nodes, want 1 to 3"},
-		{metis(4), "4 blocks for 3 nodes, want 1 to 3"},
 	}
 	for _, test := range tests {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {

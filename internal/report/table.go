@@ -121,7 +121,8 @@ func (t Table) numericColumn(j int) bool {
 // numberPattern is a number with an optional sign, thousands, power, spread and
 // short unit: 12, −3.5e-4, 1,234, 0.81 ± 0.02, 97.5 %, 12.3 ms, ≤ 5, 2.1×.
 var numberPattern = regexp.MustCompile(
-	`^[<>≤≥~≈]?\s?[+\-−]?(\d[\d,\x{00a0}\x{202f} ]*(\.\d+)?|\.\d+)([eE][+\-]?\d+)?(\s?±\s?[\d.]+([eE][+\-]?\d+)?)?\s?(%|×|[a-zA-Zµ/]{1,5})?$`)
+	`^[<>≤≥~≈]?\s?[+\-−]?(\d[\d,\x{00a0}\x{202f} ]*(\.\d+)?|\.\d+)([eE][+\-]?\d+)?` +
+		`(\s?±\s?[\d.]+([eE][+\-]?\d+)?)?\s?(%|×|[a-zA-Zµ/]{1,5})?$`)
 
 // isNumber tells whether a cell holds a number.
 func isNumber(cell string) bool {

@@ -81,16 +81,6 @@ type Column struct {
 	Single  bool      // they are in single precision
 }
 
-// Finite reports whether no sum of squares is beyond what numbers can be.
-func (m *Measured) Finite() bool {
-	for _, c := range slices.Concat(m.Node, m.Edge) {
-		if slices.ContainsFunc(c.Moments, func(x Moments) bool { return math.IsInf(x.Squares, 0) || math.IsInf(x.Mean, 0) }) {
-			return false
-		}
-	}
-	return true
-}
-
 // Measure goes through all features.
 func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Measured, error) {
 	m := &Measured{Node: make([]Column, len(schema.NodeTypes)), Edge: make([]Column, len(schema.EdgeTypes))}
@@ -433,60 +423,6 @@ func scale[T float32 | float64](c *columns, dst, x []T) []T {
 		dst[i] = T((float64(x[i]) - c.mean[j]) / c.deviation[j])
 	}
 	return dst
-}
-
-// Rows puts rows of nodes, or of edges, on the new scale where they lie, which are of the first type and
-// dense.
-func (m *Map) Rows(in *crf.Instance, nodes bool, rows []int32) {
-	c, f := &m.columns[0], in.NodeFeatures(0)
-	if !nodes {
-		c, f = &m.columns[m.nodes], in.EdgeFeatures(0)
-	}
-	if c.mean == nil {
-		return
-	}
-	x, d := f.Data(), f.Dim()
-	for _, r := range rows {
-		at := int(r) * d
-		if x.Single != nil {
-			scale(c, x.Single[at:at+d], x.Single[at:at+d])
-		} else {
-			scale(c, x.Double[at:at+d], x.Double[at:at+d])
-		}
-	}
-}
-
-// View returns an instance whose dense features are put on the new scale when they are read, with the
-// numbers that they would have in memory.
-func (m *Map) View(in *crf.Instance) (*crf.Instance, error) {
-	return m.with(in, func(c *columns, f *crf.Features) crf.Features {
-		if x := f.Data(); len(x.Single)+len(x.Double) > 0 {
-			return crf.Compute(&scaledView{*f, c})
-		}
-		return *f
-	})
-}
-
-// scaledView is crf.Computed.
-type scaledView struct {
-	crf.Features
-	c *columns
-}
-
-func (v *scaledView) Row(dst []float64, r int) {
-	v.Features.Row(dst, r)
-	scale(v.c, dst, dst)
-	if v.Data().Single != nil {
-		for j, x := range dst {
-			dst[j] = float64(float32(x))
-		}
-	}
-}
-
-func (v *scaledView) Reader() func(dst []float64, r int) { return v.Row }
-
-func (v *scaledView) Pick(rows []int32) crf.Computed {
-	return &scaledView{v.Features.Pick(rows), v.c}
 }
 
 func scaleSparse(c *columns, dst []float64, x *crf.FeatureData) []float64 {

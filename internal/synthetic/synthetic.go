@@ -144,7 +144,8 @@ func (s *Synthetic) bytes(threads int) float64 {
 	edges := nodes * max(1, degree[s.Graph.Kind])
 	states, instances := float64(s.States), float64(s.Instances)
 	weights, _ := s.Size()
-	return instances*(number*(nodes*float64(s.NodeFeatures)+edges*float64(s.EdgeFeatures))+label*nodes*float64(s.Samples)) +
+	features := nodes*float64(s.NodeFeatures) + edges*float64(s.EdgeFeatures)
+	return instances*(number*features+label*nodes*float64(s.Samples)) +
 		number*(weights+edges*states*states+nodes*states*float64(1+threads)) + node*nodes + edge*edges
 }
 

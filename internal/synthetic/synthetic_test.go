@@ -1,18 +1,21 @@
 package synthetic
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // small is a grid that takes milliseconds.
 func small() Synthetic { return smallOn("grid") }
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
 
 func smallOn(kind string) Synthetic {
 	return Synthetic{
@@ -23,7 +26,10 @@ func smallOn(kind string) Synthetic {
 
 func generate(t *testing.T, s Synthetic, threads int) *Generated {
 	t.Helper()
-	g := oracle.Must(Generate(s, threads))(t)
+	g, err := Generate(s, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return g
 }
 
@@ -94,121 +100,5 @@ func TestOnlyGridsHaveRows(t *testing.T) {
 		if grid := s.Graph.onGrid(); (in.Rows == 8 && in.Cols == 8) != grid || !grid && in.Rows+in.Cols != 0 {
 			t.Errorf("%s: %d rows and %d columns", kind, in.Rows, in.Cols)
 		}
-	}
-}
-
-func TestParseGraph(t *testing.T) {
-	for text, want := range map[string]GraphSpec{
-		"grid:3x4":     {Kind: "grid", Rows: 3, Cols: 4},
-		"grid8:10x2":   {Kind: "grid8", Rows: 10, Cols: 2},
-		"torus:5x5":    {Kind: "torus", Rows: 5, Cols: 5},
-		"chain:7":      {Kind: "chain", Nodes: 7},
-		"er:10:0.25":   {Kind: "er", Nodes: 10, EdgeChance: 0.25},
-		"ba:100":       {Kind: "ba", Nodes: 100},
-		"ba:100:3":     {Kind: "ba", Nodes: 100, Attach: 3},
-		"complete:4":   {Kind: "complete", Nodes: 4},
-		"tree:1000000": {Kind: "tree", Nodes: 1000000},
-	} {
-		if got, err := ParseGraph(text); err != nil || got != want {
-			t.Errorf("%s is read as %+v, error %v; want %+v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "grid", "grid:", "grid:3", "grid:3x", "grid:3x4x5", "grid:3x4:1", "gird:3x3", "chain:3:4", "chain:three", "er:5", "er:5:x", "ba:5:0", "ba:5:-1", "ba:5:2:1", "chain:3 4"} {
-		if got, err := ParseGraph(text); err == nil || !strings.Contains(err.Error(), "grid:RxC") {
-			t.Errorf("%q is read as %+v, error %v; want an error that says what is possible", text, got, err)
-		}
-	}
-}
-
-// TestComparison runs the three methods on a small problem: each ends at the
-// optimum, with a record that gets there and exact objectives above it.
-func TestComparison(t *testing.T) {
-	g := oracle.Must(Generate(small(), 2))(t)
-	model := g.Truth.Clone()
-	clear(model.Weights)
-	watched := map[learn.Method]int{}
-	c := &Comparison{
-		Problem: learn.Problem{Model: model, Data: g.Instances, L2: 0.1}, Tolerance: 1e-7,
-		Watch: func(m learn.Method, _ learn.Event) { watched[m]++ },
-	}
-	optimum := oracle.Must(c.Optimum(context.Background()))(t)
-	var paths []*Path
-	for _, method := range []learn.Method{learn.Full, learn.InnerDual, learn.BBPL} {
-		p := oracle.Must(c.Run(context.Background(), method, optimum.Model.Weights))(t)
-		paths = append(paths, p)
-		if p.Method != method || p.Result.Status != learn.Converged || !(p.Distance <= 1e-6) || watched[method] < p.Result.Iterations {
-			t.Errorf("%s: %s, distance %g, %d events", method, p.Result.Reason, p.Distance, watched[method])
-		}
-		for i, point := range p.Points {
-			if i > 0 && (point.Iteration <= p.Points[i-1].Iteration || point.Seconds < p.Points[i-1].Seconds || point.Pass <= p.Points[i-1].Pass) {
-				t.Errorf("%s: point %+v after %+v", method, point, p.Points[i-1])
-			}
-		}
-		first, last := p.Points[0], p.Points[len(p.Points)-1]
-		if first.Iteration != 1 || !(last.Distance < 1e-3*first.Distance) {
-			t.Errorf("%s: from %+v to %+v", method, first, last)
-		}
-		if s := p.SecondsTo(1e-2); !(s >= first.Seconds && s <= last.Seconds) || !math.IsNaN(p.SecondsTo(-1)) {
-			t.Errorf("%s: %v seconds to 1e-2, %v to 0", method, s, p.SecondsTo(0))
-		}
-	}
-	oracle.OK(t, c.AllObjectives(paths))
-	for _, p := range paths {
-		known := 0
-		for _, point := range p.Points {
-			if !math.IsNaN(point.Objective) {
-				known++
-				if !(point.Objective >= optimum.Objective-1e-7) {
-					t.Errorf("%s: objective %.10f at iteration %d, the optimum is %.10f", p.Method, point.Objective, point.Iteration, optimum.Objective)
-				}
-			}
-		}
-		last := p.Points[len(p.Points)-1]
-		if known < min(len(p.Points), objectivesPerPath)/2 || math.IsNaN(p.Points[0].Objective) || math.Abs(last.Objective-optimum.Objective) > 1e-5 {
-			t.Errorf("%s: %d objectives at %d points, the last is %v", p.Method, known, len(p.Points), last.Objective)
-		}
-	}
-}
-
-// TestOptimumOutOfReach: a reference that was not solved is an error.
-func TestOptimumOutOfReach(t *testing.T) {
-	g := oracle.Must(Generate(small(), 2))(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances}}
-	if _, err := c.Optimum(ctx); err == nil {
-		t.Error("an interrupted run was taken for the optimum")
-	}
-}
-
-// TestPathWithoutPoints: a run that was interrupted before its first iteration has
-// nothing to evaluate.
-func TestPathWithoutPoints(t *testing.T) {
-	g := oracle.Must(Generate(small(), 2))(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances}}
-	p := oracle.Must(c.Run(ctx, learn.BBPL, g.Truth.Weights))(t)
-	if len(p.Points) != 0 || p.Result.Status != learn.Interrupted {
-		t.Fatalf("%s with %d points", p.Result.Status, len(p.Points))
-	}
-	oracle.OK(t, c.AllObjectives([]*Path{p}))
-	if s := p.SecondsTo(1); !math.IsNaN(s) {
-		t.Errorf("%v seconds to distance 1 without points", s)
-	}
-}
-
-// TestRunStartsAtTheModel: a run begins with the weights of Problem.Model.
-func TestRunStartsAtTheModel(t *testing.T) {
-	g := oracle.Must(Generate(small(), 2))(t)
-	var first []float64
-	c := &Comparison{Problem: learn.Problem{Model: g.Truth, Data: g.Instances, L2: 0.1}, Watch: func(_ learn.Method, e learn.Event) {
-		if first == nil {
-			first = slices.Clone(e.Theta)
-		}
-	}}
-	oracle.Must(c.Run(context.Background(), learn.InnerDual, g.Truth.Weights))(t)
-	if !slices.Equal(first, g.Truth.Weights) {
-		t.Errorf("the run began with %v, the model has %v", first, g.Truth.Weights)
 	}
 }

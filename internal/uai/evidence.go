@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -104,7 +104,7 @@ func (t *evidenceTokens) read() error {
 				value, err = named, nil
 			}
 			if err != nil || value < 0 || value >= len(names) {
-				return t.fail("evidence has %q; %s", t.token, nearest.Suggestion(string(t.token), names, ""))
+				return t.fail("evidence has %q; %s", t.token, option.Suggestion(string(t.token), names, ""))
 			}
 		}
 		if err != nil || value < 0 || value > math.MaxInt32 {

@@ -68,7 +68,7 @@ func newNetwork(tb testing.TB, graph synthetic.GraphSpec, states int) *network {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	of, blocks, err := cuts[0].Assign(n.problem.Data[0], 0)
+	of, blocks, err := cuts[0].Assign(n.problem.Data[0])
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -60,7 +60,6 @@ func formats() []format {
 	fixed := func() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 	network := []string{
 		"infer FILE --max-sweeps 100", "infer FILE --task MAR --method exact --memory 100000000", "infer FILE --task MPE",
-		"infer FILE --task MAR --method mean-field --max-sweeps 50",
 		"sample FILE -o out.npz --samples 20 --burn-in 10 -q", "convert FILE -o out.uai", "info FILE", "check FILE",
 	}
 	of := func(file string) (lines []string) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/lab/study"
 )
@@ -84,7 +84,7 @@ func (f *reproduceFlags) validate(args []string) error {
 	names := append(study.Names(), hard)
 	for _, name := range args {
 		if !slices.Contains(names, name) {
-			return usagef("reproduce: no study %q; %s", name, nearest.Suggestion(name, names, ""))
+			return usagef("reproduce: no study %q; %s", name, option.Suggestion(name, names, ""))
 		}
 	}
 	switch {

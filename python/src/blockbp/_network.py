@@ -134,7 +134,7 @@ def infer(
     ----------
     network : Network, path, or IsingModel or PottsModel
         A path is of a file in UAI format, or .npz of log potentials.
-    method : {"auto", "bp", "exact", "gibbs", "mean-field"}
+    method : {"auto", "bp", "exact", "gibbs"}
         "auto" is "exact" where that takes about ten seconds at most, else "bp":
         ``details["marginals"]`` has the ``"method"``, and under ``"not_exact"`` the reason.
     counting : {"trw", "convex", "cover", "bethe"}, optional
@@ -183,7 +183,7 @@ def infer(
         marginals[s, : len(row)] = row
     log_z = float("nan") if beliefs["log_z"] is None else float(beliefs["log_z"])
     score = -float(best["energy"]) if best else float("nan")
-    lower = max([log_z] * (beliefs["bound"] in ("lower", "exact")) + [score] * bool(best), default=-np.inf)
+    lower = max([log_z] * (beliefs["bound"] == "exact") + [score] * bool(best), default=-np.inf)
     upper = log_z if beliefs["bound"] in ("upper", "exact") else np.inf
     return Inference(
         log_partition=log_z,

@@ -1,0 +1,41 @@
+package infer
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/uai"
+)
+
+// TestGridsOfModels: tables that edges share are all there.
+func TestGridsOfModels(t *testing.T) {
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 3)))
+	for i := range model.Weights {
+		model.Weights[i] = float64(i%5) - 2
+	}
+	g := must(graph.Grid(2, 3, graph.GridOptions{}))
+	in := must(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g,
+		NodeFeat: []crf.Features{must(crf.Dense([]float64{1, 2, 3, 4, 5, 6}, 1))}, EdgeFeat: []crf.Features{must(crf.Bins([]int32{0, 1, 2, 1, 0, 0, 2}, 3))}}))
+	p := ground.Condition(model, in)
+	var file bytes.Buffer
+	if err := uai.Write(&file, p.Network()); err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := must(uai.Read(&file, "exported")).Pairwise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Edge {
+		if again.Edge[i] != p.Edge[i] {
+			t.Errorf("edge potential %d is %v, was %v", i, again.Edge[i], p.Edge[i])
+		}
+	}
+	for i := range p.Node {
+		if again.Node[i] != p.Node[i] {
+			t.Errorf("node potential %d is %v, was %v", i, again.Node[i], p.Node[i])
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package infer
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// referenceDir holds models solved by independent code. It is not part of the
+// repository: the tests that need it skip where it is absent.
+const referenceDir = "../../shared/data/reference"
+
+func references(t *testing.T) map[string]*oracle.Reference {
+	t.Helper()
+	dirs, _ := filepath.Glob(filepath.Join(referenceDir, "*"))
+	if len(dirs) == 0 {
+		t.Skip("skipped: the reference models may not be passed on with the repository (other tests compare with enumeration); the test runs where they lie in " + referenceDir)
+	}
+	all := map[string]*oracle.Reference{}
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		r, err := oracle.LoadReference(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(dir)] = r
+	}
+	return all
+}
+
+func TestReferenceModels(t *testing.T) {
+	for name, ref := range references(t) {
+		for solution, want := range ref.Solutions {
+			counting, tolerance := countingOf(t, ref, solution)
+			if counting == nil {
+				continue // exact.txt: package exact
+			}
+			t.Run(name+"/"+solution, func(t *testing.T) {
+				got, err := beliefPropagation(context.Background(), ref.Model, counting, Limits{Tolerance: 1e-13, MaxSweeps: 20000})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%+v gap %g", got.Outcome, got.Gap)
+				if got.Outcome.Residual > 1e-11 {
+					t.Fatalf("not converged: %+v", got.Outcome)
+				}
+				if math.Abs(got.LogZ-want.LogZ) > tolerance*math.Max(1, math.Abs(want.LogZ)) {
+					t.Errorf("log Z = %.13f, want %.13f", got.LogZ, want.LogZ)
+				}
+				compare(t, "node", got.nodeMarginals(), want.Nodes, tolerance)
+				edges, err := got.edgeMarginals()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want.Edges != nil {
+					compare(t, "edge", edges, want.Edges, tolerance)
+				}
+			})
+		}
+	}
+}
+
+// countingOf returns the counting numbers that belong to a solution file, and
+// the accuracy asked of it.
+func countingOf(t *testing.T, ref *oracle.Reference, solution string) (*counting.Numbers, float64) {
+	g := ref.Model.Graph
+	switch {
+	case solution == "bp":
+		return counting.Bethe(g), 1e-6
+	case strings.HasPrefix(solution, "convex_"):
+		counts := ref.Counts["counts_"+strings.TrimPrefix(solution, "convex_")]
+		c, err := counting.New(solution, g, counts.Node, counts.Edge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, 1e-8
+	case strings.HasPrefix(solution, "trw_"):
+		c, err := counting.TreeReweighted(g, ref.Rho["rho_"+strings.TrimPrefix(solution, "trw_")])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, 1e-6
+	}
+	return nil, 0
+}
+
+func compare(t *testing.T, what string, got, want [][]float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d %s marginals, want %d", len(got), what, len(want))
+	}
+	for i := range want {
+		for x := range want[i] {
+			if math.Abs(got[i][x]-want[i][x]) > tolerance {
+				t.Fatalf("%s %d: marginals %v, want %v", what, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+// beliefPropagation starts from constant messages.
+func beliefPropagation(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limits Limits) (*fixedPoint, error) {
+	return propagate(ctx, p, numbers, limits)
+}
+
+// reduced conditions a network and brings it into pairwise form.
+func reduced(t interface{ Fatal(...any) }, n *mrf.Network, evidence map[int]int) *reduction {
+	r, err := reduce(n, evidence, func(*mrf.Network) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

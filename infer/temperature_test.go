@@ -1,0 +1,51 @@
+package infer
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// TestTemperature: tempered beliefs are powers of those without, normalised; labels, held
+// nodes and likelihoods stay.
+func TestTemperature(t *testing.T) {
+	model, all := instances(t)
+	for _, temperature := range []float64{0, 0.05, 0.5, 1, 3} {
+		plain := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
+		p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits, Temperature: temperature}
+		for i, in := range all {
+			held := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
+			held[0] = 1
+			sample := make([]int32, len(held))
+			want, likelihood, err := plain.Assess(context.Background(), in, held, [][]int32{sample}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, same, err := p.Assess(context.Background(), in, held, [][]int32{sample}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Labels, want.Labels) || *same != *likelihood || got.Of(0)[1] != 1 || got.Of(0)[0] != 0 {
+				t.Errorf("temperature %v, instance %d: labels %v, want %v; held node %v; %+v, want %+v", temperature, i, got.Labels, want.Labels, got.Of(0), same, likelihood)
+			}
+			for s := range got.Labels {
+				power := 1.0
+				if temperature > 0 {
+					power = 1 / temperature
+				}
+				sum := 0.0
+				for _, b := range want.Of(s) {
+					sum += math.Pow(b, power)
+				}
+				for x, b := range want.Of(s) {
+					if math.Abs(got.Of(s)[x]-math.Pow(b, power)/sum) > 1e-12 {
+						t.Errorf("temperature %v, instance %d, node %d: %v of %v", temperature, i, s, got.Of(s), want.Of(s))
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/gibbs"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// draw draws a network of up to 7 variables of 1 to 4 states: any arity up to
+// maxArity, hard zeros, isolated variables, and ties where integers are drawn.
+func draw(t *rapid.T, maxArity int) *mrf.Network {
+	card := rapid.SliceOfN(rapid.IntRange(1, 4), 0, 7).Draw(t, "card")
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	zeros := rapid.SampledFrom([]float64{0, 0.2, 0.5}).Draw(t, "zeros")
+	n := oracle.RandomNetwork(rng, card, rapid.IntRange(0, 12).Draw(t, "factors"), maxArity, rapid.SampledFrom([]float64{0.5, 3, 1e4}).Draw(t, "scale"), zeros)
+	if rapid.Bool().Draw(t, "ties") {
+		for f := range n.Factors {
+			for i, x := range n.Factors[f].LogTable {
+				n.Factors[f].LogTable[i] = math.Round(x)
+			}
+		}
+	}
+	return n
+}
+
+// check holds what must be true of every answer against enumeration.
+func check(t interface{ Fatalf(string, ...any) }, n *mrf.Network, r *Result, err error) {
+	_, best := oracle.NetworkMax(n)
+	slack := 1e-10 * max(1, math.Abs(best))
+	var notFound *NotFoundError
+	switch {
+	case errors.As(err, &notFound):
+		return
+	case errors.Is(err, ErrZero):
+		if !math.IsInf(best, -1) {
+			t.Fatalf("Z is called zero, but there is a state of score %v", best)
+		}
+		return
+	case err != nil:
+		t.Fatalf("%v", err)
+	case math.IsInf(best, -1):
+		t.Fatalf("%+v, but every joint state has probability zero", r)
+	}
+	if score := n.LogScore(r.States); !(math.Abs(score+r.Energy) <= slack) {
+		t.Fatalf("%s: energy %v, but the states have %v", r.Method, r.Energy, -score)
+	}
+	if !(r.Energy >= -best-slack) || !(r.LowerBound <= -best+slack) || !(r.Gap() >= 0) {
+		t.Fatalf("%s: energy %v, bound %v, the smallest energy is %v", r.Method, r.Energy, r.LowerBound, -best)
+	}
+	if r.Optimal && !(math.Abs(r.Energy+best) <= slack) {
+		t.Fatalf("%s: energy %v is called optimal, the smallest is %v", r.Method, r.Energy, -best)
+	}
+	if (r.Method == Exact || r.Method == Cut) && !r.Optimal || r.Optimal && !r.Converged {
+		t.Fatalf("%+v", r)
+	}
+}
+
+// TestMethodsAgainstEnumeration: factors of any arity.
+func TestMethodsAgainstEnumeration(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := draw(t, 3)
+		p := must(NewProblem(n))
+		for _, method := range []Method{"", Exact, TRWS} {
+			r, err := p.Solve(context.Background(), Settings{Method: method})
+			check(t, n, r, err)
+			// So small a network is one region for the search after TRW-S.
+			if _, best := oracle.NetworkMax(n); err != nil && !math.IsInf(best, -1) || err == nil && !(r.Energy <= -best+1e-10*max(1, math.Abs(best))) {
+				t.Fatalf("%q: %+v, %v, the smallest energy is %v", method, r, err, -best)
+			}
+			again, errAgain := must(NewProblem(n)).Solve(context.Background(), Settings{Method: method})
+			if (err == nil) != (errAgain == nil) || err == nil && (!slices.Equal(again.States, r.States) || again.LowerBound != r.LowerBound) {
+				t.Fatalf("%q: a second run gives %+v, %v, not %+v, %v", method, again, errAgain, r, err)
+			}
+		}
+	})
+}
+
+// TestForestsAreSolved: on forests the relaxation is tight, so TRW-S proves its
+// answer optimal.
+func TestForestsAreSolved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		g := must(gen.Tree(rapid.IntRange(1, 9).Draw(t, "nodes"), rng))
+		card := make([]int32, g.NumNodes())
+		for s := range card {
+			card[s] = 1 + rng.Int32N(4)
+		}
+		p := oracle.RandomPairwise(rng, g, card, 2, rapid.SampledFrom([]float64{0, 0.3}).Draw(t, "zeros"))
+		p.Constant = 3
+		r, err := FromPairwise(p).Sequential(context.Background(), Limits{})
+		check(t, p.Network(), r, err)
+		if err != nil || !r.Optimal {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	})
+}
+
+// TestBoundsNeverFall: neither in forward nor in backward sweeps, and each is one.
+func TestBoundsNeverFall(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := draw(t, 3)
+		p := must(NewProblem(n))
+		if err := p.prepare(); err != nil {
+			t.Fatal(err)
+		}
+		possible, ok := gibbs.Possible(p.pairwise)
+		if !ok || math.IsInf(p.pairwise.Constant, -1) {
+			return
+		}
+		_, best := oracle.NetworkMax(n)
+		s := newSequential(p, possible)
+		last := math.Inf(1)
+		for sweep := range 30 {
+			bound := s.sweep(sweep%2 == 0)
+			slack := 1e-11 * max(1, s.size)
+			if !(bound <= last+slack) || !(bound >= best-slack) {
+				t.Fatalf("sweep %d: bound %v after %v, the largest score is %v", sweep, bound, last, best)
+			}
+			last = bound
+		}
+	})
+}
+
+// TestLocalSearch never makes a state worse, and ends where no variable alone can
+// be improved.
+func TestLocalSearch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := draw(t, 4)
+		x := make([]int, len(n.Card))
+		for v, card := range n.Card {
+			x[v] = rapid.IntRange(0, card-1).Draw(t, "state")
+		}
+		l := newLocalSearch(n)
+		before := l.place(x)
+		after := l.improve(context.Background(), x)
+		if before.above(after, 1e-9) {
+			t.Fatalf("%v became %v", before, after)
+		}
+		if got := n.LogScore(x); (after.zeros == 0) != !math.IsInf(got, -1) || after.zeros == 0 && !(math.Abs(got-after.sum) <= 1e-9*(1+math.Abs(got))) {
+			t.Fatalf("score %v of a state of score %v", after, got)
+		}
+		for v := range x {
+			old := x[v]
+			for x[v] = range n.Card[v] {
+				if l.place(x).above(after, 1e-9*(1+math.Abs(after.sum))) {
+					t.Fatalf("variable %d is better in state %d than in %d", v, x[v], old)
+				}
+			}
+			x[v] = old
+		}
+	})
+}
+
+// TestRegions: a region gets its best states given the others, so the score never
+// falls, and where a region is the whole network it is the largest.
+func TestRegions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := draw(t, 3)
+		if len(n.Card) == 0 {
+			return
+		}
+		x := make([]int, len(n.Card))
+		for v, card := range n.Card {
+			x[v] = rapid.IntRange(0, card-1).Draw(t, "state")
+		}
+		r := newRegionSearch(newLocalSearch(n), x)
+		size := rapid.IntRange(1, 4).Draw(t, "size")
+		for range 3 * len(x) {
+			r.size = size // of a region: the search would adapt it
+			before := n.LogScore(x)
+			r.move(context.Background())
+			after := n.LogScore(x)
+			slack := 1e-10 * (1 + math.Abs(before))
+			if !math.IsInf(before, -1) && !(after >= before-slack) {
+				t.Fatalf("score %v became %v", before, after)
+			}
+			for v := range x {
+				if r.local[v] != 0 {
+					t.Fatalf("variable %d is still part of a region", v)
+				}
+			}
+		}
+		r.size = len(x)
+		for range x {
+			r.move(context.Background())
+		}
+		if _, best := oracle.NetworkMax(n); !math.IsInf(best, -1) && !(n.LogScore(x) >= best-1e-10*(1+math.Abs(best))) {
+			t.Fatalf("score %v, the largest is %v", n.LogScore(x), best)
+		}
+	})
+}
+
+// TestMinimumCut: binary networks, with states renamed at random, hard zeros and
+// variables of one state. What is submodular is solved, and nothing else is.
+func TestMinimumCut(t *testing.T) {
+	solved, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		g := must(gen.ErdosRenyi(rapid.IntRange(1, 9).Draw(t, "nodes"), 0.5, rng))
+		card, flipped := make([]int32, g.NumNodes()), make([]bool, g.NumNodes())
+		for s := range card {
+			card[s] = 2 - rng.Int32N(8)/7
+			flipped[s] = rng.IntN(2) == 0
+		}
+		p := oracle.RandomPairwise(rng, g, card, 2, rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "zeros"))
+		submodular := rapid.Bool().Draw(t, "submodular")
+		if submodular {
+			makeSubmodular(p, flipped, rng)
+		}
+		r, err := FromPairwise(p).MinimumCut()
+		if unsuited := (*NotSubmodularError)(nil); errors.As(err, &unsuited) {
+			if refused++; submodular || g.IsForest() {
+				t.Fatal(err)
+			}
+			return
+		}
+		solved++
+		check(t, p.Network(), r, err)
+	})
+	if solved == 0 || refused == 0 {
+		t.Errorf("%d networks were solved and %d refused", solved, refused)
+	}
+}
+
+// makeSubmodular lowers the scores of edges where the ends, after renaming, differ,
+// and forbids one or both of these states now and then.
+func makeSubmodular(p *mrf.Pairwise, flipped []bool, rng *rand.Rand) {
+	for e := range int32(p.Graph.NumEdges()) {
+		u, v := p.Graph.U(e), p.Graph.V(e)
+		if p.Card[u] < 2 || p.Card[v] < 2 {
+			continue
+		}
+		table := p.Edge[p.EdgeAt[e]:p.EdgeAt[e+1]]
+		for i := range table {
+			if math.IsInf(table[i], -1) {
+				table[i] = 0
+			}
+		}
+		same := 0
+		if flipped[u] != flipped[v] {
+			same = 1
+		}
+		// Positions (0, same) and (1, 1−same) are of equal states.
+		a, d, b, c := &table[same], &table[2+1-same], &table[1-same], &table[2+same]
+		if w := *a + *d - *b - *c; w < 0 {
+			*b += w - 1e-9 // rounding could leave it below 0
+		}
+		for _, x := range []*float64{b, c} {
+			if rng.IntN(8) == 0 {
+				*x = math.Inf(-1)
+			}
+		}
+	}
+}
+
+// TestBinaryAfterAll: hard zeros leave two states of three.
+func TestBinaryAfterAll(t *testing.T) {
+	inf := math.Inf(-1)
+	p := &mrf.Pairwise{Graph: must(graph.FromEdges(2, []int32{0}, []int32{1})), Card: []int32{3, 2}, NodeAt: []int{0, 3, 5}, EdgeAt: []int{0, 6},
+		Node: []float64{1, inf, 2, 0, 0}, Edge: []float64{1, 0, 9, 9, 0, 0.5}}
+	r, err := FromPairwise(p).MinimumCut()
+	check(t, p.Network(), r, err)
+	if err != nil || !slices.Equal(r.States, []int{2, 1}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	p.Node[1] = 0
+	if _, err := FromPairwise(p).MinimumCut(); !errors.As(err, new(*NotSubmodularError)) {
+		t.Errorf("three states: %v", err)
+	}
+}
+
+// TestLargePotentialsHideNoGap: a frustrated triangle has a gap of 1, which potentials
+// that all but forbid a third state must not make pass for rounding.
+func TestLargePotentialsHideNoGap(t *testing.T) {
+	n := &mrf.Network{Card: []int{3, 3, 3}}
+	for v := range 3 {
+		n.Factors = append(n.Factors,
+			mrf.Factor{Scope: []int{v}, LogTable: []float64{0, 0, -1e14}},
+			mrf.Factor{Scope: []int{v, (v + 1) % 3}, LogTable: []float64{0, 1, 0, 1, 0, 0, 0, 0, 0}})
+	}
+	r, err := must(NewProblem(n)).Solve(context.Background(), Settings{Method: TRWS})
+	check(t, n, r, err)
+	if r.Optimal || math.Abs(r.Gap()-1) > 1e-6 || r.Energy != -2 {
+		t.Errorf("%+v, want a gap of 1", r)
+	}
+}
+
+// TestErrors: invalid networks and methods, sums that overflow, contradictions that
+// are not seen at once.
+func TestErrors(t *testing.T) {
+	if _, err := NewProblem(&mrf.Network{Card: []int{0}}); err == nil {
+		t.Error("an invalid network was accepted")
+	}
+	p := must(NewProblem(&mrf.Network{Card: []int{2}}))
+	if _, err := p.Solve(context.Background(), Settings{Method: "magic"}); err == nil {
+		t.Error("an unknown method was accepted")
+	}
+	const huge = math.MaxFloat64
+	overflow := must(NewProblem(&mrf.Network{Card: []int{2, 2}, Factors: []mrf.Factor{
+		{Scope: []int{0}, LogTable: []float64{huge, huge}}, {Scope: []int{1}, LogTable: []float64{huge, huge}}, {Scope: []int{0, 1}, LogTable: []float64{huge, huge, huge, huge}},
+	}}))
+	for _, method := range []Method{Auto, Exact, Cut, TRWS} {
+		if r, err := overflow.Solve(context.Background(), Settings{Method: method}); err == nil {
+			t.Errorf("%s: an overflow gives %+v", method, r)
+		}
+	}
+	// Three nodes of two states on a triangle, all different: arc consistent, but
+	// impossible.
+	inf := math.Inf(-1)
+	different := []float64{inf, 0, 0, inf}
+	triangle := must(NewProblem(&mrf.Network{Card: []int{2, 2, 2}, Factors: []mrf.Factor{
+		{Scope: []int{0, 1}, LogTable: different}, {Scope: []int{1, 2}, LogTable: different}, {Scope: []int{0, 2}, LogTable: different},
+	}}))
+	for method, want := range map[Method]any{Exact: &ErrZero, Auto: &ErrZero, TRWS: new(*NotFoundError), Cut: new(*NotSubmodularError)} {
+		_, err := triangle.Solve(context.Background(), Settings{Method: method})
+		if want == any(&ErrZero) && !errors.Is(err, ErrZero) || want != any(&ErrZero) && !errors.As(err, want) {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p = must(NewProblem(oracle.RandomNetwork(rand.New(rand.NewPCG(1, 1)), []int{2, 2, 2}, 8, 2, 1, 0)))
+	if r, err := p.Solve(ctx, Settings{Method: TRWS}); err != nil || r.Sweeps != 1 {
+		t.Errorf("cancelled: %+v, %v", r, err)
+	}
+	if _, err := p.Solve(ctx, Settings{Method: Exact}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+package exact_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// solve runs a plan and checks what must hold for every
+// answer.
+func solve(t *testing.T, n *mrf.Network) *exact.Answer {
+	t.Helper()
+	plan, err := exact.NewPlan(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := plan.Run(context.Background(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range answer.Marginals {
+		sum := 0.0
+		for _, p := range row {
+			if p < 0 || math.IsNaN(p) {
+				t.Fatalf("marginal %d is %v", i, row)
+			}
+			sum += p
+		}
+		if math.Abs(sum-1) > 1e-12 {
+			t.Fatalf("marginal %d sums to %v", i, sum)
+		}
+	}
+	alone, err := plan.Run(context.Background(), false)
+	if err != nil || alone.LogZ != answer.LogZ {
+		t.Fatalf("log Z alone is %v, %v; with marginals %v", alone.LogZ, err, answer.LogZ)
+	}
+	return answer
+}
+
+// compareRows fails if two sets of marginals differ.
+func compareRows(t *testing.T, what string, got, want [][]float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d %s, want %d", len(got), what, len(want))
+	}
+	for i := range want {
+		if len(got[i]) != len(want[i]) {
+			t.Fatalf("%s %d has %d entries, want %d", what, i, len(got[i]), len(want[i]))
+		}
+		for k := range want[i] {
+			if !(math.Abs(got[i][k]-want[i][k]) <= tolerance) {
+				t.Errorf("%s %d entry %d: got %v, want %v", what, i, k, got[i][k], want[i][k])
+			}
+		}
+	}
+}
+
+func compareLogZ(t *testing.T, got, want, relative float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= relative*max(1, math.Abs(want))) {
+		t.Errorf("log Z = %.17g, want %.17g", got, want)
+	}
+}
+
+func TestAgreesWithEnumeration(t *testing.T) {
+	for _, scale := range []float64{0, 1, 40, 300, 1e4} {
+		for _, zeros := range []float64{0, 0.3, 0.8} {
+			t.Run(fmt.Sprintf("scale=%g/zeros=%g", scale, zeros), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(1, uint64(scale+10*zeros)))
+				for range 40 {
+					card := make([]int, 1+rng.IntN(7))
+					for v := range card {
+						card[v] = 1 + rng.IntN(4)
+					}
+					n := oracle.RandomNetwork(rng, card, rng.IntN(14), 3, scale, zeros)
+					got := solve(t, n)
+					compareLogZ(t, got.LogZ, oracle.NetworkLogZ(n), 1e-12)
+					variables, factors := oracle.NetworkMarginals(n)
+					compareRows(t, "variable", got.Marginals, variables, 1e-10)
+					compareRows(t, "factor", factorsOf(t, n), factors, 1e-10)
+				}
+			})
+		}
+	}
+}
+
+// factorsOf returns the marginals of all factors, by the plan of a network of the same
+// shape with other values.
+func factorsOf(t *testing.T, n *mrf.Network) [][]float64 {
+	t.Helper()
+	shape := &mrf.Network{Card: n.Card}
+	for _, f := range n.Factors {
+		shape.Factors = append(shape.Factors, mrf.Factor{Scope: f.Scope, LogTable: make([]float64, len(f.LogTable))})
+	}
+	plan, err := exact.NewPlan(shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := plan.On(n).RunFactors(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Factors
+}
+
+// Tables of more than one block need the outer loop.
+func TestLargeTablesAgreeWithEnumeration(t *testing.T) {
+	for _, card := range [][]int{
+		{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
+		{3, 4, 2, 5, 3, 4, 2, 3, 2},
+		{7, 2, 1500},
+		{2, 2, 2, 2, 2, 2, 2000},
+	} {
+		for _, scale := range []float64{1, 200} {
+			rng := rand.New(rand.NewPCG(2, 3))
+			n := &mrf.Network{Card: card}
+			for v := range card {
+				for w := range v {
+					table := make([]float64, card[v]*card[w])
+					for i := range table {
+						table[i] = scale * rng.NormFloat64()
+					}
+					n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v, w}, LogTable: table})
+				}
+			}
+			got := solve(t, n)
+			compareLogZ(t, got.LogZ, oracle.NetworkLogZ(n), 1e-12)
+			variables, _ := oracle.NetworkMarginals(n)
+			compareRows(t, "variable", got.Marginals, variables, 1e-10)
+		}
+	}
+}
+
+func TestReferenceModels(t *testing.T) {
+	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12", "grid4x4_K3_huge"} {
+		t.Run(name, func(t *testing.T) {
+			reference, err := oracle.LoadReference(oracle.SharedData(t, "reference", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := reference.Solutions["exact"]
+			got := solve(t, reference.Model.Network())
+			compareLogZ(t, got.LogZ, want.LogZ, 1e-12)
+			compareRows(t, "node", got.Marginals, want.Nodes, 1e-10)
+		})
+	}
+}

@@ -1,0 +1,295 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/internal/gibbs"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Limits say when TRWS stops.
+type Limits struct {
+	// Tolerance is the share of 1 + |bound| by which the bound must rise in
+	// stallSweeps sweeps for the iteration to go on; 0 means DefaultTolerance.
+	Tolerance float64
+	// MaxSweeps bounds the number of sweeps; 0 means DefaultMaxSweeps.
+	MaxSweeps int
+}
+
+// The defaults: the bound to about nine digits, and as many sweeps as hard
+// networks take to get there.
+const (
+	DefaultTolerance = 1e-9
+	DefaultMaxSweeps = 4000
+)
+
+// stallSweeps is over how many sweeps the rise of the bound is measured: it can
+// stand still for some while messages travel across the network.
+const stallSweeps = 20
+
+// Sequential runs TRW-S (Kolmogorov 2006) with decoding and local search until the
+// best state found is proved optimal, the bound stops rising, or the limits or ctx
+// end it.
+//
+// In the order of the nodes every edge has a smaller and a larger end. n_s is the
+// larger one of the numbers of edges from s to smaller nodes and to larger ones.
+// The network is thus covered by chains that ascend in the order, n_s of them
+// through node s, each with a share γ_s = 1/n_s of its potential. A forward sweep
+// visits nodes in ascending order, a backward sweep in descending order. At s, with
+//
+//	θ̂_s = θ_s + Σ_t M_ts,
+//
+// the message along every edge that leads on in the direction of the sweep becomes
+//
+//	M_st(x_t) = max_{x_s} { γ_s θ̂_s(x_s) − M_ts(x_s) + θ_st(x_s, x_t) } − δ_st
+//
+// with δ_st its maximum. At the end of the sweep the largest scores of all chains
+// sum to
+//
+//	D = Σ_edges δ_st + Σ_s γ_s (n_s − edges that lead on) max θ̂_s  ≥  max_x Σ θ(x),
+//
+// which never rises from one sweep to the next. −D is the LowerBound.
+//
+// Errors are ErrZero where hard zeros contradict each other in a way that is seen
+// at once, *NotFoundError, and potentials that overflow.
+func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error) {
+	if limits.Tolerance == 0 {
+		limits.Tolerance = DefaultTolerance
+	}
+	if limits.MaxSweeps == 0 {
+		limits.MaxSweeps = DefaultMaxSweeps
+	}
+	if err := p.prepare(); err != nil {
+		return nil, err
+	}
+	possible, ok := gibbs.Possible(p.pairwise)
+	if !ok || math.IsInf(p.pairwise.Constant, -1) {
+		return nil, ErrZero
+	}
+	s := newSequential(p, possible)
+	r := &Result{Method: TRWS}
+	var watch stall
+	bound := math.Inf(1)
+	for more := true; more; {
+		forward := r.Sweeps%2 == 0
+		bound = min(bound, s.sweep(forward)) // each is one, up to rounding
+		if math.IsNaN(bound) || math.IsInf(bound, 0) {
+			return nil, fmt.Errorf("mpe: the bound is computed as %v in sweep %d: potentials are too large to be added up; "+
+				"subtract a constant from each table", bound, r.Sweeps)
+		}
+		r.Sweeps++
+		r.Converged = watch.stalled(bound, limits.Tolerance)
+		more = !r.Converged && r.Sweeps < limits.MaxSweeps && ctx.Err() == nil
+		if r.Sweeps <= decodeFirst || r.Sweeps%decodeEvery == 0 || !more {
+			s.consider(ctx, !forward)
+			r.Optimal = s.closes(bound)
+			more = more && !r.Optimal
+		}
+	}
+	if !r.Optimal && len(s.states) > 0 {
+		s.searchRegions(ctx)
+		r.Optimal = s.closes(bound)
+	}
+	if s.best.zeros > 0 {
+		return nil, &NotFoundError{Sweeps: r.Sweeps, Violated: s.best.zeros}
+	}
+	r.Converged = r.Converged || r.Optimal
+	r.States, r.Energy, r.LowerBound = s.states, -s.best.sum, -bound
+	return r, nil
+}
+
+// A state is decoded after each of the first sweeps, which is where easy networks
+// are solved, and then only after every so many, since decoding and local search
+// take longer than a sweep. The number is odd, so that both directions have a turn.
+const (
+	decodeFirst = 10
+	decodeEvery = 7
+)
+
+// stall watches the bounds of the last stallSweeps sweeps.
+type stall struct {
+	bounds [stallSweeps]float64 // as a ring
+	count  int
+}
+
+// stalled takes a bound into account and reports whether the last ones have not
+// fallen by more than the tolerance.
+func (s *stall) stalled(bound, tolerance float64) bool {
+	old := &s.bounds[s.count%stallSweeps]
+	s.count++
+	stalled := s.count > stallSweeps && *old-bound <= tolerance*(1+math.Abs(bound))
+	*old = bound
+	return stalled
+}
+
+// roundingShare is the share of the sizes of all numbers that were added up below
+// which the difference of two sums is rounding: some thousand times what one addition
+// rounds by.
+const roundingShare = 1e-12
+
+// closes reports whether the best state reaches the bound, up to rounding. Potentials
+// that play no part in it, such as those that all but forbid a state, do not count:
+// they may be large.
+func (s *sequential) closes(bound float64) bool {
+	return s.best.zeros == 0 && bound-s.best.sum <= roundingShare*(s.size+s.best.size)
+}
+
+// sequential is the state of TRW-S.
+type sequential struct {
+	problem   *Problem
+	p         *mrf.Pairwise
+	node      []float64 // θ_s as p.Node, −Inf for all states struck out
+	order     []int32   // nodes
+	rank      []int32   // [nodes] place in order
+	messageAt []int     // [directed edges]
+	message   []float64 // M of directed edge d over the states of its target; 0 for those struck out
+	chains    []int     // [nodes] n_s
+	size      float64   // Σ of the sizes of what the last D was added up from
+
+	sum, own []float64 // scratch for one node's states
+	scores   []score
+	decoded  []int // [nodes of p]
+	search   *localSearch
+	promise  score // of the best state decoded, before local search
+	best     score // of states
+	states   []int // [variables]
+	trial    []int
+}
+
+func newSequential(problem *Problem, possible []bool) *sequential {
+	p := problem.pairwise
+	s := &sequential{
+		problem: problem, p: p, node: append([]float64(nil), p.Node...), order: problem.order(),
+		rank: make([]int32, len(p.Card)), chains: make([]int, len(p.Card)), messageAt: make([]int, 2*p.Graph.NumEdges()+1),
+		decoded: make([]int, len(p.Card)), search: newLocalSearch(problem.network),
+		states: make([]int, len(problem.network.Card)), trial: make([]int, len(problem.network.Card)),
+	}
+	s.best.zeros = math.MaxInt
+	s.promise = s.best
+	for i, left := range possible {
+		if !left {
+			s.node[i] = math.Inf(-1)
+		}
+	}
+	for i, node := range s.order {
+		s.rank[node] = int32(i)
+	}
+	for d := range s.messageAt[1:] {
+		s.messageAt[d+1] = s.messageAt[d] + int(p.Card[p.Graph.Target(int32(d))])
+	}
+	s.message = make([]float64, s.messageAt[len(s.messageAt)-1])
+	most := 0
+	for node, card := range p.Card {
+		smaller, larger := 0, 0
+		for _, d := range p.Graph.Incoming(int32(node)) {
+			if s.rank[p.Graph.Source(d)] < s.rank[node] {
+				smaller++
+			} else {
+				larger++
+			}
+		}
+		s.chains[node] = max(1, smaller, larger)
+		most = max(most, int(card))
+	}
+	s.sum, s.own, s.scores = make([]float64, most), make([]float64, most), make([]score, most)
+	return s
+}
+
+// incoming returns M of directed edge d.
+func (s *sequential) incoming(d int32) []float64 {
+	return s.message[s.messageAt[d]:s.messageAt[d+1]]
+}
+
+// potential returns θ_s of node s.
+func (s *sequential) potential(node int32) []float64 {
+	return s.node[s.p.NodeAt[node]:s.p.NodeAt[node+1]]
+}
+
+// leadsOn reports whether an edge from a node to a neighbour goes in the sweep's
+// direction.
+func (s *sequential) leadsOn(forward bool, from, to int32) bool {
+	return (s.rank[to] > s.rank[from]) == forward
+}
+
+// sweep visits all nodes in one direction and returns D.
+func (s *sequential) sweep(forward bool) float64 {
+	bound := s.p.Constant
+	s.size = math.Abs(bound)
+	for i := range s.order {
+		node := s.order[i]
+		if !forward {
+			node = s.order[len(s.order)-1-i]
+		}
+		bound += s.visit(forward, node)
+	}
+	return bound
+}
+
+// visit sends the messages of one node and returns what it adds to D.
+func (s *sequential) visit(forward bool, node int32) (bound float64) {
+	sum := s.sum[:s.p.Card[node]]
+	copy(sum, s.potential(node))
+	incoming := s.p.Graph.Incoming(node)
+	for _, d := range incoming {
+		for i, m := range s.incoming(d) {
+			sum[i] += m
+		}
+	}
+	ending, gamma := s.chains[node], 1/float64(s.chains[node])
+	own := s.own[:len(sum)]
+	for _, d := range incoming {
+		if !s.leadsOn(forward, node, s.p.Graph.Source(d)) {
+			continue
+		}
+		for i, m := range s.incoming(d) {
+			own[i] = gamma*sum[i] - m
+		}
+		delta := s.send(d^1, own)
+		s.size += math.Abs(delta)
+		bound += delta
+		ending--
+	}
+	if ending > 0 {
+		rest := float64(ending) * gamma * largest(sum)
+		s.size += math.Abs(rest)
+		bound += rest
+	}
+	return bound
+}
+
+// send computes the message along directed edge d from γ_s θ̂_s − M_ts, and returns
+// δ.
+func (s *sequential) send(d int32, own []float64) (delta float64) {
+	e, message := d>>1, s.incoming(d)
+	table := s.p.Edge[s.p.EdgeAt[e]:s.p.EdgeAt[e+1]]
+	if d&1 == 0 {
+		maxPlusRows(message, own, table)
+	} else {
+		maxPlusColumns(message, own, table)
+	}
+	target := s.potential(s.p.Graph.Target(d))
+	delta = math.Inf(-1)
+	for i, m := range message {
+		if m > delta && !math.IsInf(target[i], -1) {
+			delta = m
+		}
+	}
+	for i := range message {
+		if math.IsInf(target[i], -1) {
+			message[i] = 0
+		} else {
+			message[i] -= delta
+		}
+	}
+	return delta
+}
+
+func largest(values []float64) float64 {
+	best := math.Inf(-1)
+	for _, x := range values {
+		best = max(best, x)
+	}
+	return best
+}

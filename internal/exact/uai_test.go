@@ -1,0 +1,56 @@
+package exact_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/uai"
+)
+
+// shortOperations is the size up to which networks are run by go test -short.
+const shortOperations = 5e7
+
+func TestCompetitionNetworks(t *testing.T) {
+	oracle.Long(t)
+	text, err := os.ReadFile(oracle.SharedData(t, "uai", "exact_logZ.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		t.Run(fields[0], func(t *testing.T) {
+			want, err := strconv.ParseFloat(fields[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := uai.ReadFile(oracle.SharedData(t, "uai", fields[0]+".uai"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := exact.NewPlan(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if testing.Short() && plan.Operations > shortOperations {
+				t.Skipf("skipped by -short: %.2g operations", plan.Operations)
+			}
+			answer, err := plan.Run(context.Background(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The file has eight digits after the point.
+			if got := answer.LogZ / math.Ln10; math.Abs(got-want) > 1e-8*math.Abs(want)+5e-9 {
+				t.Errorf("log10 Z = %.10f, want %.10f", got, want)
+			}
+		})
+	}
+}
