@@ -247,8 +247,28 @@ func notText(path string, data []byte) error {
 
 // isPrediction knows arrays and tables that predict and sample write.
 func (p *peek) isPrediction() bool {
-	return holding("beliefs")(p) || holding("log_score")(p) || slices.Contains(tableExtensions, p.extension) &&
+	return p.predicted() || holding("beliefs")(p) || holding("log_score")(p) || slices.Contains(tableExtensions, p.extension) &&
 		strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")
+}
+
+// predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,
+// mostly at once; or those of CoNLL-U have what WriteTags leaves there.
+func (p *peek) predicted() bool {
+	labels, guesses, same := map[string]bool{}, map[string]bool{}, 0
+	for _, fields := range p.fields {
+		n := len(fields)
+		if n < 3 || p.extension == ".crfsuite" || isNumber(fields[n-1]) {
+			return false
+		}
+		if labels[fields[n-2]], guesses[fields[n-1]] = true, true; fields[n-2] == fields[n-1] {
+			same++
+		}
+	}
+	alike, gold := len(guesses) > 1 && 2*same >= len(p.fields), false
+	for guess := range guesses {
+		alike, gold = alike && labels[guess], gold || strings.Contains(guess, goldMark)
+	}
+	return (p.plain() || slices.Contains(textExtensions, p.extension)) && (alike || gold && p.text.isCoNLLU())
 }
 
 // isList knows a list by its name, or the files that it names.

@@ -199,6 +199,10 @@ func TestFolderIsAmbiguous(t *testing.T) {
 		{map[string]string{"0.npz": archiveOf(t, "x", "edge_index")},
 			[]string{"0.npz: it is a file of arrays as PyTorch Geometric names them", "python3 -c "}},
 		{map[string]string{"predict.json": "{}", "0.npz": ""}, []string{"it holds predictions"}},
+		{map[string]string{"train.txt": text, "pred.conll": text},
+			[]string{"train.txt looks like tagged text as ", "pred.conll does, by whose name it is text; name the files to read"}},
+		{map[string]string{"train.conll": text, "pred.conll": "Ann B B\nsees O O\nBob B B\n\nIt O O\n"},
+			[]string{"pred.conll: it is a file of predictions, which is not read; give the data that they are of"}},
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, c.files)}, Options{})
 		wantError(t, err, c.want...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // mostLabelsNamed bounds how many types or states a warning about labels names.
@@ -35,7 +36,7 @@ func (l *loader) describeLabels() {
 		}
 	}
 	if hidden > 0 {
-		l.warn("%d of %d labels are hidden (%s)", hidden, all, l.hiddenBy())
+		l.warn("%d of %d labels are hidden (%s)", hidden, all, option.Text(l.hiddenBy()))
 	}
 	var alone, never []string
 	for a, t := range types {
@@ -92,7 +93,7 @@ func (l *loader) hiddenBy() string {
 		how = "empty cells, and words such as NA unless {states} names them"
 	}
 	if l.o.Observed != "" {
-		how += fmt.Sprintf(", or not in the split %q", l.o.Observed)
+		how += fmt.Sprintf(", or not in the split %q", option.Literal(l.o.Observed))
 	}
 	return how
 }

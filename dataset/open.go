@@ -185,7 +185,7 @@ func detectFolder(folder, wanted string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var found, first []string
+	var found, first, others, texts []string
 	for _, e := range entries {
 		kind := ""
 		switch name := e.Name(); {
@@ -200,7 +200,9 @@ func detectFolder(folder, wanted string) (string, error) {
 		case isNodesTable(name):
 			kind = KindGraph
 		case slices.Contains(textExtensions, filepath.Ext(name)):
-			kind = KindText
+			kind, texts = KindText, append(texts, filepath.Join(folder, name))
+		case !e.IsDir():
+			others = append(others, filepath.Join(folder, name))
 		}
 		if kind != "" && !slices.Contains(found, kind) {
 			found, first = append(found, kind), append(first, filepath.Join(folder, e.Name()))
@@ -215,11 +217,31 @@ func detectFolder(folder, wanted string) (string, error) {
 		return "", &Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") + ", such as " +
 			firstFew(first), Remedy: "say which to read with {kind}"}
 	}
+	if found[0] == KindText {
+		return found[0], ambiguousText(folder, texts, others)
+	}
 	p := newPeek(first[0])
 	if f := p.best(); f != nil && f.kind == "" && p.arrays != nil { // that are named otherwise
 		return "", f.refuse(p)
 	}
 	return found[0], nil
+}
+
+// ambiguousText says that a folder of text holds more that could be meant: text of other names, or predictions.
+func ambiguousText(folder string, texts, others []string) error {
+	for _, path := range others {
+		if f := newPeek(path).best(); f != nil && f.kind == KindText {
+			return &Error{File: folder, Problem: fmt.Sprintf("%s looks like tagged text as %s does, by whose name it is text",
+				path, texts[0]), Remedy: "name the files to read"}
+		}
+	}
+	for _, path := range texts {
+		p := newPeek(path)
+		if f := p.best(); f.kind == "" {
+			return f.refuse(p)
+		}
+	}
+	return nil
 }
 
 // isArrayFile reports whether a file is one of arrays, or a list of such files, by its name.

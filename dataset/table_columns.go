@@ -325,7 +325,8 @@ func (f *featureRows) make(line int, cells []string) (place, problem string) {
 			if !missing {
 				var err error
 				if x, err = numeric.ParseDecimal(cell); err != nil {
-					const problem = "%q is not a finite decimal number, which the model wants of this column"
+					const problem = "%q is not a finite decimal number, which the model wants of this column; write digits and " +
+						"a decimal point alone"
 					return c.Name, fmt.Sprintf(problem, abbreviate(cell))
 				}
 				if problem := tooLarge(x); problem != "" {

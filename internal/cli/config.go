@@ -175,7 +175,7 @@ func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool,
 	}
 	items, isList := value.([]any)
 	if _, wantsList := flag.Value.(pflag.SliceValue); isList && !wantsList {
-		return false, usagef("%s: option %q is a list, want %s", place, key, wantedOf(flag))
+		return false, usagef("%s: option %q is a list, want %s", place, key, option.Text(wantedOf(flag)))
 	}
 	if !isList {
 		items = []any{value}
@@ -185,7 +185,7 @@ func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool,
 			return false, usagef("%s: option %q is a table, want a value", place, key)
 		}
 		if err := flag.Value.Set(fmt.Sprint(item)); err != nil {
-			return false, usagef("%s: option %q is %v, want %s", place, key, item, wantedOf(flag))
+			return false, usagef("%s: option %q is %v, want %s", place, key, item, option.Text(wantedOf(flag)))
 		}
 	}
 	flag.Changed = true // it was asked for
