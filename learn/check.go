@@ -262,15 +262,9 @@ func (l *learner) endCheck() (done bool, err error) {
 
 // beginAt takes the exact values at the initial weights.
 func (l *learner) beginAt() error {
-	p := &l.progress
-	p.First, p.FirstObjective = p.GradientNorm, p.Objective
-	p.FirstResidual = p.Pass.Residual
-	if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
-		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", p.Objective)}
-	}
-	if !(p.First <= math.MaxFloat64) {
-		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the "+
-			"features are too large to be squared; scale them to about 1", p.First)}
+	l.progress.FirstResidual = l.progress.Pass.Residual
+	if err := l.course.beginAt(); err != nil {
+		return err
 	}
 	l.refreshed()
 	return l.record(l.checkEvent())

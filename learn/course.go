@@ -32,6 +32,21 @@ func planCourse(p *Problem, s *Settings) course {
 
 func (c *course) allocate() { c.model = c.model.Clone() }
 
+// beginAt takes the values of the moment for those at the initial weights.
+func (c *course) beginAt() error {
+	p := &c.progress
+	p.First, p.FirstObjective = p.GradientNorm, p.Objective
+	if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
+		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are "+
+			"too large, or a label is forbidden", p.Objective)}
+	}
+	if !(p.First <= math.MaxFloat64) {
+		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the "+
+			"features are too large to be squared; scale them to about 1", p.First)}
+	}
+	return nil
+}
+
 // evaluate calls Settings.Evaluate when it is due and looks at early stopping.
 func (c *course) evaluate(e *Event) error {
 	s, p := c.settings, &c.progress

@@ -98,7 +98,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	}
 	l.clock = started.Add(-time.Duration(before * float64(time.Second)))
 	l.paced, l.paceFrom = false, l.pace()
-	nextCheckpoint := started.Add(l.settings.checkpointPause(time.Duration(l.savingSeconds() * float64(time.Second))))
+	nextCheckpoint := started.Add(l.firstPause())
 	if l.progress.Status.Stationary() && !l.progress.Check.Active { // a resumed run that had nothing left to do
 		l.estimate() // the gradient is in no state
 		return l.finish(l.progress.Status)
@@ -535,6 +535,16 @@ func (l *learner) savingSeconds() float64 {
 	return float64(l.stateBytes()) / assumedSaving
 }
 
+// firstPause returns how long the first checkpoint waits: it is due at once, as long as that
+// is a small part of what would be lost.
+func (l *learner) firstPause() time.Duration {
+	pause := time.Duration(pausePerSave * l.savingSeconds() * float64(time.Second))
+	if l.settings.CheckpointEvery > 0 || pause < shortestPause {
+		return 0
+	}
+	return min(pause, longestPause)
+}
+
 func (l *learner) checkpoint() error {
 	if l.settings.Checkpoint == nil {
 		return nil
@@ -567,7 +577,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		if !r.InferenceConverged {
 			r.Unsettled = l.where(l.whole[l.progress.Pass.WorstAt])
 		}
-		r.Damping, r.Separable, r.Memorised = l.progress.Damping, l.separable(), l.memorised()
+		r.Damping, r.Separable = l.progress.Damping, l.separable()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.progress.Iterations,
 				Reason: fmt.Sprintf("the objective at the final weights is %v; %s", r.Objective, l.remedy())}

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -359,7 +360,7 @@ func countable(m *crf.Model) error {
 	each := func(kind, name string, states, features, copies float64) {
 		table, weights := doubleBytes*states, doubleBytes*states*features*max(1, copies)
 		if bytes := max(table, weights); bytes > float64(largest.Bytes) {
-			largest = MemoryItem{Name: "weights of " + kind + " type " + name, Bytes: saturated(bytes),
+			largest = MemoryItem{Name: "weights of " + kind + " type " + name, Bytes: memory.Whole(bytes),
 				Reason: fmt.Sprintf("%.6g states × %.6g features × %.6g × 8 bytes", states, features, max(1, copies))}
 		}
 	}

@@ -145,17 +145,10 @@ func (l *localLearner) begin() error {
 	p := &l.progress
 	l.steps.Begin()
 	l.take()
-	value := p.Objective
-	p.First, p.FirstObjective = p.GradientNorm, value
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are "+
-			"too large, or a label is forbidden", value)}
+	if err := l.beginAt(); err != nil {
+		return err
 	}
-	if !(p.First <= math.MaxFloat64) {
-		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features "+
-			"are too large to be squared; scale them to about 1", p.First)}
-	}
-	return l.record(Event{Block: -1, Check: true, Objective: value, GradientNorm: p.GradientNorm,
+	return l.record(Event{Block: -1, Check: true, Objective: p.Objective, GradientNorm: p.GradientNorm,
 		Suboptimality: l.suboptimality()})
 }
 

@@ -81,7 +81,7 @@ func plan(p *Problem, settings Settings) (planned, error) {
 func (l *learner) memory() *Memory {
 	m, s, c, stride := &Memory{}, l.settings, l.count(), float64(l.stride)
 	keep := func(name string, bytes float64, reason string, values ...any) {
-		m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Spilled: s.Spill != "",
+		m.AddItem(MemoryItem{Name: name, Bytes: memory.Whole(bytes), Spilled: s.Spill != "",
 			Reason: fmt.Sprintf(reason, values...)})
 	}
 	// Statistics of labels and beliefs, two gradients, and labels that complete others, with sizes for a moment.
@@ -284,7 +284,7 @@ func (m *Memory) Add(name string, bytes float64, reason string, values ...any) {
 
 // addPerhaps adds a part that perhaps only some courses of a run take.
 func (m *Memory) addPerhaps(perhaps bool, name string, bytes float64, reason string, values ...any) {
-	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: perhaps})
+	m.AddItem(MemoryItem{Name: name, Bytes: memory.Whole(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: perhaps})
 }
 
 // AddItem adds a part of another Memory.
@@ -294,20 +294,13 @@ func (m *Memory) AddItem(item MemoryItem) {
 	}
 	m.Items = append(m.Items, item)
 	if item.Spilled {
-		m.Spilled = saturated(float64(m.Spilled) + float64(item.Bytes))
+		m.Spilled = memory.Whole(float64(m.Spilled) + float64(item.Bytes))
 		return
 	}
-	m.AtMost = saturated(float64(m.AtMost) + float64(item.Bytes))
+	m.AtMost = memory.Whole(float64(m.AtMost) + float64(item.Bytes))
 	if !item.Perhaps {
-		m.Bytes = saturated(float64(m.Bytes) + float64(item.Bytes))
+		m.Bytes = memory.Whole(float64(m.Bytes) + float64(item.Bytes))
 	}
-}
-
-func saturated(bytes float64) int64 {
-	if bytes >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(bytes)
 }
 
 // Within returns an error that wraps a *MemoryError where more is needed than Settings.Memory allows.
@@ -345,11 +338,7 @@ func (e *MemoryError) references() string {
 	for _, item := range e.Items {
 		parts = append(parts, fmt.Sprintf("%s %s (%s)", item.Name, memory.Text(float64(item.Bytes)), item.Reason))
 	}
-	const text = "learning would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with " +
-		"{memory=%s}, or " +
-		"ask for less"
-	return fmt.Sprintf(text, memory.Text(float64(e.Needed)), memory.Text(float64(e.Allowed)),
-		strings.Join(parts, "; "), (&memory.Error{Bytes: float64(e.Needed)}).Enough())
+	return memory.Refusal("learning", float64(e.Needed), float64(e.Allowed), strings.Join(parts, "; "))
 }
 
 // worthCollecting is the size of runs, in bytes, before which garbage is given back.

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/distributed"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/memory"
 )
@@ -291,8 +292,8 @@ func (s *Settings) validateAlone(p *Problem) error {
 
 // validate looks at data and weights.
 func (p *Problem) validate() error {
-	if err := p.validateClassWeights(); err != nil {
-		return err
+	if problem := ground.ClassWeightsProblem(p.Model.Schema.NodeTypes, p.ClassWeights); problem != "" {
+		return violated("%s", problem)
 	}
 	for i, in := range p.Data {
 		if !sameShape(in.Schema(), &p.Model.Schema) {
@@ -312,27 +313,6 @@ func (p *Problem) validate() error {
 	for i, w := range p.Model.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
 			return fmt.Errorf("learn: initial weight %s is %v", p.Model.WeightName(i), w)
-		}
-	}
-	return nil
-}
-
-func (p *Problem) validateClassWeights() error {
-	if p.ClassWeights == nil {
-		return nil
-	}
-	types := p.Model.Schema.NodeTypes
-	if len(p.ClassWeights) != len(types) {
-		return violated("ClassWeights for %d node types, got %d", len(types), len(p.ClassWeights))
-	}
-	for a, weights := range p.ClassWeights {
-		if len(weights) != len(types[a].States) {
-			return violated("ClassWeights[%d] for %d states, got %d", a, len(types[a].States), len(weights))
-		}
-		for i, w := range weights {
-			if !(w > 0) || math.IsInf(w, 0) {
-				return violated("0 < ClassWeights[%d][%d] < ∞, got %v", a, i, w)
-			}
 		}
 	}
 	return nil

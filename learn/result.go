@@ -90,11 +90,10 @@ type Result struct {
 	// Unsettled says where the messages of that check changed the most, "" where
 	// InferenceConverged and where not Checked: "block 3 of instance x". Damping is the
 	// weight that old messages came to have, where they circled. Separable: there is no
-	// optimum. Memorised: there is probably none, as every label is explained.
+	// optimum.
 	Unsettled string
 	Damping   float64
 	Separable bool
-	Memorised bool
 	// Seeded names the node types with states that no label tells apart. Their weights began
 	// at small random numbers, by Settings.Seed, where all weights were zero: those that
 	// treat such states alike are a saddle of the objective.

@@ -140,9 +140,8 @@ func TestKeysOfVerbs(t *testing.T) {
 		{"train --dry-run", [][]string{{"train", data, "--dry-run"}}},
 		{"predict", [][]string{{"predict", data, "-m", trained, "-o", in("predicted"), "--decode", "map", "-q"}}},
 		{"eval --against", [][]string{{"eval", in("net.MAR"), "--against", in("net.MAR")}}},
-		{"infer", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--memory", "30KiB"}, {"infer", in("net.uai"), "--counting", "bethe", "--restarts", "2"}}},
+		{"infer", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--memory", "30KiB"}, {"infer", in("net.uai"), "--counting", "bethe"}}},
 		{"infer --method exact", [][]string{{"infer", in("net.uai"), "--method", "exact"}}},
-		{"infer --method mean-field", [][]string{{"infer", in("net.uai"), "--method", "mean-field"}}},
 		{"infer --method gibbs", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--method", "gibbs"}}},
 		{"infer --task MPE", [][]string{{"infer", in("net.uai"), "--task", "MPE"}}},
 		{"sample", [][]string{{"sample", in("net.uai"), "-o", in("samples.npz"), "--samples", "40", "--sampler", "gibbs", "-q"}}},
@@ -164,7 +163,9 @@ func TestKeysOfVerbs(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "golden", "keys.txt")
 	if *update {
-		oracle.OK(t, os.WriteFile(file, []byte(list), 0o644))
+		if err := os.WriteFile(file, []byte(list), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if difference := cmp.Diff(readFile(t, file), list); difference != "" {
 		t.Errorf("the keys in %s are not those of the program; run this test with -update (-file +program):\n%s", file,

@@ -747,7 +747,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	checkReport(t, result.Report, "BBPL", "inner-dual", "full BP")
-	for _, name := range []string{"distance-passes", "suboptimality-seconds", "gradient-passes"} {
+	for _, name := range []string{"distance-passes", "distance-seconds", "gradient-passes"} {
 		checkXML(t, filepath.Join(dir, "plots", name+".svg"))
 		checkPNG(t, filepath.Join(dir, "plots", name+".png"))
 	}

@@ -423,10 +423,6 @@ func Result(r *learn.Result) []string {
 		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels "+
 			"more than half of its probability (objective %.3g), so that the objective would fall for ever as the weights "+
 			"grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
-	} else if r.Memorised {
-		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are "+
-			"probably separable, so that the objective would fall for ever as the weights grow, and these weights are only "+
-			"where the run stopped; give l2 a positive value")
 	}
 	if len(r.Seeded) > 0 {
 		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: "+

@@ -76,8 +76,7 @@ func TestResult(t *testing.T) {
 		want   string
 	}{
 		{learn.Result{}, ""},
-		{learn.Result{Separable: true, Memorised: true}, "the data are separable"},
-		{learn.Result{Memorised: true}, "the data are probably separable"},
+		{learn.Result{Separable: true}, "the data are separable"},
 		{learn.Result{Unsettled: "block 3 of instance x", Residual: 0.5}, "messages in block 3 of instance x still changed by 0.5"},
 		{learn.Result{Unsettled: "block 3", Residual: 0.5}, "use counting numbers that are convex"},
 		{learn.Result{Unsettled: "block 3", Residual: 0.5, ConvexCounting: true}, "approximate; messages need more passes: {rtol=1e-5}"},

@@ -1,6 +1,7 @@
 package ground
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
@@ -44,4 +45,26 @@ func softmax(p []float64) (logSum float64) {
 		p[i] /= sum
 	}
 	return largest + math.Log(sum)
+}
+
+// ClassWeightsProblem says what is wrong with weights [node type][state] of classes, "" for ones that can be used; nil
+// is no problem.
+func ClassWeightsProblem(types []crf.NodeType, weights [][]float64) string {
+	if weights == nil {
+		return ""
+	}
+	if len(weights) != len(types) {
+		return fmt.Sprintf("ClassWeights for %d node types, got %d", len(types), len(weights))
+	}
+	for a, of := range weights {
+		if len(of) != len(types[a].States) {
+			return fmt.Sprintf("ClassWeights[%d] for %d states, got %d", a, len(types[a].States), len(of))
+		}
+		for i, w := range of {
+			if !(w > 0) || math.IsInf(w, 0) {
+				return fmt.Sprintf("0 < ClassWeights[%d][%d] < ∞, got %v", a, i, w)
+			}
+		}
+	}
+	return ""
 }

@@ -14,7 +14,7 @@ var Err = errors.New("checkpoint")
 
 // Errorf says why a state cannot be gone on with.
 func Errorf(format string, a ...any) error {
-	return option.Errorf("%w: %s", Err, fmt.Sprintf(format, a...))
+	return option.Errorf("%w: %s", Err, option.Text(fmt.Sprintf(format, a...)))
 }
 
 // Array is numbers of a state, with their name: a slice, or pieces of slices.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
 )
@@ -47,31 +46,6 @@ func (l *learner) separable() bool {
 		}
 	}
 	return true
-}
-
-// memorised reports, of runs without l2, that each label is the state of more than half of its node's belief. It
-// proves nothing, but weights that explain every label can as a rule explain it better by growing.
-func (l *learner) memorised() bool {
-	if l.problem.L2 > 0 {
-		return false
-	}
-	belief, labelled, other := make([]float64, largestTable(allSpans(&l.model.Layout))), false, false
-	for at, part := range l.part {
-		u, block := l.jobAt(at)
-		if !u.isFree() || !l.executor.Owns(part) {
-			continue
-		}
-		for _, s := range u.part.Blocks[block].Nodes {
-			node := belief[:u.in.States(s)]
-			u.net.Belief(node, u.state, s)
-			for _, labels := range u.in.Samples() {
-				if y := labels[s]; y != crf.Unobserved {
-					labelled, other = true, other || !(node[y] > 0.5)
-				}
-			}
-		}
-	}
-	return l.settings.team.Any(labelled) && !l.settings.team.Any(other)
 }
 
 // impossible says why what the model forbids leaves a unit no joint state, whatever the weights: by itself, or with

@@ -40,16 +40,11 @@ func TestSeparableIsTold(t *testing.T) {
 			t.Errorf("%s: %s, objective %v, is not called separable", counting, r.Reason, r.Objective)
 		}
 	}
-	// A run that stops early cannot know, and says what it suspects.
-	early := fit(t, troubled(t, tells, []string{"a", "b"}, 0), Settings{Step: &fixedStep{alpha: 0.1}, MaxPasses: 300, RelativeTolerance: 0.5})
-	if early.Separable || !early.Memorised {
-		t.Errorf("objective %v: separable %t, memorised %t", early.Objective, early.Separable, early.Memorised)
-	}
 	r := fit(t, troubled(t, silent, []string{"a", "b"}, 0).withoutEdges(), Settings{MaxPasses: 300})
-	if r.Separable || r.Memorised {
+	if r.Separable {
 		t.Errorf("objective %v is called separable", r.Objective)
 	}
-	if r := fit(t, troubled(t, tells, []string{"a", "b"}, 1), Settings{}); r.Separable || r.Memorised {
+	if r := fit(t, troubled(t, tells, []string{"a", "b"}, 1), Settings{}); r.Separable {
 		t.Error("with l2 there is an optimum")
 	}
 }
