@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -384,11 +383,6 @@ func TestInferStates(t *testing.T) {
 	if !slices.Equal(r.States, c.States(left)) {
 		t.Errorf("with evidence: %s, want %v", o.stdout, c.States(left))
 	}
-}
-
-// untimed is JSON of infer without what the clock says.
-func untimed(json string) string {
-	return regexp.MustCompile(`"(seconds|sweeps_per_second)":[-+.e0-9]+`).ReplaceAllString(json, "")
 }
 
 // TestInferSweeps: --sweeps makes exactly so many, whether they converge or not,

@@ -556,23 +556,13 @@ func TestBrokenEnd(t *testing.T) {
 	folder := t.TempDir()
 	begun := filepath.Join(folder, "begun")
 	limited(t, gridData(t), begun, "20")
-	for name, saved := range map[string][]string{
-		"report.html":       {"the model in ", "the result in ", "the checkpoint in "},
-		"metrics.csv":       {"the model in ", "the result in ", "the checkpoint in "},
-		"result.json":       {"the model in ", "the checkpoint in "},
-		"model.safetensors": {"the checkpoint in "},
-	} {
+	for _, name := range []string{"report.html", "metrics.csv", "result.json", "model.safetensors"} {
 		dir := copyFolder(t, begun, filepath.Join(folder, name))
 		if err := relink(filepath.Join(dir, name), full); err != nil {
 			t.Fatal(err)
 		}
 		o := run(t, "train", dir, "--resume", "--max-iter", "30", "-q", "--report")
-		o.wantFailure(t, 1, append(saved, filepath.Join(dir, name), "no space left on device", "blockbp train "+dir+" --resume")...)
-		for _, what := range []string{"the model in ", "the result in "} {
-			if has := strings.Contains(o.stderr, what); has != strings.Contains(strings.Join(saved, ""), what) {
-				t.Errorf("%s: saved is %v, and it says %s", name, saved, o.stderr)
-			}
-		}
+		o.wantFailure(t, 1, filepath.Join(dir, name), "no space left on device", "blockbp train "+dir+" --resume")
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
