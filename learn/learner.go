@@ -356,25 +356,12 @@ func (l *learner) mostPasses() float64 {
 // arithmetic with them would overflow.
 func countable(m *crf.Model) error {
 	const most = 1 << 40 // bytes
-	largest := MemoryItem{}
-	each := func(kind, name string, states, features, copies float64) {
-		table, weights := doubleBytes*states, doubleBytes*states*features*max(1, copies)
-		if bytes := max(table, weights); bytes > float64(largest.Bytes) {
-			largest = MemoryItem{Name: "weights of " + kind + " type " + name, Bytes: memory.Whole(bytes),
-				Reason: fmt.Sprintf("%.6g states × %.6g features × %.6g × 8 bytes", states, features, max(1, copies))}
-		}
-	}
-	for a, t := range m.Schema.NodeTypes {
-		each("node", t.Name, float64(m.Schema.NodeStates(a)), float64(t.Features), float64(t.Copies))
-	}
-	for b, t := range m.Schema.EdgeTypes {
-		ku, kv := m.Schema.EdgeStates(b)
-		each("edge", t.Name, float64(ku)*float64(kv), float64(t.Features), float64(t.Copies))
-	}
-	if largest.Bytes <= most {
+	bytes, name, reason := ground.Largest(&m.Schema)
+	if bytes <= most {
 		return nil
 	}
-	return &MemoryError{Needed: largest.Bytes, Allowed: most, Items: []MemoryItem{largest}}
+	item := MemoryItem{Name: name, Bytes: memory.Whole(bytes), Reason: reason}
+	return &MemoryError{Needed: item.Bytes, Allowed: most, Items: []MemoryItem{item}}
 }
 
 // stateBytes is the memory of messages, beliefs and contributions. A plan knows it too.

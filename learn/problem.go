@@ -296,7 +296,7 @@ func (p *Problem) validate() error {
 		return violated("%s", problem)
 	}
 	for i, in := range p.Data {
-		if !sameShape(in.Schema(), &p.Model.Schema) {
+		if !ground.SameShape(in.Schema(), &p.Model.Schema) {
 			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in "+
 				"number, states, features, copies, symmetry or what they forbid; make it with the model's", i, in.Name)
 		}
@@ -316,18 +316,4 @@ func (p *Problem) validate() error {
 		}
 	}
 	return nil
-}
-
-// sameShape reports whether weights laid out for one schema fit the other.
-func sameShape(a, b *crf.Schema) bool {
-	sameNode := func(x, y crf.NodeType) bool {
-		return len(x.States) == len(y.States) && x.Features == y.Features && x.Copies == y.Copies &&
-			slices.Equal(x.Forbidden, y.Forbidden)
-	}
-	sameEdge := func(x, y crf.EdgeType) bool {
-		return x.U == y.U && x.V == y.V && x.Features == y.Features && x.Copies == y.Copies &&
-			slices.Equal(x.Forbidden, y.Forbidden) && x.Symmetric == y.Symmetric
-	}
-	return a == b || slices.EqualFunc(a.NodeTypes, b.NodeTypes, sameNode) &&
-		slices.EqualFunc(a.EdgeTypes, b.EdgeTypes, sameEdge)
 }
