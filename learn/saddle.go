@@ -3,6 +3,7 @@ package learn
 import (
 	"math"
 
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 )
 
@@ -14,7 +15,7 @@ import (
 // be one. It reports whether it did.
 func (l *learner) probe() bool {
 	const least = (lbfgs.Products + 1) * 2 * wholeSweeps // of the passes that it takes
-	if l.lanczos == nil || l.convex || !l.lanczos.Due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
+	if l.lanczos == nil || l.convex || l.fewHidden() || !l.lanczos.Due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
 		return false
 	}
 	z := l.auto.saddles()
@@ -24,6 +25,13 @@ func (l *learner) probe() bool {
 	z.Begin(l.model.Weights, l.gradient, l.apart, l.progress.Upper, lbfgs.ProductStep*math.Sqrt(l.variables))
 	l.probeNext()
 	return true
+}
+
+// fewHidden reports that hardly any label is hidden, and that numbers are convex. Then the objective curves down only
+// along features that are nearly all of nodes without labels, and to look for these takes as long as learning.
+func (l *learner) fewHidden() bool {
+	const few = 0.05
+	return l.convexNumbers && l.settings.unlabelled == nil && instances.HiddenShare(l.problem.Data) <= few
 }
 
 // probeNext infers at the next point.
