@@ -84,7 +84,7 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 		labels := filepath.Join(folder, labelsFolder)
 		if stat, err := os.Stat(labels); err != nil || !stat.IsDir() {
 			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Cause: err,
-				Remedy: "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; to predict, leave labels unread"}}
+				Remedy: "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; predict needs none"}}
 		}
 	}
 	within, ids := filepath.Join(folder, imagesFolder), ""
@@ -331,7 +331,7 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text,
 			filepath.Join(f.folder, labelsFolder, f.id+".png")), Remedy: "label it, leave it out of " +
-			"the list, or leave labels unread", Cause: err}}
+			"the list", Cause: err}}
 	}
 	if err != nil {
 		return []error{err}

@@ -196,7 +196,7 @@ func TestImagesRefuse(t *testing.T) {
 		"label missing":  {map[string]string{"labels/10.png": ""}, Options{}, []string{"10.PNG: it has no labels: there is neither ", "10.regions.txt", "10.png"}},
 		"label colours":  {map[string]string{"labels/10.png": colours(t)}, Options{}, []string{"10.png:[0,0]: is transparent"}},
 		"label broken":   {map[string]string{"labels/10.png": "png"}, Options{}, []string{"10.png: the png or tif cannot be read"}},
-		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "leave labels unread"}},
+		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "predict needs none"}},
 		"transposed":     {map[string]string{"features/tall.npy": cells(60, 80, 1)}, Options{}, []string{"tall.npy: its 60 rows of 80 cells are not the shape of ", "tall.jpeg, which has 4 rows of 2 pixels"}},
 		"feature rank":   {map[string]string{"features/2.npy": string(npyOf("<f4", "False", "(1, 2, 2, 1)", binary.LittleEndian, make([]float32, 4)))}, Options{}, []string{"2.npy: shape is [1, 2, 2, 1], want [h, w, d]"}},
 		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8; convert it with astype"}},

@@ -175,7 +175,7 @@ func unknown(path string) error {
 		File:    path,
 		Problem: "it holds none of the known kinds of data",
 		Remedy: "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, " +
-			"tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite",
+			"tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
 	}
 }
 

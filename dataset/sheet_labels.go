@@ -114,8 +114,8 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	}
 	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
 		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
-			l.fail(t.at(int(minus), "leave the cell empty, or "+sayHidden+", if -1 is to hide a label; name the states in the "+
-				"option States if it is one of them",
+			l.fail(t.at(int(minus), "leave the cell empty, or "+sayHidden+", if -1 is to hide a label; name the states in "+
+				"{states} if it is one of them",
 				"label is -1, as are %d of %d", t.count[minus], t.total))
 			return nil
 		}

@@ -22,8 +22,8 @@ func (l *learner) blockSets(most int) (all []blockSet) {
 	// Sets are as large as each other. Where some had room for more, blocks of the beginning of the
 	// network would fill it, and the last sets have the end of the network alone.
 	most = (l.blocks + sets - 1) / sets
-	// Of each stretch a set has blocks that follow each other: they lie together in files. A check of
-	// one set has no need of stretches.
+	// Of each stretch a set has blocks that follow each other: they lie together in files. A single set
+	// has no need of stretches.
 	length := sets
 	if sets > 1 {
 		length = max(sets, (l.blocks+mostParts-1)/mostParts)

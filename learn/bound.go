@@ -12,7 +12,7 @@ import (
 )
 
 // The upper bound of the objective that weights and messages lower together
-// (docs/explanation/equations.md, section 5):
+// (docs/explanation/equations.md, section 8):
 //
 //	F(λ, θ̃) = (1/N) Σ_n [D(λ_n, θ_n) − ⟨θ_n, w_n⟩] + (l2/2)‖θ̃‖²  ≥  L(θ̃)
 //

@@ -19,7 +19,7 @@ const (
 	checkInitial     checkPurpose = "initial"     // the exact gradient to start from
 	checkConvergence checkPurpose = "convergence" // before claiming convergence
 	checkCurvature   checkPurpose = "curvature"   // the gradient at a point beside a stationary one
-	checkFinal       checkPurpose = "final"       // of a run that another limit ended
+	checkFinal       checkPurpose = "final"       // of a run that a limit ended
 )
 
 // checkProgress is where a check stands.

@@ -31,10 +31,10 @@ func ParseCut(blocks, kind string) (Cut, error) {
 // decided, "" where another method was asked for: those settings are returned as they are.
 //
 // Networks are cut if a cut was asked for, or if the largest is so large that more than 20 blocks of it are needed
-// for the visit of one to stay in the cache, and 20 blocks share few edges. Others stay whole, in one block of two
-// sweeps an iteration. Steps that look at curvature gain little by moving after every 20th of a network, and both
-// blocks of a cut edge do its work: whole networks took 0.2 to 1.1 of the time. Chains are never cut: a sweep back
-// and forth infers them, while what passes from block to block is late by visits, and misleads steps.
+// for the visit of one to stay in the cache, and 20 blocks share few edges. Others stay whole, in one block. Steps that
+// look at curvature gain little by moving after every 20th of a network, and both blocks of a cut edge do its work:
+// whole networks took 0.2 to 1.1 of the time. Chains are never cut: a sweep back and forth infers them, while what
+// passes from block to block is late by visits, and misleads steps.
 func (s Settings) Choose(p *Problem) (chosen Settings, reason string, err error) {
 	if s.Resolved().Method != Auto {
 		return s, "", nil

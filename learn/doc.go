@@ -11,7 +11,7 @@
 //	    replace its contribution to the gradient in place   (9)
 //	    θ ← θ − α g
 //
-//	method       blocks   inner sweeps
+//	method       blocks   inner sweeps, of iterations with a step at each visit
 //	full         1        to convergence, or at most 300
 //	inner-dual   1        1
 //	bbpl         D        at most k, 2 unless Settings.InnerSweeps says otherwise; 300 is the paper's "to convergence"

@@ -60,11 +60,14 @@ func (l *localLearner) measure() (sizes *Sizes, err error) {
 	return sizes, err
 }
 
-// secondsPerPass times visits of blocks of the first network, with all sweeps that a run makes. A pass takes as long as one sweep over everything: all blocks are taken to be as fast, threads
-// not to hinder each other, and steps of the weights to be nothing beside.
+// secondsPerPass times visits of blocks of the first network. A pass takes as long as one sweep over everything: all
+// blocks are taken to be as fast, threads not to hinder each other, and steps of the weights to be nothing beside.
 func (l *learner) secondsPerPass() (float64, error) {
 	u, limits := *l.units[0], l.innerLimits()
-	limits.MaxSweeps, limits.Tolerance = min(limits.MaxSweeps, sweepsToSettle), -1 // none is left out
+	if limits.MaxSweeps = min(limits.MaxSweeps, sweepsToSettle); l.auto != nil {
+		limits = l.wholeLimits()
+	}
+	limits.Tolerance = -1 // none is left out
 	var blocks []int
 	for at := range u.part.Blocks {
 		if len(u.part.Blocks[at].Nodes) > 0 && len(blocks) < mostBlocksTimed {

@@ -7,7 +7,7 @@ import (
 )
 
 // A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound hold,
-// whatever the messages lack (bound.go), and the gradient is that of consistent beliefs. They decide a step of descent
+// whatever the messages lack, where the problem has them (known.go, bound.go), and the gradient is that of consistent beliefs. They decide a step of descent
 // (descent.go), or what a check was asked (check.go).
 
 // wholePass is where such a pass stands, and what the last one has found.
@@ -202,6 +202,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		l.settle()
 	}
 	l.dampCircling(!moved || l.certified && size == 0) // a step that is refused moves nothing for long
+	report.residual = p.Pass.Residual                  // of all visits of the pass
 	return false, l.endIteration(allBlocks, size, report)
 }
 

@@ -93,11 +93,11 @@ type Settings struct {
 	// one sweep and messages persist, so the optimum does not depend on it. 0
 	// means 1e-3.
 	InnerTolerance float64
-	// RandomOrder picks blocks uniformly, from Seed; else they are picked 0, 1, …, D−1,
+	// RandomOrder picks blocks uniformly, from Seed, for visits with a step; else they are picked 0, 1, …, D−1,
 	// 0, … in turn, as the paper found faster.
 	RandomOrder bool
-	// Together is how many blocks an iteration visits, as far as there are so many of
-	// which no two share an edge; 0 means what Cut.Resolve says, or 1 with Assign.
+	// Together is how many blocks a visit with a step is of, as far as there are so many of
+	// which no two share an edge; 0 means what Fit decides, or 1 with Assign.
 	// Several threads can then work on one instance. Weights move after all of them:
 	// it is one block, in several parts.
 	Together int
@@ -112,7 +112,7 @@ type Settings struct {
 	Threads int
 
 	// Group is several processes that make the run together; nil: this one alone. Blocks of
-	// BBPL, and instances, are dealt over them. Methods that are Local run whole in each.
+	// BBPL, and instances, are dealt over them. Methods that are Local have one process.
 	Group Group
 	team  *distributed.Team
 
@@ -199,7 +199,7 @@ const (
 const leastGap = 1e-12
 
 // Resolved returns the settings with the default in the place of every zero value
-// that stands for one: what Fit will use, but for what Choose and Cut.Resolve make of
+// that stands for one: what Fit will use, but for what Choose and Fit make of
 // the data.
 func (s Settings) Resolved() Settings {
 	s.Method = cmp.Or(s.Method, Auto)

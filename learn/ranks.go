@@ -12,7 +12,7 @@ import (
 )
 
 // ranks are the processes that make a run, as one of them sees them; a process alone is a group of one. A job is a
-// block of a unit. Its part (parts.go) says which process does it, in all passes. The loop, with all that is made of
+// block in some units. Its part (parts.go) says which process does it, in all passes. The loop, with all that is made of
 // sums, runs in each process. What the neighbours of a block see of it, which are messages and beliefs at cut edges,
 // and what these keep, goes to the processes that do these after a visit.
 type ranks struct {
@@ -294,7 +294,7 @@ func (r *ranks) pieces(do func(u *unit, p piece)) {
 	r.exchangeAll(false)
 }
 
-// jobAt returns unit and block of a job, by its place in j.part.
+// jobAt returns a unit and a block, by their place in j.part.
 func (j *jobs) jobAt(at int) (u *unit, block int) {
 	return j.units[at%len(j.units)], at / len(j.units)
 }

@@ -75,7 +75,7 @@ type Result struct {
 	InferenceConverged bool
 	// Gap is the primal–dual gap of that inference, summed over instances: with labels
 	// missing, over the network and over what is known of it. NaN where not Checked and
-	// where no dual applies: counting numbers without Facts.Dual.
+	// where no dual applies: counting numbers that are neither Facts.Dual nor Facts.Certified.
 	Gap float64
 	// Suboptimality is an upper bound of how far Objective is above the smallest there is:
 	// Objective is then an upper bound of L, and the rest is proved by consistent beliefs.
@@ -123,7 +123,7 @@ type Event struct {
 	Block     int           // −1: all, in a whole pass
 	// Objective is the saddle value −⟨θ,w̄⟩ + ⟨θ,τ⟩ + Σ cH(τ) + (l2/2)‖θ‖² at the
 	// weights before the step and the current, partly stale, beliefs: it costs
-	// nothing extra and equals L at convergence. After a whole pass it is the upper bound F.
+	// nothing extra and equals L at convergence. After a whole pass it is F, an upper bound where one is known.
 	Objective    float64
 	GradientNorm float64 // of the aggregated, partly stale, gradient
 	Step         float64 // size, as the rule reports it; 0: none, or a step was taken back

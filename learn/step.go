@@ -9,8 +9,8 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// StepRule moves the weights against the gradient. It is the one place where
-// the size and direction of a step are decided.
+// StepRule moves the weights against the gradient. Of all rules but the automatic one it
+// decides size and direction; that one goes on by descent (descent.go) after its first pass.
 type StepRule interface {
 	// String returns the rule as ParseStep takes it.
 	String() string

@@ -19,9 +19,10 @@ type startEvent struct {
 	Version string `json:"version"`
 }
 
-// noteEvent is a note.
+// noteEvent is a note, in the words of the command; Refers names options as references, for other languages.
 type noteEvent struct {
-	Note string `json:"note"`
+	Note   string `json:"note"`
+	Refers string `json:"refers"`
 }
 
 // progressEvent says how much of the work at hand is done, in words and as a share.
@@ -33,8 +34,9 @@ type progressEvent struct {
 
 // errorEvent is the last of a command that failed, with its exit code.
 type errorEvent struct {
-	Error string `json:"error"`
-	Code  int    `json:"code"`
+	Error  string `json:"error"`
+	Refers string `json:"refers"`
+	Code   int    `json:"code"`
 }
 
 // events are written to a program. There are none in nil.

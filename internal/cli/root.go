@@ -56,7 +56,7 @@ func (a *app) note(format string, arguments ...any) {
 		a.noted = map[string]bool{}
 	}
 	a.noted[text] = true
-	if !a.events.send(noteEvent{text}) {
+	if !a.events.send(noteEvent{option.Command(text), text}) {
 		a.say("blockbp: note: %v", option.Message(text, nil))
 	}
 }
@@ -158,7 +158,7 @@ func (a *app) guard(f func() error) (code int) {
 			a.unmute()
 			text := fmt.Sprintf("internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with "+
 				"the lines above.", printable.Line(fmt.Sprint(r)), debug.Stack())
-			if code = exitBug; !a.events.send(errorEvent{text, code}) {
+			if code = exitBug; !a.events.send(errorEvent{text, text, code}) {
 				a.say("blockbp: %s", lines(text))
 			}
 		}
@@ -210,7 +210,11 @@ func (a *app) end(err error) (code int) {
 		}
 		err = &exitError{exitInterrupted, text}
 	}
-	if err != nil && !a.events.send(errorEvent{option.References(err), codeOf(err)}) {
+	if err == nil {
+		return codeOf(err)
+	}
+	refers := option.References(err)
+	if !a.events.send(errorEvent{option.Command(refers), refers, codeOf(err)}) {
 		a.say("blockbp: %v", err)
 	}
 	return codeOf(err)

@@ -177,8 +177,8 @@ func (d *DemoResult) Page(program string) *report.Report {
 			d.demo.Seed, program),
 	}
 	page.Paragraph("Block belief propagation learning (BBPL) updates one of 20 blocks per iteration; inner-dual " +
-		"learning makes one message sweep over the whole network per iteration; full BP iterates to convergence. All " +
-		"three minimise the same convex objective with the same automatic step rule, and end at the same weights.")
+		"learning makes one message sweep over the whole network per iteration; full BP iterates to convergence: so " +
+		"in the first pass, after which each iteration is a whole pass of three sweeps. All three minimise the same convex objective with the same automatic step rule, and end at the same weights.")
 	for _, p := range d.paths {
 		if p.result.Status != learn.Converged {
 			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", MethodNames[p.method], p.result.Reason))
@@ -188,7 +188,7 @@ func (d *DemoResult) Page(program string) *report.Report {
 	page.Table(table.Headers, table.Rows)
 	page.Paragraph("Seconds and passes include the checks of the whole network that end each run. A pass is the " +
 		"message work of one sweep over the network and depends on no machine; gradients are counted apart, in " +
-		"whole-network computations. BBPL makes at most two sweeps over a block per iteration, its default. θ* was " +
+		"whole-network computations. θ* was " +
 		"solved to a relative gradient of 1e-10.")
 	return page
 }

@@ -245,7 +245,7 @@ def run(
             if "progress" in event and show is not None:
                 show(event)
             elif "note" in event:
-                notes.append(places(event["note"]))
+                notes.append(places(event["refers"]))
             elif "error" in event:
                 failure.update(event)
             elif event.get("version", "v" + version()) != "v" + version():
@@ -276,7 +276,7 @@ def run(
     code = process.returncode
     if code == 0:
         return notes
-    text = places(failure.get("error", "")) or "".join(other).strip() or f"it ended with code {code}"
+    text = places(failure.get("refers", "")) or "".join(other).strip() or f"it ended with code {code}"
     if failure and code in (2, 3):
         raise ValueError(text)
     if code < 0:
