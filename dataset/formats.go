@@ -247,8 +247,8 @@ func notText(path string, data []byte) error {
 
 // isPrediction knows arrays and tables that predict and sample write.
 func (p *peek) isPrediction() bool {
-	return p.predicted() || holding("beliefs")(p) || holding("log_score")(p) || slices.Contains(tableExtensions, p.extension) &&
-		strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")
+	return p.predicted() || holding("beliefs")(p) || holding("log_score")(p) ||
+		slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")
 }
 
 // predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,

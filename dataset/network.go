@@ -117,8 +117,8 @@ func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budge
 	f := &potentialsFile{path: path, c: c, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
 	if len(list) > 0 {
 		if c != nil && c.arrays[thetaArray].shape == nil && c.arrays[edgeThetaArray].shape == nil {
-			return nil, f.fail("", "it holds no potentials (%s, %s); an instance is a network only together with a model, as blockbp convert DATA -m RUN makes them",
-				thetaArray, edgeThetaArray)
+			return nil, f.fail("", "it holds no potentials (%s, %s); an instance is a network only together with a "+
+				"model, as blockbp convert DATA -m RUN makes them", thetaArray, edgeThetaArray)
 		}
 		return nil, list[0]
 	}

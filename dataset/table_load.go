@@ -249,7 +249,8 @@ func (l *tableLoader) observeSplit() {
 	}
 	known := slices.Sorted(maps.Keys(splits))
 	if l.o.Observed != "" && !splits[l.o.Observed] {
-		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, option.Suggestion(l.o.Observed, known, "")))
+		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed,
+			option.Suggestion(l.o.Observed, known, "")))
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // ranks are the processes that make a run, as one of them sees them; a process alone is a group of one. A job is a
-// block in some units. Its part (parts.go) says which process does it, in all passes. The loop, with all that is made of
-// sums, runs in each process. What the neighbours of a block see of it, which are messages and beliefs at cut edges,
+// block in some units. Its part (parts.go) says which process does it, in all passes. The loop, with all that is made
+// of sums, runs in each process. What the neighbours of a block see of it, which are messages and beliefs at cut edges,
 // and what these keep, goes to the processes that do these after a visit.
 type ranks struct {
 	*distributed.Team

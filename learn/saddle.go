@@ -15,7 +15,8 @@ import (
 // be one. It reports whether it did.
 func (l *learner) probe() bool {
 	const least = (lbfgs.Products + 1) * 2 * wholeSweeps // of the passes that it takes
-	if l.lanczos == nil || l.convex || l.fewHidden() || !l.lanczos.Due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
+	if l.lanczos == nil || l.convex || l.fewHidden() || !l.lanczos.Due(l.progress.Upper) ||
+		l.progress.Passes+least > l.settings.MaxPasses {
 		return false
 	}
 	z := l.auto.saddles()

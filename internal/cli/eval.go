@@ -134,6 +134,9 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
+	if other := job.UnheldSplit(set, f.split); other != "" && f.data.observed == "" {
+		a.note("no label is held: {observed=%s} holds those of that split, as a prediction would know them", other)
+	}
 	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {
 		return nil, err
 	}

@@ -122,8 +122,8 @@ func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
 		"fixed:A (-A g) or adagrad:A (-A g/sqrt(sum g^2))")
 	fl.StringVar((*string)(&o.Order), "order", "cyclic",
 		"order of the blocks: cyclic or random")
-	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block where weights move at each visit (default 2 for bbpl, "+
-		"300 for full; 300 is the paper's BBPL)")
+	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block where weights move at each visit (default 2 for "+
+		"bbpl, 300 for full; 300 is the paper's BBPL)")
 	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "largest change of a log-message in a converged block (default "+
 		"0.001)")
 	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random")

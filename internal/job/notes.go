@@ -87,6 +87,18 @@ func labelledSplits(set *dataset.Set) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
+// UnheldSplit names a split whose labels could be held while another is compared, "" where there is none.
+func UnheldSplit(set *dataset.Set, compared string) string {
+	others := slices.DeleteFunc(labelledSplits(set), func(split string) bool { return split == compared })
+	if compared == "" || len(others) == 0 || set.Schema.EdgeTypes == nil {
+		return ""
+	}
+	if slices.Contains(others, trainCommand) { // as training sets are usually called, too
+		return trainCommand
+	}
+	return others[0]
+}
+
 // learnedFrom names the evaluation sets that share files with the training set, as where a
 // folder holds both: their measures do not tell how good the model is. Graph tables share
 // files anyway, and have splits; folders of arrays share edges and features of one network,

@@ -218,7 +218,8 @@ func settings(config Config, scaled bool) []report.KeyValue {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
 	for _, name := range slices.Sorted(maps.Keys(config.Options)) {
 		option := config.Options[name]
-		if value := settingText(option.Value); value != "" && !slices.Contains(notOfCommand, name) && (scaled || name != "standardise") {
+		if value := settingText(option.Value); value != "" && !slices.Contains(notOfCommand, name) &&
+			(scaled || name != "standardise") {
 			if choice := option.choiceOf(); choice != "" && name == "method" {
 				value = methodText(learn.Method(value), choice)
 			}

@@ -69,8 +69,8 @@ func Check(what string, bytes float64, asked int64) error {
 
 // Refusal says that work would take more than is allowed, with what takes most of it; it refers to options.
 func Refusal(what string, needed, allowed float64, most string) string {
-	return fmt.Sprintf("%s would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with {memory=%s}, "+
-		"or ask for less", what, Text(needed), Text(allowed), most, (&Error{Bytes: needed}).Enough())
+	return fmt.Sprintf("%s would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with "+
+		"{memory=%s}, or ask for less", what, Text(needed), Text(allowed), most, (&Error{Bytes: needed}).Enough())
 }
 
 // Whole is a number of bytes as an integer; beyond what int64 holds it becomes the largest.

@@ -178,7 +178,8 @@ func (d *DemoResult) Page(program string) *report.Report {
 	}
 	page.Paragraph("Block belief propagation learning (BBPL) updates one of 20 blocks per iteration; inner-dual " +
 		"learning makes one message sweep over the whole network per iteration; full BP iterates to convergence: so " +
-		"in the first pass, after which each iteration is a whole pass of three sweeps. All three minimise the same convex objective with the same automatic step rule, and end at the same weights.")
+		"in the first pass, after which each iteration is a whole pass of three sweeps. All three " +
+		"minimise the same convex objective with the same automatic step rule, and end at the same weights.")
 	for _, p := range d.paths {
 		if p.result.Status != learn.Converged {
 			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", MethodNames[p.method], p.result.Reason))
