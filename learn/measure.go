@@ -21,11 +21,13 @@ type Sizes struct {
 	Blocks      int     `json:"blocks"`
 	CutFraction float64 `json:"cut_fraction"` // of the first instance
 	StateBytes  int64   `json:"state_bytes"`
-	// SecondsPerPass extrapolates from a few visits that are timed.
+	// SecondsPerPass extrapolates from a few visits that are timed. 0: even those would take too much memory.
 	SecondsPerPass float64 `json:"seconds_per_pass"`
 }
 
 const (
+	// mostForTiming bounds the memory of what is timed, in bytes: of tables, of a gradient, and of a local objective.
+	mostForTiming = 4 << 20
 	// sweepsToSettle is about how many sweeps a visit makes that is not told how many.
 	sweepsToSettle = 6
 	// mostBlocksTimed are visited in turn: what one needs is not near for the next.
@@ -35,7 +37,7 @@ const (
 )
 
 // Measure reports the size of a run as Fit would set it up. It times a small part of the
-// work, a few blocks of the first network, and takes no more memory than the run: see Forecast.
+// work and takes none of the memory of the run: see Forecast.
 func Measure(p Problem, settings Settings) (*Sizes, error) {
 	l, err := plan(&p, settings)
 	if err != nil {
@@ -60,21 +62,23 @@ func (l *localLearner) measure() (sizes *Sizes, err error) {
 	return sizes, err
 }
 
-// secondsPerPass times visits of blocks of the first network. A pass takes as long as one sweep over everything: all
-// blocks are taken to be as fast, threads not to hinder each other, and steps of the weights to be nothing beside.
+// secondsPerPass times visits of blocks of the first network: of their first nodes, where they are large. A pass takes
+// as long as one sweep over everything: all blocks are taken to be as fast, threads not to hinder each other, and steps
+// of the weights to be nothing beside.
 func (l *learner) secondsPerPass() (float64, error) {
 	u, limits := *l.units[0], l.innerLimits()
 	if limits.MaxSweeps = min(limits.MaxSweeps, sweepsToSettle); l.auto != nil {
 		limits = l.wholeLimits()
 	}
 	limits.Tolerance = -1 // none is left out
+	u.part = l.firstNodes(&u)
 	var blocks []int
 	for at := range u.part.Blocks {
 		if len(u.part.Blocks[at].Nodes) > 0 && len(blocks) < mostBlocksTimed {
 			blocks = append(blocks, at)
 		}
 	}
-	if len(blocks) == 0 {
+	if doubleBytes*float64(l.stride+l.mostBeliefs()) > mostForTiming || len(blocks) == 0 {
 		return 0, nil
 	}
 	u.state = &bp.State{LogMessage: make([]float64, u.net.Messages()), LogBelief: make([]float64, u.net.Beliefs())}
@@ -112,6 +116,25 @@ func (l *learner) secondsPerPass() (float64, error) {
 	return perWork * (l.sweepWork + l.gradientWork/float64(limits.MaxSweeps)) / float64(threads), err
 }
 
+// firstNodes returns the partition of a unit with no more than the first nodes of each block, where it is large.
+func (l *learner) firstNodes(u *unit) *partition.Partition {
+	keep, most := make([]bool, u.in.Graph.NumNodes()), 0.0
+	for x := range u.part.Blocks {
+		tables := 0.0
+		for _, s := range u.part.Blocks[x].Nodes {
+			for _, d := range u.in.Graph.Incoming(s) {
+				tables += doubleBytes * float64(l.model.Layout.Edge[u.in.EdgeType(d>>1)].States)
+			}
+			keep[s] = tables <= mostForTiming
+		}
+		most = max(most, tables)
+	}
+	if most <= mostForTiming {
+		return u.part
+	}
+	return u.part.Restrict(keep)
+}
+
 // secondsPerPass times the network that takes the least.
 func (l *localLearner) secondsPerPass() (float64, error) {
 	o, all := &l.objective, 0.0
@@ -125,7 +148,11 @@ func (l *localLearner) secondsPerPass() (float64, error) {
 		all += work(in)
 	}
 	least := slices.MinFunc(o.Data, func(a, b *crf.Instance) int { return cmp.Compare(work(a), work(b)) })
-	sum, worker, whole := make([]float64, l.model.Layout.Size), o.Worker(), partition.Whole(least.Graph)
+	size := l.model.Layout.Size
+	if o.Bytes(least)+doubleBytes*float64(size) > mostForTiming {
+		return 0, nil
+	}
+	sum, worker, whole := make([]float64, size), o.Worker(), partition.Whole(least.Graph)
 	perWork, err := timed(func() (float64, error) {
 		worker.Add(sum, l.model, least, &whole.Blocks[0], 1)
 		return work(least), nil

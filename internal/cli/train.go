@@ -413,6 +413,10 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
+	seconds := "not measured: even a small part of a pass would take much memory"
+	if sizes.SecondsPerPass > 0 {
+		seconds = fmt.Sprintf("%.3g (measured on a part of the first network)", sizes.SecondsPerPass)
+	}
 	d := dryRun{p.MethodText(), forecast, machine.AvailableMemory(), sizes}
 	table := report.Table{Headers: []string{"quantity", "value"}, Rows: append(d.memoryRows(), [][]string{
 		{"method", d.Method},
@@ -422,7 +426,7 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 		{"weights", strconv.Itoa(sizes.Weights)},
 		{"blocks per network", strconv.Itoa(sizes.Blocks)},
 		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*sizes.CutFraction)},
-		{"seconds per pass", fmt.Sprintf("%.3g (measured on a part of the first network)", sizes.SecondsPerPass)},
+		{"seconds per pass", seconds},
 	}...)}
 	return a.print(f.json, d, "%s\n", lines(table.Text()))
 }

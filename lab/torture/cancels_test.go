@@ -30,7 +30,6 @@ var cancelled = []string{
 	"predict table -m run -o p", "eval table -m run", "convert table -m run -o c",
 	"check grid.npz", "info grid.npz", "train grid.npz -o r --report=false", "train grid.npz --dry-run",
 	"train grid.npz -o r --method pseudo", "train grid.npz -o r --blocks 20",
-	"partition grid.npz -o d --parts 4 --blocks 40",
 	"check text.conll", "train text.conll -o r -q",
 	"infer net.uai", "infer net.uai --counting trw", "infer net.uai --counting cover", "infer net.uai --task MPE",
 	"infer net.uai --task MAR --method gibbs", "sample net.uai -o s.npz",

@@ -19,7 +19,6 @@ func TestFlips(t *testing.T) { attack(t, 60, 1400, setupFlips) }
 var flippable = []problem{
 	{"forbidden", "typed", "--counting trw --max-passes 8"},
 	{"path", "grid", "--l2 auto --eval dev=GRID/1.npz --method full --max-passes 8"},
-	{"numbers", "one", "--counting ONE/numbers.txt --max-passes 8"},
 	{"pseudo", "grid", "--method pseudo --untied --l2 0.1 --max-passes 4"},
 }
 

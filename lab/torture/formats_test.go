@@ -92,9 +92,6 @@ func formats() []format {
 			"sample net.uai --evidence net.uai.evid --samples 5 --burn-in 5 -q -o out.npz",
 		}},
 		{"a.MAR", mutateText, []string{"eval a.MAR --against GOOD/a.MAR", "eval GOOD/a.MAR --against a.MAR"}},
-		{"numbers.txt", mutateText, []string{"train one -o new -q --report=false --max-passes 1 --counting numbers.txt",
-			"predict one -m GOOD/run --counting numbers.txt -o out -q"}},
-		{"tree.txt", mutateText, []string{"infer tree.uai --counting tree.txt"}},
 		{"run/model.safetensors", fromModel, []string{"info run/model.safetensors", "predict grid -m run -o out -q",
 			"check run/model.safetensors", "train grid -o new -q --max-passes 1 --report=false --init run/model.safetensors",
 			"eval grid -m run -q", "train grid -o new -q --max-passes 1 --report=false --reference run/model.safetensors"}},
@@ -193,12 +190,9 @@ func goodFiles(c *campaign, dir string) error {
 			return err
 		}
 	}
-	if err := copyPath(filepath.Join(dir, "one/numbers.txt"), filepath.Join(dir, "numbers.txt")); err != nil {
-		return err
-	}
 	for name, text := range map[string][]byte{
 		"list.txt": []byte("grid/0.npz\ngrid/1.npz\n"), "net.uai.evid": []byte("2 0 1 5 2\n"), "train.toml": []byte(options1),
-		"tree.uai": []byte(treeNetwork), "tree.txt": []byte(treeNumbers), "potentials.npz": npz(potentials()...),
+		"tree.uai": []byte(treeNetwork), "potentials.npz": npz(potentials()...),
 		"images/labels/0.png": grey(64, 48),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
@@ -220,7 +214,6 @@ func goodFiles(c *campaign, dir string) error {
 const options1 = "l2 = 0.5\nmethod = \"bbpl\"\nmax-passes = 3\nseed = 7\nrtol = 1e-3\nmax-time = \"10m\"\n" +
 	"blocks = \"2x2\"\n"
 const treeNetwork = "MARKOV\n3\n2 2 2\n2\n2 0 1\n2 1 2\n4\n 1 2 3 4\n4\n 4 3 2 1\n"
-const treeNumbers = "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\n"
 
 // feed gives a mutated file to one of its readers.
 func feed(t *trial, good string, f format) {

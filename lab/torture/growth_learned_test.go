@@ -61,10 +61,6 @@ func learnedCounts() []count {
 				t.write("d/"+a.name+".npy", a.npy())
 			}
 		}, append(folderLines[:3:3], "train d"+briefly, "predict d -m r -o p --arrays --force -q")},
-		{"blocks of parts", 100, func(t *trial, n int) {
-			t.write("a.npz", longChain(4*n, floats("node_features", []int{4 * n, 1}, make([]float64, 4*n))))
-			t.works("partition", "a.npz", "-o", "d", "--force", "--parts", "20", "--blocks", fmt.Sprint(n))
-		}, folderLines},
 	}
 }
 

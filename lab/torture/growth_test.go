@@ -204,16 +204,6 @@ func archiveCounts() []count {
 		}, append(linesOf("a.npz"), "train a.npz -o r -q --force --report=false --max-passes 1")},
 		{"edges of a chain", 1000, func(t *trial, n int) { t.write("a.npz", longChain(n)) },
 			append(linesOf("a.npz"), "train a.npz -o r -q --force --report=false --max-passes 1")},
-		{"counting numbers", 1000, func(t *trial, n int) {
-			t.write("a.npz", longChain(n))
-			t.files("c.txt", numbered(n, "", "node # 1\n")+numbered(n-1, "", "edge # 1\n"))
-		}, []string{"train a.npz --dry-run --counting c.txt"}},
-		// On grids they ask for a flow, which takes √n waves: 2.6 times the time for twice the nodes.
-		{"negative counting numbers", 1000, func(t *trial, n int) {
-			t.write("a.npz", longChain(n))
-			inner := listed(n-2, "", func(i int) string { return fmt.Sprintf("node %d -1\n", i+1) })
-			t.files("c.txt", fmt.Sprintf("node 0 0\n%snode %d 0\n", inner, n-1)+numbered(n-1, "", "edge # 1\n"))
-		}, []string{"train a.npz --dry-run --counting c.txt"}},
 	}
 }
 

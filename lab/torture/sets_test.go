@@ -4,14 +4,12 @@ package torture
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"image"
 	"image/png"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // data is the path of one of the data sets, good data of every kind that attacks begin with:
@@ -20,7 +18,7 @@ import (
 //	blockbp example makes them
 //	grid:  two 12 × 12 grids of 3 states, with grid_shape
 //	ba:    two scale-free graphs with hidden labels and binned edge features
-//	one:   the first of the grids, with a file of counting numbers
+//	one:   the first of the grids
 //	typed: two networks of two types of nodes, with forbidden pairs
 func (c *campaign) data(name string) string { return filepath.Join(c.sets, name) }
 
@@ -50,9 +48,7 @@ func (c *campaign) makeData(dir string) error {
 	if err := os.CopyFS(one, os.DirFS(filepath.Join(dir, "grid"))); err != nil {
 		return err
 	}
-	removed := os.Remove(filepath.Join(one, "1.npz"))
-	written := os.WriteFile(filepath.Join(one, "numbers.txt"), []byte(gridNumbers()), 0o644)
-	if err := errors.Join(removed, written); err != nil {
+	if err := os.Remove(filepath.Join(one, "1.npz")); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "typed", "dataset.json"), []byte(typedNames), 0o644)
@@ -102,18 +98,6 @@ func gridInstance(rng *rand.Rand) []array {
 		ints("edges", []int{len(edges) / 2, 2}, edges), floats("node_features", []int{rows * cols, 3}, x),
 		ints("labels", []int{rows * cols}, labels), ints("grid_shape", []int{2}, []int{rows, cols}),
 	}
-}
-
-// gridNumbers is a file of counting numbers for a grid.
-func gridNumbers() string {
-	var out strings.Builder
-	for i := range 144 {
-		fmt.Fprintf(&out, "node %d 1\n", i)
-	}
-	for e := range 264 {
-		fmt.Fprintf(&out, "edge %d %g\n", e, 0.5+float64(e%3)/4)
-	}
-	return out.String()
 }
 
 func scaleFreeInstance(rng *rand.Rand) []array {
