@@ -10,11 +10,9 @@ import (
 	"github.com/blockbp/blockbp/internal/ground"
 )
 
-// mostBlocks bounds the blocks that one text names.
-const mostBlocks = 8
-
 // where names the blocks of a set, and the instance, where it is of one.
 func (l *learner) where(blocks blockSet) string {
+	const mostBlocks = 8 // that one text names
 	text := fmt.Sprintf("block %d", blocks[0])
 	if n := len(blocks); n > 1 {
 		text = fmt.Sprintf("blocks %s", strings.Trim(fmt.Sprint([]int(blocks[:min(n, mostBlocks)])), "[]"))

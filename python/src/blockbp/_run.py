@@ -66,7 +66,7 @@ def version() -> str:
     except metadata.PackageNotFoundError:  # this is a clone
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "internal", "cli", "version.go")
         with open(source, encoding="utf-8") as file:
-            return re.findall(r'release = "v([^"]+)"', file.read())[0]
+            return str(re.findall(r'release = "v([^"]+)"', file.read())[0])
 
 
 def check() -> None:
