@@ -28,11 +28,13 @@ func (l *learner) probe() bool {
 	return true
 }
 
-// fewHidden reports that hardly any label is hidden, and that numbers are convex. Then the objective curves down only
-// along features that are nearly all of nodes without labels, and to look for these takes as long as learning.
+// fewHidden reports, of problems that are not small, that hardly any label is hidden, and numbers are convex. Then the
+// objective curves down only along features that are nearly all of nodes without labels, and to look for these takes as
+// long as learning.
 func (l *learner) fewHidden() bool {
 	const few = 0.05
-	return l.convexNumbers && l.settings.unlabelled == nil && instances.HiddenShare(l.problem.Data) <= few
+	return l.response == nil && l.convexNumbers && l.settings.unlabelled == nil &&
+		instances.HiddenShare(l.problem.Data) <= few
 }
 
 // probeNext infers at the next point.
