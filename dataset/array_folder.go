@@ -62,9 +62,8 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 	return instances, all.files, sources, p.errors()
 }
 
-// readFile reads one array of a folder. Features that lie there as they are used stay in
-// the file: instances share its memory, and keep it. Those who own the instances may change
-// them, and not the file.
+// readFile reads one array of a folder. Features that lie there as they are used stay in the file: instances share
+// its memory, and keep it. Those who own the instances may change them, and not the file.
 func (c *npzContents) readFile(path, name string) (Source, error) {
 	float := folderArrays.rule(name).float
 	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error {

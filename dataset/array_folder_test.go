@@ -79,8 +79,7 @@ func TestArrayFolder(t *testing.T) {
 	}
 }
 
-// TestArrayFolderOfOne: without sizes the folder is one instance, with several samples
-// perhaps.
+// TestArrayFolderOfOne: without sizes the folder is one instance, with several samples perhaps.
 func TestArrayFolderOfOne(t *testing.T) {
 	folder := writeFiles(t, arrays{}.with("edges", "<i8", "(1, 2)", []int64{0, 1}).with("labels", "<i2", "(2, 2)", []int16{0, 1, 1, 1}))
 	set := mustOpen(t, folder, Options{})

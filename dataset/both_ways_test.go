@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// bothWaysOf adds the reverse of every edge, as message-passing libraries have edges, with rows
-// in any order.
+// bothWaysOf adds the reverse of every edge, as message-passing libraries have edges, with rows in any order.
 func bothWaysOf(a Arrays, rng *rand.Rand) Arrays {
 	m := len(a.Edges)
 	b := a

@@ -81,10 +81,9 @@ func binOf(x float64, edges []float64) int32 {
 	return int32(sort.Search(len(edges), func(i int) bool { return edges[i] > x }))
 }
 
-// sampleDistances returns the distances of a fixed sample of the edges of all
-// pictures: one from each of sampleSize stretches of equal length. Which one is
-// drawn from a generator of fixed seed, because a fixed step could fall in with
-// the order of a grid's edges and meet only the vertical ones.
+// sampleDistances returns the distances of a fixed sample of the edges of all pictures: one from each of sampleSize
+// stretches of equal length. Which one is drawn from a generator of fixed seed, because a fixed step could fall in
+// with the order of a grid's edges and meet only the vertical ones.
 func sampleDistances(pictures []pixelFeatures) []float64 {
 	total := 0
 	for _, p := range pictures {
@@ -113,10 +112,9 @@ func fraction(i, total, size int) int {
 	return total/size*i + total%size*i/size
 }
 
-// binEdges returns the quantiles that divide the sample into the given number
-// of bins of equal weight. Equal quantiles are merged, and none equals the
-// smallest distance, so that no bin is empty: there can be fewer bins than asked
-// for, and one where all distances are the same. sample is sorted.
+// binEdges returns the quantiles that divide the sample into the given number of bins of equal weight. Equal
+// quantiles are merged, and none equals the smallest distance, so that no bin is empty: there can be fewer bins than
+// asked for, and one where all distances are the same. sample is sorted.
 func binEdges(sample []float64, bins int) []float64 {
 	slices.Sort(sample)
 	edges := []float64{}

@@ -50,8 +50,7 @@ func TestFarNumbersAreRefused(t *testing.T) {
 	}
 }
 
-// TestSharedNames: names of numbers are the same for all who ask, and right beyond what
-// is shared.
+// TestSharedNames: names of numbers are the same for all who ask, and right beyond what is shared.
 func TestSharedNames(t *testing.T) {
 	for _, n := range []int{0, 1, 12, 3, 1<<16 + 2} {
 		names := crf.NumberedStates(n)

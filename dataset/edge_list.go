@@ -50,6 +50,14 @@ func isEdge(fields []string) bool {
 	return n == 2 || n == 3 && isNumber(fields[2]) || n > 2 && strings.HasPrefix(fields[2], "{")
 }
 
+func areEdges(rows [][]string) bool {
+	return !slices.ContainsFunc(rows, func(fields []string) bool { return !isEdge(fields) })
+}
+
+func areIndices(fields []string) bool {
+	return !slices.ContainsFunc(fields, func(x string) bool { return !isIndex(x) })
+}
+
 // isEdgeList knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or
 // names that stand at both ends; pairs hardly repeat.
 func (p *peek) isEdgeList() bool {
@@ -72,7 +80,7 @@ func (p *peek) isEdgeList() bool {
 	first, second, pairs := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	numbers, names := true, true
 	for _, fields := range rows {
-		numbers = numbers && !slices.ContainsFunc(fields[:min(2, len(fields))], func(x string) bool { return !isIndex(x) })
+		numbers = numbers && areIndices(fields[:min(2, len(fields))])
 		if first[fields[0]] = true; len(fields) > 1 {
 			names = names && !isNumber(fields[1])
 			second[fields[1]], pairs[fields[0]+" "+fields[1]] = true, true
@@ -87,68 +95,54 @@ func (p *peek) isEdgeList() bool {
 	switch {
 	case 2*len(pairs) < len(rows):
 		return false
-	case !slices.ContainsFunc(rows, func(fields []string) bool { return !isEdge(fields) }):
+	case areEdges(rows):
 		return numbers || names && 2*both >= len(second)
 	}
 	ragged := slices.ContainsFunc(rows, func(fields []string) bool { return len(fields) != len(rows[0]) })
-	other := func(x string) bool { return !isIndex(x) }
-	return ragged && !slices.ContainsFunc(slices.Concat(rows...), other)
+	return ragged && areIndices(slices.Concat(rows...))
 }
 
 // isEdgeList reports whether a file is most probably one.
-func isEdgeList(path string) bool {
-	f := newPeek(path).best()
-	return f != nil && f.what == edgeList
-}
-
-// edgeListNotes say which of some files are read as such.
-func edgeListNotes(paths []string) (notes []string) {
-	for _, path := range paths {
-		if isEdgeList(path) {
-			notes = append(notes, path+" is read as "+edgeList)
-		}
-	}
-	return notes
-}
+func isEdgeList(path string) bool { return newPeek(path).best().what == edgeList }
 
 // readEdgeList reads a list of edges as the table that it is, whose first row is a header.
 func (t *table) readEdgeList(data []byte) {
-	list, extension, line := &table{}, strings.ToLower(filepath.Ext(t.path)), 0
+	var rows [][]string
+	var lines []int
+	line, extension := 0, strings.ToLower(filepath.Ext(t.file))
 	for text := range strings.Lines(string(data)) {
 		line++
 		if fields := edgeFields(text); len(fields) > 0 && !isComment(fields[0]) {
-			list.addRow(line, fields)
+			rows, lines = append(rows, fields), append(lines, line)
 		}
 	}
-	first := headers(list.rows)
-	other := func(fields []string) bool { return !isEdge(fields) }
+	first := headers(rows)
 	t.addRow(1, []string{"source", "target"})
-	switch neighbours := slices.ContainsFunc(list.rows[first:], other); {
+	switch {
 	case extension == ".gal":
-		t.addGal(list)
-	case neighbours || extension == ".adjlist":
-		for i, fields := range list.rows {
-			t.addNeighbours(list.lines[i], fields[0], fields[1:])
+		t.addGal(rows, lines)
+	case extension == ".adjlist" || !areEdges(rows[first:]):
+		for i, fields := range rows {
+			t.addNeighbours(lines[i], fields[0], fields[1:])
 		}
-	default:
-		t.addEdges(list, first)
+	case len(rows) > first:
+		t.addEdges(rows, lines, first)
 	}
 }
 
 // addNeighbours adds an edge from a node to each of some.
-func (t *table) addNeighbours(line int32, node string, neighbours []string) {
+func (t *table) addNeighbours(line int, node string, neighbours []string) {
 	for _, other := range neighbours {
-		t.addRow(int(line), []string{node, other})
+		t.addRow(line, []string{node, other})
 	}
 }
 
 // addGal adds the edges of words that are, behind the first line, a node, the number of its neighbours, and these.
-func (t *table) addGal(list *table) {
+func (t *table) addGal(rows [][]string, at []int) {
 	var words []string
-	var lines []int32
-	for i := 1; i < len(list.rows); i++ {
-		words = append(words, list.rows[i]...)
-		lines = append(lines, slices.Repeat(list.lines[i:i+1], len(list.rows[i]))...)
+	var lines []int
+	for i, row := range rows[min(1, len(rows)):] {
+		words, lines = append(words, row...), append(lines, slices.Repeat(at[i+1:i+2], len(row))...)
 	}
 	for len(words) > 1 {
 		count, _ := strconv.Atoi(words[1])
@@ -159,36 +153,27 @@ func (t *table) addGal(list *table) {
 }
 
 // addEdges adds the edges behind a header of so many lines, 1 or 0, with a column for each attribute of the first.
-func (t *table) addEdges(list *table, headed int) {
-	if len(list.rows) == headed {
-		return
-	}
-	names, first := t.rows[0], list.rows[headed]
-	if t.headed = "None"; headed > 0 {
-		t.headed = "0"
-	} else if len(first) > 2 && first[2][0] == '{' {
-		t.headed = "{"
-	}
-	if headed > 0 && len(list.rows[0]) == len(first) {
-		names = append(names, list.rows[0][2:]...)
+func (t *table) addEdges(rows [][]string, lines []int, headed int) {
+	names, first := t.rows[0], rows[headed]
+	if headed > 0 && len(rows[0]) == len(first) {
+		names = append(names, rows[0][2:]...)
 	} else if len(first) == 3 && isNumber(first[2]) {
 		names = append(names, "weight")
 	}
-	for i, fields := range list.rows[headed:] {
-		row := fields
+	t.rows[0] = names
+	for i, fields := range rows[headed:] {
 		if len(fields) > 2 && strings.HasPrefix(fields[2], "{") {
-			row = fields[:2:2]
 			found := map[string]string{}
 			for _, attribute := range edgeAttribute.FindAllStringSubmatch(strings.Join(fields[2:], " "), -1) {
 				if found[attribute[1]] = strings.TrimSpace(attribute[2]); i == 0 {
-					names = append(names, attribute[1])
+					t.rows[0] = append(t.rows[0], attribute[1])
 				}
 			}
-			for _, name := range names[2:] {
-				row = append(row, found[name])
+			fields = fields[:2:2]
+			for _, name := range t.rows[0][2:] {
+				fields = append(fields, found[name])
 			}
 		}
-		t.addRow(int(list.lines[headed+i]), row)
+		t.addRow(lines[headed+i], fields)
 	}
-	t.rows[0] = names
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// Error is something wrong with the data, or with an option for these data: not with
-// the disk (those errors are *fs.PathError).
+// Error is something wrong with the data, or with an option for these data: not with the disk (those errors are
+// *fs.PathError).
 type Error struct {
 	Option  string // name of the field of Options that is at fault; "" for the data
 	File    string // path
@@ -25,15 +25,15 @@ type Error struct {
 // Error implements error: file:line, file:place or option, the problem, the remedy.
 func (e *Error) Error() string { return (*option.Error)(e).Error() }
 
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
 // where is the place alone, for a sentence; of a table of labels the problem has the number on the line.
 func (e *Error) where() string {
 	place := &Error{File: e.File, Line: e.Line, Place: e.Place}
 	text := strings.TrimSuffix(option.Literal(place.Error()), ": ") + ", " + strings.TrimSpace(e.Problem)
 	return strings.TrimSuffix(text, ", ")
 }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Cause }
 
 // located makes an *Error of what a reader below has found.
 func located(err error) error {
@@ -43,13 +43,28 @@ func located(err error) error {
 	return err
 }
 
-// optionError is an option that cannot be used with these data.
-func optionError(name, format string, arguments ...any) *Error {
-	return &Error{Option: name, Problem: fmt.Sprintf(format, option.Literals(format, arguments)...)}
+// wrong is a problem of a file, at a line or place; 0 and "" do not apply. Strings among the arguments are users' texts.
+func wrong(file string, line int, place, remedy, format string, arguments ...any) *Error {
+	return &Error{File: file, Line: line, Place: place, Remedy: remedy,
+		Problem: fmt.Sprintf(format, option.Literals(format, arguments)...)}
 }
 
-// mostPerFile bounds how many problems of one file are kept: beyond it a
-// systematic mistake would only repeat itself.
+// ofFile is an error that a file is the reason for; nil of nil.
+func ofFile(file string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{File: file, Problem: err.Error(), Cause: err}
+}
+
+// optionError is an option that cannot be used with these data.
+func optionError(name, format string, arguments ...any) *Error {
+	e := wrong("", 0, "", "", format, arguments...)
+	e.Option = name
+	return e
+}
+
+// mostPerFile bounds how many problems of one file are kept: beyond it a systematic mistake would only repeat itself.
 const mostPerFile = 20
 
 // problems collects what is wrong with one file.
@@ -59,17 +74,18 @@ type problems struct {
 	more int
 }
 
-// add records a problem at a place; line 0 and place "" do not apply.
+// add records a problem; see wrong.
 func (p *problems) add(line int, place, remedy, format string, arguments ...any) {
-	p.keep(&Error{File: p.file, Line: line, Place: place, Remedy: remedy,
-		Problem: fmt.Sprintf(format, option.Literals(format, arguments)...)})
+	if !p.over() {
+		p.list = append(p.list, wrong(p.file, line, place, remedy, format, arguments...))
+	}
 }
 
 // full reports whether further problems are only counted.
 func (p *problems) full() bool { return len(p.list) == mostPerFile }
 
-// over counts a further problem and reports true once they are only counted: what a message
-// would take to write is not spent on it.
+// over counts a further problem and reports true once they are only counted: what a message would take to write is not
+// spent on it.
 func (p *problems) over() bool {
 	if p.full() {
 		p.more++
@@ -78,14 +94,13 @@ func (p *problems) over() bool {
 }
 
 func (p *problems) keep(err error) {
-	if p.over() {
-		return
+	if err != nil && !p.over() {
+		p.list = append(p.list, err)
 	}
-	p.list = append(p.list, err)
 }
 
-// sort brings the problems that are kept into the order of lines.
-func (p *problems) sort() {
+// errors returns the problems in the order of lines, the last of which counts those not kept.
+func (p *problems) errors() []error {
 	line := func(err error) int {
 		if e, ok := err.(*Error); ok {
 			return e.Line
@@ -93,15 +108,10 @@ func (p *problems) sort() {
 		return 0
 	}
 	slices.SortStableFunc(p.list, func(a, b error) int { return line(a) - line(b) })
-}
-
-// errors returns the problems, the last of which counts those not kept.
-func (p *problems) errors() []error {
 	if p.more == 0 {
 		return p.list
 	}
-	rest := &Error{File: p.file, Problem: fmt.Sprintf("%d more problems", p.more)}
-	return append(p.list[:len(p.list):len(p.list)], rest)
+	return append(p.list[:len(p.list):len(p.list)], wrong(p.file, 0, "", "", "%d more problems", p.more))
 }
 
 // firstOf is the error of Open: the first problem, with the number of others.

@@ -21,8 +21,7 @@ type listEntry struct {
 	line int // from 1
 }
 
-// readList reads a list file: one path or id per line; blank lines and lines
-// that begin with # do not count.
+// readList reads a list file: one path or id per line; blank lines and lines that begin with # do not count.
 func readList(path string, allowed int64) ([]listEntry, Source, []error) {
 	data, source, err := readSource(path, "a list with one name per line", infile.Text, allowed)
 	if err != nil {
@@ -67,8 +66,7 @@ type Source struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// readSource reads a whole file, of at most so many bytes, and within what is allowed of
-// memory, as Options.Memory.
+// readSource reads a whole file, of at most so many bytes, and within what is allowed of memory, as Options.Memory.
 func readSource(path, wanted string, most, allowed int64) ([]byte, Source, error) {
 	data, err := infile.ReadIf(path, wanted, most, func(size int64) error {
 		return memory.Check("the file "+path, float64(size), allowed)

@@ -188,12 +188,12 @@ func (p *peek) share(is func(fields []string) bool) float64 {
 // plain reports whether the name leaves open what a file is.
 func (p *peek) plain() bool { return slices.Contains(plainExtensions, p.extension) && len(p.lines) > 0 }
 
-// best returns what a file most probably is, nil if nothing speaks for anything.
-func (p *peek) best() *format {
+// best returns what a file most probably is, a format without a name if nothing speaks for anything.
+func (p *peek) best() format {
 	if i := slices.IndexFunc(formats, func(f format) bool { return f.is(p) }); i >= 0 {
-		return &formats[i]
+		return formats[i]
 	}
-	return nil
+	return format{}
 }
 
 // shellWord is a path as a shell wants it.

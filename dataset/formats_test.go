@@ -81,11 +81,7 @@ func TestFormats(t *testing.T) {
 			"day.\n", ""},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
-		got := ""
-		if f := newPeek(filepath.Join(folder, c.name)).best(); f != nil {
-			got = f.what
-		}
-		if got != c.want {
+		if got := newPeek(filepath.Join(folder, c.name)).best().what; got != c.want {
 			t.Errorf("%s, %q: it is %q, want %q", c.name, c.text, got, c.want)
 		}
 	}

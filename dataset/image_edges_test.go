@@ -57,8 +57,7 @@ func stepOf(u, v int32, cols int) (down, over, offset int) {
 	return down / offset, over / offset, offset
 }
 
-// TestContrastEdges compares the features of edges with those computed pixel by pixel, without
-// bins.
+// TestContrastEdges compares the features of edges with those computed pixel by pixel, without bins.
 func TestContrastEdges(t *testing.T) {
 	const scales = 3
 	files, pictures, maps := colourful(t, 1, [2]int{7, 5}, [2]int{4, 9})
@@ -159,8 +158,7 @@ func TestContrastEdges(t *testing.T) {
 				t.Errorf("%d tables", n)
 			}
 		}
-		// The recipe is the same when it is read again, and a picture has the same features
-		// alone as among others.
+		// The recipe is the same when it is read again, and a picture has the same features alone as among others.
 		again := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
 		if diff := cmp.Diff(&set.Recipe, again); diff != "" {
 			t.Error(diff)

@@ -153,8 +153,7 @@ func pictures(folder string) (map[string][]string, error) {
 	return byID, nil
 }
 
-// findFeatures returns the folder of the features if it is there, or "" where colours are the
-// features.
+// findFeatures returns the folder of the features if it is there, or "" where colours are the features.
 func findFeatures(folder string, o *Options) (string, error) {
 	if o.Recipe != nil && o.Recipe.Colours && o.FeatureDir == "" {
 		return "", nil
@@ -216,9 +215,8 @@ func (f *imageFiles) readFeatures(d *imageData) (list []error) {
 	return list
 }
 
-// readPicture finds the size of the picture, and its colours where they are wanted. Its
-// pixels are decoded at any rate, to see that they can be: they are drawn when the work is
-// done, which is too late to find a damaged file.
+// readPicture finds the size of the picture, and its colours where they are wanted. Its pixels are decoded at any
+// rate, to see that they can be: they are drawn when the work is done, which is too late to find a damaged file.
 func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	data, err := d.source(f.picture, "a picture")
 	if err != nil {

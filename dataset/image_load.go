@@ -117,8 +117,7 @@ func (l *imageLoader) chooseColourFeatures(wanted int) {
 	}
 }
 
-// checkDepths checks that all feature vectors have the same length: the
-// model's, or that of the first picture.
+// checkDepths checks that all feature vectors have the same length: the model's, or that of the first picture.
 func (l *imageLoader) checkDepths() {
 	first := l.images[0].features
 	want, where := first.depth, first.path
@@ -145,8 +144,7 @@ func (l *imageLoader) checkDepths() {
 	}
 }
 
-// chooseStates names the states: by the model, the options, dataset.json, or
-// the largest label.
+// chooseStates names the states: by the model, the options, dataset.json, or the largest label.
 func (l *imageLoader) chooseStates() {
 	for _, d := range l.images {
 		if m := d.labels; m != nil {
@@ -167,8 +165,7 @@ func (l *imageLoader) numStates() int {
 	return len(l.set.Recipe.States)
 }
 
-// buildPixels stretches the features over the pixels. Pictures of the same size share one
-// grid.
+// buildPixels stretches the features over the pixels. Pictures of the same size share one grid.
 func (l *imageLoader) buildPixels() {
 	if l.checkPixels(); len(l.problems) > 0 {
 		return
@@ -210,14 +207,13 @@ func (l *imageLoader) checkPixels() {
 			largest = d
 		}
 	}
-	l.allow(largest.image.Path, "", fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total,
+	l.allow(largest.image.Path, fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total,
 		func() string {
 			return fmt.Sprintf("this one, the largest, has %d×%d pixels", largest.image.Width, largest.image.Height)
 		})
 }
 
-// chooseEdges takes the model's bins or scales, or those of the training data, which
-// completes recipe and schema.
+// chooseEdges takes the model's bins or scales, or those of the training data, which completes recipe and schema.
 func (l *imageLoader) chooseEdges() {
 	r := &l.set.Recipe
 	if l.o.Schema == nil {

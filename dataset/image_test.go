@@ -82,8 +82,7 @@ func TestImages(t *testing.T) {
 	if set.Instances[1].Graph != in.Graph || set.Instances[2].Graph == in.Graph || in.Graph.NumEdges() != 10 || in.Rows != 2 || in.Cols != 4 {
 		t.Error("grids are not as wanted")
 	}
-	// Two cells over four pixels: centres at −¼, ¼, ¾ and 1¼ of the distance
-	// between the cells' centres.
+	// Two cells over four pixels: centres at −¼, ¼, ¾ and 1¼ of the distance between the cells' centres.
 	for c, want := range []float64{0, 1, 3, 4} {
 		if got := row(in.NodeFeatures(0), 4+c); !slices.Equal(got, []float64{want, 1}) {
 			t.Errorf("features of pixel (1, %d) are %v, want %v and the bias", c, got, want)

@@ -20,8 +20,7 @@ const (
 	labelsColours        // 0xrrggbb
 )
 
-// mostColours bounds how many states the colours of label pictures make: soft borders make
-// more.
+// mostColours bounds how many states the colours of label pictures make: soft borders make more.
 const mostColours = 64
 
 // parseLabelPicture reads a png or tif whose pixels are labels: with a palette, grey, or in colours.

@@ -59,8 +59,7 @@ var (
 	black, red, green = color.RGBA{A: 255}, color.RGBA{R: 255, A: 255}, color.RGBA{G: 255, A: 255}
 )
 
-// TestLabelPictures: masks of 0 and 255, colours, and what programs write of numbers are the
-// labels that they show.
+// TestLabelPictures: masks of 0 and 255, colours, and what programs write of numbers are the labels that they show.
 func TestLabelPictures(t *testing.T) {
 	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
 	wide.SetGray16(0, 0, color.Gray16{Y: 2})

@@ -82,8 +82,7 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// TestReadSpins: spins are states 0 and 1, also of data for the model; a zero makes them labels
-// as usual.
+// TestReadSpins: spins are states 0 and 1, also of data for the model; a zero makes them labels as usual.
 func TestReadSpins(t *testing.T) {
 	labels := func(samples ...[]int32) string {
 		a := triangle()

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -42,11 +43,18 @@ func newLoader(ctx context.Context, o *Options) loader {
 		turned: map[*graph.Graph][]bool{}}
 }
 
-func (l *loader) fail(errs ...error) { l.problems = append(l.problems, errs...) }
+// fail records problems; an error that is nil is none.
+func (l *loader) fail(errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			l.problems = append(l.problems, err)
+		}
+	}
+}
 
 // failAt records a problem of a file, at a place or "" for all of it.
 func (l *loader) failAt(file, place, remedy, format string, arguments ...any) {
-	l.fail(&Error{File: file, Place: place, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy})
+	l.fail(wrong(file, 0, place, remedy, format, arguments...))
 }
 
 func (l *loader) warn(format string, arguments ...any) {
@@ -78,7 +86,7 @@ func (l *loader) result() (*Set, []error) {
 		return nil, l.problems
 	}
 	if l.o.Schema == nil || l.o.Learning {
-		l.describeLabels()
+		l.advise()
 	}
 	if l.known > 0 && l.known < l.unread {
 		l.warn("the labels of %d of %d nodes are known, and not used because of {clamp!a missing --clamp}", l.known, l.unread)
@@ -97,9 +105,8 @@ func (l *loader) source(path string) []byte {
 	return infile.Lines(data)
 }
 
-// readManifest reads the dataset.json of a folder, if there is one; where several
-// folders have one, they must be the same. plain data have neither types nor edge
-// features to be described.
+// readManifest reads the dataset.json of a folder, if there is one; where several folders have one, they must be the
+// same. plain data have neither types nor edge features to be described.
 func (l *loader) readManifest(folder string, plain bool) {
 	if l.o.noManifest || l.described[folder] {
 		return
@@ -129,8 +136,7 @@ func (l *loader) readManifest(folder string, plain bool) {
 	l.set.Sources = append(l.set.Sources, source)
 }
 
-// adoptModel takes schema and recipe from the model and compares what is forbidden with
-// dataset.json.
+// adoptModel takes schema and recipe from the model and compares what is forbidden with dataset.json.
 func (l *loader) adoptModel() {
 	l.set.Schema, l.set.Recipe = *l.o.Schema, *l.o.Recipe
 	l.mistold = append(l.mistold, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
@@ -215,43 +221,6 @@ func (l *loader) namedStates(a int) (names []string, where string) {
 	return l.manifest.States, l.manifestPath
 }
 
-// numberStates names as many states as the largest label asks for, where neither the
-// options nor the manifest name them.
-func (l *loader) numberStates(what, every string, missing *Error) []string {
-	if names, _ := l.namedStates(0); len(names) > 0 {
-		return names
-	}
-	return l.countStates(0, l.surveyLabels(), what, every, " or {states}", missing)
-}
-
-// countStates takes as many states of a node type as the largest label asks for. otherwise says where else than in
-// dataset.json they can be given.
-func (l *loader) countStates(
-	a int, all map[int]*labelSurvey, what, every, otherwise string, missing *Error,
-) []string {
-	if all[a] == nil || all[a].known.largest < 0 {
-		l.fail(missing)
-		return nil
-	}
-	found := &all[a].known
-	at := l.numbers[found.at[0]].place(&Error{}, found.at[1])
-	if found.largest == 0 {
-		l.failAt(at.File, "", oneStateRemedy+otherwise, "%s is 0, which tells of one state only", every)
-		return nil
-	}
-	count := int(found.largest) + 1
-	doubt := found.doubt("label", unobservedHint)
-	if l.refuseFar(found, *at, doubt, "give \"states\" in "+ManifestName+otherwise) {
-		return nil
-	}
-	if doubt != "" {
-		doubt = "; " + doubt
-	}
-	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s%s to be sure",
-		what, count, found.largest, at.where(), doubt, ManifestName, option.Text(otherwise))
-	return crf.NumberedStates(count)
-}
-
 // featureNames names dim features and the bias, if there is one.
 func (l *loader) featureNames(dim int, bias bool) []string {
 	names := l.manifest.NodeFeatures
@@ -282,9 +251,8 @@ func (l *loader) completeSchema() {
 	}
 }
 
-// freeze adds an instance made of sound data: what is left to be found wrong is a
-// misfit with the schema, or a label that it forbids. lines are those of nodes; nil: nodes
-// have none.
+// freeze adds an instance made of sound data: what is left to be found wrong is a misfit with the schema, or a label
+// that it forbids. lines are those of nodes; nil: nodes have none.
 func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 	in, err := crf.NewInstance(&l.set.Schema, spec)
 	if err != nil {
@@ -318,4 +286,47 @@ func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 		}
 	}
 	l.set.Instances = append(l.set.Instances, in)
+}
+
+// checkWeights refuses a schema whose weights alone are more than memory is allowed for, before anything of their size
+// is made.
+func (l *loader) checkWeights() {
+	s, weights, most, largest := &l.set.Schema, 0.0, 0.0, ""
+	add := func(size float64, features, copies int, format string, arguments ...any) {
+		own := size * float64(features) * float64(max(1, copies))
+		if weights += own; own > most {
+			most, largest = own, fmt.Sprintf(format+" and %d features", append(arguments, features)...)
+		}
+	}
+	for a, t := range s.NodeTypes {
+		k := s.NodeStates(a)
+		add(float64(k), t.Features, t.Copies, "nodes of type %q have %d states", t.Name, k)
+	}
+	for b, t := range s.EdgeTypes {
+		u, v := s.EdgeStates(b)
+		add(float64(u)*float64(v), t.Features, t.Copies, "edges of type %q have %d by %d states", t.Name, u, v)
+	}
+	file := l.manifestPath
+	if len(l.set.Sources) > 0 {
+		file = l.set.Sources[0].Path
+	}
+	// Features that the largest index in a table asks for get names.
+	const name = 48
+	features := 0.0
+	if l.set.Recipe.Kind == KindGraph {
+		features = float64(s.NodeTypes[0].Features)
+	}
+	l.allow(file, fmt.Sprintf("a model of these data, of %.3g weights,", weights), 8*weights+name*features,
+		func() string { return largest })
+}
+
+// allow fails where something that a file asks for would take more memory than is allowed; cause, if not nil, says why
+// it would.
+func (l *loader) allow(file, what string, bytes float64, cause func() string) {
+	if err, ok := memory.Check(what, bytes, l.o.Memory).(*memory.Error); ok {
+		if cause != nil {
+			err.Reason = cause()
+		}
+		l.fail(ofFile(file, err))
+	}
 }

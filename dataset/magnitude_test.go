@@ -7,8 +7,7 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// A feature that is finite and yet too large is refused where it stands, with the
-// remedy, in every kind of data.
+// A feature that is finite and yet too large is refused where it stands, with the remedy, in every kind of data.
 func TestLargeFeaturesRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Arrays)

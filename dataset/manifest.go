@@ -24,8 +24,7 @@ const ManifestName = "dataset.json"
 // mostStates bounds cardinalities: an edge's table has the square of it.
 const mostStates = 1 << 16
 
-// mostNamedStates bounds the states of all types of a manifest, each of which may be given
-// by a number alone.
+// mostNamedStates bounds the states of all types of a manifest, each of which may be given by a number alone.
 const mostNamedStates = 4 * mostStates
 
 // mostTypes bounds the types of nodes, and those of edges, named or taken from the largest
@@ -40,8 +39,7 @@ const mostFeatures = 1 << 24
 // state there would be nothing to learn.
 const oneStateRemedy = "if there are more, give \"states\" in " + ManifestName
 
-// Manifest is the content of dataset.json: names for what the arrays number.
-// All fields are optional.
+// Manifest is the content of dataset.json: names for what the arrays number. All fields are optional.
 type Manifest struct {
 	// States names the states of every node type that has none of its own.
 	States stateNames `json:"states,omitempty"`
@@ -58,10 +56,9 @@ type Manifest struct {
 	// for all types that have these states and no list of their own.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
 	ForbiddenPairs  statePairs `json:"forbidden_pairs,omitempty"`
-	// Directed says that edges lead from their first end to the second, for all types
-	// without a word of their own: what comes after what. Without it, an edge that joins
-	// nodes of one type has no direction, and the pairs a, b and b, a have one weight.
-	// nil: so have edges, unless every one leads from a row to the next.
+	// Directed says that edges lead from their first end to the second, for all types without a word of their own:
+	// what comes after what. Without it, an edge that joins nodes of one type has no direction, and the pairs a, b
+	// and b, a have one weight. nil: so have edges, unless every one leads from a row to the next.
 	Directed *bool `json:"directed,omitempty"`
 	// HiddenLabels says that -1 hides a label. It is needed where all others are 1:
 	// labels that are -1 and 1 alone are an error, since they may be spins.

@@ -9,9 +9,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 )
 
-// forbid puts what the manifest at path forbids into a schema made for training
-// data: into each type what is said of that type, or else of all. Types of untied
-// weights are not those of the manifest.
+// forbid puts what the manifest at path forbids into a schema made for training data: into each type what is said of
+// that type, or else of all. Types of untied weights are not those of the manifest.
 func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 	p, ownTypes := &problems{file: path}, "untied weights have types of their own"
 	number := make([]map[string]int, len(s.NodeTypes))       // of the states of each type
@@ -90,9 +89,8 @@ func (m *Manifest) forbids() bool {
 		slices.ContainsFunc(m.EdgeTypes, func(t ManifestEdge) bool { return len(t.Forbidden) > 0 })
 }
 
-// compareMask compares what the manifest at path forbids, if it forbids anything,
-// with the model whose schema the set has. The model decides: a difference is a
-// warning, but a problem where the model is to learn from the data.
+// compareMask compares what the manifest at path forbids, if it forbids anything, with the model whose schema the set
+// has. The model decides: a difference is a warning, but a problem where the model is to learn from the data.
 func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	if !m.forbids() {
 		return nil

@@ -13,10 +13,9 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// hopMeans replaces features by means: by that over a node and its neighbours, as many
-// times as there are hops. Nodes whose features are not known have no share. With S for
-// the means over a node and its neighbours, the features X become S^hops X / S^hops known,
-// row by row: a feature that is one for all known nodes stays one, to the last bit.
+// hopMeans replaces features by means: by that over a node and its neighbours, as many times as there are hops. Nodes
+// whose features are not known have no share. With S for the means over a node and its neighbours, the features X
+// become S^hops X / S^hops known, row by row: a feature that is one for all known nodes stays one, to the last bit.
 //
 // Sparse features stay sparse, and dense ones dense. Sums run in the order of a node's edges.
 type hopMeans struct {
@@ -175,8 +174,7 @@ func (s *hopMeans) entries(m *crf.FeatureData) float64 {
 	return all
 }
 
-// mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a
-// connected part.
+// mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a connected part.
 const mostHops = 16
 
 // hops is over how many of them features are means.
@@ -209,12 +207,7 @@ func (f *givenFeatures) complete(r *Recipe) (crf.Features, error) {
 	if r.Sheets != nil {
 		return f.features, nil
 	}
-	m, dim := f.features.Data(), r.FeatureDim
-	for _, more := range []bool{r.Bias, r.Missing} {
-		if more {
-			dim++
-		}
-	}
+	m := f.features.Data()
 	start, index, value := make([]int, 1, m.Rows+1), make([]int32, 0, len(m.Column)+m.Rows), []float64(nil)
 	if m.Value != nil {
 		value = make([]float64, 0, cap(index))
@@ -235,7 +228,7 @@ func (f *givenFeatures) complete(r *Recipe) (crf.Features, error) {
 		}
 		start = append(start, len(index))
 	}
-	return crf.Sparse(start, index, value, dim)
+	return crf.Sparse(start, index, value, r.nodeDim())
 }
 
 // smooth replaces the features of a graph's nodes by means, where that is asked for.
@@ -246,11 +239,11 @@ func (l *tableLoader) smooth(g *tableGraph) {
 	}
 	means, err := g.given.averaged(l.ctx, g.topology, hops, l.o.Memory)
 	if err != nil {
-		l.fail(&Error{File: g.nodes.path, Problem: err.Error(), Cause: err})
+		l.fail(&Error{File: g.nodes.file, Problem: err.Error(), Cause: err})
 		return
 	}
 	if without := count(g.given.known, false); without > 0 {
-		l.warn("%s: the features of %d nodes are not known; means over %d hops leave %d of them without", g.nodes.path,
+		l.warn("%s: the features of %d nodes are not known; means over %d hops leave %d of them without", g.nodes.file,
 			without, hops, count(means.known, false))
 	}
 	g.given = means

@@ -22,10 +22,7 @@ const networkFiles = "give one file, .uai, .bif, .fg, .wcsp, or .npz of log pote
 	"networks (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
-func IsNetwork(path string) bool {
-	f := newPeek(path).best()
-	return f != nil && f.kind == kindNetwork
-}
+func IsNetwork(path string) bool { return newPeek(path).best().kind == kindNetwork }
 
 // ReadNetwork reads a network with explicit tables: log potentials as arrays where
 // the name ends in .npz, a .bif, .fg or .wcsp, else the UAI format, MARKOV or BAYES.
@@ -54,7 +51,7 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 	other := ""
 	if isFolder(path) {
 		other = "a folder"
-	} else if f := newPeek(path).best(); f != nil && f.kind != kindNetwork && !atomicfile.IsOpen(path) {
+	} else if f := newPeek(path).best(); f.what != "" && f.kind != kindNetwork && !atomicfile.IsOpen(path) {
 		other = f.what
 	}
 	if other != "" {
@@ -79,9 +76,8 @@ func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
 	return samples[0], nil
 }
 
-// WriteNetwork writes a network as ReadNetwork reads it, whole or not at all. Log
-// values come back to the last bit. A network that the format cannot hold is an
-// *Error.
+// WriteNetwork writes a network as ReadNetwork reads it, whole or not at all. Log values come back to the last bit. A
+// network that the format cannot hold is an *Error.
 func WriteNetwork(path string, n *mrf.Network) error {
 	if filepath.Ext(path) == ".npz" {
 		p, _, err := n.Pairwise()
@@ -259,8 +255,7 @@ const (
 	mostPadding = 64
 )
 
-// writePotentials writes the arrays that ReadNetwork reads, with −Inf in the places
-// beyond a node's states.
+// writePotentials writes the arrays that ReadNetwork reads, with −Inf in the places beyond a node's states.
 func writePotentials(path string, p *mrf.Pairwise) error {
 	n, m, k := len(p.Card), p.Graph.NumEdges(), 0
 	for _, card := range p.Card {

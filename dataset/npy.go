@@ -19,8 +19,7 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// mostHeaderBytes bounds the header of an array: NumPy's own limit for headers
-// it did not write itself is 10,000.
+// mostHeaderBytes bounds the header of an array: NumPy's own limit for headers it did not write itself is 10,000.
 const mostHeaderBytes = 1 << 16
 
 // npyHeader describes an array whose data follow.
@@ -48,8 +47,7 @@ func (h *npyHeader) code() string { return h.descr[1:] }
 // floating reports whether the elements are floating-point numbers.
 func (h *npyHeader) floating() bool { return h.code()[0] == 'f' }
 
-// readNPYHeader reads up to the first byte of data. Errors say what is wrong
-// with the array, not where it is.
+// readNPYHeader reads up to the first byte of data. Errors say what is wrong with the array, not where it is.
 func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	start := make([]byte, len(npy.Magic)+2) // and the version of the format
 	if _, err := io.ReadFull(r, start); err != nil || string(start[:len(npy.Magic)]) != npy.Magic {
@@ -332,8 +330,7 @@ func (h *npyHeader) integers(raw []byte) (array, error) {
 	return array{shape: h.shape, ints: ints}, wrong
 }
 
-// integer returns the integer or truth value that raw begins with; of an unsigned one of 64
-// bits these bits.
+// integer returns the integer or truth value that raw begins with; of an unsigned one of 64 bits these bits.
 func (h *npyHeader) integer(raw []byte) int64 {
 	var v uint64
 	switch h.size {

@@ -20,8 +20,7 @@ type featureSide struct {
 	of    func(*npzInstance) *elements
 }
 
-// sides returns both sides of the schema; the edge types of every instance must be
-// known.
+// sides returns both sides of the schema; the edge types of every instance must be known.
 func (l *npzLoader) sides() (nodes, edges *featureSide) {
 	nodes, edges = &featureSide{array: nodeFeaturesArray, of: nodesOf}, &featureSide{array: edgeFeaturesArray, of: edgesOf}
 	for _, t := range l.set.Schema.NodeTypes {
@@ -46,8 +45,7 @@ func (s *featureSide) find(in *npzInstance, t int) (m array, name string, all, o
 	return m, s.array + "." + s.names[t], false, ok
 }
 
-// checkFeatures reports arrays of unknown types and arrays whose rows are not the
-// elements of their type.
+// checkFeatures reports arrays of unknown types and arrays whose rows are not the elements of their type.
 func (l *npzLoader) checkFeatures() {
 	nodes, edges := l.sides()
 	for _, in := range l.instances {
@@ -69,8 +67,7 @@ func (l *npzLoader) checkFeatures() {
 	}
 }
 
-// dims returns the length of every type's feature vectors over the training
-// data, 0 for types without features.
+// dims returns the length of every type's feature vectors over the training data, 0 for types without features.
 func (l *npzLoader) dims(s *featureSide) []int {
 	dims := make([]int, len(s.names))
 	first := make([]*npzInstance, len(s.names))
@@ -136,8 +133,7 @@ func rowsOfType(types []int32, want int) (rows []int32) {
 	return rows
 }
 
-// valueError places a *crf.Error in the array of the file, of which the rows of one of
-// the types were looked at.
+// valueError places a *crf.Error in the array of the file, of which the rows of one of the types were looked at.
 func (l *npzLoader) valueError(in *npzInstance, array string, err error, types []int32, t int) {
 	var value *crf.Error
 	if !errors.As(err, &value) {

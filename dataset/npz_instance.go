@@ -80,8 +80,7 @@ type npzBuilder struct {
 	known string // the array that told the number of nodes
 }
 
-// checkShapes checks everything about the arrays' dimensions that does not
-// depend on the number of nodes.
+// checkShapes checks everything about the arrays' dimensions that does not depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
 	if _, ok := b.c.arrays[edgesArray]; !ok {
 		b.add(0, edgesArray, "", "the array is missing, want shape [m, 2] of integers")
@@ -106,10 +105,9 @@ func (b *npzBuilder) checkShapes() {
 	}
 }
 
-// countNodes takes the number of nodes from the first array that has data for
-// every node, or else from the grid or the largest node of an edge. The latter
-// two are believed only as far as the edges make them likely: a few bytes must
-// not ask for gigabytes.
+// countNodes takes the number of nodes from the first array that has data for every node, or else from the grid or
+// the largest node of an edge. The latter two are believed only as far as the edges make them likely: a few bytes
+// must not ask for gigabytes.
 func (b *npzBuilder) countNodes() {
 	edges := b.c.arrays[edgesArray]
 	b.in.edges.count = edges.shape[0]
@@ -274,9 +272,8 @@ func (in *npzInstance) numbered(sample int) numbered {
 	}}
 }
 
-// bothWays says which rows of edges are left out because another row joins the same nodes the
-// other way round, as lists do that are made for passing messages both ways. A network has
-// one edge for two nodes.
+// bothWays says which rows of edges are left out because another row joins the same nodes the other way round, as
+// lists do that are made for passing messages both ways. A network has one edge for two nodes.
 type bothWays struct {
 	kept  []int32    // [edges] their rows
 	again [][2]int32 // rows that are left out, and those of the same edges

@@ -78,8 +78,7 @@ func (l *npzLoader) makeSet() {
 	l.run(func() { l.askWhatHides("") })
 }
 
-// expand lists the instance files behind the paths and reads the manifests of
-// their folders.
+// expand lists the instance files behind the paths and reads the manifests of their folders.
 func (l *npzLoader) expand(paths []string) []string {
 	var files, folders []string
 	addFolder := func(folder string) { folders = append(folders, folder) }
@@ -304,8 +303,7 @@ func (l *npzLoader) checkForms() {
 	}
 }
 
-// adoptSchema takes types, states and features from a model and checks that the
-// data go with it.
+// adoptSchema takes types, states and features from a model and checks that the data go with it.
 func (l *npzLoader) adoptSchema() {
 	l.adoptModel()
 	l.compareNames()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // checkTypes reports entries of node_types and edge_types out of range. limit
@@ -66,7 +67,7 @@ func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
 	switch {
 	case named != nil:
 		if given > 0 && given != len(named) {
-			l.at(in, place, "make the two agree", "is %d, but %s has %d states", given, where, len(named))
+			l.at(in, place, "make the two agree", "is %d, but %s has %d states", given, option.Text(where), len(named))
 		}
 		return named
 	case given > 0:
@@ -146,8 +147,7 @@ func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType)
 	return types
 }
 
-// endsOf returns the node types an edge type joins: as dataset.json says, or as
-// the first edge of the type has them.
+// endsOf returns the node types an edge type joins: as dataset.json says, or as the first edge of the type has them.
 func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v int) {
 	if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].U != "" {
 		t := l.manifest.EdgeTypes[b]

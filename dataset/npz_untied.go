@@ -11,9 +11,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 )
 
-// loadUntied makes a set whose nodes and edges all have weights of their own:
-// one node type per cardinality and one edge type per pair of cardinalities,
-// with the constant feature.
+// loadUntied makes a set whose nodes and edges all have weights of their own: one node type per cardinality and one
+// edge type per pair of cardinalities, with the constant feature.
 func (l *npzLoader) loadUntied() {
 	l.findDirection()
 	cards := l.cardinalities()
@@ -68,8 +67,7 @@ func (l *npzLoader) cardinalities() [][]int32 {
 	return cards
 }
 
-// learnUntied makes the schema for the given cardinalities, those of the first
-// instance.
+// learnUntied makes the schema for the given cardinalities, those of the first instance.
 func (l *npzLoader) learnUntied(cards []int32) {
 	in, s := l.instances[0], &l.set.Schema
 	nodes := map[int32]int{}
@@ -105,8 +103,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	l.completeSchema()
 }
 
-// untiedStates names k states as the options or dataset.json do, if they name
-// that many.
+// untiedStates names k states as the options or dataset.json do, if they name that many.
 func (l *npzLoader) untiedStates(k int) []string {
 	for _, names := range [][]string{l.o.States, l.manifest.States} {
 		if len(names) == k {

@@ -42,9 +42,8 @@ func EdgesOf(g *graph.Graph) [][2]int32 {
 	return edges
 }
 
-// FromArrays makes a data set of instances in memory. They are checked, numbered and
-// named as Open does with instance files that hold these arrays beside a dataset.json
-// with the content of m.
+// FromArrays makes a data set of instances in memory. They are checked, numbered and named as Open does with instance
+// files that hold these arrays beside a dataset.json with the content of m.
 func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	if err := o.validate(KindNPZ); err != nil {
 		return nil, err
@@ -74,9 +73,8 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 	return set, firstOf(list)
 }
 
-// WriteNPZ writes an instance file that Open and numpy.load read, whole or not
-// at all. The same arrays give the same bytes. Arrays that do not fit together
-// are reported as *Error, as reading the file would.
+// WriteNPZ writes an instance file that Open and numpy.load read, whole or not at all. The same arrays give the same
+// bytes. Arrays that do not fit together are reported as *Error, as reading the file would.
 func WriteNPZ(path string, a *Arrays) error {
 	contents, err := a.contents(path)
 	if err != nil {

@@ -25,10 +25,9 @@ import (
 //     several pairs make several instances;
 //   - text: files of tagged sentences, an instance for each, and folders of them.
 //
-// The first problem is returned, with the number of the others; see Check.
-// Problems with data or options are *Error, with the disk *fs.PathError. Reading is
-// given up with the error of ctx once that has ended; it looks between one file and
-// the next.
+// The first problem is returned, with the number of the others; see Check. Problems with data or options are *Error,
+// with the disk *fs.PathError. Reading is given up with the error of ctx once that has ended; it looks between one
+// file and the next.
 func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	set, list := told(open(ctx, paths, &o))
 	if err := firstOf(list); err != nil {
@@ -60,8 +59,7 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	kind, list := kindOf(paths, o.Kind)
 	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind &&
 		!slices.ContainsFunc(paths, isNoText)) {
-		// A folder may hold several kinds of data, and text look like another; the model knows
-		// which to read.
+		// A folder may hold several kinds of data, and text look like another; the model knows which to read.
 		if _, again := kindOf(paths, o.Recipe.Kind); len(again) == 0 {
 			kind, list = o.Recipe.Kind, nil
 		}
@@ -97,8 +95,7 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 	return loadNPZ(ctx, paths, o)
 }
 
-// kindOf finds out what the paths are, or checks that they are what they are
-// said to be.
+// kindOf finds out what the paths are, or checks that they are what they are said to be.
 func kindOf(paths []string, wanted string) (string, []error) {
 	if wanted != "" && !slices.Contains(kinds, wanted) {
 		return "", []error{optionError("Kind", "it is %q; %s", wanted, suggestion(wanted, kinds))}
@@ -120,8 +117,7 @@ func kindOf(paths []string, wanted string) (string, []error) {
 	return first, list
 }
 
-// detect says what kind of data a path is. If wanted is not "", it must be
-// among what the path can be.
+// detect says what kind of data a path is. If wanted is not "", it must be among what the path can be.
 func detect(path, wanted string) (string, error) {
 	stat, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,23 +132,24 @@ func detect(path, wanted string) (string, error) {
 		return detectFolder(path, wanted)
 	}
 	p := newPeek(path)
-	best := p.best()
-	switch {
+	switch best := p.best(); {
 	case wanted == KindText, wanted == KindGraph && isTable(path), wanted == KindNPZ && isArrayFile(path):
 		return wanted, nil
-	case best != nil && slices.Contains(kinds, best.kind):
+	case best.what == "":
+		return "", unknown(path)
+	case slices.Contains(kinds, best.kind):
 		return asWanted(path, []string{best.kind}, wanted)
-	case best != nil && best.kind != "":
-		return "", &Error{File: path, Problem: "it is " + best.what + ", where data are wanted", Remedy: best.how(p)}
-	case best != nil:
+	default:
 		return "", best.refuse(p)
 	}
-	return "", unknown(path)
 }
 
-// refuse is the error of a file that is not read.
+// refuse is the error of a file that is no data, or not read at all.
 func (f *format) refuse(p *peek) error {
-	return &Error{File: p.path, Problem: "it is " + f.what + ", which is not read", Remedy: f.how(p)}
+	if f.kind != "" {
+		return wrong(p.path, 0, "", f.how(p), "it is %s, where data are wanted", option.Text(f.what))
+	}
+	return wrong(p.path, 0, "", f.how(p), "it is %s, which is not read", option.Text(f.what))
 }
 
 // asWanted is the one kind that was found, or the one of several that is wanted.
@@ -221,7 +218,7 @@ func detectFolder(folder, wanted string) (string, error) {
 		return found[0], ambiguousText(folder, texts, others)
 	}
 	p := newPeek(first[0])
-	if f := p.best(); f != nil && f.kind == "" && p.arrays != nil { // that are named otherwise
+	if f := p.best(); f.what != "" && f.kind == "" && p.arrays != nil { // that are named otherwise
 		return "", f.refuse(p)
 	}
 	return found[0], nil
@@ -230,7 +227,7 @@ func detectFolder(folder, wanted string) (string, error) {
 // ambiguousText says that a folder of text holds more that could be meant: text of other names, or predictions.
 func ambiguousText(folder string, texts, others []string) error {
 	for _, path := range others {
-		if f := newPeek(path).best(); f != nil && f.kind == KindText {
+		if newPeek(path).best().kind == KindText {
 			return &Error{File: folder, Problem: fmt.Sprintf("%s looks like tagged text as %s does, by whose name it is text",
 				path, texts[0]), Remedy: "name the files to read"}
 		}
@@ -259,14 +256,12 @@ func isFolder(path string) bool {
 	return err == nil && stat.IsDir()
 }
 
-// Check reads data as Open does and returns all problems at once, up to 20 per
-// file, or else the set. Once ctx has ended, its error is the only
-// problem.
+// Check reads data as Open does and returns all problems at once, up to 20 per file, or else the set. Once ctx has
+// ended, its error is the only problem.
 //
-// What is checked of several files together can only be checked of those that are
-// sound by themselves. So instance files with problems are put aside, as is a
-// dataset.json that cannot be read, and the others are looked at again, until
-// nothing new is found.
+// What is checked of several files together can only be checked of those that are sound by themselves. So instance
+// files with problems are put aside, as is a dataset.json that cannot be read, and the others are looked at again,
+// until nothing new is found.
 func Check(ctx context.Context, paths []string, o Options) (sound *Set, problems []error) {
 	known := map[string]bool{}
 	for {
@@ -289,8 +284,7 @@ func Check(ctx context.Context, paths []string, o Options) (sound *Set, problems
 	}
 }
 
-// putAside leaves out the files that problems are about. It reports false where
-// there is nothing more to leave out.
+// putAside leaves out the files that problems are about. It reports false where there is nothing more to leave out.
 func (o *Options) putAside(found []error) (more bool) {
 	for _, err := range found {
 		var at *Error

@@ -48,8 +48,7 @@ func (c *endsAfter) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// A context that ends while the last file is read ends Open too: who interrupted
-// it wants no more of what follows.
+// A context that ends while the last file is read ends Open too: who interrupted it wants no more of what follows.
 func TestOpenContextAfterTheLastFile(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"a.nodes.tsv": "1\t0\n2\t1\n", "a.edges.tsv": "1 2\n"})
 	if _, err := Open(t.Context(), []string{folder}, Options{}); err != nil {

@@ -24,8 +24,7 @@ const (
 	defaultNeighbours = 4
 )
 
-// Options says how data are read. The zero value detects the kind, and learns
-// schema and recipe from the data.
+// Options says how data are read. The zero value detects the kind, and learns schema and recipe from the data.
 type Options struct {
 	// Kind is one of the Kind constants; "" finds out from the paths.
 	Kind string
@@ -49,12 +48,10 @@ type Options struct {
 	// the node features of images and graph tables.
 	NoBias bool
 
-	// FeatureDir is the folder with one .npy of unary features per image; ""
-	// means features in the data folder, or, where there is no such folder, the colours of
-	// the pixels.
+	// FeatureDir is the folder with one .npy of unary features per image; "" means features in the data folder, or,
+	// where there is no such folder, the colours of the pixels.
 	FeatureDir string
-	// Layout is the order of the axes of features: LayoutHWC or LayoutCHW; "" means the one that
-	// fits the pictures.
+	// Layout is the order of the axes of features: LayoutHWC or LayoutCHW; "" means the one that fits the pictures.
 	Layout string
 	// List is a file of image ids, one per line: a path as it stands, or else
 	// within the data folder. "" takes all images.
@@ -62,8 +59,7 @@ type Options struct {
 	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
 	// "" means contrasts, unless Bins is given.
 	Edges string
-	// Bins is the number of bins for the distance of neighbouring pixels'
-	// features; 0 means DefaultBins.
+	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means DefaultBins.
 	Bins int
 	// Offsets are, for contrasts, how far apart the pixels are that are joined, in a row or
 	// column (and on diagonals with 8 neighbours); they rise. nil: 1.
@@ -74,9 +70,8 @@ type Options struct {
 	EdgeMaps string
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int
-	// Superpixels is about how many regions of similar colour each image is cut into. They are
-	// the nodes in the place of pixels, with the means of their features, and those that touch
-	// are joined. 0: pixels are.
+	// Superpixels is about how many regions of similar colour each image is cut into. They are the nodes in the place
+	// of pixels, with the means of their features, and those that touch are joined. 0: pixels are.
 	Superpixels int
 
 	// Observed is, for graph tables, the split whose labels are kept; all others
@@ -88,9 +83,8 @@ type Options struct {
 	// features are not known have no share in a mean. 0: features as they are.
 	Hops int
 
-	// Columns gives, for tables with a header, columns their roles, each as ROLE=NAME:
-	// id, label and split of nodes, source and target of edges, and, any number of them,
-	// text (numbers that are names of categories) and ignore.
+	// Columns gives, for tables with a header, columns their roles, each as ROLE=NAME: id, label and split of nodes,
+	// source and target of edges, and, any number of them, text (numbers that are names of categories) and ignore.
 	Columns []string
 
 	// Directed gives the states a, b of the ends of an edge other weights than b, a,
@@ -100,8 +94,7 @@ type Options struct {
 	// Tied says that they do not, whatever the order of rows looks like.
 	Tied bool
 
-	// SkipEdges joins, in text of columns, equal words of a sentence that begin with a
-	// capital.
+	// SkipEdges joins, in text of columns, equal words of a sentence that begin with a capital.
 	SkipEdges bool
 	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none, unless there are
 	// too many.
@@ -288,9 +281,8 @@ func (o *Options) overruled() (list []string) {
 	return list
 }
 
-// contradiction says how names in a dataset.json contradict those that a model has, ""
-// where they do not. Names that are mere numbers, as a count of states gives, name
-// nothing and only have to be as many.
+// contradiction says how names in a dataset.json contradict those that a model has, "" where they do not. Names that
+// are mere numbers, as a count of states gives, name nothing and only have to be as many.
 func contradiction(named, model []string) string {
 	switch {
 	case len(named) == 0 || len(model) == 0 || slices.Equal(named, model):

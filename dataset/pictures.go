@@ -16,9 +16,8 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
-// Pictures lists the pictures in the folder images of a data folder, or in a folder
-// itself, with their sizes: those of a list of ids, found as by ListPath, or all. Memory
-// is as in Options.
+// Pictures lists the pictures in the folder images of a data folder, or in a folder itself, with their sizes: those
+// of a list of ids, found as by ListPath, or all. Memory is as in Options.
 func Pictures(folder, list string, memoryAllowed int64) ([]ImageSource, error) {
 	within := filepath.Join(folder, imagesFolder)
 	if info, err := os.Stat(within); err != nil || !info.IsDir() {
@@ -43,8 +42,7 @@ func Pictures(folder, list string, memoryAllowed int64) ([]ImageSource, error) {
 	return found, errors.Join(problems...)
 }
 
-// chosen returns the ids of a list of which there is one picture, or without a list of
-// all pictures of a folder.
+// chosen returns the ids of a list of which there is one picture, or without a list of all pictures of a folder.
 func chosen(folder string, byID map[string][]string, list string, allowed int64) ([]listEntry, []Source, []error) {
 	var entries []listEntry
 	var sources []Source

@@ -19,23 +19,20 @@ const (
 	FormBins     = "bins"     // edge_bins
 )
 
-// Recipe is everything, beside the schema, that turns new data of the kind a
-// model was trained on into instances for that model. It is saved with the
-// model, as JSON, under RecipeKey in the metadata.
+// Recipe is everything, beside the schema, that turns new data of the kind a model was trained on into instances for
+// that model. It is saved with the model, as JSON, under RecipeKey in the metadata.
 type Recipe struct {
 	Kind string `json:"kind"` // one of the Kind constants
 
-	// FeatureDim is the length of the raw feature vectors, before the bias, of
-	// images, graph tables and text.
+	// FeatureDim is the length of the raw feature vectors, before the bias, of images, graph tables and text.
 	FeatureDim int `json:"feature_dim,omitempty"`
 	// Bias says that the constant feature follows as the last column.
 	Bias bool `json:"bias,omitempty"`
 	// Missing says that, in graph tables, a column after the bias is 1 for nodes
 	// whose features are not known, in the place of the bias.
 	Missing bool `json:"missing,omitempty"`
-	// Sorted says that nodes of graph tables are numbered in the order of their
-	// identifiers, and edges in that of their ends; models of before this take rows as
-	// they stand.
+	// Sorted says that nodes of graph tables are numbered in the order of their identifiers, and edges in that of
+	// their ends; models of before this take rows as they stand.
 	Sorted bool `json:"sorted,omitempty"`
 	// Hops says over how many of them the features of graph tables are means.
 	Hops int `json:"hops,omitempty"`
@@ -56,18 +53,14 @@ type Recipe struct {
 	Bins int `json:"bins,omitempty"`
 	// BinEdges rise; distance x falls into the bin numbered by how many are ≤ x.
 	BinEdges []float64 `json:"bin_edges,omitempty"`
-	// Palette has the colours of States, red, green and blue, in the label pictures of
-	// images, as many as these gave.
+	// Palette has the colours of States, red, green and blue, in the label pictures of images, as many as these gave.
 	Palette [][3]uint8 `json:"palette,omitempty"`
-	// LabelColours says that the pixels of label pictures are colours of Palette, and not
-	// numbers of states.
+	// LabelColours says that the pixels of label pictures are colours of Palette, and not numbers of states.
 	LabelColours bool `json:"label_colours,omitempty"`
-	// Edges says how contrasts make features of edges of images, in the place of bins of
-	// distances; nil: those.
+	// Edges says how contrasts make features of edges of images, in the place of bins of distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`
 
-	// Superpixels says how regions of images are made, which are the nodes in the place of
-	// pixels; nil: pixels are.
+	// Superpixels says how regions of images are made, which are the nodes in the place of pixels; nil: pixels are.
 	Superpixels *superpixelRecipe `json:"superpixels,omitempty"`
 
 	// NodeForm and EdgeForm are the Form constants, for npz.
@@ -89,8 +82,7 @@ type Recipe struct {
 // RecipeKey is the key of the recipe in a model file's metadata.
 const RecipeKey = "recipe"
 
-// ParseRecipe reads a recipe from JSON; unknown fields, which a newer program
-// may have written, are refused.
+// ParseRecipe reads a recipe from JSON; unknown fields, which a newer program may have written, are refused.
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
 	if err := infile.JSON([]byte(text), &r); err != nil {
@@ -131,7 +123,7 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: missing goes with kind %q and a bias only", KindGraph)
 	case r.Hops != 0 && r.Kind != KindGraph, r.Hops < 0, r.Hops > mostHops:
 		return fmt.Errorf("recipe: hops is %d, want 0 to %d, and with kind %q only", r.Hops, mostHops, KindGraph)
-	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != widthOf(r.Sheets.Nodes)):
+	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != len(namesOfColumns(r.Sheets.Nodes))):
 		return fmt.Errorf("recipe: sheets go with kind %q, without missing, and with as many features as their columns "+
 			"make", KindGraph)
 	case r.Sheets != nil && r.Sheets.problem() != "":
@@ -183,19 +175,31 @@ func (r *Recipe) offsets() []int {
 	return r.Edges.Offsets
 }
 
-// edgeDim returns the number of features of edges of images.
-func (r *Recipe) edgeDim() int {
-	if r.Superpixels != nil {
-		return r.Superpixels.dim()
+// nodeDim returns the number of features of nodes, but for npz.
+func (r *Recipe) nodeDim() int {
+	dim := r.FeatureDim
+	for _, more := range []bool{r.Bias, r.Missing} {
+		if more {
+			dim++
+		}
 	}
-	if r.Edges == nil {
+	return dim
+}
+
+// edgeDim returns the number of features of edges of images and of tables with a header.
+func (r *Recipe) edgeDim() int {
+	switch {
+	case r.Sheets != nil:
+		return len(namesOfColumns(r.Sheets.Edges)) + 1
+	case r.Superpixels != nil:
+		return r.Superpixels.dim()
+	case r.Edges == nil:
 		return r.Bins
 	}
 	return r.Edges.dim(r.Neighbours)
 }
 
-// fits checks that the recipe makes the features that the schema has weights
-// for.
+// fits checks that the recipe makes the features that the schema has weights for.
 func (r *Recipe) fits(s *crf.Schema) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -206,13 +210,7 @@ func (r *Recipe) fits(s *crf.Schema) error {
 		}
 		return nil
 	}
-	dim := r.FeatureDim
-	if r.Bias {
-		dim++
-	}
-	if r.Missing {
-		dim++
-	}
+	dim, edges := r.nodeDim(), r.edgeDim()
 	switch {
 	case r.Kind == KindGraph && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) > 1):
 		return fmt.Errorf("recipe: graph tables have one node type and at most one edge type, the model has %d and %d; "+
@@ -220,10 +218,8 @@ func (r *Recipe) fits(s *crf.Schema) error {
 	case r.Kind == KindImages && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1):
 		return fmt.Errorf("recipe: images have one node type and one edge type, the model has %d and %d",
 			len(s.NodeTypes), len(s.EdgeTypes))
-	case r.Kind == KindImages && s.EdgeTypes[0].Features != r.edgeDim():
-		return check("edge", r.edgeDim(), s.EdgeTypes[0].Features)
-	case r.Sheets != nil && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != widthOf(r.Sheets.Edges)+1:
-		return check("edge", widthOf(r.Sheets.Edges)+1, s.EdgeTypes[0].Features)
+	case (r.Kind == KindImages || r.Sheets != nil) && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != edges:
+		return check("edge", edges, s.EdgeTypes[0].Features)
 	case r.Text != nil && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != r.Text.edgeTypes() ||
 		len(s.NodeTypes[0].FeatureNames) != dim):
 		return fmt.Errorf("recipe: text has one node type, whose features have names, and %d edge types, the model has %d "+

@@ -49,8 +49,7 @@ func WriteSamples(path string, s *Samples) error {
 // predictionsFile describes the predictions of a folder.
 const predictionsFile = "predict.json"
 
-// WritePrediction writes what a model says of one instance as a file that
-// numpy.load reads, whole or not at all:
+// WritePrediction writes what a model says of one instance as a file that numpy.load reads, whole or not at all:
 //
 //	labels   [n] int32           the most likely label of every node
 //	beliefs  [n, k] float64      the belief of every state; k is the largest number

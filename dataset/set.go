@@ -9,8 +9,7 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 )
 
-// Set is a data set that has been read and checked. Every instance was made
-// with &Schema.
+// Set is a data set that has been read and checked. Every instance was made with &Schema.
 type Set struct {
 	Schema    crf.Schema
 	Instances []*crf.Instance
@@ -25,12 +24,11 @@ type Set struct {
 	// Names are, for graph tables, the names of the nodes in the tables:
 	// [instance][node]; nil for an instance whose nodes are named 0, 1, 2, ….
 	Names [][]string
-	// Rows are, for graph tables, the nodes of the rows of the table: [instance][row];
-	// nil for an instance whose nodes are numbered as the rows are. Nodes are numbered in
-	// the natural order of their names, so that results do not depend on that of rows.
+	// Rows are, for graph tables, the nodes of the rows of the table: [instance][row]; nil for an instance whose
+	// nodes are numbered as the rows are. Nodes are numbered in the natural order of their names, so that results do
+	// not depend on that of rows.
 	//
-	// Of images with superpixels, rows are pixels: Rows has the superpixel of each, row by
-	// row.
+	// Of images with superpixels, rows are pixels: Rows has the superpixel of each, row by row.
 	Rows [][]int32
 	// RowLabels are, of images with superpixels that have labels, those of the pixels:
 	// [instance][row], −1 unobserved. A superpixel has the label of most of its pixels.
@@ -68,8 +66,7 @@ type ImageSource struct {
 
 func (s *ImageSource) pixels() float64 { return float64(s.Width) * float64(s.Height) }
 
-// graphCache gives instances with the same edges the same *graph.Graph:
-// topology is kept apart from numbers, once.
+// graphCache gives instances with the same edges the same *graph.Graph: topology is kept apart from numbers, once.
 type graphCache struct {
 	mutex  sync.Mutex
 	byHash map[uint64][]*graph.Graph

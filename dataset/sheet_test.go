@@ -276,12 +276,11 @@ func TestColumnKinds(t *testing.T) {
 		if len(of.list) > 0 {
 			t.Fatal(of.list)
 		}
-		c := &columnSurvey{}
-		if err := c.look([]*table{of}, "c"); err != nil {
-			t.Fatal(err)
-		}
-		col, notes, err := c.decide(false)
-		return col, strings.Join(notes, "; "), err
+		note := ""
+		col, err := oracle.Must(look([]*table{of}, "c"))(t).decide(false, func(format string, arguments ...any) {
+			note += fmt.Sprintf(format, arguments...)
+		})
+		return col, note, err
 	}
 	if c, _, err := decide("1", " 2.5e1 ", "NA"); err != nil || c.Mean != 13 || !c.Missing || c.Values != nil {
 		t.Errorf("%+v, %v", c, err)

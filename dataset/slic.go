@@ -15,8 +15,7 @@ const (
 	// compactness weighs place against colour: one spacing of centres counts as this
 	// distance in CIELAB, as in the paper.
 	compactness = 10
-	// fragments of regions that are smaller than this share of the mean region go to a
-	// neighbour.
+	// fragments of regions that are smaller than this share of the mean region go to a neighbour.
 	fragment = 0.25
 )
 
@@ -88,8 +87,7 @@ type centre struct {
 	x, y float64
 }
 
-// plant puts centres on a grid, each where the picture changes least around it, so that none
-// begins on an edge.
+// plant puts centres on a grid, each where the picture changes least around it, so that none begins on an edge.
 func (p *labPicture) plant(spacing float64) (centres []centre) {
 	across := max(1, int(math.Round(float64(p.width)/spacing)))
 	down := max(1, int(math.Round(float64(p.height)/spacing)))

@@ -103,8 +103,7 @@ func TestCutSuperpixels(t *testing.T) {
 	}
 }
 
-// TestSuperpixelsDeterministic: the same photograph gives the same regions, and the fourth bytes say
-// nothing.
+// TestSuperpixelsDeterministic: the same photograph gives the same regions, and the fourth bytes say nothing.
 func TestSuperpixelsDeterministic(t *testing.T) {
 	colours, _ := discsAndBars(80, 60, 20, 2)
 	first := cutSuperpixels(colours, 80, 60, 50)

@@ -9,8 +9,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// superpixelRecipe says how pictures are cut into regions, which are the nodes then. Those
-// that touch are joined.
+// superpixelRecipe says how pictures are cut into regions, which are the nodes then. Those that touch are joined.
 type superpixelRecipe struct {
 	Count int `json:"count"` // of a picture, about
 	// Scales are the β of contrasts exp(−β|Δrgb|²) of the regions' mean colours of 0 to 255.
@@ -36,9 +35,8 @@ func (r *superpixelRecipe) problem() string {
 	return ""
 }
 
-// dim returns the number of features of an edge: a constant, contrasts, and the logarithm
-// of the border's length, by which the regions' pixels have more or less to do with each
-// other.
+// dim returns the number of features of an edge: a constant, contrasts, and the logarithm of the border's length, by
+// which the regions' pixels have more or less to do with each other.
 func (r *superpixelRecipe) dim() int { return len(r.Scales) + 2 }
 
 // names describes the features of an edge.
@@ -119,8 +117,7 @@ func newRegions(colours []uint8, width, height, count int) regions {
 	return r
 }
 
-// newSuperpixelRecipe takes the scales from training data: all sums are in the order of
-// pictures.
+// newSuperpixelRecipe takes the scales from training data: all sums are in the order of pictures.
 func (l *imageLoader) newSuperpixelRecipe(count int) *superpixelRecipe {
 	n, sum := 0.0, 0.0
 	for i := range l.regions {
@@ -226,8 +223,7 @@ func (l *imageLoader) regionSpec(i int, row func(dst []float64, pixel int), dim 
 	return spec, nil
 }
 
-// keepRowLabels keeps the labels of pixels, and says how many of them no labels of regions
-// can get right.
+// keepRowLabels keeps the labels of pixels, and says how many of them no labels of regions can get right.
 func (l *imageLoader) keepRowLabels() {
 	if l.set.Recipe.Superpixels == nil || l.o.NoLabels {
 		return

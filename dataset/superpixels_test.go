@@ -15,9 +15,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of
-// an edge that slants, with noise, labels that follow it but for a corner and some unknown
-// pixels, and random features.
+// halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of an edge that slants,
+// with noise, labels that follow it but for a corner and some unknown pixels, and random features.
 func halves(t *testing.T) map[string]string {
 	t.Helper()
 	const rows, cols = 12, 20

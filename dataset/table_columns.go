@@ -15,29 +15,27 @@ import (
 )
 
 const (
-	// mostCategories bounds the features that a column of text makes. The rarer values
-	// share one: their weights could be told from few rows only.
+	// mostCategories bounds the features that a column of text makes. The rarer values share one: their weights could be
+	// told from few rows only.
 	mostCategories = 100
-	// ownValues is the share of different texts among the cells of a column from which
-	// it is taken for names: what nearly every row has for itself tells nothing of others.
+	// ownValues is the share of different texts among the cells of a column from which it is taken for names: what nearly
+	// every row has for itself tells nothing of others.
 	ownValues = 0.9
 	// fewCells are so few that all may differ by chance.
 	fewCells = 3
-	// numberColumn is the share of numbers among the cells of a column from which the
-	// others are taken for mistakes.
+	// numberColumn is the share of numbers among the cells of a column from which the others are taken for mistakes.
 	numberColumn = 0.9
 )
 
-// column is how the cells of a column of a table with a header become features. It is
-// part of a Recipe.
+// column is how the cells of a column of a table with a header become features. It is part of a Recipe.
 type column struct {
 	Name string `json:"name"`
 	// Mean is, for a column of numbers, what stands for one that is missing.
 	Mean float64 `json:"mean,omitempty"`
 	// Values are, for a column of text, the texts that have a feature each; nil: numbers.
 	Values []string `json:"values,omitempty"`
-	// Other says that one more feature is 1 for other texts, and Missing that the last
-	// one is 1 where there is none, or no number.
+	// Other says that one more feature is 1 for other texts, and Missing that the last one is 1 where there is none, or no
+	// number.
 	Other   bool `json:"other,omitempty"`
 	Missing bool `json:"missing,omitempty"`
 }
@@ -62,12 +60,8 @@ func (c *column) features() []string {
 
 // problem says what is wrong with a column of a recipe.
 func (c *column) problem() string {
-	seen := map[string]bool{}
-	for _, v := range c.Values {
-		if seen[v] {
-			return fmt.Sprintf("column %q has the value %q twice", c.Name, v)
-		}
-		seen[v] = true
+	if len(setOf(c.Values)) < len(c.Values) {
+		return fmt.Sprintf("column %q has a value twice", c.Name)
 	}
 	if math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) {
 		return fmt.Sprintf("column %q has the mean %v", c.Name, c.Mean)
@@ -83,65 +77,50 @@ func namesOfColumns(columns []column) (names []string) {
 	return names
 }
 
-// widthOf is the number of features that columns make.
-func widthOf(columns []column) (n int) {
-	for i := range columns {
-		n += columns[i].width()
-	}
-	return n
-}
-
-func (c *column) width() int {
-	n := max(1, len(c.Values))
-	for _, more := range []bool{c.Other, c.Missing} {
-		if more {
-			n++
-		}
-	}
-	return n
-}
-
-// cell is one that has a value, and where it stands.
-type cell struct {
-	text, path string
-	line       int32
-}
-
 // columnSurvey is what all cells of a column say of what it is.
 type columnSurvey struct {
 	name    string
-	given   []cell
+	count   map[string]int // of the different texts of cells that have a value
+	given   int            // how many of these there are
 	missing int
 	values  []float64 // of cells that are numbers
-	odd     *cell     // the first that is no number; nil: all are
+	written int       // cells that are numbers as people write them
+	odd     *Error    // the place of the first that is no number; nil: all are
+	text    string    // of that cell
 }
 
-// look looks at all cells of a column, after those of another.
-func (c *columnSurvey) look(tables []*table, name string) error {
-	*c = columnSurvey{name: name, given: c.given[:0], values: c.values[:0]}
+// written matches numbers as people write them: with a currency or percent, thousands apart, or a decimal comma.
+var written = regexp.MustCompile(`^[-+]?[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)? ?[$€£%]?$`)
+
+// look looks at all cells of a column.
+func look(tables []*table, name string) (*columnSurvey, error) {
+	c := &columnSurvey{name: name, count: map[string]int{}}
 	for _, t := range tables {
 		at := t.column(name)
 		if at < 0 {
-			return &Error{File: t.path, Line: 1,
-				Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(name), tables[0].path)}
+			return nil, wrong(t.file, 1, "", "", "there is no column %q, which %s has", abbreviate(name), tables[0].file)
 		}
-		c.given, c.values = slices.Grow(c.given, len(t.rows)), slices.Grow(c.values, len(t.rows))
 		for r, cells := range t.rows {
-			if missingCell(cells[at]) {
+			text := cells[at]
+			if missingCell(text) {
 				c.missing++
 				continue
 			}
-			c.given = append(c.given, cell{cells[at], t.path, t.lines[r]})
+			c.given++
+			c.count[text]++
+			if x, err := numeric.ParseDecimal(text); err == nil {
+				c.values = append(c.values, x)
+			} else {
+				if c.odd == nil {
+					c.odd, c.text = wrong(t.file, int(t.lines[r]), abbreviate(name), "", ""), text
+				}
+				if written.MatchString(text) {
+					c.written++
+				}
+			}
 		}
 	}
-	for i := range c.given {
-		if x, err := numeric.ParseDecimal(c.given[i].text); err == nil {
-			c.values = append(c.values, x)
-		} else if c.odd == nil {
-			c.odd = &c.given[i]
-		}
-	}
-	return nil
+	return c, nil
 }
 
 // mean adds the numbers up by Knuth's sum of two numbers and its error, so that their order does not tell.
@@ -161,96 +140,56 @@ func (c *columnSurvey) mean() float64 {
 }
 
 // decide says how the column becomes features: nil where it is left out, as a note says. text says that it is said to
-// be text.
-func (c *columnSurvey) decide(text bool) (col *column, notes []string, err error) {
-	note := func(format string, arguments ...any) {
-		notes = append(notes, fmt.Sprintf("column %q "+format, append([]any{abbreviate(c.name)}, arguments...)...))
-	}
+// be text, and not numbers.
+func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
+	numbers := len(c.values) + c.written
+	name, instead := abbreviate(c.name), "nothing"
 	switch {
-	case len(c.given) == 0:
-		note("has no values and is left out")
-		return nil, notes, nil
+	case c.given == 0:
+		note("column %q has no values and is left out", name)
+		return nil, nil
 	case !text && c.odd == nil:
-		col = &column{Name: c.name, Mean: c.mean(), Missing: c.missing > 0}
-		c.noteMissing(note, fmt.Sprintf("their mean, %.6g,", col.Mean))
-		return col, notes, nil
-	case !text:
-		if err := c.mistake(); err != nil {
-			return nil, nil, err
-		}
+		col = &column{Name: c.name, Mean: c.mean()}
+		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
+	case !text && strings.EqualFold(c.name, "features") && strings.ContainsAny(c.text, " :") && isDigit(c.text[0]):
+		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place, "begin the header with #, or give every feature a column",
+			"%q is a list of features, which tables without a header have", abbreviate(c.text))
+	case !text && float64(numbers) >= numberColumn*float64(c.given):
+		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place, "write digits and a decimal point alone, leave the cell empty "+
+			"if the number is not known, or say {columns=text="+c.name+"}",
+			"%q is no number, while %d of the %d cells of this column are meant as numbers", abbreviate(c.text), numbers, c.given)
+	case c.given > fewCells && float64(len(c.count)) >= ownValues*float64(c.given):
+		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states", name,
+			c.given, len(c.count))
+		return nil, nil
+	default:
+		col = &column{Name: c.name, Values: []string{}}
 	}
-	return c.categories(note), notes, nil
-}
-
-// written matches numbers as people write them: with a currency or percent, thousands apart, or a decimal comma.
-var written = regexp.MustCompile(`^[-+]?[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)? ?[$€£%]?$`)
-
-// mistake is the error of a column of numbers in which some cell is none; nil: it is of text.
-func (c *columnSurvey) mistake() error {
-	if strings.EqualFold(c.name, "features") && strings.ContainsAny(c.odd.text, " :") && isDigit(c.odd.text[0]) {
-		return &Error{File: c.odd.path, Line: int(c.odd.line), Place: c.name,
-			Problem: fmt.Sprintf("%q is a list of features, which tables without a header have", abbreviate(c.odd.text)),
-			Remedy:  "begin the header with #, or give every feature a column"}
+	if col.Missing = c.missing > 0; col.Missing {
+		note("column %q has %d missing cells of %d: %s stands for them, and the feature %q is 1", name, c.missing,
+			c.missing+c.given, instead, c.name+" (missing)")
 	}
-	n := len(c.values)
-	for _, x := range c.given {
-		if _, err := numeric.ParseDecimal(x.text); err != nil && written.MatchString(x.text) {
-			n++
-		}
+	if col.Values != nil {
+		c.categories(col, note)
 	}
-	if float64(n) < numberColumn*float64(len(c.given)) {
-		return nil
-	}
-	return &Error{File: c.odd.path, Line: int(c.odd.line), Place: abbreviate(c.name),
-		Problem: fmt.Sprintf("%q is no number, while %d of the %d cells of this column are meant as numbers",
-			abbreviate(c.odd.text), n, len(c.given)),
-		Remedy: "write digits and a decimal point alone, leave the cell empty if the number is not known, or say " +
-			"{columns=text=" + c.name + "}"}
-}
-
-// texts counts the different ones.
-func (c *columnSurvey) texts() map[string]int {
-	counts := map[string]int{}
-	for _, x := range c.given {
-		counts[x.text]++
-	}
-	return counts
+	return col, nil
 }
 
 // categories makes those of a column of text, by falling frequency.
-func (c *columnSurvey) categories(note func(format string, arguments ...any)) *column {
-	counts, given := c.texts(), len(c.given)
-	if given > fewCells && float64(len(counts)) >= ownValues*float64(given) {
-		note("is left out: its %d cells have %d different texts, so that it tells rows apart and not states", given,
-			len(counts))
-		return nil
-	}
-	values := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+func (c *columnSurvey) categories(col *column, note func(format string, arguments ...any)) {
+	values := slices.SortedFunc(maps.Keys(c.count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.count[b], c.count[a]), strings.Compare(a, b))
 	})
-	for i, v := range values {
-		values[i] = strings.Clone(v) // of its row nothing else is kept
+	kept := 0
+	for _, v := range values[:min(mostCategories, len(values))] {
+		kept += c.count[v]
+		col.Values = append(col.Values, strings.Clone(v)) // of its row nothing else is kept
 	}
-	col := &column{Name: c.name, Values: values, Missing: c.missing > 0}
-	c.noteMissing(note, "nothing")
-	if len(values) > mostCategories {
-		col.Values, col.Other = values[:mostCategories:mostCategories], true
-		kept := 0
-		for _, v := range col.Values {
-			kept += counts[v]
-		}
-		note("has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the others "+
-			"share one", len(values), mostCategories, 100*float64(kept)/float64(given))
+	if col.Other = len(values) > mostCategories; col.Other {
+		note("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the "+
+			"others share one", abbreviate(c.name), len(values), mostCategories, 100*float64(kept)/float64(c.given))
 	}
 	slices.Sort(col.Values)
-	return col
-}
-
-func (c *columnSurvey) noteMissing(note func(format string, arguments ...any), instead string) {
-	if c.missing > 0 {
-		note("has %d missing cells of %d: %s stands for them, and the feature %q is 1", c.missing,
-			c.missing+len(c.given), instead, c.name+" (missing)")
-	}
 }
 
 // featureRows makes features of the rows of a table: by the columns of a recipe, or by the list in the last column of
@@ -259,6 +198,7 @@ type featureRows struct {
 	columns []column
 	at      []int              // [column] where it stands in the table
 	first   []int              // [column] its first feature
+	last    []int              // [column] its last
 	values  []map[string]int32 // [column] of text
 	dim     int
 	bias    bool           // the constant feature is last
@@ -299,7 +239,8 @@ func columnRows(t *table, columns []column, bias bool) *featureRows {
 			values[v] = int32(f.dim + j)
 		}
 		f.at, f.first, f.values = append(f.at, t.column(c.Name)), append(f.first, f.dim), append(f.values, values)
-		f.dim += c.width()
+		f.dim += len(c.features())
+		f.last = append(f.last, f.dim-1)
 	}
 	if bias {
 		f.dim++
@@ -307,11 +248,19 @@ func columnRows(t *table, columns []column, bias bool) *featureRows {
 	return f
 }
 
-// entries is the most that a row of columns has.
-func (f *featureRows) entries() int { return len(f.columns) + f.dim - widthOf(f.columns) }
+// denseBytes and sparseBytes are what the features of a row take in memory, in either form.
+func (f *featureRows) denseBytes() int { return 8 * f.dim }
 
-// make makes the features of a row; it returns the name of the column and what is wrong
-// with its cell.
+func (f *featureRows) sparseBytes() int {
+	const entry, start = 12, 8
+	n := len(f.columns)
+	if f.bias {
+		n++
+	}
+	return entry*n + start
+}
+
+// make makes the features of a row; it returns the name of the column and what is wrong with its cell.
 func (f *featureRows) make(line int, cells []string) (place, problem string) {
 	f.row = f.row[:0]
 	if f.lists {
@@ -320,29 +269,30 @@ func (f *featureRows) make(line int, cells []string) (place, problem string) {
 	for i := range f.columns {
 		c, cell := &f.columns[i], cells[f.at[i]]
 		missing := missingCell(cell)
-		if c.Values == nil {
-			x := c.Mean
-			if !missing {
-				var err error
-				if x, err = numeric.ParseDecimal(cell); err != nil {
-					const problem = "%q is not a finite decimal number, which the model wants of this column; write digits and " +
-						"a decimal point alone"
-					return c.Name, fmt.Sprintf(problem, abbreviate(cell))
-				}
-				if problem := tooLarge(x); problem != "" {
-					return c.Name, problem
-				}
+		j, known := f.values[i][cell]
+		switch {
+		case c.Values == nil && missing:
+			f.put(f.first[i], c.Mean)
+		case c.Values == nil:
+			x, err := numeric.ParseDecimal(cell)
+			if err != nil {
+				return c.Name, fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
+					"and a decimal point alone", abbreviate(cell))
+			}
+			if problem := tooLarge(x); problem != "" {
+				return c.Name, problem
 			}
 			f.put(f.first[i], x)
-		} else if j, known := f.values[i][cell]; known && !missing {
+		case missing:
+		case known:
 			f.put(int(j), 1)
-		} else if c.Other && !missing {
+		case c.Other:
 			f.put(f.first[i]+len(c.Values), 1)
-		} else if !missing {
+		default:
 			f.unknown[i].see(line, cell)
 		}
 		if missing && c.Missing {
-			f.put(f.first[i]+c.width()-1, 1)
+			f.put(f.last[i], 1)
 		} else if missing {
 			f.unknown[i].see(line, cell)
 		}
@@ -363,17 +313,15 @@ func (f *featureRows) parse(line int, text string) (problem string) {
 	for field := range strings.FieldsSeq(text) {
 		indexText, valueText, valued := strings.Cut(field, ":")
 		index, err := strconv.ParseInt(indexText, 10, 32)
-		if err != nil || index < 0 {
+		value := 1.0
+		switch {
+		case err != nil || index < 0:
 			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known",
 				abbreviate(field), missingFeatures)
-		}
-		if int(index) >= f.limit {
+		case int(index) >= f.limit:
 			return fmt.Sprintf("feature %q: index is beyond the %d features of %s", abbreviate(field), f.limit, f.limitOf)
-		}
-		value := 1.0
-		if valued {
-			value, err = numeric.ParseDecimal(valueText)
-			if err != nil {
+		case valued:
+			if value, err = numeric.ParseDecimal(valueText); err != nil {
 				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
 			}
 			if problem := tooLarge(value); problem != "" {
@@ -404,23 +352,14 @@ func (f *featureRows) same(a, b []string) bool {
 	return slices.Equal(first, own.row)
 }
 
-// Bytes of an entry of dense and of sparse features, and of where a sparse row begins.
-const denseEntry, sparseEntry, sparseStart = 8, 12, 8
-
-// dense reports whether features take less memory in this form.
-func (f *featureRows) dense() bool {
-	return !f.lists && denseEntry*f.dim <= sparseEntry*f.entries()+sparseStart
-}
-
-// of makes the features of all rows of a table.
+// of makes the features of all rows of a table, dense ones where these take less memory.
 func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
 	var numbers, values []float64
 	var index []int32
-	start, ones, dense := make([]int, 1, len(t.rows)+1), f.lists, f.dense()
+	start, ones := make([]int, 1, len(t.rows)+1), f.lists
+	dense := !f.lists && f.denseBytes() <= f.sparseBytes()
 	if dense {
 		numbers = make([]float64, len(t.rows)*f.dim)
-	} else if !f.lists {
-		index, values = make([]int32, 0, len(t.rows)*f.entries()), make([]float64, 0, len(t.rows)*f.entries())
 	}
 	for r, cells := range t.rows {
 		if place, problem := f.make(int(t.lines[r]), cells); problem != "" {

@@ -15,8 +15,16 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// tableLoader turns pairs of tables into a set: those with a header, whose columns become features by their
-// cells, and plain ones, whose features and labels are numbers.
+// Names made for graph tables. Nodes of which the features are not known are of the type of all others, and a feature
+// says so: edges that reach them need the weights of all edges.
+const (
+	featuredType = "node"
+	biasName     = "bias"
+	missingName  = "no_features" // 1 where the features are not known, in the place of the bias
+)
+
+// tableLoader turns pairs of tables into a set: those with a header, whose columns become features by their cells, and
+// plain ones, whose features and labels are numbers.
 type tableLoader struct {
 	loader
 	plain  bool // no table has a header
@@ -39,27 +47,25 @@ type tableGraph struct {
 	splits       []string
 	given        givenFeatures
 	used         top // of the indices of features in plain tables, with lines
-	features     crf.Features
 	topology     *graph.Graph
-	reversed     int // see edgeRows
+	reversed     int // the first line that joins nodes the other way round than one before; 0: none
 	edgeFeatures crf.Features
 }
 
 func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	l := &tableLoader{loader: newLoader(ctx, o), rules: &sheetRecipe{}}
-	pairs, notes, err := findPairs(paths)
-	if err == nil && len(pairs) == 0 {
-		err = &Error{File: paths[0], Problem: "there are no tables of nodes"}
-	}
-	for _, pair := range pairs {
-		if err == nil {
-			err = pair.incomplete()
+	for _, path := range paths {
+		if isEdgeList(path) {
+			l.warn("%s is read as %s", path, edgeList)
 		}
 	}
-	if err != nil {
-		return nil, []error{err}
+	pairs := l.findPairs(paths)
+	for _, pair := range pairs {
+		l.run(func() { l.fail(pair.incomplete()) })
 	}
-	l.set.Warnings = append(edgeListNotes(paths), notes...)
+	if len(l.problems) > 0 {
+		return nil, l.problems
+	}
 	if o.Recipe != nil && o.Recipe.Sheets != nil {
 		l.rules = o.Recipe.Sheets
 	}
@@ -108,55 +114,46 @@ func (l *tableLoader) checkKind(first string) {
 // open reads a pair of tables, and finds out which is which.
 func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	g := &tableGraph{name: pair.name, roles: nodeRoles{0, 1, 2}, ends: [2]int{0, 1}, used: newTop()}
-	for _, of := range []struct {
-		path    string
-		data    []byte
-		columns int // without a header
-		into    **table
-	}{{pair.nodes, nodes, plainColumns, &g.nodes}, {pair.edges, edges, len(g.ends), &g.edges}} {
-		if l.plain {
-			*of.into = readPlain(l.ctx, of.path, of.data, of.columns)
-			continue
-		}
-		*of.into = readTable(l.ctx, of.path, of.data)
-		l.fail((*of.into).errors()...)
-	}
-	if l.graphs = append(l.graphs, g); l.plain || len(l.problems) > 0 {
+	l.graphs = append(l.graphs, g)
+	if l.plain {
+		g.nodes = readPlain(l.ctx, pair.nodes, nodes, plainColumns)
+		g.edges = readPlain(l.ctx, pair.edges, edges, len(g.ends))
 		return
 	}
-	if pair.loose && l.looksLikeEdges(g.nodes, g.edges) {
+	g.nodes, g.edges = readTable(l.ctx, pair.nodes, nodes), readTable(l.ctx, pair.edges, edges)
+	l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...)
+	if len(l.problems) > 0 {
+		return
+	}
+	if pair.loose && l.looksLikeEdges(g.nodes) > l.looksLikeEdges(g.edges) {
 		g.nodes, g.edges = g.edges, g.nodes
 	}
 	if pair.loose {
-		g.name = strings.TrimSuffix(filepath.Base(g.nodes.path), filepath.Ext(g.nodes.path))
+		g.name = strings.TrimSuffix(filepath.Base(g.nodes.file), filepath.Ext(g.nodes.file))
 	}
 	l.run(func() { g.roles, g.ends = l.rolesOfNodes(g.nodes), l.rolesOfEdges(g.edges) })
 }
 
-// looksLikeEdges reports whether the first of two tables is the one of edges: by the
-// options, by the names of columns, or else by the names of the files.
-func (l *tableLoader) looksLikeEdges(first, second *table) bool {
-	sign := func(t *table) int {
-		ends := t.usualEnds()
-		switch {
-		case t.column(l.o.given(roleSource)...) >= 0, t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0:
-			return 4
-		case ends[0] >= 0:
-			return 3
-		case strings.Contains(strings.ToLower(filepath.Base(t.path)), "edge"):
-			return 2
-		case t.column(labelNames...) >= 0, t.column(idNames...) >= 0:
-			return 0
-		}
-		return 1
+// looksLikeEdges tells how much speaks for a table to be that of edges: the options, the names of columns, or else the
+// name of the file.
+func (l *tableLoader) looksLikeEdges(t *table) int {
+	ends := t.usualEnds()
+	switch {
+	case t.column(l.o.given(roleSource)...) >= 0, t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0:
+		return 4
+	case ends[0] >= 0:
+		return 3
+	case strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge"):
+		return 2
+	case t.column(labelNames...) >= 0, t.column(idNames...) >= 0:
+		return 0
 	}
-	return sign(first) > sign(second)
+	return 1
 }
 
-// chooseColumns decides what features the columns make: as the model has it, or by a
-// look at all cells.
+// chooseColumns decides what features the columns make: as the model has it, or by a look at all cells.
 func (l *tableLoader) chooseColumns() {
-	r := l.rules
+	r, first := l.rules, l.graphs[0]
 	if l.plain {
 		return
 	}
@@ -167,7 +164,6 @@ func (l *tableLoader) chooseColumns() {
 		}
 		return
 	}
-	first := l.graphs[0]
 	name := func(t *table, i int) string {
 		if i < 0 {
 			return ""
@@ -183,49 +179,41 @@ func (l *tableLoader) chooseColumns() {
 	}
 	for _, name := range slices.Concat(l.o.given(roleText), l.o.given(roleIgnore)) {
 		if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
-			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path,
+			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.file, first.edges.file,
 				abbreviate(name), suggestion(name, slices.Concat(first.nodes.header, first.edges.header))))
 		}
 	}
 	l.run(
-		func() {
-			r.Nodes = l.survey(nodes, l.features(first.nodes, first.roles.id, first.roles.label, first.roles.split))
-		},
-		func() { r.Edges = l.survey(edges, l.features(first.edges, first.ends[0], first.ends[1])) })
+		func() { r.Nodes = l.survey(nodes, first.roles.id, first.roles.label, first.roles.split) },
+		func() { r.Edges = l.survey(edges, first.ends[0], first.ends[1]) })
 }
 
-// survey decides on the columns of tables, which stand at these places in the first of them.
-func (l *tableLoader) survey(tables []*table, at []int) (columns []column) {
-	texts, c := l.o.given(roleText), &columnSurvey{}
-	for _, i := range at {
-		name := tables[0].header[i]
-		if err := c.look(tables, name); err != nil {
-			l.fail(err)
-			continue
+// survey decides on the columns of tables but for those of the first that have a role.
+func (l *tableLoader) survey(tables []*table, taken ...int) (columns []column) {
+	first, texts := tables[0], l.o.given(roleText)
+	for _, i := range l.features(first, taken...) {
+		name, col := first.header[i], (*column)(nil)
+		c, err := look(tables, name)
+		if err == nil {
+			col, err = c.decide(slices.Contains(texts, name), func(format string, arguments ...any) {
+				l.warn("%s: "+format, append([]any{first.file}, arguments...)...)
+			})
 		}
-		col, notes, err := c.decide(slices.Contains(texts, name))
-		if err != nil {
-			l.fail(err)
-		} else if col != nil {
+		if l.fail(err); col != nil {
 			columns = append(columns, *col)
-		}
-		for _, note := range notes {
-			l.warn("%s: %s", tables[0].path, option.Text(note))
 		}
 	}
 	return columns
 }
 
-// compareColumns checks that a table has the columns of the model; the others are not
-// looked at.
+// compareColumns checks that a table has the columns of the model; the others are not looked at.
 func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 	known := map[string]bool{}
 	for i := range columns {
 		known[infile.Fold(columns[i].Name)] = true
 		if len(l.problems) < mostPerFile && t.column(columns[i].Name) < 0 {
-			const problem = "there is no column %q, which the model was trained with; %s"
-			l.fail(&Error{File: t.path, Line: 1,
-				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), suggestion(columns[i].Name, t.header))})
+			l.fail(wrong(t.file, 1, "", "", "there is no column %q, which the model was trained with; %s",
+				abbreviate(columns[i].Name), suggestion(columns[i].Name, t.header)))
 		}
 	}
 	var more []string
@@ -235,7 +223,7 @@ func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 		}
 	}
 	if len(more) > 0 {
-		l.warn("%s: the model does not use column %s", t.path, firstFew(more))
+		l.warn("%s: the model does not use column %s", t.file, firstFew(more))
 	}
 }
 
@@ -243,29 +231,26 @@ func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 func (l *tableLoader) observeSplit() {
 	splits := map[string]bool{}
 	for _, g := range l.graphs {
-		for _, s := range g.splits {
-			splits[s] = true
-		}
+		maps.Copy(splits, setOf(g.splits))
 	}
-	known := slices.Sorted(maps.Keys(splits))
 	if l.o.Observed != "" && !splits[l.o.Observed] {
 		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed,
-			option.Suggestion(l.o.Observed, known, "")))
+			option.Suggestion(l.o.Observed, slices.Sorted(maps.Keys(splits)), "")))
 	}
 }
 
 // numbered are the labels of a plain table.
 func (g *tableGraph) numbered() numbered {
 	return numbered{labels: g.labels, place: func(e *Error, s int) *Error {
-		e.File, e.Line = g.nodes.path, int(g.nodes.lines[s])
+		e.File, e.Line = g.nodes.file, int(g.nodes.lines[s])
 		return e
 	}}
 }
 
 // chooseSchema takes the model's schema or makes one for the tables, and gives labels the numbers of its states.
 func (l *tableLoader) chooseSchema() {
-	if l.plain {
-		for _, g := range l.graphs {
+	for _, g := range l.graphs {
+		if l.plain {
 			l.numbers = append(l.numbers, g.numbered())
 		}
 	}
@@ -275,46 +260,35 @@ func (l *tableLoader) chooseSchema() {
 	} else {
 		l.learnSchema()
 	}
-	if l.plain && !l.o.NoLabels {
-		l.run(func() { l.askWhatHides("label ") })
-	}
-	if l.plain {
-		return
-	}
 	l.run(func() {
-		of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
-		for _, g := range l.graphs {
-			for i, text := range g.labels {
-				if text >= 0 {
-					g.labels[i] = of[text]
-				}
+		switch {
+		case !l.plain:
+			of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
+			for _, g := range l.graphs {
+				ofTexts(g.labels, of)
 			}
+		case !l.o.NoLabels:
+			l.askWhatHides("label ")
 		}
 	})
 }
 
 // learnSchema makes schema and recipe of what the tables have.
 func (l *tableLoader) learnSchema() {
-	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.path
+	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.file
 	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true}
+	names := namesOfColumns(l.rules.Nodes)
 	if l.plain {
 		l.countFeatures()
-		missing := &Error{File: first, Problem: "no node has a label",
-			Remedy: "name the states, by \"states\" in " + ManifestName + " or {states}"}
-		r.States = l.numberStates("nodes are", "every label", missing)
+		r.States = l.numberStates("nodes are", "every label", wrong(first, 0, "",
+			"name the states, by \"states\" in "+ManifestName+" or {states}", "no node has a label"))
 	} else {
-		r.Sheets, r.FeatureDim, r.States = l.rules, widthOf(l.rules.Nodes), l.statesOf(&l.labels, first)
+		r.Sheets, r.FeatureDim, r.States = l.rules, len(names), l.statesOf(&l.labels, first)
 	}
 	if len(l.problems) > 0 {
 		return
 	}
-	node := crf.NodeType{Name: featuredType, States: r.States, Features: r.FeatureDim}
-	for _, more := range []bool{r.Bias, r.Missing} {
-		if more {
-			node.Features++
-		}
-	}
-	s.NodeTypes = []crf.NodeType{node}
+	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: r.States, Features: r.nodeDim()}}
 	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return g.topology.NumEdges() > 0 }) {
 		names := append(namesOfColumns(l.rules.Edges), FormConstant)
 		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
@@ -322,19 +296,11 @@ func (l *tableLoader) learnSchema() {
 	if l.checkWeights(); len(l.problems) > 0 {
 		return // before as many names are made
 	}
-	names := namesOfColumns(l.rules.Nodes)
 	if l.plain {
 		names = l.featureNames(r.FeatureDim, false)
 	}
-	for _, more := range []struct {
-		is   bool
-		name string
-	}{{r.Bias, biasName}, {r.Missing, missingName}} {
-		if more.is {
-			names = append(names[:len(names):len(names)], more.name)
-		}
-	}
-	s.NodeTypes[0].FeatureNames = names
+	s.NodeTypes[0].FeatureNames = append(names[:len(names):len(names)],
+		[]string{biasName, missingName}[:r.nodeDim()-r.FeatureDim]...)
 	l.completeSchema()
 }
 
@@ -345,7 +311,7 @@ func (l *tableLoader) countFeatures() {
 	for _, g := range l.graphs {
 		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
 			r.FeatureDim = dim
-			at := Error{File: g.nodes.path, Line: g.used.at[0], Problem: "the index of a feature "}
+			at := Error{File: g.nodes.file, Line: g.used.at[0], Problem: "the index of a feature "}
 			l.refuseFar(&g.used, at, g.used.doubt("feature", ""), `name "node_features" in `+ManifestName)
 		}
 		missing = missing || slices.Contains(g.given.known, false)
@@ -356,7 +322,7 @@ func (l *tableLoader) countFeatures() {
 // freezeAll makes an instance of each graph.
 func (l *tableLoader) freezeAll() {
 	for _, g := range l.graphs {
-		l.run(func() { l.completeFeatures(g) }, func() {
+		l.run(func() {
 			switch {
 			case !l.plain:
 			case l.o.NoLabels:
@@ -368,48 +334,41 @@ func (l *tableLoader) freezeAll() {
 	}
 }
 
-// completeFeatures adds the columns for the bias, and for features that are not known, to those of a plain table.
-func (l *tableLoader) completeFeatures(g *tableGraph) {
-	// Without a bias, or without any features, those of a node where they are not known
-	// are all zero, or the bias, like those of others.
-	r := &l.set.Recipe
+// freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
+func (l *tableLoader) freezeGraph(g *tableGraph) {
+	s, r := &l.set.Schema, &l.set.Recipe
+	// Without a bias, or without any features, those of a node where they are not known are all zero, or the bias, like
+	// those of others.
 	if i := slices.Index(g.given.known, false); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
 		within := ""
 		if r.Hops > 0 {
 			within = fmt.Sprintf(", nor those of any node within %d hops", r.Hops)
 		}
-		l.fail(&Error{File: g.nodes.path, Line: int(g.nodes.lines[i]),
-			Problem: "the features are not known (?)" + within + ", but the model was trained on nodes with features only"})
+		l.fail(wrong(g.nodes.file, int(g.nodes.lines[i]), "", "",
+			"the features are not known (?)"+within+", but the model was trained on nodes with features only"))
 		return
 	}
-	var err error
-	if g.features, err = g.given.complete(r); err != nil {
-		l.fail(&Error{File: g.nodes.path, Problem: err.Error(), Cause: err})
-	}
-}
-
-// freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
-func (l *tableLoader) freezeGraph(g *tableGraph) {
-	s := &l.set.Schema
 	if g.topology.NumEdges() > 0 && len(s.EdgeTypes) == 0 {
-		u, v, name := g.names[g.topology.U(0)], g.names[g.topology.V(0)], s.NodeTypes[0].Name
-		l.failAt(g.edges.path, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", u, v,
-			name, name)
+		l.failAt(g.edges.file, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q",
+			g.names[g.topology.U(0)], g.names[g.topology.V(0)], s.NodeTypes[0].Name, s.NodeTypes[0].Name)
 		return
 	}
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
-		l.fail(&Error{File: g.edges.path, Line: g.reversed,
-			Problem: "it joins the nodes of an earlier line the other way round; " +
-				"edges are directed, and a network has one edge for two nodes",
-			Remedy: "keep one of the two, or say that edges have no direction"})
+		l.fail(wrong(g.edges.file, g.reversed, "", "keep one of the two, or say that edges have no direction", "it joins the "+
+			"nodes of an earlier line the other way round; edges are directed, and a network has one edge for two nodes"))
 		return
 	}
-	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.features}}
-	if len(s.EdgeTypes) > 0 && len(l.rules.Edges) == 0 {
+	features, err := g.given.complete(r)
+	if err != nil {
+		l.fail(ofFile(g.nodes.file, err))
+		return
+	}
+	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{features}}
+	if len(l.rules.Edges) == 0 {
 		g.edgeFeatures = crf.Constant(g.topology.NumEdges(), 1)
 	}
-	for range s.EdgeTypes {
-		spec.EdgeFeat = append(spec.EdgeFeat, g.edgeFeatures)
+	if len(s.EdgeTypes) > 0 {
+		spec.EdgeFeat = []crf.Features{g.edgeFeatures}
 	}
 	if !l.o.NoLabels {
 		for i := range g.labels {
@@ -419,12 +378,10 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		}
 		spec.Labels = [][]int32{g.labels}
 	}
-	l.freeze(g.nodes.path, spec, nil)
+	l.freeze(g.nodes.file, spec, nil)
 	l.set.Splits, l.set.given = append(l.set.Splits, g.splits), append(l.set.given, g.given)
-	names := g.names
-	if unnamed(names) {
-		names = nil
+	if unnamed(g.names) {
+		g.names = nil
 	}
-	l.set.Names = append(l.set.Names, names)
-	l.set.Rows = append(l.set.Rows, inverse(g.row))
+	l.set.Names, l.set.Rows = append(l.set.Names, g.names), append(l.set.Rows, inverse(g.row))
 }

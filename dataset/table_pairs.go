@@ -13,8 +13,8 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 )
 
-// A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and edges.tsv, or
-// the same with csv. The tables of a loose pair have other names.
+// A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and edges.tsv, or the same with csv. The tables
+// of a loose pair have other names.
 const (
 	nodesStem = "nodes"
 	edgesStem = "edges"
@@ -22,15 +22,6 @@ const (
 
 // tableExtensions are those of tables; of tables without a header the first alone.
 var tableExtensions = []string{".tsv", ".csv"}
-
-// Names made for graph tables. Nodes of which the features are not known are of the
-// type of all others, and a feature says so: edges that reach them need the weights of
-// all edges.
-const (
-	featuredType = "node"
-	biasName     = "bias"
-	missingName  = "no_features" // 1 where the features are not known, in the place of the bias
-)
 
 func isNodesTable(name string) bool { return isTableOf(name, nodesStem) }
 
@@ -84,71 +75,66 @@ func isTable(path string) bool {
 	return regular && (slices.Contains(tableExtensions, filepath.Ext(path)) || isEdgeList(path))
 }
 
-// findPairs finds the tables behind paths: pairs of tables by name, prefixes of them,
-// folders of them, and two tables by any other names.
-func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
-	if len(paths) == 2 && isTable(paths[0]) && isTable(paths[1]) { // named, wherever they lie
+// findPairs finds the tables behind paths: pairs of tables by name, prefixes of them, folders of them, and two tables
+// by any other names, wherever they lie.
+func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
+	if len(paths) == 2 && isTable(paths[0]) && isTable(paths[1]) {
 		a, b := paths[0], paths[1]
-		switch first, second := filepath.Base(a), filepath.Base(b); {
-		case isNodesTable(first) && isEdgesTable(second):
-			return []tablePair{{nodes: a, edges: b, name: pairOf(a).name}}, nil, nil
-		case isEdgesTable(first) && isNodesTable(second):
-			return []tablePair{{nodes: b, edges: a, name: pairOf(b).name}}, nil, nil
-		case isNodesTable(first) != isNodesTable(second), isEdgesTable(first) != isEdgesTable(second):
-			return []tablePair{{nodes: a, edges: b, loose: true}}, nil, nil
+		if first := filepath.Base(a); isEdgesTable(first) && isNodesTable(filepath.Base(b)) {
+			a, b = b, a
+		}
+		first, second := filepath.Base(a), filepath.Base(b)
+		switch nodes, edges := isNodesTable(first), isEdgesTable(second); {
+		case nodes && edges:
+			return []tablePair{{nodes: a, edges: b, name: pairOf(a).name}}
+		case nodes != isNodesTable(second), edges != isEdgesTable(first):
+			return []tablePair{{nodes: a, edges: b, loose: true}}
 		}
 	}
 	var loose []string
-	added := map[tablePair]bool{}
-	add := func(p tablePair) {
-		if !added[p] { // both of its tables may be given
-			added[p] = true
-			pairs = append(pairs, p)
-		}
-	}
 	for _, path := range paths {
 		tables, err := filesIn(path, isNodesTable)
 		switch base := filepath.Base(path); {
 		case isNodesTable(base), isEdgesTable(base):
-			add(pairOf(path))
-		case err == nil:
+			tables = []string{path}
+		case err == nil && len(tables) > 1:
 			var names []string
 			for _, table := range tables {
-				add(pairOf(table))
 				names = append(names, pairOf(table).name)
 			}
-			if len(tables) > 1 {
-				notes = append(notes, fmt.Sprintf("%s holds %d graphs (%s), which share one model; name those to read if that is "+
-					"not meant", path, len(tables), firstFew(names)))
-			}
+			l.warn("%s holds %d graphs (%s), which share one model; name those to read if that is not meant", path, len(tables),
+				firstFew(names))
+		case err == nil:
 		case isTable(path):
 			loose = append(loose, path)
 		default:
-			add(pairOf(path + "." + nodesStem + extensionBehind(path)))
+			tables = []string{path + "." + nodesStem + extensionBehind(path)}
+		}
+		for _, table := range tables {
+			if pair := pairOf(table); !slices.Contains(pairs, pair) { // both of its tables may be given
+				pairs = append(pairs, pair)
+			}
 		}
 	}
 	switch len(loose) {
 	case 0:
-		return pairs, notes, nil
+		if len(pairs) == 0 {
+			l.failAt(paths[0], "", "", "there are no tables of nodes")
+		}
 	case 1:
-		return nil, nil, alone(loose[0])
+		what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
+			"sentences, "+asTaggedText
+		if isEdgeList(loose[0]) {
+			what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+loose[0]
+		}
+		l.failAt(loose[0], "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
 	case 2:
-		return append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true}), notes, nil
+		pairs = append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true})
+	default:
+		l.failAt(loose[2], "", "call them NAME.nodes.csv and NAME.edges.csv",
+			"more than two tables are named by names that do not tell which go together")
 	}
-	return nil, nil, &Error{File: loose[2],
-		Problem: "more than two tables are named by names that do not tell which go together",
-		Remedy:  "call them NAME.nodes.csv and NAME.edges.csv"}
-}
-
-// alone is the error of a table, or a list of edges, without the other.
-func alone(path string) error {
-	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
-		"sentences, "+asTaggedText
-	if isEdgeList(path) {
-		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
-	}
-	return &Error{File: path, Problem: "it is " + what + ", and a table of nodes and one of edges are wanted",
-		Remedy: remedy}
+	return pairs
 }
 
 // extensionBehind returns the extension of the table of nodes behind a prefix.
@@ -161,23 +147,22 @@ func extensionBehind(prefix string) string {
 	return tableExtensions[0]
 }
 
-// hasHeader reports whether a table of nodes has a header: csv has, and tsv where the
-// first line has a name that a column of nodes usually has, or is said to have. With the
-// four columns of tables without a header, that line lacks the # of a comment.
+// hasHeader reports whether a table of nodes has a header: csv has, and tsv where the first line has a name that a
+// column of nodes usually has, or is said to have. With the four columns of tables without a header, that line lacks
+// the # of a comment.
 func (o *Options) hasHeader(path string, data []byte) bool {
 	if filepath.Ext(path) != tableExtensions[0] {
 		return true
 	}
 	known := slices.Concat(idNames, labelNames, splitNames, o.given(roleID), o.given(roleLabel))
 	for _, text := range tableLines(context.Background(), data[:min(len(data), mostHeaderBytes)]) {
-		cells := strings.Split(text, string(separatorOf(text, separators)))
-		for i, cell := range cells {
-			cells[i] = strings.ToLower(strings.Trim(strings.TrimSpace(cell), `"`))
+		named, plain := false, strings.Fields("node label split features")
+		cells := strings.Split(strings.ReplaceAll(text, `"`, ""), string(separatorOf(text, separators)))
+		for i, cell := range trimmed(cells) {
+			cells[i] = strings.ToLower(cell)
+			named = named || slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
 		}
-		return !slices.Equal(cells, []string{"node", "label", "split", "features"}) && slices.ContainsFunc(cells,
-			func(cell string) bool {
-				return slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
-			})
+		return named && !slices.Equal(cells, plain)
 	}
 	return false
 }

@@ -5,31 +5,26 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/infile"
-	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // separators are what columns of a table with a header may be separated by.
 const separators = ",;\t"
 
 // separatorNames are what people call them, and what else they find there.
-var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars",
-	' ': "blanks"}
+var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars", ' ': "blanks"}
 
 // table is rows of cells as text. Tables with a header, plain ones, which have none, and lists of edges all come in
 // this form to what makes nodes, edges and features of them.
 type table struct {
 	problems
-	path   string
 	plain  bool
 	comma  rune
-	headed string   // of a list of edges: whether it has a header, as pandas counts them, or how its attributes begin
 	header []string // names of columns; those of a plain table are empty
 	lines  []int32  // [row] from 1
 	rows   [][]string
@@ -43,7 +38,7 @@ const plainColumns = 4
 // readPlain reads a table without a header. Tabs separate the columns of nodes, of which the last two may be left out,
 // and any blanks the two of edges.
 func readPlain(ctx context.Context, path string, data []byte, columns int) *table {
-	t := &table{problems: problems{file: path}, path: path, plain: true, header: make([]string, columns)}
+	t := &table{problems: problems{file: path}, plain: true, header: make([]string, columns)}
 	for line, text := range tableLines(ctx, data) {
 		cells := strings.Fields(text)
 		if columns == plainColumns {
@@ -68,10 +63,7 @@ func tableLines(ctx context.Context, data []byte) func(yield func(int, string) b
 		for text := range linesUntil(ctx, string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
 			line++
 			text = strings.TrimRight(text, "\r\n")
-			if strings.TrimSpace(text) == "" || text[0] == '#' {
-				continue
-			}
-			if !yield(line, text) {
+			if strings.TrimSpace(text) != "" && text[0] != '#' && !yield(line, text) {
 				return
 			}
 		}
@@ -93,6 +85,45 @@ func trimmed(cells []string) []string {
 	return cells
 }
 
+// readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
+// one. Rows without any cell are left out, and those with another number than the header are problems. It has no
+// header where nothing of it can be read.
+func readTable(ctx context.Context, path string, data []byte) *table {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	t := &table{problems: problems{file: path}}
+	if t.keep(notText(path, data)); len(t.list) > 0 {
+		return t
+	}
+	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
+	first := string(start)
+	if t.comma = separatorOf(first, separators); isEdgeList(path) {
+		t.readEdgeList(data)
+		first = strings.Join(t.rows[0], ",")
+	} else {
+		t.readCells(ctx, data)
+	}
+	if len(t.rows) == 0 {
+		t.add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
+		return t
+	}
+	if problem := t.takeHeader(first); problem != nil {
+		t.list = []error{problem}
+		return t
+	}
+	whole := make([]int32, 0, len(t.rows))
+	for i, cells := range t.rows {
+		if len(cells) == len(t.header) {
+			whole = append(whole, int32(i))
+		} else {
+			t.add(int(t.lines[i]), "", "leave the cell empty where there is no value, put separators around it all the same, and "+
+				"put a cell that has "+separatorNames[t.comma]+" within it in quotes",
+				"the number of cells is %d, the header has %d columns", len(cells), len(t.header))
+		}
+	}
+	t.pick(whole)
+	return t
+}
+
 // readCells reads the rows of a table with separators.
 func (t *table) readCells(ctx context.Context, data []byte) {
 	r := csv.NewReader(endingReader{ctx, bytes.NewReader(data)})
@@ -104,104 +135,50 @@ func (t *table) readCells(ctx context.Context, data []byte) {
 			t.addRow(line, cells)
 		}
 	}
-	if err != io.EOF {
-		t.keep(parseError(t.path, err))
-	}
-}
-
-// readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
-// one. Rows without any cell are left out, and those with another number than the header are problems. It has no
-// header where nothing of it can be read.
-func readTable(ctx context.Context, path string, data []byte) *table {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	t := &table{problems: problems{file: path}, path: path}
-	if err := notText(path, data); err != nil {
-		t.keep(err)
-		return t
-	}
-	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
-	if t.comma = separatorOf(string(first), separators); isEdgeList(path) {
-		t.readEdgeList(data)
-		first = []byte(strings.Join(t.rows[0], ","))
-	} else {
-		t.readCells(ctx, data)
-	}
-	if len(t.rows) == 0 {
-		t.keep(&Error{File: path, Problem: "it is empty, want a line with the names of columns, and a line for each row"})
-		return t
-	}
-	if problem := t.takeHeader(string(first)); problem != nil {
-		t.list = []error{problem}
-		return t
-	}
-	whole := make([]int32, 0, len(t.rows))
-	for i, cells := range t.rows {
-		if len(cells) == len(t.header) {
-			whole = append(whole, int32(i))
-		} else {
-			t.add(int(t.lines[i]), "", t.misfit(cells), "the number of cells is %d, the header has %d columns", len(cells),
-				len(t.header))
-		}
-	}
-	t.pick(whole)
-	return t
-}
-
-// parseError is the error of quotes that do not go together.
-func parseError(path string, err error) error {
-	e := &Error{File: path, Problem: err.Error(), Cause: err}
 	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
-		e.Line, e.Problem = at.StartLine, at.Err.Error()
-		e.Remedy = `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`
+		t.add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`,
+			"%v", at.Err)
+	} else if err != io.EOF {
+		t.keep(ofFile(t.file, err))
 	}
-	return e
-}
-
-// misfit is what to do about a row that has not as many cells as the header.
-func (t *table) misfit(cells []string) (remedy string) {
-	if c := separatorOf(strings.Join(cells, string(t.comma)), separators); c != t.comma {
-		return fmt.Sprintf("%s separate those of the header, %s those of this line", separatorNames[t.comma],
-			separatorNames[c])
-	}
-	if len(cells) > len(t.header) {
-		return fmt.Sprintf("put a cell that has %s within it in quotes, and give names of rows, as R writes them, a column",
-			separatorNames[t.comma])
-	}
-	return "leave the cell empty where there is no value, and put separators around it all the same"
 }
 
 // takeHeader makes names of columns of the first row, whose text is given too.
 func (t *table) takeHeader(text string) error {
 	line := int(t.lines[0])
-	fail := func(remedy, format string, arguments ...any) error {
-		return &Error{File: t.path, Line: line, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
-	}
 	t.header, t.rows, t.lines = t.rows[0], t.rows[1:], t.lines[1:]
-	t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#"))
-	if t.header[0] == pandasIndex {
+	if t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#")); t.header[0] == pandasIndex {
 		t.header[0] = ""
 	}
 	if other := separatorOf(text, "| "); len(t.header) == 1 && strings.ContainsRune(text, other) {
-		return fail("separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words",
-			abbreviate(text), separatorNames[other])
+		return wrong(t.file, line, "", "separate columns by commas, semicolons or tabs",
+			"the header %q is one column; %s separate the words", abbreviate(text), separatorNames[other])
 	}
-	if first, second := t.findColumns(); second > 0 {
-		return fail("rename one of them", "columns %d and %d are both called %q", first+1, second+1,
-			abbreviate(t.header[first]))
+	t.places, t.folded = map[string]int{}, map[string]int{}
+	for i, name := range t.header {
+		if name == "" {
+			continue
+		}
+		if before, twice := t.places[name]; twice {
+			return wrong(t.file, line, "", "rename one of them", "columns %d and %d are both called %q", before+1, i+1,
+				abbreviate(name))
+		}
+		t.places[name] = i
+		if _, known := t.folded[infile.Fold(name)]; !known {
+			t.folded[infile.Fold(name)] = i
+		}
 	}
 	if name := t.numberInHeader(); name != "" {
-		return fail("put a line with the names of the columns first",
+		return wrong(t.file, line, "", "put a line with the names of the columns first",
 			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
 	}
 	return nil
 }
 
-// pandasIndex is what pandas calls a column without a name that is the first, as an index that was
-// written.
+// pandasIndex is what pandas calls a column without a name that is the first, as an index that was written.
 const pandasIndex = "Unnamed: 0"
 
-// separatorOf returns the one of some separators that a line has most of; the first of
-// them where it has none.
+// separatorOf returns the one of some separators that a line has most of; the first of them where it has none.
 func separatorOf(line, among string) rune {
 	outside := strings.Builder{} // of quotes
 	for i, part := range strings.Split(line, `"`) {
@@ -218,48 +195,19 @@ func separatorOf(line, among string) rune {
 	return best
 }
 
-// numberInHeader returns a number where a name is wanted. Numbers that count columns, as
-// pandas writes them, are names.
+// numberInHeader returns a number where a name is wanted. Numbers that count columns from 0 or 1, as pandas writes
+// them, are names.
 func (t *table) numberInHeader() string {
-	var numbers []string
-	for _, name := range t.header {
-		if _, err := numeric.ParseDecimal(name); err == nil {
-			numbers = append(numbers, name)
+	numbers := slices.DeleteFunc(slices.Clone(t.header), func(name string) bool { return !isNumber(name) })
+	for i := range numbers {
+		if first := numbers[0]; first != "0" && first != "1" || numbers[i] != strconv.Itoa(i+int(first[0]-'0')) {
+			return first
 		}
 	}
-	for _, first := range []int{0, 1} {
-		counting := true
-		for i, name := range numbers {
-			counting = counting && name == strconv.Itoa(first+i)
-		}
-		if counting {
-			return ""
-		}
-	}
-	return numbers[0]
+	return ""
 }
 
-// findColumns notes the places of all columns that have a name, or returns two of one name.
-func (t *table) findColumns() (first, second int) {
-	t.places, t.folded = map[string]int{}, map[string]int{}
-	for i, name := range t.header {
-		if name == "" {
-			continue
-		}
-		if before, twice := t.places[name]; twice {
-			return before, i
-		}
-		t.places[name] = i
-		folded := infile.Fold(name)
-		if _, known := t.folded[folded]; !known {
-			t.folded[folded] = i
-		}
-	}
-	return 0, 0
-}
-
-// column finds a column by its name: as it stands, or else whatever the case of its
-// letters; −1: there is none.
+// column finds a column by its name: as it stands, or else whatever the case of its letters; −1: there is none.
 func (t *table) column(names ...string) int {
 	for _, name := range names {
 		if i, ok := t.places[name]; ok {
@@ -274,8 +222,8 @@ func (t *table) column(names ...string) int {
 	return -1
 }
 
-// missingCell reports whether a cell says that there is no value: it is empty, a question
-// mark, or one of the words that R, pandas and databases write.
+// missingCell reports whether a cell says that there is no value: it is empty, a question mark, or one of the words
+// that R, pandas and databases write.
 func missingCell(cell string) bool {
 	switch strings.ToLower(cell) {
 	case "", "?", "na", "n/a", "#n/a", "nan", "null":

@@ -12,21 +12,12 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// Graph tables are sets of nodes and edges: the order of rows, and which end of an edge
-// without direction comes first, mean nothing. Blocks, spanning trees, folds and rounding
-// go by numbers of nodes and edges, so that these must not come from the order of rows:
-// nodes are numbered by identifier, and edges by their ends.
+// Graph tables are sets of nodes and edges: the order of rows, and which end of an edge without direction comes first,
+// mean nothing. Blocks, spanning trees, folds and rounding go by numbers of nodes and edges, so that these must not
+// come from the order of rows: nodes are numbered by identifier, and edges by their ends.
 
 // missingFeatures in the column of features says that a node's are not known.
 const missingFeatures = "?"
-
-// What to do about rows that do not go together.
-const (
-	oneRow     = "keep one row for every node"
-	ownName    = "give it one that no other node has, or leave the row out"
-	unknownEnd = "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies " +
-		"nodes, and source=NAME,target=NAME which are the ends"
-)
 
 // featuresOf makes the features of all rows of a table.
 func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias bool) (*featureRows, crf.Features) {
@@ -40,25 +31,22 @@ func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias b
 			f.limit, f.limitOf = len(l.manifest.NodeFeatures), ManifestName
 		}
 	} else {
-		perRow := min(denseEntry*float64(f.dim), sparseEntry*float64(f.entries())+sparseStart)
 		before := len(l.problems)
-		l.allow(t.path, "", fmt.Sprintf("the features of %d rows", len(t.rows)), float64(len(t.rows))*perRow, nil)
+		l.allow(t.file, fmt.Sprintf("the features of %d rows", len(t.rows)),
+			float64(len(t.rows))*float64(min(f.denseBytes(), f.sparseBytes())), nil)
 		if len(l.problems) > before {
 			return f, crf.Features{}
 		}
 	}
 	features, err := f.of(t, p)
-	if err != nil {
-		l.fail(&Error{File: t.path, Problem: err.Error(), Cause: err})
-	}
+	l.fail(ofFile(t.file, err))
 	for i := range f.unknown {
-		u, c := &f.unknown[i], &f.columns[i]
-		instead := "they count as none of its texts"
+		u, c, instead := &f.unknown[i], &f.columns[i], "they count as none of its texts"
 		if c.Values == nil {
 			instead = fmt.Sprintf("%.6g, the mean in training, stands for them", c.Mean)
 		}
 		if u.count > 0 {
-			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", t.path, u.line,
+			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", t.file, u.line,
 				abbreviate(c.Name), abbreviate(u.cell), u.count-1, instead)
 		}
 	}
@@ -94,11 +82,7 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	}
 	t.pick(sound)
 	if len(t.rows) == 0 && len(p.list) == 0 {
-		below := " below the header"
-		if t.plain {
-			below = ""
-		}
-		p.add(0, "", "", "there are no nodes%s", below)
+		p.add(0, "", "", "there are no nodes")
 	}
 	if l.ordered() {
 		g.row = rowsInOrder(g.names)
@@ -109,7 +93,6 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 		g.byName[name] = int32(i)
 	}
 	f, features := l.featuresOf(t, p, l.rules.Nodes, l.bias())
-	p.sort()
 	if l.fail(p.errors()...); len(p.list) > 0 {
 		return
 	}
@@ -122,14 +105,17 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 
 // addName takes the name of the node of a row, which no other has.
 func (l *tableLoader) addName(p *problems, g *tableGraph, row int) (ok bool) {
-	t := g.nodes
+	t, remedy := g.nodes, "keep one row for every node"
 	name, line, place := t.rows[row][g.roles.id], int(t.lines[row]), abbreviate(t.header[g.roles.id])
 	before, twice := g.byName[name]
 	switch {
 	case twice:
-		p.add(line, place, l.otherID(t, oneRow), "node %q is on line %d already", abbreviate(name), t.lines[before])
+		if !t.plain && len(l.o.given(roleID)) == 0 { // another column may identify nodes
+			remedy += ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each graph"
+		}
+		p.add(line, place, remedy, "node %q is on line %d already", abbreviate(name), t.lines[before])
 	case name == "":
-		p.add(line, place, ownName, "the node has no identifier")
+		p.add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
 	default:
 		g.byName[name] = int32(row)
 		return true
@@ -153,20 +139,11 @@ func (l *tableLoader) label(p *problems, t *table, line int, cell string) (label
 		}
 		return crf.Unobserved, true
 	}
-	return l.labels.see(t.path, line, cell), true
+	return l.labels.see(t.file, line, cell), true
 }
 
-// otherID is a remedy for nodes that are there again: another column may identify nodes, where none was named.
-func (l *tableLoader) otherID(t *table, remedy string) string {
-	if t.plain || len(l.o.given(roleID)) > 0 {
-		return remedy
-	}
-	return remedy + ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each " +
-		"graph"
-}
-
-// ordered reports whether rows are brought into order. Models of before it hold
-// numbers, such as counting numbers, of rows as they stood.
+// ordered reports whether rows are brought into order. Models of before it hold numbers, such as counting numbers, of
+// rows as they stood.
 func (l *loader) ordered() bool { return l.o.Recipe == nil || l.o.Recipe.Sorted }
 
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
@@ -211,28 +188,16 @@ func take[T any](list []T, at []int32) []T {
 
 // edgeRows is the edges of a table without loops and repetitions.
 type edgeRows struct {
-	u, v            []int32
-	rows            []int32 // where they stand
-	loops, repeated []int   // the lines of those left out
-	reversed        int     // the first of them that joins nodes the other way round; 0: none
+	u, v []int32
+	rows []int32 // where they stand
 }
 
 // readEdges makes the edges of a graph of their table.
 func (l *tableLoader) readEdges(g *tableGraph) {
 	t, p := g.edges, &g.edges.problems
 	e := l.joinRows(g, p)
-	if problem := g.edgeHeaderMissing(); problem != nil {
-		p.list, p.more = []error{problem}, 0
-	}
-	if len(e.loops) > 0 {
-		l.warn("%s:%d: an edge from a node to itself is left out (%d in all)", t.path, e.loops[0], len(e.loops))
-	}
-	if len(e.repeated) > 0 {
-		l.warn("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", t.path, e.repeated[0],
-			len(e.repeated))
-	}
 	l.chain(e.u, e.v, g.row)
-	l.tied, g.reversed = l.tied || e.reversed > 0, e.reversed
+	l.tied = l.tied || g.reversed > 0
 	var turned []bool
 	if l.ordered() {
 		turned = e.sort(l.edgesDirected())
@@ -241,14 +206,12 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	if len(l.rules.Edges) > 0 {
 		_, g.edgeFeatures = l.featuresOf(t, p, l.rules.Edges, true)
 	}
-	p.sort()
 	l.fail(p.errors()...)
 	l.run(
 		func() {
 			var err error
-			if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); err != nil {
-				l.fail(&Error{File: t.path, Problem: err.Error(), Cause: err})
-			} else if turned != nil {
+			g.topology, err = graph.FromEdges(len(g.names), e.u, e.v)
+			if l.fail(ofFile(t.file, err)); turned != nil {
 				l.turned[g.topology] = turned
 			}
 		},
@@ -259,23 +222,28 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 // joinRows finds the edges of a table. Loops and repetitions are left out.
 func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 	t, e, f := g.edges, &edgeRows{}, columnRows(g.edges, l.rules.Edges, false)
+	var loops, repeated []int  // their lines
 	seen := map[[2]int32]int{} // by the ends, smaller first: the edge
 	for r, cells := range t.rows {
 		line := int(t.lines[r])
-		u, v, ok := g.endsOf(p, line, cells)
+		u, known := g.end(p, line, cells, 0)
+		v, both := int32(0), false
+		if known {
+			v, both = g.end(p, line, cells, 1)
+		}
 		pair := [2]int32{min(u, v), max(u, v)}
 		first, again := seen[pair]
 		switch {
-		case !ok:
+		case !both:
 		case u == v:
-			e.loops = append(e.loops, line)
+			loops = append(loops, line)
 		case !again:
 			seen[pair] = len(e.u)
 			e.u, e.v, e.rows = append(e.u, u), append(e.v, v), append(e.rows, int32(r))
 		default:
-			e.repeated = append(e.repeated, line)
-			if e.reversed == 0 && e.u[first] != u {
-				e.reversed = line
+			repeated = append(repeated, line)
+			if g.reversed == 0 && e.u[first] != u {
+				g.reversed = line
 			}
 			if !f.same(t.rows[e.rows[first]], cells) {
 				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
@@ -284,60 +252,47 @@ func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 			}
 		}
 	}
+	u, v := t.header[g.ends[0]], t.header[g.ends[1]]
+	if _, known := g.byName[u]; known {
+		if _, both := g.byName[v]; both {
+			p.list, p.more = []error{wrong(t.file, 1, "", "put a line with the names of the columns first, such as source and "+
+				"target", "the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v))}, 0
+		}
+	}
+	if len(loops) > 0 {
+		l.warn("%s:%d: an edge from a node to itself is left out (%d in all)", t.file, loops[0], len(loops))
+	}
+	if len(repeated) > 0 {
+		l.warn("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", t.file, repeated[0],
+			len(repeated))
+	}
 	return e
 }
 
-// endsOf finds the nodes that a row joins.
-func (g *tableGraph) endsOf(p *problems, line int, cells []string) (u, v int32, ok bool) {
-	var ends [2]int32
-	for k, i := range g.ends {
-		name, place, known := cells[i], abbreviate(g.edges.header[i]), false
-		if ends[k], known = g.byName[name]; known {
-			continue
-		}
-		remedy := ""
-		if !p.full() { // it looks at all nodes
-			remedy = g.unknownNode(name)
-		}
-		if name == "" {
-			p.add(line, place, "fill in the identifier of a node, or leave the row out",
-				"the cell is empty, and names no node")
-		} else {
-			p.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.path)
-		}
-		return 0, 0, false
+// end finds a node that a row joins. A program may have taken identifiers for numbers, and people write them in any
+// case.
+func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int32, known bool) {
+	name, place := cells[g.ends[k]], abbreviate(g.edges.header[g.ends[k]])
+	if node, known = g.byName[name]; known || p.over() {
+		return node, known
 	}
-	return ends[0], ends[1], true
-}
-
-// edgeHeaderMissing tells of a header that is an edge.
-func (g *tableGraph) edgeHeaderMissing() error {
-	u, v := g.edges.header[g.ends[0]], g.edges.header[g.ends[1]]
-	_, known := g.byName[u]
-	if _, both := g.byName[v]; !known || !both {
-		return nil
+	if name == "" {
+		p.add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
+		return 0, false
 	}
-	const problem = "the header is missing: the first line joins the nodes %q and %q"
-	return &Error{File: g.edges.path, Line: 1, Problem: fmt.Sprintf(problem, abbreviate(u), abbreviate(v)),
-		Remedy: "put a line with the names of the columns first, such as source and target"}
-}
-
-// unknownNode guesses why a node of a row is not known: a program may have taken identifiers for numbers, and people
-// write them in any case.
-func (g *tableGraph) unknownNode(name string) (remedy string) {
+	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, and " +
+		"source=NAME,target=NAME which are the ends"
 	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
-	for _, other := range g.names {
-		if name != "" && bare(other) == bare(name) {
-			return fmt.Sprintf("%q is one: write identifiers in the same case and, if they are numbers, "+
-				"as whole numbers with the same leading zeros in both tables", other)
-		}
+	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
+		remedy = fmt.Sprintf("%q is one: write identifiers in the same case and, if they are numbers, as whole numbers with "+
+			"the same leading zeros in both tables", g.names[i])
 	}
-	return unknownEnd
+	p.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.file)
+	return 0, false
 }
 
-// sort brings edges into the order of their ends, the smaller number first. Where edges
-// have no direction, the smaller end comes first, and turned says which are the other way
-// round in the table.
+// sort brings edges into the order of their ends, the smaller number first. Where edges have no direction, the smaller
+// end comes first, and turned says which are the other way round in the table.
 func (e *edgeRows) sort(directed bool) (turned []bool) {
 	low, high := make([]int32, len(e.u)), make([]int32, len(e.u))
 	for i := range e.u {
@@ -371,12 +326,4 @@ func (l *loader) edgesDirected() bool {
 		return len(s.EdgeTypes) == 0 || !s.EdgeTypes[0].Symmetric
 	}
 	return l.manifest.directed() || l.directed || l.o.Directed
-}
-
-// asGiven returns the labels of an edge's ends in the order in which the data name them.
-func (l *loader) asGiven(g *graph.Graph, e int, first, second int32) (x, y int32) {
-	if turned := l.turned[g]; turned != nil && turned[e] {
-		return second, first
-	}
-	return first, second
 }

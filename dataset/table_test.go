@@ -98,8 +98,7 @@ func TestTablesAgainstModel(t *testing.T) {
 	}
 }
 
-// TestTablesAgainstOtherModels: the model has types that tables do not have, or no
-// edge type.
+// TestTablesAgainstOtherModels: the model has types that tables do not have, or no edge type.
 func TestTablesAgainstOtherModels(t *testing.T) {
 	states := []string{"p", "q"}
 	schema := crf.Schema{NodeTypes: []crf.NodeType{{Name: "node", States: states, Features: 3}}}

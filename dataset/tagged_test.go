@@ -256,8 +256,7 @@ func TestTextForbidden(t *testing.T) {
 	wantError(t, list[1], "a.conll:8: the pair O, I")
 }
 
-// TestTextByContent: sentences are text by any name; lines that no empty one separates may be
-// something else.
+// TestTextByContent: sentences are text by any name; lines that no empty one separates may be something else.
 func TestTextByContent(t *testing.T) {
 	const text = "x\tA\ny\tB\n\ny\tB\n"
 	for name, want := range map[string]string{"eng.testa": text, "a.iob2": text, "a.CONLL": text, "a.tsv": text + "\n" + text, "a.ner": "# id 1\nx A\n\n# id 2\ny B\n"} {

@@ -135,8 +135,7 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	return l.result()
 }
 
-// expand lists the files behind paths: those of a folder are the ones with a known
-// extension.
+// expand lists the files behind paths: those of a folder are the ones with a known extension.
 func (l *textLoader) expand(paths []string) (files []string) {
 	for _, path := range paths {
 		found, err := filesIn(path, func(name string) bool { return slices.Contains(textExtensions, filepath.Ext(name)) })
@@ -213,8 +212,7 @@ func (r *textRecipe) tokenColumns() int {
 	return r.Columns - 1
 }
 
-// unlabelled reports whether the lines of a file that a model is to predict lack the column
-// of labels.
+// unlabelled reports whether the lines of a file that a model is to predict lack the column of labels.
 func (l *textLoader) unlabelled(f *textFile) bool {
 	return l.o.Recipe != nil && !l.o.Learning && l.rules.Form == textColumns && f.least == f.most &&
 		f.most == l.rules.Columns-1

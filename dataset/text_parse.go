@@ -78,9 +78,8 @@ func (f *textFile) isMark(text string) bool {
 // commentMark begins a comment.
 const commentMark = "# "
 
-// isComment reports whether a line is a comment: in a text that is separated by tabs one
-// without any, and in one that is separated by blanks, where # may be a word, one at the
-// head of a sentence, if most have such lines.
+// isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and in one that
+// is separated by blanks, where # may be a word, one at the head of a sentence, if most have such lines.
 func (f *textFile) isComment(text string, within bool) bool {
 	return strings.HasPrefix(text, commentMark) && (f.tabs && !strings.Contains(text, "\t") || f.heads && !within)
 }
@@ -130,9 +129,8 @@ func (f *textFile) fields(text string) []string {
 	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' })
 }
 
-// form says how the lines are to be read: as the name of the file tells, or else as
-// attributes where these are separated by tabs, as many as a token has, or most of them are
-// NAME=VALUE.
+// form says how the lines are to be read: as the name of the file tells, or else as attributes where these are
+// separated by tabs, as many as a token has, or most of them are NAME=VALUE.
 func (f *textFile) form() string {
 	switch {
 	case strings.HasPrefix(filepath.Ext(f.path), ".crfsuite"):
@@ -302,10 +300,9 @@ var around = []struct {
 	prefix string
 }{{0, ""}, {-1, "before:"}, {1, "after:"}}
 
-// columnAttributes gives the attributes that are made of a token in columns: its word and
-// those of its neighbours without case, their shapes, their further columns, the endings
-// of the word, and whether it is the first or the last. columns is how many a line has
-// before the label.
+// columnAttributes gives the attributes that are made of a token in columns: its word and those of its neighbours
+// without case, their shapes, their further columns, the endings of the word, and whether it is the first or the
+// last. columns is how many a line has before the label.
 func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
 	var name []byte
 	put := func(parts ...string) {

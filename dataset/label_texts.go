@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,18 +11,19 @@ import (
 )
 
 const (
-	// manyStates is how many different labels are taken for states without a doubt. More
-	// are refused where most are of one row: nothing can be learned of such states.
+	// manyStates is how many different labels are taken for states without a doubt. More are refused where most are of one
+	// row: nothing can be learned of such states.
 	manyStates = 20
-	// mostFractions is how many different labels that are numbers with fractions can be
-	// states, such as grades.
+	// mostFractions is how many different labels that are numbers with fractions can be states, such as grades.
 	mostFractions = 10
+	// rareLabels is so many labels for one that a model does not know: of many tags some are in no training set, while of
+	// another set of tags most are.
+	rareLabels = 20
 	// hiddenNumber is what other formats have for a label that is not known.
 	hiddenNumber = "-1"
 )
 
-// labelTexts numbers the different labels of tables and tagged text in the order in which
-// they occur.
+// labelTexts numbers the different labels of tables and tagged text in the order in which they occur.
 type labelTexts struct {
 	number map[string]int32
 	texts  []string
@@ -34,8 +34,8 @@ type labelTexts struct {
 	tokens bool            // of tagged text
 }
 
-// see returns the number of the label in a cell, −1 where it is hidden. A word for missing
-// cells that is the name of a state is a label.
+// see returns the number of the label in a cell, −1 where it is hidden. A word for missing cells that is the name of a
+// state is a label.
 func (t *labelTexts) see(path string, line int, cell string) int32 {
 	cell = wholeNumber(strings.TrimSpace(cell))
 	if !missingCell(cell) || t.named[cell] {
@@ -51,8 +51,7 @@ func (t *labelTexts) add(path string, line int, cell string) int32 {
 		if t.number == nil {
 			t.number = map[string]int32{}
 		}
-		i = int32(len(t.texts))
-		cell = strings.Clone(cell)
+		i, cell = int32(len(t.texts)), strings.Clone(cell)
 		t.number[cell] = i
 		t.texts, t.count = append(t.texts, cell), append(t.count, 0)
 		t.first = append(t.first, Error{File: path, Line: line})
@@ -62,14 +61,11 @@ func (t *labelTexts) add(path string, line int, cell string) int32 {
 	return i
 }
 
-// wholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole
-// ones in which some are missing.
+// wholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole ones in which some are missing.
 func wholeNumber(cell string) string {
-	whole, zeros, found := strings.Cut(cell, ".")
-	if !found || strings.Trim(zeros, "0") != "" || whole == "" || zeros == "" {
-		return cell
-	}
-	if digits := strings.TrimPrefix(whole, "-"); digits == "" || strings.Trim(digits, "0123456789") != "" {
+	whole, zeros, _ := strings.Cut(cell, ".")
+	digits := strings.TrimPrefix(whole, "-")
+	if zeros == "" || strings.Trim(zeros, "0") != "" || digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return cell
 	}
 	return whole
@@ -77,17 +73,7 @@ func wholeNumber(cell string) string {
 
 // at is a problem where a label first stands.
 func (t *labelTexts) at(i int, remedy, format string, arguments ...any) error {
-	e := t.first[i]
-	e.Problem, e.Remedy = fmt.Sprintf(format, arguments...), remedy
-	return &e
-}
-
-// fraction is the first label that is a number with a fraction; −1: there is none.
-func (t *labelTexts) fraction() int {
-	return slices.IndexFunc(t.texts, func(text string) bool {
-		x, err := numeric.ParseDecimal(text)
-		return err == nil && x != math.Trunc(x)
-	})
+	return wrong(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
 }
 
 // inOrder returns the labels: numbers by their size, before others by the alphabet.
@@ -103,8 +89,7 @@ func (t *labelTexts) inOrder() []string {
 	})
 }
 
-// statesOf names the states: as the model, the options or dataset.json do, or else
-// the labels that occur.
+// statesOf names the states: as the model, the options or dataset.json do, or else the labels that occur.
 func (l *loader) statesOf(t *labelTexts, file string) []string {
 	if l.o.Schema != nil {
 		return l.o.Schema.NodeTypes[0].States
@@ -112,48 +97,44 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	if names, _ := l.namedStates(0); len(names) > 0 {
 		return names
 	}
-	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
+	states := t.inOrder()
+	if l.manifest.HiddenLabels {
+		states = slices.DeleteFunc(states, func(s string) bool { return s == hiddenNumber })
+	} else if minus, ok := t.number[hiddenNumber]; ok {
 		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
 			l.fail(t.at(int(minus), "leave the cell empty, or "+sayHidden+", if -1 is to hide a label; name the states in "+
-				"{states} if it is one of them",
-				"label is -1, as are %d of %d", t.count[minus], t.total))
+				"{states} if it is one of them", "label is -1, as are %d of %d", t.count[minus], t.total))
 			return nil
 		}
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
-	states := t.inOrder()
-	if l.manifest.HiddenLabels {
-		states = slices.DeleteFunc(states, func(s string) bool { return s == hiddenNumber })
-	}
+	fraction := slices.IndexFunc(t.texts, func(text string) bool {
+		x, err := numeric.ParseDecimal(text)
+		return err == nil && x != math.Trunc(x)
+	})
 	switch {
 	case len(states) == 0:
-		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in some"})
+		l.failAt(file, "", "fill in some", "no node has a label")
 	case len(states) == 1:
 		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
 			"or null", "every label is %q, which tells of one state only", abbreviate(states[0]))
-	case len(states) > mostFractions && t.fraction() >= 0:
-		i := t.fraction()
-		l.fail(t.at(i, "divide the numbers into classes, or name another column as that of labels",
-			"label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]),
+	case len(states) > mostFractions && fraction >= 0:
+		l.fail(t.at(fraction, "divide the numbers into classes, or name another column as that of labels",
+			"label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[fraction]),
 			len(states)))
 	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
 		remedy := "is it the column of labels?"
 		if !t.tokens { // whose columns have no names
 			remedy += " {columns=label=NAME} says which is"
 		}
-		const problem = "%d labels have %d different texts, such as %q, and states are wanted"
-		l.fail(&Error{File: file, Remedy: remedy,
-			Problem: fmt.Sprintf(problem, t.total, len(states), abbreviate(t.texts[0]))})
+		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states),
+			abbreviate(t.texts[0]))
 	}
 	return states
 }
 
-// rareLabels is so many labels for one that a model does not know: of many tags some are in
-// no training set, while of another set of tags most are.
-const rareLabels = 20
-
-// numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare
-// tags that a model does not know.
+// numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare tags that a model does
+// not know.
 func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	number := make(map[string]int32, len(states))
 	for x, s := range states {
@@ -162,37 +143,45 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		}
 		number[s] = int32(x)
 	}
-	of, wrong, unknown, first := make([]int32, len(t.texts)), 0, 0, -1
+	of, refused, unknown, first := make([]int32, len(t.texts)), 0, 0, -1
+	refuse := func(i int) {
+		remedy := suggestion(t.texts[i], states)
+		if t.texts[i] == hiddenNumber {
+			remedy = "leave the cell empty, or " + sayHidden + ", if -1 is to hide a label"
+		}
+		l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", abbreviate(t.texts[i]), len(states)))
+	}
 	for i, text := range t.texts {
 		x, known := number[text]
-		switch {
+		switch of[i] = crf.Unobserved; {
 		case known:
 			of[i] = x
-			continue
 		case text == hiddenNumber && l.manifest.HiddenLabels:
 		case t.tokens && l.o.Schema != nil && !l.o.Learning:
 			if unknown += t.count[i]; first < 0 {
 				first = i
 			}
 		default:
-			if wrong++; wrong <= mostPerFile {
-				remedy := suggestion(text, states)
-				if text == hiddenNumber {
-					remedy = "leave the cell empty, or " + sayHidden + ", if -1 is to hide a label"
-				}
-				l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", abbreviate(text), len(states)))
+			if refused++; refused <= mostPerFile {
+				refuse(i)
 			}
 		}
-		of[i] = crf.Unobserved
 	}
-	switch {
-	case unknown == 0:
-	case rareLabels*unknown > t.total:
-		l.fail(t.at(first, suggestion(t.texts[first], states), "label is %q, which is none of the %d states",
-			abbreviate(t.texts[first]), len(states)))
-	default:
+	if rareLabels*unknown > t.total {
+		refuse(first)
+	} else if unknown > 0 {
 		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
 			abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
 	}
 	return of
+}
+
+// ofTexts gives labels, which are numbers of texts, the states of these.
+func ofTexts(labels, states []int32) []int32 {
+	for i, text := range labels {
+		if text >= 0 {
+			labels[i] = states[text]
+		}
+	}
+	return labels
 }

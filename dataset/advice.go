@@ -1,0 +1,183 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
+)
+
+// mostLabelsNamed bounds how many types or states a warning about labels names.
+const mostLabelsNamed = 5
+
+// advise warns of what a model cannot learn from the data that were read: a direction that is not asked for, edges where
+// there are none, hidden labels, node types whose labels have one state alone, and states that no label has.
+func (l *loader) advise() {
+	l.noteDirection()
+	// Sentences of one token and pictures of one pixel are what they are.
+	joined := slices.ContainsFunc(l.set.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 })
+	if kind := l.set.Recipe.Kind; !joined && (kind == KindGraph || kind == KindNPZ) {
+		l.warn("there are no edges: the model predicts every node from its features alone")
+	}
+	types := l.set.Schema.NodeTypes
+	counts := make([][]int, len(types)) // [type][state]
+	for a, t := range types {
+		counts[a] = make([]int, len(t.States))
+	}
+	hidden, all := 0, 0
+	for _, in := range l.set.Instances {
+		for _, labels := range in.Samples() {
+			all += len(labels)
+			for s, y := range labels {
+				if y == crf.Unobserved {
+					hidden++
+				} else {
+					counts[in.NodeType(int32(s))][y]++
+				}
+			}
+		}
+	}
+	if hidden > 0 {
+		l.warn("%d of %d labels are hidden (%s)", hidden, all, option.Text(l.hiddenBy()))
+	}
+	var alone, never []string
+	for a, t := range types {
+		var seen, missing []string
+		forbidden := setOf(t.Forbidden)
+		for x, n := range counts[a] {
+			if n > 0 {
+				seen = append(seen, t.States[x])
+			} else if !forbidden[x] {
+				missing = append(missing, fmt.Sprintf("state %q of node type %q", t.States[x], t.Name))
+			}
+		}
+		if len(seen) == 1 && len(missing) > 0 {
+			alone = append(alone, fmt.Sprintf("%q of node type %q, which has %d states", seen[0], t.Name, len(t.States)))
+		} else if len(seen) > 0 { // of nodes without any label nothing is asked
+			never = append(never, missing...)
+		}
+	}
+	if len(alone) > 0 {
+		l.warn("all known labels are %s: nothing tells states apart; label some of each", firstFew(alone))
+	}
+	if len(never) > 0 {
+		verb := map[bool]string{true: "occurs", false: "occur"}[len(never) == 1]
+		l.warn("%s never %s among the labels: %s", firstFew(never), verb, avoided)
+	}
+}
+
+// avoided is what comes of states that no label has.
+const avoided = "a model learns to avoid what it never sees; label some, or leave such states out of the data"
+
+// hiddenBy says how labels of these data are hidden.
+func (l *loader) hiddenBy() string {
+	how := "-1"
+	switch r := &l.set.Recipe; {
+	case r.Kind == KindImages:
+		how = "negative, or 255 in a picture"
+	case r.Text != nil:
+		how = missingFeatures
+	case r.Sheets != nil:
+		how = "empty cells, and words such as NA unless {states} names them"
+	}
+	if l.o.Observed != "" {
+		how += fmt.Sprintf(", or not in the split %q", option.Literal(l.o.Observed))
+	}
+	return how
+}
+
+// firstFew lists the first of some texts, and then how many more there are.
+func firstFew(texts []string) string {
+	list := strings.Join(texts[:min(mostLabelsNamed, len(texts))], ", ")
+	if n := len(texts) - mostLabelsNamed; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return list
+}
+
+const (
+	// squareOfChance is what the square of a balance of n edges, over n, passes once in a million times where the order of
+	// ends means nothing: each edge is as likely either way round.
+	squareOfChance = 24
+	// leastDirection is the least that the order has to tell for a note: 0 where a pair of states is as often one way round
+	// as the other, 1 where it always is one way round. Two of three the same way round are 0.11.
+	leastDirection = 0.1
+)
+
+// pairCount counts how often the ends of an edge have the larger and the smaller of two states, and how often the
+// smaller and the larger.
+type pairCount struct{ there, back int }
+
+// evident reports whether the order of ends is sure to tell something, and much: a test of signs. Of so many pairs,
+// one is sooner met by chance.
+func (n pairCount) evident(pairs int) bool {
+	balance, edges := float64(n.there-n.back), float64(n.there+n.back)
+	return balance*balance >= leastDirection*edges*edges &&
+		balance*balance > (squareOfChance+2*math.Log(float64(pairs)))*edges
+}
+
+// noteDirection warns where labels of the ends of symmetric edges are much more often one way round than the other.
+// Pixels are joined in an order that no file has, and weights of each node's own tell what is of its state and not of
+// the direction.
+func (l *loader) noteDirection() {
+	s := &l.set.Schema
+	if l.set.Recipe.Kind == KindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {
+		return
+	}
+	for b, counts := range l.pairs() {
+		t := &s.EdgeTypes[b]
+		states, pair, most := s.NodeTypes[t.U].States, [2]int32{}, pairCount{}
+		for x, n := range counts {
+			by, before := abs(n.there-n.back), abs(most.there-most.back)
+			if n.evident(len(counts)) && (by > before || by == before && comparePairs(x, pair) < 0) {
+				pair, most = x, n
+			}
+		}
+		from, to := states[pair[0]], states[pair[1]]
+		if most.there < most.back {
+			from, to = to, from
+		}
+		if most != (pairCount{}) {
+			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means "+
+				"something else than the second, say \"directed\": true in %s, or use {directed}",
+				t.Name, from, to, max(most.there, most.back), min(most.there, most.back), ManifestName)
+		}
+	}
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// pairs counts the pairs of different states that symmetric edges of each type join, by the larger state and the
+// smaller. Samples share one order of ends, so that the first stands for all.
+func (l *loader) pairs() []map[[2]int32]pairCount {
+	all := make([]map[[2]int32]pairCount, len(l.set.Schema.EdgeTypes))
+	for b, t := range l.set.Schema.EdgeTypes {
+		if t.Symmetric {
+			all[b] = map[[2]int32]pairCount{}
+		}
+	}
+	for _, in := range l.set.Instances {
+		u, v := in.Graph.Ends()
+		for _, labels := range in.Samples()[:min(1, len(in.Samples()))] {
+			for e := range u {
+				counts := all[in.EdgeType(int32(e))]
+				x, y := labels[u[e]], labels[v[e]]
+				if counts == nil || x == y || x == crf.Unobserved || y == crf.Unobserved {
+					continue
+				}
+				pair := [2]int32{max(x, y), min(x, y)}
+				n := counts[pair]
+				if turned := l.turned[in.Graph]; (x > y) != (turned != nil && turned[e]) { // as the data name the ends
+					n.there++
+				} else {
+					n.back++
+				}
+				counts[pair] = n
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,379 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
+)
+
+// meaning is what -1 among labels that are numbers stands for.
+type meaning int
+
+const (
+	hides    meaning = iota // a label that is not known
+	isSpin                  // one of the two states of a spin
+	isEither                // hidden labels or spins, which nothing tells apart
+	isVote                  // hidden labels, or votes against something, where 0 is no vote
+)
+
+// minusOne is the one rule of what -1 means: it hides a label. Where it may be meant as a state, which is among two
+// states alone, this is a question:
+//
+//   - Labels that are -1 and 1 alone may be spins. The option Spins says that they are, and
+//     dataset.json that -1 hides.
+//   - Labels that are -1, 0 and 1, and 0 by far the least often, look like votes for and
+//     against, and 0 for none. Dataset.json can say that -1 hides.
+//
+// In tables with a header an empty cell hides a label, and -1 is a name like others: where it stands beside more than 1
+// this is an error.
+func (l *loader) minusOne(x *labelSurvey, states int) meaning {
+	const farFewer = 2 // so many labels for one of those that look like missing votes
+	asked := l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins
+	switch {
+	case x.minus == 0 || l.manifest.HiddenLabels:
+		return hides
+	case asked && x.zeros == 0 && x.others == 0:
+		return isSpin
+	case states != 2 || x.plus == 0 || x.others > 0:
+		return hides
+	case x.zeros == 0:
+		return isEither
+	case farFewer*x.zeros <= min(x.minus, x.plus):
+		return isVote
+	}
+	return hides
+}
+
+// sayHidden is how data say that -1, or 255 in a picture, hides a label.
+const sayHidden = `write "hidden_labels": true into ` + ManifestName
+
+// numbered are labels that are numbers, as an array of the data has them.
+type numbered struct {
+	labels []int32
+	typeOf func(s int) int              // of nodes; nil: 0
+	place  func(e *Error, s int) *Error // puts the place of a label into an error
+	voids  bool                         // a picture hides labels, which says nothing of spins
+}
+
+func (n *numbered) typeAt(s int) int {
+	if n.typeOf == nil {
+		return 0
+	}
+	return n.typeOf(s)
+}
+
+// labelSurvey is what the labels of one node type are, where they are numbers.
+type labelSurvey struct {
+	minus, zeros, plus, others int
+	first                      [2]int         // of -1: the array, and the element
+	known                      top            // of labels that are not hidden
+	numbers                    map[int32]bool // that occur, until 0 is among them
+	negative                   bool           // some are below −1
+}
+
+// surveyLabels looks at all labels that are numbers.
+func (l *loader) surveyLabels() map[int]*labelSurvey {
+	all := map[int]*labelSurvey{}
+	for i, n := range l.numbers {
+		of, last, before := (*labelSurvey)(nil), 0, int32(crf.Unobserved)
+		for s, y := range n.labels {
+			if a := n.typeAt(s); of == nil || a != last {
+				if last, before = a, crf.Unobserved; all[a] == nil {
+					all[a] = &labelSurvey{known: newTop(), numbers: map[int32]bool{}}
+				}
+				of = all[a]
+			}
+			of.see(&n, y, i, s)
+			if y >= 0 && y != before && !of.numbers[0] {
+				of.numbers[y] = true
+			}
+			before = y
+		}
+	}
+	return all
+}
+
+func (x *labelSurvey) see(n *numbered, y int32, i, s int) {
+	switch {
+	case y == 0:
+		x.zeros++
+	case y == 1:
+		x.plus++
+	case y != crf.Unobserved:
+		x.others++
+	case !n.voids:
+		if x.minus == 0 {
+			x.first = [2]int{i, s}
+		}
+		x.minus++
+	}
+	if x.negative = x.negative || y < crf.Unobserved; y >= 0 {
+		x.known.see(y, i, s, 0)
+	}
+}
+
+// checkNumbers reports the first label of each array that is out of range.
+func (l *loader) checkNumbers(what string, states func(a int) int, arrays ...numbered) {
+	for _, n := range arrays {
+		hidden := "-1"
+		if n.voids {
+			hidden = "255"
+		}
+		for s, y := range n.labels {
+			if k := states(n.typeAt(s)); y < crf.Unobserved || int(y) >= k {
+				l.fail(n.place(wrong("", 0, "", "", what+"is %d, want "+hidden+" (unobserved) or 0 to %d", y, k-1), s))
+				break
+			}
+		}
+	}
+}
+
+// askWhatHides fails at the first -1 of each node type where it may be meant as a state; what names a label. Where
+// labels are only used with a model, some are given to be held, and where they only look like votes, this is a warning.
+func (l *loader) askWhatHides(what string) {
+	all, types := l.surveyLabels(), l.set.Schema.NodeTypes
+	for _, a := range slices.Sorted(maps.Keys(all)) {
+		x := all[a]
+		is := l.minusOne(x, len(types[a].States))
+		if is == hides {
+			continue
+		}
+		labels, of := x.minus+x.zeros+x.plus, ""
+		if len(types) > 1 {
+			of = fmt.Sprintf(" of node type %q", types[a].Name)
+		}
+		problem, remedy := "%sis -1, which hides a label, as are %d of the %d labels%s", "if they are spins, write 0 and 1; "
+		if l.set.Recipe.Kind == KindNPZ {
+			remedy = "if they are spins, use {model!blockbp train --model ising}, or write 0 and 1, by labels = (labels + " +
+				"1) // 2; "
+		}
+		if is == isVote {
+			problem += fmt.Sprintf("; but %d are 1, and 0 is the rarest, as of votes that are missing", x.plus)
+			remedy = "if 0 is no vote, write 1 for yes, 0 for no and -1 for none, " +
+				"by labels = numpy.where(labels == 0, -1, (labels + 1) // 2); "
+		} else {
+			problem += ", and all others are 1"
+		}
+		err := wrong("", 0, "", remedy+"if -1 is to hide, "+sayHidden, problem, what, x.minus, labels, of)
+		err.OfAll = true
+		err = l.numbers[x.first[0]].place(err, x.first[1])
+		if l.o.Schema != nil && !l.o.Learning || is == isVote && !l.o.Spins {
+			l.warn("%s", option.References(err))
+		} else {
+			l.fail(err)
+		}
+	}
+}
+
+// A number in a file, such as a label, can ask for any amount of memory: a model has a weight for every pair of states
+// and every feature. A number is doubtful where it is farFactor times the next smaller one, and at least farLeast:
+// labels, bins and features are numbered without large gaps, and in small numbers a gap costs nothing. It is met by a
+// warning, and from farMost on refused, until somebody says how many there are.
+const (
+	farFactor = 4
+	farLeast  = 16
+	farMost   = 1 << 10
+)
+
+// top is the largest of some numbers, where it stands, and the largest below it.
+type top struct {
+	largest, next int32 // −1: none
+	at            [3]int
+}
+
+func newTop() top { return top{largest: -1, next: -1} }
+
+// see takes note of a number that stands somewhere.
+func (t *top) see(x int32, file, sample, element int) {
+	switch {
+	case x > t.largest:
+		t.next, t.largest, t.at = t.largest, x, [3]int{file, sample, element}
+	case x > t.next && x < t.largest:
+		t.next = x
+	}
+}
+
+// doubt asks whether the largest is a mistake, "" where that is unlikely.
+func (t *top) doubt(what, otherwise string) string {
+	switch {
+	case t.largest < farLeast || t.largest < farFactor*(t.next+1):
+		return ""
+	case t.next < 0:
+		return fmt.Sprintf("is %d a mistake?%s", t.largest, otherwise)
+	}
+	return fmt.Sprintf("the next largest %s is %d: is %d a mistake?%s", what, t.next, t.largest, otherwise)
+}
+
+// refuseFar fails where a number is too large to be taken in doubt, which is at a place; sayso is how data say that it
+// is meant.
+func (l *loader) refuseFar(t *top, at Error, doubt, sayso string) (refused bool) {
+	if doubt == "" || t.largest < farMost {
+		return false
+	}
+	at.Problem = fmt.Sprintf("%sis %d; %s", at.Problem, t.largest, doubt)
+	at.Remedy = "correct it, or " + sayso
+	l.fail(&at)
+	return true
+}
+
+// numberStates names as many states as the largest label asks for, where neither the options nor the manifest name
+// them.
+func (l *loader) numberStates(what, every string, missing error) []string {
+	if names, _ := l.namedStates(0); len(names) > 0 {
+		return names
+	}
+	return l.countStates(0, l.surveyLabels(), what, every, " or {states}", missing)
+}
+
+// countStates takes as many states of a node type as the largest label asks for. otherwise says where else than in
+// dataset.json they can be given.
+func (l *loader) countStates(a int, all map[int]*labelSurvey, what, every, otherwise string, missing error) []string {
+	if all[a] == nil || all[a].known.largest < 0 {
+		l.fail(missing)
+		return nil
+	}
+	found := &all[a].known
+	at := l.numbers[found.at[0]].place(&Error{}, found.at[1])
+	if found.largest == 0 {
+		l.failAt(at.File, "", "if there are more, give \"states\" in "+ManifestName+otherwise,
+			"%s is 0, which tells of one state only", every)
+		return nil
+	}
+	doubt := found.doubt("label", " -1 means unobserved")
+	if l.refuseFar(found, *at, doubt, "give \"states\" in "+ManifestName+otherwise) {
+		return nil
+	}
+	if doubt != "" {
+		doubt = "; " + doubt
+	}
+	count := int(found.largest) + 1
+	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s%s to be sure",
+		what, count, found.largest, at.where(), doubt, ManifestName, option.Text(otherwise))
+	return crf.NumberedStates(count)
+}
+
+// skip counts labels that are left unread.
+func (l *loader) skip(labels []int32) {
+	for _, y := range labels {
+		if l.unread++; y >= 0 {
+			l.known++
+		}
+	}
+}
+
+// readLabels gives labels that are no numbers of states such numbers: spins, and names of states. In training data
+// these are labels that do not begin at 0 where nothing else tells the states, and else those that the model has
+// learned so. As in tables, states are the labels that occur then, in ascending order.
+func (l *npzLoader) readLabels() {
+	for _, in := range l.instances {
+		for n := range in.labels {
+			l.numbers = append(l.numbers, in.numbered(n))
+		}
+	}
+	l.labels = l.surveyLabels()
+	var all labelSurvey
+	for _, of := range l.labels {
+		all.minus, all.zeros, all.plus, all.others = all.minus+of.minus, all.zeros+of.zeros, all.plus+of.plus,
+			all.others+of.others
+	}
+	l.names = map[int][]int32{}
+	switch l.areSpins = l.minusOne(&all, len(spinStates)) == isSpin; {
+	case l.areSpins:
+		for _, n := range l.numbers {
+			for s, y := range n.labels {
+				n.labels[s] = max(y, 0)
+			}
+		}
+	case l.o.Recipe != nil:
+		for _, a := range l.o.Recipe.LabelNames {
+			if a < len(l.o.Schema.NodeTypes) {
+				l.names[a] = numbersOf(l.o.Schema.NodeTypes[a].States)
+			}
+		}
+	case l.o.Schema == nil && len(l.o.States) == 0 && l.manifest.States == nil &&
+		!slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }):
+		l.findNames()
+	}
+	for _, n := range l.numbers {
+		if len(l.names) == 0 || len(l.problems) > 0 {
+			return
+		}
+		for s, y := range n.labels {
+			names, named := l.names[n.typeAt(s)]
+			if !named || y == crf.Unobserved {
+				continue
+			}
+			x, known := slices.BinarySearch(names, y)
+			if n.labels[s] = int32(x); !known {
+				l.fail(n.place(wrong("", 0, "", "", "is %d, want -1 (unobserved) or a state of the model: %s", y,
+					firstFew(labelTextsOf(names))), s))
+				break
+			}
+		}
+	}
+}
+
+// spinStates names the states of spins.
+var spinStates = []string{"-1", "1"}
+
+// findNames finds the labels of the node types whose labels do not begin at 0.
+func (l *npzLoader) findNames() {
+	types := slices.Sorted(maps.Keys(l.labels))
+	if slices.ContainsFunc(types, func(a int) bool { return l.labels[a].negative }) { // these are refused
+		return
+	}
+	for _, a := range types {
+		told := a >= 0 && a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil
+		names := slices.Sorted(maps.Keys(l.labels[a].numbers))
+		if told || len(names) < 2 || names[0] == 0 || len(names) > mostStates || l.o.Untied && len(types) > 1 {
+			continue
+		}
+		l.names[a] = names
+		l.warn("labels do not begin at 0, and are the names of %d states: %s; if they number states, give \"states\" in %s",
+			len(names), firstFew(labelTextsOf(names)), ManifestName)
+	}
+}
+
+// labelTextsOf are labels as names of states.
+func labelTextsOf(labels []int32) []string {
+	names := make([]string, len(labels))
+	for x, y := range labels {
+		names[x] = strconv.Itoa(int(y))
+	}
+	return names
+}
+
+// numbersOf are the labels whose names states are; 0 where one is no number, which no labels are.
+func numbersOf(states []string) []int32 {
+	numbers := make([]int32, len(states))
+	for x, name := range states {
+		if y, err := strconv.ParseInt(strings.TrimSpace(name), 10, 32); err == nil {
+			numbers[x] = int32(y)
+		}
+	}
+	return numbers
+}
+
+// Labels returns states of an instance's nodes as the data have them for labels: the same, or the numbers that are the
+// names of states, of types in Recipe.LabelNames.
+func (s *Set) Labels(in *crf.Instance, states []int32) []int32 {
+	labels := states
+	for _, a := range s.Recipe.LabelNames {
+		if a < 0 || a >= len(s.Schema.NodeTypes) {
+			continue // of no model that was trained
+		}
+		labels = slices.Clone(labels)
+		numbers := numbersOf(s.Schema.NodeTypes[a].States)
+		for v, x := range states {
+			if x != crf.Unobserved && in.NodeType(int32(v)) == a {
+				labels[v] = numbers[x]
+			}
+		}
+	}
+	return labels
+}
