@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	"internal/infile":      {},
 	"internal/limits":      {},
 	"internal/option":      {},
-	"internal/npy":         {"internal/atomicfile"},
+	"internal/npy":         {"internal/atomicfile", "internal/infile", "internal/memory", "internal/numeric"},
 	"internal/printable":   {},
 	"internal/numeric":     {},
 	"internal/parallel":    {},

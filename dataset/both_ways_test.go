@@ -158,9 +158,9 @@ func writeRaw(t *testing.T, a Arrays) string {
 	var arrays []npy.Array
 	for name, x := range contents.arrays {
 		if instanceArrays.rule(name).float {
-			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
+			arrays = append(arrays, npy.ArrayOf(name, x.Double, x.Shape...))
 		} else {
-			arrays = append(arrays, npy.ArrayOf(name, x.ints, x.shape...))
+			arrays = append(arrays, npy.ArrayOf(name, x.Ints, x.Shape...))
 		}
 	}
 	oracle.OK(t, npy.WriteArchive(path, arrays...))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -75,10 +76,10 @@ func TestDirection(t *testing.T) {
 func TestDirectionArray(t *testing.T) {
 	a := triangle()
 	contents := oracle.Must(a.contents("x.npz"))(t)
-	for want, array := range map[string]array{
-		"":                                {ints: []int32{0}},
-		"directed: is 2, want 1":          {ints: []int32{2}},
-		"directed: shape is [1], want []": {shape: []int{1}, ints: []int32{1}},
+	for want, array := range map[string]npy.Values{
+		"":                                {Ints: []int32{0}},
+		"directed: is 2, want 1":          {Ints: []int32{2}},
+		"directed: shape is [1], want []": {Shape: []int{1}, Ints: []int32{1}},
 	} {
 		contents.arrays[directedArray] = array
 		_, list := newNPZInstance("x.npz", contents, &graphCache{})

@@ -18,7 +18,7 @@ type featureMap struct {
 	rows, cols, depth int // once the layout is chosen
 	cells             stretch.Cells
 
-	header *npyHeader // nil: the colours of the picture
+	header *npy.Header // nil: the colours of the picture
 	stored *storedCells
 }
 
@@ -40,7 +40,7 @@ func parseFeatureMap(path string, data []byte, file *infile.Mapping) (*featureMa
 // parseMap reads an array of three axes, or [h, w].
 func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*featureMap, error) {
 	defer runtime.KeepAlive(file)
-	h, raw, err := openNPY(data)
+	h, raw, err := npy.Open(data)
 	if err != nil {
 		return nil, arrayError(path, "", err)
 	}
@@ -48,18 +48,18 @@ func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*
 	if dimensions == 2 {
 		wanted = "[h, w]"
 	}
-	if len(h.shape) == 2 { // one number for each cell
-		h.shape = append(h.shape, 1)
+	if len(h.Shape) == 2 { // one number for each cell
+		h.Shape = append(h.Shape, 1)
 	}
 	switch {
-	case len(h.shape) != 3 || h.count == 0 || dimensions == 2 && h.shape[2] != 1:
-		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, want %s, none of them 0", shapeText(h.shape),
+	case len(h.Shape) != 3 || h.Count == 0 || dimensions == 2 && h.Shape[2] != 1:
+		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, want %s, none of them 0", npy.ShapeText(h.Shape),
 			wanted)}
-	case !h.floating() && h.code() != "u1": // a network's output in bytes
+	case !h.Floating() && h.Code() != "u1": // a network's output in bytes
 		return nil, &Error{File: path, Problem: fmt.Sprintf("dtype is %s, want float32, float16, float64 or uint8",
-			h.descr), Remedy: "convert it with astype(numpy.float32)"}
+			h.Descr), Remedy: "convert it with astype(numpy.float32)"}
 	}
-	s := &storedCells{file: file, data: raw, header: h, number: h.number()}
+	s := &storedCells{file: file, data: raw, header: h, number: h.Number()}
 	if err := s.check(path); err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*
 
 // arrange says which axes of the array are rows, columns and features.
 func (m *featureMap) arrange(layout string) {
-	shape, s := m.header.shape, m.stored
+	shape, s := m.header.Shape, m.stored
 	steps := []int{shape[1] * shape[2], shape[2], 1}
-	if m.header.fortran {
+	if m.header.Fortran {
 		steps = []int{1, shape[0], shape[0] * shape[1]}
 	}
 	row, col, feature := 0, 1, 2
@@ -119,7 +119,7 @@ func colourFeatures(path string, picture image.Image, colours []uint8) *featureM
 		}
 		m.cells = values
 	default:
-		m.stored = &storedCells{data: colours, header: &npyHeader{descr: "|u1"}, cols: m.cols, depth: 3,
+		m.stored = &storedCells{data: colours, header: &npy.Header{Descr: "|u1"}, cols: m.cols, depth: 3,
 			rowStep: 4 * m.cols, colStep: 4, toNext: 1}
 		m.cells = m.stored
 	}
@@ -156,7 +156,7 @@ func (m *featureMap) oneColour() {
 type storedCells struct {
 	file                     *infile.Mapping
 	data                     []byte // of the file, without the header
-	header                   *npyHeader
+	header                   *npy.Header
 	number                   func(raw []byte) float64 // of header
 	cols, depth              int
 	rowStep, colStep, toNext int // from a value to that of the next row, column or feature
@@ -175,8 +175,8 @@ func (s *storedCells) Read(dst []float32, cells []int32) {
 
 // values reads values from a place on, each so many places behind the one before.
 func (s *storedCells) values(dst []float32, at, step int) {
-	little := s.header.order == binary.ByteOrder(binary.LittleEndian)
-	switch code := s.header.code(); {
+	little := s.header.Order == binary.ByteOrder(binary.LittleEndian)
+	switch code := s.header.Code(); {
 	case code == "u1":
 		for i := range dst {
 			dst[i] = float32(s.data[at])
@@ -194,7 +194,7 @@ func (s *storedCells) values(dst []float32, at, step int) {
 		}
 	default:
 		for i := range dst {
-			dst[i] = float32(s.number(s.data[s.header.size*at:]))
+			dst[i] = float32(s.number(s.data[s.header.Size*at:]))
 			at += step
 		}
 	}
@@ -203,8 +203,8 @@ func (s *storedCells) values(dst []float32, at, step int) {
 // check reads all values and reports the first that is no finite number of single precision.
 func (s *storedCells) check(path string) error {
 	h := s.header
-	for i := 0; i < h.count && h.code() != "u1"; i++ {
-		x := s.number(s.data[h.size*h.place(i):])
+	for i := 0; i < h.Count && h.Code() != "u1"; i++ {
+		x := s.number(s.data[h.Size*h.Place(i):])
 		problem, remedy := "is %v, want a finite number", ""
 		switch v := float32(x); {
 		case v-v == 0:
@@ -213,7 +213,7 @@ func (s *storedCells) check(path string) error {
 			problem = "is %v, beyond the single precision in which the features of pictures are kept"
 			remedy = "rescale the features, for example to a standard deviation of 1"
 		}
-		return &Error{File: path, Place: indexText(h.shape, i), Problem: fmt.Sprintf(problem, x), Remedy: remedy}
+		return &Error{File: path, Place: npy.IndexText(h.Shape, i), Problem: fmt.Sprintf(problem, x), Remedy: remedy}
 	}
 	return nil
 }

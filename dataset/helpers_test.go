@@ -1,12 +1,16 @@
 package dataset
 
 import (
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -58,4 +62,19 @@ func edgeNames(s *crf.Schema) (names []string) {
 		names = append(names, t.Name)
 	}
 	return names
+}
+
+// npy puts together an array file of format version 1.
+func npyFile(header string, data []byte) []byte {
+	b := []byte(npy.Magic + "\x01\x00")
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(header)))
+	return slices.Concat(b, []byte(header), data)
+}
+
+func npyOf(descr string, fortran string, shape string, order binary.ByteOrder, data any) []byte {
+	raw, err := binary.Append(nil, order, data)
+	if err != nil {
+		panic(err) // a mistake in the test
+	}
+	return npyFile(fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, fortran, shape), raw)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
@@ -265,7 +266,7 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 	value := make([]float32, 1)
 	for i := range m.rows * m.cols {
 		if m.cells.Read(value, []int32{int32(i)}); value[0] < 0 {
-			return &Error{File: path, Place: indexText([]int{m.rows, m.cols}, i),
+			return &Error{File: path, Place: npy.IndexText([]int{m.rows, m.cols}, i),
 				Problem: fmt.Sprintf("is %v, want the strength of an edge, 0 or more", value[0])}
 		}
 	}

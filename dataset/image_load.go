@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // imageLoader turns an image folder into a set.
@@ -81,9 +82,9 @@ func (l *imageLoader) chooseLayout() {
 	layout := l.o.Layout
 	switch hwc, chw := off[LayoutHWC], off[LayoutCHW]; {
 	case layout != "":
-	case hwc == chw && first.header.count > 1: // one number is the same in both
+	case hwc == chw && first.header.Count > 1: // one number is the same in both
 		l.fail(optionError("Layout", "the features fit the pictures as %s and as %s: %s has the shape %s; give %s or %s",
-			shapes[LayoutHWC], shapes[LayoutCHW], first.path, shapeText(first.header.shape), LayoutHWC, LayoutCHW))
+			shapes[LayoutHWC], shapes[LayoutCHW], first.path, npy.ShapeText(first.header.Shape), LayoutHWC, LayoutCHW))
 	case hwc <= chw:
 		layout = LayoutHWC
 	default:

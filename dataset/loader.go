@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -216,9 +217,9 @@ func (l *loader) namedStates(a int) (names []string, where string) {
 	case len(l.o.States) > 0:
 		return l.o.States, "{states}"
 	case a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil:
-		return l.manifest.NodeTypes[a].States, l.manifestPath
+		return l.manifest.NodeTypes[a].States, option.Literal(l.manifestPath)
 	}
-	return l.manifest.States, l.manifestPath
+	return l.manifest.States, option.Literal(l.manifestPath)
 }
 
 // featureNames names dim features and the bias, if there is one.
@@ -329,4 +330,14 @@ func (l *loader) allow(file, what string, bytes float64, cause func() string) {
 		}
 		l.fail(ofFile(file, err))
 	}
+}
+
+// tooLarge says what is wrong with a feature that is finite and yet too large to work with, and what to do; "" for all
+// others.
+func tooLarge(v float64) string {
+	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
+		return ""
+	}
+	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale the features, for example to a standard "+
+		"deviation of 1", v, numeric.Range)
 }

@@ -110,9 +110,9 @@ func readPotentialsFile(path string, allowed int64) (*mrf.Pairwise, error) {
 
 func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {
 	c, list := readArchive(path, r, size, potentialsArrays, budget)
-	f := &potentialsFile{path: path, c: c, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
+	f := &potentialsFile{path: path, c: c, budget: budget, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
 	if len(list) > 0 {
-		if c != nil && c.arrays[thetaArray].shape == nil && c.arrays[edgeThetaArray].shape == nil {
+		if c != nil && c.arrays[thetaArray].Shape == nil && c.arrays[edgeThetaArray].Shape == nil {
 			return nil, f.fail("", "it holds no potentials (%s, %s); an instance is a network only together with a "+
 				"model, as blockbp convert DATA -m RUN makes them", thetaArray, edgeThetaArray)
 		}
@@ -131,11 +131,12 @@ func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budge
 
 // potentialsFile is a file of potentials on its way to a network.
 type potentialsFile struct {
-	path  string
-	c     *npzContents
-	p     *mrf.Pairwise
-	k     int   // largest number of states
-	wrong error // the first potential that is none
+	path   string
+	c      *npzContents
+	budget *memory.Budget
+	p      *mrf.Pairwise
+	k      int   // largest number of states
+	wrong  error // the first potential that is none
 }
 
 func (f *potentialsFile) fail(place, format string, arguments ...any) error {
@@ -148,18 +149,18 @@ func (f *potentialsFile) checkShapes() error {
 		switch {
 		case !given && rule.name == thetaArray:
 			return f.fail(thetaArray, "the array is missing: want log potentials [nodes, states]")
-		case given && (!rule.fits(a.shape) || rule.name == thetaArray && a.rows()*a.columns() == 0):
-			return f.fail(rule.name, "shape is %s, want %s, with nodes and states", shapeText(a.shape), rule.shape)
+		case given && (!rule.fits(a.Shape) || rule.name == thetaArray && a.Rows()*a.Columns() == 0):
+			return f.fail(rule.name, "shape is %s, want %s, with nodes and states", npy.ShapeText(a.Shape), rule.shape)
 		}
 	}
 	return nil
 }
 
 // potential returns an element of an array, which must be a finite number or −Inf.
-func (f *potentialsFile) potential(name string, m *array, at int) float64 {
-	x := m.at(at)
+func (f *potentialsFile) potential(name string, m *npy.Values, at int) float64 {
+	x := m.At(at)
 	if f.wrong == nil && (math.IsNaN(x) || math.IsInf(x, 1)) {
-		f.wrong = f.fail(name+indexText(m.shape, at), "potential is %v, want a finite number or -inf", x)
+		f.wrong = f.fail(name+npy.IndexText(m.Shape, at), "potential is %v, want a finite number or -inf", x)
 	}
 	return x
 }
@@ -167,15 +168,15 @@ func (f *potentialsFile) potential(name string, m *array, at int) float64 {
 // readNodes finds out the number of nodes and of the states of each, and takes their potentials.
 func (f *potentialsFile) readNodes() error {
 	theta, states := f.c.arrays[thetaArray], f.c.arrays[statesArray]
-	n := theta.rows()
-	if f.k = theta.columns(); len(states.shape) > 0 && states.rows() != n {
-		return f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta", shapeText(states.shape), n)
+	n := theta.Rows()
+	if f.k = theta.Columns(); len(states.Shape) > 0 && states.Rows() != n {
+		return f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta", npy.ShapeText(states.Shape), n)
 	}
-	if states.ints == nil {
-		states.ints = []int32{int32(f.k)}
+	if states.Ints == nil {
+		states.Ints = []int32{int32(f.k)}
 	}
 	for s := range n {
-		card := states.ints[min(s, len(states.ints)-1)]
+		card := states.Ints[min(s, len(states.Ints)-1)]
 		if card < 1 || int(card) > f.k {
 			return f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", card, f.k)
 		}
@@ -188,7 +189,7 @@ func (f *potentialsFile) readNodes() error {
 }
 
 func (f *potentialsFile) readEdges() (err error) {
-	edges := f.c.arrays[edgesArray].ints // none: no edges
+	edges := f.c.arrays[edgesArray].Ints // none: no edges
 	m, k := len(edges)/2, f.k
 	u, v := make([]int32, m), make([]int32, m)
 	for e := range u {
@@ -198,16 +199,16 @@ func (f *potentialsFile) readEdges() (err error) {
 		return &Error{File: f.path, Problem: err.Error(), Cause: err}
 	}
 	theta, ok := f.c.arrays[edgeThetaArray]
-	shared := len(theta.shape) == 2
+	shared := len(theta.Shape) == 2
 	switch want := []int{m, k, k}; {
 	case !ok && m == 0:
 		return nil
 	case !ok:
 		return f.fail(edgeThetaArray, "the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] "+
 			"for all alike", m, k, k, k, k)
-	case !slices.Equal(theta.shape, want[3-len(theta.shape):]):
+	case !slices.Equal(theta.Shape, want[3-len(theta.Shape):]):
 		return f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike",
-			shapeText(theta.shape), m, k, k, k, k)
+			npy.ShapeText(theta.Shape), m, k, k, k, k)
 	}
 	if err := f.makeRoom(u, v); err != nil {
 		return err
@@ -234,7 +235,7 @@ func (f *potentialsFile) makeRoom(u, v []int32) error {
 		size += float64(f.p.Card[u[e]]) * float64(f.p.Card[v[e]])
 	}
 	const bytes = 8
-	if err := f.c.budget.Take(fmt.Sprintf("the potentials of %d edges", len(u)), bytes*size); err != nil {
+	if err := f.budget.Take(fmt.Sprintf("the potentials of %d edges", len(u)), bytes*size); err != nil {
 		return &Error{File: f.path, Place: edgeThetaArray, Problem: err.Error(), Cause: err}
 	}
 	f.p.Edge, f.p.EdgeAt = make([]float64, 0, int(size)), make([]int, 1, len(u)+1)

@@ -1,19 +1,22 @@
 package dataset
 
 import (
-	"archive/zip"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // Names of the arrays of an instance file.
@@ -29,6 +32,7 @@ const (
 	statesArray       = "states"
 	weightArray       = "weight"
 	directedArray     = "directed"
+	sizesArray        = "sizes" // of an array folder: the numbers of nodes and edges of every instance
 )
 
 // side is what the first index of an array counts.
@@ -68,6 +72,9 @@ var instanceArrays = arrayRules{
 	{name: directedArray, of: ofAll, shape: "[]"},
 }
 
+// folderArrays are the arrays of an array folder.
+var folderArrays = append(arrayRules{{name: sizesArray, of: ofInstances, shape: "[instances, 2]"}}, instanceArrays...)
+
 const oneFeature = "a single feature is x.reshape(-1, 1)"
 
 // rule returns that of an array; nil: the array does not belong into such a file.
@@ -81,15 +88,6 @@ func (rules arrayRules) rule(array string) *arrayRule {
 	return nil
 }
 
-// unknown reports an array that does not belong into a file.
-func (rules arrayRules) unknown(p *problems, array string) {
-	var names []string
-	for _, r := range rules {
-		names = append(names, r.name)
-	}
-	p.add(0, array, suggestion(array, names), "unknown array")
-}
-
 // fits reports whether an array has one of the shapes of its rule, in which numbers are lengths and words any length.
 func (r *arrayRule) fits(shape []int) bool {
 	return slices.ContainsFunc(strings.Split(r.shape, " or "), func(text string) bool {
@@ -101,26 +99,13 @@ func (r *arrayRule) fits(shape []int) bool {
 	})
 }
 
-const (
-	// A constant array compresses nearly as well as deflate allows, so a large ratio is no crime; but where the
-	// arrays of a file, as they are kept, take more than freeExpansion, they must be at most mostExpansionRate times
-	// the file: real data with so many numbers have some that differ.
-	freeExpansion     = 1 << 28
-	mostExpansionRate = 128
-)
-
 // npzContents are the arrays of one instance file as they were read.
 type npzContents struct {
-	arrays map[string]array
-	// partial says that an array which belongs into the file could not be read: what
-	// the others look like without it is no problem of theirs.
+	arrays map[string]npy.Values
+	// partial says that an array which belongs into the file could not be read: what the others look like without it is
+	// no problem of theirs.
 	partial bool
-	nodes   int               // of an instance that was cut out of an array folder; else 0
-	files   []*infile.Mapping // of an array folder, that arrays lie in
-
-	kept   float64 // bytes of all arrays
-	most   float64 // that the file is believed to hold
-	budget *memory.Budget
+	nodes   int // of an instance that was cut out of an array folder; else 0
 }
 
 // openNPZ reads the instance file at path and its hash.
@@ -135,157 +120,204 @@ func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzConte
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	contents, list := readNPZ(path, endingReaderAt{ctx, file}, size, budget)
+	contents, list := readArchive(path, endingReaderAt{ctx, file}, size, instanceArrays, budget)
 	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
 }
 
-// readNPZ reads all arrays of an instance file. See readArchive.
-func readNPZ(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*npzContents, []error) {
-	return readArchive(path, r, size, instanceArrays, budget)
-}
-
-// readArchive reads all arrays, and reports everything that keeps one from being
-// read. Memory is bounded by what the size of the file allows for, and by the budget.
-func readArchive(
-	path string, r io.ReaderAt, size int64, rules arrayRules, budget *memory.Budget,
-) (*npzContents, []error) {
-	p := &problems{file: path}
-	archive, err := zip.NewReader(r, size)
-	if err != nil {
-		p.keep(&Error{File: path, Problem: notArchive(r, size, err),
-			Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
-		return nil, p.errors()
-	}
-	c := &npzContents{arrays: map[string]array{}, budget: budget}
-	c.most = max(freeExpansion, mostExpansionRate*float64(size))
-	seen := map[string]bool{}
-	for _, entry := range archive.File {
-		name := strings.TrimSuffix(entry.Name, ".npy")
+// readArchive reads all arrays that belong into a kind of file, and reports everything that keeps one from being read.
+func readArchive(path string, r io.ReaderAt, size int64, rules arrayRules, budget *memory.Budget) (*npzContents, []error) {
+	p, c := &problems{file: path}, &npzContents{arrays: map[string]npy.Values{}}
+	known := func(name string) (floats, ok bool) {
 		rule := rules.rule(name)
-		switch {
-		case seen[name]:
-			c.partial = true
-			p.add(0, name, "", "the array is there twice")
-		case rule == nil:
-			rules.unknown(p, name)
-		case entry.CompressedSize64 > uint64(size):
-			c.partial = true
-			p.add(0, name, "write the file again", "the compressed arrays take more than the file's %d bytes", size)
-		default:
-			if err := c.readEntry(entry, name, rule.float); err != nil {
-				c.partial = true
-				p.keep(arrayError(path, name, err))
-			}
-		}
-		seen[name] = true
+		return rule != nil && rule.float, rule != nil
+	}
+	err := npy.ReadArchive(r, size, budget, known, func(name string, a npy.Values, err error) {
+		c.take(p, rules, name, a, err)
+	})
+	if err != nil {
+		p.add(0, "", "write it with numpy.savez or numpy.savez_compressed", "%v", err)
+		return nil, p.errors()
 	}
 	return c, p.errors()
 }
 
-// notArchive says why a file is no zip archive. The list of what is in one stands
-// at its end, so that one cut short has none.
-func notArchive(r io.ReaderAt, size int64, err error) string {
-	start := make([]byte, 4)
-	n, _ := r.ReadAt(start, 0)
+// take keeps an array that could be read.
+func (c *npzContents) take(p *problems, rules arrayRules, name string, a npy.Values, err error) {
 	switch {
-	case size == 0:
-		return "the file is empty"
-	case n == len(start) && string(start) == "PK\x03\x04":
-		return "the file was cut short or damaged: " + err.Error()
+	case errors.Is(err, npy.ErrUnknown):
+		var names []string
+		for _, r := range rules {
+			names = append(names, r.name)
+		}
+		p.add(0, name, suggestion(name, names), "unknown array")
+	case err != nil:
+		c.partial = true
+		p.keep(arrayError(p.file, name, err))
+	default:
+		if name == edgesArray && a.Len() == 0 {
+			a.Shape = []int{0, 2}
+		}
+		c.arrays[name] = a
 	}
-	return "it is not an npz file: " + err.Error()
 }
 
 func arrayError(path, array string, err error) *Error {
-	var at *indexError
+	var at *npy.ElementError
 	if errors.As(err, &at) {
-		return &Error{File: path, Place: array + at.index, Problem: at.problem}
+		return &Error{File: path, Place: array + at.Index, Problem: at.Problem}
 	}
 	problem, remedy, _ := strings.Cut(err.Error(), "; ")
+	if array == labelsArray && errors.As(err, new(*npy.TypeError)) {
+		problem += ": the number of each node's state, from 0; the names of the states go into " + ManifestName
+	}
 	return &Error{File: path, Place: array, Problem: problem, Remedy: remedy, Cause: err}
 }
 
-// readEntry reads one array of an archive.
-func (c *npzContents) readEntry(entry *zip.File, name string, float bool) error {
-	if err := checkExpansion(entry); err != nil {
-		return err
+// isArrayFolder reports whether a folder has the arrays of instances, a file each.
+func isArrayFolder(path string) bool {
+	_, err := os.Stat(filepath.Join(path, edgesArray+".npy"))
+	return err == nil
+}
+
+// openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files that are
+// mapped.
+func (r *opened) openArrayFolder(folder string, budget *memory.Budget) (parts []*npzContents) {
+	p, all := &problems{file: folder}, &npzContents{arrays: map[string]npy.Values{}}
+	limits := &npy.Limits{Budget: budget}
+	entries, err := os.ReadDir(folder)
+	p.keep(err)
+	for _, e := range entries {
+		name, isArray := strings.CutSuffix(e.Name(), ".npy")
+		switch {
+		case strings.HasPrefix(e.Name(), "."): // what systems keep beside files
+		case strings.HasSuffix(e.Name(), ".npz"):
+			p.add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of %s", edgesArray+".npy")
+		case isArray && folderArrays.rule(name) == nil:
+			all.take(p, folderArrays, name, npy.Values{}, npy.ErrUnknown)
+		case isArray:
+			a, err := r.readFile(filepath.Join(folder, e.Name()), name, limits)
+			all.take(p, folderArrays, name, a, err)
+		}
 	}
-	r, err := entry.Open()
+	if len(p.list) == 0 {
+		parts = all.cut(p)
+	}
+	r.list = p.errors()
+	return parts
+}
+
+// readFile reads one array of a folder. Features that lie there as they are used stay in the file: instances share its
+// memory, and keep it. Those who own the instances may change them, and not the file.
+func (r *opened) readFile(path, name string, limits *npy.Limits) (a npy.Values, err error) {
+	floats := folderArrays.rule(name).float
+	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error {
+		return limits.Budget.Take("reading "+path, float64(size))
+	})
 	if err != nil {
-		return err
+		return a, err
 	}
-	defer r.Close()
-	h, err := readNPYHeader(r)
-	if wrong := (*dtypeError)(nil); errors.As(err, &wrong) && !float {
-		return fmt.Errorf("dtype is %q, want %s", wrong.descr, wantedIntegers(name))
-	}
+	kept := false
+	defer func() {
+		if !kept {
+			file.Close()
+		}
+	}()
+	defer file.End(file.Begin())
+	r.sources = append(r.sources, sourceOf(path, file.Bytes()))
+	h, raw, err := npy.Open(file.Bytes())
 	if err != nil {
-		return err
+		return a, err
 	}
-	if err := cmp.Or(h.checkSize(int64(entry.UncompressedSize64)), c.allow(h, float, h.dataBytes())); err != nil {
-		return err
+	if kept = floats && h.InPlace(raw); kept {
+		a = h.Floats(raw)
+		a.Owner, r.files = file, append(r.files, file)
+		return a, nil
 	}
-	raw := make([]byte, h.dataBytes())
-	if _, err := io.ReadFull(r, raw); err != nil {
-		return err
+	if err := limits.Allow(h, floats, 0); err != nil {
+		return a, err
 	}
-	// Only at the end does the archive's checksum get compared.
-	if _, err := r.Read(make([]byte, 1)); err != nil && err != io.EOF {
-		return fmt.Errorf("%w: the file is damaged", err)
-	}
-	return c.take(raw, h, name, float)
+	return h.Values(raw, floats)
 }
 
-// take makes an array of its bytes.
-func (c *npzContents) take(raw []byte, h *npyHeader, name string, float bool) (err error) {
-	a := array{shape: []int{0, 2}}
-	switch {
-	case float:
-		a = h.floats(raw)
-	case name == edgesArray && h.count == 0: // numpy.array([]) is an empty array of floats
-	default:
-		a, err = h.integers(raw)
+// cut cuts the arrays into those of the instances, as sizes says.
+func (c *npzContents) cut(p *problems) []*npzContents {
+	sizes, several := c.arrays[sizesArray]
+	delete(c.arrays, sizesArray)
+	if !several {
+		return []*npzContents{c}
 	}
-	if err == nil {
-		c.arrays[name] = a
+	if rule := folderArrays.rule(sizesArray); !rule.fits(sizes.Shape) {
+		p.add(0, sizesArray, "", "shape is %s, want %s, the numbers of nodes and edges of each", npy.ShapeText(sizes.Shape),
+			rule.shape)
+		return nil
 	}
-	return err
+	if sizes.Rows() == 0 {
+		p.add(0, sizesArray, "", "has no instances, want a row for each")
+		return nil
+	}
+	var total, at [2]int
+	for i, n := range sizes.Ints {
+		if least := 1 - i%2; int(n) < least {
+			p.add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges", "1 node"}[least], n)
+			return nil
+		}
+		total[i%2] += int(n)
+	}
+	known := [3]string{sizesArray, sizesArray, sizesArray}
+	if c.checkRows(p, [3]int{total[ofNodes], total[ofEdges], sizes.Rows()}, known, true); len(p.list) > 0 {
+		return nil
+	}
+	list := make([]*npzContents, sizes.Rows())
+	for i := range list {
+		next := [2]int{at[0] + int(sizes.Ints[2*i]), at[1] + int(sizes.Ints[2*i+1])}
+		list[i] = &npzContents{arrays: map[string]npy.Values{}, nodes: next[ofNodes] - at[ofNodes]}
+		for name, a := range c.arrays {
+			switch of := sideOf(name, &a); of {
+			case ofNodes, ofEdges:
+				a = a.Cut(at[of], next[of])
+			case ofInstances:
+				a = a.Cut(i, i+1)
+				a.Shape = a.Shape[1:]
+			}
+			list[i].arrays[name] = a
+		}
+		at = next
+	}
+	return list
 }
 
-// wantedIntegers says what the elements of an array may be.
-func wantedIntegers(array string) string {
-	const integers = "int8 to int64, uint8 to uint64 or bool"
-	if array != labelsArray {
-		return integers
+// sideOf is the side of an array: the number of states may be one for all nodes.
+func sideOf(name string, a *npy.Values) side {
+	if name == statesArray && (len(a.Shape) == 0 || a.Rows() == 1) {
+		return ofAll
 	}
-	return integers + ": the number of each node's state, from 0; the names of the states go into " + ManifestName
+	return folderArrays.rule(name).of
 }
 
-// allow refuses an array that would take too much memory, before it is made: for so many bytes that are read, and for
-// elements where these are not used as they lie.
-func (c *npzContents) allow(h *npyHeader, float bool, read int64) error {
-	width, bytes := 4, float64(read) // float32, or int32 whatever the file has
-	if float && h.size == 8 || float && h.size == 4 && !h.floating() {
-		width = 8
+// checkRows checks that arrays have as many rows as there are nodes, edges or instances, as the arrays known have it;
+// several says that they are those of several instances.
+func (c *npzContents) checkRows(p *problems, counts [3]int, known [3]string, several bool) {
+	for _, name := range slices.Sorted(maps.Keys(c.arrays)) {
+		a, typed, rows := c.arrays[name], strings.Contains(name, "."), math.MaxInt
+		of, axis, remedy := sideOf(name, &a), "rows", ""
+		if len(a.Shape) > 0 {
+			rows = a.Rows()
+		}
+		if !several && name == labelsArray && len(a.Shape) == 2 { // of samples
+			if rows == counts[of] {
+				remedy = "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T"
+			}
+			rows, axis = a.Columns(), "columns"
+		}
+		switch {
+		case typed && several:
+			p.add(0, name, "give one array, with node_types or edge_types", "rows by type cannot be cut into instances")
+		case several && name == labelsArray && len(a.Shape) == 2:
+			p.add(0, name, "", "shape is %s, want [nodes]: of several instances each has one sample", npy.ShapeText(a.Shape))
+		case of == ofAll, typed, of == ofInstances && !several, rows == counts[of]:
+		default:
+			p.add(0, name, remedy, "shape is %s, want %d %s: %s has %d %s", npy.ShapeText(a.Shape), counts[of], axis, known[of],
+				counts[of], [...]string{"nodes", "edges", "instances"}[of])
+		}
 	}
-	if !float || !h.asUsed() {
-		bytes += float64(h.count) * float64(width)
-	}
-	if c.kept += bytes; c.kept > c.most {
-		return fmt.Errorf("a small file promises arrays of %s; if they are really that large, write it with numpy.savez",
-			memory.Text(c.kept))
-	}
-	return c.budget.Take("reading the arrays up to this one", bytes)
-}
-
-// checkExpansion refuses sizes that the compressed data cannot expand to.
-func checkExpansion(entry *zip.File) error {
-	size, packed := entry.UncompressedSize64, entry.CompressedSize64
-	switch {
-	case entry.Method != zip.Store && entry.Method != zip.Deflate:
-		return fmt.Errorf("compression method %d is not supported; write the file with numpy.savez_compressed", entry.Method)
-	case entry.Method == zip.Store && size != packed:
-		return fmt.Errorf("it promises %d bytes and stores %d: the file is damaged", size, packed)
-	}
-	return nil
 }

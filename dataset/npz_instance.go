@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
@@ -30,8 +31,8 @@ type npzInstance struct {
 // elements are the nodes, or the edges, of an instance.
 type elements struct {
 	count    int
-	types    []int32          // [count], nil where not given
-	features map[string]array // by type name; under "" those of all, or bins
+	types    []int32               // [count], nil where not given
+	features map[string]npy.Values // by type name; under "" those of all, or bins
 }
 
 func nodesOf(in *npzInstance) *elements { return &in.nodes }
@@ -60,16 +61,12 @@ func (e *elements) counts(n int) []int {
 func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
 	b := &npzBuilder{c: c, problems: problems{file: path}}
 	b.in = &npzInstance{path: path, name: strings.TrimSuffix(filepath.Base(path), ".npz")}
-	b.checkShapes()
-	if len(b.list) > 0 {
-		return nil, b.errors()
+	for _, step := range []func(){b.checkShapes, b.countNodes, b.fill, func() { b.buildGraph(graphs) }} {
+		if step(); len(b.list) > 0 {
+			return nil, b.errors()
+		}
 	}
-	b.countNodes()
-	b.fill()
-	if len(b.list) == 0 {
-		b.buildGraph(graphs)
-	}
-	return b.in, b.errors()
+	return b.in, nil
 }
 
 // npzBuilder turns contents into an instance.
@@ -87,13 +84,13 @@ func (b *npzBuilder) checkShapes() {
 	}
 	_, bins := b.c.arrays[edgeBinsArray]
 	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
-		shape, rule := b.c.arrays[name].shape, instanceArrays.rule(name)
+		shape, rule := b.c.arrays[name].Shape, instanceArrays.rule(name)
 		if !rule.fits(shape) {
 			remedy := rule.remedy
 			if name == edgesArray && len(shape) == 2 && shape[0] == 2 {
 				remedy = "turn it round, by edges.T"
 			}
-			b.add(0, name, remedy, "shape is %s, want %s", shapeText(shape), rule.shape)
+			b.add(0, name, remedy, "shape is %s, want %s", npy.ShapeText(shape), rule.shape)
 		}
 		base, _, typed := strings.Cut(name, ".")
 		if _, all := b.c.arrays[base]; typed && all {
@@ -105,132 +102,95 @@ func (b *npzBuilder) checkShapes() {
 	}
 }
 
-// countNodes takes the number of nodes from the first array that has data for every node, or else from the grid or
-// the largest node of an edge. The latter two are believed only as far as the edges make them likely: a few bytes
-// must not ask for gigabytes.
+// countNodes takes the number of nodes from the first array that has data for every node, or else from the grid or the
+// largest node of an edge. The latter two are believed only as far as the edges make them likely: a few bytes must not
+// ask for gigabytes.
 func (b *npzBuilder) countNodes() {
-	edges := b.c.arrays[edgesArray]
-	b.in.edges.count = edges.shape[0]
+	edges, count := b.c.arrays[edgesArray], &b.in.nodes.count
+	b.in.edges.count = edges.Rows()
 	if b.c.nodes > 0 {
-		b.in.nodes.count, b.known = b.c.nodes, sizesArray
+		*count, b.known = b.c.nodes, sizesArray
 		return
 	}
-	if m := b.c.arrays[nodeFeaturesArray]; m.length() > 0 {
-		b.in.nodes.count, b.known = m.rows(), nodeFeaturesArray
-		return
-	}
-	for _, name := range []string{nodeTypesArray, labelsArray, statesArray} {
+	for _, name := range []string{nodeFeaturesArray, nodeTypesArray, labelsArray, statesArray} {
 		a := b.c.arrays[name]
-		if n := a.length(); n > 1 || n > 0 && name != statesArray {
-			b.in.nodes.count, b.known = a.shape[len(a.shape)-1], name
+		if n := a.Len(); n > 1 || n > 0 && name != statesArray {
+			*count, b.known = a.Shape[len(a.Shape)-1], name
+			if name == nodeFeaturesArray {
+				*count = a.Rows()
+			}
 			return
 		}
 	}
 	b.known = edgesArray
-	for _, s := range edges.ints {
-		b.in.nodes.count = max(b.in.nodes.count, int(s)+1)
+	for _, s := range edges.Ints {
+		*count = max(*count, int(s)+1)
 	}
-	if a := b.c.arrays[gridShapeArray].ints; len(a) == 2 && a[0] > 0 && a[1] > 0 {
-		b.in.nodes.count, b.known = int(a[0])*int(a[1]), gridShapeArray
+	if a := b.c.arrays[gridShapeArray].Ints; len(a) == 2 && a[0] > 0 && a[1] > 0 {
+		*count, b.known = int(a[0])*int(a[1]), gridShapeArray
 	}
 	// Without isolated nodes there are at most two nodes per edge.
 	const someIsolated = 1024
-	if b.in.nodes.count > 2*b.in.edges.count+someIsolated {
+	if *count > 2*b.in.edges.count+someIsolated {
 		b.add(0, b.known, "give the array "+statesArray+" with shape [n] if there really are that many",
-			"it asks for %d nodes, but there are only %d edges", b.in.nodes.count, b.in.edges.count)
-		b.in.nodes.count = 0
+			"it asks for %d nodes, but there are only %d edges", *count, b.in.edges.count)
+	} else if *count == 0 {
+		b.add(0, b.known, "", "the network has no nodes")
 	}
 }
 
 // fill takes over the arrays whose lengths fit.
 func (b *npzBuilder) fill() {
-	in := b.in
-	if len(b.list) > 0 {
+	in, c, n := b.in, b.c, b.in.nodes.count
+	counts, known := [3]int{n, in.edges.count, 1}, [3]string{b.known, edgesArray}
+	if c.checkRows(&b.problems, counts, known, false); len(b.list) > 0 {
 		return
 	}
-	if in.nodes.count == 0 {
-		b.add(0, b.known, "", "the network has no nodes")
-		return
+	in.nodes.types, in.edges.types = c.integers(nodeTypesArray), c.integers(edgeTypesArray)
+	in.nodes.features, in.edges.features = c.features(nodeFeaturesArray), c.features(edgeFeaturesArray)
+	if bins := c.integers(edgeBinsArray); bins != nil {
+		in.edges.features[""] = npy.Values{Shape: []int{len(bins), 1}, Ints: bins}
 	}
-	counts, known := [3]int{in.nodes.count, in.edges.count, 1}, [3]string{b.known, edgesArray}
-	if b.c.checkRows(&b.problems, counts, known, false); len(b.list) > 0 {
-		return
+	states, labels := c.arrays[statesArray], c.arrays[labelsArray]
+	in.states, in.labelsFlat = states.Ints, len(labels.Shape) == 1
+	for at := 0; at < len(labels.Ints); at += n {
+		in.labels = append(in.labels, labels.Ints[at:at+n:at+n])
 	}
-	in.nodes.types, in.edges.types = b.c.integers(nodeTypesArray), b.c.integers(edgeTypesArray)
-	b.fillStates()
-	b.fillLabels()
-	b.fillGrid()
-	if a, ok := b.c.arrays[directedArray]; ok {
-		if in.directed, in.tied = a.ints[0] == 1, a.ints[0] == 0; !in.directed && !in.tied {
-			b.add(0, directedArray, "", "is %d, want 1 where edges lead from their first end to the second, else 0", a.ints[0])
+	if i := slices.IndexFunc(states.Ints, func(k int32) bool { return k < 1 || k > mostStates }); i >= 0 {
+		b.add(0, in.statesPlace(i), "", "is %d, want 1 to %d", states.Ints[i], mostStates)
+	}
+	if a, ok := c.arrays[gridShapeArray]; ok {
+		in.rows, in.cols = int(a.Ints[0]), int(a.Ints[1])
+		if in.rows < 1 || in.cols < 1 || in.rows*in.cols != n {
+			b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", in.rows, in.cols, n, b.known, n)
 		}
 	}
-	if m, ok := b.c.arrays[weightArray]; ok {
-		if in.weight = m.at(0); !(in.weight >= numeric.Least && in.weight <= numeric.Largest) {
-			const remedy = "leave the file out if it is not to count"
-			b.add(0, weightArray, remedy, "is %v, want a positive number of %s", in.weight, numeric.Range)
+	if a, ok := c.arrays[directedArray]; ok {
+		if in.directed, in.tied = a.Ints[0] == 1, a.Ints[0] == 0; !in.directed && !in.tied {
+			b.add(0, directedArray, "", "is %d, want 1 where edges lead from their first end to the second, else 0", a.Ints[0])
 		}
 	}
-	in.nodes.features, in.edges.features = b.c.features(nodeFeaturesArray), b.c.features(edgeFeaturesArray)
-	if bins := b.c.integers(edgeBinsArray); bins != nil {
-		in.edges.features[""] = array{shape: []int{len(bins), 1}, ints: bins}
+	if a, ok := c.arrays[weightArray]; ok {
+		if in.weight = a.At(0); !(in.weight >= numeric.Least && in.weight <= numeric.Largest) {
+			b.add(0, weightArray, "leave the file out if it is not to count", "is %v, want a positive number of %s", in.weight,
+				numeric.Range)
+		}
 	}
 }
 
 // integers returns an array, nil where it is not given.
 func (c *npzContents) integers(name string) []int32 {
 	a, ok := c.arrays[name]
-	if ok && a.ints == nil {
+	if ok && a.Ints == nil {
 		return []int32{} // the array is given, and empty
 	}
-	return a.ints
+	return a.Ints
 }
 
-func (b *npzBuilder) fillStates() {
-	a := b.c.arrays[statesArray]
-	for i, k := range a.ints {
-		if k < 1 || k > mostStates {
-			place := statesArray
-			if len(a.shape) > 0 {
-				place = fmt.Sprintf("%s[%d]", statesArray, i)
-			}
-			b.add(0, place, "", "is %d, want 1 to %d", k, mostStates)
-			return
-		}
-	}
-	b.in.states = a.ints
-}
-
-func (b *npzBuilder) fillLabels() {
-	a, ok := b.c.arrays[labelsArray]
-	if !ok {
-		return
-	}
-	n := b.in.nodes.count
-	b.in.labelsFlat = len(a.shape) == 1
-	for at := 0; at < len(a.ints); at += n {
-		b.in.labels = append(b.in.labels, a.ints[at:at+n:at+n])
-	}
-}
-
-func (b *npzBuilder) fillGrid() {
-	a, ok := b.c.arrays[gridShapeArray]
-	if !ok {
-		return
-	}
-	rows, cols := int(a.ints[0]), int(a.ints[1])
-	if rows < 1 || cols < 1 || rows*cols != b.in.nodes.count {
-		b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", rows, cols, b.in.nodes.count,
-			b.known, b.in.nodes.count)
-		return
-	}
-	b.in.rows, b.in.cols = rows, cols
-}
-
-// features collects an array of features, or those by type. How many rows a
-// type has is checked when the types are known.
-func (c *npzContents) features(base string) map[string]array {
-	found := map[string]array{}
+// features collects an array of features, or those by type. How many rows a type has is checked when the types are
+// known.
+func (c *npzContents) features(base string) map[string]npy.Values {
+	found := map[string]npy.Values{}
 	for name, m := range c.arrays {
 		if of, kind, _ := strings.Cut(name, "."); of == base {
 			found[kind] = m
@@ -240,20 +200,18 @@ func (c *npzContents) features(base string) map[string]array {
 }
 
 func (b *npzBuilder) buildGraph(graphs *graphCache) {
-	g, err := graphs.get(b.in.nodes.count, b.c.arrays[edgesArray].ints)
-	var edge *graph.EdgeError
-	if errors.As(err, &edge) && b.leaveOutReversed() {
-		g, err = graphs.get(b.in.nodes.count, takeRows(b.c.arrays[edgesArray].ints, 2, b.in.both.kept))
+	edges, edge := b.c.arrays[edgesArray].Ints, (*graph.EdgeError)(nil)
+	g, err := graphs.get(b.in.nodes.count, edges)
+	if errors.As(err, &edge) && b.leaveOutReversed(edges) {
+		g, err = graphs.get(b.in.nodes.count, npy.TakeRows(edges, 2, b.in.both.kept))
 	}
-	if len(b.list) > 0 {
-		return // of edges both ways round
+	switch b.in.graph = g; {
+	case len(b.list) > 0: // of edges both ways round
+	case errors.As(err, &edge):
+		b.add(0, b.in.edgePlace(edge.Edge), "", "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
+	case err != nil:
+		b.add(0, edgesArray, "", "%v", err)
 	}
-	if errors.As(err, &edge) {
-		b.add(0, fmt.Sprintf("%s[%d]", edgesArray, b.in.row(edge.Edge)), "", "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
-	} else if err != nil {
-		b.keep(&Error{File: b.file, Place: edgesArray, Problem: err.Error(), Cause: err})
-	}
-	b.in.graph = g
 }
 
 // labelPlace names an entry of the labels as the file has them.
@@ -272,6 +230,24 @@ func (in *npzInstance) numbered(sample int) numbered {
 	}}
 }
 
+// statesAt returns the number of states the file gives for a node, or 0.
+func (in *npzInstance) statesAt(s int) int {
+	switch len(in.states) {
+	case 0:
+		return 0
+	case 1:
+		return int(in.states[0])
+	}
+	return int(in.states[s])
+}
+
+func (in *npzInstance) statesPlace(s int) string {
+	if len(in.states) == 1 {
+		return statesArray
+	}
+	return fmt.Sprintf("%s[%d]", statesArray, s)
+}
+
 // bothWays says which rows of edges are left out because another row joins the same nodes the other way round, as
 // lists do that are made for passing messages both ways. A network has one edge for two nodes.
 type bothWays struct {
@@ -287,10 +263,15 @@ func (in *npzInstance) row(edge int) int {
 	return int(in.both.kept[edge])
 }
 
-// leaveOutReversed finds such rows. It reports whether there are any; then count, types and
-// bins of edges are those of the rows that are kept. Rows that are no edges are kept.
-func (b *npzBuilder) leaveOutReversed() bool {
-	edges, n, m := b.c.arrays[edgesArray].ints, int32(b.in.nodes.count), b.in.edges.count
+// edgePlace is where an edge stands.
+func (in *npzInstance) edgePlace(edge int) string {
+	return fmt.Sprintf("%s[%d]", edgesArray, in.row(edge))
+}
+
+// leaveOutReversed finds such rows. It reports whether there are any; then count, types and bins of edges are those of
+// the rows that are kept. Rows that are no edges are kept.
+func (b *npzBuilder) leaveOutReversed(edges []int32) bool {
+	in, n, m := b.in, int32(b.in.nodes.count), b.in.edges.count
 	low, high, rows := make([]int32, m), make([]int32, m), make([]int32, 0, m)
 	for e := range int32(m) {
 		low[e], high[e] = min(edges[2*e], edges[2*e+1]), max(edges[2*e], edges[2*e+1])
@@ -300,7 +281,7 @@ func (b *npzBuilder) leaveOutReversed() bool {
 	}
 	slices.SortFunc(rows, byEnds(low, high))
 	same := func(e, f int32) bool { return low[e] == low[f] && high[e] == high[f] }
-	both, dropped := &bothWays{}, make([]bool, m)
+	both, dropped := &bothWays{}, map[int32]bool{}
 	for i := 1; i < len(rows); i++ {
 		f, e := rows[i-1], rows[i]
 		third := i > 1 && same(rows[i-2], f) // which is one too many
@@ -308,29 +289,20 @@ func (b *npzBuilder) leaveOutReversed() bool {
 			continue
 		}
 		// Without edge_types the end of the smaller type comes first.
-		again, kept := e, f
-		if b.in.nodes.typeOf(int(edges[2*f])) > b.in.nodes.typeOf(int(edges[2*e])) {
-			again, kept = f, e
+		if in.nodes.typeOf(int(edges[2*f])) > in.nodes.typeOf(int(edges[2*e])) {
+			e, f = f, e
 		}
-		both.again, dropped[again] = append(both.again, [2]int32{again, kept}), true
-	}
-	if len(both.again) == 0 {
-		return false
+		both.again, dropped[e] = append(both.again, [2]int32{e, f}), true
 	}
 	slices.SortFunc(both.again, func(x, y [2]int32) int { return int(x[0] - y[0]) })
-	for e := range int32(m) {
-		if !dropped[e] {
-			both.kept = append(both.kept, e)
-		}
-	}
-	in := b.in
-	if !b.agree(both.again) {
+	if len(both.again) == 0 || !b.agree(both.again) {
 		return false
 	}
+	both.kept = slices.DeleteFunc(numbersTo(m), func(e int32) bool { return dropped[e] })
 	in.both, in.edges.count = both, len(both.kept)
-	in.edges.types = takeRows(in.edges.types, 1, both.kept)
+	in.edges.types = npy.TakeRows(in.edges.types, 1, both.kept)
 	if m, ok := in.edges.features[""]; ok {
-		in.edges.features[""] = m.take(both.kept)
+		in.edges.features[""] = m.Take(both.kept)
 	}
 	return true
 }
@@ -343,24 +315,20 @@ func (b *npzBuilder) agree(again [][2]int32) bool {
 			continue
 		}
 		for _, x := range again {
-			problem := ""
-			if rule.name != name {
-				problem = ", where each type has an array of features"
-			} else if width := a.width(); !a.sameRows(int(x[0])*width, int(x[1])*width, width) {
+			problem := ", where each type has an array of features"
+			if rule.name == name {
 				problem = ", with other " + name
 			}
-			if problem != "" {
-				b.add(0, fmt.Sprintf("%s[%d]", edgesArray, x[0]), oneEdge, "joins the nodes of %s[%d] the other way round%s",
-					edgesArray, x[1], problem)
+			if rule.name != name || !a.SameRows(int(x[0]), int(x[1])) {
+				b.add(0, fmt.Sprintf("%s[%d]", edgesArray, x[0]),
+					"a network has one edge for two nodes: keep one of the two rows, or give both the same features",
+					"joins the nodes of %s[%d] the other way round%s", edgesArray, x[1], problem)
 				return false
 			}
 		}
 	}
 	return true
 }
-
-// oneEdge is what to do about two.
-const oneEdge = "a network has one edge for two nodes: keep one of the two rows, or give both the same features"
 
 // noteBothWays tells of edges that are there both ways round, and refuses those of directed types.
 func (l *npzLoader) noteBothWays() {
@@ -370,19 +338,18 @@ func (l *npzLoader) noteBothWays() {
 			continue
 		}
 		for _, x := range in.both.again {
+			place := fmt.Sprintf("%s[%d]", edgesArray, x[0])
 			e, _ := slices.BinarySearch(in.both.kept, x[1])
 			if t := &l.set.Schema.EdgeTypes[in.edges.typeOf(e)]; t.U == t.V && !t.Symmetric {
-				l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]),
-					`keep one of the two, or say that edges have no direction, by "directed": false`,
+				l.at(in, place, `keep one of the two, or say that edges have no direction, by "directed": false`,
 					"joins the nodes of %s[%d] the other way round; edges of type %q are directed, and a network has one edge for "+
 						"two nodes", edgesArray, x[1], t.Name)
 				return
 			}
+			if merged++; merged == 1 {
+				where = in.path + ":" + place
+			}
 		}
-		if merged == 0 {
-			where = fmt.Sprintf("%s:%s[%d]", in.path, edgesArray, in.both.again[0][0])
-		}
-		merged += len(in.both.again)
 	}
 	if merged > 0 {
 		l.warn("edges that are there both ways round count once (%d in all, %s is the first)", merged, where)

@@ -39,8 +39,7 @@ func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(files) == 0 && len(l.problems) == 0 {
 		l.failAt(paths[0], "", "", "there are no instance files")
 	}
-	files = slices.DeleteFunc(files, func(file string) bool { return o.aside[file] })
-	l.readFiles(files)
+	l.readFiles(slices.DeleteFunc(files, func(file string) bool { return o.aside[file] }))
 	return l.finish()
 }
 
@@ -49,61 +48,48 @@ func (l *npzLoader) finish() (*Set, []error) {
 	if len(l.instances) == 0 {
 		return nil, l.problems
 	}
-	l.run(l.makeSet)
+	l.run(func() {
+		for _, in := range l.instances {
+			if l.o.NoLabels {
+				l.skip(slices.Concat(in.labels...))
+				in.labels = nil
+			}
+		}
+	}, l.readLabels, func() {
+		switch {
+		case l.o.Untied || l.o.Recipe != nil && l.o.Recipe.Untied:
+			l.loadUntied()
+		case l.o.Schema != nil:
+			l.run(l.adoptSchema, l.build)
+		default:
+			l.run(l.learnSchema, l.build)
+		}
+	}, func() { l.askWhatHides("") })
 	return l.result()
 }
 
-func (l *npzLoader) makeSet() {
-	if l.o.NoLabels {
-		for _, in := range l.instances {
-			for _, sample := range in.labels {
-				l.skip(sample)
-			}
-			in.labels = nil
-		}
-	}
-	if l.readLabels(); len(l.problems) > 0 {
-		return
-	}
-	switch {
-	case l.o.Untied || l.o.Recipe != nil && l.o.Recipe.Untied:
-		l.loadUntied()
-	case l.o.Schema != nil:
-		l.adoptSchema()
-		l.run(l.build)
-	default:
-		l.learnSchema()
-		l.run(l.build)
-	}
-	l.run(func() { l.askWhatHides("") })
-}
-
 // expand lists the instance files behind the paths and reads the manifests of their folders.
-func (l *npzLoader) expand(paths []string) []string {
-	var files, folders []string
-	addFolder := func(folder string) { folders = append(folders, folder) }
+func (l *npzLoader) expand(paths []string) (files []string) {
+	var folders []string
 	for _, path := range paths {
+		folder, found := filepath.Dir(path), []string{path}
 		switch {
-		case strings.HasSuffix(path, ".txt"), strings.HasSuffix(path, ".list"):
-			addFolder(filepath.Dir(path))
-			listed := l.expandList(path)
-			files = append(files, listed...)
-			for _, file := range listed {
-				addFolder(filepath.Dir(file))
-			}
-		case strings.HasSuffix(path, ".npz"):
-			addFolder(filepath.Dir(path))
-			files = append(files, path)
 		case isArrayFolder(path):
-			addFolder(path)
-			files = append(files, path)
+			folder = path
+		case strings.HasSuffix(path, ".npz"):
+		case strings.HasSuffix(path, ".txt"), strings.HasSuffix(path, ".list"):
+			found = l.expandList(path)
 		default:
-			addFolder(path)
-			found, err := filesIn(path, func(name string) bool { return strings.HasSuffix(name, ".npz") })
-			if err != nil {
-				l.fail(err)
+			var err error
+			folder = path
+			found, err = filesIn(path, func(name string) bool { return strings.HasSuffix(name, ".npz") })
+			l.fail(err)
+		}
+		folders, files = append(folders, folder), append(files, found...)
+		for _, file := range found {
+			if file != folder {
+				folders = append(folders, filepath.Dir(file))
 			}
-			files = append(files, found...)
 		}
 	}
 	for _, folder := range folders {
@@ -112,11 +98,10 @@ func (l *npzLoader) expand(paths []string) []string {
 	return files
 }
 
-func (l *npzLoader) expandList(path string) []string {
+func (l *npzLoader) expandList(path string) (files []string) {
 	entries, source, list := readList(path, l.o.Memory)
-	l.problems = append(l.problems, list...)
+	l.fail(list...)
 	l.set.Sources = append(l.set.Sources, source)
-	var files []string
 	for _, e := range entries {
 		file := filepath.FromSlash(e.text)
 		if !filepath.IsAbs(file) {
@@ -125,11 +110,10 @@ func (l *npzLoader) expandList(path string) []string {
 		_, err := os.Stat(file)
 		switch {
 		case !strings.HasSuffix(file, ".npz"):
-			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)),
-				Remedy: "a list of image ids goes with an image folder, with {list}"})
+			l.fail(wrong(path, e.line, "", "a list of image ids goes with an image folder, with {list}",
+				"%q does not end in .npz", abbreviate(e.text)))
 		case errors.Is(err, fs.ErrNotExist):
-			l.fail(&Error{File: path, Line: e.line, Problem: "there is no file " + file,
-				Remedy: "paths are relative to the list", Cause: err})
+			l.fail(wrong(path, e.line, "", "paths are relative to the list", "there is no file %s", file))
 		default:
 			files = append(files, file)
 		}
@@ -163,7 +147,7 @@ func (l *npzLoader) readFiles(paths []string) {
 func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *graphCache) {
 	var parts []*npzContents
 	if isArrayFolder(path) {
-		parts, r.files, r.sources, r.list = openArrayFolder(path, budget)
+		parts = r.openArrayFolder(path, budget)
 	} else {
 		contents, source, list := openNPZ(l.ctx, path, budget)
 		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
@@ -179,10 +163,12 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 			of = fmt.Sprintf("%s[%d]", path, i)
 		}
 		in, problems := newNPZInstance(of, c, graphs)
+		if r.list = append(r.list, problems...); in != nil {
+			r.instances = append(r.instances, in)
+		}
 		if in != nil && c.nodes > 0 {
 			in.name = strconv.Itoa(i)
 		}
-		r.instances, r.list = append(r.instances, in), append(r.list, problems...)
 	}
 }
 
@@ -207,53 +193,6 @@ func (l *npzLoader) learnSchema() {
 		l.noteBothWays, l.checkFeatures, l.learnFeatures, l.completeSchema)
 }
 
-// learnFeatures adds the lengths and names of the feature vectors to the schema.
-func (l *npzLoader) learnFeatures() {
-	s := &l.set.Schema
-	nodes, edges := l.sides()
-	nodeDims, edgeDims := l.dims(nodes), slices.Repeat([]int{1}, len(s.EdgeTypes))
-	for a, dim := range nodeDims {
-		t, names := &s.NodeTypes[a], l.manifest.NodeFeatures
-		if dim == 0 && slices.Max(nodeDims) > 0 {
-			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of "+
-				"ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
-		}
-		if a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].Features != nil {
-			names = l.manifest.NodeTypes[a].Features
-		}
-		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
-	}
-	switch l.set.Recipe.EdgeForm {
-	case FormBins:
-		edgeDims = l.binCounts()
-	case FormDense:
-		edgeDims = l.dims(edges)
-	}
-	for b, dim := range edgeDims {
-		t, names := &s.EdgeTypes[b], l.manifest.EdgeFeatures
-		if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].Features != nil {
-			names = l.manifest.EdgeTypes[b].Features
-		}
-		if l.set.Recipe.EdgeForm == FormConstant {
-			names = []string{FormConstant}
-		}
-		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
-	}
-}
-
-// namesFor checks the number of feature names for a type.
-func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
-	if len(names) > 0 && dim > 0 && len(names) != dim {
-		l.mistold = append(l.mistold, &Error{File: l.manifestPath,
-			Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
-		return nil
-	}
-	if dim == 0 {
-		return nil
-	}
-	return names
-}
-
 // nodeForm says where an instance's node features come from.
 func nodeForm(in *npzInstance) string {
 	if len(in.nodes.features) == 0 {
@@ -262,11 +201,11 @@ func nodeForm(in *npzInstance) string {
 	return FormDense
 }
 
-// edgeForm says where an instance's edge features come from. An edge without
-// features would have no potential at all, so it gets the constant one.
+// edgeForm says where an instance's edge features come from. An edge without features would have no potential at all,
+// so it gets the constant one.
 func edgeForm(in *npzInstance) string {
 	switch {
-	case in.edges.features[""].ints != nil:
+	case in.edges.features[""].Ints != nil:
 		return FormBins
 	case len(in.edges.features) > 0:
 		return FormDense
@@ -274,27 +213,19 @@ func edgeForm(in *npzInstance) string {
 	return FormConstant
 }
 
-// formArrays name the arrays of a form for a message.
-func formArrays(form, array string) string {
-	switch form {
-	case FormBins:
-		return edgeBinsArray
-	case FormDense:
-		return array
-	}
-	return "no " + array
-}
-
 // checkForms checks that every instance has the arrays that the recipe is for.
 func (l *npzLoader) checkForms() {
 	other := "the model was trained with"
-	if l.o.Recipe == nil && len(l.instances) > 0 {
+	if l.o.Recipe == nil {
 		other = l.instances[0].path + " has"
+	}
+	name := func(form, array string) string {
+		return map[string]string{FormBins: edgeBinsArray, FormDense: array, FormNone: "no " + array,
+			FormConstant: "no " + array}[form]
 	}
 	check := func(in *npzInstance, array, got, want string) {
 		if got != want {
-			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", formArrays(got, array), other,
-				formArrays(want, array))
+			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name(got, array), other, name(want, array))
 		}
 	}
 	for _, in := range l.instances {
@@ -315,27 +246,15 @@ func (l *npzLoader) adoptSchema() {
 			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges.count)
 		}
 	}
-	if len(l.problems) > 0 {
-		return
-	}
-	for _, in := range l.instances {
-		l.checkStates(in)
-		in.edges.types = l.edgeTypesFor(in)
-	}
-	l.checkForms()
-	l.run(l.noteBothWays, l.checkFeatures)
-}
-
-// checkStates compares the array states with the schema.
-func (l *npzLoader) checkStates(in *npzInstance) {
-	for s := range in.nodes.count {
-		k, want := in.statesAt(s), l.set.Schema.NodeStates(in.nodes.typeOf(s))
-		if k != 0 && k != want {
-			l.at(in, in.statesPlace(s), "", "is %d, the model has %d states for node type %q", k, want,
-				l.set.Schema.NodeTypes[in.nodes.typeOf(s)].Name)
-			return
+	l.run(func() {
+		for a, t := range s.NodeTypes {
+			l.givenStates(a, t.Name, len(t.States))
 		}
-	}
+		for _, in := range l.instances {
+			in.edges.types = l.edgeTypesFor(in)
+		}
+		l.checkForms()
+	}, l.noteBothWays, l.checkFeatures)
 }
 
 // build freezes the instances of a tied schema.

@@ -86,9 +86,9 @@ func WriteNPZ(path string, a *Arrays) error {
 	var arrays []npy.Array
 	for _, rule := range instanceArrays {
 		if x, ok := contents.arrays[rule.name]; ok && rule.float {
-			arrays = append(arrays, npy.ArrayOf(rule.name, x.data, x.shape...))
+			arrays = append(arrays, npy.ArrayOf(rule.name, x.Double, x.Shape...))
 		} else if ok {
-			arrays = append(arrays, npy.ArrayOf(rule.name, x.ints, x.shape...))
+			arrays = append(arrays, npy.ArrayOf(rule.name, x.Ints, x.Shape...))
 		}
 	}
 	return npy.WriteArchive(path, arrays...)
@@ -96,27 +96,27 @@ func WriteNPZ(path string, a *Arrays) error {
 
 // contents are the arrays as reading the file gives them.
 func (a *Arrays) contents(path string) (*npzContents, error) {
-	c := &npzContents{arrays: map[string]array{}}
+	c := &npzContents{arrays: map[string]npy.Values{}}
 	edges := make([]int32, 0, 2*len(a.Edges))
 	for _, e := range a.Edges {
 		edges = append(edges, e[0], e[1])
 	}
-	c.arrays[edgesArray] = array{shape: []int{len(a.Edges), 2}, ints: edges}
+	c.arrays[edgesArray] = npy.Values{Shape: []int{len(a.Edges), 2}, Ints: edges}
 	for name, data := range map[string][]int32{
 		edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes, edgeTypesArray: a.EdgeTypes, statesArray: a.States,
 	} {
 		if data != nil {
-			c.arrays[name] = array{shape: []int{len(data)}, ints: data}
+			c.arrays[name] = npy.Values{Shape: []int{len(data)}, Ints: data}
 		}
 	}
 	if len(a.States) == 1 {
-		c.arrays[statesArray] = array{ints: a.States}
+		c.arrays[statesArray] = npy.Values{Ints: a.States}
 	}
 	if a.Directed {
-		c.arrays[directedArray] = array{ints: []int32{1}}
+		c.arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
 	if a.GridShape != [2]int{} {
-		c.arrays[gridShapeArray] = array{shape: []int{2}, ints: []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}}
+		c.arrays[gridShapeArray] = npy.Values{Shape: []int{2}, Ints: []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}}
 	}
 	for name, m := range map[string]*Matrix{nodeFeaturesArray: a.NodeFeatures, edgeFeaturesArray: a.EdgeFeatures} {
 		if m == nil {
@@ -126,10 +126,10 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 			return nil, &Error{File: path, Place: name,
 				Problem: fmt.Sprintf("%d values do not divide into rows of %d", len(m.Data), m.Columns)}
 		}
-		c.arrays[name] = array{shape: []int{len(m.Data) / m.Columns, m.Columns}, data: m.Data}
+		c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 	}
 	if a.Weight != 0 {
-		c.arrays[weightArray] = array{data: []float64{a.Weight}}
+		c.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
 	}
 	return c, a.addLabels(path, c)
 }
@@ -142,16 +142,16 @@ func (a *Arrays) addLabels(path string, c *npzContents) error {
 	if len(a.Labels) > 0 {
 		n = len(a.Labels[0])
 	}
-	labels := array{shape: []int{len(a.Labels), n}}
+	labels := npy.Values{Shape: []int{len(a.Labels), n}}
 	for i, sample := range a.Labels {
 		if len(sample) != n {
 			return &Error{File: path, Place: fmt.Sprintf("%s[%d]", labelsArray, i),
 				Problem: fmt.Sprintf("it has %d entries, the first sample has %d", len(sample), n)}
 		}
-		labels.ints = append(labels.ints, sample...)
+		labels.Ints = append(labels.Ints, sample...)
 	}
 	if len(a.Labels) == 1 {
-		labels.shape = labels.shape[1:]
+		labels.Shape = labels.Shape[1:]
 	}
 	c.arrays[labelsArray] = labels
 	return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and edges.tsv, or the same with csv. The tables
@@ -155,7 +156,7 @@ func (o *Options) hasHeader(path string, data []byte) bool {
 		return true
 	}
 	known := slices.Concat(idNames, labelNames, splitNames, o.given(roleID), o.given(roleLabel))
-	for _, text := range tableLines(context.Background(), data[:min(len(data), mostHeaderBytes)]) {
+	for _, text := range tableLines(context.Background(), data[:min(len(data), npy.MostHeaderBytes)]) {
 		named, plain := false, strings.Fields("node label split features")
 		cells := strings.Split(strings.ReplaceAll(text, `"`, ""), string(separatorOf(text, separators)))
 		for i, cell := range trimmed(cells) {

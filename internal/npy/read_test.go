@@ -1,4 +1,4 @@
-package dataset
+package npy
 
 import (
 	"encoding/binary"
@@ -8,13 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // npy puts together an array file of format version 1.
 func npyFile(header string, data []byte) []byte {
-	b := []byte(npy.Magic + "\x01\x00")
+	b := []byte(Magic + "\x01\x00")
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(header)))
 	return slices.Concat(b, []byte(header), data)
 }
@@ -28,20 +27,20 @@ func npyOf(descr string, fortran string, shape string, order binary.ByteOrder, d
 }
 
 func readNPYInts(data []byte) ([]int32, error) {
-	h, raw, err := openNPY(data)
+	h, raw, err := Open(data)
 	if err != nil {
 		return nil, err
 	}
-	a, err := h.integers(raw)
-	return a.ints, err
+	a, err := h.Integers(raw)
+	return a.Ints, err
 }
 
-func readNPYFloats(data []byte) (array, error) {
-	h, raw, err := openNPY(data)
+func readNPYFloats(data []byte) (Values, error) {
+	h, raw, err := Open(data)
 	if err != nil {
-		return array{}, err
+		return Values{}, err
 	}
-	return h.floats(raw), nil
+	return h.Floats(raw), nil
 }
 
 func TestNPYIntegers(t *testing.T) {
@@ -70,7 +69,7 @@ func TestNPYIntegers(t *testing.T) {
 func TestNPYFloats(t *testing.T) {
 	le := binary.LittleEndian
 	m, err := readNPYFloats(npyOf("<f4", "True", "(1, 2, 2)", le, []float32{1, 2, 3, 4}))
-	if err != nil || !slices.Equal(m.data32, []float32{1, 3, 2, 4}) || m.data != nil {
+	if err != nil || !slices.Equal(m.Single, []float32{1, 3, 2, 4}) || m.Double != nil {
 		t.Errorf("float32: %v (%v)", m, err)
 	}
 	long := make([]float64, 1000)
@@ -78,15 +77,15 @@ func TestNPYFloats(t *testing.T) {
 		long[i] = float64(i)
 	}
 	m, err = readNPYFloats(npyOf(">f8", "False", fmt.Sprintf("(%d,)", len(long)), binary.BigEndian, long))
-	if err != nil || !slices.Equal(m.data, long) {
+	if err != nil || !slices.Equal(m.Double, long) {
 		t.Errorf("float64: %v", err)
 	}
 	m, err = readNPYFloats(npyOf("|b1", "False", "(2, 1)", le, []byte{1, 0}))
-	if err != nil || !slices.Equal(m.data32, []float32{1, 0}) {
+	if err != nil || !slices.Equal(m.Single, []float32{1, 0}) {
 		t.Errorf("bool: %v (%v)", m, err)
 	}
 	m, err = readNPYFloats(npyOf("<i4", "True", "(2, 2)", le, []int32{1, 2, 3, 4}))
-	if err != nil || !slices.Equal(m.data, []float64{1, 3, 2, 4}) {
+	if err != nil || !slices.Equal(m.Double, []float64{1, 3, 2, 4}) {
 		t.Errorf("int32: %v (%v)", m, err)
 	}
 }
@@ -98,7 +97,7 @@ func TestNPYHalf(t *testing.T) {
 		all[i] = uint16(i)
 	}
 	m := oracle.Must(readNPYFloats(npyOf(">f2", "False", "(65536,)", binary.BigEndian, all)))(t)
-	for i, got := range m.data32 {
+	for i, got := range m.Single {
 		sign, exponent, mantissa := 1-2*float64(i>>15), i>>10&31, float64(i&1023)/1024
 		want := sign * math.Ldexp(1+mantissa, exponent-15)
 		switch {
@@ -124,7 +123,7 @@ func TestNPYRefuses(t *testing.T) {
 	}{
 		"empty":         {nil, "does not begin"},
 		"other magic":   {[]byte("PK\x03\x04abcdefgh"), "does not begin"},
-		"version":       {append([]byte(npy.Magic+"\x09\x00"), sound[8:]...), "version is 9"},
+		"version":       {append([]byte(Magic+"\x09\x00"), sound[8:]...), "version is 9"},
 		"header cut":    {sound[:30], "cut short"},
 		"length cut":    {sound[:9], "cut short"},
 		"data cut":      {sound[:len(sound)-1], "cut short"},
@@ -136,7 +135,7 @@ func TestNPYRefuses(t *testing.T) {
 		"huge shape":    {npyOf("<i4", "False", "(4294967296, 4294967296)", le, []int32{1, 2}), "too large"},
 		"negative":      {npyOf("<i4", "False", "(-1,)", le, []int32{1, 2}), "shape"},
 		"no shape":      {npyFile("{'descr': '<i4', 'fortran_order': False}", nil), `no "shape"`},
-		"large header":  {append([]byte(npy.Magic+"\x02\x00"), 0xff, 0xff, 0xff, 0x7f), "at most"},
+		"large header":  {append([]byte(Magic+"\x02\x00"), 0xff, 0xff, 0xff, 0x7f), "at most"},
 		"float ints":    {npyOf("<f8", "False", "(1,)", le, []float64{1}), "astype(numpy.int32)"},
 		"too large":     {npyOf("<i8", "True", "(1, 2)", le, []int64{1, 1 << 40}), "[0,1] is 1099511627776"},
 		"beyond int64":  {npyOf("<u8", "False", "(1,)", le, []uint64{math.MaxUint64}), "[0] is 18446744073709551615, want at most 31 bits"},
@@ -153,15 +152,15 @@ func FuzzNPY(f *testing.F) {
 	f.Add(npyOf(">u8", "False", "(2,)", binary.BigEndian, []uint64{1, 2}))
 	f.Add(npyOf("|b1", "False", "()", binary.BigEndian, []byte{1}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, raw, err := openNPY(data)
+		h, raw, err := Open(data)
 		if err != nil {
 			return
 		}
-		if m := h.floats(raw); len(m.data)+len(m.data32) != h.count {
-			t.Errorf("%d elements of %d", len(m.data)+len(m.data32), h.count)
+		if m := h.Floats(raw); len(m.Double)+len(m.Single) != h.Count {
+			t.Errorf("%d elements of %d", len(m.Double)+len(m.Single), h.Count)
 		}
-		if ints, err := h.integers(raw); err == nil && ints.length() != h.count {
-			t.Errorf("%d elements of %d", ints.length(), h.count)
+		if ints, err := h.Integers(raw); err == nil && ints.Len() != h.Count {
+			t.Errorf("%d elements of %d", ints.Len(), h.Count)
 		}
 	})
 }

@@ -1,0 +1,432 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
+)
+
+// checkTypes reports entries of node_types and edge_types out of range. limit is the number of types where it is known,
+// or else only a bound.
+func (l *npzLoader) checkTypes(in *npzInstance, array string, types []int32, limit int) {
+	if i := slices.IndexFunc(types, func(t int32) bool { return t < 0 || int(t) >= limit }); i >= 0 {
+		l.at(in, fmt.Sprintf("%s[%d]", array, i), "", "is %d, want 0 to %d", types[i], limit-1)
+	}
+}
+
+// typeNames names the types of nodes or edges as dataset.json does, or else by number, a single one by the word. It
+// checks the numbers in the instances' array of types.
+func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzInstance) *elements) []string {
+	limit, count := mostTypes, 0
+	if len(named) > 0 {
+		limit = len(named)
+	}
+	for _, in := range l.instances {
+		types := of(in).types
+		if l.checkTypes(in, array, types, limit); len(types) > 0 {
+			count = max(count, int(slices.Max(types))+1)
+		}
+	}
+	switch {
+	case len(l.problems) > 0:
+		return nil
+	case len(named) > 0:
+		return named
+	case count <= 1:
+		return []string{word}
+	}
+	return crf.NumberedStates(count)
+}
+
+// nodeTypesOf returns the node types of the training data, without features.
+func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
+	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes, nodeName), nodesOf)
+	if len(l.o.States) > 0 && len(names) > 1 {
+		l.fail(optionError("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
+	}
+	for a, name := range names {
+		types = append(types, crf.NodeType{Name: name, States: l.statesOfType(a, name)})
+	}
+	return types
+}
+
+// statesOfType names the states of a node type: by the options, dataset.json, the array states, or the largest label,
+// in this order.
+func (l *npzLoader) statesOfType(a int, name string) []string {
+	named, _ := l.namedStates(a)
+	given := l.givenStates(a, name, len(named))
+	switch {
+	case named != nil:
+		return named
+	case given > 0:
+		return crf.NumberedStates(given)
+	case l.areSpins:
+		return spinStates
+	case l.names[a] != nil:
+		return labelTextsOf(l.names[a])
+	}
+	if of := l.labels[a]; of != nil && of.known.largest >= mostStates {
+		l.fail(l.numbers[of.known.at[0]].place(wrong("", 0, "", "-1 means unobserved", "is %d, want less than %d",
+			of.known.largest, mostStates), of.known.at[1]))
+		return nil
+	}
+	of := fmt.Sprintf("node type %q", name)
+	const array = " or the array " + statesArray
+	return l.countStates(a, l.labels, of+" is", "every label of "+of, array, wrong(l.instances[0].path, 0, "",
+		"give \"states\" in "+ManifestName+array, "nothing tells the number of states of %s: it has no labels",
+		option.Text(of)))
+}
+
+// givenStates returns the number of states that the arrays states agree on for a node type, or 0. It must be the one that
+// dataset.json, an option or the model has; 0: they have none.
+func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
+	_, where := l.namedStates(a)
+	other, remedy := fmt.Sprintf("%s has %d states", where, want), "make the two agree"
+	if l.o.Schema != nil {
+		other, remedy = fmt.Sprintf("the model has %d states for node type %q", want, option.Literal(name)), ""
+	}
+	for _, in := range l.instances {
+		for s := range in.nodes.count {
+			k := in.statesAt(s)
+			if k == 0 {
+				break // the file does not say
+			}
+			if in.nodes.typeOf(s) != a {
+				continue
+			}
+			if want == 0 {
+				want, remedy = k, "give such nodes different "+nodeTypesArray+", or train untied weights"
+				other = fmt.Sprintf("%s:%s is %d for the same node type %q", option.Literal(in.path), in.statesPlace(s), k,
+					option.Literal(name))
+			}
+			if count = k; k != want {
+				l.at(in, in.statesPlace(s), remedy, "is %d, but %s", k, option.Text(other))
+				return count
+			}
+		}
+	}
+	return count
+}
+
+// edgeTypesOf returns the edge types of the training data, without features.
+func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
+	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes, edgeName), edgesOf)
+	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances,
+		func(in *npzInstance) bool { return in.edges.types != nil }) {
+		return l.pairTypes(nodeTypes)
+	}
+	for b, name := range names {
+		u, v := l.endsOf(b, name, nodeTypes)
+		types = append(types, crf.EdgeType{Name: name, U: u, V: v})
+	}
+	return types
+}
+
+// endsOf returns the node types an edge type joins: as dataset.json says, or as the first edge of the type has them.
+func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v int) {
+	named := b < len(l.manifest.EdgeTypes)
+	if named && l.manifest.EdgeTypes[b].U != "" {
+		t := l.manifest.EdgeTypes[b]
+		number := func(name string) int {
+			return slices.IndexFunc(nodeTypes, func(t crf.NodeType) bool { return t.Name == name })
+		}
+		return number(t.U), number(t.V)
+	}
+	for _, in := range l.instances {
+		for e := range in.edges.count {
+			if in.edges.typeOf(e) == b {
+				return in.endTypes(e)
+			}
+		}
+	}
+	if named {
+		l.failAt(l.manifestPath, fmt.Sprintf("edge_types[%d]", b), "give its u and v",
+			"type %q has no edge in the data to tell what it joins", name)
+	} else {
+		l.warn("edge type %q has no edge in the data: its weights will not be learned", name)
+	}
+	return 0, 0
+}
+
+// endTypes returns the node types of the ends of edge e.
+func (in *npzInstance) endTypes(e int) (u, v int) {
+	return in.nodes.typeOf(int(in.graph.U(int32(e)))), in.nodes.typeOf(int(in.graph.V(int32(e))))
+}
+
+// pairTypes makes one edge type for every pair of node types that is joined.
+func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
+	if len(nodeTypes) == 1 {
+		return []crf.EdgeType{{Name: "edge"}}
+	}
+	pairs := map[[2]int]bool{}
+	for _, in := range l.instances {
+		for e := range in.edges.count {
+			u, v := in.endTypes(e)
+			if u > v {
+				l.at(in, in.edgePlace(e), "write it the other way round, or give "+edgeTypesArray,
+					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name,
+					nodeTypes[v].Name, edgeTypesArray)
+				return nil
+			}
+			pairs[[2]int{u, v}] = true
+		}
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(pairs), comparePairs) {
+		types = append(types, crf.EdgeType{Name: nodeTypes[p[0]].Name + "-" + nodeTypes[p[1]].Name, U: p[0], V: p[1]})
+	}
+	return types
+}
+
+func comparePairs[T cmp.Ordered](a, b [2]T) int { return slices.Compare(a[:], b[:]) }
+
+// edgeTypesFor returns the type of every edge of an instance, or nil for all 0; where the file does not say, the ends
+// decide.
+func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
+	if in.edges.types != nil || len(l.set.Schema.EdgeTypes) <= 1 {
+		return in.edges.types
+	}
+	byEnds := map[[2]int]int32{}
+	for b, t := range l.set.Schema.EdgeTypes {
+		pair := [2]int{t.U, t.V}
+		if _, twice := byEnds[pair]; twice {
+			l.at(in, edgeTypesArray, "", "the array is missing; edge types %q and others join the same node types", t.Name)
+			return nil
+		}
+		byEnds[pair] = int32(b)
+	}
+	types := make([]int32, in.edges.count)
+	for e := range types {
+		u, v := in.endTypes(e)
+		b, ok := byEnds[[2]int{u, v}]
+		if types[e] = b; !ok {
+			names := l.set.Schema.NodeTypes
+			l.at(in, in.edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", names[u].Name, names[v].Name)
+			return nil
+		}
+	}
+	return types
+}
+
+// featureSide is what node features and edge features have in common: the arrays they come from and the types they
+// belong to.
+type featureSide struct {
+	array string   // node_features or edge_features
+	names []string // of the types
+	dims  []int    // of the types' feature vectors, as far as the schema has them
+	of    func(*npzInstance) *elements
+}
+
+// sides returns both sides of the schema; the edge types of every instance must be known.
+func (l *npzLoader) sides() (nodes, edges *featureSide) {
+	nodes, edges = &featureSide{array: nodeFeaturesArray, of: nodesOf}, &featureSide{array: edgeFeaturesArray, of: edgesOf}
+	for _, t := range l.set.Schema.NodeTypes {
+		nodes.names, nodes.dims = append(nodes.names, t.Name), append(nodes.dims, t.Features)
+	}
+	for _, t := range l.set.Schema.EdgeTypes {
+		edges.names, edges.dims = append(edges.names, t.Name), append(edges.dims, t.Features)
+	}
+	return nodes, edges
+}
+
+// find returns the features of a type in an instance, and the name of their array; all says that it has the rows of all
+// types.
+func (s *featureSide) find(in *npzInstance, t int) (m npy.Values, name string, all, ok bool) {
+	features := s.of(in).features
+	if m, ok = features[""]; ok && m.Ints != nil {
+		return m, edgeBinsArray, true, true
+	} else if ok {
+		return m, s.array, true, true
+	}
+	m, ok = features[s.names[t]]
+	return m, s.array + "." + s.names[t], false, ok
+}
+
+// checkFeatures reports arrays of unknown types and arrays whose rows are not the elements of their type.
+func (l *npzLoader) checkFeatures() {
+	nodes, edges := l.sides()
+	for _, in := range l.instances {
+		for _, s := range []*featureSide{nodes, edges} {
+			e := s.of(in)
+			counts := e.counts(len(s.names))
+			for _, kind := range slices.Sorted(maps.Keys(e.features)) {
+				t, m := slices.Index(s.names, kind), e.features[kind]
+				switch {
+				case kind == "", len(l.problems) >= mostPerFile:
+				case t < 0:
+					l.at(in, s.array+"."+kind, suggestion(kind, s.names), "there is no type %q", kind)
+				case m.Rows() != counts[t]:
+					l.at(in, s.array+"."+kind, "", "it has %d rows, want %d, one for each element of the type", m.Rows(), counts[t])
+				}
+			}
+		}
+	}
+}
+
+// learnFeatures adds the lengths and names of the feature vectors to the schema.
+func (l *npzLoader) learnFeatures() {
+	s, m := &l.set.Schema, &l.manifest
+	nodes, edges := l.sides()
+	dims := l.dims(nodes)
+	for a, dim := range dims {
+		t, names := &s.NodeTypes[a], m.NodeFeatures
+		if dim == 0 && slices.Max(dims) > 0 {
+			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of "+
+				"ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
+		}
+		if a < len(m.NodeTypes) {
+			names = either(m.NodeTypes[a].Features, names)
+		}
+		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
+	}
+	form := l.set.Recipe.EdgeForm
+	switch dims = slices.Repeat([]int{1}, len(s.EdgeTypes)); form {
+	case FormBins:
+		dims = l.binCounts()
+	case FormDense:
+		dims = l.dims(edges)
+	}
+	for b, dim := range dims {
+		t, names := &s.EdgeTypes[b], m.EdgeFeatures
+		if form == FormConstant {
+			names = []string{FormConstant}
+		} else if b < len(m.EdgeTypes) {
+			names = either(m.EdgeTypes[b].Features, names)
+		}
+		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
+	}
+}
+
+// namesFor checks the number of feature names for a type.
+func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
+	if len(names) > 0 && dim > 0 && len(names) != dim {
+		l.mistold = append(l.mistold, wrong(l.manifestPath, 0, "", "", "it names %d features for type %q, the data have %d",
+			len(names), kind, dim))
+		return nil
+	}
+	return names[:min(len(names), dim)]
+}
+
+// dims returns the length of every type's feature vectors over the training data, 0 for types without features.
+func (l *npzLoader) dims(s *featureSide) []int {
+	dims, first := make([]int, len(s.names)), make([]*npzInstance, len(s.names))
+	for _, in := range l.instances {
+		for t, rows := range s.of(in).counts(len(s.names)) {
+			m, name, _, ok := s.find(in, t)
+			columns := 0
+			if ok {
+				columns = m.Columns()
+			}
+			switch {
+			case rows == 0:
+			case first[t] == nil:
+				first[t], dims[t] = in, columns
+			case columns != dims[t]:
+				l.at(in, name, "every instance needs the same features", "it has %d columns, %s has %d", columns, first[t].path,
+					dims[t])
+			}
+		}
+	}
+	return dims
+}
+
+// features freezes the features of every type of one instance.
+func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf.Features {
+	e := s.of(in)
+	counts := e.counts(len(s.names))
+	frozen := make([]crf.Features, len(s.names))
+	for t := range frozen {
+		m, name, all, ok := s.find(in, t)
+		switch {
+		case form == FormConstant || counts[t] == 0 && form != FormBins:
+			frozen[t] = crf.Constant(counts[t], s.dims[t])
+			continue
+		case !ok:
+			frozen[t] = crf.Constant(counts[t], 0)
+			continue
+		}
+		var rows []int32 // of the array; nil: all are of type t
+		if all && len(s.names) > 1 && e.types != nil {
+			rows = slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t })
+			m = m.Take(rows)
+		}
+		var err error
+		var value *crf.Error
+		if frozen[t], err = frozenRows(&m, s.dims[t]); errors.As(err, &value) {
+			value.Array = name
+			if rows != nil {
+				value.Index[0] = int(rows[value.Index[0]])
+			}
+			if s.array == edgeFeaturesArray {
+				value.Index[0] = in.row(value.Index[0])
+			}
+			name, _, _ = strings.Cut(value.Error(), ": ")
+			l.at(in, name, "", "%s", value.Reason)
+		} else if err != nil {
+			l.at(in, name, "", "%v", err)
+		}
+		frozen[t].Data().Owner = m.Owner
+	}
+	return frozen
+}
+
+// frozenRows freezes a matrix, or bins, of which there are dim; a value that is not finite, or too large, is reported as
+// *crf.Error. Single precision ends long before the limit.
+func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
+	if m.Ints != nil {
+		return crf.Bins(m.Ints, dim)
+	}
+	for i, v := range m.Double {
+		if problem := tooLarge(v); problem != "" {
+			return crf.Features{}, &crf.Error{Index: []int{i / m.Columns(), i % m.Columns()}, Reason: problem}
+		}
+	}
+	switch {
+	case m.Columns() == 0:
+		return crf.Constant(m.Rows(), 0), nil
+	case m.Single != nil:
+		return crf.Dense(m.Single, m.Columns())
+	}
+	return crf.Dense(m.Double, m.Columns())
+}
+
+// binCounts returns the number of bins of every edge type in the training data: as dataset.json says, or one more than
+// the largest bin.
+func (l *npzLoader) binCounts() []int {
+	largest := newTop()
+	place := func(in *npzInstance, e int) string { return fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)) }
+	for i, in := range l.instances {
+		for e, bin := range in.edges.features[""].Ints {
+			if bin < 0 || bin >= mostFeatures {
+				l.at(in, place(in, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
+				break
+			}
+			largest.see(bin, i, 0, e)
+		}
+	}
+	told := slices.Repeat([]int{l.manifest.EdgeBins}, len(l.set.Schema.EdgeTypes))
+	for b, t := range l.manifest.EdgeTypes[:min(len(told), len(l.manifest.EdgeTypes))] {
+		told[b] = cmp.Or(t.Bins, told[b])
+	}
+	if !slices.Contains(told, 0) {
+		return told
+	}
+	count := int(max(0, largest.largest)) + 1
+	if doubt := largest.doubt("bin", ""); doubt != "" {
+		in := l.instances[largest.at[0]]
+		at := Error{File: in.path, Place: place(in, largest.at[2])}
+		if !l.refuseFar(&largest, at, doubt, `give "edge_bins" in `+ManifestName) {
+			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", count, doubt, ManifestName)
+		}
+	}
+	for b := range told {
+		told[b] = cmp.Or(told[b], count)
+	}
+	return told
+}

@@ -1,0 +1,367 @@
+package npy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unsafe"
+
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/numeric"
+)
+
+// MostHeaderBytes bounds the header of an array: NumPy's own limit for headers it did not write itself is 10,000.
+const MostHeaderBytes = 1 << 16
+
+// Header describes an array whose data follow.
+type Header struct {
+	Descr   string // NumPy's name of the type, such as "<f4"
+	Size    int    // bytes of an element
+	Order   binary.ByteOrder
+	Fortran bool // the first index runs fastest
+	Shape   []int
+	Count   int   // product of Shape
+	bytes   int64 // of the header itself, with magic
+}
+
+// elementSizes are the types of elements that are read, without their byte order.
+var elementSizes = map[string]int{
+	"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "f2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8,
+}
+
+const integers = "int8 to int64, uint8 to uint64 or bool"
+
+// DataBytes is the number of bytes the data take.
+func (h *Header) DataBytes() int64 { return int64(h.Count) * int64(h.Size) }
+
+// Code is the type of the elements without their byte order.
+func (h *Header) Code() string { return h.Descr[1:] }
+
+// Floating reports whether the elements are floating-point numbers.
+func (h *Header) Floating() bool { return h.Code()[0] == 'f' }
+
+// ReadHeader reads up to the first byte of data. Errors say what is wrong with the array, not where it is.
+func ReadHeader(r io.Reader) (*Header, error) {
+	start := make([]byte, len(Magic)+2) // and the version of the format
+	if _, err := io.ReadFull(r, start); err != nil || string(start[:len(Magic)]) != Magic {
+		return nil, fmt.Errorf("it does not begin like a NumPy array")
+	}
+	length := make([]byte, 4)
+	switch version := start[len(Magic)]; version {
+	case 1:
+		length = length[:2]
+	case 2, 3:
+	default:
+		return nil, fmt.Errorf("NumPy format version is %d, want 1, 2 or 3", version)
+	}
+	_, err := io.ReadFull(r, length)
+	size := binary.LittleEndian.Uint32(length[:4])
+	if size > MostHeaderBytes {
+		return nil, fmt.Errorf("header has %d bytes, at most %d are allowed", size, MostHeaderBytes)
+	}
+	text := make([]byte, size)
+	if err == nil {
+		_, err = io.ReadFull(r, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it ends within the header: the file was cut short")
+	}
+	h, err := parseHeader(string(text))
+	if err == nil {
+		h.bytes = int64(len(start) + len(length) + len(text))
+	}
+	return h, err
+}
+
+// Open reads the header of an array that lies in memory, as all of a file, and returns the bytes of its elements.
+func Open(data []byte) (h *Header, raw []byte, err error) {
+	if h, err = ReadHeader(bytes.NewReader(data)); err == nil {
+		err = h.checkSize(int64(len(data)))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return h, data[h.bytes:], nil
+}
+
+// checkSize compares the bytes of an array, with its header, with its shape.
+func (h *Header) checkSize(bytes int64) error {
+	if want := h.bytes + h.DataBytes(); bytes != want {
+		return fmt.Errorf("the array has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again",
+			bytes, ShapeText(h.Shape), h.Descr, want)
+	}
+	return nil
+}
+
+// The header is a Python dictionary, {'descr': '<f4', 'fortran_order': False, 'shape': (60, 80, 20), }. Python 2
+// wrote 60L.
+var headerFields = []struct {
+	name string
+	is   *regexp.Regexp
+}{
+	{"descr", regexp.MustCompile(`['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|\[)`)},
+	{"fortran_order", regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)},
+	{"shape", regexp.MustCompile(`['"]shape['"]\s*:\s*\(([\dL,\s]*)\)`)},
+}
+
+func parseHeader(text string) (*Header, error) {
+	var fields [3]string
+	for i, f := range headerFields {
+		found := f.is.FindStringSubmatch(text)
+		if found == nil {
+			return nil, fmt.Errorf("header has no %q, want {'descr': …, 'fortran_order': …, 'shape': …}", f.name)
+		}
+		fields[i] = found[1]
+	}
+	if fields[0] == "" {
+		return nil, fmt.Errorf("its elements are records; save a plain array of numbers")
+	}
+	h := &Header{Fortran: fields[1] == "True", Shape: []int{}, Count: 1}
+	if err := h.parseDescr(fields[0]); err != nil {
+		return nil, err
+	}
+	for size := range strings.FieldsFuncSeq(fields[2], func(c rune) bool { return !unicode.IsDigit(c) }) {
+		n, err := strconv.Atoi(size)
+		if err != nil || n > 0 && h.Count > math.MaxInt/16/n {
+			return nil, fmt.Errorf("shape (%s) is too large", fields[2])
+		}
+		h.Shape, h.Count = append(h.Shape, n), h.Count*n
+	}
+	return h, nil
+}
+
+func (h *Header) parseDescr(descr string) error {
+	orders := map[byte]binary.ByteOrder{'<': binary.LittleEndian, '|': binary.LittleEndian, '>': binary.BigEndian,
+		'=': binary.NativeEndian}
+	if strings.HasPrefix(descr, "|O") {
+		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause", descr)
+	}
+	if len(descr) < 3 || orders[descr[0]] == nil {
+		return fmt.Errorf("dtype %q is unknown", descr)
+	}
+	h.Descr, h.Order = descr, orders[descr[0]]
+	if h.Size = elementSizes[h.Code()]; h.Size == 0 {
+		return &TypeError{descr, integers + " or float16 to float64"}
+	}
+	return nil
+}
+
+// TypeError is a type of elements that no array is read of.
+type TypeError struct{ Descr, want string }
+
+func (e *TypeError) Error() string { return fmt.Sprintf("dtype is %q, want %s", e.Descr, e.want) }
+
+// ElementError is a problem with one element of an array.
+type ElementError struct{ Index, Problem string } // the index is such as "[3, 1]"
+
+func (e *ElementError) Error() string { return e.Index + " " + e.Problem }
+
+// IndexText writes the index of the i-th element in row-major order.
+func IndexText(shape []int, i int) string {
+	index := make([]int, len(shape))
+	for d, n := range slices.Backward(shape) {
+		index[d], i = i%n, i/n
+	}
+	return strings.ReplaceAll(ShapeText(index), " ", "")
+}
+
+// ShapeText writes a shape as NumPy does.
+func ShapeText(shape []int) string {
+	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
+}
+
+// Values is an array of any shape in row-major order: of integers, or of floating-point numbers in the precision they
+// were saved in. One of Ints, Double and Single is used.
+type Values struct {
+	Shape  []int
+	Ints   []int32
+	Double []float64
+	Single []float32
+	Owner  *infile.Mapping // of the memory that they lie in; nil: it is Go's
+}
+
+// Len is the number of elements that are there.
+func (a *Values) Len() int { return len(a.Ints) + len(a.Double) + len(a.Single) }
+
+// At returns the i-th number.
+func (a *Values) At(i int) float64 {
+	switch {
+	case a.Ints != nil:
+		return float64(a.Ints[i])
+	case a.Single != nil:
+		return float64(a.Single[i])
+	}
+	return a.Double[i]
+}
+
+// SameRows reports whether the numbers of two rows are the same.
+func (a *Values) SameRows(i, j int) bool {
+	for c, width := 0, a.Width(); c < width; c++ {
+		if a.At(i*width+c) != a.At(j*width+c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Rows returns the first length of the shape, and Columns the second.
+func (a *Values) Rows() int    { return a.Shape[0] }
+func (a *Values) Columns() int { return a.Shape[1] }
+
+// Width is the number of elements of a row, which is all but the first index.
+func (a *Values) Width() int {
+	width := 1
+	for _, n := range a.Shape[min(1, len(a.Shape)):] {
+		width *= n
+	}
+	return width
+}
+
+// Cut returns some rows one after the other, in the same memory.
+func (a Values) Cut(from, to int) Values {
+	width := a.Width()
+	a.Shape = append([]int{to - from}, a.Shape[1:]...)
+	a.Ints, a.Double = cutRows(a.Ints, width, from, to), cutRows(a.Double, width, from, to)
+	a.Single = cutRows(a.Single, width, from, to)
+	return a
+}
+
+func cutRows[T any](values []T, width, from, to int) []T {
+	if values == nil {
+		return nil
+	}
+	return values[from*width : to*width : to*width]
+}
+
+// Take returns a copy of rows, in this order.
+func (a *Values) Take(rows []int32) Values {
+	width := a.Width()
+	return Values{Shape: []int{len(rows), width}, Ints: TakeRows(a.Ints, width, rows),
+		Double: TakeRows(a.Double, width, rows), Single: TakeRows(a.Single, width, rows)}
+}
+
+// TakeRows returns rows of the given width; nil of nil.
+func TakeRows[T any](values []T, width int, rows []int32) []T {
+	if values == nil {
+		return nil
+	}
+	taken := make([]T, 0, len(rows)*width)
+	for _, r := range rows {
+		taken = append(taken, values[int(r)*width:][:width]...)
+	}
+	return taken
+}
+
+// Floats reads an array as floating-point numbers. Those that lie there as they are used stay where they are. Integers
+// of at most 16 bits, truth values and float16 become float32, others float64.
+func (h *Header) Floats(raw []byte) Values {
+	a, number := Values{Shape: h.Shape}, h.Number()
+	switch {
+	case h.InPlace(raw) && h.Size == 8:
+		a.Double = unsafe.Slice((*float64)(unsafe.Pointer(&raw[0])), h.Count)
+	case h.InPlace(raw):
+		a.Single = unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), h.Count)
+	case h.Size <= 2 || h.Code() == "f4":
+		a.Single = made(h, raw, func(x []byte) float32 { return float32(number(x)) })
+	default:
+		a.Double = made(h, raw, number)
+	}
+	return a
+}
+
+// asUsed reports whether elements lie in a file as they are used: in single or double precision, in the order of
+// bytes and of rows of this program.
+func (h *Header) asUsed() bool {
+	return h.Descr[0] == '<' && numeric.LittleEndian && h.Floating() && h.Size > 2 && !(h.Fortran && len(h.Shape) > 1)
+}
+
+// InPlace reports whether elements are used where they lie.
+func (h *Header) InPlace(raw []byte) bool {
+	return h.asUsed() && h.Count > 0 && uintptr(unsafe.Pointer(&raw[0]))%uintptr(h.Size) == 0
+}
+
+// Number returns what makes a floating-point number of an element's bytes.
+func (h *Header) Number() func(raw []byte) float64 {
+	order := h.Order
+	switch h.Code() {
+	case "f8":
+		return func(raw []byte) float64 { return math.Float64frombits(order.Uint64(raw)) }
+	case "f4":
+		return func(raw []byte) float64 { return float64(math.Float32frombits(order.Uint32(raw))) }
+	case "f2":
+		return func(raw []byte) float64 { return float64(Half(order.Uint16(raw)).Float32()) }
+	case "u8":
+		return func(raw []byte) float64 { return float64(order.Uint64(raw)) }
+	}
+	return func(raw []byte) float64 { return float64(h.integer(raw)) }
+}
+
+// Integers reads an array of integers or truth values. A value that does not fit into 32 bits is an *ElementError.
+func (h *Header) Integers(raw []byte) (Values, error) {
+	if h.Floating() && h.Count > 0 { // numpy.array([]) is an empty array of floats
+		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32)", h.Descr)
+	}
+	i, wrong := -1, error(nil)
+	ints := made(h, raw, func(x []byte) int32 {
+		i++
+		v := h.integer(x)
+		if unsigned := h.Code() == "u8" && v < 0; wrong == nil && (v < math.MinInt32 || v > math.MaxInt32 || unsigned) {
+			text := strconv.FormatInt(v, 10)
+			if unsigned {
+				text = strconv.FormatUint(uint64(v), 10)
+			}
+			wrong = &ElementError{IndexText(h.Shape, i), fmt.Sprintf("is %s, want at most 31 bits", text)}
+		}
+		return int32(v)
+	})
+	return Values{Shape: h.Shape, Ints: ints}, wrong
+}
+
+// integer returns the integer or truth value that raw begins with; of an unsigned one of 64 bits these bits.
+func (h *Header) integer(raw []byte) int64 {
+	var v uint64
+	switch h.Size {
+	case 1:
+		v = uint64(raw[0])
+	case 2:
+		v = uint64(h.Order.Uint16(raw))
+	case 4:
+		v = uint64(h.Order.Uint32(raw))
+	default:
+		v = h.Order.Uint64(raw)
+	}
+	if h.Code()[0] == 'i' {
+		above := 64 - 8*h.Size // bits above the sign
+		return int64(v<<above) >> above
+	}
+	return int64(v)
+}
+
+// made makes every element of an array of its bytes, in row-major order.
+func made[T any](h *Header, raw []byte, of func(raw []byte) T) []T {
+	data := make([]T, h.Count)
+	for i := range data {
+		data[i] = of(raw[h.Place(i)*h.Size:])
+	}
+	return data
+}
+
+// Place returns where the i-th element in row-major order stands.
+func (h *Header) Place(i int) int {
+	if !h.Fortran || len(h.Shape) < 2 {
+		return i
+	}
+	at, stride := 0, h.Count
+	for _, n := range slices.Backward(h.Shape) {
+		stride /= n
+		at, i = at+i%n*stride, i/n
+	}
+	return at
+}

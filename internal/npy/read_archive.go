@@ -1,0 +1,130 @@
+package npy
+
+import (
+	"archive/zip"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/memory"
+)
+
+const (
+	// A constant array compresses nearly as well as deflate allows, so a large ratio is no crime; but where the arrays of a
+	// file, as they are kept, take more than freeExpansion, they must be at most mostExpansionRate times the file: real
+	// data with so many numbers have some that differ.
+	freeExpansion     = 1 << 28
+	mostExpansionRate = 128
+)
+
+// Limits bound the memory that arrays take.
+type Limits struct {
+	Budget *memory.Budget
+	most   float64 // that a file is believed to hold; 0: it lies there as it is
+	kept   float64 // bytes of all arrays
+}
+
+// ReadArchive reads all arrays of an npz file of which known says whether they are of floating-point numbers, and
+// gives them, or what keeps one from being read, to use. Memory is bounded by what the size of the file allows for, and
+// by the budget.
+func ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget, known func(name string) (floats, ok bool),
+	use func(name string, a Values, err error)) error {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return notArchive(r, size, err)
+	}
+	l := &Limits{Budget: budget, most: max(freeExpansion, mostExpansionRate*float64(size))}
+	seen := map[string]bool{}
+	for _, entry := range archive.File {
+		name, a, err := strings.TrimSuffix(entry.Name, ".npy"), Values{}, error(nil)
+		switch floats, ok := known(name); {
+		case seen[name]:
+			err = errors.New("the array is there twice")
+		case !ok:
+			err = ErrUnknown
+		case entry.CompressedSize64 > uint64(size):
+			err = fmt.Errorf("the compressed arrays take more than the file's %d bytes; write the file again", size)
+		default:
+			a, err = l.readEntry(entry, floats)
+		}
+		seen[name] = true
+		use(name, a, err)
+	}
+	return nil
+}
+
+// ErrUnknown is the error of an array that a file should not have.
+var ErrUnknown = errors.New("unknown array")
+
+// notArchive says why a file is no zip archive. The list of what is in one stands at its end, so that one cut short
+// has none.
+func notArchive(r io.ReaderAt, size int64, err error) error {
+	start := make([]byte, 4)
+	n, _ := r.ReadAt(start, 0)
+	switch {
+	case size == 0:
+		return errors.New("the file is empty")
+	case n == len(start) && string(start) == "PK\x03\x04":
+		return fmt.Errorf("the file was cut short or damaged: %w", err)
+	}
+	return fmt.Errorf("it is not an npz file: %w", err)
+}
+
+// readEntry reads one array of an archive.
+func (l *Limits) readEntry(entry *zip.File, floats bool) (a Values, err error) {
+	if entry.Method == zip.Store && entry.UncompressedSize64 != entry.CompressedSize64 {
+		return a, fmt.Errorf("it promises %d bytes and stores %d: the file is damaged", entry.UncompressedSize64,
+			entry.CompressedSize64)
+	}
+	r, err := entry.Open()
+	if err != nil {
+		return a, fmt.Errorf("%w; write the file with numpy.savez_compressed", err)
+	}
+	defer r.Close()
+	h, err := ReadHeader(r)
+	if wrong := (*TypeError)(nil); errors.As(err, &wrong) && !floats {
+		wrong.want = integers
+	}
+	if err != nil {
+		return a, err
+	}
+	if err := cmp.Or(h.checkSize(int64(entry.UncompressedSize64)), l.Allow(h, floats, h.DataBytes())); err != nil {
+		return a, err
+	}
+	raw := make([]byte, h.DataBytes())
+	if _, err := io.ReadFull(r, raw); err != nil {
+		return a, err
+	}
+	// Only at the end does the archive's checksum get compared.
+	if _, err := r.Read(make([]byte, 1)); err != nil && err != io.EOF {
+		return a, fmt.Errorf("%w: the file is damaged", err)
+	}
+	return h.Values(raw, floats)
+}
+
+// Values makes an array of its bytes.
+func (h *Header) Values(raw []byte, floats bool) (Values, error) {
+	if floats {
+		return h.Floats(raw), nil
+	}
+	return h.Integers(raw)
+}
+
+// Allow refuses an array that would take too much memory, before it is made: for so many bytes that are read, and for
+// elements where these are not used as they lie.
+func (l *Limits) Allow(h *Header, floats bool, read int64) error {
+	width, bytes := 4, float64(read) // float32, or int32 whatever the file has
+	if floats && h.Size == 8 || floats && h.Size == 4 && !h.Floating() {
+		width = 8
+	}
+	if !floats || !h.asUsed() {
+		bytes += float64(h.Count) * float64(width)
+	}
+	if l.kept += bytes; l.most > 0 && l.kept > l.most {
+		return fmt.Errorf("a small file promises arrays of %s; if they are really that large, write it with numpy.savez",
+			memory.Text(l.kept))
+	}
+	return l.Budget.Take("reading the arrays up to this one", bytes)
+}
