@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/gibbs":       {"mrf"},
 	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
-	"internal/uai":         {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
+	"internal/uai":         {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/memory", "internal/npy", "internal/numeric"},
 
 	// What people see knows nothing of learning.
 	"internal/runfolder": {"internal/option", "internal/infile", "internal/atomicfile", "internal/printable"},

@@ -282,7 +282,7 @@ var networkExtensions = []string{".uai", ".bif", ".fg", ".wcsp"}
 func (p *peek) isNetwork() bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(p.header()), " ")
 	return slices.Contains(networkExtensions, p.extension) || first == "MARKOV" || first == "BAYES" ||
-		first == "network" && strings.Contains(p.start, "{") || holding(thetaArray)(p)
+		first == "network" && strings.Contains(p.start, "{") || holding("theta")(p)
 }
 
 // isTokenTable knows a table of words by its header, which has a column of sentences first.

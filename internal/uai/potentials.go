@@ -1,0 +1,227 @@
+package uai
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// Names of the arrays of a file of log potentials.
+const (
+	thetaArray     = "theta"
+	edgeThetaArray = "theta_uv"
+	edgesArray     = "edges"
+	statesArray    = "states"
+	constantArray  = "constant"
+)
+
+var potentialArrays = []string{thetaArray, statesArray, edgesArray, constantArray, edgeThetaArray}
+
+// ReadPotentials reads the arrays that dataset.ReadNetwork describes, with so much memory as asked for; 0: four fifths of
+// what the machine has available.
+func ReadPotentials(path string, allowed int64) (*mrf.Pairwise, error) {
+	file, size, err := infile.Open(path, "arrays in npz format")
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readPotentials(filepath.ToSlash(path), file, size, memory.NewBudget(allowed))
+}
+
+// potentialsFile is a file of potentials on its way to a network.
+type potentialsFile struct {
+	path   string
+	arrays map[string]npy.Values
+	budget *memory.Budget
+	p      *mrf.Pairwise
+	k      int   // largest number of states
+	wrong  error // the first of what is wrong
+}
+
+func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {
+	f := &potentialsFile{path: path, arrays: map[string]npy.Values{}, budget: budget,
+		p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
+	known := func(name string) (floats, ok bool) {
+		return name != edgesArray && name != statesArray, slices.Contains(potentialArrays, name)
+	}
+	err := npy.ReadArchive(r, size, budget, known, func(name string, a npy.Values, err error) {
+		var at *npy.ElementError
+		switch {
+		case errors.As(err, &at):
+			f.fail(name+at.Index, "%s", at.Problem)
+		case errors.Is(err, npy.ErrUnknown):
+			f.fail(name, "unknown array; did you mean %q?", option.Nearest(name, potentialArrays))
+		case err != nil:
+			f.fail(name, "%v", err)
+		default:
+			f.arrays[name] = a
+		}
+	})
+	if err != nil {
+		return nil, &Error{File: path, Problem: err.Error(), Cause: err}
+	}
+	if f.wrong != nil && f.arrays[thetaArray].Shape == nil && f.arrays[edgeThetaArray].Shape == nil {
+		return nil, &Error{File: path, Problem: fmt.Sprintf("it holds no potentials (%s, %s); an instance is a network only "+
+			"together with a model, as blockbp convert DATA -m RUN makes them", thetaArray, edgeThetaArray)}
+	}
+	for _, step := range []func(){f.readNodes, f.readEdges, f.readConstant} {
+		if f.wrong == nil {
+			step()
+		}
+	}
+	return f.p, f.wrong
+}
+
+// fail keeps the first problem.
+func (f *potentialsFile) fail(place, format string, arguments ...any) {
+	if f.wrong == nil {
+		f.wrong = &Error{File: f.path, Place: place, Problem: fmt.Sprintf(format, arguments...)}
+	}
+}
+
+// potential returns an element of an array, which must be a finite number or −Inf.
+func (f *potentialsFile) potential(name string, m *npy.Values, at int) float64 {
+	x := m.At(at)
+	if math.IsNaN(x) || math.IsInf(x, 1) {
+		f.fail(name+npy.IndexText(m.Shape, at), "potential is %v, want a finite number or -inf", x)
+	}
+	return x
+}
+
+// readNodes finds out the number of nodes and of the states of each, and takes their potentials.
+func (f *potentialsFile) readNodes() {
+	theta, given := f.arrays[thetaArray]
+	states := f.arrays[statesArray]
+	switch {
+	case !given:
+		f.fail(thetaArray, "the array is missing: want log potentials [nodes, states]")
+		return
+	case len(theta.Shape) != 2 || theta.Len() == 0:
+		f.fail(thetaArray, "shape is %s, want [nodes, states], with nodes and states", npy.ShapeText(theta.Shape))
+		return
+	}
+	n := theta.Rows()
+	if f.k = theta.Columns(); len(states.Shape) > 0 && !slices.Equal(states.Shape, []int{n}) {
+		f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta, or []", npy.ShapeText(states.Shape), n)
+		return
+	}
+	if states.Ints == nil {
+		states.Ints = []int32{int32(f.k)}
+	}
+	for s := range n {
+		card := states.Ints[min(s, len(states.Ints)-1)]
+		if card < 1 || int(card) > f.k {
+			f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", card, f.k)
+			return
+		}
+		for i := range int(card) {
+			f.p.Node = append(f.p.Node, f.potential(thetaArray, &theta, s*f.k+i))
+		}
+		f.p.Card, f.p.NodeAt = append(f.p.Card, card), append(f.p.NodeAt, len(f.p.Node))
+	}
+}
+
+func (f *potentialsFile) readEdges() {
+	edges, k := f.arrays[edgesArray], f.k
+	if edges.Len() > 0 && (len(edges.Shape) != 2 || edges.Columns() != 2) {
+		f.fail(edgesArray, "shape is %s, want [edges, 2]", npy.ShapeText(edges.Shape))
+		return
+	}
+	m := len(edges.Ints) / 2 // none: no edges
+	u, v, size, err := make([]int32, m), make([]int32, m), 0.0, error(nil)
+	for e := range u {
+		u[e], v[e] = edges.Ints[2*e], edges.Ints[2*e+1]
+	}
+	if f.p.Graph, err = graph.FromEdges(len(f.p.Card), u, v); err != nil {
+		f.fail("", "%v", err)
+		return
+	}
+	theta, given := f.arrays[edgeThetaArray]
+	shared := len(theta.Shape) == 2
+	switch {
+	case !given && m == 0:
+		return
+	case !given:
+		f.fail(edgeThetaArray, "the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike",
+			m, k, k, k, k)
+		return
+	case !slices.Equal(theta.Shape, []int{m, k, k}) && !slices.Equal(theta.Shape, []int{k, k}):
+		f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike", npy.ShapeText(theta.Shape), m,
+			k, k, k, k)
+		return
+	}
+	for e := range u { // one for all alike is copied
+		size += float64(f.p.Card[u[e]]) * float64(f.p.Card[v[e]])
+	}
+	if err := f.budget.Take(fmt.Sprintf("the potentials of %d edges", m), 8*size); err != nil {
+		f.wrong = &Error{File: f.path, Place: edgeThetaArray, Problem: err.Error(), Cause: err}
+		return
+	}
+	f.p.Edge = make([]float64, 0, int(size))
+	for e := range u {
+		table := e * k * k
+		if shared {
+			table = 0
+		}
+		for i := range int(f.p.Card[u[e]]) {
+			for j := range int(f.p.Card[v[e]]) {
+				f.p.Edge = append(f.p.Edge, f.potential(edgeThetaArray, &theta, table+i*k+j))
+			}
+		}
+		f.p.EdgeAt = append(f.p.EdgeAt, len(f.p.Edge))
+	}
+}
+
+func (f *potentialsFile) readConstant() {
+	constant, given := f.arrays[constantArray]
+	if given && len(constant.Shape) > 0 {
+		f.fail(constantArray, "shape is %s, want []", npy.ShapeText(constant.Shape))
+	} else if given {
+		f.p.Constant = f.potential(constantArray, &constant, 0)
+	}
+}
+
+// WritePotentials writes the arrays that ReadPotentials reads, with −Inf in the places beyond a node's states. Arrays of
+// more than freePadding bytes may be mostPadding times what is in them: one variable of a million states must not make
+// a file of terabytes.
+func WritePotentials(path string, p *mrf.Pairwise) error {
+	const freePadding, mostPadding = 1 << 28, 64
+	n, m, k := len(p.Card), p.Graph.NumEdges(), int(slices.Max(append([]int32{0}, p.Card...)))
+	padded, held := 8*(float64(n)*float64(k)+float64(m)*float64(k)*float64(k)), 8*float64(len(p.Node)+len(p.Edge))
+	// The table of one edge is in memory while it is written.
+	large := m > 0 && memory.Check("", 8*float64(k)*float64(k), 0) != nil
+	if large || padded > freePadding && padded > mostPadding*held {
+		return &Error{File: path, Problem: fmt.Sprintf("arrays have room for the largest number of states, %d, "+
+			"everywhere: they would take %s for potentials of %s", k, memory.Text(padded), memory.Text(held)),
+			Remedy: "write a .uai file"}
+	}
+	edge := func(ends []int32, e int) { ends[0], ends[1] = p.Graph.U(int32(e)), p.Graph.V(int32(e)) }
+	nodeTable := func(row []float64, s int) { fillRow(row, p.Node[p.NodeAt[s]:p.NodeAt[s+1]]) }
+	edgeTable := func(table []float64, e int) {
+		fillRow(table, nil)
+		columns := int(p.Card[p.Graph.V(int32(e))])
+		for i := range int(p.Card[p.Graph.U(int32(e))]) {
+			copy(table[i*k:], p.Edge[p.EdgeAt[e]+i*columns:][:columns])
+		}
+	}
+	return npy.WriteArchive(path, npy.RowsOf(edgesArray, edge, m, 2), npy.ArrayOf(statesArray, p.Card, n),
+		npy.RowsOf(thetaArray, nodeTable, n, k), npy.RowsOf(edgeThetaArray, edgeTable, m, k, k),
+		npy.ArrayOf(constantArray, []float64{p.Constant}))
+}
+
+// fillRow copies values and fills the rest with −Inf.
+func fillRow(row, values []float64) {
+	for i := copy(row, values); i < len(row); i++ {
+		row[i] = math.Inf(-1)
+	}
+}
