@@ -79,15 +79,6 @@ func TestArrayFolder(t *testing.T) {
 	}
 }
 
-// TestArrayFolderOfOne: without sizes the folder is one instance, with several samples perhaps.
-func TestArrayFolderOfOne(t *testing.T) {
-	folder := writeFiles(t, arrays{}.with("edges", "<i8", "(1, 2)", []int64{0, 1}).with("labels", "<i2", "(2, 2)", []int16{0, 1, 1, 1}))
-	set := mustOpen(t, folder, Options{})
-	if len(set.Instances) != 1 || set.Instances[0].Name != filepath.Base(folder) || len(set.Instances[0].Samples()) != 2 {
-		t.Errorf("%d instances: %q", len(set.Instances), set.Instances[0].Name)
-	}
-}
-
 // TestArrayFolderMistakes: errors name the folder, the instance, the array and the index.
 func TestArrayFolderMistakes(t *testing.T) {
 	nan := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0}
@@ -96,19 +87,18 @@ func TestArrayFolderMistakes(t *testing.T) {
 		files arrays
 		want  []string
 	}{
-		"not finite":       {threeGraphs().with("node_features", "<f8", "(6, 2)", nan), []string{"[2]:node_features[2,1]: feature is NaN"}},
-		"edge":             {threeGraphs().with("edges", "<i4", "(3, 2)", []int32{0, 1, 0, 1, 1, 3}), []string{"[2]:edges[1]: is (1, 3)"}},
-		"label":            {threeGraphs().with("labels", "<i4", "(6,)", []int32{0, 1, 2, 0, -2, 1}), []string{"[2]:labels[1]: is -2"}},
-		"rows":             {threeGraphs().with("labels", "<i4", "(5,)", []int32{0, 1, 2, 0, 1}), []string{":labels: shape is [5], want 6 rows: sizes has 6 nodes"}},
-		"samples":          {threeGraphs().with("labels", "<i4", "(6, 1)", []int32{0, 1, 2, 0, 1, 1}), []string{":labels: shape is [6, 1]", "one sample"}},
-		"weights":          {threeGraphs().with("weight", "<f8", "()", []float64{1}), []string{":weight: shape is [], want 3 rows"}},
-		"sizes":            {threeGraphs().with("sizes", "<i8", "(6,)", []int64{2, 1, 1, 0, 3, 2}), []string{":sizes: shape is [6], want [instances, 2]"}},
-		"no instances":     {threeGraphs().with("sizes", "<i8", "(0, 2)", []int64{}), []string{":sizes: has no instances, want a row for each"}},
-		"a negative size":  {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 1, -1, 3, 2}), []string{":sizes[1,1]: is -1, want at least 0 edges"}},
-		"no nodes":         {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 0, 0, 4, 2}), []string{":sizes[1,0]: is 0, want at least 1 node"}},
-		"unknown":          {threeGraphs().with("lables", "<i4", "(6,)", []int32{0, 1, 2, 0, 1, 1}), []string{":lables: unknown array", `did you mean "labels"`}},
-		"typed":            {threeGraphs().with("node_features.a", "<f8", "(1, 2)", []float64{0, 1}), []string{"node_features.a: rows by type cannot be cut", "node_types"}},
-		"floats as labels": {threeGraphs().with("labels", "<f8", "(6,)", []float64{0, 1, 2, 0, 1, 1}), []string{":labels: dtype is <f8, want integers"}},
+		"not finite":      {threeGraphs().with("node_features", "<f8", "(6, 2)", nan), []string{"[2]:node_features[2,1]: feature is NaN"}},
+		"edge":            {threeGraphs().with("edges", "<i4", "(3, 2)", []int32{0, 1, 0, 1, 1, 3}), []string{"[2]:edges[1]: is (1, 3)"}},
+		"label":           {threeGraphs().with("labels", "<i4", "(6,)", []int32{0, 1, 2, 0, -2, 1}), []string{"[2]:labels[1]: is -2"}},
+		"rows":            {threeGraphs().with("labels", "<i4", "(5,)", []int32{0, 1, 2, 0, 1}), []string{":labels: shape is [5], want 6 rows: sizes has 6 nodes"}},
+		"samples":         {threeGraphs().with("labels", "<i4", "(6, 1)", []int32{0, 1, 2, 0, 1, 1}), []string{":labels: shape is [6, 1]", "one sample"}},
+		"weights":         {threeGraphs().with("weight", "<f8", "()", []float64{1}), []string{":weight: shape is [], want 3 rows"}},
+		"sizes":           {threeGraphs().with("sizes", "<i8", "(6,)", []int64{2, 1, 1, 0, 3, 2}), []string{":sizes: shape is [6], want [instances, 2]"}},
+		"no instances":    {threeGraphs().with("sizes", "<i8", "(0, 2)", []int64{}), []string{":sizes: has no instances, want a row for each"}},
+		"a negative size": {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 1, -1, 3, 2}), []string{":sizes[1,1]: is -1, want at least 0 edges"}},
+		"no nodes":        {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 0, 0, 4, 2}), []string{":sizes[1,0]: is 0, want at least 1 node"}},
+		"unknown":         {threeGraphs().with("lables", "<i4", "(6,)", []int32{0, 1, 2, 0, 1, 1}), []string{":lables: unknown array", `did you mean "labels"`}},
+		"typed":           {threeGraphs().with("node_features.a", "<f8", "(1, 2)", []float64{0, 1}), []string{"node_features.a: rows by type cannot be cut", "node_types"}},
 	} {
 		folder := writeFiles(t, test.files)
 		_, err := Open(t.Context(), []string{folder}, Options{})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -69,27 +68,6 @@ func TestDirection(t *testing.T) {
 	again := mustOpen(t, writeSet(t, "", triangle()), Options{Schema: &model.Schema, Recipe: &model.Recipe, Directed: true})
 	if !slices.Contains(again.Warnings, "dataset.Options.Directed is true, but the model was trained with false, which holds") {
 		t.Errorf("warnings are %q", again.Warnings)
-	}
-}
-
-// TestDirectionArray: the array is one number, 0 or 1.
-func TestDirectionArray(t *testing.T) {
-	a := triangle()
-	contents := oracle.Must(a.contents("x.npz"))(t)
-	for want, array := range map[string]npy.Values{
-		"":                                {Ints: []int32{0}},
-		"directed: is 2, want 1":          {Ints: []int32{2}},
-		"directed: shape is [1], want []": {Shape: []int{1}, Ints: []int32{1}},
-	} {
-		contents.arrays[directedArray] = array
-		_, list := newNPZInstance("x.npz", contents, &graphCache{})
-		if want == "" {
-			if len(list) > 0 {
-				t.Error(list)
-			}
-			continue
-		}
-		wantError(t, firstOf(list), want)
 	}
 }
 
@@ -195,19 +173,6 @@ func TestDirectionNote(t *testing.T) {
 	}
 	if got := noted(Options{}); got != "" {
 		t.Errorf("with ends in any order: %q", got)
-	}
-}
-
-// TestDirectionOf: what is rare, or little, is no evidence.
-func TestDirectionOf(t *testing.T) {
-	for _, c := range []struct {
-		there, back int
-		want        bool
-	}{{812, 3, true}, {3, 812, true}, {10, 0, false}, {40, 0, true}, {100, 100, false}, {600, 400, false}, {700, 300, true}, {0, 0, false}} {
-		n := pairCount{c.there, c.back}
-		if n.evident(1) != c.want {
-			t.Errorf("%d and %d: evident %v", c.there, c.back, n.evident(1))
-		}
 	}
 }
 

@@ -49,16 +49,3 @@ func TestFarNumbersAreRefused(t *testing.T) {
 		}
 	}
 }
-
-// TestSharedNames: names of numbers are the same for all who ask, and right beyond what is shared.
-func TestSharedNames(t *testing.T) {
-	for _, n := range []int{0, 1, 12, 3, 1<<16 + 2} {
-		names := crf.NumberedStates(n)
-		if len(names) != n || n > 0 && (names[0] != "0" || !unnamed(names)) {
-			t.Errorf("%d: %d names", n, len(names))
-		}
-		if grown := append(names, "more"); unnamed(grown) || !unnamed(crf.NumberedStates(n+1)) {
-			t.Errorf("%d: appending to them changes those of others", n)
-		}
-	}
-}

@@ -261,11 +261,3 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
 }
-
-// TestFlatPictures: pictures of one colour, smaller than an offset, have features too.
-func TestFlatPictures(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Offsets: []int{1, 9}})
-	if n := set.Schema.EdgeTypes[0].Features; n != 16 || len(set.Instances) != 3 {
-		t.Errorf("%d features", n)
-	}
-}

@@ -10,7 +10,6 @@ import (
 	"image/png"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,20 +136,6 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestImagesByLinks: the folders may be links to others.
-func TestImagesByLinks(t *testing.T) {
-	there, here := writeFiles(t, someImages(t)), t.TempDir()
-	entries := oracle.Must(os.ReadDir(there))(t)
-	for _, e := range entries {
-		if os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, e.Name())) != nil {
-			t.Skip("skipped: the file system has no symbolic links; the test runs where links can be made")
-		}
-	}
-	if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
-		t.Errorf("%d images", len(set.Instances))
-	}
-}
-
 func TestImagesWithoutNames(t *testing.T) {
 	files := someImages(t)
 	delete(files, ManifestName)
@@ -163,20 +148,6 @@ func TestImagesWithoutNames(t *testing.T) {
 	}
 	_, err := Open(t.Context(), []string{writeFiles(t, files)}, Options{NoLabels: true})
 	wantError(t, err, "States: there are no labels to tell the number of states")
-}
-
-func TestImagesConstantFeatures(t *testing.T) {
-	files := someImages(t)
-	for _, id := range []string{"2", "10", "tall"} {
-		files["features/"+id+".npy"] = cells(1, 1, 1, 3)
-	}
-	set := mustOpen(t, writeFiles(t, files), Options{Edges: EdgesBins})
-	if set.Recipe.Bins != 1 || len(set.Recipe.BinEdges) != 0 || set.Schema.EdgeTypes[0].FeatureNames[0] != "any distance" {
-		t.Errorf("recipe is %+v", set.Recipe)
-	}
-	if r, err := ParseRecipe(set.Recipe.String()); err != nil || r.Bins != 1 {
-		t.Error(r, err)
-	}
 }
 
 func TestImagesRefuse(t *testing.T) {
@@ -194,7 +165,6 @@ func TestImagesRefuse(t *testing.T) {
 		"no rows":        {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
 		"label missing":  {map[string]string{"labels/10.png": ""}, Options{}, []string{"10.PNG: it has no labels: there is neither ", "10.regions.txt", "10.png"}},
 		"label colours":  {map[string]string{"labels/10.png": colours(t)}, Options{}, []string{"10.png:[0,0]: is transparent"}},
-		"label broken":   {map[string]string{"labels/10.png": "png"}, Options{}, []string{"10.png: the png or tif cannot be read"}},
 		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "predict needs none"}},
 		"transposed":     {map[string]string{"features/tall.npy": cells(60, 80, 1)}, Options{}, []string{"tall.npy: its 60 rows of 80 cells are not the shape of ", "tall.jpeg, which has 4 rows of 2 pixels"}},
 		"feature rank":   {map[string]string{"features/2.npy": string(npyOf("<f4", "False", "(1, 2, 2, 1)", binary.LittleEndian, make([]float32, 4)))}, Options{}, []string{"2.npy: shape is [1, 2, 2, 1], want [h, w, d]"}},
@@ -209,10 +179,7 @@ func TestImagesRefuse(t *testing.T) {
 		"list twice":     {map[string]string{"some.txt": "2\nimages/2.jpg\n"}, Options{List: "some.txt"}, []string{`some.txt:2: "2" is listed on line 1 already`}},
 		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
 		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
-		"features":       {map[string]string{"features/2.npy": "", "features/10.npy": "", "features/tall.npy": ""}, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
 		"feature names":  {map[string]string{ManifestName: `{"node_features": ["a", "b"]}`}, Options{}, []string{"dataset.json:node_features: it names 2 features"}},
-		"manifest":       {map[string]string{ManifestName: `{"edge_types": ["a"]}`}, Options{}, []string{"dataset.json:edge_types: it applies to npz data only"}},
-		"observed":       {nil, Options{Observed: "train"}, []string{"Observed: it applies to graph data only"}},
 		"no pictures":    {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{}, []string{"there are no pictures"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,26 +230,6 @@ func TestCheckReadsPictures(t *testing.T) {
 	folder := writeFiles(t, files)
 	if _, list := Check(t.Context(), []string{folder}, Options{}); len(list) != 3 {
 		t.Errorf("%d problems, want 3: %v", len(list), list)
-	}
-}
-
-// A picture whose header is whole and whose pixels are not is found when the data
-// are read, in both formats, and not when it is to be drawn.
-func TestOpenDecodesPictures(t *testing.T) {
-	for name, keep := range map[string]func(size int) int{
-		"images/2.jpg":  func(size int) int { return size - 4 },
-		"images/10.PNG": func(size int) int { return size - 30 },
-	} {
-		files := someImages(t)
-		if files[name] == "" {
-			t.Fatalf("there is no %s among the test's pictures", name)
-		}
-		files[name] = files[name][:keep(len(files[name]))]
-		if _, _, err := image.DecodeConfig(strings.NewReader(files[name])); err != nil {
-			t.Fatalf("%s: the header should be whole: %v", name, err)
-		}
-		_, err := Open(t.Context(), []string{writeFiles(t, files)}, Options{})
-		wantError(t, err, filepath.FromSlash(name)+": the picture cannot be read")
 	}
 }
 

@@ -41,19 +41,6 @@ func TestMaskOfTypes(t *testing.T) {
 	}
 }
 
-// TestMaskOfTables: graph tables take the lists for all types.
-func TestMaskOfTables(t *testing.T) {
-	files := tables("0\t0\tx\t1\n1\t1\tx\t0\n", "0\t1\n")
-	files[ManifestName] = `{"states": ["p", "q"], "directed": true, "forbidden_pairs": [["q", "p"]]}`
-	set := mustOpen(t, writeFiles(t, files), Options{})
-	if e := set.Schema.EdgeTypes[0].Forbidden; !slices.Equal(e, [][2]int{{1, 0}}) {
-		t.Errorf("forbidden %v", e)
-	}
-	files[ManifestName] = `{"states": ["p", "q"], "directed": true, "forbidden_pairs": [["p", "q"]]}`
-	_, err := Open(t.Context(), []string{writeFiles(t, files)}, Options{})
-	wantError(t, err, "x.nodes.tsv: labels of sample 0 at edges[0]: the pair p, q")
-}
-
 // TestMaskRefuses: names that do not exist, and masks that leave nothing.
 func TestMaskRefuses(t *testing.T) {
 	a := triangle()

@@ -279,27 +279,25 @@ func TestNPZSetRefuses(t *testing.T) {
 		second   Arrays
 		want     string
 	}{
-		"columns":        {"", Options{}, change(func(a *Arrays) { a.NodeFeatures = &Matrix{1, []float64{1, 2, 3}} }), "1.npz:node_features: it has 1 columns, "},
-		"forms":          {"", Options{}, change(bins(0, 1, 2)), "1.npz: it has edge_bins, "},
-		"no features":    {"", Options{}, change(func(a *Arrays) { a.NodeFeatures = nil }), "1.npz: it has no node_features, "},
-		"label":          {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.Labels = [][]int32{{0, 1, 2}} }), "1.npz:labels[2]: is 2, want -1 (unobserved) or 0 to 1"},
-		"sample label":   {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.Labels[1][0] = -2 }), "1.npz:labels[1,0]: is -2, want"},
-		"states differ":  {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.States = []int32{3} }), "1.npz:states: is 3, but "},
-		"states vary":    {"", Options{}, change(func(a *Arrays) { a.States = []int32{3, 2, 3} }), "1.npz:states[1]: is 2, but "},
-		"one state":      {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.Labels = []int32{0, 0, 1}, [][]int32{{0, 1, 0}} }), "1.npz: every label of node type \"1\" is 0, which tells of one state only; if there are more, give \"states\" in dataset.json or the array states"},
-		"huge label":     {"", Options{}, change(func(a *Arrays) { a.Labels[0][0] = 1 << 30 }), "1.npz:labels[0,0]: is 1073741824, want less than 65536"},
-		"not finite":     {"", Options{}, change(func(a *Arrays) { a.NodeFeatures.Data[3] /= 0 * a.NodeFeatures.Data[0] }), "1.npz:node_features[1,1]: feature is +Inf"},
-		"node type":      {`{"node_types": ["a"]}`, Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "1.npz:node_types[2]: is 1, want 0 to 0"},
-		"feature names":  {`{"node_features": ["x"]}`, Options{}, triangle(), "it names 1 features for type \"node\", the data have 2"},
-		"option types":   {"", Options{States: []string{"a", "b"}}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "States: the data have 2 node types"},
-		"option":         {"", Options{FeatureDir: "x"}, triangle(), "FeatureDir: it applies to images data only"},
-		"bad bins":       {"", Options{Bins: -1}, triangle(), "Bins: it is -1"},
-		"bad neighbours": {"", Options{Neighbours: 5}, triangle(), "want 4 or 8"},
-		"states twice":   {"", Options{States: []string{"a", "a"}}, triangle(), "used twice"},
-		"half a model":   {"", Options{Recipe: &Recipe{Kind: KindNPZ}}, triangle(), "the other is missing"},
-		"untied":         {"", Options{Untied: true, Directed: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
-		"reversed pair":  {"", Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 1, 0} }), "1.npz:edges[1]: joins node type \"1\" to \"0\""},
-		"edge ends":      {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes, a.States = []int32{0, 0, 1}, []int32{0, 0, 0}, []int32{2} }), "edges[1] = (1, 2) is of type \"edge\""},
+		"columns":       {"", Options{}, change(func(a *Arrays) { a.NodeFeatures = &Matrix{1, []float64{1, 2, 3}} }), "1.npz:node_features: it has 1 columns, "},
+		"forms":         {"", Options{}, change(bins(0, 1, 2)), "1.npz: it has edge_bins, "},
+		"no features":   {"", Options{}, change(func(a *Arrays) { a.NodeFeatures = nil }), "1.npz: it has no node_features, "},
+		"label":         {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.Labels = [][]int32{{0, 1, 2}} }), "1.npz:labels[2]: is 2, want -1 (unobserved) or 0 to 1"},
+		"sample label":  {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.Labels[1][0] = -2 }), "1.npz:labels[1,0]: is -2, want"},
+		"states differ": {`{"states": 2}`, Options{}, change(func(a *Arrays) { a.States = []int32{3} }), "1.npz:states: is 3, but "},
+		"states vary":   {"", Options{}, change(func(a *Arrays) { a.States = []int32{3, 2, 3} }), "1.npz:states[1]: is 2, but "},
+		"one state":     {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.Labels = []int32{0, 0, 1}, [][]int32{{0, 1, 0}} }), "1.npz: every label of node type \"1\" is 0, which tells of one state only; if there are more, give \"states\" in dataset.json or the array states"},
+		"huge label":    {"", Options{}, change(func(a *Arrays) { a.Labels[0][0] = 1 << 30 }), "1.npz:labels[0,0]: is 1073741824, want less than 65536"},
+		"not finite":    {"", Options{}, change(func(a *Arrays) { a.NodeFeatures.Data[3] /= 0 * a.NodeFeatures.Data[0] }), "1.npz:node_features[1,1]: feature is +Inf"},
+		"node type":     {`{"node_types": ["a"]}`, Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "1.npz:node_types[2]: is 1, want 0 to 0"},
+		"feature names": {`{"node_features": ["x"]}`, Options{}, triangle(), "it names 1 features for type \"node\", the data have 2"},
+		"option types":  {"", Options{States: []string{"a", "b"}}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "States: the data have 2 node types"},
+		"bad bins":      {"", Options{Bins: -1}, triangle(), "Bins: it is -1"},
+		"states twice":  {"", Options{States: []string{"a", "a"}}, triangle(), "used twice"},
+		"half a model":  {"", Options{Recipe: &Recipe{Kind: KindNPZ}}, triangle(), "the other is missing"},
+		"untied":        {"", Options{Untied: true, Directed: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
+		"reversed pair": {"", Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 1, 0} }), "1.npz:edges[1]: joins node type \"1\" to \"0\""},
+		"edge ends":     {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes, a.States = []int32{0, 0, 1}, []int32{0, 0, 0}, []int32{2} }), "edges[1] = (1, 2) is of type \"edge\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(t.Context(), []string{writeSet(t, c.manifest, triangle(), c.second)}, c.options)
@@ -364,14 +362,6 @@ func TestNPZFoldersDisagree(t *testing.T) {
 	}
 }
 
-func TestEdgesOf(t *testing.T) {
-	a := triangle()
-	set := mustOpen(t, writeSet(t, "", a), Options{})
-	if got := EdgesOf(set.Instances[0].Graph); !slices.Equal(got, a.Edges) {
-		t.Errorf("edges are %v, want %v", got, a.Edges)
-	}
-}
-
 func TestRecipeValidate(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"kind": "npz", "node_form": "dense", "edge_form": "bins"}`: "",
@@ -407,7 +397,6 @@ func TestNPZAgainstModel(t *testing.T) {
 		data     Arrays
 		want     string
 	}{
-		"columns":    {"", change(func(a *Arrays) { a.NodeFeatures = &Matrix{1, []float64{1, 2, 3}} }), "0.npz:node_features: type \"node\" has 1 columns, the model has 2"},
 		"forms":      {"", change(func(a *Arrays) { a.EdgeFeatures = nil }), "0.npz: it has no edge_features, the model was trained with edge_features"},
 		"label":      {"", change(func(a *Arrays) { a.Labels[0][1] = 5 }), "0.npz:labels[0,1]: is 5"},
 		"states":     {"", change(func(a *Arrays) { a.States = []int32{3} }), "0.npz:states: is 3, but the model has 2 states"},
@@ -434,13 +423,9 @@ func TestNPZFileRefuses(t *testing.T) {
 		arrays map[string][]byte
 		want   string
 	}{
-		"no edges":       {map[string][]byte{"labels": ints("(1,)", 0)}, "x.npz:edges: the array is missing"},
-		"transposed":     {map[string][]byte{"edges": ints("(2, 3)", 0, 1, 2, 1, 2, 3)}, "x.npz:edges: shape is [2, 3], want [m, 2]"},
-		"unknown":        {map[string][]byte{"edges": edges, "label": nil}, `x.npz:label: unknown array; did you mean "labels"?`},
 		"unknown dotted": {map[string][]byte{"edges": edges, "labels.a": nil}, "unknown array"},
 		"not an array":   {map[string][]byte{"edges": []byte("hello, world")}, "x.npz:edges: it does not begin like a NumPy array"},
 		"text labels":    {map[string][]byte{"edges": edges, "labels": npyOf("<U3", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is \"<U3\", want int8 to int64, uint8 to uint64 or bool: the number of each node's state, from 0; the names of the states go into dataset.json"},
-		"float labels":   {map[string][]byte{"edges": edges, "labels": npyOf("<f8", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is <f8, want integers; convert it with astype"},
 		"too long":       {map[string][]byte{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: the array has "},
 		"flat features":  {map[string][]byte{"edges": edges, "node_features": npyOf("<f4", "False", "(3,)", le, []float32{1, 2, 3})}, "reshape(-1, 1)"},
 		"rows": {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0),
@@ -454,20 +439,18 @@ func TestNPZFileRefuses(t *testing.T) {
 		"grid":      {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "grid_shape": ints("(2,)", 2, 2)}, "x.npz:grid_shape: it is 2 × 2, want a product of 3"},
 		"states":    {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "states": ints("(3,)", 2, 0, 2)}, "x.npz:states[1]: is 0"},
 		"loop":      {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 1)}, "x.npz:edges[1]: is (1, 1): an edge must join two different nodes"},
-		"double":    {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 0, 1)}, "x.npz:edges[1]: is (0, 1): nodes 0 and 1 are already joined"},
 		"negative":  {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, -1)}, "x.npz:edges[1]: is (1, -1)"},
-		"beyond":    {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 3), "labels": ints("(3,)", 0, 0, 0)}, "x.npz:edges[1]: is (1, 3): node 3 does not exist"},
 		"huge id":   {map[string][]byte{"edges": ints("(1, 2)", 0, 2147483647)}, "x.npz:edges: it asks for 2147483648 nodes, but there are only 1 edges"},
 		"huge grid": {map[string][]byte{"edges": ints("(1, 2)", 0, 1), "grid_shape": ints("(2,)", 40000, 40000)}, "x.npz:grid_shape: it asks for"},
 		"huge void": {map[string][]byte{"edges": ints("(1, 2)", 0, 1),
 			"node_features": npyOf("<f4", "False", "(2000000000, 0)", le, []float32{})},
 			"x.npz:node_features: shape is [2000000000, 0], want 2 rows"},
 		"huge header":   {map[string][]byte{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
-		"both edges":    {map[string][]byte{"edges": edges, "edge_bins": ints("(2,)", 0, 0), "edge_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "give one of the two"},
 		"both features": {map[string][]byte{"edges": edges, "node_features.a": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2}), "node_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "x.npz:node_features.a: node_features has features for all types already"},
 		"two weights":   {map[string][]byte{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
 		"zero weight":   {map[string][]byte{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
 		"NaN weight":    {map[string][]byte{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
+		"no direction":  {map[string][]byte{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 1"},
 		"empty":         {map[string][]byte{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -553,20 +536,6 @@ func TestNPZBombs(t *testing.T) {
 			t.Errorf("no problem says %q: %s", want, text)
 		}
 	}
-}
-
-func TestCheckReportsEverything(t *testing.T) {
-	bad := zipOf(t, map[string][]byte{
-		"edge":   nil,
-		"labels": npyOf("<f8", "False", "(1,)", binary.LittleEndian, []float64{0}),
-	})
-	folder := writeFiles(t, map[string]string{"1.npz": string(bad), "2.npz": "no zip", "3.npz": string(bad)})
-	_, list := Check(t.Context(), []string{folder}, Options{})
-	if len(list) != 5 {
-		t.Errorf("%d problems, want 5: %v", len(list), list)
-	}
-	_, err := Open(t.Context(), []string{folder}, Options{})
-	wantError(t, err, "1.npz:edge", "and 4 more problems")
 }
 
 // TestCheckGoesOn: a file with problems does not hide those of others, nor those of

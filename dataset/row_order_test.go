@@ -137,31 +137,3 @@ func TestDirectionOfTurnedEdges(t *testing.T) {
 		t.Error("a label is hidden")
 	}
 }
-
-// TestMixedColumnInAnyOrder: texts behind many numbers make the same features as before them.
-func TestMixedColumnInAnyOrder(t *testing.T) {
-	var rows []string
-	for i := range 2048 {
-		rows = append(rows, fmt.Sprintf("n%d,%d,%d\n", i, i%2, i%(1034)), fmt.Sprintf("t%d,%d,s%d\n", i, i%2, i%7))
-	}
-	var first *Set
-	for _, texts := range []bool{true, false} {
-		sorted := slices.Clone(rows)
-		slices.SortStableFunc(sorted, func(a, b string) int { // those first, or last
-			if a[0] == b[0] {
-				return 0
-			}
-			if (a[0] == 't') == texts {
-				return -1
-			}
-			return 1
-		})
-		set := mustOpen(t, writeFiles(t, sheets("id,label,code\n"+strings.Join(sorted, ""), "source,target\nn0,n1\n")), Options{})
-		if first == nil {
-			first = set
-		}
-		if got, want := set.Schema.NodeTypes[0].FeatureNames, first.Schema.NodeTypes[0].FeatureNames; !slices.Equal(got, want) || !slices.Contains(got, "code=s0") {
-			t.Errorf("features %q, want %q", got, want)
-		}
-	}
-}

@@ -264,12 +264,6 @@ func TestSheetsOfPrograms(t *testing.T) {
 	}
 }
 
-// TestGraphsInOneTable: they are asked for one by one.
-func TestGraphsInOneTable(t *testing.T) {
-	_, err := Open(t.Context(), []string{writeFiles(t, sheets("graph,id,label\n1,a,u\n1,b,v\n2,a,u\n", "source,target\na,b\n"))}, Options{})
-	wantError(t, err, `node "a" is on line 2 already; keep one row for every node, `, `or write a pair of tables for each graph`)
-}
-
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
 		of := readTable(t.Context(), "f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")))
@@ -305,22 +299,6 @@ func TestColumnKinds(t *testing.T) {
 	}
 	if p := (&column{Name: "c", Values: []string{"a", "a"}}).problem(); p == "" {
 		t.Error("a value twice passes")
-	}
-}
-
-// TestSheetsManyProblems: an error of a table is bounded, however much is wrong with it.
-func TestSheetsManyProblems(t *testing.T) {
-	oracle.Long(t)
-	long := strings.Repeat("x", 5000)
-	nodes, edges := "id,label,"+long+"\n", "source,target\n"
-	for i := range 1000 {
-		nodes += fmt.Sprintf("%d%s,%d,1\n", i, long, i%2)
-		edges += fmt.Sprintf("%d,%s\n", i, long)
-	}
-	_, list := Check(t.Context(), []string{writeFiles(t, sheets(nodes, edges))}, Options{})
-	text := fmt.Sprint(list)
-	if len(list) != mostPerFile+1 || len(text) > 6500 || !strings.Contains(text, "980 more problems") {
-		t.Errorf("%d problems in %d bytes: %.300s", len(list), len(text), text)
 	}
 }
 

@@ -102,39 +102,3 @@ func TestCutSuperpixels(t *testing.T) {
 		}
 	}
 }
-
-// TestSuperpixelsDeterministic: the same photograph gives the same regions, and the fourth bytes say nothing.
-func TestSuperpixelsDeterministic(t *testing.T) {
-	colours, _ := discsAndBars(80, 60, 20, 2)
-	first := cutSuperpixels(colours, 80, 60, 50)
-	for i := 3; i < len(colours); i += 4 {
-		colours[i] = uint8(i)
-	}
-	if second := cutSuperpixels(colours, 80, 60, 50); !slices.Equal(first.Of, second.Of) {
-		t.Error("regions differ")
-	}
-}
-
-// TestSuperpixelsEven: without colours regions are squares.
-func TestSuperpixelsEven(t *testing.T) {
-	r := cutSuperpixels(make([]uint8, 4*60*40), 60, 40, 24)
-	size := make([]int, r.Count)
-	for _, k := range r.Of {
-		size[k]++
-	}
-	if r.Count != 24 || slices.Min(size) < 90 || slices.Max(size) > 110 {
-		t.Errorf("%d regions of %d to %d pixels, want 24 of 100", r.Count, slices.Min(size), slices.Max(size))
-	}
-}
-
-// TestSuperpixelBorders: lengths are counted by hand in
-//
-//	0 0 1
-//	0 2 1
-func TestSuperpixelBorders(t *testing.T) {
-	r := superpixels{Of: []int32{0, 0, 1, 0, 2, 1}, Count: 3}
-	want := []border{{U: 0, V: 1, Length: 1}, {U: 0, V: 2, Length: 2}, {U: 1, V: 2, Length: 1}}
-	if got := r.touching(3); !slices.Equal(got, want) {
-		t.Errorf("borders are %v, want %v", got, want)
-	}
-}

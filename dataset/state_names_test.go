@@ -78,18 +78,3 @@ func TestNamesAgainstModel(t *testing.T) {
 		}
 	}
 }
-
-// Tables of several folders with different names of states do not go together.
-func TestTableFoldersDisagree(t *testing.T) {
-	files := func(states string) map[string]string {
-		f := tables("a\t0\t\t0\nb\t1\t\t0\n", "a\tb\n")
-		f[ManifestName] = `{"states": ` + states + `}`
-		return f
-	}
-	one, same, other := writeFiles(t, files(`["x", "y"]`)), writeFiles(t, files(`["x", "y"]`)), writeFiles(t, files(`["y", "x"]`))
-	if _, err := Open(t.Context(), []string{one, same}, Options{}); err != nil {
-		t.Error(err)
-	}
-	_, err := Open(t.Context(), []string{one, other}, Options{})
-	wantError(t, err, other, "it differs from "+one)
-}

@@ -66,13 +66,6 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func TestTablesWithoutAnyFeatures(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, tables("0\t0\tx\t?\n1\t1\tx\t?\n", "0\t1\n")), Options{})
-	if n := set.Schema.NodeTypes; len(n) != 1 || n[0].Features != 1 || set.Names[0] != nil {
-		t.Errorf("node types %+v, names %q", n, set.Names)
-	}
-}
-
 func TestTablesAgainstModel(t *testing.T) {
 	whole := "0\t0\ta\t1\n1\t1\ta\t0\n"
 	set := mustOpen(t, writeFiles(t, tables(whole, "0\t1\n")), Options{})
@@ -116,21 +109,14 @@ func TestTablesRefuse(t *testing.T) {
 		nodes, edges string
 		want         []string
 	}{
-		"header":    {"knot\tstate\n", "", []string{`x.nodes.tsv:1: label is "state"`, "begin the line with #"}},
-		"columns":   {"0 1 train\n", "", []string{"x.nodes.tsv:1: there are 1 columns, want 2 to 4, separated by tabs"}},
 		"twice":     {"0\t0\n0\t1\n", "", []string{`x.nodes.tsv:2: node "0" is on line 1 already`}},
-		"no name":   {"\t0\n", "", []string{"x.nodes.tsv:1: the node has no identifier"}},
 		"feature":   {"0\t0\t\t1:x\n", "", []string{`x.nodes.tsv:1: feature "1:x": value is not a finite decimal number`}},
-		"infinite":  {"0\t0\t\t1:inf\n", "", []string{"not a finite decimal number"}},
 		"hex":       {"0\t0\t\t1:0x1p-2\n", "", []string{`x.nodes.tsv:1: feature "1:0x1p-2": value is not a finite decimal number`}},
-		"grouped":   {"0\t0\t\t1:1_0\n", "", []string{"not a finite decimal number"}},
 		"index":     {"0\t0\t\tone\n", "", []string{`feature "one": want index or index:value, or ?`}},
 		"negative":  {"0\t0\t\t-1\n", "", []string{`feature "-1": want`}},
 		"huge":      {"0\t0\t\t2000000000\n", "", []string{"index is beyond the 16777216 features of any model"}},
 		"repeated":  {"0\t0\t\t3 1 3\n", "", []string{"feature 3 is given twice"}},
-		"empty":     {"#\n", "", []string{"x.nodes.tsv: there are no nodes"}},
 		"no node":   {"0\t0\n", "0 7\n", []string{`x.edges.tsv:1: there is no node "7" in `}},
-		"three":     {"0\t0\n", "# from to\n0 0 1\n", []string{"x.edges.tsv:2: there are 3 columns, want 2"}},
 		"one state": {"0\t0\n1\t0\n", "", []string{"x.nodes.tsv: every label is 0, which tells of one state only", "dataset.json"}},
 		"no label":  {"0\t-1\n", "", []string{"x.nodes.tsv: no node has a label; name the states"}},
 	} {

@@ -26,20 +26,6 @@ func TestNaturalOrder(t *testing.T) {
 	}
 }
 
-func TestSuggestion(t *testing.T) {
-	for name, want := range map[string]string{
-		"node_feature": `did you mean "node_features"?`,
-		"lables":       `did you mean "labels"?`,
-	} {
-		if got := suggestion(name, []string{labelsArray, nodeFeaturesArray, edgeTypesArray}); got != want {
-			t.Errorf("%q: %s, want %s", name, got, want)
-		}
-	}
-	if got := suggestion("zzzzzz", []string{"a", "b"}); got != `there are "a", "b"` {
-		t.Error(got)
-	}
-}
-
 func TestParseList(t *testing.T) {
 	entries, list := parseList("l.txt", []byte("\ufeff# ids\r\n\r\n a b \r\n2\n"))
 	if want := []listEntry{{"a b", 3}, {"2", 4}}; len(list) > 0 || !slices.Equal(entries, want) {
