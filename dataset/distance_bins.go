@@ -71,14 +71,14 @@ func (d *distances) of(e int32) float64 {
 func (p *pixelFeatures) bins(edges []float64) []int32 {
 	bins, distances := make([]int32, p.graph.NumEdges()), p.distances()
 	for e := range bins {
-		bins[e] = binOf(distances.of(int32(e)), edges)
+		bins[e] = int32(binOf(distances.of(int32(e)), edges))
 	}
 	return bins
 }
 
 // binOf returns how many of the rising edges are at most x.
-func binOf(x float64, edges []float64) int32 {
-	return int32(sort.Search(len(edges), func(i int) bool { return edges[i] > x }))
+func binOf(x float64, edges []float64) int {
+	return sort.Search(len(edges), func(i int) bool { return edges[i] > x })
 }
 
 // sampleDistances returns the distances of a fixed sample of the edges of all pictures: one from each of sampleSize

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/binary"
-	"fmt"
 	"image"
 	"math"
 	"runtime"
@@ -30,34 +29,25 @@ const (
 
 var layouts = []string{LayoutHWC, LayoutCHW}
 
-// parseFeatureMap reads an array of three axes of floating-point numbers, or bytes; float64
-// is rounded to single precision. Its layout is still to be chosen. The values stay where
-// they are, in a file that has to stay open for as long as the map, if it is not nil.
-func parseFeatureMap(path string, data []byte, file *infile.Mapping) (*featureMap, error) {
-	return parseMap(path, data, file, 3)
-}
-
-// parseMap reads an array of three axes, or [h, w].
-func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*featureMap, error) {
+// parseMap reads an array of three axes, or [h, w] alone, of floating-point numbers, or bytes; float64 is rounded to
+// single precision. Its layout is still to be chosen. The values stay where they are, in a file that has to stay open
+// for as long as the map, if it is not nil.
+func parseMap(path string, data []byte, file *infile.Mapping, axes int) (*featureMap, error) {
 	defer runtime.KeepAlive(file)
 	h, raw, err := npy.Open(data)
 	if err != nil {
 		return nil, arrayError(path, "", err)
 	}
-	wanted := "[h, w, d]"
-	if dimensions == 2 {
-		wanted = "[h, w]"
-	}
 	if len(h.Shape) == 2 { // one number for each cell
 		h.Shape = append(h.Shape, 1)
 	}
 	switch {
-	case len(h.Shape) != 3 || h.Count == 0 || dimensions == 2 && h.Shape[2] != 1:
-		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, want %s, none of them 0", npy.ShapeText(h.Shape),
-			wanted)}
+	case len(h.Shape) != 3 || h.Count == 0 || axes == 2 && h.Shape[2] != 1:
+		return nil, wrong(path, 0, "", "", "shape is %s, want %s, none of them 0", npy.ShapeText(h.Shape),
+			[]string{2: "[h, w]", 3: "[h, w, d]"}[axes])
 	case !h.Floating() && h.Code() != "u1": // a network's output in bytes
-		return nil, &Error{File: path, Problem: fmt.Sprintf("dtype is %s, want float32, float16, float64 or uint8",
-			h.Descr), Remedy: "convert it with astype(numpy.float32)"}
+		return nil, wrong(path, 0, "", "convert it with astype(numpy.float32)",
+			"dtype is %s, want float32, float16, float64 or uint8", h.Descr)
 	}
 	s := &storedCells{file: file, data: raw, header: h, number: h.Number()}
 	if err := s.check(path); err != nil {
@@ -102,35 +92,31 @@ func (m *featureMap) misses(rows, cols int) float64 {
 	return math.Abs(float64(m.rows)*float64(cols)-float64(m.cols)*float64(rows)) / (float64(rows) + float64(cols))
 }
 
-// colourFeatures are the colours of a picture, of 0 to 255: those that coloursOf returned, or in
-// finer steps if it has them.
+// colourFeatures are the colours of a picture, of 0 to 255: those that coloursOf returned, or in finer steps if it has
+// them.
 func colourFeatures(path string, picture image.Image, colours []uint8) *featureMap {
-	size := picture.Bounds().Size()
-	m := &featureMap{path: path, rows: size.Y, cols: size.X, depth: 3}
+	size, fine, values := picture.Bounds().Size(), false, make(stretch.Values, 0, len(colours)/4*3)
 	switch picture.(type) {
 	case *image.Gray16, *image.RGBA64, *image.NRGBA64:
-		values := make(stretch.Values, 0, 3*size.X*size.Y)
-		for y := range size.Y {
-			for x := range size.X {
-				at := picture.Bounds().Min.Add(image.Pt(x, y))
-				r, g, b, _ := picture.At(at.X, at.Y).RGBA()
-				values = append(values, float32(r)/257, float32(g)/257, float32(b)/257)
-			}
-		}
-		m.cells = values
-	default:
-		m.stored = &storedCells{data: colours, header: &npy.Header{Descr: "|u1"}, cols: m.cols, depth: 3,
-			rowStep: 4 * m.cols, colStep: 4, toNext: 1}
-		m.cells = m.stored
+		fine = true
 	}
-	return m
+	for i := range size.X * size.Y {
+		if c := colours[4*i:]; !fine {
+			values = append(values, float32(c[0]), float32(c[1]), float32(c[2]))
+			continue
+		}
+		at := picture.Bounds().Min.Add(image.Pt(i%size.X, i/size.X))
+		r, g, b, _ := picture.At(at.X, at.Y).RGBA()
+		values = append(values, float32(r)/257, float32(g)/257, float32(b)/257)
+	}
+	return &featureMap{path: path, rows: size.Y, cols: size.X, depth: 3, cells: values}
 }
 
 // grey reports whether all pixels are.
 func (m *featureMap) grey() bool {
-	colour := make([]float32, 3)
-	for i := range m.rows * m.cols {
-		if m.cells.Read(colour, []int32{int32(i)}); colour[0] != colour[1] || colour[1] != colour[2] {
+	colours := m.cells.(stretch.Values)
+	for i := 0; i < len(colours); i += 3 {
+		if colours[i] != colours[i+1] || colours[i+1] != colours[i+2] {
 			return false
 		}
 	}
@@ -139,16 +125,11 @@ func (m *featureMap) grey() bool {
 
 // oneColour keeps the first of three colours, which are equal.
 func (m *featureMap) oneColour() {
-	m.depth = 1
-	if m.stored != nil {
-		m.stored.depth = 1
-		return
-	}
 	values := make(stretch.Values, m.rows*m.cols)
 	for i := range values {
 		values[i] = m.cells.(stretch.Values)[3*i]
 	}
-	m.cells = values
+	m.depth, m.cells = 1, values
 }
 
 // storedCells are the values of a map as they lie in a file. They become numbers of single
@@ -205,15 +186,14 @@ func (s *storedCells) check(path string) error {
 	h := s.header
 	for i := 0; i < h.Count && h.Code() != "u1"; i++ {
 		x := s.number(s.data[h.Size*h.Place(i):])
-		problem, remedy := "is %v, want a finite number", ""
 		switch v := float32(x); {
 		case v-v == 0:
-			continue
 		case x-x == 0:
-			problem = "is %v, beyond the single precision in which the features of pictures are kept"
-			remedy = "rescale the features, for example to a standard deviation of 1"
+			return wrong(path, 0, npy.IndexText(h.Shape, i), "rescale the features, for example to a standard deviation of 1",
+				"is %v, beyond the single precision in which the features of pictures are kept", x)
+		default:
+			return wrong(path, 0, npy.IndexText(h.Shape, i), "", "is %v, want a finite number", x)
 		}
-		return &Error{File: path, Place: npy.IndexText(h.Shape, i), Problem: fmt.Sprintf(problem, x), Remedy: remedy}
 	}
 	return nil
 }

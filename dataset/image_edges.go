@@ -6,7 +6,6 @@ import (
 	"image/draw"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -53,16 +52,31 @@ const (
 // than the mean, which few strong edges make: finer scales tell them apart, and coarser ones nothing.
 var scaleFactors = []float64{1, 4, 16}
 
-// newContrast makes contrasts for numbers of a mean. Bins divide the sum of the contrasts,
-// which falls as x rises, evenly.
-func newContrast(mean float64, bins int) contrast {
-	c := contrast{}
+// scalesFor returns the scales for numbers of a mean.
+func scalesFor(mean float64) (scales []float64) {
 	if !(mean > 0) {
 		mean = 1 // nothing differs anywhere: any scale does
 	}
 	for _, f := range scaleFactors {
-		c.Scales = append(c.Scales, f/(2*mean))
+		scales = append(scales, f/(2*mean))
 	}
+	return scales
+}
+
+// scalesProblem says what makes numbers that were read from a file unusable as scales.
+func scalesProblem(scales []float64) string {
+	for _, x := range scales {
+		if !(x >= 0) || math.IsInf(x, 1) {
+			return fmt.Sprintf("%v is no finite number of at least 0", x)
+		}
+	}
+	return ""
+}
+
+// newContrast makes contrasts for numbers of a mean. Bins divide the sum of the contrasts,
+// which falls as x rises, evenly.
+func newContrast(mean float64, bins int) contrast {
+	c := contrast{Scales: scalesFor(mean)}
 	for b := range bins {
 		n := float64(bins)
 		if b > 0 {
@@ -105,9 +119,7 @@ func (c *contrast) row(dst []float64, bin int) {
 }
 
 // bin returns that of a number.
-func (c *contrast) bin(x float64) int {
-	return sort.Search(len(c.Bounds), func(i int) bool { return c.Bounds[i] > x })
-}
+func (c *contrast) bin(x float64) int { return binOf(x, c.Bounds) }
 
 // problem says what is wrong with contrasts that were read from a file.
 func (c *contrast) problem() string {
@@ -119,12 +131,7 @@ func (c *contrast) problem() string {
 	case !slices.IsSorted(c.Bounds) || !slices.IsSorted(c.Values):
 		return "bounds and values must rise"
 	}
-	for _, x := range slices.Concat(c.Scales, c.Bounds, c.Values) {
-		if !(x >= 0) || math.IsInf(x, 1) {
-			return fmt.Sprintf("%v is no finite number of at least 0", x)
-		}
-	}
-	return ""
+	return scalesProblem(slices.Concat(c.Scales, c.Bounds, c.Values))
 }
 
 // problem says what makes a recipe that was read from a file unusable.
@@ -294,25 +301,6 @@ func difference(colours []uint8, u, v int) int {
 // mostDifference is that of black and white.
 const mostDifference = 3 * 255 * 255
 
-// largestOnWay returns the largest value of a map between two pixels, both included.
-func largestOnWay(edges []float32, u, step, length int) float32 {
-	most := edges[u]
-	for range length {
-		u += step
-		most = max(most, edges[u])
-	}
-	return most
-}
-
-// strength returns a function for the largest value of an edge map on an edge's way.
-func (p *pixelEdges) strength(offsets []int, neighbours int) func(u, v, way int) float64 {
-	n := numDirections(neighbours)
-	return func(u, v, way int) float64 {
-		k := offsets[way/n]
-		return float64(largestOnWay(p.edges, u, (v-u)/k, k))
-	}
-}
-
 // pixelEdges is what features of a picture's edges are made of.
 type pixelEdges struct {
 	rows, cols int
@@ -320,18 +308,28 @@ type pixelEdges struct {
 	edges      []float32 // [pixels] an edge map, nil: there is none
 }
 
-// moments are sums by offset.
+// strength returns the largest value of the edge map on an edge's way, between two pixels and at both.
+func (p *pixelEdges) strength(u, v, offset int) float64 {
+	most := p.edges[u]
+	for step := (v - u) / offset; u != v; {
+		u += step
+		most = max(most, p.edges[u])
+	}
+	return float64(most)
+}
+
+// edgeSums are sums by offset.
 type edgeSums struct{ n, colour, edges []float64 }
 
 func (p *pixelEdges) sums(offsets []int, neighbours int) edgeSums {
 	k, n := len(offsets), numDirections(neighbours)
 	s := edgeSums{make([]float64, k), make([]float64, k), make([]float64, k)}
-	strength := p.strength(offsets, neighbours)
 	eachPair(p.rows, p.cols, offsets, neighbours, func(u, v, way int) {
-		s.n[way/n]++
-		s.colour[way/n] += float64(difference(p.colours, u, v))
+		o := way / n
+		s.n[o]++
+		s.colour[o] += float64(difference(p.colours, u, v))
 		if p.edges != nil {
-			s.edges[way/n] += strength(u, v, way)
+			s.edges[o] += p.strength(u, v, offsets[o])
 		}
 	})
 	return s
@@ -345,38 +343,33 @@ func newEdgeRecipe(offsets []int, parts []edgeSums, maps bool) *edgeRecipe {
 		for _, p := range parts {
 			n, colour, edges = n+p.n[o], colour+p.colour[o], edges+p.edges[o]
 		}
-		if !maps {
-			r.Colour = append(r.Colour, newContrast(colour/n, colourBins))
-			continue
+		bins := colourBins
+		if maps {
+			bins, r.Map = colourMapsBins, append(r.Map, newContrast(edges/n, mapBins))
 		}
-		r.Colour = append(r.Colour, newContrast(colour/n, colourMapsBins))
-		r.Map = append(r.Map, newContrast(edges/n, mapBins))
+		r.Colour = append(r.Colour, newContrast(colour/n, bins))
 	}
 	return r
 }
 
-// codes returns the row of the book of every edge.
-func (r *edgeRecipe) codes(p *pixelEdges, edges, neighbours int, ofDifference [][]uint16) []int32 {
-	n := numDirections(neighbours)
+// features returns those of a picture's edges, which have rows of the book.
+func (r *edgeRecipe) features(p *pixelEdges, edges, neighbours int, book []float64, bins [][]uint16) (crf.Features, error) {
+	n, at := numDirections(neighbours), int32(0)
 	var first []int32 // [ways]
-	at := 0
-	for o := range r.Offsets {
-		for range n {
-			first = append(first, int32(at))
-			at += r.tables(o)
-		}
+	for way := range len(r.Offsets) * n {
+		first = append(first, at)
+		at += int32(r.tables(way / n))
 	}
 	codes := make([]int32, 0, edges)
-	strength := p.strength(r.Offsets, neighbours)
 	eachPair(p.rows, p.cols, r.Offsets, neighbours, func(u, v, way int) {
-		code := int(ofDifference[way/n][difference(p.colours, u, v)])
+		o := way / n
+		code := int32(bins[o][difference(p.colours, u, v)])
 		if r.Map != nil {
-			m := &r.Map[way/n]
-			code = code*len(m.Values) + m.bin(strength(u, v, way))
+			code = code*int32(len(r.Map[o].Values)) + int32(r.Map[o].bin(p.strength(u, v, r.Offsets[o])))
 		}
-		codes = append(codes, first[way]+int32(code))
+		codes = append(codes, first[way]+code)
 	})
-	return codes
+	return crf.Coded(codes, book, r.dim(neighbours))
 }
 
 // ofDifference returns, by offset, the bin of every |Δrgb|².
@@ -389,10 +382,4 @@ func (r *edgeRecipe) ofDifference() [][]uint16 {
 		}
 	}
 	return all
-}
-
-// coded returns the features of a picture's edges.
-func (r *edgeRecipe) coded(p *pixelEdges, edges, neighbours int, book []float64,
-	ofDifference [][]uint16) (crf.Features, error) {
-	return crf.Coded(r.codes(p, edges, neighbours, ofDifference), book, r.dim(neighbours))
 }

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"errors"
-	"fmt"
 	"image/color"
 	"io/fs"
 	"math"
@@ -26,18 +25,13 @@ const (
 	regionsSuffix  = ".regions.txt"
 )
 
-var (
-	pictureSuffixes = []string{".jpg", ".jpeg", ".png", ".tif", ".tiff"}
-	labelSuffixes   = []string{".png", ".tif", ".tiff"}
-)
-
 // imageFiles is what one picture is read from.
 type imageFiles struct {
 	id       string
 	picture  string
 	features string // "": the colours of the picture
 	edges    string // an edge map, without .png or .npy; "": none
-	folder   string // with labels/
+	labels   string // without .regions.txt, .png or .tif; "": none
 }
 
 // imageData is what was read.
@@ -73,7 +67,8 @@ func (d *imageData) mapped(path, wanted string) (*infile.Mapping, error) {
 
 // findImages lists the pictures to read: those of the list, or all.
 func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
-	byID, err := pictures(filepath.Join(folder, imagesFolder))
+	within, ids := filepath.Join(folder, imagesFolder), ""
+	byID, err := pictures(within)
 	if err != nil {
 		return nil, nil, []error{err}
 	}
@@ -81,21 +76,21 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	if err != nil {
 		return nil, nil, []error{err}
 	}
-	if !o.NoLabels {
-		labels := filepath.Join(folder, labelsFolder)
-		if stat, err := os.Stat(labels); err != nil || !stat.IsDir() {
-			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Cause: err,
-				Remedy: "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; predict needs none"}}
-		}
+	labels := filepath.Join(folder, labelsFolder)
+	if !o.NoLabels && !isFolder(labels) {
+		return nil, nil, []error{wrong(folder, 0, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in "+
+			"images; predict needs none", "there is no folder %s", labels)}
 	}
-	within, ids := filepath.Join(folder, imagesFolder), ""
 	if o.List != "" {
 		ids = ListPath(folder, o.List)
 	}
 	entries, sources, list := chosen(within, byID, ids, o.Memory)
 	var found []imageFiles
 	for _, e := range entries {
-		f := imageFiles{id: e.text, picture: byID[e.text][0], folder: folder}
+		f := imageFiles{id: e.text, picture: byID[e.text][0]}
+		if !o.NoLabels {
+			f.labels = filepath.Join(labels, e.text)
+		}
 		if features != "" {
 			f.features = filepath.Join(features, e.text+".npy")
 		}
@@ -107,12 +102,8 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	return found, sources, list
 }
 
-func isTIFF(path string) bool {
-	return slices.Contains([]string{".tif", ".tiff"}, strings.ToLower(filepath.Ext(path)))
-}
-
-// ListPath returns where Open reads a list of image ids, or a folder that an option names: at the path as it stands,
-// or else within the data folder.
+// ListPath returns where Open reads a list of image ids, or a folder that an option names: at the path as it stands, or
+// else within the data folder.
 func ListPath(folder, list string) string {
 	within := filepath.Join(folder, list)
 	if _, err := os.Stat(list); err != nil {
@@ -123,8 +114,8 @@ func ListPath(folder, list string) string {
 	return list
 }
 
-// FeatureFolder returns the folder from which Open reads the unary features of an
-// image folder: the one asked for, as ListPath finds it, or else features in the data folder.
+// FeatureFolder returns the folder from which Open reads the unary features of an image folder: the one asked for, as
+// ListPath finds it, or else features in the data folder.
 func FeatureFolder(folder, asked string) string {
 	if asked != "" {
 		return ListPath(folder, asked)
@@ -132,40 +123,16 @@ func FeatureFolder(folder, asked string) string {
 	return filepath.Join(folder, featuresFolder)
 }
 
-// pictures lists the pictures of a folder by id; a tif beside another counts as what that was made of.
-func pictures(folder string) (map[string][]string, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
-	}
-	byID := map[string][]string{}
-	for _, e := range entries {
-		suffix := filepath.Ext(e.Name())
-		if slices.Contains(pictureSuffixes, strings.ToLower(suffix)) && e.Name()[0] != '.' {
-			id := strings.TrimSuffix(e.Name(), suffix)
-			byID[id] = append(byID[id], filepath.Join(folder, e.Name()))
-		}
-	}
-	for id, paths := range byID {
-		if made := slices.DeleteFunc(slices.Clone(paths), isTIFF); len(made) > 0 {
-			byID[id] = made
-		}
-	}
-	return byID, nil
-}
-
 // findFeatures returns the folder of the features if it is there, or "" where colours are the features.
 func findFeatures(folder string, o *Options) (string, error) {
-	if o.Recipe != nil && o.Recipe.Colours && o.FeatureDir == "" {
-		return "", nil
-	}
 	features := FeatureFolder(folder, o.FeatureDir)
 	_, err := os.Stat(features)
+	colours := o.Recipe != nil && o.Recipe.Colours
 	switch {
-	case o.Recipe != nil && o.Recipe.Colours:
+	case colours && o.FeatureDir != "":
 		return "", optionError("FeatureDir", "the model learned from the colours of pictures, and has no features: leave "+
 			"the option out")
-	case errors.Is(err, fs.ErrNotExist) && o.FeatureDir == "" && o.Recipe == nil:
+	case colours, errors.Is(err, fs.ErrNotExist) && o.FeatureDir == "" && o.Recipe == nil:
 		return "", nil
 	case err != nil && o.FeatureDir == "":
 		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
@@ -174,50 +141,59 @@ func findFeatures(folder string, o *Options) (string, error) {
 	return features, err
 }
 
+// edgeMapFolder returns the folder from which Open reads edge maps: the one asked for, that of the data folder for a
+// model that has them, or none.
+func edgeMapFolder(folder string, o *Options) string {
+	switch {
+	case o.Recipe != nil && (o.Recipe.Edges == nil || o.Recipe.Edges.Map == nil):
+		return ""
+	case o.EdgeMaps == "" && o.Recipe != nil:
+		return filepath.Join(folder, edgesFolder)
+	case o.EdgeMaps == "":
+		return ""
+	}
+	return ListPath(folder, o.EdgeMaps)
+}
+
 // read reads everything about one picture and checks that it fits together.
 func (f *imageFiles) read(o *Options) (*imageData, []error) {
-	d := &imageData{allowed: o.Memory}
-	var list []error
-	if err := f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast); err != nil {
-		list = append(list, err)
+	d, list := &imageData{allowed: o.Memory}, []error(nil)
+	fail := func(errs ...error) {
+		list = append(list, slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
 	}
+	fail(f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast))
 	if f.features != "" {
-		list = append(list, f.readFeatures(d)...)
+		fail(f.readFeatures(d))
 	}
-	if !o.NoLabels {
-		list = append(list, f.readLabels(d)...)
+	if f.labels != "" {
+		fail(f.readLabels(d)...)
 	}
-	if len(list) == 0 {
-		list = d.checkSizes()
+	if m, s := d.labels, d.image; len(list) == 0 && m != nil && (m.rows != s.Height || m.cols != s.Width) {
+		fail(wrong(m.path, 0, "", "use the labels of this picture in its own size",
+			"it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width))
 	}
 	if len(list) == 0 && f.edges != "" {
-		if err := f.readEdgeMap(d); err != nil {
-			list = append(list, err)
-		}
+		fail(f.readEdgeMap(d))
 	}
 	return d, list
 }
 
 // readFeatures reads features/ID.npy.
-func (f *imageFiles) readFeatures(d *imageData) (list []error) {
+func (f *imageFiles) readFeatures(d *imageData) error {
 	features, err := d.mapped(f.features, "the features of a picture in npy format")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the "+
-			"unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
-	case err != nil:
-		list = append(list, err)
-	default:
+		return wrong(f.features, 0, "", "make the features, or leave the picture out of the list",
+			"there is no such file; it should hold the unary features of %s", f.picture)
+	case err == nil:
 		d.files = append(d.files, features)
-		if d.features, err = parseFeatureMap(f.features, features.Bytes(), features); err != nil {
-			list = append(list, err)
-		}
+		d.features, err = parseMap(f.features, features.Bytes(), features, 3)
 	}
-	return list
+	return err
 }
 
-// readPicture finds the size of the picture, and its colours where they are wanted. Its pixels are decoded at any
-// rate, to see that they can be: they are drawn when the work is done, which is too late to find a damaged file.
+// readPicture finds the size of the picture, and its colours where they are wanted. Its pixels are decoded at any rate,
+// to see that they can be: they are drawn when the work is done, which is too late to find a damaged file.
 func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	data, err := d.source(f.picture, "a picture")
 	if err != nil {
@@ -238,27 +214,28 @@ func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	return nil
 }
 
-// readEdgeMap reads a map of the strength of edges: a grey picture, whose values are divided by 255,
-// or an array [h, w], which is stretched over the picture.
-func (f *imageFiles) readEdgeMap(d *imageData) error {
-	path := f.edges + ".png"
-	data, err := d.source(path, "an edge map as a picture")
-	var m *featureMap
-	switch {
-	case err == nil:
-		m, err = parseEdgePicture(path, data, d.allowed)
-	case errors.Is(err, fs.ErrNotExist):
-		path = f.edges + ".npy"
-		var file *infile.Mapping
-		if file, err = d.mapped(path, "an edge map in npy format"); err == nil {
-			defer file.Close()
-			m, err = parseMap(path, file.Bytes(), file, 2)
+// firstThere reads the first of some files that is there. Where none is, the picture lacks what is missing.
+func (f *imageFiles) firstThere(d *imageData, wanted, missing, remedy string, paths ...string) (string, []byte, error) {
+	for _, path := range paths {
+		if data, err := d.source(path, wanted); !errors.Is(err, fs.ErrNotExist) {
+			return path, data, err
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return &Error{File: f.picture, Problem: fmt.Sprintf("it has no edge map: there is neither %s.png nor %s", f.edges,
-			path), Remedy: "name the folder of the maps by {edge-maps}, make the map, or leave the picture out of the list",
-			Cause: err}
+	return "", nil, wrong(f.picture, 0, "", remedy, "it has no %s: there is neither %s nor %s", missing, paths[0], paths[1])
+}
+
+// readEdgeMap reads a map of the strength of edges: a grey picture, whose values are divided by 255, or an array [h, w],
+// which is stretched over the picture.
+func (f *imageFiles) readEdgeMap(d *imageData) error {
+	path, data, err := f.firstThere(d, "an edge map", "edge map", "name the folder of the maps by {edge-maps}, make the map, "+
+		"or leave the picture out of the list", f.edges+".png", f.edges+".npy")
+	var m *featureMap
+	switch {
+	case err != nil:
+	case filepath.Ext(path) == ".npy":
+		m, err = parseMap(path, data, nil, 2)
+	default:
+		m, err = parseEdgePicture(path, data, d.allowed)
 	}
 	if err != nil {
 		return err
@@ -266,8 +243,8 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 	value := make([]float32, 1)
 	for i := range m.rows * m.cols {
 		if m.cells.Read(value, []int32{int32(i)}); value[0] < 0 {
-			return &Error{File: path, Place: npy.IndexText([]int{m.rows, m.cols}, i),
-				Problem: fmt.Sprintf("is %v, want the strength of an edge, 0 or more", value[0])}
+			return wrong(path, 0, npy.IndexText([]int{m.rows, m.cols}, i), "", "is %v, want the strength of an edge, 0 or more",
+				value[0])
 		}
 	}
 	if s := d.image; !m.fits(s.Height, s.Width) {
@@ -288,8 +265,8 @@ func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, err
 		return nil, err
 	}
 	if model := picture.ColorModel(); model != color.GrayModel && model != color.Gray16Model {
-		return nil, &Error{File: path, Problem: "its pixels are colours, not the strength of edges",
-			Remedy: "save it as 8-bit grey (mode L of PIL), or as npy"}
+		return nil, wrong(path, 0, "", "save it as 8-bit grey (mode L of PIL), or as npy",
+			"its pixels are colours, not the strength of edges")
 	}
 	at := picture.Bounds()
 	m := &featureMap{path: path, rows: at.Dy(), cols: at.Dx(), depth: 1}
@@ -302,66 +279,19 @@ func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, err
 	return m, nil
 }
 
-// edgeMapFolder returns the folder from which Open reads edge maps: the one asked for, that of the data
-// folder for a model that has them, or none.
-func edgeMapFolder(folder string, o *Options) string {
-	switch {
-	case o.Recipe != nil && (o.Recipe.Edges == nil || o.Recipe.Edges.Map == nil):
-		return ""
-	case o.EdgeMaps == "" && o.Recipe != nil:
-		return filepath.Join(folder, edgesFolder)
-	case o.EdgeMaps == "":
-		return ""
-	}
-	return ListPath(folder, o.EdgeMaps)
-}
-
 // readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png or .tif.
-func (f *imageFiles) readLabels(d *imageData) []error {
-	text := filepath.Join(f.folder, labelsFolder, f.id+regionsSuffix)
-	parse, path := parseRegions, text
-	data, err := d.source(text, "a table of labels")
-	for _, suffix := range labelSuffixes {
-		if errors.Is(err, fs.ErrNotExist) {
-			parse, path = parseLabelPicture, filepath.Join(f.folder, labelsFolder, f.id+suffix)
-			data, err = d.source(path, "a picture of labels")
-		}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text,
-			filepath.Join(f.folder, labelsFolder, f.id+".png")), Remedy: "label it, leave it out of " +
-			"the list", Cause: err}}
-	}
-	if err != nil {
+func (f *imageFiles) readLabels(d *imageData) (list []error) {
+	paths := []string{f.labels + regionsSuffix, f.labels + ".png", f.labels + ".tif", f.labels + ".tiff"}
+	path, data, err := f.firstThere(d, "labels", "labels", "label it, leave it out of the list", paths...)
+	switch {
+	case err != nil:
 		return []error{err}
+	case strings.HasSuffix(path, regionsSuffix):
+		d.labels, list = parseRegions(path, data)
+		return list
 	}
-	m, list := parse(path, data, d.allowed)
-	d.labels = m
-	return list
-}
-
-// misplacedPictures says what to do about pictures that a path leads to, "" if there are none.
-func misplacedPictures(path string) string {
-	is := slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(path)))
-	folders, _ := filepath.Glob(filepath.Join(path, "*"))
-	for _, folder := range append(folders, path) {
-		found, err := pictures(folder)
-		is = is || err == nil && len(found) > 0
-	}
-	if !is {
-		return ""
-	}
-	return fmt.Sprintf("put pictures into a folder DATA/%s, and their labels, ID.png, into DATA/%s, and give DATA",
-		imagesFolder, labelsFolder)
-}
-
-// checkSizes compares the sizes of labels and picture.
-func (d *imageData) checkSizes() []error {
-	if m, s := d.labels, d.image; m != nil && (m.rows != s.Height || m.cols != s.Width) {
-		return []error{&Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows "+
-			"of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"}}
-	}
-	return nil
+	d.labels, err = parseLabelPicture(path, data, d.allowed)
+	return []error{err}
 }
 
 // shapes of layouts, for messages.
@@ -369,7 +299,7 @@ var shapes = map[string]string{LayoutHWC: "[h, w, d]", LayoutCHW: "[d, h, w]"}
 
 // misfit is the error of a map that does not fit a picture.
 func (m *featureMap) misfit(s *ImageSource, wanted string) error {
-	return &Error{File: m.path, Problem: fmt.Sprintf("its %d rows of %d cells are not the shape of %s, which has %d "+
-		"rows of %d pixels", m.rows, m.cols, s.Path, s.Height, s.Width),
-		Remedy: "check that it belongs to this picture and is not transposed: want " + wanted}
+	return wrong(m.path, 0, "", "check that it belongs to this picture and is not transposed: want "+wanted,
+		"its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height,
+		s.Width)
 }

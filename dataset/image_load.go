@@ -293,7 +293,7 @@ func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
 	var edges crf.Features
 	var err error
 	if r := &l.set.Recipe; r.Edges != nil {
-		edges, err = r.Edges.coded(&d.pixelEdges, p.graph.NumEdges(), r.Neighbours, l.book, l.ofDifference)
+		edges, err = r.Edges.features(&d.pixelEdges, p.graph.NumEdges(), r.Neighbours, l.book, l.ofDifference)
 		d.pixelEdges = pixelEdges{}
 	} else {
 		edges, err = crf.Bins(p.bins(r.BinEdges), r.Bins)

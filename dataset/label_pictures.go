@@ -25,76 +25,64 @@ const mostColours = 64
 
 // parseLabelPicture reads a png or tif whose pixels are labels: with a palette, grey, or in colours.
 // What the numbers mean is found out from all pictures: see readColours.
-func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []error) {
+func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, error) {
 	picture, format, err := decodePicture(path, data, allowed, "png or tif", "")
 	if err == nil && format == "jpeg" {
-		err = &Error{File: path, Problem: "it is a jpg, which changes labels", Remedy: softRemedy}
+		err = wrong(path, 0, "", softRemedy, "it is a jpg, which changes labels")
 	}
 	if err != nil {
-		return nil, []error{err}
+		return nil, err
 	}
 	size := picture.Bounds().Size()
 	m := &labelMap{path: path, rows: size.Y, cols: size.X, labels: make([]int32, size.X*size.Y), form: labelsGreys}
-	var wrong *Error
 	switch p := picture.(type) {
 	case *image.Gray16:
-		wrong = m.readGrey(p)
+		return m, m.readGrey(p)
 	case *image.Paletted:
 		if !isRamp(p.Palette) {
 			m.form, m.palette = labelsIndices, p.Palette
-			m.each(func(s, x, y int) { m.labels[s] = int32(p.ColorIndexAt(x, y)) })
-			break
+			for s := range m.labels {
+				m.labels[s] = int32(p.ColorIndexAt(s%m.cols, s/m.cols))
+			}
+			return m, nil
 		}
-		wrong = m.readColours(p)
-	default:
-		wrong = m.readColours(p)
 	}
-	if wrong != nil {
-		return nil, []error{wrong}
-	}
-	return m, nil
+	return m, m.readColours(picture)
 }
 
 // readGrey takes labels in 16 bits, of which white stands for the white of 8.
-func (m *labelMap) readGrey(p *image.Gray16) (wrong *Error) {
-	m.each(func(s, x, y int) {
-		v := p.Gray16At(x, y).Y
+func (m *labelMap) readGrey(p *image.Gray16) error {
+	for s := range m.labels {
+		v := p.Gray16At(s%m.cols, s/m.cols).Y
 		if v == math.MaxUint16 {
 			v = math.MaxUint8
 		}
-		if m.labels[s] = int32(v); v > math.MaxUint8 && wrong == nil {
-			wrong = m.place(&Error{File: m.path, Problem: fmt.Sprintf("is %d in 16 bits, want a label of 0 to 254, or 255 or "+
-				"65535", v), Remedy: "number the classes from 0; numbers of single objects are no labels"}, s)
+		if m.labels[s] = int32(v); v > math.MaxUint8 {
+			return m.place(wrong("", 0, "", "number the classes from 0; numbers of single objects are no labels",
+				"is %d in 16 bits, want a label of 0 to 254, or 255 or 65535", v), s)
 		}
-	})
-	return wrong
+	}
+	return nil
 }
 
 // readColours takes colours, or greys where all are.
-func (m *labelMap) readColours(picture image.Image) (wrong *Error) {
-	m.each(func(s, x, y int) {
-		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
-		if c.A != math.MaxUint8 && wrong == nil {
-			wrong = m.place(&Error{File: m.path, Problem: "is transparent, which says nothing of a label",
-				Remedy: `save the labels without transparency, in Python Image.open("mask.png").convert("RGB") ` +
-					`or .getchannel("A")`}, s)
+func (m *labelMap) readColours(picture image.Image) error {
+	for s := range m.labels {
+		c := color.NRGBAModel.Convert(picture.At(s%m.cols, s/m.cols)).(color.NRGBA)
+		if c.A != math.MaxUint8 {
+			return m.place(wrong("", 0, "", `save the labels without transparency, in Python `+
+				`Image.open("mask.png").convert("RGB") or .getchannel("A")`, "is transparent, which says nothing of a label"), s)
 		}
 		if m.labels[s] = int32(c.R)<<16 | int32(c.G)<<8 | int32(c.B); c.R != c.G || c.G != c.B {
 			m.form = labelsColours
 		}
-	})
+	}
 	if m.form == labelsGreys {
 		for s, c := range m.labels {
 			m.labels[s] = c & math.MaxUint8
 		}
 	}
-	return wrong
-}
-
-func (m *labelMap) each(do func(s, x, y int)) {
-	for s := range m.labels {
-		do(s, s%m.cols, s/m.cols)
-	}
+	return nil
 }
 
 // tally counts greys and colours.
@@ -250,9 +238,9 @@ func (l *imageLoader) mapColours(palette [][3]uint8) {
 			}
 			y, ok := states[v]
 			if !ok {
-				l.fail(m.place(&Error{File: m.path, Problem: fmt.Sprintf("is %s, want a colour of those that the model learned "+
-					"from: %s", colourText(v), listed(known)), Remedy: "learn from pictures that have it, too; soft borders, which " +
-					"interpolation makes, have colours of their own"}, s))
+				l.fail(m.place(wrong("", 0, "", "learn from pictures that have it, too; soft borders, which interpolation makes, "+
+					"have colours of their own", "is %s, want a colour of those that the model learned from: %s", colourText(v),
+					listed(known)), s))
 				break
 			}
 			m.labels[s] = y

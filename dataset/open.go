@@ -165,15 +165,19 @@ func asWanted(path string, found []string, wanted string) (string, error) {
 
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
-	if remedy := misplacedPictures(path); remedy != "" {
-		return &Error{File: path, Problem: "pictures are not read from here", Remedy: remedy}
+	is := slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(path)))
+	folders, _ := filepath.Glob(filepath.Join(path, "*"))
+	for _, folder := range append(folders, path) {
+		found, err := pictures(folder)
+		is = is || err == nil && len(found) > 0
 	}
-	return &Error{
-		File:    path,
-		Problem: "it holds none of the known kinds of data",
-		Remedy: "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, " +
-			"tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
+	if is {
+		return wrong(path, 0, "", "put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give "+
+			"DATA", "pictures are not read from here")
 	}
+	return wrong(path, 0, "", "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of "+
+		"nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
+		"it holds none of the known kinds of data")
 }
 
 // detectFolder says what kind of data the files of a folder are, by their names.

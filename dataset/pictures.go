@@ -16,6 +16,35 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
+// pictureSuffixes are those of pictures to be read.
+var pictureSuffixes = []string{".jpg", ".jpeg", ".png", ".tif", ".tiff"}
+
+// pictures lists the pictures of a folder by id; a tif beside another counts as what that was made of.
+func pictures(folder string) (map[string][]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	byID, tif := map[string][]string{}, map[string][]string{}
+	for _, e := range entries {
+		suffix := filepath.Ext(e.Name())
+		if !slices.Contains(pictureSuffixes, strings.ToLower(suffix)) || e.Name()[0] == '.' {
+			continue
+		}
+		of, id := byID, strings.TrimSuffix(e.Name(), suffix)
+		if strings.HasPrefix(strings.ToLower(suffix), ".tif") {
+			of = tif
+		}
+		of[id] = append(of[id], filepath.Join(folder, e.Name()))
+	}
+	for id, paths := range tif {
+		if len(byID[id]) == 0 {
+			byID[id] = paths
+		}
+	}
+	return byID, nil
+}
+
 // Pictures lists the pictures in the folder images of a data folder, or in a folder itself, with their sizes: those
 // of a list of ids, found as by ListPath, or all. Memory is as in Options.
 func Pictures(folder, list string, memoryAllowed int64) ([]ImageSource, error) {

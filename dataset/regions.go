@@ -36,7 +36,7 @@ func (m *labelMap) place(e *Error, s int) *Error {
 }
 
 // parseRegions reads a matrix of integers, one line per row, separated by blanks; negative numbers mean unobserved.
-func parseRegions(path string, data []byte, _ int64) (*labelMap, []error) {
+func parseRegions(path string, data []byte) (*labelMap, []error) {
 	m := &labelMap{path: path, labels: make([]int32, 0, len(data)/2+1)}
 	p := &problems{file: path}
 	data = bytes.TrimRight(bytes.TrimPrefix(infile.Lines(data), []byte("\ufeff")), " \t\r\n")

@@ -27,10 +27,8 @@ func (r *superpixelRecipe) problem() string {
 	if n := len(r.Scales); n == 0 || n > mostOffsets {
 		return fmt.Sprintf("superpixels has %d scales, want 1 to %d", n, mostOffsets)
 	}
-	for _, beta := range r.Scales {
-		if !(beta >= 0) || math.IsInf(beta, 1) {
-			return fmt.Sprintf("superpixels.scales: %v is no finite number of at least 0", beta)
-		}
+	if problem := scalesProblem(r.Scales); problem != "" {
+		return "superpixels.scales: " + problem
 	}
 	return ""
 }
@@ -125,15 +123,7 @@ func (l *imageLoader) newSuperpixelRecipe(count int) *superpixelRecipe {
 			n, sum = n+1, sum+x
 		}
 	}
-	mean := 1.0 // nothing differs anywhere: any scale does
-	if sum > 0 {
-		mean = sum / n
-	}
-	r := &superpixelRecipe{Count: count}
-	for _, f := range scaleFactors {
-		r.Scales = append(r.Scales, f/(2*mean))
-	}
-	return r
+	return &superpixelRecipe{Count: count, Scales: scalesFor(sum / n)}
 }
 
 // graph joins regions that touch.
