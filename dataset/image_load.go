@@ -179,7 +179,7 @@ func (l *imageLoader) buildPixels() {
 		if grids[size] == nil && r.Superpixels == nil {
 			grid, err := gridOf(size[0], size[1], r.offsets(), r.Neighbours)
 			if err != nil {
-				l.fail(&Error{File: d.image.Path, Problem: err.Error(), Cause: err})
+				l.fail(ofFile(d.image.Path, err))
 				return
 			}
 			grids[size] = grid
@@ -278,7 +278,7 @@ func (l *imageLoader) freezeAll() {
 	for i, err := range failures {
 		switch {
 		case err != nil:
-			l.fail(&Error{File: l.images[i].features.path, Problem: err.Error(), Cause: err})
+			l.fail(ofFile(l.images[i].features.path, err))
 		case specs[i].Graph != nil: // the context did not end before
 			l.freeze(l.images[i].image.Path, specs[i], nil)
 		}

@@ -143,9 +143,9 @@ func (l *loader) adoptModel() {
 	l.mistold = append(l.mistold, l.o.compareMask(&l.manifest, l.manifestPath, l.set)...)
 }
 
-// compareNames checks that dataset.json does not name other types, states or features
-// than the model has: what the arrays number would mean something else. What the options
-// say of states replaces dataset.json, as it does in training.
+// compareNames checks that dataset.json does not name other types, states or features than the model has: what the
+// arrays number would mean something else. What the options say of states replaces dataset.json, as it does in
+// training.
 func (l *loader) compareNames() {
 	m, s, recipe := &l.manifest, &l.set.Schema, &l.set.Recipe
 	compare := func(what, of string, named, model []string) {
@@ -153,54 +153,31 @@ func (l *loader) compareNames() {
 			l.failAt(l.manifestPath, what, "", "%s%s", problem, of)
 		}
 	}
-	var nodeTypes, edgeTypes []string
 	for a, t := range s.NodeTypes {
-		nodeTypes = append(nodeTypes, t.Name)
-		states, features := []string(m.States), m.NodeFeatures
-		if a < len(m.NodeTypes) && !recipe.Untied {
-			states, features = either(m.NodeTypes[a].States, states), either(m.NodeTypes[a].Features, features)
-		}
-		of := fmt.Sprintf(" for node type %q", t.Name)
+		of, given := fmt.Sprintf(" for node type %q", t.Name), t.FeatureNames
 		if len(l.o.States) == 0 {
-			compare("states", of, states, t.States)
+			compare("states", of, m.node(a).States, t.States)
 		}
-		if given := t.FeatureNames; !recipe.Untied {
-			if recipe.Kind != KindNPZ && len(given) >= recipe.FeatureDim {
-				given = given[:recipe.FeatureDim] // without those that are added
-			}
-			compare("node_features", of, features, given)
+		if recipe.Kind != KindNPZ && len(given) >= recipe.FeatureDim {
+			given = given[:recipe.FeatureDim] // without those that are added
 		}
+		compare("node_features", of, m.node(a).Features, given)
 	}
 	for b, t := range s.EdgeTypes {
-		edgeTypes = append(edgeTypes, t.Name)
-		if features := m.EdgeFeatures; recipe.EdgeForm == FormDense {
-			if b < len(m.EdgeTypes) {
-				features = either(m.EdgeTypes[b].Features, features)
-			}
-			compare("edge_features", fmt.Sprintf(" for edge type %q", t.Name), features, t.FeatureNames)
+		if recipe.EdgeForm == FormDense {
+			compare("edge_features", fmt.Sprintf(" for edge type %q", t.Name), m.edge(b).Features, t.FeatureNames)
 		}
 	}
-	if recipe.Untied {
-		return
-	}
-	for _, types := range []struct {
-		what         string
-		named, model []string
-	}{{"node_types", namesOf(m.NodeTypes, nodeName), nodeTypes},
-		{"edge_types", namesOf(m.EdgeTypes, edgeName), edgeTypes}} {
-		// A single type may have no name, and of those that do not occur nothing is said.
-		if both := min(len(types.named), len(types.model)); len(types.model) > 1 {
-			compare(types.what, "", types.named[:both], types.model[:both])
+	// A single type may have no name, and of those that do not occur nothing is said.
+	names := func(what string, named, model []string) {
+		if both := min(len(named), len(model)); len(model) > 1 {
+			compare(what, "", named[:both], model[:both])
 		}
 	}
-}
-
-// either returns a type's own names, or those of all types.
-func either(own, all []string) []string {
-	if own != nil {
-		return own
-	}
-	return all
+	names("node_types", namesOf(m.NodeTypes, nodeName),
+		namesOf(s.NodeTypes, func(t *crf.NodeType) *string { return &t.Name }))
+	names("edge_types", namesOf(m.EdgeTypes, edgeName),
+		namesOf(s.EdgeTypes, func(t *crf.EdgeType) *string { return &t.Name }))
 }
 
 // bias reports whether a constant feature is last.
@@ -213,13 +190,10 @@ func (l *loader) bias() bool {
 
 // namedStates are the states that the options or dataset.json name for a node type, and which of the two does.
 func (l *loader) namedStates(a int) (names []string, where string) {
-	switch {
-	case len(l.o.States) > 0:
+	if len(l.o.States) > 0 {
 		return l.o.States, "{states}"
-	case a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil:
-		return l.manifest.NodeTypes[a].States, option.Literal(l.manifestPath)
 	}
-	return l.manifest.States, option.Literal(l.manifestPath)
+	return l.manifest.node(a).States, option.Literal(l.manifestPath)
 }
 
 // featureNames names dim features and the bias, if there is one.
@@ -247,9 +221,7 @@ func (l *loader) completeSchema() {
 	if l.checkMirrors(s); len(l.problems) > 0 {
 		return
 	}
-	if err := s.Validate(); err != nil {
-		l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})
-	}
+	l.fail(ofFile(l.manifestPath, s.Validate()))
 }
 
 // freeze adds an instance made of sound data: what is left to be found wrong is a misfit with the schema, or a label

@@ -199,6 +199,32 @@ func (m *Manifest) ofTypes() string {
 	return ""
 }
 
+// node returns what is said of a node type, or else of all.
+func (m *Manifest) node(a int) (t ManifestNode) {
+	if a < len(m.NodeTypes) {
+		t = m.NodeTypes[a]
+	}
+	if t.States == nil {
+		t.States = m.States
+	}
+	if t.Features == nil {
+		t.Features = m.NodeFeatures
+	}
+	return t
+}
+
+// edge returns what is said of an edge type, or else of all.
+func (m *Manifest) edge(b int) (t ManifestEdge) {
+	if b < len(m.EdgeTypes) {
+		t = m.EdgeTypes[b]
+	}
+	if t.Features == nil {
+		t.Features = m.EdgeFeatures
+	}
+	t.Bins = cmp.Or(t.Bins, m.EdgeBins)
+	return t
+}
+
 // parseManifest reads the bytes of the dataset.json at path.
 func parseManifest(path string, data []byte) (Manifest, error) {
 	var m Manifest

@@ -239,7 +239,7 @@ func (l *tableLoader) smooth(g *tableGraph) {
 	}
 	means, err := g.given.averaged(l.ctx, g.topology, hops, l.o.Memory)
 	if err != nil {
-		l.fail(&Error{File: g.nodes.file, Problem: err.Error(), Cause: err})
+		l.fail(ofFile(g.nodes.file, err))
 		return
 	}
 	if without := count(g.given.known, false); without > 0 {

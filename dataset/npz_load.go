@@ -257,7 +257,7 @@ func (l *npzLoader) adoptSchema() {
 	}, l.noteBothWays, l.checkFeatures)
 }
 
-// build freezes the instances of a tied schema.
+// build freezes the instances.
 func (l *npzLoader) build() {
 	nodes, edges := l.sides()
 	for _, in := range l.instances {
@@ -266,22 +266,15 @@ func (l *npzLoader) build() {
 			return
 		}
 		before := len(l.problems)
-		l.freezeNPZ(in, crf.InstanceSpec{
-			NodeFeat: l.features(nodes, in, l.set.Recipe.NodeForm), EdgeFeat: l.features(edges, in, l.set.Recipe.EdgeForm),
-		}, before)
+		spec := crf.InstanceSpec{Name: in.name, Graph: in.graph, Labels: in.labels, NodeType: in.nodes.types,
+			EdgeType: in.edges.types, Rows: in.rows, Cols: in.cols, Weight: in.weight}
+		spec.NodeFeat = l.features(nodes, in, l.set.Recipe.NodeForm)
+		spec.EdgeFeat = l.features(edges, in, l.set.Recipe.EdgeForm)
+		for n := range in.labels {
+			l.checkNumbers("", l.set.Schema.NodeStates, in.numbered(n))
+		}
+		if len(l.problems) == before {
+			l.freeze(in.path, spec, nil)
+		}
 	}
-}
-
-// freezeNPZ makes an instance unless there are more problems than before it.
-func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec, before int) {
-	for n := range in.labels {
-		l.checkNumbers("", l.set.Schema.NodeStates, in.numbered(n))
-	}
-	if len(l.problems) > before {
-		return
-	}
-	spec.Name, spec.Graph, spec.Labels, spec.NodeType, spec.EdgeType = in.name, in.graph, in.labels, in.nodes.types,
-		in.edges.types
-	spec.Rows, spec.Cols, spec.Weight = in.rows, in.cols, in.weight
-	l.freeze(in.path, spec, nil)
 }

@@ -131,9 +131,7 @@ func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType)
 
 // endsOf returns the node types an edge type joins: as dataset.json says, or as the first edge of the type has them.
 func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v int) {
-	named := b < len(l.manifest.EdgeTypes)
-	if named && l.manifest.EdgeTypes[b].U != "" {
-		t := l.manifest.EdgeTypes[b]
+	if t := l.manifest.edge(b); t.U != "" {
 		number := func(name string) int {
 			return slices.IndexFunc(nodeTypes, func(t crf.NodeType) bool { return t.Name == name })
 		}
@@ -146,7 +144,7 @@ func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v i
 			}
 		}
 	}
-	if named {
+	if b < len(l.manifest.EdgeTypes) {
 		l.failAt(l.manifestPath, fmt.Sprintf("edge_types[%d]", b), "give its u and v",
 			"type %q has no edge in the data to tell what it joins", name)
 	} else {
@@ -275,15 +273,12 @@ func (l *npzLoader) learnFeatures() {
 	nodes, edges := l.sides()
 	dims := l.dims(nodes)
 	for a, dim := range dims {
-		t, names := &s.NodeTypes[a], m.NodeFeatures
+		t := &s.NodeTypes[a]
 		if dim == 0 && slices.Max(dims) > 0 {
 			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of "+
 				"ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
 		}
-		if a < len(m.NodeTypes) {
-			names = either(m.NodeTypes[a].Features, names)
-		}
-		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
+		t.Features, t.FeatureNames = dim, l.namesFor(m.node(a).Features, dim, t.Name)
 	}
 	form := l.set.Recipe.EdgeForm
 	switch dims = slices.Repeat([]int{1}, len(s.EdgeTypes)); form {
@@ -293,11 +288,9 @@ func (l *npzLoader) learnFeatures() {
 		dims = l.dims(edges)
 	}
 	for b, dim := range dims {
-		t, names := &s.EdgeTypes[b], m.EdgeFeatures
+		t, names := &s.EdgeTypes[b], m.edge(b).Features
 		if form == FormConstant {
 			names = []string{FormConstant}
-		} else if b < len(m.EdgeTypes) {
-			names = either(m.EdgeTypes[b].Features, names)
 		}
 		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
 	}
@@ -410,9 +403,9 @@ func (l *npzLoader) binCounts() []int {
 			largest.see(bin, i, 0, e)
 		}
 	}
-	told := slices.Repeat([]int{l.manifest.EdgeBins}, len(l.set.Schema.EdgeTypes))
-	for b, t := range l.manifest.EdgeTypes[:min(len(told), len(l.manifest.EdgeTypes))] {
-		told[b] = cmp.Or(t.Bins, told[b])
+	told := make([]int, len(l.set.Schema.EdgeTypes))
+	for b := range told {
+		told[b] = l.manifest.edge(b).Bins
 	}
 	if !slices.Contains(told, 0) {
 		return told

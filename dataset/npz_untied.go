@@ -19,22 +19,23 @@ func (l *npzLoader) loadUntied() {
 	if len(l.problems) > 0 {
 		return
 	}
+	where := "those the model was trained on"
 	if l.o.Schema != nil {
 		l.adoptModel()
 	} else {
+		where = "those of " + l.instances[0].path
 		l.learnUntied(cards[0])
-		l.warnUnused()
 	}
-	if len(l.problems) > 0 {
-		return
-	}
-	if l.o.Schema == nil {
-		l.set.Recipe.Structure = structureOf(l.instances[0], cards[0], &l.set.Schema)
-	}
-	for i, in := range l.instances {
-		l.buildUntied(in, cards[i])
-	}
-	l.run(l.noteBothWays)
+	l.run(func() {
+		for i, in := range l.instances {
+			if structureOf(in, cards[i], &l.set.Schema) != l.set.Recipe.Structure {
+				l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several",
+					"its edges or numbers of states are not %s", where)
+			} else {
+				l.typeByStates(in, cards[i])
+			}
+		}
+	}, l.build, l.noteBothWays)
 }
 
 // cardinalities returns the number of states of every node of every instance: of files without the array states,
@@ -100,7 +101,15 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	}
 	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins,
 		LabelNames: slices.Sorted(maps.Keys(l.names))}
-	l.completeSchema()
+	if l.completeSchema(); len(l.problems) == 0 {
+		l.set.Recipe.Structure = structureOf(in, cards, s)
+	}
+	for _, in := range l.instances {
+		if nodeForm(in) != FormNone || edgeForm(in) != FormConstant {
+			l.warn("%s has features, which untied weights do not use", in.path)
+			return
+		}
+	}
 }
 
 // untiedStates names k states as the options or dataset.json do, if they name that many.
@@ -127,44 +136,17 @@ func (l *npzLoader) untiedStates(k int) []string {
 	return crf.NumberedStates(k)
 }
 
-func (l *npzLoader) warnUnused() {
-	for _, in := range l.instances {
-		if nodeForm(in) != FormNone || edgeForm(in) != FormConstant {
-			l.warn("%s has features, which untied weights do not use", in.path)
-			return
-		}
-	}
-}
-
-// buildUntied freezes one instance.
-func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
-	if structureOf(in, cards, &l.set.Schema) != l.set.Recipe.Structure {
-		where := "those of " + l.instances[0].path
-		if l.o.Schema != nil {
-			where = "those the model was trained on"
-		}
-		l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several",
-			"its edges or numbers of states are not %s", where)
-		return
-	}
-	s := &l.set.Schema
+// typeByStates gives nodes the types of their cardinalities, and edges those of their ends.
+func (l *npzLoader) typeByStates(in *npzInstance, cards []int32) {
 	byCard := map[int32]int32{}
-	for a := range s.NodeTypes {
-		byCard[int32(s.NodeStates(a))] = int32(a)
+	for a := range l.set.Schema.NodeTypes {
+		byCard[int32(l.set.Schema.NodeStates(a))] = int32(a)
 	}
 	in.nodes.types, in.edges.types = make([]int32, in.nodes.count), nil
 	for i, k := range cards {
 		in.nodes.types[i] = byCard[k]
 	}
-	in.edges.types = l.edgeTypesFor(in) // by the ends
-	var spec crf.InstanceSpec
-	for _, t := range s.NodeTypes {
-		spec.NodeFeat = append(spec.NodeFeat, crf.Constant(t.Copies, 1))
-	}
-	for _, t := range s.EdgeTypes {
-		spec.EdgeFeat = append(spec.EdgeFeat, crf.Constant(t.Copies, 1))
-	}
-	l.freezeNPZ(in, spec, len(l.problems))
+	in.edges.types = l.edgeTypesFor(in)
 }
 
 // structureOf hashes what the weights of an untied model belong to. Which end of a symmetric

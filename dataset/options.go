@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // The kinds of data.
@@ -117,12 +119,45 @@ type Options struct {
 	noManifest bool
 }
 
+// optionUse is an option that belongs to a kind of data, or that a model decides.
+type optionUse struct {
+	field, kind  string // "": data of all kinds
+	used         bool
+	asked, model any // nil: models do not decide
+}
+
+// uses lists them.
+func (o *Options) uses() []optionUse {
+	r, superpixels, edges, directed := cmp.Or(o.Recipe, &Recipe{}), 0, EdgesContrast, true
+	if r.Superpixels != nil {
+		superpixels = r.Superpixels.Count
+	}
+	if r.Edges == nil {
+		edges = EdgesBins
+	}
+	if o.Schema != nil {
+		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
+	}
+	return []optionUse{
+		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil}, {"Layout", KindImages, o.Layout != "", nil, nil},
+		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
+		{"Columns", KindGraph, len(o.Columns) > 0, nil, nil}, {"SkipEdges", KindText, o.SkipEdges, nil, nil},
+		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Untied", KindNPZ, o.Untied, nil, nil},
+		{"Spins", KindNPZ, o.Spins, nil, nil},
+		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
+		{"Superpixels", KindImages, o.Superpixels != 0, o.Superpixels, superpixels},
+		{"Bins", KindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", KindImages, o.Edges != "", o.Edges, edges},
+		{"Offsets", KindImages, len(o.Offsets) > 0, o.Offsets, r.offsets()}, {"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
+		{"EdgeMaps", KindImages, o.EdgeMaps != "", true, r.Edges != nil && r.Edges.Map != nil},
+		{"Directed", "", o.Directed, true, directed}, {"NoBias", "", o.NoBias, true, !r.Bias},
+	}
+}
+
 // validate reports options that cannot be used, alone or with data of the kind.
 func (o *Options) validate(kind string) error {
-	if (o.Recipe == nil) != (o.Schema == nil) {
-		return optionError("Recipe", "a model gives both its schema and its recipe; the other is missing")
-	}
 	switch {
+	case (o.Recipe == nil) != (o.Schema == nil):
+		return optionError("Recipe", "a model gives both its schema and its recipe; the other is missing")
 	case o.NoBias && kind == KindNPZ:
 		return optionError("NoBias", "npz data have no constant feature added")
 	case o.MinCount < 0:
@@ -133,29 +168,9 @@ func (o *Options) validate(kind string) error {
 	if err := o.validateImages(kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins); err != nil {
 		return err
 	}
-	for _, only := range []struct {
-		field, kind string
-		used        bool
-	}{
-		{"FeatureDir", KindImages, o.FeatureDir != ""},
-		{"Layout", KindImages, o.Layout != ""},
-		{"List", KindImages, o.List != ""},
-		{"Observed", KindGraph, o.Observed != ""},
-		{"Hops", KindGraph, o.Hops != 0},
-		{"Columns", KindGraph, len(o.Columns) > 0},
-		{"SkipEdges", KindText, o.SkipEdges},
-		{"MinCount", KindText, o.MinCount != 0},
-		{"Untied", KindNPZ, o.Untied},
-		{"Spins", KindNPZ, o.Spins},
-		{"Bins", KindImages, o.Bins != 0},
-		{"Neighbours", KindImages, o.Neighbours != 0},
-		{"Edges", KindImages, o.Edges != ""},
-		{"Superpixels", KindImages, o.Superpixels != 0},
-		{"Offsets", KindImages, len(o.Offsets) > 0},
-		{"EdgeMaps", KindImages, o.EdgeMaps != ""},
-	} {
-		if only.used && kind != only.kind {
-			return optionError(only.field, "it applies to %s data only, and these are of the kind %s", only.kind, kind)
+	for _, x := range o.uses() {
+		if x.used && x.kind != "" && x.kind != kind {
+			return optionError(x.field, "it applies to %s data only, and these are of the kind %s", x.kind, kind)
 		}
 	}
 	if err := o.validateColumns(); err != nil {
@@ -165,6 +180,17 @@ func (o *Options) validate(kind string) error {
 		return optionError("States", "%s", problem)
 	}
 	return o.validateModel(kind)
+}
+
+// overruled says which options have no say because the model decides.
+func (o *Options) overruled() (list []string) {
+	for _, x := range o.uses() {
+		if o.Recipe != nil && x.used && x.asked != nil && fmt.Sprint(x.asked) != fmt.Sprint(x.model) {
+			list = append(list, fmt.Sprintf("{%s} is %v, but the model was trained with %v, which holds",
+				option.Of("dataset.Options."+x.field), x.asked, x.model))
+		}
+	}
+	return list
 }
 
 // validateImages reports options of images that cannot be used; binned says that edges are to have bins.
@@ -178,10 +204,9 @@ func (o *Options) validateImages(binned bool) error {
 		return optionError("Layout", "it is %q; %s", o.Layout, suggestion(o.Layout, layouts))
 	case o.Edges == EdgesContrast && o.Bins != 0:
 		return optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)
-	case binned && len(o.Offsets) > 0:
-		return optionError("Offsets", "it goes with {edge-features=%s} only", EdgesContrast)
-	case binned && o.EdgeMaps != "":
-		return optionError("EdgeMaps", "it goes with {edge-features=%s} only", EdgesContrast)
+	case binned && (len(o.Offsets) > 0 || o.EdgeMaps != ""):
+		field := map[bool]string{true: "Offsets", false: "EdgeMaps"}[len(o.Offsets) > 0]
+		return optionError(field, "it goes with {edge-features=%s} only", EdgesContrast)
 	case offsetsProblem(o.Offsets) != "":
 		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
 	case o.Superpixels < 0 || o.Superpixels > mostSuperpixels:
@@ -200,10 +225,7 @@ func (o *Options) validateImages(binned bool) error {
 
 // superpixels reports whether the nodes of images are superpixels.
 func (o *Options) superpixels() bool {
-	if o.Recipe != nil {
-		return o.Recipe.Superpixels != nil
-	}
-	return o.Superpixels > 0
+	return o.Recipe == nil && o.Superpixels > 0 || o.Recipe != nil && o.Recipe.Superpixels != nil
 }
 
 // edgesOfImages returns what the features of edges of images are.
@@ -244,41 +266,6 @@ func (o *Options) validateModel(kind string) error {
 		return optionError("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
 	}
 	return o.Recipe.fits(o.Schema)
-}
-
-// overruled says which options have no say because the model decides.
-func (o *Options) overruled() (list []string) {
-	r := o.Recipe
-	if r == nil {
-		return nil
-	}
-	superpixels, edges := 0, EdgesContrast
-	if r.Superpixels != nil {
-		superpixels = r.Superpixels.Count
-	}
-	if r.Edges == nil {
-		edges = EdgesBins
-	}
-	symmetric := slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
-	maps := r.Edges != nil && r.Edges.Map != nil
-	for _, x := range []struct {
-		option      string
-		asked, with any
-		used        bool
-	}{
-		{"neighbours", o.Neighbours, r.Neighbours, o.Neighbours != 0},
-		{"superpixels", o.Superpixels, superpixels, o.Superpixels != 0},
-		{"bins", o.Bins, r.Bins, o.Bins != 0}, {"edge-features", o.Edges, edges, o.Edges != ""},
-		{"offsets", o.Offsets, r.offsets(), len(o.Offsets) > 0}, {"hops", o.Hops, r.Hops, o.Hops != 0},
-		{"edge-maps", true, maps, o.EdgeMaps != ""}, {"directed", true, !symmetric, o.Directed},
-		{"no-bias", true, !r.Bias, o.NoBias},
-	} {
-		if x.used && fmt.Sprint(x.asked) != fmt.Sprint(x.with) {
-			list = append(list, fmt.Sprintf("{%s} is %v, but the model was trained with %v, which holds",
-				x.option, x.asked, x.with))
-		}
-	}
-	return list
 }
 
 // contradiction says how names in a dataset.json contradict those that a model has, "" where they do not. Names that

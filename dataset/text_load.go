@@ -447,13 +447,9 @@ func (l *textLoader) chooseSchema(states []string) {
 func (l *textLoader) build(t *textSentence, of []int32) {
 	s := &l.set.Schema
 	g, err := l.graphs.get(len(t.texts), t.edges)
-	if err != nil {
-		l.fail(&Error{File: t.path, Problem: err.Error(), Cause: err})
-		return
-	}
-	features, err := crf.Sparse(t.start, t.column, t.value, s.NodeTypes[0].Features)
-	if err != nil {
-		l.fail(&Error{File: t.path, Problem: err.Error(), Cause: err})
+	features, wrong := crf.Sparse(t.start, t.column, t.value, s.NodeTypes[0].Features)
+	if err = cmp.Or(err, wrong); err != nil {
+		l.fail(ofFile(t.path, err))
 		return
 	}
 	spec := crf.InstanceSpec{Name: t.name, Graph: g, NodeFeat: []crf.Features{features}, EdgeType: t.types}
@@ -469,13 +465,7 @@ func (l *textLoader) build(t *textSentence, of []int32) {
 		spec.EdgeFeat = append(spec.EdgeFeat, crf.Constant(n, 1))
 	}
 	if !l.o.NoLabels {
-		labels := make([]int32, len(t.texts))
-		for i, text := range t.texts {
-			if labels[i] = crf.Unobserved; text >= 0 {
-				labels[i] = of[text]
-			}
-		}
-		spec.Labels = [][]int32{labels}
+		spec.Labels = [][]int32{ofTexts(t.texts, of)}
 	}
 	l.freeze(t.path, spec, t.lines)
 	l.set.Names = append(l.set.Names, t.words)
