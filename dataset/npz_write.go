@@ -123,8 +123,7 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 			continue
 		}
 		if m.Columns < 1 || len(m.Data)%m.Columns != 0 {
-			return nil, &Error{File: path, Place: name,
-				Problem: fmt.Sprintf("%d values do not divide into rows of %d", len(m.Data), m.Columns)}
+			return nil, wrong(path, 0, name, "", "%d values do not divide into rows of %d", len(m.Data), m.Columns)
 		}
 		c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 	}
@@ -145,8 +144,8 @@ func (a *Arrays) addLabels(path string, c *npzContents) error {
 	labels := npy.Values{Shape: []int{len(a.Labels), n}}
 	for i, sample := range a.Labels {
 		if len(sample) != n {
-			return &Error{File: path, Place: fmt.Sprintf("%s[%d]", labelsArray, i),
-				Problem: fmt.Sprintf("it has %d entries, the first sample has %d", len(sample), n)}
+			return wrong(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
+				len(sample), n)
 		}
 		labels.Ints = append(labels.Ints, sample...)
 	}

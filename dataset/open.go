@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,8 +109,8 @@ func kindOf(paths []string, wanted string) (string, []error) {
 		case first == "":
 			first = found
 		case found != first:
-			list = append(list, &Error{File: path, Problem: fmt.Sprintf("it is %s data, the paths before it are %s", found,
-				first), Remedy: "give data of one kind"})
+			list = append(list, wrong(path, 0, "", "give data of one kind", "it is %s data, the paths before it are %s", found,
+				first))
 		}
 	}
 	return first, list
@@ -232,8 +231,8 @@ func detectFolder(folder, wanted string) (string, error) {
 func ambiguousText(folder string, texts, others []string) error {
 	for _, path := range others {
 		if newPeek(path).best().kind == KindText {
-			return &Error{File: folder, Problem: fmt.Sprintf("%s looks like tagged text as %s does, by whose name it is text",
-				path, texts[0]), Remedy: "name the files to read"}
+			return wrong(folder, 0, "", "name the files to read",
+				"%s looks like tagged text as %s does, by whose name it is text", path, texts[0])
 		}
 	}
 	for _, path := range texts {

@@ -75,20 +75,17 @@ func Pictures(folder, list string, memoryAllowed int64) ([]ImageSource, error) {
 func chosen(folder string, byID map[string][]string, list string, allowed int64) ([]listEntry, []Source, []error) {
 	var entries []listEntry
 	var sources []Source
-	var problems []error
-	listed := folder
+	p := &problems{file: folder}
 	if list != "" {
-		var source Source
-		entries, source, problems = readList(list, allowed)
-		sources, listed = []Source{source}, list
+		found, source, wrong := readList(list, allowed)
+		entries, sources, p.file, p.list = found, []Source{source}, list, wrong
 	} else {
 		for _, id := range slices.SortedFunc(maps.Keys(byID), naturalCompare) {
 			entries = append(entries, listEntry{text: id})
 		}
 		if len(entries) == 0 {
-			problems = append(problems, &Error{File: folder,
-				Problem: "there are no pictures (" + strings.Join(pictureSuffixes, ", ") + ")",
-				Remedy:  `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`})
+			p.add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
+				strings.Join(pictureSuffixes, ", "))
 		}
 	}
 	first := map[string]int{}
@@ -100,21 +97,19 @@ func chosen(folder string, byID map[string][]string, list string, allowed int64)
 			}
 		}
 		if line := first[e.text]; line > 0 {
-			problems = append(problems, &Error{File: listed, Line: e.line,
-				Problem: fmt.Sprintf("%q is listed on line %d already", abbreviate(e.text), line), Remedy: "remove one of the two"})
+			p.add(e.line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(e.text), line)
 		}
 		first[e.text] = e.line
 	}
 	entries = slices.DeleteFunc(entries, func(e listEntry) bool {
 		n := len(byID[e.text])
 		if n != 1 {
-			problems = append(problems, &Error{File: listed, Line: e.line,
-				Problem: fmt.Sprintf("%d pictures are named %q in %s, want 1", n, abbreviate(e.text), folder),
-				Remedy:  "an id is a file name without .jpg or .png"})
+			p.add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1", n,
+				abbreviate(e.text), folder)
 		}
 		return n != 1
 	})
-	return entries, sources, problems
+	return entries, sources, p.errors()
 }
 
 // sizeOf reads how large a picture is.
@@ -160,8 +155,8 @@ func decodePicture(path string, data []byte, allowed int64, what, remedy string)
 	case err != nil:
 		return nil, "", pictureError(path, what, remedy, err)
 	case severalPages(data):
-		return nil, "", &Error{File: path, Problem: "it has more than one page, and a picture has one",
-			Remedy: "save each page as a picture of its own"}
+		return nil, "", wrong(path, 0, "", "save each page as a picture of its own",
+			"it has more than one page, and a picture has one")
 	}
 	return picture, format, nil
 }
@@ -169,7 +164,7 @@ func decodePicture(path string, data []byte, allowed int64, what, remedy string)
 // pictureError is the error of a picture that cannot be read.
 func pictureError(path, what, remedy string, err error) error {
 	if large := (*memory.Error)(nil); errors.As(err, &large) {
-		return &Error{File: path, Problem: err.Error(), Cause: err}
+		return ofFile(path, err)
 	}
 	return &Error{File: path, Problem: fmt.Sprintf("the %s cannot be read: %v", what, err), Remedy: remedy, Cause: err}
 }
