@@ -35,10 +35,6 @@ const mostTypes = 1 << 10
 // largest index in the data, where a slip of the pen must not ask for all memory.
 const mostFeatures = 1 << 24
 
-// oneStateRemedy is what to do where labels tell of one state only: with a single
-// state there would be nothing to learn.
-const oneStateRemedy = "if there are more, give \"states\" in " + ManifestName
-
 // Manifest is the content of dataset.json: names for what the arrays number. All fields are optional.
 type Manifest struct {
 	// States names the states of every node type that has none of its own.

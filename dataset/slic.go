@@ -42,7 +42,9 @@ func cutSuperpixels(colours []uint8, width, height, n int) superpixels {
 		p.assign(of, distance, centres, spacing)
 		p.move(centres, of)
 	}
-	return p.parts(of).merge(p, int(fragment*spacing*spacing))
+	parts, of := p.parts(of)
+	p.merge(parts, of, int(fragment*spacing*spacing))
+	return numberedByPixels(of)
 }
 
 // labPicture is a photograph in CIELAB.
@@ -81,7 +83,7 @@ func curve(t float64) float64 {
 	return t/(3*delta*delta) + 4.0/29
 }
 
-// centre is the mean of a cluster.
+// centre is the mean of a cluster: of colours and places.
 type centre struct {
 	lab  [3]float64
 	x, y float64
@@ -169,43 +171,39 @@ func (p *labPicture) move(centres []centre, of []int32) {
 	}
 }
 
-// clusterParts are the connected parts of clusters.
-type clusterParts struct {
-	of     []int32 // [pixels]
-	size   []int
-	colour [][3]float64 // sums
-	pixels [][]int32
+// part is a connected part of a cluster.
+type part struct {
+	colour [3]float64 // the sum
+	pixels []int32
 }
 
-// parts finds them, in the order of their first pixels.
-func (p *labPicture) parts(of []int32) *clusterParts {
-	q := &clusterParts{of: make([]int32, len(of))}
-	for s := range q.of {
-		q.of[s] = -1
-	}
-	for first := range of {
-		if q.of[first] >= 0 {
+func (q *part) mean() [3]float64 {
+	n, c := float64(len(q.pixels)), &q.colour
+	return [3]float64{c[0] / n, c[1] / n, c[2] / n}
+}
+
+// parts finds those of all clusters, in the order of their first pixels, and replaces the clusters of pixels by them.
+func (p *labPicture) parts(cluster []int32) (parts []*part, of []int32) {
+	of = slices.Repeat([]int32{-1}, len(cluster))
+	for first := range cluster {
+		if of[first] >= 0 {
 			continue
 		}
-		number := int32(len(q.size))
-		q.of[first] = number
-		found := []int32{int32(first)}
-		var sum [3]float64
-		for at := 0; at < len(found); at++ {
-			s := int(found[at])
+		number, q := int32(len(parts)), &part{pixels: []int32{int32(first)}}
+		of[first], parts = number, append(parts, q)
+		for at := 0; at < len(q.pixels); at++ {
+			s := int(q.pixels[at])
 			for i, v := range p.lab[s] {
-				sum[i] += v
+				q.colour[i] += v
 			}
 			p.beside(s, func(t int) {
-				if q.of[t] < 0 && of[t] == of[s] {
-					q.of[t] = number
-					found = append(found, int32(t))
+				if of[t] < 0 && cluster[t] == cluster[s] {
+					of[t], q.pixels = number, append(q.pixels, int32(t))
 				}
 			})
 		}
-		q.size, q.colour, q.pixels = append(q.size, len(found)), append(q.colour, sum), append(q.pixels, found)
 	}
-	return q
+	return parts, of
 }
 
 // beside goes through the pixels that share a side with one.
@@ -224,68 +222,54 @@ func (p *labPicture) beside(s int, do func(t int)) {
 	}
 }
 
-// merge gives every part smaller than least to that beside it which is nearest in colour, the
-// smallest parts first, and numbers what is left by first pixels.
-func (q *clusterParts) merge(p *labPicture, least int) superpixels {
-	order := make([]int32, len(q.size))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(a, b int32) int { return q.size[a] - q.size[b] })
+// merge gives every part smaller than least to that beside it which is nearest in colour, the smallest parts first.
+func (p *labPicture) merge(parts []*part, of []int32, least int) {
+	order := numbersTo(len(parts))
+	slices.SortStableFunc(order, func(a, b int32) int { return len(parts[a].pixels) - len(parts[b].pixels) })
 	for _, small := range order {
-		if q.size[small] >= least {
+		q := parts[small]
+		if len(q.pixels) >= least {
 			continue // it may have grown
 		}
-		nearest, distance := int32(-1), math.Inf(1)
-		own := q.mean(small)
-		for _, s := range q.pixels[small] {
+		nearest, distance, own := int32(-1), math.Inf(1), q.mean()
+		for _, s := range q.pixels {
 			p.beside(int(s), func(t int) {
-				to := q.of[t]
+				to := of[t]
 				if to == small {
 					return
 				}
-				other := q.mean(to)
+				other := parts[to].mean()
 				if d := apart(&own, &other); d < distance || d == distance && to < nearest {
 					nearest, distance = to, d
 				}
 			})
 		}
 		if nearest < 0 {
-			break // it is the whole picture
+			return // it is the whole picture
 		}
-		for _, s := range q.pixels[small] {
-			q.of[s] = nearest
+		for _, s := range q.pixels {
+			of[s] = nearest
 		}
-		for i, v := range q.colour[small] {
-			q.colour[nearest][i] += v
+		into := parts[nearest]
+		for i, v := range q.colour {
+			into.colour[i] += v
 		}
-		q.size[nearest] += q.size[small]
-		q.pixels[nearest] = append(q.pixels[nearest], q.pixels[small]...)
-		q.size[small], q.pixels[small] = 0, nil
+		into.pixels, q.pixels = append(into.pixels, q.pixels...), nil
 	}
-	return q.numbered()
 }
 
-func (q *clusterParts) mean(part int32) [3]float64 {
-	n := float64(q.size[part])
-	c := &q.colour[part]
-	return [3]float64{c[0] / n, c[1] / n, c[2] / n}
-}
-
-// numbered numbers the parts that have pixels by their first ones.
-func (q *clusterParts) numbered() superpixels {
-	number := make([]int32, len(q.size))
-	for i := range number {
-		number[i] = -1
-	}
-	r := superpixels{Of: make([]int32, len(q.of))}
-	for s, part := range q.of {
-		if number[part] < 0 {
-			number[part] = int32(r.Count)
-			r.Count++
+// numberedByPixels numbers what is left of parts by their first pixels.
+func numberedByPixels(of []int32) superpixels {
+	number, r := map[int32]int32{}, superpixels{Of: make([]int32, len(of))}
+	for s, part := range of {
+		k, known := number[part]
+		if !known {
+			k = int32(len(number))
+			number[part] = k
 		}
-		r.Of[s] = number[part]
+		r.Of[s] = k
 	}
+	r.Count = len(number)
 	return r
 }
 

@@ -90,24 +90,19 @@ func (l *imageLoader) segment() {
 
 func newRegions(colours []uint8, width, height, count int) regions {
 	r := regions{superpixels: cutSuperpixels(colours, width, height, count)}
-	r.borders = r.touching(width)
-	mean := make([][3]float64, r.Count)
-	r.size = make([]int, r.Count)
-	for s, k := range r.Of {
+	r.borders, r.size = r.touching(width), make([]int, r.Count)
+	for _, k := range r.Of {
 		r.size[k]++
-		for c := range mean[k] {
-			mean[k][c] += float64(colours[4*s+c])
-		}
 	}
-	for k := range mean {
-		for c := range mean[k] {
-			mean[k][c] /= float64(r.size[k])
+	mean := r.means(3, func(dst []float64, pixel int) {
+		for c := range dst {
+			dst[c] = float64(colours[4*pixel+c])
 		}
-	}
+	})
 	for _, b := range r.borders {
 		sum := 0.0
-		for c := range mean[b.U] {
-			d := mean[b.U][c] - mean[b.V][c]
+		for c := range int32(3) {
+			d := mean[3*b.U+c] - mean[3*b.V+c]
 			sum += float64(d * d)
 		}
 		r.difference = append(r.difference, sum)
@@ -151,8 +146,8 @@ func (r *regions) edges(recipe *superpixelRecipe) (crf.Features, error) {
 	return crf.Dense(values, recipe.dim())
 }
 
-// means returns the mean features of the regions, given what reads those of a pixel.
-func (r *regions) means(row func(dst []float64, pixel int), dim int) (crf.Features, error) {
+// means returns the means over the regions of numbers of pixels, which row writes.
+func (r *regions) means(dim int, row func(dst []float64, pixel int)) []float64 {
 	sums, pixel := make([]float64, r.Count*dim), make([]float64, dim)
 	for s, k := range r.Of {
 		row(pixel, s)
@@ -160,12 +155,10 @@ func (r *regions) means(row func(dst []float64, pixel int), dim int) (crf.Featur
 			sums[int(k)*dim+j] += x
 		}
 	}
-	for k, n := range r.size {
-		for j := range dim {
-			sums[k*dim+j] /= float64(n)
-		}
+	for i := range sums {
+		sums[i] /= float64(r.size[i/dim])
 	}
-	return crf.Dense(sums, dim)
+	return sums
 }
 
 // majority returns the label that most known pixels of each region have, of two the
@@ -197,7 +190,7 @@ func (l *imageLoader) regionSpec(i int, row func(dst []float64, pixel int), dim 
 	if err != nil {
 		return crf.InstanceSpec{}, err
 	}
-	nodes, err := r.means(row, dim)
+	nodes, err := crf.Dense(r.means(dim, row), dim)
 	if err != nil {
 		return crf.InstanceSpec{}, err
 	}
