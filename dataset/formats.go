@@ -379,7 +379,7 @@ func (p *peek) fromMallet() string {
 
 // mostlyAlike reports whether most lines have the same number of columns, and others one less: a slip.
 func (p *peek) mostlyAlike() bool {
-	usual := p.text.usual()
+	usual := p.text.usual
 	less := func(fields []string) bool { return len(fields) == usual-1 }
 	alike := p.share(func(fields []string) bool { return len(fields) == usual })
 	return usual > 1 && !p.text.tabs && alike > 0.6 && alike+p.share(less) == 1

@@ -158,7 +158,7 @@ func (l *textLoader) chooseForm() {
 	} else {
 		l.rules = &textRecipe{Form: l.files[0].form(), SkipEdges: l.o.SkipEdges}
 		if l.rules.Form != textAttributes {
-			l.rules.Columns = l.files[0].usual()
+			l.rules.Columns = l.files[0].usual
 		}
 		if l.rules.Form == textColumns && l.rules.Columns < 2 {
 			l.failAt(l.files[0].path, "", "give text with labels; a model predicts those of text without",
@@ -201,7 +201,7 @@ func (f *textFile) differs(r *textRecipe) bool {
 	if f.form() == textAttributes {
 		return strings.HasPrefix(filepath.Ext(f.path), ".crfsuite")
 	}
-	return f.usual() != r.Columns && (f.isCoNLLU() || r.Form == textCoNLLU)
+	return f.usual != r.Columns && (f.isCoNLLU() || r.Form == textCoNLLU)
 }
 
 // tokenColumns is how many columns before that of the label tell of a token.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,16 +31,20 @@ type textFile struct {
 	heads bool // most sentences begin with comments
 	ten   bool // it is CoNLL-U, and read as such
 
-	attributes bool // it is read as these
-	ends       int  // sentences
-	first      int  // line of the first token
-	least      int  // fields of a line, at least and at most
+	attributes bool        // it is read as these
+	ends       int         // sentences
+	first      int         // line of the first token
+	number     string      // its first field
+	columns    map[int]int // how many lines have so many fields
+	least      int         // fields of a line, at least and at most
 	most       int
+	usual      int // of most lines: one that differs is a slip
+	named      int // fields behind the first that are NAME=VALUE, less those that are not
 }
 
 // newTextFile looks at the lines of tagged text; without any, first is 0.
 func newTextFile(ctx context.Context, path string, data []byte) (*textFile, error) {
-	f := &textFile{ctx: ctx, path: path, text: strings.TrimPrefix(string(data), "\ufeff")}
+	f := &textFile{ctx: ctx, path: path, text: strings.TrimPrefix(string(data), "\ufeff"), columns: map[int]int{}}
 	if err := notText(path, data); err != nil {
 		return nil, err
 	}
@@ -56,12 +61,26 @@ func newTextFile(ctx context.Context, path string, data []byte) (*textFile, erro
 	f.tabs = 2*tabbed > lines
 	f.heads = !f.tabs && commented > 1 && 2*commented > f.ends // one may be a word
 	f.each(func(line int, text string) {
-		n := len(f.fields(text))
+		fields := f.fields(text)
 		if f.first == 0 {
-			f.first, f.least, f.most = line, n, n
+			f.first, f.number = line, fields[0]
 		}
-		f.least, f.most = min(f.least, n), max(f.most, n)
+		f.columns[len(fields)]++
+		for _, field := range fields[1:] {
+			if f.named--; strings.Index(field, "=") > 0 {
+				f.named += 2
+			}
+		}
 	}, nil)
+	sizes := slices.Sorted(maps.Keys(f.columns))
+	for _, n := range sizes {
+		if f.columns[n] >= f.columns[f.usual] {
+			f.usual = n
+		}
+	}
+	if f.first > 0 {
+		f.least, f.most = sizes[0], sizes[len(sizes)-1]
+	}
 	return f, nil
 }
 
@@ -139,35 +158,10 @@ func (f *textFile) form() string {
 		return textCoNLLU
 	case !f.tabs, slices.Contains([]string{".conll", ".conllu", ".iob", ".bio"}, filepath.Ext(f.path)):
 		return textColumns
-	}
-	if f.least != f.most {
-		return textAttributes
-	}
-	all, named := 0, 0
-	f.each(func(line int, text string) {
-		for _, field := range f.fields(text)[1:] {
-			if all++; strings.Index(field, "=") > 0 {
-				named++
-			}
-		}
-	}, nil)
-	if 2*named > all {
+	case f.least != f.most, f.named > 0:
 		return textAttributes
 	}
 	return textColumns
-}
-
-// usual is the number of columns of the most lines: one that differs is a slip.
-func (f *textFile) usual() int {
-	count := map[int]int{}
-	f.each(func(line int, text string) { count[len(f.fields(text))]++ }, nil)
-	usual := f.most
-	for n, lines := range count {
-		if lines > count[usual] || lines == count[usual] && n > usual {
-			usual = n
-		}
-	}
-	return usual
 }
 
 // columnsOfCoNLLU is how many columns the format of Universal Dependencies has. Those of words, of their parts of
@@ -184,16 +178,7 @@ const (
 // isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, separated by
 // tabs, and the first begins with the number of the word within the sentence, or of joined words, such as 1-2.
 func (f *textFile) isCoNLLU() bool {
-	if !f.tabs || f.usual() != columnsOfCoNLLU {
-		return false
-	}
-	first := ""
-	f.each(func(line int, text string) {
-		if line == f.first {
-			first = f.fields(text)[0]
-		}
-	}, nil)
-	return first == "1" || strings.HasPrefix(first, "1-")
+	return f.tabs && f.usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
 }
 
 // sentence is what the lines of one hold.
