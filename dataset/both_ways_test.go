@@ -109,8 +109,7 @@ func TestBothWaysRefused(t *testing.T) {
 		"a loop":   {twice(func(a *Arrays) { a.Edges, a.EdgeFeatures = append(a.Edges, [2]int32{2, 2}), nil }), Options{}, "edges[4]: is (2, 2): an edge must join two different nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(t.Context(), []string{writeRaw(t, c.a)}, c.o)
-			wantError(t, err, c.want)
+			refuses(t, writeRaw(t, c.a), c.o, c.want)
 		})
 	}
 }
@@ -142,12 +141,10 @@ func TestRepeatedRows(t *testing.T) {
 			t.Errorf("%q: %d edges, %d rows of features, %v and %v", rows, in.Graph.NumEdges(), f.Rows(), row(f, 1), row(f, 2))
 		}
 	}
-	_, err := Open(t.Context(), []string{writeFiles(t, edges("b,a,1,p\n"))}, Options{Directed: true})
-	wantError(t, err, "edges.csv:5: it joins the nodes of an earlier line the other way round; edges are directed")
+	refuses(t, writeFiles(t, edges("b,a,1,p\n")), Options{Directed: true}, "edges.csv:5: it joins the nodes of an earlier line the other way round; edges are directed")
 	files := tables("0\t0\tx\t1\n1\t1\tx\t0\n", "0\t1\n1\t0\n")
 	mustOpen(t, writeFiles(t, files), Options{})
-	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{Directed: true})
-	wantError(t, err, "x.edges.tsv:2: it joins the nodes of an earlier line the other way round")
+	refuses(t, writeFiles(t, files), Options{Directed: true}, "x.edges.tsv:2: it joins the nodes of an earlier line the other way round")
 }
 
 // writeRaw writes an instance file without the checks of WriteNPZ.

@@ -60,10 +60,8 @@ func TestDirection(t *testing.T) {
 		t.Error("graph tables are not directed")
 	}
 
-	_, err := Open(t.Context(), []string{writeSet(t, "", directed, triangle())}, Options{})
-	wantError(t, err, "1.npz:directed: its edges are not, those of", "0.npz are directed; make the two agree")
-	_, err = Open(t.Context(), []string{writeSet(t, manifest(`, "directed": true`, ""), typed)}, Options{Untied: true})
-	wantError(t, err, "dataset.json:edge_types[0].directed: untied weights have types of their own")
+	refuses(t, writeSet(t, "", directed, triangle()), Options{}, "1.npz:directed: its edges are not, those of", "0.npz are directed; make the two agree")
+	refuses(t, writeSet(t, manifest(`, "directed": true`, ""), typed), Options{Untied: true}, "dataset.json:edge_types[0].directed: untied weights have types of their own")
 	model := mustOpen(t, writeSet(t, "", triangle()), Options{})
 	again := mustOpen(t, writeSet(t, "", triangle()), Options{Schema: &model.Schema, Recipe: &model.Recipe, Directed: true})
 	if !slices.Contains(again.Warnings, "dataset.Options.Directed is true, but the model was trained with false, which holds") {

@@ -29,8 +29,7 @@ func TestFarNumbersAreDoubted(t *testing.T) {
 
 // TestFarNumbersAreRefused: where they are large, until somebody says how many there are.
 func TestFarNumbersAreRefused(t *testing.T) {
-	_, err := Open(t.Context(), []string{writeFiles(t, tables("a\t0\t\t0 10000000\nb\t1\t\t1\n", "a\tb\n"))}, Options{})
-	wantError(t, err, "x.nodes.tsv:1", "is 10000000 a mistake?")
+	refuses(t, writeFiles(t, tables("a\t0\t\t0 10000000\nb\t1\t\t1\n", "a\tb\n")), Options{}, "x.nodes.tsv:1", "is 10000000 a mistake?")
 	for name, c := range map[string]struct {
 		labels, bins []int32
 		m            Manifest

@@ -200,8 +200,7 @@ func TestFolderIsAmbiguous(t *testing.T) {
 		{map[string]string{"train.conll": text, "pred.conll": "Ann B B\nsees O O\nBob B B\n\nIt O O\n"},
 			[]string{"pred.conll: it is a file of predictions, which is not read; give the data that they are of"}},
 	} {
-		_, err := Open(t.Context(), []string{writeFiles(t, c.files)}, Options{})
-		wantError(t, err, c.want...)
+		refuses(t, writeFiles(t, c.files), Options{}, c.want...)
 	}
 	if _, err := Open(t.Context(), []string{writeFiles(t,
 		map[string]string{"train.conll": text, "README.txt": "It is text.\n"})}, Options{}); err != nil {
@@ -256,7 +255,7 @@ func TestWriteTags(t *testing.T) {
 	// Of two files an empty line keeps the sentences apart.
 	folder := writeFiles(t, map[string]string{"a.conll": "x A\n", "b.conll": "y B\n"})
 	trained := mustOpen(t, folder, Options{})
-	set := mustOpen(t, folder, Options{Schema: &trained.Schema, Recipe: &trained.Recipe})
+	set := mustOpen(t, folder, modelOf(trained))
 	var out strings.Builder
 	if err := set.WriteTags(&out, [][]string{{"B"}, {"A"}}); err != nil || out.String() != "x A B\n\ny B A\n" {
 		t.Errorf("%q (%v)", out.String(), err)

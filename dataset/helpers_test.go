@@ -26,6 +26,9 @@ func writeFiles(t testing.TB, files map[string]string) string {
 	return folder
 }
 
+// modelOf reads other data as those that a model learned from.
+func modelOf(set *Set) Options { return Options{Schema: &set.Schema, Recipe: &set.Recipe} }
+
 func mustOpen(t testing.TB, path string, o Options) *Set {
 	t.Helper()
 	set := oracle.Must(Open(t.Context(), []string{path}, o))(t)
@@ -35,6 +38,13 @@ func mustOpen(t testing.TB, path string, o Options) *Set {
 		}
 	}
 	return set
+}
+
+// refuses checks that data are not read, and that the error contains every part.
+func refuses(t testing.TB, path string, o Options, parts ...string) {
+	t.Helper()
+	_, err := Open(t.Context(), []string{path}, o)
+	wantError(t, err, parts...)
 }
 
 // wantError checks that an error contains every part.

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func TestHopsOfTables(t *testing.T) {
 	if text := strings.Join(set.Warnings, "\n"); set.Recipe.Hops != 1 || !strings.Contains(text, "the features of 3 nodes are not known; means over 1 hops leave 2 of them without") {
 		t.Errorf("recipe %+v, warnings %s", set.Recipe, text)
 	}
-	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	model := modelOf(set)
 	again := mustOpen(t, plain, model)
 	if got, want := again.Instances[0].NodeFeatures(0).Data(), f.Data(); !slices.Equal(got.Value, want.Value) {
 		t.Errorf("means are %v with the model, and were %v", got.Value, want.Value)
@@ -43,8 +42,6 @@ func TestHopsOfTables(t *testing.T) {
 	if got := row(set.Instances[0].EdgeFeatures(0), 1); !slices.Equal(got, []float64{2, 1}) {
 		t.Errorf("features of an edge are %v", got)
 	}
-	_, err := Open(context.Background(), []string{plain}, Options{Hops: 99})
-	wantError(t, err, fmt.Sprintf("it is 99, want 0 to %d", mostHops))
-	_, err = Open(context.Background(), []string{plain}, Options{Hops: 2, Memory: 100})
-	wantError(t, err, "means of features over 2 hops")
+	refuses(t, plain, Options{Hops: 99}, fmt.Sprintf("it is 99, want 0 to %d", mostHops))
+	refuses(t, plain, Options{Hops: 2, Memory: 100}, "means of features over 2 hops")
 }

@@ -195,13 +195,12 @@ func TestEdgeMapArrays(t *testing.T) {
 		t.Errorf("contrasts of edges are %v and %v", first, last)
 	}
 	// A model with maps looks for them in edges, and says what is missing.
-	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	model := modelOf(set)
 	if again := mustOpen(t, folder, model); len(again.Instances) != 1 {
 		t.Error("no instance")
 	}
 	delete(files, "edges/p0.png")
-	_, err := Open(t.Context(), []string{writeFiles(t, files)}, model)
-	wantError(t, err, "p0.png: it has no edge map: there is neither ", filepath.FromSlash("edges/p0.png"))
+	refuses(t, writeFiles(t, files), model, "p0.png: it has no edge map: there is neither ", filepath.FromSlash("edges/p0.png"))
 	for name, c := range map[string]struct{ text, want string }{
 		"p0.png": {"x", "the edge map cannot be read"},
 		"p0.npy": {cells(2, 3, 1, -1), "is -1, want the strength of an edge"},
@@ -209,8 +208,7 @@ func TestEdgeMapArrays(t *testing.T) {
 		bad, _, _ := colourful(t, 2, [2]int{4, 6})
 		bad["maps/"+name] = c.text
 		folder := writeFiles(t, bad)
-		_, err := Open(t.Context(), []string{folder}, Options{EdgeMaps: filepath.Join(folder, "maps")})
-		wantError(t, err, c.want)
+		refuses(t, folder, Options{EdgeMaps: filepath.Join(folder, "maps")}, c.want)
 	}
 	for name, text := range map[string]string{"p0.png": files["images/p0.png"], "p0.npy": cells(2, 3, 2)} {
 		bad, _, _ := colourful(t, 2, [2]int{4, 6})
@@ -238,8 +236,7 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		{Options{Offsets: []int{mostOffset + 1}}, "numbers of pixels that rise"},
 		{Options{EdgeMaps: filepath.Join(folder, "none")}, "it has no edge map"},
 	} {
-		_, err := Open(t.Context(), []string{folder}, c.o)
-		wantError(t, err, c.want)
+		refuses(t, folder, c.o, c.want)
 	}
 	set := mustOpen(t, folder, Options{})
 	for name, spoil := range map[string]func(*Recipe){

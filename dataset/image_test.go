@@ -146,8 +146,7 @@ func TestImagesWithoutNames(t *testing.T) {
 	if len(set.Warnings) != 3 || !strings.Contains(set.Warnings[0], "3 states, because the largest label is 2") || !strings.Contains(set.Warnings[1], "bins, not 10") {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
-	_, err := Open(t.Context(), []string{writeFiles(t, files)}, Options{NoLabels: true})
-	wantError(t, err, "States: there are no labels to tell the number of states")
+	refuses(t, writeFiles(t, files), Options{NoLabels: true}, "States: there are no labels to tell the number of states")
 }
 
 func TestImagesRefuse(t *testing.T) {
@@ -186,8 +185,7 @@ func TestImagesRefuse(t *testing.T) {
 			files := someImages(t)
 			maps.Copy(files, c.change)
 			maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
-			_, err := Open(t.Context(), []string{writeFiles(t, files)}, c.options)
-			wantError(t, err, c.want...)
+			refuses(t, writeFiles(t, files), c.options, c.want...)
 		})
 	}
 	_, err := Open(t.Context(), []string{writeFiles(t, someImages(t)), writeFiles(t, someImages(t))}, Options{})
@@ -202,24 +200,20 @@ func colours(t testing.TB) string {
 
 func TestImagesAgainstModel(t *testing.T) {
 	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Edges: EdgesBins})
-	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	model := modelOf(set)
 	files := someImages(t)
 	files[ManifestName] = `{"states": ["sky", "tree", "sea"]}`
-	_, err := Open(t.Context(), []string{writeFiles(t, files)}, model)
-	wantError(t, err, `dataset.json:states: they are ["sky" "tree" "sea"], the model has`)
+	refuses(t, writeFiles(t, files), model, `dataset.json:states: they are ["sky" "tree" "sea"], the model has`)
 	files = someImages(t)
 	delete(files, ManifestName)
 	files["features/10.npy"] = cells(1, 2, 2)
-	_, err = Open(t.Context(), []string{writeFiles(t, files)}, model)
-	wantError(t, err, "10.npy: it has 2 features per pixel, the model has 1")
+	refuses(t, writeFiles(t, files), model, "10.npy: it has 2 features per pixel, the model has 1")
 	wrong := set.Recipe
 	wrong.FeatureDim = 7
-	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{Schema: &set.Schema, Recipe: &wrong})
-	wantError(t, err, "recipe: it makes 8 node features, the model has weights for 2")
+	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "recipe: it makes 8 node features, the model has weights for 2")
 	wrong.BinEdges = []float64{2, 1}
 	wrong.Bins = 3
-	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{Schema: &set.Schema, Recipe: &wrong})
-	wantError(t, err, "bin_edges[1] is 1, want finite numbers that rise")
+	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "bin_edges[1] is 1, want finite numbers that rise")
 }
 
 func TestCheckReadsPictures(t *testing.T) {

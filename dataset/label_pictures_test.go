@@ -92,7 +92,7 @@ func TestLabelPictures(t *testing.T) {
 		if _, err := ParseRecipe(set.Recipe.String()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		again := mustOpen(t, writeFiles(t, labelFolder(t, nil, c.labels[0])), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+		again := mustOpen(t, writeFiles(t, labelFolder(t, nil, c.labels[0])), modelOf(set))
 		if got := again.Instances[0].Samples()[0]; !slices.Equal(got, c.want) {
 			t.Errorf("%s: a model reads labels %v, want %v", name, got, c.want)
 		}
@@ -135,14 +135,12 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		wantError(t, err, c.want...)
 	}
 	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red))), Options{})
-	_, err := Open(t.Context(), []string{writeFiles(t, labelFolder(t, nil, painted(black, green)))}, Options{Schema: &set.Schema, Recipe: &set.Recipe})
-	wantError(t, err, "a.png:[0,1]: is #00ff00, want a colour of those that the model learned from: #000000, #ff0000")
+	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(set), "a.png:[0,1]: is #00ff00, want a colour of those that the model learned from: #000000, #ff0000")
 	numbers := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
-	_, err = Open(t.Context(), []string{writeFiles(t, labelFolder(t, nil, painted(black, green)))}, Options{Schema: &numbers.Schema, Recipe: &numbers.Recipe})
-	wantError(t, err, "its pixels are colours, and the labels that the model learned from are numbers")
+	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(numbers), "its pixels are colours, and the labels that the model learned from are numbers")
 	broken := set.Recipe
 	broken.Palette = broken.Palette[:1]
-	_, err = ParseRecipe(broken.String())
+	_, err := ParseRecipe(broken.String())
 	wantError(t, err, "label_colours want a colour for each of 2 states, palette has 1")
 }
 
@@ -152,8 +150,7 @@ func TestMisplacedPictures(t *testing.T) {
 	for _, c := range []struct{ name, path string }{
 		{"imgs/a.png", ""}, {"a.png", ""}, {"a.png", "a.png"}, {"images/a.png", "images"}, {"images/a.png", "images/a.png"},
 	} {
-		_, err := Open(t.Context(), []string{filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path)}, Options{})
-		wantError(t, err, "pictures are not read from here; put pictures into a folder DATA/images", "and give DATA")
+		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, "pictures are not read from here; put pictures into a folder DATA/images", "and give DATA")
 	}
 }
 
@@ -165,15 +162,13 @@ func TestTIFF(t *testing.T) {
 	stack := bytes.Clone(b.Bytes())
 	at := binary.LittleEndian.Uint32(stack[4:]) // entries, and where the next page is
 	binary.LittleEndian.PutUint32(stack[at+2+12*uint32(binary.LittleEndian.Uint16(stack[at:])):], at)
-	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"images/a.tif": string(stack)})}, Options{NoLabels: true, States: []string{"a", "b"}})
-	wantError(t, err, "a.tif: it has more than one page", "save each page")
+	refuses(t, writeFiles(t, map[string]string{"images/a.tif": string(stack)}), Options{NoLabels: true, States: []string{"a", "b"}}, "a.tif: it has more than one page", "save each page")
 	files := map[string]string{"images/a.tif": b.String(), "labels/a.tif": l.String(), "features/a.npy": cells(2, 4, 1, 1, 2), "list.txt": "images/a.tif\n"}
 	folder := writeFiles(t, files)
 	set := mustOpen(t, folder, Options{List: "list.txt"})
 	// A picture that was made of the tif is read in its place.
 	oracle.OK(t, os.WriteFile(filepath.Join(folder, "images", "a.png"), []byte("none"), 0o600))
-	_, err = Open(t.Context(), []string{folder}, Options{})
-	wantError(t, err, "a.png")
+	refuses(t, folder, Options{}, "a.png")
 	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, 0, 0, 0, 0, 0, 0}) {
 		t.Errorf("labels are %v", got)
 	}
@@ -211,7 +206,7 @@ func TestColourFeatures(t *testing.T) {
 		if !strings.HasSuffix(set.Warnings[0], "features: the features of pixels are their colours") {
 			t.Errorf("%s: warnings are %q", name, set.Warnings)
 		}
-		model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+		model := modelOf(set)
 		again := mustOpen(t, folder, model)
 		if got := row(again.Instances[0].NodeFeatures(0), 1); !slices.Equal(got, c.second) || len(again.Warnings) > 0 {
 			t.Errorf("%s: a model reads %v, with warnings %q", name, got, again.Warnings)
@@ -223,14 +218,12 @@ func TestColourFeatures(t *testing.T) {
 			wantError(t, err, "a.png: it has colours, and the model learned from grey pictures")
 		}
 		model.FeatureDir = "features"
-		_, err = Open(t.Context(), []string{folder}, model)
-		wantError(t, err, "FeatureDir: the model learned from the colours of pictures")
+		refuses(t, folder, model, "FeatureDir: the model learned from the colours of pictures")
 	}
 	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
-	_, err := Open(t.Context(), []string{files(greys(0, 1))}, Options{Schema: &set.Schema, Recipe: &set.Recipe})
-	wantError(t, err, "FeatureDir: there is no folder ")
+	refuses(t, files(greys(0, 1)), modelOf(set), "FeatureDir: there is no folder ")
 	wrong := set.Recipe
 	wrong.Colours, wrong.FeatureDim = true, 2
-	_, err = ParseRecipe(wrong.String())
+	_, err := ParseRecipe(wrong.String())
 	wantError(t, err, "colours go with kind \"images\", and with 1 or 3 features, not 2")
 }

@@ -59,7 +59,7 @@ func TestSpins(t *testing.T) {
 	}
 	// For a model some labels may be given to be held: they are read, with a warning.
 	set := mustOpen(t, writeSet(t, "", labelled([]int32{1, 0, 1})), Options{})
-	given := mustOpen(t, writeSet(t, "", spins), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	given := mustOpen(t, writeSet(t, "", spins), modelOf(set))
 	if len(given.Warnings) != 1 || !strings.Contains(given.Warnings[0], "labels[0,1]: is -1") {
 		t.Errorf("warnings %q", given.Warnings)
 	}
@@ -78,7 +78,7 @@ func TestAbout(t *testing.T) {
 		if set.Recipe.About != `{"x": 1}` {
 			t.Errorf("untied %v: the recipe is about %q", untied, set.Recipe.About)
 		}
-		mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+		mustOpen(t, writeSet(t, "", a), modelOf(set))
 	}
 }
 
@@ -97,7 +97,7 @@ func TestReadSpins(t *testing.T) {
 		t.Errorf("states %q, warnings %q", states, set.Warnings)
 	}
 	for _, c := range [][2][]int32{{{-1, -1, -1}, {0, 0, 0}}, {{1, 1, 1}, {1, 1, 1}}, {{0, 1, -1}, {0, 1, -1}}} {
-		given := mustOpen(t, labels(c[0]), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+		given := mustOpen(t, labels(c[0]), modelOf(set))
 		if got := given.Instances[0].Samples()[0]; !slices.Equal(got, c[1]) {
 			t.Errorf("%v are labels %v, want %v", c[0], got, c[1])
 		}
@@ -115,8 +115,7 @@ func TestSpinsOfTables(t *testing.T) {
 	files := map[string]string{"g.nodes.tsv": "a\t1\ttrain\nb\t-1\ttrain\nc\t1\ttest\n", "g.edges.tsv": "a\tb\n"}
 	folder := writeFiles(t, files)
 	for _, o := range []Options{{}, {Observed: "train"}} {
-		_, err := Open(t.Context(), []string{folder}, o)
-		wantError(t, err, folder+`/g.nodes.tsv:2: label is -1, which hides a label, as are 1 of the 3 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
+		refuses(t, folder, o, folder+`/g.nodes.tsv:2: label is -1, which hides a label, as are 1 of the 3 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
 	}
 	files[ManifestName] = `{"hidden_labels": true}`
 	set := mustOpen(t, writeFiles(t, files), Options{Observed: "train"})
@@ -133,8 +132,7 @@ func TestSpinsOfImages(t *testing.T) {
 	files["labels/tall.regions.txt"] = "1 1\n1 1\n1 1\n1 1\n"
 	files["labels/10.png"] = string(indexed(t, 2, 4, 1, 1, 1, 255, 1, 1, 1, 1))
 	folder := writeFiles(t, files)
-	_, err := Open(t.Context(), []string{folder}, Options{Bins: 2})
-	wantError(t, err, folder+`/labels/2.regions.txt:1: number 4 is -1, which hides a label, as are 2 of the 23 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
+	refuses(t, folder, Options{Bins: 2}, folder+`/labels/2.regions.txt:1: number 4 is -1, which hides a label, as are 2 of the 23 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
 	files["labels/2.regions.txt"] = "1 1 1 1\n1 1 1 1\n"
 	mustOpen(t, writeFiles(t, files), Options{Bins: 2})
 }
@@ -155,7 +153,7 @@ func TestStatesThatNeverOccur(t *testing.T) {
 	if len(set.Warnings) != 0 {
 		t.Errorf("warnings %q about states that are forbidden", set.Warnings)
 	}
-	if given := mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe}); len(given.Warnings) != 0 {
+	if given := mustOpen(t, writeSet(t, "", a), modelOf(set)); len(given.Warnings) != 0 {
 		t.Errorf("warnings %q about data for a model", given.Warnings)
 	}
 }

@@ -61,12 +61,9 @@ func TestLayouts(t *testing.T) {
 	}
 	mixed := maps.Clone(files)
 	mixed["features/1.npy"] = first["features/1.npy"]
-	_, err := Open(t.Context(), []string{writeFiles(t, mixed)}, Options{})
-	wantError(t, err, "1.npy: its 5 rows of 9 cells are not the shape of ", "want [h, w, d]")
-	_, err = Open(t.Context(), []string{folder}, Options{Layout: LayoutHWC})
-	wantError(t, err, " rows of ", " cells are not the shape of ", "want [h, w, d]")
-	_, err = Open(t.Context(), []string{folder}, Options{Layout: "cwh"})
-	wantError(t, err, `Layout: it is "cwh"; there are "hwc", "chw"`)
+	refuses(t, writeFiles(t, mixed), Options{}, "1.npy: its 5 rows of 9 cells are not the shape of ", "want [h, w, d]")
+	refuses(t, folder, Options{Layout: LayoutHWC}, " rows of ", " cells are not the shape of ", "want [h, w, d]")
+	refuses(t, folder, Options{Layout: "cwh"}, `Layout: it is "cwh"; there are "hwc", "chw"`)
 }
 
 // TestAmbiguousLayout: where both orders of axes fit, the option says which. One picture that only one
@@ -74,8 +71,7 @@ func TestLayouts(t *testing.T) {
 func TestAmbiguousLayout(t *testing.T) {
 	sizes, shapes := [][2]int{{20, 20}}, [][3]int{{5, 5, 5}}
 	folder := writeFiles(t, withMaps(t, "<f4", sizes, shapes))
-	_, err := Open(t.Context(), []string{folder}, Options{})
-	wantError(t, err, "Layout: the features fit the pictures as [h, w, d] and as [d, h, w]: ", "0.npy has the shape [5, 5, 5]; give hwc or chw")
+	refuses(t, folder, Options{}, "Layout: the features fit the pictures as [h, w, d] and as [d, h, w]: ", "0.npy has the shape [5, 5, 5]; give hwc or chw")
 	a := mustOpen(t, folder, Options{Layout: LayoutHWC}).Instances[0].NodeFeatures(0)
 	b := mustOpen(t, folder, Options{Layout: LayoutCHW}).Instances[0].NodeFeatures(0)
 	if x, y := row(a, 0), row(b, 0); x[0] != y[0] || x[1] != float64(float32(math.Sin(1))) || y[1] != float64(float32(math.Sin(25))) {
@@ -88,7 +84,7 @@ func TestAmbiguousLayout(t *testing.T) {
 	set := mustOpen(t, writeFiles(t, withMaps(t, "<f4", [][2]int{{20, 32}}, [][3]int{{5, 8, 4}})), Options{})
 	square := writeFiles(t, withMaps(t, "<f4", [][2]int{{20, 20}}, [][3]int{{4, 5, 5}}))
 	// Both fit a square, but of one the model has not as many.
-	if again := mustOpen(t, square, Options{Schema: &set.Schema, Recipe: &set.Recipe}); row(again.Instances[0].NodeFeatures(0), 0)[1] != float64(float32(math.Sin(25))) {
+	if again := mustOpen(t, square, modelOf(set)); row(again.Instances[0].NodeFeatures(0), 0)[1] != float64(float32(math.Sin(25))) {
 		t.Error("the layout is not that with four features")
 	}
 }

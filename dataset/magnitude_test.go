@@ -19,17 +19,14 @@ func TestLargeFeaturesRefused(t *testing.T) {
 			"0.npz:node_features[2,1]: feature is 1e+200, "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(t.Context(), []string{writeSet(t, "", change(c.change))}, Options{})
-			wantError(t, err, c.place, "1e-150 to 1e150", "rescale")
+			refuses(t, writeSet(t, "", change(c.change)), Options{}, c.place, "1e-150 to 1e150", "rescale")
 		})
 	}
 	mustOpen(t, writeSet(t, "", change(func(a *Arrays) { a.NodeFeatures.Data[3] = -numeric.Largest })), Options{})
 
-	_, err := Open(t.Context(), []string{writeFiles(t, tables("a\t0\t\t1:2\nb\t1\t\t0:1e160\n", "a\tb\n"))}, Options{})
-	wantError(t, err, "x.nodes.tsv:2: feature is 1e+160, ", "rescale")
+	refuses(t, writeFiles(t, tables("a\t0\t\t1:2\nb\t1\t\t0:1e160\n", "a\tb\n")), Options{}, "x.nodes.tsv:2: feature is 1e+160, ", "rescale")
 
 	files := someImages(t)
 	files["features/2.npy"] = string(npyOf("<f8", "False", "(1, 2, 1)", binary.LittleEndian, []float64{0, 1e39}))
-	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{})
-	wantError(t, err, "2.npy:[0,1,0]: is 1e+39, ", "single precision", "rescale")
+	refuses(t, writeFiles(t, files), Options{}, "2.npy:[0,1,0]: is 1e+39, ", "single precision", "rescale")
 }

@@ -17,9 +17,8 @@ func TestMask(t *testing.T) {
 	}
 	// A model's mask decides; labels that it forbids are no error then.
 	a.Labels = [][]int32{{1, 0, 1}}
-	mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe})
-	_, err := Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "directed": true, "forbidden_pairs": [["y", "x"]]}`, a)}, Options{})
-	wantError(t, err, "0.npz: labels of sample 0 at edges[0]: the pair y, x of edge type \"edge\" is forbidden; correct the labels")
+	mustOpen(t, writeSet(t, "", a), modelOf(set))
+	refuses(t, writeSet(t, `{"states": ["x", "y"], "directed": true, "forbidden_pairs": [["y", "x"]]}`, a), Options{}, "0.npz: labels of sample 0 at edges[0]: the pair y, x of edge type \"edge\" is forbidden; correct the labels")
 	untied := mustOpen(t, writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["x", "x"]]}`, a), Options{Untied: true})
 	if e := untied.Schema.EdgeTypes[0].Forbidden; !slices.Equal(e, [][2]int{{0, 0}}) {
 		t.Errorf("untied: forbidden %v", e)
@@ -56,16 +55,14 @@ func TestMaskRefuses(t *testing.T) {
 		`{"states": ["x", "y"], "forbidden_pair": [["x", "y"]]}`:                                                           `did you mean "forbidden_pairs"?`,
 		`{"states": ["x", "y"], "forbidden_pairs": [["x", "x"], ["x", "y"], ["y", "x"], ["y", "y"]], "node_types": ["n"]}`: "every pair of states is forbidden",
 	} {
-		_, err := Open(t.Context(), []string{writeSet(t, manifest, a)}, Options{})
-		wantError(t, err, want)
+		refuses(t, writeSet(t, manifest, a), Options{}, want)
 	}
 	var data *Error
 	_, err := Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`, a)}, Options{Untied: true})
 	if wantError(t, err, "dataset.json: ", "every state is forbidden"); !errors.As(err, &data) {
 		t.Errorf("%v is no *Error", err)
 	}
-	_, err = Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a)}, Options{Untied: true})
-	wantError(t, err, "untied weights have types of their own; use forbidden_states")
+	refuses(t, writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a), Options{Untied: true}, "untied weights have types of their own; use forbidden_states")
 }
 
 // TestMaskOfModel: a mask that is not that of the model is a warning, and a problem
@@ -89,7 +86,7 @@ func TestMaskOfModel(t *testing.T) {
 			model := mustOpen(t, kind.write(t, masked), Options{Untied: kind.untied})
 			for _, mask := range []string{"", `, "forbidden_states": ["z"]`, `, "forbidden_pairs": [["y", "x"]]`} {
 				data := kind.write(t, mask)
-				o := Options{Schema: &model.Schema, Recipe: &model.Recipe}
+				o := modelOf(model)
 				differs := mask != "" && mask != masked
 				warned := slices.ContainsFunc(mustOpen(t, data, o).Warnings, func(w string) bool {
 					return strings.Contains(w, "dataset.json: what it forbids is not what the model forbids")
@@ -110,6 +107,5 @@ func TestMaskOfModel(t *testing.T) {
 	// Labels to go on learning from must be possible under the model.
 	model := mustOpen(t, npz(t, `, "forbidden_states": ["z"]`), Options{})
 	a.Labels = [][]int32{{0, 2, 1}}
-	_, err := Open(t.Context(), []string{npz(t, "")}, Options{Schema: &model.Schema, Recipe: &model.Recipe, Learning: true})
-	wantError(t, err, "0.npz: labels[0,1]: state z", "what the model forbids")
+	refuses(t, npz(t, ""), Options{Schema: &model.Schema, Recipe: &model.Recipe, Learning: true}, "0.npz: labels[0,1]: state z", "what the model forbids")
 }

@@ -157,7 +157,7 @@ func TestNPZTypes(t *testing.T) {
 		t.Errorf("edge 1 has the bin %v", got)
 	}
 	// A model's schema gives the same instances, without dataset.json.
-	again := mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	again := mustOpen(t, writeSet(t, "", a), modelOf(set))
 	if diff := cmp.Diff(set.Schema, again.Schema); diff != "" {
 		t.Error(diff)
 	}
@@ -246,15 +246,13 @@ func TestNPZUntied(t *testing.T) {
 	}; len(set.Warnings) != 3 || !strings.Contains(set.Warnings[0], "do not use") || !slices.Equal(set.Warnings[1:], want) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
-	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	model := modelOf(set)
 	mustOpen(t, writeSet(t, "", a), model)
 	a.Edges[2] = [2]int32{2, 0} // the symmetric one
 	mustOpen(t, writeSet(t, "", a), model)
 	a.Edges = [][2]int32{{0, 1}, {2, 1}, {0, 2}}
-	_, err := Open(t.Context(), []string{writeSet(t, "", a)}, model)
-	wantError(t, err, "0.npz:edges: its edges or numbers of states are not those the model was trained on")
-	_, err = Open(t.Context(), []string{writeSet(t, "", triangle())}, model)
-	wantError(t, err, "0.npz:states: the array is missing")
+	refuses(t, writeSet(t, "", a), model, "0.npz:edges: its edges or numbers of states are not those the model was trained on")
+	refuses(t, writeSet(t, "", triangle()), model, "0.npz:states: the array is missing")
 
 	// One cardinality, from the labels.
 	set = mustOpen(t, writeSet(t, "", triangle()), Options{Untied: true, States: []string{"off", "on"}})
@@ -300,14 +298,12 @@ func TestNPZSetRefuses(t *testing.T) {
 		"edge ends":     {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes, a.States = []int32{0, 0, 1}, []int32{0, 0, 0}, []int32{2} }), "edges[1] = (1, 2) is of type \"edge\""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(t.Context(), []string{writeSet(t, c.manifest, triangle(), c.second)}, c.options)
-			wantError(t, err, c.want)
+			refuses(t, writeSet(t, c.manifest, triangle(), c.second), c.options, c.want)
 		})
 	}
 	a := triangle()
 	bins(0, 4, 2)(&a)
-	_, err := Open(t.Context(), []string{writeSet(t, `{"edge_bins": 4}`, a)}, Options{})
-	wantError(t, err, "0.npz:edge_bins[1]: bin is 4, want 0 to 3")
+	refuses(t, writeSet(t, `{"edge_bins": 4}`, a), Options{}, "0.npz:edge_bins[1]: bin is 4, want 0 to 3")
 }
 
 // Types are numbered in the arrays, and dataset.json names what they join.
@@ -330,8 +326,7 @@ func TestNPZManifestTypes(t *testing.T) {
 	if n := set.Schema.NodeTypes[1]; n.States[1] != "out" || n.FeatureNames[1] != "y" {
 		t.Errorf("node types are %+v", set.Schema.NodeTypes)
 	}
-	_, err := Open(t.Context(), []string{writeSet(t, `{"edge_types": ["a", "idle"]}`, triangle())}, Options{})
-	wantError(t, err, `dataset.json:edge_types[1]: type "idle" has no edge in the data to tell what it joins; give its u and v`)
+	refuses(t, writeSet(t, `{"edge_types": ["a", "idle"]}`, triangle()), Options{}, `dataset.json:edge_types[1]: type "idle" has no edge in the data to tell what it joins; give its u and v`)
 	gap := change(func(a *Arrays) { a.EdgeTypes = []int32{1, 1, 1} })
 	if set = mustOpen(t, writeSet(t, `{"states": 2}`, gap), Options{}); len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], `edge type "0" has no edge`) {
 		t.Errorf("warnings are %q", set.Warnings)
@@ -344,12 +339,10 @@ func TestNPZManifestTypes(t *testing.T) {
 		"0.npz:edge_bins[0]: is -1, want 0 to":                 typed(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{-1, 1} }),
 		"0.npz:edges[0]: joins node type \"pixel\" to \"pixel": typed(func(a *Arrays) { a.EdgeTypes, a.NodeTypes = nil, []int32{0, 0, 0} }),
 	} {
-		_, err := Open(t.Context(), []string{writeSet(t, strings.Replace(manifest, `"features": ["weight"]`, fmt.Sprintf(`"bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a)}, Options{})
-		wantError(t, err, want)
+		refuses(t, writeSet(t, strings.Replace(manifest, `"features": ["weight"]`, fmt.Sprintf(`"bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a), Options{}, want)
 	}
 	same := `{"states": 2, "node_types": ["n"], "edge_types": [{"name": "a", "u": "n", "v": "n"}, {"name": "b", "u": "n", "v": "n"}]}`
-	_, err = Open(t.Context(), []string{writeSet(t, same, triangle())}, Options{})
-	wantError(t, err, "0.npz:edge_types: the array is missing")
+	refuses(t, writeSet(t, same, triangle()), Options{}, "0.npz:edge_types: the array is missing")
 }
 
 func TestNPZFoldersDisagree(t *testing.T) {
@@ -387,7 +380,7 @@ func TestRecipeValidate(t *testing.T) {
 
 func TestNPZAgainstModel(t *testing.T) {
 	set := mustOpen(t, writeSet(t, `{"states": ["off", "on"]}`, triangle()), Options{})
-	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	model := modelOf(set)
 	recipe, err := ParseRecipe(set.Recipe.String())
 	if err != nil || !cmp.Equal(*recipe, set.Recipe) {
 		t.Fatalf("recipe is %+v after a round trip, want %+v (%v)", recipe, set.Recipe, err)
@@ -404,14 +397,12 @@ func TestNPZAgainstModel(t *testing.T) {
 		"node types": {"", change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "0.npz:node_types[2]: is 1, want 0 to 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(t.Context(), []string{writeSet(t, c.manifest, c.data)}, model)
-			wantError(t, err, c.want)
+			refuses(t, writeSet(t, c.manifest, c.data), model, c.want)
 		})
 	}
 	other := model
 	other.Recipe = &Recipe{Kind: KindGraph}
-	_, err = Open(t.Context(), []string{writeSet(t, "", triangle())}, other)
-	wantError(t, err, "the model was trained on data of the kind graph, and these are of the kind npz")
+	refuses(t, writeSet(t, "", triangle()), other, "the model was trained on data of the kind graph, and these are of the kind npz")
 }
 
 // Everything that can be wrong with one file by itself.
@@ -455,8 +446,7 @@ func TestNPZFileRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})
-			_, err := Open(t.Context(), []string{filepath.Join(folder, "x.npz")}, Options{})
-			wantError(t, err, c.want)
+			refuses(t, filepath.Join(folder, "x.npz"), Options{}, c.want)
 		})
 	}
 }

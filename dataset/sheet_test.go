@@ -109,13 +109,11 @@ func TestSheetsForModel(t *testing.T) {
 		"number": {"id,label,age,town\nx,ok,old,Rome\n", `nodes.csv:2:age: "old" is not a finite decimal number`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(t.Context(), []string{writeFiles(t, sheets(c.nodes, "source,target,amount\n"))}, model)
-			wantError(t, err, c.want)
+			refuses(t, writeFiles(t, sheets(c.nodes, "source,target,amount\n")), model, c.want)
 		})
 	}
 	old := Recipe{Kind: KindGraph, FeatureDim: 5, Bias: true}
-	_, err = Open(t.Context(), []string{writeFiles(t, sheets(headedNodes, headedEdges))}, Options{Schema: &trained.Schema, Recipe: &old})
-	wantError(t, err, "the model was trained on tables that have a header: false, and these have one: true")
+	refuses(t, writeFiles(t, sheets(headedNodes, headedEdges)), Options{Schema: &trained.Schema, Recipe: &old}, "the model was trained on tables that have a header: false, and these have one: true")
 }
 
 func TestSheetsLabels(t *testing.T) {

@@ -70,7 +70,7 @@ func TestNamesAgainstModel(t *testing.T) {
 		{`"far"`, `"close"`, `edge_features: they are ["close"]`},
 	} {
 		text := strings.Replace(manifest, c.from, c.to, 1)
-		_, err := Open(t.Context(), []string{writeSet(t, text, arrays)}, Options{Schema: &named.Schema, Recipe: &named.Recipe})
+		_, err := Open(t.Context(), []string{writeSet(t, text, arrays)}, modelOf(named))
 		if c.want != "" {
 			wantError(t, err, ManifestName, c.want)
 		} else if err != nil {

@@ -69,7 +69,7 @@ func TestTables(t *testing.T) {
 func TestTablesAgainstModel(t *testing.T) {
 	whole := "0\t0\ta\t1\n1\t1\ta\t0\n"
 	set := mustOpen(t, writeFiles(t, tables(whole, "0\t1\n")), Options{})
-	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	model := modelOf(set)
 	mustOpen(t, writeFiles(t, tables("0\t-1\ta\t1\n", "")), model)
 	for nodes, want := range map[string]string{
 		"0\t0\ta\t2\n":          `x.nodes.tsv:1: feature "2": index is beyond the 2 features of the model`,
@@ -77,12 +77,11 @@ func TestTablesAgainstModel(t *testing.T) {
 		whole + "2\t2\ta\t1\n":  "x.nodes.tsv:3: label is 2, want -1 (unobserved) or 0 to 1",
 		whole + "2\t-2\ta\t1\n": `x.nodes.tsv:3: label is "-2"`,
 	} {
-		_, err := Open(t.Context(), []string{writeFiles(t, tables(nodes, ""))}, model)
-		wantError(t, err, want)
+		refuses(t, writeFiles(t, tables(nodes, "")), model, want)
 	}
 	// A model that saw a node without features takes data with and without.
 	set = mustOpen(t, writeFiles(t, tables("0\t0\ta\t1\n1\t1\ta\t?\n", "1\t0\n")), Options{})
-	model = Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	model = modelOf(set)
 	for nodes, want := range map[string][]float64{"0\t0\ta\t?\n1\t1\ta\t?\n": {0, 0, 0, 1}, "0\t0\ta\t0\n1\t1\ta\t1\n": {0, 1, 1, 0}} {
 		in := mustOpen(t, writeFiles(t, tables(nodes, "1\t0\n")), model).Instances[0]
 		if got := row(in.NodeFeatures(0), 1); !slices.Equal(got, want) {
@@ -121,21 +120,16 @@ func TestTablesRefuse(t *testing.T) {
 		"no label":  {"0\t-1\n", "", []string{"x.nodes.tsv: no node has a label; name the states"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(t.Context(), []string{writeFiles(t, tables(c.nodes, c.edges))}, Options{})
-			wantError(t, err, c.want...)
+			refuses(t, writeFiles(t, tables(c.nodes, c.edges)), Options{}, c.want...)
 		})
 	}
 	one := writeFiles(t, map[string]string{"d.edges.tsv": ""})
-	_, err := Open(t.Context(), []string{filepath.Join(one, "d.edges.tsv")}, Options{})
-	wantError(t, err, "d.nodes.tsv", "no such file")
-	_, err = Open(t.Context(), []string{writeFiles(t, tables("0\t0\ttrain\n", ""))}, Options{Observed: "tran"})
-	wantError(t, err, `Observed: no node is in the split "tran"; did you mean train?`)
-	_, err = Open(t.Context(), []string{writeFiles(t, tables("0\t0\ttrain\n1\t1\ttest\n", ""))}, Options{Observed: "foo"})
-	wantError(t, err, `no node is in the split "foo"; valid are test, train`)
+	refuses(t, filepath.Join(one, "d.edges.tsv"), Options{}, "d.nodes.tsv", "no such file")
+	refuses(t, writeFiles(t, tables("0\t0\ttrain\n", "")), Options{Observed: "tran"}, `Observed: no node is in the split "tran"; did you mean train?`)
+	refuses(t, writeFiles(t, tables("0\t0\ttrain\n1\t1\ttest\n", "")), Options{Observed: "foo"}, `no node is in the split "foo"; valid are test, train`)
 	files := tables("0\t0\ttrain\n", "")
 	files[ManifestName] = `{"edge_bins": 3}`
-	_, err = Open(t.Context(), []string{writeFiles(t, files)}, Options{})
-	wantError(t, err, "dataset.json:edge_bins: it applies to npz data only")
+	refuses(t, writeFiles(t, files), Options{}, "dataset.json:edge_bins: it applies to npz data only")
 	if _, list := Check(t.Context(), []string{writeFiles(t, tables(strings.Repeat("x\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
 		t.Errorf("%d problems, want %d", len(list), mostPerFile+1)
 	}
@@ -159,8 +153,7 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 		t.Errorf("%d instances, warnings %q", len(in), set.Warnings)
 	}
 	files["y.nodes.tsv"] = "0\t1\tx\t2\n"
-	_, err = Open(t.Context(), []string{writeFiles(t, files) + "/y"}, Options{})
-	wantError(t, err, "index is beyond the 2 features of dataset.json")
+	refuses(t, writeFiles(t, files)+"/y", Options{}, "index is beyond the 2 features of dataset.json")
 }
 
 func FuzzTables(f *testing.F) {

@@ -98,14 +98,11 @@ func TestTextForModel(t *testing.T) {
 	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{-1, -1}}) || !strings.Contains(set.Warnings[0], "b.list: the number of columns is 2, not 3: there are no labels") {
 		t.Errorf("labels %v, warnings %q", set.Instances[0].Samples(), set.Warnings)
 	}
-	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP B\nsees VBZ\n"})}, model)
-	wantError(t, err, "b.conll:2: the number of columns is 2, want 3")
+	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP B\nsees VBZ\n"}), model, "b.conll:2: the number of columns is 2, want 3")
 	model.Learning = true
-	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"})}, model)
-	wantError(t, err, "b.conll:1: the number of columns is 2, want 3")
+	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model, "b.conll:1: the number of columns is 2, want 3")
 	model.Learning = false
-	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"})}, model)
-	wantError(t, err, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
+	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"}), model, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
 }
 
 func TestTextSkipEdges(t *testing.T) {
@@ -115,8 +112,7 @@ func TestTextSkipEdges(t *testing.T) {
 	if !slices.Equal(u[6:], []int32{0, 3}) || !slices.Equal(v[6:], []int32{2, 6}) || in.EdgeType(6) != 1 || in.EdgeType(5) != 0 || !set.Schema.EdgeTypes[1].Symmetric {
 		t.Errorf("edges join %v and %v", u, v)
 	}
-	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"a.crfsuite": someAttributes})}, Options{SkipEdges: true})
-	wantError(t, err, "skip edges need words")
+	refuses(t, writeFiles(t, map[string]string{"a.crfsuite": someAttributes}), Options{SkipEdges: true}, "skip edges need words")
 }
 
 func TestTextRefuses(t *testing.T) {
@@ -128,14 +124,11 @@ func TestTextRefuses(t *testing.T) {
 		"a\xff B\n":             "x.conll:1: it is not text in UTF-8",
 		"a\tB\nb\tA\tz\nc\tB\n": "x.conll:2: the number of columns is 3, want 2",
 	} {
-		_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"x.conll": text})}, Options{})
-		wantError(t, err, want)
+		refuses(t, writeFiles(t, map[string]string{"x.conll": text}), Options{}, want)
 	}
-	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"x.crfsuite": "A\tw:x\tv\nB\tw\tv\n"})}, Options{})
-	wantError(t, err, `x.crfsuite:1: attribute "w:x": want NAME or NAME:NUMBER`)
+	refuses(t, writeFiles(t, map[string]string{"x.crfsuite": "A\tw:x\tv\nB\tw\tv\n"}), Options{}, `x.crfsuite:1: attribute "w:x": want NAME or NAME:NUMBER`)
 	// Lists of files stay lists.
-	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"}) + "/list.txt"}, Options{})
-	wantError(t, err, "list.txt:1: there is no file")
+	refuses(t, writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"})+"/list.txt", Options{}, "list.txt:1: there is no file")
 }
 
 // TestTextLines: what separates and what does not, in the forms that people have text in.
@@ -182,17 +175,15 @@ func TestTextWarns(t *testing.T) {
 // TestTextNewLabels: a few that training has not seen are not compared; many are a mistake.
 func TestTextNewLabels(t *testing.T) {
 	trained := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "x A\ny B\n"}), Options{})
-	model := Options{Schema: &trained.Schema, Recipe: &trained.Recipe}
+	model := modelOf(trained)
 	some := strings.Repeat("x A\ny B\n", 10)
 	set := mustOpen(t, writeFiles(t, map[string]string{"b.conll": some + "z C\n"}), model)
 	if labels := set.Instances[0].Samples()[0]; labels[19] != 1 || labels[20] != -1 || !strings.HasPrefix(set.Warnings[0], `1 of 21 labels are not compared: the model has no such states, as "C" of `) || !strings.HasSuffix(set.Warnings[0], "b.conll:21") {
 		t.Errorf("labels %v, warnings %q", labels, set.Warnings)
 	}
-	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": some + "z C\nz D\n"})}, model)
-	wantError(t, err, `b.conll:21: label is "C", which is none of the 2 states`)
+	refuses(t, writeFiles(t, map[string]string{"b.conll": some + "z C\nz D\n"}), model, `b.conll:21: label is "C", which is none of the 2 states`)
 	model.Learning = true
-	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": some + "z C\n"})}, model)
-	wantError(t, err, `b.conll:21: label is "C", which is none of the 2 states`)
+	refuses(t, writeFiles(t, map[string]string{"b.conll": some + "z C\n"}), model, `b.conll:21: label is "C", which is none of the 2 states`)
 }
 
 // TestTextOfOtherForm: text that a model reads in another way is no line with too many columns.
