@@ -66,46 +66,38 @@ func TestMaskRefuses(t *testing.T) {
 }
 
 // TestMaskOfModel: a mask that is not that of the model is a warning, and a problem
-// where the model is to learn from the data, for every kind of data.
+// where the model is to learn from the data, with weights tied or not.
 func TestMaskOfModel(t *testing.T) {
 	a := triangle()
 	a.Labels = [][]int32{{0, 1, 1}}
 	text := func(mask string) string { return `{"states": ["x", "y", "z"]` + mask + `}` }
-	npz := func(t *testing.T, mask string) string { return writeSet(t, text(mask), a) }
-	table := func(t *testing.T, mask string) string {
-		files := tables("0\t0\tx\t1\n1\t1\tx\t0\n", "0\t1\n")
-		files[ManifestName] = text(mask)
-		return writeFiles(t, files)
-	}
-	for _, kind := range []struct {
-		name   string
-		write  func(*testing.T, string) string
-		untied bool
-	}{{"npz", npz, false}, {"untied", npz, true}, {"tables", table, false}} {
+	npz := func(mask string) string { return writeSet(t, text(mask), a) }
+	for _, untied := range []bool{false, true} {
 		for _, masked := range []string{"", `, "forbidden_states": ["z"]`} {
-			model := mustOpen(t, kind.write(t, masked), Options{Untied: kind.untied})
+			model := mustOpen(t, npz(masked), Options{Untied: untied})
 			for _, mask := range []string{"", `, "forbidden_states": ["z"]`, `, "forbidden_pairs": [["y", "x"]]`} {
-				data := kind.write(t, mask)
+				data := npz(mask)
 				o := modelOf(model)
 				differs := mask != "" && mask != masked
 				warned := slices.ContainsFunc(mustOpen(t, data, o).Warnings, func(w string) bool {
 					return strings.Contains(w, "dataset.json: what it forbids is not what the model forbids")
 				})
 				if warned != differs {
-					t.Errorf("%s: the data have%s, the model%s: warned %v", kind.name, mask, masked, warned)
+					t.Errorf("untied %v: the data have%s, the model%s: warned %v", untied, mask, masked, warned)
 				}
 				o.Learning = true
 				_, err := Open(t.Context(), []string{data}, o)
 				if differs {
 					wantError(t, err, "dataset.json: what it forbids is not what the model forbids")
 				} else if err != nil {
-					t.Errorf("%s: the data have%s, the model%s: %v", kind.name, mask, masked, err)
+					t.Errorf("untied %v: the data have%s, the model%s: %v", untied, mask, masked, err)
 				}
 			}
 		}
 	}
 	// Labels to go on learning from must be possible under the model.
-	model := mustOpen(t, npz(t, `, "forbidden_states": ["z"]`), Options{})
+	learning := modelOf(mustOpen(t, npz(`, "forbidden_states": ["z"]`), Options{}))
+	learning.Learning = true
 	a.Labels = [][]int32{{0, 2, 1}}
-	refuses(t, npz(t, ""), Options{Schema: &model.Schema, Recipe: &model.Recipe, Learning: true}, "0.npz: labels[0,1]: state z", "what the model forbids")
+	refuses(t, npz(""), learning, "0.npz: labels[0,1]: state z", "what the model forbids")
 }

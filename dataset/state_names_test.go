@@ -8,46 +8,29 @@ import (
 // The states of a dataset.json must be those of the model: by name, or by number
 // where one of the two has no names. The option States stands for them.
 func TestStatesAgainstModel(t *testing.T) {
-	files := func(manifest string) map[string]string {
-		f := tables("a\t0\t\t0\nb\t1\t\t0\n", "a\tb\n")
-		if manifest != "" {
-			f[ManifestName] = manifest
-		}
-		return f
-	}
-	images := func(manifest string) map[string]string {
-		f := someImages(t)
-		f["labels/2.regions.txt"], f["labels/10.png"] = "0 1 1 -1\n1 1 -7 0\n", indexed(t, 2, 4, 0, 1)
-		f[ManifestName] = manifest
-		return f
-	}
-	kinds := map[string]func(manifest string) string{
-		"npz":    func(m string) string { return writeSet(t, m, triangle()) },
-		"tables": func(m string) string { return writeFiles(t, files(m)) },
-		"images": func(m string) string { return writeFiles(t, images(m)) },
-	}
-	for kind, write := range kinds {
-		named := mustOpen(t, write(`{"states": ["off", "on"]}`), Options{})
-		numbered := mustOpen(t, write(`{"states": 2}`), Options{})
-		for _, c := range []struct {
-			model    *Set
-			manifest string
-			states   []string
-			want     string // "": accepted
-		}{
-			{named, `{"states": ["off", "on"]}`, nil, ""},
-			{named, `{"states": 2}`, nil, ""},
-			{numbered, `{"states": ["off", "on"]}`, nil, ""},
-			{named, `{"states": ["on", "off"]}`, nil, `dataset.json`},
-			{named, `{"states": ["on", "off"]}`, []string{"off", "on"}, ""},
-			{named, `{"states": 3}`, nil, `they are 3, the model has 2 (["off" "on"])`},
-		} {
-			_, err := Open(t.Context(), []string{write(c.manifest)}, Options{Schema: &c.model.Schema, Recipe: &c.model.Recipe, States: c.states})
-			if c.want != "" {
-				wantError(t, err, c.want)
-			} else if err != nil {
-				t.Errorf("%s %s, States %q: %v", kind, c.manifest, c.states, err)
-			}
+	write := func(manifest string) string { return writeSet(t, manifest, triangle()) }
+	named := mustOpen(t, write(`{"states": ["off", "on"]}`), Options{})
+	numbered := mustOpen(t, write(`{"states": 2}`), Options{})
+	for _, c := range []struct {
+		model    *Set
+		manifest string
+		states   []string
+		want     string // "": accepted
+	}{
+		{named, `{"states": ["off", "on"]}`, nil, ""},
+		{named, `{"states": 2}`, nil, ""},
+		{numbered, `{"states": ["off", "on"]}`, nil, ""},
+		{named, `{"states": ["on", "off"]}`, nil, `dataset.json`},
+		{named, `{"states": ["on", "off"]}`, []string{"off", "on"}, ""},
+		{named, `{"states": 3}`, nil, `they are 3, the model has 2 (["off" "on"])`},
+	} {
+		o := modelOf(c.model)
+		o.States = c.states
+		_, err := Open(t.Context(), []string{write(c.manifest)}, o)
+		if c.want != "" {
+			wantError(t, err, c.want)
+		} else if err != nil {
+			t.Errorf("%s, States %q: %v", c.manifest, c.states, err)
 		}
 	}
 }

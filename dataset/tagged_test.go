@@ -244,16 +244,6 @@ func TestTextByContent(t *testing.T) {
 	if err != nil || set.Recipe.Kind != KindGraph || set.Instances[0].Graph.NumNodes() != 2 {
 		t.Errorf("tables with empty lines: %v", err)
 	}
-	folder = writeFiles(t, map[string]string{"papers.tsv": "id\tlabel\nann\tA\n\nbob\tB\n", "cites.tsv": "u\tv\nann\tbob\n\nbob\tann\n\nann\tbob\n"})
-	for kind, want := range map[string]bool{KindGraph: true, KindText: false} {
-		set, err := Open(t.Context(), []string{folder + "/papers.tsv", folder + "/cites.tsv"}, Options{Kind: kind})
-		if (err == nil && set.Recipe.Kind == KindGraph) != want {
-			t.Errorf("tables of kind %s with empty lines: %v", kind, err)
-		}
-	}
-	if set, err := Open(t.Context(), []string{folder + "/papers.tsv"}, Options{}); err == nil {
-		t.Errorf("a table with an empty line is read as %s", set.Recipe.Kind)
-	}
 }
 
 // TestTextRareAttributes: weights are bounded by leaving out what is rare.
