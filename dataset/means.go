@@ -208,27 +208,25 @@ func (f *givenFeatures) complete(r *Recipe) (crf.Features, error) {
 		return f.features, nil
 	}
 	m := f.features.Data()
-	start, index, value := make([]int, 1, m.Rows+1), make([]int32, 0, len(m.Column)+m.Rows), []float64(nil)
-	if m.Value != nil {
-		value = make([]float64, 0, cap(index))
-	}
+	var rows sparseRows
+	var row []sparseValue
 	for i := range m.Rows {
-		from, to := m.Start[i], m.Start[i+1]
-		index = append(index, m.Column[from:to]...)
-		if m.Value != nil {
-			value = append(value, m.Value[from:to]...)
-		}
-		if c := r.FeatureDim; r.Bias {
-			if r.Missing && !f.known[i] {
-				c++
+		row = row[:0]
+		for at := m.Start[i]; at < m.Start[i+1]; at++ {
+			x := sparseValue{m.Column[at], 1}
+			if m.Value != nil {
+				x.value = m.Value[at]
 			}
-			if index = append(index, int32(c)); m.Value != nil {
-				value = append(value, 1)
-			}
+			row = append(row, x)
 		}
-		start = append(start, len(index))
+		if r.Missing && !f.known[i] {
+			row = append(row, sparseValue{int32(r.FeatureDim + 1), 1})
+		} else if r.Bias {
+			row = append(row, sparseValue{int32(r.FeatureDim), 1})
+		}
+		rows.add(row)
 	}
-	return crf.Sparse(start, index, value, r.nodeDim())
+	return rows.features(r.nodeDim())
 }
 
 // smooth replaces the features of a graph's nodes by means, where that is asked for.

@@ -211,12 +211,6 @@ type featureRows struct {
 	used    top // of the indices, with the lines where they stand
 }
 
-// sparseValue is one entry of a feature vector.
-type sparseValue struct {
-	index int32
-	value float64
-}
-
 // unknownCells counts cells for which a model has no feature.
 type unknownCells struct {
 	count int
@@ -333,7 +327,7 @@ func (f *featureRows) parse(line int, text string) (problem string) {
 		}
 		f.put(int(index), value)
 	}
-	slices.SortFunc(f.row, func(a, b sparseValue) int { return cmp.Compare(a.index, b.index) })
+	slices.SortFunc(f.row, byIndex)
 	for i := 1; i < len(f.row); i++ {
 		if f.row[i].index == f.row[i-1].index {
 			return fmt.Sprintf("feature %d is given twice", f.row[i].index)
@@ -354,9 +348,8 @@ func (f *featureRows) same(a, b []string) bool {
 
 // of makes the features of all rows of a table, dense ones where these take less memory.
 func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
-	var numbers, values []float64
-	var index []int32
-	start, ones := make([]int, 1, len(t.rows)+1), f.lists
+	var numbers []float64
+	var rows sparseRows
 	dense := !f.lists && f.denseBytes() <= f.sparseBytes()
 	if dense {
 		numbers = make([]float64, len(t.rows)*f.dim)
@@ -365,28 +358,24 @@ func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
 		if place, problem := f.make(int(t.lines[r]), cells); problem != "" {
 			p.add(int(t.lines[r]), abbreviate(place), "", "%s", problem)
 		}
-		for _, x := range f.row {
-			if dense {
-				numbers[r*f.dim+int(x.index)] = x.value
-				continue
-			}
-			index, values, ones = append(index, x.index), append(values, x.value), ones && x.value == 1
+		if !dense {
+			rows.add(f.row)
+			continue
 		}
-		start = append(start, len(index))
+		for _, x := range f.row {
+			numbers[r*f.dim+int(x.index)] = x.value
+		}
 	}
 	switch {
 	case len(p.list) > 0:
 		return crf.Features{}, nil // which are said
 	case f.lists:
 		f.dim = int(f.used.largest) + 1
-		if ones {
-			values = nil
-		}
 	case f.dim == 0:
 		return crf.Constant(len(t.rows), 0), nil
 	}
 	if dense {
 		return crf.Dense(numbers, f.dim)
 	}
-	return crf.Sparse(start, index, values, f.dim)
+	return rows.features(f.dim)
 }

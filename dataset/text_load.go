@@ -82,16 +82,14 @@ type textLoader struct {
 
 // textSentence is one sentence with its labels as numbers of labelTexts.
 type textSentence struct {
-	name   string
-	path   string
-	lines  []int32
-	edges  []int32
-	types  []int32 // of edges; nil: all follow each other
-	words  []string
-	texts  []int32
-	start  []int
-	column []int32
-	value  []float64
+	name  string
+	path  string
+	lines []int32
+	edges []int32
+	types []int32 // of edges; nil: all follow each other
+	words []string
+	texts []int32
+	rows  sparseRows
 }
 
 func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
@@ -313,24 +311,23 @@ func (l *textLoader) read(f *textFile) {
 	if l.numbered == nil {
 		l.numbered = map[string]int{}
 	}
-	attributes, known := 0, 0
+	attributes, known, row := 0, 0, []sparseValue(nil)
 	f.sentences(func(s *sentence) {
 		l.numbered[base]++ // on from other files of this name
-		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines),
-			start: []int{0}}
+		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines)}
 		for i, fields := range s.tokens {
+			row = row[:0]
 			l.emit(p, s, i, func(name []byte, value float64) {
 				attributes++
 				if j, found := l.attributes[string(name)]; found {
 					known++
-					t.column, t.value = append(t.column, j), append(t.value, value)
+					row = append(row, sparseValue{j, value})
 				}
 			})
-			t.merge()
 			if l.bias() {
-				t.column, t.value = append(t.column, int32(len(l.attributes))), append(t.value, 1)
+				row = append(row, sparseValue{int32(len(l.attributes)), 1})
 			}
-			t.start = append(t.start, len(t.column))
+			t.rows.add(row)
 			if l.rules.Form != textAttributes {
 				t.words = append(t.words, strings.Clone(fields[0]))
 			}
@@ -339,9 +336,6 @@ func (l *textLoader) read(f *textFile) {
 				text = l.labels.add(f.path, int(s.lines[i]), label)
 			}
 			t.texts = append(t.texts, text)
-		}
-		if !slices.ContainsFunc(t.value, func(x float64) bool { return x != 1 }) {
-			t.value = nil
 		}
 		t.edges, t.types = l.rules.join(s)
 		l.sentences = append(l.sentences, t)
@@ -353,26 +347,6 @@ func (l *textLoader) read(f *textFile) {
 	l.fail(p.errors()...)
 	if l.o.Recipe == nil || l.o.Learning {
 		f.text = "" // no longer needed
-	}
-}
-
-// merge sorts the features of the last token and adds up those of one column: crfsuite
-// counts an attribute as often as it is given.
-func (t *textSentence) merge() {
-	begin := t.start[len(t.start)-1]
-	columns, values := t.column[begin:], t.value[begin:]
-	order := make([]sparseValue, len(columns))
-	for i := range columns {
-		order[i] = sparseValue{columns[i], values[i]}
-	}
-	slices.SortStableFunc(order, func(a, b sparseValue) int { return cmp.Compare(a.index, b.index) })
-	t.column, t.value = t.column[:begin], t.value[:begin]
-	for i, x := range order {
-		if i > 0 && x.index == order[i-1].index {
-			t.value[len(t.value)-1] += x.value
-			continue
-		}
-		t.column, t.value = append(t.column, x.index), append(t.value, x.value)
 	}
 }
 
@@ -447,7 +421,7 @@ func (l *textLoader) chooseSchema(states []string) {
 func (l *textLoader) build(t *textSentence, of []int32) {
 	s := &l.set.Schema
 	g, err := l.graphs.get(len(t.texts), t.edges)
-	features, wrong := crf.Sparse(t.start, t.column, t.value, s.NodeTypes[0].Features)
+	features, wrong := t.rows.features(s.NodeTypes[0].Features)
 	if err = cmp.Or(err, wrong); err != nil {
 		l.fail(ofFile(t.path, err))
 		return
