@@ -170,7 +170,7 @@ func TestNPZTypes(t *testing.T) {
 }
 
 func TestNPZFeaturesByType(t *testing.T) {
-	pieces := map[string][]byte{
+	pieces := raws{
 		"edges":                 npyOf("<i4", "False", "(1, 2)", binary.LittleEndian, []int32{0, 1}),
 		"labels":                npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 1}),
 		"node_types":            npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 0}),
@@ -205,6 +205,9 @@ func TestNPZFeaturesByType(t *testing.T) {
 	wantError(t, list[0], `x.npz:node_features.1: it has 2 rows, want 1`)
 	wantError(t, list[1], `x.npz:node_features.2: there is no type "2"`)
 }
+
+// raws are arrays as the bytes of their files.
+type raws map[string][]byte
 
 // zipOf puts arrays into an npz file; deflated, as savez_compressed does.
 func zipOf(t testing.TB, arrays map[string][]byte) []byte {
@@ -411,38 +414,38 @@ func TestNPZFileRefuses(t *testing.T) {
 	edges := npyOf("<i4", "False", "(2, 2)", le, []int32{0, 1, 1, 2})
 	ints := func(shape string, v ...int32) []byte { return npyOf("<i4", "False", shape, le, v) }
 	for name, c := range map[string]struct {
-		arrays map[string][]byte
+		arrays raws
 		want   string
 	}{
-		"unknown dotted": {map[string][]byte{"edges": edges, "labels.a": nil}, "unknown array"},
-		"not an array":   {map[string][]byte{"edges": []byte("hello, world")}, "x.npz:edges: it does not begin like a NumPy array"},
-		"text labels":    {map[string][]byte{"edges": edges, "labels": npyOf("<U3", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is \"<U3\", want int8 to int64, uint8 to uint64 or bool: the number of each node's state, from 0; the names of the states go into dataset.json"},
-		"too long":       {map[string][]byte{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: the array has "},
-		"flat features":  {map[string][]byte{"edges": edges, "node_features": npyOf("<f4", "False", "(3,)", le, []float32{1, 2, 3})}, "reshape(-1, 1)"},
-		"rows": {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0),
+		"unknown dotted": {raws{"edges": edges, "labels.a": nil}, "unknown array"},
+		"not an array":   {raws{"edges": []byte("hello, world")}, "x.npz:edges: it does not begin like a NumPy array"},
+		"text labels":    {raws{"edges": edges, "labels": npyOf("<U3", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is \"<U3\", want int8 to int64, uint8 to uint64 or bool: the number of each node's state, from 0; the names of the states go into dataset.json"},
+		"too long":       {raws{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: the array has "},
+		"flat features":  {raws{"edges": edges, "node_features": npyOf("<f4", "False", "(3,)", le, []float32{1, 2, 3})}, "reshape(-1, 1)"},
+		"rows": {raws{"edges": edges, "labels": ints("(3,)", 0, 0, 0),
 			"edge_features": npyOf("<f4", "False", "(3, 1)", le, []float32{1, 2, 3})},
 			"x.npz:edge_features: shape is [3, 1], want 2 rows: edges has 2 edges"},
-		"labels": {map[string][]byte{"edges": edges, "labels": ints("(2, 2)", 0, 0, 0, 0),
+		"labels": {raws{"edges": edges, "labels": ints("(2, 2)", 0, 0, 0, 0),
 			"node_types": ints("(3,)", 0, 0, 0)}, "x.npz:labels: shape is [2, 2], want 3 columns: node_types has 3 nodes"},
-		"node types": {map[string][]byte{"edges": edges, "node_types": ints("(2,)", 0, 0),
+		"node types": {raws{"edges": edges, "node_types": ints("(2,)", 0, 0),
 			"node_features": npyOf("<f4", "False", "(3, 1)", le, []float32{1, 2, 3})},
 			"x.npz:node_types: shape is [2], want 3 rows"},
-		"grid":      {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "grid_shape": ints("(2,)", 2, 2)}, "x.npz:grid_shape: it is 2 × 2, want a product of 3"},
-		"states":    {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "states": ints("(3,)", 2, 0, 2)}, "x.npz:states[1]: is 0"},
-		"loop":      {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 1)}, "x.npz:edges[1]: is (1, 1): an edge must join two different nodes"},
-		"negative":  {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, -1)}, "x.npz:edges[1]: is (1, -1)"},
-		"huge id":   {map[string][]byte{"edges": ints("(1, 2)", 0, 2147483647)}, "x.npz:edges: it asks for 2147483648 nodes, but there are only 1 edges"},
-		"huge grid": {map[string][]byte{"edges": ints("(1, 2)", 0, 1), "grid_shape": ints("(2,)", 40000, 40000)}, "x.npz:grid_shape: it asks for"},
-		"huge void": {map[string][]byte{"edges": ints("(1, 2)", 0, 1),
+		"grid":      {raws{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "grid_shape": ints("(2,)", 2, 2)}, "x.npz:grid_shape: it is 2 × 2, want a product of 3"},
+		"states":    {raws{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "states": ints("(3,)", 2, 0, 2)}, "x.npz:states[1]: is 0"},
+		"loop":      {raws{"edges": ints("(2, 2)", 0, 1, 1, 1)}, "x.npz:edges[1]: is (1, 1): an edge must join two different nodes"},
+		"negative":  {raws{"edges": ints("(2, 2)", 0, 1, 1, -1)}, "x.npz:edges[1]: is (1, -1)"},
+		"huge id":   {raws{"edges": ints("(1, 2)", 0, 2147483647)}, "x.npz:edges: it asks for 2147483648 nodes, but there are only 1 edges"},
+		"huge grid": {raws{"edges": ints("(1, 2)", 0, 1), "grid_shape": ints("(2,)", 40000, 40000)}, "x.npz:grid_shape: it asks for"},
+		"huge void": {raws{"edges": ints("(1, 2)", 0, 1),
 			"node_features": npyOf("<f4", "False", "(2000000000, 0)", le, []float32{})},
 			"x.npz:node_features: shape is [2000000000, 0], want 2 rows"},
-		"huge header":   {map[string][]byte{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
-		"both features": {map[string][]byte{"edges": edges, "node_features.a": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2}), "node_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "x.npz:node_features.a: node_features has features for all types already"},
-		"two weights":   {map[string][]byte{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
-		"zero weight":   {map[string][]byte{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
-		"NaN weight":    {map[string][]byte{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
-		"no direction":  {map[string][]byte{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 1"},
-		"empty":         {map[string][]byte{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
+		"huge header":   {raws{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
+		"both features": {raws{"edges": edges, "node_features.a": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2}), "node_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "x.npz:node_features.a: node_features has features for all types already"},
+		"two weights":   {raws{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
+		"zero weight":   {raws{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
+		"NaN weight":    {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
+		"no direction":  {raws{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 1"},
+		"empty":         {raws{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})
@@ -458,12 +461,12 @@ func TestNPZUnknownArrayHidesNothing(t *testing.T) {
 		return npyOf("<i4", "False", shape, binary.LittleEndian, v)
 	}
 	for name, c := range map[string]struct {
-		arrays map[string][]byte
+		arrays raws
 		want   []string
 	}{
-		"unknown": {map[string][]byte{"edges": ints("(1, 2)", 0, -1), "label": ints("(1,)", 0), "grid_shape": ints("(3,)", 1, 1, 1)},
+		"unknown": {raws{"edges": ints("(1, 2)", 0, -1), "label": ints("(1,)", 0), "grid_shape": ints("(3,)", 1, 1, 1)},
 			[]string{"x.npz:label: unknown array", "x.npz:grid_shape: shape is [3]"}},
-		"unreadable": {map[string][]byte{"edges": []byte("no array"), "label": ints("(1,)", 0)}, []string{"x.npz:edges: ", "x.npz:label: unknown array"}},
+		"unreadable": {raws{"edges": []byte("no array"), "label": ints("(1,)", 0)}, []string{"x.npz:edges: ", "x.npz:label: unknown array"}},
 	} {
 		folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})
 		_, found := Check(t.Context(), []string{filepath.Join(folder, "x.npz")}, Options{})
@@ -601,7 +604,7 @@ func FuzzArrays(f *testing.F) {
 	f.Add(npyOf("<i4", "False", "(2, 2)", le, []int32{0, 1, 1, 2}), npyOf("<i4", "True", "(1, 3)", le, []int32{0, 1, -1}),
 		npyOf("<f4", "False", "(3, 1)", le, []float32{1, 2, 3}), npyOf("|i1", "False", "(2,)", le, []int8{1, 0}), npyOf("|u1", "False", "(3,)", le, []uint8{0, 1, 0}), true)
 	f.Fuzz(func(t *testing.T, edges, labels, features, bins, types []byte, untied bool) {
-		fuzzInstance(t, zipOf(t, map[string][]byte{edgesArray: edges, labelsArray: labels, nodeFeaturesArray: features, edgeBinsArray: bins, nodeTypesArray: types}), untied)
+		fuzzInstance(t, zipOf(t, raws{edgesArray: edges, labelsArray: labels, nodeFeaturesArray: features, edgeBinsArray: bins, nodeTypesArray: types}), untied)
 	})
 }
 
