@@ -134,8 +134,8 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	if other := job.UnheldSplit(set, f.split); other != "" && f.data.observed == "" {
-		a.note("no label is held: {observed=%s} holds those of that split, as a prediction would know them", other)
+	if text := m.Unheld(set, f.split); text != "" && f.data.observed == "" {
+		a.note("%s", option.Text(text))
 	}
 	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {
 		return nil, err
