@@ -157,7 +157,7 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 		"time between checkpoints (default: so that saving takes about 1 % of the time, and none at the end that takes "+
 			"more than a tenth of --max-time)")
 	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
-	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data; for images a list of ids in the same folder; "+
+	fl.StringArrayVar(&f.eval, "eval", nil, "`NAME=PATH` of labelled data; for images a list of ids in the same folder; "+
 		"may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20, but a "+
 		"second and a tenth of the time in all at most)")
