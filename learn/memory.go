@@ -240,7 +240,7 @@ func (l *localLearner) memory() *Memory {
 	if s.Method == Exact {
 		name = "tables of elimination"
 	}
-	m.Add(name, float64(threads)*scratch, "those of the largest network, for %d threads", threads)
+	m.Add(name, float64(threads)*scratch, "those of the largest network, on each thread (%d)", threads)
 	return m
 }
 

@@ -338,7 +338,7 @@ func Counting(ctx context.Context, name string, seed uint64, keep bool) (countin
 	case name == autoCounting:
 		return nil, usagef("{counting=auto} is a choice of training; want %s", strings.Join(counting.Names, ", "))
 	case err != nil:
-		return nil, usagef("{counting} %q: want auto, %s%s", name, strings.Join(counting.Names, ", "),
+		return nil, usagef("{counting} %q: want %s, or auto in training%s", name, strings.Join(counting.Names, ", "),
 			option.Hint(strings.ToLower(name), counting.Names))
 	}
 	return func(g *graph.Graph) (*counting.Numbers, error) {

@@ -21,6 +21,7 @@ import (
 type Prediction struct {
 	Out       string              `json:"out"`
 	Seconds   float64             `json:"seconds"`
+	States    []string            `json:"states"` // of the nodes that have the most
 	Unsettled int                 `json:"not_converged"`
 	Instances []PredictedInstance `json:"instances"`
 	Unproved  int                 `json:"-"` // joint states that may not be the most probable
@@ -102,7 +103,7 @@ func NewJointState(r *infer.State) *JointState {
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
 	held [][]int32, pictures bool) (*Prediction, error) {
 	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
-	p := &Prediction{Out: run.Dir(), worst: Unsettled{convex: w.Convex}}
+	p := &Prediction{Out: run.Dir(), States: stateNames(set), worst: Unsettled{convex: w.Convex}}
 	var rows []figure.PanelRow
 	palette := paletteOf(set)
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {

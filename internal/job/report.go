@@ -76,7 +76,7 @@ func (r *run) writeReport(result *Result) error {
 	if command := r.folder.Config.commandLine(); command != "" {
 		page.Code(command)
 	}
-	page.KeyValues(settings(r.folder.Config, r.p.scale != nil))
+	page.KeyValues(settings(r.folder.Config, r.p))
 	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
 		"are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
 	page.Fold("Figures of the run")
@@ -213,21 +213,33 @@ func reportWeights(page *report.Report, result *Result) {
 	page.Table(headers, rows)
 }
 
-// settings say what was run: the options that have a value, and whether features were put on one scale.
-func settings(config Config, scaled bool) []report.KeyValue {
+// settings say what was run: the options that have a value, and that the run had a use for.
+func settings(config Config, p *Prepared) []report.KeyValue {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
+	unused := slices.Clone(notOfCommand)
+	if p.scale == nil {
+		unused = append(unused, "standardise", "scale")
+	}
+	if p.Options.Method.Local() {
+		unused = append(unused, "counting")
+	}
 	for _, name := range slices.Sorted(maps.Keys(config.Options)) {
 		option := config.Options[name]
-		if value := settingText(option.Value); value != "" && !slices.Contains(notOfCommand, name) &&
-			(scaled || name != "standardise") {
-			if choice := option.choiceOf(); choice != "" && name == "method" {
-				value = methodText(learn.Method(value), choice)
-			}
-			pairs = append(pairs, report.KeyValue{Key: name, Value: value})
+		value := settingText(option.Value)
+		if value == "" || slices.Contains(unused, name) ||
+			option.Source == SourceDefault && slices.Contains(offTexts, value) {
+			continue
 		}
+		if choice := option.choiceOf(); choice != "" && name == "method" {
+			value = methodText(learn.Method(value), choice)
+		}
+		pairs = append(pairs, report.KeyValue{Key: name, Value: value})
 	}
 	return pairs
 }
+
+// offTexts are defaults by which nothing is done, or which the run had no reason to resolve.
+var offTexts = []string{"0", "0s", "none", "auto"}
 
 // notOfCommand are options of one command, or of one folder.
 var notOfCommand = []string{"out", "resume", "force", "write-model", "quiet", "json", "dry-run"}
