@@ -97,18 +97,6 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// TestFromZero: the vertical axis begins at zero where that is asked for.
-func TestFromZero(t *testing.T) {
-	f := Curves{Title: "T", Series: []Series{{Name: "a", X: []float64{1, 2}, Y: []float64{70, 80}}}}
-	if text := svgOf(t, f); strings.Contains(text, ">0<") {
-		t.Error("there is a zero without being asked for")
-	}
-	f.FromZero = true
-	if text := svgOf(t, f); !strings.Contains(text, ">0<") {
-		t.Error("there is no zero")
-	}
-}
-
 func TestCurvesEdgeCases(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	long := Series{Name: strings.Repeat("very long name ", 50)}
@@ -184,14 +172,6 @@ func TestCurvesNote(t *testing.T) {
 	}
 }
 
-// TestGivenTicks: the values that were asked for are marked, and no others.
-func TestGivenTicks(t *testing.T) {
-	text := svgOf(t, Curves{LogX: true, XTicks: []float64{30, 7}, Series: []Series{{X: []float64{1, 100}, Y: []float64{1, 2}}}})
-	if !strings.Contains(text, ">7<") || !strings.Contains(text, ">30<") || strings.Contains(text, ">10<") {
-		t.Error("the figure marks other values")
-	}
-}
-
 func TestThin(t *testing.T) {
 	const n = 1_000_000
 	x, y := make([]float64, n), make([]float64, n)
@@ -199,7 +179,7 @@ func TestThin(t *testing.T) {
 		x[i] = math.Log(float64(i + 1))
 	}
 	y[n/3], y[n/2] = 5, -5 // peaks of one point each
-	kept := Thin(x, y)
+	kept := Thin(x, y, thinColumns)
 	if len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points are left", len(kept))
 	}
@@ -218,10 +198,10 @@ func TestThin(t *testing.T) {
 	for i := range x { // back and forth
 		x[i] = float64(i % 2)
 	}
-	if kept := Thin(x, y); len(kept) > thinColumns*pointsPerColumn {
+	if kept := Thin(x, y, thinColumns); len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points of a zigzag are left", len(kept))
 	}
-	if kept := Thin(make([]float64, n), y); len(kept) > pointsPerColumn {
+	if kept := Thin(make([]float64, n), y, thinColumns); len(kept) > pointsPerColumn {
 		t.Errorf("%d points above one place are left", len(kept))
 	}
 }

@@ -160,9 +160,6 @@ func (c Claim) overMiddle(words string, sizes []network, blocks int, numbers []i
 // blockFigure draws effort against the number of blocks, a curve per network.
 func blockFigure(kind string, sizes []network, numbers []int, x axis) Figure {
 	c := toleranceCurves(kind, sizes, x, "", "blocks")
-	for _, n := range numbers {
-		c.XTicks = append(c.XTicks, float64(n))
-	}
 	for _, n := range sizes {
 		s := figure.Series{Name: n.name()}
 		for _, blocks := range numbers {

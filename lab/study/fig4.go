@@ -164,9 +164,6 @@ func gapGrows(kind, other, suffix string, sizes []network) Claim {
 func sizeFigures(kind, file, words string, names []string, sizes []network) (all []Figure) {
 	for _, x := range axes {
 		c := toleranceCurves(kind, sizes, x, ", "+words, "nodes")
-		for _, n := range sizes {
-			c.XTicks = append(c.XTicks, float64(n[0].Variables))
-		}
 		for _, name := range names {
 			s := figure.Series{Name: name}
 			for _, n := range sizes {
