@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -131,7 +131,7 @@ func TestDraw(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &run{files: files, folder: &folder}
-		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []figure.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
+		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []report.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
 		oracle.OK(t, errors.Join(r.draw(s), r.draw(&Scored{Name: "none"}), files.Close()))
 		_, err = os.Stat(files.Path("plots/pictures-dev.png"))
 		if wanted := !folder.NoReport && !folder.NoPlots; (err == nil) != wanted {

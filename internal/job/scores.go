@@ -16,7 +16,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -171,7 +170,7 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 }
 
 // addPanel writes a picture panel and puts it into the report.
-func addPanel(run *runfolder.Run, page *report.Report, name string, panel figure.Panel, caption string) error {
+func addPanel(run *runfolder.Run, page *report.Report, name string, panel report.Panel, caption string) error {
 	page.Pictures(panel, caption)
 	return run.WriteFile(name, panel.PNG)
 }
@@ -181,8 +180,8 @@ func (s *Scored) picturesName() string {
 	return path.Join(runfolder.PlotFolder, "pictures-"+s.Name+".png")
 }
 
-func (s *Scored) panel() figure.Panel {
-	return figure.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
+func (s *Scored) panel() report.Panel {
+	return report.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
 }
 
 // draw writes the pictures of an evaluation in training, which blockbp watch shows.
@@ -194,12 +193,12 @@ func (r *run) draw(s *Scored) error {
 }
 
 // sideBySide sets the pictures of all models beside each other.
-func sideBySide(scored []*Scored) figure.Panel {
-	panel := figure.Panel{Names: scored[0].Classes}
+func sideBySide(scored []*Scored) report.Panel {
+	panel := report.Panel{Names: scored[0].Classes}
 	for i, row := range scored[0].Pictures {
 		row.Prediction, row.Confidence = nil, nil
 		for _, s := range scored {
-			row.Models = append(row.Models, figure.ModelLabels{Name: s.Name, Labels: s.Pictures[i].Prediction})
+			row.Models = append(row.Models, report.ModelLabels{Name: s.Name, Labels: s.Pictures[i].Prediction})
 		}
 		panel.Rows = append(panel.Rows, row)
 	}
@@ -211,20 +210,20 @@ const reliabilityText = "Accuracy of the predictions of about the same confidenc
 	"calibrated, below it too sure of themselves."
 
 // reliability draws accuracy against confidence, and of one model how many nodes there are of each.
-func reliability(title string, sets ...*Scored) figure.Curves {
-	c := figure.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Height: 360}
+func reliability(title string, sets ...*Scored) report.Curves {
+	c := report.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Height: 360}
 	for _, s := range sets {
-		curve := figure.Series{Name: s.Name}
+		curve := report.Series{Name: s.Name}
 		for _, bin := range s.Score.Calibration() {
 			curve.X, curve.Y = append(curve.X, bin.Confidence), append(curve.Y, bin.Accuracy)
 			if len(sets) == 1 {
-				c.Columns = append(c.Columns, figure.Column{From: bin.From, To: bin.To,
+				c.Columns = append(c.Columns, report.Column{From: bin.From, To: bin.To,
 					Height: float64(bin.Nodes) / float64(s.Score.Count()), Label: short(bin.Nodes)})
 			}
 		}
 		c.Series = append(c.Series, curve)
 	}
-	c.Series = append(c.Series, figure.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true})
+	c.Series = append(c.Series, report.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true})
 	if len(sets) == 1 {
 		c.YLabel = "accuracy; columns: share of nodes"
 	}
@@ -247,12 +246,12 @@ func short(n int64) string {
 }
 
 // panelRow makes the picture row of one image.
-func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (figure.PanelRow, error) {
+func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (report.PanelRow, error) {
 	photo, err := readImage(source.Path)
 	if err != nil {
-		return figure.PanelRow{}, err
+		return report.PanelRow{}, err
 	}
-	row := figure.PanelRow{
+	row := report.PanelRow{
 		Title: source.ID, Photo: photo, Truth: truth, Prediction: b.Labels, Confidence: make([]float64, len(b.Labels)),
 		W: source.Width, H: source.Height,
 	}

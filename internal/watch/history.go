@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -52,7 +52,7 @@ func (h *history) thin() {
 				at, x, y = append(at, i), append(x, float64(h.rows[i].Iter)), append(y, v)
 			}
 		}
-		for _, k := range figure.Thin(x, y, thinColumns) {
+		for _, k := range report.Thin(x, y, thinColumns) {
 			kept[at[k]] = true
 		}
 	}
