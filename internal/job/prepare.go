@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/cut"
-	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
@@ -71,6 +70,8 @@ type Prepared struct {
 	// scale is that of the features in Problem; nil: they are as they are. scaled says how it was chosen, or is "".
 	scale  *standardise.Map
 	scaled string
+	// features are notes on features.
+	features []string
 
 	// alone is learned without edges, to begin a training with or to compare one with, or nil.
 	alone     *crf.Model
@@ -144,7 +145,7 @@ func (p *Prepared) evaluations() (err error) {
 func (p *Prepared) note(few string) {
 	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), transposed(&p.Options, p.Problem.Data),
 		learnedFrom(p.Set, p.Evaluations), p.idleHints())
-	p.Notes = slices.Concat(p.Set.Notes(), diagnose.Labels(p.Problem), diagnose.Features(p.Problem, p.Set.Recipe.Hops > 0))
+	p.Notes = slices.Concat(p.Set.Notes(), noOptimum(p.Problem), p.features)
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
@@ -172,15 +173,16 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 			}
 		}()
 	}
-	if !p.Options.Standardise {
-		return nil
+	schema := &p.Problem.Model.Schema
+	measured, err := standardise.Measure(ctx, schema, p.Problem.Data, p.Options.Threads)
+	if err == nil && p.Options.Standardise {
+		p.scale, err = p.scaleOf(ctx, measured.Map())
 	}
-	measured, err := standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads)
 	if err != nil {
 		return err
 	}
-	if p.scale, err = p.scaleOf(ctx, measured.Map()); err != nil || p.scale == nil {
-		return err
+	if p.features = measured.Notes(schema, p.scale, p.Problem.L2, p.Set.Recipe.Hops > 0); p.scale == nil {
+		return nil
 	}
 	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
 		if err := p.copyScaled(ctx); err != nil {
@@ -284,7 +286,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 		return nil, nil // the data are not at fault
 	}
 	o.Counting = o.countingFor(set)
-	p := &Prepared{Options: o, Task: Task{Owned: true}}
+	p := &Prepared{Options: o, Task: Task{Set: set, Owned: true}}
 	if p.Problem, err = o.problem(ctx, &Task{Set: set}, nil); err != nil {
 		return nil, err
 	}
@@ -298,7 +300,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	if err := forecast.Within(allowed); err != nil {
 		return nil, err
 	}
-	return diagnose.Data(p.Problem, set.Recipe.Hops > 0), nil
+	return append(noOptimum(p.Problem), p.features...), nil
 }
 
 func checkReference(reference *Model, model *crf.Model) error {

@@ -228,10 +228,10 @@ func (c *selection) network(ctx context.Context, hops int) (*crf.Instance, error
 	}
 	scale := (*standardise.Map)(nil)
 	if err == nil && c.p.Options.Standardise {
-		scale, err = standardise.Of(ctx, &set.Schema, set.Instances, c.p.Options.Threads)
-	}
-	if err == nil {
-		scale, err = onScale(scale, c.p.Options.Scale)
+		var measured *standardise.Measured
+		if measured, err = standardise.Measure(ctx, &set.Schema, set.Instances, c.p.Options.Threads); err == nil {
+			scale, err = onScale(measured.Map(), c.p.Options.Scale)
+		}
 	}
 	if err != nil {
 		return nil, err
