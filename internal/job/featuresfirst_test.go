@@ -70,10 +70,7 @@ func withoutState(t *testing.T, set *dataset.Set) *dataset.Set {
 				labels[s] = crf.Unobserved
 			}
 		}
-		var err error
-		if other.Instances[i], err = relabelled(in, [][]int32{labels}); err != nil {
-			t.Fatal(err)
-		}
+		other.Instances[i] = oracle.Must(relabelled(in, [][]int32{labels}))(t)
 	}
 	return &other
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // classNames are those of the Stanford Background set.
@@ -23,9 +25,7 @@ var classNames = []string{"sky", "tree", "road", "grass", "water", "building", "
 func svgOf(t *testing.T, f Curves) string {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := errors.Join(f.SVG(&first), f.SVG(&second)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(f.SVG(&first), f.SVG(&second)))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two drawings differ")
 	}
@@ -52,16 +52,11 @@ func svgOf(t *testing.T, f Curves) string {
 func pngOf(t *testing.T, f interface{ PNG(io.Writer) error }) (width, height int) {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := errors.Join(f.PNG(&first), f.PNG(&second)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(f.PNG(&first), f.PNG(&second)))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two drawings differ")
 	}
-	img, err := png.Decode(&first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := oracle.Must(png.Decode(&first))(t)
 	return img.Bounds().Dx(), img.Bounds().Dy()
 }
 
@@ -274,9 +269,7 @@ func TestRangesKeepTheColour(t *testing.T) {
 	}
 	colours := func(series ...Series) map[string]bool {
 		var svg bytes.Buffer
-		if err := (Curves{Series: series}).SVG(&svg); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, (Curves{Series: series}).SVG(&svg))
 		found := map[string]bool{}
 		for _, match := range regexp.MustCompile(`stroke:(#[0-9A-Fa-f]{6})`).FindAllStringSubmatch(svg.String(), -1) {
 			found[match[1]] = true
