@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -25,13 +24,21 @@ func noOptimum(p learn.Problem) []string {
 		return nil
 	}
 	var names []string
-	for a, t := range p.Model.Schema.NodeTypes {
-		for _, u := range unseen(p.Data, a, &t) {
-			name := fmt.Sprintf("state %q of node type %q", t.States[u.state], t.Name)
-			if t.Copies > 0 {
-				name += fmt.Sprintf(" at its node %d", u.row)
+	types := p.Model.Schema.NodeTypes
+	for a, counts := range labelsOf(types, p.Data).of {
+		t := &types[a]
+		for row := range max(1, t.Copies) {
+			labels := counts[row*len(t.States):][:len(t.States)]
+			for state, n := range labels {
+				if t.Features == 0 || n > 0 || slices.Max(labels) == 0 { // nothing is asked of nodes without any label
+					continue
+				}
+				name := fmt.Sprintf("state %q of node type %q", t.States[state], t.Name)
+				if t.Copies > 0 {
+					name += fmt.Sprintf(" at its node %d", row)
+				}
+				names = append(names, name)
 			}
-			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
@@ -39,44 +46,6 @@ func noOptimum(p learn.Problem) []string {
 	}
 	return []string{fmt.Sprintf("{l2=0}, and no label has %s: nothing keeps their weights from falling without end; "+
 		"give {l2} a positive value, or leave such states out of the data", some(names, " and %d more"))}
-}
-
-// unseenState is a state that no label has.
-type unseenState struct {
-	row   int // of untied weights, else 0
-	state int
-}
-
-// unseen lists the states of a node type, of each of its copies, that no label has. Of
-// nodes without any label nothing is asked.
-func unseen(data []*crf.Instance, nodeType int, t *crf.NodeType) (list []unseenState) {
-	if t.Features == 0 {
-		return nil
-	}
-	counts := make([]int, max(1, t.Copies)*len(t.States)) // [copy][state]
-	for _, in := range data {
-		for _, labels := range in.Samples() {
-			for s, y := range labels {
-				if y == crf.Unobserved || in.NodeType(int32(s)) != nodeType {
-					continue
-				}
-				at := int(y)
-				if t.Copies > 0 {
-					at += in.NodeRow(int32(s)) * len(t.States)
-				}
-				counts[at]++
-			}
-		}
-	}
-	for row := range max(1, t.Copies) {
-		labels := counts[row*len(t.States):][:len(t.States)]
-		for state, n := range labels {
-			if n == 0 && slices.Max(labels) > 0 {
-				list = append(list, unseenState{row, state})
-			}
-		}
-	}
-	return list
 }
 
 // resultNotes say what a result shows to be wrong with data or settings, each with what to

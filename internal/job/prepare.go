@@ -103,7 +103,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		func() error { return checkCounting(ctx, p.Problem.Data, p.Problem.Counting) },
 		func() error { return p.physics(ctx) },
 		p.separate, p.choose, p.cut,
-		func() error { return checkLabels(ctx, p.Problem.Data) },
+		p.checkLabels,
 		func() (err error) {
 			p.Problem.ClassWeights, err = classWeights(&p.Options, t.Set.Schema.NodeTypes, p.Problem.Data)
 			return err
@@ -143,7 +143,7 @@ func (p *Prepared) evaluations() (err error) {
 
 // note says what was assumed, few of few labels, and what is wrong.
 func (p *Prepared) note(few string) {
-	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), transposed(&p.Options, p.Problem.Data),
+	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data),
 		learnedFrom(p.Set, p.Evaluations), p.idleHints())
 	p.Notes = slices.Concat(p.Set.Notes(), noOptimum(p.Problem), p.features)
 	together := ""
@@ -351,20 +351,13 @@ func (p *Prepared) cut() error {
 }
 
 // checkLabels refuses data with nothing to learn from.
-func checkLabels(ctx context.Context, data []*crf.Instance) error {
-	observed := false
-	for i, in := range data {
-		if err := parallel.Ended(ctx); err != nil {
-			return err
-		}
+func (p *Prepared) checkLabels() error {
+	for i, in := range p.Problem.Data {
 		if len(in.Samples()) == 0 {
 			return dataf("instance %d (%s) has no labels to learn from", i, in.Name)
 		}
-		observed = observed || slices.ContainsFunc(in.Samples(), func(labels []int32) bool {
-			return slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved })
-		})
 	}
-	if !observed {
+	if p.labels().known == 0 {
 		return dataf("every label of every instance is unobserved (−1): there is nothing to learn from")
 	}
 	return nil

@@ -67,8 +67,7 @@ func (p *Prepared) hides() bool {
 		cmp.Or(how.Order, orderCyclic) != orderCyclic || cmp.Or(how.Step, autoStep) != autoStep ||
 		how.InnerSweeps != 0 || how.InnerTolerance != 0
 	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone || o.AutoL2 ||
-		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
-		slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return !slices.Contains(of, true) }) {
+		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown || !p.everyTypeSeen() {
 		return false
 	}
 	pairs := pairsOf(data[0])
