@@ -18,11 +18,11 @@ func TestIdleHints(t *testing.T) {
 		options  Options
 		want     string // "": no hint
 	}{
-		{1, Options{Threads: 1}, "each of 3 processes does all of the work"},
-		{5, Options{Threads: 1}, "each of 3 processes does all of the work"},
-		{1, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, "2 of 3 processes only wait"},
-		{1, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.BBPL, Cut: learn.Cut{Blocks: 6}, Together: 2}, "1 of 3 processes only wait"},
-		{5, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, ""},
+		{1, Options{Settings: learn.Settings{Threads: 1}}, "each of 3 processes does all of the work"},
+		{5, Options{Settings: learn.Settings{Threads: 1}}, "each of 3 processes does all of the work"},
+		{1, Options{Settings: learn.Settings{Threads: 1, Method: learn.InnerDual}, Step: "adagrad:0.1"}, "2 of 3 processes only wait"},
+		{1, Options{Settings: learn.Settings{Threads: 1, Method: learn.BBPL, Cut: learn.Cut{Blocks: 6}, Together: 2}, Step: "adagrad:0.1"}, "1 of 3 processes only wait"},
+		{5, Options{Settings: learn.Settings{Threads: 1, Method: learn.InnerDual}, Step: "adagrad:0.1"}, ""},
 	} {
 		set := chains(t, c.networks)
 		oracle.OK(t, distributed.Local(3, distributed.Options{}, func(g *distributed.Group) error {

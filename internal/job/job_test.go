@@ -103,7 +103,7 @@ func TestTrainInMemory(t *testing.T) {
 	if names := namesIn(t, "run"); !slices.Equal(names, want) {
 		t.Errorf("the run folder holds %q, want %q", names, want)
 	}
-	if train(t, Options{MaxIterations: 1}, task, &Folder{NoReport: true}); len(namesIn(t, folder)) != 2 {
+	if train(t, Options{Settings: learn.Settings{MaxIterations: 1}}, task, &Folder{NoReport: true}); len(namesIn(t, folder)) != 2 {
 		t.Errorf("a folder without a name was not made: %q", namesIn(t, folder))
 	}
 	loaded := oracle.Must(LoadModel("run"))(t)
@@ -117,7 +117,7 @@ func TestTrainInMemory(t *testing.T) {
 func TestOptionsAreValues(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 4)
-	o, task := Options{AutoL2: true, Threads: 1, MaxPasses: 30}, Task{Set: set}
+	o, task := Options{Settings: learn.Settings{Threads: 1, MaxPasses: 30}, AutoL2: true}, Task{Set: set}
 	p := oracle.Must(Prepare(t.Context(), o, task))(t)
 	before := *p
 	tried := 0
@@ -130,7 +130,7 @@ func TestOptionsAreValues(t *testing.T) {
 		}
 		hashes = append(hashes, r.Summary.ThetaSHA256)
 	}
-	if !reflect.DeepEqual(o, Options{AutoL2: true, Threads: 1, MaxPasses: 30}) || !reflect.DeepEqual(p.Options, before.Options) || p.Problem.L2 != before.Problem.L2 || len(p.Notes) != len(before.Notes) {
+	if !reflect.DeepEqual(o, Options{Settings: learn.Settings{Threads: 1, MaxPasses: 30}, AutoL2: true}) || !reflect.DeepEqual(p.Options, before.Options) || p.Problem.L2 != before.Problem.L2 || len(p.Notes) != len(before.Notes) {
 		t.Errorf("options became %+v", p.Options)
 	}
 	if tried < 8 || hashes[0] != hashes[1] {
@@ -142,7 +142,7 @@ func TestOptionsAreValues(t *testing.T) {
 // note says so.
 func TestChoiceWithoutTime(t *testing.T) {
 	t.Parallel()
-	r := train(t, Options{AutoL2: true, MaxTime: time.Nanosecond}, Task{Set: chains(t, 4)}, nil)
+	r := train(t, Options{Settings: learn.Settings{MaxTime: time.Nanosecond}, AutoL2: true}, Task{Set: chains(t, 4)}, nil)
 	s := r.Summary
 	if s.L2 != 0.25 || !s.Choice.Cut || len(s.Choice.Candidates) != 0 || !s.Choice.Standardised ||
 		!slices.ContainsFunc(s.Notes, func(n string) bool {
@@ -162,7 +162,7 @@ func TestPrepareNotes(t *testing.T) {
 		}
 	}
 	set.Instances[1].Samples()[0][4] = -1
-	p := prepare(t, Options{Method: learn.Piecewise, NoL2: true}, Task{Set: set})
+	p := prepare(t, Options{Settings: learn.Settings{Method: learn.Piecewise}, NoL2: true}, Task{Set: set})
 	if all := fmt.Sprint(p.Notes); !strings.Contains(all, `{l2=0}, and no label has state "on"`) {
 		t.Errorf("notes %q", p.Notes)
 	}
@@ -196,7 +196,7 @@ func TestEarlyStop(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 6)
 	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
-	p := prepare(t, Options{EarlyStop: "accuracy@dev:2", EvaluateEvery: 0.5, RelativeTolerance: 1e-300}, Task{Set: set, Evaluations: []*Evaluation{e}})
+	p := prepare(t, Options{Settings: learn.Settings{EvaluateEvery: 0.5, RelativeTolerance: 1e-300}, EarlyStop: "accuracy@dev:2"}, Task{Set: set, Evaluations: []*Evaluation{e}})
 	if sizes, err := learn.Measure(p.Problem, p.Settings); err != nil || sizes.Instances != 6 {
 		t.Errorf("measured %+v, %v", sizes, err)
 	}
@@ -217,7 +217,7 @@ func TestResume(t *testing.T) {
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
 	task := Task{Set: chains(t, 6)}
-	o := Options{MaxIterations: 8, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
+	o := Options{Settings: learn.Settings{MaxIterations: 8, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}}
 	train(t, o, task, &Folder{Dir: never, NoReport: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Iteration: func(e learn.Event) {
@@ -253,7 +253,7 @@ func TestResume(t *testing.T) {
 	// What decides the course of a run must stay, and so must the data.
 	o.Order = orderRandom
 	wantError(t, resume(t, o, task, dir), Usage, "--order random: the run in "+dir+" began with --order cyclic")
-	wantError(t, resume(t, Options{Cut: learn.Cut{Blocks: 3}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz was not part of the run")
+	wantError(t, resume(t, Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 3}}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz was not part of the run")
 	wantError(t, resume(t, Options{}, task, folder), Data, "config.json")
 }
 
@@ -286,23 +286,23 @@ func TestPrepareRefuses(t *testing.T) {
 		options Options
 		part    string
 	}{
-		{Options{Method: "bbpm"}, `--method "bbpm": want one of auto, bbpl, inner-dual, full, exact, pseudo, piecewise; did you mean bbpl?`},
+		{Options{Settings: learn.Settings{Method: "bbpm"}}, `--method "bbpm": want one of auto, bbpl, inner-dual, full, exact, pseudo, piecewise; did you mean bbpl?`},
 		{Options{L2: -1}, "--l2 -1: want a finite number that is not negative"},
-		{Options{MaxTime: -1}, "--max-time"},
-		{Options{Threads: -1}, "--threads -1"},
+		{Options{Settings: learn.Settings{MaxTime: -1}}, "--max-time"},
+		{Options{Settings: learn.Settings{Threads: -1}}, "--threads -1"},
 		{Options{Step: "fixed"}, "--step"},
 		{Options{Order: "any"}, `--order "any"`},
 		{Options{Counting: "convexe"}, "did you mean convex?"},
-		{Options{Method: learn.Pseudo, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
+		{Options{Settings: learn.Settings{Method: learn.Pseudo}, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
 		{Options{EarlyStop: "acuracy@dev"}, "did you mean accuracy@dev?"},
 		{Options{EarlyStop: "accuracy@dev:0"}, "patience"},
-		{Options{Cut: learn.Cut{Blocks: 13}}, "13 blocks are too many"},
-		{Options{Cut: learn.Cut{Kind: "tiles"}}, "tiles need a grid"},
+		{Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 13}}}, "13 blocks are too many"},
+		{Options{Settings: learn.Settings{Cut: learn.Cut{Kind: "tiles"}}}, "tiles need a grid"},
 	} {
 		_, err := Prepare(t.Context(), c.options, Task{Set: set, Evaluations: []*Evaluation{e}})
 		wantError(t, err, Usage, c.part)
 	}
-	_, err := Prepare(t.Context(), Options{EvaluateEvery: 3}, Task{Set: set})
+	_, err := Prepare(t.Context(), Options{Settings: learn.Settings{EvaluateEvery: 3}}, Task{Set: set})
 	wantError(t, err, Usage, "--eval-every is not used without --eval")
 	for _, in := range set.Instances {
 		for s := range in.Samples()[0] {
@@ -351,7 +351,7 @@ func TestRestrict(t *testing.T) {
 		t.Errorf("an unknown split: %q", got)
 	}
 	// Held labels are what is predicted.
-	model := train(t, Options{MaxIterations: 3}, Task{Set: set}, nil).Model
+	model := train(t, Options{Settings: learn.Settings{MaxIterations: 3}}, Task{Set: set}, nil).Model
 	err := Inference{Model: model.Model}.Each(t.Context(), set.Instances, e.Held, func(_ int, b *infer.Beliefs) error {
 		for s, held := range e.Held[0] {
 			if held >= 0 && b.Labels[s] != held {
@@ -401,9 +401,9 @@ func TestHarm(t *testing.T) {
 		want string // "": no note
 	}{
 		{Options{L2: 0.01}, alike, "with {counting=convex} in the place of trw, and with {no-edges}"},
-		{Options{L2: 0.01, Method: learn.Exact}, alike, "with {no-edges}, and with a larger {l2}"},
-		{Options{L2: 0.01, Method: learn.Pseudo}, alike, "leave the choice to auto"},
-		{Options{L2: 0.01, Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, alike,
+		{Options{Settings: learn.Settings{Method: learn.Exact}, L2: 0.01}, alike, "with {no-edges}, and with a larger {l2}"},
+		{Options{Settings: learn.Settings{Method: learn.Pseudo}, L2: 0.01}, alike, "leave the choice to auto"},
+		{Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, L2: 0.01}, alike,
 			"the run had not converged: raise its limits"},
 		{Options{L2: 0.01}, some, "a model that was trained with {no-edges}"},
 		{Options{L2: 0.01, NoEdges: true}, alike, ""},
@@ -558,7 +558,7 @@ func TestTimeKeepsTheBest(t *testing.T) {
 	set := chains(t, 4) // few, without a prior: it soon learns them by heart
 	dev := chains(t, 40)
 	e := oracle.Must(NewEvaluation("dev", dev, dev.Instances))(t)
-	o := Options{NoL2: true, NoStandardise: true, RelativeTolerance: 1e-300, MaxTime: 2 * time.Second, EvaluateEvery: 1}
+	o := Options{Settings: learn.Settings{RelativeTolerance: 1e-300, MaxTime: 2 * time.Second, EvaluateEvery: 1}, NoL2: true, NoStandardise: true}
 	var seen []float64
 	r, err := prepare(t, o, Task{Set: set, Evaluations: []*Evaluation{e}}).Train(t.Context(), nil,
 		Watch{Iteration: func(e learn.Event) {

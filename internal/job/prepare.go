@@ -89,7 +89,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	o.Counting = o.countingFor(t.Set)
-	p := &Prepared{Options: o, Task: t, Settings: o.settings, asked: *o.asked}
+	p := &Prepared{Options: o, Task: t, Settings: o.Settings, asked: *o.asked}
 	if o.Spill != "" {
 		p.pool = &spill.Pool{Folder: o.Spill}
 	}
@@ -281,7 +281,7 @@ func (p *Prepared) checkMemory() (err error) {
 // of data, and whether it would take more memory than it may, as Options.Memory has it. The
 // features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
-	o, err := Options{Memory: allowed, Scale: scaleEach}.Resolved()
+	o, err := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}.Resolved()
 	if err != nil {
 		return nil, nil // the data are not at fault
 	}
@@ -293,7 +293,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	if err := p.standardise(ctx); err != nil {
 		return nil, err
 	}
-	forecast, err := learn.Forecast(p.Problem, o.settings)
+	forecast, err := learn.Forecast(p.Problem, o.Settings)
 	if err != nil {
 		return nil, nil // nothing can be learned from them, such as data without labels
 	}

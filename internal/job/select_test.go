@@ -177,7 +177,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 			t.Errorf("%s: log loss %v, want %v", what, a, b)
 		}
 	}
-	p := oracle.Must(Prepare(t.Context(), Options{Threads: 3}, fewOf(t, paths, observed, true)))(t)
+	p := oracle.Must(Prepare(t.Context(), Options{Settings: learn.Settings{Threads: 3}}, fewOf(t, paths, observed, true)))(t)
 	r := oracle.Must(p.Train(t.Context(), nil, Watch{}))(t)
 	same("three threads", r)
 
@@ -238,7 +238,7 @@ func TestChoiceHasATime(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
 	task := blocks{nodes: 300, states: 3, degree: 6, same: .85, noise: 1, known: 40, seed: 5}.few(t, true)
-	whole, some := train(t, Options{}, task, nil), train(t, Options{MaxTime: time.Millisecond}, task, nil)
+	whole, some := train(t, Options{}, task, nil), train(t, Options{Settings: learn.Settings{MaxTime: time.Millisecond}}, task, nil)
 	if n, all := len(some.Summary.Choice.Candidates), len(whole.Summary.Choice.Candidates); n == 0 || n >= all {
 		t.Errorf("%d candidates in a millisecond, and %d in all time", n, all)
 	}
@@ -262,8 +262,8 @@ func TestWhatIsChosen(t *testing.T) {
 		"l2":         {Options{L2: .1}, true},
 		"together":   {Options{Edges: edgesTogether}, false},
 		"a rule":     {Options{Edges: "potts:1"}, false},
-		"a method":   {Options{Method: learn.Full}, false},
-		"a cut":      {Options{Cut: learn.Cut{Blocks: 2}}, false},
+		"a method":   {Options{Settings: learn.Settings{Method: learn.Full}}, false},
+		"a cut":      {Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 2}}}, false},
 		"a step":     {Options{Step: "adagrad:0.1"}, false},
 		"no edges":   {Options{NoEdges: true}, false},
 		"l2 auto":    {Options{AutoL2: true}, false},
@@ -436,7 +436,7 @@ func TestChoiceOfManyLabels(t *testing.T) {
 	if made == nil {
 		t.Fatalf("nothing was chosen; notes %q", r.Summary.Notes)
 	}
-	got, learned := r.Scores[0].Score, train(t, Options{Edges: edgesTogether, MaxPasses: 100}, task, nil).Scores[0].Score
+	got, learned := r.Scores[0].Score, train(t, Options{Settings: learn.Settings{MaxPasses: 100}, Edges: edgesTogether}, task, nil).Scores[0].Score
 	t.Logf("%s: %v; accuracy %.3f, log loss %.3f; together %.3f, %.3f", made.Metric, made.Chosen, got.Accuracy(), got.MeanLogLoss(), learned.Accuracy(), learned.MeanLogLoss())
 	if made.Metric != "log_loss by one fold of 411 labels" || got.Accuracy() < learned.Accuracy()+.05 || got.MeanLogLoss() > learned.MeanLogLoss() {
 		t.Errorf("%s: %v", made.Metric, made.Candidates)
