@@ -368,7 +368,8 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	const n = 100
 	made := func(edges string, loss float64) *trial {
-		x := &trial{Candidate: Candidate{Edges: edges}, power: 1, losses: make([]float64, n)}
+		x := &trial{Candidate: Candidate{Edges: edges}, rule: oracle.Must(parseEdges(edges))(t), power: 1,
+			losses: make([]float64, n)}
 		for i := range n {
 			x.losses[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
 		}
