@@ -162,7 +162,7 @@ func (o *Options) numbers(ctx context.Context, g *graph.Graph) (*counting.Number
 	if o.Counting != nil {
 		return o.Counting(g)
 	}
-	trw, err := counting.Parse(ctx, "trw", o.Seed, true)
+	trw, err := counting.Parse(ctx, "trw", o.Seed)
 	if err != nil {
 		return nil, err
 	}
