@@ -223,13 +223,6 @@ func momentsOf(f *crf.Features, weight float64) []Moments {
 		return all
 	}
 	n := float64(f.Rows())
-	if m, ok := f.Data().Computed.(*stretch.Map); ok {
-		for j, x := range m.Moments() {
-			all[j] = Moments{N: n * weight, Mean: x.Mean, Squares: weight * x.Squares, Least: x.Least, Most: x.Most,
-				Indicator: x.Indicator}
-		}
-		return all
-	}
 	for j := range all {
 		all[j] = Moments{N: n * weight, Least: math.Inf(1), Most: math.Inf(-1), Indicator: true}
 	}
