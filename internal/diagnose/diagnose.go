@@ -154,7 +154,9 @@ func (c *columns) readSparse(f *crf.Features, typeOf func(int32) int, rowOf func
 		}
 		c.rows++
 		first, second := rng.NormFloat64(), rng.NormFloat64()
-		for j, x := range f.Entries(rowOf(i)) {
+		entries := f.Data().Entries(rowOf(i), nil)
+		for i := range entries.N {
+			j, x := entries.At(i)
 			c.seen[j]++
 			c.least[j], c.most[j] = min(c.least[j], x), max(c.most[j], x)
 			c.squares[j] += x * x
