@@ -85,14 +85,14 @@ func searchState(d *gibbs.Domains, rng *rand.Rand) ([]int32, error) {
 	x, err := d.Search(rng)
 	switch {
 	case errors.Is(err, gibbs.ErrNone):
-		return nil, &zeroError{err}
+		return nil, zeroAt(err)
 	case err != nil:
 		return nil, unsuitedError{err}
 	}
 	return x, nil
 }
 
-// searchZero looks for a possible joint state and returns a *zeroError where it has
+// searchZero looks for a possible joint state and returns ErrZero where it has
 // proved that there is none, on graphs with loops too; nil where it found one, or gave
 // up. The seed decides what is tried first.
 func searchZero(p *mrf.Pairwise, seed uint64) error {
@@ -119,7 +119,7 @@ func prepare(p *mrf.Pairwise) (*gibbs.Domains, error) {
 func domains(p *mrf.Pairwise) (*gibbs.Domains, error) {
 	d := gibbs.New(p)
 	if !d.Propagate() {
-		return nil, &zeroError{errContradiction}
+		return nil, zeroAt(errContradiction)
 	}
 	return d, nil
 }
@@ -128,7 +128,7 @@ func domains(p *mrf.Pairwise) (*gibbs.Domains, error) {
 // at which potentials could not be added up.
 func checkPotentials(p *mrf.Pairwise) error {
 	if math.IsInf(p.Constant, -1) {
-		return &zeroError{errConstant}
+		return zeroAt(errConstant)
 	}
 	for s := range int32(len(p.Card)) {
 		if math.IsInf(magnitudeAt(p, s), 0) {
