@@ -127,12 +127,8 @@ func (o *Options) check(n *mrf.Network, marginals bool) error {
 	return tooMuch(what, bytes, o.Memory, reason)
 }
 
-// chain is the state of a chain, and its sources of randomness.
-func (z *sizes) chain() float64 {
-	const source = 64
-	chunks := 1 + z.nodes/chunkNodes
-	return double/2*z.nodes + chunks*(source+double*float64(z.mostStates))
-}
+// chain is the state of a chain, and its scratch.
+func (z *sizes) chain() float64 { return double*z.nodes/2 + double*float64(z.mostStates) }
 
 // draws is what so many joint states take.
 func (z *sizes) draws(count int) float64 {

@@ -24,8 +24,9 @@ func errFrozen(chains int) error {
 
 // chains are Markov chains of one network with starts of their own.
 type chains struct {
-	*schedule
-	all []*chain
+	p    *mrf.Pairwise
+	free []int32 // nodes that have several possible states
+	all  []*chain
 	// irreducible: it is proved that they can reach every possible joint state.
 	irreducible bool
 	concurrent  int // how many run at a time
@@ -38,7 +39,14 @@ func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, thr
 	if err != nil {
 		return nil, err
 	}
-	c := &chains{schedule: newSchedule(p, d), irreducible: d.Irreducible(), concurrent: min(count, threads)}
+	c := &chains{p: p, irreducible: d.Irreducible(), concurrent: min(count, threads)}
+	most := 0
+	for s, size := range d.Size {
+		if size > 1 {
+			c.free = append(c.free, int32(s))
+		}
+		most = max(most, int(p.Card[s]))
+	}
 	for k := range count {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -47,7 +55,7 @@ func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, thr
 		if err != nil {
 			return nil, err
 		}
-		c.all = append(c.all, newChain(c.schedule, x, seed, k, max(1, threads/count)))
+		c.all = append(c.all, &chain{p: p, free: c.free, x: x, rng: stream(seed, uint64(k), 1), score: make([]float64, most)})
 	}
 	if !c.irreducible && c.frozen() {
 		return nil, errFrozen(count)
@@ -62,7 +70,7 @@ func (c *chains) frozen() bool {
 			return false
 		}
 	}
-	return len(c.colours) > 0
+	return len(c.free) > 0
 }
 
 // diagnose judges draws of the chains, of which chain k has those from first[k] to

@@ -96,8 +96,6 @@ type Samples struct {
 	Chain, Sweep []int32
 	// Chains, BurnIn and Thin are what was used; zero where draws are independent.
 	Chains, BurnIn, Thin int
-	// Colours of the schedule of the chains.
-	Colours int
 	// Diagnosis judges the chains; nil where draws are independent.
 	Diagnosis *Diagnosis
 	// Converged reports whether the draws are from the network's distribution as far
@@ -127,8 +125,7 @@ func (s *Samples) Draw(x []int32, i int) {
 // Sample draws joint states from a network, given evidence.
 //
 // Where elimination fits, draws are exact and independent. Elsewhere chains of Gibbs
-// sampling run in parallel, colour after colour, from random joint states of positive
-// probability. Draws depend on the options but Threads alone, to the last bit.
+// sampling run in parallel from random joint states of positive probability. Draws depend on the options but Threads alone, to the last bit.
 //
 // Errors are *OptionError, ErrZero, and ErrUnsuited: of Exact for networks that are too
 // wide, and of Gibbs for factors of more than two free variables, for networks of which no
@@ -217,7 +214,7 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	}
 	s := &Samples{
 		Method: Gibbs, Chains: options.Chains, BurnIn: options.BurnIn, Thin: options.Thin,
-		Colours: len(c.colours), LogZ: math.NaN(), draws: newDrawStore(options.Draws, r.pairwise.Card), given: r.conditioned,
+		LogZ: math.NaN(), draws: newDrawStore(options.Draws, r.pairwise.Card), given: r.conditioned,
 	}
 	first := divide(options.Draws, options.Chains)
 	for k := range options.Chains {
