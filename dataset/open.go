@@ -66,6 +66,11 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(list) > 0 {
 		return nil, list
 	}
+	if o.Untied && kind != KindNPZ {
+		e := optionError("Untied", "it applies to %s data only, and these are of the kind %s", KindNPZ, kind)
+		e.Remedy = newPeek(paths[0]).fromSamples()
+		return nil, []error{e}
+	}
 	if err := o.validate(kind); err != nil {
 		return nil, []error{err}
 	}
@@ -162,15 +167,20 @@ func asWanted(path string, found []string, wanted string) (string, error) {
 	return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
 }
 
-// unknown is the error of what nothing is known of.
-func unknown(path string) error {
+// hasPictures reports whether a path leads to pictures, which are somewhere else than they are read from.
+func hasPictures(path string) bool {
 	is := slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(path)))
 	folders, _ := filepath.Glob(filepath.Join(path, "*"))
 	for _, folder := range append(folders, path) {
 		found, err := pictures(folder)
 		is = is || err == nil && len(found) > 0
 	}
-	if is {
+	return is
+}
+
+// unknown is the error of what nothing is known of.
+func unknown(path string) error {
+	if hasPictures(path) {
 		return wrong(path, 0, "", "put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give "+
 			"DATA", "pictures are not read from here")
 	}
@@ -210,7 +220,7 @@ func detectFolder(folder, wanted string) (string, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return "", unknown(folder)
+		return "", byContent(folder, others)
 	case wanted != "":
 		return asWanted(folder, found, wanted)
 	case len(found) > 1:
@@ -225,6 +235,23 @@ func detectFolder(folder, wanted string) (string, error) {
 		return "", f.refuse(p)
 	}
 	return found[0], nil
+}
+
+// byContent is the error of a folder none of whose files has a name to find them by: the first tells what they are.
+func byContent(folder string, files []string) error {
+	for _, path := range files {
+		p := newPeek(path)
+		f := p.best()
+		switch {
+		case f.what == "" || hasPictures(folder):
+			continue
+		case f.kind == "":
+			return wrong(folder, 0, "", f.how(p), "%s is %s, which is not read", path, f.what)
+		}
+		return wrong(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
+			"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.what)
+	}
+	return unknown(folder)
 }
 
 // ambiguousText says that a folder of text holds more that could be meant: text of other names, or predictions.

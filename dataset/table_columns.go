@@ -114,7 +114,7 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 				if c.odd == nil {
 					c.odd, c.text = wrong(t.file, int(t.lines[r]), abbreviate(name), "", ""), text
 				}
-				if written.MatchString(text) {
+				if large, _ := strconv.ParseFloat(text, 64); written.MatchString(text) || math.IsInf(large, 0) {
 					c.written++
 				}
 			}
@@ -157,7 +157,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && float64(numbers) >= numberColumn*float64(c.given):
 		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place, "write digits and a decimal point alone, leave the cell empty "+
 			"if the number is not known, or say {columns=text="+c.name+"}",
-			"%q is no number, while %d of the %d cells of this column are meant as numbers", abbreviate(c.text), numbers, c.given)
+			"%q is no finite number, while %d of the %d cells of this column are meant as numbers", abbreviate(c.text), numbers, c.given)
 	case c.given > fewCells && float64(len(c.count)) >= ownValues*float64(c.given):
 		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states", name,
 			c.given, len(c.count))

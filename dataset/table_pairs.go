@@ -125,7 +125,11 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 	case 1:
 		what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
 			"sentences, "+asTaggedText
-		if isEdgeList(loose[0]) {
+		p := newPeek(loose[0])
+		if _, _, numbers := p.rowsOfNumbers(); numbers {
+			what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
+		}
+		if p.best().what == edgeList {
 			what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+loose[0]
 		}
 		l.failAt(loose[0], "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
