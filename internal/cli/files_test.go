@@ -126,7 +126,6 @@ var overInputs = []struct{ args, input string }{
 	{"eval data -m run -o $OUT", "data/"},
 	{"eval data -m run -o $OUT", "run/"},
 	{"compare run run -o $OUT", "run/"},
-	{"plot run --tensorboard $OUT", "run/"},
 	{"convert data -m run -o $OUT", "data/"},
 	{"convert data -m run -o $OUT", "run/"},
 	{"sample data -m run -o $OUT", "data/"},
