@@ -51,6 +51,10 @@ func TestGenerate(t *testing.T) {
 	if in.Graph.NumNodes() != 20 || in.Graph.NumEdges() != 31 || len(in.Samples()) != 4 || in.Rows != 4 || in.Cols != 5 {
 		t.Errorf("the instance has %d nodes, %d edges, %d samples, %d×%d", in.Graph.NumNodes(), in.Graph.NumEdges(), len(in.Samples()), in.Rows, in.Cols)
 	}
+	for _, slip := range [][]string{{"--graph", "grid:3x3", "--states", "99999999"}, {"--graph", "grid:99999x99999"}} {
+		o := run(t, append([]string{"generate", "-o", filepath.Join(folder, "slip")}, slip...)...)
+		o.wantFailure(t, 2, "making these data would take about", "are allowed")
+	}
 }
 
 // TestRunFolder looks at every file that a run leaves behind.
