@@ -74,7 +74,6 @@ var mayImport = map[string][]string{
 		"internal/runfolder", "internal/figure", "internal/report",
 	},
 	"internal/standardise": {"internal/infile", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
-	"internal/diagnose":    {"learn", "crf", "internal/ground", "internal/stretch"},
 
 	"internal/atomicfile":  {},
 	"internal/infile":      {},
@@ -96,7 +95,7 @@ var mayImport = map[string][]string{
 	"internal/job": {
 		"internal/option",
 		"internal/infile",
-		"internal/cut", "internal/diagnose", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
+		"internal/cut", "internal/ground", "internal/stretch", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
 		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
 	},

@@ -13,7 +13,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -51,7 +50,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	if err != nil {
 		return nil, took, err
 	}
-	for _, text := range append(diagnose.Result(fitted), gapUnknown(&r.p.Options, fitted)...) {
+	for _, text := range append(resultNotes(fitted), gapUnknown(&r.p.Options, fitted)...) {
 		watch.note("%s", text)
 		r.p.Notes = append(r.p.Notes[:len(r.p.Notes):len(r.p.Notes)], text)
 	}

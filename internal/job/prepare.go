@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/cut"
-	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
@@ -144,7 +143,7 @@ func (p *Prepared) evaluations() (err error) {
 func (p *Prepared) note(few string) {
 	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), transposed(&p.Options, p.Problem.Data),
 		learnedFrom(p.Set, p.Evaluations), p.idleHints())
-	p.Notes = slices.Concat(p.Set.Notes(), diagnose.Labels(p.Problem), diagnose.Features(p.Problem, p.Set.Recipe.Hops > 0))
+	p.Notes = slices.Concat(p.Set.Notes(), labelNotes(p.Problem), featureNotes(p.Problem, p.Set.Recipe.Hops > 0))
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
@@ -298,7 +297,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	if err := forecast.Within(allowed); err != nil {
 		return nil, err
 	}
-	return diagnose.Data(p.Problem, set.Recipe.Hops > 0), nil
+	return dataNotes(p.Problem, set.Recipe.Hops > 0), nil
 }
 
 func checkReference(reference *Model, model *crf.Model) error {

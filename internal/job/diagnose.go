@@ -1,6 +1,4 @@
-// Package diagnose says in plain words what in data or results makes learning hard or
-// its result meaningless.
-package diagnose
+package job
 
 import (
 	"cmp"
@@ -30,21 +28,21 @@ const (
 	mostNamed = 3
 )
 
-// Data says what in the data will make learning hard or its result meaningless, each
+// dataNotes says what in the data will make learning hard or its result meaningless, each
 // with what to do about it: features of very different scale, features that are zero,
 // constant or copies of others, and, without l2, states without a label, of which
 // package dataset warns in any case. It reads every feature once. averaged says that features
 // of nodes are means, of which users know nothing: only edges are looked at.
-func Data(p learn.Problem, averaged bool) []string {
-	return slices.Concat(Labels(p), Features(p, averaged))
+func dataNotes(p learn.Problem, averaged bool) []string {
+	return slices.Concat(labelNotes(p), featureNotes(p, averaged))
 }
 
-// Labels is the part of Data that reads labels alone.
-func Labels(p learn.Problem) []string { return noOptimum(p) }
+// labelNotes is the part of dataNotes that reads labels alone.
+func labelNotes(p learn.Problem) []string { return noOptimum(p) }
 
-// Features is the part of Data that reads features.
-func Features(p learn.Problem, averaged bool) (texts []string) {
-	add := func(c *columns, copies int, node bool, t int) {
+// featureNotes is the part of dataNotes that reads features.
+func featureNotes(p learn.Problem, averaged bool) (texts []string) {
+	add := func(c *featureColumns, copies int, node bool, t int) {
 		if copies == 0 {
 			c.l2 = p.L2
 			c.read(p.Data, node, t)
@@ -55,17 +53,17 @@ func Features(p learn.Problem, averaged bool) (texts []string) {
 		if averaged {
 			break
 		}
-		add(newColumns(fmt.Sprintf("node type %q", t.Name), "states", t.FeatureNames, t.Features), t.Copies, true, a)
+		add(newFeatureColumns(fmt.Sprintf("node type %q", t.Name), "states", t.FeatureNames, t.Features), t.Copies, true, a)
 	}
 	for b, t := range p.Model.Schema.EdgeTypes {
-		add(newColumns(fmt.Sprintf("edge type %q", t.Name), "pairs of states", t.FeatureNames, t.Features), t.Copies,
+		add(newFeatureColumns(fmt.Sprintf("edge type %q", t.Name), "pairs of states", t.FeatureNames, t.Features), t.Copies,
 			false, b)
 	}
 	return texts
 }
 
-// columns are statistics of the features of one type.
-type columns struct {
+// featureColumns are statistics of the features of one type.
+type featureColumns struct {
 	where   string
 	states  string // what a weight is of: states of a node, or pairs of them
 	l2      float64
@@ -84,8 +82,8 @@ type columns struct {
 	seen []int
 }
 
-func newColumns(where, states string, names []string, n int) *columns {
-	c := &columns{where: where, states: states, names: names, squares: make([]float64, n), least: make([]float64, n),
+func newFeatureColumns(where, states string, names []string, n int) *featureColumns {
+	c := &featureColumns{where: where, states: states, names: names, squares: make([]float64, n), least: make([]float64, n),
 		most: make([]float64, n)}
 	c.shadow = [2][]float64{make([]float64, n), make([]float64, n)}
 	for j := range n {
@@ -95,7 +93,7 @@ func newColumns(where, states string, names []string, n int) *columns {
 }
 
 // read goes over all nodes or edges of a type.
-func (c *columns) read(data []*crf.Instance, node bool, t int) {
+func (c *featureColumns) read(data []*crf.Instance, node bool, t int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	row := make([]float64, len(c.squares))
 	for _, in := range data {
@@ -130,7 +128,7 @@ func (c *columns) read(data []*crf.Instance, node bool, t int) {
 }
 
 // add takes in a row of features.
-func (c *columns) add(row []float64, rng *rand.Rand) {
+func (c *featureColumns) add(row []float64, rng *rand.Rand) {
 	c.rows++
 	first, second := rng.NormFloat64(), rng.NormFloat64()
 	for j, x := range row {
@@ -144,7 +142,7 @@ func (c *columns) add(row []float64, rng *rand.Rand) {
 }
 
 // readSparse goes over the entries that are kept.
-func (c *columns) readSparse(f *crf.Features, typeOf func(int32) int, rowOf func(int32) int, n, t int, rng *rand.Rand) {
+func (c *featureColumns) readSparse(f *crf.Features, typeOf func(int32) int, rowOf func(int32) int, n, t int, rng *rand.Rand) {
 	if c.seen == nil {
 		c.seen = make([]int, len(c.squares))
 	}
@@ -164,7 +162,7 @@ func (c *columns) readSparse(f *crf.Features, typeOf func(int32) int, rowOf func
 	}
 }
 
-func (c *columns) texts() []string {
+func (c *featureColumns) texts() []string {
 	if c.hot || c.rows < 2 {
 		return nil
 	}
@@ -186,25 +184,25 @@ func (c *columns) texts() []string {
 }
 
 // name is how users know a feature.
-func (c *columns) name(j int) string {
+func (c *featureColumns) name(j int) string {
 	if j < len(c.names) {
 		return fmt.Sprintf("%q", c.names[j])
 	}
 	return fmt.Sprintf("number %d", j)
 }
 
-func (c *columns) scale(j int) float64 {
+func (c *featureColumns) scale(j int) float64 {
 	if c.seen != nil {
 		return math.Sqrt(c.squares[j] / float64(max(1, c.seen[j])))
 	}
 	return math.Sqrt(c.squares[j] / float64(c.rows))
 }
 
-func (c *columns) constant(j int) bool { return c.least[j] == c.most[j] }
+func (c *featureColumns) constant(j int) bool { return c.least[j] == c.most[j] }
 
 // unequal tells of features of very different scale. Constants are left out: a bias
 // of 1 beside small features is no fault.
-func (c *columns) unequal() string {
+func (c *featureColumns) unequal() string {
 	small, large := -1, -1
 	for j := range c.squares {
 		if c.squares[j] == 0 || c.constant(j) {
@@ -227,7 +225,7 @@ func (c *columns) unequal() string {
 }
 
 // zero tells of features that are zero everywhere.
-func (c *columns) zero() string {
+func (c *featureColumns) zero() string {
 	var list []int
 	for j, x := range c.squares {
 		if x == 0 {
@@ -243,7 +241,7 @@ func (c *columns) zero() string {
 
 // constants tells of features that have one value everywhere. One that is 1 is meant as a
 // bias, and of two of them copies tells.
-func (c *columns) constants() string {
+func (c *featureColumns) constants() string {
 	var list []int
 	for j := range c.squares {
 		if c.constant(j) && c.least[j] != 0 && c.least[j] != 1 {
@@ -263,7 +261,7 @@ func (c *columns) constants() string {
 }
 
 // constantBeside reports whether a feature before or after j is constant, too.
-func (c *columns) constantBeside(j int) bool {
+func (c *featureColumns) constantBeside(j int) bool {
 	for i := range c.squares {
 		if i != j && c.constant(i) && c.least[i] != 0 {
 			return true
@@ -272,7 +270,7 @@ func (c *columns) constantBeside(j int) bool {
 	return false
 }
 
-func (c *columns) list(all []int) string {
+func (c *featureColumns) list(all []int) string {
 	var names []string
 	for _, j := range all {
 		names = append(names, c.name(j))
@@ -290,7 +288,7 @@ func some(names []string, more string) string {
 }
 
 // copies tells of features that are multiples of others.
-func (c *columns) copies() string {
+func (c *featureColumns) copies() string {
 	var pairs []string
 	// Copies have the same cosine with the first random vector, so only neighbours in the
 	// order of cosines are compared: there may be many features.
@@ -329,7 +327,7 @@ func (c *columns) copies() string {
 }
 
 // same reports whether a feature is a multiple of another.
-func (c *columns) same(i, j int) bool {
+func (c *featureColumns) same(i, j int) bool {
 	if c.squares[i] == 0 || c.squares[j] == 0 {
 		return false
 	}
@@ -408,16 +406,16 @@ func unseen(data []*crf.Instance, nodeType int, t *crf.NodeType) (list []unseenS
 	return list
 }
 
-func quoted(names []string) (texts []string) {
+func quotedNames(names []string) (texts []string) {
 	for _, name := range names {
 		texts = append(texts, fmt.Sprintf("%q", name))
 	}
 	return texts
 }
 
-// Result says what a result shows to be wrong with data or settings, each with what to
+// resultNotes says what a result shows to be wrong with data or settings, each with what to
 // do about it.
-func Result(r *learn.Result) []string {
+func resultNotes(r *learn.Result) []string {
 	var texts []string
 	if r.Separable {
 		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels "+
@@ -428,7 +426,7 @@ func Result(r *learn.Result) []string {
 		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: "+
 			"their weights began at small random numbers of {seed}, which decides what each state comes to stand for, and "+
 			"may decide which of several optima is reached; compare the objectives of a few seeds",
-			some(quoted(r.Seeded), " and %d more")))
+			some(quotedNames(r.Seeded), " and %d more")))
 	}
 	if r.AtStart {
 		texts = append(texts, atStart(r))

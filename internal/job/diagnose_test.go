@@ -1,4 +1,4 @@
-package diagnose
+package job
 
 import (
 	"fmt"
@@ -35,8 +35,8 @@ func troubled(t *testing.T, features func(row int) []float64, names []string, l2
 	return learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: l2}
 }
 
-// TestData: what is wrong is named, with a remedy, and nothing else is said.
-func TestData(t *testing.T) {
+// TestDataNotes: what is wrong is named, with a remedy, and nothing else is said.
+func TestDataNotes(t *testing.T) {
 	names := []string{"red", "green", "blue"}
 	value := []float64{0.3, -1.2, 0.8, 2.1, -0.4, 0.1}
 	other := []float64{1.1, 0.2, -0.7, 0.4, 0.9, -2.2}
@@ -53,8 +53,8 @@ func TestData(t *testing.T) {
 		{func(r int) []float64 { return []float64{value[r], 0.1, third[r]} }, []string{`"green" is 0.1 everywhere`, "1e+02 times as hard", "make it 1"}},
 		{func(r int) []float64 { return []float64{value[r], 0, third[r]} }, []string{`"green" is zero everywhere`, "leave it out"}},
 	} {
-		texts := Data(troubled(t, test.features, names, 1), false)
-		if of := Data(troubled(t, test.features, names, 1), true); len(of) > 0 {
+		texts := dataNotes(troubled(t, test.features, names, 1), false)
+		if of := dataNotes(troubled(t, test.features, names, 1), true); len(of) > 0 {
 			t.Errorf("of means users know nothing, and read %q", of)
 		}
 		all := strings.Join(texts, "\n")
@@ -69,8 +69,8 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestResult: what is wrong with a result is named once, with a remedy.
-func TestResult(t *testing.T) {
+// TestResultNotes: what is wrong with a result is named once, with a remedy.
+func TestResultNotes(t *testing.T) {
 	for _, test := range []struct {
 		result learn.Result
 		want   string
@@ -89,7 +89,7 @@ func TestResult(t *testing.T) {
 		{learn.Result{AtStart: true, Status: learn.IterationLimit, Iterations: 7}, "go on with a larger {max-iter}"},
 		{learn.Result{Damping: 0.3}, "were damped by 0.3"},
 	} {
-		texts := Result(&test.result)
+		texts := resultNotes(&test.result)
 		if said := strings.Join(texts, "\n"); len(texts) > 1 || !strings.Contains(said, test.want) || test.want == "" && said != "" {
 			t.Errorf("%+v: %q, want %q", test.result, texts, test.want)
 		}
@@ -100,7 +100,7 @@ func TestResult(t *testing.T) {
 // every pair finds, and many features take no time.
 func TestCopiesOfMany(t *testing.T) {
 	const n, rows = 20000, 6
-	c := newColumns("x", "state", nil, n)
+	c := newFeatureColumns("x", "state", nil, n)
 	rng := rand.New(rand.NewPCG(1, 1))
 	random := [2][rows]float64{}
 	for k := range random {
