@@ -74,12 +74,13 @@ func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []flo
 	}
 	with := active.forRows(max(ku, kv))
 	for i, e := range s.from {
-		with.cavities(s.logs[half[i]:], beliefs, messages, e.source[:count], e.directed[:count], s.beliefAt, s.messageAt, e.n)
+		with.cavities(s.logs[half[i]:], beliefs, messages, e.source[:count], e.directed[:count], s.beliefAt, s.messageAt, e.n,
+			nil)
 	}
 	Exp(s.weights[:used], s.logs)
 	right, left, atU, atV := s.weights, s.weights[half[1]:], s.out, s.out[count*ku:]
-	with.products(atU, right, tables, v.directed[:count], s.edge, at, kv, ku)
-	with.products(atV, left, tables, u.directed[:count], s.edge, at, ku, kv)
+	with.products(atU, right, tables, v.directed[:count], s.edge, at, kv, ku, nil, nil)
+	with.products(atV, left, tables, u.directed[:count], s.edge, at, ku, kv, nil, nil)
 	with.moments(s.totals[:count], s.other, s.logs[half[1]:], left, atU, ku)
 	with.moments(s.totals[:count], s.logged, s.logs, right, atV, kv)
 	for z := s.totals[:count]; done < count && z[done] >= TooSmall && z[done] <= 1/TooSmall; done++ {

@@ -106,9 +106,9 @@ func (c *gridCase) sweep(with implementation) (done bool) {
 	done = true
 	for _, b := range c.batches {
 		weights, out, totals := c.weights[:len(b.directed)*c.k], c.out[:len(b.directed)*c.k], c.totals[:len(b.nodes)]
-		with.cavities(c.weights, c.beliefs, c.messages, b.source, b.directed, nil, nil, c.k)
+		with.cavities(c.weights, c.beliefs, c.messages, b.source, b.directed, nil, nil, c.k, nil)
 		with.exp(weights, weights)
-		with.products(c.out, c.weights, c.tables, b.directed, b.edge, c.at, c.k, c.k)
+		with.products(c.out, c.weights, c.tables, b.directed, b.edge, c.at, c.k, c.k, nil, nil)
 		done = done && with.allSafe(out)
 		with.log(out, out)
 		with.absorb(c.messages, c.sums, c.theta, c.out, b.directed, nil, nil, 0.5, b.nodes, 0)

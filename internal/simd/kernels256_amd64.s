@@ -2556,6 +2556,7 @@ done261:
 	JMP done259
 
 long258:
+	XORQ  SI, SI
 	TESTQ BX, BX
 	JLE   done265
 
@@ -2607,15 +2608,17 @@ done259:
 	VZEROUPPER
 	RET
 
-// func cavities256(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
+// func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX
-TEXT ·cavities256(SB), $0-176
+TEXT ·cavities256(SB), $0-200
 	VBROADCASTSD constants<>+1248(SB), Y0
 	MOVQ         w_base+0(FP), AX
-	MOVQ         source_base+72(FP), CX
-	MOVQ         directed_base+96(FP), DX
+	MOVQ         s_base+72(FP), CX
+	MOVQ         d_base+96(FP), DX
 	MOVQ         n+168(FP), BX
-	MOVQ         source_len+80(FP), SI
+	MOVQ         s_len+80(FP), SI
+	TESTQ        BX, BX
+	JZ           long271
 	CMPQ         BX, $0x04
 	JG           long271
 	XORQ         DI, DI
@@ -2674,74 +2677,82 @@ done274:
 	JMP done272
 
 long271:
+	XORQ  DI, DI
 	TESTQ SI, SI
 	JLE   done280
 
 again279:
-	MOVLQSX (CX), DI
-	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R8
+	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
 	JZ      same281
-	MOVQ    (R8)(DI*8), R8
-	JMP     found282
+	MOVLQSX (R8)(DI*4), BX
 
 same281:
-	MOVQ  DI, R8
-	IMULQ BX, R8
-
-found282:
-	MOVQ    b_base+24(FP), DI
-	LEAQ    (DI)(R8*8), R8
-	MOVLQSX (DX), DI
-	ADDQ    $0x04, DX
-	XORQ    $0x01, DI
-	MOVQ    mAt_base+144(FP), R9
+	INCQ    DI
+	MOVLQSX (CX), R8
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same283
-	MOVQ    (R9)(DI*8), R9
-	JMP     found284
+	JZ      same282
+	MOVQ    (R9)(R8*8), R9
+	JMP     found283
 
-same283:
-	MOVQ  DI, R9
+same282:
+	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found284:
-	MOVQ m_base+48(FP), DI
-	LEAQ (DI)(R9*8), R9
-	XORQ DI, DI
-	MOVQ BX, R10
-	CMPQ R10, $0x00000004
-	JLT  rest286
+found283:
+	MOVQ    b_base+24(FP), R8
+	LEAQ    (R8)(R9*8), R9
+	MOVLQSX (DX), R8
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R8
+	MOVQ    mAt_base+144(FP), R10
+	TESTQ   R10, R10
+	JZ      same284
+	MOVQ    (R10)(R8*8), R10
+	JMP     found285
 
-whole285:
-	VMOVUPD   (R8)(DI*8), Y1
-	VMOVUPD   (R9)(DI*8), Y2
+same284:
+	MOVQ  R8, R10
+	IMULQ BX, R10
+
+found285:
+	MOVQ m_base+48(FP), R8
+	LEAQ (R8)(R10*8), R10
+	XORQ R8, R8
+	MOVQ BX, R11
+	CMPQ R11, $0x00000004
+	JLT  rest287
+
+whole286:
+	VMOVUPD   (R9)(R8*8), Y1
+	VMOVUPD   (R10)(R8*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
-	VMOVUPD   Y1, (AX)(DI*8)
-	ADDQ      $0x00000004, DI
-	SUBQ      $0x00000004, R10
-	CMPQ      R10, $0x00000004
-	JGE       whole285
+	VMOVUPD   Y1, (AX)(R8*8)
+	ADDQ      $0x00000004, R8
+	SUBQ      $0x00000004, R11
+	CMPQ      R11, $0x00000004
+	JGE       whole286
 
-rest286:
-	TESTQ      R10, R10
-	JZ         done287
-	LEAQ       constants<>+544(SB), R11
-	NEGQ       R10
-	VMOVUPD    (R11)(R10*8), Y1
-	VMASKMOVPD (R8)(DI*8), Y1, Y2
-	VMASKMOVPD (R9)(DI*8), Y1, Y3
+rest287:
+	TESTQ      R11, R11
+	JZ         done288
+	LEAQ       constants<>+544(SB), R12
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y1
+	VMASKMOVPD (R9)(R8*8), Y1, Y2
+	VMASKMOVPD (R10)(R8*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 	VMOVAPD    Y0, Y3
 	VBLENDVPD  Y1, Y2, Y3, Y3
-	VMOVUPD    Y3, (AX)(DI*8)
+	VMOVUPD    Y3, (AX)(R8*8)
 
-done287:
+done288:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
 	JNZ  again279
@@ -2751,29 +2762,29 @@ done272:
 	VZEROUPPER
 	RET
 
-// func products256(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
+// func products256(o []float64, w []float64, t []float64, d []int32, e []int32, p []int, x int, y int, xs []int32, ys []int32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·products256(SB), $8-160
+TEXT ·products256(SB), $8-208
 	MOVQ  o_base+0(FP), AX
 	MOVQ  w_base+24(FP), CX
 	MOVQ  d_len+80(FP), DX
-	MOVQ  source+144(FP), BX
+	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other289
-	MOVQ  target+152(FP), BX
+	JNE   other290
+	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other289
+	JNE   other290
 	TESTQ DX, DX
-	JLE   done291
+	JLE   done292
 
-again290:
+again291:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last294
-	MOVQ       edge_base+96(FP), SI
+	JLE        last295
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
@@ -2786,16 +2797,16 @@ again290:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last294:
-	MOVQ         edge_base+96(FP), SI
+last295:
+	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
-	MOVQ         at_base+120(FP), DI
+	MOVQ         p_base+120(FP), DI
 	MOVQ         (DI)(SI*8), SI
 	MOVQ         t_base+48(FP), DI
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back293
+	JNZ          back294
 	VBROADCASTSD (CX), Y0
 	VMULPD       (SI), Y0, Y1
 	VMULPD       32(SI), Y0, Y0
@@ -2824,9 +2835,9 @@ last294:
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y1, (AX)
 	VMOVUPD      Y0, 32(AX)
-	JMP          next292
+	JMP          next293
 
-back293:
+back294:
 	VMOVUPD     (CX), Y0
 	VMOVUPD     32(CX), Y1
 	VMULPD      (SI), Y0, Y2
@@ -2866,88 +2877,104 @@ back293:
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, 32(AX)
 
-next292:
-	MOVQ source+144(FP), BX
+next293:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again290
+	JNZ  again291
 
-done291:
-	JMP done288
+done292:
+	JMP done289
 
-other289:
-	MOVQ  source+144(FP), BX
+other290:
+	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x02
-	JNE   other295
-	MOVQ  target+152(FP), BX
+	JNE   other296
+	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x02
-	JNE   other295
+	JNE   other296
 	TESTQ DX, DX
-	JLE   done297
+	JLE   done298
 
-again296:
+again297:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last300
-	MOVQ       edge_base+96(FP), SI
+	JLE        last301
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
 	PREFETCHT0 (SI)
 
-last300:
-	MOVQ           edge_base+96(FP), SI
+last301:
+	MOVQ           e_base+96(FP), SI
 	MOVLQSX        (SI)(BX*4), SI
-	MOVQ           at_base+120(FP), DI
+	MOVQ           p_base+120(FP), DI
 	MOVQ           (DI)(SI*8), SI
 	MOVQ           t_base+48(FP), DI
 	LEAQ           (DI)(SI*8), SI
 	MOVQ           d_base+72(FP), DI
 	TESTL          $0x00000001, (DI)(BX*4)
-	JNZ            back299
+	JNZ            back300
 	VBROADCASTF128 (CX), Y0
 	VPERMILPD      $0x0c, Y0, Y0
 	VMULPD         (SI), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VADDPD         X1, X0, X1
 	VMOVUPD        X1, (AX)
-	JMP            next298
+	JMP            next299
 
-back299:
+back300:
 	VBROADCASTF128 (CX), Y0
 	VMULPD         (SI), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VHADDPD        X1, X0, X1
 	VMOVUPD        X1, (AX)
 
-next298:
-	MOVQ source+144(FP), BX
+next299:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again296
+	JNZ  again297
 
-done297:
-	JMP done288
+done298:
+	JMP done289
 
-other295:
+other296:
 	TESTQ DX, DX
-	JLE   done302
+	JLE   done303
 
-again301:
-	MOVQ       d_len+80(FP), BX
-	SUBQ       DX, BX
+again302:
+	MOVQ    d_len+80(FP), BX
+	SUBQ    DX, BX
+	MOVQ    x+144(FP), SI
+	MOVQ    xs_base+160(FP), DI
+	TESTQ   DI, DI
+	JZ      same307
+	MOVLQSX (DI)(BX*4), SI
+
+same307:
+	MOVQ    SI, x+144(FP)
+	MOVQ    y+152(FP), SI
+	MOVQ    ys_base+184(FP), DI
+	TESTQ   DI, DI
+	JZ      same308
+	MOVLQSX (DI)(BX*4), SI
+
+same308:
+	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last305
-	MOVQ       edge_base+96(FP), SI
+	JLE        last306
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
@@ -2960,25 +2987,25 @@ again301:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last305:
-	MOVQ    edge_base+96(FP), SI
+last306:
+	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
-	MOVQ    at_base+120(FP), DI
+	MOVQ    p_base+120(FP), DI
 	MOVQ    (DI)(SI*8), SI
 	MOVQ    t_base+48(FP), DI
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back304
-	MOVQ    target+152(FP), BX
+	JNZ     back305
+	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
-	MOVQ    target+152(FP), DI
+	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000010
-	JLT     few307
+	JLT     few310
 
-panel306:
+panel309:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2989,11 +3016,11 @@ panel306:
 	VXORPD Y7, Y7, Y7
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), R11
+	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows310
+	JLT    rows313
 
-row309:
+row312:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -3016,13 +3043,13 @@ row309:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row309
+	JGE          row312
 
-rows310:
+rows313:
 	CMPQ R11, $0x00000001
-	JLT  rows312
+	JLT  rows315
 
-row311:
+row314:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -3036,9 +3063,9 @@ row311:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row311
+	JGE          row314
 
-rows312:
+rows315:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
@@ -3050,13 +3077,13 @@ rows312:
 	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000010, R10
 	CMPQ    R10, $0x00000010
-	JGE     panel306
+	JGE     panel309
 
-few307:
+few310:
 	TESTQ   R10, R10
-	JZ      done308
+	JZ      done311
 	CMPQ    R10, $0x00000004
-	JGT     wider313
+	JGT     wider316
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
 	NEGQ    R8
@@ -3065,11 +3092,11 @@ few307:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    CX, DI
 	LEAQ    (SI)(R9*1), R8
-	MOVQ    source+144(FP), SI
+	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows315
+	JLT     rows318
 
-row314:
+row317:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3080,13 +3107,13 @@ row314:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row314
+	JGE          row317
 
-rows315:
+rows318:
 	CMPQ SI, $0x00000001
-	JLT  rows317
+	JLT  rows320
 
-row316:
+row319:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3094,16 +3121,16 @@ row316:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row316
+	JGE          row319
 
-rows317:
+rows320:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     done308
+	JMP     done311
 
-wider313:
+wider316:
 	CMPQ    R10, $0x00000008
-	JGT     wider318
+	JGT     wider321
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3115,11 +3142,11 @@ wider313:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    CX, DI
 	LEAQ    (SI)(R9*1), R8
-	MOVQ    source+144(FP), SI
+	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows320
+	JLT     rows323
 
-row319:
+row322:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3134,13 +3161,13 @@ row319:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row319
+	JGE          row322
 
-rows320:
+rows323:
 	CMPQ SI, $0x00000001
-	JLT  rows322
+	JLT  rows325
 
-row321:
+row324:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3150,18 +3177,18 @@ row321:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row321
+	JGE          row324
 
-rows322:
+rows325:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     done308
+	JMP     done311
 
-wider318:
+wider321:
 	CMPQ    R10, $0x0000000c
-	JGT     wider323
+	JGT     wider326
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3175,11 +3202,11 @@ wider318:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    CX, DI
 	LEAQ    (SI)(R9*1), R8
-	MOVQ    source+144(FP), SI
+	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows325
+	JLT     rows328
 
-row324:
+row327:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3198,13 +3225,13 @@ row324:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row324
+	JGE          row327
 
-rows325:
+rows328:
 	CMPQ SI, $0x00000001
-	JLT  rows327
+	JLT  rows330
 
-row326:
+row329:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3216,18 +3243,18 @@ row326:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row326
+	JGE          row329
 
-rows327:
+rows330:
 	VADDPD  Y4, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     done308
+	JMP     done311
 
-wider323:
+wider326:
 	SUBQ    $0x0000000c, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3243,11 +3270,11 @@ wider323:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    CX, DI
 	LEAQ    (SI)(R9*1), R8
-	MOVQ    source+144(FP), SI
+	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows330
+	JLT     rows333
 
-row329:
+row332:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3270,13 +3297,13 @@ row329:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row329
+	JGE          row332
 
-rows330:
+rows333:
 	CMPQ SI, $0x00000001
-	JLT  rows332
+	JLT  rows335
 
-row331:
+row334:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3290,9 +3317,9 @@ row331:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row331
+	JGE          row334
 
-rows332:
+rows335:
 	VADDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
@@ -3302,34 +3329,34 @@ rows332:
 	VADDPD  Y8, Y4, Y4
 	VMOVUPD Y4, 96(AX)(R9*1)
 
-done308:
-	JMP next303
+done311:
+	JMP next304
 
-back304:
-	MOVQ source+144(FP), BX
+back305:
+	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
 	LEAQ (BX)(BX*4), R8
 	LEAQ (DI)(BX*4), R8
 	MOVQ AX, (SP)
-	MOVQ target+152(FP), R8
+	MOVQ y+152(FP), R8
 	MOVQ R8, R9
 	CMPQ R9, $0x00000004
-	JLT  few334
+	JLT  few337
 
-block333:
+block336:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   CX, R10
 	MOVQ   SI, R8
-	MOVQ   source+144(FP), R11
+	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest337
+	JLT    rest340
 
-whole336:
+whole339:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -3344,11 +3371,11 @@ whole336:
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole336
+	JGE         whole339
 
-rest337:
+rest340:
 	TESTQ       R11, R11
-	JZ          done339
+	JZ          done342
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3364,7 +3391,7 @@ rest337:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done339:
+done342:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3379,50 +3406,50 @@ done339:
 	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block333
+	JGE        block336
 
-few334:
+few337:
 	TESTQ  R9, R9
-	JZ     blocks335
+	JZ     blocks338
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   CX, R10
 	MOVQ   SI, R8
-	MOVQ   source+144(FP), R11
+	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest342
+	JLT    rest345
 
-whole341:
+whole344:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column343
+	JLE         column346
 	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column343
+	JLE         column346
 	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column343
+	JLE         column346
 	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column343:
+column346:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole341
+	JGE  whole344
 
-rest342:
+rest345:
 	TESTQ       R11, R11
-	JZ          done344
+	JZ          done347
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3430,23 +3457,23 @@ rest342:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column345
+	JLE         column348
 	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column345
+	JLE         column348
 	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column345
+	JLE         column348
 	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column345:
+column348:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done344:
+done347:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3460,19 +3487,19 @@ done344:
 	ADDQ       $0x00000020, AX
 	LEAQ       (SI)(BX*4), SI
 
-blocks335:
+blocks338:
 	MOVQ (SP), AX
 
-next303:
-	MOVQ source+144(FP), BX
+next304:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again301
+	JNZ  again302
 
-done302:
-done288:
+done303:
+done289:
 	VZEROUPPER
 	RET
 
@@ -3489,9 +3516,9 @@ TEXT ·allSafe256(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000010
-	JLT          rest347
+	JLT          rest350
 
-whole346:
+whole349:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3511,13 +3538,13 @@ whole346:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole346
+	JGE     whole349
 
-rest347:
+rest350:
 	CMPQ CX, $0x00000004
-	JLT  rest349
+	JLT  rest352
 
-whole348:
+whole351:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3525,11 +3552,11 @@ whole348:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole348
+	JGE     whole351
 
-rest349:
+rest352:
 	TESTQ        CX, CX
-	JZ           done350
+	JZ           done353
 	LEAQ         constants<>+544(SB), BX
 	NEGQ         CX
 	VMOVUPD      (BX)(CX*8), Y6
@@ -3540,7 +3567,7 @@ rest349:
 	VCMPPD       $0x19, Y0, Y8, Y0
 	VORPD        Y0, Y1, Y1
 
-done350:
+done353:
 	VCMPPD    $0x1e, constants<>+640(SB), Y2, Y0
 	VORPD     Y0, Y1, Y1
 	VCMPPD    $0x1e, constants<>+640(SB), Y3, Y0
@@ -3551,13 +3578,13 @@ done350:
 	VORPD     Y0, Y1, Y1
 	VMOVMSKPD Y1, AX
 	TESTL     AX, AX
-	JNZ       unsafe351
+	JNZ       unsafe354
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe351:
+unsafe354:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3576,9 +3603,9 @@ TEXT ·absorb256(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done354
+	JLE          done357
 
-again353:
+again356:
 	MOVQ       potentials_base+48(FP), SI
 	MOVQ       16(DX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -3588,42 +3615,42 @@ again353:
 	MOVLQSX    28(DX), SI
 	MOVLQSX    32(DX), R9
 	CMPQ       SI, $0x04
-	JG         long355
+	JG         long358
 	LEAQ       constants<>+544(SB), R10
 	MOVQ       SI, R11
 	NEGQ       R11
 	VMOVUPD    (R10)(R11*8), Y4
 	VMASKMOVPD (DI), Y4, Y5
 	TESTQ      R9, R9
-	JLE        done358
+	JLE        done361
 
-again357:
+again360:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same361
+	JZ      same364
 	MOVQ    (R11)(DI*8), R11
-	JMP     found362
+	JMP     found365
 
-same361:
+same364:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found362:
+found365:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	TESTQ        R10, R10
-	JZ           same359
+	JZ           same362
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y6
-	JMP          found360
+	JMP          found363
 
-same359:
+same362:
 	VBROADCASTSD same+168(FP), Y6
 
-found360:
+found363:
 	VMASKMOVPD   (AX), Y4, Y7
 	VBROADCASTSD constants<>+1248(SB), Y8
 	VBLENDVPD    Y4, Y7, Y8, Y8
@@ -3635,14 +3662,14 @@ found360:
 	VSUBPD       Y8, Y7, Y7
 	VANDPD       Y4, Y7, Y7
 	VUCOMISD     X2, X0
-	JE           undamped363
+	JE           undamped366
 	VCMPPD       $0x04, Y9, Y7, Y11
 	VMULPD       Y0, Y9, Y8
 	VMULPD       Y1, Y7, Y10
 	VADDPD       Y8, Y10, Y10
 	VBLENDVPD    Y11, Y10, Y7, Y7
 
-undamped363:
+undamped366:
 	VCMPPD    $0x04, Y9, Y7, Y8
 	VSUBPD    Y9, Y7, Y9
 	VANDPD    constants<>+1280(SB), Y9, Y9
@@ -3650,153 +3677,153 @@ undamped363:
 	VPCMPGTQ  Y3, Y9, Y8
 	VBLENDVPD Y8, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial364
+	JLT       partial367
 	VMOVUPD   Y7, (R11)
-	JMP       stored367
+	JMP       stored370
 
-partial364:
+partial367:
 	LEAQ         (R11), DI
 	VMOVAPD      Y7, Y8
 	TESTQ        $0x00000002, SI
-	JZ           noTwo366
+	JZ           noTwo369
 	VMOVUPD      X8, (DI)
 	VEXTRACTF128 $0x01, Y8, X8
 	ADDQ         $0x00000010, DI
 
-noTwo366:
+noTwo369:
 	TESTQ  $0x00000001, SI
-	JZ     stored367
+	JZ     stored370
 	VMOVSD X8, (DI)
 
-stored367:
+stored370:
 	VFMADD231PD Y7, Y6, Y5
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again357
+	JNZ         again360
 
-done358:
+done361:
 	CMPQ    SI, $0x04
-	JLT     partial368
+	JLT     partial371
 	VMOVUPD Y5, (R8)
-	JMP     stored371
+	JMP     stored374
 
-partial368:
+partial371:
 	LEAQ         (R8), DI
 	VMOVAPD      Y5, Y4
 	TESTQ        $0x00000002, SI
-	JZ           noTwo370
+	JZ           noTwo373
 	VMOVUPD      X4, (DI)
 	VEXTRACTF128 $0x01, Y4, X4
 	ADDQ         $0x00000010, DI
 
-noTwo370:
+noTwo373:
 	TESTQ  $0x00000001, SI
-	JZ     stored371
+	JZ     stored374
 	VMOVSD X4, (DI)
 
-stored371:
-	JMP absorbed356
+stored374:
+	JMP absorbed359
 
-long355:
+long358:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest373
+	JLT  rest376
 
-whole372:
+whole375:
 	VMOVUPD (DI)(R10*8), Y4
 	VMOVUPD Y4, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole372
+	JGE     whole375
 
-rest373:
+rest376:
 	TESTQ      R11, R11
-	JZ         done374
+	JZ         done377
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
 	VMOVUPD    (R12)(R13*8), Y4
 	VMASKMOVPD (DI)(R10*8), Y4, Y4
 	CMPQ       R11, $0x04
-	JLT        partial375
+	JLT        partial378
 	VMOVUPD    Y4, (R8)(R10*8)
-	JMP        stored378
+	JMP        stored381
 
-partial375:
+partial378:
 	LEAQ         (R8)(R10*8), DI
 	VMOVAPD      Y4, Y4
 	TESTQ        $0x00000002, R11
-	JZ           noTwo377
+	JZ           noTwo380
 	VMOVUPD      X4, (DI)
 	VEXTRACTF128 $0x01, Y4, X4
 	ADDQ         $0x00000010, DI
 
-noTwo377:
+noTwo380:
 	TESTQ  $0x00000001, R11
-	JZ     stored378
+	JZ     stored381
 	VMOVSD X4, (DI)
 
-stored378:
-done374:
+stored381:
+done377:
 	TESTQ R9, R9
-	JLE   done380
+	JLE   done383
 
-again379:
+again382:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same383
+	JZ      same386
 	MOVQ    (R11)(DI*8), R11
-	JMP     found384
+	JMP     found387
 
-same383:
+same386:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found384:
+found387:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	TESTQ        R10, R10
-	JZ           same381
+	JZ           same384
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y4
-	JMP          found382
+	JMP          found385
 
-same381:
+same384:
 	VBROADCASTSD same+168(FP), Y4
 
-found382:
+found385:
 	VBROADCASTSD constants<>+1248(SB), Y5
 	CMPQ         SI, $0x08
-	JNE          other385
+	JNE          other388
 	XORQ         DI, DI
 	VMOVUPD      (AX)(DI*8), Y6
 	VMAXPD       Y6, Y5, Y5
 	VMOVUPD      32(AX)(DI*8), Y6
 	VMAXPD       Y6, Y5, Y5
-	JMP          row386
+	JMP          row389
 
-other385:
+other388:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest388
+	JLT  rest391
 
-whole387:
+whole390:
 	VMOVUPD (AX)(DI*8), Y6
 	VMAXPD  Y6, Y5, Y5
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole387
+	JGE     whole390
 
-rest388:
+rest391:
 	TESTQ        R10, R10
-	JZ           done389
+	JZ           done392
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
 	VMOVUPD      (R12)(R10*8), Y6
@@ -3805,27 +3832,27 @@ rest388:
 	VBLENDVPD    Y6, Y7, Y8, Y8
 	VMAXPD       Y8, Y5, Y5
 
-done389:
-row386:
+done392:
+row389:
 	VPERM2F128 $0x01, Y5, Y5, Y6
 	VMAXPD     Y6, Y5, Y5
 	VPERMILPD  $0x55, Y5, Y6
 	VMAXPD     Y6, Y5, Y5
 	CMPQ       SI, $0x08
-	JNE        other390
+	JNE        other393
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Y6
 	VMOVUPD    (R11)(DI*8), Y7
 	VSUBPD     Y5, Y6, Y6
 	VUCOMISD   X2, X0
-	JE         undamped392
+	JE         undamped395
 	VCMPPD     $0x04, Y7, Y6, Y10
 	VMULPD     Y0, Y7, Y8
 	VMULPD     Y1, Y6, Y9
 	VADDPD     Y8, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y6, Y6
 
-undamped392:
+undamped395:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1280(SB), Y7, Y7
@@ -3840,14 +3867,14 @@ undamped392:
 	VMOVUPD     32(R11)(DI*8), Y7
 	VSUBPD      Y5, Y6, Y6
 	VUCOMISD    X2, X0
-	JE          undamped393
+	JE          undamped396
 	VCMPPD      $0x04, Y7, Y6, Y9
 	VMULPD      Y0, Y7, Y5
 	VMULPD      Y1, Y6, Y8
 	VADDPD      Y5, Y8, Y8
 	VBLENDVPD   Y9, Y8, Y6, Y6
 
-undamped393:
+undamped396:
 	VCMPPD      $0x04, Y7, Y6, Y5
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1280(SB), Y7, Y7
@@ -3858,27 +3885,27 @@ undamped393:
 	VMOVUPD     32(R8)(DI*8), Y5
 	VFMADD231PD Y6, Y4, Y5
 	VMOVUPD     Y5, 32(R8)(DI*8)
-	JMP         row391
+	JMP         row394
 
-other390:
+other393:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest395
+	JLT  rest398
 
-whole394:
+whole397:
 	VMOVUPD   (AX)(DI*8), Y6
 	VMOVUPD   (R11)(DI*8), Y7
 	VSUBPD    Y5, Y6, Y6
 	VUCOMISD  X2, X0
-	JE        undamped396
+	JE        undamped399
 	VCMPPD    $0x04, Y7, Y6, Y10
 	VMULPD    Y0, Y7, Y8
 	VMULPD    Y1, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y10, Y9, Y6, Y6
 
-undamped396:
+undamped399:
 	VCMPPD      $0x04, Y7, Y6, Y8
 	VSUBPD      Y7, Y6, Y7
 	VANDPD      constants<>+1280(SB), Y7, Y7
@@ -3892,11 +3919,11 @@ undamped396:
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole394
+	JGE         whole397
 
-rest395:
+rest398:
 	TESTQ      R10, R10
-	JZ         done397
+	JZ         done400
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -3906,14 +3933,14 @@ rest395:
 	VSUBPD     Y5, Y7, Y7
 	VANDPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped398
+	JE         undamped401
 	VCMPPD     $0x04, Y8, Y7, Y10
 	VMULPD     Y0, Y8, Y5
 	VMULPD     Y1, Y7, Y9
 	VADDPD     Y5, Y9, Y9
 	VBLENDVPD  Y10, Y9, Y7, Y7
 
-undamped398:
+undamped401:
 	VCMPPD    $0x04, Y8, Y7, Y5
 	VSUBPD    Y8, Y7, Y8
 	VANDPD    constants<>+1280(SB), Y8, Y8
@@ -3921,60 +3948,60 @@ undamped398:
 	VPCMPGTQ  Y3, Y8, Y5
 	VBLENDVPD Y5, Y8, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial399
+	JLT       partial402
 	VMOVUPD   Y7, (R11)(DI*8)
-	JMP       stored402
+	JMP       stored405
 
-partial399:
+partial402:
 	LEAQ         (R11)(DI*8), R11
 	VMOVAPD      Y7, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo401
+	JZ           noTwo404
 	VMOVUPD      X5, (R11)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, R11
 
-noTwo401:
+noTwo404:
 	TESTQ  $0x00000001, R10
-	JZ     stored402
+	JZ     stored405
 	VMOVSD X5, (R11)
 
-stored402:
+stored405:
 	VMASKMOVPD  (R8)(DI*8), Y6, Y5
 	VFMADD231PD Y7, Y4, Y5
 	CMPQ        R10, $0x04
-	JLT         partial403
+	JLT         partial406
 	VMOVUPD     Y5, (R8)(DI*8)
-	JMP         stored406
+	JMP         stored409
 
-partial403:
+partial406:
 	LEAQ         (R8)(DI*8), DI
 	VMOVAPD      Y5, Y4
 	TESTQ        $0x00000002, R10
-	JZ           noTwo405
+	JZ           noTwo408
 	VMOVUPD      X4, (DI)
 	VEXTRACTF128 $0x01, Y4, X4
 	ADDQ         $0x00000010, DI
 
-noTwo405:
+noTwo408:
 	TESTQ  $0x00000001, R10
-	JZ     stored406
+	JZ     stored409
 	VMOVSD X4, (DI)
 
-stored406:
-done397:
-row391:
+stored409:
+done400:
+row394:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again379
+	JNZ  again382
 
-done380:
-absorbed356:
+done383:
+absorbed359:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again353
+	JNZ  again356
 
-done354:
+done357:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -3992,16 +4019,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done409
+	JLE   done412
 
-again408:
+again411:
 	MOVLQSX      24(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      28(CX), SI
 	VBROADCASTSD constants<>+1248(SB), Y0
 	VXORPD       Y1, Y1, Y1
 	CMPQ         SI, $0x08
-	JNE          other410
+	JNE          other413
 	XORQ         DI, DI
 	VMOVUPD      (BX)(DI*8), Y2
 	VCMPPD       $0x03, Y2, Y2, Y3
@@ -4011,15 +4038,15 @@ again408:
 	VCMPPD       $0x03, Y2, Y2, Y3
 	VORPD        Y3, Y1, Y1
 	VMAXPD       Y2, Y0, Y0
-	JMP          row411
+	JMP          row414
 
-other410:
+other413:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest413
+	JLT  rest416
 
-whole412:
+whole415:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -4027,11 +4054,11 @@ whole412:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole412
+	JGE     whole415
 
-rest413:
+rest416:
 	TESTQ        R8, R8
-	JZ           done414
+	JZ           done417
 	LEAQ         constants<>+544(SB), R9
 	NEGQ         R8
 	VMOVUPD      (R9)(R8*8), Y2
@@ -4042,8 +4069,8 @@ rest413:
 	VBLENDVPD    Y2, Y3, Y4, Y4
 	VMAXPD       Y4, Y0, Y0
 
-done414:
-row411:
+done417:
+row414:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y2
@@ -4053,10 +4080,10 @@ row411:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done407
+	JNZ          done410
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          other415
+	JNE          other418
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -4066,14 +4093,14 @@ row411:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row416
+	JMP          row419
 
-other415:
+other418:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest418
+	JLT  rest421
 
-whole417:
+whole420:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -4081,11 +4108,11 @@ whole417:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole417
+	JGE     whole420
 
-rest418:
+rest421:
 	TESTQ      SI, SI
-	JZ         done419
+	JZ         done422
 	LEAQ       constants<>+544(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -4094,33 +4121,33 @@ rest418:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial420
+	JLT        partial423
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored423
+	JMP        stored426
 
-partial420:
+partial423:
 	LEAQ         (BX)(DI*8), BX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo422
+	JZ           noTwo425
 	VMOVUPD      X0, (BX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, BX
 
-noTwo422:
+noTwo425:
 	TESTQ  $0x00000001, SI
-	JZ     stored423
+	JZ     stored426
 	VMOVSD X0, (BX)
 
-stored423:
-done419:
-row416:
+stored426:
+done422:
+row419:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again408
+	JNZ  again411
 
-done409:
-done407:
+done412:
+done410:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -4133,46 +4160,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done426
+	JLE   done429
 
-again425:
+again428:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other427
+	JNE     other430
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row428
+	JMP     row431
 
-other427:
+other430:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest430
+	JLT  rest433
 
-whole429:
+whole432:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole429
+	JGE     whole432
 
-rest430:
+rest433:
 	TESTQ      DI, DI
-	JZ         done431
+	JZ         done434
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done431:
-row428:
+done434:
+row431:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4181,9 +4208,9 @@ row428:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again425
+	JNZ        again428
 
-done426:
+done429:
 	VZEROUPPER
 	RET
 
@@ -4197,9 +4224,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done434
+	JLE    done437
 
-again433:
+again436:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4208,7 +4235,7 @@ again433:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other435
+	JNE          other438
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -4230,14 +4257,14 @@ again433:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row436
+	JMP          row439
 
-other435:
+other438:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest438
+	JLT  rest441
 
-whole437:
+whole440:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -4251,11 +4278,11 @@ whole437:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole437
+	JGE       whole440
 
-rest438:
+rest441:
 	TESTQ      R9, R9
-	JZ         done439
+	JZ         done442
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4271,32 +4298,32 @@ rest438:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial440
+	JLT        partial443
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored443
+	JMP        stored446
 
-partial440:
+partial443:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo442
+	JZ           noTwo445
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo442:
+noTwo445:
 	TESTQ  $0x00000001, R9
-	JZ     stored443
+	JZ     stored446
 	VMOVSD X1, (DI)
 
-stored443:
-done439:
-row436:
+stored446:
+done442:
+row439:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again433
+	JNZ  again436
 
-done434:
+done437:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4317,18 +4344,18 @@ TEXT ·exponentials256(SB), $0-64
 	VBROADCASTSD constants<>+0(SB), Y0
 	VBROADCASTSD constants<>+32(SB), Y1
 	TESTQ        BX, BX
-	JLE          done445
+	JLE          done448
 
-table444:
+table447:
 	VBROADCASTSD (DX), Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest447
+	JLT          rest450
 
-whole446:
+whole449:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4340,13 +4367,13 @@ whole446:
 	ADDQ      $0x00000008, SI
 	SUBQ      $0x00000008, DI
 	CMPQ      DI, $0x00000008
-	JGE       whole446
+	JGE       whole449
 
-rest447:
+rest450:
 	CMPQ DI, $0x00000004
-	JLT  rest449
+	JLT  rest452
 
-whole448:
+whole451:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4354,11 +4381,11 @@ whole448:
 	ADDQ      $0x00000004, SI
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole448
+	JGE       whole451
 
-rest449:
+rest452:
 	TESTQ      DI, DI
-	JZ         done450
+	JZ         done453
 	LEAQ       constants<>+544(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -4367,20 +4394,20 @@ rest449:
 	VPCMPGTQ   Y3, Y5, Y6
 	VBLENDVPD  Y6, Y5, Y3, Y3
 
-done450:
+done453:
 	VPCMPGTQ  Y3, Y4, Y5
 	VBLENDVPD Y5, Y4, Y3, Y3
 	VMULPD    Y2, Y3, Y3
 	VCMPPD    $0x06, constants<>+1312(SB), Y3, Y3
 	VMOVMSKPD Y3, SI
 	TESTL     SI, SI
-	JNZ       done445
+	JNZ       done448
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest452
+	JLT       rest455
 
-whole451:
+whole454:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVUPD      32(AX)(SI*8), Y4
@@ -4440,13 +4467,13 @@ whole451:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole451
+	JGE          whole454
 
-rest452:
+rest455:
 	CMPQ DI, $0x00000004
-	JLT  rest454
+	JLT  rest457
 
-whole453:
+whole456:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVAPD      Y0, Y4
@@ -4478,11 +4505,11 @@ whole453:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole453
+	JGE          whole456
 
-rest454:
+rest457:
 	TESTQ        DI, DI
-	JZ           done455
+	JZ           done458
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -4517,32 +4544,32 @@ rest454:
 	VPSLLQ       $0x34, Y2, Y2
 	VPADDQ       Y2, Y5, Y5
 	CMPQ         DI, $0x04
-	JLT          partial456
+	JLT          partial459
 	VMOVUPD      Y5, (AX)(SI*8)
-	JMP          stored459
+	JMP          stored462
 
-partial456:
+partial459:
 	LEAQ         (AX)(SI*8), SI
 	VMOVAPD      Y5, Y2
 	TESTQ        $0x00000002, DI
-	JZ           noTwo458
+	JZ           noTwo461
 	VMOVUPD      X2, (SI)
 	VEXTRACTF128 $0x01, Y2, X2
 	ADDQ         $0x00000010, SI
 
-noTwo458:
+noTwo461:
 	TESTQ  $0x00000001, DI
-	JZ     stored459
+	JZ     stored462
 	VMOVSD X2, (SI)
 
-stored459:
-done455:
+stored462:
+done458:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table444
+	JNZ  table447
 
-done445:
+done448:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4558,16 +4585,16 @@ TEXT ·moments256(SB), $0-128
 	MOVQ    out_base+96(FP), DI
 	MOVQ    totals_len+8(FP), R8
 	CMPQ    DX, $0x04
-	JG      long460
+	JG      long463
 	XORQ    R9, R9
 	LEAQ    constants<>+544(SB), R10
 	MOVQ    DX, R11
 	NEGQ    R11
 	VMOVUPD (R10)(R11*8), Y0
 	TESTQ   R8, R8
-	JLE     done463
+	JLE     done466
 
-again462:
+again465:
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	VMASKMOVPD   (SI)(R9*8), Y0, Y3
@@ -4594,24 +4621,25 @@ again462:
 	LEAQ         (SI)(DX*8), SI
 	LEAQ         (DI)(DX*8), DI
 	DECQ         R8
-	JNZ          again462
+	JNZ          again465
 
-done463:
-	JMP done461
+done466:
+	JMP done464
 
-long460:
+long463:
+	XORQ  R9, R9
 	TESTQ R8, R8
-	JLE   done465
+	JLE   done468
 
-again464:
+again467:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	XORQ   R9, R9
 	MOVQ   DX, R10
 	CMPQ   R10, $0x00000004
-	JLT    rest467
+	JLT    rest470
 
-whole466:
+whole469:
 	VMOVUPD      (SI)(R9*8), Y2
 	VBROADCASTSD constants<>+1440(SB), Y3
 	VMOVUPD      (DI)(R9*8), Y4
@@ -4623,11 +4651,11 @@ whole466:
 	ADDQ         $0x00000004, R9
 	SUBQ         $0x00000004, R10
 	CMPQ         R10, $0x00000004
-	JGE          whole466
+	JGE          whole469
 
-rest467:
+rest470:
 	TESTQ        R10, R10
-	JZ           done468
+	JZ           done471
 	LEAQ         constants<>+544(SB), R11
 	NEGQ         R10
 	VMOVUPD      (R11)(R10*8), Y2
@@ -4640,7 +4668,7 @@ rest467:
 	VADDPD       Y3, Y0, Y0
 	VFMADD231PD  Y4, Y3, Y1
 
-done468:
+done471:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VADDPD     Y2, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y2
@@ -4657,10 +4685,10 @@ done468:
 	LEAQ       (SI)(DX*8), SI
 	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        again464
+	JNZ        again467
 
-done465:
-done461:
+done468:
+done464:
 	VZEROUPPER
 	RET
 
@@ -4677,10 +4705,10 @@ TEXT ·outer256(SB), $0-192
 	MOVQ kv+176(FP), R9
 	SHLQ $0x03, R9
 
-edge469:
+edge472:
 	MOVQ    kv+176(FP), R10
 	CMPQ    R10, $0x08
-	JNE     other470
+	JNE     other473
 	XORQ    R10, R10
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
@@ -4688,14 +4716,14 @@ edge469:
 	VMOVUPD 32(R8)(R10*1), Y1
 	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact472
+	JEQ     exact475
 	MOVQ    tables_base+24(FP), R11
 	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row473:
+row476:
 	VBROADCASTSD (BX)(R12*8), Y4
 	VMOVUPD      (R11), Y5
 	VFMADD231PD  Y5, Y4, Y2
@@ -4705,11 +4733,11 @@ row473:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row473
+	JL           row476
 	VFNMADD213PD (DI)(R10*1), Y0, Y2
 	VFNMADD213PD 32(DI)(R10*1), Y1, Y3
 
-exact472:
+exact475:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
 	MOVQ (DX), R12
@@ -4717,7 +4745,7 @@ exact472:
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row474:
+row477:
 	VBROADCASTSD (BX)(R12*8), Y4
 	VBROADCASTSD (SI)(R12*8), Y5
 	VMOVUPD      (R11), Y6
@@ -4735,16 +4763,16 @@ row474:
 	INCQ         R12
 	MOVQ         ku+168(FP), R10
 	CMPQ         R12, R10
-	JL           row474
-	JMP          next471
+	JL           row477
+	JMP          next474
 
-other470:
+other473:
 	MOVQ kv+176(FP), R10
 	XORQ R11, R11
 	CMPQ R10, $0x0000000c
-	JLT  few476
+	JLT  few479
 
-panel475:
+panel478:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
@@ -4753,14 +4781,14 @@ panel475:
 	VMOVUPD 64(R8)(R11*1), Y2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact478
+	JEQ     exact481
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row479:
+row482:
 	VBROADCASTSD (BX)(R13*8), Y6
 	VMOVUPD      (R12), Y7
 	VFMADD231PD  Y7, Y6, Y3
@@ -4772,12 +4800,12 @@ row479:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row479
+	JL           row482
 	VFNMADD213PD (DI)(R11*1), Y0, Y3
 	VFNMADD213PD 32(DI)(R11*1), Y1, Y4
 	VFNMADD213PD 64(DI)(R11*1), Y2, Y5
 
-exact478:
+exact481:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4785,7 +4813,7 @@ exact478:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row480:
+row483:
 	VBROADCASTSD (BX)(R13*8), Y6
 	VBROADCASTSD (SI)(R13*8), Y7
 	VMOVUPD      (R12), Y8
@@ -4808,17 +4836,17 @@ row480:
 	INCQ         R13
 	MOVQ         ku+168(FP), R15
 	CMPQ         R13, R15
-	JL           row480
+	JL           row483
 	ADDQ         $0x00000060, R11
 	SUBQ         $0x0000000c, R10
 	CMPQ         R10, $0x0000000c
-	JGE          panel475
+	JGE          panel478
 
-few476:
+few479:
 	TESTQ   R10, R10
-	JZ      done477
+	JZ      done480
 	CMPQ    R10, $0x00000004
-	JGT     wider481
+	JGT     wider484
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
 	NEGQ    R13
@@ -4827,14 +4855,14 @@ few476:
 	VMOVUPD (R8)(R11*1), Y1
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact482
+	JEQ     exact485
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row483:
+row486:
 	VBROADCASTSD (BX)(R13*8), Y3
 	VMASKMOVPD   (R12), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y2
@@ -4842,10 +4870,10 @@ row483:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row483
+	JL           row486
 	VFNMADD213PD (DI)(R11*1), Y1, Y2
 
-exact482:
+exact485:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4853,7 +4881,7 @@ exact482:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row484:
+row487:
 	VBROADCASTSD (BX)(R13*8), Y3
 	VBROADCASTSD (SI)(R13*8), Y4
 	VMASKMOVPD   (R12), Y0, Y5
@@ -4861,36 +4889,36 @@ row484:
 	VMULPD       Y3, Y5, Y5
 	VFMADD231PD  Y2, Y4, Y5
 	CMPQ         R10, $0x04
-	JLT          partial485
+	JLT          partial488
 	VMOVUPD      Y5, (R14)
-	JMP          stored488
+	JMP          stored491
 
-partial485:
+partial488:
 	LEAQ         (R14), R11
 	VMOVAPD      Y5, Y3
 	TESTQ        $0x00000002, R10
-	JZ           noTwo487
+	JZ           noTwo490
 	VMOVUPD      X3, (R11)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, R11
 
-noTwo487:
+noTwo490:
 	TESTQ  $0x00000001, R10
-	JZ     stored488
+	JZ     stored491
 	VMOVSD X3, (R11)
 
-stored488:
+stored491:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row484
-	JMP  done477
+	JL   row487
+	JMP  done480
 
-wider481:
+wider484:
 	CMPQ    R10, $0x00000008
-	JGT     wider489
+	JGT     wider492
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
@@ -4902,14 +4930,14 @@ wider481:
 	VMOVUPD 32(R8)(R11*1), Y2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact490
+	JEQ     exact493
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row491:
+row494:
 	VBROADCASTSD (BX)(R13*8), Y5
 	VMOVUPD      (R12), Y6
 	VFMADD231PD  Y6, Y5, Y3
@@ -4919,11 +4947,11 @@ row491:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row491
+	JL           row494
 	VFNMADD213PD (DI)(R11*1), Y1, Y3
 	VFNMADD213PD 32(DI)(R11*1), Y2, Y4
 
-exact490:
+exact493:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4931,7 +4959,7 @@ exact490:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row492:
+row495:
 	VBROADCASTSD (BX)(R13*8), Y5
 	VBROADCASTSD (SI)(R13*8), Y6
 	VMOVUPD      (R12), Y7
@@ -4944,34 +4972,34 @@ row492:
 	VMULPD       Y5, Y7, Y7
 	VFMADD231PD  Y4, Y6, Y7
 	CMPQ         R10, $0x04
-	JLT          partial493
+	JLT          partial496
 	VMOVUPD      Y7, 32(R14)
-	JMP          stored496
+	JMP          stored499
 
-partial493:
+partial496:
 	LEAQ         32(R14), R11
 	VMOVAPD      Y7, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo495
+	JZ           noTwo498
 	VMOVUPD      X5, (R11)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, R11
 
-noTwo495:
+noTwo498:
 	TESTQ  $0x00000001, R10
-	JZ     stored496
+	JZ     stored499
 	VMOVSD X5, (R11)
 
-stored496:
+stored499:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row492
-	JMP  done477
+	JL   row495
+	JMP  done480
 
-wider489:
+wider492:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
@@ -4985,14 +5013,14 @@ wider489:
 	VMOVUPD 64(R8)(R11*1), Y3
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact498
+	JEQ     exact501
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row499:
+row502:
 	VBROADCASTSD (BX)(R13*8), Y7
 	VMOVUPD      (R12), Y8
 	VFMADD231PD  Y8, Y7, Y4
@@ -5004,12 +5032,12 @@ row499:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row499
+	JL           row502
 	VFNMADD213PD (DI)(R11*1), Y1, Y4
 	VFNMADD213PD 32(DI)(R11*1), Y2, Y5
 	VFNMADD213PD 64(DI)(R11*1), Y3, Y6
 
-exact498:
+exact501:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -5017,7 +5045,7 @@ exact498:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row500:
+row503:
 	VBROADCASTSD (BX)(R13*8), Y7
 	VBROADCASTSD (SI)(R13*8), Y8
 	VMOVUPD      (R12), Y9
@@ -5035,34 +5063,34 @@ row500:
 	VMULPD       Y7, Y9, Y9
 	VFMADD231PD  Y6, Y8, Y9
 	CMPQ         R10, $0x04
-	JLT          partial501
+	JLT          partial504
 	VMOVUPD      Y9, 64(R14)
-	JMP          stored504
+	JMP          stored507
 
-partial501:
+partial504:
 	LEAQ         64(R14), R11
 	VMOVAPD      Y9, Y7
 	TESTQ        $0x00000002, R10
-	JZ           noTwo503
+	JZ           noTwo506
 	VMOVUPD      X7, (R11)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x00000010, R11
 
-noTwo503:
+noTwo506:
 	TESTQ  $0x00000001, R10
-	JZ     stored504
+	JZ     stored507
 	VMOVSD X7, (R11)
 
-stored504:
+stored507:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row500
+	JL   row503
 
-done477:
-next471:
+done480:
+next474:
 	MOVQ  ku+168(FP), R10
 	LEAQ  (BX)(R10*8), BX
 	LEAQ  (SI)(R10*8), SI
@@ -5073,7 +5101,7 @@ next471:
 	LEAQ  (AX)(R10*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
-	JNZ   edge469
+	JNZ   edge472
 	VZEROUPPER
 	RET
 
@@ -5089,9 +5117,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few506
+	JLT  few509
 
-block505:
+block508:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5112,11 +5140,11 @@ block505:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block505
+	JGE        block508
 
-few506:
+few509:
 	TESTQ      SI, SI
-	JZ         blocks507
+	JZ         blocks510
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5135,20 +5163,20 @@ few506:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end509
+	JLE        end512
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end509
+	JLE        end512
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end509
+	JLE        end512
 	VMOVUPD    Y0, 96(AX)
 
-end509:
+end512:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks507:
+blocks510:
 	VZEROUPPER
 	RET
 
@@ -5164,9 +5192,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few511
+	JLT  few514
 
-block510:
+block513:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5191,11 +5219,11 @@ block510:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block510
+	JGE        block513
 
-few511:
+few514:
 	TESTQ   SI, SI
-	JZ      blocks512
+	JZ      blocks515
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5206,16 +5234,16 @@ few511:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end514
+	JLE     end517
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end514
+	JLE     end517
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end514
+	JLE     end517
 	VMOVUPD 96(CX), Y3
 
-end514:
+end517:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5225,89 +5253,89 @@ end514:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial515
+	JLT        partial518
 	VMOVUPD    Y6, (AX)
-	JMP        stored518
+	JMP        stored521
 
-partial515:
+partial518:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo517
+	JZ           noTwo520
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo517:
+noTwo520:
 	TESTQ  $0x00000001, SI
-	JZ     stored518
+	JZ     stored521
 	VMOVSD X1, (DI)
 
-stored518:
+stored521:
 	CMPQ    SI, $0x04
-	JLT     partial519
+	JLT     partial522
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored522
+	JMP     stored525
 
-partial519:
+partial522:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo521
+	JZ           noTwo524
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo521:
+noTwo524:
 	TESTQ  $0x00000001, SI
-	JZ     stored522
+	JZ     stored525
 	VMOVSD X1, (DI)
 
-stored522:
+stored525:
 	CMPQ    SI, $0x04
-	JLT     partial523
+	JLT     partial526
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored526
+	JMP     stored529
 
-partial523:
+partial526:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo525
+	JZ           noTwo528
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo525:
+noTwo528:
 	TESTQ  $0x00000001, SI
-	JZ     stored526
+	JZ     stored529
 	VMOVSD X1, (DX)
 
-stored526:
+stored529:
 	CMPQ    SI, $0x04
-	JLT     partial527
+	JLT     partial530
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored530
+	JMP     stored533
 
-partial527:
+partial530:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo529
+	JZ           noTwo532
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo529:
+noTwo532:
 	TESTQ  $0x00000001, SI
-	JZ     stored530
+	JZ     stored533
 	VMOVSD X0, (DX)
 
-stored530:
+stored533:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks512:
+blocks515:
 	VZEROUPPER
 	RET
 
@@ -5320,32 +5348,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector531:
+vector534:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector531
+	JL      vector534
 	XORQ    CX, CX
 
-scaling532:
+scaling535:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector534:
+vector537:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector534
+	JL      vector537
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few536
+	JL      few539
 
-rows535:
+rows538:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5354,7 +5382,7 @@ rows535:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector537:
+vector540:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5363,7 +5391,7 @@ vector537:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector537
+	JL          vector540
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
@@ -5397,7 +5425,7 @@ vector537:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector538:
+vector541:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -5407,30 +5435,30 @@ vector538:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector538
+	JL          vector541
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows535
+	JGE         rows538
 
-few536:
+few539:
 	CMPQ SI, $0x01
-	JL   few540
+	JL   few543
 
-rows539:
+rows542:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector541:
+vector544:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector541
+	JL          vector544
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
@@ -5443,24 +5471,24 @@ vector541:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector542:
+vector545:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector542
+	JL          vector545
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows539
+	JGE         rows542
 
-few540:
+few543:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector543:
+vector546:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -5471,29 +5499,29 @@ vector543:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector543
+	JL           vector546
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled533
+	JZ           scaled536
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled533
+	JGE          scaled536
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain544
+	JLT          plain547
 	CMPQ         CX, $0x14
-	JGE          plain544
+	JGE          plain547
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain544
+	JZ           plain547
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector546:
+vector549:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -5508,15 +5536,15 @@ vector546:
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector546
+	JL      vector549
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles547:
+tiles550:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile548:
+tile551:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -5532,7 +5560,7 @@ tile548:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows549:
+rows552:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -5552,7 +5580,7 @@ rows549:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows549
+	JNZ         rows552
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -5565,11 +5593,11 @@ rows549:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile548
+	JGE         tile551
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles547
+	JL          tiles550
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -5581,7 +5609,7 @@ rows549:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector550:
+vector553:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -5592,7 +5620,7 @@ vector550:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector551:
+vector554:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -5600,13 +5628,13 @@ vector551:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector551
+	JL          vector554
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector550
+	JL          vector553
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -5616,47 +5644,47 @@ vector551:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector552:
+vector555:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before553
+	JZ    before556
 	XORQ  R8, R8
 
-vector554:
+vector557:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before555
+	JZ      before558
 	XORQ    R9, R9
 
-vector556:
+vector559:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector556
+	JL           vector559
 
-before555:
+before558:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector554
+	JL      vector557
 
-before553:
+before556:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before557
+	JZ      before560
 	XORQ    DI, DI
 
-vector558:
+vector561:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector558
+	JL           vector561
 
-before557:
+before560:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
@@ -5671,7 +5699,7 @@ before557:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector552
+	JL           vector555
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5687,55 +5715,55 @@ before557:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector559:
+vector562:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before560
+	JZ      before563
 	XORQ    R8, R8
 
-vector561:
+vector564:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector561
+	JL           vector564
 
-before560:
+before563:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector559
+	JL      vector562
 	MOVQ    AX, DI
 
-back562:
+back565:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below563:
+below566:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved564
+	JGE          solved567
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below563
+	JMP          below566
 
-solved564:
+solved567:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back562
-	JMP     scale545
+	JNZ     back565
+	JMP     scale548
 
-plain544:
+plain547:
 	XORQ DX, DX
 
-vector565:
+vector568:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -5752,11 +5780,11 @@ vector565:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector565
+	JL        vector568
 	INCQ      CX
-	JMP       scaling532
+	JMP       scaling535
 
-scale545:
+scale548:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5766,18 +5794,18 @@ scale545:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector566:
+vector569:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector566
+	JL      vector569
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector567:
+vector570:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -5800,14 +5828,14 @@ vector567:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector567
+	JL        vector570
 	INCQ      CX
-	JMP       scaling532
+	JMP       scaling535
 
-scaled533:
+scaled536:
 	XORQ CX, CX
 
-vector568:
+vector571:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -5831,14 +5859,14 @@ vector568:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector568
+	JL      vector571
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector569:
+vector572:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -5846,12 +5874,12 @@ vector569:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector570:
+vector573:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector570
+	JL           vector573
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -5861,14 +5889,14 @@ vector570:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector569
+	JL           vector572
 	VCMPPD       $0x1e, constants<>+1568(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent571
+	JZ           silent574
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5877,14 +5905,14 @@ vector570:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector573:
+vector576:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector574:
+vector577:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -5922,16 +5950,16 @@ vector574:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector574
+	JL           vector577
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector573
+	JL           vector576
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded572
+	JMP          rounded575
 
-silent571:
+silent574:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -5939,14 +5967,14 @@ silent571:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector575:
+vector578:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector576:
+vector579:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -5954,13 +5982,13 @@ vector576:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector576
+	JL          vector579
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector575
+	JL          vector578
 
-rounded572:
+rounded575:
 	VZEROUPPER
 	RET
 
@@ -5973,9 +6001,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest578
+	JLT          rest581
 
-whole577:
+whole580:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -5995,13 +6023,13 @@ whole577:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole577
+	JGE         whole580
 
-rest578:
+rest581:
 	CMPQ DX, $0x00000004
-	JLT  rest580
+	JLT  rest583
 
-whole579:
+whole582:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6009,11 +6037,11 @@ whole579:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole579
+	JGE         whole582
 
-rest580:
+rest583:
 	TESTQ       DX, DX
-	JZ          done581
+	JZ          done584
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6022,26 +6050,26 @@ rest580:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial582
+	JLT         partial585
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored585
+	JMP         stored588
 
-partial582:
+partial585:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo584
+	JZ           noTwo587
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo584:
+noTwo587:
 	TESTQ  $0x00000001, DX
-	JZ     stored585
+	JZ     stored588
 	VMOVSD X0, (AX)
 
-stored585:
-done581:
+stored588:
+done584:
 	VZEROUPPER
 	RET
 
@@ -6054,9 +6082,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest587
+	JLT          rest590
 
-whole586:
+whole589:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6078,13 +6106,13 @@ whole586:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole586
+	JGE         whole589
 
-rest587:
+rest590:
 	CMPQ DX, $0x00000004
-	JLT  rest589
+	JLT  rest592
 
-whole588:
+whole591:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6097,11 +6125,11 @@ whole588:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole588
+	JGE         whole591
 
-rest589:
+rest592:
 	TESTQ      DX, DX
-	JZ         done590
+	JZ         done593
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6113,47 +6141,47 @@ rest589:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial591
+	JLT        partial594
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored594
+	JMP        stored597
 
-partial591:
+partial594:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo593
+	JZ           noTwo596
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo593:
+noTwo596:
 	TESTQ  $0x00000001, DX
-	JZ     stored594
+	JZ     stored597
 	VMOVSD X3, (CX)
 
-stored594:
+stored597:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial595
+	JLT         partial598
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored598
+	JMP         stored601
 
-partial595:
+partial598:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo597
+	JZ           noTwo600
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo597:
+noTwo600:
 	TESTQ  $0x00000001, DX
-	JZ     stored598
+	JZ     stored601
 	VMOVSD X0, (AX)
 
-stored598:
-done590:
+stored601:
+done593:
 	VZEROUPPER
 	RET
 
@@ -6166,9 +6194,9 @@ TEXT ·ratios256(SB), $0-72
 	MOVQ dst_len+8(FP), BX
 	XORQ SI, SI
 	CMPQ BX, $0x00000008
-	JLT  rest600
+	JLT  rest603
 
-whole599:
+whole602:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VMAXPD  constants<>+1664(SB), Y1, Y1
@@ -6182,13 +6210,13 @@ whole599:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, BX
 	CMPQ    BX, $0x00000008
-	JGE     whole599
+	JGE     whole602
 
-rest600:
+rest603:
 	CMPQ BX, $0x00000004
-	JLT  rest602
+	JLT  rest605
 
-whole601:
+whole604:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VMAXPD  constants<>+1664(SB), Y1, Y1
@@ -6197,11 +6225,11 @@ whole601:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, BX
 	CMPQ    BX, $0x00000004
-	JGE     whole601
+	JGE     whole604
 
-rest602:
+rest605:
 	TESTQ      BX, BX
-	JZ         done603
+	JZ         done606
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -6211,26 +6239,26 @@ rest602:
 	VMAXPD     constants<>+1664(SB), Y0, Y0
 	VDIVPD     Y0, Y1, Y1
 	CMPQ       BX, $0x04
-	JLT        partial604
+	JLT        partial607
 	VMOVUPD    Y1, (AX)(SI*8)
-	JMP        stored607
+	JMP        stored610
 
-partial604:
+partial607:
 	LEAQ         (AX)(SI*8), AX
 	VMOVAPD      Y1, Y0
 	TESTQ        $0x00000002, BX
-	JZ           noTwo606
+	JZ           noTwo609
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo606:
+noTwo609:
 	TESTQ  $0x00000001, BX
-	JZ     stored607
+	JZ     stored610
 	VMOVSD X0, (AX)
 
-stored607:
-done603:
+stored610:
+done606:
 	VZEROUPPER
 	RET
 

@@ -2385,6 +2385,7 @@ done139:
 	JMP done137
 
 long136:
+	XORQ  SI, SI
 	TESTQ BX, BX
 	JLE   done143
 
@@ -2436,15 +2437,17 @@ done137:
 	VZEROUPPER
 	RET
 
-// func cavities512(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
+// func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·cavities512(SB), $0-176
+TEXT ·cavities512(SB), $0-200
 	VBROADCASTSD constants<>+760(SB), Z0
 	MOVQ         w_base+0(FP), AX
-	MOVQ         source_base+72(FP), CX
-	MOVQ         directed_base+96(FP), DX
+	MOVQ         s_base+72(FP), CX
+	MOVQ         d_base+96(FP), DX
 	MOVQ         n+168(FP), BX
-	MOVQ         source_len+80(FP), SI
+	MOVQ         s_len+80(FP), SI
+	TESTQ        BX, BX
+	JZ           long149
 	CMPQ         BX, $0x08
 	JG           long149
 	XORQ         DI, DI
@@ -2502,74 +2505,82 @@ done152:
 	JMP done150
 
 long149:
+	XORQ  DI, DI
 	TESTQ SI, SI
 	JLE   done158
 
 again157:
-	MOVLQSX (CX), DI
-	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R8
+	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
 	JZ      same159
-	MOVQ    (R8)(DI*8), R8
-	JMP     found160
+	MOVLQSX (R8)(DI*4), BX
 
 same159:
-	MOVQ  DI, R8
-	IMULQ BX, R8
-
-found160:
-	MOVQ    b_base+24(FP), DI
-	LEAQ    (DI)(R8*8), R8
-	MOVLQSX (DX), DI
-	ADDQ    $0x04, DX
-	XORQ    $0x01, DI
-	MOVQ    mAt_base+144(FP), R9
+	INCQ    DI
+	MOVLQSX (CX), R8
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same161
-	MOVQ    (R9)(DI*8), R9
-	JMP     found162
+	JZ      same160
+	MOVQ    (R9)(R8*8), R9
+	JMP     found161
 
-same161:
-	MOVQ  DI, R9
+same160:
+	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found162:
-	MOVQ m_base+48(FP), DI
-	LEAQ (DI)(R9*8), R9
-	XORQ DI, DI
-	MOVQ BX, R10
-	CMPQ R10, $0x00000008
-	JLT  rest164
+found161:
+	MOVQ    b_base+24(FP), R8
+	LEAQ    (R8)(R9*8), R9
+	MOVLQSX (DX), R8
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R8
+	MOVQ    mAt_base+144(FP), R10
+	TESTQ   R10, R10
+	JZ      same162
+	MOVQ    (R10)(R8*8), R10
+	JMP     found163
 
-whole163:
-	VMOVUPD (R8)(DI*8), Z1
-	VMOVUPD (R9)(DI*8), Z2
+same162:
+	MOVQ  R8, R10
+	IMULQ BX, R10
+
+found163:
+	MOVQ m_base+48(FP), R8
+	LEAQ (R8)(R10*8), R10
+	XORQ R8, R8
+	MOVQ BX, R11
+	CMPQ R11, $0x00000008
+	JLT  rest165
+
+whole164:
+	VMOVUPD (R9)(R8*8), Z1
+	VMOVUPD (R10)(R8*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
-	VMOVUPD Z1, (AX)(DI*8)
-	ADDQ    $0x00000008, DI
-	SUBQ    $0x00000008, R10
-	CMPQ    R10, $0x00000008
-	JGE     whole163
+	VMOVUPD Z1, (AX)(R8*8)
+	ADDQ    $0x00000008, R8
+	SUBQ    $0x00000008, R11
+	CMPQ    R11, $0x00000008
+	JGE     whole164
 
-rest164:
-	TESTQ     R10, R10
-	JZ        done165
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (R8)(DI*8), K1, Z1
-	VMOVUPD.Z (R9)(DI*8), K1, Z2
+rest165:
+	TESTQ     R11, R11
+	JZ        done166
+	MOVQ      $-1, R12
+	BZHIQ     R11, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (R9)(R8*8), K1, Z1
+	VMOVUPD.Z (R10)(R8*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 	VMOVAPD   Z0, Z2
 	VMOVUPD   Z1, K1, Z2
-	VMOVUPD   Z2, (AX)(DI*8)
+	VMOVUPD   Z2, (AX)(R8*8)
 
-done165:
+done166:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
 	JNZ  again157
@@ -2579,29 +2590,29 @@ done150:
 	VZEROUPPER
 	RET
 
-// func products512(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
+// func products512(o []float64, w []float64, t []float64, d []int32, e []int32, p []int, x int, y int, xs []int32, ys []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·products512(SB), $8-160
+TEXT ·products512(SB), $8-208
 	MOVQ  o_base+0(FP), AX
 	MOVQ  w_base+24(FP), CX
 	MOVQ  d_len+80(FP), DX
-	MOVQ  source+144(FP), BX
+	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other167
-	MOVQ  target+152(FP), BX
+	JNE   other168
+	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other167
+	JNE   other168
 	TESTQ DX, DX
-	JLE   done169
+	JLE   done170
 
-again168:
+again169:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last172
-	MOVQ       edge_base+96(FP), SI
+	JLE        last173
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
@@ -2614,16 +2625,16 @@ again168:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last172:
-	MOVQ         edge_base+96(FP), SI
+last173:
+	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
-	MOVQ         at_base+120(FP), DI
+	MOVQ         p_base+120(FP), DI
 	MOVQ         (DI)(SI*8), SI
 	MOVQ         t_base+48(FP), DI
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back171
+	JNZ          back172
 	VBROADCASTSD (CX), Z0
 	VMULPD       (SI), Z0, Z0
 	VBROADCASTSD 8(CX), Z1
@@ -2644,9 +2655,9 @@ last172:
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          next170
+	JMP          next171
 
-back171:
+back172:
 	VMOVUPD    (CX), Z0
 	VMULPD     (SI), Z0, Z1
 	VMULPD     64(SI), Z0, Z2
@@ -2679,29 +2690,45 @@ back171:
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (AX)
 
-next170:
-	MOVQ source+144(FP), BX
+next171:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again168
+	JNZ  again169
 
-done169:
-	JMP done166
+done170:
+	JMP done167
 
-other167:
+other168:
 	TESTQ DX, DX
-	JLE   done174
+	JLE   done175
 
-again173:
-	MOVQ       d_len+80(FP), BX
-	SUBQ       DX, BX
+again174:
+	MOVQ    d_len+80(FP), BX
+	SUBQ    DX, BX
+	MOVQ    x+144(FP), SI
+	MOVQ    xs_base+160(FP), DI
+	TESTQ   DI, DI
+	JZ      same179
+	MOVLQSX (DI)(BX*4), SI
+
+same179:
+	MOVQ    SI, x+144(FP)
+	MOVQ    y+152(FP), SI
+	MOVQ    ys_base+184(FP), DI
+	TESTQ   DI, DI
+	JZ      same180
+	MOVLQSX (DI)(BX*4), SI
+
+same180:
+	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last177
-	MOVQ       edge_base+96(FP), SI
+	JLE        last178
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
@@ -2714,25 +2741,25 @@ again173:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last177:
-	MOVQ    edge_base+96(FP), SI
+last178:
+	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
-	MOVQ    at_base+120(FP), DI
+	MOVQ    p_base+120(FP), DI
 	MOVQ    (DI)(SI*8), SI
 	MOVQ    t_base+48(FP), DI
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back176
-	MOVQ    target+152(FP), BX
+	JNZ     back177
+	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
-	MOVQ    target+152(FP), DI
+	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000020
-	JLT     few179
+	JLT     few182
 
-panel178:
+panel181:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2743,11 +2770,11 @@ panel178:
 	VXORPD Z7, Z7, Z7
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), R11
+	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows182
+	JLT    rows185
 
-row181:
+row184:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2770,13 +2797,13 @@ row181:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row181
+	JGE          row184
 
-rows182:
+rows185:
 	CMPQ R11, $0x00000001
-	JLT  rows184
+	JLT  rows187
 
-row183:
+row186:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2790,9 +2817,9 @@ row183:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row183
+	JGE          row186
 
-rows184:
+rows187:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -2804,13 +2831,13 @@ rows184:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R10
 	CMPQ    R10, $0x00000020
-	JGE     panel178
+	JGE     panel181
 
-few179:
+few182:
 	TESTQ  R10, R10
-	JZ     done180
+	JZ     done183
 	CMPQ   R10, $0x00000008
-	JGT    wider185
+	JGT    wider188
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
 	KMOVB  DI, K1
@@ -2818,11 +2845,11 @@ few179:
 	VXORPD Z1, Z1, Z1
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), SI
+	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows187
+	JLT    rows190
 
-row186:
+row189:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2833,13 +2860,13 @@ row186:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row186
+	JGE          row189
 
-rows187:
+rows190:
 	CMPQ SI, $0x00000001
-	JLT  rows189
+	JLT  rows192
 
-row188:
+row191:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2847,16 +2874,16 @@ row188:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row188
+	JGE          row191
 
-rows189:
+rows192:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     done180
+	JMP     done183
 
-wider185:
+wider188:
 	CMPQ   R10, $0x00000010
-	JGT    wider190
+	JGT    wider193
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2867,11 +2894,11 @@ wider185:
 	VXORPD Z3, Z3, Z3
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), SI
+	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows192
+	JLT    rows195
 
-row191:
+row194:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2886,13 +2913,13 @@ row191:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row191
+	JGE          row194
 
-rows192:
+rows195:
 	CMPQ SI, $0x00000001
-	JLT  rows194
+	JLT  rows197
 
-row193:
+row196:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2902,18 +2929,18 @@ row193:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row193
+	JGE          row196
 
-rows194:
+rows197:
 	VADDPD  Z2, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     done180
+	JMP     done183
 
-wider190:
+wider193:
 	CMPQ   R10, $0x00000018
-	JGT    wider195
+	JGT    wider198
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2926,11 +2953,11 @@ wider190:
 	VXORPD Z5, Z5, Z5
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), SI
+	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows197
+	JLT    rows200
 
-row196:
+row199:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2949,13 +2976,13 @@ row196:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row196
+	JGE          row199
 
-rows197:
+rows200:
 	CMPQ SI, $0x00000001
-	JLT  rows199
+	JLT  rows202
 
-row198:
+row201:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2967,18 +2994,18 @@ row198:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row198
+	JGE          row201
 
-rows199:
+rows202:
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z4, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     done180
+	JMP     done183
 
-wider195:
+wider198:
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2993,11 +3020,11 @@ wider195:
 	VXORPD Z7, Z7, Z7
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), SI
+	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows202
+	JLT    rows205
 
-row201:
+row204:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3020,13 +3047,13 @@ row201:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row201
+	JGE          row204
 
-rows202:
+rows205:
 	CMPQ SI, $0x00000001
-	JLT  rows204
+	JLT  rows207
 
-row203:
+row206:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3040,9 +3067,9 @@ row203:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row203
+	JGE          row206
 
-rows204:
+rows207:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -3052,22 +3079,22 @@ rows204:
 	VADDPD  Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)(R9*1)
 
-done180:
-	JMP next175
+done183:
+	JMP next176
 
-back176:
-	MOVQ source+144(FP), BX
+back177:
+	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
 	LEAQ (BX)(BX*4), R8
 	LEAQ (DI)(BX*4), R9
 	MOVQ AX, (SP)
-	MOVQ target+152(FP), R10
+	MOVQ y+152(FP), R10
 	MOVQ R10, R11
 	CMPQ R11, $0x00000008
-	JLT  few206
+	JLT  few209
 
-block205:
+block208:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3078,12 +3105,12 @@ block205:
 	VXORPD Z7, Z7, Z7
 	MOVQ   CX, R12
 	MOVQ   SI, R10
-	MOVQ   source+144(FP), R13
+	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest209
+	JLT    rest212
 
-whole208:
+whole211:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -3106,11 +3133,11 @@ whole208:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole208
+	JGE         whole211
 
-rest209:
+rest212:
 	TESTQ       R13, R13
-	JZ          done211
+	JZ          done214
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3134,7 +3161,7 @@ rest209:
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done211:
+done214:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3161,11 +3188,11 @@ done211:
 	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block205
+	JGE        block208
 
-few206:
+few209:
 	TESTQ  R11, R11
-	JZ     blocks207
+	JZ     blocks210
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3176,55 +3203,55 @@ few206:
 	VXORPD Z7, Z7, Z7
 	MOVQ   CX, R12
 	MOVQ   SI, R10
-	MOVQ   source+144(FP), R13
+	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest214
+	JLT    rest217
 
-whole213:
+whole216:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column215:
+column218:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole213
+	JGE  whole216
 
-rest214:
+rest217:
 	TESTQ       R13, R13
-	JZ          done216
+	JZ          done219
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3232,39 +3259,39 @@ rest214:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column217:
+column220:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done216:
+done219:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3290,19 +3317,19 @@ done216:
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(BX*8), SI
 
-blocks207:
+blocks210:
 	MOVQ (SP), AX
 
-next175:
-	MOVQ source+144(FP), BX
+next176:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again173
+	JNZ  again174
 
-done174:
-done166:
+done175:
+done167:
 	VZEROUPPER
 	RET
 
@@ -3319,9 +3346,9 @@ TEXT ·allSafe512(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest219
+	JLT          rest222
 
-whole218:
+whole221:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3341,13 +3368,13 @@ whole218:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole218
+	JGE     whole221
 
-rest219:
+rest222:
 	CMPQ CX, $0x00000008
-	JLT  rest221
+	JLT  rest224
 
-whole220:
+whole223:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3355,11 +3382,11 @@ whole220:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole220
+	JGE     whole223
 
-rest221:
+rest224:
 	TESTQ        CX, CX
-	JZ           done222
+	JZ           done225
 	MOVQ         $-1, BX
 	BZHIQ        CX, BX, BX
 	KMOVB        BX, K2
@@ -3370,7 +3397,7 @@ rest221:
 	VCMPPD       $0x19, Z0, Z6, K2
 	KORB         K2, K1, K1
 
-done222:
+done225:
 	VBROADCASTSD constants<>+776(SB), Z0
 	VCMPPD       $0x1e, Z0, Z1, K2
 	KORB         K2, K1, K1
@@ -3384,13 +3411,13 @@ done222:
 	VCMPPD       $0x1e, Z0, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          unsafe223
+	JNZ          unsafe226
 	MOVB         $0x01, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe223:
+unsafe226:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3411,9 +3438,9 @@ TEXT ·absorb512(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done226
+	JLE          done229
 
-again225:
+again228:
 	MOVQ      potentials_base+48(FP), SI
 	MOVQ      16(DX), DI
 	LEAQ      (SI)(DI*8), DI
@@ -3423,41 +3450,41 @@ again225:
 	MOVLQSX   28(DX), SI
 	MOVLQSX   32(DX), R9
 	CMPQ      SI, $0x08
-	JG        long227
+	JG        long230
 	MOVQ      $-1, R10
 	BZHIQ     SI, R10, R10
 	KMOVB     R10, K1
 	VMOVUPD.Z (DI), K1, Z6
 	TESTQ     R9, R9
-	JLE       done230
+	JLE       done233
 
-again229:
+again232:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same233
+	JZ      same236
 	MOVQ    (R11)(DI*8), R11
-	JMP     found234
+	JMP     found237
 
-same233:
+same236:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found234:
+found237:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	TESTQ        R10, R10
-	JZ           same231
+	JZ           same234
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z7
-	JMP          found232
+	JMP          found235
 
-same231:
+same234:
 	VBROADCASTSD same+168(FP), Z7
 
-found232:
+found235:
 	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
@@ -3471,185 +3498,185 @@ found232:
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped235
+	JE         undamped238
 	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
 	VMOVUPD    Z11, K2, Z8
 
-undamped235:
+undamped238:
 	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
 	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial236
+	JLT       partial239
 	VMOVUPD   Z8, (R11)
-	JMP       stored239
+	JMP       stored242
 
-partial236:
+partial239:
 	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour237
+	JZ            noFour240
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	ADDQ          $0x00000020, DI
 
-noFour237:
+noFour240:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo238
+	JZ            noTwo241
 	VMOVUPD       X9, (DI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, DI
 
-noTwo238:
+noTwo241:
 	TESTQ  $0x00000001, SI
-	JZ     stored239
+	JZ     stored242
 	VMOVSD X9, (DI)
 
-stored239:
+stored242:
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again229
+	JNZ         again232
 
-done230:
+done233:
 	CMPQ    SI, $0x08
-	JLT     partial240
+	JLT     partial243
 	VMOVUPD Z6, (R8)
-	JMP     stored243
+	JMP     stored246
 
-partial240:
+partial243:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour241
+	JZ            noFour244
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour241:
+noFour244:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo242
+	JZ            noTwo245
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo242:
+noTwo245:
 	TESTQ  $0x00000001, SI
-	JZ     stored243
+	JZ     stored246
 	VMOVSD X7, (DI)
 
-stored243:
-	JMP absorbed228
+stored246:
+	JMP absorbed231
 
-long227:
+long230:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest245
+	JLT  rest248
 
-whole244:
+whole247:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole244
+	JGE     whole247
 
-rest245:
+rest248:
 	TESTQ     R11, R11
-	JZ        done246
+	JZ        done249
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	CMPQ      R11, $0x08
-	JLT       partial247
+	JLT       partial250
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored250
+	JMP       stored253
 
-partial247:
+partial250:
 	LEAQ          (R8)(R10*8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, R11
-	JZ            noFour248
+	JZ            noFour251
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour248:
+noFour251:
 	TESTQ         $0x00000002, R11
-	JZ            noTwo249
+	JZ            noTwo252
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo249:
+noTwo252:
 	TESTQ  $0x00000001, R11
-	JZ     stored250
+	JZ     stored253
 	VMOVSD X7, (DI)
 
-stored250:
-done246:
+stored253:
+done249:
 	TESTQ R9, R9
-	JLE   done252
+	JLE   done255
 
-again251:
+again254:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same255
+	JZ      same258
 	MOVQ    (R11)(DI*8), R11
-	JMP     found256
+	JMP     found259
 
-same255:
+same258:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found256:
+found259:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	TESTQ        R10, R10
-	JZ           same253
+	JZ           same256
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
-	JMP          found254
+	JMP          found257
 
-same253:
+same256:
 	VBROADCASTSD same+168(FP), Z6
 
-found254:
+found257:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other257
+	JNE     other260
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row258
+	JMP     row261
 
-other257:
+other260:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest260
+	JLT  rest263
 
-whole259:
+whole262:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole259
+	JGE     whole262
 
-rest260:
+rest263:
 	TESTQ     R10, R10
-	JZ        done261
+	JZ        done264
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3658,8 +3685,8 @@ rest260:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done261:
-row258:
+done264:
+row261:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3667,20 +3694,20 @@ row258:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other262
+	JNE        other265
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped264
+	JE         undamped267
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped264:
+undamped267:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3690,27 +3717,27 @@ undamped264:
 	VMOVUPD     (R8)(DI*8), Z7
 	VFMADD231PD Z8, Z6, Z7
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row263
+	JMP         row266
 
-other262:
+other265:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest266
+	JLT  rest269
 
-whole265:
+whole268:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped267
+	JE       undamped270
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped267:
+undamped270:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3723,11 +3750,11 @@ undamped267:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole265
+	JGE         whole268
 
-rest266:
+rest269:
 	TESTQ     R10, R10
-	JZ        done268
+	JZ        done271
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3736,88 +3763,88 @@ rest266:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped269
+	JE        undamped272
 	VCMPPD    $0x04, Z9, Z8, K2
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
 	VMOVUPD   Z10, K2, Z8
 
-undamped269:
+undamped272:
 	VCMPPD    $0x04, Z9, Z8, K2
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
 	VMOVAPD.Z Z7, K2, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial270
+	JLT       partial273
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored273
+	JMP       stored276
 
-partial270:
+partial273:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour271
+	JZ            noFour274
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour271:
+noFour274:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo272
+	JZ            noTwo275
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo272:
+noTwo275:
 	TESTQ  $0x00000001, R10
-	JZ     stored273
+	JZ     stored276
 	VMOVSD X7, (R11)
 
-stored273:
+stored276:
 	VMOVUPD.Z   (R8)(DI*8), K1, Z7
 	VFMADD231PD Z8, Z6, Z7
 	CMPQ        R10, $0x08
-	JLT         partial274
+	JLT         partial277
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored277
+	JMP         stored280
 
-partial274:
+partial277:
 	LEAQ          (R8)(DI*8), DI
 	VMOVAPD       Y7, Y6
 	TESTQ         $0x00000004, R10
-	JZ            noFour275
+	JZ            noFour278
 	VMOVUPD       Y6, (DI)
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	ADDQ          $0x00000020, DI
 
-noFour275:
+noFour278:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo276
+	JZ            noTwo279
 	VMOVUPD       X6, (DI)
 	VEXTRACTF64X2 $0x01, Y6, X6
 	ADDQ          $0x00000010, DI
 
-noTwo276:
+noTwo279:
 	TESTQ  $0x00000001, R10
-	JZ     stored277
+	JZ     stored280
 	VMOVSD X6, (DI)
 
-stored277:
-done268:
-row263:
+stored280:
+done271:
+row266:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again251
+	JNZ  again254
 
-done252:
-absorbed228:
+done255:
+absorbed231:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again225
+	JNZ  again228
 
-done226:
+done229:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
@@ -3838,30 +3865,30 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ         list+24(FP), CX
 	MOVQ         count+32(FP), DX
 	TESTQ        DX, DX
-	JLE          done280
+	JLE          done283
 
-again279:
+again282:
 	MOVLQSX 24(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 28(CX), SI
 	VMOVAPD Z1, Z3
 	KXORB   K1, K1, K1
 	CMPQ    SI, $0x08
-	JNE     other281
+	JNE     other284
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
 	VMAXPD  Z4, Z3, Z3
-	JMP     row282
+	JMP     row285
 
-other281:
+other284:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000008
-	JLT  rest284
+	JLT  rest287
 
-whole283:
+whole286:
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
@@ -3869,11 +3896,11 @@ whole283:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R8
 	CMPQ    R8, $0x00000008
-	JGE     whole283
+	JGE     whole286
 
-rest284:
+rest287:
 	TESTQ     R8, R8
-	JZ        done285
+	JZ        done288
 	MOVQ      $-1, R9
 	BZHIQ     R8, R9, R9
 	KMOVB     R9, K2
@@ -3884,8 +3911,8 @@ rest284:
 	VMOVUPD   Z4, K2, Z5
 	VMAXPD    Z5, Z3, Z3
 
-done285:
-row282:
+done288:
+row285:
 	VSHUFF64X2   $0x4e, Z3, Z3, Z4
 	VMAXPD       Z4, Z3, Z3
 	VSHUFF64X2   $0xb1, Z3, Z3, Z4
@@ -3896,23 +3923,23 @@ row282:
 	VCMPPD       $0x1e, Z2, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          done278
+	JNZ          done281
 	VBROADCASTSD 8(CX), Z4
 	CMPQ         SI, $0x08
-	JNE          other286
+	JNE          other289
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Z5
 	VSUBPD       Z3, Z5, Z5
 	VMULPD       Z4, Z5, Z5
 	VMOVUPD      Z5, (BX)(SI*8)
-	JMP          row287
+	JMP          row290
 
-other286:
+other289:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest289
+	JLT  rest292
 
-whole288:
+whole291:
 	VMOVUPD (BX)(DI*8), Z5
 	VSUBPD  Z3, Z5, Z5
 	VMULPD  Z4, Z5, Z5
@@ -3920,11 +3947,11 @@ whole288:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole288
+	JGE     whole291
 
-rest289:
+rest292:
 	TESTQ     SI, SI
-	JZ        done290
+	JZ        done293
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -3932,40 +3959,40 @@ rest289:
 	VSUBPD    Z3, Z5, Z5
 	VMULPD    Z4, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial291
+	JLT       partial294
 	VMOVUPD   Z5, (BX)(DI*8)
-	JMP       stored294
+	JMP       stored297
 
-partial291:
+partial294:
 	LEAQ          (BX)(DI*8), BX
 	VMOVAPD       Y5, Y3
 	TESTQ         $0x00000004, SI
-	JZ            noFour292
+	JZ            noFour295
 	VMOVUPD       Y3, (BX)
 	VEXTRACTF64X4 $0x01, Z5, Y3
 	ADDQ          $0x00000020, BX
 
-noFour292:
+noFour295:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo293
+	JZ            noTwo296
 	VMOVUPD       X3, (BX)
 	VEXTRACTF64X2 $0x01, Y3, X3
 	ADDQ          $0x00000010, BX
 
-noTwo293:
+noTwo296:
 	TESTQ  $0x00000001, SI
-	JZ     stored294
+	JZ     stored297
 	VMOVSD X3, (BX)
 
-stored294:
-done290:
-row287:
+stored297:
+done293:
+row290:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again279
+	JNZ  again282
 
-done280:
-done278:
+done283:
+done281:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -3978,44 +4005,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done297
+	JLE   done300
 
-again296:
+again299:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other298
+	JNE     other301
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row299
+	JMP     row302
 
-other298:
+other301:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest301
+	JLT  rest304
 
-whole300:
+whole303:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole300
+	JGE     whole303
 
-rest301:
+rest304:
 	TESTQ     DI, DI
-	JZ        done302
+	JZ        done305
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done302:
-row299:
+done305:
+row302:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4026,9 +4053,9 @@ row299:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again296
+	JNZ        again299
 
-done297:
+done300:
 	VZEROUPPER
 	RET
 
@@ -4043,9 +4070,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done305
+	JLE          done308
 
-again304:
+again307:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4054,7 +4081,7 @@ again304:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other306
+	JNE          other309
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4065,14 +4092,14 @@ again304:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row307
+	JMP          row310
 
-other306:
+other309:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest309
+	JLT  rest312
 
-whole308:
+whole311:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4085,11 +4112,11 @@ whole308:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole308
+	JGE       whole311
 
-rest309:
+rest312:
 	TESTQ     R9, R9
-	JZ        done310
+	JZ        done313
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4103,39 +4130,39 @@ rest309:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial311
+	JLT       partial314
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored314
+	JMP       stored317
 
-partial311:
+partial314:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour312
+	JZ            noFour315
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour312:
+noFour315:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo313
+	JZ            noTwo316
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo313:
+noTwo316:
 	TESTQ  $0x00000001, R9
-	JZ     stored314
+	JZ     stored317
 	VMOVSD X2, (DI)
 
-stored314:
-done310:
-row307:
+stored317:
+done313:
+row310:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again304
+	JNZ  again307
 
-done305:
+done308:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4163,18 +4190,18 @@ TEXT ·exponentials512(SB), $0-64
 	VBROADCASTSD constants<>+784(SB), Z7
 	VBROADCASTSD constants<>+960(SB), Z8
 	TESTQ        BX, BX
-	JLE          done316
+	JLE          done319
 
-table315:
+table318:
 	VBROADCASTSD (DX), Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest318
+	JLT          rest321
 
-whole317:
+whole320:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
@@ -4184,24 +4211,24 @@ whole317:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole317
+	JGE     whole320
 
-rest318:
+rest321:
 	CMPQ DI, $0x00000008
-	JLT  rest320
+	JLT  rest323
 
-whole319:
+whole322:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole319
+	JGE     whole322
 
-rest320:
+rest323:
 	TESTQ     DI, DI
-	JZ        done321
+	JZ        done324
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVB     R8, K1
@@ -4209,18 +4236,18 @@ rest320:
 	VANDPD    Z7, Z12, Z12
 	VPMAXUQ   Z12, Z10, Z10
 
-done321:
+done324:
 	VPMAXUQ  Z11, Z10, Z10
 	VMULPD   Z9, Z10, Z10
 	VCMPPD   $0x06, Z8, Z10, K1
 	KORTESTB K1, K1
-	JNZ      done316
+	JNZ      done319
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000018
-	JLT      rest323
+	JLT      rest326
 
-whole322:
+whole325:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVUPD          64(AX)(SI*8), Z11
@@ -4284,13 +4311,13 @@ whole322:
 	ADDQ             $0x00000018, SI
 	SUBQ             $0x00000018, DI
 	CMPQ             DI, $0x00000018
-	JGE              whole322
+	JGE              whole325
 
-rest323:
+rest326:
 	CMPQ DI, $0x00000008
-	JLT  rest325
+	JLT  rest328
 
-whole324:
+whole327:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVAPD          Z1, Z11
@@ -4314,11 +4341,11 @@ whole324:
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, DI
 	CMPQ             DI, $0x00000008
-	JGE              whole324
+	JGE              whole327
 
-rest325:
+rest328:
 	TESTQ            DI, DI
-	JZ               done326
+	JZ               done329
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -4344,39 +4371,39 @@ rest325:
 	VPADDQ           Z10, Z9, Z9
 	VFMADD213PD      Z9, Z9, Z12
 	CMPQ             DI, $0x08
-	JLT              partial327
+	JLT              partial330
 	VMOVUPD          Z12, (AX)(SI*8)
-	JMP              stored330
+	JMP              stored333
 
-partial327:
+partial330:
 	LEAQ          (AX)(SI*8), SI
 	VMOVAPD       Y12, Y9
 	TESTQ         $0x00000004, DI
-	JZ            noFour328
+	JZ            noFour331
 	VMOVUPD       Y9, (SI)
 	VEXTRACTF64X4 $0x01, Z12, Y9
 	ADDQ          $0x00000020, SI
 
-noFour328:
+noFour331:
 	TESTQ         $0x00000002, DI
-	JZ            noTwo329
+	JZ            noTwo332
 	VMOVUPD       X9, (SI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, SI
 
-noTwo329:
+noTwo332:
 	TESTQ  $0x00000001, DI
-	JZ     stored330
+	JZ     stored333
 	VMOVSD X9, (SI)
 
-stored330:
-done326:
+stored333:
+done329:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table315
+	JNZ  table318
 
-done316:
+done319:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4393,15 +4420,15 @@ TEXT ·moments512(SB), $0-128
 	MOVQ         out_base+96(FP), DI
 	MOVQ         totals_len+8(FP), R8
 	CMPQ         DX, $0x08
-	JG           long331
+	JG           long334
 	XORQ         R9, R9
 	MOVQ         $-1, R10
 	BZHIQ        DX, R10, R10
 	KMOVB        R10, K1
 	TESTQ        R8, R8
-	JLE          done334
+	JLE          done337
 
-again333:
+again336:
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
 	VMOVUPD.Z   (SI)(R9*8), K1, Z3
@@ -4432,24 +4459,25 @@ again333:
 	LEAQ        (SI)(DX*8), SI
 	LEAQ        (DI)(DX*8), DI
 	DECQ        R8
-	JNZ         again333
+	JNZ         again336
 
-done334:
-	JMP done332
+done337:
+	JMP done335
 
-long331:
+long334:
+	XORQ  R9, R9
 	TESTQ R8, R8
-	JLE   done336
+	JLE   done339
 
-again335:
+again338:
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	XORQ   R9, R9
 	MOVQ   DX, R10
 	CMPQ   R10, $0x00000008
-	JLT    rest338
+	JLT    rest341
 
-whole337:
+whole340:
 	VMOVUPD     (SI)(R9*8), Z3
 	VMOVAPD     Z0, Z4
 	VMOVUPD     (DI)(R9*8), Z5
@@ -4461,11 +4489,11 @@ whole337:
 	ADDQ        $0x00000008, R9
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole337
+	JGE         whole340
 
-rest338:
+rest341:
 	TESTQ       R10, R10
-	JZ          done339
+	JZ          done342
 	MOVQ        $-1, R11
 	BZHIQ       R10, R11, R11
 	KMOVB       R11, K1
@@ -4478,7 +4506,7 @@ rest338:
 	VADDPD      Z3, Z1, Z1
 	VFMADD231PD Z4, Z3, Z2
 
-done339:
+done342:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4499,10 +4527,10 @@ done339:
 	LEAQ       (SI)(DX*8), SI
 	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        again335
+	JNZ        again338
 
-done336:
-done332:
+done339:
+done335:
 	VZEROUPPER
 	RET
 
@@ -4519,23 +4547,23 @@ TEXT ·outer512(SB), $0-192
 	MOVQ kv+176(FP), R9
 	SHLQ $0x03, R9
 
-edge340:
+edge343:
 	MOVQ    kv+176(FP), R10
 	CMPQ    R10, $0x08
-	JNE     other341
+	JNE     other344
 	XORQ    R10, R10
 	VXORPD  Z1, Z1, Z1
 	VMOVUPD (R8)(R10*1), Z0
 	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact343
+	JEQ     exact346
 	MOVQ    tables_base+24(FP), R11
 	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row344:
+row347:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VMOVUPD      (R11), Z3
 	VFMADD231PD  Z3, Z2, Z1
@@ -4543,10 +4571,10 @@ row344:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row344
+	JL           row347
 	VFNMADD213PD (DI)(R10*1), Z0, Z1
 
-exact343:
+exact346:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
 	MOVQ (DX), R12
@@ -4554,7 +4582,7 @@ exact343:
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row345:
+row348:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VBROADCASTSD (SI)(R12*8), Z3
 	VMOVUPD      (R11), Z4
@@ -4567,16 +4595,16 @@ row345:
 	INCQ         R12
 	MOVQ         ku+168(FP), R10
 	CMPQ         R12, R10
-	JL           row345
-	JMP          next342
+	JL           row348
+	JMP          next345
 
-other341:
+other344:
 	MOVQ kv+176(FP), R10
 	XORQ R11, R11
 	CMPQ R10, $0x00000018
-	JLT  few347
+	JLT  few350
 
-panel346:
+panel349:
 	VXORPD  Z3, Z3, Z3
 	VXORPD  Z4, Z4, Z4
 	VXORPD  Z5, Z5, Z5
@@ -4585,14 +4613,14 @@ panel346:
 	VMOVUPD 128(R8)(R11*1), Z2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact349
+	JEQ     exact352
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row350:
+row353:
 	VBROADCASTSD (BX)(R13*8), Z6
 	VMOVUPD      (R12), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4604,12 +4632,12 @@ row350:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row350
+	JL           row353
 	VFNMADD213PD (DI)(R11*1), Z0, Z3
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
 	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
 
-exact349:
+exact352:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4617,7 +4645,7 @@ exact349:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row351:
+row354:
 	VBROADCASTSD (BX)(R13*8), Z6
 	VBROADCASTSD (SI)(R13*8), Z7
 	VMOVUPD      (R12), Z8
@@ -4640,17 +4668,17 @@ row351:
 	INCQ         R13
 	MOVQ         ku+168(FP), R15
 	CMPQ         R13, R15
-	JL           row351
+	JL           row354
 	ADDQ         $0x000000c0, R11
 	SUBQ         $0x00000018, R10
 	CMPQ         R10, $0x00000018
-	JGE          panel346
+	JGE          panel349
 
-few347:
+few350:
 	TESTQ   R10, R10
-	JZ      done348
+	JZ      done351
 	CMPQ    R10, $0x00000008
-	JGT     wider352
+	JGT     wider355
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
 	KMOVB   R12, K1
@@ -4658,14 +4686,14 @@ few347:
 	VMOVUPD (R8)(R11*1), Z0
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact353
+	JEQ     exact356
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row354:
+row357:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VMOVUPD.Z    (R10), K1, Z3
 	VFMADD231PD  Z3, Z2, Z1
@@ -4673,10 +4701,10 @@ row354:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row354
+	JL           row357
 	VFNMADD213PD (DI)(R11*1), Z0, Z1
 
-exact353:
+exact356:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4684,7 +4712,7 @@ exact353:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row355:
+row358:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VBROADCASTSD (SI)(R12*8), Z3
 	VMOVUPD.Z    (R10), K1, Z4
@@ -4697,12 +4725,12 @@ row355:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row355
-	JMP          done348
+	JL           row358
+	JMP          done351
 
-wider352:
+wider355:
 	CMPQ    R10, $0x00000010
-	JGT     wider356
+	JGT     wider359
 	SUBQ    $0x00000008, R10
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
@@ -4713,14 +4741,14 @@ wider352:
 	VMOVUPD 64(R8)(R11*1), Z1
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact357
+	JEQ     exact360
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row358:
+row361:
 	VBROADCASTSD (BX)(R12*8), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z5, Z4, Z2
@@ -4730,11 +4758,11 @@ row358:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row358
+	JL           row361
 	VFNMADD213PD (DI)(R11*1), Z0, Z2
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z3
 
-exact357:
+exact360:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4742,7 +4770,7 @@ exact357:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row359:
+row362:
 	VBROADCASTSD (BX)(R12*8), Z4
 	VBROADCASTSD (SI)(R12*8), Z5
 	VMOVUPD      (R10), Z6
@@ -4760,10 +4788,10 @@ row359:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row359
-	JMP          done348
+	JL           row362
+	JMP          done351
 
-wider356:
+wider359:
 	SUBQ    $0x00000010, R10
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
@@ -4776,14 +4804,14 @@ wider356:
 	VMOVUPD 128(R8)(R11*1), Z2
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact361
+	JEQ     exact364
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row362:
+row365:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4795,12 +4823,12 @@ row362:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row362
+	JL           row365
 	VFNMADD213PD (DI)(R11*1), Z0, Z3
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
 	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
 
-exact361:
+exact364:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4808,7 +4836,7 @@ exact361:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row363:
+row366:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VBROADCASTSD (SI)(R12*8), Z7
 	VMOVUPD      (R10), Z8
@@ -4831,10 +4859,10 @@ row363:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row363
+	JL           row366
 
-done348:
-next342:
+done351:
+next345:
 	MOVQ  ku+168(FP), R10
 	LEAQ  (BX)(R10*8), BX
 	LEAQ  (SI)(R10*8), SI
@@ -4845,7 +4873,7 @@ next342:
 	LEAQ  (AX)(R10*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
-	JNZ   edge340
+	JNZ   edge343
 	VZEROUPPER
 	RET
 
@@ -4861,9 +4889,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few365
+	JLT  few368
 
-block364:
+block367:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -4908,11 +4936,11 @@ block364:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block364
+	JGE        block367
 
-few365:
+few368:
 	TESTQ      R8, R8
-	JZ         blocks366
+	JZ         blocks369
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -4950,32 +4978,32 @@ few365:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end368
+	JLE        end371
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end368
+	JLE        end371
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end368
+	JLE        end371
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end368
+	JLE        end371
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end368
+	JLE        end371
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end368
+	JLE        end371
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end368
+	JLE        end371
 	VMOVUPD    Z0, 448(AX)
 
-end368:
+end371:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks366:
+blocks369:
 	VZEROUPPER
 	RET
 
@@ -4991,9 +5019,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few370
+	JLT  few373
 
-block369:
+block372:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5046,11 +5074,11 @@ block369:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block369
+	JGE        block372
 
-few370:
+few373:
 	TESTQ   R8, R8
-	JZ      blocks371
+	JZ      blocks374
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5064,28 +5092,28 @@ few370:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end373
+	JLE     end376
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end373
+	JLE     end376
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end373
+	JLE     end376
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end373
+	JLE     end376
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end373
+	JLE     end376
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end373
+	JLE     end376
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end373
+	JLE     end376
 	VMOVUPD 448(CX), Z7
 
-end373:
+end376:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5121,7 +5149,7 @@ end373:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks371:
+blocks374:
 	VZEROUPPER
 	RET
 
@@ -5141,32 +5169,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector374:
+vector377:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector374
+	JL      vector377
 	XORQ    CX, CX
 
-scaling375:
+scaling378:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector377:
+vector380:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector377
+	JL      vector380
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few379
+	JL      few382
 
-rows378:
+rows381:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5175,7 +5203,7 @@ rows378:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector380:
+vector383:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5184,7 +5212,7 @@ vector380:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector380
+	JL          vector383
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5218,7 +5246,7 @@ vector380:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector381:
+vector384:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5228,30 +5256,30 @@ vector381:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector381
+	JL          vector384
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows378
+	JGE         rows381
 
-few379:
+few382:
 	CMPQ SI, $0x01
-	JL   few383
+	JL   few386
 
-rows382:
+rows385:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector384:
+vector387:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector384
+	JL          vector387
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5264,24 +5292,24 @@ vector384:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector385:
+vector388:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector385
+	JL          vector388
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows382
+	JGE         rows385
 
-few383:
+few386:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector386:
+vector389:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5292,28 +5320,28 @@ vector386:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector386
+	JL           vector389
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled376
+	JZ           scaled379
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled376
+	JGE          scaled379
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain387
+	JLT          plain390
 	CMPQ         CX, $0x14
-	JGE          plain387
+	JGE          plain390
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain387
+	JZ           plain390
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector389:
+vector392:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5328,15 +5356,15 @@ vector389:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector389
+	JL        vector392
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles390:
+tiles393:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile391:
+tile394:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5352,7 +5380,7 @@ tile391:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows392:
+rows395:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5372,7 +5400,7 @@ rows392:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows392
+	JNZ         rows395
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5385,11 +5413,11 @@ rows392:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile391
+	JGE         tile394
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles390
+	JL          tiles393
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5401,7 +5429,7 @@ rows392:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector393:
+vector396:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5412,7 +5440,7 @@ vector393:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector394:
+vector397:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5420,13 +5448,13 @@ vector394:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector394
+	JL          vector397
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector393
+	JL          vector396
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5436,47 +5464,47 @@ vector394:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector395:
+vector398:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before396
+	JZ    before399
 	XORQ  R8, R8
 
-vector397:
+vector400:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before398
+	JZ      before401
 	XORQ    R9, R9
 
-vector399:
+vector402:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector399
+	JL           vector402
 
-before398:
+before401:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector397
+	JL      vector400
 
-before396:
+before399:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before400
+	JZ      before403
 	XORQ    DI, DI
 
-vector401:
+vector404:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector401
+	JL           vector404
 
-before400:
+before403:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -5491,7 +5519,7 @@ before400:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector395
+	JL      vector398
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5507,55 +5535,55 @@ before400:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector402:
+vector405:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before403
+	JZ      before406
 	XORQ    R8, R8
 
-vector404:
+vector407:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector404
+	JL           vector407
 
-before403:
+before406:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector402
+	JL      vector405
 	MOVQ    AX, DI
 
-back405:
+back408:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below406:
+below409:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved407
+	JGE          solved410
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below406
+	JMP          below409
 
-solved407:
+solved410:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back405
-	JMP     scale388
+	JNZ     back408
+	JMP     scale391
 
-plain387:
+plain390:
 	XORQ DX, DX
 
-vector408:
+vector411:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -5572,11 +5600,11 @@ vector408:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector408
+	JL        vector411
 	INCQ      CX
-	JMP       scaling375
+	JMP       scaling378
 
-scale388:
+scale391:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5586,18 +5614,18 @@ scale388:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector409:
+vector412:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector409
+	JL      vector412
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector410:
+vector413:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -5620,14 +5648,14 @@ vector410:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector410
+	JL        vector413
 	INCQ      CX
-	JMP       scaling375
+	JMP       scaling378
 
-scaled376:
+scaled379:
 	XORQ CX, CX
 
-vector411:
+vector414:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -5651,14 +5679,14 @@ vector411:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector411
+	JL        vector414
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector412:
+vector415:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -5666,12 +5694,12 @@ vector412:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector413:
+vector416:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector413
+	JL           vector416
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -5681,7 +5709,7 @@ vector413:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector412
+	JL           vector415
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -5695,7 +5723,7 @@ vector413:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent414
+	JZ           silent417
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5704,14 +5732,14 @@ vector413:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector416:
+vector419:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector417:
+vector420:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -5747,16 +5775,16 @@ vector417:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector417
+	JL               vector420
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector416
+	JL               vector419
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded415
+	JMP              rounded418
 
-silent414:
+silent417:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -5764,14 +5792,14 @@ silent414:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector418:
+vector421:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector419:
+vector422:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -5779,13 +5807,13 @@ vector419:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector419
+	JL          vector422
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector418
+	JL          vector421
 
-rounded415:
+rounded418:
 	VZEROUPPER
 	RET
 

@@ -17,10 +17,12 @@ type implementation struct {
 	ratios         func(dst, x, y []float64)
 	outer          func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv int, feasible bool)
 	gather         func(dst, x []float64, list []int32, at []int, n int)
-	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int)
-	products       func(out, weights, tables []float64, directed, edge []int32, at []int, source, target int)
-	allSafe        func(x []float64) bool
-	absorb         func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
+	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int,
+		n int, sizes []int32)
+	products func(out, weights, tables []float64, directed, edge []int32, at []int, source, target int,
+		sources, targets []int32)
+	allSafe func(x []float64) bool
+	absorb  func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 		same float64, list []Node, damping float64) (residual float64)
 	shift        func(sums []float64, list []Node) (done int)
 	totals       func(totals, weights []float64, list []Node)
