@@ -135,9 +135,14 @@ func (w *Workspace) recompute(net *Net, st *State, list links, lo, hi int32) err
 	b := &w.batch
 	n, weights, sent := w.sizes(net, list, lo, hi)
 	source, directed := list.source[lo:hi], list.directed[lo:hi]
+	edge := list.edge[lo:hi]
+	if n.Source == 2 && n.Target == 2 &&
+		b.kernels.Pairs(b.out, st.LogBelief, st.LogMessage, w.arena, source, directed, edge, w.at) {
+		return nil
+	}
 	b.kernels.Cavities(b.weights, st.LogBelief, st.LogMessage, source, directed, net.beliefAt, net.messageAt, n)
 	simd.Exp(b.weights[:weights], b.weights)
-	b.kernels.Products(b.out, b.weights, w.arena, directed, list.edge[lo:hi], w.at, n)
+	b.kernels.Products(b.out, b.weights, w.arena, directed, edge, w.at, n)
 	out := b.out[:sent]
 	safe := simd.AllSafe(out)
 	simd.Log(out, out)

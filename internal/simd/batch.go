@@ -64,6 +64,13 @@ func (k *Lists) Products(out, weights, tables []float64, directed, edge []int32,
 	k.products(out, weights, tables, directed, edge, at, n.Source, n.Target, n.Sources, n.Targets)
 }
 
+// Pairs does the steps Cavities to Log at once, for two states at either end of all edges and parts that follow each
+// other. It reports false where that is not what it can do, or a sum is not safe: out is rubbish then.
+func (k *Lists) Pairs(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) bool {
+	return k.pairs.messages != nil && len(directed) >= k.pairs.least &&
+		k.pairs.messages(out, beliefs, messages, tables, source, directed, edge, at)
+}
+
 // AllSafe reports whether every entry is in [TooSmall, MaxFloat64].
 func AllSafe(x []float64) bool { return active.allSafe(x) }
 

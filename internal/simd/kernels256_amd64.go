@@ -84,6 +84,11 @@ func moments256(totals []float64, logged []float64, logs []float64, weights []fl
 //go:noescape
 func outer256(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
 
+// pairMessages256 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.
+//
+//go:noescape
+func pairMessages256(o []float64, b []float64, m []float64, t []float64, s []int32, d []int32, e []int32, p []int) bool
+
 // interleave256 puts as many rows of n entries into a panel as a vector has.
 //
 //go:noescape

@@ -2770,10 +2770,10 @@ TEXT ·products256(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other290
+	JNE   other289
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other290
+	JNE   other289
 	TESTQ DX, DX
 	JLE   done292
 
@@ -2886,92 +2886,33 @@ next293:
 	JNZ  again291
 
 done292:
-	JMP done289
+	JMP done290
 
-other290:
-	MOVQ  x+144(FP), BX
-	CMPQ  BX, $0x02
-	JNE   other296
-	MOVQ  y+152(FP), BX
-	CMPQ  BX, $0x02
-	JNE   other296
+other289:
 	TESTQ DX, DX
-	JLE   done298
+	JLE   done297
 
-again297:
-	MOVQ       d_len+80(FP), BX
-	SUBQ       DX, BX
-	CMPQ       DX, $0x08
-	JLE        last301
-	MOVQ       e_base+96(FP), SI
-	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       p_base+120(FP), DI
-	MOVQ       (DI)(SI*8), SI
-	MOVQ       t_base+48(FP), DI
-	LEAQ       (DI)(SI*8), SI
-	PREFETCHT0 (SI)
-
-last301:
-	MOVQ           e_base+96(FP), SI
-	MOVLQSX        (SI)(BX*4), SI
-	MOVQ           p_base+120(FP), DI
-	MOVQ           (DI)(SI*8), SI
-	MOVQ           t_base+48(FP), DI
-	LEAQ           (DI)(SI*8), SI
-	MOVQ           d_base+72(FP), DI
-	TESTL          $0x00000001, (DI)(BX*4)
-	JNZ            back300
-	VBROADCASTF128 (CX), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMULPD         (SI), Y0, Y0
-	VEXTRACTF128   $0x01, Y0, X1
-	VADDPD         X1, X0, X1
-	VMOVUPD        X1, (AX)
-	JMP            next299
-
-back300:
-	VBROADCASTF128 (CX), Y0
-	VMULPD         (SI), Y0, Y0
-	VEXTRACTF128   $0x01, Y0, X1
-	VHADDPD        X1, X0, X1
-	VMOVUPD        X1, (AX)
-
-next299:
-	MOVQ x+144(FP), BX
-	LEAQ (CX)(BX*8), CX
-	MOVQ y+152(FP), BX
-	LEAQ (AX)(BX*8), AX
-	DECQ DX
-	JNZ  again297
-
-done298:
-	JMP done289
-
-other296:
-	TESTQ DX, DX
-	JLE   done303
-
-again302:
+again296:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same307
+	JZ      same301
 	MOVLQSX (DI)(BX*4), SI
 
-same307:
+same301:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same308
+	JZ      same302
 	MOVLQSX (DI)(BX*4), SI
 
-same308:
+same302:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last306
+	JLE        last300
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2987,7 +2928,7 @@ same308:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last306:
+last300:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2996,16 +2937,16 @@ last306:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back305
+	JNZ     back299
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000010
-	JLT     few310
+	JLT     few304
 
-panel309:
+panel303:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3018,9 +2959,9 @@ panel309:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows313
+	JLT    rows307
 
-row312:
+row306:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -3043,13 +2984,13 @@ row312:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row312
+	JGE          row306
 
-rows313:
+rows307:
 	CMPQ R11, $0x00000001
-	JLT  rows315
+	JLT  rows309
 
-row314:
+row308:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -3063,9 +3004,9 @@ row314:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row314
+	JGE          row308
 
-rows315:
+rows309:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
@@ -3077,13 +3018,13 @@ rows315:
 	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000010, R10
 	CMPQ    R10, $0x00000010
-	JGE     panel309
+	JGE     panel303
 
-few310:
+few304:
 	TESTQ   R10, R10
-	JZ      done311
+	JZ      done305
 	CMPQ    R10, $0x00000004
-	JGT     wider316
+	JGT     wider310
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
 	NEGQ    R8
@@ -3094,9 +3035,9 @@ few310:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows318
+	JLT     rows312
 
-row317:
+row311:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3107,13 +3048,13 @@ row317:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row317
+	JGE          row311
 
-rows318:
+rows312:
 	CMPQ SI, $0x00000001
-	JLT  rows320
+	JLT  rows314
 
-row319:
+row313:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3121,16 +3062,16 @@ row319:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row319
+	JGE          row313
 
-rows320:
+rows314:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     done311
+	JMP     done305
 
-wider316:
+wider310:
 	CMPQ    R10, $0x00000008
-	JGT     wider321
+	JGT     wider315
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3144,9 +3085,9 @@ wider316:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows323
+	JLT     rows317
 
-row322:
+row316:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3161,13 +3102,13 @@ row322:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row322
+	JGE          row316
 
-rows323:
+rows317:
 	CMPQ SI, $0x00000001
-	JLT  rows325
+	JLT  rows319
 
-row324:
+row318:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3177,18 +3118,18 @@ row324:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row324
+	JGE          row318
 
-rows325:
+rows319:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     done311
+	JMP     done305
 
-wider321:
+wider315:
 	CMPQ    R10, $0x0000000c
-	JGT     wider326
+	JGT     wider320
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3204,9 +3145,9 @@ wider321:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows328
+	JLT     rows322
 
-row327:
+row321:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3225,13 +3166,13 @@ row327:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row327
+	JGE          row321
 
-rows328:
+rows322:
 	CMPQ SI, $0x00000001
-	JLT  rows330
+	JLT  rows324
 
-row329:
+row323:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3243,18 +3184,18 @@ row329:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row329
+	JGE          row323
 
-rows330:
+rows324:
 	VADDPD  Y4, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     done311
+	JMP     done305
 
-wider326:
+wider320:
 	SUBQ    $0x0000000c, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3272,9 +3213,9 @@ wider326:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows333
+	JLT     rows327
 
-row332:
+row326:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3297,13 +3238,13 @@ row332:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row332
+	JGE          row326
 
-rows333:
+rows327:
 	CMPQ SI, $0x00000001
-	JLT  rows335
+	JLT  rows329
 
-row334:
+row328:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3317,9 +3258,9 @@ row334:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row334
+	JGE          row328
 
-rows335:
+rows329:
 	VADDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
@@ -3329,10 +3270,10 @@ rows335:
 	VADDPD  Y8, Y4, Y4
 	VMOVUPD Y4, 96(AX)(R9*1)
 
-done311:
-	JMP next304
+done305:
+	JMP next298
 
-back305:
+back299:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3342,9 +3283,9 @@ back305:
 	MOVQ y+152(FP), R8
 	MOVQ R8, R9
 	CMPQ R9, $0x00000004
-	JLT  few337
+	JLT  few331
 
-block336:
+block330:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3354,9 +3295,9 @@ block336:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest340
+	JLT    rest334
 
-whole339:
+whole333:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -3371,11 +3312,11 @@ whole339:
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole339
+	JGE         whole333
 
-rest340:
+rest334:
 	TESTQ       R11, R11
-	JZ          done342
+	JZ          done336
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3391,7 +3332,7 @@ rest340:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done342:
+done336:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3406,11 +3347,11 @@ done342:
 	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block336
+	JGE        block330
 
-few337:
+few331:
 	TESTQ  R9, R9
-	JZ     blocks338
+	JZ     blocks332
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3420,36 +3361,36 @@ few337:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest345
+	JLT    rest339
 
-whole344:
+whole338:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column346
+	JLE         column340
 	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column346
+	JLE         column340
 	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column346
+	JLE         column340
 	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column346:
+column340:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole344
+	JGE  whole338
 
-rest345:
+rest339:
 	TESTQ       R11, R11
-	JZ          done347
+	JZ          done341
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3457,23 +3398,23 @@ rest345:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column348
+	JLE         column342
 	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column348
+	JLE         column342
 	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column348
+	JLE         column342
 	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column348:
+column342:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done347:
+done341:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3487,19 +3428,19 @@ done347:
 	ADDQ       $0x00000020, AX
 	LEAQ       (SI)(BX*4), SI
 
-blocks338:
+blocks332:
 	MOVQ (SP), AX
 
-next304:
+next298:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again302
+	JNZ  again296
 
-done303:
-done289:
+done297:
+done290:
 	VZEROUPPER
 	RET
 
@@ -3516,9 +3457,9 @@ TEXT ·allSafe256(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000010
-	JLT          rest350
+	JLT          rest344
 
-whole349:
+whole343:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3538,13 +3479,13 @@ whole349:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole349
+	JGE     whole343
 
-rest350:
+rest344:
 	CMPQ CX, $0x00000004
-	JLT  rest352
+	JLT  rest346
 
-whole351:
+whole345:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3552,11 +3493,11 @@ whole351:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole351
+	JGE     whole345
 
-rest352:
+rest346:
 	TESTQ        CX, CX
-	JZ           done353
+	JZ           done347
 	LEAQ         constants<>+544(SB), BX
 	NEGQ         CX
 	VMOVUPD      (BX)(CX*8), Y6
@@ -3567,7 +3508,7 @@ rest352:
 	VCMPPD       $0x19, Y0, Y8, Y0
 	VORPD        Y0, Y1, Y1
 
-done353:
+done347:
 	VCMPPD    $0x1e, constants<>+640(SB), Y2, Y0
 	VORPD     Y0, Y1, Y1
 	VCMPPD    $0x1e, constants<>+640(SB), Y3, Y0
@@ -3578,13 +3519,13 @@ done353:
 	VORPD     Y0, Y1, Y1
 	VMOVMSKPD Y1, AX
 	TESTL     AX, AX
-	JNZ       unsafe354
+	JNZ       unsafe348
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe354:
+unsafe348:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3598,33 +3539,96 @@ TEXT ·absorb256(SB), $0-208
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VSUBPD       Y0, Y1, Y1
+	VXORPD       Y4, Y4, Y4
 	MOVQ         out_base+72(FP), AX
 	MOVQ         directed_base+96(FP), CX
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done357
+	JLE          done351
 
-again356:
-	MOVQ       potentials_base+48(FP), SI
-	MOVQ       16(DX), DI
-	LEAQ       (SI)(DI*8), DI
-	MOVQ       sums_base+24(FP), SI
-	MOVLQSX    24(DX), R8
-	LEAQ       (SI)(R8*8), R8
-	MOVLQSX    28(DX), SI
-	MOVLQSX    32(DX), R9
-	CMPQ       SI, $0x04
-	JG         long358
+again350:
+	MOVQ    potentials_base+48(FP), SI
+	MOVQ    16(DX), DI
+	LEAQ    (SI)(DI*8), DI
+	MOVQ    sums_base+24(FP), SI
+	MOVLQSX 24(DX), R8
+	LEAQ    (SI)(R8*8), R8
+	MOVLQSX 28(DX), SI
+	MOVLQSX 32(DX), R9
+	CMPQ    SI, $0x04
+	JG      long352
+	CMPQ    SI, $0x02
+	JNE     more354
+	VMOVUPD (DI), X5
+	TESTQ   R9, R9
+	JLE     done356
+
+again355:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    rho_base+144(FP), R10
+	MOVQ    messageAt_base+120(FP), R11
+	TESTQ   R11, R11
+	JZ      same358
+	MOVQ    (R11)(DI*8), R11
+	JMP     found359
+
+same358:
+	MOVQ  DI, R11
+	IMULQ SI, R11
+
+found359:
+	MOVQ         messages_base+0(FP), R12
+	LEAQ         (R12)(R11*8), R11
+	VBROADCASTSD same+168(FP), Y6
+	TESTQ        R10, R10
+	JZ           same357
+	SHRQ         $0x01, DI
+	VBROADCASTSD (R10)(DI*8), Y6
+
+same357:
+	VMOVUPD   (AX), X7
+	VMOVAPD   X7, X8
+	VPERMILPD $0x55, X8, X9
+	VMAXPD    X9, X8, X8
+	VMOVUPD   (R11), X9
+	VSUBPD    X8, X7, X7
+	VUCOMISD  X2, X0
+	JE        undamped360
+	VCMPPD    $0x04, X9, X7, X11
+	VMULPD    X0, X9, X8
+	VMULPD    X1, X7, X10
+	VADDPD    X8, X10, X10
+	VBLENDVPD X11, X10, X7, X7
+
+undamped360:
+	VCMPPD      $0x04, X9, X7, X8
+	VSUBPD      X9, X7, X9
+	VANDPD      constants<>+1280(SB), X9, X9
+	VANDPD      X8, X9, X9
+	VPCMPGTQ    X4, X9, X8
+	VBLENDVPD   X8, X9, X4, X4
+	VMOVUPD     X7, (R11)
+	VFMADD231PD X7, X6, X5
+	LEAQ        (AX)(SI*8), AX
+	DECQ        R9
+	JNZ         again355
+
+done356:
+	VMOVUPD X5, (R8)
+	JMP     absorbed353
+
+more354:
 	LEAQ       constants<>+544(SB), R10
 	MOVQ       SI, R11
 	NEGQ       R11
-	VMOVUPD    (R10)(R11*8), Y4
-	VMASKMOVPD (DI), Y4, Y5
+	VMOVUPD    (R10)(R11*8), Y5
+	VMASKMOVPD (DI), Y5, Y6
 	TESTQ      R9, R9
-	JLE        done361
+	JLE        done362
 
-again360:
+again361:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
@@ -3641,98 +3645,96 @@ same364:
 found365:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
+	VBROADCASTSD same+168(FP), Y7
 	TESTQ        R10, R10
-	JZ           same362
+	JZ           same363
 	SHRQ         $0x01, DI
-	VBROADCASTSD (R10)(DI*8), Y6
-	JMP          found363
+	VBROADCASTSD (R10)(DI*8), Y7
 
-same362:
-	VBROADCASTSD same+168(FP), Y6
-
-found363:
-	VMASKMOVPD   (AX), Y4, Y7
-	VBROADCASTSD constants<>+1248(SB), Y8
-	VBLENDVPD    Y4, Y7, Y8, Y8
-	VPERM2F128   $0x01, Y8, Y8, Y9
-	VMAXPD       Y9, Y8, Y8
-	VPERMILPD    $0x55, Y8, Y9
-	VMAXPD       Y9, Y8, Y8
-	VMASKMOVPD   (R11), Y4, Y9
-	VSUBPD       Y8, Y7, Y7
-	VANDPD       Y4, Y7, Y7
+same363:
+	VMASKMOVPD   (AX), Y5, Y8
+	VBROADCASTSD constants<>+1248(SB), Y9
+	VBLENDVPD    Y5, Y8, Y9, Y9
+	VMOVAPD      Y9, Y9
+	VPERM2F128   $0x01, Y9, Y9, Y10
+	VMAXPD       Y10, Y9, Y9
+	VPERMILPD    $0x55, Y9, Y10
+	VMAXPD       Y10, Y9, Y9
+	VMASKMOVPD   (R11), Y5, Y10
+	VSUBPD       Y9, Y8, Y8
+	VANDPD       Y5, Y8, Y8
 	VUCOMISD     X2, X0
 	JE           undamped366
-	VCMPPD       $0x04, Y9, Y7, Y11
-	VMULPD       Y0, Y9, Y8
-	VMULPD       Y1, Y7, Y10
-	VADDPD       Y8, Y10, Y10
-	VBLENDVPD    Y11, Y10, Y7, Y7
+	VCMPPD       $0x04, Y10, Y8, Y12
+	VMULPD       Y0, Y10, Y9
+	VMULPD       Y1, Y8, Y11
+	VADDPD       Y9, Y11, Y11
+	VBLENDVPD    Y12, Y11, Y8, Y8
 
 undamped366:
-	VCMPPD    $0x04, Y9, Y7, Y8
-	VSUBPD    Y9, Y7, Y9
-	VANDPD    constants<>+1280(SB), Y9, Y9
-	VANDPD    Y8, Y9, Y9
-	VPCMPGTQ  Y3, Y9, Y8
-	VBLENDVPD Y8, Y9, Y3, Y3
+	VCMPPD    $0x04, Y10, Y8, Y9
+	VSUBPD    Y10, Y8, Y10
+	VANDPD    constants<>+1280(SB), Y10, Y10
+	VANDPD    Y9, Y10, Y10
+	VPCMPGTQ  Y3, Y10, Y9
+	VBLENDVPD Y9, Y10, Y3, Y3
 	CMPQ      SI, $0x04
 	JLT       partial367
-	VMOVUPD   Y7, (R11)
+	VMOVUPD   Y8, (R11)
 	JMP       stored370
 
 partial367:
 	LEAQ         (R11), DI
-	VMOVAPD      Y7, Y8
+	VMOVAPD      Y8, Y9
 	TESTQ        $0x00000002, SI
 	JZ           noTwo369
-	VMOVUPD      X8, (DI)
-	VEXTRACTF128 $0x01, Y8, X8
+	VMOVUPD      X9, (DI)
+	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x00000010, DI
 
 noTwo369:
 	TESTQ  $0x00000001, SI
 	JZ     stored370
-	VMOVSD X8, (DI)
+	VMOVSD X9, (DI)
 
 stored370:
-	VFMADD231PD Y7, Y6, Y5
+	VFMADD231PD Y8, Y7, Y6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again360
+	JNZ         again361
 
-done361:
+done362:
 	CMPQ    SI, $0x04
 	JLT     partial371
-	VMOVUPD Y5, (R8)
+	VMOVUPD Y6, (R8)
 	JMP     stored374
 
 partial371:
 	LEAQ         (R8), DI
-	VMOVAPD      Y5, Y4
+	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, SI
 	JZ           noTwo373
-	VMOVUPD      X4, (DI)
-	VEXTRACTF128 $0x01, Y4, X4
+	VMOVUPD      X5, (DI)
+	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
 noTwo373:
 	TESTQ  $0x00000001, SI
 	JZ     stored374
-	VMOVSD X4, (DI)
+	VMOVSD X5, (DI)
 
 stored374:
-	JMP absorbed359
+	JMP absorbed353
 
-long358:
+long352:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
 	JLT  rest376
 
 whole375:
-	VMOVUPD (DI)(R10*8), Y4
-	VMOVUPD Y4, (R8)(R10*8)
+	VMOVUPD (DI)(R10*8), Y5
+	VMOVUPD Y5, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
@@ -3744,26 +3746,26 @@ rest376:
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y4
-	VMASKMOVPD (DI)(R10*8), Y4, Y4
+	VMOVUPD    (R12)(R13*8), Y5
+	VMASKMOVPD (DI)(R10*8), Y5, Y5
 	CMPQ       R11, $0x04
 	JLT        partial378
-	VMOVUPD    Y4, (R8)(R10*8)
+	VMOVUPD    Y5, (R8)(R10*8)
 	JMP        stored381
 
 partial378:
 	LEAQ         (R8)(R10*8), DI
-	VMOVAPD      Y4, Y4
+	VMOVAPD      Y5, Y5
 	TESTQ        $0x00000002, R11
 	JZ           noTwo380
-	VMOVUPD      X4, (DI)
-	VEXTRACTF128 $0x01, Y4, X4
+	VMOVUPD      X5, (DI)
+	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
 noTwo380:
 	TESTQ  $0x00000001, R11
 	JZ     stored381
-	VMOVSD X4, (DI)
+	VMOVSD X5, (DI)
 
 stored381:
 done377:
@@ -3776,232 +3778,231 @@ again382:
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same386
+	JZ      same385
 	MOVQ    (R11)(DI*8), R11
-	JMP     found387
+	JMP     found386
 
-same386:
+same385:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found387:
+found386:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
+	VBROADCASTSD same+168(FP), Y5
 	TESTQ        R10, R10
 	JZ           same384
 	SHRQ         $0x01, DI
-	VBROADCASTSD (R10)(DI*8), Y4
-	JMP          found385
+	VBROADCASTSD (R10)(DI*8), Y5
 
 same384:
-	VBROADCASTSD same+168(FP), Y4
-
-found385:
-	VBROADCASTSD constants<>+1248(SB), Y5
+	VBROADCASTSD constants<>+1248(SB), Y6
 	CMPQ         SI, $0x08
-	JNE          other388
+	JNE          other387
 	XORQ         DI, DI
-	VMOVUPD      (AX)(DI*8), Y6
-	VMAXPD       Y6, Y5, Y5
-	VMOVUPD      32(AX)(DI*8), Y6
-	VMAXPD       Y6, Y5, Y5
-	JMP          row389
+	VMOVUPD      (AX)(DI*8), Y7
+	VMAXPD       Y7, Y6, Y6
+	VMOVUPD      32(AX)(DI*8), Y7
+	VMAXPD       Y7, Y6, Y6
+	JMP          row388
 
-other388:
+other387:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest391
+	JLT  rest390
 
-whole390:
-	VMOVUPD (AX)(DI*8), Y6
-	VMAXPD  Y6, Y5, Y5
+whole389:
+	VMOVUPD (AX)(DI*8), Y7
+	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole390
+	JGE     whole389
 
-rest391:
+rest390:
 	TESTQ        R10, R10
-	JZ           done392
+	JZ           done391
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
-	VMOVUPD      (R12)(R10*8), Y6
-	VMASKMOVPD   (AX)(DI*8), Y6, Y7
-	VBROADCASTSD constants<>+1248(SB), Y8
-	VBLENDVPD    Y6, Y7, Y8, Y8
-	VMAXPD       Y8, Y5, Y5
+	VMOVUPD      (R12)(R10*8), Y7
+	VMASKMOVPD   (AX)(DI*8), Y7, Y8
+	VBROADCASTSD constants<>+1248(SB), Y9
+	VBLENDVPD    Y7, Y8, Y9, Y9
+	VMAXPD       Y9, Y6, Y6
 
-done392:
-row389:
-	VPERM2F128 $0x01, Y5, Y5, Y6
-	VMAXPD     Y6, Y5, Y5
-	VPERMILPD  $0x55, Y5, Y6
-	VMAXPD     Y6, Y5, Y5
+done391:
+row388:
+	VPERM2F128 $0x01, Y6, Y6, Y7
+	VMAXPD     Y7, Y6, Y6
+	VPERMILPD  $0x55, Y6, Y7
+	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        other393
+	JNE        other392
 	XORQ       DI, DI
-	VMOVUPD    (AX)(DI*8), Y6
-	VMOVUPD    (R11)(DI*8), Y7
-	VSUBPD     Y5, Y6, Y6
+	VMOVUPD    (AX)(DI*8), Y7
+	VMOVUPD    (R11)(DI*8), Y8
+	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped395
-	VCMPPD     $0x04, Y7, Y6, Y10
-	VMULPD     Y0, Y7, Y8
-	VMULPD     Y1, Y6, Y9
-	VADDPD     Y8, Y9, Y9
-	VBLENDVPD  Y10, Y9, Y6, Y6
+	JE         undamped394
+	VCMPPD     $0x04, Y8, Y7, Y11
+	VMULPD     Y0, Y8, Y9
+	VMULPD     Y1, Y7, Y10
+	VADDPD     Y9, Y10, Y10
+	VBLENDVPD  Y11, Y10, Y7, Y7
+
+undamped394:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (R11)(DI*8)
+	VMOVUPD     (R8)(DI*8), Y8
+	VFMADD231PD Y7, Y5, Y8
+	VMOVUPD     Y8, (R8)(DI*8)
+	VMOVUPD     32(AX)(DI*8), Y7
+	VMOVUPD     32(R11)(DI*8), Y8
+	VSUBPD      Y6, Y7, Y7
+	VUCOMISD    X2, X0
+	JE          undamped395
+	VCMPPD      $0x04, Y8, Y7, Y10
+	VMULPD      Y0, Y8, Y6
+	VMULPD      Y1, Y7, Y9
+	VADDPD      Y6, Y9, Y9
+	VBLENDVPD   Y10, Y9, Y7, Y7
 
 undamped395:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1280(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y3, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y3, Y3
-	VMOVUPD     Y6, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Y7
-	VFMADD231PD Y6, Y4, Y7
-	VMOVUPD     Y7, (R8)(DI*8)
-	VMOVUPD     32(AX)(DI*8), Y6
-	VMOVUPD     32(R11)(DI*8), Y7
-	VSUBPD      Y5, Y6, Y6
-	VUCOMISD    X2, X0
-	JE          undamped396
-	VCMPPD      $0x04, Y7, Y6, Y9
-	VMULPD      Y0, Y7, Y5
-	VMULPD      Y1, Y6, Y8
-	VADDPD      Y5, Y8, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
+	VCMPPD      $0x04, Y8, Y7, Y6
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y6, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y6
+	VBLENDVPD   Y6, Y8, Y3, Y3
+	VMOVUPD     Y7, 32(R11)(DI*8)
+	VMOVUPD     32(R8)(DI*8), Y6
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, 32(R8)(DI*8)
+	JMP         row393
 
-undamped396:
-	VCMPPD      $0x04, Y7, Y6, Y5
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1280(SB), Y7, Y7
-	VANDPD      Y5, Y7, Y7
-	VPCMPGTQ    Y3, Y7, Y5
-	VBLENDVPD   Y5, Y7, Y3, Y3
-	VMOVUPD     Y6, 32(R11)(DI*8)
-	VMOVUPD     32(R8)(DI*8), Y5
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(R8)(DI*8)
-	JMP         row394
-
-other393:
+other392:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest398
+	JLT  rest397
 
-whole397:
-	VMOVUPD   (AX)(DI*8), Y6
-	VMOVUPD   (R11)(DI*8), Y7
-	VSUBPD    Y5, Y6, Y6
+whole396:
+	VMOVUPD   (AX)(DI*8), Y7
+	VMOVUPD   (R11)(DI*8), Y8
+	VSUBPD    Y6, Y7, Y7
 	VUCOMISD  X2, X0
-	JE        undamped399
-	VCMPPD    $0x04, Y7, Y6, Y10
-	VMULPD    Y0, Y7, Y8
-	VMULPD    Y1, Y6, Y9
-	VADDPD    Y8, Y9, Y9
-	VBLENDVPD Y10, Y9, Y6, Y6
+	JE        undamped398
+	VCMPPD    $0x04, Y8, Y7, Y11
+	VMULPD    Y0, Y8, Y9
+	VMULPD    Y1, Y7, Y10
+	VADDPD    Y9, Y10, Y10
+	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped399:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1280(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y3, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y3, Y3
-	VMOVUPD     Y6, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Y7
-	VFMADD231PD Y6, Y4, Y7
-	VMOVUPD     Y7, (R8)(DI*8)
+undamped398:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (R11)(DI*8)
+	VMOVUPD     (R8)(DI*8), Y8
+	VFMADD231PD Y7, Y5, Y8
+	VMOVUPD     Y8, (R8)(DI*8)
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole397
+	JGE         whole396
 
-rest398:
+rest397:
 	TESTQ      R10, R10
-	JZ         done400
+	JZ         done399
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y6
-	VMASKMOVPD (AX)(DI*8), Y6, Y7
-	VMASKMOVPD (R11)(DI*8), Y6, Y8
-	VSUBPD     Y5, Y7, Y7
-	VANDPD     Y6, Y7, Y7
+	VMOVUPD    (R12)(R13*8), Y7
+	VMASKMOVPD (AX)(DI*8), Y7, Y8
+	VMASKMOVPD (R11)(DI*8), Y7, Y9
+	VSUBPD     Y6, Y8, Y8
+	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped401
-	VCMPPD     $0x04, Y8, Y7, Y10
-	VMULPD     Y0, Y8, Y5
-	VMULPD     Y1, Y7, Y9
-	VADDPD     Y5, Y9, Y9
-	VBLENDVPD  Y10, Y9, Y7, Y7
+	JE         undamped400
+	VCMPPD     $0x04, Y9, Y8, Y11
+	VMULPD     Y0, Y9, Y6
+	VMULPD     Y1, Y8, Y10
+	VADDPD     Y6, Y10, Y10
+	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped401:
-	VCMPPD    $0x04, Y8, Y7, Y5
-	VSUBPD    Y8, Y7, Y8
-	VANDPD    constants<>+1280(SB), Y8, Y8
-	VANDPD    Y5, Y8, Y8
-	VPCMPGTQ  Y3, Y8, Y5
-	VBLENDVPD Y5, Y8, Y3, Y3
+undamped400:
+	VCMPPD    $0x04, Y9, Y8, Y6
+	VSUBPD    Y9, Y8, Y9
+	VANDPD    constants<>+1280(SB), Y9, Y9
+	VANDPD    Y6, Y9, Y9
+	VPCMPGTQ  Y3, Y9, Y6
+	VBLENDVPD Y6, Y9, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial402
-	VMOVUPD   Y7, (R11)(DI*8)
-	JMP       stored405
+	JLT       partial401
+	VMOVUPD   Y8, (R11)(DI*8)
+	JMP       stored404
 
-partial402:
+partial401:
 	LEAQ         (R11)(DI*8), R11
-	VMOVAPD      Y7, Y5
+	VMOVAPD      Y8, Y6
 	TESTQ        $0x00000002, R10
-	JZ           noTwo404
-	VMOVUPD      X5, (R11)
-	VEXTRACTF128 $0x01, Y5, X5
+	JZ           noTwo403
+	VMOVUPD      X6, (R11)
+	VEXTRACTF128 $0x01, Y6, X6
 	ADDQ         $0x00000010, R11
 
-noTwo404:
+noTwo403:
 	TESTQ  $0x00000001, R10
-	JZ     stored405
-	VMOVSD X5, (R11)
+	JZ     stored404
+	VMOVSD X6, (R11)
 
-stored405:
-	VMASKMOVPD  (R8)(DI*8), Y6, Y5
-	VFMADD231PD Y7, Y4, Y5
+stored404:
+	VMASKMOVPD  (R8)(DI*8), Y7, Y6
+	VFMADD231PD Y8, Y5, Y6
 	CMPQ        R10, $0x04
-	JLT         partial406
-	VMOVUPD     Y5, (R8)(DI*8)
-	JMP         stored409
+	JLT         partial405
+	VMOVUPD     Y6, (R8)(DI*8)
+	JMP         stored408
 
-partial406:
+partial405:
 	LEAQ         (R8)(DI*8), DI
-	VMOVAPD      Y5, Y4
+	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo408
-	VMOVUPD      X4, (DI)
-	VEXTRACTF128 $0x01, Y4, X4
+	JZ           noTwo407
+	VMOVUPD      X5, (DI)
+	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo408:
+noTwo407:
 	TESTQ  $0x00000001, R10
-	JZ     stored409
-	VMOVSD X4, (DI)
+	JZ     stored408
+	VMOVSD X5, (DI)
 
-stored409:
-done400:
-row394:
+stored408:
+done399:
+row393:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
 	JNZ  again382
 
 done383:
-absorbed359:
+absorbed353:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again356
+	JNZ  again350
 
-done357:
+done351:
+	VPCMPGTQ   Y3, Y4, Y0
+	VBLENDVPD  Y0, Y4, Y3, Y3
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -4019,16 +4020,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done412
+	JLE   done411
 
-again411:
+again410:
 	MOVLQSX      24(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      28(CX), SI
 	VBROADCASTSD constants<>+1248(SB), Y0
 	VXORPD       Y1, Y1, Y1
 	CMPQ         SI, $0x08
-	JNE          other413
+	JNE          other412
 	XORQ         DI, DI
 	VMOVUPD      (BX)(DI*8), Y2
 	VCMPPD       $0x03, Y2, Y2, Y3
@@ -4038,15 +4039,15 @@ again411:
 	VCMPPD       $0x03, Y2, Y2, Y3
 	VORPD        Y3, Y1, Y1
 	VMAXPD       Y2, Y0, Y0
-	JMP          row414
+	JMP          row413
 
-other413:
+other412:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest416
+	JLT  rest415
 
-whole415:
+whole414:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -4054,11 +4055,11 @@ whole415:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole415
+	JGE     whole414
 
-rest416:
+rest415:
 	TESTQ        R8, R8
-	JZ           done417
+	JZ           done416
 	LEAQ         constants<>+544(SB), R9
 	NEGQ         R8
 	VMOVUPD      (R9)(R8*8), Y2
@@ -4069,8 +4070,8 @@ rest416:
 	VBLENDVPD    Y2, Y3, Y4, Y4
 	VMAXPD       Y4, Y0, Y0
 
-done417:
-row414:
+done416:
+row413:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y2
@@ -4080,10 +4081,10 @@ row414:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done410
+	JNZ          done409
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          other418
+	JNE          other417
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -4093,14 +4094,14 @@ row414:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row419
+	JMP          row418
 
-other418:
+other417:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest421
+	JLT  rest420
 
-whole420:
+whole419:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -4108,11 +4109,11 @@ whole420:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole420
+	JGE     whole419
 
-rest421:
+rest420:
 	TESTQ      SI, SI
-	JZ         done422
+	JZ         done421
 	LEAQ       constants<>+544(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -4121,33 +4122,33 @@ rest421:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial423
+	JLT        partial422
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored426
+	JMP        stored425
 
-partial423:
+partial422:
 	LEAQ         (BX)(DI*8), BX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo425
+	JZ           noTwo424
 	VMOVUPD      X0, (BX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, BX
 
-noTwo425:
+noTwo424:
 	TESTQ  $0x00000001, SI
-	JZ     stored426
+	JZ     stored425
 	VMOVSD X0, (BX)
 
-stored426:
-done422:
-row419:
+stored425:
+done421:
+row418:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again411
+	JNZ  again410
 
-done412:
-done410:
+done411:
+done409:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -4160,46 +4161,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done429
+	JLE   done428
 
-again428:
+again427:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other430
+	JNE     other429
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row431
+	JMP     row430
 
-other430:
+other429:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest433
+	JLT  rest432
 
-whole432:
+whole431:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole432
+	JGE     whole431
 
-rest433:
+rest432:
 	TESTQ      DI, DI
-	JZ         done434
+	JZ         done433
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done434:
-row431:
+done433:
+row430:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4208,9 +4209,9 @@ row431:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again428
+	JNZ        again427
 
-done429:
+done428:
 	VZEROUPPER
 	RET
 
@@ -4224,9 +4225,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done437
+	JLE    done436
 
-again436:
+again435:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4235,7 +4236,7 @@ again436:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other438
+	JNE          other437
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -4257,14 +4258,14 @@ again436:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row439
+	JMP          row438
 
-other438:
+other437:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest441
+	JLT  rest440
 
-whole440:
+whole439:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -4278,11 +4279,11 @@ whole440:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole440
+	JGE       whole439
 
-rest441:
+rest440:
 	TESTQ      R9, R9
-	JZ         done442
+	JZ         done441
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4298,32 +4299,32 @@ rest441:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial443
+	JLT        partial442
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored446
+	JMP        stored445
 
-partial443:
+partial442:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo445
+	JZ           noTwo444
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo445:
+noTwo444:
 	TESTQ  $0x00000001, R9
-	JZ     stored446
+	JZ     stored445
 	VMOVSD X1, (DI)
 
-stored446:
-done442:
-row439:
+stored445:
+done441:
+row438:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again436
+	JNZ  again435
 
-done437:
+done436:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4344,18 +4345,18 @@ TEXT ·exponentials256(SB), $0-64
 	VBROADCASTSD constants<>+0(SB), Y0
 	VBROADCASTSD constants<>+32(SB), Y1
 	TESTQ        BX, BX
-	JLE          done448
+	JLE          done447
 
-table447:
+table446:
 	VBROADCASTSD (DX), Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest450
+	JLT          rest449
 
-whole449:
+whole448:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4367,13 +4368,13 @@ whole449:
 	ADDQ      $0x00000008, SI
 	SUBQ      $0x00000008, DI
 	CMPQ      DI, $0x00000008
-	JGE       whole449
+	JGE       whole448
 
-rest450:
+rest449:
 	CMPQ DI, $0x00000004
-	JLT  rest452
+	JLT  rest451
 
-whole451:
+whole450:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4381,11 +4382,11 @@ whole451:
 	ADDQ      $0x00000004, SI
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole451
+	JGE       whole450
 
-rest452:
+rest451:
 	TESTQ      DI, DI
-	JZ         done453
+	JZ         done452
 	LEAQ       constants<>+544(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -4394,20 +4395,20 @@ rest452:
 	VPCMPGTQ   Y3, Y5, Y6
 	VBLENDVPD  Y6, Y5, Y3, Y3
 
-done453:
+done452:
 	VPCMPGTQ  Y3, Y4, Y5
 	VBLENDVPD Y5, Y4, Y3, Y3
 	VMULPD    Y2, Y3, Y3
 	VCMPPD    $0x06, constants<>+1312(SB), Y3, Y3
 	VMOVMSKPD Y3, SI
 	TESTL     SI, SI
-	JNZ       done448
+	JNZ       done447
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest455
+	JLT       rest454
 
-whole454:
+whole453:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVUPD      32(AX)(SI*8), Y4
@@ -4467,13 +4468,13 @@ whole454:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole454
+	JGE          whole453
 
-rest455:
+rest454:
 	CMPQ DI, $0x00000004
-	JLT  rest457
+	JLT  rest456
 
-whole456:
+whole455:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVAPD      Y0, Y4
@@ -4505,11 +4506,11 @@ whole456:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole456
+	JGE          whole455
 
-rest457:
+rest456:
 	TESTQ        DI, DI
-	JZ           done458
+	JZ           done457
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -4544,32 +4545,32 @@ rest457:
 	VPSLLQ       $0x34, Y2, Y2
 	VPADDQ       Y2, Y5, Y5
 	CMPQ         DI, $0x04
-	JLT          partial459
+	JLT          partial458
 	VMOVUPD      Y5, (AX)(SI*8)
-	JMP          stored462
+	JMP          stored461
 
-partial459:
+partial458:
 	LEAQ         (AX)(SI*8), SI
 	VMOVAPD      Y5, Y2
 	TESTQ        $0x00000002, DI
-	JZ           noTwo461
+	JZ           noTwo460
 	VMOVUPD      X2, (SI)
 	VEXTRACTF128 $0x01, Y2, X2
 	ADDQ         $0x00000010, SI
 
-noTwo461:
+noTwo460:
 	TESTQ  $0x00000001, DI
-	JZ     stored462
+	JZ     stored461
 	VMOVSD X2, (SI)
 
-stored462:
-done458:
+stored461:
+done457:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table447
+	JNZ  table446
 
-done448:
+done447:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4585,16 +4586,16 @@ TEXT ·moments256(SB), $0-128
 	MOVQ    out_base+96(FP), DI
 	MOVQ    totals_len+8(FP), R8
 	CMPQ    DX, $0x04
-	JG      long463
+	JG      long462
 	XORQ    R9, R9
 	LEAQ    constants<>+544(SB), R10
 	MOVQ    DX, R11
 	NEGQ    R11
 	VMOVUPD (R10)(R11*8), Y0
 	TESTQ   R8, R8
-	JLE     done466
+	JLE     done465
 
-again465:
+again464:
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	VMASKMOVPD   (SI)(R9*8), Y0, Y3
@@ -4621,25 +4622,25 @@ again465:
 	LEAQ         (SI)(DX*8), SI
 	LEAQ         (DI)(DX*8), DI
 	DECQ         R8
-	JNZ          again465
+	JNZ          again464
 
-done466:
-	JMP done464
+done465:
+	JMP done463
 
-long463:
+long462:
 	XORQ  R9, R9
 	TESTQ R8, R8
-	JLE   done468
+	JLE   done467
 
-again467:
+again466:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	XORQ   R9, R9
 	MOVQ   DX, R10
 	CMPQ   R10, $0x00000004
-	JLT    rest470
+	JLT    rest469
 
-whole469:
+whole468:
 	VMOVUPD      (SI)(R9*8), Y2
 	VBROADCASTSD constants<>+1440(SB), Y3
 	VMOVUPD      (DI)(R9*8), Y4
@@ -4651,11 +4652,11 @@ whole469:
 	ADDQ         $0x00000004, R9
 	SUBQ         $0x00000004, R10
 	CMPQ         R10, $0x00000004
-	JGE          whole469
+	JGE          whole468
 
-rest470:
+rest469:
 	TESTQ        R10, R10
-	JZ           done471
+	JZ           done470
 	LEAQ         constants<>+544(SB), R11
 	NEGQ         R10
 	VMOVUPD      (R11)(R10*8), Y2
@@ -4668,7 +4669,7 @@ rest470:
 	VADDPD       Y3, Y0, Y0
 	VFMADD231PD  Y4, Y3, Y1
 
-done471:
+done470:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VADDPD     Y2, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y2
@@ -4685,10 +4686,10 @@ done471:
 	LEAQ       (SI)(DX*8), SI
 	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        again467
+	JNZ        again466
 
-done468:
-done464:
+done467:
+done463:
 	VZEROUPPER
 	RET
 
@@ -4705,10 +4706,10 @@ TEXT ·outer256(SB), $0-192
 	MOVQ kv+176(FP), R9
 	SHLQ $0x03, R9
 
-edge472:
+edge471:
 	MOVQ    kv+176(FP), R10
 	CMPQ    R10, $0x08
-	JNE     other473
+	JNE     other472
 	XORQ    R10, R10
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
@@ -4716,14 +4717,14 @@ edge472:
 	VMOVUPD 32(R8)(R10*1), Y1
 	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact475
+	JEQ     exact474
 	MOVQ    tables_base+24(FP), R11
 	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row476:
+row475:
 	VBROADCASTSD (BX)(R12*8), Y4
 	VMOVUPD      (R11), Y5
 	VFMADD231PD  Y5, Y4, Y2
@@ -4733,11 +4734,11 @@ row476:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row476
+	JL           row475
 	VFNMADD213PD (DI)(R10*1), Y0, Y2
 	VFNMADD213PD 32(DI)(R10*1), Y1, Y3
 
-exact475:
+exact474:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
 	MOVQ (DX), R12
@@ -4745,7 +4746,7 @@ exact475:
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row477:
+row476:
 	VBROADCASTSD (BX)(R12*8), Y4
 	VBROADCASTSD (SI)(R12*8), Y5
 	VMOVUPD      (R11), Y6
@@ -4763,16 +4764,16 @@ row477:
 	INCQ         R12
 	MOVQ         ku+168(FP), R10
 	CMPQ         R12, R10
-	JL           row477
-	JMP          next474
+	JL           row476
+	JMP          next473
 
-other473:
+other472:
 	MOVQ kv+176(FP), R10
 	XORQ R11, R11
 	CMPQ R10, $0x0000000c
-	JLT  few479
+	JLT  few478
 
-panel478:
+panel477:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
@@ -4781,14 +4782,14 @@ panel478:
 	VMOVUPD 64(R8)(R11*1), Y2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact481
+	JEQ     exact480
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row482:
+row481:
 	VBROADCASTSD (BX)(R13*8), Y6
 	VMOVUPD      (R12), Y7
 	VFMADD231PD  Y7, Y6, Y3
@@ -4800,12 +4801,12 @@ row482:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row482
+	JL           row481
 	VFNMADD213PD (DI)(R11*1), Y0, Y3
 	VFNMADD213PD 32(DI)(R11*1), Y1, Y4
 	VFNMADD213PD 64(DI)(R11*1), Y2, Y5
 
-exact481:
+exact480:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4813,7 +4814,7 @@ exact481:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row483:
+row482:
 	VBROADCASTSD (BX)(R13*8), Y6
 	VBROADCASTSD (SI)(R13*8), Y7
 	VMOVUPD      (R12), Y8
@@ -4836,17 +4837,17 @@ row483:
 	INCQ         R13
 	MOVQ         ku+168(FP), R15
 	CMPQ         R13, R15
-	JL           row483
+	JL           row482
 	ADDQ         $0x00000060, R11
 	SUBQ         $0x0000000c, R10
 	CMPQ         R10, $0x0000000c
-	JGE          panel478
+	JGE          panel477
 
-few479:
+few478:
 	TESTQ   R10, R10
-	JZ      done480
+	JZ      done479
 	CMPQ    R10, $0x00000004
-	JGT     wider484
+	JGT     wider483
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
 	NEGQ    R13
@@ -4855,14 +4856,14 @@ few479:
 	VMOVUPD (R8)(R11*1), Y1
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact485
+	JEQ     exact484
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row486:
+row485:
 	VBROADCASTSD (BX)(R13*8), Y3
 	VMASKMOVPD   (R12), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y2
@@ -4870,10 +4871,10 @@ row486:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row486
+	JL           row485
 	VFNMADD213PD (DI)(R11*1), Y1, Y2
 
-exact485:
+exact484:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4881,7 +4882,7 @@ exact485:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row487:
+row486:
 	VBROADCASTSD (BX)(R13*8), Y3
 	VBROADCASTSD (SI)(R13*8), Y4
 	VMASKMOVPD   (R12), Y0, Y5
@@ -4889,36 +4890,36 @@ row487:
 	VMULPD       Y3, Y5, Y5
 	VFMADD231PD  Y2, Y4, Y5
 	CMPQ         R10, $0x04
-	JLT          partial488
+	JLT          partial487
 	VMOVUPD      Y5, (R14)
-	JMP          stored491
+	JMP          stored490
 
-partial488:
+partial487:
 	LEAQ         (R14), R11
 	VMOVAPD      Y5, Y3
 	TESTQ        $0x00000002, R10
-	JZ           noTwo490
+	JZ           noTwo489
 	VMOVUPD      X3, (R11)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, R11
 
-noTwo490:
+noTwo489:
 	TESTQ  $0x00000001, R10
-	JZ     stored491
+	JZ     stored490
 	VMOVSD X3, (R11)
 
-stored491:
+stored490:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row487
-	JMP  done480
+	JL   row486
+	JMP  done479
 
-wider484:
+wider483:
 	CMPQ    R10, $0x00000008
-	JGT     wider492
+	JGT     wider491
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
@@ -4930,14 +4931,14 @@ wider484:
 	VMOVUPD 32(R8)(R11*1), Y2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact493
+	JEQ     exact492
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row494:
+row493:
 	VBROADCASTSD (BX)(R13*8), Y5
 	VMOVUPD      (R12), Y6
 	VFMADD231PD  Y6, Y5, Y3
@@ -4947,11 +4948,11 @@ row494:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row494
+	JL           row493
 	VFNMADD213PD (DI)(R11*1), Y1, Y3
 	VFNMADD213PD 32(DI)(R11*1), Y2, Y4
 
-exact493:
+exact492:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4959,7 +4960,7 @@ exact493:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row495:
+row494:
 	VBROADCASTSD (BX)(R13*8), Y5
 	VBROADCASTSD (SI)(R13*8), Y6
 	VMOVUPD      (R12), Y7
@@ -4972,34 +4973,34 @@ row495:
 	VMULPD       Y5, Y7, Y7
 	VFMADD231PD  Y4, Y6, Y7
 	CMPQ         R10, $0x04
-	JLT          partial496
+	JLT          partial495
 	VMOVUPD      Y7, 32(R14)
-	JMP          stored499
+	JMP          stored498
 
-partial496:
+partial495:
 	LEAQ         32(R14), R11
 	VMOVAPD      Y7, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo498
+	JZ           noTwo497
 	VMOVUPD      X5, (R11)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, R11
 
-noTwo498:
+noTwo497:
 	TESTQ  $0x00000001, R10
-	JZ     stored499
+	JZ     stored498
 	VMOVSD X5, (R11)
 
-stored499:
+stored498:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row495
-	JMP  done480
+	JL   row494
+	JMP  done479
 
-wider492:
+wider491:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
@@ -5013,14 +5014,14 @@ wider492:
 	VMOVUPD 64(R8)(R11*1), Y3
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact501
+	JEQ     exact500
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row502:
+row501:
 	VBROADCASTSD (BX)(R13*8), Y7
 	VMOVUPD      (R12), Y8
 	VFMADD231PD  Y8, Y7, Y4
@@ -5032,12 +5033,12 @@ row502:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row502
+	JL           row501
 	VFNMADD213PD (DI)(R11*1), Y1, Y4
 	VFNMADD213PD 32(DI)(R11*1), Y2, Y5
 	VFNMADD213PD 64(DI)(R11*1), Y3, Y6
 
-exact501:
+exact500:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -5045,7 +5046,7 @@ exact501:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row503:
+row502:
 	VBROADCASTSD (BX)(R13*8), Y7
 	VBROADCASTSD (SI)(R13*8), Y8
 	VMOVUPD      (R12), Y9
@@ -5063,34 +5064,34 @@ row503:
 	VMULPD       Y7, Y9, Y9
 	VFMADD231PD  Y6, Y8, Y9
 	CMPQ         R10, $0x04
-	JLT          partial504
+	JLT          partial503
 	VMOVUPD      Y9, 64(R14)
-	JMP          stored507
+	JMP          stored506
 
-partial504:
+partial503:
 	LEAQ         64(R14), R11
 	VMOVAPD      Y9, Y7
 	TESTQ        $0x00000002, R10
-	JZ           noTwo506
+	JZ           noTwo505
 	VMOVUPD      X7, (R11)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x00000010, R11
 
-noTwo506:
+noTwo505:
 	TESTQ  $0x00000001, R10
-	JZ     stored507
+	JZ     stored506
 	VMOVSD X7, (R11)
 
-stored507:
+stored506:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row503
+	JL   row502
 
-done480:
-next474:
+done479:
+next473:
 	MOVQ  ku+168(FP), R10
 	LEAQ  (BX)(R10*8), BX
 	LEAQ  (SI)(R10*8), SI
@@ -5101,7 +5102,334 @@ next474:
 	LEAQ  (AX)(R10*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
-	JNZ   edge472
+	JNZ   edge471
+	VZEROUPPER
+	RET
+
+// func pairMessages256(o []float64, b []float64, m []float64, t []float64, s []int32, d []int32, e []int32, p []int) bool
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·pairMessages256(SB), $0-193
+	MOVQ   b_base+24(FP), AX
+	MOVQ   m_base+48(FP), CX
+	MOVQ   t_base+72(FP), DX
+	MOVQ   s_base+96(FP), BX
+	MOVQ   d_base+120(FP), SI
+	MOVQ   e_base+144(FP), DI
+	MOVQ   p_base+168(FP), R8
+	VXORPD Y0, Y0, Y0
+	MOVQ   d_len+128(FP), R9
+	XORQ   R10, R10
+	SUBQ   $0x04, R9
+
+vector507:
+	MOVLQSX        (BX)(R10*4), R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (AX)(R11*1), Y1
+	MOVLQSX        8(BX)(R10*4), R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (AX)(R11*1), Y1, Y1
+	MOVLQSX        4(BX)(R10*4), R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (AX)(R11*1), Y2
+	MOVLQSX        12(BX)(R10*4), R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (AX)(R11*1), Y2, Y2
+	VUNPCKLPD      Y2, Y1, Y3
+	VUNPCKHPD      Y2, Y1, Y1
+	MOVLQSX        (SI)(R10*4), R11
+	XORQ           $0x01, R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (CX)(R11*1), Y2
+	MOVLQSX        8(SI)(R10*4), R11
+	XORQ           $0x01, R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (CX)(R11*1), Y2, Y2
+	MOVLQSX        4(SI)(R10*4), R11
+	XORQ           $0x01, R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (CX)(R11*1), Y4
+	MOVLQSX        12(SI)(R10*4), R11
+	XORQ           $0x01, R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (CX)(R11*1), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y5
+	VUNPCKHPD      Y4, Y2, Y2
+	VCMPPD         $0x00, constants<>+1152(SB), Y5, Y4
+	VSUBPD         Y5, Y3, Y3
+	VBLENDVPD      Y4, constants<>+1152(SB), Y3, Y3
+	VCMPPD         $0x00, constants<>+1152(SB), Y2, Y4
+	VSUBPD         Y2, Y1, Y1
+	VBLENDVPD      Y4, constants<>+1152(SB), Y1, Y1
+	VANDPD         constants<>+1280(SB), Y3, Y2
+	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
+	VMOVMSKPD      Y2, R11
+	TESTL          R11, R11
+	JNZ            slow509
+	VBROADCASTSD   constants<>+0(SB), Y2
+	VFMADD231PD    constants<>+1344(SB), Y3, Y2
+	VSUBPD         constants<>+1472(SB), Y2, Y4
+	VFNMADD231PD   constants<>+1376(SB), Y4, Y3
+	VFNMADD231PD   constants<>+1408(SB), Y4, Y3
+	VMULPD         Y3, Y3, Y4
+	VMULPD         Y4, Y4, Y5
+	VBROADCASTSD   constants<>+96(SB), Y6
+	VFMADD231PD    constants<>+128(SB), Y3, Y6
+	VBROADCASTSD   constants<>+160(SB), Y7
+	VFMADD231PD    constants<>+192(SB), Y3, Y7
+	VBROADCASTSD   constants<>+224(SB), Y8
+	VFMADD231PD    constants<>+256(SB), Y3, Y8
+	VBROADCASTSD   constants<>+288(SB), Y9
+	VFMADD231PD    constants<>+320(SB), Y3, Y9
+	VBROADCASTSD   constants<>+352(SB), Y10
+	VFMADD231PD    constants<>+384(SB), Y3, Y10
+	VFMADD231PD    Y7, Y4, Y6
+	VFMADD231PD    Y9, Y4, Y8
+	VFMADD231PD    Y10, Y5, Y8
+	VFMADD231PD    Y8, Y5, Y6
+	VFMADD231PD    Y6, Y4, Y3
+	VADDPD         constants<>+1504(SB), Y3, Y3
+	VPSLLQ         $0x34, Y2, Y2
+	VPADDQ         Y2, Y3, Y3
+	VMOVUPD        Y3, Y2
+	JMP            done510
+
+slow509:
+	VBROADCASTSD constants<>+416(SB), Y2
+	VMAXPD       Y3, Y2, Y3
+	VMOVUPD      constants<>+448(SB), Y2
+	VMINPD       Y3, Y2, Y3
+	VBROADCASTSD constants<>+0(SB), Y2
+	VFMADD231PD  constants<>+1344(SB), Y3, Y2
+	VSUBPD       constants<>+1472(SB), Y2, Y2
+	VFNMADD231PD constants<>+1376(SB), Y2, Y3
+	VFNMADD231PD constants<>+1408(SB), Y2, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+96(SB), Y6
+	VFMADD231PD  constants<>+128(SB), Y3, Y6
+	VBROADCASTSD constants<>+160(SB), Y7
+	VFMADD231PD  constants<>+192(SB), Y3, Y7
+	VBROADCASTSD constants<>+224(SB), Y8
+	VFMADD231PD  constants<>+256(SB), Y3, Y8
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y3, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y3, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VADDPD       constants<>+1504(SB), Y3, Y3
+	VMULPD       constants<>+480(SB), Y2, Y4
+	VROUNDPD     $0x01, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       constants<>+1472(SB), Y4, Y4
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constants<>+1504(SB), Y4, Y4
+	VADDPD       constants<>+1472(SB), Y2, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       constants<>+1504(SB), Y2, Y2
+	VMULPD       Y4, Y3, Y3
+	VMULPD       Y2, Y3, Y2
+
+done510:
+	VANDPD       constants<>+1280(SB), Y1, Y3
+	VCMPPD       $0x06, constants<>+64(SB), Y3, Y3
+	VMOVMSKPD    Y3, R11
+	TESTL        R11, R11
+	JNZ          slow511
+	VBROADCASTSD constants<>+0(SB), Y3
+	VFMADD231PD  constants<>+1344(SB), Y1, Y3
+	VSUBPD       constants<>+1472(SB), Y3, Y4
+	VFNMADD231PD constants<>+1376(SB), Y4, Y1
+	VFNMADD231PD constants<>+1408(SB), Y4, Y1
+	VMULPD       Y1, Y1, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+96(SB), Y6
+	VFMADD231PD  constants<>+128(SB), Y1, Y6
+	VBROADCASTSD constants<>+160(SB), Y7
+	VFMADD231PD  constants<>+192(SB), Y1, Y7
+	VBROADCASTSD constants<>+224(SB), Y8
+	VFMADD231PD  constants<>+256(SB), Y1, Y8
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y1, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y1, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y1
+	VADDPD       constants<>+1504(SB), Y1, Y1
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       Y3, Y1, Y1
+	VMOVUPD      Y1, Y1
+	JMP          done512
+
+slow511:
+	VBROADCASTSD constants<>+416(SB), Y3
+	VMAXPD       Y1, Y3, Y1
+	VMOVUPD      constants<>+448(SB), Y3
+	VMINPD       Y1, Y3, Y1
+	VBROADCASTSD constants<>+0(SB), Y3
+	VFMADD231PD  constants<>+1344(SB), Y1, Y3
+	VSUBPD       constants<>+1472(SB), Y3, Y3
+	VFNMADD231PD constants<>+1376(SB), Y3, Y1
+	VFNMADD231PD constants<>+1408(SB), Y3, Y1
+	VMULPD       Y1, Y1, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+96(SB), Y6
+	VFMADD231PD  constants<>+128(SB), Y1, Y6
+	VBROADCASTSD constants<>+160(SB), Y7
+	VFMADD231PD  constants<>+192(SB), Y1, Y7
+	VBROADCASTSD constants<>+224(SB), Y8
+	VFMADD231PD  constants<>+256(SB), Y1, Y8
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y1, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y1, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y1
+	VADDPD       constants<>+1504(SB), Y1, Y1
+	VMULPD       constants<>+480(SB), Y3, Y4
+	VROUNDPD     $0x01, Y4, Y4
+	VSUBPD       Y4, Y3, Y3
+	VADDPD       constants<>+1472(SB), Y4, Y4
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constants<>+1504(SB), Y4, Y4
+	VADDPD       constants<>+1472(SB), Y3, Y3
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       constants<>+1504(SB), Y3, Y3
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y3, Y1, Y1
+
+done512:
+	MOVLQSX      (DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y3
+	MOVLQSX      4(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y4
+	MOVLQSX      8(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y5
+	MOVLQSX      12(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y6
+	VUNPCKLPD    Y4, Y3, Y7
+	VUNPCKHPD    Y4, Y3, Y3
+	VUNPCKLPD    Y6, Y5, Y4
+	VUNPCKHPD    Y6, Y5, Y5
+	VPERM2F128   $0x20, Y4, Y7, Y6
+	VPERM2F128   $0x31, Y4, Y7, Y4
+	VPERM2F128   $0x20, Y5, Y3, Y7
+	VPERM2F128   $0x31, Y5, Y3, Y3
+	VPMOVSXDQ    (SI)(R10*4), Y5
+	VPSLLQ       $0x3f, Y5, Y5
+	VMOVAPD      Y7, Y8
+	VBLENDVPD    Y5, Y4, Y7, Y7
+	VBLENDVPD    Y5, Y8, Y4, Y4
+	VMULPD       Y2, Y6, Y5
+	VFMADD231PD  Y1, Y4, Y5
+	VMULPD       Y2, Y7, Y2
+	VFMADD231PD  Y1, Y3, Y2
+	VCMPPD       $0x19, constants<>+1536(SB), Y5, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x19, constants<>+1536(SB), Y2, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x1e, constants<>+640(SB), Y2, Y1
+	VORPD        Y1, Y0, Y0
+	VPADDQ       constants<>+1568(SB), Y5, Y5
+	VPSRLQ       $0x34, Y5, Y1
+	VORPD        constants<>+1600(SB), Y1, Y1
+	VSUBPD       constants<>+672(SB), Y1, Y1
+	VANDPD       constants<>+704(SB), Y5, Y5
+	VPADDQ       constants<>+736(SB), Y5, Y5
+	VSUBPD       constants<>+1504(SB), Y5, Y5
+	VADDPD       constants<>+768(SB), Y5, Y3
+	VDIVPD       Y3, Y5, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y4, Y4, Y6
+	VBROADCASTSD constants<>+800(SB), Y7
+	VFMADD213PD  constants<>+832(SB), Y6, Y7
+	VFMADD213PD  constants<>+864(SB), Y6, Y7
+	VFMADD213PD  constants<>+896(SB), Y6, Y7
+	VBROADCASTSD constants<>+928(SB), Y8
+	VFMADD213PD  constants<>+960(SB), Y6, Y8
+	VFMADD213PD  constants<>+992(SB), Y6, Y8
+	VMULPD       constants<>+480(SB), Y5, Y9
+	VMULPD       Y5, Y9, Y9
+	VMOVUPD      Y9, Y10
+	VFMADD231PD  Y8, Y6, Y10
+	VFMADD231PD  Y7, Y4, Y10
+	VMULPD       constants<>+1024(SB), Y1, Y6
+	VFMADD231PD  Y10, Y3, Y6
+	VSUBPD       Y6, Y9, Y9
+	VSUBPD       Y5, Y9, Y9
+	VFMSUB132PD  constants<>+1056(SB), Y9, Y1
+	VPADDQ       constants<>+1568(SB), Y2, Y2
+	VPSRLQ       $0x34, Y2, Y3
+	VORPD        constants<>+1600(SB), Y3, Y3
+	VSUBPD       constants<>+672(SB), Y3, Y3
+	VANDPD       constants<>+704(SB), Y2, Y2
+	VPADDQ       constants<>+736(SB), Y2, Y2
+	VSUBPD       constants<>+1504(SB), Y2, Y2
+	VADDPD       constants<>+768(SB), Y2, Y4
+	VDIVPD       Y4, Y2, Y4
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y5, Y5, Y6
+	VBROADCASTSD constants<>+800(SB), Y7
+	VFMADD213PD  constants<>+832(SB), Y6, Y7
+	VFMADD213PD  constants<>+864(SB), Y6, Y7
+	VFMADD213PD  constants<>+896(SB), Y6, Y7
+	VBROADCASTSD constants<>+928(SB), Y8
+	VFMADD213PD  constants<>+960(SB), Y6, Y8
+	VFMADD213PD  constants<>+992(SB), Y6, Y8
+	VMULPD       constants<>+480(SB), Y2, Y9
+	VMULPD       Y2, Y9, Y9
+	VMOVUPD      Y9, Y10
+	VFMADD231PD  Y8, Y6, Y10
+	VFMADD231PD  Y7, Y5, Y10
+	VMULPD       constants<>+1024(SB), Y3, Y6
+	VFMADD231PD  Y10, Y4, Y6
+	VSUBPD       Y6, Y9, Y9
+	VSUBPD       Y2, Y9, Y9
+	VFMSUB132PD  constants<>+1056(SB), Y9, Y3
+	MOVQ         R10, R11
+	SHLQ         $0x04, R11
+	MOVQ         o_base+0(FP), R12
+	ADDQ         R12, R11
+	VUNPCKLPD    Y3, Y1, Y2
+	VUNPCKHPD    Y3, Y1, Y1
+	VMOVUPD      X2, (R11)
+	VEXTRACTF128 $0x01, Y2, 32(R11)
+	VMOVUPD      X1, 16(R11)
+	VEXTRACTF128 $0x01, Y1, 48(R11)
+	CMPQ         R10, R9
+	JE           done508
+	ADDQ         $0x04, R10
+	CMPQ         R10, R9
+	CMOVQGT      R9, R10
+	JMP          vector507
+
+done508:
+	VMOVMSKPD Y0, AX
+	TESTL     AX, AX
+	JNZ       unsafe513
+	MOVB      $0x01, AL
+	MOVB      AL, ret+192(FP)
+	VZEROUPPER
+	RET
+
+unsafe513:
+	MOVB $0x00, AL
+	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
@@ -5117,9 +5445,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few509
+	JLT  few515
 
-block508:
+block514:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5140,11 +5468,11 @@ block508:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block508
+	JGE        block514
 
-few509:
+few515:
 	TESTQ      SI, SI
-	JZ         blocks510
+	JZ         blocks516
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5163,20 +5491,20 @@ few509:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end512
+	JLE        end518
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end512
+	JLE        end518
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end512
+	JLE        end518
 	VMOVUPD    Y0, 96(AX)
 
-end512:
+end518:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks510:
+blocks516:
 	VZEROUPPER
 	RET
 
@@ -5192,9 +5520,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few514
+	JLT  few520
 
-block513:
+block519:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5219,11 +5547,11 @@ block513:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block513
+	JGE        block519
 
-few514:
+few520:
 	TESTQ   SI, SI
-	JZ      blocks515
+	JZ      blocks521
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5234,16 +5562,16 @@ few514:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end517
+	JLE     end523
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end517
+	JLE     end523
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end517
+	JLE     end523
 	VMOVUPD 96(CX), Y3
 
-end517:
+end523:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5253,89 +5581,89 @@ end517:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial518
+	JLT        partial524
 	VMOVUPD    Y6, (AX)
-	JMP        stored521
+	JMP        stored527
 
-partial518:
+partial524:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo520
+	JZ           noTwo526
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo520:
+noTwo526:
 	TESTQ  $0x00000001, SI
-	JZ     stored521
+	JZ     stored527
 	VMOVSD X1, (DI)
 
-stored521:
+stored527:
 	CMPQ    SI, $0x04
-	JLT     partial522
+	JLT     partial528
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored525
+	JMP     stored531
 
-partial522:
+partial528:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo524
+	JZ           noTwo530
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo524:
+noTwo530:
 	TESTQ  $0x00000001, SI
-	JZ     stored525
+	JZ     stored531
 	VMOVSD X1, (DI)
 
-stored525:
+stored531:
 	CMPQ    SI, $0x04
-	JLT     partial526
+	JLT     partial532
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored529
+	JMP     stored535
 
-partial526:
+partial532:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo528
+	JZ           noTwo534
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo528:
+noTwo534:
 	TESTQ  $0x00000001, SI
-	JZ     stored529
+	JZ     stored535
 	VMOVSD X1, (DX)
 
-stored529:
+stored535:
 	CMPQ    SI, $0x04
-	JLT     partial530
+	JLT     partial536
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored533
+	JMP     stored539
 
-partial530:
+partial536:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo532
+	JZ           noTwo538
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo532:
+noTwo538:
 	TESTQ  $0x00000001, SI
-	JZ     stored533
+	JZ     stored539
 	VMOVSD X0, (DX)
 
-stored533:
+stored539:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks515:
+blocks521:
 	VZEROUPPER
 	RET
 
@@ -5348,32 +5676,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector534:
+vector540:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector534
+	JL      vector540
 	XORQ    CX, CX
 
-scaling535:
+scaling541:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector537:
+vector543:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector537
+	JL      vector543
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few539
+	JL      few545
 
-rows538:
+rows544:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5382,7 +5710,7 @@ rows538:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector540:
+vector546:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5391,41 +5719,41 @@ vector540:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector540
+	JL          vector546
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y1, Y6
 	VDIVPD      Y1, Y5, Y5
-	VMINPD      constants<>+1472(SB), Y5, Y5
+	VMINPD      constants<>+1632(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMOVUPD     Y5, (R9)(DX*1)
 	VMOVUPD     32(R8)(DX*1), Y1
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y2, Y6
 	VDIVPD      Y2, Y1, Y1
-	VMINPD      constants<>+1472(SB), Y1, Y1
+	VMINPD      constants<>+1632(SB), Y1, Y1
 	VANDPD      Y6, Y1, Y1
 	VMOVUPD     Y1, 32(R9)(DX*1)
 	VMOVUPD     64(R8)(DX*1), Y2
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y3, Y6
 	VDIVPD      Y3, Y2, Y2
-	VMINPD      constants<>+1472(SB), Y2, Y2
+	VMINPD      constants<>+1632(SB), Y2, Y2
 	VANDPD      Y6, Y2, Y2
 	VMOVUPD     Y2, 64(R9)(DX*1)
 	VMOVUPD     96(R8)(DX*1), Y3
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y4, Y6
 	VDIVPD      Y4, Y3, Y3
-	VMINPD      constants<>+1472(SB), Y3, Y3
+	VMINPD      constants<>+1632(SB), Y3, Y3
 	VANDPD      Y6, Y3, Y3
 	VMOVUPD     Y3, 96(R9)(DX*1)
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector541:
+vector547:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -5435,60 +5763,60 @@ vector541:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector541
+	JL          vector547
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows538
+	JGE         rows544
 
-few539:
+few545:
 	CMPQ SI, $0x01
-	JL   few543
+	JL   few549
 
-rows542:
+rows548:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector544:
+vector550:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector544
+	JL          vector550
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x1e, Y3, Y1, Y3
 	VDIVPD      Y1, Y2, Y2
-	VMINPD      constants<>+1472(SB), Y2, Y2
+	VMINPD      constants<>+1632(SB), Y2, Y2
 	VANDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (R8)(DX*1)
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector545:
+vector551:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector545
+	JL          vector551
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows542
+	JGE         rows548
 
-few543:
+few549:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector546:
+vector552:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -5499,29 +5827,29 @@ vector546:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector546
+	JL           vector552
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled536
+	JZ           scaled542
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled536
+	JGE          scaled542
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain547
+	JLT          plain553
 	CMPQ         CX, $0x14
-	JGE          plain547
+	JGE          plain553
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain547
+	JZ           plain553
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector549:
+vector555:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -5530,21 +5858,21 @@ vector549:
 	VXORPD  Y5, Y5, Y5
 	VCMPPD  $0x1e, Y5, Y4, Y5
 	VDIVPD  Y4, Y3, Y3
-	VMINPD  constants<>+1472(SB), Y3, Y3
+	VMINPD  constants<>+1632(SB), Y3, Y3
 	VANDPD  Y5, Y3, Y3
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector549
+	JL      vector555
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles550:
+tiles556:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile551:
+tile557:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -5560,7 +5888,7 @@ tile551:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows552:
+rows558:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -5580,7 +5908,7 @@ rows552:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows552
+	JNZ         rows558
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -5593,11 +5921,11 @@ rows552:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile551
+	JGE         tile557
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles550
+	JL          tiles556
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -5609,7 +5937,7 @@ rows552:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector553:
+vector559:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -5620,7 +5948,7 @@ vector553:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector554:
+vector560:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -5628,13 +5956,13 @@ vector554:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector554
+	JL          vector560
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector553
+	JL          vector559
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -5644,52 +5972,52 @@ vector554:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector555:
+vector561:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before556
+	JZ    before562
 	XORQ  R8, R8
 
-vector557:
+vector563:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before558
+	JZ      before564
 	XORQ    R9, R9
 
-vector559:
+vector565:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector559
+	JL           vector565
 
-before558:
+before564:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector557
+	JL      vector563
 
-before556:
+before562:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before560
+	JZ      before566
 	XORQ    DI, DI
 
-vector561:
+vector567:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector561
+	JL           vector567
 
-before560:
+before566:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
 	VMULPD       (DI)(SI*1), Y4, Y4
-	VMULPD       constants<>+1504(SB), Y4, Y4
+	VMULPD       constants<>+1664(SB), Y4, Y4
 	VCMPPD       $0x1e, Y4, Y3, Y4
 	VANDPD       Y4, Y2, Y2
 	VBROADCASTSD constants<>+32(SB), Y4
@@ -5699,7 +6027,7 @@ before560:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector555
+	JL           vector561
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5715,55 +6043,55 @@ before560:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector562:
+vector568:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before563
+	JZ      before569
 	XORQ    R8, R8
 
-vector564:
+vector570:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector564
+	JL           vector570
 
-before563:
+before569:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector562
+	JL      vector568
 	MOVQ    AX, DI
 
-back565:
+back571:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below566:
+below572:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved567
+	JGE          solved573
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below566
+	JMP          below572
 
-solved567:
+solved573:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back565
-	JMP     scale548
+	JNZ     back571
+	JMP     scale554
 
-plain547:
+plain553:
 	XORQ DX, DX
 
-vector568:
+vector574:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -5773,18 +6101,18 @@ vector568:
 	VXORPD    Y5, Y5, Y5
 	VCMPPD    $0x1e, Y5, Y4, Y5
 	VDIVPD    Y4, Y3, Y3
-	VMINPD    constants<>+1472(SB), Y3, Y3
+	VMINPD    constants<>+1632(SB), Y3, Y3
 	VANDPD    Y5, Y3, Y3
 	VBLENDVPD Y1, Y3, Y2, Y2
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector568
+	JL        vector574
 	INCQ      CX
-	JMP       scaling535
+	JMP       scaling541
 
-scale548:
+scale554:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5794,18 +6122,18 @@ scale548:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector569:
+vector575:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector569
+	JL      vector575
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector570:
+vector576:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -5815,7 +6143,7 @@ vector570:
 	VXORPD    Y7, Y7, Y7
 	VCMPPD    $0x1e, Y7, Y6, Y7
 	VDIVPD    Y6, Y5, Y5
-	VMINPD    constants<>+1472(SB), Y5, Y5
+	VMINPD    constants<>+1632(SB), Y5, Y5
 	VANDPD    Y7, Y5, Y5
 	VMULPD    (DX)(BX*1), Y3, Y6
 	VADDPD    Y6, Y0, Y7
@@ -5828,14 +6156,14 @@ vector570:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector570
+	JL        vector576
 	INCQ      CX
-	JMP       scaling535
+	JMP       scaling541
 
-scaled536:
+scaled542:
 	XORQ CX, CX
 
-vector571:
+vector577:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -5851,22 +6179,22 @@ vector571:
 	VXORPD  Y2, Y2, Y2
 	VCMPPD  $0x1e, Y2, Y3, Y2
 	VDIVPD  Y3, Y1, Y1
-	VMINPD  constants<>+1472(SB), Y1, Y1
+	VMINPD  constants<>+1632(SB), Y1, Y1
 	VANDPD  Y2, Y1, Y1
-	VMINPD  constants<>+1536(SB), Y1, Y1
+	VMINPD  constants<>+1504(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector571
+	JL      vector577
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector572:
+vector578:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -5874,12 +6202,12 @@ vector572:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector573:
+vector579:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector573
+	JL           vector579
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -5889,14 +6217,14 @@ vector573:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector572
-	VCMPPD       $0x1e, constants<>+1568(SB), Y0, Y1
+	JL           vector578
+	VCMPPD       $0x1e, constants<>+1696(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent574
+	JZ           silent580
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5905,27 +6233,27 @@ vector573:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector576:
+vector582:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector577:
+vector583:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
 	VFMADD231PD  (DX)(R8*1), Y3, Y4
 	VMOVUPD      Y4, (BX)(R8*1)
 	VMAXPD       constants<>+608(SB), Y4, Y5
-	VPADDQ       constants<>+1600(SB), Y5, Y5
+	VPADDQ       constants<>+1568(SB), Y5, Y5
 	VPSRLQ       $0x34, Y5, Y6
-	VORPD        constants<>+1632(SB), Y6, Y6
+	VORPD        constants<>+1600(SB), Y6, Y6
 	VSUBPD       constants<>+672(SB), Y6, Y6
 	VANDPD       constants<>+704(SB), Y5, Y5
 	VPADDQ       constants<>+736(SB), Y5, Y5
-	VSUBPD       constants<>+1536(SB), Y5, Y5
+	VSUBPD       constants<>+1504(SB), Y5, Y5
 	VADDPD       constants<>+768(SB), Y5, Y7
 	VDIVPD       Y7, Y5, Y7
 	VMULPD       Y7, Y7, Y8
@@ -5950,16 +6278,16 @@ vector577:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector577
+	JL           vector583
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector576
+	JL           vector582
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded575
+	JMP          rounded581
 
-silent574:
+silent580:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -5967,14 +6295,14 @@ silent574:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector578:
+vector584:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector579:
+vector585:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -5982,13 +6310,13 @@ vector579:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector579
+	JL          vector585
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector578
+	JL          vector584
 
-rounded575:
+rounded581:
 	VZEROUPPER
 	RET
 
@@ -6001,9 +6329,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest581
+	JLT          rest587
 
-whole580:
+whole586:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6023,13 +6351,13 @@ whole580:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole580
+	JGE         whole586
 
-rest581:
+rest587:
 	CMPQ DX, $0x00000004
-	JLT  rest583
+	JLT  rest589
 
-whole582:
+whole588:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6037,11 +6365,11 @@ whole582:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole582
+	JGE         whole588
 
-rest583:
+rest589:
 	TESTQ       DX, DX
-	JZ          done584
+	JZ          done590
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6050,26 +6378,26 @@ rest583:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial585
+	JLT         partial591
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored588
+	JMP         stored594
 
-partial585:
+partial591:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo587
+	JZ           noTwo593
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo587:
+noTwo593:
 	TESTQ  $0x00000001, DX
-	JZ     stored588
+	JZ     stored594
 	VMOVSD X0, (AX)
 
-stored588:
-done584:
+stored594:
+done590:
 	VZEROUPPER
 	RET
 
@@ -6082,9 +6410,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest590
+	JLT          rest596
 
-whole589:
+whole595:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6106,13 +6434,13 @@ whole589:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole589
+	JGE         whole595
 
-rest590:
+rest596:
 	CMPQ DX, $0x00000004
-	JLT  rest592
+	JLT  rest598
 
-whole591:
+whole597:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6125,11 +6453,11 @@ whole591:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole591
+	JGE         whole597
 
-rest592:
+rest598:
 	TESTQ      DX, DX
-	JZ         done593
+	JZ         done599
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6141,47 +6469,47 @@ rest592:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial594
+	JLT        partial600
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored597
+	JMP        stored603
 
-partial594:
+partial600:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo596
+	JZ           noTwo602
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo596:
+noTwo602:
 	TESTQ  $0x00000001, DX
-	JZ     stored597
+	JZ     stored603
 	VMOVSD X3, (CX)
 
-stored597:
+stored603:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial598
+	JLT         partial604
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored601
+	JMP         stored607
 
-partial598:
+partial604:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo600
+	JZ           noTwo606
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo600:
+noTwo606:
 	TESTQ  $0x00000001, DX
-	JZ     stored601
+	JZ     stored607
 	VMOVSD X0, (AX)
 
-stored601:
-done593:
+stored607:
+done599:
 	VZEROUPPER
 	RET
 
@@ -6194,71 +6522,71 @@ TEXT ·ratios256(SB), $0-72
 	MOVQ dst_len+8(FP), BX
 	XORQ SI, SI
 	CMPQ BX, $0x00000008
-	JLT  rest603
+	JLT  rest609
 
-whole602:
+whole608:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VMAXPD  constants<>+1536(SB), Y1, Y1
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD 32(CX)(SI*8), Y0
 	VMOVUPD 32(DX)(SI*8), Y1
-	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VMAXPD  constants<>+1536(SB), Y1, Y1
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 32(AX)(SI*8)
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, BX
 	CMPQ    BX, $0x00000008
-	JGE     whole602
+	JGE     whole608
 
-rest603:
+rest609:
 	CMPQ BX, $0x00000004
-	JLT  rest605
+	JLT  rest611
 
-whole604:
+whole610:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VMAXPD  constants<>+1536(SB), Y1, Y1
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, BX
 	CMPQ    BX, $0x00000004
-	JGE     whole604
+	JGE     whole610
 
-rest605:
+rest611:
 	TESTQ      BX, BX
-	JZ         done606
+	JZ         done612
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
 	VMOVUPD    (DI)(R8*8), Y0
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y0
-	VMAXPD     constants<>+1664(SB), Y0, Y0
+	VMAXPD     constants<>+1536(SB), Y0, Y0
 	VDIVPD     Y0, Y1, Y1
 	CMPQ       BX, $0x04
-	JLT        partial607
+	JLT        partial613
 	VMOVUPD    Y1, (AX)(SI*8)
-	JMP        stored610
+	JMP        stored616
 
-partial607:
+partial613:
 	LEAQ         (AX)(SI*8), AX
 	VMOVAPD      Y1, Y0
 	TESTQ        $0x00000002, BX
-	JZ           noTwo609
+	JZ           noTwo615
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo609:
+noTwo615:
 	TESTQ  $0x00000001, BX
-	JZ     stored610
+	JZ     stored616
 	VMOVSD X0, (AX)
 
-stored610:
-done606:
+stored616:
+done612:
 	VZEROUPPER
 	RET
 
@@ -6414,32 +6742,36 @@ DATA constants<>+1416(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1424(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1432(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1440(SB)/8, $0xffefffffffffffff
-DATA constants<>+1472(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1480(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1488(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1496(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1504(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1512(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1520(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1528(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1536(SB)/8, $0x3ff0000000000000
-DATA constants<>+1544(SB)/8, $0x3ff0000000000000
-DATA constants<>+1552(SB)/8, $0x3ff0000000000000
-DATA constants<>+1560(SB)/8, $0x3ff0000000000000
-DATA constants<>+1568(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1576(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1584(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1592(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1600(SB)/8, $0x00095f619980c433
-DATA constants<>+1608(SB)/8, $0x00095f619980c433
-DATA constants<>+1616(SB)/8, $0x00095f619980c433
-DATA constants<>+1624(SB)/8, $0x00095f619980c433
-DATA constants<>+1632(SB)/8, $0x4330000000000000
-DATA constants<>+1640(SB)/8, $0x4330000000000000
-DATA constants<>+1648(SB)/8, $0x4330000000000000
-DATA constants<>+1656(SB)/8, $0x4330000000000000
-DATA constants<>+1664(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1672(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1680(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1688(SB)/8, $0x03b8f2b061aea072
-GLOBL constants<>(SB), RODATA|NOPTR, $1696
+DATA constants<>+1472(SB)/8, $0x4338000000000000
+DATA constants<>+1480(SB)/8, $0x4338000000000000
+DATA constants<>+1488(SB)/8, $0x4338000000000000
+DATA constants<>+1496(SB)/8, $0x4338000000000000
+DATA constants<>+1504(SB)/8, $0x3ff0000000000000
+DATA constants<>+1512(SB)/8, $0x3ff0000000000000
+DATA constants<>+1520(SB)/8, $0x3ff0000000000000
+DATA constants<>+1528(SB)/8, $0x3ff0000000000000
+DATA constants<>+1536(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1544(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1552(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1560(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1568(SB)/8, $0x00095f619980c433
+DATA constants<>+1576(SB)/8, $0x00095f619980c433
+DATA constants<>+1584(SB)/8, $0x00095f619980c433
+DATA constants<>+1592(SB)/8, $0x00095f619980c433
+DATA constants<>+1600(SB)/8, $0x4330000000000000
+DATA constants<>+1608(SB)/8, $0x4330000000000000
+DATA constants<>+1616(SB)/8, $0x4330000000000000
+DATA constants<>+1624(SB)/8, $0x4330000000000000
+DATA constants<>+1632(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1640(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1648(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1656(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1664(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1672(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1680(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1688(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1696(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1704(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1712(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1720(SB)/8, $0x3d3c25c268497682
+GLOBL constants<>(SB), RODATA|NOPTR, $1728

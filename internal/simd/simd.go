@@ -29,7 +29,16 @@ type implementation struct {
 	settle       func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
 	exponentials func(tables []float64, size int, inverse []float64) (done int)
 	panels       *panelKernels   // or none
+	pairs        pairKernels     // or none
 	narrow       *implementation // for rows of few entries, or none
+}
+
+// pairKernels are for two states at either end of all edges: for as many messages or edges as a vector has entries,
+// and more. They do the steps Cavities to Log, and those of Edges.
+type pairKernels struct {
+	least    int
+	messages func(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) (safe bool)
+	beliefs  func(dst, totals, products, beliefs, messages, tables []float64, u, v, directed, edge []int32, at []int)
 }
 
 // mostNarrow is the most entries of a row for which vectors of four are quicker: they do not fill half of one of eight.

@@ -201,25 +201,39 @@ func (v vectors) absorb() {
 	v.spare("magnitude", "negativeInfinity")
 	a := absorbing{v.parameter("damping"), v.copyOf("one"), v.zeroVector(), v.zeroVector()}
 	v.VSUBPD(a.damping, a.keep, a.keep)
+	pair, pairs := vectors{v.generator, 2}, absorbing{lower(a.damping), lower(a.keep), lower(a.zero), lower(v.zeroVector())}
 	o, directed := v.base("out"), v.base("directed")
 	v.items(func(item reg.Register, _ string) {
 		from, sum := v.place(item, nodePotential, v.base("potentials")), v.shortPlace(item, nodeSum, v.base("sums"))
 		n, left, long, done := v.short(item, nodeStates), v.short(item, nodeMessages), v.label("long"), v.label("absorbed")
 		v.CMPQ(n, operand.U8(v.lanes))
 		v.JG(label(long))
-		r := v.first(n)
-		total := v.load(operand.Mem{Base: from}, r)
-		v.times(left, func() {
-			old, rho := v.nextMessage(directed, n)
-			after := v.load(operand.Mem{Base: o}, r)
-			largest := v.orElse("negativeInfinity", after, r)
-			v.spread(v.VMAXPD, largest)
-			v.absorbInto(a, after, largest, operand.Mem{Base: old}, r)
-			v.VFMADD231PD(after, rho, total)
-			v.LEAQ(at64(o, n, 0), o)
-		})
-		v.store(total, operand.Mem{Base: sum}, r)
-		v.JMP(label(done))
+		whole := v
+		short := func(v vectors, a absorbing, r *rest) {
+			total := v.load(operand.Mem{Base: from}, r)
+			v.times(left, func() {
+				old, rho := whole.nextMessage(directed, n)
+				if v.lanes == 2 {
+					rho = lower(rho)
+				}
+				after, largest := v.load(operand.Mem{Base: o}, r), v.vector()
+				v.VMOVAPD(v.orElse("negativeInfinity", after, r), largest)
+				v.spread(v.VMAXPD, largest)
+				v.absorbInto(a, after, largest, operand.Mem{Base: old}, r)
+				v.VFMADD231PD(after, rho, total)
+				v.LEAQ(at64(o, n, 0), o)
+			})
+			v.store(total, operand.Mem{Base: sum}, r)
+			v.JMP(label(done))
+		}
+		if v.lanes == 4 {
+			more := v.label("more")
+			v.CMPQ(n, operand.U8(2))
+			v.JNE(label(more))
+			short(pair, pairs, nil)
+			v.Label(more)
+		}
+		short(v, a, v.first(n))
 
 		v.Label(long)
 		v.loop(n, 1, func(i reg.Register, offset int, r *rest) {
@@ -243,21 +257,21 @@ func (v vectors) absorb() {
 		})
 		v.Label(done)
 	})
+	if v.lanes == 4 {
+		v.largerBits(pairs.residual.AsY(), a.residual)
+	}
 	v.storeResidual(a.residual)
 }
 
 // nextMessage returns where the next message of a list is kept, and ρ of its edge.
 func (v vectors) nextMessage(directed, n reg.Register) (old reg.Register, rho reg.VecVirtual) {
-	d, p, same, found := v.index(directed), v.base("rho"), v.label("same"), v.label("found")
-	old, rho = v.partOf("messages", "messageAt", d, n), v.vector()
+	d, p, same := v.index(directed), v.base("rho"), v.label("same")
+	old, rho = v.partOf("messages", "messageAt", d, n), v.parameter("same")
 	v.TESTQ(p, p)
 	v.JZ(label(same))
 	v.SHRQ(operand.U8(1), d)
 	v.VBROADCASTSD(at64(p, d, 0), rho)
-	v.JMP(label(found))
 	v.Label(same)
-	v.broadcastParam("same", rho)
-	v.Label(found)
 	return old, rho
 }
 

@@ -8,34 +8,27 @@ import (
 // productPanel is how many vectors of a row are summed at a time.
 const productPanel = 4
 
-// products has loops of their own for rows of 8 entries and, with AVX2, for tables of 2×2: for them tests of a shape
-// take as long as what is in them.
+// products has loops of their own for rows of 8 entries: for them tests of a shape take as long as what is in them.
 func (v vectors) products() {
 	v.function(v.name("products"), "func(o, w, t []float64, d, e []int32, p []int, x, y int, xs, ys []int32)",
 		"is Products, from x states to y, or for the i-th from xs[i] to ys[i].")
-	o, w, left, done := v.base("o"), v.base("w"), v.length("d"), v.label("done")
-	for _, k := range map[int][]int{4: {8, 2}, 8: {8}}[v.lanes] {
-		other, forward, backward := v.label("other"), v.eightForward, v.eightBackward
-		if k == 2 {
-			forward, backward = v.twoForward, v.twoBackward
-		}
-		for _, end := range []string{"x", "y"} {
-			v.CMPQ(v.intParam(end), operand.U8(k))
-			v.JNE(label(other))
-		}
-		v.eachMessage(o, w, left, (k*k+7)/8, nil, forward, backward)
-		v.JMP(label(done))
-		v.Label(other)
+	o, w, left, other, done := v.base("o"), v.base("w"), v.length("d"), v.label("other"), v.label("done")
+	for _, end := range []string{"x", "y"} {
+		v.CMPQ(v.intParam(end), operand.U8(8))
+		v.JNE(label(other))
 	}
-	v.eachMessage(o, w, left, 8, []string{"x", "y"}, v.forward, v.backward)
+	v.eachMessage(o, w, left, nil, v.eightForward, v.eightBackward)
+	v.JMP(label(done))
+	v.Label(other)
+	v.eachMessage(o, w, left, []string{"x", "y"}, v.forward, v.backward)
 	v.Label(done)
 	v.end()
 }
 
 // eachMessage walks over a list of messages: forward and backward get where what a message sends is stored, its weights
-// and its table, of which so many lines are asked for ahead. The sizes of ends may differ from message to message.
+// and its table, the first lines of which are asked for ahead. The sizes of ends may differ from message to message.
 func (v vectors) eachMessage(
-	o, w, left reg.Register, lines int, ends []string, forward, backward func(o, w, t reg.Register),
+	o, w, left reg.Register, ends []string, forward, backward func(o, w, t reg.Register),
 ) {
 	v.times(left, func() {
 		next, back, last, i := v.label("next"), v.label("back"), v.label("last"), v.length("d")
@@ -48,7 +41,7 @@ func (v vectors) eachMessage(
 		v.CMPQ(left, operand.U8(lookahead))
 		v.JLE(label(last))
 		ahead := v.table(i, lookahead)
-		for line := range lines {
+		for line := range 8 {
 			v.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * line})
 		}
 		v.Label(last)
@@ -121,26 +114,6 @@ func (v vectors) eightBackward(o, w, t reg.Register) {
 		}
 		v.VMOVUPD(v.transposeSum(products), operand.Mem{Base: o, Disp: 8 * first})
 	}
-}
-
-// twoForward is for a table of 2×2, which is one vector of four.
-func (v vectors) twoForward(o, w, t reg.Register) {
-	weight, high := v.YMM(), v.XMM()
-	v.VBROADCASTF128(operand.Mem{Base: w}, weight)
-	v.VPERMILPD(operand.U8(0x0c), weight, weight)
-	v.VMULPD(operand.Mem{Base: t}, weight, weight)
-	v.VEXTRACTF128(operand.U8(1), weight, high)
-	v.VADDPD(high, weight.AsX(), high)
-	v.VMOVUPD(high, operand.Mem{Base: o})
-}
-
-func (v vectors) twoBackward(o, w, t reg.Register) {
-	weight, high := v.YMM(), v.XMM()
-	v.VBROADCASTF128(operand.Mem{Base: w}, weight)
-	v.VMULPD(operand.Mem{Base: t}, weight, weight)
-	v.VEXTRACTF128(operand.U8(1), weight, high)
-	v.VHADDPD(high, weight.AsX(), high)
-	v.VMOVUPD(high, operand.Mem{Base: o})
 }
 
 // forward stores Σ_y w[y]·row y of a table.
