@@ -50,7 +50,7 @@ func newGridCase(k int) *gridCase {
 	c.nodeGradient, c.edgeGradient = make([]float64, len(c.nodeW)), make([]float64, len(c.edgeW))
 	c.theta, c.tables, c.inverse = make([]float64, n*k), make([]float64, m*k*k), make([]float64, m)
 	for i := range c.inverse {
-		c.inverse[i] = -1 // e^−x again and again stays moderate
+		c.inverse[i] = -0.1 // e^−x/10 again and again stays moderate, whatever x
 	}
 	c.collect()
 	c.beliefs, c.messages, c.p = make([]float64, n*k), make([]float64, 2*m*k), make([]float64, n*k)
