@@ -81,8 +81,8 @@ to fit, and their part of the map is kept.`,
 	fl.BoolVar(&f.resume, "resume", false, "make the maps that are not there yet")
 	fl.StringVar(&f.list, "list", "", "file with one image id per line (default: all photographs)")
 	reads(fl, "a list of image ids", "list")
-	fl.Float64SliceVar(&o.Mean, "mean", nil, "mean of red, green and blue, of 0 to 1 (default 0.485,0.456,0.406)")
-	fl.Float64SliceVar(&o.Deviation, "std", nil, "their deviations (default 0.229,0.224,0.225)")
+	fl.Float64SliceVar(&o.Mean, "mean", nil, "`MEANS` of red, green and blue, of 0 to 1 (default 0.485,0.456,0.406)")
+	fl.Float64SliceVar(&o.Deviation, "std", nil, "their `DEVIATIONS` (default 0.229,0.224,0.225)")
 	fl.Lookup("mean").DefValue, fl.Lookup("std").DefValue = "", "" // help would show no numbers
 	fl.BoolVar(&o.BGR, "bgr", false, "network, --mean and --std have blue first")
 	fl.StringVar(&f.size, "size", "", "WIDTHxHEIGHT that photographs get (default: the network's, or their own)")
