@@ -282,7 +282,14 @@ def test_an_engine_that_dies_at_work() -> None:
     X, y = stripes(2)
     crf = GridCRF().fit(X, y)
     crf.predict(X)
-    killer = threading.Timer(0.3, os.kill, (engine(), signal.SIGKILL))
+    number = engine()
+
+    def kill() -> None:
+        until(_run._engine.lock.locked)
+        time.sleep(0.1)
+        os.kill(number, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
     killer.start()
     with pytest.raises(BlockbpError, match="ended by SIGKILL"):
         crf.predict(np.random.default_rng(0).normal(0, 1, (40, 200, 200, 3)))
