@@ -246,7 +246,7 @@ class Estimator(_Plain):
     @classmethod
     def _kind(cls) -> str:
         """Return the name of the estimator of this package that the class is, or comes from."""
-        return next(c.__name__ for c in cls.__mro__ if c.__module__.startswith(__package__ + "."))
+        return next(c.__name__ for c in cls.__mro__ if c.__module__.startswith("blockbp."))
 
     def _keep(self, run: str, notes: list[str]) -> None:
         with open(os.path.join(run, MODEL), "rb") as file:

@@ -60,16 +60,17 @@ class Graph:
             networkx, with the attribute x of every node, or of none, and the same of edges.
         """
         if isinstance(graph, tuple) and len(graph) in (2, 3):
-            graph = cls(*graph)
+            return cls.of(cls(*graph))
+        data: Any = graph
         if isinstance(graph, Graph):
             return graph._with_networkx() if hasattr(graph.edges, "adj") else graph
         if hasattr(graph, "edge_index"):
-            index = _array(graph.edge_index)
+            index = _array(data.edge_index)
             if index.ndim != 2 or index.shape[0] != 2:
                 raise ValueError(f"edge_index has the shape {list(index.shape)}, want [2, edges]")
             x = getattr(graph, "x", None)
             if x is None and getattr(graph, "num_nodes", None) is not None:
-                x = np.zeros((int(graph.num_nodes), 0))
+                x = np.zeros((int(data.num_nodes), 0))
             return cls(x, _Pairs(index.T), getattr(graph, "edge_attr", None))
         if hasattr(graph, "adj") and hasattr(graph, "nodes"):
             return cls._of_networkx(graph)
@@ -261,6 +262,11 @@ def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
     return _Pairs(edges), np.array([np.ravel(f) for f in features]) if given else None
 
 
+def _size(x: Any) -> int:
+    """Return the number of rows, also of a sparse matrix."""
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+
+
 def _single(X: Any) -> bool:
     """Report whether X is one graph, and no list of them."""
     return isinstance(X, Graph) or hasattr(X, "edge_index") or hasattr(X, "adj") or isinstance(X, tuple) and len(X) in (2, 3) and hasattr(X[0], "shape")
@@ -338,7 +344,7 @@ def _count(graph: Graph, where: str) -> int:
     """Return the number of nodes of a graph whose nodes have no features."""
     for there in (graph.nodes, graph.mask, graph.edges if _is_matrix(graph.edges) else None):
         if there is not None:
-            return int(there.shape[0]) if hasattr(there, "shape") else len(there)
+            return _size(there)
     ends = _ends(graph.edges, False, where, 0)
     if ends.size == 0:
         raise ValueError(f"{where}.x is None, and nothing says how many nodes there are: give numpy.zeros((nodes, 0))")
