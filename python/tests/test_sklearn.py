@@ -207,11 +207,14 @@ def test_nodes_of_a_graph() -> None:
     assert np.array_equal(crf.predict(nodes, np.where(nodes < 50, y, None))[:50], y[:50])
     assert crf.score(some[30:], y[some[30:]]) > 0.6 and crf.sample(some[30:], 5).shape == (60, 5)
     assert crf.log_likelihood(some[30:], y[some[30:]]) < 0
-    for message, X, labels in [("numbers of nodes from 0 to 89", [90], ["a"]), ("want numbers of nodes", [0.5], ["a"]), ("a label for each row", [0, 1], ["a"])]:
+    assert NodeCRF(graph).fit([0, 40, 0], ["a", "b", "a"]).known_.tolist().count(0) == 1
+    for message, X, labels in [("names node 1 twice, with the labels 'a' and 'b'", [1, 1], ["a", "b"]), ("numbers of nodes from 0 to 89", [90], ["a"]), ("want numbers of nodes", [0.5], ["a"]), ("a label for each row", [0, 1], ["a"])]:
         with pytest.raises(ValueError, match=message):
             NodeCRF(graph).fit(X, labels)
     with pytest.raises(ValueError, match="rows of a graph count alike"):
         NodeCRF(graph).fit(nodes, y, sample_weight=np.ones(90))
+    with pytest.raises(ValueError, match="^graph: it is int"):
+        NodeCRF(3).fit(nodes, y)
     graph.x[3, 1] = np.nan
     with pytest.raises(ValueError, match=r"^graph.x\[3, 1\]: feature is NaN"):
         NodeCRF(graph).fit(nodes, y)

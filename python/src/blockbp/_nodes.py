@@ -129,7 +129,7 @@ class NodeCRF(GraphCRF):
 
     def _graphs(self, X: Any) -> list[Graph]:
         if self.graph is not None:
-            return [Graph.of(self.graph)]
+            return [self._network()]
         return [Graph(x, np.zeros((0, 2), np.int64)) for x in (X if isinstance(X, _Tables) else [X])]
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
@@ -143,7 +143,17 @@ class NodeCRF(GraphCRF):
             raise ValueError(f"y has the shape {list(labels.shape)}, want {list(nodes.shape)}, a label for each row of X")
         full = np.ma.masked_all(count, labels.dtype)
         full[nodes] = labels
+        for row in np.flatnonzero(np.ma.getdata(full)[nodes] != labels):
+            if np.any(labels[row] == labels[row]):  # NaN hides, and differs from itself
+                two = labels[[row]].tolist() + np.ma.getdata(full)[nodes[[row]]].tolist()
+                raise ValueError(f"X names node {nodes[row]} twice, with the labels {two[0]!r} and {two[1]!r}")
         return [full]
+
+    def _network(self) -> Graph:
+        try:
+            return Graph.of(self.graph)
+        except ValueError as err:
+            raise ValueError(f"graph: {err}") from err
 
     def _nodes(self, X: Any) -> tuple[NDArray[np.int64], int]:
         """Return the numbers of nodes that rows are, and how many nodes there are."""
@@ -151,7 +161,7 @@ class NodeCRF(GraphCRF):
         nodes = nodes[:, 0] if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
         if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
             raise ValueError(f"X is {nodes.dtype} of the shape {list(nodes.shape)}, want numbers of nodes of the graph, [rows]")
-        count = len(_instance(Graph.of(self.graph), "graph").x)
+        count = len(_instance(self._network(), "graph").x)
         if ((nodes < 0) | (nodes >= count)).any():
             raise ValueError(f"X has {nodes[(nodes < 0) | (nodes >= count)][0]}, want numbers of nodes from 0 to {count - 1}")
         return nodes.astype(np.int64), count
