@@ -297,6 +297,14 @@ def test_an_engine_that_dies_at_work() -> None:
     assert crf.predict(X).shape == y.shape
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode elsewhere")
+def test_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    """It is read all the same, by a binary of its own."""
+    path = os.path.join(str(tmp_path), os.fsdecode(b"\xff.npz"))
+    np.savez(path, theta=np.log([[0.5, 0.5]]))
+    assert blockbp.infer(path).marginals.tolist() == [[0.5, 0.5]]
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
 def test_the_engine_ends_with_python() -> None:
     """Nothing is left behind a program that ends, or is killed."""

@@ -175,6 +175,7 @@ def test_bases() -> None:
         program += "; print([[issubclass(c, b) for b in (sklearn.base.BaseEstimator, sklearn.base.ClassifierMixin)] for c in (GridCRF, NodeCRF, IsingModel)])"
         said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         assert said.stdout == "[[True, True], [True, True], [True, False]]\n", said.stderr
+    assert "<table>" in NodeCRF()._repr_mimebundle_(include=None, exclude=None)["text/html"]
     assert is_classifier(NodeCRF()) and isinstance(NodeCRF(), BaseEstimator) and isinstance(GridCRF(), ClassifierMixin)
 
 

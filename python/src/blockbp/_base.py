@@ -350,6 +350,9 @@ class Estimator(_Plain):
             ]
         return "<table>" + "".join(f"<tr><th style='text-align:left'>{k}</th><td>{v}</td></tr>" for k, v in rows) + "</table>"
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}  # before that of scikit-learn
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, a safetensors file that the command and ``load`` read."""
         self._fitted()

@@ -239,7 +239,8 @@ def run(
                 )
         ended = process.wait()
 
-    engine = _engine if arguments[0] in _SERVED and _engine.lock.acquire(blocking=False) else None
+    served = arguments[0] in _SERVED and _sendable(folder.path, *arguments)
+    engine = _engine if served and _engine.lock.acquire(blocking=False) else None
     process: Any = None
     try:
         process = _start(command, folder) if engine is None else engine.ask(command, folder)
@@ -307,6 +308,15 @@ def _end(process: Any) -> None:
 
 # What a process that stays runs: short work, of which an interruption saves nothing.
 _SERVED = ("check", "eval", "infer", "predict", "sample")
+
+
+def _sendable(*texts: str) -> bool:
+    """Report whether texts can be sent as JSON: names of files may be no Unicode."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Engine:
