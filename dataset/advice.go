@@ -13,8 +13,8 @@ import (
 // mostLabelsNamed bounds how many types or states a warning about labels names.
 const mostLabelsNamed = 5
 
-// advise warns of what a model cannot learn from the data that were read: a direction that is not asked for, edges where
-// there are none, hidden labels, node types whose labels have one state alone, and states that no label has.
+// advise warns of what a model cannot learn from the data that were read: a direction that is not asked for, edges
+// where there are none, hidden labels, node types whose labels have one state alone, and states that no label has.
 func (l *loader) advise() {
 	l.noteDirection()
 	// Sentences of one token and pictures of one pixel are what they are.
@@ -102,8 +102,8 @@ const (
 	// squareOfChance is what the square of a balance of n edges, over n, passes once in a million times where the order of
 	// ends means nothing: each edge is as likely either way round.
 	squareOfChance = 24
-	// leastDirection is the least that the order has to tell for a note: 0 where a pair of states is as often one way round
-	// as the other, 1 where it always is one way round. Two of three the same way round are 0.11.
+	// leastDirection is the least that the order has to tell for a note: 0 where a pair of states is as often one way
+	// round as the other, 1 where it always is one way round. Two of three the same way round are 0.11.
 	leastDirection = 0.1
 )
 

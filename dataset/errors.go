@@ -43,7 +43,8 @@ func located(err error) error {
 	return err
 }
 
-// wrong is a problem of a file, at a line or place; 0 and "" do not apply. Strings among the arguments are users' texts.
+// wrong is a problem of a file, at a line or place; 0 and "" do not apply. Strings among the arguments are users'
+// texts.
 func wrong(file string, line int, place, remedy, format string, arguments ...any) *Error {
 	return &Error{File: file, Line: line, Place: place, Remedy: remedy,
 		Problem: fmt.Sprintf(format, option.Literals(format, arguments)...)}

@@ -251,7 +251,8 @@ func notText(path string, data []byte) error {
 // isPrediction knows arrays and tables that predict and sample write.
 func (p *peek) isPrediction() bool {
 	return p.predicted() || holding("beliefs")(p) || holding("log_score")(p) ||
-		slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")
+		slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") &&
+			strings.HasSuffix(p.header(), ")")
 }
 
 // predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,
@@ -368,7 +369,8 @@ func (p *peek) fromSamples() string {
 		load = fmt.Sprintf("numpy.load(%q)", p.path)
 	}
 	if load == "" {
-		return `of samples, in Python numpy.savez("samples.npz", labels=samples, edges=bonds), a row for each sample, all pairs of n ` +
+		return `of samples, in Python numpy.savez("samples.npz", labels=samples, edges=bonds), a row for each ` +
+			`sample, all pairs of n ` +
 			`columns being bonds = ` + fmt.Sprintf(allPairs, "(n, n)")
 	}
 	program := "import numpy; x = " + load + `.astype(int); numpy.savez("samples.npz", labels=x, edges=` +

@@ -353,7 +353,9 @@ func newEdgeRecipe(offsets []int, parts []edgeSums, maps bool) *edgeRecipe {
 }
 
 // features returns those of a picture's edges, which have rows of the book.
-func (r *edgeRecipe) features(p *pixelEdges, edges, neighbours int, book []float64, bins [][]uint16) (crf.Features, error) {
+func (r *edgeRecipe) features(
+	p *pixelEdges, edges, neighbours int, book []float64, bins [][]uint16,
+) (crf.Features, error) {
 	n, at := numDirections(neighbours), int32(0)
 	var first []int32 // [ways]
 	for way := range len(r.Offsets) * n {

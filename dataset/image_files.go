@@ -221,14 +221,16 @@ func (f *imageFiles) firstThere(d *imageData, wanted, missing, remedy string, pa
 			return path, data, err
 		}
 	}
-	return "", nil, wrong(f.picture, 0, "", remedy, "it has no %s: there is neither %s nor %s", missing, paths[0], paths[1])
+	return "", nil, wrong(f.picture, 0, "", remedy, "it has no %s: there is neither %s nor %s", missing, paths[0],
+		paths[1])
 }
 
-// readEdgeMap reads a map of the strength of edges: a grey picture, whose values are divided by 255, or an array [h, w],
-// which is stretched over the picture.
+// readEdgeMap reads a map of the strength of edges: a grey picture, whose values are divided by 255, or an array
+// [h, w], which is stretched over the picture.
 func (f *imageFiles) readEdgeMap(d *imageData) error {
-	path, data, err := f.firstThere(d, "an edge map", "edge map", "name the folder of the maps by {edge-maps}, make the map, "+
-		"or leave the picture out of the list", f.edges+".png", f.edges+".npy")
+	path, data, err := f.firstThere(d, "an edge map", "edge map",
+		"name the folder of the maps by {edge-maps}, make the map, "+
+			"or leave the picture out of the list", f.edges+".png", f.edges+".npy")
 	var m *featureMap
 	switch {
 	case err != nil:

@@ -130,7 +130,8 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		if !t.tokens { // whose columns have no names
 			remedy += " {columns=label=NAME} says which is"
 		}
-		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states),
+		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total,
+			len(states),
 			abbreviate(t.texts[0]))
 	}
 	return states

@@ -125,7 +125,9 @@ func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzConte
 }
 
 // readArchive reads all arrays that belong into a kind of file, and reports everything that keeps one from being read.
-func readArchive(path string, r io.ReaderAt, size int64, rules arrayRules, budget *memory.Budget) (*npzContents, []error) {
+func readArchive(
+	path string, r io.ReaderAt, size int64, rules arrayRules, budget *memory.Budget,
+) (*npzContents, []error) {
 	p, c := &problems{file: path}, &npzContents{arrays: map[string]npy.Values{}}
 	known := func(name string) (floats, ok bool) {
 		rule := rules.rule(name)
@@ -258,7 +260,8 @@ func (c *npzContents) cut(p *problems) []*npzContents {
 	var total, at [2]int
 	for i, n := range sizes.Ints {
 		if least := 1 - i%2; int(n) < least {
-			p.add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges", "1 node"}[least], n)
+			p.add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges",
+				"1 node"}[least], n)
 			return nil
 		}
 		total[i%2] += int(n)

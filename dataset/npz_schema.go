@@ -84,8 +84,8 @@ func (l *npzLoader) statesOfType(a int, name string) []string {
 		option.Text(of)))
 }
 
-// givenStates returns the number of states that the arrays states agree on for a node type, or 0. It must be the one that
-// dataset.json, an option or the model has; 0: they have none.
+// givenStates returns the number of states that the arrays states agree on for a node type, or 0. It must be the
+// one that dataset.json, an option or the model has; 0: they have none.
 func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 	_, where := l.namedStates(a)
 	other, remedy := fmt.Sprintf("%s has %d states", where, want), "make the two agree"
@@ -205,7 +205,8 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 		b, ok := byEnds[[2]int{u, v}]
 		if types[e] = b; !ok {
 			names := l.set.Schema.NodeTypes
-			l.at(in, in.edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", names[u].Name, names[v].Name)
+			l.at(in, in.edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", names[u].Name,
+				names[v].Name)
 			return nil
 		}
 	}
@@ -369,8 +370,8 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf
 	return frozen
 }
 
-// frozenRows freezes a matrix, or bins, of which there are dim; a value that is not finite, or too large, is reported as
-// *crf.Error. Single precision ends long before the limit.
+// frozenRows freezes a matrix, or bins, of which there are dim; a value that is not finite, or too large, is
+// reported as *crf.Error. Single precision ends long before the limit.
 func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
 	if m.Ints != nil {
 		return crf.Bins(m.Ints, dim)

@@ -181,11 +181,13 @@ func hasPictures(path string) bool {
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
 	if hasPictures(path) {
-		return wrong(path, 0, "", "put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give "+
-			"DATA", "pictures are not read from here")
+		return wrong(path, 0, "",
+			"put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give "+
+				"DATA", "pictures are not read from here")
 	}
-	return wrong(path, 0, "", "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of "+
-		"nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
+	return wrong(path, 0, "",
+		"give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of "+
+			"nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
 		"it holds none of the known kinds of data")
 }
 

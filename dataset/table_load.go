@@ -354,8 +354,9 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		return
 	}
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
-		l.fail(wrong(g.edges.file, g.reversed, "", "keep one of the two, or say that edges have no direction", "it joins the "+
-			"nodes of an earlier line the other way round; edges are directed, and a network has one edge for two nodes"))
+		l.fail(wrong(g.edges.file, g.reversed, "", "keep one of the two, or say that edges have no direction",
+			"it joins the "+
+				"nodes of an earlier line the other way round; edges are directed, and a network has one edge for two nodes"))
 		return
 	}
 	features, err := g.given.complete(r)

@@ -123,16 +123,7 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 			l.failAt(paths[0], "", "", "there are no tables of nodes")
 		}
 	case 1:
-		what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
-			"sentences, "+asTaggedText
-		p := newPeek(loose[0])
-		if _, _, numbers := p.rowsOfNumbers(); numbers {
-			what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
-		}
-		if p.best().what == edgeList {
-			what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+loose[0]
-		}
-		l.failAt(loose[0], "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
+		l.refuseAlone(loose[0])
 	case 2:
 		pairs = append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true})
 	default:
@@ -140,6 +131,20 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 			"more than two tables are named by names that do not tell which go together")
 	}
 	return pairs
+}
+
+// refuseAlone tells of a table, or a list of edges, without the other.
+func (l *tableLoader) refuseAlone(path string) {
+	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
+		"sentences, "+asTaggedText
+	p := newPeek(path)
+	if _, _, numbers := p.rowsOfNumbers(); numbers {
+		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
+	}
+	if p.best().what == edgeList {
+		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
+	}
+	l.failAt(path, "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
 }
 
 // extensionBehind returns the extension of the table of nodes behind a prefix.

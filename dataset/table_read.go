@@ -17,7 +17,8 @@ import (
 const separators = ",;\t"
 
 // separatorNames are what people call them, and what else they find there.
-var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars", ' ': "blanks"}
+var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars",
+	' ': "blanks"}
 
 // table is rows of cells as text. Tables with a header, plain ones, which have none, and lists of edges all come in
 // this form to what makes nodes, edges and features of them.
@@ -115,8 +116,9 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 		if len(cells) == len(t.header) {
 			whole = append(whole, int32(i))
 		} else {
-			t.add(int(t.lines[i]), "", "leave the cell empty where there is no value, put separators around it all the same, and "+
-				"put a cell that has "+separatorNames[t.comma]+" within it in quotes",
+			t.add(int(t.lines[i]), "",
+				"leave the cell empty where there is no value, put separators around it all the same, and "+
+					"put a cell that has "+separatorNames[t.comma]+" within it in quotes",
 				"the number of cells is %d, the header has %d columns", len(cells), len(t.header))
 		}
 	}

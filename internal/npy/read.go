@@ -141,7 +141,8 @@ func (h *Header) parseDescr(descr string) error {
 	orders := map[byte]binary.ByteOrder{'<': binary.LittleEndian, '|': binary.LittleEndian, '>': binary.BigEndian,
 		'=': binary.NativeEndian}
 	if strings.HasPrefix(descr, "|O") {
-		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause", descr)
+		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause",
+			descr)
 	}
 	if len(descr) < 3 || orders[descr[0]] == nil {
 		return fmt.Errorf("dtype %q is unknown", descr)

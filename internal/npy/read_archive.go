@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// A constant array compresses nearly as well as deflate allows, so a large ratio is no crime; but where the arrays of a
-	// file, as they are kept, take more than freeExpansion, they must be at most mostExpansionRate times the file: real
-	// data with so many numbers have some that differ.
+	// A constant array compresses nearly as well as deflate allows, so a large ratio is no crime; but where the arrays
+	// of a file, as they are kept, take more than freeExpansion, they must be at most mostExpansionRate times the
+	// file: real data with so many numbers have some that differ.
 	freeExpansion     = 1 << 28
 	mostExpansionRate = 128
 )

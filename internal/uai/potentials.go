@@ -27,8 +27,8 @@ const (
 
 var potentialArrays = []string{thetaArray, statesArray, edgesArray, constantArray, edgeThetaArray}
 
-// ReadPotentials reads the arrays that dataset.ReadNetwork describes, with so much memory as asked for; 0: four fifths of
-// what the machine has available.
+// ReadPotentials reads the arrays that dataset.ReadNetwork describes, with so much memory as asked for; 0: four
+// fifths of what the machine has available.
 func ReadPotentials(path string, allowed int64) (*mrf.Pairwise, error) {
 	file, size, err := infile.Open(path, "arrays in npz format")
 	if err != nil {
@@ -152,11 +152,13 @@ func (f *potentialsFile) readEdges() {
 	case !given && m == 0:
 		return
 	case !given:
-		f.fail(edgeThetaArray, "the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike",
+		f.fail(edgeThetaArray,
+			"the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike",
 			m, k, k, k, k)
 		return
 	case !slices.Equal(theta.Shape, []int{m, k, k}) && !slices.Equal(theta.Shape, []int{k, k}):
-		f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike", npy.ShapeText(theta.Shape), m,
+		f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike",
+			npy.ShapeText(theta.Shape), m,
 			k, k, k, k)
 		return
 	}
@@ -191,9 +193,9 @@ func (f *potentialsFile) readConstant() {
 	}
 }
 
-// WritePotentials writes the arrays that ReadPotentials reads, with −Inf in the places beyond a node's states. Arrays of
-// more than freePadding bytes may be mostPadding times what is in them: one variable of a million states must not make
-// a file of terabytes.
+// WritePotentials writes the arrays that ReadPotentials reads, with −Inf in the places beyond a node's states.
+// Arrays of more than freePadding bytes may be mostPadding times what is in them: one variable of a million states
+// must not make a file of terabytes.
 func WritePotentials(path string, p *mrf.Pairwise) error {
 	const freePadding, mostPadding = 1 << 28, 64
 	n, m, k := len(p.Card), p.Graph.NumEdges(), int(slices.Max(append([]int32{0}, p.Card...)))
