@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/flow":        {"graph"},
 	"internal/distributed": {"internal/numeric"},
 	"internal/gen":         {"graph"},
-	"internal/gibbs":       {"mrf"},
+	"internal/gibbs":       {"mrf", "internal/numeric"},
 	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
 	"internal/uai":         {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/memory", "internal/npy", "internal/numeric"},

@@ -105,19 +105,25 @@ func TestGameKeepsCount(t *testing.T) {
 		}
 		g := randomGame(t, rng, card)
 		for g.queue.Len() > 0 {
-			for _, v := range g.queue.variables {
+			var waiting []int32
+			for v, eliminated := range g.eliminated {
+				if !eliminated {
+					waiting = append(waiting, int32(v))
+				}
+			}
+			for _, v := range waiting {
 				fill, weight := g.recount(v)
 				if g.fill[v] != fill || math.Abs(g.weight[v]-weight) > 1e-9 {
 					t.Fatalf("variable %d: fill %d, weight %v, want %d, %v", v, g.fill[v], g.weight[v], fill, weight)
 				}
 			}
-			least := slices.MinFunc(g.queue.variables, func(v, w int32) int {
+			least := slices.MinFunc(waiting, func(v, w int32) int {
 				if g.less(v, w) {
 					return -1
 				}
 				return 1
 			})
-			v := g.queue.pop()
+			v := g.queue.Pop()
 			if v != least {
 				t.Fatalf("variable %d was taken, want %d", v, least)
 			}

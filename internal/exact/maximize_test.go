@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
@@ -30,39 +28,6 @@ func maximize(t testing.TB, n *mrf.Network) *exact.Result {
 		t.Fatalf("energy %v, but the states have the score %v", got.Energy, score)
 	}
 	return got
-}
-
-// TestMaximizeAgreesWithEnumeration: any arity, mixed numbers of states, hard
-// zeros, and ties, which rounding the potentials to integers makes frequent.
-func TestMaximizeAgreesWithEnumeration(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		card := rapid.SliceOfN(rapid.IntRange(1, 4), 0, 7).Draw(t, "card")
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		n := oracle.RandomNetwork(rng, card, rapid.IntRange(0, 12).Draw(t, "factors"), 4, rapid.SampledFrom([]float64{0.5, 3, 1e4}).Draw(t, "scale"), 0.3)
-		ties := rapid.Bool().Draw(t, "ties")
-		for f := range n.Factors {
-			for i, x := range n.Factors[f].LogTable {
-				if ties {
-					n.Factors[f].LogTable[i] = math.Round(x)
-				}
-			}
-		}
-		plan, err := exact.NewPlan(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := plan.Maximize(context.Background())
-		_, want := oracle.NetworkMax(n)
-		if math.IsInf(want, -1) {
-			if !errors.Is(err, exact.ErrZero) {
-				t.Fatalf("Z = 0: %+v, %v", got, err)
-			}
-			return
-		}
-		if err != nil || !(math.Abs(got.Energy+want) <= 1e-12*max(1, math.Abs(want))) || n.LogScore(got.States) != -got.Energy {
-			t.Fatalf("got %+v, %v, want score %v", got, err, want)
-		}
-	})
 }
 
 // TestMaximizeLargeTables needs the outer loop, and choices of two bytes.

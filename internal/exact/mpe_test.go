@@ -90,7 +90,7 @@ func check(t interface{ Fatalf(string, ...any) }, n *mrf.Network, r *Result, err
 // TestMethodsAgainstEnumeration: factors of any arity.
 func TestMethodsAgainstEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := draw(t, 3)
+		n := draw(t, 4)
 		for _, method := range []string{"exact", "trws"} {
 			r, err := solve(context.Background(), n, method)
 			check(t, n, r, err)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -122,7 +123,7 @@ type game struct {
 	fill       []int     // [variable] edges that its elimination would add
 	weight     []float64 // [variable] log2 of the entries of its joint table
 	tie        []uint32  // [variable] last resort of the rule; nil: all equal
-	queue      *queue
+	queue      *numeric.Queue
 	steps      int
 }
 
@@ -143,7 +144,7 @@ func newGame(neighbours [][]int32, logCard []float64, r rule, ties []uint32) *ga
 			}
 		}
 	}
-	g.queue = newQueue(len(neighbours), g.less)
+	g.queue = numeric.NewQueue(len(neighbours), g.less)
 	return g
 }
 
@@ -188,7 +189,7 @@ func (g *game) common(a, b []int32, visit func(int32)) int {
 func (g *game) play(bound float64, steps int) *elimination {
 	e := &elimination{}
 	for g.queue.Len() > 0 {
-		v := g.queue.pop()
+		v := g.queue.Pop()
 		separator := g.live(v)
 		e.order = append(e.order, v)
 		e.separators = append(e.separators, separator)
@@ -224,7 +225,7 @@ func (g *game) eliminate(v int32) {
 		g.fill[a] -= len(g.neighbours[a]) - g.stale[a] - len(list)
 		g.weight[a] -= g.logCard[v]
 		g.stale[a]++
-		g.queue.fix(a)
+		g.queue.Fix(a)
 	}
 }
 
@@ -242,7 +243,7 @@ func (g *game) live(a int32) []int32 {
 func (g *game) join(a, b int32) {
 	shared := g.common(g.live(a), g.live(b), func(w int32) {
 		g.fill[w]--
-		g.queue.fix(w)
+		g.queue.Fix(w)
 	})
 	g.link(a, b, shared)
 	g.link(b, a, shared)
@@ -254,5 +255,5 @@ func (g *game) link(a, b int32, shared int) {
 	g.weight[a] += g.logCard[b]
 	at, _ := slices.BinarySearch(g.neighbours[a], b)
 	g.neighbours[a] = slices.Insert(g.neighbours[a], at, b)
-	g.queue.fix(a)
+	g.queue.Fix(a)
 }

@@ -1,10 +1,13 @@
 package gibbs
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // maxBacktracks is how many wrong guesses a search for a possible joint state
@@ -31,10 +34,10 @@ var (
 func (d *Domains) Search(rng *rand.Rand) (x []int32, err error) {
 	start := len(d.trail)
 	defer d.undo(start)
-	f := newFrontier(d, rng)
+	open := newUndecided(d, rng)
 	var guesses []guess
-	backtracks := 0
-	for s, ok := f.next(); ok; s, ok = f.next() {
+	backtracks, seen := 0, len(d.trail) // up to which changes are noted
+	for s, ok := open.first(); ok; s, ok = open.first() {
 		guesses = append(guesses, guess{struckOut{s, d.pick(s, rng)}, len(d.trail)})
 		d.keepOnly(guesses[len(guesses)-1].struckOut)
 		for !d.Propagate() {
@@ -46,13 +49,14 @@ func (d *Domains) Search(rng *rand.Rand) (x []int32, err error) {
 			}
 			wrong := guesses[len(guesses)-1]
 			guesses = guesses[:len(guesses)-1]
-			f.add(d.trail[wrong.trail:])
+			restored := slices.Clone(d.trail[wrong.trail:])
 			d.undo(wrong.trail)
-			f.seen = wrong.trail
+			open.note(restored)
+			seen = wrong.trail
 			d.strike(wrong.node, wrong.state)
 		}
-		f.add(d.trail[f.seen:])
-		f.seen = len(d.trail)
+		open.note(d.trail[seen:])
+		seen = len(d.trail)
 	}
 	return d.complete(rng), nil
 }
@@ -96,30 +100,6 @@ func (d *Domains) complete(rng *rand.Rand) []int32 {
 	return x
 }
 
-// frontier is a queue of the nodes that have several states left and a hard zero
-// at some edge, those with the fewest states first. Entries are not removed where
-// the number changes: newer ones are added.
-type frontier struct {
-	d       *Domains
-	rank    []uint32 // [nodes] decides between equals
-	entries []frontierEntry
-	seen    int // length of the trail up to which changes are in the queue
-}
-
-type frontierEntry struct{ node, size int32 }
-
-func newFrontier(d *Domains, rng *rand.Rand) *frontier {
-	f := &frontier{d: d, rank: make([]uint32, len(d.Size)), seen: len(d.trail)}
-	for s := range d.Size {
-		f.rank[s] = rng.Uint32()
-		if d.Size[s] > 1 && d.constrained(int32(s)) {
-			f.entries = append(f.entries, frontierEntry{int32(s), d.Size[s]})
-		}
-	}
-	heap.Init(f)
-	return f
-}
-
 // constrained reports whether a hard zero of an edge concerns the node.
 func (d *Domains) constrained(s int32) bool {
 	for _, in := range d.p.Graph.Incoming(s) {
@@ -130,50 +110,47 @@ func (d *Domains) constrained(s int32) bool {
 	return false
 }
 
-// add puts the nodes of changed states into the queue, with the number that they
-// have when they are looked at.
-func (f *frontier) add(changed []struckOut) {
+// undecided are the nodes that have several states left and a hard zero at some edge,
+// those with the fewest states first.
+type undecided struct {
+	d     *Domains
+	queue *numeric.Queue
+	size  []int32 // [nodes] as the queue knows it
+}
+
+const decided = math.MaxInt32
+
+func newUndecided(d *Domains, rng *rand.Rand) *undecided {
+	u := &undecided{d: d, size: make([]int32, len(d.Size))}
+	rank := make([]uint32, len(d.Size)) // between equals
+	for s := range rank {
+		u.size[s], rank[s] = u.sizeOf(int32(s)), rng.Uint32()
+	}
+	u.queue = numeric.NewQueue(len(rank), func(s, t int32) bool {
+		return u.size[s] < u.size[t] || u.size[s] == u.size[t] && rank[s] < rank[t]
+	})
+	return u
+}
+
+func (u *undecided) sizeOf(s int32) int32 {
+	if u.d.Size[s] > 1 && u.d.constrained(s) {
+		return u.d.Size[s]
+	}
+	return decided
+}
+
+// note takes nodes whose states have changed to their places.
+func (u *undecided) note(changed []struckOut) {
 	for _, c := range changed {
-		heap.Push(f, frontierEntry{c.node, f.d.Size[c.node]})
+		u.size[c.node] = u.sizeOf(c.node)
+		u.queue.Fix(c.node)
 	}
 }
 
-// next returns the node to guess; ok is false where nothing is left to guess.
-func (f *frontier) next() (s int32, ok bool) {
-	for len(f.entries) > 0 {
-		e := heap.Pop(f).(frontierEntry)
-		switch size := f.d.Size[e.node]; {
-		case size > 1 && size == e.size:
-			return e.node, true
-		case size > 1:
-			heap.Push(f, frontierEntry{e.node, size})
-		}
+// first returns the node to guess; ok is false where nothing is left to guess.
+func (u *undecided) first() (s int32, ok bool) {
+	if u.queue.Len() == 0 || u.size[u.queue.First()] == decided {
+		return 0, false
 	}
-	return 0, false
-}
-
-// Len implements heap.Interface.
-func (f *frontier) Len() int { return len(f.entries) }
-
-// Less implements heap.Interface.
-func (f *frontier) Less(i, j int) bool {
-	a, b := f.entries[i], f.entries[j]
-	if a.size != b.size {
-		return a.size < b.size
-	}
-	return f.rank[a.node] < f.rank[b.node]
-}
-
-// Swap implements heap.Interface.
-func (f *frontier) Swap(i, j int) { f.entries[i], f.entries[j] = f.entries[j], f.entries[i] }
-
-// Push implements heap.Interface.
-func (f *frontier) Push(x any) { f.entries = append(f.entries, x.(frontierEntry)) }
-
-// Pop implements heap.Interface.
-func (f *frontier) Pop() any {
-	last := len(f.entries) - 1
-	e := f.entries[last]
-	f.entries = f.entries[:last]
-	return e
+	return u.queue.First(), true
 }

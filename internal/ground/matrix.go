@@ -59,7 +59,9 @@ func (f *matrix) tableOf(r int) int {
 func (f *matrix) dense() bool { return f.Double != nil || f.Single != nil }
 
 // entries returns the entries of row r.
-func (f *matrix) entries(r int, s *scratch) crf.Entries { return (*crf.FeatureData)(f).Entries(r, &s.double) }
+func (f *matrix) entries(r int, s *scratch) crf.Entries {
+	return (*crf.FeatureData)(f).Entries(r, &s.double)
+}
 
 // multiply computes dst[x] = Σ_j f[r,j] w[j*len(dst)+x]: one row of grounding.
 func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
