@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestZeroFunc: nil stands for the convex numbers.
@@ -30,10 +31,7 @@ func TestParse(t *testing.T) {
 		{"bethe", g, Bethe(g)},
 		{"trw", g, legal(SampledTreeReweighted(g, 7, true))},
 	} {
-		f, err := Parse(t.Context(), test.name, 7, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := oracle.Must(Parse(t.Context(), test.name, 7, true))(t)
 		got := legal(f(test.g))
 		if !slices.Equal(got.Node, test.want.Node) || !slices.Equal(got.Edge, test.want.Edge) || len(got.Forests) != len(test.want.Forests) {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)

@@ -467,24 +467,7 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 
 func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	n := result.Summary
-	choice := ""
-	if n.Choice != nil {
-		choice = fmt.Sprintf("choice %.2f, ", n.Choice.Seconds)
-	}
-	rows := [][]string{
-		{"method", n.MethodShort()},
-		{"status", n.StatusText()},
-		{"reason", n.Reason},
-		{"objective", job.Known("%.10g", n.Objective) + n.ObjectiveNote()},
-		{"gradient norm", job.Known("%.3g", n.GradNorm)},
-		{"suboptimality", job.Known("at most %.3g", n.Suboptimality)},
-		{"iterations", strconv.Itoa(n.Iterations)},
-		{"passes", n.PassesText()},
-		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f, report %.2f",
-			n.TotalSeconds, choice, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},
-		{"peak memory", job.Mebibytes(n.PeakBytes)},
-		{"model", n.Model},
-	}
+	rows := append(n.Rows(), []string{"model", n.Model})
 	if f.report {
 		rows = append(rows, []string{"report", filepath.Join(n.Run, report.ReportFile)})
 	}

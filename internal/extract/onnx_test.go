@@ -28,14 +28,8 @@ func network() *oracle.ONNX {
 
 func layer(t *testing.T, file []byte, name string) *extract.Layer {
 	t.Helper()
-	m, err := extract.Parse(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := m.Layer(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(extract.Parse(file))(t)
+	l := oracle.Must(m.Layer(name))(t)
 	return l
 }
 
@@ -71,15 +65,9 @@ func numbers(t *testing.T, x extract.Tensor) []float32 {
 
 func run(t *testing.T, l *extract.Layer, folder string, input extract.Tensor) extract.Tensor {
 	t.Helper()
-	s, err := open(t).NewSession(l, folder, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := oracle.Must(open(t).NewSession(l, folder, 1))(t)
 	defer s.Close()
-	x, err := s.Run(t.Context(), input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := oracle.Must(s.Run(t.Context(), input))(t)
 	return x
 }
 
@@ -113,17 +101,11 @@ func TestLayers(t *testing.T) {
 // steps keep what they take from outside.
 func TestNetworkOfLayer(t *testing.T) {
 	l := layer(t, network().File(), "scores")
-	part, err := l.Network()
-	if err != nil {
-		t.Fatal(err)
-	}
+	part := oracle.Must(l.Network())(t)
 	if text := string(part); strings.Contains(text, "ArgMax") || strings.Contains(text, "Relu") || strings.Contains(text, "unused") || !strings.Contains(text, "Conv") {
 		t.Errorf("the part has other steps: %q", text)
 	}
-	again, err := extract.Parse(part)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := oracle.Must(extract.Parse(part))(t)
 	if names := again.Layers(); !slices.Equal(names, []string{"scores"}) {
 		t.Errorf("layers of the part are %q, want scores alone", names)
 	}
@@ -153,9 +135,7 @@ func TestNetworkOfLayer(t *testing.T) {
 // is run.
 func TestWeightsInOtherFiles(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "w.data"), floats(5, 6, 7).Data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(filepath.Join(folder, "w.data"), floats(5, 6, 7).Data, 0o600))
 	file := oracle.NewONNX().Input("x", 1, 1, 3, 1, 1).WeightsIn("w.data", "w", 1, 3, 1, 1).
 		Node("Conv", []string{"x", "w"}, []string{"y"}).Node("Relu", []string{"y"}, []string{"z"}).Output("z", 1, 1, 1, 1, 1).File()
 	input := floats(1, 10, 100)
@@ -167,10 +147,7 @@ func TestWeightsInOtherFiles(t *testing.T) {
 
 // TestStops: a context that ended ends the work.
 func TestStops(t *testing.T) {
-	s, err := open(t).NewSession(layer(t, network().File(), "scores"), ".", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := oracle.Must(open(t).NewSession(layer(t, network().File(), "scores"), ".", 1))(t)
 	defer s.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -205,10 +182,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%d bytes: error is %v", len(damaged), err)
 		}
 	}
-	m, err := extract.Parse(network().File())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(extract.Parse(network().File()))(t)
 	if _, err := m.Layer("score"); err == nil || !strings.Contains(err.Error(), "did you mean scores?") {
 		t.Errorf("error is %v", err)
 	}
@@ -217,9 +191,7 @@ func TestErrors(t *testing.T) {
 // TestNoLibrary: what is no library is named, with how to get one.
 func TestNoLibrary(t *testing.T) {
 	nothing := filepath.Join(t.TempDir(), "libonnxruntime.so")
-	if err := os.WriteFile(nothing, []byte("no library"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(nothing, []byte("no library"), 0o600))
 	for _, path := range []string{nothing, filepath.Dir(nothing), filepath.Join(t.TempDir(), "absent.so"), t.TempDir()} {
 		_, err := extract.Open(t.Context(), path)
 		if !errors.Is(err, extract.ErrNoLibrary) || !strings.Contains(err.Error(), "pip install onnxruntime") {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -24,7 +23,7 @@ type NamedMetrics struct {
 // NamedFigure is a figure with the name of its file and a caption.
 type NamedFigure struct {
 	File, Caption string
-	Figure        figure.Curves
+	Figure        report.Curves
 }
 
 // AddFigures writes figures into a run folder and puts them into a report.
@@ -103,13 +102,13 @@ type quantity struct {
 }
 
 // draw has a curve for each run that knows the quantity, and none of a single point.
-func (q *quantity) draw(runs []NamedMetrics, axis Axis) figure.Curves {
-	c := figure.Curves{Title: strings.ReplaceAll(q.file, "_", " ") + " against " + axis.file, XLabel: axis.label,
+func (q *quantity) draw(runs []NamedMetrics, axis Axis) report.Curves {
+	c := report.Curves{Title: strings.ReplaceAll(q.file, "_", " ") + " against " + axis.file, XLabel: axis.label,
 		YLabel: q.label, LogY: q.log}
 	points := 0
 	for i := range runs {
 		r := &runs[i]
-		add := func(s figure.Series, value func(*NamedMetrics, *runfolder.Metric) float64) {
+		add := func(s report.Series, value func(*NamedMetrics, *runfolder.Metric) float64) {
 			known := 0
 			for k := range r.Metrics {
 				y := value(r, &r.Metrics[k])
@@ -122,15 +121,15 @@ func (q *quantity) draw(runs []NamedMetrics, axis Axis) figure.Curves {
 				s.X, s.Y = append(s.X, axis.value(&r.Metrics[k])), append(s.Y, y)
 			}
 			if points += known; known == 0 || s.Dashed && known == 1 { // a line needs two
-				s = figure.Series{Dashed: s.Dashed} // so that a run looks alike in all figures
+				s = report.Series{Dashed: s.Dashed} // so that a run looks alike in all figures
 			}
 			c.Series = append(c.Series, s)
 		}
 		for _, one := range append([]quantity{*q}, q.more...) {
 			name := strings.Trim(r.Name+", "+one.set, ", ")
-			add(figure.Series{Name: name}, one.value)
+			add(report.Series{Name: name}, one.value)
 			if one.dashed != nil {
-				add(figure.Series{Dashed: true}, one.dashed)
+				add(report.Series{Dashed: true}, one.dashed)
 			}
 		}
 	}

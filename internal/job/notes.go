@@ -18,7 +18,8 @@ import (
 const manyPixels = 200_000
 
 // hints say which choices will not do what they seem to.
-func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) {
+func (p *Prepared) hints() (texts []string) {
+	o, set, data := &p.Options, p.Set, p.Problem.Data
 	if splits := labelledSplits(set); len(splits) > 1 {
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; {observed=%s} keeps those of "+
 			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
@@ -49,7 +50,7 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 		texts = append(texts, "{class-weights} with {method=pseudo} multiply the odds of a state once for every neighbour "+
 			"that is in it: rare states spread; with another method they do once")
 	}
-	if anyHidden(data) {
+	if p.anyHidden() {
 		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every node and edge that misses a label; the other "+
 			"methods sum over missing labels instead", o.Method))
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -78,9 +79,9 @@ func (r *run) writeReport(result *Result) error {
 	}
 	page.KeyValues(settings(r.folder.Config, r.p))
 	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
-		"are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
+		"are in " + configFile + "; the hashes of the data are in " + dataFile + ", and more numbers in " + ResultFile + ".")
 	page.Fold("Figures of the run")
-	page.KeyValues(s.values())
+	page.Table([]string{"result", "value"}, append(s.Rows(), []string{"sha256 of the weights", s.ThetaSHA256}))
 	page.Unfold()
 	return r.files.WriteFile(report.ReportFile, page.Write)
 }
@@ -162,22 +163,27 @@ func sourceOfValues(r *learn.Result) string {
 	return place + "exact, from inference over the whole network at the final weights."
 }
 
-func (s *Summary) values() []report.KeyValue {
-	return []report.KeyValue{
-		{Key: "objective L", Value: Known("%.10g", s.Objective)},
-		{Key: "gradient norm", Value: Known("%.3g", s.GradNorm) + " (at the start " + Known("%.3g", s.FirstGradNorm) + ")"},
-		{Key: "at most above the smallest objective", Value: Known("%.3g", s.Suboptimality)},
-		{Key: "primal–dual gap of the inference", Value: Known("%.3g", s.Gap)},
-		{Key: "norm of the weights", Value: fmt.Sprintf("%.6g", s.ThetaNorm)},
-		{Key: "iterations", Value: strconv.Itoa(s.Iterations)},
-		{Key: "objective kind", Value: s.ObjectiveKind},
-		{Key: "passes of messages", Value: s.PassesText()},
-		{Key: "passes of gradients", Value: fmt.Sprintf("%.1f", s.GradientPasses)},
-		{Key: "seconds of training", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration",
-			s.TrainingSeconds, s.CheckSeconds, float64(s.SecondsPerIter))},
-		{Key: "seconds of evaluation", Value: fmt.Sprintf("%.2f", s.EvaluationSeconds)},
-		{Key: "peak memory", Value: Mebibytes(s.PeakBytes)},
-		{Key: "sha256 of the weights", Value: s.ThetaSHA256},
+// Rows say how a training went, for a table of names and values.
+func (s *Summary) Rows() [][]string {
+	choice, report := "", ""
+	if s.Choice != nil {
+		choice = fmt.Sprintf("choice %.2f, ", s.Choice.Seconds)
+	}
+	if !math.IsNaN(float64(s.ReportSeconds)) { // it is written now
+		report = fmt.Sprintf(", report %.2f", float64(s.ReportSeconds))
+	}
+	return [][]string{
+		{"method", s.MethodShort()},
+		{"status", s.StatusText()},
+		{"reason", s.Reason},
+		{"objective", Known("%.10g", s.Objective) + s.ObjectiveNote()},
+		{"gradient norm", Known("%.3g", s.GradNorm)},
+		{"suboptimality", Known("at most %.3g", s.Suboptimality)},
+		{"iterations", strconv.Itoa(s.Iterations)},
+		{"passes", s.PassesText()},
+		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f%s",
+			s.TotalSeconds, choice, s.TrainingSeconds, s.CheckSeconds, s.EvaluationSeconds, report)},
+		{"peak memory", Mebibytes(s.PeakBytes)},
 	}
 }
 

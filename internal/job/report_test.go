@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -126,14 +126,11 @@ func TestCurves(t *testing.T) {
 // TestDraw: pictures of an evaluation are written while a training goes on, unless no plots are wanted.
 func TestDraw(t *testing.T) {
 	for _, folder := range []Folder{{}, {NoReport: true}, {NoPlots: true}} {
-		files, err := runfolder.Create(filepath.Join(t.TempDir(), "run"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := oracle.Must(runfolder.Create(filepath.Join(t.TempDir(), "run")))(t)
 		r := &run{files: files, folder: &folder}
-		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []figure.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
+		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []report.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
 		oracle.OK(t, errors.Join(r.draw(s), r.draw(&Scored{Name: "none"}), files.Close()))
-		_, err = os.Stat(files.Path("plots/pictures-dev.png"))
+		_, err := os.Stat(files.Path("plots/pictures-dev.png"))
 		if wanted := !folder.NoReport && !folder.NoPlots; (err == nil) != wanted {
 			t.Errorf("%+v: %v", folder, err)
 		}
