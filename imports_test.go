@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"graph":    {},
 	"mrf":      {"graph"},
 	"counting": {"graph", "internal/flow", "internal/parallel"},
-	"crf":      {"graph", "internal/infile", "internal/safetensors"},
+	"crf":      {"graph", "internal/infile", "internal/numeric", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/parallel", "internal/partition", "internal/ground"},

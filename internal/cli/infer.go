@@ -339,7 +339,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	}
 	if f.method == "bp" {
 		var err error
-		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed, true); err != nil {
+		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed); err != nil {
 			return nil, err
 		}
 	}

@@ -44,7 +44,6 @@ type Samples struct {
 	Chains    int             `json:"chains"`
 	BurnIn    int             `json:"burn_in"`
 	Thin      int             `json:"thin"`
-	Colours   int             `json:"colours"`
 	LogZ      runfolder.Float `json:"log_z"`
 	Converged bool            `json:"converged"`
 	NotExact  string          `json:"not_exact,omitempty"` // why the best method that fits was not exact
@@ -58,7 +57,7 @@ type Samples struct {
 func NewSamples(name string, n *mrf.Network, held int, drawn *infer.Samples, file string) *Samples {
 	s := &Samples{
 		Name: name, names: n.Names, Variables: len(n.Card), Held: held, Draws: drawn.Len(), Sampler: drawn.Method,
-		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours,
+		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin,
 		LogZ: runfolder.Float(drawn.LogZ), Converged: drawn.Converged, NotExact: drawn.NotExact, File: file,
 	}
 	if drawn.Diagnosis != nil {

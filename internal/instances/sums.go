@@ -114,8 +114,11 @@ func (s *Statistics) Moments(kind, mostRotated int) []float64 {
 			})
 			return
 		}
+		var scratch []float64
 		s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
-			for j, x := range f.Entries(row) {
+			entries := f.Data().Entries(row, &scratch)
+			for i := range entries.N {
+				j, x := entries.At(i)
 				sum[j] += weight * x * x
 			}
 		})

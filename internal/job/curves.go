@@ -81,7 +81,7 @@ func Curves(runs []NamedMetrics, axes ...Axis) (all []NamedFigure) {
 		for _, axis := range axes {
 			c := q.draw(runs, axis)
 			text := q.caption
-			if slices.ContainsFunc(c.Series, func(s figure.Series) bool { return s.Dashed && len(s.X) > 0 }) {
+			if slices.ContainsFunc(c.Series, func(s report.Series) bool { return s.Dashed && len(s.X) > 0 }) {
 				text += q.ofDashed
 			}
 			if len(c.Series) > 0 {

@@ -227,7 +227,7 @@ func (o *Options) validate() error {
 	if o.Counting == autoCounting {
 		return nil
 	}
-	_, err := Counting(context.Background(), o.Counting, o.Seed, false)
+	_, err := Counting(context.Background(), o.Counting, o.Seed)
 	return err
 }
 
@@ -302,8 +302,8 @@ func Unused(method learn.Method) []string {
 
 // Counting returns what makes the counting numbers that a user names, as
 // counting.Parse does.
-func Counting(ctx context.Context, name string, seed uint64, keep bool) (counting.Func, error) {
-	numbers, err := counting.Parse(ctx, name, seed, keep)
+func Counting(ctx context.Context, name string, seed uint64) (counting.Func, error) {
+	numbers, err := counting.Parse(ctx, name, seed)
 	switch {
 	case name == autoCounting:
 		return nil, usagef("{counting=auto} is a choice of training; want %s", strings.Join(counting.Names, ", "))

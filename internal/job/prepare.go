@@ -244,7 +244,7 @@ func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn
 	if o.Method == learn.Exact {
 		numbers = countingBeside // of evaluations for which exact inference takes too much
 	}
-	if problem.Counting, err = Counting(ctx, numbers, o.Seed, false); err != nil {
+	if problem.Counting, err = Counting(ctx, numbers, o.Seed); err != nil {
 		return problem, err
 	}
 	if pool != nil {

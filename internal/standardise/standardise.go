@@ -215,13 +215,6 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 		return all
 	}
 	n := float64(f.Rows())
-	if m, ok := f.Data().Computed.(*stretch.Map); ok {
-		for j, x := range m.Moments() {
-			all[j] = moments{n: n * weight, mean: x.Mean, squares: weight * x.Squares, least: x.Least, most: x.Most,
-				indicator: x.Indicator}
-		}
-		return all
-	}
 	for j := range all {
 		all[j] = moments{n: n * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
 	}
