@@ -90,9 +90,6 @@ var mayImport = map[string][]string{
 	"internal/spill":       {"internal/option", "internal/machine", "internal/memory"},
 	"internal/oracle":      {"mrf", "graph"},
 
-	// Feature maps of photographs, for training.
-	"internal/extract": {"dataset", "internal/infile", "internal/option", "internal/memory", "internal/npy", "internal/parallel"},
-
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/option",
@@ -102,7 +99,7 @@ var mayImport = map[string][]string{
 		"internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
 	},
 
-	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/extract", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/atomicfile", "internal/machine", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
+	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/atomicfile", "internal/machine", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
 	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/limits", "internal/machine"},
 }
 

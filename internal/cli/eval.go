@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -101,6 +103,35 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	return a.print(f.json, struct {
 		Models []job.ModelScore `json:"models"`
 	}{results}, "%s", lines(evaluationText(scored)))
+}
+
+// checkAgainst refuses the options of models beside --against.
+func (f *evalFlags) checkAgainst(cmd *cobra.Command) error {
+	if f.against == "" {
+		return nil
+	}
+	var unused string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if unused == "" && flag.Name != "against" && flag.Name != "json" {
+			unused = flag.Name
+		}
+	})
+	if unused != "" {
+		return usagef("--%s is not used by eval MARGINALS.MAR --against REFERENCE.MAR", unused)
+	}
+	return nil
+}
+
+// evalAgainst compares a file of marginals with a reference.
+func (a *app) evalAgainst(f *evalFlags, args []string) error {
+	if len(args) != 1 {
+		return usagef("eval: want one file of marginals: blockbp eval MARGINALS.MAR --against REFERENCE.MAR")
+	}
+	d, err := describe.NewDistance(args[0], f.against)
+	if err != nil {
+		return err
+	}
+	return a.print(f.json, d, "%s\n", lines(d.Table().Text()))
 }
 
 func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored, error) {

@@ -57,7 +57,6 @@ var trainGroups = []flagGroup{
 // usualOptions are those that --help shows of a verb, in the order in which one needs them; --help-all shows all.
 // A verb that is not here has few, and shows them all.
 var usualOptions = map[string][]string{
-	"features": {"network", "layer", "out", "size", "resume"},
 	"train": {"out", "list", "observed", "no-edges", "counting", "prior", "l2", "method", "eval", "max-time", "max-passes",
 		"resume", "threads", "dry-run"},
 	"predict":  {"model", "out", "list", "observed", "clamp", "decode", "cost", "threads"},

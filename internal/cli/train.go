@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/machine"
@@ -401,57 +401,13 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	forecast := p.Forecast()
 	sizes, err := learn.Measure(p.Problem, p.Settings)
 	if err == nil {
-		err = a.interrupted()
+		err = a.ctx.Err()
 	}
 	if err != nil {
 		return err
 	}
-	seconds := "not measured: even a small part of a pass would take much memory"
-	if sizes.SecondsPerPass > 0 {
-		seconds = fmt.Sprintf("%.3g (measured on a part of the first network)", sizes.SecondsPerPass)
-	}
-	d := dryRun{p.MethodText(), forecast, machine.AvailableMemory(), sizes}
-	table := report.Table{Headers: []string{"quantity", "value"}, Rows: append(d.memoryRows(), [][]string{
-		{"method", d.Method},
-		{"instances", strconv.Itoa(sizes.Instances)},
-		{"nodes", strconv.Itoa(sizes.Nodes)},
-		{"edges", strconv.Itoa(sizes.Edges)},
-		{"weights", strconv.Itoa(sizes.Weights)},
-		{"blocks per network", strconv.Itoa(sizes.Blocks)},
-		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*sizes.CutFraction)},
-		{"seconds per pass", seconds},
-	}...)}
-	return a.print(f.json, d, "%s\n", lines(table.Text()))
-}
-
-// dryRun is what train --dry-run says.
-type dryRun struct {
-	Method    string        `json:"method"`
-	Memory    *learn.Memory `json:"memory"`
-	Available int64         `json:"available_bytes"`
-	*learn.Sizes
-}
-
-// memoryRows are the forecast, as rows of a table.
-func (d *dryRun) memoryRows() [][]string {
-	rows := [][]string{{"peak memory, forecast", job.Mebibytes(d.Memory.Bytes)}}
-	for _, item := range d.Memory.Items {
-		name := "  " + item.Name
-		switch {
-		case item.Spilled:
-			name = "  on disk, " + item.Name
-		case item.Perhaps:
-			name = "  perhaps " + item.Name
-		}
-		rows = append(rows, []string{name, job.Mebibytes(item.Bytes) + ": " + item.Reason})
-	}
-	if d.Memory.AtMost > d.Memory.Bytes {
-		rows = append(rows, []string{"peak memory, at most", job.Mebibytes(d.Memory.AtMost)})
-	}
-	if d.Memory.Spilled > 0 {
-		rows = append(rows, []string{"on disk, in the folder of --spill", job.Mebibytes(d.Memory.Spilled)})
-	}
-	return append(rows, []string{"memory available", job.Mebibytes(d.Available)})
+	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: machine.AvailableMemory(), Sizes: sizes}
+	return a.print(f.json, &d, "%s\n", lines(d.Table().Text()))
 }
 
 // trainingFailed prints why a run diverged, where JSON is asked for.

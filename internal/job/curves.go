@@ -178,8 +178,8 @@ func LargestWeights(m *crf.Model, n int) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(math.Abs(m.Weights[b]), math.Abs(m.Weights[a]))
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(math.Abs(m.Weights[b]), math.Abs(m.Weights[a])), cmp.Compare(a, b))
 	})
 	return order[:min(n, len(order))]
 }
