@@ -284,14 +284,6 @@ func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split stri
 		return nil, err
 	}
 	defer set.Close()
-	for _, name := range []string{observed, split} {
-		if name == "" {
-			continue
-		}
-		if problem := job.UnknownSplit(set, name); problem != "" {
-			return nil, fmt.Errorf("blockbp: %s", problem)
-		}
-	}
 	e, err := job.NewEvaluation("", set, m.inner.Instances(set))
 	if err != nil {
 		return nil, err

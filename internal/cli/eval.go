@@ -151,14 +151,6 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range []struct{ flag, split string }{{"split", f.split}, {"observed", f.data.observed}} {
-		if o.split == "" || len(set.Splits) == 0 {
-			continue
-		}
-		if problem := job.UnknownSplit(set, o.split); problem != "" {
-			return nil, usagef("--%s: %s", o.flag, problem)
-		}
-	}
 	if err := e.Restrict(f.split, f.data.observed); err != nil {
 		return nil, err
 	}

@@ -55,6 +55,11 @@ func (e *Evaluation) Restrict(split, observed string) error {
 	if len(e.Set.Splits) == 0 {
 		return usagef("{split} and {observed} apply to graph tables only")
 	}
+	for _, of := range [][2]string{{"split", split}, {"observed", observed}} {
+		if problem := UnknownSplit(e.Set, of[1]); of[1] != "" && problem != "" {
+			return usagef("{%s}: %s", of[0], option.Text(problem))
+		}
+	}
 	if split == observed {
 		return usagef("the labels of the split %q are held, because of {observed=%s}, so that all of them would count as "+
 			"right: compare on another split, or leave {observed} out", split, observed)
