@@ -29,12 +29,7 @@ func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int,
 //go:noescape
 func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k int)
 
-// gather512 is Gather.
-//
-//go:noescape
-func gather512(dst []float64, x []float64, list []int32, at []int, n int)
-
-// cavities512 is Cavities, with beliefs b and messages m.
+// cavities512 is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.
 //
 //go:noescape
 func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)

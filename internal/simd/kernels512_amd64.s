@@ -2343,100 +2343,6 @@ done80:
 	VZEROUPPER
 	RET
 
-// func gather512(dst []float64, x []float64, list []int32, at []int, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·gather512(SB), $0-104
-	MOVQ  dst_base+0(FP), AX
-	MOVQ  list_base+48(FP), CX
-	MOVQ  n+96(FP), DX
-	MOVQ  list_len+56(FP), BX
-	CMPQ  DX, $0x08
-	JG    long136
-	XORQ  SI, SI
-	MOVQ  $-1, DI
-	BZHIQ DX, DI, DI
-	KMOVB DI, K1
-	TESTQ BX, BX
-	JLE   done139
-
-again138:
-	MOVLQSX (CX), DI
-	ADDQ    $0x04, CX
-	MOVQ    at_base+72(FP), R8
-	TESTQ   R8, R8
-	JZ      same140
-	MOVQ    (R8)(DI*8), R8
-	JMP     found141
-
-same140:
-	MOVQ  DI, R8
-	IMULQ DX, R8
-
-found141:
-	MOVQ      x_base+24(FP), DI
-	LEAQ      (DI)(R8*8), R8
-	VMOVUPD.Z (R8)(SI*8), K1, Z0
-	VMOVUPD   Z0, (AX)(SI*8)
-	LEAQ      (AX)(DX*8), AX
-	DECQ      BX
-	JNZ       again138
-
-done139:
-	JMP done137
-
-long136:
-	XORQ  SI, SI
-	TESTQ BX, BX
-	JLE   done143
-
-again142:
-	MOVLQSX (CX), SI
-	ADDQ    $0x04, CX
-	MOVQ    at_base+72(FP), DI
-	TESTQ   DI, DI
-	JZ      same144
-	MOVQ    (DI)(SI*8), DI
-	JMP     found145
-
-same144:
-	MOVQ  SI, DI
-	IMULQ DX, DI
-
-found145:
-	MOVQ x_base+24(FP), SI
-	LEAQ (SI)(DI*8), DI
-	XORQ SI, SI
-	MOVQ DX, R8
-	CMPQ R8, $0x00000008
-	JLT  rest147
-
-whole146:
-	VMOVUPD (DI)(SI*8), Z0
-	VMOVUPD Z0, (AX)(SI*8)
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, R8
-	CMPQ    R8, $0x00000008
-	JGE     whole146
-
-rest147:
-	TESTQ     R8, R8
-	JZ        done148
-	MOVQ      $-1, R9
-	BZHIQ     R8, R9, R9
-	KMOVB     R9, K1
-	VMOVUPD.Z (DI)(SI*8), K1, Z0
-	VMOVUPD   Z0, (AX)(SI*8)
-
-done148:
-	LEAQ (AX)(DX*8), AX
-	DECQ BX
-	JNZ  again142
-
-done143:
-done137:
-	VZEROUPPER
-	RET
-
 // func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·cavities512(SB), $0-200
@@ -2447,30 +2353,30 @@ TEXT ·cavities512(SB), $0-200
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	TESTQ        BX, BX
-	JZ           long149
+	JZ           long136
 	CMPQ         BX, $0x08
-	JG           long149
+	JG           long136
 	XORQ         DI, DI
 	MOVQ         $-1, R8
 	BZHIQ        BX, R8, R8
 	KMOVB        R8, K1
 	TESTQ        SI, SI
-	JLE          done152
+	JLE          done139
 
-again151:
+again138:
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same153
+	JZ      same140
 	MOVQ    (R9)(R8*8), R9
-	JMP     found154
+	JMP     found141
 
-same153:
+same140:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found154:
+found141:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2478,58 +2384,63 @@ found154:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same155
+	JZ      same142
 	MOVQ    (R10)(R8*8), R10
-	JMP     found156
+	JMP     found143
 
-same155:
+same142:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found156:
+found143:
 	MOVQ      m_base+48(FP), R8
 	LEAQ      (R8)(R10*8), R10
 	VMOVUPD.Z (R9)(DI*8), K1, Z1
+	MOVQ      m_base+48(FP), R8
+	TESTQ     R8, R8
+	JZ        none144
 	VMOVUPD.Z (R10)(DI*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
-	VMOVAPD   Z0, Z2
-	VMOVUPD   Z1, K1, Z2
-	VMOVUPD   Z2, (AX)(DI*8)
-	LEAQ      (AX)(BX*8), AX
-	DECQ      SI
-	JNZ       again151
 
-done152:
-	JMP done150
+none144:
+	VMOVAPD Z0, Z2
+	VMOVUPD Z1, K1, Z2
+	VMOVUPD Z2, (AX)(DI*8)
+	LEAQ    (AX)(BX*8), AX
+	DECQ    SI
+	JNZ     again138
 
-long149:
+done139:
+	JMP done137
+
+long136:
 	XORQ  DI, DI
 	TESTQ SI, SI
-	JLE   done158
+	JLE   done146
 
-again157:
+again145:
 	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
-	JZ      same159
+	JZ      same147
 	MOVLQSX (R8)(DI*4), BX
 
-same159:
+same147:
 	INCQ    DI
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same160
+	JZ      same148
 	MOVQ    (R9)(R8*8), R9
-	JMP     found161
+	JMP     found149
 
-same160:
+same148:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found161:
+found149:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2537,56 +2448,66 @@ found161:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same162
+	JZ      same150
 	MOVQ    (R10)(R8*8), R10
-	JMP     found163
+	JMP     found151
 
-same162:
+same150:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found163:
+found151:
 	MOVQ m_base+48(FP), R8
 	LEAQ (R8)(R10*8), R10
 	XORQ R8, R8
 	MOVQ BX, R11
 	CMPQ R11, $0x00000008
-	JLT  rest165
+	JLT  rest153
 
-whole164:
+whole152:
 	VMOVUPD (R9)(R8*8), Z1
+	MOVQ    m_base+48(FP), R12
+	TESTQ   R12, R12
+	JZ      none154
 	VMOVUPD (R10)(R8*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
+
+none154:
 	VMOVUPD Z1, (AX)(R8*8)
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole164
+	JGE     whole152
 
-rest165:
+rest153:
 	TESTQ     R11, R11
-	JZ        done166
+	JZ        done155
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (R9)(R8*8), K1, Z1
+	MOVQ      m_base+48(FP), R9
+	TESTQ     R9, R9
+	JZ        none156
 	VMOVUPD.Z (R10)(R8*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
-	VMOVAPD   Z0, Z2
-	VMOVUPD   Z1, K1, Z2
-	VMOVUPD   Z2, (AX)(R8*8)
 
-done166:
+none156:
+	VMOVAPD Z0, Z2
+	VMOVUPD Z1, K1, Z2
+	VMOVUPD Z2, (AX)(R8*8)
+
+done155:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  again157
+	JNZ  again145
 
-done158:
-done150:
+done146:
+done137:
 	VZEROUPPER
 	RET
 
@@ -2598,18 +2519,18 @@ TEXT ·products512(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other167
+	JNE   other157
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other167
+	JNE   other157
 	TESTQ DX, DX
-	JLE   done170
+	JLE   done160
 
-again169:
+again159:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last173
+	JLE        last163
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2625,7 +2546,7 @@ again169:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last173:
+last163:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2634,7 +2555,7 @@ last173:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back172
+	JNZ          back162
 	VBROADCASTSD (CX), Z0
 	VMULPD       (SI), Z0, Z0
 	VBROADCASTSD 8(CX), Z1
@@ -2655,9 +2576,9 @@ last173:
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          next171
+	JMP          next161
 
-back172:
+back162:
 	VMOVUPD    (CX), Z0
 	VMULPD     (SI), Z0, Z1
 	VMULPD     64(SI), Z0, Z2
@@ -2690,42 +2611,42 @@ back172:
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (AX)
 
-next171:
+next161:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again169
+	JNZ  again159
 
-done170:
-	JMP done168
+done160:
+	JMP done158
 
-other167:
+other157:
 	TESTQ DX, DX
-	JLE   done175
+	JLE   done165
 
-again174:
+again164:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same179
+	JZ      same169
 	MOVLQSX (DI)(BX*4), SI
 
-same179:
+same169:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same180
+	JZ      same170
 	MOVLQSX (DI)(BX*4), SI
 
-same180:
+same170:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last178
+	JLE        last168
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2741,7 +2662,7 @@ same180:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last178:
+last168:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2750,16 +2671,16 @@ last178:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back177
+	JNZ     back167
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000020
-	JLT     few182
+	JLT     few172
 
-panel181:
+panel171:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2772,9 +2693,9 @@ panel181:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows185
+	JLT    rows175
 
-row184:
+row174:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2797,13 +2718,13 @@ row184:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row184
+	JGE          row174
 
-rows185:
+rows175:
 	CMPQ R11, $0x00000001
-	JLT  rows187
+	JLT  rows177
 
-row186:
+row176:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2817,9 +2738,9 @@ row186:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row186
+	JGE          row176
 
-rows187:
+rows177:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -2831,13 +2752,13 @@ rows187:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R10
 	CMPQ    R10, $0x00000020
-	JGE     panel181
+	JGE     panel171
 
-few182:
+few172:
 	TESTQ  R10, R10
-	JZ     done183
+	JZ     done173
 	CMPQ   R10, $0x00000008
-	JGT    wider188
+	JGT    wider178
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
 	KMOVB  DI, K1
@@ -2847,9 +2768,9 @@ few182:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows190
+	JLT    rows180
 
-row189:
+row179:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2860,13 +2781,13 @@ row189:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row189
+	JGE          row179
 
-rows190:
+rows180:
 	CMPQ SI, $0x00000001
-	JLT  rows192
+	JLT  rows182
 
-row191:
+row181:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2874,16 +2795,16 @@ row191:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row191
+	JGE          row181
 
-rows192:
+rows182:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     done183
+	JMP     done173
 
-wider188:
+wider178:
 	CMPQ   R10, $0x00000010
-	JGT    wider193
+	JGT    wider183
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2896,9 +2817,9 @@ wider188:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows195
+	JLT    rows185
 
-row194:
+row184:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2913,13 +2834,13 @@ row194:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row194
+	JGE          row184
 
-rows195:
+rows185:
 	CMPQ SI, $0x00000001
-	JLT  rows197
+	JLT  rows187
 
-row196:
+row186:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2929,18 +2850,18 @@ row196:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row196
+	JGE          row186
 
-rows197:
+rows187:
 	VADDPD  Z2, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     done183
+	JMP     done173
 
-wider193:
+wider183:
 	CMPQ   R10, $0x00000018
-	JGT    wider198
+	JGT    wider188
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2955,9 +2876,9 @@ wider193:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows200
+	JLT    rows190
 
-row199:
+row189:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2976,13 +2897,13 @@ row199:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row199
+	JGE          row189
 
-rows200:
+rows190:
 	CMPQ SI, $0x00000001
-	JLT  rows202
+	JLT  rows192
 
-row201:
+row191:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2994,18 +2915,18 @@ row201:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row201
+	JGE          row191
 
-rows202:
+rows192:
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z4, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     done183
+	JMP     done173
 
-wider198:
+wider188:
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -3022,9 +2943,9 @@ wider198:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows205
+	JLT    rows195
 
-row204:
+row194:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3047,13 +2968,13 @@ row204:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row204
+	JGE          row194
 
-rows205:
+rows195:
 	CMPQ SI, $0x00000001
-	JLT  rows207
+	JLT  rows197
 
-row206:
+row196:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3067,9 +2988,9 @@ row206:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row206
+	JGE          row196
 
-rows207:
+rows197:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -3079,10 +3000,10 @@ rows207:
 	VADDPD  Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)(R9*1)
 
-done183:
-	JMP next176
+done173:
+	JMP next166
 
-back177:
+back167:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3092,9 +3013,9 @@ back177:
 	MOVQ y+152(FP), R10
 	MOVQ R10, R11
 	CMPQ R11, $0x00000008
-	JLT  few209
+	JLT  few199
 
-block208:
+block198:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3108,9 +3029,9 @@ block208:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest212
+	JLT    rest202
 
-whole211:
+whole201:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -3133,11 +3054,11 @@ whole211:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole211
+	JGE         whole201
 
-rest212:
+rest202:
 	TESTQ       R13, R13
-	JZ          done214
+	JZ          done204
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3161,7 +3082,7 @@ rest212:
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done214:
+done204:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3188,11 +3109,11 @@ done214:
 	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block208
+	JGE        block198
 
-few209:
+few199:
 	TESTQ  R11, R11
-	JZ     blocks210
+	JZ     blocks200
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3206,52 +3127,52 @@ few209:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest217
+	JLT    rest207
 
-whole216:
+whole206:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column218:
+column208:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole216
+	JGE  whole206
 
-rest217:
+rest207:
 	TESTQ       R13, R13
-	JZ          done219
+	JZ          done209
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3259,39 +3180,39 @@ rest217:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column220:
+column210:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done219:
+done209:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3317,19 +3238,19 @@ done219:
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(BX*8), SI
 
-blocks210:
+blocks200:
 	MOVQ (SP), AX
 
-next176:
+next166:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again174
+	JNZ  again164
 
-done175:
-done168:
+done165:
+done158:
 	VZEROUPPER
 	RET
 
@@ -3346,9 +3267,9 @@ TEXT ·allSafe512(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest222
+	JLT          rest212
 
-whole221:
+whole211:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3368,13 +3289,13 @@ whole221:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole221
+	JGE     whole211
 
-rest222:
+rest212:
 	CMPQ CX, $0x00000008
-	JLT  rest224
+	JLT  rest214
 
-whole223:
+whole213:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3382,11 +3303,11 @@ whole223:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole223
+	JGE     whole213
 
-rest224:
+rest214:
 	TESTQ        CX, CX
-	JZ           done225
+	JZ           done215
 	MOVQ         $-1, BX
 	BZHIQ        CX, BX, BX
 	KMOVB        BX, K2
@@ -3397,7 +3318,7 @@ rest224:
 	VCMPPD       $0x19, Z0, Z6, K2
 	KORB         K2, K1, K1
 
-done225:
+done215:
 	VBROADCASTSD constants<>+776(SB), Z0
 	VCMPPD       $0x1e, Z0, Z1, K2
 	KORB         K2, K1, K1
@@ -3411,13 +3332,13 @@ done225:
 	VCMPPD       $0x1e, Z0, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          unsafe226
+	JNZ          unsafe216
 	MOVB         $0x01, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe226:
+unsafe216:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3439,9 +3360,9 @@ TEXT ·absorb512(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done229
+	JLE          done219
 
-again228:
+again218:
 	MOVQ      potentials_base+48(FP), SI
 	MOVQ      16(DX), DI
 	LEAQ      (SI)(DI*8), DI
@@ -3451,38 +3372,38 @@ again228:
 	MOVLQSX   28(DX), SI
 	MOVLQSX   32(DX), R9
 	CMPQ      SI, $0x08
-	JG        long230
+	JG        long220
 	MOVQ      $-1, R10
 	BZHIQ     SI, R10, R10
 	KMOVB     R10, K1
 	VMOVUPD.Z (DI), K1, Z6
 	TESTQ     R9, R9
-	JLE       done233
+	JLE       done223
 
-again232:
+again222:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same235
+	JZ      same225
 	MOVQ    (R11)(DI*8), R11
-	JMP     found236
+	JMP     found226
 
-same235:
+same225:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found236:
+found226:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z7
 	TESTQ        R10, R10
-	JZ           same234
+	JZ           same224
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z7
 
-same234:
+same224:
 	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
@@ -3497,182 +3418,182 @@ same234:
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped237
+	JE         undamped227
 	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
 	VMOVUPD    Z11, K2, Z8
 
-undamped237:
+undamped227:
 	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
 	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial238
+	JLT       partial228
 	VMOVUPD   Z8, (R11)
-	JMP       stored241
+	JMP       stored231
 
-partial238:
+partial228:
 	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour239
+	JZ            noFour229
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	ADDQ          $0x00000020, DI
 
-noFour239:
+noFour229:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo240
+	JZ            noTwo230
 	VMOVUPD       X9, (DI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, DI
 
-noTwo240:
+noTwo230:
 	TESTQ  $0x00000001, SI
-	JZ     stored241
+	JZ     stored231
 	VMOVSD X9, (DI)
 
-stored241:
+stored231:
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again232
+	JNZ         again222
 
-done233:
+done223:
 	CMPQ    SI, $0x08
-	JLT     partial242
+	JLT     partial232
 	VMOVUPD Z6, (R8)
-	JMP     stored245
+	JMP     stored235
 
-partial242:
+partial232:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour243
+	JZ            noFour233
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour243:
+noFour233:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo244
+	JZ            noTwo234
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo244:
+noTwo234:
 	TESTQ  $0x00000001, SI
-	JZ     stored245
+	JZ     stored235
 	VMOVSD X7, (DI)
 
-stored245:
-	JMP absorbed231
+stored235:
+	JMP absorbed221
 
-long230:
+long220:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest247
+	JLT  rest237
 
-whole246:
+whole236:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole246
+	JGE     whole236
 
-rest247:
+rest237:
 	TESTQ     R11, R11
-	JZ        done248
+	JZ        done238
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	CMPQ      R11, $0x08
-	JLT       partial249
+	JLT       partial239
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored252
+	JMP       stored242
 
-partial249:
+partial239:
 	LEAQ          (R8)(R10*8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, R11
-	JZ            noFour250
+	JZ            noFour240
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour250:
+noFour240:
 	TESTQ         $0x00000002, R11
-	JZ            noTwo251
+	JZ            noTwo241
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo251:
+noTwo241:
 	TESTQ  $0x00000001, R11
-	JZ     stored252
+	JZ     stored242
 	VMOVSD X7, (DI)
 
-stored252:
-done248:
+stored242:
+done238:
 	TESTQ R9, R9
-	JLE   done254
+	JLE   done244
 
-again253:
+again243:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same256
+	JZ      same246
 	MOVQ    (R11)(DI*8), R11
-	JMP     found257
+	JMP     found247
 
-same256:
+same246:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found257:
+found247:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same255
+	JZ           same245
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same255:
+same245:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other258
+	JNE     other248
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row259
+	JMP     row249
 
-other258:
+other248:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest261
+	JLT  rest251
 
-whole260:
+whole250:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole260
+	JGE     whole250
 
-rest261:
+rest251:
 	TESTQ     R10, R10
-	JZ        done262
+	JZ        done252
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3681,8 +3602,8 @@ rest261:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done262:
-row259:
+done252:
+row249:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3690,20 +3611,20 @@ row259:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other263
+	JNE        other253
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped265
+	JE         undamped255
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped265:
+undamped255:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3713,27 +3634,27 @@ undamped265:
 	VMOVUPD     (R8)(DI*8), Z7
 	VFMADD231PD Z8, Z6, Z7
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row264
+	JMP         row254
 
-other263:
+other253:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest267
+	JLT  rest257
 
-whole266:
+whole256:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped268
+	JE       undamped258
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped268:
+undamped258:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3746,11 +3667,11 @@ undamped268:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole266
+	JGE         whole256
 
-rest267:
+rest257:
 	TESTQ     R10, R10
-	JZ        done269
+	JZ        done259
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3759,88 +3680,88 @@ rest267:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped270
+	JE        undamped260
 	VCMPPD    $0x04, Z9, Z8, K2
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
 	VMOVUPD   Z10, K2, Z8
 
-undamped270:
+undamped260:
 	VCMPPD    $0x04, Z9, Z8, K2
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
 	VMOVAPD.Z Z7, K2, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial271
+	JLT       partial261
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored274
+	JMP       stored264
 
-partial271:
+partial261:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour272
+	JZ            noFour262
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour272:
+noFour262:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo273
+	JZ            noTwo263
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo273:
+noTwo263:
 	TESTQ  $0x00000001, R10
-	JZ     stored274
+	JZ     stored264
 	VMOVSD X7, (R11)
 
-stored274:
+stored264:
 	VMOVUPD.Z   (R8)(DI*8), K1, Z7
 	VFMADD231PD Z8, Z6, Z7
 	CMPQ        R10, $0x08
-	JLT         partial275
+	JLT         partial265
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored278
+	JMP         stored268
 
-partial275:
+partial265:
 	LEAQ          (R8)(DI*8), DI
 	VMOVAPD       Y7, Y6
 	TESTQ         $0x00000004, R10
-	JZ            noFour276
+	JZ            noFour266
 	VMOVUPD       Y6, (DI)
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	ADDQ          $0x00000020, DI
 
-noFour276:
+noFour266:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo277
+	JZ            noTwo267
 	VMOVUPD       X6, (DI)
 	VEXTRACTF64X2 $0x01, Y6, X6
 	ADDQ          $0x00000010, DI
 
-noTwo277:
+noTwo267:
 	TESTQ  $0x00000001, R10
-	JZ     stored278
+	JZ     stored268
 	VMOVSD X6, (DI)
 
-stored278:
-done269:
-row264:
+stored268:
+done259:
+row254:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again253
+	JNZ  again243
 
-done254:
-absorbed231:
+done244:
+absorbed221:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again228
+	JNZ  again218
 
-done229:
+done219:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
@@ -3861,30 +3782,30 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ         list+24(FP), CX
 	MOVQ         count+32(FP), DX
 	TESTQ        DX, DX
-	JLE          done281
+	JLE          done271
 
-again280:
+again270:
 	MOVLQSX 24(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 28(CX), SI
 	VMOVAPD Z1, Z3
 	KXORB   K1, K1, K1
 	CMPQ    SI, $0x08
-	JNE     other282
+	JNE     other272
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
 	VMAXPD  Z4, Z3, Z3
-	JMP     row283
+	JMP     row273
 
-other282:
+other272:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000008
-	JLT  rest285
+	JLT  rest275
 
-whole284:
+whole274:
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
@@ -3892,11 +3813,11 @@ whole284:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R8
 	CMPQ    R8, $0x00000008
-	JGE     whole284
+	JGE     whole274
 
-rest285:
+rest275:
 	TESTQ     R8, R8
-	JZ        done286
+	JZ        done276
 	MOVQ      $-1, R9
 	BZHIQ     R8, R9, R9
 	KMOVB     R9, K2
@@ -3907,8 +3828,8 @@ rest285:
 	VMOVUPD   Z4, K2, Z5
 	VMAXPD    Z5, Z3, Z3
 
-done286:
-row283:
+done276:
+row273:
 	VSHUFF64X2   $0x4e, Z3, Z3, Z4
 	VMAXPD       Z4, Z3, Z3
 	VSHUFF64X2   $0xb1, Z3, Z3, Z4
@@ -3919,23 +3840,23 @@ row283:
 	VCMPPD       $0x1e, Z2, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          done279
+	JNZ          done269
 	VBROADCASTSD 8(CX), Z4
 	CMPQ         SI, $0x08
-	JNE          other287
+	JNE          other277
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Z5
 	VSUBPD       Z3, Z5, Z5
 	VMULPD       Z4, Z5, Z5
 	VMOVUPD      Z5, (BX)(SI*8)
-	JMP          row288
+	JMP          row278
 
-other287:
+other277:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest290
+	JLT  rest280
 
-whole289:
+whole279:
 	VMOVUPD (BX)(DI*8), Z5
 	VSUBPD  Z3, Z5, Z5
 	VMULPD  Z4, Z5, Z5
@@ -3943,11 +3864,11 @@ whole289:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole289
+	JGE     whole279
 
-rest290:
+rest280:
 	TESTQ     SI, SI
-	JZ        done291
+	JZ        done281
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -3955,40 +3876,40 @@ rest290:
 	VSUBPD    Z3, Z5, Z5
 	VMULPD    Z4, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial292
+	JLT       partial282
 	VMOVUPD   Z5, (BX)(DI*8)
-	JMP       stored295
+	JMP       stored285
 
-partial292:
+partial282:
 	LEAQ          (BX)(DI*8), BX
 	VMOVAPD       Y5, Y3
 	TESTQ         $0x00000004, SI
-	JZ            noFour293
+	JZ            noFour283
 	VMOVUPD       Y3, (BX)
 	VEXTRACTF64X4 $0x01, Z5, Y3
 	ADDQ          $0x00000020, BX
 
-noFour293:
+noFour283:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo294
+	JZ            noTwo284
 	VMOVUPD       X3, (BX)
 	VEXTRACTF64X2 $0x01, Y3, X3
 	ADDQ          $0x00000010, BX
 
-noTwo294:
+noTwo284:
 	TESTQ  $0x00000001, SI
-	JZ     stored295
+	JZ     stored285
 	VMOVSD X3, (BX)
 
-stored295:
-done291:
-row288:
+stored285:
+done281:
+row278:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again280
+	JNZ  again270
 
-done281:
-done279:
+done271:
+done269:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -4001,44 +3922,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done298
+	JLE   done288
 
-again297:
+again287:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other299
+	JNE     other289
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row300
+	JMP     row290
 
-other299:
+other289:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest302
+	JLT  rest292
 
-whole301:
+whole291:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole301
+	JGE     whole291
 
-rest302:
+rest292:
 	TESTQ     DI, DI
-	JZ        done303
+	JZ        done293
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done303:
-row300:
+done293:
+row290:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4049,9 +3970,9 @@ row300:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again297
+	JNZ        again287
 
-done298:
+done288:
 	VZEROUPPER
 	RET
 
@@ -4066,9 +3987,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done306
+	JLE          done296
 
-again305:
+again295:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4077,7 +3998,7 @@ again305:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other307
+	JNE          other297
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4088,14 +4009,14 @@ again305:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row308
+	JMP          row298
 
-other307:
+other297:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest310
+	JLT  rest300
 
-whole309:
+whole299:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4108,11 +4029,11 @@ whole309:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole309
+	JGE       whole299
 
-rest310:
+rest300:
 	TESTQ     R9, R9
-	JZ        done311
+	JZ        done301
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4126,39 +4047,39 @@ rest310:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial312
+	JLT       partial302
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored315
+	JMP       stored305
 
-partial312:
+partial302:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour313
+	JZ            noFour303
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour313:
+noFour303:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo314
+	JZ            noTwo304
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo314:
+noTwo304:
 	TESTQ  $0x00000001, R9
-	JZ     stored315
+	JZ     stored305
 	VMOVSD X2, (DI)
 
-stored315:
-done311:
-row308:
+stored305:
+done301:
+row298:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again305
+	JNZ  again295
 
-done306:
+done296:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4186,18 +4107,18 @@ TEXT ·exponentials512(SB), $0-64
 	VBROADCASTSD constants<>+784(SB), Z7
 	VBROADCASTSD constants<>+792(SB), Z8
 	TESTQ        BX, BX
-	JLE          done317
+	JLE          done307
 
-table316:
+table306:
 	VBROADCASTSD (DX), Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest319
+	JLT          rest309
 
-whole318:
+whole308:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
@@ -4207,24 +4128,24 @@ whole318:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole318
+	JGE     whole308
 
-rest319:
+rest309:
 	CMPQ DI, $0x00000008
-	JLT  rest321
+	JLT  rest311
 
-whole320:
+whole310:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole320
+	JGE     whole310
 
-rest321:
+rest311:
 	TESTQ     DI, DI
-	JZ        done322
+	JZ        done312
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVB     R8, K1
@@ -4232,18 +4153,18 @@ rest321:
 	VANDPD    Z7, Z12, Z12
 	VPMAXUQ   Z12, Z10, Z10
 
-done322:
+done312:
 	VPMAXUQ  Z11, Z10, Z10
 	VMULPD   Z9, Z10, Z10
 	VCMPPD   $0x06, Z8, Z10, K1
 	KORTESTB K1, K1
-	JNZ      done317
+	JNZ      done307
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000018
-	JLT      rest324
+	JLT      rest314
 
-whole323:
+whole313:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVUPD          64(AX)(SI*8), Z11
@@ -4310,13 +4231,13 @@ whole323:
 	ADDQ             $0x00000018, SI
 	SUBQ             $0x00000018, DI
 	CMPQ             DI, $0x00000018
-	JGE              whole323
+	JGE              whole313
 
-rest324:
+rest314:
 	CMPQ DI, $0x00000008
-	JLT  rest326
+	JLT  rest316
 
-whole325:
+whole315:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVAPD          Z1, Z12
@@ -4341,11 +4262,11 @@ whole325:
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, DI
 	CMPQ             DI, $0x00000008
-	JGE              whole325
+	JGE              whole315
 
-rest326:
+rest316:
 	TESTQ            DI, DI
-	JZ               done327
+	JZ               done317
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -4372,39 +4293,39 @@ rest326:
 	VFMADD213PD      Z10, Z10, Z13
 	VSCALEFPD        Z9, Z13, Z13
 	CMPQ             DI, $0x08
-	JLT              partial328
+	JLT              partial318
 	VMOVUPD          Z13, (AX)(SI*8)
-	JMP              stored331
+	JMP              stored321
 
-partial328:
+partial318:
 	LEAQ          (AX)(SI*8), SI
 	VMOVAPD       Y13, Y9
 	TESTQ         $0x00000004, DI
-	JZ            noFour329
+	JZ            noFour319
 	VMOVUPD       Y9, (SI)
 	VEXTRACTF64X4 $0x01, Z13, Y9
 	ADDQ          $0x00000020, SI
 
-noFour329:
+noFour319:
 	TESTQ         $0x00000002, DI
-	JZ            noTwo330
+	JZ            noTwo320
 	VMOVUPD       X9, (SI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, SI
 
-noTwo330:
+noTwo320:
 	TESTQ  $0x00000001, DI
-	JZ     stored331
+	JZ     stored321
 	VMOVSD X9, (SI)
 
-stored331:
-done327:
+stored321:
+done317:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table316
+	JNZ  table306
 
-done317:
+done307:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4421,15 +4342,15 @@ TEXT ·moments512(SB), $0-128
 	MOVQ         out_base+96(FP), DI
 	MOVQ         totals_len+8(FP), R8
 	CMPQ         DX, $0x08
-	JG           long332
+	JG           long322
 	XORQ         R9, R9
 	MOVQ         $-1, R10
 	BZHIQ        DX, R10, R10
 	KMOVB        R10, K1
 	TESTQ        R8, R8
-	JLE          done335
+	JLE          done325
 
-again334:
+again324:
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
 	VMOVUPD.Z   (SI)(R9*8), K1, Z3
@@ -4460,25 +4381,25 @@ again334:
 	LEAQ        (SI)(DX*8), SI
 	LEAQ        (DI)(DX*8), DI
 	DECQ        R8
-	JNZ         again334
+	JNZ         again324
 
-done335:
-	JMP done333
+done325:
+	JMP done323
 
-long332:
+long322:
 	XORQ  R9, R9
 	TESTQ R8, R8
-	JLE   done337
+	JLE   done327
 
-again336:
+again326:
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	XORQ   R9, R9
 	MOVQ   DX, R10
 	CMPQ   R10, $0x00000008
-	JLT    rest339
+	JLT    rest329
 
-whole338:
+whole328:
 	VMOVUPD     (SI)(R9*8), Z3
 	VMOVAPD     Z0, Z4
 	VMOVUPD     (DI)(R9*8), Z5
@@ -4490,11 +4411,11 @@ whole338:
 	ADDQ        $0x00000008, R9
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole338
+	JGE         whole328
 
-rest339:
+rest329:
 	TESTQ       R10, R10
-	JZ          done340
+	JZ          done330
 	MOVQ        $-1, R11
 	BZHIQ       R10, R11, R11
 	KMOVB       R11, K1
@@ -4507,7 +4428,7 @@ rest339:
 	VADDPD      Z3, Z1, Z1
 	VFMADD231PD Z4, Z3, Z2
 
-done340:
+done330:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4528,10 +4449,10 @@ done340:
 	LEAQ       (SI)(DX*8), SI
 	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        again336
+	JNZ        again326
 
-done337:
-done333:
+done327:
+done323:
 	VZEROUPPER
 	RET
 
@@ -4548,23 +4469,23 @@ TEXT ·outer512(SB), $0-192
 	MOVQ kv+176(FP), R9
 	SHLQ $0x03, R9
 
-edge341:
+edge331:
 	MOVQ    kv+176(FP), R10
 	CMPQ    R10, $0x08
-	JNE     other342
+	JNE     other332
 	XORQ    R10, R10
 	VXORPD  Z1, Z1, Z1
 	VMOVUPD (R8)(R10*1), Z0
 	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact344
+	JEQ     exact334
 	MOVQ    tables_base+24(FP), R11
 	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row345:
+row335:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VMOVUPD      (R11), Z3
 	VFMADD231PD  Z3, Z2, Z1
@@ -4572,10 +4493,10 @@ row345:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row345
+	JL           row335
 	VFNMADD213PD (DI)(R10*1), Z0, Z1
 
-exact344:
+exact334:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
 	MOVQ (DX), R12
@@ -4583,7 +4504,7 @@ exact344:
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row346:
+row336:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VBROADCASTSD (SI)(R12*8), Z3
 	VMOVUPD      (R11), Z4
@@ -4596,16 +4517,16 @@ row346:
 	INCQ         R12
 	MOVQ         ku+168(FP), R10
 	CMPQ         R12, R10
-	JL           row346
-	JMP          next343
+	JL           row336
+	JMP          next333
 
-other342:
+other332:
 	MOVQ kv+176(FP), R10
 	XORQ R11, R11
 	CMPQ R10, $0x00000018
-	JLT  few348
+	JLT  few338
 
-panel347:
+panel337:
 	VXORPD  Z3, Z3, Z3
 	VXORPD  Z4, Z4, Z4
 	VXORPD  Z5, Z5, Z5
@@ -4614,14 +4535,14 @@ panel347:
 	VMOVUPD 128(R8)(R11*1), Z2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact350
+	JEQ     exact340
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row351:
+row341:
 	VBROADCASTSD (BX)(R13*8), Z6
 	VMOVUPD      (R12), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4633,12 +4554,12 @@ row351:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row351
+	JL           row341
 	VFNMADD213PD (DI)(R11*1), Z0, Z3
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
 	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
 
-exact350:
+exact340:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4646,7 +4567,7 @@ exact350:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row352:
+row342:
 	VBROADCASTSD (BX)(R13*8), Z6
 	VBROADCASTSD (SI)(R13*8), Z7
 	VMOVUPD      (R12), Z8
@@ -4669,17 +4590,17 @@ row352:
 	INCQ         R13
 	MOVQ         ku+168(FP), R15
 	CMPQ         R13, R15
-	JL           row352
+	JL           row342
 	ADDQ         $0x000000c0, R11
 	SUBQ         $0x00000018, R10
 	CMPQ         R10, $0x00000018
-	JGE          panel347
+	JGE          panel337
 
-few348:
+few338:
 	TESTQ   R10, R10
-	JZ      done349
+	JZ      done339
 	CMPQ    R10, $0x00000008
-	JGT     wider353
+	JGT     wider343
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
 	KMOVB   R12, K1
@@ -4687,14 +4608,14 @@ few348:
 	VMOVUPD (R8)(R11*1), Z0
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact354
+	JEQ     exact344
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row355:
+row345:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VMOVUPD.Z    (R10), K1, Z3
 	VFMADD231PD  Z3, Z2, Z1
@@ -4702,10 +4623,10 @@ row355:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row355
+	JL           row345
 	VFNMADD213PD (DI)(R11*1), Z0, Z1
 
-exact354:
+exact344:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4713,7 +4634,7 @@ exact354:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row356:
+row346:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VBROADCASTSD (SI)(R12*8), Z3
 	VMOVUPD.Z    (R10), K1, Z4
@@ -4726,12 +4647,12 @@ row356:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row356
-	JMP          done349
+	JL           row346
+	JMP          done339
 
-wider353:
+wider343:
 	CMPQ    R10, $0x00000010
-	JGT     wider357
+	JGT     wider347
 	SUBQ    $0x00000008, R10
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
@@ -4742,14 +4663,14 @@ wider353:
 	VMOVUPD 64(R8)(R11*1), Z1
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact358
+	JEQ     exact348
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row359:
+row349:
 	VBROADCASTSD (BX)(R12*8), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z5, Z4, Z2
@@ -4759,11 +4680,11 @@ row359:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row359
+	JL           row349
 	VFNMADD213PD (DI)(R11*1), Z0, Z2
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z3
 
-exact358:
+exact348:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4771,7 +4692,7 @@ exact358:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row360:
+row350:
 	VBROADCASTSD (BX)(R12*8), Z4
 	VBROADCASTSD (SI)(R12*8), Z5
 	VMOVUPD      (R10), Z6
@@ -4789,10 +4710,10 @@ row360:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row360
-	JMP          done349
+	JL           row350
+	JMP          done339
 
-wider357:
+wider347:
 	SUBQ    $0x00000010, R10
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
@@ -4805,14 +4726,14 @@ wider357:
 	VMOVUPD 128(R8)(R11*1), Z2
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact362
+	JEQ     exact352
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row363:
+row353:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4824,12 +4745,12 @@ row363:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row363
+	JL           row353
 	VFNMADD213PD (DI)(R11*1), Z0, Z3
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
 	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
 
-exact362:
+exact352:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4837,7 +4758,7 @@ exact362:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row364:
+row354:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VBROADCASTSD (SI)(R12*8), Z7
 	VMOVUPD      (R10), Z8
@@ -4860,10 +4781,10 @@ row364:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row364
+	JL           row354
 
-done349:
-next343:
+done339:
+next333:
 	MOVQ  ku+168(FP), R10
 	LEAQ  (BX)(R10*8), BX
 	LEAQ  (SI)(R10*8), SI
@@ -4874,7 +4795,7 @@ next343:
 	LEAQ  (AX)(R10*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
-	JNZ   edge341
+	JNZ   edge331
 	VZEROUPPER
 	RET
 
@@ -4909,7 +4830,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector365:
+vector355:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z16
@@ -5139,21 +5060,21 @@ vector365:
 	VEXTRACTF64X2     $0x02, Z17, 80(R11)
 	VEXTRACTF64X2     $0x03, Z17, 112(R11)
 	CMPQ              R10, R9
-	JE                done366
+	JE                done356
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector365
+	JMP               vector355
 
-done366:
+done356:
 	KORTESTB K1, K1
-	JNZ      unsafe367
+	JNZ      unsafe357
 	MOVB     $0x01, AL
 	MOVB     AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
-unsafe367:
+unsafe357:
 	MOVB $0x00, AL
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
@@ -5174,7 +5095,7 @@ TEXT ·pairBeliefs512(SB), $0-264
 	XORQ R11, R11
 	SUBQ $0x08, R10
 
-vector368:
+vector358:
 	MOVLQSX           (R8)(R11*4), R12
 	MOVQ              (R9)(R12*8), R12
 	VBROADCASTF64X4   (DX)(R12*8), Z0
@@ -5637,13 +5558,13 @@ vector368:
 	VEXTRACTF64X2     $0x02, Z0, 176(R12)
 	VEXTRACTF64X2     $0x03, Z0, 240(R12)
 	CMPQ              R11, R10
-	JE                done369
+	JE                done359
 	ADDQ              $0x08, R11
 	CMPQ              R11, R10
 	CMOVQGT           R10, R11
-	JMP               vector368
+	JMP               vector358
 
-done369:
+done359:
 	VZEROUPPER
 	RET
 
@@ -5659,9 +5580,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few371
+	JLT  few361
 
-block370:
+block360:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5706,11 +5627,11 @@ block370:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block370
+	JGE        block360
 
-few371:
+few361:
 	TESTQ      R8, R8
-	JZ         blocks372
+	JZ         blocks362
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5748,32 +5669,32 @@ few371:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end374
+	JLE        end364
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end374
+	JLE        end364
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end374
+	JLE        end364
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end374
+	JLE        end364
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end374
+	JLE        end364
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end374
+	JLE        end364
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end374
+	JLE        end364
 	VMOVUPD    Z0, 448(AX)
 
-end374:
+end364:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks372:
+blocks362:
 	VZEROUPPER
 	RET
 
@@ -5789,9 +5710,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few376
+	JLT  few366
 
-block375:
+block365:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5844,11 +5765,11 @@ block375:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block375
+	JGE        block365
 
-few376:
+few366:
 	TESTQ   R8, R8
-	JZ      blocks377
+	JZ      blocks367
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5862,28 +5783,28 @@ few376:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end379
+	JLE     end369
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end379
+	JLE     end369
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end379
+	JLE     end369
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end379
+	JLE     end369
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end379
+	JLE     end369
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end379
+	JLE     end369
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end379
+	JLE     end369
 	VMOVUPD 448(CX), Z7
 
-end379:
+end369:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5919,7 +5840,7 @@ end379:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks377:
+blocks367:
 	VZEROUPPER
 	RET
 
@@ -5939,32 +5860,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector380:
+vector370:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector380
+	JL      vector370
 	XORQ    CX, CX
 
-scaling381:
+scaling371:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector383:
+vector373:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector383
+	JL      vector373
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few385
+	JL      few375
 
-rows384:
+rows374:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5973,7 +5894,7 @@ rows384:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector386:
+vector376:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5982,7 +5903,7 @@ vector386:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector386
+	JL          vector376
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -6016,7 +5937,7 @@ vector386:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector387:
+vector377:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -6026,30 +5947,30 @@ vector387:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector387
+	JL          vector377
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows384
+	JGE         rows374
 
-few385:
+few375:
 	CMPQ SI, $0x01
-	JL   few389
+	JL   few379
 
-rows388:
+rows378:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector390:
+vector380:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector390
+	JL          vector380
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -6062,24 +5983,24 @@ vector390:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector391:
+vector381:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector391
+	JL          vector381
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows388
+	JGE         rows378
 
-few389:
+few379:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector392:
+vector382:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -6090,28 +6011,28 @@ vector392:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector392
+	JL           vector382
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled382
+	JZ           scaled372
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled382
+	JGE          scaled372
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain393
+	JLT          plain383
 	CMPQ         CX, $0x14
-	JGE          plain393
+	JGE          plain383
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain393
+	JZ           plain383
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector395:
+vector385:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -6126,15 +6047,15 @@ vector395:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector395
+	JL        vector385
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles396:
+tiles386:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile397:
+tile387:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -6150,7 +6071,7 @@ tile397:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows398:
+rows388:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -6170,7 +6091,7 @@ rows398:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows398
+	JNZ         rows388
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -6183,11 +6104,11 @@ rows398:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile397
+	JGE         tile387
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles396
+	JL          tiles386
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -6199,7 +6120,7 @@ rows398:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector399:
+vector389:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -6210,7 +6131,7 @@ vector399:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector400:
+vector390:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -6218,13 +6139,13 @@ vector400:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector400
+	JL          vector390
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector399
+	JL          vector389
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -6234,47 +6155,47 @@ vector400:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector401:
+vector391:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before402
+	JZ    before392
 	XORQ  R8, R8
 
-vector403:
+vector393:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before404
+	JZ      before394
 	XORQ    R9, R9
 
-vector405:
+vector395:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector405
+	JL           vector395
 
-before404:
+before394:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector403
+	JL      vector393
 
-before402:
+before392:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before406
+	JZ      before396
 	XORQ    DI, DI
 
-vector407:
+vector397:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector407
+	JL           vector397
 
-before406:
+before396:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -6289,7 +6210,7 @@ before406:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector401
+	JL      vector391
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6305,55 +6226,55 @@ before406:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector408:
+vector398:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before409
+	JZ      before399
 	XORQ    R8, R8
 
-vector410:
+vector400:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector410
+	JL           vector400
 
-before409:
+before399:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector408
+	JL      vector398
 	MOVQ    AX, DI
 
-back411:
+back401:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below412:
+below402:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved413
+	JGE          solved403
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below412
+	JMP          below402
 
-solved413:
+solved403:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back411
-	JMP     scale394
+	JNZ     back401
+	JMP     scale384
 
-plain393:
+plain383:
 	XORQ DX, DX
 
-vector414:
+vector404:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6370,11 +6291,11 @@ vector414:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector414
+	JL        vector404
 	INCQ      CX
-	JMP       scaling381
+	JMP       scaling371
 
-scale394:
+scale384:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6384,18 +6305,18 @@ scale394:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector415:
+vector405:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector415
+	JL      vector405
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector416:
+vector406:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6418,14 +6339,14 @@ vector416:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector416
+	JL        vector406
 	INCQ      CX
-	JMP       scaling381
+	JMP       scaling371
 
-scaled382:
+scaled372:
 	XORQ CX, CX
 
-vector417:
+vector407:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6449,14 +6370,14 @@ vector417:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector417
+	JL        vector407
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector418:
+vector408:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6464,12 +6385,12 @@ vector418:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector419:
+vector409:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector419
+	JL           vector409
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6479,7 +6400,7 @@ vector419:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector418
+	JL           vector408
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6493,7 +6414,7 @@ vector419:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent420
+	JZ           silent410
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6502,14 +6423,14 @@ vector419:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector422:
+vector412:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector423:
+vector413:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6545,16 +6466,16 @@ vector423:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector423
+	JL               vector413
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector422
+	JL               vector412
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded421
+	JMP              rounded411
 
-silent420:
+silent410:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6562,14 +6483,14 @@ silent420:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector424:
+vector414:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector425:
+vector415:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6577,13 +6498,13 @@ vector425:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector425
+	JL          vector415
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector424
+	JL          vector414
 
-rounded421:
+rounded411:
 	VZEROUPPER
 	RET
 

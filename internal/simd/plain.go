@@ -19,7 +19,6 @@ var plain = implementation{
 	moments:        plainMoments,
 	ratios:         plainRatios,
 	outer:          plainOuter,
-	gather:         plainGather,
 	cavities:       plainCavities,
 	products:       plainProducts,
 	allSafe:        plainAllSafe,
