@@ -97,7 +97,8 @@ binaries: ## static binaries for five platforms, in archives, in dist/
 
 # Versions of what builds and tests the Python package.
 WHEELTOOLS := hatchling==1.27.0
-PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3 matplotlib==3.10.7 mypy==1.18.2
+PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3 matplotlib==3.10.7 mypy==1.18.2 \
+  onnxruntime==1.23.2 onnx==1.19.1
 # make pytest TORCH=torch==2.15.0 tests blockbp.torch, too, and takes 5 GB more.
 TORCH ?=
 

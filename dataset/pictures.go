@@ -7,41 +7,12 @@ import (
 	"fmt"
 	"image"
 	"maps"
-	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/memory"
 )
-
-// Pictures lists the pictures in the folder images of a data folder, or in a folder
-// itself, with their sizes: those of a list of ids, found as by ListPath, or all. Memory
-// is as in Options.
-func Pictures(folder, list string, memoryAllowed int64) ([]ImageSource, error) {
-	within := filepath.Join(folder, imagesFolder)
-	if info, err := os.Stat(within); err != nil || !info.IsDir() {
-		within = folder
-	}
-	byID, err := pictures(within)
-	if err != nil {
-		return nil, err
-	}
-	if list != "" {
-		list = ListPath(folder, list)
-	}
-	entries, _, problems := chosen(within, byID, list, memoryAllowed)
-	var found []ImageSource
-	for _, e := range entries {
-		if source, err := sizeOf(e.text, byID[e.text][0], memoryAllowed); err != nil {
-			problems = append(problems, err)
-		} else {
-			found = append(found, source)
-		}
-	}
-	return found, errors.Join(problems...)
-}
 
 // chosen returns the ids of a list of which there is one picture, or without a list of
 // all pictures of a folder.
@@ -88,19 +59,6 @@ func chosen(folder string, byID map[string][]string, list string, allowed int64)
 		return n != 1
 	})
 	return entries, sources, problems
-}
-
-// sizeOf reads how large a picture is.
-func sizeOf(id, path string, allowed int64) (ImageSource, error) {
-	data, _, err := readSource(path, "a picture", math.MaxInt64, allowed)
-	if err != nil {
-		return ImageSource{}, err
-	}
-	config, err := pictureSize(data, allowed)
-	if err != nil {
-		return ImageSource{}, pictureError(path, "picture", "save it again as png, of 8 or 16 bits", err)
-	}
-	return ImageSource{ID: id, Path: path, Width: config.Width, Height: config.Height}, nil
 }
 
 // mostPixels bounds pictures: a header alone can promise any size.

@@ -5,7 +5,10 @@ package atomicfile
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,16 +17,6 @@ import (
 // bufferBytes is the size of the write buffer: large enough that small records
 // do not each cost a system call.
 const bufferBytes = 1 << 18
-
-// pending is a temporary file in the folder of its destination.
-type pending interface {
-	io.Writer
-	Name() string
-	// commit syncs the file to the disk and renames it to its destination.
-	commit() error
-	// discard removes the temporary file; after commit it does nothing.
-	discard()
-}
 
 // Write calls write with a buffered writer to a temporary file in the folder of
 // path, syncs it and renames it to path. When write or anything after it fails,
@@ -45,7 +38,10 @@ func Write(path string, write func(w io.Writer) error) error {
 	}
 	unfinished.Store(file.Name(), nil)
 	defer unfinished.Delete(file.Name())
-	defer file.discard()
+	defer func() {
+		_ = file.Close()
+		_ = os.Remove(file.Name()) // once it is renamed, there is nothing of that name
+	}()
 	buffered := buffers.Get().(*bufio.Writer)
 	defer buffers.Put(buffered)
 	buffered.Reset(file)
@@ -58,7 +54,16 @@ func Write(path string, write func(w io.Writer) error) error {
 	}
 	finishing.RLock()
 	defer finishing.RUnlock()
-	return file.commit()
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// create makes a temporary file in the folder of a path.
+func create(path string) (*os.File, error) {
+	name := fmt.Sprintf(".%s%020d", filepath.Base(path), rand.Uint64()) // runfolder.IsLeftover knows such names
+	return os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
 // unfinished are the paths of temporary files and folders.

@@ -51,7 +51,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 	var problems []error
 	var data, notes []string
 	for _, path := range args {
-		if err := a.interrupted(); err != nil {
+		if err := a.ctx.Err(); err != nil {
 			return err
 		}
 		switch {
@@ -75,7 +75,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			}
 		}
 		set, list := dataset.Check(a.ctx, data, f.data.options(m))
-		if err := a.interrupted(); err != nil {
+		if err := a.ctx.Err(); err != nil {
 			return err
 		}
 		if set != nil {

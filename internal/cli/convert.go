@@ -71,7 +71,7 @@ func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error 
 	}
 	var converted []*convertedNetwork
 	for i := range networks.names {
-		if err := a.interrupted(); err != nil {
+		if err := a.ctx.Err(); err != nil {
 			return err
 		}
 		one, err := a.convertOne(networks.make(i), out)

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -40,7 +42,7 @@ stand side by side.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringArrayVarP(&f.models, "model", "m", nil, "model file or run folder; may be repeated")
+	fl.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL` file or run folder; may be repeated")
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make for a report with pictures and confusion matrices")
 	readsArguments(cmd, wantsData)
 	reads(fl, wantsModel, "model")
@@ -64,7 +66,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 		return a.evalAgainst(f, args)
 	}
 	if len(f.models) == 0 || len(args) == 0 {
-		return usagef("eval: want blockbp eval DATA -m MODEL")
+		return usagef("eval: want data with labels, and a model whose predictions to compare: blockbp eval DATA -m MODEL")
 	}
 	if err := f.validate(); err != nil {
 		return err
@@ -103,6 +105,35 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	}{results}, "%s", lines(evaluationText(scored)))
 }
 
+// checkAgainst refuses the options of models beside --against.
+func (f *evalFlags) checkAgainst(cmd *cobra.Command) error {
+	if f.against == "" {
+		return nil
+	}
+	var unused string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if unused == "" && flag.Name != "against" && flag.Name != "json" {
+			unused = flag.Name
+		}
+	})
+	if unused != "" {
+		return usagef("--%s is not used by eval MARGINALS.MAR --against REFERENCE.MAR", unused)
+	}
+	return nil
+}
+
+// evalAgainst compares a file of marginals with a reference.
+func (a *app) evalAgainst(f *evalFlags, args []string) error {
+	if len(args) != 1 {
+		return usagef("eval: want one file of marginals: blockbp eval MARGINALS.MAR --against REFERENCE.MAR")
+	}
+	d, err := describe.NewDistance(args[0], f.against)
+	if err != nil {
+		return err
+	}
+	return a.print(f.json, d, "%s\n", lines(d.Table().Text()))
+}
+
 func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored, error) {
 	name := modelName(m.Path)
 	progress := a.newCounter(f.quiet, "evaluating "+name)
@@ -134,8 +165,8 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	if other := job.UnheldSplit(set, f.split); other != "" && f.data.observed == "" {
-		a.note("no label is held: {observed=%s} holds those of that split, as a prediction would know them", other)
+	if text := m.Unheld(set, f.split); text != "" && f.data.observed == "" {
+		a.note("%s", option.Text(text))
 	}
 	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {
 		return nil, err

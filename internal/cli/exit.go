@@ -49,17 +49,6 @@ func dataf(format string, a ...any) error {
 	return &exitError{exitBadData, fmt.Errorf(format, option.Literals(format, a)...)}
 }
 
-// interrupted returns the error that ends a verb with exitInterrupted, if it was.
-// Verbs that keep nothing ask between their steps.
-func (a *app) interrupted() error {
-	select {
-	case <-a.ctx.Done():
-		return a.ctx.Err()
-	default:
-		return nil
-	}
-}
-
 // codeOf maps an error to the exit code.
 func codeOf(err error) int {
 	var (

@@ -22,13 +22,13 @@ import (
 
 // noPaths are the options that hold texts and name no file; spill names a folder in which nothing is left.
 var noPaths = strings.Fields(`kind states columns observed blocks partition method class-weights counting edges edge-features step order mpi spill early-stop calibrate cost decode split
-	task sampler instance graph scale resume suite dtype layer layer-layout layout size`)
+	task sampler instance graph scale resume suite layout size`)
 
 // noPathArguments are the verbs whose arguments are no paths.
-var noPathArguments = strings.Fields("train generate demo example version help serve completion bash zsh fish powershell")
+var noPathArguments = strings.Fields("train generate demo example features version help serve completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("compare convert demo eval example features generate infer plot predict sample train")
+var verbsThatWrite = strings.Fields("compare convert demo eval example generate infer plot predict sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
@@ -126,7 +126,6 @@ var overInputs = []struct{ args, input string }{
 	{"eval data -m run -o $OUT", "data/"},
 	{"eval data -m run -o $OUT", "run/"},
 	{"compare run run -o $OUT", "run/"},
-	{"plot run --tensorboard $OUT", "run/"},
 	{"convert data -m run -o $OUT", "data/"},
 	{"convert data -m run -o $OUT", "run/"},
 	{"sample data -m run -o $OUT", "data/"},

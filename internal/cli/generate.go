@@ -51,12 +51,6 @@ probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
 	return cmd
 }
 
-// Bounds on what is generated: a slip of the pen must not ask for all memory.
-const (
-	mostGeneratedWeights = 1 << 28 // 2 GiB
-	mostGeneratedNumbers = 1 << 32 // node features of all instances, 32 GiB
-)
-
 // validate reports the first option whose value cannot be used.
 func (f *generateFlags) validate() error {
 	s := &f.spec
@@ -69,15 +63,6 @@ func (f *generateFlags) validate() error {
 	}
 	if !(s.WeightScale > 0) || math.IsInf(s.WeightScale, 0) {
 		return usagef("--weight-scale %v: want a finite positive number", s.WeightScale)
-	}
-	weights, features := s.Size()
-	if weights > mostGeneratedWeights {
-		return usagef("--states %d, --node-features %d and --edge-features %d make %.3g weights, at most %d are "+
-			"supported", s.States, s.NodeFeatures, s.EdgeFeatures, weights, mostGeneratedWeights)
-	}
-	if features > mostGeneratedNumbers {
-		return usagef("--graph %s, --node-features %d and --instances %d make %.3g features, at most %d are supported",
-			f.graph, s.NodeFeatures, s.Instances, features, mostGeneratedNumbers)
 	}
 	return nil
 }

@@ -57,7 +57,6 @@ var trainGroups = []flagGroup{
 // usualOptions are those that --help shows of a verb, in the order in which one needs them; --help-all shows all.
 // A verb that is not here has few, and shows them all.
 var usualOptions = map[string][]string{
-	"features": {"network", "layer", "out", "size", "resume"},
 	"train": {"out", "list", "observed", "no-edges", "counting", "prior", "l2", "method", "eval", "max-time", "max-passes",
 		"resume", "threads", "dry-run"},
 	"predict":  {"model", "out", "list", "observed", "clamp", "decode", "cost", "threads"},
@@ -88,7 +87,10 @@ func (a *app) explainOptions(verb *cobra.Command) {
 	verb.SetUsageFunc(func(c *cobra.Command) error {
 		c.InitDefaultHelpFlag()
 		out, usual := c.OutOrStderr(), usualOptions[c.Name()]
-		fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", c.UseLine(), c.Example)
+		fmt.Fprintf(out, "Usage:\n  %s\n", c.UseLine())
+		if c.Example != "" {
+			fmt.Fprintf(out, "\nExamples:\n%s\n", c.Example)
+		}
 		switch {
 		case usual != nil && !a.allOptions:
 			fmt.Fprintf(out, "%s\n%s %s lists all options.\n", flagGroup{"Usual options", usual}.of(c), c.CommandPath(), helpAll)

@@ -68,7 +68,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
-	reads(fl, "an evidence file (.uai.evid)", "evidence")
+	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance,
@@ -129,11 +129,6 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 			option.Hint(f.method, methods))
 	}
 	if f.task == "MPE" {
-		for _, name := range []string{"counting", "seed"} {
-			if changed(name) {
-				return usagef("{%s} is not used by {task=MPE}", name)
-			}
-		}
 		if !changed("tol") {
 			f.tolerance = 0 // that of TRW-S
 		}
@@ -206,7 +201,7 @@ func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, er
 		case f.task != "MPE" && (f.method == methodAuto || f.method == "exact") && slices.Contains(u.methods, "bp"):
 			beside = append(beside, "{"+u.option+"}")
 		default:
-			return nil, usagef("{%s} is used by {method=%s} only", u.option, strings.Join(u.of(f.task), " and "))
+			return nil, u.refuse(f.task)
 		}
 	}
 	if err := checkLeast(intOption{"chains", f.chains, 1}); err != nil {
@@ -215,18 +210,13 @@ func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, er
 	return beside, checkDiagnosisLimits(f.maxRHat, f.minESS)
 }
 
-// of returns those of the methods that the task has, or all if it has none.
-func (u users) of(task string) []string {
-	var known []string
-	for _, m := range u.methods {
-		if slices.Contains(methodsOf[task], m) {
-			known = append(known, m)
-		}
+// refuse says which methods of a task use the option, if any does.
+func (u users) refuse(task string) error {
+	known := slices.DeleteFunc(slices.Clone(u.methods), func(m string) bool { return !slices.Contains(methodsOf[task], m) })
+	if len(known) == 0 {
+		return usagef("{%s} is not used by {task=%s}", u.option, task)
 	}
-	if known == nil {
-		return u.methods
-	}
-	return known
+	return usagef("{%s} is used by {method=%s} only", u.option, strings.Join(known, " and "))
 }
 
 func (a *app) infer(f *inferFlags, args []string) error {
@@ -294,8 +284,8 @@ func readEvidence(n *mrf.Network, sources []string) (map[int]int, error) {
 		}
 		for v, state := range observed {
 			if before, known := all[v]; known && before != state {
-				return nil, usagef("{evidence} %s: variable %d is in state %d, and in state %d by another {evidence}", source, v,
-					state, before)
+				return nil, usagef("{evidence} %s: variable %s is in state %d, and in state %d by another {evidence}", source,
+					uai.Named(n.Names, v), state, before)
 			}
 			all[v] = state
 		}
@@ -339,7 +329,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	}
 	if f.method == "bp" {
 		var err error
-		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed, true); err != nil {
+		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed); err != nil {
 			return nil, err
 		}
 	}

@@ -77,7 +77,7 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 		if err != nil {
 			return nil, dataf("%s: %v", args[0], err)
 		}
-		return d, a.interrupted()
+		return d, a.ctx.Err()
 	case model:
 		m, err := a.loadModel(args[0])
 		if err != nil {
@@ -100,5 +100,5 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 	if err != nil {
 		return nil, err
 	}
-	return d, a.interrupted()
+	return d, a.ctx.Err()
 }

@@ -48,8 +48,9 @@ var elsewhere = map[string]string{
 	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
 	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses,
 	"device": noDevice, "gpu": noDevice, "cuda": noDevice,
-	"batch-size": "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
-	"labels":     "labels of pictures are those in DATA/labels: call the folder, or a link to it, so",
+	"batch-size":  "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
+	"labels":      "labels of pictures are those in DATA/labels: call the folder, or a link to it, so",
+	"tensorboard": "log each line of metrics.jsonl as metrics, by a SummaryWriter of Python",
 	"host": "the page is for this machine alone; from another, forward its port by ssh -L 8000:127.0.0.1:PORT MACHINE, " +
 		"and open the address with the port 8000",
 }

@@ -183,6 +183,13 @@ func helpCommand() *cobra.Command {
 	}
 }
 
+// goneVerb is a verb of before that says what there is now.
+func goneVerb(name, now string) *cobra.Command {
+	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
+		return usagef("%s is part of the Python package now: %s", name, now)
+	}}
+}
+
 // output remembers that something could not be written: not all of what writes to
 // it, such as help, looks.
 type output struct {
@@ -245,13 +252,15 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 	help := helpCommand()
 	a.addVerbs(root, []verbGroup{
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
-		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand(), a.featuresCommand()}},
+		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(),
 			a.plotCommand(), a.compareCommand()}},
 		{"Measure", []*cobra.Command{a.generateCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help, a.serveCommand()}},
 	})
+	root.AddCommand(goneVerb("features", "pip install blockbp onnxruntime onnx pillow, and "+
+		"python -m blockbp.features PHOTOS --network NET.onnx -o DIR"))
 	root.SetHelpCommand(help)
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true

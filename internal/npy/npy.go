@@ -17,7 +17,7 @@ const chunk = 1 << 14
 
 // Number are the types of elements that are written.
 type Number interface {
-	int32 | uint64 | float32 | float64 | Half
+	int32 | uint64 | float32 | float64
 }
 
 // Half is a number in 16 bits, as in IEEE 754.
@@ -35,28 +35,6 @@ func (h Half) Float32() float32 {
 		return math.Float32frombits(sign | 255<<23 | mantissa<<shift)
 	}
 	return math.Float32frombits(sign | (exponent+bias)<<23 | mantissa<<shift)
-}
-
-// HalfOf returns the number in 16 bits that is nearest to another, of two the one whose
-// last bit is 0; ok says that there is one: it is not too large.
-func HalfOf(x float32) (h Half, ok bool) {
-	const (
-		shift      = 23 - 10           // bits of the mantissa that are lost
-		least      = 127 - 14          // the exponent of the least number with all bits
-		rebias     = (least - 1) << 23 // what exponents differ by
-		mostFinite = 65504 + 16        // from here on the nearest would be infinite
-	)
-	bits := math.Float32bits(x)
-	sign, size := Half(bits>>16&0x8000), math.Float32frombits(bits&^(1<<31))
-	if !(size < mostFinite) {
-		return sign | 0x7c00, false
-	}
-	bits &^= 1 << 31
-	if bits < least<<23 { // a multiple of 2⁻²⁴: adding ½ rounds to those
-		return sign | Half(math.Float32bits(size+0.5)-math.Float32bits(0.5)), true
-	}
-	bits += 1<<(shift-1) - 1 + bits>>shift&1
-	return sign | Half((bits-rebias)>>shift), true
 }
 
 // Write writes an array of the given shape; data are its elements in C order.
@@ -98,8 +76,6 @@ func descr[T Number]() string {
 		return "<u8"
 	case float32:
 		return "<f4"
-	case Half:
-		return "<f2"
 	}
 	return "<f8"
 }

@@ -42,12 +42,12 @@ var fields = map[string]string{
 }
 
 // others are the options that only the command has.
-var others = strings.Fields(`against arrays batch bgr burn-in chains checkpoint checkpoint-every class-weights config
-	cost decode dry-run dtype errors eval-every evidence force gap graph help init inner-sweeps inner-tol instance
-	instances json layer layer-layout licences likelihood max-iter max-rhat max-sweeps mean min-ess mpi network
-	node-features onnxruntime order pairs parts pictures plots port quiet reference report
-	require-convergence sampler samples scale side size spill split stall std step sweeps task tensorboard thin
-	together tol weight-scale weights write-model`)
+var others = strings.Fields(`against arrays burn-in chains checkpoint checkpoint-every class-weights config cost
+	decode dry-run errors eval-every evidence force gap graph help init inner-sweeps
+	inner-tol instance instances json licences likelihood max-iter max-rhat max-sweeps
+	min-ess mpi node-features order pairs parts pictures plots port quiet reference report
+	require-convergence sampler samples scale side size spill split stall step sweeps task
+	thin together tol weight-scale weights write-model`)
 
 func init() {
 	for _, name := range others {

@@ -143,7 +143,7 @@ func (s *Synthetic) bytes(threads int) float64 {
 		"er": s.Graph.EdgeChance * nodes / 2, "ba": float64(s.Graph.Attach)}
 	edges := nodes * max(1, degree[s.Graph.Kind])
 	states, instances := float64(s.States), float64(s.Instances)
-	weights, _ := s.Size()
+	weights := states * (float64(s.NodeFeatures) + states*float64(s.EdgeFeatures))
 	features := nodes*float64(s.NodeFeatures) + edges*float64(s.EdgeFeatures)
 	return instances*(number*features+label*nodes*float64(s.Samples)) +
 		number*(weights+edges*states*states+nodes*states*float64(1+threads)) + node*nodes + edge*edges

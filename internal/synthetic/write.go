@@ -49,14 +49,6 @@ func ParseGraph(text string) (GraphSpec, error) {
 	return g, nil
 }
 
-// Size returns how many weights and how many node features the problem has. Both may
-// be beyond what an int holds.
-func (s *Synthetic) Size() (weights, features float64) {
-	k, nodes := float64(s.States), max(float64(s.Graph.Nodes), float64(s.Graph.Rows)*float64(s.Graph.Cols))
-	return k * (float64(s.NodeFeatures) + k*float64(s.EdgeFeatures)),
-		nodes * float64(s.NodeFeatures) * float64(s.Instances)
-}
-
 // origin is what TruthFile says of the data.
 type origin struct {
 	Graph        string  `json:"graph"`

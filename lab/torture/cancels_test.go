@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestCancels: SIGINT at any moment of any verb: over within 1 s.
@@ -36,7 +34,6 @@ var cancelled = []string{
 	"check net.uai", "info net.uai", "convert net.uai -o n.npz",
 	"generate -o g --graph grid:600x600", "example images -o e", "demo -o demo", "compare run run -o c", "plot run",
 	"watch run",
-	"features photos --network net.onnx -o f",
 }
 
 // setupCancels makes data that take seconds to read and to prepare.
@@ -49,9 +46,7 @@ func setupCancels(c *campaign, dir string) (func(t *trial), error) {
 		"grid.npz": largeGrid(800),
 		"text.conll": []byte(listed(300000, "",
 			func(i int) string { return fmt.Sprintf("w%d X%d\n%s", i%20011, i%5, strings.Repeat("\n", i%20/19)) })),
-		"net.uai":      []byte(gridNetwork(300)),
-		"net.onnx":     deepNetwork(200),
-		"photos/a.png": grey(600, 600),
+		"net.uai": []byte(gridNetwork(300)),
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			return nil, err
@@ -66,7 +61,7 @@ func setupCancels(c *campaign, dir string) (func(t *trial), error) {
 	var seconds sync.Map // of a command that is left alone for a while
 	return func(t *trial) {
 		line := cancelled[spread(t.n, len(cancelled))]
-		for _, name := range []string{"table", "grid.npz", "text.conll", "net.uai", "net.onnx", "photos", "run"} {
+		for _, name := range []string{"table", "grid.npz", "text.conll", "net.uai", "run"} {
 			t.must(os.Symlink(filepath.Join(dir, name), t.path(name)))
 		}
 		alone, known := seconds.Load(line)
@@ -87,9 +82,7 @@ func cancelOnce(t *trial, line string, wait time.Duration) (seconds float64, end
 	began := time.Now()
 	p := t.start(strings.Fields(line)...)
 	if !waited(p, wait) {
-		if r := p.end(); r.code == 1 && strings.Contains(r.stderr, "pip install onnxruntime") {
-			t.skip() // nothing computes features here
-		} else if r.code != 0 && r.code != 5 {
+		if r := p.end(); r.code != 0 && r.code != 5 {
 			t.failf("%s: exit code %d: %s", line, r.code, cut(r.stderr, 300))
 		}
 		return time.Since(began).Seconds(), true
@@ -146,20 +139,6 @@ func processorTime(pid int) float64 {
 	inUser, _ := strconv.ParseFloat(fields[user-2], 64)
 	inSystem, _ := strconv.ParseFloat(fields[user-1], 64)
 	return (inUser + inSystem) / ticks
-}
-
-// deepNetwork is a network of so many layers for photographs, in ONNX format.
-func deepNetwork(layers int) []byte {
-	const features = 16
-	weights := make([]float32, features*features)
-	n := oracle.NewONNX().Input("0", 1, 1, 3, -1, -2).
-		Weights("first", weights[:3*features], features, 3, 1, 1).Weights("next", weights, features, features, 1, 1)
-	of := "first"
-	for i := range layers {
-		n.Node("Conv", []string{strconv.Itoa(i), of}, []string{strconv.Itoa(i + 1)})
-		of = "next"
-	}
-	return n.Output(strconv.Itoa(layers), 1, 1, features, -1, -2).File()
 }
 
 // largeGrid is an instance of n × n nodes with features and labels.

@@ -1,0 +1,284 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot"
+
+	"github.com/blockbp/blockbp/internal/oracle"
+)
+
+// classNames are those of the Stanford Background set.
+var classNames = []string{"sky", "tree", "road", "grass", "water", "building", "mountain", "foreground"}
+
+// svgOf draws a figure twice and checks that both are the same valid XML.
+func svgOf(t *testing.T, f Curves) string {
+	t.Helper()
+	var first, second bytes.Buffer
+	oracle.OK(t, errors.Join(f.SVG(&first), f.SVG(&second)))
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("two drawings differ")
+	}
+	decoder := xml.NewDecoder(bytes.NewReader(first.Bytes()))
+	for {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("not XML: %v", err)
+		}
+	}
+	text := first.String()
+	for _, bad := range []string{"NaN", "Inf", "font-family:Liberation Sans;"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the SVG contains %q", bad)
+		}
+	}
+	return text
+}
+
+// pngOf draws a figure twice and checks that both are the same PNG.
+func pngOf(t *testing.T, f interface{ PNG(io.Writer) error }) (width, height int) {
+	t.Helper()
+	var first, second bytes.Buffer
+	oracle.OK(t, errors.Join(f.PNG(&first), f.PNG(&second)))
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("two drawings differ")
+	}
+	img := oracle.Must(png.Decode(&first))(t)
+	return img.Bounds().Dx(), img.Bounds().Dy()
+}
+
+// convergence is three typical curves.
+func convergence() Curves {
+	f := Curves{Title: "Distance <to> the \"optimum\" & more", XLabel: "time in seconds", YLabel: "‖θ − θ*‖", LogY: true}
+	for k, name := range []string{"BBPL", "inner-dual", "full BP"} {
+		series := Series{Name: name, Dashed: k == 2}
+		for i := range 500 {
+			x := float64(i*(k+1)) / 10
+			series.X = append(series.X, x)
+			series.Y = append(series.Y, 80*math.Exp(-x/float64(k+1)/2)+1e-6)
+		}
+		f.Series = append(f.Series, series)
+	}
+	return f
+}
+
+func TestCurves(t *testing.T) {
+	f := convergence()
+	text := svgOf(t, f)
+	for _, want := range []string{"BBPL", "inner-dual", "full BP", "time in seconds", "1e-06", "<title>Distance &lt;to&gt;", "Arial", `stroke-linejoin="round">`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the figure lacks %q", want)
+		}
+	}
+	if w, h := pngOf(t, f); w != 2*defaultWidth || h != 2*defaultHeight {
+		t.Errorf("the image is %d × %d", w, h)
+	}
+	f.Width, f.Height = 160, 300
+	if w, h := pngOf(t, f); w != 2*160 || h < 600 {
+		t.Errorf("the small image is %d × %d", w, h)
+	}
+}
+
+func TestCurvesEdgeCases(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	long := Series{Name: strings.Repeat("very long name ", 50)}
+	for i := range 100_000 {
+		long.X = append(long.X, float64(i))
+		long.Y = append(long.Y, float64(i%17))
+	}
+	cases := map[string][]Series{
+		"none":         nil,
+		"empty":        {{Name: "a"}},
+		"one":          {{Name: "a", X: []float64{3}, Y: []float64{2}}},
+		"constant":     {{Name: "a", X: []float64{1, 2}, Y: []float64{7, 7}}},
+		"same place":   {{Name: "a", X: []float64{1, 1}, Y: []float64{7, 7}}},
+		"zero":         {{Name: "a", X: []float64{0, 0}, Y: []float64{0, 0}}},
+		"negative":     {{Name: "a", X: []float64{-1, -2}, Y: []float64{-5, -7}}},
+		"not finite":   {{Name: "a", X: []float64{1, nan, 2, inf}, Y: []float64{nan, 1, -inf, 4}}},
+		"mixed":        {{Name: "a", X: []float64{1, 2, 3, 4}, Y: []float64{1, nan, 0, 1e-5}}},
+		"huge":         {{Name: "a", X: []float64{-1e308, 1e308, 1e300}, Y: []float64{-1e300, 1e300, 1}}},
+		"tiny":         {{Name: "a", X: []float64{5e-324, 1e-310, 1e-300}, Y: []float64{1e-300, 5e-324, 2e-300}}},
+		"nearly equal": {{Name: "a", X: []float64{1, 2}, Y: []float64{1, math.Nextafter(1, 2)}}},
+		"odd text":     {{Name: "a\x00b\n<&>\xff\ufffe𝛉", X: []float64{1, 2}, Y: []float64{1, 2}}},
+		"no name":      {{X: []float64{1, 2}, Y: []float64{1, 2}}},
+		"long":         {long},
+		"many":         make([]Series, 40),
+	}
+	for i := range cases["many"] {
+		cases["many"][i] = Series{Name: fmt.Sprint("series ", i), X: []float64{0, 1}, Y: []float64{0, float64(i)}}
+	}
+	for name, series := range cases {
+		for scale := range 4 {
+			t.Run(fmt.Sprint(name, scale), func(t *testing.T) {
+				f := Curves{Title: name, XLabel: "x", YLabel: "y", LogX: scale&1 > 0, LogY: scale&2 > 0, Series: series}
+				text := svgOf(t, f)
+				if len(text) > 400_000 {
+					t.Errorf("%d bytes: the curves were not thinned", len(text))
+				}
+				if scale == 3 && (name == "negative" || name == "not finite") && !strings.Contains(text, ">no data<") {
+					t.Error("an empty figure does not say so")
+				}
+			})
+		}
+	}
+}
+
+func TestCurvesLengths(t *testing.T) {
+	f := Curves{Title: "T", Series: []Series{{Name: "short", X: []float64{1, 2}, Y: []float64{1}}}}
+	for _, err := range []error{f.SVG(io.Discard), f.PNG(io.Discard)} {
+		if err == nil || !strings.Contains(err.Error(), `series[0] "short" has 2 x but 1 y`) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestCurvesNote(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		y    []float64
+		logY bool
+		want string
+	}{
+		{[]float64{1, 2, 3, 4}, true, ""},
+		{[]float64{1, nan, nan, 4}, false, ""}, // not known, and not wrong
+		{[]float64{1, inf, nan, 4}, false, "1 point is not shown: infinite, or beyond 1e300"},
+		{[]float64{1, inf, 0, -1}, true, "3 points are not shown: not positive, or infinite, on a logarithmic axis"},
+		{[]float64{1, 0, -1, 2}, false, ""},
+		{[]float64{0, 0, 0, 0}, true, ""}, // the figure says that there is nothing
+	} {
+		f := Curves{Title: "T", LogY: c.logY, Series: []Series{{Name: "a", X: []float64{1, 2, 3, 4}, Y: c.y}}}
+		text := svgOf(t, f)
+		if c.want == "" && strings.Contains(text, "not shown") || !strings.Contains(text, c.want) {
+			t.Errorf("%v, logarithmic %v: the note is not %q", c.y, c.logY, c.want)
+		}
+	}
+}
+
+func TestThin(t *testing.T) {
+	const n = 1_000_000
+	x, y := make([]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = math.Log(float64(i + 1))
+	}
+	y[n/3], y[n/2] = 5, -5 // peaks of one point each
+	kept := Thin(x, y, thinColumns)
+	if len(kept) > thinColumns*pointsPerColumn {
+		t.Errorf("%d points are left", len(kept))
+	}
+	found := map[int]bool{}
+	for k, i := range kept {
+		found[i] = true
+		if k > 0 && kept[k-1] >= i {
+			t.Fatal("the order changed")
+		}
+	}
+	for _, i := range []int{0, 1, 2, n / 3, n / 2, n - 1} {
+		if !found[i] {
+			t.Errorf("point %d was lost", i)
+		}
+	}
+	for i := range x { // back and forth
+		x[i] = float64(i % 2)
+	}
+	if kept := Thin(x, y, thinColumns); len(kept) > thinColumns*pointsPerColumn {
+		t.Errorf("%d points of a zigzag are left", len(kept))
+	}
+	if kept := Thin(make([]float64, n), y, thinColumns); len(kept) > pointsPerColumn {
+		t.Errorf("%d points above one place are left", len(kept))
+	}
+}
+
+// labels joins the labels of ticks.
+func labels(ticks []plot.Tick) string {
+	var all []string
+	for _, tick := range ticks {
+		if tick.Label != "" {
+			all = append(all, tick.Label)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		count     int
+		low, high float64
+		want      string
+	}{
+		{8, 1e-6, 100, "1e-06 0.0001 0.01 1 100"},
+		{9, 1e-6, 100, "1e-06 1e-05 0.0001 0.001 0.01 0.1 1 10 100"},
+		{6, 0.5, 20, "1 10"},
+		{6, 0.0031, 0.0034, "0.00312 0.00324 0.00336"},
+		{9, 1e-2, 1e251, "1 1e+29 1e+58 1e+87 1e+116 1e+145 1e+174 1e+203 1e+232"},
+		{1, 0.5, 20, "1"},
+	} {
+		if got := labels(logTicks{c.count}.Ticks(c.low, c.high)); got != c.want {
+			t.Errorf("%d from %g to %g: %s, want %s", c.count, c.low, c.high, got, c.want)
+		}
+	}
+}
+
+// TestElement: a figure in a page has the page's colours and no others, no paper, and none of a text's markup.
+func TestElement(t *testing.T) {
+	f := convergence()
+	f.Columns = []Column{{From: 0, To: 10, Height: 1, Label: "12k"}}
+	text, err := f.Element()
+	if err != nil || !strings.HasPrefix(text, "<svg ") {
+		t.Fatalf("%v: %.80s", err, text)
+	}
+	for _, want := range []string{"var(--text)", "var(--quiet)", "var(--axis)", "fill:var(--grid)", "stroke:var(--one)", "stroke:var(--three)", ">12k<", "Distance &lt;to&gt;"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the figure lacks %q", want)
+		}
+	}
+	if other := regexp.MustCompile("#[0-9A-Fa-f]{6}").FindString(text); other != "" {
+		t.Errorf("the colour %s is not the page's", other)
+	}
+}
+
+func TestBlend(t *testing.T) {
+	stops := viridisStops
+	if blend(stops, 0) != stops[0] || blend(stops, 1) != stops[len(stops)-1] || blend(stops, 2) != stops[len(stops)-1] {
+		t.Error("the ends are wrong")
+	}
+	for i := 1; i <= 100; i++ {
+		if oklab(blend(stops, float64(i)/100))[0] <= oklab(blend(stops, float64(i-1)/100))[0] {
+			t.Errorf("the lightness falls at %d %%", i)
+		}
+	}
+}
+
+// TestRangesKeepTheColour: dashed series without a name look like the series before
+// them, and take no colour from those behind.
+func TestRangesKeepTheColour(t *testing.T) {
+	line := func(name string, dashed bool, y float64) Series {
+		return Series{Name: name, X: []float64{0, 1}, Y: []float64{y, y + 1}, Dashed: dashed}
+	}
+	colours := func(series ...Series) map[string]bool {
+		var svg bytes.Buffer
+		oracle.OK(t, (Curves{Series: series}).SVG(&svg))
+		found := map[string]bool{}
+		for _, match := range regexp.MustCompile(`stroke:(#[0-9A-Fa-f]{6})`).FindAllStringSubmatch(svg.String(), -1) {
+			found[match[1]] = true
+		}
+		return found
+	}
+	plain := colours(line("a", false, 0), line("b", false, 1))
+	ranges := colours(line("a", false, 0), line("", true, 1), line("", true, 2), line("b", false, 1), line("", true, 2))
+	if !maps.Equal(plain, ranges) || len(plain) < 2 {
+		t.Errorf("colours %v, with ranges %v", plain, ranges)
+	}
+}

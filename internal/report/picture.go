@@ -1,0 +1,385 @@
+package report
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	idraw "image/draw"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	xdraw "golang.org/x/image/draw"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/blockbp/blockbp/internal/printable"
+)
+
+// PanelRow is one image of a panel: the photograph and what is said of its
+// pixels. Labels and confidences are row by row from the top, W·H of them; what is
+// nil is left blank.
+type PanelRow struct {
+	Title      string
+	Photo      image.Image // of any size
+	Truth      []int32     // classes, −1 unknown
+	Prediction []int32     // classes, −1 unknown
+	Confidence []float64   // of the prediction, 0 to 1; NaN unknown
+	// Models are predictions to set side by side; those of the first row name the
+	// columns of all rows.
+	Models []ModelLabels
+	W, H   int // size of labels and confidences, in pixels
+}
+
+// ModelLabels are what one of several models says of an image.
+type ModelLabels struct {
+	Name   string  // heading of the column
+	Labels []int32 // classes, −1 unknown
+}
+
+// Panel is a picture of images side by side: above them what the colours mean, then for
+// each row the photograph, the truth, the prediction and its confidence, or the
+// predictions of several models. A column that is nil in every row is left out.
+type Panel struct {
+	Title string
+	Rows  []PanelRow
+	Names []string // of the classes, which have the colours of ClassPalette, unless all are called #rrggbb
+}
+
+// tileWidth of each image, in pixels, is enough to see a pixel of the usual 320 × 240
+// images.
+const tileWidth = 280
+
+// Measures of a panel, in points.
+const (
+	tileGap     vg.Length = 4
+	tileTitle             = sizeTick * 1.6 // height of the line above a row
+	tileHeading           = sizeLabel * 1.6
+	barHeight   vg.Length = 7  // of the colour bar
+	swatch      vg.Length = 11 // height of a colour in the legend
+	barLabels             = sizeTick * 1.6
+)
+
+// panelColumn is one kind of image.
+type panelColumn struct {
+	heading string
+	given   func(row *PanelRow) bool
+	// ink is the colour of pixel i of the labels, transparent where it is unknown; nil:
+	// the photograph.
+	ink func(s *panelSheet, row *PanelRow, i int) color.RGBA
+}
+
+// confidenceHeading is the column the colour bar belongs to.
+const confidenceHeading = "confidence"
+
+// panelColumns are the kinds of images, from left to right.
+var panelColumns = []panelColumn{
+	{"photograph", func(row *PanelRow) bool { return row.Photo != nil }, nil},
+	{"truth", func(row *PanelRow) bool { return row.Truth != nil }, func(s *panelSheet, row *PanelRow, i int) color.RGBA {
+		return s.classInk(row.Truth[i])
+	}},
+	{
+		"prediction", func(row *PanelRow) bool { return row.Prediction != nil },
+		func(s *panelSheet, row *PanelRow, i int) color.RGBA { return s.classInk(row.Prediction[i]) },
+	},
+	{
+		confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil },
+		func(_ *panelSheet, row *PanelRow, i int) color.RGBA {
+			if math.IsNaN(row.Confidence[i]) {
+				return color.RGBA{}
+			}
+			return blend(viridisStops, row.Confidence[i])
+		},
+	},
+}
+
+// modelColumns are the columns of the models that are set side by side.
+func (p *Panel) modelColumns() (columns []panelColumn) {
+	if len(p.Rows) == 0 {
+		return nil
+	}
+	for j, model := range p.Rows[0].Models {
+		columns = append(columns, panelColumn{
+			model.Name, func(row *PanelRow) bool { return j < len(row.Models) && row.Models[j].Labels != nil },
+			func(s *panelSheet, row *PanelRow, i int) color.RGBA { return s.classInk(row.Models[j].Labels[i]) },
+		})
+	}
+	return columns
+}
+
+// PNG writes the panel as an image. It fails if there is nothing to draw, a
+// length does not fit W and H, a label has no name or a confidence is not within 0
+// and 1; the error names the row.
+func (p Panel) PNG(w io.Writer) error {
+	img, err := p.Image()
+	if err != nil {
+		return err
+	}
+	return fastPNG.Encode(w, img)
+}
+
+// Image draws the panel. It fails as PNG does.
+func (p Panel) Image() (*image.RGBA, error) {
+	s, err := p.prepare()
+	if err != nil {
+		return nil, fmt.Errorf("panel %q: %w", p.Title, err)
+	}
+	c, dst := pixelCanvas(s.width, s.height)
+	s.paint(c, dst)
+	return dst, nil
+}
+
+// Tile is one image of a panel.
+type Tile struct {
+	Heading string // of its column
+	Image   *image.RGBA
+}
+
+// Tiles are the images of a panel, row by row, for a page that lays them out by itself, and what their colours mean. It
+// fails as PNG does.
+func (p Panel) Tiles() (rows [][]Tile, legend []Swatch, err error) {
+	s, err := p.prepare()
+	if err != nil {
+		return nil, nil, fmt.Errorf("panel %q: %w", p.Title, err)
+	}
+	for i := range p.Rows {
+		var row []Tile
+		for _, column := range s.columns {
+			if column.given(&p.Rows[i]) {
+				tile := image.NewRGBA(image.Rect(0, 0, tileWidth, s.heights[i]))
+				s.paintTile(tile, tile.Rect, &column, &p.Rows[i])
+				row = append(row, Tile{column.heading, tile})
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, s.swatches(), nil
+}
+
+// Swatch is a colour and what it means.
+type Swatch struct {
+	Name string
+	Ink  []color.RGBA // more than one: stripes
+}
+
+// panelSheet is a panel laid out for painting.
+type panelSheet struct {
+	panel         Panel
+	palette       []color.RGBA // of the classes
+	columns       []panelColumn
+	heading       heading
+	heights       []int // of the images of each row, in pixels
+	width, height vg.Length
+}
+
+// prepare checks the panel and settles its size.
+func (p Panel) prepare() (*panelSheet, error) {
+	s := &panelSheet{panel: p, palette: paletteOf(p.Names)}
+	for i := range p.Rows {
+		if err := p.checkRow(&p.Rows[i]); err != nil {
+			return nil, fmt.Errorf("rows[%d] %q: %w", i, p.Rows[i].Title, err)
+		}
+	}
+	for _, column := range append(slices.Clone(panelColumns), p.modelColumns()...) {
+		if slices.ContainsFunc(p.Rows, func(row PanelRow) bool { return column.given(&row) }) {
+			s.columns = append(s.columns, column)
+		}
+	}
+	if len(s.columns) == 0 {
+		return nil, fmt.Errorf("no image in it")
+	}
+	s.width = 2*pagePadding + points(tileWidth)*vg.Length(len(s.columns)) + tileGap*vg.Length(len(s.columns)-1)
+	s.heading = newHeading(p.Title, s.legend(), s.width)
+	s.height = 2*pagePadding + s.heading.height() + tileHeading
+	for i := range p.Rows {
+		row := &p.Rows[i]
+		s.heights = append(s.heights, row.tileHeight())
+		s.height += points(s.heights[i]) + tileGap + row.titleHeight()
+	}
+	if s.confidence() >= 0 {
+		s.height += barHeight + barLabels
+	}
+	return s, nil
+}
+
+// points is the length of so many pixels.
+func points(pixels int) vg.Length { return vg.Length(pixels) * vg.Inch / pngResolution }
+
+// checkRow tells what is wrong with a row.
+func (p *Panel) checkRow(row *PanelRow) error {
+	for _, m := range append([]ModelLabels{{"truth", row.Truth}, {"prediction", row.Prediction}}, row.Models...) {
+		if m.Labels == nil {
+			continue
+		}
+		if err := checkLabels(m.Name, m.Labels, row.W, row.H, len(p.Names)); err != nil {
+			return err
+		}
+	}
+	if row.Confidence != nil && len(row.Confidence) != row.W*row.H {
+		return fmt.Errorf("%d confidences for %d × %d pixels", len(row.Confidence), row.W, row.H)
+	}
+	const slack = 1e-6 // forgives rounding in confidences that were summed up
+	for i, v := range row.Confidence {
+		if v < -slack || v > 1+slack {
+			return fmt.Errorf("confidence[%d] is %g, want 0 to 1", i, v)
+		}
+	}
+	return nil
+}
+
+// tileHeight is the height of the images of a row, in pixels.
+func (row *PanelRow) tileHeight() int {
+	w, h := row.W, row.H
+	if (w <= 0 || h <= 0) && row.Photo != nil {
+		w, h = row.Photo.Bounds().Dx(), row.Photo.Bounds().Dy()
+	}
+	return max(1, (tileWidth*h+w/2)/max(w, 1))
+}
+
+// titleHeight is the height of the title of the row.
+func (row *PanelRow) titleHeight() vg.Length {
+	if row.Title == "" {
+		return 0
+	}
+	return tileTitle
+}
+
+// confidence is the place of the column of confidences, −1 if there is none.
+func (s *panelSheet) confidence() int {
+	return slices.IndexFunc(s.columns, func(c panelColumn) bool { return c.heading == confidenceHeading })
+}
+
+// classInk is the colour of a class, transparent if it is unknown.
+func (s *panelSheet) classInk(label int32) color.RGBA {
+	if label == unknownLabel {
+		return color.RGBA{}
+	}
+	return s.palette[label]
+}
+
+// swatches explain the colours: of the classes where classes are shown, and of unknown
+// where it occurs.
+func (s *panelSheet) swatches() (all []Swatch) {
+	classes, unknown := false, false
+	for _, column := range s.columns {
+		for i := range s.panel.Rows {
+			row := &s.panel.Rows[i]
+			if column.ink == nil || !column.given(row) {
+				continue
+			}
+			classes = classes || column.heading != confidenceHeading
+			for pixel := 0; pixel < row.W*row.H && !unknown; pixel++ {
+				unknown = column.ink(s, row, pixel).A == 0
+			}
+		}
+	}
+	if classes {
+		for k, name := range s.panel.Names {
+			all = append(all, Swatch{name, s.palette[k : k+1]})
+		}
+	}
+	if unknown {
+		all = append(all, Swatch{"unknown", slices.Repeat(unknownColors[:], 3)})
+	}
+	return all
+}
+
+// legend shows the swatches.
+func (s *panelSheet) legend() (entries []legendEntry) {
+	for _, one := range s.swatches() {
+		entries = append(entries, legendEntry{one.Name, func(c draw.Canvas) { fillStripes(c, one.Ink) }})
+	}
+	return entries
+}
+
+// fillStripes fills the sample of a legend with colours beside each other.
+func fillStripes(c draw.Canvas, inks []color.RGBA) {
+	middle, width := c.Center().Y, (c.Max.X-c.Min.X)/vg.Length(len(inks))
+	for k, ink := range inks {
+		x := c.Min.X + vg.Length(k)*width
+		fillRectangle(c, x, middle-swatch/2, x+width, middle+swatch/2, ink)
+	}
+}
+
+// paint draws the whole panel: text on c, images into dst, its pixels.
+func (s *panelSheet) paint(c draw.Canvas, dst *image.RGBA) {
+	c = s.heading.draw(draw.Crop(c, pagePadding, -pagePadding, pagePadding, -pagePadding))
+	tile := points(tileWidth)
+	left := func(column int) vg.Length { return c.Min.X + vg.Length(column)*(tile+tileGap) }
+	heads, quiet := sans(sizeLabel, inkText).bold(), sans(sizeTick, inkQuiet)
+	for j, column := range s.columns {
+		heads.put(c, heads.fit(printable.Line(column.heading), tile), vg.Point{X: left(j) + tile/2, Y: c.Max.Y - sizeLabel},
+			atCenter)
+	}
+	y := c.Max.Y - tileHeading
+	for i := range s.panel.Rows {
+		row := &s.panel.Rows[i]
+		quiet.put(c, quiet.fit(printable.Line(row.Title), c.Max.X-c.Min.X), vg.Point{X: c.Min.X, Y: y - sizeTick}, atLeft)
+		y -= row.titleHeight()
+		for j, column := range s.columns {
+			box := s.pixels(left(j), y, s.heights[i])
+			if column.given(row) {
+				s.paintTile(dst, box, &column, row)
+				continue
+			}
+			idraw.Draw(dst, box, image.NewUniform(inkGrid), image.Point{}, idraw.Src)
+			quiet.putCentered(c, "not given", vg.Point{X: left(j) + tile/2, Y: y - points(s.heights[i])/2}, atCenter)
+		}
+		y -= points(s.heights[i]) + tileGap
+	}
+	if column := s.confidence(); column >= 0 {
+		s.paintBar(c, dst, left(column), y)
+	}
+}
+
+// pixels is the rectangle, as wide as a tile, whose upper left corner lies at x, y.
+func (s *panelSheet) pixels(x, y vg.Length, height int) image.Rectangle {
+	place := func(length vg.Length) int { return int(math.Round(length.Dots(pngResolution))) }
+	corner := image.Pt(place(x), place(s.height-y))
+	return image.Rectangle{Min: corner, Max: corner.Add(image.Pt(tileWidth, height))}
+}
+
+// blockyFactor is the enlargement from which on the pixels of a photograph are
+// shown as squares, as those of the labels are.
+const blockyFactor = 4
+
+// paintTile draws an image of a row into tile.
+func (s *panelSheet) paintTile(dst *image.RGBA, tile image.Rectangle, column *panelColumn, row *PanelRow) {
+	if column.ink == nil {
+		var scaler xdraw.Scaler = xdraw.CatmullRom
+		if tile.Dx() >= blockyFactor*row.Photo.Bounds().Dx() {
+			scaler = xdraw.NearestNeighbor
+		}
+		scaler.Scale(dst, tile, row.Photo, row.Photo.Bounds(), xdraw.Over, nil)
+		return
+	}
+	const hatchWidth = 3 // of the stripes for unknown, in pixels
+	for y := tile.Min.Y; y < tile.Max.Y; y++ {
+		source := (y - tile.Min.Y) * row.H / tile.Dy() * row.W
+		for x := tile.Min.X; x < tile.Max.X; x++ {
+			ink := column.ink(s, row, source+(x-tile.Min.X)*row.W/tile.Dx())
+			if ink.A == 0 {
+				ink = unknownColors[(x+y)/hatchWidth%2]
+			}
+			dst.SetRGBA(x, y, ink)
+		}
+	}
+}
+
+// paintBar draws the colours of confidences 0 to 1 below x, y, and numbers under them.
+func (s *panelSheet) paintBar(c draw.Canvas, dst *image.RGBA, x, y vg.Length) {
+	const parts = 4 // into which the numbers divide the bar
+	bar := s.pixels(x, y, int(barHeight.Dots(pngResolution)))
+	for i := range bar.Dx() {
+		column := image.Rect(bar.Min.X+i, bar.Min.Y, bar.Min.X+i+1, bar.Max.Y)
+		ink := blend(viridisStops, float64(i)/float64(bar.Dx()-1))
+		idraw.Draw(dst, column, image.NewUniform(ink), image.Point{}, idraw.Src)
+	}
+	letters := sans(sizeTick, inkQuiet)
+	for k := range parts + 1 {
+		part := float64(k) / parts
+		place := vg.Point{X: x + vg.Length(part)*points(bar.Dx()), Y: y - barHeight - sizeTick*1.2}
+		letters.put(c, strconv.FormatFloat(part, 'g', -1, 64), place, vg.Length(part)) // the ends within the bar
+	}
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
+)
+
+// testPanel is two rows, one of which lacks the truth.
+func testPanel() Panel {
+	const w, h = 6, 4
+	photo := image.NewGray(image.Rect(3, 5, 3+2*w, 5+2*h))
+	labels, confidence := make([]int32, w*h), make([]float64, w*h)
+	for i := range labels {
+		labels[i] = int32(i%(len(classNames)+1) - 1)
+		confidence[i] = float64(i) / (w*h - 1)
+	}
+	confidence[3] = math.NaN()
+	return Panel{
+		Title: "Test images", Names: classNames,
+		Rows: []PanelRow{
+			{Title: "first", Photo: photo, Truth: labels, Prediction: labels, Confidence: confidence, W: w, H: h},
+			{Photo: photo, Prediction: labels, W: w, H: h},
+		},
+	}
+}
+
+func TestPanel(t *testing.T) {
+	p := testPanel()
+	if w, h := pngOf(t, p); w != 4*int(pagePadding)+4*tileWidth+3*2*int(tileGap) || h < 2*187+2*4*int(pagePadding) {
+		t.Errorf("the image is %d × %d", w, h)
+	}
+	img := oracle.Must(p.Image())(t)
+	seen := map[color.RGBA]bool{}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			seen[img.RGBAAt(x, y)] = true
+		}
+	}
+	for k, c := range append(ClassPalette(len(classNames)), unknownColors[0], unknownColors[1], viridisStops[0], viridisStops[len(viridisStops)-1]) {
+		if !seen[c] {
+			t.Errorf("colour %d, %v, does not occur", k, c)
+		}
+	}
+}
+
+// TestTiles: a page gets the images of a panel one by one, and what their colours mean.
+func TestTiles(t *testing.T) {
+	rows, legend, err := testPanel().Tiles()
+	if err != nil || len(rows) != 2 || len(rows[0]) != 4 || len(rows[1]) != 2 || rows[1][1].Heading != "prediction" {
+		t.Fatalf("%v: %+v", err, rows)
+	}
+	if len(legend) != len(classNames)+1 || legend[1].Name != "tree" || legend[len(classNames)].Name != "unknown" || len(legend[len(classNames)].Ink) < 2 {
+		t.Errorf("the legend is %+v", legend)
+	}
+	tile := rows[0][1].Image
+	if tile.Rect.Dx() != tileWidth || tile.RGBAAt(tileWidth/4, 1) != ClassPalette(1)[0] { // the second of six labels, 0
+		t.Errorf("the truth is %v, of the colour %v", tile.Rect, tile.RGBAAt(tileWidth/4, 1))
+	}
+	if _, _, err := (Panel{}).Tiles(); err == nil {
+		t.Error("an empty panel has tiles")
+	}
+}
+
+func TestPanelColumns(t *testing.T) {
+	whole := testPanel()
+	for name, row := range map[string]PanelRow{
+		"photo":      {Photo: whole.Rows[0].Photo},
+		"truth":      {Truth: whole.Rows[0].Truth, W: 6, H: 4},
+		"confidence": {Confidence: whole.Rows[0].Confidence, W: 6, H: 4},
+	} {
+		one := Panel{Names: classNames, Rows: []PanelRow{row}}
+		if w, _ := pngOf(t, one); w != 4*int(pagePadding)+tileWidth {
+			t.Errorf("%s: %d wide", name, w)
+		}
+	}
+}
+
+func TestPanelModels(t *testing.T) {
+	p := testPanel()
+	labels := p.Rows[0].Prediction
+	for i := range p.Rows {
+		p.Rows[i].Prediction, p.Rows[i].Confidence = nil, nil
+	}
+	p.Rows[0].Models = []ModelLabels{{"one", labels}, {"a model with a name that is longer than its column", labels}}
+	p.Rows[1].Models = p.Rows[0].Models[:1]
+	if w, _ := pngOf(t, p); w != 4*int(pagePadding)+4*tileWidth+3*2*int(tileGap) {
+		t.Errorf("photograph, truth and two models are %d wide", w)
+	}
+	p.Rows[1].Models = []ModelLabels{{"one", labels[1:]}}
+	if _, err := p.Image(); err == nil || !strings.Contains(err.Error(), "one") {
+		t.Errorf("labels that are one short: %v", err)
+	}
+}
+
+func TestPanelErrors(t *testing.T) {
+	for want, spoil := range map[string]func(p *Panel){
+		"no image":               func(p *Panel) { p.Rows = nil },
+		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Truth = p.Rows[0].Truth[1:] },
+		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].Prediction[4] = int32(len(classNames)) },
+		"confidence[2] is 1.5":   func(p *Panel) { p.Rows[0].Confidence[2] = 1.5 },
+		"23 confidences":         func(p *Panel) { p.Rows[0].Confidence = p.Rows[0].Confidence[1:] },
+		"0 × 4 pixels":           func(p *Panel) { p.Rows[0].W = 0 },
+	} {
+		p := testPanel()
+		p.Rows[1].Prediction = append([]int32(nil), p.Rows[1].Prediction...)
+		spoil(&p)
+		if _, err := p.Image(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+func TestClassPalette(t *testing.T) {
+	all := ClassPalette(MaxClasses)
+	if len(all) != MaxClasses {
+		t.Fatalf("%d colours", len(all))
+	}
+	seen := map[color.RGBA]bool{unknownColors[0]: true, unknownColors[1]: true}
+	for k, c := range all {
+		if seen[c] || c.A != 0xff {
+			t.Errorf("colour %d, %v, occurs twice or is transparent", k, c)
+		}
+		seen[c] = true
+	}
+	for _, n := range []int{-1, 0, 1, 8, 9, 21} {
+		got := ClassPalette(n)
+		if len(got) != max(n, 0) {
+			t.Errorf("%d colours for %d", len(got), n)
+		}
+		for k := range got {
+			if got[k] != all[k] {
+				t.Errorf("colour %d depends on n", k)
+			}
+		}
+	}
+	const apart = 0.09 // in Oklab, where 0.02 is just noticeable
+	for i := range 21 {
+		for j := range i {
+			a, b := oklab(all[i]), oklab(all[j])
+			if d := math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]); d < apart {
+				t.Errorf("colours %d and %d are only %.3f apart", j, i, d)
+			}
+		}
+	}
+	if more := ClassPalette(MaxClasses + 2); more[MaxClasses+1] != all[1] {
+		t.Error("the colours do not repeat")
+	}
+}
+
+func TestLabelImage(t *testing.T) {
+	labels := []int32{0, 1, -1, 20, 3, 0}
+	img := oracle.Must(LabelImage(labels, 3, 2, ClassPalette(21)))(t)
+	var file bytes.Buffer
+	oracle.OK(t, png.Encode(&file, img))
+	decoded := oracle.Must(png.Decode(&file))(t)
+	back, ok := decoded.(*image.Paletted)
+	if !ok || back.Bounds() != image.Rect(0, 0, 3, 2) {
+		t.Fatalf("read back a %T of %v", decoded, decoded.Bounds())
+	}
+	for i, label := range labels {
+		if label < 0 {
+			label = unknownIndex
+		}
+		if int32(back.Pix[i]) != label {
+			t.Errorf("pixel %d is %d, want %d", i, back.Pix[i], label)
+		}
+	}
+	for _, bad := range [][]int32{{0, 1}, {0, 1, 2, 3, 4, 21}, {0, 1, 2, 3, 4, -2}} {
+		if _, err := LabelImage(bad, 3, 2, ClassPalette(21)); err == nil {
+			t.Errorf("%v was drawn", bad)
+		}
+	}
+	if _, err := LabelImage(labels, 3, 2, ClassPalette(MaxClasses+1)); err == nil {
+		t.Error("too many classes were drawn")
+	}
+}

@@ -1,0 +1,46 @@
+package learn
+
+import (
+	"slices"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+// guarantees are what holds of inference and of the objective L = B(free) − B(clamped) at any weights and messages. It
+// follows from the counting numbers of all networks, from hidden labels, and from how networks are cut:
+//
+//	ascends         sweeps ascend a dual (all c_s ≥ 0): messages settle without damping, and have momentum
+//	convexNumbers   the counting numbers of all networks are provably convex
+//	convex          so is L: no label is hidden, but where there are no edges
+//	bounded         F ≥ L at any messages: descent need not wait for these to tell whether L has fallen
+//	certified       bounded and convex, so that consistent beliefs bound the smallest L from below: claims are proved
+//	forests         a visit finds the marginals of whole networks, which are forests
+//
+// certified implies bounded, convex and convexNumbers.
+type guarantees struct {
+	ascends, convexNumbers, convex, bounded, certified, forests bool
+}
+
+// findGuarantees finds them.
+func (l *learner) findGuarantees() (k guarantees) {
+	facts := func(holds func(f *counting.Facts) bool) bool {
+		return !slices.ContainsFunc(l.units, func(u *unit) bool { return !holds(&u.net.Counting.Facts) })
+	}
+	k.ascends = facts(func(f *counting.Facts) bool { return f.Dual })
+	k.convexNumbers = facts(func(f *counting.Facts) bool { return f.Convex })
+	k.convex = k.convexNumbers && !l.anyClamped()
+	k.certified = facts(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
+	k.bounded = k.certified || k.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool {
+		return u.labels == nil && !u.byConsistent()
+	})
+	k.forests = l.blocks == 1 && facts(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) &&
+		!slices.ContainsFunc(l.units, func(u *unit) bool { return !partition.InOrder(u.in.Graph) })
+	return k
+}
+
+// anyClamped reports clamped units with edges. Without edges the terms of hidden labels are those of the free unit, and
+// cancel.
+func (l *learner) anyClamped() bool {
+	return slices.ContainsFunc(l.units, func(u *unit) bool { return u.weight < 0 && u.in.Graph.NumEdges() > 0 })
+}
