@@ -103,10 +103,10 @@ const validationName = "validation"
 
 func (o *Options) job() job.Options {
 	j := job.Options{
-		Method: o.Method, Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise,
-		NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Edges: o.Edges, Cut: o.Cut, Physics: o.Physics,
-		RelativeTolerance: o.RelativeTolerance, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
-		Seed: cmp.Or(o.Seed, 1), Threads: o.Threads,
+		Settings: learn.Settings{Method: o.Method, Cut: o.Cut, RelativeTolerance: o.RelativeTolerance,
+			MaxPasses: o.MaxPasses, MaxTime: o.MaxTime, Seed: cmp.Or(o.Seed, 1), Threads: o.Threads},
+		Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise,
+		NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Edges: o.Edges, Physics: o.Physics,
 	}
 	if o.Patience > 0 {
 		j.EarlyStop = earlyStop(o.Patience)

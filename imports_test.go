@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"graph":    {},
 	"mrf":      {"graph"},
 	"counting": {"graph", "internal/flow", "internal/parallel"},
-	"crf":      {"graph", "internal/infile", "internal/safetensors"},
+	"crf":      {"graph", "internal/infile", "internal/numeric", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/parallel", "internal/partition", "internal/ground"},
@@ -55,10 +55,9 @@ var mayImport = map[string][]string{
 
 	// What people see knows nothing of learning.
 	"internal/runfolder": {"internal/option", "internal/infile", "internal/atomicfile", "internal/printable"},
-	"internal/figure":    {"internal/printable"},
-	"internal/report":    {"internal/option", "internal/figure", "internal/printable"},
+	"internal/report":    {"internal/option", "internal/printable"},
 
-	"internal/watch": {"internal/figure", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
+	"internal/watch": {"internal/report", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
 
 	// What info says of files.
 	"internal/describe": {
@@ -71,7 +70,7 @@ var mayImport = map[string][]string{
 	// What is drawn at random, to be learned.
 	"internal/synthetic": {"internal/atomicfile", "internal/npy",
 		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
-		"internal/runfolder", "internal/figure", "internal/report",
+		"internal/runfolder", "internal/report",
 	},
 	"internal/standardise": {"internal/infile", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
 
@@ -96,10 +95,10 @@ var mayImport = map[string][]string{
 		"internal/infile",
 		"internal/cut", "internal/ground", "internal/stretch", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/npy", "internal/report", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
+		"internal/npy", "internal/report", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
 	},
 
-	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/figure", "internal/report", "internal/watch", "internal/atomicfile", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
+	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/atomicfile", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
 	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/limits", "internal/memory"},
 }
 

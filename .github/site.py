@@ -13,7 +13,7 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).parent.parent
 OUTSIDE = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "results/README.md",
            "python/README.md", *(f"python/docs/{page}.md" for page in ("pictures", "graphs", "sequences", "spins", "networks", "torch"))]
-CLASSES = ["GridCRF", "GraphCRF", "Graph", "ChainCRF", "IsingModel", "PottsModel", "infer", "sample",
+CLASSES = ["GridCRF", "GraphCRF", "NodeCRF", "Graph", "ChainCRF", "IsingModel", "PottsModel", "infer", "sample", "scorer",
            "Network", "Inference", "Samples", "torch.PairwiseCRF", "torch.Graph", "BlockbpError", "BlockbpWarning", "ConvergenceWarning"]
 REPOSITORY = "https://github.com/blockbp/blockbp/blob/main/"
 LINK = re.compile(r"\]\(([^)\s]+)\)")

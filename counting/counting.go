@@ -20,11 +20,6 @@ type Numbers struct {
 	// Facts says what is known about this free energy on this graph: what the
 	// constructor knows, or what Prove has found.
 	Facts Facts
-	// Forests are, for tree-reweighted numbers whose sample was kept, the edges of
-	// each spanning forest that the appearances average.
-	Forests [][]int32
-	// ForestWeights [forests] are their weights in the average, which sum to 1.
-	ForestWeights []float64
 
 	// Split [directed edges] are c_{s,e} ≥ 0, s being the target of the directed edge, which
 	// write the entropies of (2) as a sum of concave terms,

@@ -16,7 +16,7 @@ func ExampleParse() {
 		log.Fatal(err)
 	}
 	for _, name := range counting.Names {
-		make, err := counting.Parse(context.Background(), name, 1, false)
+		make, err := counting.Parse(context.Background(), name, 1)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -154,20 +154,18 @@ const leastForests = 16
 
 // SampledTreeReweighted returns tree-reweighted counting numbers whose edge
 // appearances are the average of random spanning forests that prefer edges
-// chosen less often so far, drawn until every edge is covered. keep says whether
-// the numbers keep the forests, about 4 bytes per node and forest, with which
-// infer.Options.AppearanceSteps begins.
-func SampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
-	return sampledTreeReweighted(context.Background(), g, seed, keep)
+// chosen less often so far, drawn until every edge is covered.
+func SampledTreeReweighted(g *graph.Graph, seed uint64) (*Numbers, error) {
+	return sampledTreeReweighted(context.Background(), g, seed)
 }
 
 // sampledTreeReweighted gives up with the error of ctx once that has ended.
-func sampledTreeReweighted(ctx context.Context, g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
+func sampledTreeReweighted(ctx context.Context, g *graph.Graph, seed uint64) (*Numbers, error) {
 	least := leastForests
 	if g.IsForest() {
 		least = 1 // there is no other
 	}
-	sample, err := coverForests(ctx, g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least, keep)
+	sample, err := coverForests(ctx, g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +174,5 @@ func sampledTreeReweighted(ctx context.Context, g *graph.Graph, seed uint64, kee
 		return nil, err
 	}
 	c.certify(sample.Parent)
-	if len(sample.Kept) > 0 {
-		c.Forests, c.ForestWeights = sample.Kept, constants(len(sample.Kept), 1/float64(len(sample.Kept)))
-	}
 	return c, nil
 }

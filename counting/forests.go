@@ -11,9 +11,8 @@ import (
 
 // forestSample is a collection of spanning forests of one graph.
 type forestSample struct {
-	Forests int       // number of forests
-	Count   []int32   // [edges] number of forests that have the edge
-	Kept    [][]int32 // [forests] edges of each forest, ascending; nil unless kept
+	Forests int     // number of forests
+	Count   []int32 // [edges] number of forests that have the edge
 	// Parent [directed edges] says how often the target of d is the parent of its source
 	// in a tree that has the edge, where trees are rooted at each of their nodes equally
 	// often. The two shares of an edge sum to its appearance, and those of the far ends of
@@ -39,13 +38,10 @@ func (s *forestSample) Appearance() []float64 {
 //
 // Once ctx has ended no more forests are drawn, and its error is returned.
 //
-// keep says whether the forests themselves are kept. rng must not be nil; the
-// same graph and source state give the same sample. Cost: nearly linear in edges
-// for each forest. Few forests are needed for sparse graphs, 3 for a grid with
+// rng must not be nil; the same graph and source state give the same sample. Cost:
+// nearly linear in edges for each forest. Few forests are needed for sparse graphs, 3 for a grid with
 // four neighbours; about n/2 for a complete graph on n nodes.
-func coverForests(
-	ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int, keep bool,
-) (*forestSample, error) {
+func coverForests(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int) (*forestSample, error) {
 	sample := &forestSample{Count: make([]int32, g.NumEdges())}
 	c, r := newCoverer(g, sample.Count), newRoots(g)
 	drawn, counted := make(chan []int32, 1), make(chan bool)
@@ -63,10 +59,6 @@ func coverForests(
 				uncovered--
 			}
 			sample.Count[e]++
-		}
-		if keep {
-			slices.Sort(forest)
-			sample.Kept = append(sample.Kept, forest)
 		}
 		drawn <- forest
 	}

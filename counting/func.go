@@ -27,8 +27,8 @@ var Names = []string{"convex", "cover", "trw", "bethe"}
 // are made once for each graph, and several goroutines may ask. Making those of trw, which
 // takes seconds for a million edges, is given up with the error of ctx once that has ended.
 //
-// seed draws the spanning forests of trw, and keep is as in SampledTreeReweighted.
-func Parse(ctx context.Context, name string, seed uint64, keep bool) (Func, error) {
+// seed draws the spanning forests of trw.
+func Parse(ctx context.Context, name string, seed uint64) (Func, error) {
 	switch name {
 	case "convex":
 		return remembered(nil), nil
@@ -37,7 +37,7 @@ func Parse(ctx context.Context, name string, seed uint64, keep bool) (Func, erro
 	case "bethe":
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return Bethe(g), nil }), nil
 	case "trw":
-		return remembered(func(g *graph.Graph) (*Numbers, error) { return sampledTreeReweighted(ctx, g, seed, keep) }), nil
+		return remembered(func(g *graph.Graph) (*Numbers, error) { return sampledTreeReweighted(ctx, g, seed) }), nil
 	}
 	return nil, fmt.Errorf("counting numbers %q: want %s", name, strings.Join(Names, ", "))
 }

@@ -2,8 +2,9 @@ package crf
 
 import (
 	"fmt"
-	"iter"
 	"math"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Features is the frozen feature matrix of all nodes (or edges) of one type in
@@ -151,34 +152,16 @@ func (f *Features) Data() *FeatureData { return &f.data }
 
 // Row writes row r into dst [Dim()].
 func (f *Features) Row(dst []float64, r int) {
-	m := &f.data
-	switch {
-	case m.Double != nil:
-		copy(dst, m.Double[r*m.Dim:(r+1)*m.Dim])
-	case m.Single != nil:
-		for j, v := range m.Single[r*m.Dim : (r+1)*m.Dim] {
-			dst[j] = float64(v)
-		}
-	case m.Book != nil:
-		copy(dst, m.Book[int(m.Bins[r])*m.Dim:][:m.Dim])
-	case m.Bins != nil:
-		clear(dst)
-		dst[m.Bins[r]] = 1
-	case m.Start != nil:
-		clear(dst)
-		for i := m.Start[r]; i < m.Start[r+1]; i++ {
-			x := 1.0
-			if m.Value != nil {
-				x = m.Value[i]
-			}
-			dst[m.Column[i]] += x
-		}
-	case m.Computed != nil:
-		m.Computed.Row(dst, r)
-	default:
-		for j := range dst {
-			dst[j] = 1
-		}
+	if f.data.Computed != nil {
+		f.data.Computed.Row(dst, r)
+		return
+	}
+	clear(dst)
+	var scratch []float64
+	row := f.data.Entries(r, &scratch)
+	for i := range row.N {
+		j, x := row.At(i)
+		dst[j] += x
 	}
 }
 
@@ -191,52 +174,56 @@ func (f *Features) Reader() func(dst []float64, r int) {
 	return f.Row
 }
 
-// Entries goes through the entries of row r, with their columns: of sparse, coded and one-hot
-// rows only those that are kept, or are not 0, in their order, of which several may stand for one column.
-func (f *Features) Entries(r int) iter.Seq2[int, float64] {
-	return func(yield func(int, float64) bool) {
-		m := &f.data
-		switch {
-		case m.Book != nil:
-			for j, x := range m.Book[int(m.Bins[r])*m.Dim:][:m.Dim] {
-				if x != 0 && !yield(j, x) {
-					return
-				}
-			}
-		case m.Bins != nil:
-			yield(int(m.Bins[r]), 1)
-		case m.Start != nil:
-			for i := m.Start[r]; i < m.Start[r+1]; i++ {
-				x := 1.0
-				if m.Value != nil {
-					x = m.Value[i]
-				}
-				if !yield(int(m.Column[i]), x) {
-					return
-				}
-			}
-		case m.Computed != nil:
-			row := make([]float64, m.Dim)
-			m.Computed.Row(row, r)
-			for j, x := range row {
-				if !yield(j, x) {
-					return
-				}
-			}
-		default:
-			for j := range m.Dim {
-				x := 1.0
-				if m.Double != nil {
-					x = m.Double[r*m.Dim+j]
-				} else if m.Single != nil {
-					x = float64(m.Single[r*m.Dim+j])
-				}
-				if !yield(j, x) {
-					return
-				}
-			}
-		}
+// Entries are the entries of a row that are kept: all, or of sparse and one-hot rows some,
+// of which several may stand for one column.
+type Entries struct {
+	N       int
+	Columns []int32   // [N], nil: 0, 1, 2, …
+	Values  []float64 // [N], nil: ones
+}
+
+// At returns the i-th entry.
+func (e *Entries) At(i int) (column int, value float64) {
+	column, value = i, 1
+	if e.Columns != nil {
+		column = int(e.Columns[i])
 	}
+	if e.Values != nil {
+		value = e.Values[i]
+	}
+	return column, value
+}
+
+// Entries returns row r. One that is not kept in double precision is made in scratch, which
+// becomes as long as is needed.
+func (m *FeatureData) Entries(r int, scratch *[]float64) Entries {
+	all := Entries{N: m.Dim}
+	switch {
+	case m.Double != nil:
+		all.Values = m.Double[r*m.Dim:][:m.Dim]
+	case m.Book != nil:
+		all.Values = m.Book[int(m.Bins[r])*m.Dim:][:m.Dim]
+	case m.Bins != nil:
+		return Entries{N: 1, Columns: m.Bins[r : r+1]}
+	case m.Start != nil:
+		from, to := m.Start[r], m.Start[r+1]
+		some := Entries{N: to - from, Columns: m.Column[from:to]}
+		if m.Value != nil {
+			some.Values = m.Value[from:to]
+		}
+		return some
+	case m.Single != nil:
+		*scratch = numeric.Resize(*scratch, m.Dim)
+		for j, x := range m.Single[r*m.Dim:][:m.Dim] {
+			(*scratch)[j] = float64(x)
+		}
+		all.Values = *scratch
+	case m.Computed != nil:
+		*scratch = numeric.Resize(*scratch, m.Dim)
+		m.Computed.Row(*scratch, r)
+		all.Values = *scratch
+	}
+	return all
 }
 
 // constant reports whether every entry is one.

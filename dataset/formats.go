@@ -67,8 +67,10 @@ var formats = []format{
 	{"a JSON file", "", extensions(".json"), python(`import json, pandas; d = json.load(open(%q)); ` +
 		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
 		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)`)},
-	{"an array without a name", "", extensions(".npy"), say(`put it into npz with its name, ` +
-		`in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…)`)},
+	{"an array without a name", "", extensions(".npy"), func(p *peek) string {
+		return `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…); ` +
+			p.fromSamples()
+	}},
 	{"a MATLAB file", "", extensions(".mat"), say(`write its arrays as npz, in Python ` +
 		`numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`)},
 	{"a PyTorch file", "", extensions(".pt", ".pth"), python(`import numpy, torch; ` +
@@ -76,8 +78,9 @@ var formats = []format{
 		`numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
 	{edgeList, KindGraph, (*peek).isEdgeList, nil},
 	{"text of words with tags behind them", "", (*peek).isWordTags, (*peek).fromWordTags},
-	{"rows of numbers", "", (*peek).isNumbers, say("write a header and commas for a table of nodes or edges; " +
-		`of samples, in Python numpy.savez("data.npz", labels=samples, edges=[[0, 1], …])`)},
+	{"rows of numbers", "", (*peek).isNumbers, func(p *peek) string {
+		return "write a header and commas for a table of nodes or edges; " + p.fromSamples()
+	}},
 	{"text as MALLET's SimpleTagger reads it", "", (*peek).isMallet, (*peek).fromMallet},
 	{"tagged text", KindText, (*peek).isText, say("give it to train")},
 	{"a table of another name", "", (*peek).isCommas, say("call it .csv, and give it a header")},
@@ -328,10 +331,54 @@ func isIndex(text string) bool {
 }
 
 func (p *peek) isNumbers() bool {
-	return p.plain() && p.text.ends < 2 && p.share(func(fields []string) bool {
-		return len(fields) > 1 && !slices.ContainsFunc(fields, func(x string) bool { return !isNumber(x) })
-	}) == 1
+	_, _, numbers := p.rowsOfNumbers()
+	return numbers && p.text.ends < 2 &&
+		!slices.Contains(slices.Concat(tableExtensions, textExtensions), p.extension)
 }
+
+// rowsOfNumbers knows rows of as many numbers each, below a header or none, and what separates them; "": blanks.
+func (p *peek) rowsOfNumbers() (separator string, header int, are bool) {
+	if separator = string(separatorOf(p.header(), separators)); !strings.Contains(p.header(), separator) {
+		separator = ""
+	}
+	columns := 0
+	for i, line := range p.lines {
+		cells := strings.Fields(line)
+		if separator != "" {
+			cells = strings.Split(line, separator)
+		}
+		switch numbers := !slices.ContainsFunc(cells, func(x string) bool { return !isNumber(strings.TrimSpace(x)) }); {
+		case i == 0 && !numbers:
+			header = 1
+		case !numbers, i > header && len(cells) != columns:
+			return "", 0, false
+		}
+		columns = len(cells)
+	}
+	return separator, header, columns > 1 && len(p.lines) > header
+}
+
+// fromSamples is how samples of a physical system are written as arrays.
+func (p *peek) fromSamples() string {
+	load := ""
+	if separator, header, are := p.rowsOfNumbers(); are {
+		load = fmt.Sprintf("numpy.loadtxt(%q, delimiter=%q, skiprows=%d)", p.path, separator, header)
+	}
+	if load = strings.Replace(load, `delimiter="", `, "", 1); p.extension == ".npy" {
+		load = fmt.Sprintf("numpy.load(%q)", p.path)
+	}
+	if load == "" {
+		return `of samples, in Python numpy.savez("samples.npz", labels=samples, edges=bonds), a row for each sample, all pairs of n ` +
+			`columns being bonds = ` + fmt.Sprintf(allPairs, "(n, n)")
+	}
+	program := "import numpy; x = " + load + `.astype(int); numpy.savez("samples.npz", labels=x, edges=` +
+		fmt.Sprintf(allPairs, "2 * x.shape[1:]") + ")"
+	return "of samples, python3 -c " + shellWord(program) +
+		", where all pairs are bonds, and then {model!blockbp train --model ising} samples.npz"
+}
+
+// allPairs are the bonds of a complete network, a program in which %s is the shape of a matrix.
+const allPairs = "numpy.argwhere(numpy.triu(numpy.ones(%s), 1))"
 
 // tagMark is what stands between words and tags behind them: /, _ or |; 0: nothing does.
 func (p *peek) tagMark() byte {

@@ -195,7 +195,7 @@ func TestFolderIsAmbiguous(t *testing.T) {
 		want  []string
 	}{
 		{map[string]string{"train.conll": text, "0.npz": ""}, []string{"it holds data of the kinds npz and text, such as "}},
-		{map[string]string{"train.txt": text, "karate.txt": karate}, []string{"none of the known kinds of data"}},
+		{map[string]string{"train.txt": text, "karate.txt": karate}, []string{"karate.txt looks like a list of edges, and has no name by which a folder is read; name the files to read"}},
 		{map[string]string{"0.npz": archiveOf(t, "x", "edge_index")},
 			[]string{"0.npz: it is a file of arrays as PyTorch Geometric names them", "python3 -c "}},
 		{map[string]string{"predict.json": "{}", "0.npz": ""}, []string{"it holds predictions"}},

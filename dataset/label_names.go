@@ -112,21 +112,33 @@ func numbersOf(states []string) []int32 {
 	return numbers
 }
 
-// Labels returns states of an instance's nodes as the data have them for labels: the same,
-// or the numbers that are the names of states, of types in Recipe.LabelNames.
+// Labels returns states of an instance's nodes as the data have them for labels: the same, or the numbers that are
+// the names of states. A state that is not known is crf.Unobserved, or one less where that is a label.
 func (s *Set) Labels(in *crf.Instance, states []int32) []int32 {
 	labels := states
-	for _, a := range s.Recipe.LabelNames {
-		if a < 0 || a >= len(s.Schema.NodeTypes) {
-			continue // of no model that was trained
+	for a := range s.Schema.NodeTypes {
+		if !s.namesAreLabels(a) {
+			continue
 		}
 		labels = slices.Clone(labels)
 		numbers := numbersOf(s.Schema.NodeTypes[a].States)
+		unknown := min(crf.Unobserved, slices.Min(numbers)-1)
 		for v, x := range states {
-			if x != crf.Unobserved && in.NodeType(int32(v)) == a {
+			switch {
+			case len(s.Schema.NodeTypes) > 1 && in.NodeType(int32(v)) != a:
+			case x == crf.Unobserved:
+				labels[v] = unknown
+			default:
 				labels[v] = numbers[x]
 			}
 		}
 	}
 	return labels
+}
+
+// namesAreLabels reports whether the states of a node type are named by the numbers that the data have for labels.
+func (s *Set) namesAreLabels(a int) bool {
+	r, names := &s.Recipe, s.Schema.NodeTypes[a].States
+	return slices.Contains(r.LabelNames, a) || r.Spins && slices.Equal(names, spinStates) ||
+		(r.Sheets != nil || r.LabelColours) && len(names) > 0 && slices.Equal(names, labelTextsOf(numbersOf(names)))
 }

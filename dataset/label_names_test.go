@@ -3,6 +3,8 @@ package dataset
 import (
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/crf"
 )
 
 // TestLabelNames: labels that do not begin at 0 are the names of as many states, in the
@@ -71,5 +73,27 @@ func TestLabelNamesOfTypes(t *testing.T) {
 	}
 	if got := set.Labels(set.Instances[0], set.Instances[0].Samples()[1]); !slices.Equal(got, []int32{1, 1, 9}) {
 		t.Errorf("labels %v", got)
+	}
+}
+
+// TestLabelsOfNamesThatAreNumbers: spins of -1 and 1, masks of 0 and 255 and classes of tables that are numbers are
+// predicted as the data have them; numbered states that dataset.json names are not.
+func TestLabelsOfNamesThatAreNumbers(t *testing.T) {
+	for _, c := range []struct {
+		recipe Recipe
+		states []string
+		want   []int32 // of states 1, 0 and none
+	}{
+		{Recipe{Kind: KindNPZ, Spins: true}, spinStates, []int32{1, -1, -2}},
+		{Recipe{Kind: KindNPZ}, spinStates, []int32{1, 0, -1}},
+		{Recipe{Kind: KindImages, LabelColours: true}, []string{"0", "255"}, []int32{255, 0, -1}},
+		{Recipe{Kind: KindImages}, []string{"1", "2"}, []int32{1, 0, -1}},
+		{Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}, []string{"1", "2"}, []int32{2, 1, -1}},
+		{Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}, []string{"01", "2"}, []int32{1, 0, -1}},
+	} {
+		set := Set{Recipe: c.recipe, Schema: crf.Schema{NodeTypes: []crf.NodeType{{States: c.states}}}}
+		if got := set.Labels(nil, []int32{1, 0, crf.Unobserved}); !slices.Equal(got, c.want) {
+			t.Errorf("%+v of %q: %v, want %v", c.recipe, c.states, got, c.want)
+		}
 	}
 }

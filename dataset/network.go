@@ -19,7 +19,7 @@ import (
 
 // networkFiles are what a network can be read from.
 const networkFiles = "give one file, .uai, .bif, .fg, .wcsp, or .npz of log potentials; of data a model makes " +
-	"networks (-m)"
+	"networks in sample and convert (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
 func IsNetwork(path string) bool {

@@ -84,7 +84,8 @@ type npzBuilder struct {
 // depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
 	if _, ok := b.c.arrays[edgesArray]; !ok {
-		b.add(0, edgesArray, "", "the array is missing, want shape [m, 2] of integers")
+		b.add(0, edgesArray, "all pairs of n nodes are "+fmt.Sprintf(allPairs, "(n, n)"),
+			"the array is missing, want shape [m, 2] of integers")
 	}
 	_, bins := b.c.arrays[edgeBinsArray]
 	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {

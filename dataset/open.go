@@ -69,6 +69,11 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(list) > 0 {
 		return nil, list
 	}
+	if o.Untied && kind != KindNPZ {
+		e := optionError("Untied", "it applies to %s data only, and these are of the kind %s", KindNPZ, kind)
+		e.Remedy = newPeek(paths[0]).fromSamples()
+		return nil, []error{e}
+	}
 	if err := o.validate(kind); err != nil {
 		return nil, []error{err}
 	}
@@ -210,7 +215,7 @@ func detectFolder(folder, wanted string) (string, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return "", unknown(folder)
+		return "", byContent(folder, others)
 	case wanted != "":
 		return asWanted(folder, found, wanted)
 	case len(found) > 1:
@@ -225,6 +230,26 @@ func detectFolder(folder, wanted string) (string, error) {
 		return "", f.refuse(p)
 	}
 	return found[0], nil
+}
+
+// byContent is the error of a folder none of whose files has a name to find them by: the first tells what they are.
+func byContent(folder string, files []string) error {
+	for _, path := range files {
+		p := newPeek(path)
+		f := p.best()
+		if f == nil || misplacedPictures(folder) != "" {
+			continue
+		}
+		e := &Error{File: folder, Problem: fmt.Sprintf("%s is %s, which is not read", path, f.what)}
+		if f.kind == "" {
+			e.Remedy = f.how(p)
+			return e
+		}
+		e.Problem = fmt.Sprintf("%s looks like %s, and has no name by which a folder is read", path, f.what)
+		e.Remedy = "name the files to read instead of the folder, or call tables NAME.nodes.csv and NAME.edges.csv"
+		return e
+	}
+	return unknown(folder)
 }
 
 // ambiguousText says that a folder of text holds more that could be meant: text of other names, or predictions.

@@ -152,7 +152,6 @@ func (o *Options) validate(kind string) error {
 		{"Columns", KindGraph, len(o.Columns) > 0},
 		{"SkipEdges", KindText, o.SkipEdges},
 		{"MinCount", KindText, o.MinCount != 0},
-		{"Untied", KindNPZ, o.Untied},
 		{"Spins", KindNPZ, o.Spins},
 		{"Bins", KindImages, o.Bins != 0},
 		{"Neighbours", KindImages, o.Neighbours != 0},

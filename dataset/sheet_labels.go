@@ -121,6 +121,9 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		}
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
+	if i, ok := t.number["None"]; ok && !t.tokens {
+		l.warn("%d of %d labels are None, which is a state; an empty cell hides a label", t.count[i], t.total)
+	}
 	states := t.inOrder()
 	if l.manifest.HiddenLabels {
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hiddenNumber })

@@ -194,7 +194,9 @@ func (c *columnSurvey) mistake() error {
 	}
 	n := len(c.values)
 	for _, x := range c.given {
-		if _, err := numeric.ParseDecimal(x.text); err != nil && written.MatchString(x.text) {
+		_, err := numeric.ParseDecimal(x.text)
+		large, _ := strconv.ParseFloat(x.text, 64)
+		if err != nil && (written.MatchString(x.text) || math.IsInf(large, 0)) {
 			n++
 		}
 	}
@@ -202,7 +204,7 @@ func (c *columnSurvey) mistake() error {
 		return nil
 	}
 	return &Error{File: c.odd.path, Line: int(c.odd.line), Place: abbreviate(c.name),
-		Problem: fmt.Sprintf("%q is no number, while %d of the %d cells of this column are meant as numbers",
+		Problem: fmt.Sprintf("%q is no finite number, while %d of the %d cells of this column are meant as numbers",
 			abbreviate(c.odd.text), n, len(c.given)),
 		Remedy: "write digits and a decimal point alone, leave the cell empty if the number is not known, or say " +
 			"{columns=text=" + c.name + "}"}

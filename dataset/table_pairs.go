@@ -142,8 +142,12 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 
 // alone is the error of a table, or a list of edges, without the other.
 func alone(path string) error {
+	p := newPeek(path)
 	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
 		"sentences, "+asTaggedText
+	if _, _, numbers := p.rowsOfNumbers(); numbers {
+		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
+	}
 	if isEdgeList(path) {
 		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
 	}

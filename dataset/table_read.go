@@ -278,7 +278,7 @@ func (t *table) column(names ...string) int {
 // mark, or one of the words that R, pandas and databases write.
 func missingCell(cell string) bool {
 	switch strings.ToLower(cell) {
-	case "", "?", "na", "n/a", "#n/a", "nan", "null":
+	case "", "?", "na", "n/a", "#n/a", "<na>", "nan", "null":
 		return true
 	}
 	return false

@@ -175,7 +175,7 @@ func TestDetect(t *testing.T) {
 		{"", KindGraph, KindGraph, ""},
 		{"", "", "", "kinds npz and images and graph, such as "},
 		{"a.npz", KindGraph, "", "a.npz is npz data, not graph"},
-		{"empty", "", "", "none of the known kinds"},
+		{"empty", "", "", "x.csv looks like a table, and has no name by which a folder is read"},
 		{"none", "", "", "no such file"},
 		{"a.npz", "grap", "", `did you mean "graph"?`},
 	} {

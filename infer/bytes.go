@@ -127,12 +127,8 @@ func (o *Options) check(n *mrf.Network, marginals bool) error {
 	return tooMuch(what, bytes, o.Memory, reason)
 }
 
-// chain is the state of a chain, and its sources of randomness.
-func (z *sizes) chain() float64 {
-	const source = 64
-	chunks := 1 + z.nodes/chunkNodes
-	return double/2*z.nodes + chunks*(source+double*float64(z.mostStates))
-}
+// chain is the state of a chain, and its scratch.
+func (z *sizes) chain() float64 { return double*z.nodes/2 + double*float64(z.mostStates) }
 
 // draws is what so many joint states take.
 func (z *sizes) draws(count int) float64 {
@@ -143,21 +139,20 @@ func (z *sizes) draws(count int) float64 {
 	return float64(count) * width * z.nodes
 }
 
-// check refuses a network, given evidence, whose pairwise form would take more memory than
-// it may.
-func (o *SampleOptions) check(n *mrf.Network) error {
-	z := sizesOf(n)
-	return tooMuch("sampling", z.network(), o.Memory, z.reason())
-}
-
-// checkDraws refuses draws, and chains that make them, that would take more memory than they
-// may.
-func (o *SampleOptions) checkDraws(z *sizes, chains int) error {
+// check names the first option that cannot be used, defaults included, and refuses draws of a
+// network, and chains that make them, that would take more memory than they may.
+func (o *SampleOptions) check(z *sizes, chains int) error {
+	if err := o.validate(int(z.nodes)); err != nil {
+		return err
+	}
 	draws := z.draws(o.Draws) + double*float64(o.Draws)
-	reason := fmt.Sprintf("%d draws of %.0f variables take %s", o.Draws, z.nodes, memory.Text(draws))
 	together := float64(chains) * z.chain()
-	if together > draws {
+	reason := z.reason()
+	switch network := z.network() + double*z.states; {
+	case together > max(draws, network):
 		reason = fmt.Sprintf("%d chains take %s each", chains, memory.Text(z.chain()))
+	case draws > network:
+		reason = fmt.Sprintf("%d draws of %.0f variables take %s", o.Draws, z.nodes, memory.Text(draws))
 	}
 	return tooMuch("sampling", draws+z.network()+double*z.states+together, o.Memory, reason)
 }

@@ -26,10 +26,11 @@ func (s *Score) calibrate(confidence float64, right bool) {
 // CalibrationBin compares the confidence of predictions, the beliefs in the predicted
 // labels, with their accuracy.
 type CalibrationBin struct {
-	From, To   float64 // confidences in (From, To]
-	Nodes      int64   // that were predicted with such a confidence, at least one
-	Confidence float64 // the mean of it
-	Accuracy   float64 // the share of the nodes predicted right; calibrated beliefs are as large
+	From       float64 `json:"from"` // confidences in (From, To]
+	To         float64 `json:"to"`
+	Nodes      int64   `json:"nodes"`           // that were predicted with such a confidence, at least one
+	Confidence float64 `json:"mean_confidence"` // the mean of it
+	Accuracy   float64 `json:"accuracy"`        // the share of the nodes predicted right; calibrated beliefs are as large
 }
 
 // Calibration returns the bins, of 15 of equal width, that hold any node.

@@ -24,8 +24,9 @@ func errFrozen(chains int) error {
 
 // chains are Markov chains of one network with starts of their own.
 type chains struct {
-	*schedule
-	all []*chain
+	p    *mrf.Pairwise
+	free []int32 // nodes that have several possible states
+	all  []*chain
 	// irreducible: it is proved that they can reach every possible joint state.
 	irreducible bool
 	concurrent  int // how many run at a time
@@ -38,7 +39,14 @@ func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, thr
 	if err != nil {
 		return nil, err
 	}
-	c := &chains{schedule: newSchedule(p, d), irreducible: d.Irreducible(), concurrent: min(count, threads)}
+	c := &chains{p: p, irreducible: d.Irreducible(), concurrent: min(count, threads)}
+	most := 0
+	for s, size := range d.Size {
+		if size > 1 {
+			c.free = append(c.free, int32(s))
+		}
+		most = max(most, int(p.Card[s]))
+	}
 	for k := range count {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -47,7 +55,7 @@ func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, thr
 		if err != nil {
 			return nil, err
 		}
-		c.all = append(c.all, newChain(c.schedule, x, seed, k, max(1, threads/count)))
+		c.all = append(c.all, &chain{p: p, free: c.free, x: x, rng: stream(seed, uint64(k), 1), score: make([]float64, most)})
 	}
 	if !c.irreducible && c.frozen() {
 		return nil, errFrozen(count)
@@ -62,7 +70,7 @@ func (c *chains) frozen() bool {
 			return false
 		}
 	}
-	return len(c.colours) > 0
+	return len(c.free) > 0
 }
 
 // diagnose judges draws of the chains, of which chain k has those from first[k] to
@@ -85,14 +93,14 @@ func searchState(d *gibbs.Domains, rng *rand.Rand) ([]int32, error) {
 	x, err := d.Search(rng)
 	switch {
 	case errors.Is(err, gibbs.ErrNone):
-		return nil, &zeroError{err}
+		return nil, zeroAt(err)
 	case err != nil:
 		return nil, unsuitedError{err}
 	}
 	return x, nil
 }
 
-// searchZero looks for a possible joint state and returns a *zeroError where it has
+// searchZero looks for a possible joint state and returns ErrZero where it has
 // proved that there is none, on graphs with loops too; nil where it found one, or gave
 // up. The seed decides what is tried first.
 func searchZero(p *mrf.Pairwise, seed uint64) error {
@@ -119,7 +127,7 @@ func prepare(p *mrf.Pairwise) (*gibbs.Domains, error) {
 func domains(p *mrf.Pairwise) (*gibbs.Domains, error) {
 	d := gibbs.New(p)
 	if !d.Propagate() {
-		return nil, &zeroError{errContradiction}
+		return nil, zeroAt(errContradiction)
 	}
 	return d, nil
 }
@@ -128,7 +136,7 @@ func domains(p *mrf.Pairwise) (*gibbs.Domains, error) {
 // at which potentials could not be added up.
 func checkPotentials(p *mrf.Pairwise) error {
 	if math.IsInf(p.Constant, -1) {
-		return &zeroError{errConstant}
+		return zeroAt(errConstant)
 	}
 	for s := range int32(len(p.Card)) {
 		if math.IsInf(magnitudeAt(p, s), 0) {

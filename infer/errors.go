@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -13,7 +14,7 @@ var (
 	// ErrZero is matched by errors that say that every joint state of a network has
 	// probability zero: its hard zeros contradict each other. So log Z is −Inf, exactly,
 	// and marginals, joint states and samples do not exist.
-	ErrZero = errors.New("every joint state has probability zero")
+	ErrZero = exact.ErrZero
 	// ErrUnsuited is matched by errors that say that a method cannot be used on a
 	// network, or not within the memory that it is allowed: another one may.
 	ErrUnsuited = errors.New("the method does not suit the network")
@@ -28,29 +29,8 @@ type OptionError struct {
 // Error implements error.
 func (e *OptionError) Error() string { return e.Option + ": " + e.Reason }
 
-// zeroError is where inference found that Z = 0.
-type zeroError struct{ found error }
-
-// Error implements error.
-func (e *zeroError) Error() string {
-	return fmt.Sprintf("%v: every joint state has probability zero, so marginals do not exist; look for contradictory "+
-		"evidence or constraints", e.found)
-}
-
-// Is reports whether target is ErrZero.
-func (e *zeroError) Is(target error) bool { return target == ErrZero }
-
-// Unwrap returns what inference found.
-func (e *zeroError) Unwrap() error { return e.found }
-
-// impossibleError is how exact methods say that Z = 0.
-type impossibleError struct{ error }
-
-// Is reports whether target is ErrZero.
-func (e impossibleError) Is(target error) bool { return target == ErrZero }
-
-// Unwrap returns what a method found.
-func (e impossibleError) Unwrap() error { return e.error }
+// zeroAt says where inference found that Z = 0.
+func zeroAt(found error) error { return fmt.Errorf("%w: %w", found, ErrZero) }
 
 // unsuitedError is why a method cannot be used.
 type unsuitedError struct{ error }
@@ -67,13 +47,13 @@ var (
 	errContradiction = errors.New("some node has no possible state left")
 )
 
-// explain makes a *zeroError of a numerical error on a network whose hard zeros
+// explain makes ErrZero of a numerical error on a network whose hard zeros
 // prove that Z = 0. An overflow, which can look the same to an iteration, stays
 // what it is.
 func explain(err error, p *mrf.Pairwise) error {
 	var numerical *bp.NumericalError
 	if errors.As(err, &numerical) && contradicts(p) {
-		return &zeroError{err}
+		return zeroAt(err)
 	}
 	return err
 }

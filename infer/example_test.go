@@ -26,7 +26,7 @@ func ring() *mrf.Network {
 // The best method that fits, which is exact here, and two certified upper bounds on log Z
 // for networks on which it would not fit.
 func ExampleMarginals() {
-	convex, err := counting.Parse(context.Background(), "convex", 1, true)
+	convex, err := counting.Parse(context.Background(), "convex", 1)
 	if err != nil {
 		log.Fatal(err)
 	}

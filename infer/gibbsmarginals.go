@@ -91,8 +91,8 @@ func (c *chains) round(ctx context.Context, sweeps int, done *tally, threads int
 	return c.diagnose(ctx, draws, first, threads)
 }
 
-// marginals are what the sums of all chains amount to. A node that is not in the
-// schedule has one possible state.
+// marginals are what the sums of all chains amount to. A node that is not free has
+// one possible state.
 func (c *chains) marginals() [][]float64 {
 	marginals := make([][]float64, len(c.p.Card))
 	for s, card := range c.p.Card {

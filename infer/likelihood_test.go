@@ -63,7 +63,7 @@ func TestLikelihood(t *testing.T) {
 	square := must(crf.NewInstance(&loopy.Schema, crf.InstanceSpec{Graph: grid, NodeFeat: []crf.Features{crf.Constant(9, 1)}, EdgeFeat: []crf.Features{crf.Constant(grid.NumEdges(), 1)}}))
 	convex := counting.Func(nil)
 	trw := func(g *graph.Graph) (*counting.Numbers, error) {
-		return counting.SampledTreeReweighted(g, 1, true)
+		return counting.SampledTreeReweighted(g, 1)
 	}
 	type setup struct {
 		model    *crf.Model

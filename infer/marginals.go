@@ -3,7 +3,6 @@ package infer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/counting"
@@ -91,24 +90,20 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	switch o.Method {
-	case "":
-		return o.bestThatFits(ctx, n, marginals)
-	case Propagation:
-		return o.propagate(ctx, n, marginals)
-	case Exact:
-		e, err := newElimination(n, o.Evidence, 0, o.Memory)
-		if err != nil {
-			return nil, err
-		}
-		return o.eliminate(ctx, e, marginals)
-	case Gibbs:
-		if !marginals {
-			return nil, &OptionError{"Method", "gibbs estimates marginals, not log Z"}
-		}
-		return o.sample(ctx, n)
+	r, notExact, err := follow(o.Method,
+		way[*Result]{Exact, func() (*Result, error) { return o.eliminate(ctx, n, marginals) }},
+		way[*Result]{Propagation, func() (*Result, error) { return o.propagate(ctx, n, marginals) }},
+		way[*Result]{Gibbs, func() (*Result, error) {
+			if !marginals {
+				return nil, &OptionError{"Method", "gibbs estimates marginals, not log Z"}
+			}
+			return o.sample(ctx, n)
+		}})
+	if err != nil {
+		return nil, err
 	}
-	return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s or %s", o.Method, Propagation, Exact, Gibbs)}
+	r.NotExact = notExact
+	return r, nil
 }
 
 // sample is the method Gibbs.
@@ -162,7 +157,7 @@ func (o *Options) numbers(ctx context.Context, g *graph.Graph) (*counting.Number
 	if o.Counting != nil {
 		return o.Counting(g)
 	}
-	trw, err := counting.Parse(ctx, "trw", o.Seed, true)
+	trw, err := counting.Parse(ctx, "trw", o.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,8 @@
 package infer
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/mrf"
@@ -64,46 +63,40 @@ func (o *Options) mostProbable(ctx context.Context, n *mrf.Network) (*State, err
 
 // solve finds a most probable state of a problem, which is that of c.
 func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Conditioned) (*State, error) {
-	switch o.Method {
-	case "", Cut, Exact, TRWS:
-	default:
-		return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s or %s", o.Method, Cut, Exact, TRWS)}
-	}
 	if c != nil {
 		problem.Variable = c.Variable
 	}
-	why := ""
-	r, err := problem.Solve(ctx, exact.Settings{
-		Method: exact.Method(o.Method), Memory: tableBytes(o.Memory), Operations: o.operations,
-		Limits: exact.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps},
-		Planned: func(plan *exact.Plan) {
+	found := func(method Method, solve func() (*exact.Result, error)) way[*State] {
+		return way[*State]{method, func() (*State, error) {
+			r, err := solve()
+			if err != nil {
+				return nil, classified(err)
+			}
+			if c != nil {
+				r.States = c.States(r.States)
+			}
+			return &State{
+				Method: method, States: r.States, Energy: r.Energy, LowerBound: r.LowerBound, Gap: r.Gap(),
+				Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps,
+			}, nil
+		}}
+	}
+	state, notExact, err := follow(o.Method,
+		found(Cut, problem.MinimumCut),
+		found(Exact, func() (*exact.Result, error) {
+			plan, err := newPlan(problem.Network(), o.Method, cmp.Or(o.operations, quickOperations), o.Memory)
+			if err != nil {
+				return nil, err
+			}
 			o.forecast(plan, plan.MaximumBytes)
-			why = tooWide(plan.Check(plan.MaximumBytes), plan)
-		},
-	})
+			return plan.Maximize(ctx)
+		}),
+		found(TRWS, func() (*exact.Result, error) {
+			return problem.Sequential(ctx, exact.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps})
+		}))
 	if err != nil {
-		return nil, classified(err)
+		return nil, err
 	}
-	if c != nil {
-		r.States = c.States(r.States)
-	}
-	return &State{
-		Method: Method(r.Method), States: r.States, Energy: r.Energy, LowerBound: r.LowerBound, Gap: r.Gap(),
-		Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps, NotExact: why,
-	}, nil
-}
-
-// classified makes errors of other packages match ErrZero and ErrUnsuited.
-func classified(err error) error {
-	var (
-		wide   *exact.TooWideError
-		linked *exact.NotSubmodularError
-	)
-	switch {
-	case errors.Is(err, exact.ErrZeroPartition), errors.Is(err, exact.ErrZero):
-		return impossibleError{err}
-	case errors.As(err, &wide), errors.As(err, &linked):
-		return unsuitedError{err}
-	}
-	return err
+	state.NotExact = notExact
+	return state, nil
 }

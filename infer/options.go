@@ -9,24 +9,6 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
-// Method names a way to infer.
-type Method string
-
-// The methods of LogPartition and Marginals are Exact, Propagation, and for
-// marginals Gibbs. Those of MostProbable are Cut, Exact and TRWS, and those of Sample
-// Exact and Gibbs.
-//
-// No method, "", is the best that fits: Exact wherever its tables have room and take
-// about ten seconds at most, and Cut where it suits; else Propagation, TRWS, or Gibbs.
-// Counting numbers ask for Propagation.
-const (
-	Propagation Method = "bp"    // convex belief propagation
-	Exact       Method = "exact" // variable elimination; independent draws
-	Gibbs       Method = "gibbs" // Markov chains
-	Cut         Method = "cut"   // a minimum cut: of binary submodular networks
-	TRWS        Method = "trws"  // sequential tree-reweighted max-product
-)
-
 // Options say how LogPartition, Marginals and MostProbable infer. The zero value
 // works; options of other methods than the chosen one are not looked at.
 type Options struct {

@@ -107,15 +107,19 @@ func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int
 			evidence[s] = int(y)
 		}
 	}
-	e, err := newElimination(ground.Condition(p.Model, in).Network(), evidence, exactBytes, exactBytes)
-	if err != nil || e.Check(e.Bytes) != nil {
+	given, err := condition(ground.Condition(p.Model, in).Network(), evidence)
+	if err != nil {
 		return nil, err
 	}
-	answer, err := e.Run(ctx, true)
+	plan, err := newPlan(given.Network, "", exactBytes, exactBytes)
+	if err != nil || plan.Check(plan.Bytes) != nil {
+		return nil, err
+	}
+	answer, err := plan.Run(ctx, true)
 	if err != nil {
 		return nil, classified(err)
 	}
-	return &inferred{exact: &exactly{answer.LogZ, e.given.Marginals(answer.Marginals)}}, nil
+	return &inferred{exact: &exactly{answer.LogZ, given.Marginals(answer.Marginals)}}, nil
 }
 
 func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {

@@ -32,7 +32,7 @@ const provenTolerance = 1e-8
 //
 // An iteration that ends unconverged, or because ctx ended, is no error: see Outcome.
 // Non-finite potentials are a *bp.NumericalError, and contradictory hard zeros, where
-// they are found, a *zeroError. They may stay unfound, above all on graphs with loops;
+// they are found, ErrZero. They may stay unfound, above all on graphs with loops;
 // the answer is then a bound, or an approximation, like others.
 func propagate(
 	ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits,
@@ -42,7 +42,7 @@ func propagate(
 		return nil, err
 	}
 	if math.IsInf(p.Constant, -1) {
-		return nil, &zeroError{errConstant}
+		return nil, zeroAt(errConstant)
 	}
 	r := &fixedPoint{Result: Result{Method: Propagation, Counting: counting}, network: p, net: net,
 		state: bp.NewState(net), whole: partition.Whole(p.Graph)}

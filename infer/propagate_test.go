@@ -71,7 +71,7 @@ func TestJudgement(t *testing.T) {
 			}{
 				{counting.Convex(g), counting.Upper, counting.Upper, true, counting.Upper, counting.Upper},
 				{counting.Bethe(g), counting.Upper, counting.Exact, name == "tree", counting.None, counting.None},
-				{must(counting.SampledTreeReweighted(g, seed, false)), counting.Upper, counting.Exact, true, counting.Upper, counting.Upper},
+				{must(counting.SampledTreeReweighted(g, seed)), counting.Upper, counting.Exact, true, counting.Upper, counting.Upper},
 			} {
 				early, late := test.early, test.late
 				if name != "tree" {
@@ -157,7 +157,7 @@ func TestLooseToleranceProvesNothing(t *testing.T) {
 	g := must(gen.Chain(12))
 	p := oracle.RandomPairwise(rng, g, slices.Repeat([]int32{3}, 12), 2, 0)
 	z := oracle.LogZ(p)
-	for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1, false)), must(counting.SampledTreeReweighted(g, 1, true))} {
+	for _, counts := range []*counting.Numbers{counting.Bethe(g), must(counting.SampledTreeReweighted(g, 1)), must(counting.SampledTreeReweighted(g, 1))} {
 		for tolerance := 1.0; tolerance > 1e-12; tolerance /= 10 {
 			r := must(beliefPropagation(context.Background(), p, counts, Limits{Tolerance: tolerance, MaxSweeps: 1000}))
 			if r.Bound == counting.Exact && math.Abs(r.LogZ-z) > 1e-7 {

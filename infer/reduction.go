@@ -20,10 +20,9 @@ type reduction struct {
 	// order, and then the auxiliary ones.
 	pairwise *mrf.Pairwise
 
-	original     *mrf.Network
-	conditioned  *mrf.Conditioned
-	auxiliary    *exact.Auxiliary // nil where all factors have at most two variables left
-	edgeOfFactor []int            // [factors, then ties] edge of pairwise that holds it, or −1
+	original    *mrf.Network
+	conditioned *mrf.Conditioned
+	problem     *exact.Problem
 }
 
 // reduce brings n, given evidence, into pairwise form. Factors that join more than
@@ -41,15 +40,10 @@ func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error
 		return nil, err
 	}
 	r := &reduction{original: n, conditioned: conditioned}
-	small := conditioned.Network
-	if slices.ContainsFunc(small.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 }) {
-		a, err := exact.WithAuxiliary(small)
-		if err != nil {
-			return nil, unsuitedError{err}
-		}
-		r.auxiliary, small = a, a.Network
+	if r.problem, err = exact.NewProblem(conditioned.Network); err != nil {
+		return nil, err
 	}
-	if r.pairwise, r.edgeOfFactor, err = small.Pairwise(); err != nil {
+	if r.pairwise, err = r.problem.Pairwise(); err != nil {
 		return nil, unsuitedError{err}
 	}
 	return r, nil
@@ -89,10 +83,6 @@ func (r *reduction) numAuxiliary() int { return len(r.pairwise.Card) - len(r.con
 // the original network: its variables and factors. Other errors stay as they
 // are.
 func (r *reduction) locate(err error) error {
-	var zero *zeroError
-	if errors.As(err, &zero) {
-		return &zeroError{r.locate(zero.found)}
-	}
 	var numerical *bp.NumericalError
 	if !errors.As(err, &numerical) {
 		return err
@@ -100,16 +90,20 @@ func (r *reduction) locate(err error) error {
 	place := ""
 	switch {
 	case numerical.Edge >= 0:
-		f := slices.Index(r.edgeOfFactor, int(numerical.Edge)) // the first that it holds
+		f := slices.Index(r.problem.EdgeOfFactor, int(numerical.Edge)) // the first that it holds
 		if tie := f - len(r.original.Factors); tie >= 0 {
-			f = r.auxiliary.TieOf[tie]
+			f = r.problem.Auxiliary.TieOf[tie]
 		}
 		place = fmt.Sprintf("factor %d on variables %v: ", f, r.original.Factors[f].Scope)
 	case int(numerical.Node) >= len(r.conditioned.Variable):
-		f := r.auxiliary.FactorOf[int(numerical.Node)-len(r.conditioned.Variable)]
+		f := r.problem.Auxiliary.FactorOf[int(numerical.Node)-len(r.conditioned.Variable)]
 		place = fmt.Sprintf("factor %d on variables %v: ", f, r.original.Factors[f].Scope)
 	case numerical.Node >= 0:
 		place = fmt.Sprintf("variable %d: ", r.conditioned.Variable[numerical.Node])
 	}
-	return &bp.NumericalError{Node: -1, Edge: -1, Reason: place + numerical.Reason}
+	located := &bp.NumericalError{Node: -1, Edge: -1, Reason: place + numerical.Reason}
+	if errors.Is(err, ErrZero) {
+		return zeroAt(located)
+	}
+	return located
 }

@@ -72,8 +72,6 @@ func (o *SampleOptions) validate(variables int) error {
 		}
 	}
 	switch {
-	case o.Method != "" && o.Method != Gibbs && o.Method != Exact:
-		return &OptionError{"Method", fmt.Sprintf("it is %q, want %s or %s", o.Method, Gibbs, Exact)}
 	case variables > 0 && o.Draws > maxDrawnStates/variables:
 		return &OptionError{"Draws", fmt.Sprintf("%d of %d nodes are too many to keep in memory, at most %d are supported: "+
 			"draw fewer, further apart, or in several runs with seeds of their own",
@@ -98,8 +96,6 @@ type Samples struct {
 	Chain, Sweep []int32
 	// Chains, BurnIn and Thin are what was used; zero where draws are independent.
 	Chains, BurnIn, Thin int
-	// Colours of the schedule of the chains.
-	Colours int
 	// Diagnosis judges the chains; nil where draws are independent.
 	Diagnosis *Diagnosis
 	// Converged reports whether the draws are from the network's distribution as far
@@ -129,8 +125,7 @@ func (s *Samples) Draw(x []int32, i int) {
 // Sample draws joint states from a network, given evidence.
 //
 // Where elimination fits, draws are exact and independent. Elsewhere chains of Gibbs
-// sampling run in parallel, colour after colour, from random joint states of positive
-// probability. Draws depend on the options but Threads alone, to the last bit.
+// sampling run in parallel from random joint states of positive probability. Draws depend on the options but Threads alone, to the last bit.
 //
 // Errors are *OptionError, ErrZero, and ErrUnsuited: of Exact for networks that are too
 // wide, and of Gibbs for factors of more than two free variables, for networks of which no
@@ -139,41 +134,13 @@ func (s *Samples) Draw(x []int32, i int) {
 // ends, its error is returned.
 func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
 	options = options.withDefaults()
-	if options.Method == Gibbs {
-		return sampleByChains(ctx, n, options)
-	}
-	operations := 0.0
-	if options.Method == "" {
-		operations = mostOperations
-	}
-	e, err := newElimination(n, options.Evidence, operations, options.Memory)
+	s, notExact, err := follow(options.Method,
+		way[*Samples]{Exact, func() (*Samples, error) { return sampleExactly(ctx, n, &options) }},
+		way[*Samples]{Gibbs, func() (*Samples, error) { return sampleChains(ctx, n, &options) }})
 	if err != nil {
 		return nil, err
 	}
-	s, err := sampleExactly(ctx, e, &options)
-	why := tooWide(err, e.Plan)
-	if options.Method == Exact || why == "" {
-		return s, err
-	}
-	options.Method = Gibbs
-	if s, err = sampleByChains(ctx, n, options); err != nil {
-		return nil, err
-	}
-	s.NotExact = why
-	return s, nil
-}
-
-// sampleByChains is Sample by Gibbs sampling.
-func sampleByChains(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
-	r, err := reducePairwise(n, options.Evidence, options.check)
-	if err != nil {
-		return nil, err
-	}
-	s, err := sampleChains(ctx, r.pairwise, &options)
-	if err != nil {
-		return nil, r.locate(err)
-	}
-	s.given, s.Diagnosis = r.conditioned, s.Diagnosis.of(r.conditioned)
+	s.NotExact = notExact
 	return s, nil
 }
 
@@ -182,28 +149,36 @@ func sampleByChains(ctx context.Context, n *mrf.Network, options SampleOptions) 
 const drawsTogether = 16
 
 // sampleExactly makes independent draws, each with a source of its own.
-func sampleExactly(ctx context.Context, e *elimination, options *SampleOptions) (*Samples, error) {
-	card := states(e.given.Network)
-	if err := options.validate(len(card)); err != nil {
-		return nil, err
-	}
-	if err := options.checkDraws(nodeSizes(card), 0); err != nil {
-		return nil, err
-	}
-	f, err := e.sampler(ctx)
+func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) (*Samples, error) {
+	given, err := condition(n, options.Evidence)
 	if err != nil {
 		return nil, err
 	}
-	n := options.Draws
+	card := states(given.Network)
+	if err := options.check(nodeSizes(card), 0); err != nil {
+		return nil, err
+	}
+	plan, err := newPlan(given.Network, options.Method, mostOperations, options.Memory)
+	if err != nil {
+		return nil, err
+	}
+	f, err := plan.Sampler(ctx)
+	switch {
+	case err != nil:
+		return nil, classified(err)
+	case math.IsNaN(f.LogZ) || math.IsInf(f.LogZ, 0):
+		return nil, tooLarge(f.LogZ)
+	}
+	count := options.Draws
 	s := &Samples{
-		Method: Exact, Chain: make([]int32, n), Sweep: make([]int32, n), Converged: true, LogZ: f.LogZ,
-		draws: newDrawStore(n, card), given: e.given,
+		Method: Exact, Chain: make([]int32, count), Sweep: make([]int32, count), Converged: true, LogZ: f.LogZ,
+		draws: newDrawStore(count, card), given: given,
 	}
 	seed := options.mixedSeed()
-	done := &tally{total: n, report: options.Progress}
-	err = parallel.Each(ctx, (n+drawsTogether-1)/drawsTogether, options.Threads, func(part int) {
+	done := &tally{total: count, report: options.Progress}
+	err = parallel.Each(ctx, (count+drawsTogether-1)/drawsTogether, options.Threads, func(part int) {
 		x := make([]int32, len(card))
-		from, to := part*drawsTogether, min(n, (part+1)*drawsTogether)
+		from, to := part*drawsTogether, min(count, (part+1)*drawsTogether)
 		for i := from; i < to && ctx.Err() == nil; i++ {
 			f.Draw(x, stream(seed, uint64(i), 0))
 			s.draws.put(i, x)
@@ -226,31 +201,28 @@ func states(n *mrf.Network) []int32 {
 }
 
 // sampleChains keeps draws of chains.
-func sampleChains(ctx context.Context, p *mrf.Pairwise, options *SampleOptions) (*Samples, error) {
-	if err := options.validate(len(p.Card)); err != nil {
-		return nil, err
-	}
-	z := nodeSizes(p.Card)
-	z.edges, z.pairs = float64(p.Graph.NumEdges()), float64(len(p.Edge))
-	if err := options.checkDraws(z, options.Chains); err != nil {
-		return nil, err
-	}
-	c, err := newChains(ctx, p, options.Chains, options.mixedSeed(), options.Threads)
+func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (*Samples, error) {
+	r, err := reducePairwise(n, options.Evidence, func(left *mrf.Network) error {
+		return options.check(sizesOf(left), options.Chains)
+	})
 	if err != nil {
 		return nil, err
 	}
-	n := options.Draws
+	c, err := newChains(ctx, r.pairwise, options.Chains, options.mixedSeed(), options.Threads)
+	if err != nil {
+		return nil, r.locate(err)
+	}
 	s := &Samples{
 		Method: Gibbs, Chains: options.Chains, BurnIn: options.BurnIn, Thin: options.Thin,
-		Colours: len(c.colours), LogZ: math.NaN(), draws: newDrawStore(n, p.Card),
+		LogZ: math.NaN(), draws: newDrawStore(options.Draws, r.pairwise.Card), given: r.conditioned,
 	}
-	first := divide(n, options.Chains)
+	first := divide(options.Draws, options.Chains)
 	for k := range options.Chains {
 		for i := range first[k+1] - first[k] {
 			s.Chain, s.Sweep = append(s.Chain, int32(k)), append(s.Sweep, int32(options.BurnIn+(i+1)*options.Thin))
 		}
 	}
-	done := &tally{total: options.Chains*options.BurnIn + n*options.Thin, report: options.Progress}
+	done := &tally{total: options.Chains*options.BurnIn + options.Draws*options.Thin, report: options.Progress}
 	err = c.run(ctx, func(k int, chain *chain) {
 		chain.sweeps(ctx, options.BurnIn, done)
 		for i := first[k]; i < first[k+1]; i++ {
@@ -263,10 +235,12 @@ func sampleChains(ctx context.Context, p *mrf.Pairwise, options *SampleOptions) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Diagnosis, err = c.diagnose(ctx, s.draws, first, options.Threads); err != nil {
+	d, err := c.diagnose(ctx, s.draws, first, options.Threads)
+	if err != nil {
 		return nil, err
 	}
-	s.Converged = s.Diagnosis.Irreducible && s.Diagnosis.good(options.MaxRHat, options.MinESS)
+	s.Converged = d.Irreducible && d.good(options.MaxRHat, options.MinESS)
+	s.Diagnosis = d.of(r.conditioned)
 	return s, nil
 }
 

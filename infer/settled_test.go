@@ -70,7 +70,7 @@ func TestSettled(t *testing.T) {
 			}{{3, 0, 1}, {8, 0.5, 1}, {2, 1, 1}, {2, 1, 3}, {5, 3, 2}} {
 				name := fmt.Sprintf("%s %s %+v", of.name, numbers, c)
 				model, in := drawnInstance(t, of.g, c.states, c.attraction, c.strength, 4)
-				f := must(counting.Parse(t.Context(), numbers, 1, false))
+				f := must(counting.Parse(t.Context(), numbers, 1))
 				const tolerance = 1e-3
 				p := &Predictor{Model: model, Counting: f, Settled: tolerance, Limits: Limits{MaxSweeps: 2000}}
 				got := must(p.Predict(t.Context(), in, nil))

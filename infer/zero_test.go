@@ -36,7 +36,7 @@ func TestZeroIsProved(t *testing.T) {
 		}
 		logZ := oracle.NetworkLogZ(n)
 		p := must2(n.Pairwise())
-		for _, counts := range []*counting.Numbers{counting.Convex(p.Graph), counting.Bethe(p.Graph), must(counting.SampledTreeReweighted(p.Graph, 1, true))} {
+		for _, counts := range []*counting.Numbers{counting.Convex(p.Graph), counting.Bethe(p.Graph), must(counting.SampledTreeReweighted(p.Graph, 1))} {
 			r, err := beliefPropagation(context.Background(), p, counts, DefaultLimits)
 			switch {
 			case errors.Is(err, ErrZero):
@@ -113,7 +113,7 @@ func TestLargeFactors(t *testing.T) {
 		r := reduced(t, n, evidence)
 		c := must(n.Condition(evidence))
 		z := oracle.NetworkLogZ(c.Network)
-		for _, counts := range []*counting.Numbers{counting.Convex(r.pairwise.Graph), counting.Bethe(r.pairwise.Graph), must(counting.SampledTreeReweighted(r.pairwise.Graph, 1, true))} {
+		for _, counts := range []*counting.Numbers{counting.Convex(r.pairwise.Graph), counting.Bethe(r.pairwise.Graph), must(counting.SampledTreeReweighted(r.pairwise.Graph, 1))} {
 			got, err := beliefPropagation(context.Background(), r.pairwise, counts, Limits{Tolerance: 1e-11, MaxSweeps: 3000})
 			if errors.Is(err, ErrZero) && math.IsInf(z, -1) {
 				continue

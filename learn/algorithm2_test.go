@@ -256,7 +256,7 @@ func countsOf(t *testing.T, name string, g *graph.Graph, rng *rand.Rand) printed
 		}
 		c.forFit = counting.Given(name, slices.Clone(c.node), slices.Clone(c.edge))
 	case "trw":
-		numbers := oracle.Must(counting.SampledTreeReweighted(g, rng.Uint64(), false))(t)
+		numbers := oracle.Must(counting.SampledTreeReweighted(g, rng.Uint64()))(t)
 		c.forFit = func(*graph.Graph) (*counting.Numbers, error) { return numbers, nil }
 		for e, appearance := range numbers.Edge { // c_uv = μ_uv and c_s = 1 − Σ_v μ_sv
 			c.edge[e] = appearance

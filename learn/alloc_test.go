@@ -64,7 +64,7 @@ func (l *learner) growWorkers() {
 	}
 	for _, blocks := range l.schedule {
 		v := visit{blocks: blocks, contribute: true, certify: true}
-		v.jobs = l.executor.jobs(&v, l.number(blocks))
+		v.jobs = l.ranks.jobs(&v, l.number(blocks))
 		for worker := range l.workers {
 			for job := range v.jobs {
 				l.visitJob(&v, worker, job)

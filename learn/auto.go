@@ -136,7 +136,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	}
 	if e.visits >= a.run.perPass() {
 		a.restart(theta, a.first, a.firstValue)
-		a.descent.visited = true
+		a.descent.fromVisits = true
 	}
 	return 1
 }

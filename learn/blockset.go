@@ -65,14 +65,14 @@ func (l *learner) orderJobs(sets []blockSet) {
 
 // hasNodes reports whether a block has nodes in any unit.
 func (j *jobs) hasNodes(block int) bool {
-	return slices.ContainsFunc(j.units, func(u *unit) bool { return len(u.part.Blocks[block].Nodes) > 0 })
+	return slices.ContainsFunc(j.units, func(u *unit) bool { return len(u.partition.Blocks[block].Nodes) > 0 })
 }
 
 // neighbours are those of the blocks of all units.
 func (j *jobs) neighbours() [][]int32 {
 	var partitions []*partition.Partition
 	for _, u := range j.units {
-		partitions = append(partitions, u.part)
+		partitions = append(partitions, u.partition)
 	}
 	return partition.Neighbours(partitions)
 }
@@ -84,7 +84,7 @@ func (l *learner) visitShares() []float64 {
 	for i, blocks := range l.schedule {
 		for _, x := range blocks {
 			for _, u := range l.units {
-				block := &u.part.Blocks[x]
+				block := &u.partition.Blocks[x]
 				elements := float64(len(block.Nodes)) + float64(int(block.Groups[0].Hi)+len(block.Edges))/2
 				shares[i] += max(0, u.weight) * elements
 			}

@@ -45,7 +45,7 @@ func (l *learner) checkBlockSets(t *rapid.T, sets []blockSet, most int) {
 			seen[block] = true
 		}
 		for _, u := range l.units {
-			of := u.part.Of
+			of := u.partition.Of
 			ends, others := u.in.Graph.Ends()
 			for e := range ends {
 				a, b := int(of[ends[e]]), int(of[others[e]])

@@ -65,7 +65,7 @@ func (l *learner) splits(u *unit) bool {
 // splitAtOnce and splitLater say when that part is found for the nodes of a block: as the
 // block is visited, if it has all edges, or in another pass when all were visited.
 func (l *learner) splitAtOnce(u *unit, block int) bool {
-	return l.splits(u) && len(u.part.Blocks[block].Nodes) == u.in.Graph.NumNodes()
+	return l.splits(u) && len(u.partition.Blocks[block].Nodes) == u.in.Graph.NumNodes()
 }
 
 func (l *learner) splitLater(u *unit, block int) bool {
@@ -217,9 +217,6 @@ func (l *learner) raiseLowerBound() {
 		l.progress.Lower = bound
 	}
 }
-
-// proved reports that Settings.Proof is met.
-func (l *learner) proved() bool { return l.proves(l.suboptimality()) }
 
 // suboptimality returns how far above the smallest objective the weights of the moment are
 // at most, with what rounding leaves unknown of the two bounds; NaN where that is not known, as

@@ -31,8 +31,8 @@ type checkProgress struct {
 	Uniform bool
 	// Again: a claim that was found true is only made again, after a look for saddles.
 	Again bool
-	// Known: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
-	Known bool
+	// AtHand: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
+	AtHand bool
 	// Settled: what is left of the inference is too little to matter.
 	Settled bool
 	// Change and ChangeBefore are those of the gradient in the last two passes.
@@ -159,7 +159,7 @@ func (l *learner) startFinalCheck() error {
 	l.gradient, p.Pass = l.auto.descent.first, p.Accepted
 	p.Upper, p.Objective = l.auto.descent.value, l.auto.descent.value
 	p.GradientNorm = math.Sqrt(simd.Dot(l.gradient, l.gradient))
-	p.Check = checkProgress{Active: true, Purpose: checkFinal, Known: true}
+	p.Check = checkProgress{Active: true, Purpose: checkFinal, AtHand: true}
 	return nil
 }
 
@@ -224,7 +224,7 @@ func (l *learner) decided() (decided bool) {
 		c.Settled = norm+c.Left <= tolerance && (l.ascends && l.certified || closed || pass.Residual <= stillResidual)
 		// A norm so near the tolerance that what is left decides is not within: learning lowers
 		// the norm sooner than messages tell.
-		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again || l.proved()
+		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again || l.proves(l.suboptimality())
 		decided = c.Settled
 	case c.Purpose == checkCurvature:
 		c.Settled = l.lanczos.Settled(l.gradient, c.Change)

@@ -23,7 +23,7 @@ func TestChoose(t *testing.T) {
 	large := grid(120, 1)
 	chain := func(numbers string) Problem {
 		p := randomProblem(t, 1, problemOptions{rows: 1, cols: 14400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-		p.Counting = must(counting.Parse(t.Context(), numbers, 1, false))
+		p.Counting = must(counting.Parse(t.Context(), numbers, 1))
 		return p
 	}
 	mixed := grid(4, 1)

@@ -24,21 +24,21 @@ func (l *learner) placeCutEdges() {
 	if !l.keepsCut() {
 		return
 	}
-	known := map[*partition.Partition]*cutEdges{}
+	ofPartition := map[*partition.Partition]*cutEdges{}
 	for _, u := range l.units {
-		if known[u.part] == nil {
-			c := &cutEdges{first: make([]int, u.part.NumGroups)}
-			for x := range u.part.Blocks {
-				for _, g := range u.part.Blocks[x].Groups {
+		if ofPartition[u.partition] == nil {
+			c := &cutEdges{first: make([]int, u.partition.NumGroups)}
+			for x := range u.partition.Blocks {
+				for _, g := range u.partition.Blocks[x].Groups {
 					if int(g.Other) > x {
 						c.first[g.ID] = c.count
 						c.count += int(g.Hi - g.Lo)
 					}
 				}
 			}
-			known[u.part] = c
+			ofPartition[u.partition] = c
 		}
-		u.cut = known[u.part]
+		u.cutEdges = ofPartition[u.partition]
 	}
 }
 
@@ -62,11 +62,11 @@ func (l *learner) keptNumbers(u *unit) int {
 	if !l.keepsCut() {
 		return 0
 	}
-	return u.cut.count * l.perCutEdge
+	return u.cutEdges.count * l.perCutEdge
 }
 
 func (l *learner) keptAt(u *unit, g *partition.Group) (at, n int) {
-	return u.cut.first[g.ID] * l.perCutEdge, int(g.Hi-g.Lo) * l.perCutEdge
+	return u.cutEdges.first[g.ID] * l.perCutEdge, int(g.Hi-g.Lo) * l.perCutEdge
 }
 
 // findPlaces finds where the cut edges of a block are kept.
@@ -74,7 +74,7 @@ func (w *worker) findPlaces(u *unit, block *partition.Block) {
 	w.places = w.places[:0]
 	for _, g := range block.Groups[1:] {
 		for i := range g.Hi - g.Lo {
-			w.places = append(w.places, int32(u.cut.first[g.ID])+i)
+			w.places = append(w.places, int32(u.cutEdges.first[g.ID])+i)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (l *learner) changeEdges(w *worker, s *jobResult, u *unit, block *partition
 
 // resumCut adds up what is kept of the edges between a block and higher ones.
 func (l *learner) resumCut(w *worker, s *jobResult, u *unit, blockIndex int) {
-	block := &u.part.Blocks[blockIndex]
+	block := &u.partition.Blocks[blockIndex]
 	for _, g := range block.Groups {
 		if !l.keepsCut() || int(g.Other) <= blockIndex {
 			continue

@@ -84,7 +84,7 @@ func sameVector(t *testing.T, what string, got, want []float64, tolerance float6
 func TestCutEdgesHavePlaces(t *testing.T) {
 	g := must(gen.BarabasiAlbert(300, 2, source(5)))
 	part := must(partition.FromAssignment(g, must(partition.BreadthFirst(g, 30)), 30))
-	l := &learner{blocks: 30, jobs: jobs{units: []*unit{{part: part}}}}
+	l := &learner{blocks: 30, jobs: jobs{units: []*unit{{partition: part}}}}
 	l.settings = &Settings{}
 	l.placeCutEdges()
 	u, w := l.units[0], &worker{}
@@ -102,11 +102,11 @@ func TestCutEdgesHavePlaces(t *testing.T) {
 		}
 	}
 	for place, seen := range at {
-		if place < 0 || int(place) >= u.cut.count || seen[1] != 2 {
-			t.Errorf("place %d of %d is that of edge %d, seen from %d blocks", place, u.cut.count, seen[0], seen[1])
+		if place < 0 || int(place) >= u.cutEdges.count || seen[1] != 2 {
+			t.Errorf("place %d of %d is that of edge %d, seen from %d blocks", place, u.cutEdges.count, seen[0], seen[1])
 		}
 	}
-	if want := part.Quality().CutEdges; len(at) != want || u.cut.count != want || want == 0 {
-		t.Errorf("%d places are used, %d edges have one, want %d", len(at), u.cut.count, want)
+	if want := part.Quality().CutEdges; len(at) != want || u.cutEdges.count != want || want == 0 {
+		t.Errorf("%d places are used, %d edges have one, want %d", len(at), u.cutEdges.count, want)
 	}
 }

@@ -42,19 +42,19 @@ type descentState struct {
 
 // descentProgress is where the phase stands.
 type descentProgress struct {
-	began   bool    // it has
-	visited bool    // the line to the first point is that of visits
-	value   float64 // F at the origin
-	least   float64 // F at the lowest point
-	slope   float64 // φ'(0) ≤ 0 of the line
-	alpha   float64 // α of the point at hand; 0 at the origin
-	before  float64 // F at this point a pass ago, NaN where there was none
-	held    int     // passes at this point
-	doubt   float64 // what F at the origin may still change by, where it is no bound
-	longest float64 // first α of the next line
-	both    bool    // messages have a line, too
-	damping float64 // of the next step
-	growth  float64 // by which it grows where that is not taken
+	began      bool    // it has
+	fromVisits bool    // the line to the first point is that of visits
+	value      float64 // F at the origin
+	least      float64 // F at the lowest point
+	slope      float64 // φ'(0) ≤ 0 of the line
+	alpha      float64 // α of the point at hand; 0 at the origin
+	before     float64 // F at this point a pass ago, NaN where there was none
+	held       int     // passes at this point
+	doubt      float64 // what F at the origin may still change by, where it is no bound
+	longest    float64 // first α of the next line
+	both       bool    // messages have a line, too
+	damping    float64 // of the next step
+	growth     float64 // by which it grows where that is not taken
 }
 
 const (
@@ -260,7 +260,7 @@ func (d *descent) note() {
 
 // fromStart reports the line from the start of the run to where visits have led.
 func (d *descent) fromStart() bool {
-	return d.visited && d.alpha == 1 && d.slope == 0
+	return d.fromVisits && d.alpha == 1 && d.slope == 0
 }
 
 // shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through

@@ -30,9 +30,9 @@ type early struct {
 
 // earlyState is what a resumed run goes on from.
 type earlyState struct {
-	visits  int       // made
-	mean    []float64 // θ̄
-	visited []float64 // [visits of a pass][tied weights] θ_b
+	visits    int       // made
+	mean      []float64 // θ̄
+	weightsAt []float64 // [visits of a pass][tied weights] θ_b
 }
 
 func newEarly(l *learner) *early {
@@ -41,28 +41,18 @@ func newEarly(l *learner) *early {
 	if !l.bounded { // no visit leads
 		return e
 	}
-	e.tied, e.shares, e.visited = tiedSpans(layout), l.visitShares(), make([]float64, visits*layout.TiedSize)
+	e.tied, e.shares, e.weightsAt = l.tied, l.visitShares(), make([]float64, visits*layout.TiedSize)
 	e.mean, e.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
 	e.renew = func(at, n int) { copy(e.mean[at:][:n], e.theta[at:]) }
 	return e
 }
 
-// tiedSpans lists the types with tied weights.
-func tiedSpans(layout *crf.Layout) (tied []crf.Span) {
-	for _, span := range allSpans(layout) {
-		if !span.Untied {
-			tied = append(tied, span)
-		}
-	}
-	return tied
-}
-
 // begin starts with a gradient that is of these weights alone.
 func (e *early) begin(theta []float64) {
 	size := e.l.model.Layout.TiedSize
-	for at := 0; at < len(e.visited); at += size {
+	for at := 0; at < len(e.weightsAt); at += size {
 		for _, span := range e.tied {
-			copy(e.visited[at+span.Part:][:span.Len], theta[span.At:])
+			copy(e.weightsAt[at+span.Part:][:span.Len], theta[span.At:])
 		}
 	}
 	copy(e.mean, theta)
@@ -71,9 +61,9 @@ func (e *early) begin(theta []float64) {
 // visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
 // their own, and so the weights that each was last visited with.
 func (e *early) visit(theta, gradient []float64) {
-	layout, visit := &e.l.model.Layout, e.l.visited
+	layout, visit := &e.l.model.Layout, e.l.position
 	for _, span := range e.tied {
-		mean, visited := e.mean[span.At:][:span.Len], e.visited[visit*layout.TiedSize+span.Part:][:span.Len]
+		mean, visited := e.mean[span.At:][:span.Len], e.weightsAt[visit*layout.TiedSize+span.Part:][:span.Len]
 		simd.AddScaled(mean, theta[span.At:][:span.Len], e.shares[visit])
 		simd.AddScaled(mean, visited, -e.shares[visit])
 		copy(visited, theta[span.At:])

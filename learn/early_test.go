@@ -41,8 +41,8 @@ func TestMeanOfVisits(t *testing.T) {
 			rule := &watching{}
 			rule.before = func(theta []float64) {
 				for _, u := range l.units {
-					for _, x := range l.schedule[l.visited] {
-						block := &u.part.Blocks[x]
+					for _, x := range l.schedule[l.position] {
+						block := &u.partition.Blocks[x]
 						for _, s := range block.Nodes {
 							last[u][s] = append([]float64(nil), theta...)
 						}

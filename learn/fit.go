@@ -40,7 +40,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		if err := s.team.Common(l.restore(s.Resume), ErrState); err != nil {
 			return nil, err
 		}
-		l.executor.exchangeAll(true)
+		l.ranks.exchangeAll(true)
 		if l.copies() && l.descends() && !l.keptElsewhere() {
 			l.keepMessages()
 		}
@@ -139,7 +139,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 // replicated reports that several processes do all of the same work, each for itself. A clock or a
 // context of one may not end a visit there: its messages would be others than those of the rest.
 func (l *learner) replicated() bool {
-	return l.executor.size < l.settings.team.Size()
+	return l.ranks.size < l.settings.team.Size()
 }
 
 // interrupted reports that a run that saves no state was.
@@ -249,7 +249,7 @@ func (l *learner) pick() blockSet {
 	if l.settings.RandomOrder {
 		i = l.random.IntN(l.perPass())
 	}
-	l.visited = i
+	l.position = i
 	return l.schedule[i]
 }
 
@@ -355,20 +355,14 @@ func (s *Settings) longest() float64 {
 	return limit + max(overTime*limit, overSeconds)
 }
 
-// takeBest goes back to the best weights that a guarded rule knows of, where
-// those of the moment are of a step that it would have taken back. Weights for which
-// convergence is about to be claimed are not.
+// takeBest goes back to the best weights that the automatic rule knows of, where those of the moment are of a step that
+// it would have taken back. Weights for which convergence is about to be claimed stay. At a limit of time the final
+// check may be the only one (fallBack), and is at the weights of the smallest F.
 func (l *learner) takeBest() {
 	if c := &l.progress.Check; c.Active && (c.Purpose == checkConvergence || c.Purpose == checkCurvature) {
 		l.endProbeEarly()
 		return
 	}
-	l.goBack()
-}
-
-// goBack goes back to the best weights that a guarded rule knows of. At a limit of time the final
-// check may be the only one (fallBack), and is at the weights of the smallest F.
-func (l *learner) goBack() {
 	if l.auto == nil {
 		return
 	}
@@ -551,7 +545,7 @@ func (l *learner) checkpoint() error {
 	}
 	l.readApart(false)
 	defer l.readApart(true)
-	return l.executor.save(l.settings.Checkpoint)
+	return l.ranks.save(l.settings.Checkpoint)
 }
 
 // finish makes the result. An interrupted run saves its state first.

@@ -17,7 +17,7 @@ import (
 
 // contribute adds what a unit contributes in a block to the result of a job, from the beliefs as they are now.
 func (l *learner) contribute(w *worker, s *jobResult, u *unit, blockIndex int) error {
-	block := &u.part.Blocks[blockIndex]
+	block := &u.partition.Blocks[blockIndex]
 	if w.split {
 		w.space.BeginSplit(u.net, block)
 	}
@@ -204,7 +204,7 @@ func (l *learner) eachUntiedOf(u *unit, blockIndex int, do func(span *crf.Span, 
 	if l.model.Layout.UntiedSize == 0 {
 		return
 	}
-	block := &u.part.Blocks[blockIndex]
+	block := &u.partition.Blocks[blockIndex]
 	for _, s := range block.Nodes {
 		if span := &l.model.Layout.Node[u.in.NodeType(s)]; span.Untied {
 			do(span, u.in.NodeRow(s))

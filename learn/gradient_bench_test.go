@@ -27,7 +27,7 @@ func BenchmarkGradient(b *testing.B) {
 					}
 				}
 				w, u := l.workers[0], l.units[0]
-				block := &u.part.Blocks[0]
+				block := &u.partition.Blocks[0]
 				if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 					b.Fatal(err)
 				}

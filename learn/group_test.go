@@ -123,7 +123,7 @@ func TestGroupHessian(t *testing.T) {
 			s = s.Resolved()
 			l := must(newLearner(&p, &s))
 			defer l.close()
-			if g != nil && l.executor.size != g.Size() {
+			if g != nil && l.ranks.size != g.Size() {
 				t.Fatalf("%s: each process does all", name)
 			}
 			for _, t := range l.schedule {

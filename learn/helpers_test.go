@@ -29,7 +29,7 @@ func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 31)) }
 // The counting numbers by name, for Problem.Counting.
 var countings = map[string]func(*graph.Graph) (*counting.Numbers, error){
 	"convex": nil,
-	"trw":    func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, 1, false) },
+	"trw":    func(g *graph.Graph) (*counting.Numbers, error) { return counting.SampledTreeReweighted(g, 1) },
 	"bethe":  func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil },
 	"half": func(g *graph.Graph) (*counting.Numbers, error) {
 		return counting.TreeReweighted(g, slices.Repeat([]float64{0.5}, g.NumEdges()))

@@ -102,7 +102,7 @@ func TestStars(t *testing.T) {
 			}
 		}
 		for block := range l.blocks {
-			for _, node := range u.part.Blocks[block].Nodes {
+			for _, node := range u.partition.Blocks[block].Nodes {
 				span, belief := p.Model.Layout.Node[0], make([]float64, o.states)
 				feature := make([]float64, span.Features)
 				u.in.NodeFeatures(0).Row(feature, u.in.NodeRow(node))

@@ -220,7 +220,9 @@ func TestStartScale(t *testing.T) {
 			if span.Untied {
 				at += row * span.Copy()
 			}
-			for j, x := range f.Entries(row) {
+			entries := f.Data().Entries(row, new([]float64))
+			for i := range entries.N {
+				j, x := entries.At(i)
 				largest[at+j*span.States] = max(largest[at+j*span.States], math.Abs(x))
 			}
 		}

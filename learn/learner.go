@@ -43,13 +43,13 @@ type learner struct {
 	sweepWork              float64
 	gradientWork           float64
 	variables              float64 // mean number of variables per sample
-	known                          // of inference and the objective, at any weights
+	guarantees                     // of inference and the objective, at any weights
 	nearly                 bool    // single visits contribute nearly consistent beliefs
 
 	// schedule is a pass of Algorithm 2, with a step after each visit. whole is a whole pass at the same weights, which
 	// visits as many blocks at a time as share no edge.
 	schedule, whole []blockSet
-	visited         int // of schedule, in this iteration
+	position        int // of schedule, in this iteration
 
 	auto *auto // Settings.Step, if steps are automatic; nil: they are not
 
@@ -69,9 +69,9 @@ type learner struct {
 
 	response *linear.Response // nil: not for this problem
 
-	executor *ranks
-	pool     *parallel.Pool[visit]
-	workers  []*worker
+	ranks   *ranks
+	pool    *parallel.Pool[visit]
+	workers []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
 	results       []jobResult
@@ -112,11 +112,11 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	if l.units, err = buildUnits(p, s, l.samples); err != nil {
 		return nil, err
 	}
-	l.blocks = len(l.units[0].part.Blocks)
+	l.blocks = len(l.units[0].partition.Blocks)
 	l.edgesTogether = edgesTogether(l.model)
 	l.layOut()
 	l.measureWork()
-	l.known = l.whatIsKnown()
+	l.guarantees = l.findGuarantees()
 	if a, ok := s.Step.(interface{ automatic() *auto }); ok {
 		l.auto = a.automatic()
 		l.response = l.newResponse()
@@ -134,9 +134,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = parallel.NewPool(s.Threads, l.visitJob) // its goroutines run until it is closed
-	l.executor = newRanks(l, distributed.NewTeam(nil))
+	l.ranks = newRanks(l, distributed.NewTeam(nil))
 	if l.dealt() {
-		l.executor = newRanks(l, s.team)
+		l.ranks = newRanks(l, s.team)
 	}
 	defer func() {
 		if err != nil {
@@ -153,7 +153,7 @@ func (l *learner) allocate() (err error) {
 	l.makeRoom()
 	l.splitOf = make([]float64, l.splitRoom())
 	// Large pages of a file would all be read now, and so would those that other processes work on.
-	if l.executor.size == 1 && l.space == nil {
+	if l.ranks.size == 1 && l.space == nil {
 		l.useLargePages()
 	}
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
@@ -239,7 +239,7 @@ func (l *learner) makeRoom() {
 	for _, u := range l.units {
 		u.allocate(layout, l.space, l.keptNumbers(u))
 	}
-	l.executor.begin()
+	l.ranks.begin()
 	l.makeResults()
 	l.parts.allocate(l.stride)
 }
@@ -255,10 +255,10 @@ func (l *learner) mostBeliefs() int {
 // enters the gradient in two: visiting all blocks is more than one gradient.
 func (l *learner) measureWork() {
 	for _, u := range l.units {
-		for i := range u.part.Blocks {
-			l.sweepWork += float64(u.part.Blocks[i].Work())
+		for i := range u.partition.Blocks {
+			l.sweepWork += float64(u.partition.Blocks[i].Work())
 		}
-		l.gradientWork += float64(u.part.Elements())
+		l.gradientWork += float64(u.partition.Elements())
 		if u.isFree() {
 			for s := range int32(u.in.Graph.NumNodes()) {
 				l.variables += u.nodeWeight(s)
@@ -284,8 +284,8 @@ func (l *learner) passWork() (work float64) {
 	l.each(len(l.units), func(_, i int) {
 		u := l.units[i]
 		counts[i] = make([]int, len(edges))
-		for b := range u.part.Blocks {
-			for _, e := range u.part.Blocks[b].Edges {
+		for b := range u.partition.Blocks {
+			for _, e := range u.partition.Blocks[b].Edges {
 				counts[i][u.in.EdgeType(e)]++
 			}
 		}

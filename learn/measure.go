@@ -51,7 +51,7 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 
 func (l *learner) measure() (sizes *Sizes, err error) {
 	sizes = l.sizes(l.blocks, l.stateBytes())
-	sizes.CutFraction = l.units[0].part.Quality().CutFraction
+	sizes.CutFraction = l.units[0].partition.Quality().CutFraction
 	sizes.SecondsPerPass, err = l.secondsPerPass()
 	return sizes, err
 }
@@ -71,10 +71,10 @@ func (l *learner) secondsPerPass() (float64, error) {
 		limits = l.wholeLimits()
 	}
 	limits.Tolerance = -1 // none is left out
-	u.part = l.firstNodes(&u)
+	u.partition = l.firstNodes(&u)
 	var blocks []int
-	for at := range u.part.Blocks {
-		if len(u.part.Blocks[at].Nodes) > 0 && len(blocks) < mostBlocksTimed {
+	for at := range u.partition.Blocks {
+		if len(u.partition.Blocks[at].Nodes) > 0 && len(blocks) < mostBlocksTimed {
 			blocks = append(blocks, at)
 		}
 	}
@@ -87,7 +87,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 	w.visit, w.scale, w.bounds = v, 1, true
 	s, round := &jobResult{inside: make([]float64, l.stride)}, 0
 	perWork, err := timed(func() (float64, error) {
-		block := &u.part.Blocks[blocks[round%len(blocks)]]
+		block := &u.partition.Blocks[blocks[round%len(blocks)]]
 		round++
 		if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 			return 0, err
@@ -119,9 +119,9 @@ func (l *learner) secondsPerPass() (float64, error) {
 // firstNodes returns the partition of a unit with no more than the first nodes of each block, where it is large.
 func (l *learner) firstNodes(u *unit) *partition.Partition {
 	keep, most := make([]bool, u.in.Graph.NumNodes()), 0.0
-	for x := range u.part.Blocks {
+	for x := range u.partition.Blocks {
 		tables := 0.0
-		for _, s := range u.part.Blocks[x].Nodes {
+		for _, s := range u.partition.Blocks[x].Nodes {
 			for _, d := range u.in.Graph.Incoming(s) {
 				tables += doubleBytes * float64(l.model.Layout.Edge[u.in.EdgeType(d>>1)].States)
 			}
@@ -130,9 +130,9 @@ func (l *learner) firstNodes(u *unit) *partition.Partition {
 		most = max(most, tables)
 	}
 	if most <= mostForTiming {
-		return u.part
+		return u.partition
 	}
-	return u.part.Restrict(keep)
+	return u.partition.Restrict(keep)
 }
 
 // secondsPerPass times the network that takes the least.

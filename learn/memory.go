@@ -136,15 +136,15 @@ func (l *learner) count() (c count) {
 		if !seen[u.net] {
 			c.index += nodeIndex*nodes + edgeIndex*edges + doubleBytes*float64(len(u.net.Counting.Split))
 		}
-		if !seen[u.part] {
+		if !seen[u.partition] {
 			c.lists += nodeLists * nodes
 		}
-		for x := range u.part.Blocks {
-			if c.potentials = max(c.potentials, l.potentials(u, &u.part.Blocks[x])); !seen[u.part] {
-				c.lists += blockLists + edgeLists*float64(len(u.part.Blocks[x].Edges))
+		for x := range u.partition.Blocks {
+			if c.potentials = max(c.potentials, l.potentials(u, &u.partition.Blocks[x])); !seen[u.partition] {
+				c.lists += blockLists + edgeLists*float64(len(u.partition.Blocks[x].Edges))
 			}
 		}
-		seen[u.part], seen[u.net] = true, true
+		seen[u.partition], seen[u.net] = true, true
 	}
 	return c
 }
@@ -239,7 +239,7 @@ func (l *localLearner) memory() *Memory {
 	if s.Method == Exact {
 		name = "tables of elimination"
 	}
-	m.Add(name, float64(threads)*scratch, "those of the largest network, for %d threads", threads)
+	m.Add(name, float64(threads)*scratch, "those of the largest network, on each thread (%d)", threads)
 	return m
 }
 

@@ -39,7 +39,7 @@ func (l *learner) beginWholePass() {
 	l.makeCopies()
 	beta := min(passMomentum, bp.Momentum(p.Pass.Momentum+1))
 	p.Pass.Momentum++
-	l.executor.pieces(func(u *unit, at piece) {
+	l.ranks.pieces(func(u *unit, at piece) {
 		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.before.halves(u))
 		if p.Pass.Momentum == 1 {
 			copy(before, x)
@@ -83,7 +83,7 @@ func (l *learner) keepMessages() {
 		return
 	}
 	l.makeCopies()
-	l.executor.pieces(func(u *unit, at piece) {
+	l.ranks.pieces(func(u *unit, at piece) {
 		copy(at.of(u.kept.halves(u)), at.of(u.state.LogMessage, u.state.LogBelief))
 	})
 }
@@ -94,7 +94,7 @@ func (l *learner) restoreMessages() {
 		return
 	}
 	l.progress.Pass.Momentum = 0
-	l.executor.pieces(func(u *unit, at piece) {
+	l.ranks.pieces(func(u *unit, at piece) {
 		copy(at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.kept.halves(u)))
 	})
 }

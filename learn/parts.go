@@ -2,9 +2,7 @@ package learn
 
 import (
 	"slices"
-	"sync"
 
-	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 )
 
@@ -46,7 +44,7 @@ func (l *learner) planParts() {
 			lo, hi := l.shares[share], l.shares[share+1]
 			j := dealtJob{parts: l.part[block*len(l.units):][lo:hi]}
 			for _, u := range l.units[lo:hi] {
-				j.work += float64(1 + u.part.Blocks[block].Work())
+				j.work += float64(1 + u.partition.Blocks[block].Work())
 			}
 			all = append(all, j)
 		}
@@ -116,12 +114,12 @@ func (l *learner) addParts(v *visit) {
 	p := &l.parts
 	p.own = p.own[:0]
 	for i, part := range p.touched {
-		if l.executor.has(part) {
+		if l.ranks.has(part) {
 			p.own = append(p.own, p.sums[i])
 		}
 	}
 	if l.alone() {
-		l.executor.sumParts(p)
+		l.ranks.sumParts(p)
 	} else {
 		copy(p.total, p.own[0])
 	}
@@ -129,61 +127,4 @@ func (l *learner) addParts(v *visit) {
 	if !v.resum {
 		l.model.Layout.Symmetrise(l.total)
 	}
-}
-
-// network reports that a run is of one network, which is cut; sums over the data go by its parts.
-func (l *learner) network() bool { return len(l.problem.Data) == 1 && l.blocks > 1 }
-
-// usedParts are the parts that have blocks of the first unit, ascending.
-func (j *jobs) usedParts() (used []int32) {
-	for at := 0; at < len(j.part); at += len(j.units) {
-		used = append(used, j.part[at])
-	}
-	slices.Sort(used)
-	return slices.Compact(used)
-}
-
-// rangeOf sets r to the nodes of a part of the first unit, and the edges that begin at them, block by block.
-func (j *jobs) rangeOf(part int32, r *ground.Range) {
-	u := j.units[0]
-	r.Nodes, r.Edges = r.Nodes[:0], r.Edges[:0]
-	first, _ := u.in.Graph.Ends()
-	for x := range u.part.Blocks {
-		if j.part[x*len(j.units)] != part {
-			continue
-		}
-		for _, s := range u.part.Blocks[x].Nodes {
-			r.Nodes = r.Nodes.With(s)
-		}
-		for _, e := range u.part.Blocks[x].Edges {
-			if int(u.part.Of[first[e]]) == x {
-				r.Edges = r.Edges.With(e)
-			}
-		}
-	}
-}
-
-// ranges are used again: those of all parts would be as much garbage, in every sum, as lists of blocks.
-var ranges = sync.Pool{New: func() any { return &ground.Range{} }}
-
-// sumOfParts adds up over the parts of one network.
-func (l *learner) sumOfParts(size int, add instances.Add) []float64 {
-	p, own := parts{total: make([]float64, size), touched: l.usedParts()}, []int32(nil)
-	for _, part := range p.touched {
-		if l.executor.Owns(part) {
-			own = append(own, part)
-		}
-	}
-	sums := make([]float64, len(own)*size)
-	for i := range own {
-		p.own = append(p.own, sums[i*size:][:size:size])
-	}
-	l.each(len(own), func(worker, i int) {
-		r := ranges.Get().(*ground.Range)
-		l.rangeOf(own[i], r)
-		add(p.own[i], worker, 0, *r)
-		ranges.Put(r)
-	})
-	l.executor.sumParts(&p)
-	return p.total
 }

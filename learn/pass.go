@@ -7,7 +7,7 @@ import (
 )
 
 // A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound hold,
-// whatever the messages lack, where the problem has them (known.go, bound.go), and the gradient is that of consistent
+// whatever the messages lack, where the problem has them (guarantees.go, bound.go), and the gradient is that of consistent
 // beliefs. They decide a step of descent (descent.go), or what a check was asked (check.go).
 
 // wholePass is where such a pass stands, and what the last one has found.
@@ -52,7 +52,7 @@ const (
 // reports true when the run is over.
 func (l *learner) visitInPass() (done bool, err error) {
 	p, at, check := &l.progress, &l.progress.Pass, &l.progress.Check
-	if check.Active && check.Known {
+	if check.Active && check.AtHand {
 		return l.endCheck()
 	}
 	blocks, uniform := l.whole[at.Next], check.Active && check.Uniform
@@ -186,7 +186,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	}
 	size := 0.0
 	switch {
-	case accepted && l.proved():
+	case accepted && l.proves(l.suboptimality()):
 		p.Check = checkProgress{Purpose: checkConvergence, Settled: true}
 		return l.endCheck()
 	case accepted && p.GradientNorm <= l.checkBelow() && p.Iterations > p.LastCheck:

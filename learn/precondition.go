@@ -42,11 +42,11 @@ func (l *learner) newSample() *linear.Sample {
 	var all []owned
 	for at, part := range l.part {
 		u, block := l.jobAt(at)
-		if !u.isFree() || !l.executor.Owns(part) {
+		if !u.isFree() || !l.ranks.Owns(part) {
 			continue
 		}
 		all = append(all, owned{part, linear.SampleBlock{
-			Unit: u.linear(), Block: &u.part.Blocks[block], Number: uint64(at + 1),
+			Unit: u.linear(), Block: &u.partition.Blocks[block], Number: uint64(at + 1),
 			NodeCurvature: u.nodeCurvature, EdgeCurvature: u.edgeCurvature,
 		}})
 	}
@@ -55,7 +55,7 @@ func (l *learner) newSample() *linear.Sample {
 	for i := range all {
 		blocks[i] = all[i].SampleBlock
 	}
-	return linear.NewSample(l.model, blocks, l.executor, l.each, l.settings.Threads)
+	return linear.NewSample(l.model, blocks, l.ranks, l.each, l.settings.Threads)
 }
 
 // linear is a unit as linear systems know it.

@@ -145,10 +145,6 @@ type Settings struct {
 	MaxPasses     float64
 	MaxTime       time.Duration
 
-	// PhaseTimes, unless it is nil, adds up what the phases of all visits take, those of
-	// checks too. It is for measuring: it needs one thread, and it makes a run a little
-	// slower. Read it in the Recorder, or after the run.
-	PhaseTimes *PhaseTimes
 	// Checking is told of every pass of a check that goes on: how many it has made, and the
 	// largest change of a log-message in the last; nil: nobody is.
 	Checking func(passes int, residual float64)
@@ -264,8 +260,6 @@ func (s *Settings) validateAlone(p *Problem) error {
 		return violated("Method is one of %q, got %q", Methods, s.Method)
 	case s.team.Size() > 1 && s.Method.Local():
 		return violated("Group is one process with Method %q", s.Method)
-	case s.PhaseTimes != nil && s.Threads > 1:
-		return violated("Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)
 	case memory.ThreadsProblem(s.Threads) != "":
 		return violated("Threads is %d: %s", s.Threads, memory.ThreadsProblem(s.Threads))
 	case s.Together < 0:

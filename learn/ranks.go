@@ -3,12 +3,14 @@ package learn
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/runstate"
 )
 
 // ranks are the processes that make a run, as one of them sees them; a process alone is a group of one. A job is a
@@ -60,7 +62,7 @@ func (r *ranks) has(part int32) bool { return !r.l.alone() || r.Owns(part) }
 // visits returns a function that reports whether a node of the i-th unit is in a block that is visited
 // here.
 func (r *ranks) visits(i int) func(node int32) bool {
-	of, l := r.l.units[i].part.Of, r.l
+	of, l := r.l.units[i].partition.Of, r.l
 	return func(node int32) bool { return r.Owns(l.part[int(of[node])*len(l.units)+i]) }
 }
 
@@ -209,7 +211,7 @@ func (r *ranks) exchangeAll(kept bool) {
 func (r *ranks) eachSeen(v *visit, x, unit int, all bool, do func(owner, peer int, x []float64)) {
 	whose := func(x int) int { return r.owner(r.l.part[x*len(r.l.units)+unit]) }
 	u, owner := r.l.units[unit], whose(x)
-	block := &u.part.Blocks[x]
+	block := &u.partition.Blocks[x]
 	for _, g := range block.Groups {
 		peer := whose(int(g.Other))
 		if peer == owner || peer != r.me && owner != r.me {
@@ -230,7 +232,7 @@ func (r *ranks) eachSeenAt(v *visit, u *unit, block int, edges []int32, all bool
 	last := int32(-1)
 	for _, e := range edges {
 		d := 2 * e // into V, or into U
-		if int(u.part.Of[u.in.Graph.Target(d)]) != block {
+		if int(u.partition.Of[u.in.Graph.Target(d)]) != block {
 			d++
 		}
 		node := u.in.Graph.Target(d)
@@ -329,7 +331,7 @@ func eachPiece(u *unit, nodes, edges iter.Seq[int32], wanted func(node int32) bo
 
 // eachOfBlock is eachPiece for the nodes of a block.
 func eachOfBlock(u *unit, x int, do func(p piece)) {
-	block, inside := &u.part.Blocks[x], func(node int32) bool { return int(u.part.Of[node]) == x }
+	block, inside := &u.partition.Blocks[x], func(node int32) bool { return int(u.partition.Of[node]) == x }
 	eachPiece(u, slices.Values(block.Nodes), slices.Values(block.Edges), inside, do)
 }
 
@@ -345,7 +347,7 @@ func (l *learner) eachOwned(at int, do func([]float64)) {
 	if u.kept != nil && l.keptElsewhere() {
 		eachOfBlock(u, x, func(p piece) { do(p.of(u.kept.halves(u))) })
 	}
-	for _, g := range u.part.Blocks[x].Groups {
+	for _, g := range u.partition.Blocks[x].Groups {
 		if l.keepsCut() && int(g.Other) > x {
 			at, n := l.keptAt(u, &g)
 			do(u.keptBeliefs[at:][:n])
@@ -354,4 +356,93 @@ func (l *learner) eachOwned(at int, do func([]float64)) {
 	if l.alone() {
 		do(l.contribution[x*l.stride:][:l.stride])
 	}
+}
+
+// What visits change is in a state by the parts of the jobs (parts.go), an array for each. So the file of a state is
+// the same whatever the number of processes that have made it. Process 0 writes it, and asks for the numbers of a
+// part when it comes to them. Any number of processes goes on from it: each reads its own parts, and then tells the
+// others what they see of these.
+
+// eachOfPart is eachOwned for the blocks of a part.
+func (l *learner) eachOfPart(part int32, do func([]float64)) {
+	for at, of := range l.part {
+		if of == part {
+			l.eachOwned(at, do)
+		}
+	}
+}
+
+// ownLengths returns how many numbers a state has of the parts of this process.
+func (r *ranks) ownLengths() (lengths []float64) {
+	for part, to := r.parts(); part < to; part++ {
+		n := 0
+		r.l.eachOfPart(int32(part), func(x []float64) { n += len(x) })
+		lengths = append(lengths, float64(n))
+	}
+	return lengths
+}
+
+// partArrays are the arrays of parts from first on, of these lengths, which pieces goes through.
+func partArrays(first int, lengths []float64, pieces func(int32, func([]float64) bool)) (arrays []runstate.Array) {
+	for i, n := range lengths {
+		if part := int32(first + i); n > 0 {
+			all := func(yield func([]float64) bool) { pieces(part, yield) }
+			arrays = append(arrays, runstate.Array{Name: fmt.Sprintf("part.%02d", part), Pieces: all, Length: int(n)})
+		}
+	}
+	return arrays
+}
+
+// own goes through a part of this process, where its numbers are used.
+func (r *ranks) own(part int32, yield func([]float64) bool) {
+	more := true
+	r.l.eachOfPart(part, func(x []float64) { more = more && yield(x) })
+}
+
+// ask goes through a part of any process, in process 0.
+func (r *ranks) ask(part int32, yield func([]float64) bool) {
+	if r.Owns(part) {
+		r.own(part, yield)
+		return
+	}
+	r.Agree([]float64{float64(part)})
+	yield(r.bring(part))
+}
+
+// bring brings the numbers of a part of another process to process 0.
+func (r *ranks) bring(part int32) []float64 {
+	owner, send, receive := r.owner(part), make([][]float64, r.size), make([][]float64, r.size)
+	r.buffer = numeric.Resize(r.buffer, int(r.lengths[part]))
+	switch r.me {
+	case owner:
+		at := 0
+		r.l.eachOfPart(part, func(x []float64) { at += copy(r.buffer[at:], x) })
+		send[0] = r.buffer
+	case 0:
+		receive[owner] = r.buffer
+	}
+	r.Exchange(send, receive)
+	return r.buffer
+}
+
+// noPart is what process 0 asks for when a state is saved.
+const noPart = -1
+
+// save calls write, in process 0 alone, with the state of the run, and returns its error in all processes.
+func (r *ranks) save(write func(*State) error) (err error) {
+	asked := []float64{noPart}
+	switch {
+	case r.l.settings.team.Rank() == 0:
+		var state *State
+		if state, err = r.l.snapshot(); err == nil {
+			err = write(state)
+		}
+		r.Agree(asked)
+	case r.me > 0:
+		r.lengths = r.Share(nil, r.ownLengths())
+		for r.Agree(asked); asked[0] != noPart; r.Agree(asked) {
+			r.bring(int32(asked[0]))
+		}
+	}
+	return r.l.settings.team.Common(err, ErrState)
 }

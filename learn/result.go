@@ -140,37 +140,6 @@ type Event struct {
 	Check bool
 }
 
-// PhaseTimes is the time that visits of blocks have taken, by phase: grounding of
-// potentials with exponentials of tables, sweeps, and the gradient.
-type PhaseTimes struct {
-	Spent [3]time.Duration
-	// Count is how often the clock was read at the end of each phase. A reading takes
-	// tens of nanoseconds, which are in Spent.
-	Count [3]int
-	began time.Time
-}
-
-// The phases, in their order.
-const (
-	phaseGround = iota
-	phaseSweep
-	phaseGradient
-)
-
-// begin begins a phase, and end says which it was. Without times both do nothing.
-func (t *PhaseTimes) begin() {
-	if t != nil {
-		t.began = time.Now()
-	}
-}
-
-func (t *PhaseTimes) end(phase int) {
-	if t != nil {
-		t.Spent[phase] += time.Since(t.began)
-		t.Count[phase]++
-	}
-}
-
 // DivergedError reports a run that got worse instead of better, or met a number
 // it could not go on with.
 type DivergedError struct {

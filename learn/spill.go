@@ -60,12 +60,12 @@ func (l *learner) fetchAhead(w *worker, v *visit, i int) {
 }
 
 func (l *learner) wantLists(p *spill.Pages, _ *visit, u *unit, block int) {
-	u.part.Blocks[block].EachList(func(list *[]int32) { spill.Want(p, *list, 0, len(*list)) })
+	u.partition.Blocks[block].EachList(func(list *[]int32) { spill.Want(p, *list, 0, len(*list)) })
 }
 
 // wantRows adds what a visit reads and writes of a block.
 func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
-	b, c := &u.part.Blocks[block], u.net.Counting
+	b, c := &u.partition.Blocks[block], u.net.Counting
 	row := func(f *crf.Features, r int) {
 		x := f.Data()
 		spill.Want(p, x.Double, r*x.Dim, x.Dim)
@@ -157,9 +157,9 @@ func (l *learner) useLargePages() {
 func (l *learner) eachPartition(do func(*partition.Partition)) {
 	seen := map[*partition.Partition]bool{}
 	for _, u := range l.units {
-		if !seen[u.part] {
-			seen[u.part] = true
-			do(u.part)
+		if !seen[u.partition] {
+			seen[u.partition] = true
+			do(u.partition)
 		}
 	}
 }

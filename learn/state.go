@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runstate"
 )
@@ -32,7 +31,7 @@ func ReadState(path string) (*State, error) {
 }
 
 func (l *learner) snapshot() (*State, error) {
-	r := l.executor
+	r := l.ranks
 	r.lengths = r.Share(nil, r.ownLengths())
 	random, err := l.source.MarshalBinary()
 	if err != nil {
@@ -60,95 +59,6 @@ func (l *learner) arrays() (all []runstate.Array) {
 	return all
 }
 
-// What visits change is in a state by the parts of the jobs (parts.go), an array for each. So the file of a state is
-// the same whatever the number of processes that have made it. Process 0 writes it, and asks for the numbers of a
-// part when it comes to them. Any number of processes goes on from it: each reads its own parts, and then tells the
-// others what they see of these.
-
-// eachOfPart is eachOwned for the blocks of a part.
-func (l *learner) eachOfPart(part int32, do func([]float64)) {
-	for at, of := range l.part {
-		if of == part {
-			l.eachOwned(at, do)
-		}
-	}
-}
-
-// ownLengths returns how many numbers a state has of the parts of this process.
-func (r *ranks) ownLengths() (lengths []float64) {
-	for part, to := r.parts(); part < to; part++ {
-		n := 0
-		r.l.eachOfPart(int32(part), func(x []float64) { n += len(x) })
-		lengths = append(lengths, float64(n))
-	}
-	return lengths
-}
-
-// partArrays are the arrays of parts from first on, of these lengths, which pieces goes through.
-func partArrays(first int, lengths []float64, pieces func(int32, func([]float64) bool)) (arrays []runstate.Array) {
-	for i, n := range lengths {
-		if part := int32(first + i); n > 0 {
-			all := func(yield func([]float64) bool) { pieces(part, yield) }
-			arrays = append(arrays, runstate.Array{Name: fmt.Sprintf("part.%02d", part), Pieces: all, Length: int(n)})
-		}
-	}
-	return arrays
-}
-
-// own goes through a part of this process, where its numbers are used.
-func (r *ranks) own(part int32, yield func([]float64) bool) {
-	more := true
-	r.l.eachOfPart(part, func(x []float64) { more = more && yield(x) })
-}
-
-// ask goes through a part of any process, in process 0.
-func (r *ranks) ask(part int32, yield func([]float64) bool) {
-	if r.Owns(part) {
-		r.own(part, yield)
-		return
-	}
-	r.Agree([]float64{float64(part)})
-	yield(r.bring(part))
-}
-
-// bring brings the numbers of a part of another process to process 0.
-func (r *ranks) bring(part int32) []float64 {
-	owner, send, receive := r.owner(part), make([][]float64, r.size), make([][]float64, r.size)
-	r.buffer = numeric.Resize(r.buffer, int(r.lengths[part]))
-	switch r.me {
-	case owner:
-		at := 0
-		r.l.eachOfPart(part, func(x []float64) { at += copy(r.buffer[at:], x) })
-		send[0] = r.buffer
-	case 0:
-		receive[owner] = r.buffer
-	}
-	r.Exchange(send, receive)
-	return r.buffer
-}
-
-// noPart is what process 0 asks for when a state is saved.
-const noPart = -1
-
-// save calls write, in process 0 alone, with the state of the run, and returns its error in all processes.
-func (r *ranks) save(write func(*State) error) (err error) {
-	asked := []float64{noPart}
-	switch {
-	case r.l.settings.team.Rank() == 0:
-		var state *State
-		if state, err = r.l.snapshot(); err == nil {
-			err = write(state)
-		}
-		r.Agree(asked)
-	case r.me > 0:
-		r.lengths = r.Share(nil, r.ownLengths())
-		for r.Agree(asked); asked[0] != noPart; r.Agree(asked) {
-			r.bring(int32(asked[0]))
-		}
-	}
-	return r.l.settings.team.Common(err, ErrState)
-}
-
 // ErrState is the error of Fit for a saved state that cannot be gone on with.
 var ErrState = runstate.Err
 
@@ -164,8 +74,8 @@ func (l *learner) restore(state *State) error {
 	if l.copies() && (l.progress.Pass.Momentum > 0 || l.keptElsewhere()) {
 		l.makeCopies()
 	}
-	first, _ := l.executor.parts()
-	parts := partArrays(first, l.executor.ownLengths(), l.executor.own)
+	first, _ := l.ranks.parts()
+	parts := partArrays(first, l.ranks.ownLengths(), l.ranks.own)
 	if err := l.restoreArrays(in, state, l.settings.Step.State(), append(l.arrays(), parts...)); err != nil {
 		return err
 	}
@@ -269,7 +179,7 @@ func (l *learner) identify() []trait {
 		var partitions []*partition.Partition
 		var numbers []*counting.Numbers
 		for _, u := range l.units {
-			partitions, numbers = append(partitions, u.part), append(numbers, u.net.Counting)
+			partitions, numbers = append(partitions, u.partition), append(numbers, u.net.Counting)
 		}
 		l.worksOn = []trait{
 			{"data", digestProblem(l.problem)},

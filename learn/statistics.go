@@ -8,15 +8,6 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 )
 
-// adder adds up over the data, on all threads and in all processes.
-func (l *learner) adder() instances.Adder {
-	a := instances.Adder{Each: l.each, Group: l.executor}
-	if l.network() {
-		a.Parts = l.sumOfParts
-	}
-	return a
-}
-
 // statistics are what a step rule may know of the data.
 func (l *learner) statistics() *instances.Statistics {
 	free := map[*crf.Instance]*unit{}
@@ -26,7 +17,7 @@ func (l *learner) statistics() *instances.Statistics {
 		}
 	}
 	return &instances.Statistics{
-		Layout: &l.model.Layout, Data: l.problem.Data, Adder: l.adder(),
+		Layout: &l.model.Layout, Data: l.problem.Data, Adder: instances.Adder{Each: l.each, Group: l.ranks},
 		Scales: func(in *crf.Instance) (node, edge func(int32) float64) {
 			u := free[in]
 			c := u.net.Counting
@@ -39,7 +30,7 @@ func (l *learner) statistics() *instances.Statistics {
 // addLabels adds up the statistics of the labels.
 func (l *learner) addLabels() {
 	a := instances.Labels{Model: l.model, Data: l.problem.Data, ClassWeights: l.problem.ClassWeights, Total: l.samples,
-		Adder: l.adder()}
+		Adder: instances.Adder{Each: l.each, Group: l.ranks}}
 	for _, w := range l.workers {
 		a.Adjoints = append(a.Adjoints, w.adjoint)
 	}

@@ -44,7 +44,7 @@ type StepProblem struct {
 	run *learner // for automatic steps, which are a part of it
 }
 
-// ParseStep reads a step rule as users give it: auto, fixed:α or adagrad:α.
+// ParseStep reads a step rule as users give it: auto, fixed:A or adagrad:A.
 func ParseStep(spec string) (StepRule, error) {
 	name, value, given := strings.Cut(spec, ":")
 	if name == "auto" && !given {
@@ -52,7 +52,7 @@ func ParseStep(spec string) (StepRule, error) {
 	}
 	alpha, err := numeric.ParseDecimal(value)
 	if err != nil || !(alpha > 0) || math.IsInf(alpha, 0) {
-		return nil, fmt.Errorf("step %q: want auto, fixed:α or adagrad:α with a positive number α, such as "+
+		return nil, fmt.Errorf("step %q: want auto, fixed:A or adagrad:A with a positive number A, such as "+
 			"fixed:0.5", spec)
 	}
 	switch name {
@@ -61,7 +61,7 @@ func ParseStep(spec string) (StepRule, error) {
 	case "adagrad":
 		return &adaGradStep{alpha: alpha}, nil
 	}
-	return nil, fmt.Errorf("step %q: no rule named %q; want auto, fixed:α or adagrad:α", spec, name)
+	return nil, fmt.Errorf("step %q: no rule named %q; want auto, fixed:A or adagrad:A", spec, name)
 }
 
 // unguarded is what the simple rules have in common.

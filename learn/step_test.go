@@ -68,7 +68,7 @@ func TestParseStep(t *testing.T) {
 		}
 	}
 	for _, spec := range []string{"", "fixed", "fixed:", "fixed:0", "fixed:-1", "fixed:NaN", "fixed:Inf", "adam:0.1", "auto:1"} {
-		if _, err := ParseStep(spec); err == nil || !strings.Contains(err.Error(), "want auto, fixed:α or adagrad:α") {
+		if _, err := ParseStep(spec); err == nil || !strings.Contains(err.Error(), "want auto, fixed:A or adagrad:A") {
 			t.Errorf("%q: error %v", spec, err)
 		}
 	}

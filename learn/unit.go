@@ -20,22 +20,22 @@ import (
 // labels of one sample clamped. Clamped ones exist for samples with unobserved labels, and enter (8) with a minus: L
 // = B(free) − B(clamped). Of class weights there are others with a plus.
 type unit struct {
-	instance int
-	in       *crf.Instance
-	part     *partition.Partition
-	net      *bp.Net
-	state    *bp.State
-	weight   float64   // of its free energy in the objective; negative if clamped for hidden labels
-	extra    []float64 // of a free unit: see nodeWeight; nil: zeros
-	taken    []float64 // of a free unit: see nodeCurvature; nil: zeros
-	labels   []int32   // of the upper bound; nil: there are none
+	instance  int
+	in        *crf.Instance
+	partition *partition.Partition
+	net       *bp.Net
+	state     *bp.State
+	weight    float64   // of its free energy in the objective; negative if clamped for hidden labels
+	extra     []float64 // of a free unit: see nodeWeight; nil: zeros
+	taken     []float64 // of a free unit: see nodeCurvature; nil: zeros
+	labels    []int32   // of the upper bound; nil: there are none
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
 	// keptBeliefs holds, of every cut edge, its belief at the last visit and its parts of the upper bound and of
 	// Σ c H(τ): see cutedges.go.
 	keptBeliefs []float64
-	cut         *cutEdges
+	cutEdges    *cutEdges
 	before      messageCopy // where the pass before began; nil: see momentum.go
 	kept        messageCopy // of keepMessages
 }
@@ -56,14 +56,14 @@ func buildUnits(p *Problem, s *Settings, total float64) (units []*unit, err erro
 	if err != nil {
 		return nil, err
 	}
-	all, failed, known := make([][]*unit, len(p.Data)), make([]error, len(p.Data)), map[*graph.Graph]*unit{}
+	all, failed, ofGraph := make([][]*unit, len(p.Data)), make([]error, len(p.Data)), map[*graph.Graph]*unit{}
 	for i, in := range p.Data {
 		free := &unit{instance: i, in: in}
-		if err := free.shape(p, s, cuts, known); err != nil {
+		if err := free.shape(p, s, cuts, ofGraph); err != nil {
 			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 		all[i] = []*unit{free}
-		if first, blocks := len(all[0][0].part.Blocks), len(free.part.Blocks); blocks != first {
+		if first, blocks := len(all[0][0].partition.Blocks), len(free.partition.Blocks); blocks != first {
 			return nil, fmt.Errorf("instance %s is cut into %d blocks and instance %s into %d: every instance needs as many; "+
 				"ask for fewer blocks", p.Data[0].Name, first, in.Name, blocks)
 		}
@@ -94,26 +94,26 @@ func resolveCuts(p *Problem, s *Settings) (cuts []cut.Cut, err error) {
 	return cuts, nil
 }
 
-// shape finds blocks, counting numbers and the places of messages of a free unit. Those of known ones, of the same
-// graph, are shared.
-func (u *unit) shape(p *Problem, s *Settings, cuts []cut.Cut, known map[*graph.Graph]*unit) (err error) {
+// shape finds blocks, counting numbers and the places of messages of a free unit. Units of the same graph
+// share those of the first, which ofGraph has.
+func (u *unit) shape(p *Problem, s *Settings, cuts []cut.Cut, ofGraph map[*graph.Graph]*unit) (err error) {
 	g := u.in.Graph
-	if first := known[g]; first != nil {
-		if u.part = first.part; len(u.in.Schema().NodeTypes) == 1 {
+	if first := ofGraph[g]; first != nil {
+		if u.partition = first.partition; len(u.in.Schema().NodeTypes) == 1 {
 			u.net = first.net
 		} else {
 			u.net, err = bp.NewNet(g, u.in.Cards(), first.net.Counting, nil)
 		}
 		return err
 	}
-	if u.part, err = cutInstance(p, s, cuts, u); err != nil {
+	if u.partition, err = cutInstance(p, s, cuts, u); err != nil {
 		return err
 	}
 	numbers, err := p.Counting.Of(g)
 	if err != nil {
 		return err
 	}
-	known[g] = u
+	ofGraph[g] = u
 	u.net, err = bp.NewNet(g, u.in.Cards(), numbers, nil)
 	return err
 }
@@ -142,7 +142,7 @@ func cutInstance(p *Problem, s *Settings, cuts []cut.Cut, u *unit) (*partition.P
 // whole data set. Several goroutines may do so for instances of their own.
 func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 	free := units[0]
-	in, part, net := free.in, free.part, free.net
+	in, part, net := free.in, free.partition, free.net
 	free.labels = referenceLabels(in, p.Model.Layout.Masked)
 	weights := 0.0
 	for _, term := range ground.Terms(p.ClassWeights, in) {
@@ -159,7 +159,7 @@ func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped}
+		u := &unit{instance: free.instance, in: in, partition: part.Restrict(hidden), net: clamped}
 		u.weight = -in.Weight() * term.Weight / total
 		switch {
 		case !slices.Contains(term.Truth, crf.Unobserved):
@@ -245,8 +245,8 @@ func (u *unit) curvature(weight float64, s, t int32) float64 {
 
 // work is that of a sweep over all blocks.
 func (u *unit) work() (n int) {
-	for x := range u.part.Blocks {
-		n += u.part.Blocks[x].Work()
+	for x := range u.partition.Blocks {
+		n += u.partition.Blocks[x].Work()
 	}
 	return n
 }

@@ -107,8 +107,8 @@ func (l *learner) makeWorkers() {
 // largestRoom is that of any block.
 func (l *learner) largestRoom() (room ground.Room) {
 	for _, u := range l.units {
-		for x := range u.part.Blocks {
-			room = room.Max(ground.RoomOf(&l.model.Layout, u.in, &u.part.Blocks[x]))
+		for x := range u.partition.Blocks {
+			room = room.Max(ground.RoomOf(&l.model.Layout, u.in, &u.partition.Blocks[x]))
 		}
 	}
 	return room
@@ -185,10 +185,10 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		defer l.addParts(&v)
 	}
 	jobs, atATime, contributes := l.number(v.blocks), l.atATime(v.blocks), v.contribute
-	v.jobs = l.executor.jobs(&v, jobs)
+	v.jobs = l.ranks.jobs(&v, jobs)
 	for lo := 0; lo < jobs && !report.ended; lo += atATime {
 		v.first = lo
-		results, t := l.executor.visit(v, min(atATime, jobs-lo))
+		results, t := l.ranks.visit(v, min(atATime, jobs-lo))
 		if t.failed >= 0 {
 			block, _, _ := l.job(v.blocks, lo+t.failed)
 			s := &results[t.failed]
@@ -204,7 +204,7 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		}
 	}
 	v.contribute = contributes
-	l.executor.endVisit(&v)
+	l.ranks.endVisit(&v)
 	l.progress.Passes += float64(report.work) / l.sweepWork
 	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
 	return report, nil
@@ -253,12 +253,12 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *jobResul
 	}
 	if v.contribute {
 		for _, u := range units {
-			report.elements += u.part.Blocks[block].Elements()
+			report.elements += u.partition.Blocks[block].Elements()
 		}
 		l.addUntiedChange(s, units, block)
 	}
 	part := l.partOf(block)
-	if !v.contribute && !v.resum || !l.executor.has(part) {
+	if !v.contribute && !v.resum || !l.ranks.has(part) {
 		return
 	}
 	sum, inside := l.parts.sumOf(part), l.contribution[block*l.stride:][:l.stride]
@@ -294,7 +294,7 @@ func (l *learner) visitJob(v *visit, workerIndex, i int) {
 	s.begin(v)
 	w.visit = v
 	for j := lo; j < hi && s.err == nil && !v.ended(); j++ {
-		if u := l.units[j]; u.part.Blocks[block].Elements() > 0 {
+		if u := l.units[j]; u.partition.Blocks[block].Elements() > 0 {
 			w.scale = u.weight / l.weight(lo)
 			s.failed, s.err = j, l.visitUnit(w, s, u, block, job)
 		}
@@ -315,7 +315,7 @@ func (s *jobResult) begin(v *visit) {
 
 // visitUnit visits a block in one unit.
 func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job int) (err error) {
-	v, block := w.visit, &u.part.Blocks[blockIndex]
+	v, block := w.visit, &u.partition.Blocks[blockIndex]
 	if v.resum {
 		l.resumCut(w, s, u, blockIndex)
 		return nil
@@ -323,10 +323,7 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 	if v.split && !l.splitLater(u, blockIndex) {
 		return nil
 	}
-	l.settings.PhaseTimes.begin()
-	err = w.space.Ground(l.model, u.in, u.net, u.state, block)
-	l.settings.PhaseTimes.end(phaseGround)
-	if err != nil {
+	if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 		return err
 	}
 	if v.split {
@@ -338,10 +335,8 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 		return err
 	}
 	if v.contribute {
-		l.settings.PhaseTimes.begin()
 		w.bounds, w.split = v.bounds || v.certify, v.certify && l.splitAtOnce(u, blockIndex)
 		err = l.contribute(w, s, u, blockIndex)
-		l.settings.PhaseTimes.end(phaseGradient)
 	}
 	return err
 }
@@ -354,9 +349,7 @@ func (l *learner) iterateBlock(w *worker, s *jobResult, u *unit, block *partitio
 	if until == nil {
 		until = context.Background()
 	}
-	l.settings.PhaseTimes.begin()
 	o, err := w.space.Iterate(until, u.net, u.state, block, w.visit.limits)
-	l.settings.PhaseTimes.end(phaseSweep)
 	all := &s.outcome
 	all.Sweeps, all.Work, all.Converged = max(all.Sweeps, o.Sweeps), all.Work+o.Work, all.Converged && o.Converged
 	all.Residual, all.First = max(all.Residual, o.Residual), max(all.First, o.First)

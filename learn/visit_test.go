@@ -53,7 +53,7 @@ func TestDivideUnits(t *testing.T) {
 		stride := 1 << rapid.IntRange(10, 22).Draw(t, "stride")
 		b, most, total := &jobs{}, 0, 0
 		for _, work := range rapid.SliceOfN(rapid.IntRange(0, 50), 1, 400).Draw(t, "work") {
-			b.units = append(b.units, &unit{part: &partition.Partition{Blocks: []partition.Block{{Nodes: make([]int32, work)}}}})
+			b.units = append(b.units, &unit{partition: &partition.Partition{Blocks: []partition.Block{{Nodes: make([]int32, work)}}}})
 			most, total = max(most, 1+work), total+1+work
 		}
 		b.divideUnits(stride)

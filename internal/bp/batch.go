@@ -1,6 +1,7 @@
 package bp
 
 import (
+	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/partition"
@@ -12,26 +13,19 @@ import (
 // to keep the processor busy.
 const batchEntries = 1024
 
+// leastLog is the logarithm of the least sum that is trusted.
+var leastLog = math.Log(tooSmall)
+
 // batch is a number of nodes, no two of them neighbours, that are updated step by
 // step together (internal/simd).
 type batch struct {
 	nodes []simd.Node
-	runs  []run
-	// special are messages that need logarithms, by position in their list and the place of what they send.
-	special [][2]int32
-
+	// sources and targets have as many states, where they differ: none where a message needs logarithms.
+	sources, targets        []int32
 	kernels                 *simd.Lists
 	mostNodes, mostMessages int
 	weights, out            []float64 // [messages × states]
 	sums, totals            []float64 // [nodes × states], [nodes]
-}
-
-// run is messages of one shape that follow each other, lo ≤ i < hi of a list, and where their weights begin and what
-// they send.
-type run struct {
-	lo, hi         int32
-	source, target int // states
-	weight, out    int
 }
 
 // links are directed edges with the positions in Block.Edges of their edges and with their sources:
@@ -139,74 +133,69 @@ func (w *Workspace) absorb(net *Net, st *State, list links, lo, hi int32, potent
 // recompute leaves the messages lo ≤ i < hi of a list in b.out.
 func (w *Workspace) recompute(net *Net, st *State, list links, lo, hi int32) error {
 	b := &w.batch
-	weights, sent := w.listRuns(net, list, lo, hi)
-	for _, r := range b.runs {
-		simd.Cavities(b.weights[r.weight:], st.LogBelief, st.LogMessage, list.source[r.lo:r.hi], list.directed[r.lo:r.hi],
-			net.beliefAt, net.messageAt, r.source)
+	n, weights, sent := w.sizes(net, list, lo, hi)
+	source, directed := list.source[lo:hi], list.directed[lo:hi]
+	edge := list.edge[lo:hi]
+	if n.Source == 2 && n.Target == 2 &&
+		b.kernels.Pairs(b.out, st.LogBelief, st.LogMessage, w.arena, source, directed, edge, w.at) {
+		return nil
 	}
+	b.kernels.Cavities(b.weights, st.LogBelief, st.LogMessage, source, directed, net.beliefAt, net.messageAt, n)
 	simd.Exp(b.weights[:weights], b.weights)
-	for _, r := range b.runs {
-		simd.Products(b.out[r.out:], b.weights[r.weight:], w.arena, list.directed[r.lo:r.hi], list.edge[r.lo:r.hi], w.at,
-			r.source, r.target)
-	}
+	b.kernels.Products(b.out, b.weights, w.arena, directed, edge, w.at, n)
 	out := b.out[:sent]
-	if !simd.AllSafe(out) {
-		b.findUnsafe()
-	}
+	safe := simd.AllSafe(out)
 	simd.Log(out, out)
-	for _, s := range b.special {
-		if err := w.redo(net, st, list, s[0], b.out[s[1]:]); err != nil {
-			return err
+	if safe {
+		return nil
+	}
+	for at := 0; lo < hi; lo++ {
+		k := int(net.Card[net.Graph.Target(list.directed[lo])])
+		if !safeLogs(out[at:][:k]) {
+			if err := w.redo(net, st, list, lo, out[at:][:k]); err != nil {
+				return err
+			}
 		}
+		at += k
 	}
 	return nil
 }
 
-// listRuns divides the messages lo ≤ i < hi of a list, those of the listed nodes, into runs, and lists those that the
-// kernels can't compute as special. It returns how many weights there are, and how many numbers are sent.
-func (w *Workspace) listRuns(net *Net, list links, lo, hi int32) (weights, out int) {
+// safeLogs reports whether logarithms are those of sums to be trusted.
+func safeLogs(x []float64) bool {
+	for _, l := range x {
+		if !(l >= leastLog && l <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
+}
+
+// sizes returns how many states the ends of the messages lo ≤ i < hi of a list have, those of the listed nodes, and how
+// many weights and numbers to send that makes.
+func (w *Workspace) sizes(net *Net, list links, lo, hi int32) (n simd.Sizes, weights, sent int) {
 	b := &w.batch
-	b.runs, b.special = b.runs[:0], b.special[:0]
 	if k := net.uniform; k > 0 && len(w.forms) == 0 {
-		b.runs = append(b.runs, run{lo, hi, k, k, 0, 0})
-		return int(hi-lo) * k, int(hi-lo) * k
+		return simd.Sizes{Source: k, Target: k}, int(hi-lo) * k, int(hi-lo) * k
 	}
-	for _, n := range b.nodes {
-		target := int(n.States)
-		for end := lo + n.Messages; lo < end; lo++ {
-			s, last := list.source[lo], len(b.runs)-1
-			k := int(net.Card[s])
-			switch {
-			case w.form(list.edge[lo]).log || net.observed(s):
-				b.special = append(b.special, [2]int32{lo, int32(out)})
-				k = 0
-			case last >= 0 && b.runs[last].hi == lo && b.runs[last].source == k && b.runs[last].target == target:
-				b.runs[last].hi++
-			default:
-				b.runs = append(b.runs, run{lo, lo + 1, k, target, weights, out})
+	b.sources, b.targets = b.sources[:0], b.targets[:0]
+	for _, node := range b.nodes {
+		for end := lo + node.Messages; lo < end; lo++ {
+			s, k := list.source[lo], int32(0)
+			if !w.form(list.edge[lo]).log && !net.observed(s) {
+				k = net.Card[s]
 			}
-			weights, out = weights+k, out+target
+			b.sources, b.targets = append(b.sources, k), append(b.targets, node.States)
+			weights, sent = weights+int(k), sent+int(node.States)
 		}
 	}
-	return weights, out
+	return simd.Sizes{Sources: b.sources, Targets: b.targets}, weights, sent
 }
 
-// findUnsafe adds the messages with a sum that is not to be trusted to those that need logarithms.
-func (b *batch) findUnsafe() {
-	for _, r := range b.runs {
-		for i := r.lo; i < r.hi; i++ {
-			at := r.out + int(i-r.lo)*r.target
-			if !simd.AllSafe(b.out[at:][:r.target]) {
-				b.special = append(b.special, [2]int32{i, int32(at)})
-			}
-		}
-	}
-}
-
-// redo computes message i of a list by itself, in whatever form it takes.
+// redo computes message i of a list by itself, with logarithms.
 func (w *Workspace) redo(net *Net, st *State, list links, i int32, out []float64) error {
 	d := list.directed[i]
-	if !w.incoming(out[:net.Card[net.Graph.Target(d)]], net, st, d, list.edge[i]) {
+	if !w.incoming(out, net, st, d, list.edge[i]) {
 		return &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each " +
 			"other, so the partition function is zero"}
 	}

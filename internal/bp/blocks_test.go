@@ -22,7 +22,7 @@ func TestBlocksReachTheWholesFixedPoint(t *testing.T) {
 			for seed := range uint64(4) {
 				rng := source(300 + seed)
 				p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 2, 3), 1, 0)
-				for _, c := range []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, seed, false)), dualCounting(rng, g)} {
+				for _, c := range []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, seed)), dualCounting(rng, g)} {
 					whole := newInference(t, p, c)
 					whole.solve(t)
 					for _, blocks := range []int{2, 3} {
@@ -152,7 +152,7 @@ func TestObservedIsEvidence(t *testing.T) {
 					}
 				}
 			}
-			for _, c := range []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, seed, false)), dualCounting(rng, g)} {
+			for _, c := range []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, seed)), dualCounting(rng, g)} {
 				where := fmt.Sprintf("%s, seed %d, %s", name, seed, c.Name)
 				want := newInference(t, &forbidding, c)
 				want.solve(t)

@@ -58,7 +58,7 @@ func TestStationary(t *testing.T) {
 			for seed := range uint64(6) {
 				rng := source(seed)
 				p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 3), 1.5, 0)
-				trw := legal(counting.SampledTreeReweighted(g, seed, false))
+				trw := legal(counting.SampledTreeReweighted(g, seed))
 				for _, c := range []*counting.Numbers{counting.Convex(g), trw, dualCounting(rng, g)} {
 					r := newInference(t, p, c)
 					r.solve(t)

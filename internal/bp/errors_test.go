@@ -90,7 +90,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 	for name, r := range map[string]*inference{
 		"own tables":    newInference(t, uniform, counting.Convex(g)),
-		"shared tables": newInference(t, uniform, legal(counting.SampledTreeReweighted(g, 1, false))),
+		"shared tables": newInference(t, uniform, legal(counting.SampledTreeReweighted(g, 1))),
 		"mixed, logs":   newInference(t, mixed, counting.Convex(g)),
 		"observed":      newBlockInference(t, mixed, counting.Convex(g), observe(1, mixed.Card), partition.Whole(g)),
 		"blocks":        newBlockInference(t, uniform, counting.Convex(g), nil, randomPartition(rng, g, 4)),

@@ -15,7 +15,7 @@ import (
 
 // countingsOf are counting numbers of every kind on g.
 func countingsOf(g *graph.Graph) []*counting.Numbers {
-	return []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, 1, false)), counting.Bethe(g), dualCounting(source(3), g)}
+	return []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, 1)), counting.Bethe(g), dualCounting(source(3), g)}
 }
 
 // forms counts the tables of the last block loaded that are multiplicative, and
@@ -140,7 +140,7 @@ func TestSharedTables(t *testing.T) {
 		tables   int // 0: one per edge
 	}{
 		{counting.Convex(g), 4},
-		{legal(counting.SampledTreeReweighted(g, 1, false)), -1},
+		{legal(counting.SampledTreeReweighted(g, 1)), -1},
 		{legal(counting.New("many", g, constants(g.NumNodes(), 1), many)), g.NumEdges()},
 	} {
 		shared, own := newInference(t, p, test.counting), newInference(t, p, test.counting)

@@ -71,7 +71,7 @@ func TestOutwardVisitIsConsistent(t *testing.T) {
 
 // someNumbers are positive, tree-reweighted and random counting numbers.
 func someNumbers(rng *rand.Rand, g *graph.Graph, seed uint64) []*counting.Numbers {
-	trw := legal(counting.SampledTreeReweighted(g, seed, false))
+	trw := legal(counting.SampledTreeReweighted(g, seed))
 	return []*counting.Numbers{counting.Convex(g), trw, dualCounting(rng, g)}
 }
 

@@ -52,7 +52,7 @@ func TestHubsSettle(t *testing.T) {
 		g := hubs(spokes)
 		rng := source(5)
 		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 3, 3), 2, 0)
-		c := legal(counting.SampledTreeReweighted(g, 1, false))
+		c := legal(counting.SampledTreeReweighted(g, 1))
 		sweeps := func(free bool) (Outcome, float64) {
 			r := newBlockInference(t, p, c, nil, partition.Whole(g))
 			if free {
@@ -85,7 +85,7 @@ func TestNoProx(t *testing.T) {
 	for _, x := range []struct {
 		g *graph.Graph
 		c *counting.Numbers
-	}{{grid, counting.Convex(grid)}, {grid, counting.Cover(grid)}, {grid, counting.Bethe(grid)}, {tree, counting.Bethe(tree)}, {tree, legal(counting.SampledTreeReweighted(tree, 1, false))}} {
+	}{{grid, counting.Convex(grid)}, {grid, counting.Cover(grid)}, {grid, counting.Bethe(grid)}, {tree, counting.Bethe(tree)}, {tree, legal(counting.SampledTreeReweighted(tree, 1))}} {
 		if h := proximal(x.g, x.c); h != nil {
 			t.Errorf("%s: nodes have a prox: %v", x.c.Name, h)
 		}

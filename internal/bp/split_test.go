@@ -16,7 +16,7 @@ import (
 
 // splitCounting are provably convex numbers with negative c_s.
 func splitCounting(rng *rand.Rand, g *graph.Graph) []*counting.Numbers {
-	sampled := legal(counting.SampledTreeReweighted(g, rng.Uint64(), false))
+	sampled := legal(counting.SampledTreeReweighted(g, rng.Uint64()))
 	proved := legal(counting.New("proved", g, sampled.Node, sampled.Edge))
 	proved.Prove(g)
 	found, given := drawnSplit(rng, g), drawnSplit(rng, g)

@@ -139,8 +139,9 @@ func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *part
 	for i := range n {
 		w.forth, w.numbers, w.places = append(w.forth, 0), append(w.numbers, int32(i)), append(w.places, i*ku*kv)
 	}
-	simd.Products(w.marginals, w.ones, beliefs, back[:], w.numbers, w.places, kv, n*ku)
-	simd.Products(w.marginals[n*ku:], w.ones, beliefs, w.forth, w.numbers, w.places, ku, kv)
+	kernels := simd.ForRows(max(n*ku, kv))
+	kernels.Products(w.marginals, w.ones, beliefs, back[:], w.numbers, w.places, simd.Sizes{Source: kv, Target: n * ku})
+	kernels.Products(w.marginals[n*ku:], w.ones, beliefs, w.forth, w.numbers, w.places, simd.Sizes{Source: ku, Target: kv})
 	w.marginals = w.marginals[:n*(ku+kv)]
 	rows, columns := w.marginals[:n*ku], w.marginals[n*ku:]
 	simd.Log(w.marginals, w.marginals)

@@ -20,7 +20,7 @@ func BenchmarkBounds(b *testing.B) {
 		for s := range card {
 			card[s] = k
 		}
-		r := newInference(b, oracle.RandomPairwise(rand.New(rand.NewPCG(1, 2)), g, card, 1, 0), sure(counting.SampledTreeReweighted(g, 1, false)))
+		r := newInference(b, oracle.RandomPairwise(rand.New(rand.NewPCG(1, 2)), g, card, 1, 0), sure(counting.SampledTreeReweighted(g, 1)))
 		block := sure(r.load(0))
 		for range 4 {
 			if _, err := r.space.Sweep(r.net, r.state, block, 0); err != nil {

@@ -65,9 +65,7 @@ func TestWavefront(t *testing.T) {
 				seen.begin(r.net, r.state, block, waves)
 				for s := range o.Sweeps {
 					r.space.last.extrapolate(r.state, 0, len(r.state.LogMessage), 0, len(r.state.LogBelief), Momentum(s))
-					if o.Residual, err = r.space.Sweep(r.net, r.state, block, momentumDamping); err != nil {
-						t.Fatal(err)
-					}
+					o.Residual = oracle.Must(r.space.Sweep(r.net, r.state, block, momentumDamping))(t)
 					if s == 0 {
 						o.First = o.Residual
 					}

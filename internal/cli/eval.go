@@ -42,7 +42,7 @@ stand side by side.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringArrayVarP(&f.models, "model", "m", nil, "model file or run folder; may be repeated")
+	fl.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL` file or run folder; may be repeated")
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make for a report with pictures and confusion matrices")
 	readsArguments(cmd, wantsData)
 	reads(fl, wantsModel, "model")
@@ -66,7 +66,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 		return a.evalAgainst(f, args)
 	}
 	if len(f.models) == 0 || len(args) == 0 {
-		return usagef("eval: want blockbp eval DATA -m MODEL")
+		return usagef("eval: want data with labels, and a model whose predictions to compare: blockbp eval DATA -m MODEL")
 	}
 	if err := f.validate(); err != nil {
 		return err
@@ -165,8 +165,8 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	if other := job.UnheldSplit(set, f.split); other != "" && f.data.observed == "" {
-		a.note("no label is held: {observed=%s} holds those of that split, as a prediction would know them", other)
+	if text := m.Unheld(set, f.split); text != "" && f.data.observed == "" {
+		a.note("%s", option.Text(text))
 	}
 	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {
 		return nil, err

@@ -66,6 +66,30 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestServe: one process runs commands one after the other, each in a folder of its own, and goes on after those that
+// fail; what is no request ends it.
+func TestServe(t *testing.T) {
+	t.Setenv("BLOCKBP_PROGRESS", "json")
+	home, err := os.Getwd()
+	oracle.OK(t, err)
+	requests, folders := "", []string{t.TempDir(), t.TempDir()}
+	for i, verb := range []string{"version", "nonsense"} {
+		requests += fmt.Sprintf(`{"arguments":[%q],"folder":%q}`, verb, folders[i]) + "\n"
+	}
+	for rest, want := range map[string]int{"": 0, `{"arguments":3}`: 2} {
+		var stdout, stderr bytes.Buffer
+		code := cli.Run(context.Background(), []string{"serve"}, strings.NewReader(requests+rest), &stdout, &stderr)
+		said := regexp.MustCompile(`{"ended":\d}`).FindAllString(stderr.String(), -1)
+		if now, err := os.Getwd(); code != want || !slices.Equal(said, []string{`{"ended":0}`, `{"ended":2}`}) || now != home || err != nil {
+			t.Errorf("with %q: exit code %d, want %d; in %s, and said: %s", rest, code, want, now, stderr.String())
+		}
+	}
+	printed, err := os.ReadFile(filepath.Join(folders[0], "stdout"))
+	if err != nil || !bytes.HasPrefix(printed, []byte("blockbp v")) {
+		t.Errorf("version printed %q, %v", printed, err)
+	}
+}
+
 // writeArrays writes arrays into a folder, a file each.
 func writeArrays(t testing.TB, a arrays) string {
 	t.Helper()

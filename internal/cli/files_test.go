@@ -25,7 +25,7 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 	task sampler instance graph scale resume suite layout size`)
 
 // noPathArguments are the verbs whose arguments are no paths.
-var noPathArguments = strings.Fields("train generate demo example features version help completion bash zsh fish powershell")
+var noPathArguments = strings.Fields("train generate demo example features version help serve completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
 var verbsThatWrite = strings.Fields("compare convert demo eval example generate infer plot predict sample train")

@@ -87,7 +87,10 @@ func (a *app) explainOptions(verb *cobra.Command) {
 	verb.SetUsageFunc(func(c *cobra.Command) error {
 		c.InitDefaultHelpFlag()
 		out, usual := c.OutOrStderr(), usualOptions[c.Name()]
-		fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", c.UseLine(), c.Example)
+		fmt.Fprintf(out, "Usage:\n  %s\n", c.UseLine())
+		if c.Example != "" {
+			fmt.Fprintf(out, "\nExamples:\n%s\n", c.Example)
+		}
 		switch {
 		case usual != nil && !a.allOptions:
 			fmt.Fprintf(out, "%s\n%s %s lists all options.\n", flagGroup{"Usual options", usual}.of(c), c.CommandPath(), helpAll)

@@ -68,7 +68,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
-	reads(fl, "an evidence file (.uai.evid)", "evidence")
+	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance,
@@ -284,8 +284,8 @@ func readEvidence(n *mrf.Network, sources []string) (map[int]int, error) {
 		}
 		for v, state := range observed {
 			if before, known := all[v]; known && before != state {
-				return nil, usagef("{evidence} %s: variable %d is in state %d, and in state %d by another {evidence}", source, v,
-					state, before)
+				return nil, usagef("{evidence} %s: variable %s is in state %d, and in state %d by another {evidence}", source,
+					uai.Named(n.Names, v), state, before)
 			}
 			all[v] = state
 		}
@@ -329,7 +329,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	}
 	if f.method == "bp" {
 		var err error
-		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed, true); err != nil {
+		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed); err != nil {
 			return nil, err
 		}
 	}

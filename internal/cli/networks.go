@@ -37,7 +37,7 @@ func (f *networkFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.instance, "instance", "", "with -m: only the instance of this name (default: all)")
 	fl.BoolVar(&f.clamp, "clamp", false, "with -m: hold the labels that the data have")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, "without -m: "+evidenceHelp)
-	reads(fl, "an evidence file (.uai.evid)", "evidence")
+	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	f.data.register(fl)
 	f.data.registerMemory(fl)
 }

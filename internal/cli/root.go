@@ -257,7 +257,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(),
 			a.plotCommand(), a.compareCommand()}},
 		{"Measure", []*cobra.Command{a.generateCommand()}},
-		{"About blockbp", []*cobra.Command{a.versionCommand(), help}},
+		{"About blockbp", []*cobra.Command{a.versionCommand(), help, a.serveCommand()}},
 	})
 	root.AddCommand(goneVerb("features", "pip install blockbp onnxruntime onnx pillow, and "+
 		"python -m blockbp.features PHOTOS --network NET.onnx -o DIR"))

@@ -176,7 +176,7 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 	if drawn.NotExact != "" {
 		a.note("%s: draws are those of Gibbs sampling, as %s", n.name, drawn.NotExact)
 	}
-	one := describe.NewSamples(n.name, len(n.network.Card), len(n.evidence), drawn, out.path(n.name))
+	one := describe.NewSamples(n.name, n.network, len(n.evidence), drawn, out.path(n.name))
 	return one, out.write(n.name, func(path string) error {
 		return dataset.WriteSamples(path, describe.Draws(n.network, n.evidence, f.seed, drawn, n.labels))
 	})

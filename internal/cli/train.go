@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -158,9 +157,10 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 		"time between checkpoints (default: so that saving takes about 1 % of the time, and none at the end that takes "+
 			"more than a tenth of --max-time)")
 	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
-	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data; for images a list of ids in the same folder; "+
+	fl.StringArrayVar(&f.eval, "eval", nil, "`NAME=PATH` of labelled data; for images a list of ids in the same folder; "+
 		"may be repeated")
-	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
+	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20, but a "+
+		"second and a tenth of the time in all at most)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3 or entity_f1@dev: "+
 		"stop when it no longer improves (5 evaluations if not given)")
 	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
@@ -379,21 +379,13 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 	whole := errors.As(err, &at) && at.Option == "" && at.Place == "" && at.Line == 0 // a file is not what is wanted
 	switch {
 	case whole && filepath.Ext(at.File) != ".npz":
-		return usagef("{model=%s}: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, at.File,
-			spinsAsArrays)
+		return usagef("{model=%s}: samples and the bonds of a network are wanted, as .npz; %s", f.options.Physics,
+			option.Text(option.References(err)))
 	case named && !f.data.untied:
-		return usagef("{model=%s}%s; %s", f.options.Physics, option.Text(of), spinsAsArrays)
-	case errors.As(err, &at) && at.Place == "edges" && strings.Contains(at.Problem, "missing"):
-		return fmt.Errorf("%w; %s", err, spinsAsArrays)
+		return usagef("{model=%s}%s", f.options.Physics, option.Text(of))
 	}
 	return err
 }
-
-// spinsAsArrays is how samples of a physical system are given.
-const spinsAsArrays = `in Python: samples = numpy.loadtxt("spins.csv", delimiter=",", dtype=int) or ` +
-	`numpy.load("spins.npy"), a row for each sample; ` +
-	`edges = [[0, 1], …] are the bonds, all pairs numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1)) of n columns; ` +
-	`numpy.savez("spins.npz", labels=samples, edges=edges)`
 
 // noteUnused names the options that were given and that the method has no use for.
 func (a *app) noteUnused(options map[string]job.Option, recalled map[string]string, method learn.Method) {
@@ -431,24 +423,7 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 
 func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	n := result.Summary
-	choice := ""
-	if n.Choice != nil {
-		choice = fmt.Sprintf("choice %.2f, ", n.Choice.Seconds)
-	}
-	rows := [][]string{
-		{"method", n.MethodShort()},
-		{"status", n.StatusText()},
-		{"reason", n.Reason},
-		{"objective", job.Known("%.10g", n.Objective) + n.ObjectiveNote()},
-		{"gradient norm", job.Known("%.3g", n.GradNorm)},
-		{"suboptimality", job.Known("at most %.3g", n.Suboptimality)},
-		{"iterations", strconv.Itoa(n.Iterations)},
-		{"passes", n.PassesText()},
-		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f, report %.2f",
-			n.TotalSeconds, choice, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},
-		{"peak memory", job.Mebibytes(n.PeakBytes)},
-		{"model", n.Model},
-	}
+	rows := append(n.Rows(), []string{"model", n.Model})
 	if f.report {
 		rows = append(rows, []string{"report", filepath.Join(n.Run, report.ReportFile)})
 	}

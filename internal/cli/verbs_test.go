@@ -86,7 +86,7 @@ func TestRunFolder(t *testing.T) {
 	}
 	t.Run("report", func(t *testing.T) {
 		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged", "are exact, from inference",
-			"Settings", data, filepath.Base(data)+": ", "auto → bbpl: whole networks", "step", "auto", "trw", "seed", "same="+data)
+			"Settings", data, filepath.Base(data)+": ", "auto → bbpl: whole networks", "inner-sweeps", "trw", "seed", "same="+data)
 	})
 }
 

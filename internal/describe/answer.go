@@ -180,9 +180,10 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 		return fmt.Sprintf("not converged: %d sweeps of %d chains are too few to judge; try a larger {max-sweeps}",
 			o.Limits.MaxSweeps, a.Chains)
 	default:
-		return fmt.Sprintf("not converged: R-hat of variable %d is %.4g, want at most %g, and variable %d has %.0f "+
+		return fmt.Sprintf("not converged: R-hat of variable %s is %.4g, want at most %g, and variable %s has %.0f "+
 			"effective draws, want at least %g: try a larger {max-sweeps}",
-			*d.WorstRHat, float64(d.MaxRHat), o.MaxRHat, *d.WorstESS, float64(d.MinESS), o.MinESS)
+			uai.Named(a.Variables, *d.WorstRHat), float64(d.MaxRHat), o.MaxRHat, uai.Named(a.Variables, *d.WorstESS),
+			float64(d.MinESS), o.MinESS)
 	}
 }
 

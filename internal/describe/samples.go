@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -43,20 +44,20 @@ type Samples struct {
 	Chains    int             `json:"chains"`
 	BurnIn    int             `json:"burn_in"`
 	Thin      int             `json:"thin"`
-	Colours   int             `json:"colours"`
 	LogZ      runfolder.Float `json:"log_z"`
 	Converged bool            `json:"converged"`
 	NotExact  string          `json:"not_exact,omitempty"` // why the best method that fits was not exact
 	*Diagnosis
-	File string `json:"file"`
+	File  string   `json:"file"`
+	names []string // of the variables
 }
 
-// NewSamples describes draws from a network of some variables, of which some were
-// held, that are kept in a file.
-func NewSamples(name string, variables, held int, drawn *infer.Samples, file string) *Samples {
+// NewSamples describes draws from a network, some variables of which were held, that
+// are kept in a file.
+func NewSamples(name string, n *mrf.Network, held int, drawn *infer.Samples, file string) *Samples {
 	s := &Samples{
-		Name: name, Variables: variables, Held: held, Draws: drawn.Len(), Sampler: drawn.Method,
-		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours,
+		Name: name, names: n.Names, Variables: len(n.Card), Held: held, Draws: drawn.Len(), Sampler: drawn.Method,
+		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin,
 		LogZ: runfolder.Float(drawn.LogZ), Converged: drawn.Converged, NotExact: drawn.NotExact, File: file,
 	}
 	if drawn.Diagnosis != nil {
@@ -110,11 +111,11 @@ func (s *Samples) Shortfall(maxRHat, minESS float64) string {
 	case d.WorstRHat == nil:
 		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more {samples}", s.Name, s.Draws, s.Chains)
 	case !(float64(d.MaxRHat) <= maxRHat):
-		return fmt.Sprintf("%s: R-hat of variable %d is %.4g, want at most %g: raise {samples}, {burn-in} or {thin}",
-			s.Name, *d.WorstRHat, float64(d.MaxRHat), maxRHat)
+		return fmt.Sprintf("%s: R-hat of variable %s is %.4g, want at most %g: raise {samples}, {burn-in} or {thin}",
+			s.Name, uai.Named(s.names, *d.WorstRHat), float64(d.MaxRHat), maxRHat)
 	}
-	return fmt.Sprintf("%s: variable %d has %.0f effective draws, want at least %g: raise {samples} or {thin}, or "+
-		"lower {min-ess}", s.Name, *d.WorstESS, float64(d.MinESS), minESS)
+	return fmt.Sprintf("%s: variable %s has %.0f effective draws, want at least %g: raise {samples} or {thin}, or "+
+		"lower {min-ess}", s.Name, uai.Named(s.names, *d.WorstESS), float64(d.MinESS), minESS)
 }
 
 // Text is a line for people.
@@ -128,8 +129,8 @@ func (s *Samples) Text() string {
 	}
 	what += fmt.Sprintf(" by Gibbs sampling in %s", Counted(s.Chains, "chain"))
 	if s.WorstRHat != nil {
-		what += fmt.Sprintf("; worst R-hat %.4g (variable %d), fewest effective draws %.0f (variable %d)",
-			float64(s.MaxRHat), *s.WorstRHat, float64(s.MinESS), *s.WorstESS)
+		what += fmt.Sprintf("; worst R-hat %.4g (variable %s), fewest effective draws %.0f (variable %s)",
+			float64(s.MaxRHat), uai.Named(s.names, *s.WorstRHat), float64(s.MinESS), uai.Named(s.names, *s.WorstESS))
 	}
 	return what + ": " + s.File
 }

@@ -35,7 +35,7 @@ func (p *Problem) MinimumCut() (*Result, error) {
 	if f := p.largeFactor(); f >= 0 {
 		return nil, &NotSubmodularError{fmt.Sprintf("factor %d joins %d variables", f, len(p.network.Factors[f].Scope))}
 	}
-	if err := p.prepare(); err != nil {
+	if _, err := p.Pairwise(); err != nil {
 		return nil, err
 	}
 	possible, ok := gibbs.Possible(p.pairwise)
@@ -57,7 +57,7 @@ func (p *Problem) MinimumCut() (*Result, error) {
 		}
 	}
 	inside := flow.MinimumCut(p.pairwise.Graph, c.excess, c.forward, c.backward)
-	r := &Result{Method: Cut, States: make([]int, len(inside)), Optimal: true, Converged: true}
+	r := &Result{States: make([]int, len(inside)), Optimal: true, Converged: true}
 	for s, in := range inside {
 		r.States[s] = int(c.states[s][1])
 		if in {

@@ -48,7 +48,7 @@ func (p *Plan) Sampler(ctx context.Context) (*Sampler, error) {
 		return nil, err
 	}
 	if math.IsInf(logZ, -1) {
-		return nil, ErrZeroPartition
+		return nil, ErrZero
 	}
 	s := &Sampler{LogZ: logZ, plan: p}
 	for i := range p.buckets {

@@ -5,18 +5,19 @@ import (
 	"fmt"
 )
 
-// ErrZeroPartition is returned where marginals are asked of a network in which
-// every joint state has probability zero.
-var ErrZeroPartition = errors.New("exact: every joint state has probability zero, so marginals do not exist; look " +
-	"for contradictory evidence or constraints")
+// ErrZero says that every joint state of a network has probability zero: its hard zeros
+// contradict each other. So log Z is −Inf, exactly, and marginals, most probable states and
+// samples do not exist.
+var ErrZero = errors.New("every joint state has probability zero; look for contradictory evidence or constraints")
 
 // TooWideError says that a network needs more memory than allowed. Nothing has
 // been allocated when it is returned.
 type TooWideError struct {
-	Width      int   // induced width of the best elimination order found
-	Bytes      int64 // forecast for the tables of the whole run
-	LowerBound bool  // the order search gave up: the true need is larger
-	Limit      int64 // allowed bytes
+	Width      int     // induced width of the best elimination order found
+	Bytes      int64   // forecast for the tables of the whole run
+	Operations float64 // forecast for the whole run
+	LowerBound bool    // the order search gave up: the true needs are larger
+	Limit      int64   // allowed bytes
 }
 
 // Error implements error.

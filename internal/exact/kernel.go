@@ -1,11 +1,16 @@
 package exact
 
-import "math"
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
 
 // product multiplies tables over one block.
 type product struct {
 	constants []*view
 	vectors   []*view
+	gathered  []float64 // scratch
 }
 
 // newProduct divides the views by how they are met in a block. The loop must
@@ -38,20 +43,30 @@ func (p *product) linear(dst []float64, own int) bool {
 		}
 		return true
 	}
-	first := p.vectors[0]
-	if first.access == contiguous {
-		scaleTo(dst, first.block(own), factor)
-	} else {
-		scaleGathered(dst, first.block(own), first.offsets, factor)
+	for k, x := range p.read(p.vectors[0], own, len(dst)) {
+		dst[k] = factor * x
 	}
 	for _, v := range p.vectors[1:] {
-		if v.access == contiguous {
-			multiply(dst, v.block(own))
-		} else {
-			multiplyGathered(dst, v.block(own), v.offsets)
+		src := p.read(v, own, len(dst))
+		for k := range dst {
+			dst[k] *= src[k]
 		}
 	}
 	return true
+}
+
+// read returns the n entries of a table at state own, one for each of the block.
+func (p *product) read(v *view, own, n int) []float64 {
+	src := v.block(own)
+	if v.access == contiguous {
+		return src[:n]
+	}
+	p.gathered = numeric.Resize(p.gathered, n)
+	dst, offsets := p.gathered[:n], v.offsets[:n]
+	for k := range dst {
+		dst[k] = src[offsets[k]]
+	}
+	return dst
 }
 
 // log sets dst to the sum of logarithms at state own of the bucket's variable.
@@ -68,11 +83,7 @@ func (p *product) log(dst []float64, own int) bool {
 		dst[k] = sum
 	}
 	for _, v := range p.vectors {
-		if v.access == contiguous {
-			add(dst, v.block(own))
-		} else {
-			addGathered(dst, v.block(own), v.offsets)
-		}
+		add(dst, p.read(v, own, len(dst)))
 	}
 	return true
 }
@@ -92,51 +103,11 @@ func (p *product) probability(dst []float64, own int, logarithmic bool) bool {
 	return true
 }
 
-// scaleTo sets dst = factor·src.
-func scaleTo(dst, src []float64, factor float64) {
-	src = src[:len(dst)]
-	for k := range dst {
-		dst[k] = factor * src[k]
-	}
-}
-
-// scaleGathered sets dst[k] = factor·src[offsets[k]].
-func scaleGathered(dst, src []float64, offsets []int32, factor float64) {
-	offsets = offsets[:len(dst)]
-	for k := range dst {
-		dst[k] = factor * src[offsets[k]]
-	}
-}
-
-// multiply sets dst *= src.
-func multiply(dst, src []float64) {
-	src = src[:len(dst)]
-	for k := range dst {
-		dst[k] *= src[k]
-	}
-}
-
-// multiplyGathered sets dst[k] *= src[offsets[k]].
-func multiplyGathered(dst, src []float64, offsets []int32) {
-	offsets = offsets[:len(dst)]
-	for k := range dst {
-		dst[k] *= src[offsets[k]]
-	}
-}
-
 // add sets dst += src.
 func add(dst, src []float64) {
 	src = src[:len(dst)]
 	for k := range dst {
 		dst[k] += src[k]
-	}
-}
-
-// addGathered sets dst[k] += src[offsets[k]].
-func addGathered(dst, src []float64, offsets []int32) {
-	offsets = offsets[:len(dst)]
-	for k := range dst {
-		dst[k] += src[offsets[k]]
 	}
 }
 

@@ -6,17 +6,8 @@ import (
 	"math"
 )
 
-// Maximum is a most probable joint state.
-type Maximum struct {
-	// States[v] is the state of variable v. Of several joint states with the same
-	// score one is chosen, always the same.
-	States []int
-	// LogScore is its Σ_f LogTable_f(x), as mrf.Network.LogScore adds it up.
-	LogScore float64
-}
-
-// Maximize finds a most probable joint state by the same elimination as Run, with
-// the largest instead of the sum (max-product dynamic programming):
+// Maximize finds a most probable joint state, of several always the same, by the same
+// elimination as Run, with the largest instead of the sum (max-product dynamic programming):
 //
 //	m_i(S_i) = max_{x_i} { θ_i(x_i, S_i) + Σ_{children c} m_c }
 //
@@ -24,10 +15,10 @@ type Maximum struct {
 // Of a message only these are kept until then.
 //
 // A *TooWideError is returned, before any table is allocated, if the forecast
-// exceeds the limit, ErrZeroPartition if every joint state has probability zero,
+// exceeds the limit, ErrZero if every joint state has probability zero,
 // and an error if the score overflows. After ctx is cancelled its error is
 // returned within milliseconds.
-func (p *Plan) Maximize(ctx context.Context) (*Maximum, error) {
+func (p *Plan) Maximize(ctx context.Context) (*Result, error) {
 	if err := p.Check(p.MaximumBytes); err != nil {
 		return nil, err
 	}
@@ -36,14 +27,15 @@ func (p *Plan) Maximize(ctx context.Context) (*Maximum, error) {
 	if err != nil {
 		return nil, err
 	}
-	best := &Maximum{States: p.traceBack(choices)}
-	best.LogScore = p.network.LogScore(best.States)
+	best := &Result{States: p.traceBack(choices), Optimal: true, Converged: true}
+	best.Energy = -p.network.LogScore(best.States)
+	best.LowerBound = best.Energy
 	switch {
-	case math.IsInf(best.LogScore, -1):
-		return nil, ErrZeroPartition
-	case math.IsInf(best.LogScore, 0) || math.IsNaN(best.LogScore):
+	case math.IsInf(best.Energy, 1):
+		return nil, ErrZero
+	case math.IsInf(best.Energy, 0) || math.IsNaN(best.Energy):
 		return nil, fmt.Errorf("exact: the largest score is computed as %v: potentials are too large to be added up; "+
-			"subtract a constant from each table", best.LogScore)
+			"subtract a constant from each table", -best.Energy)
 	}
 	return best, nil
 }

@@ -129,7 +129,7 @@ func (p *Plan) Check(bytes int64) error {
 		limit = DefaultLimit
 	}
 	if bytes > limit || p.LowerBound {
-		return &TooWideError{Width: p.Width, Bytes: bytes, LowerBound: p.LowerBound, Limit: limit}
+		return &TooWideError{Width: p.Width, Bytes: bytes, Operations: p.Operations, LowerBound: p.LowerBound, Limit: limit}
 	}
 	return nil
 }

@@ -13,11 +13,14 @@ type Problem struct {
 	// had before evidence removed others; nil means their own.
 	Variable []int
 
-	network *mrf.Network // what joint states are of, with factors of any arity
-	// pairwise is the same with auxiliary variables, if any, after those of
-	// network: nil until prepare makes it.
-	pairwise  *mrf.Pairwise
-	auxiliary *Auxiliary // nil where all factors have at most two variables
+	// Auxiliary is the network with variables for its large factors, nil where all factors
+	// have at most two variables; EdgeOfFactor is what mrf.Network.Pairwise says of it.
+	// Pairwise makes both.
+	Auxiliary    *Auxiliary
+	EdgeOfFactor []int
+
+	network  *mrf.Network  // what joint states are of, with factors of any arity
+	pairwise *mrf.Pairwise // nil until Pairwise makes it
 }
 
 // NewProblem is about a network of any arity. Cut and TRWS take factors of more
@@ -35,22 +38,26 @@ func FromPairwise(p *mrf.Pairwise) *Problem {
 	return &Problem{network: p.Network(), pairwise: p}
 }
 
-// prepare makes the pairwise form.
-func (p *Problem) prepare() error {
+// Network returns the network, with factors of any arity.
+func (p *Problem) Network() *mrf.Network { return p.network }
+
+// Pairwise returns the pairwise form: the variables of the network, and then the auxiliary
+// ones.
+func (p *Problem) Pairwise() (*mrf.Pairwise, error) {
 	if p.pairwise != nil {
-		return nil
+		return p.pairwise, nil
 	}
 	small := p.network
 	if p.largeFactor() >= 0 {
 		a, err := WithAuxiliary(p.network)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		p.auxiliary, small = a, a.Network
+		p.Auxiliary, small = a, a.Network
 	}
-	pairwise, _, err := small.Pairwise()
-	p.pairwise = pairwise
-	return err
+	var err error
+	p.pairwise, p.EdgeOfFactor, err = small.Pairwise()
+	return p.pairwise, err
 }
 
 // number returns the number of a variable in messages.
@@ -72,10 +79,10 @@ func (p *Problem) largeFactor() int {
 func (p *Problem) order() []int32 {
 	order := make([]int32, 0, len(p.pairwise.Card))
 	after := make([][]int32, len(p.network.Card)) // auxiliary variables that follow each variable
-	if p.auxiliary != nil {
-		for i, f := range p.auxiliary.FactorOf {
+	if p.Auxiliary != nil {
+		for i, f := range p.Auxiliary.FactorOf {
 			middle := median(p.network.Factors[f].Scope)
-			after[middle] = append(after[middle], int32(p.auxiliary.Variables+i))
+			after[middle] = append(after[middle], int32(p.Auxiliary.Variables+i))
 		}
 	}
 	for v := range p.network.Card {

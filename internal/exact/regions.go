@@ -91,13 +91,13 @@ func (r *regionSearch) move(ctx context.Context) (better bool, operations float6
 	}
 	before := c.Network.LogScore(old)
 	found, err := plan.Maximize(ctx)
-	if err != nil || !(found.LogScore >= before) { // equal ones too: they lead elsewhere
+	if err != nil || !(-found.Energy >= before) { // equal ones too: they lead elsewhere
 		return false, operations
 	}
 	for i, v := range r.region {
 		r.x[v] = found.States[i]
 	}
-	return found.LogScore > before+slackShare*math.Abs(before) || math.IsInf(before, -1), operations
+	return -found.Energy > before+slackShare*math.Abs(before) || math.IsInf(before, -1), operations
 }
 
 // centre returns the next centre: every variable has its turn.

@@ -1,28 +1,13 @@
 package exact
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 )
 
-// Method names a way to find a most probable state.
-type Method string
-
-// The methods; see the package comment. Auto takes the first that fits: Cut, Exact
-// where it is cheap, TRWS.
-const (
-	Auto  Method = "auto"
-	Cut   Method = "cut"
-	Exact Method = "exact"
-	TRWS  Method = "trws"
-)
-
 // Result is a joint state and what is known about it.
 type Result struct {
-	// Method is what found it, never Auto.
-	Method Method
 	// States[v] is the state of variable v.
 	States []int
 	// Energy is −Σ_f LogTable_f of it, natural logarithms: finite.
@@ -42,10 +27,6 @@ type Result struct {
 // Gap returns Energy − LowerBound, at least 0: the most by which the energy can be
 // above the smallest one.
 func (r *Result) Gap() float64 { return max(0, r.Energy-r.LowerBound) }
-
-// ErrZero says that hard zeros leave no joint state of positive probability.
-var ErrZero = errors.New("every joint state has probability zero, so none is most probable; look for contradictory " +
-	"evidence or constraints")
 
 // NotFoundError says that no joint state of positive probability was found,
 // although there may be some: finding one can be as hard as anything.

@@ -52,7 +52,7 @@ func newRun(ctx context.Context, p *Plan, dry bool) *run {
 //
 // A *TooWideError is returned, before any table is allocated, if the forecast
 // exceeds the limit. If Z = 0 and marginals are asked for, the answer, with
-// LogZ = -Inf, comes together with ErrZeroPartition. After ctx is cancelled its
+// LogZ = -Inf, comes together with ErrZero. After ctx is cancelled its
 // error is returned within milliseconds.
 func (p *Plan) Run(ctx context.Context, wantMarginals bool) (*Answer, error) {
 	return p.run(ctx, wantMarginals, false)
@@ -88,7 +88,7 @@ func (p *Plan) run(ctx context.Context, wantMarginals, wantFactors bool) (*Answe
 		return answer, nil
 	}
 	if math.IsInf(logZ, -1) {
-		return answer, ErrZeroPartition
+		return answer, ErrZero
 	}
 	if wantFactors {
 		answer.Factors = make([][]float64, len(p.network.Factors))

@@ -141,8 +141,8 @@ func TestZeroPartition(t *testing.T) {
 				t.Errorf("answer is %v, %v, want log Z = -Inf", answer, err)
 			}
 			answer, err = plan.Run(context.Background(), true)
-			if !errors.Is(err, exact.ErrZeroPartition) || answer == nil || !math.IsInf(answer.LogZ, -1) {
-				t.Errorf("answer is %v, %v, want log Z = -Inf with ErrZeroPartition", answer, err)
+			if !errors.Is(err, exact.ErrZero) || answer == nil || !math.IsInf(answer.LogZ, -1) {
+				t.Errorf("answer is %v, %v, want log Z = -Inf with ErrZero", answer, err)
 			}
 		})
 	}

@@ -61,7 +61,7 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 	if limits.MaxSweeps == 0 {
 		limits.MaxSweeps = DefaultMaxSweeps
 	}
-	if err := p.prepare(); err != nil {
+	if _, err := p.Pairwise(); err != nil {
 		return nil, err
 	}
 	possible, ok := gibbs.Possible(p.pairwise)
@@ -69,7 +69,7 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 		return nil, ErrZero
 	}
 	s := newSequential(p, possible)
-	r := &Result{Method: TRWS}
+	r := &Result{}
 	var watch stall
 	bound := math.Inf(1)
 	for more := true; more; {

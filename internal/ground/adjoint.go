@@ -59,36 +59,22 @@ func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, l
 }
 
 // Range are some of the nodes of an instance, and of its edges.
-type Range struct{ Nodes, Edges Stretches }
+type Range struct{ Nodes, Edges Interval }
 
-// Stretches are numbers, each stretch from the first to before the second.
-type Stretches [][2]int
-
-// With returns the stretches with another number behind them.
-func (s Stretches) With(i int32) Stretches {
-	if last := len(s) - 1; last >= 0 && s[last][1] == int(i) {
-		s[last][1]++
-		return s
-	}
-	return append(s, [2]int{int(i), int(i) + 1})
-}
+// Interval are the numbers from the first to before the second.
+type Interval [2]int
 
 // All goes through the numbers.
-func (s Stretches) All() iter.Seq[int] {
+func (x Interval) All() iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for _, r := range s {
-			for i := r[0]; i < r[1]; i++ {
-				if !yield(i) {
-					return
-				}
-			}
+		for i := x[0]; i < x[1] && yield(i); i++ {
 		}
 	}
 }
 
 // Whole is all of an instance.
 func Whole(in *crf.Instance) Range {
-	return Range{Stretches{{0, in.Graph.NumNodes()}}, Stretches{{0, in.Graph.NumEdges()}}}
+	return Range{Interval{0, in.Graph.NumNodes()}, Interval{0, in.Graph.NumEdges()}}
 }
 
 // AddChange adds what AddStatistics adds of labels in a range, less what it adds of from: elements that
@@ -123,7 +109,7 @@ func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Ran
 
 // addNodeStatistics is the part of nodes in AddChange. Nodes that are held back go there in
 // batches: neighbours lie on the same cells.
-func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes Stretches, from,
+func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes Interval, from,
 	labels []int32, weight float64) {
 	held, n := -1, 0 // type and number of the nodes of the batch
 	flush := func() {

@@ -58,105 +58,44 @@ func (f *matrix) tableOf(r int) int {
 // have ways of their own.
 func (f *matrix) dense() bool { return f.Double != nil || f.Single != nil }
 
-// row returns row r of dense or computed features.
-func (f *matrix) row(r int, s *scratch) []float64 {
-	if f.Double != nil {
-		return f.Double[r*f.Dim:][:f.Dim]
-	}
-	s.double = numeric.Resize(s.double, f.Dim)
-	if f.Computed != nil {
-		f.Computed.Row(s.double, r)
-		return s.double
-	}
-	widen(s.double, f.Single[r*f.Dim:])
-	return s.double
-}
-
-// coded returns row r of coded features.
-func (f *matrix) coded(r int) []float64 { return f.Book[int(f.Bins[r])*f.Dim:][:f.Dim] }
-
-// value returns the i-th stored value of sparse features.
-func (f *matrix) value(i int) float64 {
-	if f.Value == nil {
-		return 1
-	}
-	return f.Value[i]
-}
+// entries returns the entries of row r.
+func (f *matrix) entries(r int, s *scratch) crf.Entries { return (*crf.FeatureData)(f).Entries(r, &s.double) }
 
 // multiply computes dst[x] = Σ_j f[r,j] w[j*len(dst)+x]: one row of grounding.
 func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
-	k := len(dst)
-	switch {
-	case f.dense(), f.Computed != nil:
-		simd.MultiplyMatrix(dst, f.row(r, s), w, 1, f.Dim, k)
-	case f.Book != nil:
-		clear(dst)
-		for j, v := range f.coded(r) {
-			if v != 0 {
-				simd.AddScaled(dst, w[j*k:][:k], v)
-			}
-		}
-	case f.Bins != nil:
-		copy(dst, w[int(f.Bins[r])*k:][:k])
-	case f.Start != nil:
-		clear(dst)
-		for i := f.Start[r]; i < f.Start[r+1]; i++ {
-			simd.AddScaled(dst, w[int(f.Column[i])*k:][:k], f.value(i))
-		}
-	default:
-		clear(dst)
-		for j := range f.Dim {
-			simd.AddScaled(dst, w[j*k:][:k], 1)
+	row, k := f.entries(r, s), len(dst)
+	if f.dense() || f.Computed != nil {
+		simd.MultiplyMatrix(dst, row.Values, w, 1, f.Dim, k)
+		return
+	}
+	clear(dst)
+	for i := range row.N {
+		if j, v := row.At(i); v != 0 {
+			simd.AddScaled(dst, w[j*k:][:k], v)
 		}
 	}
 }
 
 // scatter computes w[j*len(t)+x] += f[r,j] t[x], the adjoint of multiply.
 func (f *matrix) scatter(w, t []float64, r int, s *scratch) {
-	k := len(t)
-	switch {
-	case f.dense(), f.Computed != nil:
-		simd.ScatterMatrix(w, f.row(r, s), t, 1, f.Dim, k)
-	case f.Book != nil:
-		for j, v := range f.coded(r) {
-			if v != 0 {
-				simd.AddScaled(w[j*k:][:k], t, v)
-			}
-		}
-	case f.Bins != nil:
-		simd.AddScaled(w[int(f.Bins[r])*k:][:k], t, 1)
-	case f.Start != nil:
-		for i := f.Start[r]; i < f.Start[r+1]; i++ {
-			simd.AddScaled(w[int(f.Column[i])*k:][:k], t, f.value(i))
-		}
-	default:
-		for j := range f.Dim {
-			simd.AddScaled(w[j*k:][:k], t, 1)
+	row, k := f.entries(r, s), len(t)
+	if f.dense() || f.Computed != nil {
+		simd.ScatterMatrix(w, row.Values, t, 1, f.Dim, k)
+		return
+	}
+	for i := range row.N {
+		if j, v := row.At(i); v != 0 {
+			simd.AddScaled(w[j*k:][:k], t, v)
 		}
 	}
 }
 
 // add is scatter for a table of k states with weight at state x, and zeros elsewhere.
 func (f *matrix) add(w []float64, r, x, k int, weight float64, s *scratch) {
-	switch {
-	case f.dense(), f.Computed != nil:
-		for j, v := range f.row(r, s) {
-			w[j*k+x] += weight * v
-		}
-	case f.Book != nil:
-		for j, v := range f.coded(r) {
-			w[j*k+x] += weight * v
-		}
-	case f.Bins != nil:
-		w[int(f.Bins[r])*k+x] += weight
-	case f.Start != nil:
-		for i := f.Start[r]; i < f.Start[r+1]; i++ {
-			w[int(f.Column[i])*k+x] += weight * f.value(i)
-		}
-	default:
-		for j := range f.Dim {
-			w[j*k+x] += weight
-		}
+	row := f.entries(r, s)
+	for i := range row.N {
+		j, v := row.At(i)
+		w[j*k+x] += weight * v
 	}
 }
 
@@ -167,14 +106,16 @@ func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
 	if f.Book != nil {
 		s.double = numeric.Resize(s.double, n*d)
 		for i, r := range rows {
-			copy(s.double[i*d:][:d], f.coded(int(r)))
+			copy(s.double[i*d:][:d], f.Book[int(f.Bins[r])*d:])
 		}
 		return s.double
 	}
 	if f.Double == nil {
 		s.double = numeric.Resize(s.double, n*d)
 		for i, r := range rows {
-			widen(s.double[i*d:][:d], f.Single[int(r)*d:])
+			for j, x := range f.Single[int(r)*d:][:d] {
+				s.double[i*d+j] = float64(x)
+			}
 		}
 		return s.double
 	}
@@ -194,12 +135,6 @@ func neighbours(rows []int32) bool {
 		}
 	}
 	return true
-}
-
-func widen(dst []float64, x []float32) {
-	for i, v := range x[:len(dst)] {
-		dst[i] = float64(v)
-	}
 }
 
 // prefetch asks for rows that are about to be needed, as far as they are dense.

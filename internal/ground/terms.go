@@ -50,29 +50,10 @@ func (f *matrix) slots(dst []Slot, span *crf.Span, r, at, stride int, s *scratch
 	if span.Untied {
 		first += r * span.Copy()
 	}
-	add := func(column int, value float64) {
-		if value != 0 {
+	row := f.entries(r, s)
+	for i := range row.N {
+		if column, value := row.At(i); value != 0 {
 			dst = append(dst, Slot{first + column*span.States, stride, value})
-		}
-	}
-	switch {
-	case f.dense(), f.Computed != nil:
-		for j, v := range f.row(r, s) {
-			add(j, v)
-		}
-	case f.Book != nil:
-		for j, v := range f.coded(r) {
-			add(j, v)
-		}
-	case f.Bins != nil:
-		add(int(f.Bins[r]), 1)
-	case f.Start != nil:
-		for i := f.Start[r]; i < f.Start[r+1]; i++ {
-			add(int(f.Column[i]), f.value(i))
-		}
-	default:
-		for j := range f.Dim {
-			add(j, 1)
 		}
 	}
 	return dst

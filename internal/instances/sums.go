@@ -14,9 +14,6 @@ import (
 type Adder struct {
 	Each  parallel.Loop
 	Group Group // nil: this process alone
-	// Parts adds up over the parts of a network that is cut: no process looks at others. nil: there are several
-	// networks, or the one is not cut.
-	Parts func(size int, add Add) []float64
 }
 
 // Add adds, in sum, what a range of an instance has.
@@ -38,17 +35,12 @@ const (
 	chunkElements = 1 << 16
 	// chunkNumbers bounds the numbers in the sums of all chunks: 8 MB, little beside what so many elements keep.
 	chunkNumbers = 1 << 20
-	// MostPartNumbers bounds the numbers that each part of a network has a sum of: those of all parts are 32 MB.
-	MostPartNumbers = 1 << 16
 )
 
 // Over returns the sum, of so many numbers, of what add adds for each instance, or for ranges of it. Elements
 // are added up in chunks of as many, and chunks in their order: how many goroutines or processes there are
 // decides nothing.
 func (a *Adder) Over(data []*crf.Instance, size int, add Add) []float64 {
-	if a.Parts != nil && size <= MostPartNumbers {
-		return a.Parts(size, add)
-	}
 	total := 0
 	for _, in := range data {
 		total += in.Graph.NumNodes() + in.Graph.NumEdges()
@@ -67,8 +59,8 @@ func (a *Adder) Over(data []*crf.Instance, size int, add Add) []float64 {
 			nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
 			n := nodes + edges
 			if from, to := max(0, lo), min(n, hi); from < to {
-				r := ground.Range{Nodes: ground.Stretches{{nodes * from / n, nodes * to / n}}}
-				r.Edges = ground.Stretches{{edges * from / n, edges * to / n}}
+				r := ground.Range{Nodes: ground.Interval{nodes * from / n, nodes * to / n}}
+				r.Edges = ground.Interval{edges * from / n, edges * to / n}
 				add(sums[c*size:][:size:size], worker, i, r)
 			}
 			lo, hi = lo-n, hi-n
@@ -122,8 +114,11 @@ func (s *Statistics) Moments(kind, mostRotated int) []float64 {
 			})
 			return
 		}
+		var scratch []float64
 		s.each(kind, s.Data[i], r, func(_ int32, row int, weight float64) {
-			for j, x := range f.Entries(row) {
+			entries := f.Data().Entries(row, &scratch)
+			for i := range entries.N {
+				j, x := entries.At(i)
 				sum[j] += weight * x * x
 			}
 		})

@@ -86,16 +86,10 @@ func statesOf(types []crf.NodeType) (names []string) {
 // all, and the mean over the labels is one. States without labels get 1.
 func balancedWeights(types []crf.NodeType, data []*crf.Instance) [][]float64 {
 	weights := make([][]float64, len(types))
-	for a := range types {
+	for a, counts := range labelsOf(types, data).of {
 		weights[a] = make([]float64, len(types[a].States))
-	}
-	for _, in := range data {
-		for _, labels := range in.Samples() {
-			for s, y := range labels {
-				if y != crf.Unobserved {
-					weights[in.NodeType(int32(s))][y]++
-				}
-			}
+		for at, n := range counts {
+			weights[a][at%len(weights[a])] += float64(n)
 		}
 	}
 	for _, counts := range weights {

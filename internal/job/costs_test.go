@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func twoTypes() []crf.NodeType {
@@ -24,24 +25,15 @@ func beliefsOf(t *testing.T, beliefs ...[]float64) (*crf.Instance, *infer.Belief
 		b.NodeAt = append(b.NodeAt, len(b.Node))
 		types[s] = int32(s % 2)
 	}
-	g, err := graph.FromEdges(len(beliefs), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeType: types, NodeFeat: make([]crf.Features, 2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.FromEdges(len(beliefs), nil, nil))(t)
+	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeType: types, NodeFeat: make([]crf.Features, 2)}))(t)
 	return in, b
 }
 
 // TestCostsDecide: no other state has a smaller expected cost.
 func TestCostsDecide(t *testing.T) {
 	types, missed := twoTypes(), map[string]float64{"ok": 1.5, "bad": 4, "worse": 1, "fraud": 20}
-	c, err := ParseCosts("fraud=20,ok=1.5,bad=4", types)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := oracle.Must(ParseCosts("fraud=20,ok=1.5,bad=4", types))(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	moved := 0
 	for range 500 {
@@ -88,10 +80,7 @@ func TestCostsAreThresholds(t *testing.T) {
 		spec      string
 		threshold float64
 	}{{"fraud=9", 0.1}, {"fraud=1", 0.5}, {"ok=3", 0.75}, {"ok=0", 0}} {
-		c, err := ParseCosts(test.spec, types)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := oracle.Must(ParseCosts(test.spec, types))(t)
 		for i := range 1000 {
 			p := (float64(i) + 0.5) / 1000
 			in, b := beliefsOf(t, []float64{1 - p, p})
@@ -102,10 +91,7 @@ func TestCostsAreThresholds(t *testing.T) {
 		}
 	}
 	// What is held, or forbidden, stays so.
-	c, err := ParseCosts("fraud=1000", types)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := oracle.Must(ParseCosts("fraud=1000", types))(t)
 	in, b := beliefsOf(t, []float64{1, 0})
 	if c.decide(in, b); b.Labels[0] != 0 {
 		t.Error("a state of belief 0 was chosen")

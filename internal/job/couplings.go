@@ -183,6 +183,24 @@ const (
 	couplingRow = "edge"
 )
 
+// row is a row of the table of couplings: node or edge, the nodes, of more than two states these, and then value and
+// error, "" if it is not known.
+func (c *Couplings) row(i int) []string {
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
+	row := []string{fieldRow, strconv.Itoa(int(c.Terms[i].U)), ""}
+	if v := c.Terms[i].V; v >= 0 {
+		row[0], row[2] = couplingRow, strconv.Itoa(int(v))
+	}
+	if c.Physics == Potts {
+		row = append(row, c.States[i][:]...)
+	}
+	row = append(row, number(c.Values[i]), "")
+	if c.Errors != nil {
+		row[len(row)-1] = number(c.Errors[i])
+	}
+	return row
+}
+
 // write writes the table.
 func (c *Couplings) write(w io.Writer) error {
 	out := csv.NewWriter(w)
@@ -191,23 +209,12 @@ func (c *Couplings) write(w io.Writer) error {
 	if c.Physics == Potts {
 		header = slices.Insert(header, 3, "state_u", "state_v")
 	}
-	rows := [][]string{header}
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
-	for i, t := range c.Terms {
-		row := []string{fieldRow, strconv.Itoa(int(t.U)), ""}
-		if t.V >= 0 {
-			row[0], row[2] = couplingRow, strconv.Itoa(int(t.V))
-		}
-		if c.Physics == Potts {
-			row = append(row, c.States[i][0], c.States[i][1])
-		}
-		row = append(row, number(c.Values[i]), "")
-		if c.Errors != nil {
-			row[len(row)-1] = number(c.Errors[i])
-		}
-		rows = append(rows, row)
+	_ = out.Write(header) // the writer keeps its error
+	for i := range c.Terms {
+		_ = out.Write(c.row(i))
 	}
-	return out.WriteAll(rows)
+	out.Flush()
+	return out.Error()
 }
 
 // CouplingRow is a row of the table of a run.
@@ -236,19 +243,28 @@ func ReadCouplings(path string) (rows []CouplingRow, err error) {
 		if i == 0 {
 			continue
 		}
-		if len(row) != 5 && len(row) != 7 {
-			return nil, dataf("%s:%d: there are %d columns, want 5 or 7", path, i+1, len(row))
+		r, err := readCoupling(row)
+		if err != nil {
+			return nil, dataf("%s:%d: %v", path, i+1, err)
 		}
-		n := len(row) - 2
-		value, err := strconv.ParseFloat(row[n], 64)
-		spread, errSpread := strconv.ParseFloat(cmp.Or(row[n+1], "NaN"), 64)
-		if err != nil || errSpread != nil {
-			return nil, dataf("%s:%d: value and error are %q, want numbers", path, i+1, row[n:])
-		}
-		rows = append(rows, CouplingRow{row[0], nameOf(row[1], row[2], row[3:n]), value, runfolder.Float(spread)})
+		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(a, b CouplingRow) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
 	return rows, nil
+}
+
+// readCoupling reads a row of the table.
+func readCoupling(row []string) (CouplingRow, error) {
+	if len(row) != 5 && len(row) != 7 {
+		return CouplingRow{}, fmt.Errorf("there are %d columns, want 5 or 7", len(row))
+	}
+	n := len(row) - 2
+	value, err := strconv.ParseFloat(row[n], 64)
+	spread, errSpread := strconv.ParseFloat(cmp.Or(row[n+1], "NaN"), 64)
+	if err != nil || errSpread != nil {
+		return CouplingRow{}, fmt.Errorf("value and error are %q, want numbers", row[n:])
+	}
+	return CouplingRow{row[0], nameOf(row[1], row[2], row[3:n]), value, runfolder.Float(spread)}, nil
 }
 
 // nameOf names a field, of node u alone, or a coupling, and states if there are any.
@@ -273,21 +289,11 @@ func (c *Couplings) largest(n int) (rows []CouplingRow) {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(math.Abs(c.Values[j]), math.Abs(c.Values[i])) })
 	for _, i := range order[:min(n, len(order))] {
-		t := c.Terms[i]
-		r := CouplingRow{Kind: fieldRow, Value: c.Values[i], Error: runfolder.Float(math.NaN())}
-		v := ""
-		if t.V >= 0 {
-			r.Kind, v = couplingRow, strconv.Itoa(int(t.V))
+		row, err := readCoupling(c.row(i))
+		if err != nil {
+			panic("job: " + err.Error()) // what was written can be read
 		}
-		var states []string
-		if c.Physics == Potts {
-			states = c.States[i][:]
-		}
-		r.Name = nameOf(strconv.Itoa(int(t.U)), v, states)
-		if c.Errors != nil {
-			r.Error = runfolder.Float(c.Errors[i])
-		}
-		rows = append(rows, r)
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -24,7 +23,7 @@ type NamedMetrics struct {
 // NamedFigure is a figure with the name of its file and a caption.
 type NamedFigure struct {
 	File, Caption string
-	Figure        figure.Curves
+	Figure        report.Curves
 }
 
 // AddFigures writes figures into a run folder and puts them into a report.
@@ -46,7 +45,7 @@ type Axis struct {
 
 // Passes and Seconds are the axes.
 var (
-	Passes  = Axis{"passes", "passes (whole-network sweeps)", func(m *runfolder.Metric) float64 { return m.Pass }}
+	Passes  = Axis{"passes", "passes", func(m *runfolder.Metric) float64 { return m.Pass }}
 	Seconds = Axis{"seconds", "seconds", func(m *runfolder.Metric) float64 { return m.WallS }}
 )
 
@@ -70,9 +69,9 @@ func Curves(runs []NamedMetrics, axes ...Axis) (all []NamedFigure) {
 		caption += ", or the smallest of runs with the same objective"
 	}
 	quantities := []quantity{{file: "convergence", label: "L − least L", log: true,
-		caption: caption + ". Dashed: the proved bound on what is left to gain.",
-		value:   func(r *NamedMetrics, m *runfolder.Metric) float64 { return math.Abs(m.Objective - least[r.Goal]) },
-		dashed:  func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.Suboptimality }}}
+		caption: caption + ".", ofDashed: " Dashed: the proved bound on what is left to gain.",
+		value:  func(r *NamedMetrics, m *runfolder.Metric) float64 { return math.Abs(m.Objective - least[r.Goal]) },
+		dashed: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.Suboptimality }}}
 	quantities = append(append(quantities, evaluated(runs)...),
 		quantity{file: "gradient", label: "gradient norm", log: true, caption: "Norm of the aggregated gradient.",
 			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.GradNorm }},
@@ -80,8 +79,13 @@ func Curves(runs []NamedMetrics, axes ...Axis) (all []NamedFigure) {
 			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.ThetaDist }})
 	for _, q := range quantities {
 		for _, axis := range axes {
-			if c := q.draw(runs, axis); len(c.Series) > 0 {
-				all = append(all, NamedFigure{q.file + "-" + axis.file, q.caption, c})
+			c := q.draw(runs, axis)
+			text := q.caption
+			if slices.ContainsFunc(c.Series, func(s report.Series) bool { return s.Dashed && len(s.X) > 0 }) {
+				text += q.ofDashed
+			}
+			if len(c.Series) > 0 {
+				all = append(all, NamedFigure{q.file + "-" + axis.file, text, c})
 			}
 		}
 	}
@@ -90,21 +94,21 @@ func Curves(runs []NamedMetrics, axes ...Axis) (all []NamedFigure) {
 
 // quantity is what a figure shows of runs.
 type quantity struct {
-	file, label, caption string
-	log                  bool
-	set                  string // of an evaluation, where there are several
-	value, dashed        func(*NamedMetrics, *runfolder.Metric) float64
-	more                 []quantity // in the same figure
+	file, label, caption, ofDashed string
+	log                            bool
+	set                            string // of an evaluation, where there are several
+	value, dashed                  func(*NamedMetrics, *runfolder.Metric) float64
+	more                           []quantity // in the same figure
 }
 
 // draw has a curve for each run that knows the quantity, and none of a single point.
-func (q *quantity) draw(runs []NamedMetrics, axis Axis) figure.Curves {
-	c := figure.Curves{Title: strings.ReplaceAll(q.file, "_", " ") + " against " + axis.file, XLabel: axis.label,
+func (q *quantity) draw(runs []NamedMetrics, axis Axis) report.Curves {
+	c := report.Curves{Title: strings.ReplaceAll(q.file, "_", " ") + " against " + axis.file, XLabel: axis.label,
 		YLabel: q.label, LogY: q.log}
 	points := 0
 	for i := range runs {
 		r := &runs[i]
-		add := func(s figure.Series, value func(*NamedMetrics, *runfolder.Metric) float64) {
+		add := func(s report.Series, value func(*NamedMetrics, *runfolder.Metric) float64) {
 			known := 0
 			for k := range r.Metrics {
 				y := value(r, &r.Metrics[k])
@@ -116,16 +120,16 @@ func (q *quantity) draw(runs []NamedMetrics, axis Axis) figure.Curves {
 				}
 				s.X, s.Y = append(s.X, axis.value(&r.Metrics[k])), append(s.Y, y)
 			}
-			if points += known; known == 0 {
-				s = figure.Series{Dashed: s.Dashed} // so that a run looks alike in all figures
+			if points += known; known == 0 || s.Dashed && known == 1 { // a line needs two
+				s = report.Series{Dashed: s.Dashed} // so that a run looks alike in all figures
 			}
 			c.Series = append(c.Series, s)
 		}
 		for _, one := range append([]quantity{*q}, q.more...) {
 			name := strings.Trim(r.Name+", "+one.set, ", ")
-			add(figure.Series{Name: name}, one.value)
+			add(report.Series{Name: name}, one.value)
 			if one.dashed != nil {
-				add(figure.Series{Dashed: true}, one.dashed)
+				add(report.Series{Dashed: true}, one.dashed)
 			}
 		}
 	}

@@ -338,8 +338,7 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 		}
 		scores = append(scores, scored)
 		if scored.Note = text; text != "" {
-			watch.note("%s", text)
-			p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
+			p.tell(watch, text)
 		}
 	}
 	return scores, false, nil
@@ -411,13 +410,6 @@ func (w Inference) Harm(ctx context.Context, e *Evaluation, scored *Scored) (str
 	return w.harm(ctx, e, scored, ownNodes)
 }
 
-// anyHidden reports whether a label that is learned from is hidden.
-func anyHidden(data []*crf.Instance) bool {
-	return slices.ContainsFunc(data, func(in *crf.Instance) bool {
-		return slices.ContainsFunc(in.Samples(), func(labels []int32) bool { return slices.Contains(labels, crf.Unobserved) })
-	})
-}
-
 // harmReason is the likely reason why edges do harm, and what to try.
 func (p *Prepared) harmReason(r *Result) string {
 	switch {
@@ -428,7 +420,7 @@ func (p *Prepared) harmReason(r *Result) string {
 			"choice to auto", p.Options.Method)
 	case !r.Status.Stationary():
 		return "the run had not converged: raise its limits"
-	case anyHidden(p.Problem.Data):
+	case p.anyHidden():
 		return "labels are hidden, so that this may be a poor one of several optima: start with {init} from a model that " +
 			"was trained with {no-edges}"
 	case p.Options.Method != learn.Exact && p.Options.Counting != "convex":

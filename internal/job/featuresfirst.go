@@ -24,10 +24,6 @@ func (p *Prepared) featuresFirst() bool {
 		slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 })
 }
 
-func (p *Prepared) everyStateSeen() bool {
-	return !slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return slices.Contains(of, false) })
-}
-
 // mostHidden reports whether edges are learned, of nodes most of whose labels are hidden.
 func (p *Prepared) mostHidden() bool { return p.knownShare() < fewLabels }
 
@@ -38,41 +34,15 @@ func (p *Prepared) knownShare() float64 {
 	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact {
 		return 1
 	}
-	known, all, edges := 0, 0, 0
+	edges := 0
 	for _, in := range p.Problem.Data {
 		edges += in.Graph.NumEdges()
-		for _, labels := range in.Samples() {
-			all += len(labels)
-			for _, y := range labels {
-				if y != crf.Unobserved {
-					known++
-				}
-			}
-		}
 	}
-	if edges == 0 || all == 0 {
-		return 1
+	labels := p.labels()
+	if all := labels.known + labels.hidden; edges > 0 && all > 0 {
+		return float64(labels.known) / float64(all)
 	}
-	return float64(known) / float64(all)
-}
-
-// statesSeen reports of every state of every type of nodes whether it has a label.
-func (p *Prepared) statesSeen() [][]bool {
-	types := p.Problem.Model.Schema.NodeTypes
-	seen := make([][]bool, len(types))
-	for a, t := range types {
-		seen[a] = make([]bool, len(t.States))
-	}
-	for _, in := range p.Problem.Data {
-		for _, labels := range in.Samples() {
-			for s, y := range labels {
-				if y != crf.Unobserved {
-					seen[in.NodeType(int32(s))][y] = true
-				}
-			}
-		}
-	}
-	return seen
+	return 1
 }
 
 // featuresFirstNote says so, and what to make of it where there is nothing to compare with.

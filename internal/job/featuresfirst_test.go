@@ -18,7 +18,7 @@ import (
 func TestFeaturesFirst(t *testing.T) {
 	few := []int{0, 1, 3, 4, 6, 7, 9, 10}
 	set := chainsHiding(t, 20, few)
-	alone := train(t, Options{NoEdges: true, NoStandardise: true, RelativeTolerance: 1e-5}, Task{Set: set}, nil)
+	alone := train(t, Options{Settings: learn.Settings{RelativeTolerance: 1e-5}, NoEdges: true, NoStandardise: true}, Task{Set: set}, nil)
 	var first []float64
 	p := prepare(t, Options{NoStandardise: true}, Task{Set: set})
 	r := oracle.Must(p.Train(t.Context(), nil, Watch{Iteration: func(e learn.Event) {
@@ -45,7 +45,7 @@ func TestFeaturesFirst(t *testing.T) {
 		"many labels":   {set: chainsHiding(t, 20, []int{0, 1, 3})},
 		"without edges": {set: set, o: Options{NoEdges: true}},
 		"from a model":  {set: set, init: true},
-		"pseudo":        {set: set, o: Options{Method: learn.Pseudo}},
+		"pseudo":        {set: set, o: Options{Settings: learn.Settings{Method: learn.Pseudo}}},
 		"one state":     {set: withoutState(t, set)},
 	} {
 		task := Task{Set: c.set}
@@ -70,10 +70,7 @@ func withoutState(t *testing.T, set *dataset.Set) *dataset.Set {
 				labels[s] = crf.Unobserved
 			}
 		}
-		var err error
-		if other.Instances[i], err = relabelled(in, [][]int32{labels}); err != nil {
-			t.Fatal(err)
-		}
+		other.Instances[i] = oracle.Must(relabelled(in, [][]int32{labels}))(t)
 	}
 	return &other
 }
@@ -85,7 +82,7 @@ func TestFeaturesFirstResumes(t *testing.T) {
 	task := Task{Set: chainsHiding(t, 3, []int{1, 2, 3, 4, 6, 7, 9, 10})}
 	run := func(dir string, iterations int, resume bool) string {
 		t.Helper()
-		train(t, Options{MaxIterations: iterations, RelativeTolerance: 1e-300}, task, &Folder{Dir: filepath.Join(folder, dir), NoReport: true, Resume: resume})
+		train(t, Options{Settings: learn.Settings{MaxIterations: iterations, RelativeTolerance: 1e-300}}, task, &Folder{Dir: filepath.Join(folder, dir), NoReport: true, Resume: resume})
 		text := oracle.Must(os.ReadFile(filepath.Join(folder, dir, ModelFile)))(t)
 		return string(text)
 	}

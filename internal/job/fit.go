@@ -20,13 +20,13 @@ import (
 )
 
 // fit runs the learner, with metrics and checkpoints where there is a folder.
-func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error) {
+func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 	var took times
 	s := r.p.Settings
-	s.Recorder, s.Checking = r.Record, watch.Checking
-	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(watch, &took.evaluating, r.draw), r.p.earlyStop
+	s.Recorder, s.Checking = r.Record, r.watch.Checking
+	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(r.watch, &took.evaluating, r.draw), r.p.earlyStop
 	if r.folder != nil && !r.folder.NoCheckpoint {
-		s.Checkpoint, s.CheckpointNow = r.checkpoint, watch.SaveNow
+		s.Checkpoint, s.CheckpointNow = r.checkpoint, r.watch.SaveNow
 	}
 	if len(r.p.Evaluations) > 0 { // the final evaluation counts
 		s.MaxTime -= time.Duration(evaluationShare * float64(s.MaxTime))
@@ -36,8 +36,8 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	if left := r.p.Settings.MaxTime - time.Since(started); err == nil && r.p.Options.EarlyStop == "" {
 		err = r.keepBest(ctx, fitted, left)
 	}
-	if err == nil && watch.Fitted != nil && fitted.Status != learn.Interrupted {
-		watch.Fitted()
+	if err == nil && r.watch.Fitted != nil && fitted.Status != learn.Interrupted {
+		r.watch.Fitted()
 	}
 	if err == nil && r.folder != nil {
 		err = r.begin() // a run that had ended has nothing to record
@@ -50,10 +50,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	if err != nil {
 		return nil, took, err
 	}
-	for _, text := range append(resultNotes(fitted), gapUnknown(&r.p.Options, fitted)...) {
-		watch.note("%s", text)
-		r.p.Notes = append(r.p.Notes[:len(r.p.Notes):len(r.p.Notes)], text)
-	}
+	r.p.tell(r.watch, append(resultNotes(fitted), gapUnknown(&r.p.Options, fitted)...)...)
 	took.earlier = max(0, fitted.Seconds-time.Since(started).Seconds())
 	return fitted, took, nil
 }
@@ -86,11 +83,8 @@ func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Dura
 	}
 	if loss[1] < loss[0] {
 		fitted.Model = best
-		text := fmt.Sprintf("{max-time} ended the run: the weights are those of its best evaluation, with log loss %.4f "+
-			"on %s, "+
-			"where the last ones have %.4f; objective and gradient are of the last ones", loss[1], e.Name, loss[0])
-		r.watch.note("%s", text)
-		p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
+		p.tell(r.watch, fmt.Sprintf("{max-time} ended the run: the weights are those of its best evaluation, with log loss "+
+			"%.4f on %s, where the last ones have %.4f; objective and gradient are of the last ones", loss[1], e.Name, loss[0]))
 	}
 	return nil
 }
@@ -98,7 +92,9 @@ func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Dura
 // Record is the recorder of the run: metrics have one line per iteration. The exact
 // values of checks are in result.json.
 func (r *run) Record(e learn.Event) error {
-	r.watch.iteration(e)
+	if r.watch.Iteration != nil {
+		r.watch.Iteration(e)
+	}
 	if r.folder == nil {
 		return nil
 	}

@@ -195,7 +195,7 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 		return nil, err
 	}
 	var err error
-	r.metrics, err = r.files.Metrics()
+	r.metrics, err = r.files.Metrics(-1)
 	return r, err
 }
 
@@ -284,10 +284,8 @@ func (r *run) begin() (err error) {
 			return err
 		}
 	}
-	if r.metrics, err = r.files.Metrics(); err != nil {
-		return err
-	}
-	return r.metrics.TruncateAfter(r.last)
+	r.metrics, err = r.files.Metrics(r.last)
+	return err
 }
 
 // writeKnown writes what is known of a run before it begins, beside its configuration.

@@ -18,11 +18,11 @@ func TestIdleHints(t *testing.T) {
 		options  Options
 		want     string // "": no hint
 	}{
-		{1, Options{Threads: 1}, "each of 3 processes does all of the work"},
-		{5, Options{Threads: 1}, "each of 3 processes does all of the work"},
-		{1, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, "2 of 3 processes only wait"},
-		{1, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.BBPL, Cut: learn.Cut{Blocks: 6}, Together: 2}, "1 of 3 processes only wait"},
-		{5, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, ""},
+		{1, Options{Settings: learn.Settings{Threads: 1}}, "each of 3 processes does all of the work"},
+		{5, Options{Settings: learn.Settings{Threads: 1}}, "each of 3 processes does all of the work"},
+		{1, Options{Settings: learn.Settings{Threads: 1, Method: learn.InnerDual}, Step: "adagrad:0.1"}, "2 of 3 processes only wait"},
+		{1, Options{Settings: learn.Settings{Threads: 1, Method: learn.BBPL, Cut: learn.Cut{Blocks: 6}, Together: 2}, Step: "adagrad:0.1"}, "1 of 3 processes only wait"},
+		{5, Options{Settings: learn.Settings{Threads: 1, Method: learn.InnerDual}, Step: "adagrad:0.1"}, ""},
 	} {
 		set := chains(t, c.networks)
 		oracle.OK(t, distributed.Local(3, distributed.Options{}, func(g *distributed.Group) error {
@@ -42,12 +42,9 @@ func TestIdleHints(t *testing.T) {
 func TestProcessesDoNotChoose(t *testing.T) {
 	for known, want := range map[int]string{20: "and 2 learn them together", 60: "and 2 learn them together", 100: ""} {
 		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
-		set, err := dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
 		notes := make([]string, 2)
-		err = distributed.Local(2, distributed.Options{}, func(g *distributed.Group) error {
+		err := distributed.Local(2, distributed.Options{}, func(g *distributed.Group) error {
 			p, err := Prepare(t.Context(), Options{}, Task{Set: set, Group: g})
 			if err == nil {
 				notes[g.Rank()] = strings.Join(p.Notes, "\n")

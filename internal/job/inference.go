@@ -13,9 +13,9 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/report"
 )
 
 // PredictLimits bound the inference of predictions, which mostly ends where beliefs are
@@ -250,7 +250,7 @@ type Scored struct {
 	Likelihood *infer.Likelihood
 	Entities   *Entities         // nil of labels that are no tags of entities
 	MeanCost   float64           // of a label; NaN without Inference.Costs
-	Pictures   []figure.PanelRow // of images: the first few
+	Pictures   []report.PanelRow // of images: the first few
 	Alone      *Scored           // without edges; nil where it was not asked for
 	Without    string            // what Alone is of
 	Unproved   int               // joint states that may not be the most probable

@@ -9,6 +9,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/learn"
@@ -41,17 +42,12 @@ func (w Watch) note(format string, a ...any) {
 	}
 }
 
-func (w Watch) opened(err error) error {
-	if w.Opened != nil {
-		return w.Opened(err)
+// tell adds notes to those of the result, and tells who watches.
+func (p *Prepared) tell(watch Watch, texts ...string) {
+	for _, text := range texts {
+		watch.note("%s", text)
 	}
-	return err
-}
-
-func (w Watch) iteration(e learn.Event) {
-	if w.Iteration != nil {
-		w.Iteration(e)
-	}
+	p.Notes = slices.Concat(p.Notes, texts)
 }
 
 // counter returns what counts the instances of some work, or nil.
@@ -102,7 +98,10 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err == nil {
 		run, err = openRun(folder, &own, watch)
 	}
-	if err := watch.opened(err); err != nil {
+	if watch.Opened != nil {
+		err = watch.Opened(err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if own.choice != nil {
@@ -114,16 +113,16 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err := run.beginWithFeatures(ctx); err != nil {
 		return nil, err
 	}
-	fitted, times, err := fit(ctx, run, watch)
+	fitted, times, err := run.fit(ctx)
 	if err != nil {
 		return nil, run.fail(err)
 	}
-	result, err := run.finish(ctx, fitted, times, watch)
+	result, err := run.finish(ctx, fitted, times)
 	return result, run.goesOn(err)
 }
 
 // finish writes what a training has come to, what is worth most first.
-func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, watch Watch) (*Result, error) {
+func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*Result, error) {
 	result, err := r.p.result(ctx, fitted)
 	if err != nil {
 		return nil, err
@@ -131,11 +130,11 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, wat
 	if err := r.saveModels(result); err != nil {
 		return nil, err
 	}
-	if err := r.spread(ctx, result, watch); err != nil {
+	if err := r.spread(ctx, result); err != nil {
 		return nil, err
 	}
 	started := time.Now()
-	if result.Unevaluated, err = r.p.calibrate(ctx, result, watch); err == nil && result.Calibration != nil {
+	if result.Unevaluated, err = r.p.calibrate(ctx, result, r.watch); err == nil && result.Calibration != nil {
 		err = r.saveModels(result)
 	}
 	if err != nil {
@@ -143,7 +142,7 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, wat
 	}
 	result.NotCopied = r.copyModel(result)
 	if !result.Unevaluated {
-		if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, watch); err != nil {
+		if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, r.watch); err != nil {
 			return nil, err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -52,39 +53,27 @@ func chainsHiding(t *testing.T, n int, hidden []int) *dataset.Set {
 		}
 		all = append(all, a)
 	}
-	set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...))(t)
 	return set
 }
 
 func prepare(t *testing.T, o Options, task Task) *Prepared {
 	t.Helper()
 	o.Threads = 1
-	p, err := Prepare(t.Context(), o, task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := oracle.Must(Prepare(t.Context(), o, task))(t)
 	return p
 }
 
 func train(t *testing.T, o Options, task Task, folder *Folder) *Result {
 	t.Helper()
-	r, err := prepare(t, o, task).Train(t.Context(), folder, Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(prepare(t, o, task).Train(t.Context(), folder, Watch{}))(t)
 	return r
 }
 
 // namesIn lists what is in a folder.
 func namesIn(t *testing.T, folder string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := oracle.Must(os.ReadDir(folder))(t)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -97,10 +86,7 @@ func TestTrainInMemory(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	set := chains(t, 6)
-	e, err := NewEvaluation("self", set, set.Instances)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := oracle.Must(NewEvaluation("self", set, set.Instances))(t)
 	task := Task{Set: set, Evaluations: []*Evaluation{e}}
 	r := train(t, Options{}, task, nil)
 	if names := namesIn(t, folder); len(names) > 0 {
@@ -117,13 +103,10 @@ func TestTrainInMemory(t *testing.T) {
 	if names := namesIn(t, "run"); !slices.Equal(names, want) {
 		t.Errorf("the run folder holds %q, want %q", names, want)
 	}
-	if train(t, Options{MaxIterations: 1}, task, &Folder{NoReport: true}); len(namesIn(t, folder)) != 2 {
+	if train(t, Options{Settings: learn.Settings{MaxIterations: 1}}, task, &Folder{NoReport: true}); len(namesIn(t, folder)) != 2 {
 		t.Errorf("a folder without a name was not made: %q", namesIn(t, folder))
 	}
-	loaded, err := LoadModel("run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := oracle.Must(LoadModel("run"))(t)
 	if !slices.Equal(loaded.Model.Weights, r.Model.Model.Weights) || !reflect.DeepEqual(loaded.Recipe, r.Model.Recipe) {
 		t.Error("the model read back is another")
 	}
@@ -134,26 +117,20 @@ func TestTrainInMemory(t *testing.T) {
 func TestOptionsAreValues(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 4)
-	o, task := Options{AutoL2: true, Threads: 1, MaxPasses: 30}, Task{Set: set}
-	p, err := Prepare(t.Context(), o, task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o, task := Options{Settings: learn.Settings{Threads: 1, MaxPasses: 30}, AutoL2: true}, Task{Set: set}
+	p := oracle.Must(Prepare(t.Context(), o, task))(t)
 	before := *p
 	tried := 0
 	var hashes []string
 	for range 2 {
-		r, err := p.Train(t.Context(), nil, Watch{Candidate: func(Candidate) { tried++ }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(p.Train(t.Context(), nil, Watch{Candidate: func(Candidate) { tried++ }}))(t)
 		if path := r.Summary.Choice; path == nil || path.Chosen.L2 != r.Summary.L2 ||
 			!strings.Contains(path.Metric, "4 folds") {
 			t.Errorf("the path is %+v", path)
 		}
 		hashes = append(hashes, r.Summary.ThetaSHA256)
 	}
-	if !reflect.DeepEqual(o, Options{AutoL2: true, Threads: 1, MaxPasses: 30}) || !reflect.DeepEqual(p.Options, before.Options) || p.Problem.L2 != before.Problem.L2 || len(p.Notes) != len(before.Notes) {
+	if !reflect.DeepEqual(o, Options{Settings: learn.Settings{Threads: 1, MaxPasses: 30}, AutoL2: true}) || !reflect.DeepEqual(p.Options, before.Options) || p.Problem.L2 != before.Problem.L2 || len(p.Notes) != len(before.Notes) {
 		t.Errorf("options became %+v", p.Options)
 	}
 	if tried < 8 || hashes[0] != hashes[1] {
@@ -165,7 +142,7 @@ func TestOptionsAreValues(t *testing.T) {
 // note says so.
 func TestChoiceWithoutTime(t *testing.T) {
 	t.Parallel()
-	r := train(t, Options{AutoL2: true, MaxTime: time.Nanosecond}, Task{Set: chains(t, 4)}, nil)
+	r := train(t, Options{Settings: learn.Settings{MaxTime: time.Nanosecond}, AutoL2: true}, Task{Set: chains(t, 4)}, nil)
 	s := r.Summary
 	if s.L2 != 0.25 || !s.Choice.Cut || len(s.Choice.Candidates) != 0 || !s.Choice.Standardised ||
 		!slices.ContainsFunc(s.Notes, func(n string) bool {
@@ -185,7 +162,7 @@ func TestPrepareNotes(t *testing.T) {
 		}
 	}
 	set.Instances[1].Samples()[0][4] = -1
-	p := prepare(t, Options{Method: learn.Piecewise, NoL2: true}, Task{Set: set})
+	p := prepare(t, Options{Settings: learn.Settings{Method: learn.Piecewise}, NoL2: true}, Task{Set: set})
 	if all := fmt.Sprint(p.Notes); !strings.Contains(all, `{l2=0}, and no label has state "on"`) {
 		t.Errorf("notes %q", p.Notes)
 	}
@@ -218,11 +195,8 @@ func TestCountingFor(t *testing.T) {
 func TestEarlyStop(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 6)
-	e, err := NewEvaluation("dev", set, set.Instances)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := prepare(t, Options{EarlyStop: "accuracy@dev:2", EvaluateEvery: 0.5, RelativeTolerance: 1e-300}, Task{Set: set, Evaluations: []*Evaluation{e}})
+	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
+	p := prepare(t, Options{Settings: learn.Settings{EvaluateEvery: 0.5, RelativeTolerance: 1e-300}, EarlyStop: "accuracy@dev:2"}, Task{Set: set, Evaluations: []*Evaluation{e}})
 	if sizes, err := learn.Measure(p.Problem, p.Settings); err != nil || sizes.Instances != 6 {
 		t.Errorf("measured %+v, %v", sizes, err)
 	}
@@ -243,7 +217,7 @@ func TestResume(t *testing.T) {
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
 	task := Task{Set: chains(t, 6)}
-	o := Options{MaxIterations: 8, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
+	o := Options{Settings: learn.Settings{MaxIterations: 8, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}}
 	train(t, o, task, &Folder{Dir: never, NoReport: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Iteration: func(e learn.Event) {
@@ -256,10 +230,7 @@ func TestResume(t *testing.T) {
 	}
 	train(t, o, task, &Folder{Dir: dir, NoReport: true, Resume: true})
 	read := func(dir string) string {
-		text, err := os.ReadFile(filepath.Join(dir, ModelFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := oracle.Must(os.ReadFile(filepath.Join(dir, ModelFile)))(t)
 		return string(text)
 	}
 	if read(dir) != read(never) {
@@ -282,7 +253,7 @@ func TestResume(t *testing.T) {
 	// What decides the course of a run must stay, and so must the data.
 	o.Order = orderRandom
 	wantError(t, resume(t, o, task, dir), Usage, "--order random: the run in "+dir+" began with --order cyclic")
-	wantError(t, resume(t, Options{Cut: learn.Cut{Blocks: 3}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz was not part of the run")
+	wantError(t, resume(t, Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 3}}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz was not part of the run")
 	wantError(t, resume(t, Options{}, task, folder), Data, "config.json")
 }
 
@@ -310,31 +281,28 @@ func wantError(t *testing.T, err error, kind Kind, part string) {
 func TestPrepareRefuses(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 2)
-	e, err := NewEvaluation("dev", set, set.Instances)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
 	for _, c := range []struct {
 		options Options
 		part    string
 	}{
-		{Options{Method: "bbpm"}, `--method "bbpm": want one of auto, bbpl, inner-dual, full, exact, pseudo, piecewise; did you mean bbpl?`},
+		{Options{Settings: learn.Settings{Method: "bbpm"}}, `--method "bbpm": want one of auto, bbpl, inner-dual, full, exact, pseudo, piecewise; did you mean bbpl?`},
 		{Options{L2: -1}, "--l2 -1: want a finite number that is not negative"},
-		{Options{MaxTime: -1}, "--max-time"},
-		{Options{Threads: -1}, "--threads -1"},
+		{Options{Settings: learn.Settings{MaxTime: -1}}, "--max-time"},
+		{Options{Settings: learn.Settings{Threads: -1}}, "--threads -1"},
 		{Options{Step: "fixed"}, "--step"},
 		{Options{Order: "any"}, `--order "any"`},
 		{Options{Counting: "convexe"}, "did you mean convex?"},
-		{Options{Method: learn.Pseudo, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
+		{Options{Settings: learn.Settings{Method: learn.Pseudo}, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
 		{Options{EarlyStop: "acuracy@dev"}, "did you mean accuracy@dev?"},
 		{Options{EarlyStop: "accuracy@dev:0"}, "patience"},
-		{Options{Cut: learn.Cut{Blocks: 13}}, "13 blocks are too many"},
-		{Options{Cut: learn.Cut{Kind: "tiles"}}, "tiles need a grid"},
+		{Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 13}}}, "13 blocks are too many"},
+		{Options{Settings: learn.Settings{Cut: learn.Cut{Kind: "tiles"}}}, "tiles need a grid"},
 	} {
 		_, err := Prepare(t.Context(), c.options, Task{Set: set, Evaluations: []*Evaluation{e}})
 		wantError(t, err, Usage, c.part)
 	}
-	_, err = Prepare(t.Context(), Options{EvaluateEvery: 3}, Task{Set: set})
+	_, err := Prepare(t.Context(), Options{Settings: learn.Settings{EvaluateEvery: 3}}, Task{Set: set})
 	wantError(t, err, Usage, "--eval-every is not used without --eval")
 	for _, in := range set.Instances {
 		for s := range in.Samples()[0] {
@@ -363,18 +331,13 @@ func TestRestrict(t *testing.T) {
 		splits[s] = []string{"train", "test", ""}[s%3]
 	}
 	evaluation := func() *Evaluation {
-		e, err := NewEvaluation("test", set, set.Instances)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := oracle.Must(NewEvaluation("test", set, set.Instances))(t)
 		return e
 	}
 	wantError(t, evaluation().Restrict("test", ""), Usage, "graph tables only")
 	set.Splits = [][]string{splits}
 	e := evaluation()
-	if err := e.Restrict("test", "train"); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, e.Restrict("test", "train"))
 	for s, label := range set.Instances[0].Samples()[0] {
 		held := int32(-1)
 		if splits[s] == "train" {
@@ -388,7 +351,7 @@ func TestRestrict(t *testing.T) {
 		t.Errorf("an unknown split: %q", got)
 	}
 	// Held labels are what is predicted.
-	model := train(t, Options{MaxIterations: 3}, Task{Set: set}, nil).Model
+	model := train(t, Options{Settings: learn.Settings{MaxIterations: 3}}, Task{Set: set}, nil).Model
 	err := Inference{Model: model.Model}.Each(t.Context(), set.Instances, e.Held, func(_ int, b *infer.Beliefs) error {
 		for s, held := range e.Held[0] {
 			if held >= 0 && b.Labels[s] != held {
@@ -400,10 +363,7 @@ func TestRestrict(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	scored, err := Inference{Model: model.Model, Joint: true}.Score(t.Context(), e, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scored := oracle.Must(Inference{Model: model.Model, Joint: true}.Score(t.Context(), e, true))(t)
 	if n := scored.Score.Count(); n != 4 || scored.Likelihood.Labels != 4 || scored.Unproved != 0 || len(scored.Measures()) != 12 {
 		t.Errorf("%d nodes were compared, want 4: %+v", n, scored.Measures())
 	}
@@ -428,16 +388,10 @@ func TestHarm(t *testing.T) {
 		}
 		all = append(all, a)
 	}
-	opposed, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{Schema: &alike.Schema, Recipe: &alike.Recipe}, all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opposed := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{Schema: &alike.Schema, Recipe: &alike.Recipe}, all...))(t)
 	var sets []*Evaluation
 	for name, set := range map[string]*dataset.Set{"alike": other, "opposed": opposed} {
-		e, err := NewEvaluation(name, set, set.Instances)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := oracle.Must(NewEvaluation(name, set, set.Instances))(t)
 		sets = append(sets, e)
 	}
 	some := chainsHiding(t, 60, []int{3, 4})
@@ -447,17 +401,14 @@ func TestHarm(t *testing.T) {
 		want string // "": no note
 	}{
 		{Options{L2: 0.01}, alike, "with {counting=convex} in the place of trw, and with {no-edges}"},
-		{Options{L2: 0.01, Method: learn.Exact}, alike, "with {no-edges}, and with a larger {l2}"},
-		{Options{L2: 0.01, Method: learn.Pseudo}, alike, "leave the choice to auto"},
-		{Options{L2: 0.01, Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, alike,
+		{Options{Settings: learn.Settings{Method: learn.Exact}, L2: 0.01}, alike, "with {no-edges}, and with a larger {l2}"},
+		{Options{Settings: learn.Settings{Method: learn.Pseudo}, L2: 0.01}, alike, "leave the choice to auto"},
+		{Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, L2: 0.01}, alike,
 			"the run had not converged: raise its limits"},
 		{Options{L2: 0.01}, some, "a model that was trained with {no-edges}"},
 		{Options{L2: 0.01, NoEdges: true}, alike, ""},
 	} {
-		r, err := prepare(t, test.o, Task{Set: test.set, Evaluations: sets}).Train(t.Context(), nil, Watch{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(prepare(t, test.o, Task{Set: test.set, Evaluations: sets}).Train(t.Context(), nil, Watch{}))(t)
 		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "120 of 720 labels are hidden (-1)\n")
 		if test.want == "" && said != "" || test.want != "" &&
 			(!strings.HasPrefix(said, "on opposed the model is worse than a model of node features alone: accuracy ") ||
@@ -474,10 +425,7 @@ func TestPrior(t *testing.T) {
 	train := func(set *dataset.Set, o Options) *Result {
 		t.Helper()
 		o.RelativeTolerance = 1e-9
-		result, err := prepare(t, o, Task{Set: set}).Train(t.Context(), nil, Watch{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := oracle.Must(prepare(t, o, Task{Set: set}).Train(t.Context(), nil, Watch{}))(t)
 		return result
 	}
 	near := func(what string, got, want float64) {
@@ -521,10 +469,7 @@ func TestPrior(t *testing.T) {
 	}
 
 	// A training that begins where another ended has nothing to do.
-	again, err := prepare(t, Options{}, Task{Set: units, Initial: other.Model}).Train(t.Context(), nil, Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := oracle.Must(prepare(t, Options{}, Task{Set: units, Initial: other.Model}).Train(t.Context(), nil, Watch{}))(t)
 	near("objective at the start", again.Objective, other.Objective)
 	if again.FirstGradientNorm > 1e-6 {
 		t.Errorf("the gradient at the weights of the optimum is %v", again.FirstGradientNorm)
@@ -540,10 +485,7 @@ func TestChooseL2(t *testing.T) {
 	two := chains(t, 2)
 	spec := two.Instances[0].Spec()
 	spec.Labels = append(slices.Clone(spec.Labels), two.Instances[1].Samples()...)
-	samples, err := crf.NewInstance(&two.Schema, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := oracle.Must(crf.NewInstance(&two.Schema, spec))(t)
 	of := func(in *crf.Instance) *dataset.Set {
 		set := *two
 		set.Instances = []*crf.Instance{in}
@@ -563,9 +505,7 @@ func TestChooseL2(t *testing.T) {
 	}
 	// Each label is held out once, and learned from in all other folds.
 	folds := prepare(t, o, Task{Set: lone}).newSelection(Watch{})
-	if err := folds.divide(lone.Instances); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, folds.divide(lone.Instances))
 	held := make([]int, 12)
 	for k, f := range folds.folds {
 		for s, y := range f.data[0].Samples()[0] {
@@ -589,16 +529,13 @@ func TestChooseL2(t *testing.T) {
 	want := train(t, o, task, &Folder{Dir: never, NoReport: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	tried := 0
-	_, err = prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Candidate: func(Candidate) {
+	_, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Candidate: func(Candidate) {
 		if tried++; tried == 3 {
 			cancel()
 		}
 	}})
 	wantError(t, err, Interrupted, "after 3 of them; go on with blockbp train "+dir+" --resume")
-	r, err := prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{}))(t)
 	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 ||
 		!cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
 		t.Errorf("resumed: %s, %+v; in one go: %s, %+v", r.Summary.ThetaSHA256, r.Summary.Choice,
@@ -620,11 +557,8 @@ func TestChooseL2(t *testing.T) {
 func TestTimeKeepsTheBest(t *testing.T) {
 	set := chains(t, 4) // few, without a prior: it soon learns them by heart
 	dev := chains(t, 40)
-	e, err := NewEvaluation("dev", dev, dev.Instances)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := Options{NoL2: true, NoStandardise: true, RelativeTolerance: 1e-300, MaxTime: 2 * time.Second, EvaluateEvery: 1}
+	e := oracle.Must(NewEvaluation("dev", dev, dev.Instances))(t)
+	o := Options{Settings: learn.Settings{RelativeTolerance: 1e-300, MaxTime: 2 * time.Second, EvaluateEvery: 1}, NoL2: true, NoStandardise: true}
 	var seen []float64
 	r, err := prepare(t, o, Task{Set: set, Evaluations: []*Evaluation{e}}).Train(t.Context(), nil,
 		Watch{Iteration: func(e learn.Event) {
@@ -645,10 +579,7 @@ func TestTimeKeepsTheBest(t *testing.T) {
 // TestEvaluationsTakeATenth: where nobody says how often, evaluations that take long are put off.
 func TestEvaluationsTakeATenth(t *testing.T) {
 	set := chains(t, 3)
-	e, err := NewEvaluation("dev", set, set.Instances)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
 	p := prepare(t, Options{}, Task{Set: set, Evaluations: []*Evaluation{e}})
 	spent := time.Duration(0)
 	evaluate := p.evaluateDuring(Watch{Instances: func(_ string, done, _ int) {

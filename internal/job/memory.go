@@ -32,7 +32,7 @@ func (p *Prepared) Forecast() *learn.Memory {
 		after = p.inferenceBytes(p.Problem.Data[:(len(p.Problem.Data)+mostFolds-1)/mostFolds]) // about a fold
 	}
 	m.Add("predictions", max(beside, after-float64(p.Memory.Bytes)),
-		"whole networks on %d threads: evaluations beside the learner, others in its place", p.Options.Threads)
+		"whole networks, on each thread (%d): evaluations beside the learner, others in its place", p.Options.Threads)
 	m.Add("garbage and report", later+memory.MostGarbage(float64(m.Bytes)), "what is not collected yet, code and plots")
 	if beyond := reading - m.Bytes; measured && beyond > 0 {
 		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))

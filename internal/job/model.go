@@ -248,14 +248,14 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	}
 	switch {
 	case asked != "":
-		return Counting(ctx, asked, seed, false)
+		return Counting(ctx, asked, seed)
 	case countingUnknown(spec):
 		return nil, dataf("%s was trained with counting numbers that it does not hold: they were in the file %q; give "+
 			"others with {counting}, or train again", m.Path, spec)
 	case spec == countingExact:
-		return Counting(ctx, countingBeside, seed, false)
+		return Counting(ctx, countingBeside, seed)
 	case spec != countingOwn:
-		return Counting(ctx, spec, seed, false)
+		return Counting(ctx, spec, seed)
 	}
 	c := m.Model.Counts
 	numbers := counting.Given(countingOwn, c.Node, c.Edge)

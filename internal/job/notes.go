@@ -18,7 +18,8 @@ import (
 const manyPixels = 200_000
 
 // hints say which choices will not do what they seem to.
-func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) {
+func (p *Prepared) hints() (texts []string) {
+	o, set, data := &p.Options, p.Set, p.Problem.Data
 	if splits := labelledSplits(set); len(splits) > 1 {
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; {observed=%s} keeps those of "+
 			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
@@ -49,7 +50,7 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 		texts = append(texts, "{class-weights} with {method=pseudo} multiply the odds of a state once for every neighbour "+
 			"that is in it: rare states spread; with another method they do once")
 	}
-	if anyHidden(data) {
+	if p.anyHidden() {
 		texts = append(texts, fmt.Sprintf("{method=%s} leaves out every node and edge that misses a label; the other "+
 			"methods sum over missing labels instead", o.Method))
 	}
@@ -87,16 +88,28 @@ func labelledSplits(set *dataset.Set) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// UnheldSplit names a split whose labels could be held while another is compared, "" where there is none.
-func UnheldSplit(set *dataset.Set, compared string) string {
+// Unheld says that a prediction would know labels of graph tables that an evaluation holds none of, "" where there are
+// none: those of another split than the one that is compared, or, where all are compared, of the network that the
+// model was learned from.
+func (m *Model) Unheld(set *dataset.Set, compared string) string {
 	others := slices.DeleteFunc(labelledSplits(set), func(split string) bool { return split == compared })
-	if compared == "" || len(others) == 0 || set.Schema.EdgeTypes == nil {
+	_, learned := m.learned()
+	shared := slices.ContainsFunc(set.Sources, func(s dataset.Source) bool {
+		return slices.ContainsFunc(learned, func(o dataset.Source) bool { return o.SHA256 == s.SHA256 })
+	})
+	switch {
+	case set.Recipe.Kind != dataset.KindGraph || set.Schema.EdgeTypes == nil || compared == "" && !shared:
+		return ""
+	case slices.Contains(others, trainCommand): // as training sets are usually called, too
+		others = []string{trainCommand}
+	case len(others) == 0 && compared == "":
+		return "no label is held, as nothing tells which a prediction would know: give the table of nodes a column split, " +
+			"such as train for the known and test for the others, and eval {observed=train} {split=test}"
+	case len(others) == 0:
 		return ""
 	}
-	if slices.Contains(others, trainCommand) { // as training sets are usually called, too
-		return trainCommand
-	}
-	return others[0]
+	return fmt.Sprintf("no label is held: {observed=%s} holds those of that split, as a prediction would know them",
+		others[0])
 }
 
 // learnedFrom names the evaluation sets that share files with the training set, as where a
@@ -131,21 +144,28 @@ func sharedLabels(set *dataset.Set, sources, others []dataset.Source) string {
 	return ""
 }
 
-// LearnedFrom says that labels of an evaluation set are those that the model was learned from, as its run folder
-// tells; "" where they are not, or there is no such folder.
-func (m *Model) LearnedFrom(e *Evaluation) string {
+// learned are the files that a model was learned from, and how, as its run folder tells; none where there is no such
+// folder.
+func (m *Model) learned() (Config, []dataset.Source) {
 	var record dataRecord
 	path := m.beside(dataFile)
 	if path == "" {
-		return ""
+		return Config{}, nil
 	}
 	config, err := ReadConfig(filepath.Dir(path))
 	if err == nil {
 		_, err = readRecord(path, &record)
 	}
 	if err != nil || record.Learned > len(record.Files) {
-		return "" // the model is what counts
+		return Config{}, nil // the model is what counts
 	}
+	return *config, record.Files[:record.Learned]
+}
+
+// LearnedFrom says that labels of an evaluation set are those that the model was learned from, as its run folder
+// tells; "" where they are not, or there is no such folder.
+func (m *Model) LearnedFrom(e *Evaluation) string {
+	config, learned := m.learned()
 	sources := e.Set.Sources
 	if e.Set.Recipe.Kind == dataset.KindGraph && len(sources)%2 == 0 { // tables of nodes, and behind each one of edges
 		sources = slices.Clone(sources)
@@ -153,7 +173,7 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 			sources[i].Path = dataset.ManifestName // which has no labels
 		}
 	}
-	path = sharedLabels(e.Set, sources, record.Files[:record.Learned])
+	path := sharedLabels(e.Set, sources, learned)
 	observed, _ := config.Options["observed"].Value.(string)
 	some := observed == "" || len(e.Set.Splits) == 0
 	for i, samples := range e.Labels {

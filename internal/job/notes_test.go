@@ -30,8 +30,7 @@ func TestGapUnknown(t *testing.T) {
 			&dataset.Arrays{
 				Edges: [][2]int32{{0, 1}, {1, 2}, {2, 3}, {0, 3}}, Labels: [][]int32{{1, 0, 1, c.last}}, NodeFeatures: &dataset.Matrix{Columns: 1, Data: []float64{1, 2, 0, 1}},
 			}))(t)
-		p := oracle.Must(Prepare(t.Context(), Options{Threads: 1, Edges: edgesTogether, Counting: c.counting,
-			Method: c.method, Gap: c.gap}, Task{Set: set}))(t)
+		p := oracle.Must(Prepare(t.Context(), Options{Settings: learn.Settings{Threads: 1, Method: c.method, Gap: c.gap}, Edges: edgesTogether, Counting: c.counting}, Task{Set: set}))(t)
 		var notes []string
 		if _, err := p.Train(t.Context(), nil, Watch{Note: func(text string) { notes = append(notes, text) }}); err != nil {
 			t.Fatal(err)

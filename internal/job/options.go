@@ -32,37 +32,25 @@ const (
 // Options are the choices of a training. The zero value is what "blockbp train"
 // does where nothing is asked for; texts are as on its command line.
 type Options struct {
-	Method learn.Method // "": auto
+	// Settings are the learner's. Threads are by default as many as the machine has, EvaluateEvery is how often
+	// evaluation sets are compared with, and Spill is for features on another scale, too. RandomOrder and Proof
+	// follow from the other options, and what observes a run is Train's to set.
+	learn.Settings
 	// Physics is ising or potts for samples of a physical system, of which fields and
 	// couplings are wanted: see Prepared.physics. "": neither.
 	Physics string
 	// Errors says how standard errors of weights are found: auto, by the curvature of the
 	// objective, cheap, where that is quick, bootstrap or bootstrap:B, or none. "": cheap with Physics, else none.
-	Errors string
-	Cut    learn.Cut
-	// Together is how many blocks an iteration visits; 0: 1, or more where the cut is left
-	// open and needs many blocks.
-	Together int
+	Errors   string
 	Order    string // cyclic or random; "": cyclic
-	// InnerSweeps and InnerTolerance end the work on a block; 0: as in learn.Settings.
-	InnerSweeps    int
-	InnerTolerance float64
-	Counting       string // auto, convex, cover, trw or bethe; "": auto
-	Step           string // auto, fixed:A or adagrad:A; "": auto
-	Seed           uint64 // 0 is one like any other; the command's default is 1
-	Threads        int    // 0: as many as the machine has; results do not depend on it
-	NoEdges        bool   // node features alone
+	Counting string // auto, convex, cover, trw or bethe; "": auto
+	Step     string // auto, fixed:A or adagrad:A; "": auto
+	NoEdges  bool   // node features alone
 	// Edges says how the weights of edges come about. together: they are learned with those
 	// of nodes. potts:J and moments:S: node weights are learned without edges, and a rule makes
 	// those of edges. auto, or "": together; but where a tenth of the labels of one network
 	// are hidden, or more, what predicts best the known labels that are held out, in folds.
 	Edges string
-	// Memory bounds, in bytes, what the training takes beside its data, as
-	// learn.Settings.Memory.
-	Memory int64
-	// Spill is a folder for what a training keeps of large networks, as learn.Settings.Spill, and
-	// for features on another scale. "": memory.
-	Spill string
 
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
 	// beside the sum of all samples' log-likelihoods: l2 = 1/(N σ²). 0: 1.
@@ -81,21 +69,12 @@ type Options struct {
 	// ClassWeights is balanced or STATE=WEIGHT,…: how much labels of a state count.
 	ClassWeights string
 
-	// When to stop and to save; zeros as in learn.Settings.
-	GradientTolerance, RelativeTolerance float64
-	Gap                                  float64
-	MaxIterations                        int
-	MaxPasses                            float64
-	MaxTime, CheckpointEvery             time.Duration
-	// EvaluateEvery is in passes, 0: 20; EarlyStop is METRIC@NAME[:PATIENCE].
-	EvaluateEvery float64
-	EarlyStop     string
+	EarlyStop string // METRIC@NAME[:PATIENCE]
 	// Calibrate names the evaluation set that the temperature of beliefs is chosen on; "":
 	// none is chosen.
 	Calibrate string
 
-	asked    *Options       // as they were given; nil: these are not resolved
-	settings learn.Settings // what the learner is told, of resolved options
+	asked *Options // as they were given; nil: these are not resolved
 }
 
 // Resolved returns the choices with defaults in the place of zeros, once for all that use them, or the first that
@@ -113,8 +92,7 @@ func (o Options) Resolved() (Options, error) {
 		return o, err
 	}
 	o.asked = &asked
-	o.settings, err = o.learner()
-	return o, err
+	return o, o.settle()
 }
 
 // withDefaults puts defaults in the place of zeros.
@@ -249,7 +227,7 @@ func (o *Options) validate() error {
 	if o.Counting == autoCounting {
 		return nil
 	}
-	_, err := Counting(context.Background(), o.Counting, o.Seed, false)
+	_, err := Counting(context.Background(), o.Counting, o.Seed)
 	return err
 }
 
@@ -285,18 +263,10 @@ func (o *Options) predictsExactly() bool {
 	return o.Method == learn.Exact || o.Method.Local() && o.Counting == countingBeside && !o.NoEdges
 }
 
-// learner returns what the learner is told, of options with their defaults.
-func (o *Options) learner() (learn.Settings, error) {
-	s := learn.Settings{
-		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		RandomOrder: o.Order == orderRandom, Seed: o.Seed,
-		Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
-		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance,
-		Gap:           o.Gap,
-		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
-		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,
-	}
-	if s.Method == learn.InnerDual {
+// settle tells the learner the rest, of options with their defaults.
+func (o *Options) settle() error {
+	s := &o.Settings
+	if s.RandomOrder = o.Order == orderRandom; s.Method == learn.InnerDual {
 		s.InnerSweeps = 1 // the learner makes no more
 	}
 	if o.GradientTolerance == 0 && o.RelativeTolerance == 0 && o.Gap == 0 &&
@@ -305,9 +275,9 @@ func (o *Options) learner() (learn.Settings, error) {
 	}
 	var err error
 	if s.Step, err = learn.ParseStep(o.Step); err != nil {
-		return s, usagef("{step}%s", strings.TrimPrefix(err.Error(), "step"))
+		return usagef("{step}%s", strings.TrimPrefix(err.Error(), "step"))
 	}
-	return s, nil
+	return nil
 }
 
 // blockOptions are the options that methods without blocks and messages have no use
@@ -332,13 +302,13 @@ func Unused(method learn.Method) []string {
 
 // Counting returns what makes the counting numbers that a user names, as
 // counting.Parse does.
-func Counting(ctx context.Context, name string, seed uint64, keep bool) (counting.Func, error) {
-	numbers, err := counting.Parse(ctx, name, seed, keep)
+func Counting(ctx context.Context, name string, seed uint64) (counting.Func, error) {
+	numbers, err := counting.Parse(ctx, name, seed)
 	switch {
 	case name == autoCounting:
 		return nil, usagef("{counting=auto} is a choice of training; want %s", strings.Join(counting.Names, ", "))
 	case err != nil:
-		return nil, usagef("{counting} %q: want auto, %s%s", name, strings.Join(counting.Names, ", "),
+		return nil, usagef("{counting} %q: want %s, or auto in training%s", name, strings.Join(counting.Names, ", "),
 			option.Hint(strings.ToLower(name), counting.Names))
 	}
 	return func(g *graph.Graph) (*counting.Numbers, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -21,6 +21,7 @@ import (
 type Prediction struct {
 	Out       string              `json:"out"`
 	Seconds   float64             `json:"seconds"`
+	States    []string            `json:"states"` // of the nodes that have the most
 	Unsettled int                 `json:"not_converged"`
 	Instances []PredictedInstance `json:"instances"`
 	Unproved  int                 `json:"-"` // joint states that may not be the most probable
@@ -102,8 +103,8 @@ func NewJointState(r *infer.State) *JointState {
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
 	held [][]int32, pictures bool) (*Prediction, error) {
 	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
-	p := &Prediction{Out: run.Dir(), worst: Unsettled{convex: w.Convex}}
-	var rows []figure.PanelRow
+	p := &Prediction{Out: run.Dir(), States: stateNames(set), worst: Unsettled{convex: w.Convex}}
+	var rows []report.PanelRow
 	palette := paletteOf(set)
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 		b = inRows(set, i, b)
@@ -118,7 +119,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 			}
 			rows = append(rows, row)
 		}
-		picture, err := figure.LabelImage(b.Labels, source.Width, source.Height, palette)
+		picture, err := report.LabelImage(b.Labels, source.Width, source.Height, palette)
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	}
 	p.Seconds = time.Since(started).Seconds()
 	if len(rows) > 0 && pictures {
-		panel := figure.Panel{Title: "Predictions", Rows: rows, Names: stateNames(set)}
+		panel := report.Panel{Title: "Predictions", Rows: rows, Names: stateNames(set)}
 		if err := run.WriteFile(picturesFile, panel.PNG); err != nil {
 			return nil, err
 		}
@@ -140,7 +141,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 // paletteOf has the colours of the states in label pictures: those that the model learned from had, or else colours
 // that differ as much as can be.
 func paletteOf(set *dataset.Set) []color.RGBA {
-	palette := figure.ClassPalette(mostStates(set))
+	palette := report.ClassPalette(mostStates(set))
 	for i, c := range set.Recipe.Palette[:min(len(set.Recipe.Palette), len(palette))] {
 		palette[i] = color.RGBA{c[0], c[1], c[2], 0xff}
 	}

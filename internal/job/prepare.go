@@ -70,6 +70,8 @@ type Prepared struct {
 	// scale is that of the features in Problem; nil: they are as they are. scaled says how it was chosen, or is "".
 	scale  *standardise.Map
 	scaled string
+	// features are notes on features.
+	features []string
 
 	// alone is learned without edges, to begin a training with or to compare one with, or nil.
 	alone     *crf.Model
@@ -87,7 +89,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	o.Counting = o.countingFor(t.Set)
-	p := &Prepared{Options: o, Task: t, Settings: o.settings, asked: *o.asked}
+	p := &Prepared{Options: o, Task: t, Settings: o.Settings, asked: *o.asked}
 	if o.Spill != "" {
 		p.pool = &spill.Pool{Folder: o.Spill}
 	}
@@ -101,7 +103,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		func() error { return checkCounting(ctx, p.Problem.Data, p.Problem.Counting) },
 		func() error { return p.physics(ctx) },
 		p.separate, p.choose, p.cut,
-		func() error { return checkLabels(ctx, p.Problem.Data) },
+		p.checkLabels,
 		func() (err error) {
 			p.Problem.ClassWeights, err = classWeights(&p.Options, t.Set.Schema.NodeTypes, p.Problem.Data)
 			return err
@@ -141,9 +143,9 @@ func (p *Prepared) evaluations() (err error) {
 
 // note says what was assumed, few of few labels, and what is wrong.
 func (p *Prepared) note(few string) {
-	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), transposed(&p.Options, p.Problem.Data),
+	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data),
 		learnedFrom(p.Set, p.Evaluations), p.idleHints())
-	p.Notes = slices.Concat(p.Set.Notes(), labelNotes(p.Problem), featureNotes(p.Problem, p.Set.Recipe.Hops > 0))
+	p.Notes = slices.Concat(p.Set.Notes(), noOptimum(p.Problem), p.features)
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
@@ -171,15 +173,16 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 			}
 		}()
 	}
-	if !p.Options.Standardise {
-		return nil
+	schema := &p.Problem.Model.Schema
+	measured, err := standardise.Measure(ctx, schema, p.Problem.Data, p.Options.Threads)
+	if err == nil && p.Options.Standardise {
+		p.scale, err = p.scaleOf(ctx, measured.Map())
 	}
-	measured, err := standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads)
 	if err != nil {
 		return err
 	}
-	if p.scale, err = p.scaleOf(ctx, measured.Map()); err != nil || p.scale == nil {
-		return err
+	if p.features = measured.Notes(schema, p.scale, p.Problem.L2, p.Set.Recipe.Hops > 0); p.scale == nil {
+		return nil
 	}
 	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
 		if err := p.copyScaled(ctx); err != nil {
@@ -241,7 +244,7 @@ func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn
 	if o.Method == learn.Exact {
 		numbers = countingBeside // of evaluations for which exact inference takes too much
 	}
-	if problem.Counting, err = Counting(ctx, numbers, o.Seed, false); err != nil {
+	if problem.Counting, err = Counting(ctx, numbers, o.Seed); err != nil {
 		return problem, err
 	}
 	if pool != nil {
@@ -278,26 +281,26 @@ func (p *Prepared) checkMemory() (err error) {
 // of data, and whether it would take more memory than it may, as Options.Memory has it. The
 // features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
-	o, err := Options{Memory: allowed, Scale: scaleEach}.Resolved()
+	o, err := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}.Resolved()
 	if err != nil {
 		return nil, nil // the data are not at fault
 	}
 	o.Counting = o.countingFor(set)
-	p := &Prepared{Options: o, Task: Task{Owned: true}}
+	p := &Prepared{Options: o, Task: Task{Set: set, Owned: true}}
 	if p.Problem, err = o.problem(ctx, &Task{Set: set}, nil); err != nil {
 		return nil, err
 	}
 	if err := p.standardise(ctx); err != nil {
 		return nil, err
 	}
-	forecast, err := learn.Forecast(p.Problem, o.settings)
+	forecast, err := learn.Forecast(p.Problem, o.Settings)
 	if err != nil {
 		return nil, nil // nothing can be learned from them, such as data without labels
 	}
 	if err := forecast.Within(allowed); err != nil {
 		return nil, err
 	}
-	return dataNotes(p.Problem, set.Recipe.Hops > 0), nil
+	return append(noOptimum(p.Problem), p.features...), nil
 }
 
 func checkReference(reference *Model, model *crf.Model) error {
@@ -348,20 +351,13 @@ func (p *Prepared) cut() error {
 }
 
 // checkLabels refuses data with nothing to learn from.
-func checkLabels(ctx context.Context, data []*crf.Instance) error {
-	observed := false
-	for i, in := range data {
-		if err := parallel.Ended(ctx); err != nil {
-			return err
-		}
+func (p *Prepared) checkLabels() error {
+	for i, in := range p.Problem.Data {
 		if len(in.Samples()) == 0 {
 			return dataf("instance %d (%s) has no labels to learn from", i, in.Name)
 		}
-		observed = observed || slices.ContainsFunc(in.Samples(), func(labels []int32) bool {
-			return slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved })
-		})
 	}
-	if !observed {
+	if p.labels().known == 0 {
 		return dataf("every label of every instance is unobserved (−1): there is nothing to learn from")
 	}
 	return nil

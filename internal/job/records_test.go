@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // TestRecordsDamageIsFound: what a resumed run goes by is refused if it was changed
@@ -19,7 +20,7 @@ func TestRecordsDamageIsFound(t *testing.T) {
 	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
 	set.Sources = []dataset.Source{{Path: "a.npz", SHA256: "00ff", Bytes: 17}, {Path: "ü.npz", SHA256: "00fe"}}
 	folder := &Folder{Dir: dir, NoReport: true, Config: Config{Data: []string{"/data/ü"}, Options: map[string]Option{"eval": {[]string{"dev=x"}, "flag"}}}}
-	train(t, Options{AutoL2: true, MaxIterations: 3}, Task{Set: set, Evaluations: []*Evaluation{e}}, folder)
+	train(t, Options{Settings: learn.Settings{MaxIterations: 3}, AutoL2: true}, Task{Set: set, Evaluations: []*Evaluation{e}}, folder)
 	for name, fresh := range map[string]func() any{
 		configFile: func() any { return &Config{} },
 		dataFile:   func() any { return &dataRecord{} },

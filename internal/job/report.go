@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -76,11 +77,11 @@ func (r *run) writeReport(result *Result) error {
 	if command := r.folder.Config.commandLine(); command != "" {
 		page.Code(command)
 	}
-	page.KeyValues(settings(r.folder.Config, r.p.scale != nil))
+	page.KeyValues(settings(r.folder.Config, r.p))
 	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
-		"are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
+		"are in " + configFile + "; the hashes of the data are in " + dataFile + ", and more numbers in " + ResultFile + ".")
 	page.Fold("Figures of the run")
-	page.KeyValues(s.values())
+	page.Table([]string{"result", "value"}, append(s.Rows(), []string{"sha256 of the weights", s.ThetaSHA256}))
 	page.Unfold()
 	return r.files.WriteFile(report.ReportFile, page.Write)
 }
@@ -162,22 +163,27 @@ func sourceOfValues(r *learn.Result) string {
 	return place + "exact, from inference over the whole network at the final weights."
 }
 
-func (s *Summary) values() []report.KeyValue {
-	return []report.KeyValue{
-		{Key: "objective L", Value: Known("%.10g", s.Objective)},
-		{Key: "gradient norm", Value: Known("%.3g", s.GradNorm) + " (at the start " + Known("%.3g", s.FirstGradNorm) + ")"},
-		{Key: "at most above the smallest objective", Value: Known("%.3g", s.Suboptimality)},
-		{Key: "primal–dual gap of the inference", Value: Known("%.3g", s.Gap)},
-		{Key: "norm of the weights", Value: fmt.Sprintf("%.6g", s.ThetaNorm)},
-		{Key: "iterations", Value: strconv.Itoa(s.Iterations)},
-		{Key: "objective kind", Value: s.ObjectiveKind},
-		{Key: "passes of messages", Value: s.PassesText()},
-		{Key: "passes of gradients", Value: fmt.Sprintf("%.1f", s.GradientPasses)},
-		{Key: "seconds of training", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration",
-			s.TrainingSeconds, s.CheckSeconds, float64(s.SecondsPerIter))},
-		{Key: "seconds of evaluation", Value: fmt.Sprintf("%.2f", s.EvaluationSeconds)},
-		{Key: "peak memory", Value: Mebibytes(s.PeakBytes)},
-		{Key: "sha256 of the weights", Value: s.ThetaSHA256},
+// Rows say how a training went, for a table of names and values.
+func (s *Summary) Rows() [][]string {
+	choice, report := "", ""
+	if s.Choice != nil {
+		choice = fmt.Sprintf("choice %.2f, ", s.Choice.Seconds)
+	}
+	if !math.IsNaN(float64(s.ReportSeconds)) { // it is written now
+		report = fmt.Sprintf(", report %.2f", float64(s.ReportSeconds))
+	}
+	return [][]string{
+		{"method", s.MethodShort()},
+		{"status", s.StatusText()},
+		{"reason", s.Reason},
+		{"objective", Known("%.10g", s.Objective) + s.ObjectiveNote()},
+		{"gradient norm", Known("%.3g", s.GradNorm)},
+		{"suboptimality", Known("at most %.3g", s.Suboptimality)},
+		{"iterations", strconv.Itoa(s.Iterations)},
+		{"passes", s.PassesText()},
+		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f%s",
+			s.TotalSeconds, choice, s.TrainingSeconds, s.CheckSeconds, s.EvaluationSeconds, report)},
+		{"peak memory", Mebibytes(s.PeakBytes)},
 	}
 }
 
@@ -213,21 +219,33 @@ func reportWeights(page *report.Report, result *Result) {
 	page.Table(headers, rows)
 }
 
-// settings say what was run: the options that have a value, and whether features were put on one scale.
-func settings(config Config, scaled bool) []report.KeyValue {
+// settings say what was run: the options that have a value, and that the run had a use for.
+func settings(config Config, p *Prepared) []report.KeyValue {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
+	unused := slices.Clone(notOfCommand)
+	if p.scale == nil {
+		unused = append(unused, "standardise", "scale")
+	}
+	if p.Options.Method.Local() {
+		unused = append(unused, "counting")
+	}
 	for _, name := range slices.Sorted(maps.Keys(config.Options)) {
 		option := config.Options[name]
-		if value := settingText(option.Value); value != "" && !slices.Contains(notOfCommand, name) &&
-			(scaled || name != "standardise") {
-			if choice := option.choiceOf(); choice != "" && name == "method" {
-				value = methodText(learn.Method(value), choice)
-			}
-			pairs = append(pairs, report.KeyValue{Key: name, Value: value})
+		value := settingText(option.Value)
+		if value == "" || slices.Contains(unused, name) ||
+			option.Source == SourceDefault && slices.Contains(offTexts, value) {
+			continue
 		}
+		if choice := option.choiceOf(); choice != "" && name == "method" {
+			value = methodText(learn.Method(value), choice)
+		}
+		pairs = append(pairs, report.KeyValue{Key: name, Value: value})
 	}
 	return pairs
 }
+
+// offTexts are defaults by which nothing is done, or which the run had no reason to resolve.
+var offTexts = []string{"0", "0s", "none", "auto"}
 
 // notOfCommand are options of one command, or of one folder.
 var notOfCommand = []string{"out", "resume", "force", "write-model", "quiet", "json", "dry-run"}

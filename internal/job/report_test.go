@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -93,7 +93,7 @@ func TestCurves(t *testing.T) {
 		return metrics
 	}
 	a, b := course(9, 5, 4), course(8, 7)
-	a[1].Suboptimality = 2
+	a[0].Suboptimality, a[1].Suboptimality = 3, 2
 	b[0].Eval = map[string]float64{"dev.set.accuracy": 0.25, "dev.set.log_loss": 2}
 	b[1].Eval = map[string]float64{"dev.set.accuracy": 0.5, "dev.set.log_loss": 1, "dev.set.iou": 1}
 	var files []string
@@ -109,7 +109,7 @@ func TestCurves(t *testing.T) {
 	if !c.LogY || first.Name != "a" || first.Y[0] != 5 || first.Y[1] != 1 || !math.IsNaN(first.Y[2]) || first.X[1] != 10 || second.Y[1] != 3 || third.Y[0] != 1 {
 		t.Errorf("the curves are %+v", c)
 	}
-	if !bound.Dashed || !math.IsNaN(bound.Y[0]) || bound.Y[1] != 2 {
+	if !bound.Dashed || bound.Y[1] != 2 || !math.IsNaN(bound.Y[2]) || !strings.Contains(figures[1].Caption, "Dashed") {
 		t.Errorf("the bound is %+v", bound)
 	}
 	if s := figures[2].Figure.Series; len(s) != 3 || s[0].Name != "" || s[1].Name != "b" || s[1].Y[1] != 0.5 {
@@ -118,7 +118,7 @@ func TestCurves(t *testing.T) {
 	if one := Curves([]NamedMetrics{{Metrics: course(8)}}, Passes); len(one) != 0 {
 		t.Errorf("a single point has %+v", one)
 	}
-	if one := Curves([]NamedMetrics{{Metrics: b}}, Passes); len(one) != 2 || one[0].Figure.Series[0].Name != "dev.set" {
+	if one := Curves([]NamedMetrics{{Metrics: b}}, Passes); len(one) != 2 || one[0].Figure.Series[0].Name != "dev.set" || strings.Contains(one[0].Caption, "Dashed") {
 		t.Errorf("a single run has %+v", one)
 	}
 }
@@ -126,14 +126,11 @@ func TestCurves(t *testing.T) {
 // TestDraw: pictures of an evaluation are written while a training goes on, unless no plots are wanted.
 func TestDraw(t *testing.T) {
 	for _, folder := range []Folder{{}, {NoReport: true}, {NoPlots: true}} {
-		files, err := runfolder.Create(filepath.Join(t.TempDir(), "run"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := oracle.Must(runfolder.Create(filepath.Join(t.TempDir(), "run")))(t)
 		r := &run{files: files, folder: &folder}
-		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []figure.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
+		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []report.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
 		oracle.OK(t, errors.Join(r.draw(s), r.draw(&Scored{Name: "none"}), files.Close()))
-		_, err = os.Stat(files.Path("plots/pictures-dev.png"))
+		_, err := os.Stat(files.Path("plots/pictures-dev.png"))
 		if wanted := !folder.NoReport && !folder.NoPlots; (err == nil) != wanted {
 			t.Errorf("%+v: %v", folder, err)
 		}

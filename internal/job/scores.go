@@ -16,7 +16,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -171,7 +170,7 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 }
 
 // addPanel writes a picture panel and puts it into the report.
-func addPanel(run *runfolder.Run, page *report.Report, name string, panel figure.Panel, caption string) error {
+func addPanel(run *runfolder.Run, page *report.Report, name string, panel report.Panel, caption string) error {
 	page.Pictures(panel, caption)
 	return run.WriteFile(name, panel.PNG)
 }
@@ -181,8 +180,8 @@ func (s *Scored) picturesName() string {
 	return path.Join(runfolder.PlotFolder, "pictures-"+s.Name+".png")
 }
 
-func (s *Scored) panel() figure.Panel {
-	return figure.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
+func (s *Scored) panel() report.Panel {
+	return report.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
 }
 
 // draw writes the pictures of an evaluation in training, which blockbp watch shows.
@@ -194,12 +193,12 @@ func (r *run) draw(s *Scored) error {
 }
 
 // sideBySide sets the pictures of all models beside each other.
-func sideBySide(scored []*Scored) figure.Panel {
-	panel := figure.Panel{Names: scored[0].Classes}
+func sideBySide(scored []*Scored) report.Panel {
+	panel := report.Panel{Names: scored[0].Classes}
 	for i, row := range scored[0].Pictures {
 		row.Prediction, row.Confidence = nil, nil
 		for _, s := range scored {
-			row.Models = append(row.Models, figure.ModelLabels{Name: s.Name, Labels: s.Pictures[i].Prediction})
+			row.Models = append(row.Models, report.ModelLabels{Name: s.Name, Labels: s.Pictures[i].Prediction})
 		}
 		panel.Rows = append(panel.Rows, row)
 	}
@@ -211,20 +210,20 @@ const reliabilityText = "Accuracy of the predictions of about the same confidenc
 	"calibrated, below it too sure of themselves."
 
 // reliability draws accuracy against confidence, and of one model how many nodes there are of each.
-func reliability(title string, sets ...*Scored) figure.Curves {
-	c := figure.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Height: 360}
+func reliability(title string, sets ...*Scored) report.Curves {
+	c := report.Curves{Title: title, XLabel: "mean confidence", YLabel: "accuracy", Height: 360}
 	for _, s := range sets {
-		curve := figure.Series{Name: s.Name}
+		curve := report.Series{Name: s.Name}
 		for _, bin := range s.Score.Calibration() {
 			curve.X, curve.Y = append(curve.X, bin.Confidence), append(curve.Y, bin.Accuracy)
 			if len(sets) == 1 {
-				c.Columns = append(c.Columns, figure.Column{From: bin.From, To: bin.To,
+				c.Columns = append(c.Columns, report.Column{From: bin.From, To: bin.To,
 					Height: float64(bin.Nodes) / float64(s.Score.Count()), Label: short(bin.Nodes)})
 			}
 		}
 		c.Series = append(c.Series, curve)
 	}
-	c.Series = append(c.Series, figure.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true})
+	c.Series = append(c.Series, report.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Dashed: true})
 	if len(sets) == 1 {
 		c.YLabel = "accuracy; columns: share of nodes"
 	}
@@ -247,12 +246,12 @@ func short(n int64) string {
 }
 
 // panelRow makes the picture row of one image.
-func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (figure.PanelRow, error) {
+func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (report.PanelRow, error) {
 	photo, err := readImage(source.Path)
 	if err != nil {
-		return figure.PanelRow{}, err
+		return report.PanelRow{}, err
 	}
-	row := figure.PanelRow{
+	row := report.PanelRow{
 		Title: source.ID, Photo: photo, Truth: truth, Prediction: b.Labels, Confidence: make([]float64, len(b.Labels)),
 		W: source.Width, H: source.Height,
 	}
@@ -276,74 +275,53 @@ func readImage(file string) (image.Image, error) {
 	return picture, nil
 }
 
-// ModelScore is what an evaluation says of one model, as JSON. Likelihoods are in
+// ModelScore is what an evaluation says of one model, as JSON, where NaN is null. Likelihoods are in
 // nats per label.
 type ModelScore struct {
-	Model            string           `json:"model"`
-	Decode           string           `json:"decode"` // how beliefs became the labels compared
-	Nodes            int64            `json:"nodes"`
-	Accuracy         runfolder.Float  `json:"accuracy"`
-	ClassAccuracy    runfolder.Float  `json:"class_accuracy"`
-	F1               runfolder.Float  `json:"f1"`
-	IoU              runfolder.Float  `json:"iou"`
-	ROCAUC           runfolder.Float  `json:"roc_auc"`
-	AveragePrecision runfolder.Float  `json:"average_precision"`
-	LogLoss          runfolder.Float  `json:"log_loss"`
-	CalibrationError runfolder.Float  `json:"calibration_error"`
-	MeanCost         runfolder.Float  `json:"mean_cost"`               // null without costs
-	NegativeLog      runfolder.Float  `json:"negative_log_likelihood"` // null where it was not asked for
-	Bound            *counting.Bound  `json:"negative_log_likelihood_bound"`
-	Pseudo           runfolder.Float  `json:"pseudo_log_likelihood"`
-	Entities         *EntityScore     `json:"entities,omitempty"`
-	Classes          []ClassScore     `json:"classes"`
-	Confusion        [][]int64        `json:"confusion"` // [truth][predicted]
-	Calibration      []CalibrationBin `json:"calibration"`
+	Model            string                 `json:"model"`
+	Decode           string                 `json:"decode"` // how beliefs became the labels compared
+	Nodes            int64                  `json:"nodes"`
+	Accuracy         float64                `json:"accuracy"`
+	ClassAccuracy    float64                `json:"class_accuracy"`
+	F1               float64                `json:"f1"`
+	IoU              float64                `json:"iou"`
+	ROCAUC           float64                `json:"roc_auc"`
+	AveragePrecision float64                `json:"average_precision"`
+	LogLoss          float64                `json:"log_loss"`
+	CalibrationError float64                `json:"calibration_error"`
+	MeanCost         float64                `json:"mean_cost"`               // null without costs
+	NegativeLog      float64                `json:"negative_log_likelihood"` // null where it was not asked for
+	Bound            *counting.Bound        `json:"negative_log_likelihood_bound"`
+	Pseudo           float64                `json:"pseudo_log_likelihood"`
+	Entities         *EntityScore           `json:"entities,omitempty"`
+	Classes          []ClassScore           `json:"classes"`
+	Confusion        [][]int64              `json:"confusion"` // [truth][predicted]
+	Calibration      []infer.CalibrationBin `json:"calibration"`
 }
 
 // ClassScore is what it says of one class.
 type ClassScore struct {
-	Name             string          `json:"name"`
-	Nodes            int64           `json:"nodes"`
-	Recall           runfolder.Float `json:"recall"`
-	Precision        runfolder.Float `json:"precision"`
-	F1               runfolder.Float `json:"f1"`
-	IoU              runfolder.Float `json:"iou"`
-	ROCAUC           runfolder.Float `json:"roc_auc"` // null where all nodes, or none, are of the class
-	AveragePrecision runfolder.Float `json:"average_precision"`
-}
-
-// CalibrationBin is a bin of confidences that holds any.
-type CalibrationBin struct {
-	From       float64 `json:"from"`
-	To         float64 `json:"to"`
-	Nodes      int64   `json:"nodes"`
-	Confidence float64 `json:"mean_confidence"`
-	Accuracy   float64 `json:"accuracy"`
+	Name string `json:"name"`
+	infer.ClassScore
 }
 
 // Of returns a score as JSON has it. decode names how beliefs became labels.
 func (s *Scored) Of(model, decode string) ModelScore {
 	classes, mean := s.Score.Classes()
-	unknown := runfolder.Float(math.NaN())
 	m := ModelScore{
-		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: runfolder.Float(s.Score.Accuracy()),
-		ClassAccuracy: runfolder.Float(mean.Recall), F1: runfolder.Float(mean.F1), IoU: runfolder.Float(mean.IoU),
-		ROCAUC: runfolder.Float(mean.ROCAUC), AveragePrecision: runfolder.Float(mean.AveragePrecision),
-		LogLoss: runfolder.Float(s.Score.MeanLogLoss()), CalibrationError: runfolder.Float(s.Score.CalibrationError()),
-		MeanCost: runfolder.Float(s.MeanCost), NegativeLog: unknown, Pseudo: unknown, Entities: s.Entities.score(),
-		Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
+		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: s.Score.Accuracy(),
+		ClassAccuracy: mean.Recall, F1: mean.F1, IoU: mean.IoU, ROCAUC: mean.ROCAUC,
+		AveragePrecision: mean.AveragePrecision, LogLoss: s.Score.MeanLogLoss(),
+		CalibrationError: s.Score.CalibrationError(), MeanCost: s.MeanCost, NegativeLog: math.NaN(), Pseudo: math.NaN(),
+		Entities: s.Entities.score(), Confusion: s.Score.Confusion,
+		Calibration: append([]infer.CalibrationBin{}, s.Score.Calibration()...),
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
 		n := float64(l.Labels)
-		m.NegativeLog, m.Bound, m.Pseudo = runfolder.Float(l.NegativeLog/n), &l.Bound, runfolder.Float(l.Pseudo/n)
+		m.NegativeLog, m.Bound, m.Pseudo = l.NegativeLog/n, &l.Bound, l.Pseudo/n
 	}
 	for i, name := range s.Classes {
-		c := &classes[i]
-		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, runfolder.Float(c.Recall), runfolder.Float(c.Precision),
-			runfolder.Float(c.F1), runfolder.Float(c.IoU), runfolder.Float(c.ROCAUC), runfolder.Float(c.AveragePrecision)})
-	}
-	for _, bin := range s.Score.Calibration() {
-		m.Calibration = append(m.Calibration, CalibrationBin(bin))
+		m.Classes = append(m.Classes, ClassScore{name, classes[i]})
 	}
 	return m
 }

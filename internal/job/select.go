@@ -80,7 +80,7 @@ func (c *Choice) note() string {
 		return fmt.Sprintf("{l2=auto} had no time to find the best value, as half of {max-time} sufficed for %d of them: "+
 			"l2 is that of {prior=1}, %s", len(c.Candidates), chosen)
 	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, chosen)
+	text := fmt.Sprintf("candidates were compared %s, and chosen is %s of %d", how, chosen, len(c.Candidates))
 	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}
@@ -141,24 +141,14 @@ const (
 // trial is what came of one candidate. Edges are those before labels are asked for a power of beliefs.
 type trial struct {
 	Candidate
+	rule   edgeRule  // of Edges
 	power  float64   // of beliefs, with which the score is smallest
 	losses []float64 // of each label that was held out
 }
 
-func (t *trial) rule() edgeRule {
-	if t.Edges == "" {
-		return edgeRule{}
-	}
-	rule, err := parseEdges(t.Edges)
-	if err != nil {
-		panic("job: " + err.Error()) // it was made of a rule
-	}
-	return rule
-}
-
 // shown is the candidate for a reader, with the power that was found.
 func (t *trial) shown(err float64) Candidate {
-	c, rule := t.Candidate, t.rule()
+	c, rule := t.Candidate, t.rule
 	if rule.power = t.power; t.Edges != "" {
 		c.Edges = rule.String()
 	}
@@ -181,8 +171,7 @@ func (t *trial) score() float64 { return t.loss() + t.penalty() }
 // rule's strength on either side of their middle. The logarithm of the power has the other. Where all
 // labels that were held out are right, the loss alone falls with any strength.
 func (t *trial) penalty() float64 {
-	rule := t.rule()
-	half, steps := rule.strength/2, math.Log(t.power/cmp.Or(rule.power, 1))/powerDeviation
+	half, steps := t.rule.strength/2, math.Log(t.power/cmp.Or(t.rule.power, 1))/powerDeviation
 	return (half*half + steps*steps) / 2 / float64(len(t.losses))
 }
 
@@ -224,17 +213,23 @@ func (r *run) choose(ctx context.Context) error {
 		return nil
 	}
 	c := r.p.newSelection(r.watch)
-	made, err := c.search(ctx)
+	grid := c.overEdges
+	if r.p.Options.AutoL2 {
+		grid = c.overL2
+	}
+	finalists, err := grid(ctx)
 	if ctx.Err() != nil {
 		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.tried)))
-	}
-	if err == nil && r.folder != nil {
-		err = r.files.WriteSealed(choiceFile, made)
 	}
 	if err != nil {
 		return err
 	}
-	before := r.p
+	before, made := r.p, c.decide(finalists)
+	if r.folder != nil {
+		if err := r.files.WriteSealed(choiceFile, made); err != nil {
+			return err
+		}
+	}
 	if r.p, err = before.chosen(ctx, made); err != nil {
 		return err
 	}
@@ -270,15 +265,8 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 		o.Scale = p.Options.Scale
 		if best.Hops > t.Set.Recipe.Hops {
 			var err error
-			if t.Set, err = t.Set.Averaged(ctx, best.Hops, p.Options.Memory); err != nil {
+			if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
 				return nil, err
-			}
-			t.Evaluations = nil
-			for _, e := range p.Evaluations {
-				if e, err = e.averaged(ctx, t.Set, p.Options.Memory); err != nil {
-					return nil, err
-				}
-				t.Evaluations = append(t.Evaluations, e)
 			}
 		}
 		prepared, err := Prepare(ctx, o, t)
@@ -322,19 +310,6 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 		*p = *own
 	}
 	return err
-}
-
-// search tries candidates, and decides.
-func (c *selection) search(ctx context.Context) (*Choice, error) {
-	grid := c.overEdges
-	if c.p.Options.AutoL2 {
-		grid = c.overL2
-	}
-	finalists, err := grid(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.decide(finalists), nil
 }
 
 // overL2 tries regularisers from large to small.
@@ -387,7 +362,7 @@ func (c *selection) decide(finalists []*trial) *Choice {
 		switch {
 		case t.L2 > 0:
 			errors = 0
-		case chosen == c.usual || t.rule().strength < 0:
+		case chosen == c.usual || t.rule.strength < 0:
 			errors = 2
 		}
 		if behind, err := apart(chosen, t); behind > errors*err {
@@ -441,13 +416,16 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 		return nil, err
 	}
 	best := &trial{Candidate: of}
+	if best.rule, err = parseEdges(cmp.Or(of.Edges, edgesTogether)); err != nil {
+		return nil, err
+	}
 	var powers []float64
 	steps := powerSteps
 	if of.L2 > 0 || of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
 	for i := -steps; i <= steps; i++ {
-		powers = append(powers, rounded(cmp.Or(best.rule().power, 1)*math.Pow(math.Sqrt2, float64(i)), 2))
+		powers = append(powers, rounded(cmp.Or(best.rule.power, 1)*math.Pow(math.Sqrt2, float64(i)), 2))
 	}
 	losses, hits := make([][][]float64, len(c.folds)), make([]int, len(c.folds))
 	if err := c.eachFold(ctx, func(k int) (err error) {
@@ -457,7 +435,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 		return nil, err
 	}
 	for i, power := range powers {
-		t := &trial{Candidate: of, power: power}
+		t := &trial{Candidate: of, rule: best.rule, power: power}
 		for k := range c.folds {
 			t.losses = append(t.losses, losses[k][i]...)
 			t.Accuracy += runfolder.Float(hits[k])
@@ -572,7 +550,7 @@ func (c *selection) predict(ctx context.Context, of *trial, powers []float64, m 
 			held.Instances = append(held.Instances, in.WithoutEdges())
 		}
 	default:
-		if w.Model, err = of.rule().of(ctx, m, f.data, c.p.scale); err != nil {
+		if w.Model, err = of.rule.of(ctx, m, f.data, c.p.scale); err != nil {
 			return nil, 0, err
 		}
 	}

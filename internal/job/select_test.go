@@ -79,9 +79,7 @@ func (b blocks) tables(t *testing.T) []string {
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
 	for i, text := range []string{nodes.String(), edges.String()} {
-		if err := os.WriteFile(paths[i], []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(paths[i], []byte(text), 0o666))
 	}
 	return paths
 }
@@ -94,15 +92,9 @@ func (b blocks) few(t *testing.T, hopsOpen bool) Task {
 
 func fewOf(t *testing.T, paths []string, o dataset.Options, hopsOpen bool) Task {
 	t.Helper()
-	set, err := dataset.Open(t.Context(), paths, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(dataset.Open(t.Context(), paths, o))(t)
 	task := Task{Set: set, HopsOpen: hopsOpen}
-	e, err := task.OpenEvaluation(t.Context(), Source{Paths: paths, Options: o}, "test", "test", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := oracle.Must(task.OpenEvaluation(t.Context(), Source{Paths: paths, Options: o}, "test", "test", false))(t)
 	task.Evaluations = []*Evaluation{e}
 	return task
 }
@@ -139,10 +131,7 @@ func TestChooseByFolds(t *testing.T) {
 		if got.Accuracy() < want.Accuracy()+c.atLeast || got.MeanLogLoss() > want.MeanLogLoss()+.02 {
 			t.Errorf("%s: accuracy %.3f, log loss %.3f; of node features alone %.3f, %.3f", c.name, got.Accuracy(), got.MeanLogLoss(), want.Accuracy(), want.MeanLogLoss())
 		}
-		rule, err := parseEdges(r.Summary.Edges)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rule := oracle.Must(parseEdges(r.Summary.Edges))(t)
 		if (rule.strength != 0 || together(made.Chosen)) != c.wantsEdges || rule.name == edgesPotts && rule.strength*c.sign < 0 || made.Chosen.Hops > c.mostHops {
 			t.Errorf("%s: chosen is %v", c.name, made.Chosen)
 		}
@@ -188,14 +177,8 @@ func TestChoiceIsReproduced(t *testing.T) {
 			t.Errorf("%s: log loss %v, want %v", what, a, b)
 		}
 	}
-	p, err := Prepare(t.Context(), Options{Threads: 3}, fewOf(t, paths, observed, true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := p.Train(t.Context(), nil, Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := oracle.Must(Prepare(t.Context(), Options{Settings: learn.Settings{Threads: 3}}, fewOf(t, paths, observed, true)))(t)
+	r := oracle.Must(p.Train(t.Context(), nil, Watch{}))(t)
 	same("three threads", r)
 
 	fixed := observed
@@ -205,7 +188,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
 	parts := dir("parts")
-	_, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(ctx, parts, Watch{Candidate: func(Candidate) {
+	_, err := prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(ctx, parts, Watch{Candidate: func(Candidate) {
 		if seen++; seen == 4 {
 			cancel()
 		}
@@ -213,10 +196,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 	wantError(t, err, Interrupted, "go on with blockbp train "+parts.Dir+" --resume")
 	parts = dir("parts")
 	parts.Resume = true
-	r, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = oracle.Must(prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{}))(t)
 	same("in two parts", r)
 	if !cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
 		t.Errorf("in two parts: candidates %v, want %v", r.Summary.Choice.Candidates, want.Summary.Choice.Candidates)
@@ -224,23 +204,14 @@ func TestChoiceIsReproduced(t *testing.T) {
 	// Once more: the run has ended, and nothing is chosen again.
 	parts = dir("parts")
 	parts.Resume = true
-	r, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{Candidate: func(c Candidate) { t.Errorf("%v was tried again", c) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = oracle.Must(prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{Candidate: func(c Candidate) { t.Errorf("%v was tried again", c) }}))(t)
 	same("ended", r)
 	if s := r.Summary; !(s.TotalSeconds >= s.Choice.Seconds+s.TrainingSeconds) {
 		t.Errorf("%v s in all, of which the choice took %v, and the training %v", s.TotalSeconds, s.Choice.Seconds, s.TrainingSeconds)
 	}
 
-	m, err := LoadModel(filepath.Join(folder, "whole"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := dataset.Open(t.Context(), paths, dataset.Options{Schema: &m.Model.Schema, Recipe: m.Recipe})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(LoadModel(filepath.Join(folder, "whole")))(t)
+	set := oracle.Must(dataset.Open(t.Context(), paths, dataset.Options{Schema: &m.Model.Schema, Recipe: m.Recipe}))(t)
 	e, err := NewEvaluation("test", set, m.Instances(set))
 	if err == nil {
 		err = e.Restrict("test", "train")
@@ -248,21 +219,12 @@ func TestChoiceIsReproduced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	numbers, err := m.Counting(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	scored, err := Inference{Model: m.Model, Counting: numbers, Threads: 1, Temperature: m.Temperature()}.Score(t.Context(), e, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	numbers := oracle.Must(m.Counting(t.Context(), ""))(t)
+	scored := oracle.Must(Inference{Model: m.Model, Counting: numbers, Threads: 1, Temperature: m.Temperature()}.Score(t.Context(), e, false))(t)
 	if a, b := scored.Score.MeanLogLoss(), want.Scores[0].Score.MeanLogLoss(); a != b || scored.Score.Accuracy() != want.Scores[0].Score.Accuracy() {
 		t.Errorf("the saved model has log loss %v, and the training told %v", a, b)
 	}
-	raw, err := os.ReadFile(filepath.Join(folder, "whole", choiceFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := oracle.Must(os.ReadFile(filepath.Join(folder, "whole", choiceFile)))(t)
 	for what, damaged := range oracle.Damaged(raw, 1) {
 		var got Choice
 		if err := parseRecord(damaged, &got); err == nil && !cmp.Equal(&got, want.Summary.Choice) && !bytes.Equal(raw, damaged) {
@@ -276,7 +238,7 @@ func TestChoiceHasATime(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
 	task := blocks{nodes: 300, states: 3, degree: 6, same: .85, noise: 1, known: 40, seed: 5}.few(t, true)
-	whole, some := train(t, Options{}, task, nil), train(t, Options{MaxTime: time.Millisecond}, task, nil)
+	whole, some := train(t, Options{}, task, nil), train(t, Options{Settings: learn.Settings{MaxTime: time.Millisecond}}, task, nil)
 	if n, all := len(some.Summary.Choice.Candidates), len(whole.Summary.Choice.Candidates); n == 0 || n >= all {
 		t.Errorf("%d candidates in a millisecond, and %d in all time", n, all)
 	}
@@ -300,8 +262,8 @@ func TestWhatIsChosen(t *testing.T) {
 		"l2":         {Options{L2: .1}, true},
 		"together":   {Options{Edges: edgesTogether}, false},
 		"a rule":     {Options{Edges: "potts:1"}, false},
-		"a method":   {Options{Method: learn.Full}, false},
-		"a cut":      {Options{Cut: learn.Cut{Blocks: 2}}, false},
+		"a method":   {Options{Settings: learn.Settings{Method: learn.Full}}, false},
+		"a cut":      {Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 2}}}, false},
 		"a step":     {Options{Step: "adagrad:0.1"}, false},
 		"no edges":   {Options{NoEdges: true}, false},
 		"l2 auto":    {Options{AutoL2: true}, false},
@@ -314,10 +276,7 @@ func TestWhatIsChosen(t *testing.T) {
 	paths := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.tables(t)
 	for known, want := range map[int]bool{60: true, 90: true, 91: false, 100: false} {
 		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
-		set, err := dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
 		if p := prepare(t, Options{}, Task{Set: set}); p.choosing != want {
 			t.Errorf("%d of 100 labels known: %v, want %v", known, p.choosing, want)
 		}
@@ -337,15 +296,10 @@ func TestWhatIsChosen(t *testing.T) {
 	}
 	large.Set.Schema.EdgeTypes[0].Features = 2
 	spec := large.Set.Instances[0].Spec()
-	features, err := crf.Dense(slices.Repeat([]float64{.5, 1}, spec.Graph.NumEdges()), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	features := oracle.Must(crf.Dense(slices.Repeat([]float64{.5, 1}, spec.Graph.NumEdges()), 2))(t)
 	spec.EdgeFeat[0] = features
 	large.Set.Schema.EdgeTypes[0].FeatureNames = nil
-	if large.Set.Instances[0], err = crf.NewInstance(&large.Set.Schema, spec); err != nil {
-		t.Fatal(err)
-	}
+	large.Set.Instances[0] = oracle.Must(crf.NewInstance(&large.Set.Schema, spec))(t)
 	large.Evaluations = nil
 	if prepare(t, Options{}, large).choosing {
 		t.Error("features of edges are left out")
@@ -366,25 +320,13 @@ func TestWhatIsChosen(t *testing.T) {
 
 // TestEdgeRules: weights are those of an independent derivation.
 func TestEdgeRules(t *testing.T) {
-	g, err := graph.FromEdges(4, []int32{0, 1, 2}, []int32{1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.FromEdges(4, []int32{0, 1, 2}, []int32{1, 2, 3}))(t)
 	for _, symmetric := range []bool{false, true} {
 		schema := crf.Homogeneous([]string{"a", "b"}, 1, 2)
 		schema.EdgeTypes[0].Symmetric = symmetric
-		features, err := crf.Dense([]float64{3, 1, 4, 1, 5, 1}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{crf.Constant(4, 1)}, EdgeFeat: []crf.Features{features}, Labels: [][]int32{{0, 0, 1, -1}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		nodes, err := crf.NewModel(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		features := oracle.Must(crf.Dense([]float64{3, 1, 4, 1, 5, 1}, 2))(t)
+		in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{crf.Constant(4, 1)}, EdgeFeat: []crf.Features{features}, Labels: [][]int32{{0, 0, 1, -1}}}))(t)
+		nodes := oracle.Must(crf.NewModel(schema))(t)
 		nodes.Weights[nodes.Layout.Node[0].At+1] = math.Log(3) // the hidden node is in b with 3/4
 		// Pairs of states: (a, a), (a, b), and b with a quarter a and three quarters b; and a
 		// quarter of an edge for each pair.
@@ -400,14 +342,8 @@ func TestEdgeRules(t *testing.T) {
 		span := slices.Max(logs[:]) - slices.Min(logs[:])
 		check := func(rule string, want [4]float64) {
 			t.Helper()
-			r, err := parseEdges(rule)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := r.of(t.Context(), nodes, []*crf.Instance{in}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := oracle.Must(parseEdges(rule))(t)
+			m := oracle.Must(r.of(t.Context(), nodes, []*crf.Instance{in}, nil))(t)
 			at := m.Layout.Edge[0].At
 			for i := range want {
 				if m.Weights[at+i] != 0 || math.Abs(m.Weights[at+4+i]-want[i]) > 1e-12 {
@@ -432,7 +368,8 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	const n = 100
 	made := func(edges string, loss float64) *trial {
-		x := &trial{Candidate: Candidate{Edges: edges}, power: 1, losses: make([]float64, n)}
+		x := &trial{Candidate: Candidate{Edges: edges}, rule: oracle.Must(parseEdges(edges))(t), power: 1,
+			losses: make([]float64, n)}
 		for i := range n {
 			x.losses[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
 		}
@@ -482,10 +419,7 @@ func TestStrengthOfFewLabels(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
 	r := train(t, Options{}, blocks{nodes: 100, states: 2, degree: 10, same: 1, known: 24, seed: 1, bare: true}.few(t, true), nil)
-	rule, err := parseEdges(r.Summary.Edges)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := oracle.Must(parseEdges(r.Summary.Edges))(t)
 	if made := r.Summary.Choice.Chosen; made.Accuracy != 1 || rule.strength == 0 || rule.strength > 3 {
 		t.Errorf("chosen is %v, of accuracy %v", made, made.Accuracy)
 	}
@@ -503,7 +437,7 @@ func TestChoiceOfManyLabels(t *testing.T) {
 	if made == nil {
 		t.Fatalf("nothing was chosen; notes %q", r.Summary.Notes)
 	}
-	got, learned := r.Scores[0].Score, train(t, Options{Edges: edgesTogether, MaxPasses: 100}, task, nil).Scores[0].Score
+	got, learned := r.Scores[0].Score, train(t, Options{Settings: learn.Settings{MaxPasses: 100}, Edges: edgesTogether}, task, nil).Scores[0].Score
 	t.Logf("%s: %v; accuracy %.3f, log loss %.3f; together %.3f, %.3f", made.Metric, made.Chosen, got.Accuracy(), got.MeanLogLoss(), learned.Accuracy(), learned.MeanLogLoss())
 	if made.Metric != "log_loss by one fold of 411 labels" || got.Accuracy() < learned.Accuracy()+.05 || got.MeanLogLoss() > learned.MeanLogLoss() {
 		t.Errorf("%s: %v", made.Metric, made.Candidates)
@@ -523,10 +457,7 @@ func TestChoiceOfManyLabels(t *testing.T) {
 		}
 	}
 	b.known = b.nodes * 3 / 4
-	set, err := dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
 	if prepare(t, Options{}, Task{Set: set}).choosing {
 		t.Error("edges are not learned together, and yet compared with that")
 	}
@@ -552,10 +483,7 @@ func TestUnseenState(t *testing.T) {
 	}
 	task := fewOf(t, paths, dataset.Options{Observed: "train"}, false)
 	var told []Candidate
-	r, err := prepare(t, Options{}, task).Train(t.Context(), nil, Watch{Candidate: func(c Candidate) { told = append(told, c) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := oracle.Must(prepare(t, Options{}, task).Train(t.Context(), nil, Watch{Candidate: func(c Candidate) { told = append(told, c) }}))(t)
 	made := r.Summary.Choice
 	if made == nil {
 		t.Fatal("nothing was compared")
@@ -632,10 +560,7 @@ func TestScale(t *testing.T) {
 			}
 			all = append(all, a)
 		}
-		set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...))(t)
 		return set
 	}
 	alike, apart := data(4, .05), data(1, 100)

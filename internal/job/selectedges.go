@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
@@ -67,8 +66,7 @@ func (p *Prepared) hides() bool {
 		cmp.Or(how.Order, orderCyclic) != orderCyclic || cmp.Or(how.Step, autoStep) != autoStep ||
 		how.InnerSweeps != 0 || how.InnerTolerance != 0
 	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone || o.AutoL2 ||
-		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
-		slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return !slices.Contains(of, true) }) {
+		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown || !p.everyTypeSeen() {
 		return false
 	}
 	pairs := pairsOf(data[0])
@@ -175,21 +173,21 @@ func (c *selection) kinds(first bool) (kinds []string) {
 // that differ are worse than node features alone.
 func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
 	best, err := c.try(ctx, from)
-	if err != nil || alone != nil && best.rule().strength < 0 && best.score() >= alone.score() {
+	if err != nil || alone != nil && best.rule.strength < 0 && best.score() >= alone.score() {
 		return nil, err
 	}
 	moves := []struct{ strength, prior float64 }{{1, 2}, {1, .5}, {math.Sqrt2, 1}, {1 / math.Sqrt2, 1}}
 	switch {
 	case from.Edges == edgesTogether && from.Hops == c.p.Set.Recipe.Hops: // the others take long
 		moves = moves[:1]
-	case from.Edges == edgesTogether || best.rule().power != 0:
+	case from.Edges == edgesTogether || best.rule.power != 0:
 		moves = nil
 	}
 	for i, idle := 0, 0; idle < len(moves) && !c.late(); {
-		by, rule, next := moves[i], best.rule(), best.Candidate
+		by, rule, next := moves[i], best.rule, best.Candidate
 		rule.strength = rounded(rule.strength*by.strength, 2)
 		next.Prior, next.Edges = next.Prior*by.prior, rule.String()
-		size := math.Abs(best.rule().strength) * by.strength
+		size := math.Abs(best.rule.strength) * by.strength
 		outside := by.prior == 1 && (!rule.makes() || size < leastStrength || size > mostStrength) ||
 			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large())
 		t := best
@@ -216,44 +214,48 @@ func (c *selection) network(ctx context.Context, hops int) (*crf.Instance, error
 	if !c.p.HopsOpen || !c.p.Set.CanAverage() || c.late() {
 		return nil, nil
 	}
-	set, err := c.p.Set.Averaged(ctx, hops, c.p.Options.Memory)
-	for _, e := range c.p.Evaluations {
-		if err == nil {
-			_, err = e.averaged(ctx, set, c.p.Options.Memory)
-		}
-	}
+	task, err := c.p.Task.averaged(ctx, hops, c.p.Options.Memory)
 	if errors.As(err, new(*memory.Error)) || errors.Is(err, errOtherFeatures) {
 		c.watch.note("means over %d hops were not tried: %v", hops, err)
 		return nil, nil
 	}
-	scale := (*standardise.Map)(nil)
-	if err == nil && c.p.Options.Standardise {
-		scale, err = standardise.Of(ctx, &set.Schema, set.Instances, c.p.Options.Threads)
-	}
-	if err == nil {
-		scale, err = onScale(scale, c.p.Options.Scale)
-	}
 	if err != nil {
 		return nil, err
 	}
-	if scale == nil {
-		return set.Instances[0], nil
+	if !c.p.Options.Standardise {
+		return task.Set.Instances[0], nil
 	}
-	return scale.Instance(set.Instances[0], nil)
+	measured, err := standardise.Measure(ctx, &task.Set.Schema, task.Set.Instances, c.p.Options.Threads)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := onScale(measured.Map(), c.p.Options.Scale)
+	if err != nil || scale == nil {
+		return task.Set.Instances[0], err
+	}
+	return scale.Instance(task.Set.Instances[0], nil)
 }
 
-// averaged is the evaluation on data with means over as many hops as a set has.
-func (e *Evaluation) averaged(ctx context.Context, like *dataset.Set, allowed int64) (*Evaluation, error) {
-	set, err := e.Set.Averaged(ctx, like.Recipe.Hops, allowed)
-	if err != nil {
-		return nil, err
+// averaged is the task with means over so many hops.
+func (t Task) averaged(ctx context.Context, hops int, allowed int64) (Task, error) {
+	sets := t.Evaluations
+	var err error
+	if t.Set, err = t.Set.Averaged(ctx, hops, allowed); err != nil {
+		return t, err
 	}
-	if set.Schema.NodeTypes[0].Features != like.Schema.NodeTypes[0].Features {
-		return nil, errOtherFeatures
+	t.Evaluations = nil
+	for _, e := range sets {
+		own := *e
+		if own.Set, err = e.Set.Averaged(ctx, hops, allowed); err != nil {
+			return t, err
+		}
+		if own.Set.Schema.NodeTypes[0].Features != t.Set.Schema.NodeTypes[0].Features {
+			return t, errOtherFeatures
+		}
+		own.Instances = own.Set.Instances
+		t.Evaluations = append(t.Evaluations, &own)
 	}
-	own := *e
-	own.Set, own.Instances = set, set.Instances
-	return &own, nil
+	return t, nil
 }
 
 // errOtherFeatures: means over hops leave nodes of an evaluation set, and none of the training, without features.

@@ -61,7 +61,7 @@ func (o *Options) bootstrap() (replicates int, asked bool, err error) {
 
 // spread finds standard errors, and couplings of physical systems with theirs, and writes
 // them into the folder. Errors that there are none of are a note.
-func (r *run) spread(ctx context.Context, result *Result, watch Watch) error {
+func (r *run) spread(ctx context.Context, result *Result) error {
 	p, m := r.p, result.Model.Model
 	if p.Options.Errors == errorsNone && p.Options.Physics == "" {
 		return nil
@@ -85,10 +85,7 @@ func (r *run) spread(ctx context.Context, result *Result, watch Watch) error {
 		result.Errors = deviations(found, len(m.Weights),
 			func(dst, weights []float64) { p.scale.Original(dst, weights, &m.Layout) })
 	}
-	for _, text := range notes {
-		watch.note("%s", text)
-		p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
-	}
+	p.tell(r.watch, notes...)
 	if p.Options.Physics != "" {
 		if result.Errors == nil {
 			found = nil

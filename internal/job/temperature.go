@@ -191,9 +191,7 @@ func (p *Prepared) calibrate(ctx context.Context, r *Result, watch Watch) (inter
 		case ctx.Err() != nil:
 			return true, nil
 		case errors.Is(err, errNoTemperature):
-			text := fmt.Sprintf("{calibrate} %v", err)
-			watch.note("%s", text)
-			p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
+			p.tell(watch, fmt.Sprintf("{calibrate} %v", err))
 		case err != nil:
 			return false, option.Errorf("{calibrate} %s: %w", p.calibration.Name, err)
 		}

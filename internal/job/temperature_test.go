@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // TestCalibrateKnown: maximum likelihood of node features alone is calibrated on its own
@@ -17,7 +18,7 @@ func TestCalibrateKnown(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 40)
 	e := oracle.Must(NewEvaluation("self", set, Instances(set, true)))(t)
-	r := train(t, Options{NoL2: true, NoEdges: true, RelativeTolerance: 1e-12}, Task{Set: set}, nil)
+	r := train(t, Options{Settings: learn.Settings{RelativeTolerance: 1e-12}, NoL2: true, NoEdges: true}, Task{Set: set}, nil)
 	weights := slices.Clone(r.Model.Model.Weights)
 	for _, factor := range []float64{0.2, 1, 3} {
 		for i, w := range weights {

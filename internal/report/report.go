@@ -14,7 +14,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
 )
@@ -181,7 +180,7 @@ func shareOf(percent float64) template.CSS {
 
 // Figure adds a figure with a caption, beside the figures just before it. It is a part of the page, and has its
 // colours: package figure has escaped its texts.
-func (r *Report) Figure(drawn figure.Curves, caption string) {
+func (r *Report) Figure(drawn Curves, caption string) {
 	element, err := drawn.Element()
 	if err != nil {
 		r.err = errors.Join(r.err, fmt.Errorf("figure %q: %w", caption, err))
@@ -195,7 +194,7 @@ func (r *Report) Figure(drawn figure.Curves, caption string) {
 }
 
 // Pictures adds the images of a panel, a line of them for each row.
-func (r *Report) Pictures(panel figure.Panel, caption string) {
+func (r *Report) Pictures(panel Panel, caption string) {
 	rows, legend, err := panel.Tiles()
 	if err != nil {
 		r.err = errors.Join(r.err, err)

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// convergence is a figure, for its being there only.
-func convergence() figure.Curves {
-	return figure.Curves{Title: "Distance", Series: []figure.Series{{Name: "<b>BBPL", X: []float64{0, 1}, Y: []float64{1, 0.5}}}}
+// simple is a figure, for its being there only.
+func simple() Curves {
+	return Curves{Title: "Distance", Series: []Series{{Name: "<b>BBPL", X: []float64{0, 1}, Y: []float64{1, 0.5}}}}
 }
 
 // testReport has every kind of part.
@@ -34,10 +33,10 @@ func testReport(t *testing.T) *Report {
 	r.Section("Second")
 	r.Table([]string{"class", "IoU"}, [][]string{{"sky", "0.91"}, {"<tree>", "–"}, {"road"}, {"a", "1", "extra"}})
 	r.Table([]string{"measure", "model"}, [][]string{{"accuracy", "97.50 %"}, {"which is", "a bound"}})
-	r.Figure(convergence(), "Figure 1 <caption>")
-	r.Figure(convergence(), "")
+	r.Figure(simple(), "Figure 1 <caption>")
+	r.Figure(simple(), "")
 	r.Confusion([]string{"in", "<out>"}, [][]int64{{3, 1}, {0, 0}})
-	r.Pictures(figure.Panel{Names: []string{"in", "<out>"}, Rows: []figure.PanelRow{{Title: "<one>", Truth: []int32{0, 1, -1}, W: 3, H: 1}}}, "Panel <caption>")
+	r.Pictures(Panel{Names: []string{"in", "<out>"}, Rows: []PanelRow{{Title: "<one>", Truth: []int32{0, 1, -1}, W: 3, H: 1}}}, "Panel <caption>")
 	return r
 }
 
@@ -115,8 +114,8 @@ func TestEmptyReport(t *testing.T) {
 
 func TestReportErrors(t *testing.T) {
 	r := &Report{Title: "T"}
-	r.Figure(figure.Curves{Series: []figure.Series{{X: []float64{1}}}}, "the curves")
-	r.Pictures(figure.Panel{Title: "the pictures"}, "")
+	r.Figure(Curves{Series: []Series{{X: []float64{1}}}}, "the curves")
+	r.Pictures(Panel{Title: "the pictures"}, "")
 	var page bytes.Buffer
 	err := r.Write(&page)
 	if err == nil || page.Len() > 0 {

@@ -75,11 +75,8 @@ func TestLockOfTheDead(t *testing.T) {
 	for name, text := range map[string]string{LockFile: `{"pid":1,"host":"elsewhere"}`, ".config.json123456789": "{", ".blockbp-1234567": ""} {
 		oracle.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
-	run, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Open(dir)
+	run := oracle.Must(Create(dir))(t)
+	_, err := Open(dir)
 	wantInUse(t, err, "this very process") // not the one before
 	oracle.OK(t, run.Close())
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {

@@ -1,10 +1,11 @@
 package runfolder
 
 import (
-	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -21,19 +22,19 @@ const unknownBlock = -1
 // Metric is one record of a run. Numbers that are not known are NaN, and the
 // block is −1; NewMetric sets them so.
 type Metric struct {
-	Iter       int     `json:"iter"`        // outer iterations done, at least 0
-	Pass       float64 `json:"pass"`        // work done, in sweeps over the whole network
-	WallS      float64 `json:"wall_s"`      // seconds since the start of the run
-	Block      int     `json:"block"`       // index of the block just updated, −1 none
-	Objective  float64 `json:"objective"`   // the value being minimised
-	GradNorm   float64 `json:"grad_norm"`   // length of its gradient
-	ThetaDist  float64 `json:"theta_dist"`  // distance of the weights to a reference
-	Step       float64 `json:"step"`        // step length
-	BPSweeps   float64 `json:"bp_sweeps"`   // message-passing sweeps, a mean where several were run
-	BPResidual float64 `json:"bp_residual"` // largest change of a message in the last sweep
+	Iter       int     // outer iterations done, at least 0
+	Pass       float64 // work done, in sweeps over the whole network
+	WallS      float64 // seconds since the start of the run
+	Block      int     // index of the block just updated, −1 none
+	Objective  float64 // the value being minimised
+	GradNorm   float64 // length of its gradient
+	ThetaDist  float64 // distance of the weights to a reference
+	Step       float64 // step length
+	BPSweeps   float64 // message-passing sweeps, a mean where several were run
+	BPResidual float64 // largest change of a message in the last sweep
 	// Suboptimality bounds how far the objective is above the smallest one.
-	Suboptimality float64            `json:"suboptimality"`
-	Eval          map[string]float64 `json:"-"` // eval.<set>.<metric>, by "<set>.<metric>"; nil if none
+	Suboptimality float64
+	Eval          map[string]float64 // eval.<set>.<metric>, by "<set>.<metric>"; nil if none
 }
 
 // NewMetric is a record of iteration iter in which nothing else is known.
@@ -69,119 +70,124 @@ func appendValue(dst []byte, field any) []byte {
 			dst = strconv.AppendInt(dst, int64(*v), 10)
 		}
 	case *float64:
-		dst = appendFinite(dst, *v)
+		if isFinite(*v) { // the shortest text that reads back as the same
+			dst = strconv.AppendFloat(dst, *v, 'g', -1, 64)
+		}
 	}
 	return dst
 }
 
-// appendFinite appends the shortest text of v that reads back as v, and nothing
-// if v is NaN or infinite.
-func appendFinite(dst []byte, v float64) []byte {
-	if !isFinite(v) {
-		return dst
+// each hands the fields that are known to use, in the order in which they are written: the columns, then the
+// results of evaluations by name.
+func (m *Metric) each(use func(name string, number []byte)) {
+	for i, field := range m.columns() {
+		if number := appendValue(nil, field); len(number) > 0 {
+			use(columnNames[i], number)
+		}
 	}
-	return strconv.AppendFloat(dst, v, 'g', -1, 64)
-}
-
-// MarshalJSON implements json.Marshaler: one flat object with the names of a
-// metrics file, without what is unknown.
-func (m Metric) MarshalJSON() ([]byte, error) {
-	return appendMetric(nil, &m)
+	for _, name := range slices.Sorted(maps.Keys(m.Eval)) {
+		v := m.Eval[name]
+		if number := appendValue(nil, &v); len(number) > 0 {
+			use(evalPrefix+name, number)
+		}
+	}
 }
 
 // errNoIteration says that a record lacks the one field it must have.
 var errNoIteration = errors.New("the record has no iter, want a whole number, at least 0")
 
-// UnmarshalJSON implements json.Unmarshaler. Unknown names are passed over.
-func (m *Metric) UnmarshalJSON(text []byte) error { return parseMetric(text, m) }
-
-// parseMetric reads one record, a flat JSON object with its fields in any order; null is
-// unknown.
-func parseMetric(text []byte, m *Metric) error {
-	*m = NewMetric(unknownBlock)
-	type plain Metric // without UnmarshalJSON
-	if err := json.Unmarshal(text, (*plain)(m)); err != nil {
-		var mistyped *json.UnmarshalTypeError
-		if errors.As(err, &mistyped) && mistyped.Field != "" {
-			return fmt.Errorf("%s is a %s, want a number", mistyped.Field, mistyped.Value)
+// MarshalJSON implements json.Marshaler: one flat object with the names of a
+// metrics file, without what is unknown.
+func (m Metric) MarshalJSON() ([]byte, error) {
+	if m.Iter < 0 {
+		return nil, errNoIteration
+	}
+	text := []byte("{")
+	m.each(func(name string, number []byte) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			panic("runfolder: " + err.Error()) // texts can be written
 		}
+		text = append(append(append(append(text, key...), ':'), number...), ',')
+	})
+	text[len(text)-1] = '}' // the comma after the last field; iter is always there
+	return text, nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler, for a flat object with its fields in any order. null is unknown, and
+// unknown names are passed over.
+func (m *Metric) UnmarshalJSON(text []byte) error {
+	*m = NewMetric(unknownBlock)
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
 		return fmt.Errorf("want one JSON object, {…}, of numbers: %w", err)
+	}
+	columns := m.columns()
+	for name, value := range fields {
+		result, isEval := strings.CutPrefix(name, evalPrefix)
+		at := slices.Index(columnNames, name)
+		if string(value) == "null" || at < 0 && !isEval {
+			continue
+		}
+		v, err := strconv.ParseFloat(string(value), 64)
+		switch {
+		case err != nil:
+		case isEval:
+			if m.Eval == nil {
+				m.Eval = map[string]float64{}
+			}
+			m.Eval[result] = v
+		default:
+			err = put(columns[at], v)
+		}
+		if err != nil {
+			return fmt.Errorf("%.60s is %.40q, want a number", name, value)
+		}
 	}
 	if m.Iter < 0 {
 		return errNoIteration
 	}
-	// Names may be escaped, but this package escapes nothing in the prefix.
-	if bytes.Contains(text, []byte(`"`+evalPrefix)) {
-		return m.parseEval(text)
+	return nil
+}
+
+// put sets a column; whole numbers must be such.
+func put(field any, v float64) error {
+	switch to := field.(type) {
+	case *float64:
+		*to = v
+	case *int:
+		if *to = int(v); float64(*to) != v {
+			return strconv.ErrSyntax
+		}
 	}
 	return nil
 }
 
-// parseEval reads the evaluation results of a record, of which few have any.
-func (m *Metric) parseEval(text []byte) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
+// WriteMetricsCSV makes metrics.csv from metrics.jsonl: the fixed columns, then
+// every eval.<set>.<metric> that is known somewhere, by name; unknown values are empty. Flush the
+// writer of the metrics first.
+func (run *Run) WriteMetricsCSV() error {
+	metrics, err := ReadMetrics(run.Path(MetricsFile))
+	if err != nil {
 		return err
 	}
-	for name, value := range fields {
-		result, isEval := strings.CutPrefix(name, evalPrefix)
-		if !isEval || string(value) == "null" {
-			continue
-		}
-		v, err := strconv.ParseFloat(string(value), 64)
-		if err != nil {
-			return fmt.Errorf("%.60s is %.40q, want a number", name, value)
-		}
-		if m.Eval == nil {
-			m.Eval = map[string]float64{}
-		}
-		m.Eval[result] = v
+	at, header := map[string]int{}, slices.Clone(columnNames)
+	for i := range metrics {
+		metrics[i].each(func(name string, _ []byte) { at[name] = 0 })
 	}
-	return nil
-}
-
-// appendMetric appends m as a JSON object, without a line end.
-func appendMetric(dst []byte, m *Metric) ([]byte, error) {
-	if m.Iter < 0 {
-		return dst, errNoIteration
-	}
-	dst = append(dst, '{')
-	for i, field := range m.columns() {
-		start := len(dst)
-		dst = append(dst, '"')
-		dst = append(dst, columnNames[i]...)
-		dst = append(dst, '"', ':')
-		value := len(dst)
-		if dst = appendValue(dst, field); len(dst) == value {
-			dst = dst[:start]
-			continue
+	for _, name := range slices.Sorted(maps.Keys(at)) {
+		if !slices.Contains(columnNames, name) {
+			header = append(header, name)
 		}
-		dst = append(dst, ',')
 	}
-	dst, err := appendEval(dst, m.Eval)
-	if err != nil {
-		return dst, err
+	for j, name := range header {
+		at[name] = j
 	}
-	dst[len(dst)-1] = '}' // the comma after the last field; iter is always there
-	return dst, nil
-}
-
-// appendEval appends the known evaluation results, in the order of their names,
-// each followed by a comma.
-func appendEval(dst []byte, eval map[string]float64) ([]byte, error) {
-	if len(eval) == 0 {
-		return dst, nil
+	table := [][]string{header}
+	for i := range metrics {
+		row := make([]string, len(header))
+		metrics[i].each(func(name string, number []byte) { row[at[name]] = string(number) })
+		table = append(table, row)
 	}
-	for _, name := range slices.Sorted(maps.Keys(eval)) {
-		if !isFinite(eval[name]) {
-			continue
-		}
-		key, err := json.Marshal(evalPrefix + name)
-		if err != nil {
-			return dst, err
-		}
-		dst = append(append(dst, key...), ':')
-		dst = append(appendFinite(dst, eval[name]), ',')
-	}
-	return dst, nil
+	return run.WriteFile(MetricsCSVFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) })
 }

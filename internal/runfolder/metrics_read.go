@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"strings"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/option"
@@ -28,64 +31,49 @@ func lineError(path string, line int, err error) *LineError {
 	return &LineError{File: path, Line: line, Problem: err.Error(), Cause: err}
 }
 
-// ReadMetrics reads a metrics file, in the order of its lines. Blank lines are
-// passed over, and so is a last line that is torn: one without a line end that is
-// no record. Any other bad line is a *LineError.
-func ReadMetrics(path string) ([]Metric, error) {
-	var metrics []Metric
-	err := eachMetric(path, func(m *Metric, _ []byte) error {
-		metrics = append(metrics, *m)
-		return nil
-	})
-	return metrics, err
+// place is how far a metrics file has been read.
+type place struct {
+	path   string
+	offset int64 // behind the last whole line that was read
+	line   int   // number of that line
+	// growing: a last line without a line end is left for later. Else it is a record, or torn, as the writer was
+	// stopped there, and passed over.
+	growing bool
 }
 
-// eachMetric hands each record of the metrics file at path to visit, with its
-// line as it stands but for the line end. Neither outlives the call, except for
-// the map in m.
-func eachMetric(path string, visit func(m *Metric, line []byte) error) error {
-	return eachLine(path, func(m *Metric, line []byte, wrong *LineError) error {
-		if wrong != nil {
-			return wrong
-		}
-		return visit(m, line)
-	})
-}
+// visitor is handed each line of a metrics file that is not blank, as it stands but for the line end: its record, or
+// what is wrong with it.
+type visitor func(m *Metric, line []byte, wrong *LineError) error
 
-// eachLine does what eachMetric does, and leaves to visit what to do about a line that
-// is no record.
-func eachLine(path string, visit func(m *Metric, line []byte, wrong *LineError) error) error {
-	file, _, err := infile.Open(path, "the metrics of a run")
-	if err != nil {
-		return fmt.Errorf("reading metrics: %w", err)
-	}
-	defer file.Close()
+// read goes on in a file.
+func (p *place) read(file io.Reader, visit visitor) error {
 	lines := bufio.NewReaderSize(file, readBuffer)
-	var m Metric
-	for number := 1; ; number++ {
+	for {
 		line, failure := readLine(lines)
-		if errors.Is(failure, errLongLine) {
-			return lineError(path, number, failure)
+		switch {
+		case errors.Is(failure, errLongLine):
+			return lineError(p.path, p.line+1, failure)
+		case failure != nil && !errors.Is(failure, io.EOF):
+			return fmt.Errorf("reading metrics %s: %w", p.path, failure)
 		}
-		if failure != nil && !errors.Is(failure, io.EOF) {
-			return fmt.Errorf("reading metrics %s: %w", path, failure)
-		}
-		line, ended := bytes.CutSuffix(line, []byte("\n"))
-		if len(bytes.TrimSpace(line)) > 0 {
+		text, ended := bytes.CutSuffix(line, []byte("\n"))
+		if len(bytes.TrimSpace(text)) > 0 && (ended || !p.growing) {
+			var m Metric
 			var wrong *LineError
-			if err := parseMetric(line, &m); err != nil {
-				if !ended {
-					return nil // torn: the writer was stopped here
-				}
-				wrong = lineError(path, number, err)
+			if err := m.UnmarshalJSON(text); err != nil {
+				wrong = lineError(p.path, p.line+1, err)
 			}
-			if err := visit(&m, line, wrong); err != nil {
-				return err
+			if wrong == nil || ended {
+				if err := visit(&m, text, wrong); err != nil {
+					return err
+				}
 			}
 		}
 		if failure != nil {
 			return nil
 		}
+		p.offset += int64(len(line))
+		p.line++
 	}
 }
 
@@ -101,4 +89,174 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 			return line, err
 		}
 	}
+}
+
+// eachLine reads the metrics file at path.
+func eachLine(path string, visit visitor) error {
+	file, _, err := infile.Open(path, "the metrics of a run")
+	if err != nil {
+		return fmt.Errorf("reading metrics: %w", err)
+	}
+	defer file.Close()
+	p := place{path: path}
+	return p.read(file, visit)
+}
+
+// ReadMetrics reads a metrics file, in the order of its lines. Blank lines are
+// passed over, and so is a last line that is torn: one without a line end that is
+// no record. Any other bad line is a *LineError.
+func ReadMetrics(path string) (metrics []Metric, err error) {
+	err = eachLine(path, func(m *Metric, _ []byte, wrong *LineError) error {
+		if wrong != nil {
+			return wrong
+		}
+		metrics = append(metrics, *m)
+		return nil
+	})
+	return metrics, err
+}
+
+// headBytes is how much of a metrics file, at its beginning and before the last record
+// that was read, tells it from another one of its name: a record, with its seconds, is
+// not longer by much.
+const headBytes = 256
+
+// A Follower reads a metrics file while a process writes it. The file need not be there
+// yet.
+type Follower struct {
+	place
+	file os.FileInfo // as it was last read; nil: not yet
+	head []byte      // its first bytes
+	tail []byte      // those before offset
+}
+
+// Follow begins at the first record of the metrics file at path.
+func Follow(path string) *Follower { return &Follower{place: place{path: path, growing: true}} }
+
+// Next hands each record that was written since the last call to visit; a line that is
+// not written whole is left for later. Where records that were handed over are there no
+// more, as when a resumed run repeats iterations, anew is called first, and all records
+// follow from the first one. A whole line that is no record is passed over: the first
+// of them is the *LineError returned.
+func (f *Follower) Next(anew func(), visit func(*Metric)) error {
+	file, size, err := infile.Open(f.path, "the metrics of a run")
+	if errors.Is(err, fs.ErrNotExist) {
+		f.restart(anew)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if f.file == nil || !os.SameFile(f.file, info) || size < f.offset ||
+		!bytes.Equal(f.head, bytesAt(file, 0, len(f.head))) ||
+		!bytes.Equal(f.tail, bytesAt(file, f.offset-int64(len(f.tail)), len(f.tail))) {
+		f.restart(anew)
+	}
+	f.file = info
+	var first *LineError
+	err = f.read(io.NewSectionReader(file, f.offset, size-f.offset), func(m *Metric, _ []byte, wrong *LineError) error {
+		if wrong == nil {
+			visit(m)
+		} else if first == nil {
+			first = wrong
+		}
+		return nil
+	})
+	n := int(min(f.offset, headBytes))
+	f.head, f.tail = bytesAt(file, 0, n), bytesAt(file, f.offset-int64(n), n)
+	if err == nil && first != nil {
+		err = first
+	}
+	return err
+}
+
+// restart forgets what was read.
+func (f *Follower) restart(anew func()) {
+	if f.offset > 0 {
+		anew()
+	}
+	*f = *Follow(f.path)
+}
+
+// bytesAt is a part of a file, of at most so many bytes.
+func bytesAt(file io.ReaderAt, offset int64, most int) []byte {
+	part := make([]byte, most)
+	n, _ := file.ReadAt(part, offset) // what cannot be read differs from what was
+	return part[:n]
+}
+
+// errRepeated says that a record is not of a later iteration than the one before.
+var errRepeated = errors.New("it is of an iteration that is there already")
+
+// eachUntil reads the records with iterations up to iter of the metrics file at path. One of an iteration that is there
+// already is wrong.
+func eachUntil(path string, iter int, visit visitor) error {
+	last, number := -1, 0
+	return eachLine(path, func(m *Metric, line []byte, wrong *LineError) error {
+		number++ // of those that are not blank: metrics have no others
+		switch {
+		case wrong != nil:
+		case m.Iter > iter:
+			return nil
+		case m.Iter <= last:
+			wrong = lineError(path, number, errRepeated)
+		default:
+			last = m.Iter
+		}
+		return visit(m, line, wrong)
+	})
+}
+
+// mostGaps bounds how many gaps are told.
+const mostGaps = 5
+
+// Gaps says in words what the metrics file at path lacks of the iterations 0 to last of
+// a run, one record each, and which lines of it are of no use; nothing if it is whole.
+func Gaps(path string, last int) (texts []string, err error) {
+	var gaps []string
+	var refused []*LineError
+	missing, next := 0, 0
+	gap := func(end int) {
+		switch n := end - next; {
+		case n == 1:
+			gaps = append(gaps, fmt.Sprint(next))
+		case n > 1:
+			gaps = append(gaps, fmt.Sprintf("%d–%d", next, end-1))
+		}
+		missing += end - next
+		next = end + 1
+	}
+	err = eachUntil(path, last, func(m *Metric, _ []byte, wrong *LineError) error {
+		if wrong != nil {
+			refused = append(refused, wrong)
+		} else {
+			gap(m.Iter)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	what := "does not have"
+	if err != nil {
+		what = "is missing, and with it"
+	}
+	gap(last + 1)
+	if missing > 0 && last > 0 { // a run may be interrupted before the record of its start
+		more := ""
+		if len(gaps) > mostGaps {
+			gaps, more = gaps[:mostGaps], ", …"
+		}
+		texts = append(texts, fmt.Sprintf("%s %s the records of %d of the %d iterations so far (%s%s): curves will lack "+
+			"them; the training itself goes on unchanged", path, what, missing, last+1, strings.Join(gaps, ", "), more))
+	}
+	if len(refused) > 0 {
+		texts = append(texts, fmt.Sprintf("lines of %s that are left out: %d, the first for %v",
+			path, len(refused), refused[0]))
+	}
+	return texts, nil
 }

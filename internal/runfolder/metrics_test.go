@@ -41,13 +41,19 @@ func fullMetric(iter int) Metric {
 // writeMetrics writes records to a new file.
 func writeMetrics(t *testing.T, metrics ...Metric) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "sub", MetricsFile)
-	w := oracle.Must(OpenMetrics(path))(t)
+	path := filepath.Join(t.TempDir(), MetricsFile)
+	w := appending(t, path, math.MaxInt)
 	for _, m := range metrics {
 		oracle.OK(t, w.Write(m))
 	}
 	oracle.OK(t, w.Close())
 	return path
+}
+
+// appending opens the metrics file at path behind the record of an iteration.
+func appending(t *testing.T, path string, last int) *MetricsWriter {
+	t.Helper()
+	return oracle.Must(oracle.Must(At(filepath.Dir(path)))(t).Metrics(last))(t)
 }
 
 // checkMetrics fails unless the file at path holds these records.
@@ -160,13 +166,13 @@ func TestAppendAfterTornLine(t *testing.T) {
 	for _, torn := range []string{"", "{\"iter\":9,\"pass\":1.", "{\"iter\":9", "\x00\x00\x00", strings.Repeat("x", 3*readBuffer)} {
 		path := writeMetrics(t, fullMetric(0))
 		appendText(t, path, torn)
-		w := oracle.Must(OpenMetrics(path))(t)
+		w := appending(t, path, math.MaxInt)
 		oracle.OK(t, errors.Join(w.Write(fullMetric(1)), w.Close()))
 		checkMetrics(t, path, fullMetric(0), fullMetric(1))
 	}
 	whole := filepath.Join(t.TempDir(), MetricsFile) // whole but without its line end
 	appendText(t, whole, `{"iter":5}`)
-	w := oracle.Must(OpenMetrics(whole))(t)
+	w := appending(t, whole, math.MaxInt)
 	oracle.OK(t, errors.Join(w.Write(NewMetric(6)), w.Close()))
 	checkMetrics(t, whole, NewMetric(5), NewMetric(6))
 }
@@ -174,11 +180,7 @@ func TestAppendAfterTornLine(t *testing.T) {
 func TestTruncateAfter(t *testing.T) {
 	path := writeMetrics(t, fullMetric(0), fullMetric(5))
 	appendText(t, path, "{\"iter\":7,\"from the future\":\"kept\"}\n{\"iter\":8}\n{\"iter\":9,")
-	w := oracle.Must(OpenMetrics(path))(t)
-	if err := w.Write(fullMetric(10)); err != nil { // still in the buffer
-		t.Fatal(err)
-	}
-	oracle.OK(t, w.TruncateAfter(7))
+	w := appending(t, path, 7)
 	oracle.OK(t, errors.Join(w.Write(fullMetric(8)), w.Close()))
 	checkMetrics(t, path, fullMetric(0), fullMetric(5), NewMetric(7), fullMetric(8))
 	text, err := os.ReadFile(path)
@@ -197,14 +199,13 @@ func TestTruncateAfterBadLine(t *testing.T) {
 	if want := []string{"(2–3, 5–7)", "left out: 2, the first for " + path + ":2"}; err != nil || len(texts) != 2 || !strings.Contains(texts[0], want[0]) || !strings.Contains(texts[1], want[1]) {
 		t.Errorf("told is %q (%v), want %q", texts, err, want)
 	}
-	w := oracle.Must(OpenMetrics(path))(t)
-	oracle.OK(t, errors.Join(w.TruncateAfter(7), w.Close()))
+	oracle.OK(t, appending(t, path, 7).Close())
 	checkMetrics(t, path, fullMetric(0), NewMetric(1), NewMetric(4))
 }
 
 func TestMetricsWriterRefuses(t *testing.T) {
 	run := newRun(t)
-	w := oracle.Must(run.Metrics())(t)
+	w := oracle.Must(run.Metrics(-1))(t)
 	if err := w.Write(Metric{Iter: -1}); err == nil {
 		t.Error("a negative iteration was written")
 	}
@@ -215,15 +216,12 @@ func TestMetricsWriterRefuses(t *testing.T) {
 	if err := w.Flush(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Flush after Close: %v", err)
 	}
-	if err := w.TruncateAfter(0); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("TruncateAfter after Close: %v", err)
-	}
 	checkMetrics(t, run.Path(MetricsFile), NewMetric(0))
 }
 
 func TestWriteMetricsCSV(t *testing.T) {
 	run := newRun(t)
-	w := oracle.Must(run.Metrics())(t)
+	w := oracle.Must(run.Metrics(-1))(t)
 	a, b := NewMetric(0), NewMetric(1)
 	a.Eval = map[string]float64{"test.iou": 0.5}
 	b.Step, b.Block, b.Eval = 0.25, 3, map[string]float64{"dev.iou": 1e-7}
@@ -262,10 +260,7 @@ func FuzzReadMetrics(f *testing.F) {
 		}
 		var again []byte
 		for _, m := range got {
-			if again, err = appendMetric(again, &m); err != nil {
-				t.Fatal(err)
-			}
-			again = append(again, '\n')
+			again = append(append(again, oracle.Must(m.MarshalJSON())(t)...), '\n')
 		}
 		oracle.OK(t, os.WriteFile(path, again, 0o666))
 		checkMetrics(t, path, got...)
@@ -305,7 +300,7 @@ func TestFollow(t *testing.T) {
 		{do: more(`{"iter":}` + "\n" + `{"iter":3}` + "\n"), want: []int{3}, wrong: ":5: "},
 		{do: write(first + `{"iter":1}` + "\n"), want: []int{-1, 0, 1}},                                              // shorter
 		{do: write(`{"iter":0,"wall_s":0.5}` + "\n" + `{"iter":2}` + "\n{\n"), want: []int{-1, 0, 2}, wrong: ":3: "}, // longer, and another
-		{do: func() error { // as TruncateAfter does: the same beginning, another file
+		{do: func() error { // as Metrics does: the same beginning, another file
 			other := path + "x"
 			return errors.Join(os.WriteFile(other, []byte(`{"iter":0,"wall_s":0.5}`+"\n"+`{"iter":2}`+"\n"+`{"iter":4}`+"\n"), 0o666), os.Rename(other, path))
 		}, want: []int{-1, 0, 2, 4}},
@@ -339,7 +334,7 @@ func TestFollowLongLine(t *testing.T) {
 // checkpoint.
 func TestMetricsReachTheFile(t *testing.T) {
 	path := writeMetrics(t)
-	w := oracle.Must(OpenMetrics(path))(t)
+	w := appending(t, path, math.MaxInt)
 	defer w.Close()
 	f := Follow(path)
 	for i, want := range [][]int{{0}, nil, {1, 2}} {

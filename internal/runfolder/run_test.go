@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -144,7 +145,7 @@ func TestFullDevice(t *testing.T) {
 	if err := run.WriteFile("report.html", func(w io.Writer) error { _, err := w.Write(make([]byte, 1<<20)); return err }); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
 		t.Errorf("a report on a full disk: %v", err)
 	}
-	metrics := oracle.Must(OpenMetrics(full))(t)
+	metrics := &MetricsWriter{path: full, file: oracle.Must(os.OpenFile(full, os.O_WRONLY, 0))(t), flushed: time.Now()}
 	if err := metrics.Write(NewMetric(1)); err != nil {
 		t.Errorf("a line that fits the buffer: %v", err)
 	}

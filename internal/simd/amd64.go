@@ -28,6 +28,7 @@ var kernels512 = vectorKernels{
 		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, ratios: ratios256, allSafe: allSafe512,
 		gather: gather512, cavities: cavities512, products: products512, moments: moments512,
 		panels: &panelKernels{8, interleave512, separate512, consistent512},
+		pairs:  pairKernels{8, pairMessages512, pairBeliefs512},
 	},
 	absorb: absorb512, shift: shiftAll512, totals: totals512, settle: settle512, exponentials: exponentials512,
 	outer: outer512,
@@ -39,6 +40,7 @@ var kernels256 = vectorKernels{
 		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, ratios: ratios256, allSafe: allSafe256,
 		gather: gather256, cavities: cavities256, products: products256, moments: moments256,
 		panels: &panelKernels{4, interleave256, separate256, consistent256},
+		pairs:  pairKernels{4, pairMessages256, nil},
 	},
 	absorb: absorb256, shift: shiftAll256, totals: totals256, settle: settle256, exponentials: exponentials256,
 	outer: outer256,
@@ -52,6 +54,7 @@ func supported() []implementation {
 	x86 := &cpu.X86
 	if x86.HasAVX512F && x86.HasAVX512DQ && x86.HasAVX512VL && x86.HasAVX512BW && x86.HasBMI2 {
 		with, narrow := kernels512.onLists(), kernels256.onLists()
+		narrow.pairs = with.pairs
 		with.narrow = &narrow
 		list = append(list, with)
 	}

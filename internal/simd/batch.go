@@ -45,16 +45,30 @@ func Gather(dst, x []float64, list []int32, at []int, n int) {
 	active.forRows(n).gather(dst, x, list, at, n)
 }
 
-// Cavities computes weights[x] = beliefs[x] − messages[x] for messages from sources of n states, −Inf where either is;
-// beside a NaN it may be one. Of messages it takes those to the sources.
-func Cavities(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int) {
-	active.forRows(n).cavities(weights, beliefs, messages, source, directed, beliefAt, messageAt, n)
+// Sizes are the states at the sources and targets of messages: so many of each, or, where that is 0, those of a list.
+type Sizes struct {
+	Source, Target   int
+	Sources, Targets []int32
 }
 
-// Products computes the sums of messages from so many states to so many: out[x] = Σ_y weights[y] table[y,x],
-// or Σ_y table[x,y] weights[y]. Tables are where at says of their edges.
-func Products(out, weights, tables []float64, directed, edge []int32, at []int, source, target int) {
-	active.forRows(max(source, target)).products(out, weights, tables, directed, edge, at, source, target)
+// Cavities computes weights[x] = beliefs[x] − messages[x] over the states of the sources of messages, −Inf where either
+// is; beside a NaN it may be one. Of messages it takes those to the sources.
+func (k *Lists) Cavities(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int,
+	n Sizes) {
+	k.cavities(weights, beliefs, messages, source, directed, beliefAt, messageAt, n.Source, n.Sources)
+}
+
+// Products computes the sums of messages: out[x] = Σ_y weights[y] table[y,x], or Σ_y table[x,y] weights[y]. Tables are
+// where at says of their edges. Those of a source without states are 0.
+func (k *Lists) Products(out, weights, tables []float64, directed, edge []int32, at []int, n Sizes) {
+	k.products(out, weights, tables, directed, edge, at, n.Source, n.Target, n.Sources, n.Targets)
+}
+
+// Pairs does the steps Cavities to Log at once, for two states at either end of all edges and parts that follow each
+// other. It reports false where that is not what it can do, or a sum is not safe: out is rubbish then.
+func (k *Lists) Pairs(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) bool {
+	return k.pairs.messages != nil && len(directed) >= k.pairs.least &&
+		k.pairs.messages(out, beliefs, messages, tables, source, directed, edge, at)
 }
 
 // AllSafe reports whether every entry is in [TooSmall, MaxFloat64].

@@ -30,31 +30,37 @@ type batchCase struct {
 	beliefs, messages, tables, potentials []float64
 	weights, out, sums, totals            []float64
 	weightsUsed, outUsed, sumsUsed        int
+	ends                                  Sizes
 	check                                 func(what string)
 }
 
-// runs calls do for messages of one shape that follow each other.
-func (c *batchCase) runs(do func(lo, hi int, first batchMessage)) {
-	for lo := 0; lo < len(c.list); {
-		hi, m := lo+1, c.list[lo]
-		for hi < len(c.list) && c.list[hi].Source == m.Source && c.list[hi].Target == m.Target {
-			hi++
-		}
-		do(lo, hi, m)
-		lo = hi
+// sizes are those of the messages: a list, unless all are the same.
+func (c *batchCase) sizes() (n Sizes) {
+	same := true
+	for _, m := range c.list {
+		same = same && m.Source == c.list[0].Source && m.Target == c.list[0].Target
+		n.Sources, n.Targets = append(n.Sources, int32(m.Source)), append(n.Targets, int32(m.Target))
 	}
+	if same && len(c.list) > 0 {
+		return Sizes{Source: c.list[0].Source, Target: c.list[0].Target}
+	}
+	return n
 }
 
 func (c *batchCase) cavities(with implementation) {
-	c.runs(func(lo, hi int, m batchMessage) {
-		with.cavities(c.weights[m.Weight:], c.beliefs, c.messages, c.source[lo:hi], c.directed[lo:hi], c.beliefAt, c.messageAt, m.Source)
-	})
+	if len(c.list) == 0 {
+		return
+	}
+	weights := c.weights[c.list[0].Weight:]
+	(*Lists)(&with).Cavities(weights, c.beliefs, c.messages, c.source, c.directed, c.beliefAt, c.messageAt, c.ends)
 }
 
 func (c *batchCase) products(with implementation) {
-	c.runs(func(lo, hi int, m batchMessage) {
-		with.products(c.out[m.Out:], c.weights[m.Weight:], c.tables, c.directed[lo:hi], c.edge[lo:hi], c.at, m.Source, m.Target)
-	})
+	if len(c.list) == 0 {
+		return
+	}
+	first := c.list[0]
+	(*Lists)(&with).Products(c.out[first.Out:], c.weights[first.Weight:], c.tables, c.directed, c.edge, c.at, c.ends)
 }
 
 func (c *batchCase) absorb(with implementation, out []float64, damping float64) float64 {
@@ -87,6 +93,7 @@ func newBatch(t testing.TB, r *rand.Rand, states []int, sources [][]int) *batchC
 		}
 		c.sumsUsed += k
 	}
+	c.ends = c.sizes()
 	potentialAt, numPotentials := scatter(r, beliefs)
 	for _, m := range c.list {
 		beliefs = append(beliefs, m.Source)
@@ -195,9 +202,9 @@ func TestCavities(t *testing.T) {
 // TestGather copies as cavities with messages that are 0 would.
 func TestGather(t *testing.T) {
 	eachBatch(t, 60, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
-		c.runs(func(lo, hi int, m batchMessage) {
-			with.gather(c.weights[m.Weight:], c.beliefs, c.source[lo:hi], c.beliefAt, m.Source)
-		})
+		for i, m := range c.list {
+			with.gather(c.weights[m.Weight:], c.beliefs, c.source[i:i+1], c.beliefAt, m.Source)
+		}
 		c.check(what)
 		for _, m := range c.list {
 			compare(t, what, c.weights[m.Weight:], c.beliefs[m.Belief:][:m.Source], 0, 0)
@@ -222,7 +229,7 @@ func TestPlaces(t *testing.T) {
 					fill(x, r, 3)
 				}
 				with.gather(got, beliefs, source, places, n)
-				with.cavities(got[3*n:], beliefs, messages, source, directed, places, places, n)
+				with.cavities(got[3*n:], beliefs, messages, source, directed, places, places, n, nil)
 				with.absorb(messages, got[6*n:], beliefs, out, directed, places, nil, 0.5, nodes, 0)
 				if got = append(got[:7*n], messages...); want == nil {
 					want = got
@@ -588,6 +595,7 @@ func TestBatchRepeatable(t *testing.T) {
 				one.nodes = c.nodes[i : i+1]
 				one.list = c.list[2*i : 2*i+2]
 				one.source, one.directed, one.edge = c.source[2*i:2*i+2], c.directed[2*i:2*i+2], c.edge[2*i:2*i+2]
+				one.ends = one.sizes()
 				for _, step := range []func(){
 					func() { one.cavities(with) },
 					func() {
@@ -631,8 +639,8 @@ func TestBatchAllocation(t *testing.T) {
 		lists := ForRows(21)
 		if n := testing.AllocsPerRun(10, func() {
 			Gather(c.weights, c.beliefs, c.source[:1], c.beliefAt, 8)
-			Cavities(c.weights, c.beliefs, c.messages, c.source[:1], c.directed, c.beliefAt, c.messageAt, 8)
-			Products(c.out, c.weights, c.tables, c.directed[:1], c.edge, c.at, 8, 3)
+			lists.Cavities(c.weights, c.beliefs, c.messages, c.source, c.directed, c.beliefAt, c.messageAt, c.ends)
+			lists.Products(c.out, c.weights, c.tables, c.directed, c.edge, c.at, c.ends)
 			AllSafe(c.out)
 			lists.Absorb(c.messages, c.sums, c.potentials, c.out, c.directed, c.messageAt, c.rho, 1, c.nodes, 0.1)
 			lists.Shift(c.sums, c.nodes)

@@ -74,9 +74,9 @@ func TestExportedBatch(t *testing.T) {
 	with := ForRows(2)
 	Gather(out, beliefs, source, beliefAt, 2)
 	compare(t, "Gather", out, []float64{0, 1}, 0, 0)
-	Cavities(weights, beliefs, messages, source, directed, beliefAt, messageAt, 2)
+	with.Cavities(weights, beliefs, messages, source, directed, beliefAt, messageAt, Sizes{Source: 2})
 	Exp(weights[:2], weights)
-	Products(out, weights, []float64{9, 1, 2, 2, 3}, directed, edge, at, 2, 2)
+	with.Products(out, weights, []float64{9, 1, 2, 2, 3}, directed, edge, at, Sizes{Source: 2, Target: 2})
 	compare(t, "Products", out, []float64{7, 11}, 1e-15, 0)
 	if !AllSafe(out[:2]) || AllSafe([]float64{1, 0}) {
 		t.Error("AllSafe is wrong")

@@ -64,44 +64,65 @@ func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []flo
 	done int) {
 	v, u := s.from[0], s.from[1]
 	ku, kv, count := u.n, v.n, s.count
-	used, half := count*(ku+kv), [2]int{0, count * kv} // where what belongs to V begins, and to U
 	for _, x := range []*[]float64{
 		&s.logs, &s.weights, &s.out, &s.rows, &s.columns, &s.factors, &s.totals, &s.logged, &s.other,
 	} {
-		if len(*x) < used+Padding {
-			*x = make([]float64, used+Padding)
+		if n := count*(ku+kv) + Padding; len(*x) < n {
+			*x = make([]float64, n)
 		}
 	}
 	with := active.forRows(max(ku, kv))
-	for i, e := range s.from {
-		with.cavities(s.logs[half[i]:], beliefs, messages, e.source[:count], e.directed[:count], s.beliefAt, s.messageAt, e.n)
+	pairs := feasible && s.ofPairs(with)
+	if pairs {
+		clear(s.other[:count])
+		with.pairs.beliefs(dst, s.totals, s.logged, beliefs, messages, tables, u.source[:count], v.source, u.directed,
+			s.edge, at)
+	} else {
+		s.sum(with, beliefs, messages, tables, at)
 	}
-	Exp(s.weights[:used], s.logs)
-	right, left, atU, atV := s.weights, s.weights[half[1]:], s.out, s.out[count*ku:]
-	with.products(atU, right, tables, v.directed[:count], s.edge, at, kv, ku)
-	with.products(atV, left, tables, u.directed[:count], s.edge, at, ku, kv)
-	with.moments(s.totals[:count], s.other, s.logs[half[1]:], left, atU, ku)
-	with.moments(s.totals[:count], s.logged, s.logs, right, atV, kv)
 	for z := s.totals[:count]; done < count && z[done] >= TooSmall && z[done] <= 1/TooSmall; done++ {
 		logZ[done], product[done] = z[done], (s.logged[done]+s.other[done])/z[done]
 	}
-	if done == 0 {
-		return 0
-	}
 	Log(logZ[:done], logZ)
+	if pairs || done == 0 {
+		return done
+	}
 	if feasible {
 		with.gather(s.rows, beliefs, u.source[:done], s.beliefAt, ku)
 		with.gather(s.columns, beliefs, v.source[:done], s.beliefAt, kv)
 		Exp(s.rows[:done*ku], s.rows)
 		Exp(s.columns[:done*kv], s.columns)
-		active.ratios(s.factors[:done*ku], s.rows, atU)
+		active.ratios(s.factors[:done*ku], s.rows, s.out)
 	} else {
+		left := s.weights[count*kv:]
 		for q, z := range s.totals[:done] {
 			for i, a := range left[q*ku:][:ku] {
 				s.factors[q*ku+i] = a / z
 			}
 		}
 	}
-	active.outer(dst[:done*ku*kv], tables, s.factors, s.rows, s.columns, right, at[:done], ku, kv, feasible)
+	active.outer(dst[:done*ku*kv], tables, s.factors, s.rows, s.columns, s.weights, at[:done], ku, kv, feasible)
 	return done
+}
+
+// ofPairs reports whether the kernels of pairs can do it: two states at either end, and parts that follow each other.
+func (s *Edges) ofPairs(with *implementation) bool {
+	return s.from[0].n == 2 && s.from[1].n == 2 && s.beliefAt == nil && s.messageAt == nil &&
+		with.pairs.beliefs != nil && s.count >= with.pairs.least
+}
+
+// sum leaves cavities in weights, first those at V, what they send in out, first what goes to U, and sums.
+func (s *Edges) sum(with *implementation, beliefs, messages, tables []float64, at []int) {
+	v, u, count := s.from[0], s.from[1], s.count
+	half := count * v.n // where what belongs to U begins
+	for i, e := range s.from {
+		with.cavities(s.logs[i*half:], beliefs, messages, e.source[:count], e.directed[:count], s.beliefAt, s.messageAt, e.n,
+			nil)
+	}
+	Exp(s.weights[:count*(u.n+v.n)], s.logs)
+	right, left, atU, atV := s.weights, s.weights[half:], s.out, s.out[count*u.n:]
+	with.products(atU, right, tables, v.directed[:count], s.edge, at, v.n, u.n, nil, nil)
+	with.products(atV, left, tables, u.directed[:count], s.edge, at, u.n, v.n, nil, nil)
+	with.moments(s.totals[:count], s.other, s.logs[half:], left, atU, u.n)
+	with.moments(s.totals[:count], s.logged, s.logs, right, atV, v.n)
 }

@@ -50,7 +50,7 @@ func newGridCase(k int) *gridCase {
 	c.nodeGradient, c.edgeGradient = make([]float64, len(c.nodeW)), make([]float64, len(c.edgeW))
 	c.theta, c.tables, c.inverse = make([]float64, n*k), make([]float64, m*k*k), make([]float64, m)
 	for i := range c.inverse {
-		c.inverse[i] = -1 // e^−x again and again stays moderate
+		c.inverse[i] = -0.1 // e^−x/10 again and again stays moderate, whatever x
 	}
 	c.collect()
 	c.beliefs, c.messages, c.p = make([]float64, n*k), make([]float64, 2*m*k), make([]float64, n*k)
@@ -106,9 +106,9 @@ func (c *gridCase) sweep(with implementation) (done bool) {
 	done = true
 	for _, b := range c.batches {
 		weights, out, totals := c.weights[:len(b.directed)*c.k], c.out[:len(b.directed)*c.k], c.totals[:len(b.nodes)]
-		with.cavities(c.weights, c.beliefs, c.messages, b.source, b.directed, nil, nil, c.k)
+		with.cavities(c.weights, c.beliefs, c.messages, b.source, b.directed, nil, nil, c.k, nil)
 		with.exp(weights, weights)
-		with.products(c.out, c.weights, c.tables, b.directed, b.edge, c.at, c.k, c.k)
+		with.products(c.out, c.weights, c.tables, b.directed, b.edge, c.at, c.k, c.k, nil, nil)
 		done = done && with.allSafe(out)
 		with.log(out, out)
 		with.absorb(c.messages, c.sums, c.theta, c.out, b.directed, nil, nil, 0.5, b.nodes, 0)

@@ -37,12 +37,12 @@ func gather256(dst []float64, x []float64, list []int32, at []int, n int)
 // cavities256 is Cavities, with beliefs b and messages m.
 //
 //go:noescape
-func cavities256(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
+func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 
-// products256 is Products.
+// products256 is Products, from x states to y, or for the i-th from xs[i] to ys[i].
 //
 //go:noescape
-func products256(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
+func products256(o []float64, w []float64, t []float64, d []int32, e []int32, p []int, x int, y int, xs []int32, ys []int32)
 
 // allSafe256 is AllSafe.
 //
@@ -83,6 +83,11 @@ func moments256(totals []float64, logged []float64, logs []float64, weights []fl
 //
 //go:noescape
 func outer256(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
+
+// pairMessages256 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.
+//
+//go:noescape
+func pairMessages256(o []float64, b []float64, m []float64, t []float64, s []int32, d []int32, e []int32, p []int) bool
 
 // interleave256 puts as many rows of n entries into a panel as a vector has.
 //

@@ -2556,6 +2556,7 @@ done261:
 	JMP done259
 
 long258:
+	XORQ  SI, SI
 	TESTQ BX, BX
 	JLE   done265
 
@@ -2607,15 +2608,17 @@ done259:
 	VZEROUPPER
 	RET
 
-// func cavities256(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
+// func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX
-TEXT ·cavities256(SB), $0-176
+TEXT ·cavities256(SB), $0-200
 	VBROADCASTSD constants<>+1248(SB), Y0
 	MOVQ         w_base+0(FP), AX
-	MOVQ         source_base+72(FP), CX
-	MOVQ         directed_base+96(FP), DX
+	MOVQ         s_base+72(FP), CX
+	MOVQ         d_base+96(FP), DX
 	MOVQ         n+168(FP), BX
-	MOVQ         source_len+80(FP), SI
+	MOVQ         s_len+80(FP), SI
+	TESTQ        BX, BX
+	JZ           long271
 	CMPQ         BX, $0x04
 	JG           long271
 	XORQ         DI, DI
@@ -2674,74 +2677,82 @@ done274:
 	JMP done272
 
 long271:
+	XORQ  DI, DI
 	TESTQ SI, SI
 	JLE   done280
 
 again279:
-	MOVLQSX (CX), DI
-	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R8
+	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
 	JZ      same281
-	MOVQ    (R8)(DI*8), R8
-	JMP     found282
+	MOVLQSX (R8)(DI*4), BX
 
 same281:
-	MOVQ  DI, R8
-	IMULQ BX, R8
-
-found282:
-	MOVQ    b_base+24(FP), DI
-	LEAQ    (DI)(R8*8), R8
-	MOVLQSX (DX), DI
-	ADDQ    $0x04, DX
-	XORQ    $0x01, DI
-	MOVQ    mAt_base+144(FP), R9
+	INCQ    DI
+	MOVLQSX (CX), R8
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same283
-	MOVQ    (R9)(DI*8), R9
-	JMP     found284
+	JZ      same282
+	MOVQ    (R9)(R8*8), R9
+	JMP     found283
 
-same283:
-	MOVQ  DI, R9
+same282:
+	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found284:
-	MOVQ m_base+48(FP), DI
-	LEAQ (DI)(R9*8), R9
-	XORQ DI, DI
-	MOVQ BX, R10
-	CMPQ R10, $0x00000004
-	JLT  rest286
+found283:
+	MOVQ    b_base+24(FP), R8
+	LEAQ    (R8)(R9*8), R9
+	MOVLQSX (DX), R8
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R8
+	MOVQ    mAt_base+144(FP), R10
+	TESTQ   R10, R10
+	JZ      same284
+	MOVQ    (R10)(R8*8), R10
+	JMP     found285
 
-whole285:
-	VMOVUPD   (R8)(DI*8), Y1
-	VMOVUPD   (R9)(DI*8), Y2
+same284:
+	MOVQ  R8, R10
+	IMULQ BX, R10
+
+found285:
+	MOVQ m_base+48(FP), R8
+	LEAQ (R8)(R10*8), R10
+	XORQ R8, R8
+	MOVQ BX, R11
+	CMPQ R11, $0x00000004
+	JLT  rest287
+
+whole286:
+	VMOVUPD   (R9)(R8*8), Y1
+	VMOVUPD   (R10)(R8*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
-	VMOVUPD   Y1, (AX)(DI*8)
-	ADDQ      $0x00000004, DI
-	SUBQ      $0x00000004, R10
-	CMPQ      R10, $0x00000004
-	JGE       whole285
+	VMOVUPD   Y1, (AX)(R8*8)
+	ADDQ      $0x00000004, R8
+	SUBQ      $0x00000004, R11
+	CMPQ      R11, $0x00000004
+	JGE       whole286
 
-rest286:
-	TESTQ      R10, R10
-	JZ         done287
-	LEAQ       constants<>+544(SB), R11
-	NEGQ       R10
-	VMOVUPD    (R11)(R10*8), Y1
-	VMASKMOVPD (R8)(DI*8), Y1, Y2
-	VMASKMOVPD (R9)(DI*8), Y1, Y3
+rest287:
+	TESTQ      R11, R11
+	JZ         done288
+	LEAQ       constants<>+544(SB), R12
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y1
+	VMASKMOVPD (R9)(R8*8), Y1, Y2
+	VMASKMOVPD (R10)(R8*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 	VMOVAPD    Y0, Y3
 	VBLENDVPD  Y1, Y2, Y3, Y3
-	VMOVUPD    Y3, (AX)(DI*8)
+	VMOVUPD    Y3, (AX)(R8*8)
 
-done287:
+done288:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
 	JNZ  again279
@@ -2751,29 +2762,29 @@ done272:
 	VZEROUPPER
 	RET
 
-// func products256(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
+// func products256(o []float64, w []float64, t []float64, d []int32, e []int32, p []int, x int, y int, xs []int32, ys []int32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·products256(SB), $8-160
+TEXT ·products256(SB), $8-208
 	MOVQ  o_base+0(FP), AX
 	MOVQ  w_base+24(FP), CX
 	MOVQ  d_len+80(FP), DX
-	MOVQ  source+144(FP), BX
+	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
 	JNE   other289
-	MOVQ  target+152(FP), BX
+	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
 	JNE   other289
 	TESTQ DX, DX
-	JLE   done291
+	JLE   done292
 
-again290:
+again291:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last294
-	MOVQ       edge_base+96(FP), SI
+	JLE        last295
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
@@ -2786,16 +2797,16 @@ again290:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last294:
-	MOVQ         edge_base+96(FP), SI
+last295:
+	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
-	MOVQ         at_base+120(FP), DI
+	MOVQ         p_base+120(FP), DI
 	MOVQ         (DI)(SI*8), SI
 	MOVQ         t_base+48(FP), DI
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back293
+	JNZ          back294
 	VBROADCASTSD (CX), Y0
 	VMULPD       (SI), Y0, Y1
 	VMULPD       32(SI), Y0, Y0
@@ -2824,9 +2835,9 @@ last294:
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y1, (AX)
 	VMOVUPD      Y0, 32(AX)
-	JMP          next292
+	JMP          next293
 
-back293:
+back294:
 	VMOVUPD     (CX), Y0
 	VMOVUPD     32(CX), Y1
 	VMULPD      (SI), Y0, Y2
@@ -2866,88 +2877,45 @@ back293:
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, 32(AX)
 
-next292:
-	MOVQ source+144(FP), BX
+next293:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again290
+	JNZ  again291
 
-done291:
-	JMP done288
+done292:
+	JMP done290
 
 other289:
-	MOVQ  source+144(FP), BX
-	CMPQ  BX, $0x02
-	JNE   other295
-	MOVQ  target+152(FP), BX
-	CMPQ  BX, $0x02
-	JNE   other295
 	TESTQ DX, DX
 	JLE   done297
 
 again296:
-	MOVQ       d_len+80(FP), BX
-	SUBQ       DX, BX
+	MOVQ    d_len+80(FP), BX
+	SUBQ    DX, BX
+	MOVQ    x+144(FP), SI
+	MOVQ    xs_base+160(FP), DI
+	TESTQ   DI, DI
+	JZ      same301
+	MOVLQSX (DI)(BX*4), SI
+
+same301:
+	MOVQ    SI, x+144(FP)
+	MOVQ    y+152(FP), SI
+	MOVQ    ys_base+184(FP), DI
+	TESTQ   DI, DI
+	JZ      same302
+	MOVLQSX (DI)(BX*4), SI
+
+same302:
+	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
 	JLE        last300
-	MOVQ       edge_base+96(FP), SI
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
-	MOVQ       (DI)(SI*8), SI
-	MOVQ       t_base+48(FP), DI
-	LEAQ       (DI)(SI*8), SI
-	PREFETCHT0 (SI)
-
-last300:
-	MOVQ           edge_base+96(FP), SI
-	MOVLQSX        (SI)(BX*4), SI
-	MOVQ           at_base+120(FP), DI
-	MOVQ           (DI)(SI*8), SI
-	MOVQ           t_base+48(FP), DI
-	LEAQ           (DI)(SI*8), SI
-	MOVQ           d_base+72(FP), DI
-	TESTL          $0x00000001, (DI)(BX*4)
-	JNZ            back299
-	VBROADCASTF128 (CX), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMULPD         (SI), Y0, Y0
-	VEXTRACTF128   $0x01, Y0, X1
-	VADDPD         X1, X0, X1
-	VMOVUPD        X1, (AX)
-	JMP            next298
-
-back299:
-	VBROADCASTF128 (CX), Y0
-	VMULPD         (SI), Y0, Y0
-	VEXTRACTF128   $0x01, Y0, X1
-	VHADDPD        X1, X0, X1
-	VMOVUPD        X1, (AX)
-
-next298:
-	MOVQ source+144(FP), BX
-	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
-	LEAQ (AX)(BX*8), AX
-	DECQ DX
-	JNZ  again296
-
-done297:
-	JMP done288
-
-other295:
-	TESTQ DX, DX
-	JLE   done302
-
-again301:
-	MOVQ       d_len+80(FP), BX
-	SUBQ       DX, BX
-	CMPQ       DX, $0x08
-	JLE        last305
-	MOVQ       edge_base+96(FP), SI
-	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
@@ -2960,25 +2928,25 @@ again301:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last305:
-	MOVQ    edge_base+96(FP), SI
+last300:
+	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
-	MOVQ    at_base+120(FP), DI
+	MOVQ    p_base+120(FP), DI
 	MOVQ    (DI)(SI*8), SI
 	MOVQ    t_base+48(FP), DI
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back304
-	MOVQ    target+152(FP), BX
+	JNZ     back299
+	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
-	MOVQ    target+152(FP), DI
+	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000010
-	JLT     few307
+	JLT     few304
 
-panel306:
+panel303:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2989,11 +2957,11 @@ panel306:
 	VXORPD Y7, Y7, Y7
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), R11
+	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows310
+	JLT    rows307
 
-row309:
+row306:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -3016,13 +2984,13 @@ row309:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row309
+	JGE          row306
 
-rows310:
+rows307:
 	CMPQ R11, $0x00000001
-	JLT  rows312
+	JLT  rows309
 
-row311:
+row308:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -3036,9 +3004,9 @@ row311:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row311
+	JGE          row308
 
-rows312:
+rows309:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
@@ -3050,13 +3018,13 @@ rows312:
 	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000010, R10
 	CMPQ    R10, $0x00000010
-	JGE     panel306
+	JGE     panel303
 
-few307:
+few304:
 	TESTQ   R10, R10
-	JZ      done308
+	JZ      done305
 	CMPQ    R10, $0x00000004
-	JGT     wider313
+	JGT     wider310
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
 	NEGQ    R8
@@ -3065,11 +3033,11 @@ few307:
 	VXORPD  Y2, Y2, Y2
 	MOVQ    CX, DI
 	LEAQ    (SI)(R9*1), R8
-	MOVQ    source+144(FP), SI
+	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows315
+	JLT     rows312
 
-row314:
+row311:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3080,13 +3048,13 @@ row314:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row314
+	JGE          row311
 
-rows315:
+rows312:
 	CMPQ SI, $0x00000001
-	JLT  rows317
+	JLT  rows314
 
-row316:
+row313:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3094,16 +3062,16 @@ row316:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row316
+	JGE          row313
 
-rows317:
+rows314:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     done308
+	JMP     done305
 
-wider313:
+wider310:
 	CMPQ    R10, $0x00000008
-	JGT     wider318
+	JGT     wider315
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3115,11 +3083,11 @@ wider313:
 	VXORPD  Y4, Y4, Y4
 	MOVQ    CX, DI
 	LEAQ    (SI)(R9*1), R8
-	MOVQ    source+144(FP), SI
+	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows320
+	JLT     rows317
 
-row319:
+row316:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3134,13 +3102,13 @@ row319:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row319
+	JGE          row316
 
-rows320:
+rows317:
 	CMPQ SI, $0x00000001
-	JLT  rows322
+	JLT  rows319
 
-row321:
+row318:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3150,18 +3118,18 @@ row321:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row321
+	JGE          row318
 
-rows322:
+rows319:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     done308
+	JMP     done305
 
-wider318:
+wider315:
 	CMPQ    R10, $0x0000000c
-	JGT     wider323
+	JGT     wider320
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3175,11 +3143,11 @@ wider318:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    CX, DI
 	LEAQ    (SI)(R9*1), R8
-	MOVQ    source+144(FP), SI
+	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows325
+	JLT     rows322
 
-row324:
+row321:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3198,13 +3166,13 @@ row324:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row324
+	JGE          row321
 
-rows325:
+rows322:
 	CMPQ SI, $0x00000001
-	JLT  rows327
+	JLT  rows324
 
-row326:
+row323:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3216,18 +3184,18 @@ row326:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row326
+	JGE          row323
 
-rows327:
+rows324:
 	VADDPD  Y4, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     done308
+	JMP     done305
 
-wider323:
+wider320:
 	SUBQ    $0x0000000c, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3243,11 +3211,11 @@ wider323:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    CX, DI
 	LEAQ    (SI)(R9*1), R8
-	MOVQ    source+144(FP), SI
+	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows330
+	JLT     rows327
 
-row329:
+row326:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3270,13 +3238,13 @@ row329:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row329
+	JGE          row326
 
-rows330:
+rows327:
 	CMPQ SI, $0x00000001
-	JLT  rows332
+	JLT  rows329
 
-row331:
+row328:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3290,9 +3258,9 @@ row331:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row331
+	JGE          row328
 
-rows332:
+rows329:
 	VADDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
@@ -3302,34 +3270,34 @@ rows332:
 	VADDPD  Y8, Y4, Y4
 	VMOVUPD Y4, 96(AX)(R9*1)
 
-done308:
-	JMP next303
+done305:
+	JMP next298
 
-back304:
-	MOVQ source+144(FP), BX
+back299:
+	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
 	LEAQ (BX)(BX*4), R8
 	LEAQ (DI)(BX*4), R8
 	MOVQ AX, (SP)
-	MOVQ target+152(FP), R8
+	MOVQ y+152(FP), R8
 	MOVQ R8, R9
 	CMPQ R9, $0x00000004
-	JLT  few334
+	JLT  few331
 
-block333:
+block330:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   CX, R10
 	MOVQ   SI, R8
-	MOVQ   source+144(FP), R11
+	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest337
+	JLT    rest334
 
-whole336:
+whole333:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -3344,11 +3312,11 @@ whole336:
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole336
+	JGE         whole333
 
-rest337:
+rest334:
 	TESTQ       R11, R11
-	JZ          done339
+	JZ          done336
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3364,7 +3332,7 @@ rest337:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done339:
+done336:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3379,50 +3347,50 @@ done339:
 	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block333
+	JGE        block330
 
-few334:
+few331:
 	TESTQ  R9, R9
-	JZ     blocks335
+	JZ     blocks332
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	MOVQ   CX, R10
 	MOVQ   SI, R8
-	MOVQ   source+144(FP), R11
+	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest342
+	JLT    rest339
 
-whole341:
+whole338:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column343
+	JLE         column340
 	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column343
+	JLE         column340
 	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column343
+	JLE         column340
 	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column343:
+column340:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole341
+	JGE  whole338
 
-rest342:
+rest339:
 	TESTQ       R11, R11
-	JZ          done344
+	JZ          done341
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3430,23 +3398,23 @@ rest342:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column345
+	JLE         column342
 	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column345
+	JLE         column342
 	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column345
+	JLE         column342
 	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column345:
+column342:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done344:
+done341:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3460,19 +3428,19 @@ done344:
 	ADDQ       $0x00000020, AX
 	LEAQ       (SI)(BX*4), SI
 
-blocks335:
+blocks332:
 	MOVQ (SP), AX
 
-next303:
-	MOVQ source+144(FP), BX
+next298:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again301
+	JNZ  again296
 
-done302:
-done288:
+done297:
+done290:
 	VZEROUPPER
 	RET
 
@@ -3489,9 +3457,9 @@ TEXT ·allSafe256(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000010
-	JLT          rest347
+	JLT          rest344
 
-whole346:
+whole343:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3511,13 +3479,13 @@ whole346:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole346
+	JGE     whole343
 
-rest347:
+rest344:
 	CMPQ CX, $0x00000004
-	JLT  rest349
+	JLT  rest346
 
-whole348:
+whole345:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3525,11 +3493,11 @@ whole348:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole348
+	JGE     whole345
 
-rest349:
+rest346:
 	TESTQ        CX, CX
-	JZ           done350
+	JZ           done347
 	LEAQ         constants<>+544(SB), BX
 	NEGQ         CX
 	VMOVUPD      (BX)(CX*8), Y6
@@ -3540,7 +3508,7 @@ rest349:
 	VCMPPD       $0x19, Y0, Y8, Y0
 	VORPD        Y0, Y1, Y1
 
-done350:
+done347:
 	VCMPPD    $0x1e, constants<>+640(SB), Y2, Y0
 	VORPD     Y0, Y1, Y1
 	VCMPPD    $0x1e, constants<>+640(SB), Y3, Y0
@@ -3551,13 +3519,13 @@ done350:
 	VORPD     Y0, Y1, Y1
 	VMOVMSKPD Y1, AX
 	TESTL     AX, AX
-	JNZ       unsafe351
+	JNZ       unsafe348
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe351:
+unsafe348:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3571,410 +3539,470 @@ TEXT ·absorb256(SB), $0-208
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VSUBPD       Y0, Y1, Y1
+	VXORPD       Y4, Y4, Y4
 	MOVQ         out_base+72(FP), AX
 	MOVQ         directed_base+96(FP), CX
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done354
+	JLE          done351
 
-again353:
-	MOVQ       potentials_base+48(FP), SI
-	MOVQ       16(DX), DI
-	LEAQ       (SI)(DI*8), DI
-	MOVQ       sums_base+24(FP), SI
-	MOVLQSX    24(DX), R8
-	LEAQ       (SI)(R8*8), R8
-	MOVLQSX    28(DX), SI
-	MOVLQSX    32(DX), R9
-	CMPQ       SI, $0x04
-	JG         long355
+again350:
+	MOVQ    potentials_base+48(FP), SI
+	MOVQ    16(DX), DI
+	LEAQ    (SI)(DI*8), DI
+	MOVQ    sums_base+24(FP), SI
+	MOVLQSX 24(DX), R8
+	LEAQ    (SI)(R8*8), R8
+	MOVLQSX 28(DX), SI
+	MOVLQSX 32(DX), R9
+	CMPQ    SI, $0x04
+	JG      long352
+	CMPQ    SI, $0x02
+	JNE     more354
+	VMOVUPD (DI), X5
+	TESTQ   R9, R9
+	JLE     done356
+
+again355:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    rho_base+144(FP), R10
+	MOVQ    messageAt_base+120(FP), R11
+	TESTQ   R11, R11
+	JZ      same358
+	MOVQ    (R11)(DI*8), R11
+	JMP     found359
+
+same358:
+	MOVQ  DI, R11
+	IMULQ SI, R11
+
+found359:
+	MOVQ         messages_base+0(FP), R12
+	LEAQ         (R12)(R11*8), R11
+	VBROADCASTSD same+168(FP), Y6
+	TESTQ        R10, R10
+	JZ           same357
+	SHRQ         $0x01, DI
+	VBROADCASTSD (R10)(DI*8), Y6
+
+same357:
+	VMOVUPD   (AX), X7
+	VMOVAPD   X7, X8
+	VPERMILPD $0x55, X8, X9
+	VMAXPD    X9, X8, X8
+	VMOVUPD   (R11), X9
+	VSUBPD    X8, X7, X7
+	VUCOMISD  X2, X0
+	JE        undamped360
+	VCMPPD    $0x04, X9, X7, X11
+	VMULPD    X0, X9, X8
+	VMULPD    X1, X7, X10
+	VADDPD    X8, X10, X10
+	VBLENDVPD X11, X10, X7, X7
+
+undamped360:
+	VCMPPD      $0x04, X9, X7, X8
+	VSUBPD      X9, X7, X9
+	VANDPD      constants<>+1280(SB), X9, X9
+	VANDPD      X8, X9, X9
+	VPCMPGTQ    X4, X9, X8
+	VBLENDVPD   X8, X9, X4, X4
+	VMOVUPD     X7, (R11)
+	VFMADD231PD X7, X6, X5
+	LEAQ        (AX)(SI*8), AX
+	DECQ        R9
+	JNZ         again355
+
+done356:
+	VMOVUPD X5, (R8)
+	JMP     absorbed353
+
+more354:
 	LEAQ       constants<>+544(SB), R10
 	MOVQ       SI, R11
 	NEGQ       R11
-	VMOVUPD    (R10)(R11*8), Y4
-	VMASKMOVPD (DI), Y4, Y5
+	VMOVUPD    (R10)(R11*8), Y5
+	VMASKMOVPD (DI), Y5, Y6
 	TESTQ      R9, R9
-	JLE        done358
+	JLE        done362
 
-again357:
+again361:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same361
+	JZ      same364
 	MOVQ    (R11)(DI*8), R11
-	JMP     found362
+	JMP     found365
 
-same361:
+same364:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found362:
+found365:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
+	VBROADCASTSD same+168(FP), Y7
 	TESTQ        R10, R10
-	JZ           same359
+	JZ           same363
 	SHRQ         $0x01, DI
-	VBROADCASTSD (R10)(DI*8), Y6
-	JMP          found360
+	VBROADCASTSD (R10)(DI*8), Y7
 
-same359:
-	VBROADCASTSD same+168(FP), Y6
-
-found360:
-	VMASKMOVPD   (AX), Y4, Y7
-	VBROADCASTSD constants<>+1248(SB), Y8
-	VBLENDVPD    Y4, Y7, Y8, Y8
-	VPERM2F128   $0x01, Y8, Y8, Y9
-	VMAXPD       Y9, Y8, Y8
-	VPERMILPD    $0x55, Y8, Y9
-	VMAXPD       Y9, Y8, Y8
-	VMASKMOVPD   (R11), Y4, Y9
-	VSUBPD       Y8, Y7, Y7
-	VANDPD       Y4, Y7, Y7
+same363:
+	VMASKMOVPD   (AX), Y5, Y8
+	VBROADCASTSD constants<>+1248(SB), Y9
+	VBLENDVPD    Y5, Y8, Y9, Y9
+	VMOVAPD      Y9, Y9
+	VPERM2F128   $0x01, Y9, Y9, Y10
+	VMAXPD       Y10, Y9, Y9
+	VPERMILPD    $0x55, Y9, Y10
+	VMAXPD       Y10, Y9, Y9
+	VMASKMOVPD   (R11), Y5, Y10
+	VSUBPD       Y9, Y8, Y8
+	VANDPD       Y5, Y8, Y8
 	VUCOMISD     X2, X0
-	JE           undamped363
-	VCMPPD       $0x04, Y9, Y7, Y11
-	VMULPD       Y0, Y9, Y8
-	VMULPD       Y1, Y7, Y10
-	VADDPD       Y8, Y10, Y10
-	VBLENDVPD    Y11, Y10, Y7, Y7
+	JE           undamped366
+	VCMPPD       $0x04, Y10, Y8, Y12
+	VMULPD       Y0, Y10, Y9
+	VMULPD       Y1, Y8, Y11
+	VADDPD       Y9, Y11, Y11
+	VBLENDVPD    Y12, Y11, Y8, Y8
 
-undamped363:
-	VCMPPD    $0x04, Y9, Y7, Y8
-	VSUBPD    Y9, Y7, Y9
-	VANDPD    constants<>+1280(SB), Y9, Y9
-	VANDPD    Y8, Y9, Y9
-	VPCMPGTQ  Y3, Y9, Y8
-	VBLENDVPD Y8, Y9, Y3, Y3
+undamped366:
+	VCMPPD    $0x04, Y10, Y8, Y9
+	VSUBPD    Y10, Y8, Y10
+	VANDPD    constants<>+1280(SB), Y10, Y10
+	VANDPD    Y9, Y10, Y10
+	VPCMPGTQ  Y3, Y10, Y9
+	VBLENDVPD Y9, Y10, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial364
-	VMOVUPD   Y7, (R11)
-	JMP       stored367
+	JLT       partial367
+	VMOVUPD   Y8, (R11)
+	JMP       stored370
 
-partial364:
+partial367:
 	LEAQ         (R11), DI
-	VMOVAPD      Y7, Y8
+	VMOVAPD      Y8, Y9
 	TESTQ        $0x00000002, SI
-	JZ           noTwo366
-	VMOVUPD      X8, (DI)
-	VEXTRACTF128 $0x01, Y8, X8
+	JZ           noTwo369
+	VMOVUPD      X9, (DI)
+	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x00000010, DI
 
-noTwo366:
+noTwo369:
 	TESTQ  $0x00000001, SI
-	JZ     stored367
-	VMOVSD X8, (DI)
+	JZ     stored370
+	VMOVSD X9, (DI)
 
-stored367:
-	VFMADD231PD Y7, Y6, Y5
+stored370:
+	VFMADD231PD Y8, Y7, Y6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again357
+	JNZ         again361
 
-done358:
+done362:
 	CMPQ    SI, $0x04
-	JLT     partial368
-	VMOVUPD Y5, (R8)
-	JMP     stored371
+	JLT     partial371
+	VMOVUPD Y6, (R8)
+	JMP     stored374
 
-partial368:
+partial371:
 	LEAQ         (R8), DI
-	VMOVAPD      Y5, Y4
+	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, SI
-	JZ           noTwo370
-	VMOVUPD      X4, (DI)
-	VEXTRACTF128 $0x01, Y4, X4
+	JZ           noTwo373
+	VMOVUPD      X5, (DI)
+	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo370:
+noTwo373:
 	TESTQ  $0x00000001, SI
-	JZ     stored371
-	VMOVSD X4, (DI)
+	JZ     stored374
+	VMOVSD X5, (DI)
 
-stored371:
-	JMP absorbed356
+stored374:
+	JMP absorbed353
 
-long355:
+long352:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest373
+	JLT  rest376
 
-whole372:
-	VMOVUPD (DI)(R10*8), Y4
-	VMOVUPD Y4, (R8)(R10*8)
+whole375:
+	VMOVUPD (DI)(R10*8), Y5
+	VMOVUPD Y5, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole372
+	JGE     whole375
 
-rest373:
+rest376:
 	TESTQ      R11, R11
-	JZ         done374
+	JZ         done377
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y4
-	VMASKMOVPD (DI)(R10*8), Y4, Y4
+	VMOVUPD    (R12)(R13*8), Y5
+	VMASKMOVPD (DI)(R10*8), Y5, Y5
 	CMPQ       R11, $0x04
-	JLT        partial375
-	VMOVUPD    Y4, (R8)(R10*8)
-	JMP        stored378
+	JLT        partial378
+	VMOVUPD    Y5, (R8)(R10*8)
+	JMP        stored381
 
-partial375:
+partial378:
 	LEAQ         (R8)(R10*8), DI
-	VMOVAPD      Y4, Y4
+	VMOVAPD      Y5, Y5
 	TESTQ        $0x00000002, R11
-	JZ           noTwo377
-	VMOVUPD      X4, (DI)
-	VEXTRACTF128 $0x01, Y4, X4
+	JZ           noTwo380
+	VMOVUPD      X5, (DI)
+	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo377:
+noTwo380:
 	TESTQ  $0x00000001, R11
-	JZ     stored378
-	VMOVSD X4, (DI)
+	JZ     stored381
+	VMOVSD X5, (DI)
 
-stored378:
-done374:
+stored381:
+done377:
 	TESTQ R9, R9
-	JLE   done380
+	JLE   done383
 
-again379:
+again382:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same383
+	JZ      same385
 	MOVQ    (R11)(DI*8), R11
-	JMP     found384
+	JMP     found386
 
-same383:
+same385:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found384:
+found386:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
+	VBROADCASTSD same+168(FP), Y5
 	TESTQ        R10, R10
-	JZ           same381
+	JZ           same384
 	SHRQ         $0x01, DI
-	VBROADCASTSD (R10)(DI*8), Y4
-	JMP          found382
+	VBROADCASTSD (R10)(DI*8), Y5
 
-same381:
-	VBROADCASTSD same+168(FP), Y4
-
-found382:
-	VBROADCASTSD constants<>+1248(SB), Y5
+same384:
+	VBROADCASTSD constants<>+1248(SB), Y6
 	CMPQ         SI, $0x08
-	JNE          other385
+	JNE          other387
 	XORQ         DI, DI
-	VMOVUPD      (AX)(DI*8), Y6
-	VMAXPD       Y6, Y5, Y5
-	VMOVUPD      32(AX)(DI*8), Y6
-	VMAXPD       Y6, Y5, Y5
-	JMP          row386
+	VMOVUPD      (AX)(DI*8), Y7
+	VMAXPD       Y7, Y6, Y6
+	VMOVUPD      32(AX)(DI*8), Y7
+	VMAXPD       Y7, Y6, Y6
+	JMP          row388
 
-other385:
+other387:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest388
+	JLT  rest390
 
-whole387:
-	VMOVUPD (AX)(DI*8), Y6
-	VMAXPD  Y6, Y5, Y5
+whole389:
+	VMOVUPD (AX)(DI*8), Y7
+	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole387
+	JGE     whole389
 
-rest388:
+rest390:
 	TESTQ        R10, R10
-	JZ           done389
+	JZ           done391
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
-	VMOVUPD      (R12)(R10*8), Y6
-	VMASKMOVPD   (AX)(DI*8), Y6, Y7
-	VBROADCASTSD constants<>+1248(SB), Y8
-	VBLENDVPD    Y6, Y7, Y8, Y8
-	VMAXPD       Y8, Y5, Y5
+	VMOVUPD      (R12)(R10*8), Y7
+	VMASKMOVPD   (AX)(DI*8), Y7, Y8
+	VBROADCASTSD constants<>+1248(SB), Y9
+	VBLENDVPD    Y7, Y8, Y9, Y9
+	VMAXPD       Y9, Y6, Y6
 
-done389:
-row386:
-	VPERM2F128 $0x01, Y5, Y5, Y6
-	VMAXPD     Y6, Y5, Y5
-	VPERMILPD  $0x55, Y5, Y6
-	VMAXPD     Y6, Y5, Y5
+done391:
+row388:
+	VPERM2F128 $0x01, Y6, Y6, Y7
+	VMAXPD     Y7, Y6, Y6
+	VPERMILPD  $0x55, Y6, Y7
+	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        other390
+	JNE        other392
 	XORQ       DI, DI
-	VMOVUPD    (AX)(DI*8), Y6
-	VMOVUPD    (R11)(DI*8), Y7
-	VSUBPD     Y5, Y6, Y6
+	VMOVUPD    (AX)(DI*8), Y7
+	VMOVUPD    (R11)(DI*8), Y8
+	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped392
-	VCMPPD     $0x04, Y7, Y6, Y10
-	VMULPD     Y0, Y7, Y8
-	VMULPD     Y1, Y6, Y9
-	VADDPD     Y8, Y9, Y9
-	VBLENDVPD  Y10, Y9, Y6, Y6
+	JE         undamped394
+	VCMPPD     $0x04, Y8, Y7, Y11
+	VMULPD     Y0, Y8, Y9
+	VMULPD     Y1, Y7, Y10
+	VADDPD     Y9, Y10, Y10
+	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped392:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1280(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y3, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y3, Y3
-	VMOVUPD     Y6, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Y7
-	VFMADD231PD Y6, Y4, Y7
-	VMOVUPD     Y7, (R8)(DI*8)
-	VMOVUPD     32(AX)(DI*8), Y6
-	VMOVUPD     32(R11)(DI*8), Y7
-	VSUBPD      Y5, Y6, Y6
+undamped394:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (R11)(DI*8)
+	VMOVUPD     (R8)(DI*8), Y8
+	VFMADD231PD Y7, Y5, Y8
+	VMOVUPD     Y8, (R8)(DI*8)
+	VMOVUPD     32(AX)(DI*8), Y7
+	VMOVUPD     32(R11)(DI*8), Y8
+	VSUBPD      Y6, Y7, Y7
 	VUCOMISD    X2, X0
-	JE          undamped393
-	VCMPPD      $0x04, Y7, Y6, Y9
-	VMULPD      Y0, Y7, Y5
-	VMULPD      Y1, Y6, Y8
-	VADDPD      Y5, Y8, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
+	JE          undamped395
+	VCMPPD      $0x04, Y8, Y7, Y10
+	VMULPD      Y0, Y8, Y6
+	VMULPD      Y1, Y7, Y9
+	VADDPD      Y6, Y9, Y9
+	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped393:
-	VCMPPD      $0x04, Y7, Y6, Y5
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1280(SB), Y7, Y7
-	VANDPD      Y5, Y7, Y7
-	VPCMPGTQ    Y3, Y7, Y5
-	VBLENDVPD   Y5, Y7, Y3, Y3
-	VMOVUPD     Y6, 32(R11)(DI*8)
-	VMOVUPD     32(R8)(DI*8), Y5
-	VFMADD231PD Y6, Y4, Y5
-	VMOVUPD     Y5, 32(R8)(DI*8)
-	JMP         row391
+undamped395:
+	VCMPPD      $0x04, Y8, Y7, Y6
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y6, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y6
+	VBLENDVPD   Y6, Y8, Y3, Y3
+	VMOVUPD     Y7, 32(R11)(DI*8)
+	VMOVUPD     32(R8)(DI*8), Y6
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, 32(R8)(DI*8)
+	JMP         row393
 
-other390:
+other392:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest395
+	JLT  rest397
 
-whole394:
-	VMOVUPD   (AX)(DI*8), Y6
-	VMOVUPD   (R11)(DI*8), Y7
-	VSUBPD    Y5, Y6, Y6
+whole396:
+	VMOVUPD   (AX)(DI*8), Y7
+	VMOVUPD   (R11)(DI*8), Y8
+	VSUBPD    Y6, Y7, Y7
 	VUCOMISD  X2, X0
-	JE        undamped396
-	VCMPPD    $0x04, Y7, Y6, Y10
-	VMULPD    Y0, Y7, Y8
-	VMULPD    Y1, Y6, Y9
-	VADDPD    Y8, Y9, Y9
-	VBLENDVPD Y10, Y9, Y6, Y6
+	JE        undamped398
+	VCMPPD    $0x04, Y8, Y7, Y11
+	VMULPD    Y0, Y8, Y9
+	VMULPD    Y1, Y7, Y10
+	VADDPD    Y9, Y10, Y10
+	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped396:
-	VCMPPD      $0x04, Y7, Y6, Y8
-	VSUBPD      Y7, Y6, Y7
-	VANDPD      constants<>+1280(SB), Y7, Y7
-	VANDPD      Y8, Y7, Y7
-	VPCMPGTQ    Y3, Y7, Y8
-	VBLENDVPD   Y8, Y7, Y3, Y3
-	VMOVUPD     Y6, (R11)(DI*8)
-	VMOVUPD     (R8)(DI*8), Y7
-	VFMADD231PD Y6, Y4, Y7
-	VMOVUPD     Y7, (R8)(DI*8)
+undamped398:
+	VCMPPD      $0x04, Y8, Y7, Y9
+	VSUBPD      Y8, Y7, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y9, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y9
+	VBLENDVPD   Y9, Y8, Y3, Y3
+	VMOVUPD     Y7, (R11)(DI*8)
+	VMOVUPD     (R8)(DI*8), Y8
+	VFMADD231PD Y7, Y5, Y8
+	VMOVUPD     Y8, (R8)(DI*8)
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole394
+	JGE         whole396
 
-rest395:
+rest397:
 	TESTQ      R10, R10
-	JZ         done397
+	JZ         done399
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y6
-	VMASKMOVPD (AX)(DI*8), Y6, Y7
-	VMASKMOVPD (R11)(DI*8), Y6, Y8
-	VSUBPD     Y5, Y7, Y7
-	VANDPD     Y6, Y7, Y7
+	VMOVUPD    (R12)(R13*8), Y7
+	VMASKMOVPD (AX)(DI*8), Y7, Y8
+	VMASKMOVPD (R11)(DI*8), Y7, Y9
+	VSUBPD     Y6, Y8, Y8
+	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped398
-	VCMPPD     $0x04, Y8, Y7, Y10
-	VMULPD     Y0, Y8, Y5
-	VMULPD     Y1, Y7, Y9
-	VADDPD     Y5, Y9, Y9
-	VBLENDVPD  Y10, Y9, Y7, Y7
+	JE         undamped400
+	VCMPPD     $0x04, Y9, Y8, Y11
+	VMULPD     Y0, Y9, Y6
+	VMULPD     Y1, Y8, Y10
+	VADDPD     Y6, Y10, Y10
+	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped398:
-	VCMPPD    $0x04, Y8, Y7, Y5
-	VSUBPD    Y8, Y7, Y8
-	VANDPD    constants<>+1280(SB), Y8, Y8
-	VANDPD    Y5, Y8, Y8
-	VPCMPGTQ  Y3, Y8, Y5
-	VBLENDVPD Y5, Y8, Y3, Y3
+undamped400:
+	VCMPPD    $0x04, Y9, Y8, Y6
+	VSUBPD    Y9, Y8, Y9
+	VANDPD    constants<>+1280(SB), Y9, Y9
+	VANDPD    Y6, Y9, Y9
+	VPCMPGTQ  Y3, Y9, Y6
+	VBLENDVPD Y6, Y9, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial399
-	VMOVUPD   Y7, (R11)(DI*8)
-	JMP       stored402
+	JLT       partial401
+	VMOVUPD   Y8, (R11)(DI*8)
+	JMP       stored404
 
-partial399:
+partial401:
 	LEAQ         (R11)(DI*8), R11
-	VMOVAPD      Y7, Y5
+	VMOVAPD      Y8, Y6
 	TESTQ        $0x00000002, R10
-	JZ           noTwo401
-	VMOVUPD      X5, (R11)
-	VEXTRACTF128 $0x01, Y5, X5
+	JZ           noTwo403
+	VMOVUPD      X6, (R11)
+	VEXTRACTF128 $0x01, Y6, X6
 	ADDQ         $0x00000010, R11
 
-noTwo401:
+noTwo403:
 	TESTQ  $0x00000001, R10
-	JZ     stored402
-	VMOVSD X5, (R11)
+	JZ     stored404
+	VMOVSD X6, (R11)
 
-stored402:
-	VMASKMOVPD  (R8)(DI*8), Y6, Y5
-	VFMADD231PD Y7, Y4, Y5
+stored404:
+	VMASKMOVPD  (R8)(DI*8), Y7, Y6
+	VFMADD231PD Y8, Y5, Y6
 	CMPQ        R10, $0x04
-	JLT         partial403
-	VMOVUPD     Y5, (R8)(DI*8)
-	JMP         stored406
+	JLT         partial405
+	VMOVUPD     Y6, (R8)(DI*8)
+	JMP         stored408
 
-partial403:
+partial405:
 	LEAQ         (R8)(DI*8), DI
-	VMOVAPD      Y5, Y4
+	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo405
-	VMOVUPD      X4, (DI)
-	VEXTRACTF128 $0x01, Y4, X4
+	JZ           noTwo407
+	VMOVUPD      X5, (DI)
+	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo405:
+noTwo407:
 	TESTQ  $0x00000001, R10
-	JZ     stored406
-	VMOVSD X4, (DI)
+	JZ     stored408
+	VMOVSD X5, (DI)
 
-stored406:
-done397:
-row391:
+stored408:
+done399:
+row393:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again379
+	JNZ  again382
 
-done380:
-absorbed356:
+done383:
+absorbed353:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again353
+	JNZ  again350
 
-done354:
+done351:
+	VPCMPGTQ   Y3, Y4, Y0
+	VBLENDVPD  Y0, Y4, Y3, Y3
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -3992,16 +4020,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done409
+	JLE   done411
 
-again408:
+again410:
 	MOVLQSX      24(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      28(CX), SI
 	VBROADCASTSD constants<>+1248(SB), Y0
 	VXORPD       Y1, Y1, Y1
 	CMPQ         SI, $0x08
-	JNE          other410
+	JNE          other412
 	XORQ         DI, DI
 	VMOVUPD      (BX)(DI*8), Y2
 	VCMPPD       $0x03, Y2, Y2, Y3
@@ -4011,15 +4039,15 @@ again408:
 	VCMPPD       $0x03, Y2, Y2, Y3
 	VORPD        Y3, Y1, Y1
 	VMAXPD       Y2, Y0, Y0
-	JMP          row411
+	JMP          row413
 
-other410:
+other412:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest413
+	JLT  rest415
 
-whole412:
+whole414:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -4027,11 +4055,11 @@ whole412:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole412
+	JGE     whole414
 
-rest413:
+rest415:
 	TESTQ        R8, R8
-	JZ           done414
+	JZ           done416
 	LEAQ         constants<>+544(SB), R9
 	NEGQ         R8
 	VMOVUPD      (R9)(R8*8), Y2
@@ -4042,8 +4070,8 @@ rest413:
 	VBLENDVPD    Y2, Y3, Y4, Y4
 	VMAXPD       Y4, Y0, Y0
 
-done414:
-row411:
+done416:
+row413:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y2
@@ -4053,10 +4081,10 @@ row411:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done407
+	JNZ          done409
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          other415
+	JNE          other417
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -4066,14 +4094,14 @@ row411:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row416
+	JMP          row418
 
-other415:
+other417:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest418
+	JLT  rest420
 
-whole417:
+whole419:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -4081,11 +4109,11 @@ whole417:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole417
+	JGE     whole419
 
-rest418:
+rest420:
 	TESTQ      SI, SI
-	JZ         done419
+	JZ         done421
 	LEAQ       constants<>+544(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -4094,33 +4122,33 @@ rest418:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial420
+	JLT        partial422
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored423
+	JMP        stored425
 
-partial420:
+partial422:
 	LEAQ         (BX)(DI*8), BX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo422
+	JZ           noTwo424
 	VMOVUPD      X0, (BX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, BX
 
-noTwo422:
+noTwo424:
 	TESTQ  $0x00000001, SI
-	JZ     stored423
+	JZ     stored425
 	VMOVSD X0, (BX)
 
-stored423:
-done419:
-row416:
+stored425:
+done421:
+row418:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again408
+	JNZ  again410
 
+done411:
 done409:
-done407:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -4133,46 +4161,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done426
+	JLE   done428
 
-again425:
+again427:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other427
+	JNE     other429
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row428
+	JMP     row430
 
-other427:
+other429:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest430
+	JLT  rest432
 
-whole429:
+whole431:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole429
+	JGE     whole431
 
-rest430:
+rest432:
 	TESTQ      DI, DI
-	JZ         done431
+	JZ         done433
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done431:
-row428:
+done433:
+row430:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4181,9 +4209,9 @@ row428:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again425
+	JNZ        again427
 
-done426:
+done428:
 	VZEROUPPER
 	RET
 
@@ -4197,9 +4225,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done434
+	JLE    done436
 
-again433:
+again435:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4208,7 +4236,7 @@ again433:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other435
+	JNE          other437
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -4230,14 +4258,14 @@ again433:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row436
+	JMP          row438
 
-other435:
+other437:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest438
+	JLT  rest440
 
-whole437:
+whole439:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -4251,11 +4279,11 @@ whole437:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole437
+	JGE       whole439
 
-rest438:
+rest440:
 	TESTQ      R9, R9
-	JZ         done439
+	JZ         done441
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4271,32 +4299,32 @@ rest438:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial440
+	JLT        partial442
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored443
+	JMP        stored445
 
-partial440:
+partial442:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo442
+	JZ           noTwo444
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo442:
+noTwo444:
 	TESTQ  $0x00000001, R9
-	JZ     stored443
+	JZ     stored445
 	VMOVSD X1, (DI)
 
-stored443:
-done439:
-row436:
+stored445:
+done441:
+row438:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again433
+	JNZ  again435
 
-done434:
+done436:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4317,18 +4345,18 @@ TEXT ·exponentials256(SB), $0-64
 	VBROADCASTSD constants<>+0(SB), Y0
 	VBROADCASTSD constants<>+32(SB), Y1
 	TESTQ        BX, BX
-	JLE          done445
+	JLE          done447
 
-table444:
+table446:
 	VBROADCASTSD (DX), Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest447
+	JLT          rest449
 
-whole446:
+whole448:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4340,13 +4368,13 @@ whole446:
 	ADDQ      $0x00000008, SI
 	SUBQ      $0x00000008, DI
 	CMPQ      DI, $0x00000008
-	JGE       whole446
+	JGE       whole448
 
-rest447:
+rest449:
 	CMPQ DI, $0x00000004
-	JLT  rest449
+	JLT  rest451
 
-whole448:
+whole450:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4354,11 +4382,11 @@ whole448:
 	ADDQ      $0x00000004, SI
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole448
+	JGE       whole450
 
-rest449:
+rest451:
 	TESTQ      DI, DI
-	JZ         done450
+	JZ         done452
 	LEAQ       constants<>+544(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -4367,20 +4395,20 @@ rest449:
 	VPCMPGTQ   Y3, Y5, Y6
 	VBLENDVPD  Y6, Y5, Y3, Y3
 
-done450:
+done452:
 	VPCMPGTQ  Y3, Y4, Y5
 	VBLENDVPD Y5, Y4, Y3, Y3
 	VMULPD    Y2, Y3, Y3
 	VCMPPD    $0x06, constants<>+1312(SB), Y3, Y3
 	VMOVMSKPD Y3, SI
 	TESTL     SI, SI
-	JNZ       done445
+	JNZ       done447
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest452
+	JLT       rest454
 
-whole451:
+whole453:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVUPD      32(AX)(SI*8), Y4
@@ -4440,13 +4468,13 @@ whole451:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole451
+	JGE          whole453
 
-rest452:
+rest454:
 	CMPQ DI, $0x00000004
-	JLT  rest454
+	JLT  rest456
 
-whole453:
+whole455:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVAPD      Y0, Y4
@@ -4478,11 +4506,11 @@ whole453:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole453
+	JGE          whole455
 
-rest454:
+rest456:
 	TESTQ        DI, DI
-	JZ           done455
+	JZ           done457
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -4517,32 +4545,32 @@ rest454:
 	VPSLLQ       $0x34, Y2, Y2
 	VPADDQ       Y2, Y5, Y5
 	CMPQ         DI, $0x04
-	JLT          partial456
+	JLT          partial458
 	VMOVUPD      Y5, (AX)(SI*8)
-	JMP          stored459
+	JMP          stored461
 
-partial456:
+partial458:
 	LEAQ         (AX)(SI*8), SI
 	VMOVAPD      Y5, Y2
 	TESTQ        $0x00000002, DI
-	JZ           noTwo458
+	JZ           noTwo460
 	VMOVUPD      X2, (SI)
 	VEXTRACTF128 $0x01, Y2, X2
 	ADDQ         $0x00000010, SI
 
-noTwo458:
+noTwo460:
 	TESTQ  $0x00000001, DI
-	JZ     stored459
+	JZ     stored461
 	VMOVSD X2, (SI)
 
-stored459:
-done455:
+stored461:
+done457:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table444
+	JNZ  table446
 
-done445:
+done447:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4558,16 +4586,16 @@ TEXT ·moments256(SB), $0-128
 	MOVQ    out_base+96(FP), DI
 	MOVQ    totals_len+8(FP), R8
 	CMPQ    DX, $0x04
-	JG      long460
+	JG      long462
 	XORQ    R9, R9
 	LEAQ    constants<>+544(SB), R10
 	MOVQ    DX, R11
 	NEGQ    R11
 	VMOVUPD (R10)(R11*8), Y0
 	TESTQ   R8, R8
-	JLE     done463
+	JLE     done465
 
-again462:
+again464:
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	VMASKMOVPD   (SI)(R9*8), Y0, Y3
@@ -4594,24 +4622,25 @@ again462:
 	LEAQ         (SI)(DX*8), SI
 	LEAQ         (DI)(DX*8), DI
 	DECQ         R8
-	JNZ          again462
+	JNZ          again464
 
-done463:
-	JMP done461
+done465:
+	JMP done463
 
-long460:
+long462:
+	XORQ  R9, R9
 	TESTQ R8, R8
-	JLE   done465
+	JLE   done467
 
-again464:
+again466:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	XORQ   R9, R9
 	MOVQ   DX, R10
 	CMPQ   R10, $0x00000004
-	JLT    rest467
+	JLT    rest469
 
-whole466:
+whole468:
 	VMOVUPD      (SI)(R9*8), Y2
 	VBROADCASTSD constants<>+1440(SB), Y3
 	VMOVUPD      (DI)(R9*8), Y4
@@ -4623,11 +4652,11 @@ whole466:
 	ADDQ         $0x00000004, R9
 	SUBQ         $0x00000004, R10
 	CMPQ         R10, $0x00000004
-	JGE          whole466
+	JGE          whole468
 
-rest467:
+rest469:
 	TESTQ        R10, R10
-	JZ           done468
+	JZ           done470
 	LEAQ         constants<>+544(SB), R11
 	NEGQ         R10
 	VMOVUPD      (R11)(R10*8), Y2
@@ -4640,7 +4669,7 @@ rest467:
 	VADDPD       Y3, Y0, Y0
 	VFMADD231PD  Y4, Y3, Y1
 
-done468:
+done470:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VADDPD     Y2, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y2
@@ -4657,10 +4686,10 @@ done468:
 	LEAQ       (SI)(DX*8), SI
 	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        again464
+	JNZ        again466
 
-done465:
-done461:
+done467:
+done463:
 	VZEROUPPER
 	RET
 
@@ -4677,10 +4706,10 @@ TEXT ·outer256(SB), $0-192
 	MOVQ kv+176(FP), R9
 	SHLQ $0x03, R9
 
-edge469:
+edge471:
 	MOVQ    kv+176(FP), R10
 	CMPQ    R10, $0x08
-	JNE     other470
+	JNE     other472
 	XORQ    R10, R10
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
@@ -4688,14 +4717,14 @@ edge469:
 	VMOVUPD 32(R8)(R10*1), Y1
 	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact472
+	JEQ     exact474
 	MOVQ    tables_base+24(FP), R11
 	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row473:
+row475:
 	VBROADCASTSD (BX)(R12*8), Y4
 	VMOVUPD      (R11), Y5
 	VFMADD231PD  Y5, Y4, Y2
@@ -4705,11 +4734,11 @@ row473:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row473
+	JL           row475
 	VFNMADD213PD (DI)(R10*1), Y0, Y2
 	VFNMADD213PD 32(DI)(R10*1), Y1, Y3
 
-exact472:
+exact474:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
 	MOVQ (DX), R12
@@ -4717,7 +4746,7 @@ exact472:
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row474:
+row476:
 	VBROADCASTSD (BX)(R12*8), Y4
 	VBROADCASTSD (SI)(R12*8), Y5
 	VMOVUPD      (R11), Y6
@@ -4735,16 +4764,16 @@ row474:
 	INCQ         R12
 	MOVQ         ku+168(FP), R10
 	CMPQ         R12, R10
-	JL           row474
-	JMP          next471
+	JL           row476
+	JMP          next473
 
-other470:
+other472:
 	MOVQ kv+176(FP), R10
 	XORQ R11, R11
 	CMPQ R10, $0x0000000c
-	JLT  few476
+	JLT  few478
 
-panel475:
+panel477:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
@@ -4753,14 +4782,14 @@ panel475:
 	VMOVUPD 64(R8)(R11*1), Y2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact478
+	JEQ     exact480
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row479:
+row481:
 	VBROADCASTSD (BX)(R13*8), Y6
 	VMOVUPD      (R12), Y7
 	VFMADD231PD  Y7, Y6, Y3
@@ -4772,12 +4801,12 @@ row479:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row479
+	JL           row481
 	VFNMADD213PD (DI)(R11*1), Y0, Y3
 	VFNMADD213PD 32(DI)(R11*1), Y1, Y4
 	VFNMADD213PD 64(DI)(R11*1), Y2, Y5
 
-exact478:
+exact480:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4785,7 +4814,7 @@ exact478:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row480:
+row482:
 	VBROADCASTSD (BX)(R13*8), Y6
 	VBROADCASTSD (SI)(R13*8), Y7
 	VMOVUPD      (R12), Y8
@@ -4808,17 +4837,17 @@ row480:
 	INCQ         R13
 	MOVQ         ku+168(FP), R15
 	CMPQ         R13, R15
-	JL           row480
+	JL           row482
 	ADDQ         $0x00000060, R11
 	SUBQ         $0x0000000c, R10
 	CMPQ         R10, $0x0000000c
-	JGE          panel475
+	JGE          panel477
 
-few476:
+few478:
 	TESTQ   R10, R10
-	JZ      done477
+	JZ      done479
 	CMPQ    R10, $0x00000004
-	JGT     wider481
+	JGT     wider483
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
 	NEGQ    R13
@@ -4827,14 +4856,14 @@ few476:
 	VMOVUPD (R8)(R11*1), Y1
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact482
+	JEQ     exact484
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row483:
+row485:
 	VBROADCASTSD (BX)(R13*8), Y3
 	VMASKMOVPD   (R12), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y2
@@ -4842,10 +4871,10 @@ row483:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row483
+	JL           row485
 	VFNMADD213PD (DI)(R11*1), Y1, Y2
 
-exact482:
+exact484:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4853,7 +4882,7 @@ exact482:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row484:
+row486:
 	VBROADCASTSD (BX)(R13*8), Y3
 	VBROADCASTSD (SI)(R13*8), Y4
 	VMASKMOVPD   (R12), Y0, Y5
@@ -4861,36 +4890,36 @@ row484:
 	VMULPD       Y3, Y5, Y5
 	VFMADD231PD  Y2, Y4, Y5
 	CMPQ         R10, $0x04
-	JLT          partial485
+	JLT          partial487
 	VMOVUPD      Y5, (R14)
-	JMP          stored488
+	JMP          stored490
 
-partial485:
+partial487:
 	LEAQ         (R14), R11
 	VMOVAPD      Y5, Y3
 	TESTQ        $0x00000002, R10
-	JZ           noTwo487
+	JZ           noTwo489
 	VMOVUPD      X3, (R11)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, R11
 
-noTwo487:
+noTwo489:
 	TESTQ  $0x00000001, R10
-	JZ     stored488
+	JZ     stored490
 	VMOVSD X3, (R11)
 
-stored488:
+stored490:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row484
-	JMP  done477
+	JL   row486
+	JMP  done479
 
-wider481:
+wider483:
 	CMPQ    R10, $0x00000008
-	JGT     wider489
+	JGT     wider491
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
@@ -4902,14 +4931,14 @@ wider481:
 	VMOVUPD 32(R8)(R11*1), Y2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact490
+	JEQ     exact492
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row491:
+row493:
 	VBROADCASTSD (BX)(R13*8), Y5
 	VMOVUPD      (R12), Y6
 	VFMADD231PD  Y6, Y5, Y3
@@ -4919,11 +4948,11 @@ row491:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row491
+	JL           row493
 	VFNMADD213PD (DI)(R11*1), Y1, Y3
 	VFNMADD213PD 32(DI)(R11*1), Y2, Y4
 
-exact490:
+exact492:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4931,7 +4960,7 @@ exact490:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row492:
+row494:
 	VBROADCASTSD (BX)(R13*8), Y5
 	VBROADCASTSD (SI)(R13*8), Y6
 	VMOVUPD      (R12), Y7
@@ -4944,34 +4973,34 @@ row492:
 	VMULPD       Y5, Y7, Y7
 	VFMADD231PD  Y4, Y6, Y7
 	CMPQ         R10, $0x04
-	JLT          partial493
+	JLT          partial495
 	VMOVUPD      Y7, 32(R14)
-	JMP          stored496
+	JMP          stored498
 
-partial493:
+partial495:
 	LEAQ         32(R14), R11
 	VMOVAPD      Y7, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo495
+	JZ           noTwo497
 	VMOVUPD      X5, (R11)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, R11
 
-noTwo495:
+noTwo497:
 	TESTQ  $0x00000001, R10
-	JZ     stored496
+	JZ     stored498
 	VMOVSD X5, (R11)
 
-stored496:
+stored498:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row492
-	JMP  done477
+	JL   row494
+	JMP  done479
 
-wider489:
+wider491:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
@@ -4985,14 +5014,14 @@ wider489:
 	VMOVUPD 64(R8)(R11*1), Y3
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact498
+	JEQ     exact500
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row499:
+row501:
 	VBROADCASTSD (BX)(R13*8), Y7
 	VMOVUPD      (R12), Y8
 	VFMADD231PD  Y8, Y7, Y4
@@ -5004,12 +5033,12 @@ row499:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row499
+	JL           row501
 	VFNMADD213PD (DI)(R11*1), Y1, Y4
 	VFNMADD213PD 32(DI)(R11*1), Y2, Y5
 	VFNMADD213PD 64(DI)(R11*1), Y3, Y6
 
-exact498:
+exact500:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -5017,7 +5046,7 @@ exact498:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row500:
+row502:
 	VBROADCASTSD (BX)(R13*8), Y7
 	VBROADCASTSD (SI)(R13*8), Y8
 	VMOVUPD      (R12), Y9
@@ -5035,34 +5064,34 @@ row500:
 	VMULPD       Y7, Y9, Y9
 	VFMADD231PD  Y6, Y8, Y9
 	CMPQ         R10, $0x04
-	JLT          partial501
+	JLT          partial503
 	VMOVUPD      Y9, 64(R14)
-	JMP          stored504
+	JMP          stored506
 
-partial501:
+partial503:
 	LEAQ         64(R14), R11
 	VMOVAPD      Y9, Y7
 	TESTQ        $0x00000002, R10
-	JZ           noTwo503
+	JZ           noTwo505
 	VMOVUPD      X7, (R11)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x00000010, R11
 
-noTwo503:
+noTwo505:
 	TESTQ  $0x00000001, R10
-	JZ     stored504
+	JZ     stored506
 	VMOVSD X7, (R11)
 
-stored504:
+stored506:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row500
+	JL   row502
 
-done477:
-next471:
+done479:
+next473:
 	MOVQ  ku+168(FP), R10
 	LEAQ  (BX)(R10*8), BX
 	LEAQ  (SI)(R10*8), SI
@@ -5073,7 +5102,334 @@ next471:
 	LEAQ  (AX)(R10*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
-	JNZ   edge469
+	JNZ   edge471
+	VZEROUPPER
+	RET
+
+// func pairMessages256(o []float64, b []float64, m []float64, t []float64, s []int32, d []int32, e []int32, p []int) bool
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·pairMessages256(SB), $0-193
+	MOVQ   b_base+24(FP), AX
+	MOVQ   m_base+48(FP), CX
+	MOVQ   t_base+72(FP), DX
+	MOVQ   s_base+96(FP), BX
+	MOVQ   d_base+120(FP), SI
+	MOVQ   e_base+144(FP), DI
+	MOVQ   p_base+168(FP), R8
+	VXORPD Y0, Y0, Y0
+	MOVQ   d_len+128(FP), R9
+	XORQ   R10, R10
+	SUBQ   $0x04, R9
+
+vector507:
+	MOVLQSX        (BX)(R10*4), R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (AX)(R11*1), Y1
+	MOVLQSX        8(BX)(R10*4), R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (AX)(R11*1), Y1, Y1
+	MOVLQSX        4(BX)(R10*4), R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (AX)(R11*1), Y2
+	MOVLQSX        12(BX)(R10*4), R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (AX)(R11*1), Y2, Y2
+	VUNPCKLPD      Y2, Y1, Y3
+	VUNPCKHPD      Y2, Y1, Y1
+	MOVLQSX        (SI)(R10*4), R11
+	XORQ           $0x01, R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (CX)(R11*1), Y2
+	MOVLQSX        8(SI)(R10*4), R11
+	XORQ           $0x01, R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (CX)(R11*1), Y2, Y2
+	MOVLQSX        4(SI)(R10*4), R11
+	XORQ           $0x01, R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (CX)(R11*1), Y4
+	MOVLQSX        12(SI)(R10*4), R11
+	XORQ           $0x01, R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (CX)(R11*1), Y4, Y4
+	VUNPCKLPD      Y4, Y2, Y5
+	VUNPCKHPD      Y4, Y2, Y2
+	VCMPPD         $0x00, constants<>+1152(SB), Y5, Y4
+	VSUBPD         Y5, Y3, Y3
+	VBLENDVPD      Y4, constants<>+1152(SB), Y3, Y3
+	VCMPPD         $0x00, constants<>+1152(SB), Y2, Y4
+	VSUBPD         Y2, Y1, Y1
+	VBLENDVPD      Y4, constants<>+1152(SB), Y1, Y1
+	VANDPD         constants<>+1280(SB), Y3, Y2
+	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
+	VMOVMSKPD      Y2, R11
+	TESTL          R11, R11
+	JNZ            slow509
+	VBROADCASTSD   constants<>+0(SB), Y2
+	VFMADD231PD    constants<>+1344(SB), Y3, Y2
+	VSUBPD         constants<>+1472(SB), Y2, Y4
+	VFNMADD231PD   constants<>+1376(SB), Y4, Y3
+	VFNMADD231PD   constants<>+1408(SB), Y4, Y3
+	VMULPD         Y3, Y3, Y4
+	VMULPD         Y4, Y4, Y5
+	VBROADCASTSD   constants<>+96(SB), Y6
+	VFMADD231PD    constants<>+128(SB), Y3, Y6
+	VBROADCASTSD   constants<>+160(SB), Y7
+	VFMADD231PD    constants<>+192(SB), Y3, Y7
+	VBROADCASTSD   constants<>+224(SB), Y8
+	VFMADD231PD    constants<>+256(SB), Y3, Y8
+	VBROADCASTSD   constants<>+288(SB), Y9
+	VFMADD231PD    constants<>+320(SB), Y3, Y9
+	VBROADCASTSD   constants<>+352(SB), Y10
+	VFMADD231PD    constants<>+384(SB), Y3, Y10
+	VFMADD231PD    Y7, Y4, Y6
+	VFMADD231PD    Y9, Y4, Y8
+	VFMADD231PD    Y10, Y5, Y8
+	VFMADD231PD    Y8, Y5, Y6
+	VFMADD231PD    Y6, Y4, Y3
+	VADDPD         constants<>+1504(SB), Y3, Y3
+	VPSLLQ         $0x34, Y2, Y2
+	VPADDQ         Y2, Y3, Y3
+	VMOVUPD        Y3, Y2
+	JMP            done510
+
+slow509:
+	VBROADCASTSD constants<>+416(SB), Y2
+	VMAXPD       Y3, Y2, Y3
+	VMOVUPD      constants<>+448(SB), Y2
+	VMINPD       Y3, Y2, Y3
+	VBROADCASTSD constants<>+0(SB), Y2
+	VFMADD231PD  constants<>+1344(SB), Y3, Y2
+	VSUBPD       constants<>+1472(SB), Y2, Y2
+	VFNMADD231PD constants<>+1376(SB), Y2, Y3
+	VFNMADD231PD constants<>+1408(SB), Y2, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+96(SB), Y6
+	VFMADD231PD  constants<>+128(SB), Y3, Y6
+	VBROADCASTSD constants<>+160(SB), Y7
+	VFMADD231PD  constants<>+192(SB), Y3, Y7
+	VBROADCASTSD constants<>+224(SB), Y8
+	VFMADD231PD  constants<>+256(SB), Y3, Y8
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y3, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y3, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VADDPD       constants<>+1504(SB), Y3, Y3
+	VMULPD       constants<>+480(SB), Y2, Y4
+	VROUNDPD     $0x01, Y4, Y4
+	VSUBPD       Y4, Y2, Y2
+	VADDPD       constants<>+1472(SB), Y4, Y4
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constants<>+1504(SB), Y4, Y4
+	VADDPD       constants<>+1472(SB), Y2, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       constants<>+1504(SB), Y2, Y2
+	VMULPD       Y4, Y3, Y3
+	VMULPD       Y2, Y3, Y2
+
+done510:
+	VANDPD       constants<>+1280(SB), Y1, Y3
+	VCMPPD       $0x06, constants<>+64(SB), Y3, Y3
+	VMOVMSKPD    Y3, R11
+	TESTL        R11, R11
+	JNZ          slow511
+	VBROADCASTSD constants<>+0(SB), Y3
+	VFMADD231PD  constants<>+1344(SB), Y1, Y3
+	VSUBPD       constants<>+1472(SB), Y3, Y4
+	VFNMADD231PD constants<>+1376(SB), Y4, Y1
+	VFNMADD231PD constants<>+1408(SB), Y4, Y1
+	VMULPD       Y1, Y1, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+96(SB), Y6
+	VFMADD231PD  constants<>+128(SB), Y1, Y6
+	VBROADCASTSD constants<>+160(SB), Y7
+	VFMADD231PD  constants<>+192(SB), Y1, Y7
+	VBROADCASTSD constants<>+224(SB), Y8
+	VFMADD231PD  constants<>+256(SB), Y1, Y8
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y1, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y1, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y1
+	VADDPD       constants<>+1504(SB), Y1, Y1
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       Y3, Y1, Y1
+	VMOVUPD      Y1, Y1
+	JMP          done512
+
+slow511:
+	VBROADCASTSD constants<>+416(SB), Y3
+	VMAXPD       Y1, Y3, Y1
+	VMOVUPD      constants<>+448(SB), Y3
+	VMINPD       Y1, Y3, Y1
+	VBROADCASTSD constants<>+0(SB), Y3
+	VFMADD231PD  constants<>+1344(SB), Y1, Y3
+	VSUBPD       constants<>+1472(SB), Y3, Y3
+	VFNMADD231PD constants<>+1376(SB), Y3, Y1
+	VFNMADD231PD constants<>+1408(SB), Y3, Y1
+	VMULPD       Y1, Y1, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+96(SB), Y6
+	VFMADD231PD  constants<>+128(SB), Y1, Y6
+	VBROADCASTSD constants<>+160(SB), Y7
+	VFMADD231PD  constants<>+192(SB), Y1, Y7
+	VBROADCASTSD constants<>+224(SB), Y8
+	VFMADD231PD  constants<>+256(SB), Y1, Y8
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y1, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y1, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y1
+	VADDPD       constants<>+1504(SB), Y1, Y1
+	VMULPD       constants<>+480(SB), Y3, Y4
+	VROUNDPD     $0x01, Y4, Y4
+	VSUBPD       Y4, Y3, Y3
+	VADDPD       constants<>+1472(SB), Y4, Y4
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constants<>+1504(SB), Y4, Y4
+	VADDPD       constants<>+1472(SB), Y3, Y3
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       constants<>+1504(SB), Y3, Y3
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y3, Y1, Y1
+
+done512:
+	MOVLQSX      (DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y3
+	MOVLQSX      4(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y4
+	MOVLQSX      8(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y5
+	MOVLQSX      12(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y6
+	VUNPCKLPD    Y4, Y3, Y7
+	VUNPCKHPD    Y4, Y3, Y3
+	VUNPCKLPD    Y6, Y5, Y4
+	VUNPCKHPD    Y6, Y5, Y5
+	VPERM2F128   $0x20, Y4, Y7, Y6
+	VPERM2F128   $0x31, Y4, Y7, Y4
+	VPERM2F128   $0x20, Y5, Y3, Y7
+	VPERM2F128   $0x31, Y5, Y3, Y3
+	VPMOVSXDQ    (SI)(R10*4), Y5
+	VPSLLQ       $0x3f, Y5, Y5
+	VMOVAPD      Y7, Y8
+	VBLENDVPD    Y5, Y4, Y7, Y7
+	VBLENDVPD    Y5, Y8, Y4, Y4
+	VMULPD       Y2, Y6, Y5
+	VFMADD231PD  Y1, Y4, Y5
+	VMULPD       Y2, Y7, Y2
+	VFMADD231PD  Y1, Y3, Y2
+	VCMPPD       $0x19, constants<>+1536(SB), Y5, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x19, constants<>+1536(SB), Y2, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x1e, constants<>+640(SB), Y2, Y1
+	VORPD        Y1, Y0, Y0
+	VPADDQ       constants<>+1568(SB), Y5, Y5
+	VPSRLQ       $0x34, Y5, Y1
+	VORPD        constants<>+1600(SB), Y1, Y1
+	VSUBPD       constants<>+672(SB), Y1, Y1
+	VANDPD       constants<>+704(SB), Y5, Y5
+	VPADDQ       constants<>+736(SB), Y5, Y5
+	VSUBPD       constants<>+1504(SB), Y5, Y5
+	VADDPD       constants<>+768(SB), Y5, Y3
+	VDIVPD       Y3, Y5, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y4, Y4, Y6
+	VBROADCASTSD constants<>+800(SB), Y7
+	VFMADD213PD  constants<>+832(SB), Y6, Y7
+	VFMADD213PD  constants<>+864(SB), Y6, Y7
+	VFMADD213PD  constants<>+896(SB), Y6, Y7
+	VBROADCASTSD constants<>+928(SB), Y8
+	VFMADD213PD  constants<>+960(SB), Y6, Y8
+	VFMADD213PD  constants<>+992(SB), Y6, Y8
+	VMULPD       constants<>+480(SB), Y5, Y9
+	VMULPD       Y5, Y9, Y9
+	VMOVUPD      Y9, Y10
+	VFMADD231PD  Y8, Y6, Y10
+	VFMADD231PD  Y7, Y4, Y10
+	VMULPD       constants<>+1024(SB), Y1, Y6
+	VFMADD231PD  Y10, Y3, Y6
+	VSUBPD       Y6, Y9, Y9
+	VSUBPD       Y5, Y9, Y9
+	VFMSUB132PD  constants<>+1056(SB), Y9, Y1
+	VPADDQ       constants<>+1568(SB), Y2, Y2
+	VPSRLQ       $0x34, Y2, Y3
+	VORPD        constants<>+1600(SB), Y3, Y3
+	VSUBPD       constants<>+672(SB), Y3, Y3
+	VANDPD       constants<>+704(SB), Y2, Y2
+	VPADDQ       constants<>+736(SB), Y2, Y2
+	VSUBPD       constants<>+1504(SB), Y2, Y2
+	VADDPD       constants<>+768(SB), Y2, Y4
+	VDIVPD       Y4, Y2, Y4
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y5, Y5, Y6
+	VBROADCASTSD constants<>+800(SB), Y7
+	VFMADD213PD  constants<>+832(SB), Y6, Y7
+	VFMADD213PD  constants<>+864(SB), Y6, Y7
+	VFMADD213PD  constants<>+896(SB), Y6, Y7
+	VBROADCASTSD constants<>+928(SB), Y8
+	VFMADD213PD  constants<>+960(SB), Y6, Y8
+	VFMADD213PD  constants<>+992(SB), Y6, Y8
+	VMULPD       constants<>+480(SB), Y2, Y9
+	VMULPD       Y2, Y9, Y9
+	VMOVUPD      Y9, Y10
+	VFMADD231PD  Y8, Y6, Y10
+	VFMADD231PD  Y7, Y5, Y10
+	VMULPD       constants<>+1024(SB), Y3, Y6
+	VFMADD231PD  Y10, Y4, Y6
+	VSUBPD       Y6, Y9, Y9
+	VSUBPD       Y2, Y9, Y9
+	VFMSUB132PD  constants<>+1056(SB), Y9, Y3
+	MOVQ         R10, R11
+	SHLQ         $0x04, R11
+	MOVQ         o_base+0(FP), R12
+	ADDQ         R12, R11
+	VUNPCKLPD    Y3, Y1, Y2
+	VUNPCKHPD    Y3, Y1, Y1
+	VMOVUPD      X2, (R11)
+	VEXTRACTF128 $0x01, Y2, 32(R11)
+	VMOVUPD      X1, 16(R11)
+	VEXTRACTF128 $0x01, Y1, 48(R11)
+	CMPQ         R10, R9
+	JE           done508
+	ADDQ         $0x04, R10
+	CMPQ         R10, R9
+	CMOVQGT      R9, R10
+	JMP          vector507
+
+done508:
+	VMOVMSKPD Y0, AX
+	TESTL     AX, AX
+	JNZ       unsafe513
+	MOVB      $0x01, AL
+	MOVB      AL, ret+192(FP)
+	VZEROUPPER
+	RET
+
+unsafe513:
+	MOVB $0x00, AL
+	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
@@ -5089,9 +5445,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few506
+	JLT  few515
 
-block505:
+block514:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5112,11 +5468,11 @@ block505:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block505
+	JGE        block514
 
-few506:
+few515:
 	TESTQ      SI, SI
-	JZ         blocks507
+	JZ         blocks516
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5135,20 +5491,20 @@ few506:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end509
+	JLE        end518
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end509
+	JLE        end518
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end509
+	JLE        end518
 	VMOVUPD    Y0, 96(AX)
 
-end509:
+end518:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks507:
+blocks516:
 	VZEROUPPER
 	RET
 
@@ -5164,9 +5520,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few511
+	JLT  few520
 
-block510:
+block519:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5191,11 +5547,11 @@ block510:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block510
+	JGE        block519
 
-few511:
+few520:
 	TESTQ   SI, SI
-	JZ      blocks512
+	JZ      blocks521
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5206,16 +5562,16 @@ few511:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end514
+	JLE     end523
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end514
+	JLE     end523
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end514
+	JLE     end523
 	VMOVUPD 96(CX), Y3
 
-end514:
+end523:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5225,89 +5581,89 @@ end514:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial515
+	JLT        partial524
 	VMOVUPD    Y6, (AX)
-	JMP        stored518
+	JMP        stored527
 
-partial515:
+partial524:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo517
+	JZ           noTwo526
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo517:
+noTwo526:
 	TESTQ  $0x00000001, SI
-	JZ     stored518
+	JZ     stored527
 	VMOVSD X1, (DI)
 
-stored518:
+stored527:
 	CMPQ    SI, $0x04
-	JLT     partial519
+	JLT     partial528
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored522
+	JMP     stored531
 
-partial519:
+partial528:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo521
+	JZ           noTwo530
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo521:
+noTwo530:
 	TESTQ  $0x00000001, SI
-	JZ     stored522
+	JZ     stored531
 	VMOVSD X1, (DI)
 
-stored522:
+stored531:
 	CMPQ    SI, $0x04
-	JLT     partial523
+	JLT     partial532
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored526
+	JMP     stored535
 
-partial523:
+partial532:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo525
+	JZ           noTwo534
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo525:
+noTwo534:
 	TESTQ  $0x00000001, SI
-	JZ     stored526
+	JZ     stored535
 	VMOVSD X1, (DX)
 
-stored526:
+stored535:
 	CMPQ    SI, $0x04
-	JLT     partial527
+	JLT     partial536
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored530
+	JMP     stored539
 
-partial527:
+partial536:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo529
+	JZ           noTwo538
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo529:
+noTwo538:
 	TESTQ  $0x00000001, SI
-	JZ     stored530
+	JZ     stored539
 	VMOVSD X0, (DX)
 
-stored530:
+stored539:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks512:
+blocks521:
 	VZEROUPPER
 	RET
 
@@ -5320,32 +5676,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector531:
+vector540:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector531
+	JL      vector540
 	XORQ    CX, CX
 
-scaling532:
+scaling541:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector534:
+vector543:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector534
+	JL      vector543
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few536
+	JL      few545
 
-rows535:
+rows544:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5354,7 +5710,7 @@ rows535:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector537:
+vector546:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5363,41 +5719,41 @@ vector537:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector537
+	JL          vector546
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y1, Y6
 	VDIVPD      Y1, Y5, Y5
-	VMINPD      constants<>+1472(SB), Y5, Y5
+	VMINPD      constants<>+1632(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMOVUPD     Y5, (R9)(DX*1)
 	VMOVUPD     32(R8)(DX*1), Y1
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y2, Y6
 	VDIVPD      Y2, Y1, Y1
-	VMINPD      constants<>+1472(SB), Y1, Y1
+	VMINPD      constants<>+1632(SB), Y1, Y1
 	VANDPD      Y6, Y1, Y1
 	VMOVUPD     Y1, 32(R9)(DX*1)
 	VMOVUPD     64(R8)(DX*1), Y2
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y3, Y6
 	VDIVPD      Y3, Y2, Y2
-	VMINPD      constants<>+1472(SB), Y2, Y2
+	VMINPD      constants<>+1632(SB), Y2, Y2
 	VANDPD      Y6, Y2, Y2
 	VMOVUPD     Y2, 64(R9)(DX*1)
 	VMOVUPD     96(R8)(DX*1), Y3
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y4, Y6
 	VDIVPD      Y4, Y3, Y3
-	VMINPD      constants<>+1472(SB), Y3, Y3
+	VMINPD      constants<>+1632(SB), Y3, Y3
 	VANDPD      Y6, Y3, Y3
 	VMOVUPD     Y3, 96(R9)(DX*1)
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector538:
+vector547:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -5407,60 +5763,60 @@ vector538:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector538
+	JL          vector547
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows535
+	JGE         rows544
 
-few536:
+few545:
 	CMPQ SI, $0x01
-	JL   few540
+	JL   few549
 
-rows539:
+rows548:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector541:
+vector550:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector541
+	JL          vector550
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x1e, Y3, Y1, Y3
 	VDIVPD      Y1, Y2, Y2
-	VMINPD      constants<>+1472(SB), Y2, Y2
+	VMINPD      constants<>+1632(SB), Y2, Y2
 	VANDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (R8)(DX*1)
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector542:
+vector551:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector542
+	JL          vector551
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows539
+	JGE         rows548
 
-few540:
+few549:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector543:
+vector552:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -5471,29 +5827,29 @@ vector543:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector543
+	JL           vector552
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled533
+	JZ           scaled542
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled533
+	JGE          scaled542
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain544
+	JLT          plain553
 	CMPQ         CX, $0x14
-	JGE          plain544
+	JGE          plain553
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain544
+	JZ           plain553
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector546:
+vector555:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -5502,21 +5858,21 @@ vector546:
 	VXORPD  Y5, Y5, Y5
 	VCMPPD  $0x1e, Y5, Y4, Y5
 	VDIVPD  Y4, Y3, Y3
-	VMINPD  constants<>+1472(SB), Y3, Y3
+	VMINPD  constants<>+1632(SB), Y3, Y3
 	VANDPD  Y5, Y3, Y3
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector546
+	JL      vector555
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles547:
+tiles556:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile548:
+tile557:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -5532,7 +5888,7 @@ tile548:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows549:
+rows558:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -5552,7 +5908,7 @@ rows549:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows549
+	JNZ         rows558
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -5565,11 +5921,11 @@ rows549:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile548
+	JGE         tile557
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles547
+	JL          tiles556
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -5581,7 +5937,7 @@ rows549:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector550:
+vector559:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -5592,7 +5948,7 @@ vector550:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector551:
+vector560:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -5600,13 +5956,13 @@ vector551:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector551
+	JL          vector560
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector550
+	JL          vector559
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -5616,52 +5972,52 @@ vector551:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector552:
+vector561:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before553
+	JZ    before562
 	XORQ  R8, R8
 
-vector554:
+vector563:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before555
+	JZ      before564
 	XORQ    R9, R9
 
-vector556:
+vector565:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector556
+	JL           vector565
 
-before555:
+before564:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector554
+	JL      vector563
 
-before553:
+before562:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before557
+	JZ      before566
 	XORQ    DI, DI
 
-vector558:
+vector567:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector558
+	JL           vector567
 
-before557:
+before566:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
 	VMULPD       (DI)(SI*1), Y4, Y4
-	VMULPD       constants<>+1504(SB), Y4, Y4
+	VMULPD       constants<>+1664(SB), Y4, Y4
 	VCMPPD       $0x1e, Y4, Y3, Y4
 	VANDPD       Y4, Y2, Y2
 	VBROADCASTSD constants<>+32(SB), Y4
@@ -5671,7 +6027,7 @@ before557:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector552
+	JL           vector561
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5687,55 +6043,55 @@ before557:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector559:
+vector568:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before560
+	JZ      before569
 	XORQ    R8, R8
 
-vector561:
+vector570:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector561
+	JL           vector570
 
-before560:
+before569:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector559
+	JL      vector568
 	MOVQ    AX, DI
 
-back562:
+back571:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below563:
+below572:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved564
+	JGE          solved573
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below563
+	JMP          below572
 
-solved564:
+solved573:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back562
-	JMP     scale545
+	JNZ     back571
+	JMP     scale554
 
-plain544:
+plain553:
 	XORQ DX, DX
 
-vector565:
+vector574:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -5745,18 +6101,18 @@ vector565:
 	VXORPD    Y5, Y5, Y5
 	VCMPPD    $0x1e, Y5, Y4, Y5
 	VDIVPD    Y4, Y3, Y3
-	VMINPD    constants<>+1472(SB), Y3, Y3
+	VMINPD    constants<>+1632(SB), Y3, Y3
 	VANDPD    Y5, Y3, Y3
 	VBLENDVPD Y1, Y3, Y2, Y2
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector565
+	JL        vector574
 	INCQ      CX
-	JMP       scaling532
+	JMP       scaling541
 
-scale545:
+scale554:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5766,18 +6122,18 @@ scale545:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector566:
+vector575:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector566
+	JL      vector575
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector567:
+vector576:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -5787,7 +6143,7 @@ vector567:
 	VXORPD    Y7, Y7, Y7
 	VCMPPD    $0x1e, Y7, Y6, Y7
 	VDIVPD    Y6, Y5, Y5
-	VMINPD    constants<>+1472(SB), Y5, Y5
+	VMINPD    constants<>+1632(SB), Y5, Y5
 	VANDPD    Y7, Y5, Y5
 	VMULPD    (DX)(BX*1), Y3, Y6
 	VADDPD    Y6, Y0, Y7
@@ -5800,14 +6156,14 @@ vector567:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector567
+	JL        vector576
 	INCQ      CX
-	JMP       scaling532
+	JMP       scaling541
 
-scaled533:
+scaled542:
 	XORQ CX, CX
 
-vector568:
+vector577:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -5823,22 +6179,22 @@ vector568:
 	VXORPD  Y2, Y2, Y2
 	VCMPPD  $0x1e, Y2, Y3, Y2
 	VDIVPD  Y3, Y1, Y1
-	VMINPD  constants<>+1472(SB), Y1, Y1
+	VMINPD  constants<>+1632(SB), Y1, Y1
 	VANDPD  Y2, Y1, Y1
-	VMINPD  constants<>+1536(SB), Y1, Y1
+	VMINPD  constants<>+1504(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector568
+	JL      vector577
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector569:
+vector578:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -5846,12 +6202,12 @@ vector569:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector570:
+vector579:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector570
+	JL           vector579
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -5861,14 +6217,14 @@ vector570:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector569
-	VCMPPD       $0x1e, constants<>+1568(SB), Y0, Y1
+	JL           vector578
+	VCMPPD       $0x1e, constants<>+1696(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent571
+	JZ           silent580
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5877,27 +6233,27 @@ vector570:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector573:
+vector582:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector574:
+vector583:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
 	VFMADD231PD  (DX)(R8*1), Y3, Y4
 	VMOVUPD      Y4, (BX)(R8*1)
 	VMAXPD       constants<>+608(SB), Y4, Y5
-	VPADDQ       constants<>+1600(SB), Y5, Y5
+	VPADDQ       constants<>+1568(SB), Y5, Y5
 	VPSRLQ       $0x34, Y5, Y6
-	VORPD        constants<>+1632(SB), Y6, Y6
+	VORPD        constants<>+1600(SB), Y6, Y6
 	VSUBPD       constants<>+672(SB), Y6, Y6
 	VANDPD       constants<>+704(SB), Y5, Y5
 	VPADDQ       constants<>+736(SB), Y5, Y5
-	VSUBPD       constants<>+1536(SB), Y5, Y5
+	VSUBPD       constants<>+1504(SB), Y5, Y5
 	VADDPD       constants<>+768(SB), Y5, Y7
 	VDIVPD       Y7, Y5, Y7
 	VMULPD       Y7, Y7, Y8
@@ -5922,16 +6278,16 @@ vector574:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector574
+	JL           vector583
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector573
+	JL           vector582
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded572
+	JMP          rounded581
 
-silent571:
+silent580:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -5939,14 +6295,14 @@ silent571:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector575:
+vector584:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector576:
+vector585:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -5954,13 +6310,13 @@ vector576:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector576
+	JL          vector585
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector575
+	JL          vector584
 
-rounded572:
+rounded581:
 	VZEROUPPER
 	RET
 
@@ -5973,9 +6329,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest578
+	JLT          rest587
 
-whole577:
+whole586:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -5995,13 +6351,13 @@ whole577:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole577
+	JGE         whole586
 
-rest578:
+rest587:
 	CMPQ DX, $0x00000004
-	JLT  rest580
+	JLT  rest589
 
-whole579:
+whole588:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6009,11 +6365,11 @@ whole579:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole579
+	JGE         whole588
 
-rest580:
+rest589:
 	TESTQ       DX, DX
-	JZ          done581
+	JZ          done590
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6022,26 +6378,26 @@ rest580:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial582
+	JLT         partial591
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored585
+	JMP         stored594
 
-partial582:
+partial591:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo584
+	JZ           noTwo593
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo584:
+noTwo593:
 	TESTQ  $0x00000001, DX
-	JZ     stored585
+	JZ     stored594
 	VMOVSD X0, (AX)
 
-stored585:
-done581:
+stored594:
+done590:
 	VZEROUPPER
 	RET
 
@@ -6054,9 +6410,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest587
+	JLT          rest596
 
-whole586:
+whole595:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6078,13 +6434,13 @@ whole586:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole586
+	JGE         whole595
 
-rest587:
+rest596:
 	CMPQ DX, $0x00000004
-	JLT  rest589
+	JLT  rest598
 
-whole588:
+whole597:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6097,11 +6453,11 @@ whole588:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole588
+	JGE         whole597
 
-rest589:
+rest598:
 	TESTQ      DX, DX
-	JZ         done590
+	JZ         done599
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6113,47 +6469,47 @@ rest589:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial591
+	JLT        partial600
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored594
+	JMP        stored603
 
-partial591:
+partial600:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo593
+	JZ           noTwo602
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo593:
+noTwo602:
 	TESTQ  $0x00000001, DX
-	JZ     stored594
+	JZ     stored603
 	VMOVSD X3, (CX)
 
-stored594:
+stored603:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial595
+	JLT         partial604
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored598
+	JMP         stored607
 
-partial595:
+partial604:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo597
+	JZ           noTwo606
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo597:
+noTwo606:
 	TESTQ  $0x00000001, DX
-	JZ     stored598
+	JZ     stored607
 	VMOVSD X0, (AX)
 
-stored598:
-done590:
+stored607:
+done599:
 	VZEROUPPER
 	RET
 
@@ -6166,71 +6522,71 @@ TEXT ·ratios256(SB), $0-72
 	MOVQ dst_len+8(FP), BX
 	XORQ SI, SI
 	CMPQ BX, $0x00000008
-	JLT  rest600
+	JLT  rest609
 
-whole599:
+whole608:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VMAXPD  constants<>+1536(SB), Y1, Y1
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD 32(CX)(SI*8), Y0
 	VMOVUPD 32(DX)(SI*8), Y1
-	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VMAXPD  constants<>+1536(SB), Y1, Y1
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 32(AX)(SI*8)
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, BX
 	CMPQ    BX, $0x00000008
-	JGE     whole599
+	JGE     whole608
 
-rest600:
+rest609:
 	CMPQ BX, $0x00000004
-	JLT  rest602
+	JLT  rest611
 
-whole601:
+whole610:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VMAXPD  constants<>+1664(SB), Y1, Y1
+	VMAXPD  constants<>+1536(SB), Y1, Y1
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, BX
 	CMPQ    BX, $0x00000004
-	JGE     whole601
+	JGE     whole610
 
-rest602:
+rest611:
 	TESTQ      BX, BX
-	JZ         done603
+	JZ         done612
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
 	VMOVUPD    (DI)(R8*8), Y0
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y0
-	VMAXPD     constants<>+1664(SB), Y0, Y0
+	VMAXPD     constants<>+1536(SB), Y0, Y0
 	VDIVPD     Y0, Y1, Y1
 	CMPQ       BX, $0x04
-	JLT        partial604
+	JLT        partial613
 	VMOVUPD    Y1, (AX)(SI*8)
-	JMP        stored607
+	JMP        stored616
 
-partial604:
+partial613:
 	LEAQ         (AX)(SI*8), AX
 	VMOVAPD      Y1, Y0
 	TESTQ        $0x00000002, BX
-	JZ           noTwo606
+	JZ           noTwo615
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo606:
+noTwo615:
 	TESTQ  $0x00000001, BX
-	JZ     stored607
+	JZ     stored616
 	VMOVSD X0, (AX)
 
-stored607:
-done603:
+stored616:
+done612:
 	VZEROUPPER
 	RET
 
@@ -6386,32 +6742,36 @@ DATA constants<>+1416(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1424(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1432(SB)/8, $0x3d7cf79abc9e3b3a
 DATA constants<>+1440(SB)/8, $0xffefffffffffffff
-DATA constants<>+1472(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1480(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1488(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1496(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1504(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1512(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1520(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1528(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1536(SB)/8, $0x3ff0000000000000
-DATA constants<>+1544(SB)/8, $0x3ff0000000000000
-DATA constants<>+1552(SB)/8, $0x3ff0000000000000
-DATA constants<>+1560(SB)/8, $0x3ff0000000000000
-DATA constants<>+1568(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1576(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1584(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1592(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1600(SB)/8, $0x00095f619980c433
-DATA constants<>+1608(SB)/8, $0x00095f619980c433
-DATA constants<>+1616(SB)/8, $0x00095f619980c433
-DATA constants<>+1624(SB)/8, $0x00095f619980c433
-DATA constants<>+1632(SB)/8, $0x4330000000000000
-DATA constants<>+1640(SB)/8, $0x4330000000000000
-DATA constants<>+1648(SB)/8, $0x4330000000000000
-DATA constants<>+1656(SB)/8, $0x4330000000000000
-DATA constants<>+1664(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1672(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1680(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1688(SB)/8, $0x03b8f2b061aea072
-GLOBL constants<>(SB), RODATA|NOPTR, $1696
+DATA constants<>+1472(SB)/8, $0x4338000000000000
+DATA constants<>+1480(SB)/8, $0x4338000000000000
+DATA constants<>+1488(SB)/8, $0x4338000000000000
+DATA constants<>+1496(SB)/8, $0x4338000000000000
+DATA constants<>+1504(SB)/8, $0x3ff0000000000000
+DATA constants<>+1512(SB)/8, $0x3ff0000000000000
+DATA constants<>+1520(SB)/8, $0x3ff0000000000000
+DATA constants<>+1528(SB)/8, $0x3ff0000000000000
+DATA constants<>+1536(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1544(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1552(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1560(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1568(SB)/8, $0x00095f619980c433
+DATA constants<>+1576(SB)/8, $0x00095f619980c433
+DATA constants<>+1584(SB)/8, $0x00095f619980c433
+DATA constants<>+1592(SB)/8, $0x00095f619980c433
+DATA constants<>+1600(SB)/8, $0x4330000000000000
+DATA constants<>+1608(SB)/8, $0x4330000000000000
+DATA constants<>+1616(SB)/8, $0x4330000000000000
+DATA constants<>+1624(SB)/8, $0x4330000000000000
+DATA constants<>+1632(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1640(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1648(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1656(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1664(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1672(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1680(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1688(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1696(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1704(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1712(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1720(SB)/8, $0x3d3c25c268497682
+GLOBL constants<>(SB), RODATA|NOPTR, $1728

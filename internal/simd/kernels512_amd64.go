@@ -37,12 +37,12 @@ func gather512(dst []float64, x []float64, list []int32, at []int, n int)
 // cavities512 is Cavities, with beliefs b and messages m.
 //
 //go:noescape
-func cavities512(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
+func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 
-// products512 is Products.
+// products512 is Products, from x states to y, or for the i-th from xs[i] to ys[i].
 //
 //go:noescape
-func products512(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
+func products512(o []float64, w []float64, t []float64, d []int32, e []int32, p []int, x int, y int, xs []int32, ys []int32)
 
 // allSafe512 is AllSafe.
 //
@@ -83,6 +83,16 @@ func moments512(totals []float64, logged []float64, logs []float64, weights []fl
 //
 //go:noescape
 func outer512(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
+
+// pairMessages512 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.
+//
+//go:noescape
+func pairMessages512(o []float64, b []float64, m []float64, t []float64, s []int32, d []int32, e []int32, p []int) bool
+
+// pairBeliefs512 is Edges.steps of at least a vector of edges with feasible beliefs o, Z and Z times the product l.
+//
+//go:noescape
+func pairBeliefs512(o []float64, z []float64, l []float64, b []float64, m []float64, t []float64, u []int32, v []int32, d []int32, e []int32, p []int)
 
 // interleave512 puts as many rows of n entries into a panel as a vector has.
 //

@@ -2385,6 +2385,7 @@ done139:
 	JMP done137
 
 long136:
+	XORQ  SI, SI
 	TESTQ BX, BX
 	JLE   done143
 
@@ -2436,15 +2437,17 @@ done137:
 	VZEROUPPER
 	RET
 
-// func cavities512(w []float64, b []float64, m []float64, source []int32, directed []int32, bAt []int, mAt []int, n int)
+// func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·cavities512(SB), $0-176
+TEXT ·cavities512(SB), $0-200
 	VBROADCASTSD constants<>+760(SB), Z0
 	MOVQ         w_base+0(FP), AX
-	MOVQ         source_base+72(FP), CX
-	MOVQ         directed_base+96(FP), DX
+	MOVQ         s_base+72(FP), CX
+	MOVQ         d_base+96(FP), DX
 	MOVQ         n+168(FP), BX
-	MOVQ         source_len+80(FP), SI
+	MOVQ         s_len+80(FP), SI
+	TESTQ        BX, BX
+	JZ           long149
 	CMPQ         BX, $0x08
 	JG           long149
 	XORQ         DI, DI
@@ -2502,74 +2505,82 @@ done152:
 	JMP done150
 
 long149:
+	XORQ  DI, DI
 	TESTQ SI, SI
 	JLE   done158
 
 again157:
-	MOVLQSX (CX), DI
-	ADDQ    $0x04, CX
-	MOVQ    bAt_base+120(FP), R8
+	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
 	JZ      same159
-	MOVQ    (R8)(DI*8), R8
-	JMP     found160
+	MOVLQSX (R8)(DI*4), BX
 
 same159:
-	MOVQ  DI, R8
-	IMULQ BX, R8
-
-found160:
-	MOVQ    b_base+24(FP), DI
-	LEAQ    (DI)(R8*8), R8
-	MOVLQSX (DX), DI
-	ADDQ    $0x04, DX
-	XORQ    $0x01, DI
-	MOVQ    mAt_base+144(FP), R9
+	INCQ    DI
+	MOVLQSX (CX), R8
+	ADDQ    $0x04, CX
+	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same161
-	MOVQ    (R9)(DI*8), R9
-	JMP     found162
+	JZ      same160
+	MOVQ    (R9)(R8*8), R9
+	JMP     found161
 
-same161:
-	MOVQ  DI, R9
+same160:
+	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found162:
-	MOVQ m_base+48(FP), DI
-	LEAQ (DI)(R9*8), R9
-	XORQ DI, DI
-	MOVQ BX, R10
-	CMPQ R10, $0x00000008
-	JLT  rest164
+found161:
+	MOVQ    b_base+24(FP), R8
+	LEAQ    (R8)(R9*8), R9
+	MOVLQSX (DX), R8
+	ADDQ    $0x04, DX
+	XORQ    $0x01, R8
+	MOVQ    mAt_base+144(FP), R10
+	TESTQ   R10, R10
+	JZ      same162
+	MOVQ    (R10)(R8*8), R10
+	JMP     found163
 
-whole163:
-	VMOVUPD (R8)(DI*8), Z1
-	VMOVUPD (R9)(DI*8), Z2
+same162:
+	MOVQ  R8, R10
+	IMULQ BX, R10
+
+found163:
+	MOVQ m_base+48(FP), R8
+	LEAQ (R8)(R10*8), R10
+	XORQ R8, R8
+	MOVQ BX, R11
+	CMPQ R11, $0x00000008
+	JLT  rest165
+
+whole164:
+	VMOVUPD (R9)(R8*8), Z1
+	VMOVUPD (R10)(R8*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
-	VMOVUPD Z1, (AX)(DI*8)
-	ADDQ    $0x00000008, DI
-	SUBQ    $0x00000008, R10
-	CMPQ    R10, $0x00000008
-	JGE     whole163
+	VMOVUPD Z1, (AX)(R8*8)
+	ADDQ    $0x00000008, R8
+	SUBQ    $0x00000008, R11
+	CMPQ    R11, $0x00000008
+	JGE     whole164
 
-rest164:
-	TESTQ     R10, R10
-	JZ        done165
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (R8)(DI*8), K1, Z1
-	VMOVUPD.Z (R9)(DI*8), K1, Z2
+rest165:
+	TESTQ     R11, R11
+	JZ        done166
+	MOVQ      $-1, R12
+	BZHIQ     R11, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (R9)(R8*8), K1, Z1
+	VMOVUPD.Z (R10)(R8*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 	VMOVAPD   Z0, Z2
 	VMOVUPD   Z1, K1, Z2
-	VMOVUPD   Z2, (AX)(DI*8)
+	VMOVUPD   Z2, (AX)(R8*8)
 
-done165:
+done166:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
 	JNZ  again157
@@ -2579,29 +2590,29 @@ done150:
 	VZEROUPPER
 	RET
 
-// func products512(o []float64, w []float64, t []float64, d []int32, edge []int32, at []int, source int, target int)
+// func products512(o []float64, w []float64, t []float64, d []int32, e []int32, p []int, x int, y int, xs []int32, ys []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·products512(SB), $8-160
+TEXT ·products512(SB), $8-208
 	MOVQ  o_base+0(FP), AX
 	MOVQ  w_base+24(FP), CX
 	MOVQ  d_len+80(FP), DX
-	MOVQ  source+144(FP), BX
+	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
 	JNE   other167
-	MOVQ  target+152(FP), BX
+	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
 	JNE   other167
 	TESTQ DX, DX
-	JLE   done169
+	JLE   done170
 
-again168:
+again169:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last172
-	MOVQ       edge_base+96(FP), SI
+	JLE        last173
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
@@ -2614,16 +2625,16 @@ again168:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last172:
-	MOVQ         edge_base+96(FP), SI
+last173:
+	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
-	MOVQ         at_base+120(FP), DI
+	MOVQ         p_base+120(FP), DI
 	MOVQ         (DI)(SI*8), SI
 	MOVQ         t_base+48(FP), DI
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back171
+	JNZ          back172
 	VBROADCASTSD (CX), Z0
 	VMULPD       (SI), Z0, Z0
 	VBROADCASTSD 8(CX), Z1
@@ -2644,9 +2655,9 @@ last172:
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          next170
+	JMP          next171
 
-back171:
+back172:
 	VMOVUPD    (CX), Z0
 	VMULPD     (SI), Z0, Z1
 	VMULPD     64(SI), Z0, Z2
@@ -2679,29 +2690,45 @@ back171:
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (AX)
 
-next170:
-	MOVQ source+144(FP), BX
+next171:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again168
+	JNZ  again169
 
-done169:
-	JMP done166
+done170:
+	JMP done168
 
 other167:
 	TESTQ DX, DX
-	JLE   done174
+	JLE   done175
 
-again173:
-	MOVQ       d_len+80(FP), BX
-	SUBQ       DX, BX
+again174:
+	MOVQ    d_len+80(FP), BX
+	SUBQ    DX, BX
+	MOVQ    x+144(FP), SI
+	MOVQ    xs_base+160(FP), DI
+	TESTQ   DI, DI
+	JZ      same179
+	MOVLQSX (DI)(BX*4), SI
+
+same179:
+	MOVQ    SI, x+144(FP)
+	MOVQ    y+152(FP), SI
+	MOVQ    ys_base+184(FP), DI
+	TESTQ   DI, DI
+	JZ      same180
+	MOVLQSX (DI)(BX*4), SI
+
+same180:
+	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last177
-	MOVQ       edge_base+96(FP), SI
+	JLE        last178
+	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
-	MOVQ       at_base+120(FP), DI
+	MOVQ       p_base+120(FP), DI
 	MOVQ       (DI)(SI*8), SI
 	MOVQ       t_base+48(FP), DI
 	LEAQ       (DI)(SI*8), SI
@@ -2714,25 +2741,25 @@ again173:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last177:
-	MOVQ    edge_base+96(FP), SI
+last178:
+	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
-	MOVQ    at_base+120(FP), DI
+	MOVQ    p_base+120(FP), DI
 	MOVQ    (DI)(SI*8), SI
 	MOVQ    t_base+48(FP), DI
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back176
-	MOVQ    target+152(FP), BX
+	JNZ     back177
+	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
-	MOVQ    target+152(FP), DI
+	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000020
-	JLT     few179
+	JLT     few182
 
-panel178:
+panel181:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2743,11 +2770,11 @@ panel178:
 	VXORPD Z7, Z7, Z7
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), R11
+	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows182
+	JLT    rows185
 
-row181:
+row184:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2770,13 +2797,13 @@ row181:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row181
+	JGE          row184
 
-rows182:
+rows185:
 	CMPQ R11, $0x00000001
-	JLT  rows184
+	JLT  rows187
 
-row183:
+row186:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2790,9 +2817,9 @@ row183:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row183
+	JGE          row186
 
-rows184:
+rows187:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -2804,13 +2831,13 @@ rows184:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R10
 	CMPQ    R10, $0x00000020
-	JGE     panel178
+	JGE     panel181
 
-few179:
+few182:
 	TESTQ  R10, R10
-	JZ     done180
+	JZ     done183
 	CMPQ   R10, $0x00000008
-	JGT    wider185
+	JGT    wider188
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
 	KMOVB  DI, K1
@@ -2818,11 +2845,11 @@ few179:
 	VXORPD Z1, Z1, Z1
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), SI
+	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows187
+	JLT    rows190
 
-row186:
+row189:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2833,13 +2860,13 @@ row186:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row186
+	JGE          row189
 
-rows187:
+rows190:
 	CMPQ SI, $0x00000001
-	JLT  rows189
+	JLT  rows192
 
-row188:
+row191:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2847,16 +2874,16 @@ row188:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row188
+	JGE          row191
 
-rows189:
+rows192:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     done180
+	JMP     done183
 
-wider185:
+wider188:
 	CMPQ   R10, $0x00000010
-	JGT    wider190
+	JGT    wider193
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2867,11 +2894,11 @@ wider185:
 	VXORPD Z3, Z3, Z3
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), SI
+	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows192
+	JLT    rows195
 
-row191:
+row194:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2886,13 +2913,13 @@ row191:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row191
+	JGE          row194
 
-rows192:
+rows195:
 	CMPQ SI, $0x00000001
-	JLT  rows194
+	JLT  rows197
 
-row193:
+row196:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2902,18 +2929,18 @@ row193:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row193
+	JGE          row196
 
-rows194:
+rows197:
 	VADDPD  Z2, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     done180
+	JMP     done183
 
-wider190:
+wider193:
 	CMPQ   R10, $0x00000018
-	JGT    wider195
+	JGT    wider198
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2926,11 +2953,11 @@ wider190:
 	VXORPD Z5, Z5, Z5
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), SI
+	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows197
+	JLT    rows200
 
-row196:
+row199:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2949,13 +2976,13 @@ row196:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row196
+	JGE          row199
 
-rows197:
+rows200:
 	CMPQ SI, $0x00000001
-	JLT  rows199
+	JLT  rows202
 
-row198:
+row201:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2967,18 +2994,18 @@ row198:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row198
+	JGE          row201
 
-rows199:
+rows202:
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z4, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     done180
+	JMP     done183
 
-wider195:
+wider198:
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2993,11 +3020,11 @@ wider195:
 	VXORPD Z7, Z7, Z7
 	MOVQ   CX, DI
 	LEAQ   (SI)(R9*1), R8
-	MOVQ   source+144(FP), SI
+	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows202
+	JLT    rows205
 
-row201:
+row204:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3020,13 +3047,13 @@ row201:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row201
+	JGE          row204
 
-rows202:
+rows205:
 	CMPQ SI, $0x00000001
-	JLT  rows204
+	JLT  rows207
 
-row203:
+row206:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3040,9 +3067,9 @@ row203:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row203
+	JGE          row206
 
-rows204:
+rows207:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -3052,22 +3079,22 @@ rows204:
 	VADDPD  Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)(R9*1)
 
-done180:
-	JMP next175
+done183:
+	JMP next176
 
-back176:
-	MOVQ source+144(FP), BX
+back177:
+	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
 	LEAQ (BX)(BX*4), R8
 	LEAQ (DI)(BX*4), R9
 	MOVQ AX, (SP)
-	MOVQ target+152(FP), R10
+	MOVQ y+152(FP), R10
 	MOVQ R10, R11
 	CMPQ R11, $0x00000008
-	JLT  few206
+	JLT  few209
 
-block205:
+block208:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3078,12 +3105,12 @@ block205:
 	VXORPD Z7, Z7, Z7
 	MOVQ   CX, R12
 	MOVQ   SI, R10
-	MOVQ   source+144(FP), R13
+	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest209
+	JLT    rest212
 
-whole208:
+whole211:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -3106,11 +3133,11 @@ whole208:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole208
+	JGE         whole211
 
-rest209:
+rest212:
 	TESTQ       R13, R13
-	JZ          done211
+	JZ          done214
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3134,7 +3161,7 @@ rest209:
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done211:
+done214:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3161,11 +3188,11 @@ done211:
 	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block205
+	JGE        block208
 
-few206:
+few209:
 	TESTQ  R11, R11
-	JZ     blocks207
+	JZ     blocks210
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3176,55 +3203,55 @@ few206:
 	VXORPD Z7, Z7, Z7
 	MOVQ   CX, R12
 	MOVQ   SI, R10
-	MOVQ   source+144(FP), R13
+	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest214
+	JLT    rest217
 
-whole213:
+whole216:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column215
+	JLE         column218
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column215:
+column218:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole213
+	JGE  whole216
 
-rest214:
+rest217:
 	TESTQ       R13, R13
-	JZ          done216
+	JZ          done219
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3232,39 +3259,39 @@ rest214:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column217
+	JLE         column220
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column217:
+column220:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done216:
+done219:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3290,19 +3317,19 @@ done216:
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(BX*8), SI
 
-blocks207:
+blocks210:
 	MOVQ (SP), AX
 
-next175:
-	MOVQ source+144(FP), BX
+next176:
+	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
-	MOVQ target+152(FP), BX
+	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again173
+	JNZ  again174
 
-done174:
-done166:
+done175:
+done168:
 	VZEROUPPER
 	RET
 
@@ -3319,9 +3346,9 @@ TEXT ·allSafe512(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest219
+	JLT          rest222
 
-whole218:
+whole221:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3341,13 +3368,13 @@ whole218:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole218
+	JGE     whole221
 
-rest219:
+rest222:
 	CMPQ CX, $0x00000008
-	JLT  rest221
+	JLT  rest224
 
-whole220:
+whole223:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3355,11 +3382,11 @@ whole220:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole220
+	JGE     whole223
 
-rest221:
+rest224:
 	TESTQ        CX, CX
-	JZ           done222
+	JZ           done225
 	MOVQ         $-1, BX
 	BZHIQ        CX, BX, BX
 	KMOVB        BX, K2
@@ -3370,7 +3397,7 @@ rest221:
 	VCMPPD       $0x19, Z0, Z6, K2
 	KORB         K2, K1, K1
 
-done222:
+done225:
 	VBROADCASTSD constants<>+776(SB), Z0
 	VCMPPD       $0x1e, Z0, Z1, K2
 	KORB         K2, K1, K1
@@ -3384,13 +3411,13 @@ done222:
 	VCMPPD       $0x1e, Z0, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          unsafe223
+	JNZ          unsafe226
 	MOVB         $0x01, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe223:
+unsafe226:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3406,14 +3433,15 @@ TEXT ·absorb512(SB), $0-208
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	VSUBPD       Z2, Z3, Z3
+	VXORPD       Z6, Z6, Z6
 	MOVQ         out_base+72(FP), AX
 	MOVQ         directed_base+96(FP), CX
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done226
+	JLE          done229
 
-again225:
+again228:
 	MOVQ      potentials_base+48(FP), SI
 	MOVQ      16(DX), DI
 	LEAQ      (SI)(DI*8), DI
@@ -3423,44 +3451,42 @@ again225:
 	MOVLQSX   28(DX), SI
 	MOVLQSX   32(DX), R9
 	CMPQ      SI, $0x08
-	JG        long227
+	JG        long230
 	MOVQ      $-1, R10
 	BZHIQ     SI, R10, R10
 	KMOVB     R10, K1
 	VMOVUPD.Z (DI), K1, Z6
 	TESTQ     R9, R9
-	JLE       done230
+	JLE       done233
 
-again229:
+again232:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same233
+	JZ      same235
 	MOVQ    (R11)(DI*8), R11
-	JMP     found234
+	JMP     found236
 
-same233:
+same235:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found234:
+found236:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
+	VBROADCASTSD same+168(FP), Z7
 	TESTQ        R10, R10
-	JZ           same231
+	JZ           same234
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z7
-	JMP          found232
 
-same231:
-	VBROADCASTSD same+168(FP), Z7
-
-found232:
+same234:
 	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
+	VMOVAPD    Z9, Z9
 	VSHUFF64X2 $0x4e, Z9, Z9, Z10
 	VMAXPD     Z10, Z9, Z9
 	VSHUFF64X2 $0xb1, Z9, Z9, Z10
@@ -3471,185 +3497,182 @@ found232:
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped235
+	JE         undamped237
 	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
 	VMOVUPD    Z11, K2, Z8
 
-undamped235:
+undamped237:
 	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
 	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial236
+	JLT       partial238
 	VMOVUPD   Z8, (R11)
-	JMP       stored239
+	JMP       stored241
 
-partial236:
+partial238:
 	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour237
+	JZ            noFour239
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	ADDQ          $0x00000020, DI
 
-noFour237:
+noFour239:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo238
+	JZ            noTwo240
 	VMOVUPD       X9, (DI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, DI
 
-noTwo238:
+noTwo240:
 	TESTQ  $0x00000001, SI
-	JZ     stored239
+	JZ     stored241
 	VMOVSD X9, (DI)
 
-stored239:
+stored241:
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again229
+	JNZ         again232
 
-done230:
+done233:
 	CMPQ    SI, $0x08
-	JLT     partial240
+	JLT     partial242
 	VMOVUPD Z6, (R8)
-	JMP     stored243
+	JMP     stored245
 
-partial240:
+partial242:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour241
+	JZ            noFour243
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour241:
+noFour243:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo242
+	JZ            noTwo244
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo242:
+noTwo244:
 	TESTQ  $0x00000001, SI
-	JZ     stored243
+	JZ     stored245
 	VMOVSD X7, (DI)
 
-stored243:
-	JMP absorbed228
+stored245:
+	JMP absorbed231
 
-long227:
+long230:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest245
+	JLT  rest247
 
-whole244:
+whole246:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole244
+	JGE     whole246
 
-rest245:
+rest247:
 	TESTQ     R11, R11
-	JZ        done246
+	JZ        done248
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	CMPQ      R11, $0x08
-	JLT       partial247
+	JLT       partial249
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored250
+	JMP       stored252
 
-partial247:
+partial249:
 	LEAQ          (R8)(R10*8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, R11
-	JZ            noFour248
+	JZ            noFour250
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour248:
+noFour250:
 	TESTQ         $0x00000002, R11
-	JZ            noTwo249
+	JZ            noTwo251
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo249:
+noTwo251:
 	TESTQ  $0x00000001, R11
-	JZ     stored250
+	JZ     stored252
 	VMOVSD X7, (DI)
 
-stored250:
-done246:
+stored252:
+done248:
 	TESTQ R9, R9
-	JLE   done252
+	JLE   done254
 
-again251:
+again253:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same255
+	JZ      same256
 	MOVQ    (R11)(DI*8), R11
-	JMP     found256
+	JMP     found257
 
-same255:
+same256:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found256:
+found257:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
+	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same253
+	JZ           same255
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
-	JMP          found254
 
-same253:
-	VBROADCASTSD same+168(FP), Z6
-
-found254:
+same255:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other257
+	JNE     other258
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row258
+	JMP     row259
 
-other257:
+other258:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest260
+	JLT  rest261
 
-whole259:
+whole260:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole259
+	JGE     whole260
 
-rest260:
+rest261:
 	TESTQ     R10, R10
-	JZ        done261
+	JZ        done262
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3658,8 +3681,8 @@ rest260:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done261:
-row258:
+done262:
+row259:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3667,20 +3690,20 @@ row258:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other262
+	JNE        other263
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped264
+	JE         undamped265
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped264:
+undamped265:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3690,27 +3713,27 @@ undamped264:
 	VMOVUPD     (R8)(DI*8), Z7
 	VFMADD231PD Z8, Z6, Z7
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row263
+	JMP         row264
 
-other262:
+other263:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest266
+	JLT  rest267
 
-whole265:
+whole266:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped267
+	JE       undamped268
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped267:
+undamped268:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3723,11 +3746,11 @@ undamped267:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole265
+	JGE         whole266
 
-rest266:
+rest267:
 	TESTQ     R10, R10
-	JZ        done268
+	JZ        done269
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3736,88 +3759,88 @@ rest266:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped269
+	JE        undamped270
 	VCMPPD    $0x04, Z9, Z8, K2
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
 	VMOVUPD   Z10, K2, Z8
 
-undamped269:
+undamped270:
 	VCMPPD    $0x04, Z9, Z8, K2
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
 	VMOVAPD.Z Z7, K2, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial270
+	JLT       partial271
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored273
+	JMP       stored274
 
-partial270:
+partial271:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour271
+	JZ            noFour272
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour271:
+noFour272:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo272
+	JZ            noTwo273
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo272:
+noTwo273:
 	TESTQ  $0x00000001, R10
-	JZ     stored273
+	JZ     stored274
 	VMOVSD X7, (R11)
 
-stored273:
+stored274:
 	VMOVUPD.Z   (R8)(DI*8), K1, Z7
 	VFMADD231PD Z8, Z6, Z7
 	CMPQ        R10, $0x08
-	JLT         partial274
+	JLT         partial275
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored277
+	JMP         stored278
 
-partial274:
+partial275:
 	LEAQ          (R8)(DI*8), DI
 	VMOVAPD       Y7, Y6
 	TESTQ         $0x00000004, R10
-	JZ            noFour275
+	JZ            noFour276
 	VMOVUPD       Y6, (DI)
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	ADDQ          $0x00000020, DI
 
-noFour275:
+noFour276:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo276
+	JZ            noTwo277
 	VMOVUPD       X6, (DI)
 	VEXTRACTF64X2 $0x01, Y6, X6
 	ADDQ          $0x00000010, DI
 
-noTwo276:
+noTwo277:
 	TESTQ  $0x00000001, R10
-	JZ     stored277
+	JZ     stored278
 	VMOVSD X6, (DI)
 
-stored277:
-done268:
-row263:
+stored278:
+done269:
+row264:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again251
+	JNZ  again253
 
-done252:
-absorbed228:
+done254:
+absorbed231:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again225
+	JNZ  again228
 
-done226:
+done229:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
@@ -3838,30 +3861,30 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ         list+24(FP), CX
 	MOVQ         count+32(FP), DX
 	TESTQ        DX, DX
-	JLE          done280
+	JLE          done281
 
-again279:
+again280:
 	MOVLQSX 24(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 28(CX), SI
 	VMOVAPD Z1, Z3
 	KXORB   K1, K1, K1
 	CMPQ    SI, $0x08
-	JNE     other281
+	JNE     other282
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
 	VMAXPD  Z4, Z3, Z3
-	JMP     row282
+	JMP     row283
 
-other281:
+other282:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000008
-	JLT  rest284
+	JLT  rest285
 
-whole283:
+whole284:
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
@@ -3869,11 +3892,11 @@ whole283:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R8
 	CMPQ    R8, $0x00000008
-	JGE     whole283
+	JGE     whole284
 
-rest284:
+rest285:
 	TESTQ     R8, R8
-	JZ        done285
+	JZ        done286
 	MOVQ      $-1, R9
 	BZHIQ     R8, R9, R9
 	KMOVB     R9, K2
@@ -3884,8 +3907,8 @@ rest284:
 	VMOVUPD   Z4, K2, Z5
 	VMAXPD    Z5, Z3, Z3
 
-done285:
-row282:
+done286:
+row283:
 	VSHUFF64X2   $0x4e, Z3, Z3, Z4
 	VMAXPD       Z4, Z3, Z3
 	VSHUFF64X2   $0xb1, Z3, Z3, Z4
@@ -3896,23 +3919,23 @@ row282:
 	VCMPPD       $0x1e, Z2, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          done278
+	JNZ          done279
 	VBROADCASTSD 8(CX), Z4
 	CMPQ         SI, $0x08
-	JNE          other286
+	JNE          other287
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Z5
 	VSUBPD       Z3, Z5, Z5
 	VMULPD       Z4, Z5, Z5
 	VMOVUPD      Z5, (BX)(SI*8)
-	JMP          row287
+	JMP          row288
 
-other286:
+other287:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest289
+	JLT  rest290
 
-whole288:
+whole289:
 	VMOVUPD (BX)(DI*8), Z5
 	VSUBPD  Z3, Z5, Z5
 	VMULPD  Z4, Z5, Z5
@@ -3920,11 +3943,11 @@ whole288:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole288
+	JGE     whole289
 
-rest289:
+rest290:
 	TESTQ     SI, SI
-	JZ        done290
+	JZ        done291
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -3932,40 +3955,40 @@ rest289:
 	VSUBPD    Z3, Z5, Z5
 	VMULPD    Z4, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial291
+	JLT       partial292
 	VMOVUPD   Z5, (BX)(DI*8)
-	JMP       stored294
+	JMP       stored295
 
-partial291:
+partial292:
 	LEAQ          (BX)(DI*8), BX
 	VMOVAPD       Y5, Y3
 	TESTQ         $0x00000004, SI
-	JZ            noFour292
+	JZ            noFour293
 	VMOVUPD       Y3, (BX)
 	VEXTRACTF64X4 $0x01, Z5, Y3
 	ADDQ          $0x00000020, BX
 
-noFour292:
+noFour293:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo293
+	JZ            noTwo294
 	VMOVUPD       X3, (BX)
 	VEXTRACTF64X2 $0x01, Y3, X3
 	ADDQ          $0x00000010, BX
 
-noTwo293:
+noTwo294:
 	TESTQ  $0x00000001, SI
-	JZ     stored294
+	JZ     stored295
 	VMOVSD X3, (BX)
 
-stored294:
-done290:
-row287:
+stored295:
+done291:
+row288:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again279
+	JNZ  again280
 
-done280:
-done278:
+done281:
+done279:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -3978,44 +4001,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done297
+	JLE   done298
 
-again296:
+again297:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other298
+	JNE     other299
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row299
+	JMP     row300
 
-other298:
+other299:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest301
+	JLT  rest302
 
-whole300:
+whole301:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole300
+	JGE     whole301
 
-rest301:
+rest302:
 	TESTQ     DI, DI
-	JZ        done302
+	JZ        done303
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done302:
-row299:
+done303:
+row300:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4026,9 +4049,9 @@ row299:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again296
+	JNZ        again297
 
-done297:
+done298:
 	VZEROUPPER
 	RET
 
@@ -4043,9 +4066,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done305
+	JLE          done306
 
-again304:
+again305:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4054,7 +4077,7 @@ again304:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other306
+	JNE          other307
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4065,14 +4088,14 @@ again304:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row307
+	JMP          row308
 
-other306:
+other307:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest309
+	JLT  rest310
 
-whole308:
+whole309:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4085,11 +4108,11 @@ whole308:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole308
+	JGE       whole309
 
-rest309:
+rest310:
 	TESTQ     R9, R9
-	JZ        done310
+	JZ        done311
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4103,39 +4126,39 @@ rest309:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial311
+	JLT       partial312
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored314
+	JMP       stored315
 
-partial311:
+partial312:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour312
+	JZ            noFour313
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour312:
+noFour313:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo313
+	JZ            noTwo314
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo313:
+noTwo314:
 	TESTQ  $0x00000001, R9
-	JZ     stored314
+	JZ     stored315
 	VMOVSD X2, (DI)
 
-stored314:
-done310:
-row307:
+stored315:
+done311:
+row308:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again304
+	JNZ  again305
 
-done305:
+done306:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4158,23 +4181,23 @@ TEXT ·exponentials512(SB), $0-64
 	VBROADCASTSD constants<>+320(SB), Z2
 	VBROADCASTSD constants<>+328(SB), Z3
 	VBROADCASTSD constants<>+384(SB), Z4
-	VMOVUPD      constants<>+832(SB), Z5
-	VMOVUPD      constants<>+896(SB), Z6
+	VMOVUPD      constants<>+192(SB), Z5
+	VMOVUPD      constants<>+256(SB), Z6
 	VBROADCASTSD constants<>+784(SB), Z7
-	VBROADCASTSD constants<>+960(SB), Z8
+	VBROADCASTSD constants<>+792(SB), Z8
 	TESTQ        BX, BX
-	JLE          done316
+	JLE          done317
 
-table315:
+table316:
 	VBROADCASTSD (DX), Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest318
+	JLT          rest319
 
-whole317:
+whole318:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
@@ -4184,24 +4207,24 @@ whole317:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole317
+	JGE     whole318
 
-rest318:
+rest319:
 	CMPQ DI, $0x00000008
-	JLT  rest320
+	JLT  rest321
 
-whole319:
+whole320:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole319
+	JGE     whole320
 
-rest320:
+rest321:
 	TESTQ     DI, DI
-	JZ        done321
+	JZ        done322
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVB     R8, K1
@@ -4209,116 +4232,120 @@ rest320:
 	VANDPD    Z7, Z12, Z12
 	VPMAXUQ   Z12, Z10, Z10
 
-done321:
+done322:
 	VPMAXUQ  Z11, Z10, Z10
 	VMULPD   Z9, Z10, Z10
 	VCMPPD   $0x06, Z8, Z10, K1
 	KORTESTB K1, K1
-	JNZ      done316
+	JNZ      done317
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000018
-	JLT      rest323
+	JLT      rest324
 
-whole322:
+whole323:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVUPD          64(AX)(SI*8), Z11
 	VMULPD           Z9, Z11, Z11
 	VMOVUPD          128(AX)(SI*8), Z12
 	VMULPD           Z9, Z12, Z12
-	VMOVAPD          Z1, Z13
-	VFMADD231PD      Z0, Z10, Z13
-	VMOVAPD          Z1, Z14
-	VFMADD231PD      Z0, Z11, Z14
-	VMOVAPD          Z1, Z15
-	VFMADD231PD      Z0, Z12, Z15
-	VSUBPD           Z1, Z13, Z16
-	VSUBPD           Z1, Z14, Z17
-	VSUBPD           Z1, Z15, Z18
-	VFNMADD231PD     Z2, Z16, Z10
-	VFNMADD231PD     Z2, Z17, Z11
-	VFNMADD231PD     Z2, Z18, Z12
-	VFNMADD231PD     Z3, Z16, Z10
-	VFNMADD231PD     Z3, Z17, Z11
-	VFNMADD231PD     Z3, Z18, Z12
-	VBROADCASTSD     constants<>+344(SB), Z19
-	VBROADCASTSD     constants<>+344(SB), Z20
-	VBROADCASTSD     constants<>+344(SB), Z21
-	VFMADD213PD.BCST constants<>+336(SB), Z10, Z19
-	VFMADD213PD.BCST constants<>+336(SB), Z11, Z20
-	VFMADD213PD.BCST constants<>+336(SB), Z12, Z21
-	VFMADD213PD.BCST constants<>+360(SB), Z10, Z19
-	VFMADD213PD.BCST constants<>+360(SB), Z11, Z20
-	VFMADD213PD.BCST constants<>+360(SB), Z12, Z21
-	VFMADD213PD.BCST constants<>+352(SB), Z10, Z19
-	VFMADD213PD.BCST constants<>+352(SB), Z11, Z20
-	VFMADD213PD.BCST constants<>+352(SB), Z12, Z21
-	VFMADD213PD.BCST constants<>+376(SB), Z10, Z19
-	VFMADD213PD.BCST constants<>+376(SB), Z11, Z20
-	VFMADD213PD.BCST constants<>+376(SB), Z12, Z21
-	VFMADD213PD.BCST constants<>+368(SB), Z10, Z19
-	VFMADD213PD.BCST constants<>+368(SB), Z11, Z20
-	VFMADD213PD.BCST constants<>+368(SB), Z12, Z21
-	VFMADD213PD      Z4, Z10, Z19
-	VFMADD213PD      Z4, Z11, Z20
-	VFMADD213PD      Z4, Z12, Z21
-	VMULPD           Z10, Z19, Z19
-	VMULPD           Z11, Z20, Z20
-	VMULPD           Z12, Z21, Z21
-	VPSLLQ           $0x30, Z13, Z16
-	VPERMI2PD        Z6, Z5, Z13
-	VPSLLQ           $0x30, Z14, Z17
-	VPERMI2PD        Z6, Z5, Z14
-	VPSLLQ           $0x30, Z15, Z18
-	VPERMI2PD        Z6, Z5, Z15
-	VPADDQ           Z16, Z13, Z13
-	VPADDQ           Z17, Z14, Z14
-	VPADDQ           Z18, Z15, Z15
-	VFMADD213PD      Z13, Z13, Z19
-	VFMADD213PD      Z14, Z14, Z20
-	VFMADD213PD      Z15, Z15, Z21
-	VMOVUPD          Z19, (AX)(SI*8)
-	VMOVUPD          Z20, 64(AX)(SI*8)
-	VMOVUPD          Z21, 128(AX)(SI*8)
+	VMOVAPD          Z1, Z16
+	VMOVAPD          Z1, Z17
+	VMOVAPD          Z1, Z18
+	VFMADD231PD      Z0, Z10, Z16
+	VFMADD231PD      Z0, Z11, Z17
+	VFMADD231PD      Z0, Z12, Z18
+	VSUBPD           Z1, Z16, Z13
+	VSUBPD           Z1, Z17, Z14
+	VSUBPD           Z1, Z18, Z15
+	VFNMADD231PD     Z2, Z13, Z10
+	VFNMADD231PD     Z2, Z14, Z11
+	VFNMADD231PD     Z2, Z15, Z12
+	VFNMADD231PD     Z3, Z13, Z10
+	VFNMADD231PD     Z3, Z14, Z11
+	VFNMADD231PD     Z3, Z15, Z12
+	VPERMI2PD        Z6, Z5, Z16
+	VPERMI2PD        Z6, Z5, Z17
+	VPERMI2PD        Z6, Z5, Z18
+	VMULPD           Z10, Z10, Z19
+	VMULPD           Z11, Z11, Z20
+	VMULPD           Z12, Z12, Z21
+	VBROADCASTSD     constants<>+336(SB), Z22
+	VFMADD231PD.BCST constants<>+344(SB), Z10, Z22
+	VBROADCASTSD     constants<>+336(SB), Z23
+	VFMADD231PD.BCST constants<>+344(SB), Z11, Z23
+	VBROADCASTSD     constants<>+336(SB), Z24
+	VFMADD231PD.BCST constants<>+344(SB), Z12, Z24
+	VBROADCASTSD     constants<>+352(SB), Z25
+	VFMADD231PD.BCST constants<>+360(SB), Z10, Z25
+	VBROADCASTSD     constants<>+352(SB), Z26
+	VFMADD231PD.BCST constants<>+360(SB), Z11, Z26
+	VBROADCASTSD     constants<>+352(SB), Z27
+	VFMADD231PD.BCST constants<>+360(SB), Z12, Z27
+	VFMADD213PD      Z25, Z19, Z22
+	VFMADD213PD      Z26, Z20, Z23
+	VFMADD213PD      Z27, Z21, Z24
+	VBROADCASTSD     constants<>+368(SB), Z25
+	VFMADD231PD.BCST constants<>+376(SB), Z10, Z25
+	VBROADCASTSD     constants<>+368(SB), Z26
+	VFMADD231PD.BCST constants<>+376(SB), Z11, Z26
+	VBROADCASTSD     constants<>+368(SB), Z27
+	VFMADD231PD.BCST constants<>+376(SB), Z12, Z27
+	VFMADD213PD      Z25, Z19, Z22
+	VFMADD213PD      Z26, Z20, Z23
+	VFMADD213PD      Z27, Z21, Z24
+	VFMADD213PD      Z10, Z19, Z22
+	VFMADD213PD      Z11, Z20, Z23
+	VFMADD213PD      Z12, Z21, Z24
+	VFMADD213PD      Z16, Z16, Z22
+	VFMADD213PD      Z17, Z17, Z23
+	VFMADD213PD      Z18, Z18, Z24
+	VSCALEFPD        Z13, Z22, Z22
+	VSCALEFPD        Z14, Z23, Z23
+	VSCALEFPD        Z15, Z24, Z24
+	VMOVUPD          Z22, (AX)(SI*8)
+	VMOVUPD          Z23, 64(AX)(SI*8)
+	VMOVUPD          Z24, 128(AX)(SI*8)
 	ADDQ             $0x00000018, SI
 	SUBQ             $0x00000018, DI
 	CMPQ             DI, $0x00000018
-	JGE              whole322
+	JGE              whole323
 
-rest323:
+rest324:
 	CMPQ DI, $0x00000008
-	JLT  rest325
+	JLT  rest326
 
-whole324:
+whole325:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
-	VMOVAPD          Z1, Z11
-	VFMADD231PD      Z0, Z10, Z11
-	VSUBPD           Z1, Z11, Z12
-	VFNMADD231PD     Z2, Z12, Z10
-	VFNMADD231PD     Z3, Z12, Z10
-	VBROADCASTSD     constants<>+344(SB), Z13
-	VFMADD213PD.BCST constants<>+336(SB), Z10, Z13
-	VFMADD213PD.BCST constants<>+360(SB), Z10, Z13
-	VFMADD213PD.BCST constants<>+352(SB), Z10, Z13
-	VFMADD213PD.BCST constants<>+376(SB), Z10, Z13
-	VFMADD213PD.BCST constants<>+368(SB), Z10, Z13
-	VFMADD213PD      Z4, Z10, Z13
-	VMULPD           Z10, Z13, Z13
-	VPSLLQ           $0x30, Z11, Z12
-	VPERMI2PD        Z6, Z5, Z11
-	VPADDQ           Z12, Z11, Z11
-	VFMADD213PD      Z11, Z11, Z13
-	VMOVUPD          Z13, (AX)(SI*8)
+	VMOVAPD          Z1, Z12
+	VFMADD231PD      Z0, Z10, Z12
+	VSUBPD           Z1, Z12, Z11
+	VFNMADD231PD     Z2, Z11, Z10
+	VFNMADD231PD     Z3, Z11, Z10
+	VPERMI2PD        Z6, Z5, Z12
+	VMULPD           Z10, Z10, Z13
+	VBROADCASTSD     constants<>+336(SB), Z14
+	VFMADD231PD.BCST constants<>+344(SB), Z10, Z14
+	VBROADCASTSD     constants<>+352(SB), Z15
+	VFMADD231PD.BCST constants<>+360(SB), Z10, Z15
+	VFMADD213PD      Z15, Z13, Z14
+	VBROADCASTSD     constants<>+368(SB), Z15
+	VFMADD231PD.BCST constants<>+376(SB), Z10, Z15
+	VFMADD213PD      Z15, Z13, Z14
+	VFMADD213PD      Z10, Z13, Z14
+	VFMADD213PD      Z12, Z12, Z14
+	VSCALEFPD        Z11, Z14, Z14
+	VMOVUPD          Z14, (AX)(SI*8)
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, DI
 	CMPQ             DI, $0x00000008
-	JGE              whole324
+	JGE              whole325
 
-rest325:
+rest326:
 	TESTQ            DI, DI
-	JZ               done326
+	JZ               done327
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -4326,57 +4353,58 @@ rest325:
 	VMOVAPD          Z4, Z11
 	VMOVUPD          Z10, K1, Z11
 	VMULPD           Z9, Z11, Z11
-	VMOVAPD          Z1, Z9
-	VFMADD231PD      Z0, Z11, Z9
-	VSUBPD           Z1, Z9, Z10
-	VFNMADD231PD     Z2, Z10, Z11
-	VFNMADD231PD     Z3, Z10, Z11
-	VBROADCASTSD     constants<>+344(SB), Z12
-	VFMADD213PD.BCST constants<>+336(SB), Z11, Z12
-	VFMADD213PD.BCST constants<>+360(SB), Z11, Z12
-	VFMADD213PD.BCST constants<>+352(SB), Z11, Z12
-	VFMADD213PD.BCST constants<>+376(SB), Z11, Z12
-	VFMADD213PD.BCST constants<>+368(SB), Z11, Z12
-	VFMADD213PD      Z4, Z11, Z12
-	VMULPD           Z11, Z12, Z12
-	VPSLLQ           $0x30, Z9, Z10
-	VPERMI2PD        Z6, Z5, Z9
-	VPADDQ           Z10, Z9, Z9
-	VFMADD213PD      Z9, Z9, Z12
+	VMOVAPD          Z1, Z10
+	VFMADD231PD      Z0, Z11, Z10
+	VSUBPD           Z1, Z10, Z9
+	VFNMADD231PD     Z2, Z9, Z11
+	VFNMADD231PD     Z3, Z9, Z11
+	VPERMI2PD        Z6, Z5, Z10
+	VMULPD           Z11, Z11, Z12
+	VBROADCASTSD     constants<>+336(SB), Z13
+	VFMADD231PD.BCST constants<>+344(SB), Z11, Z13
+	VBROADCASTSD     constants<>+352(SB), Z14
+	VFMADD231PD.BCST constants<>+360(SB), Z11, Z14
+	VFMADD213PD      Z14, Z12, Z13
+	VBROADCASTSD     constants<>+368(SB), Z14
+	VFMADD231PD.BCST constants<>+376(SB), Z11, Z14
+	VFMADD213PD      Z14, Z12, Z13
+	VFMADD213PD      Z11, Z12, Z13
+	VFMADD213PD      Z10, Z10, Z13
+	VSCALEFPD        Z9, Z13, Z13
 	CMPQ             DI, $0x08
-	JLT              partial327
-	VMOVUPD          Z12, (AX)(SI*8)
-	JMP              stored330
+	JLT              partial328
+	VMOVUPD          Z13, (AX)(SI*8)
+	JMP              stored331
 
-partial327:
+partial328:
 	LEAQ          (AX)(SI*8), SI
-	VMOVAPD       Y12, Y9
+	VMOVAPD       Y13, Y9
 	TESTQ         $0x00000004, DI
-	JZ            noFour328
+	JZ            noFour329
 	VMOVUPD       Y9, (SI)
-	VEXTRACTF64X4 $0x01, Z12, Y9
+	VEXTRACTF64X4 $0x01, Z13, Y9
 	ADDQ          $0x00000020, SI
 
-noFour328:
+noFour329:
 	TESTQ         $0x00000002, DI
-	JZ            noTwo329
+	JZ            noTwo330
 	VMOVUPD       X9, (SI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, SI
 
-noTwo329:
+noTwo330:
 	TESTQ  $0x00000001, DI
-	JZ     stored330
+	JZ     stored331
 	VMOVSD X9, (SI)
 
-stored330:
-done326:
+stored331:
+done327:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table315
+	JNZ  table316
 
-done316:
+done317:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4384,7 +4412,7 @@ done316:
 // func moments512(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·moments512(SB), $0-128
-	VBROADCASTSD constants<>+968(SB), Z0
+	VBROADCASTSD constants<>+800(SB), Z0
 	MOVQ         totals_base+0(FP), AX
 	MOVQ         logged_base+24(FP), CX
 	MOVQ         n+120(FP), DX
@@ -4393,15 +4421,15 @@ TEXT ·moments512(SB), $0-128
 	MOVQ         out_base+96(FP), DI
 	MOVQ         totals_len+8(FP), R8
 	CMPQ         DX, $0x08
-	JG           long331
+	JG           long332
 	XORQ         R9, R9
 	MOVQ         $-1, R10
 	BZHIQ        DX, R10, R10
 	KMOVB        R10, K1
 	TESTQ        R8, R8
-	JLE          done334
+	JLE          done335
 
-again333:
+again334:
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
 	VMOVUPD.Z   (SI)(R9*8), K1, Z3
@@ -4432,24 +4460,25 @@ again333:
 	LEAQ        (SI)(DX*8), SI
 	LEAQ        (DI)(DX*8), DI
 	DECQ        R8
-	JNZ         again333
+	JNZ         again334
 
-done334:
-	JMP done332
+done335:
+	JMP done333
 
-long331:
+long332:
+	XORQ  R9, R9
 	TESTQ R8, R8
-	JLE   done336
+	JLE   done337
 
-again335:
+again336:
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	XORQ   R9, R9
 	MOVQ   DX, R10
 	CMPQ   R10, $0x00000008
-	JLT    rest338
+	JLT    rest339
 
-whole337:
+whole338:
 	VMOVUPD     (SI)(R9*8), Z3
 	VMOVAPD     Z0, Z4
 	VMOVUPD     (DI)(R9*8), Z5
@@ -4461,11 +4490,11 @@ whole337:
 	ADDQ        $0x00000008, R9
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole337
+	JGE         whole338
 
-rest338:
+rest339:
 	TESTQ       R10, R10
-	JZ          done339
+	JZ          done340
 	MOVQ        $-1, R11
 	BZHIQ       R10, R11, R11
 	KMOVB       R11, K1
@@ -4478,7 +4507,7 @@ rest338:
 	VADDPD      Z3, Z1, Z1
 	VFMADD231PD Z4, Z3, Z2
 
-done339:
+done340:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4499,10 +4528,10 @@ done339:
 	LEAQ       (SI)(DX*8), SI
 	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        again335
+	JNZ        again336
 
-done336:
-done332:
+done337:
+done333:
 	VZEROUPPER
 	RET
 
@@ -4519,23 +4548,23 @@ TEXT ·outer512(SB), $0-192
 	MOVQ kv+176(FP), R9
 	SHLQ $0x03, R9
 
-edge340:
+edge341:
 	MOVQ    kv+176(FP), R10
 	CMPQ    R10, $0x08
-	JNE     other341
+	JNE     other342
 	XORQ    R10, R10
 	VXORPD  Z1, Z1, Z1
 	VMOVUPD (R8)(R10*1), Z0
 	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact343
+	JEQ     exact344
 	MOVQ    tables_base+24(FP), R11
 	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row344:
+row345:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VMOVUPD      (R11), Z3
 	VFMADD231PD  Z3, Z2, Z1
@@ -4543,10 +4572,10 @@ row344:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row344
+	JL           row345
 	VFNMADD213PD (DI)(R10*1), Z0, Z1
 
-exact343:
+exact344:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
 	MOVQ (DX), R12
@@ -4554,7 +4583,7 @@ exact343:
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row345:
+row346:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VBROADCASTSD (SI)(R12*8), Z3
 	VMOVUPD      (R11), Z4
@@ -4567,16 +4596,16 @@ row345:
 	INCQ         R12
 	MOVQ         ku+168(FP), R10
 	CMPQ         R12, R10
-	JL           row345
-	JMP          next342
+	JL           row346
+	JMP          next343
 
-other341:
+other342:
 	MOVQ kv+176(FP), R10
 	XORQ R11, R11
 	CMPQ R10, $0x00000018
-	JLT  few347
+	JLT  few348
 
-panel346:
+panel347:
 	VXORPD  Z3, Z3, Z3
 	VXORPD  Z4, Z4, Z4
 	VXORPD  Z5, Z5, Z5
@@ -4585,14 +4614,14 @@ panel346:
 	VMOVUPD 128(R8)(R11*1), Z2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact349
+	JEQ     exact350
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row350:
+row351:
 	VBROADCASTSD (BX)(R13*8), Z6
 	VMOVUPD      (R12), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4604,12 +4633,12 @@ row350:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row350
+	JL           row351
 	VFNMADD213PD (DI)(R11*1), Z0, Z3
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
 	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
 
-exact349:
+exact350:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4617,7 +4646,7 @@ exact349:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row351:
+row352:
 	VBROADCASTSD (BX)(R13*8), Z6
 	VBROADCASTSD (SI)(R13*8), Z7
 	VMOVUPD      (R12), Z8
@@ -4640,17 +4669,17 @@ row351:
 	INCQ         R13
 	MOVQ         ku+168(FP), R15
 	CMPQ         R13, R15
-	JL           row351
+	JL           row352
 	ADDQ         $0x000000c0, R11
 	SUBQ         $0x00000018, R10
 	CMPQ         R10, $0x00000018
-	JGE          panel346
+	JGE          panel347
 
-few347:
+few348:
 	TESTQ   R10, R10
-	JZ      done348
+	JZ      done349
 	CMPQ    R10, $0x00000008
-	JGT     wider352
+	JGT     wider353
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
 	KMOVB   R12, K1
@@ -4658,14 +4687,14 @@ few347:
 	VMOVUPD (R8)(R11*1), Z0
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact353
+	JEQ     exact354
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row354:
+row355:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VMOVUPD.Z    (R10), K1, Z3
 	VFMADD231PD  Z3, Z2, Z1
@@ -4673,10 +4702,10 @@ row354:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row354
+	JL           row355
 	VFNMADD213PD (DI)(R11*1), Z0, Z1
 
-exact353:
+exact354:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4684,7 +4713,7 @@ exact353:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row355:
+row356:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VBROADCASTSD (SI)(R12*8), Z3
 	VMOVUPD.Z    (R10), K1, Z4
@@ -4697,12 +4726,12 @@ row355:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row355
-	JMP          done348
+	JL           row356
+	JMP          done349
 
-wider352:
+wider353:
 	CMPQ    R10, $0x00000010
-	JGT     wider356
+	JGT     wider357
 	SUBQ    $0x00000008, R10
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
@@ -4713,14 +4742,14 @@ wider352:
 	VMOVUPD 64(R8)(R11*1), Z1
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact357
+	JEQ     exact358
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row358:
+row359:
 	VBROADCASTSD (BX)(R12*8), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z5, Z4, Z2
@@ -4730,11 +4759,11 @@ row358:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row358
+	JL           row359
 	VFNMADD213PD (DI)(R11*1), Z0, Z2
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z3
 
-exact357:
+exact358:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4742,7 +4771,7 @@ exact357:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row359:
+row360:
 	VBROADCASTSD (BX)(R12*8), Z4
 	VBROADCASTSD (SI)(R12*8), Z5
 	VMOVUPD      (R10), Z6
@@ -4760,10 +4789,10 @@ row359:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row359
-	JMP          done348
+	JL           row360
+	JMP          done349
 
-wider356:
+wider357:
 	SUBQ    $0x00000010, R10
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
@@ -4776,14 +4805,14 @@ wider356:
 	VMOVUPD 128(R8)(R11*1), Z2
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact361
+	JEQ     exact362
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row362:
+row363:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4795,12 +4824,12 @@ row362:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row362
+	JL           row363
 	VFNMADD213PD (DI)(R11*1), Z0, Z3
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
 	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
 
-exact361:
+exact362:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4808,7 +4837,7 @@ exact361:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row363:
+row364:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VBROADCASTSD (SI)(R12*8), Z7
 	VMOVUPD      (R10), Z8
@@ -4831,10 +4860,10 @@ row363:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row363
+	JL           row364
 
-done348:
-next342:
+done349:
+next343:
 	MOVQ  ku+168(FP), R10
 	LEAQ  (BX)(R10*8), BX
 	LEAQ  (SI)(R10*8), SI
@@ -4845,7 +4874,776 @@ next342:
 	LEAQ  (AX)(R10*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
-	JNZ   edge340
+	JNZ   edge341
+	VZEROUPPER
+	RET
+
+// func pairMessages512(o []float64, b []float64, m []float64, t []float64, s []int32, d []int32, e []int32, p []int) bool
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·pairMessages512(SB), $0-193
+	MOVQ         b_base+24(FP), AX
+	MOVQ         m_base+48(FP), CX
+	MOVQ         t_base+72(FP), DX
+	MOVQ         s_base+96(FP), BX
+	MOVQ         d_base+120(FP), SI
+	MOVQ         e_base+144(FP), DI
+	MOVQ         p_base+168(FP), R8
+	KXORB        K1, K1, K1
+	VBROADCASTSD constants<>+0(SB), Z0
+	VBROADCASTSD constants<>+8(SB), Z1
+	VBROADCASTSD constants<>+16(SB), Z2
+	VBROADCASTSD constants<>+24(SB), Z3
+	VMOVUPD      constants<>+64(SB), Z4
+	VMOVUPD      constants<>+128(SB), Z5
+	VMOVUPD      constants<>+192(SB), Z6
+	VMOVUPD      constants<>+256(SB), Z7
+	VBROADCASTSD constants<>+760(SB), Z8
+	VBROADCASTSD constants<>+768(SB), Z9
+	VBROADCASTSD constants<>+776(SB), Z10
+	VBROADCASTSD constants<>+384(SB), Z11
+	VMOVUPD      constants<>+448(SB), Z12
+	VMOVUPD      constants<>+512(SB), Z13
+	VMOVUPD      constants<>+576(SB), Z14
+	VMOVUPD      constants<>+640(SB), Z15
+	MOVQ         d_len+128(FP), R9
+	XORQ         R10, R10
+	SUBQ         $0x08, R9
+
+vector365:
+	MOVLQSX           (BX)(R10*4), R11
+	SHLQ              $0x04, R11
+	VBROADCASTF64X2   (AX)(R11*1), Z16
+	MOVLQSX           8(BX)(R10*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x01, (AX)(R11*1), Z16, Z16
+	MOVLQSX           16(BX)(R10*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x02, (AX)(R11*1), Z16, Z16
+	MOVLQSX           24(BX)(R10*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x03, (AX)(R11*1), Z16, Z16
+	MOVLQSX           4(BX)(R10*4), R11
+	SHLQ              $0x04, R11
+	VBROADCASTF64X2   (AX)(R11*1), Z17
+	MOVLQSX           12(BX)(R10*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x01, (AX)(R11*1), Z17, Z17
+	MOVLQSX           20(BX)(R10*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x02, (AX)(R11*1), Z17, Z17
+	MOVLQSX           28(BX)(R10*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x03, (AX)(R11*1), Z17, Z17
+	VUNPCKLPD         Z17, Z16, Z18
+	VUNPCKHPD         Z17, Z16, Z16
+	MOVLQSX           (SI)(R10*4), R11
+	XORQ              $0x01, R11
+	SHLQ              $0x04, R11
+	VBROADCASTF64X2   (CX)(R11*1), Z17
+	MOVLQSX           8(SI)(R10*4), R11
+	XORQ              $0x01, R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x01, (CX)(R11*1), Z17, Z17
+	MOVLQSX           16(SI)(R10*4), R11
+	XORQ              $0x01, R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x02, (CX)(R11*1), Z17, Z17
+	MOVLQSX           24(SI)(R10*4), R11
+	XORQ              $0x01, R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x03, (CX)(R11*1), Z17, Z17
+	MOVLQSX           4(SI)(R10*4), R11
+	XORQ              $0x01, R11
+	SHLQ              $0x04, R11
+	VBROADCASTF64X2   (CX)(R11*1), Z19
+	MOVLQSX           12(SI)(R10*4), R11
+	XORQ              $0x01, R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x01, (CX)(R11*1), Z19, Z19
+	MOVLQSX           20(SI)(R10*4), R11
+	XORQ              $0x01, R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x02, (CX)(R11*1), Z19, Z19
+	MOVLQSX           28(SI)(R10*4), R11
+	XORQ              $0x01, R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x03, (CX)(R11*1), Z19, Z19
+	VUNPCKLPD         Z19, Z17, Z20
+	VUNPCKHPD         Z19, Z17, Z17
+	VCMPPD            $0x00, Z8, Z20, K2
+	VSUBPD            Z20, Z18, Z18
+	VMOVUPD           Z8, K2, Z18
+	VCMPPD            $0x00, Z8, Z17, K2
+	VSUBPD            Z17, Z16, Z16
+	VMOVUPD           Z8, K2, Z16
+	VMAXPD            Z18, Z0, Z18
+	VMAXPD            Z16, Z0, Z16
+	VMINPD            Z18, Z1, Z18
+	VMINPD            Z16, Z1, Z16
+	VMOVAPD           Z2, Z22
+	VMOVAPD           Z2, Z23
+	VFMADD231PD       Z3, Z18, Z22
+	VFMADD231PD       Z3, Z16, Z23
+	VSUBPD            Z2, Z22, Z17
+	VSUBPD            Z2, Z23, Z19
+	VFNMADD231PD.BCST constants<>+320(SB), Z17, Z18
+	VFNMADD231PD.BCST constants<>+320(SB), Z19, Z16
+	VFNMADD231PD.BCST constants<>+328(SB), Z17, Z18
+	VFNMADD231PD.BCST constants<>+328(SB), Z19, Z16
+	VMOVAPD           Z22, Z20
+	VPERMI2PD         Z5, Z4, Z20
+	VMOVAPD           Z23, Z21
+	VPERMI2PD         Z5, Z4, Z21
+	VPERMI2PD         Z7, Z6, Z22
+	VPERMI2PD         Z7, Z6, Z23
+	VMULPD            Z18, Z18, Z24
+	VMULPD            Z16, Z16, Z25
+	VBROADCASTSD      constants<>+336(SB), Z26
+	VFMADD231PD.BCST  constants<>+344(SB), Z18, Z26
+	VBROADCASTSD      constants<>+336(SB), Z27
+	VFMADD231PD.BCST  constants<>+344(SB), Z16, Z27
+	VBROADCASTSD      constants<>+352(SB), Z28
+	VFMADD231PD.BCST  constants<>+360(SB), Z18, Z28
+	VBROADCASTSD      constants<>+352(SB), Z29
+	VFMADD231PD.BCST  constants<>+360(SB), Z16, Z29
+	VFMADD213PD       Z28, Z24, Z26
+	VFMADD213PD       Z29, Z25, Z27
+	VBROADCASTSD      constants<>+368(SB), Z28
+	VFMADD231PD.BCST  constants<>+376(SB), Z18, Z28
+	VBROADCASTSD      constants<>+368(SB), Z29
+	VFMADD231PD.BCST  constants<>+376(SB), Z16, Z29
+	VADDPD            Z18, Z20, Z20
+	VADDPD            Z16, Z21, Z21
+	VFMADD213PD       Z28, Z24, Z26
+	VFMADD213PD       Z29, Z25, Z27
+	VFMADD213PD       Z20, Z24, Z26
+	VFMADD213PD       Z21, Z25, Z27
+	VFMADD213PD       Z22, Z22, Z26
+	VFMADD213PD       Z23, Z23, Z27
+	VSCALEFPD         Z17, Z26, Z26
+	VSCALEFPD         Z19, Z27, Z27
+	MOVLQSX           (DI)(R10*4), R11
+	MOVQ              (R8)(R11*8), R11
+	VBROADCASTF64X4   (DX)(R11*8), Z16
+	MOVLQSX           8(DI)(R10*4), R11
+	MOVQ              (R8)(R11*8), R11
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z16, Z16
+	MOVLQSX           4(DI)(R10*4), R11
+	MOVQ              (R8)(R11*8), R11
+	VBROADCASTF64X4   (DX)(R11*8), Z17
+	MOVLQSX           12(DI)(R10*4), R11
+	MOVQ              (R8)(R11*8), R11
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z17, Z17
+	MOVLQSX           16(DI)(R10*4), R11
+	MOVQ              (R8)(R11*8), R11
+	VBROADCASTF64X4   (DX)(R11*8), Z18
+	MOVLQSX           24(DI)(R10*4), R11
+	MOVQ              (R8)(R11*8), R11
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z18, Z18
+	MOVLQSX           20(DI)(R10*4), R11
+	MOVQ              (R8)(R11*8), R11
+	VBROADCASTF64X4   (DX)(R11*8), Z19
+	MOVLQSX           28(DI)(R10*4), R11
+	MOVQ              (R8)(R11*8), R11
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z19, Z19
+	VUNPCKLPD         Z17, Z16, Z20
+	VUNPCKHPD         Z17, Z16, Z16
+	VUNPCKLPD         Z19, Z18, Z17
+	VUNPCKHPD         Z19, Z18, Z18
+	VSHUFF64X2        $0x88, Z17, Z20, Z19
+	VSHUFF64X2        $0xdd, Z17, Z20, Z17
+	VSHUFF64X2        $0x88, Z18, Z16, Z20
+	VSHUFF64X2        $0xdd, Z18, Z16, Z16
+	VPMOVSXDQ         (SI)(R10*4), Z18
+	VPSLLQ            $0x3f, Z18, Z18
+	VPMOVQ2M          Z18, K2
+	VMOVAPD           Z20, Z18
+	VMOVUPD           Z17, K2, Z20
+	VMOVUPD           Z18, K2, Z17
+	VMULPD            Z26, Z19, Z18
+	VFMADD231PD       Z27, Z17, Z18
+	VMULPD            Z26, Z20, Z17
+	VFMADD231PD       Z27, Z16, Z17
+	VCMPPD            $0x19, Z9, Z18, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x1e, Z10, Z18, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x19, Z9, Z17, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x1e, Z10, Z17, K2
+	KORB              K2, K1, K1
+	VGETMANTPD        $0x0b, Z18, Z16
+	VGETMANTPD        $0x0b, Z17, Z19
+	VGETEXPPD         Z18, Z18
+	VGETEXPPD         Z17, Z17
+	VPSRLQ            $0x30, Z16, Z22
+	VPSRLQ            $0x30, Z19, Z23
+	VGETEXPPD         Z16, Z20
+	VGETEXPPD         Z19, Z21
+	VSUBPD            Z20, Z18, Z18
+	VSUBPD            Z21, Z17, Z17
+	VMOVAPD           Z22, Z20
+	VPERMI2PD         Z13, Z12, Z20
+	VMOVAPD           Z23, Z21
+	VPERMI2PD         Z13, Z12, Z21
+	VPERMI2PD         Z15, Z14, Z22
+	VPERMI2PD         Z15, Z14, Z23
+	VFMSUB213PD       Z11, Z20, Z16
+	VFMSUB213PD       Z11, Z21, Z19
+	VFMADD231PD.BCST  constants<>+400(SB), Z18, Z22
+	VFMADD231PD.BCST  constants<>+400(SB), Z17, Z23
+	VMULPD            Z16, Z16, Z20
+	VMULPD            Z19, Z19, Z21
+	VBROADCASTSD      constants<>+704(SB), Z24
+	VFMADD231PD.BCST  constants<>+424(SB), Z16, Z24
+	VBROADCASTSD      constants<>+704(SB), Z25
+	VFMADD231PD.BCST  constants<>+424(SB), Z19, Z25
+	VFMADD231PD.BCST  constants<>+416(SB), Z20, Z24
+	VFMADD231PD.BCST  constants<>+416(SB), Z21, Z25
+	VBROADCASTSD      constants<>+712(SB), Z26
+	VFMADD231PD.BCST  constants<>+720(SB), Z16, Z26
+	VBROADCASTSD      constants<>+712(SB), Z27
+	VFMADD231PD.BCST  constants<>+720(SB), Z19, Z27
+	VFMADD213PD       Z26, Z20, Z24
+	VFMADD213PD       Z27, Z21, Z25
+	VBROADCASTSD      constants<>+728(SB), Z26
+	VFMADD231PD.BCST  constants<>+736(SB), Z16, Z26
+	VBROADCASTSD      constants<>+728(SB), Z27
+	VFMADD231PD.BCST  constants<>+736(SB), Z19, Z27
+	VFMADD213PD       Z26, Z20, Z24
+	VFMADD213PD       Z27, Z21, Z25
+	VBROADCASTSD      constants<>+744(SB), Z26
+	VFMADD231PD.BCST  constants<>+752(SB), Z16, Z26
+	VBROADCASTSD      constants<>+744(SB), Z27
+	VFMADD231PD.BCST  constants<>+752(SB), Z19, Z27
+	VFMADD213PD       Z26, Z20, Z24
+	VFMADD213PD       Z27, Z21, Z25
+	VFMADD213PD       Z16, Z20, Z24
+	VFMADD213PD       Z19, Z21, Z25
+	VFMADD231PD.BCST  constants<>+408(SB), Z18, Z24
+	VFMADD231PD.BCST  constants<>+408(SB), Z17, Z25
+	VADDPD            Z22, Z24, Z24
+	VADDPD            Z23, Z25, Z25
+	MOVQ              R10, R11
+	SHLQ              $0x04, R11
+	MOVQ              o_base+0(FP), R12
+	ADDQ              R12, R11
+	VUNPCKLPD         Z25, Z24, Z16
+	VUNPCKHPD         Z25, Z24, Z17
+	VMOVUPD           X16, (R11)
+	VEXTRACTF64X2     $0x01, Z16, 32(R11)
+	VEXTRACTF64X2     $0x02, Z16, 64(R11)
+	VEXTRACTF64X2     $0x03, Z16, 96(R11)
+	VMOVUPD           X17, 16(R11)
+	VEXTRACTF64X2     $0x01, Z17, 48(R11)
+	VEXTRACTF64X2     $0x02, Z17, 80(R11)
+	VEXTRACTF64X2     $0x03, Z17, 112(R11)
+	CMPQ              R10, R9
+	JE                done366
+	ADDQ              $0x08, R10
+	CMPQ              R10, R9
+	CMOVQGT           R9, R10
+	JMP               vector365
+
+done366:
+	KORTESTB K1, K1
+	JNZ      unsafe367
+	MOVB     $0x01, AL
+	MOVB     AL, ret+192(FP)
+	VZEROUPPER
+	RET
+
+unsafe367:
+	MOVB $0x00, AL
+	MOVB AL, ret+192(FP)
+	VZEROUPPER
+	RET
+
+// func pairBeliefs512(o []float64, z []float64, l []float64, b []float64, m []float64, t []float64, u []int32, v []int32, d []int32, e []int32, p []int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·pairBeliefs512(SB), $0-264
+	MOVQ b_base+72(FP), AX
+	MOVQ m_base+96(FP), CX
+	MOVQ t_base+120(FP), DX
+	MOVQ u_base+144(FP), BX
+	MOVQ v_base+168(FP), SI
+	MOVQ d_base+192(FP), DI
+	MOVQ e_base+216(FP), R8
+	MOVQ p_base+240(FP), R9
+	MOVQ u_len+152(FP), R10
+	XORQ R11, R11
+	SUBQ $0x08, R10
+
+vector368:
+	MOVLQSX           (R8)(R11*4), R12
+	MOVQ              (R9)(R12*8), R12
+	VBROADCASTF64X4   (DX)(R12*8), Z0
+	MOVLQSX           8(R8)(R11*4), R12
+	MOVQ              (R9)(R12*8), R12
+	VINSERTF64X4      $0x01, (DX)(R12*8), Z0, Z0
+	MOVLQSX           4(R8)(R11*4), R12
+	MOVQ              (R9)(R12*8), R12
+	VBROADCASTF64X4   (DX)(R12*8), Z1
+	MOVLQSX           12(R8)(R11*4), R12
+	MOVQ              (R9)(R12*8), R12
+	VINSERTF64X4      $0x01, (DX)(R12*8), Z1, Z1
+	MOVLQSX           16(R8)(R11*4), R12
+	MOVQ              (R9)(R12*8), R12
+	VBROADCASTF64X4   (DX)(R12*8), Z2
+	MOVLQSX           24(R8)(R11*4), R12
+	MOVQ              (R9)(R12*8), R12
+	VINSERTF64X4      $0x01, (DX)(R12*8), Z2, Z2
+	MOVLQSX           20(R8)(R11*4), R12
+	MOVQ              (R9)(R12*8), R12
+	VBROADCASTF64X4   (DX)(R12*8), Z3
+	MOVLQSX           28(R8)(R11*4), R12
+	MOVQ              (R9)(R12*8), R12
+	VINSERTF64X4      $0x01, (DX)(R12*8), Z3, Z3
+	VUNPCKLPD         Z1, Z0, Z4
+	VUNPCKHPD         Z1, Z0, Z0
+	VUNPCKLPD         Z3, Z2, Z1
+	VUNPCKHPD         Z3, Z2, Z2
+	VSHUFF64X2        $0x88, Z1, Z4, Z3
+	VSHUFF64X2        $0xdd, Z1, Z4, Z1
+	VSHUFF64X2        $0x88, Z2, Z0, Z4
+	VSHUFF64X2        $0xdd, Z2, Z0, Z0
+	MOVLQSX           (BX)(R11*4), R12
+	SHLQ              $0x04, R12
+	VBROADCASTF64X2   (AX)(R12*1), Z2
+	MOVLQSX           8(BX)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x01, (AX)(R12*1), Z2, Z2
+	MOVLQSX           16(BX)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x02, (AX)(R12*1), Z2, Z2
+	MOVLQSX           24(BX)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x03, (AX)(R12*1), Z2, Z2
+	MOVLQSX           4(BX)(R11*4), R12
+	SHLQ              $0x04, R12
+	VBROADCASTF64X2   (AX)(R12*1), Z5
+	MOVLQSX           12(BX)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x01, (AX)(R12*1), Z5, Z5
+	MOVLQSX           20(BX)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x02, (AX)(R12*1), Z5, Z5
+	MOVLQSX           28(BX)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x03, (AX)(R12*1), Z5, Z5
+	VUNPCKLPD         Z5, Z2, Z6
+	VUNPCKHPD         Z5, Z2, Z2
+	VMOVAPD           Z6, Z5
+	VMOVAPD           Z2, Z7
+	MOVLQSX           (DI)(R11*4), R12
+	XORQ              $0x01, R12
+	SHLQ              $0x04, R12
+	VBROADCASTF64X2   (CX)(R12*1), Z8
+	MOVLQSX           8(DI)(R11*4), R12
+	XORQ              $0x01, R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x01, (CX)(R12*1), Z8, Z8
+	MOVLQSX           16(DI)(R11*4), R12
+	XORQ              $0x01, R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x02, (CX)(R12*1), Z8, Z8
+	MOVLQSX           24(DI)(R11*4), R12
+	XORQ              $0x01, R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x03, (CX)(R12*1), Z8, Z8
+	MOVLQSX           4(DI)(R11*4), R12
+	XORQ              $0x01, R12
+	SHLQ              $0x04, R12
+	VBROADCASTF64X2   (CX)(R12*1), Z9
+	MOVLQSX           12(DI)(R11*4), R12
+	XORQ              $0x01, R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x01, (CX)(R12*1), Z9, Z9
+	MOVLQSX           20(DI)(R11*4), R12
+	XORQ              $0x01, R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x02, (CX)(R12*1), Z9, Z9
+	MOVLQSX           28(DI)(R11*4), R12
+	XORQ              $0x01, R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x03, (CX)(R12*1), Z9, Z9
+	VUNPCKLPD         Z9, Z8, Z10
+	VUNPCKHPD         Z9, Z8, Z8
+	VBROADCASTSD      constants<>+760(SB), Z9
+	VCMPPD            $0x00, Z9, Z10, K1
+	VSUBPD            Z10, Z6, Z6
+	VBROADCASTSD      constants<>+760(SB), Z9
+	VMOVUPD           Z9, K1, Z6
+	VBROADCASTSD      constants<>+760(SB), Z9
+	VCMPPD            $0x00, Z9, Z8, K1
+	VSUBPD            Z8, Z2, Z2
+	VBROADCASTSD      constants<>+760(SB), Z8
+	VMOVUPD           Z8, K1, Z2
+	VBROADCASTSD      constants<>+800(SB), Z8
+	VMAXPD            Z6, Z8, Z8
+	VBROADCASTSD      constants<>+800(SB), Z9
+	VMAXPD            Z2, Z9, Z9
+	VBROADCASTSD      constants<>+0(SB), Z10
+	VMAXPD            Z5, Z10, Z5
+	VBROADCASTSD      constants<>+0(SB), Z10
+	VMAXPD            Z7, Z10, Z7
+	VBROADCASTSD      constants<>+8(SB), Z10
+	VMINPD            Z5, Z10, Z5
+	VBROADCASTSD      constants<>+8(SB), Z10
+	VMINPD            Z7, Z10, Z7
+	VBROADCASTSD      constants<>+16(SB), Z14
+	VBROADCASTSD      constants<>+16(SB), Z15
+	VFMADD231PD.BCST  constants<>+24(SB), Z5, Z14
+	VFMADD231PD.BCST  constants<>+24(SB), Z7, Z15
+	VSUBPD.BCST       constants<>+16(SB), Z14, Z10
+	VSUBPD.BCST       constants<>+16(SB), Z15, Z11
+	VFNMADD231PD.BCST constants<>+320(SB), Z10, Z5
+	VFNMADD231PD.BCST constants<>+320(SB), Z11, Z7
+	VFNMADD231PD.BCST constants<>+328(SB), Z10, Z5
+	VFNMADD231PD.BCST constants<>+328(SB), Z11, Z7
+	VMOVAPD           Z14, Z12
+	VMOVUPD           constants<>+64(SB), Z13
+	VPERMI2PD         constants<>+128(SB), Z13, Z12
+	VMOVAPD           Z15, Z13
+	VMOVUPD           constants<>+64(SB), Z16
+	VPERMI2PD         constants<>+128(SB), Z16, Z13
+	VMOVUPD           constants<>+192(SB), Z16
+	VPERMI2PD         constants<>+256(SB), Z16, Z14
+	VMOVUPD           constants<>+192(SB), Z16
+	VPERMI2PD         constants<>+256(SB), Z16, Z15
+	VMULPD            Z5, Z5, Z16
+	VMULPD            Z7, Z7, Z17
+	VBROADCASTSD      constants<>+336(SB), Z18
+	VFMADD231PD.BCST  constants<>+344(SB), Z5, Z18
+	VBROADCASTSD      constants<>+336(SB), Z19
+	VFMADD231PD.BCST  constants<>+344(SB), Z7, Z19
+	VBROADCASTSD      constants<>+352(SB), Z20
+	VFMADD231PD.BCST  constants<>+360(SB), Z5, Z20
+	VBROADCASTSD      constants<>+352(SB), Z21
+	VFMADD231PD.BCST  constants<>+360(SB), Z7, Z21
+	VFMADD213PD       Z20, Z16, Z18
+	VFMADD213PD       Z21, Z17, Z19
+	VBROADCASTSD      constants<>+368(SB), Z20
+	VFMADD231PD.BCST  constants<>+376(SB), Z5, Z20
+	VBROADCASTSD      constants<>+368(SB), Z21
+	VFMADD231PD.BCST  constants<>+376(SB), Z7, Z21
+	VADDPD            Z5, Z12, Z12
+	VADDPD            Z7, Z13, Z13
+	VFMADD213PD       Z20, Z16, Z18
+	VFMADD213PD       Z21, Z17, Z19
+	VFMADD213PD       Z12, Z16, Z18
+	VFMADD213PD       Z13, Z17, Z19
+	VFMADD213PD       Z14, Z14, Z18
+	VFMADD213PD       Z15, Z15, Z19
+	VSCALEFPD         Z10, Z18, Z18
+	VSCALEFPD         Z11, Z19, Z19
+	VBROADCASTSD      constants<>+0(SB), Z5
+	VMAXPD            Z6, Z5, Z6
+	VBROADCASTSD      constants<>+0(SB), Z5
+	VMAXPD            Z2, Z5, Z2
+	VBROADCASTSD      constants<>+8(SB), Z5
+	VMINPD            Z6, Z5, Z6
+	VBROADCASTSD      constants<>+8(SB), Z5
+	VMINPD            Z2, Z5, Z2
+	VBROADCASTSD      constants<>+16(SB), Z12
+	VBROADCASTSD      constants<>+16(SB), Z13
+	VFMADD231PD.BCST  constants<>+24(SB), Z6, Z12
+	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z13
+	VSUBPD.BCST       constants<>+16(SB), Z12, Z5
+	VSUBPD.BCST       constants<>+16(SB), Z13, Z7
+	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z6
+	VFNMADD231PD.BCST constants<>+320(SB), Z7, Z2
+	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z6
+	VFNMADD231PD.BCST constants<>+328(SB), Z7, Z2
+	VMOVAPD           Z12, Z10
+	VMOVUPD           constants<>+64(SB), Z11
+	VPERMI2PD         constants<>+128(SB), Z11, Z10
+	VMOVAPD           Z13, Z11
+	VMOVUPD           constants<>+64(SB), Z14
+	VPERMI2PD         constants<>+128(SB), Z14, Z11
+	VMOVUPD           constants<>+192(SB), Z14
+	VPERMI2PD         constants<>+256(SB), Z14, Z12
+	VMOVUPD           constants<>+192(SB), Z14
+	VPERMI2PD         constants<>+256(SB), Z14, Z13
+	VMULPD            Z6, Z6, Z14
+	VMULPD            Z2, Z2, Z15
+	VBROADCASTSD      constants<>+336(SB), Z16
+	VFMADD231PD.BCST  constants<>+344(SB), Z6, Z16
+	VBROADCASTSD      constants<>+336(SB), Z17
+	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z17
+	VBROADCASTSD      constants<>+352(SB), Z20
+	VFMADD231PD.BCST  constants<>+360(SB), Z6, Z20
+	VBROADCASTSD      constants<>+352(SB), Z21
+	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z21
+	VFMADD213PD       Z20, Z14, Z16
+	VFMADD213PD       Z21, Z15, Z17
+	VBROADCASTSD      constants<>+368(SB), Z20
+	VFMADD231PD.BCST  constants<>+376(SB), Z6, Z20
+	VBROADCASTSD      constants<>+368(SB), Z21
+	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z21
+	VADDPD            Z6, Z10, Z10
+	VADDPD            Z2, Z11, Z11
+	VFMADD213PD       Z20, Z14, Z16
+	VFMADD213PD       Z21, Z15, Z17
+	VFMADD213PD       Z10, Z14, Z16
+	VFMADD213PD       Z11, Z15, Z17
+	VFMADD213PD       Z12, Z12, Z16
+	VFMADD213PD       Z13, Z13, Z17
+	VSCALEFPD         Z5, Z16, Z16
+	VSCALEFPD         Z7, Z17, Z17
+	MOVLQSX           (SI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VBROADCASTF64X2   (AX)(R12*1), Z2
+	MOVLQSX           8(SI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x01, (AX)(R12*1), Z2, Z2
+	MOVLQSX           16(SI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x02, (AX)(R12*1), Z2, Z2
+	MOVLQSX           24(SI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x03, (AX)(R12*1), Z2, Z2
+	MOVLQSX           4(SI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VBROADCASTF64X2   (AX)(R12*1), Z5
+	MOVLQSX           12(SI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x01, (AX)(R12*1), Z5, Z5
+	MOVLQSX           20(SI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x02, (AX)(R12*1), Z5, Z5
+	MOVLQSX           28(SI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x03, (AX)(R12*1), Z5, Z5
+	VUNPCKLPD         Z5, Z2, Z6
+	VUNPCKHPD         Z5, Z2, Z2
+	VMOVAPD           Z6, Z5
+	VMOVAPD           Z2, Z7
+	MOVLQSX           (DI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VBROADCASTF64X2   (CX)(R12*1), Z10
+	MOVLQSX           8(DI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x01, (CX)(R12*1), Z10, Z10
+	MOVLQSX           16(DI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x02, (CX)(R12*1), Z10, Z10
+	MOVLQSX           24(DI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x03, (CX)(R12*1), Z10, Z10
+	MOVLQSX           4(DI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VBROADCASTF64X2   (CX)(R12*1), Z11
+	MOVLQSX           12(DI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x01, (CX)(R12*1), Z11, Z11
+	MOVLQSX           20(DI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x02, (CX)(R12*1), Z11, Z11
+	MOVLQSX           28(DI)(R11*4), R12
+	SHLQ              $0x04, R12
+	VINSERTF64X2      $0x03, (CX)(R12*1), Z11, Z11
+	VUNPCKLPD         Z11, Z10, Z12
+	VUNPCKHPD         Z11, Z10, Z10
+	VBROADCASTSD      constants<>+760(SB), Z11
+	VCMPPD            $0x00, Z11, Z12, K1
+	VSUBPD            Z12, Z6, Z6
+	VBROADCASTSD      constants<>+760(SB), Z11
+	VMOVUPD           Z11, K1, Z6
+	VBROADCASTSD      constants<>+760(SB), Z11
+	VCMPPD            $0x00, Z11, Z10, K1
+	VSUBPD            Z10, Z2, Z2
+	VBROADCASTSD      constants<>+760(SB), Z10
+	VMOVUPD           Z10, K1, Z2
+	VBROADCASTSD      constants<>+800(SB), Z10
+	VMAXPD            Z6, Z10, Z10
+	VBROADCASTSD      constants<>+800(SB), Z11
+	VMAXPD            Z2, Z11, Z11
+	VBROADCASTSD      constants<>+0(SB), Z12
+	VMAXPD            Z5, Z12, Z5
+	VBROADCASTSD      constants<>+0(SB), Z12
+	VMAXPD            Z7, Z12, Z7
+	VBROADCASTSD      constants<>+8(SB), Z12
+	VMINPD            Z5, Z12, Z5
+	VBROADCASTSD      constants<>+8(SB), Z12
+	VMINPD            Z7, Z12, Z7
+	VBROADCASTSD      constants<>+16(SB), Z20
+	VBROADCASTSD      constants<>+16(SB), Z21
+	VFMADD231PD.BCST  constants<>+24(SB), Z5, Z20
+	VFMADD231PD.BCST  constants<>+24(SB), Z7, Z21
+	VSUBPD.BCST       constants<>+16(SB), Z20, Z12
+	VSUBPD.BCST       constants<>+16(SB), Z21, Z13
+	VFNMADD231PD.BCST constants<>+320(SB), Z12, Z5
+	VFNMADD231PD.BCST constants<>+320(SB), Z13, Z7
+	VFNMADD231PD.BCST constants<>+328(SB), Z12, Z5
+	VFNMADD231PD.BCST constants<>+328(SB), Z13, Z7
+	VMOVAPD           Z20, Z14
+	VMOVUPD           constants<>+64(SB), Z15
+	VPERMI2PD         constants<>+128(SB), Z15, Z14
+	VMOVAPD           Z21, Z15
+	VMOVUPD           constants<>+64(SB), Z22
+	VPERMI2PD         constants<>+128(SB), Z22, Z15
+	VMOVUPD           constants<>+192(SB), Z22
+	VPERMI2PD         constants<>+256(SB), Z22, Z20
+	VMOVUPD           constants<>+192(SB), Z22
+	VPERMI2PD         constants<>+256(SB), Z22, Z21
+	VMULPD            Z5, Z5, Z22
+	VMULPD            Z7, Z7, Z23
+	VBROADCASTSD      constants<>+336(SB), Z24
+	VFMADD231PD.BCST  constants<>+344(SB), Z5, Z24
+	VBROADCASTSD      constants<>+336(SB), Z25
+	VFMADD231PD.BCST  constants<>+344(SB), Z7, Z25
+	VBROADCASTSD      constants<>+352(SB), Z26
+	VFMADD231PD.BCST  constants<>+360(SB), Z5, Z26
+	VBROADCASTSD      constants<>+352(SB), Z27
+	VFMADD231PD.BCST  constants<>+360(SB), Z7, Z27
+	VFMADD213PD       Z26, Z22, Z24
+	VFMADD213PD       Z27, Z23, Z25
+	VBROADCASTSD      constants<>+368(SB), Z26
+	VFMADD231PD.BCST  constants<>+376(SB), Z5, Z26
+	VBROADCASTSD      constants<>+368(SB), Z27
+	VFMADD231PD.BCST  constants<>+376(SB), Z7, Z27
+	VADDPD            Z5, Z14, Z14
+	VADDPD            Z7, Z15, Z15
+	VFMADD213PD       Z26, Z22, Z24
+	VFMADD213PD       Z27, Z23, Z25
+	VFMADD213PD       Z14, Z22, Z24
+	VFMADD213PD       Z15, Z23, Z25
+	VFMADD213PD       Z20, Z20, Z24
+	VFMADD213PD       Z21, Z21, Z25
+	VSCALEFPD         Z12, Z24, Z24
+	VSCALEFPD         Z13, Z25, Z25
+	VBROADCASTSD      constants<>+0(SB), Z5
+	VMAXPD            Z6, Z5, Z6
+	VBROADCASTSD      constants<>+0(SB), Z5
+	VMAXPD            Z2, Z5, Z2
+	VBROADCASTSD      constants<>+8(SB), Z5
+	VMINPD            Z6, Z5, Z6
+	VBROADCASTSD      constants<>+8(SB), Z5
+	VMINPD            Z2, Z5, Z2
+	VBROADCASTSD      constants<>+16(SB), Z14
+	VBROADCASTSD      constants<>+16(SB), Z15
+	VFMADD231PD.BCST  constants<>+24(SB), Z6, Z14
+	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z15
+	VSUBPD.BCST       constants<>+16(SB), Z14, Z5
+	VSUBPD.BCST       constants<>+16(SB), Z15, Z7
+	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z6
+	VFNMADD231PD.BCST constants<>+320(SB), Z7, Z2
+	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z6
+	VFNMADD231PD.BCST constants<>+328(SB), Z7, Z2
+	VMOVAPD           Z14, Z12
+	VMOVUPD           constants<>+64(SB), Z13
+	VPERMI2PD         constants<>+128(SB), Z13, Z12
+	VMOVAPD           Z15, Z13
+	VMOVUPD           constants<>+64(SB), Z20
+	VPERMI2PD         constants<>+128(SB), Z20, Z13
+	VMOVUPD           constants<>+192(SB), Z20
+	VPERMI2PD         constants<>+256(SB), Z20, Z14
+	VMOVUPD           constants<>+192(SB), Z20
+	VPERMI2PD         constants<>+256(SB), Z20, Z15
+	VMULPD            Z6, Z6, Z20
+	VMULPD            Z2, Z2, Z21
+	VBROADCASTSD      constants<>+336(SB), Z22
+	VFMADD231PD.BCST  constants<>+344(SB), Z6, Z22
+	VBROADCASTSD      constants<>+336(SB), Z23
+	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z23
+	VBROADCASTSD      constants<>+352(SB), Z26
+	VFMADD231PD.BCST  constants<>+360(SB), Z6, Z26
+	VBROADCASTSD      constants<>+352(SB), Z27
+	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z27
+	VFMADD213PD       Z26, Z20, Z22
+	VFMADD213PD       Z27, Z21, Z23
+	VBROADCASTSD      constants<>+368(SB), Z26
+	VFMADD231PD.BCST  constants<>+376(SB), Z6, Z26
+	VBROADCASTSD      constants<>+368(SB), Z27
+	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z27
+	VADDPD            Z6, Z12, Z12
+	VADDPD            Z2, Z13, Z13
+	VFMADD213PD       Z26, Z20, Z22
+	VFMADD213PD       Z27, Z21, Z23
+	VFMADD213PD       Z12, Z20, Z22
+	VFMADD213PD       Z13, Z21, Z23
+	VFMADD213PD       Z14, Z14, Z22
+	VFMADD213PD       Z15, Z15, Z23
+	VSCALEFPD         Z5, Z22, Z22
+	VSCALEFPD         Z7, Z23, Z23
+	VMULPD            Z3, Z22, Z2
+	VFMADD231PD       Z4, Z23, Z2
+	VMULPD            Z1, Z22, Z5
+	VFMADD231PD       Z0, Z23, Z5
+	VMULPD            Z16, Z2, Z6
+	VFMADD231PD       Z17, Z5, Z6
+	VXORPD            Z7, Z7, Z7
+	VMULPD            Z16, Z3, Z12
+	VFMADD231PD       Z17, Z1, Z12
+	VMULPD            Z22, Z12, Z12
+	VFMADD231PD       Z10, Z12, Z7
+	VMULPD            Z16, Z4, Z10
+	VFMADD231PD       Z17, Z0, Z10
+	VMULPD            Z23, Z10, Z10
+	VFMADD231PD       Z11, Z10, Z7
+	VMULPD            Z2, Z16, Z16
+	VFMADD231PD       Z8, Z16, Z7
+	VBROADCASTSD      constants<>+768(SB), Z8
+	VMAXPD            Z8, Z2, Z2
+	VDIVPD            Z2, Z18, Z2
+	VMULPD            Z2, Z3, Z3
+	VMULPD            Z2, Z4, Z4
+	VMULPD            Z5, Z17, Z17
+	VFMADD231PD       Z9, Z17, Z7
+	VBROADCASTSD      constants<>+768(SB), Z2
+	VMAXPD            Z2, Z5, Z5
+	VDIVPD            Z5, Z19, Z5
+	VMULPD            Z5, Z1, Z1
+	VMULPD            Z5, Z0, Z0
+	VADDPD            Z3, Z1, Z2
+	VFNMADD231PD      Z2, Z22, Z24
+	VMULPD            Z22, Z3, Z3
+	VFMADD231PD       Z24, Z18, Z3
+	VMULPD            Z22, Z1, Z1
+	VFMADD231PD       Z24, Z19, Z1
+	VADDPD            Z4, Z0, Z2
+	VFNMADD231PD      Z2, Z23, Z25
+	VMULPD            Z23, Z4, Z4
+	VFMADD231PD       Z25, Z18, Z4
+	VMULPD            Z23, Z0, Z0
+	VFMADD231PD       Z25, Z19, Z0
+	MOVQ              z_base+24(FP), R12
+	VMOVUPD           Z6, (R12)(R11*8)
+	MOVQ              l_base+48(FP), R12
+	VMOVUPD           Z7, (R12)(R11*8)
+	MOVQ              R11, R12
+	SHLQ              $0x05, R12
+	MOVQ              o_base+0(FP), R13
+	ADDQ              R13, R12
+	VUNPCKLPD         Z4, Z3, Z2
+	VUNPCKHPD         Z4, Z3, Z3
+	VMOVUPD           X2, (R12)
+	VEXTRACTF64X2     $0x01, Z2, 64(R12)
+	VEXTRACTF64X2     $0x02, Z2, 128(R12)
+	VEXTRACTF64X2     $0x03, Z2, 192(R12)
+	VMOVUPD           X3, 32(R12)
+	VEXTRACTF64X2     $0x01, Z3, 96(R12)
+	VEXTRACTF64X2     $0x02, Z3, 160(R12)
+	VEXTRACTF64X2     $0x03, Z3, 224(R12)
+	VUNPCKLPD         Z0, Z1, Z2
+	VUNPCKHPD         Z0, Z1, Z0
+	VMOVUPD           X2, 16(R12)
+	VEXTRACTF64X2     $0x01, Z2, 80(R12)
+	VEXTRACTF64X2     $0x02, Z2, 144(R12)
+	VEXTRACTF64X2     $0x03, Z2, 208(R12)
+	VMOVUPD           X0, 48(R12)
+	VEXTRACTF64X2     $0x01, Z0, 112(R12)
+	VEXTRACTF64X2     $0x02, Z0, 176(R12)
+	VEXTRACTF64X2     $0x03, Z0, 240(R12)
+	CMPQ              R11, R10
+	JE                done369
+	ADDQ              $0x08, R11
+	CMPQ              R11, R10
+	CMOVQGT           R10, R11
+	JMP               vector368
+
+done369:
 	VZEROUPPER
 	RET
 
@@ -4861,9 +5659,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few365
+	JLT  few371
 
-block364:
+block370:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -4908,11 +5706,11 @@ block364:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block364
+	JGE        block370
 
-few365:
+few371:
 	TESTQ      R8, R8
-	JZ         blocks366
+	JZ         blocks372
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -4950,32 +5748,32 @@ few365:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end368
+	JLE        end374
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end368
+	JLE        end374
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end368
+	JLE        end374
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end368
+	JLE        end374
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end368
+	JLE        end374
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end368
+	JLE        end374
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end368
+	JLE        end374
 	VMOVUPD    Z0, 448(AX)
 
-end368:
+end374:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks366:
+blocks372:
 	VZEROUPPER
 	RET
 
@@ -4991,9 +5789,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few370
+	JLT  few376
 
-block369:
+block375:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5046,11 +5844,11 @@ block369:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block369
+	JGE        block375
 
-few370:
+few376:
 	TESTQ   R8, R8
-	JZ      blocks371
+	JZ      blocks377
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5064,28 +5862,28 @@ few370:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end373
+	JLE     end379
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end373
+	JLE     end379
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end373
+	JLE     end379
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end373
+	JLE     end379
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end373
+	JLE     end379
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end373
+	JLE     end379
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end373
+	JLE     end379
 	VMOVUPD 448(CX), Z7
 
-end373:
+end379:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5121,7 +5919,7 @@ end373:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks371:
+blocks377:
 	VZEROUPPER
 	RET
 
@@ -5129,44 +5927,44 @@ blocks371:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·consistent512(SB), $0-216
 	VBROADCASTSD constants<>+384(SB), Z0
-	VBROADCASTSD constants<>+976(SB), Z1
-	VBROADCASTSD constants<>+984(SB), Z2
+	VBROADCASTSD constants<>+808(SB), Z1
+	VBROADCASTSD constants<>+816(SB), Z2
 	VBROADCASTSD constants<>+784(SB), Z3
-	VBROADCASTSD constants<>+992(SB), Z4
-	VBROADCASTSD constants<>+1000(SB), Z5
-	VBROADCASTSD constants<>+1008(SB), Z6
+	VBROADCASTSD constants<>+824(SB), Z4
+	VBROADCASTSD constants<>+832(SB), Z5
+	VBROADCASTSD constants<>+840(SB), Z6
 	MOVQ         right_len+104(FP), AX
 	SHLQ         $0x03, AX
 	VMOVAPD      Z0, Z7
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector374:
+vector380:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector374
+	JL      vector380
 	XORQ    CX, CX
 
-scaling375:
+scaling381:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector377:
+vector383:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector377
+	JL      vector383
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few379
+	JL      few385
 
-rows378:
+rows384:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5175,7 +5973,7 @@ rows378:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector380:
+vector386:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5184,7 +5982,7 @@ vector380:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector380
+	JL          vector386
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5218,7 +6016,7 @@ vector380:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector381:
+vector387:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5228,30 +6026,30 @@ vector381:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector381
+	JL          vector387
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows378
+	JGE         rows384
 
-few379:
+few385:
 	CMPQ SI, $0x01
-	JL   few383
+	JL   few389
 
-rows382:
+rows388:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector384:
+vector390:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector384
+	JL          vector390
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5264,24 +6062,24 @@ vector384:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector385:
+vector391:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector385
+	JL          vector391
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows382
+	JGE         rows388
 
-few383:
+few389:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector386:
+vector392:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5292,28 +6090,28 @@ vector386:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector386
+	JL           vector392
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled376
+	JZ           scaled382
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled376
+	JGE          scaled382
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain387
+	JLT          plain393
 	CMPQ         CX, $0x14
-	JGE          plain387
+	JGE          plain393
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain387
+	JZ           plain393
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector389:
+vector395:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5328,15 +6126,15 @@ vector389:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector389
+	JL        vector395
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles390:
+tiles396:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile391:
+tile397:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5352,7 +6150,7 @@ tile391:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows392:
+rows398:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5372,7 +6170,7 @@ rows392:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows392
+	JNZ         rows398
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5385,11 +6183,11 @@ rows392:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile391
+	JGE         tile397
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles390
+	JL          tiles396
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5401,7 +6199,7 @@ rows392:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector393:
+vector399:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5412,7 +6210,7 @@ vector393:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector394:
+vector400:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5420,13 +6218,13 @@ vector394:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector394
+	JL          vector400
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector393
+	JL          vector399
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5436,47 +6234,47 @@ vector394:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector395:
+vector401:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before396
+	JZ    before402
 	XORQ  R8, R8
 
-vector397:
+vector403:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before398
+	JZ      before404
 	XORQ    R9, R9
 
-vector399:
+vector405:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector399
+	JL           vector405
 
-before398:
+before404:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector397
+	JL      vector403
 
-before396:
+before402:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before400
+	JZ      before406
 	XORQ    DI, DI
 
-vector401:
+vector407:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector401
+	JL           vector407
 
-before400:
+before406:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -5491,7 +6289,7 @@ before400:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector395
+	JL      vector401
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5507,55 +6305,55 @@ before400:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector402:
+vector408:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before403
+	JZ      before409
 	XORQ    R8, R8
 
-vector404:
+vector410:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector404
+	JL           vector410
 
-before403:
+before409:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector402
+	JL      vector408
 	MOVQ    AX, DI
 
-back405:
+back411:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below406:
+below412:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved407
+	JGE          solved413
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below406
+	JMP          below412
 
-solved407:
+solved413:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back405
-	JMP     scale388
+	JNZ     back411
+	JMP     scale394
 
-plain387:
+plain393:
 	XORQ DX, DX
 
-vector408:
+vector414:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -5572,11 +6370,11 @@ vector408:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector408
+	JL        vector414
 	INCQ      CX
-	JMP       scaling375
+	JMP       scaling381
 
-scale388:
+scale394:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5586,18 +6384,18 @@ scale388:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector409:
+vector415:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector409
+	JL      vector415
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector410:
+vector416:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -5620,14 +6418,14 @@ vector410:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector410
+	JL        vector416
 	INCQ      CX
-	JMP       scaling375
+	JMP       scaling381
 
-scaled376:
+scaled382:
 	XORQ CX, CX
 
-vector411:
+vector417:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -5651,14 +6449,14 @@ vector411:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector411
+	JL        vector417
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector412:
+vector418:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -5666,12 +6464,12 @@ vector412:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector413:
+vector419:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector413
+	JL           vector419
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -5681,7 +6479,7 @@ vector413:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector412
+	JL           vector418
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -5695,7 +6493,7 @@ vector413:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent414
+	JZ           silent420
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5704,14 +6502,14 @@ vector413:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector416:
+vector422:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector417:
+vector423:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -5747,16 +6545,16 @@ vector417:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector417
+	JL               vector423
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector416
+	JL               vector422
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded415
+	JMP              rounded421
 
-silent414:
+silent420:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -5764,14 +6562,14 @@ silent414:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector418:
+vector424:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector419:
+vector425:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -5779,13 +6577,13 @@ vector419:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector419
+	JL          vector425
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector418
+	JL          vector424
 
-rounded415:
+rounded421:
 	VZEROUPPER
 	RET
 
@@ -5882,27 +6680,11 @@ DATA constants<>+760(SB)/8, $0xfff0000000000000
 DATA constants<>+768(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+776(SB)/8, $0x7fefffffffffffff
 DATA constants<>+784(SB)/8, $0x7fffffffffffffff
-DATA constants<>+832(SB)/8, $0x3ff0000000000000
-DATA constants<>+840(SB)/8, $0x3fefb5586cf9890f
-DATA constants<>+848(SB)/8, $0x3fef72b83c7d517b
-DATA constants<>+856(SB)/8, $0x3fef387a6e756238
-DATA constants<>+864(SB)/8, $0x3fef06fe0a31b715
-DATA constants<>+872(SB)/8, $0x3feedea64c123422
-DATA constants<>+880(SB)/8, $0x3feebfdad5362a27
-DATA constants<>+888(SB)/8, $0x3feeab07dd485429
-DATA constants<>+896(SB)/8, $0x3feea09e667f3bcd
-DATA constants<>+904(SB)/8, $0x3feea11473eb0187
-DATA constants<>+912(SB)/8, $0x3feeace5422aa0db
-DATA constants<>+920(SB)/8, $0x3feec49182a3f090
-DATA constants<>+928(SB)/8, $0x3feee89f995ad3ad
-DATA constants<>+936(SB)/8, $0x3fef199bdd85529c
-DATA constants<>+944(SB)/8, $0x3fef5818dcfba487
-DATA constants<>+952(SB)/8, $0x3fefa4afa2a490da
-DATA constants<>+960(SB)/8, $0x4072c00000000000
-DATA constants<>+968(SB)/8, $0xffefffffffffffff
-DATA constants<>+976(SB)/8, $0x3fe0000000000000
-DATA constants<>+984(SB)/8, $0x5f138d352e5096af
-DATA constants<>+992(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1000(SB)/8, $0x0010000000000000
-DATA constants<>+1008(SB)/8, $0x3e112e0be826d695
-GLOBL constants<>(SB), RODATA|NOPTR, $1016
+DATA constants<>+792(SB)/8, $0x4072c00000000000
+DATA constants<>+800(SB)/8, $0xffefffffffffffff
+DATA constants<>+808(SB)/8, $0x3fe0000000000000
+DATA constants<>+816(SB)/8, $0x5f138d352e5096af
+DATA constants<>+824(SB)/8, $0x3d3c25c268497682
+DATA constants<>+832(SB)/8, $0x0010000000000000
+DATA constants<>+840(SB)/8, $0x3e112e0be826d695
+GLOBL constants<>(SB), RODATA|NOPTR, $848

@@ -105,8 +105,8 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	}
 	scratch := func(i, n int) []float64 { return get(i, n+Padding) }
 	with.gather(scratch(0, count*n), get(1, count*n), list, nil, n)
-	with.cavities(scratch(0, count*n), get(1, count*n), get(2, count*n), list, forth, nil, reverse, n)
-	with.products(scratch(0, count*k), scratch(1, count*n), get(2, count*n*k), forth, list, at, n, k)
+	with.cavities(scratch(0, count*n), get(1, count*n), get(2, count*n), list, forth, nil, reverse, n, nil)
+	with.products(scratch(0, count*k), scratch(1, count*n), get(2, count*n*k), forth, list, at, n, k, nil, nil)
 	with.allSafe(get(0, count*n))
 	with.absorb(get(0, count*k), scratch(1, count*k), get(2, count*k), scratch(3, count*k), forth, old, get(4, count), 1, nodes, 0.1)
 	with.shift(scratch(0, count*k), nodes)

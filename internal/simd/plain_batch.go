@@ -16,20 +16,35 @@ func plainGather(dst, x []float64, list []int32, at []int, n int) {
 	}
 }
 
-func plainCavities(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int) {
+func plainCavities(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int,
+	sizes []int32) {
 	for i, s := range source {
-		plainCavity(weights[i*n:][:n], beliefs[place(s, beliefAt, n):][:n],
-			messages[place(directed[i]^1, messageAt, n):][:n])
+		n = sizeOf(sizes, i, n)
+		if n > 0 {
+			plainCavity(weights[:n], beliefs[place(s, beliefAt, n):][:n], messages[place(directed[i]^1, messageAt, n):][:n])
+		}
+		weights = weights[n:]
 	}
 }
 
-func plainProducts(out, weights, tables []float64, directed, edge []int32, at []int, source, target int) {
+// sizeOf is that of the i-th part, all of which may have the same.
+func sizeOf(sizes []int32, i, same int) int {
+	if len(sizes) > 0 {
+		return int(sizes[i])
+	}
+	return same
+}
+
+func plainProducts(out, weights, tables []float64, directed, edge []int32, at []int, source, target int,
+	sources, targets []int32) {
 	for i, d := range directed {
+		source, target = sizeOf(sources, i, source), sizeOf(targets, i, target)
 		compute := plainVectorTable
 		if d&1 != 0 {
 			compute = plainTableVector
 		}
-		compute(out[i*target:][:target], weights[i*source:][:source], tables[at[edge[i]]:][:source*target])
+		compute(out[:target], weights[:source], tables[at[edge[i]]:][:source*target])
+		out, weights = out[target:], weights[source:]
 	}
 }
 

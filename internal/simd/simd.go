@@ -17,17 +17,28 @@ type implementation struct {
 	ratios         func(dst, x, y []float64)
 	outer          func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv int, feasible bool)
 	gather         func(dst, x []float64, list []int32, at []int, n int)
-	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int)
-	products       func(out, weights, tables []float64, directed, edge []int32, at []int, source, target int)
-	allSafe        func(x []float64) bool
-	absorb         func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
+	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int,
+		n int, sizes []int32)
+	products func(out, weights, tables []float64, directed, edge []int32, at []int, source, target int,
+		sources, targets []int32)
+	allSafe func(x []float64) bool
+	absorb  func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 		same float64, list []Node, damping float64) (residual float64)
 	shift        func(sums []float64, list []Node) (done int)
 	totals       func(totals, weights []float64, list []Node)
 	settle       func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
 	exponentials func(tables []float64, size int, inverse []float64) (done int)
 	panels       *panelKernels   // or none
+	pairs        pairKernels     // or none
 	narrow       *implementation // for rows of few entries, or none
+}
+
+// pairKernels are for two states at either end of all edges: for as many messages or edges as a vector has entries,
+// and more. They do the steps Cavities to Log, and those of Edges.
+type pairKernels struct {
+	least    int
+	messages func(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) (safe bool)
+	beliefs  func(dst, totals, products, beliefs, messages, tables []float64, u, v, directed, edge []int32, at []int)
 }
 
 // mostNarrow is the most entries of a row for which vectors of four are quicker: they do not fill half of one of eight.

@@ -57,45 +57,35 @@ type columns struct {
 // for the feature to be constant: what rounding leaves in double and in single precision.
 const flat, flatSingle = 1e-12, 1e-6
 
-// Of measures data, whose types are those of a schema, and returns nil where nothing
-// is to be changed. An instance counts as often as its labels do in learning. Left alone are constant features,
-// features that are 0 or 1 everywhere,
-// those that sparse rows do not all hold, and those of untied types. Sums run in the order of data, for any number of
-// threads.
-func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Map, error) {
-	measured, err := Measure(ctx, schema, data, threads)
-	if err != nil {
-		return nil, err
-	}
-	return measured.Map(), nil
-}
-
-// Measured is what the change of scale is made of.
+// Measured is what the change of scale is made of, and notes on features.
 type Measured struct {
-	Node, Edge []Column // [types]
+	types []measured // of nodes, and behind them of edges
+	nodes int
 }
 
-// Column are the features of one type.
-type Column struct {
-	Moments []Moments // nil: they are left alone
-	Single  bool      // they are in single precision
+// measured are the features of one type.
+type measured struct {
+	moments []moments // nil: they are left alone
+	single  bool      // they are in single precision
 }
 
-// Measure goes through all features.
+// Measure goes through all features of data, whose types are those of a schema. An instance counts as often as its
+// labels do in learning. Sums run in the order of data, for any number of threads.
 func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Measured, error) {
-	m := &Measured{Node: make([]Column, len(schema.NodeTypes)), Edge: make([]Column, len(schema.EdgeTypes))}
-	for i := range len(m.Node) + len(m.Edge) {
-		dst, copies := &Column{}, 0
-		if i < len(m.Node) {
-			dst, copies = &m.Node[i], schema.NodeTypes[i].Copies
-		} else {
-			dst, copies = &m.Edge[i-len(m.Node)], schema.EdgeTypes[i-len(m.Node)].Copies
-		}
-		if copies > 0 {
+	var copies []int
+	for _, t := range schema.NodeTypes {
+		copies = append(copies, t.Copies)
+	}
+	for _, t := range schema.EdgeTypes {
+		copies = append(copies, t.Copies)
+	}
+	m := &Measured{make([]measured, len(copies)), len(schema.NodeTypes)}
+	for i := range m.types {
+		if copies[i] > 0 {
 			continue
 		}
 		var err error
-		if *dst, err = measure(ctx, data, threads, i); err != nil {
+		if m.types[i], err = measure(ctx, data, threads, i); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +93,7 @@ func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, thre
 }
 
 // measure goes through the features of type i of all, in the order of featuresOf.
-func measure(ctx context.Context, data []*crf.Instance, threads, i int) (column Column, err error) {
+func measure(ctx context.Context, data []*crf.Instance, threads, i int) (of measured, err error) {
 	dim, dense, sparse := 0, false, false
 	list := make([]*crf.Features, len(data))
 	for k, in := range data {
@@ -114,41 +104,42 @@ func measure(ctx context.Context, data []*crf.Instance, threads, i int) (column 
 		}
 		switch {
 		case x.Double != nil, x.Single != nil, x.Computed != nil:
-			dense, column.Single = true, column.Single || x.Double == nil
+			dense, of.single = true, of.single || x.Double == nil
 		case x.Start != nil:
 			sparse = true
 		default:
-			return Column{}, nil // constants, or bins
+			return measured{}, nil // constants, or bins
 		}
 	}
 	switch {
 	case sparse && dense:
-		return Column{}, nil
+		return measured{}, nil
 	case sparse:
-		column.Moments = sparseMoments(data, list, dim)
-		return column, nil
+		of.moments = sparseMoments(data, list, dim)
+		return of, nil
 	}
-	parts := make([][]Moments, len(data))
+	parts := make([][]moments, len(data))
 	if err := parallel.Each(ctx, len(data), threads,
 		func(k int) { parts[k] = momentsOf(list[k], weightOf(data[k])) }); err != nil {
-		return Column{}, err
+		return measured{}, err
 	}
-	column.Moments = make([]Moments, dim)
+	of.moments = make([]moments, dim)
 	for _, part := range parts {
 		for j := range part {
-			column.Moments[j].add(&part[j])
+			of.moments[j].add(&part[j])
 		}
 	}
-	return column, nil
+	return of, nil
 }
 
-// Map is the change of scale; nil where nothing is to be changed.
+// Map is the change of scale; nil where nothing is to be changed. Left alone are constant features,
+// features that are 0 or 1 everywhere, those that sparse rows do not all hold, and those of untied types.
 func (m *Measured) Map() *Map {
-	scale, changes := &Map{nodes: len(m.Node)}, false
-	for _, c := range slices.Concat(m.Node, m.Edge) {
+	scale, changes := &Map{nodes: m.nodes}, false
+	for _, of := range m.types {
 		own := columns{}
-		if c.Moments != nil {
-			own = columnsOf(c.Moments, c.Single)
+		if of.moments != nil {
+			own = columnsOf(of.moments, of.single)
 		}
 		scale.columns, changes = append(scale.columns, own), changes || own.mean != nil
 	}
@@ -208,30 +199,24 @@ func (c *columns) changed() (n int) {
 	return n
 }
 
-// Moments are those of one feature.
-type Moments struct {
-	N, Mean, Squares float64 // Squares: Σ (x − Mean)²
-	Least, Most      float64
-	Indicator        bool // 0 or 1 everywhere
-	Partial          bool // not in every sparse row
+// moments are those of one feature.
+type moments struct {
+	n, mean, squares float64 // squares: Σ (x − mean)²
+	least, most      float64
+	indicator        bool    // 0 or 1 everywhere
+	partial          bool    // not in every sparse row
+	kept, power      float64 // how many entries sparse rows keep, and Σ x² of them; kept is 0 of dense features
 }
 
 // momentsOf measures dense features, by columns, of rows of that weight.
-func momentsOf(f *crf.Features, weight float64) []Moments {
-	all := make([]Moments, f.Dim())
+func momentsOf(f *crf.Features, weight float64) []moments {
+	all := make([]moments, f.Dim())
 	if f.Rows() == 0 {
 		return all
 	}
 	n := float64(f.Rows())
-	if m, ok := f.Data().Computed.(*stretch.Map); ok {
-		for j, x := range m.Moments() {
-			all[j] = Moments{N: n * weight, Mean: x.Mean, Squares: weight * x.Squares, Least: x.Least, Most: x.Most,
-				Indicator: x.Indicator}
-		}
-		return all
-	}
 	for j := range all {
-		all[j] = Moments{N: n * weight, Least: math.Inf(1), Most: math.Inf(-1), Indicator: true}
+		all[j] = moments{n: n * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
 	}
 	row := make([]float64, f.Dim())
 	read := f.Reader()
@@ -239,18 +224,18 @@ func momentsOf(f *crf.Features, weight float64) []Moments {
 		read(row, r)
 		for j, x := range row {
 			c := &all[j]
-			c.Mean += x
-			c.Least, c.Most = min(c.Least, x), max(c.Most, x)
-			c.Indicator = c.Indicator && (x == 0 || x == 1)
+			c.mean += x
+			c.least, c.most = min(c.least, x), max(c.most, x)
+			c.indicator = c.indicator && (x == 0 || x == 1)
 		}
 	}
 	for j := range all {
-		all[j].Mean /= n
+		all[j].mean /= n
 	}
 	for r := range f.Rows() {
 		read(row, r)
 		for j, x := range row {
-			all[j].Squares += weight * (x - all[j].Mean) * (x - all[j].Mean)
+			all[j].squares += weight * (x - all[j].mean) * (x - all[j].mean)
 		}
 	}
 	return all
@@ -258,11 +243,11 @@ func momentsOf(f *crf.Features, weight float64) []Moments {
 
 // sparseMoments measures the columns that are in every sparse row of all instances, once, and
 // leaves the others partial. Memory is that of the columns, whatever the number of instances.
-func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []Moments {
-	all := make([]Moments, dim)
+func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []moments {
+	all := make([]moments, dim)
 	last, rows := make([]int, dim), make([]int, dim) // the row a column was last seen in, from 1; in how many
 	for j := range all {
-		all[j] = Moments{Least: math.Inf(1), Most: math.Inf(-1), Indicator: true}
+		all[j] = moments{least: math.Inf(1), most: math.Inf(-1), indicator: true}
 	}
 	row, total := 0, 0.0
 	for k, in := range data {
@@ -273,24 +258,25 @@ func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []Moment
 			for i := x.Start[r]; i < x.Start[r+1]; i++ {
 				j, v := x.Column[i], valueOf(x, i)
 				c := &all[j]
-				c.Partial = c.Partial || last[j] == row // twice in a row
+				c.partial = c.partial || last[j] == row // twice in a row
 				last[j] = row
 				rows[j]++
-				c.Mean += weight * v
-				c.Least, c.Most = min(c.Least, v), max(c.Most, v)
-				c.Indicator = c.Indicator && (v == 0 || v == 1)
+				c.mean += weight * v
+				c.kept, c.power = c.kept+weight, c.power+weight*v*v
+				c.least, c.most = min(c.least, v), max(c.most, v)
+				c.indicator = c.indicator && (v == 0 || v == 1)
 			}
 		}
 	}
 	for j := range all {
 		c := &all[j]
-		c.N, c.Mean, c.Partial = total, c.Mean/total, c.Partial || rows[j] != row
+		c.n, c.mean, c.partial = total, c.mean/total, c.partial || rows[j] != row
 	}
 	for k, in := range data {
 		x, weight := list[k].Data(), weightOf(in)
 		for i, j := range x.Column {
-			d := valueOf(x, i) - all[j].Mean
-			all[j].Squares += weight * d * d
+			d := valueOf(x, i) - all[j].mean
+			all[j].squares += weight * d * d
 		}
 	}
 	return all
@@ -308,24 +294,24 @@ func valueOf(x *crf.FeatureData, i int) float64 {
 }
 
 // add takes in those of other rows, as Chan, Golub and LeVeque (1983) do.
-func (c *Moments) add(other *Moments) {
+func (c *moments) add(other *moments) {
 	switch {
-	case other.N == 0:
+	case other.n == 0:
 		return
-	case c.N == 0:
+	case c.n == 0:
 		*c = *other
 		return
 	}
-	n, apart := c.N+other.N, other.Mean-c.Mean
-	c.Squares += other.Squares + apart*apart*(c.N*other.N/n)
-	c.Mean += apart * (other.N / n)
-	c.N = n
-	c.Least, c.Most = min(c.Least, other.Least), max(c.Most, other.Most)
-	c.Indicator = c.Indicator && other.Indicator
+	n, apart := c.n+other.n, other.mean-c.mean
+	c.squares += other.squares + apart*apart*(c.n*other.n/n)
+	c.mean += apart * (other.n / n)
+	c.n = n
+	c.least, c.most = min(c.least, other.least), max(c.most, other.most)
+	c.indicator = c.indicator && other.indicator
 }
 
 // columnsOf decides what is done to each feature of a type.
-func columnsOf(all []Moments, single bool) columns {
+func columnsOf(all []moments, single bool) columns {
 	flat := flat
 	if single {
 		flat = flatSingle
@@ -333,20 +319,20 @@ func columnsOf(all []Moments, single bool) columns {
 	c := columns{mean: make([]float64, len(all)), deviation: make([]float64, len(all)), constant: -1}
 	changes := false
 	for j, x := range all {
-		if x.N > 0 && !x.Partial && x.Least == 1 && x.Most == 1 {
+		if x.n > 0 && !x.partial && x.least == 1 && x.most == 1 {
 			c.constant = j
 		}
 	}
 	for j, x := range all {
 		c.deviation[j] = 1
-		deviation := math.Sqrt(x.Squares / x.N)
-		if x.N == 0 || x.Partial || x.Indicator || x.Most-x.Least <= flat*max(math.Abs(x.Least), math.Abs(x.Most)) ||
+		deviation := math.Sqrt(x.squares / x.n)
+		if x.n == 0 || x.partial || x.indicator || x.most-x.least <= flat*max(math.Abs(x.least), math.Abs(x.most)) ||
 			!(deviation > 0) || math.IsInf(deviation, 0) || math.IsInf(1/deviation, 0) {
 			continue
 		}
 		c.deviation[j] = deviation
 		if c.constant >= 0 {
-			c.mean[j] = x.Mean
+			c.mean[j] = x.mean
 		}
 		changes = true
 	}

@@ -75,10 +75,7 @@ func moment(column []float64) (mean, deviation float64) {
 // back.
 func TestMap(t *testing.T) {
 	schema, data := problem(t)
-	m, err := Of(context.Background(), schema, data, 3)
-	if err != nil || m == nil {
-		t.Fatal(m, err)
-	}
+	m := oracle.Must(Measure(context.Background(), schema, data, 3))(t).Map()
 	var scaled []*crf.Instance
 	for _, in := range data {
 		s := oracle.Must(m.Instance(in, nil))(t)
@@ -169,11 +166,8 @@ func TestSparse(t *testing.T) {
 		sparse = append(sparse, s)
 	}
 	ctx := context.Background()
-	dense := oracle.Must(Of(ctx, schema, data, 1))(t)
-	m, err := Of(ctx, schema, sparse, 1)
-	if err != nil || m == nil {
-		t.Fatal(m, err)
-	}
+	dense := oracle.Must(Measure(ctx, schema, data, 1))(t).Map()
+	m := oracle.Must(Measure(ctx, schema, sparse, 1))(t).Map()
 	if a, b := &m.columns[0], &dense.columns[0]; math.Abs(a.mean[1]-b.mean[1]) > 1e-9 || math.Abs(a.deviation[1]-b.deviation[1]) > 1e-9 || a.constant != 2 {
 		t.Errorf("the full column has mean %v and deviation %v, of dense features %v and %v", a.mean[1], a.deviation[1], b.mean[1], b.deviation[1])
 	}
@@ -204,7 +198,8 @@ func near(t *testing.T, what string, got, want []float64) {
 // TestColumns: a narrow range far from zero is standardised in double precision and is
 // rounding in single precision; means go into the last feature of ones, which is the bias.
 func TestColumns(t *testing.T) {
-	all := []Moments{{N: 4, Mean: 1.7e9, Squares: 4 * 30 * 30, Least: 1.7e9 - 60, Most: 1.7e9 + 60}, {N: 4, Mean: 1, Least: 1, Most: 1, Indicator: true}, {N: 4, Mean: 1, Least: 1, Most: 1, Indicator: true}}
+	ones := moments{n: 4, mean: 1, least: 1, most: 1, indicator: true}
+	all := []moments{{n: 4, mean: 1.7e9, squares: 4 * 30 * 30, least: 1.7e9 - 60, most: 1.7e9 + 60}, ones, ones}
 	if c := columnsOf(all, false); c.mean == nil || c.mean[0] != 1.7e9 || c.deviation[0] != 30 || c.constant != 2 {
 		t.Errorf("in double precision: %+v", c)
 	}

@@ -182,58 +182,6 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestMoments holds sums over cells against those over rows, all or picked.
-func TestMoments(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for _, c := range pictures {
-		const depth = 4
-		whole, values := drawn(rng, c.of, c.over, depth, true)
-		for cell := range c.of.Count() {
-			values[cell*depth+1] = float32(cell % 2) // an indicator, where nothing lies between cells
-			values[cell*depth+2] = 7
-		}
-		some := make([]int32, 1+rng.IntN(whole.Rows()))
-		for i := range some {
-			some[i] = int32(rng.IntN(whole.Rows()))
-		}
-		for _, m := range []*Map{whole, whole.Pick(some).(*Map)} {
-			got := m.Moments()
-			n, row := float64(m.Rows()), make([]float64, depth+1)
-			mean, squares, weighted, indicator := make([]float64, depth+1), make([]float64, depth+1), make([]float64, depth+1), make([]bool, depth+1)
-			weights := draw(rng, m.Rows())
-			for r := range m.Rows() {
-				m.Row(row, r)
-				for j, x := range row {
-					mean[j] += x / n
-					weighted[j] += weights[r] * x * x
-					indicator[j] = (r == 0 || indicator[j]) && (x == 0 || x == 1)
-				}
-			}
-			for r := range m.Rows() {
-				m.Row(row, r)
-				for j, x := range row {
-					squares[j] += (x - mean[j]) * (x - mean[j])
-					if x < got[j].Least-1e-6 || x > got[j].Most+1e-6 {
-						t.Errorf("%v: feature %d is %v, beyond %v and %v", c, j, x, got[j].Least, got[j].Most)
-					}
-				}
-			}
-			for j, s := range got {
-				near(t, fmt.Sprint(c, " moments of ", j), []float64{s.Mean, s.Squares / n}, []float64{mean[j], squares[j] / n}, 1e-12)
-				if s.Indicator != indicator[j] {
-					t.Errorf("%v: feature %d is an indicator: %v, want %v", c, j, s.Indicator, indicator[j])
-				}
-			}
-			if got[2].Mean != 7 || got[2].Squares != 0 || got[2].Least != 7 || got[2].Most != 7 || got[depth].Mean != 1 || got[depth].Squares != 0 {
-				t.Errorf("%v: constants have the moments %+v and %+v", c, got[2], got[depth])
-			}
-			sums := make([]float64, depth+1)
-			m.AddSquares(sums, func(r int) float64 { return weights[r] })
-			near(t, fmt.Sprint(c, " squares"), sums, weighted, 1e-11*n)
-		}
-	}
-}
-
 // TestLines: lines in single precision are rows, in any order of lines; a map of the picture's size
 // is unchanged.
 func TestLines(t *testing.T) {

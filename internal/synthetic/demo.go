@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -197,7 +196,7 @@ func (d *DemoResult) Page(program string) *report.Report {
 // DemoFigure is a figure of a Demo with the name of its file.
 type DemoFigure struct {
 	File, Caption string
-	Curves        figure.Curves
+	Curves        report.Curves
 }
 
 // Figures draws how near the methods come, as the paper's figure 2 does for this problem.
@@ -219,9 +218,9 @@ func (d *DemoResult) Figures() (all []DemoFigure) {
 			{"seconds", "seconds", func(p point) float64 { return p.seconds }},
 			{"passes", "passes (whole-network sweeps)", func(p point) float64 { return p.pass }},
 		} {
-			c := figure.Curves{Title: y.label + " against " + x.file, XLabel: x.label, YLabel: y.label, LogY: true}
+			c := report.Curves{Title: y.label + " against " + x.file, XLabel: x.label, YLabel: y.label, LogY: true}
 			for _, p := range d.paths {
-				s := figure.Series{Name: MethodNames[p.method]}
+				s := report.Series{Name: MethodNames[p.method]}
 				for _, point := range p.points {
 					s.X, s.Y = append(s.X, x.of(point)), append(s.Y, y.of(point))
 				}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
@@ -38,9 +39,7 @@ func TestSeeds(t *testing.T) {
 			var made []map[string]string
 			for i, seed := range []uint64{1, 1, 2} {
 				path := filepath.Join(t.TempDir(), "made", string(rune('a'+i)))
-				if err := kind.Write(path, seed, nil); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, kind.Write(path, seed, nil))
 				made = append(made, files(t, path))
 			}
 			if len(made[0]) == 0 || !maps.Equal(made[0], made[1]) {

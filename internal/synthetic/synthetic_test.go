@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // small is a grid that takes milliseconds.
@@ -26,10 +28,7 @@ func smallOn(kind string) Synthetic {
 
 func generate(t *testing.T, s Synthetic, threads int) *Generated {
 	t.Helper()
-	g, err := Generate(s, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(Generate(s, threads))(t)
 	return g
 }
 

@@ -64,7 +64,7 @@ func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, erro
 
 // ParseEvidence reads observed states of a command line, VAR=STATE,VAR=STATE, by numbers or by names.
 func ParseEvidence(text string, n *mrf.Network) (map[int]int, error) {
-	words := strings.FieldsFunc(text, func(c rune) bool { return c == '=' || c == ',' })
+	words := strings.FieldsFunc(text, isPairSign)
 	if _, err := strconv.Atoi(words[0]); err == nil && !slices.Contains(n.Names, words[0]) {
 		words = slices.Insert(words, 0, strconv.Itoa(len(words)/2))
 	}
@@ -75,14 +75,20 @@ func ParseEvidence(text string, n *mrf.Network) (map[int]int, error) {
 	return samples[0], nil
 }
 
+// isPairSign reports whether a character stands between names of variables and states.
+func isPairSign(c rune) bool { return c == '=' || c == ',' }
+
 // read collects the file's integers.
 func (t *evidenceTokens) read() error {
+	said := -1 // how many observations there are by names
 	for {
 		switch err := t.next(); {
 		case err == io.EOF && len(t.values) == 0:
 			return t.fail("the file is empty, want the number of observations (0 for none)")
 		case err == io.EOF && t.named && len(t.values)%2 == 1:
 			return t.fail("the last variable of the evidence has no state")
+		case err == io.EOF && t.named && said >= 0 && said != len(t.values)/2:
+			return t.fail("evidence has %d observations, and begins with %d", len(t.values)/2, said)
 		case err == io.EOF && t.named:
 			t.values, t.lines = slices.Insert(t.values, 0, len(t.values)/2), slices.Insert(t.lines, 0, t.lines[0])
 			return nil
@@ -91,27 +97,45 @@ func (t *evidenceTokens) read() error {
 		case err != nil:
 			return err
 		}
-		value, err := strconv.Atoi(string(t.token))
-		if len(t.values) == 0 {
-			t.named = t.n.Names != nil && (err != nil || slices.Contains(t.n.Names, string(t.token)))
+		words := []string{string(t.token)}
+		isWhole := func(names []string) bool { return slices.Contains(names, words[0]) }
+		if t.n.Names != nil && !isWhole(t.n.Names) && !slices.ContainsFunc(t.n.States, isWhole) {
+			words = strings.FieldsFunc(words[0], isPairSign)
 		}
-		if t.named {
-			names := t.n.Names
-			if at := len(t.values) - 1; at%2 == 0 {
-				names = t.n.States[t.values[at]]
+		for _, word := range words {
+			if _, err := strconv.Atoi(word); len(t.values) == 1 && !t.named && err != nil && t.n.Names != nil {
+				said, t.values, t.lines = t.values[0], nil, nil
 			}
-			if named := slices.Index(names, string(t.token)); named >= 0 {
-				value, err = named, nil
-			}
-			if err != nil || value < 0 || value >= len(names) {
-				return t.fail("evidence has %q; %s", t.token, option.Suggestion(string(t.token), names, ""))
+			if err := t.readWord(word); err != nil {
+				return err
 			}
 		}
-		if err != nil || value < 0 || value > math.MaxInt32 {
-			return t.fail("evidence has %q, want an integer from 0 to %d", t.token, math.MaxInt32)
-		}
-		t.values, t.lines = append(t.values, value), append(t.lines, t.at)
 	}
+}
+
+// readWord reads a number, or a name of what has some.
+func (t *evidenceTokens) readWord(word string) error {
+	value, err := strconv.Atoi(word)
+	if len(t.values) == 0 {
+		t.named = t.n.Names != nil && (err != nil || slices.Contains(t.n.Names, word))
+	}
+	if t.named {
+		names, of := t.n.Names, "a variable"
+		if at := len(t.values) - 1; at%2 == 0 {
+			names, of = t.n.States[t.values[at]], "a state of "+t.n.Names[t.values[at]]
+		}
+		if named := slices.Index(names, word); named >= 0 {
+			value, err = named, nil
+		}
+		if err != nil || value < 0 || value >= len(names) {
+			return t.fail("evidence has %q, want %s; %s", word, of, option.Suggestion(word, names, ""))
+		}
+	}
+	if err != nil || value < 0 || value > math.MaxInt32 {
+		return t.fail("evidence has %q, want an integer from 0 to %d", word, math.MaxInt32)
+	}
+	t.values, t.lines = append(t.values, value), append(t.lines, t.at)
+	return nil
 }
 
 // samples decides between the two forms and returns where each sample's number
@@ -166,6 +190,14 @@ func (t *evidenceTokens) onePerLine(starts []int) bool {
 	return true
 }
 
+// Named is a variable in messages: its name, of a network that has some, or its number.
+func Named(names []string, v int) string {
+	if v < len(names) {
+		return names[v]
+	}
+	return strconv.Itoa(v)
+}
+
 // sample reads the sample whose number of observations stands at start.
 func (t *evidenceTokens) sample(start int, n *mrf.Network) (map[int]int, error) {
 	sample := make(map[int]int)
@@ -178,9 +210,9 @@ func (t *evidenceTokens) sample(start int, n *mrf.Network) (map[int]int, error) 
 		case v >= len(n.Card):
 			return nil, t.fail("variable %d does not exist: the network has %d variables", v, len(n.Card))
 		case state >= n.Card[v]:
-			return nil, t.fail("variable %d has state %d, want 0 to %d", v, state, n.Card[v]-1)
+			return nil, t.fail("variable %s has state %d, want 0 to %d", Named(n.Names, v), state, n.Card[v]-1)
 		case known:
-			return nil, t.fail("variable %d is observed twice in one sample", v)
+			return nil, t.fail("variable %s is observed twice in one sample", Named(n.Names, v))
 		}
 		sample[v] = state
 	}

@@ -10,12 +10,9 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Write writes a network as a MARKOV file. Reading it back gives the same
-// scopes, states and log values, to the last bit (but the sign of a zero). For
-// that, values of which float64 has none with the right logarithm, as is common
-// near 1, are written in 25 digits or more, and values beyond float64's range
-// as decimals such as 1.5e1200, which this package reads back but other programs
-// may take for infinity or zero. A network that is not valid and a logarithm
+// Write writes a network as a MARKOV file, values in at most 17 digits. Those beyond
+// float64's range are decimals such as 1.5e1200, which this package reads back but other
+// programs may take for infinity or zero. A network that is not valid and a logarithm
 // beyond MaxLogValue are errors.
 func Write(w io.Writer, n *mrf.Network) error {
 	if err := CheckWrite(n); err != nil {

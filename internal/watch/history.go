@@ -4,14 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // mostRows is how many records are kept before those that do not show are dropped. Two
-// curves of figure.Thin's at most 2000 points fit, and a browser draws as many in some
+// curves fit, of at most 2000 points in so many columns, and a browser draws as many in some
 // milliseconds.
-const mostRows = 4096
+const mostRows, thinColumns = 4096, 500
 
 // history is what is shown of a run so far: its records, and of a long run those that
 // make its curves.
@@ -52,7 +52,7 @@ func (h *history) thin() {
 				at, x, y = append(at, i), append(x, float64(h.rows[i].Iter)), append(y, v)
 			}
 		}
-		for _, k := range figure.Thin(x, y) {
+		for _, k := range report.Thin(x, y, thinColumns) {
 			kept[at[k]] = true
 		}
 	}

@@ -1,4 +1,4 @@
-// Package bench measures how fast an iteration of learning is, phase by phase, beside the roofline
+// Package bench measures how fast an iteration of learning is, beside the roofline
 // of this machine. A test holds the memory that trainings take against
 // what --dry-run forecasts. The rest is a benchmark:
 //

@@ -195,31 +195,12 @@ func TestRoofline(t *testing.T) {
 	}
 }
 
-// TestIterationWork: a pass is the phases of all blocks, with all of its sweeps.
-func TestIterationWork(t *testing.T) {
-	part := tiles(12, 3, 2)
-	m, want := threeStates, Work{}
-	for _, b := range m.shapesOf(part) {
-		want = want.plus(groundWork(m, b)).plus(expWork(m, b)).plus(sweepsWork(m, b, 2)).plus(gradientWork(m, b))
-	}
-	got := countWork(m, part, 2).iteration()
-	for what, pair := range map[string][2]float64{
-		"flops": {got.Flops, want.Flops}, "exps": {got.Exps, want.Exps}, "logs": {got.Logs, want.Logs},
-		"block bytes":   {got.BlockBytes, want.BlockBytes},
-		"network bytes": {got.NetworkBytes, want.NetworkBytes},
-	} {
-		if math.Abs(pair[0]-pair[1]) > 1e-9*pair[1] {
-			t.Errorf("%s: %v, want %v", what, pair[0], pair[1])
-		}
-	}
-}
-
 // TestRun: what a benchmark times is there, and blocks are those that training makes.
 func TestRun(t *testing.T) {
 	for _, graph := range []synthetic.GraphSpec{{Kind: "grid", Rows: 10, Cols: 10}, {Kind: "ba", Nodes: 90}} {
 		n := newNetwork(t, graph, 3)
 		took := n.run(t)
-		if !(took.seconds > 0) || !(min(took.phases[0], took.phases[1], took.phases[2]) > 0) {
+		if !(took.seconds > 0) {
 			t.Errorf("%s: %+v", graph.Kind, took)
 		}
 		s := n.settings()

@@ -22,8 +22,8 @@ import (
 const sweeps, passes = 2, 10
 
 // BenchmarkIteration learns the paper's synthetic problem on one thread, cut as training cuts it.
-// It reports nanoseconds per edge of the network and pass over all blocks, of a whole iteration
-// and of its phases (of sweeps, one of a visit's two), and what share each is of the roofline.
+// It reports nanoseconds per edge of the network and pass over all blocks, and what share that is of the roofline.
+// The phases of an iteration are timed beside their code (internal/bp, BenchmarkPhases).
 func BenchmarkIteration(b *testing.B) {
 	for _, graph := range []synthetic.GraphSpec{{Kind: "grid", Rows: 200, Cols: 200}, {Kind: "ba", Nodes: 20_000}} {
 		for _, states := range []int{2, 8, 16, 21} {
@@ -79,38 +79,30 @@ func newNetwork(tb testing.TB, graph synthetic.GraphSpec, states int) *network {
 // timed is the time of a number of passes.
 type timed struct {
 	seconds float64
-	phases  [numPhases]float64 // seconds
 	runs    int
 }
 
 func (t *timed) add(run timed) {
 	t.runs++
 	t.seconds += run.seconds
-	for i := range t.phases {
-		t.phases[i] += run.phases[i]
-	}
 }
 
 // run learns for a while, and times all passes but the first, which touches everything for the
 // first time.
 func (n *network) run(tb testing.TB) (t timed) {
-	var now, before learn.PhaseTimes
 	var began time.Time
 	pass := (len(n.part.Blocks) + n.together - 1) / n.together // iterations
 	s := n.settings()
-	s.MaxIterations, s.PhaseTimes = (1+passes)*pass, &now
+	s.MaxIterations = (1 + passes) * pass
 	s.Recorder = func(e learn.Event) error {
 		switch {
 		case e.Check && !began.IsZero() && t.seconds == 0:
 			return fmt.Errorf("a check is among the iterations %d to %d", pass, s.MaxIterations)
 		case e.Check:
 		case e.Iteration == pass:
-			began, before = time.Now(), now
+			began = time.Now()
 		case e.Iteration == s.MaxIterations:
 			t.seconds = time.Since(began).Seconds()
-			for i := range t.phases {
-				t.phases[i] = (now.Spent[i] - before.Spent[i]).Seconds()
-			}
 		}
 		return nil
 	}
@@ -132,25 +124,15 @@ func (n *network) settings() learn.Settings {
 	}
 }
 
-// report says what a pass took, by phases, beside the roofline.
+// report says what a pass took, beside the roofline.
 func (n *network) report(b *testing.B, t timed) {
 	limits, err := measured()
 	if err != nil {
 		b.Fatal(err)
 	}
 	w, edges := countWork(n.shape, n.part, sweeps), float64(n.part.Graph.NumEdges())
-	metric := func(name string, seconds float64, work Work) {
-		seconds /= float64(t.runs * passes)
-		b.ReportMetric(1e9*seconds/edges, name+"ns/edge")
-		b.ReportMetric(100*roofline(limits, work, w.blockBytes, w.totalBytes)/seconds, name+"%roofline")
-	}
-	metric("", t.seconds, w.iteration())
-	for phase, name := range phaseNames {
-		seconds := t.phases[phase]
-		if phase == phaseSweep {
-			seconds /= sweeps
-		}
-		metric(name+"-", seconds, w.phases[phase])
-	}
+	seconds := t.seconds / float64(t.runs*passes)
+	b.ReportMetric(1e9*seconds/edges, "ns/edge")
+	b.ReportMetric(100*roofline(limits, w.work, w.blockBytes, w.totalBytes)/seconds, "%roofline")
 	b.ReportMetric(0, "ns/op") // of which nobody knows how many passes it is
 }

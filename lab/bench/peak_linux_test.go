@@ -66,9 +66,7 @@ func (p *peakProblem) write(t *testing.T, folder string) string {
 				a.Labels[0][s] &^= 1 // even states are allowed
 			}
 		}
-		if err := dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a))
 	}
 	return folder
 }
@@ -87,9 +85,7 @@ func (p *peakProblem) writePictures(t *testing.T, folder string) string {
 			text.WriteString("\n")
 		}
 		var picture bytes.Buffer
-		if err := png.Encode(&picture, noise(rows, columns, rng)); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, png.Encode(&picture, noise(rows, columns, rng)))
 		writeFile(t, filepath.Join(folder, "images", id+".png"), picture.String())
 		writeFile(t, filepath.Join(folder, "labels", id+".regions.txt"), text.String())
 		features := make([]float32, rows*columns*p.nodes)
@@ -98,10 +94,7 @@ func (p *peakProblem) writePictures(t *testing.T, folder string) string {
 		}
 		header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d, %d), }", rows, columns, p.nodes)
 		npy := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), byte(len(header)>>8))
-		file, err := binary.Append(append(npy, header...), binary.LittleEndian, features)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := oracle.Must(binary.Append(append(npy, header...), binary.LittleEndian, features))(t)
 		writeFile(t, filepath.Join(folder, "features", id+".npy"), string(file))
 	}
 	return folder
@@ -119,12 +112,8 @@ func noise(rows, columns int, rng *rand.Rand) image.Image {
 // writeFile writes a file, and the folders above it.
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	oracle.OK(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // resumedRun is the kind of run that goes on from the checkpoint of one like it.
@@ -187,9 +176,7 @@ func TestForecastIsRight(t *testing.T) {
 			if c.p.pictures > 0 {
 				c.p.writePictures(t, data)
 			} else {
-				if err := os.Mkdir(data, 0o777); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, os.Mkdir(data, 0o777))
 				c.p.write(t, data)
 			}
 			args := append([]string{"train", data, "--json", "-q"}, strings.Fields(strings.ReplaceAll(c.args, "DATA", data))...)
@@ -199,9 +186,7 @@ func TestForecastIsRight(t *testing.T) {
 			run, again := filepath.Join(folder, "run"), filepath.Join(folder, "again")
 			if c.name == resumedRun {
 				peakOf(t, blockbp, append(args, "-o", run)...)
-				if err := os.CopyFS(again, os.DirFS(run)); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, os.CopyFS(again, os.DirFS(run)))
 				args = []string{"train", run, "--resume", "--json", "-q", "--max-passes", "5"}
 			}
 			text, dryPeak := peakOf(t, blockbp, append(slices.Clone(args), "--dry-run")...)
@@ -254,9 +239,7 @@ func peakOf(t *testing.T, name string, args ...string) (stdout string, peak floa
 	cmd.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=")
 	var out, errors bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errors
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
@@ -270,10 +253,7 @@ func peakOf(t *testing.T, name string, args ...string) (stdout string, peak floa
 			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) // it may be gone
 			for line := range strings.Lines(string(status)) {
 				if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
-					kib, err := strconv.ParseFloat(fields[1], 64)
-					if err != nil {
-						t.Fatal(err)
-					}
+					kib := oracle.Must(strconv.ParseFloat(fields[1], 64))(t)
 					peak = max(peak, kib*1024)
 				}
 			}

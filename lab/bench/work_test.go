@@ -203,34 +203,19 @@ func roofline(c *ceilings.Ceilings, w Work, blockSet, networkSet float64) (secon
 	return max(moving, w.seconds(&c.Compute))
 }
 
-// The phases of learn.PhaseTimes, and their names.
-const (
-	phaseGround = iota
-	phaseSweep
-	phaseGradient
-	numPhases
-)
-
-var phaseNames = [numPhases]string{"ground", "sweep", "gradient"}
-
-// passWork is the work of a pass over all blocks.
+// passWork is the work of a pass over all blocks. What the step of the weights takes is not in it: it does not grow
+// with the block.
 type passWork struct {
-	phases                 [numPhases]Work // of sweep one of a visit
-	sweeps                 float64
+	work                   Work
 	blockBytes, totalBytes float64 // that a visit touches, and a pass
 }
 
 func countWork(m modelShape, part *partition.Partition, sweeps int) *passWork {
-	c, cutEdges, largest := &passWork{sweeps: float64(sweeps)}, 0.0, 0.0
+	c, cutEdges, largest := &passWork{}, 0.0, 0.0
 	blocks := m.shapesOf(part)
 	for _, b := range blocks {
-		for phase, w := range [numPhases]Work{
-			phaseGround:   groundWork(m, b).plus(expWork(m, b)),
-			phaseSweep:    sweepsWork(m, b, c.sweeps).times(1 / c.sweeps),
-			phaseGradient: gradientWork(m, b),
-		} {
-			c.phases[phase] = c.phases[phase].plus(w)
-		}
+		c.work = c.work.plus(groundWork(m, b)).plus(expWork(m, b)).plus(sweepsWork(m, b, float64(sweeps)))
+		c.work = c.work.plus(gradientWork(m, b))
 		cutEdges += b.cutEdges / 2 // they are in two blocks
 		c.blockBytes += visitBytes(m, b) / float64(len(blocks))
 		largest = max(largest, m.tableBytes(b.edges))
@@ -239,10 +224,4 @@ func countWork(m modelShape, part *partition.Partition, sweeps int) *passWork {
 	network := networkBytes(m, float64(part.Graph.NumNodes()), float64(part.Graph.NumEdges()))
 	c.totalBytes = network + numberBytes*m.perKeptEdge()*cutEdges + largest
 	return c
-}
-
-// iteration is the work of all phases. What the step of the weights takes is not in it: it does not
-// grow with the block.
-func (c *passWork) iteration() Work {
-	return c.phases[phaseGround].plus(c.phases[phaseSweep].times(c.sweeps)).plus(c.phases[phaseGradient])
 }

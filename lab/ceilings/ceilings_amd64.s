@@ -3,35 +3,35 @@
 //go:build !purego
 
 // func multiplyAdd512(rounds int, x float64, y float64) (total float64)
-// Requires: AVX, AVX512F, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
 TEXT ·multiplyAdd512(SB), $0-32
-	MOVQ         rounds+0(FP), AX
 	VBROADCASTSD x+8(FP), Z0
 	VBROADCASTSD y+16(FP), Z1
-	VPXORQ       Z2, Z2, Z2
-	VPXORQ       Z3, Z3, Z3
-	VPXORQ       Z4, Z4, Z4
-	VPXORQ       Z5, Z5, Z5
-	VPXORQ       Z6, Z6, Z6
-	VPXORQ       Z7, Z7, Z7
-	VPXORQ       Z8, Z8, Z8
-	VPXORQ       Z9, Z9, Z9
-	VPXORQ       Z10, Z10, Z10
-	VPXORQ       Z11, Z11, Z11
-	VPXORQ       Z12, Z12, Z12
-	VPXORQ       Z13, Z13, Z13
-	VPXORQ       Z14, Z14, Z14
-	VPXORQ       Z15, Z15, Z15
-	VPXORQ       Z16, Z16, Z16
-	VPXORQ       Z17, Z17, Z17
-	VPXORQ       Z18, Z18, Z18
-	VPXORQ       Z19, Z19, Z19
-	VPXORQ       Z20, Z20, Z20
-	VPXORQ       Z21, Z21, Z21
-	VPXORQ       Z22, Z22, Z22
-	VPXORQ       Z23, Z23, Z23
-	VPXORQ       Z24, Z24, Z24
-	VPXORQ       Z25, Z25, Z25
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	VXORPD       Z6, Z6, Z6
+	VXORPD       Z7, Z7, Z7
+	VXORPD       Z8, Z8, Z8
+	VXORPD       Z9, Z9, Z9
+	VXORPD       Z10, Z10, Z10
+	VXORPD       Z11, Z11, Z11
+	VXORPD       Z12, Z12, Z12
+	VXORPD       Z13, Z13, Z13
+	VXORPD       Z14, Z14, Z14
+	VXORPD       Z15, Z15, Z15
+	VXORPD       Z16, Z16, Z16
+	VXORPD       Z17, Z17, Z17
+	VXORPD       Z18, Z18, Z18
+	VXORPD       Z19, Z19, Z19
+	VXORPD       Z20, Z20, Z20
+	VXORPD       Z21, Z21, Z21
+	VXORPD       Z22, Z22, Z22
+	VXORPD       Z23, Z23, Z23
+	VXORPD       Z24, Z24, Z24
+	VXORPD       Z25, Z25, Z25
+	MOVQ         rounds+0(FP), AX
 	TESTQ        AX, AX
 	JLE          done2
 
@@ -64,56 +64,57 @@ again1:
 	JNZ         again1
 
 done2:
-	VADDPD        Z3, Z2, Z2
-	VADDPD        Z4, Z2, Z2
-	VADDPD        Z5, Z2, Z2
-	VADDPD        Z6, Z2, Z2
-	VADDPD        Z7, Z2, Z2
-	VADDPD        Z8, Z2, Z2
-	VADDPD        Z9, Z2, Z2
-	VADDPD        Z10, Z2, Z2
-	VADDPD        Z11, Z2, Z2
-	VADDPD        Z12, Z2, Z2
-	VADDPD        Z13, Z2, Z2
-	VADDPD        Z14, Z2, Z2
-	VADDPD        Z15, Z2, Z2
-	VADDPD        Z16, Z2, Z2
-	VADDPD        Z17, Z2, Z2
-	VADDPD        Z18, Z2, Z2
-	VADDPD        Z19, Z2, Z2
-	VADDPD        Z20, Z2, Z2
-	VADDPD        Z21, Z2, Z2
-	VADDPD        Z22, Z2, Z2
-	VADDPD        Z23, Z2, Z2
-	VADDPD        Z24, Z2, Z2
-	VADDPD        Z25, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPD        Y0, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPD        X0, X2, X2
-	VHADDPD       X2, X2, X2
-	MOVSD         X2, total+24(FP)
+	VADDPD     Z3, Z2, Z2
+	VADDPD     Z4, Z2, Z2
+	VADDPD     Z5, Z2, Z2
+	VADDPD     Z6, Z2, Z2
+	VADDPD     Z7, Z2, Z2
+	VADDPD     Z8, Z2, Z2
+	VADDPD     Z9, Z2, Z2
+	VADDPD     Z10, Z2, Z2
+	VADDPD     Z11, Z2, Z2
+	VADDPD     Z12, Z2, Z2
+	VADDPD     Z13, Z2, Z2
+	VADDPD     Z14, Z2, Z2
+	VADDPD     Z15, Z2, Z2
+	VADDPD     Z16, Z2, Z2
+	VADDPD     Z17, Z2, Z2
+	VADDPD     Z18, Z2, Z2
+	VADDPD     Z19, Z2, Z2
+	VADDPD     Z20, Z2, Z2
+	VADDPD     Z21, Z2, Z2
+	VADDPD     Z22, Z2, Z2
+	VADDPD     Z23, Z2, Z2
+	VADDPD     Z24, Z2, Z2
+	VADDPD     Z25, Z2, Z2
+	VSHUFF64X2 $0x4e, Z2, Z2, Z0
+	VADDPD     Z0, Z2, Z2
+	VSHUFF64X2 $0xb1, Z2, Z2, Z0
+	VADDPD     Z0, Z2, Z2
+	VPERMILPD  $0x55, Z2, Z0
+	VADDPD     Z0, Z2, Z2
+	MOVSD      X2, total+24(FP)
 	VZEROUPPER
 	RET
 
 // func multiplyAdd256(rounds int, x float64, y float64) (total float64)
-// Requires: AVX, AVX2, FMA3, SSE2
+// Requires: AVX, FMA3, SSE2
 TEXT ·multiplyAdd256(SB), $0-32
-	MOVQ         rounds+0(FP), AX
 	VBROADCASTSD x+8(FP), Y0
 	VBROADCASTSD y+16(FP), Y1
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPXOR        Y5, Y5, Y5
-	VPXOR        Y6, Y6, Y6
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y10, Y10, Y10
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y13, Y13, Y13
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VXORPD       Y10, Y10, Y10
+	VXORPD       Y11, Y11, Y11
+	VXORPD       Y12, Y12, Y12
+	VXORPD       Y13, Y13, Y13
+	MOVQ         rounds+0(FP), AX
 	TESTQ        AX, AX
 	JLE          done4
 
@@ -134,118 +135,117 @@ again3:
 	JNZ         again3
 
 done4:
-	VADDPD       Y3, Y2, Y2
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y8, Y2, Y2
-	VADDPD       Y9, Y2, Y2
-	VADDPD       Y10, Y2, Y2
-	VADDPD       Y11, Y2, Y2
-	VADDPD       Y12, Y2, Y2
-	VADDPD       Y13, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPD       X0, X2, X2
-	VHADDPD      X2, X2, X2
-	MOVSD        X2, total+24(FP)
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y5, Y2, Y2
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y7, Y2, Y2
+	VADDPD     Y8, Y2, Y2
+	VADDPD     Y9, Y2, Y2
+	VADDPD     Y10, Y2, Y2
+	VADDPD     Y11, Y2, Y2
+	VADDPD     Y12, Y2, Y2
+	VADDPD     Y13, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VADDPD     Y0, Y2, Y2
+	VPERMILPD  $0x55, Y2, Y0
+	VADDPD     Y0, Y2, Y2
+	MOVSD      X2, total+24(FP)
 	VZEROUPPER
 	RET
 
 // func readAll512(x []float64) (parity uint64)
-// Requires: AVX, AVX2, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·readAll512(SB), $0-32
 	MOVQ   x_base+0(FP), AX
 	MOVQ   x_len+8(FP), CX
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	SHLQ   $0x03, CX
-	CMPQ   CX, $0x00000200
-	JLT    done6
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	SHRQ   $0x06, CX
+	TESTQ  CX, CX
+	JLE    done6
 
 again5:
-	VMOVDQU64 (AX), Z0
-	VMOVDQU64 64(AX), Z1
-	VMOVDQU64 128(AX), Z2
-	VMOVDQU64 192(AX), Z3
-	VMOVDQU64 256(AX), Z4
-	VMOVDQU64 320(AX), Z5
-	VMOVDQU64 384(AX), Z6
-	VMOVDQU64 448(AX), Z7
-	ADDQ      $0x00000200, AX
-	SUBQ      $0x00000200, CX
-	CMPQ      CX, $0x00000200
-	JGE       again5
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD 256(AX), Z4
+	VMOVUPD 320(AX), Z5
+	VMOVUPD 384(AX), Z6
+	VMOVUPD 448(AX), Z7
+	ADDQ    $0x00000200, AX
+	DECQ    CX
+	JNZ     again5
 
 done6:
-	VPXORQ        Z1, Z0, Z0
-	VPXORQ        Z2, Z0, Z0
-	VPXORQ        Z3, Z0, Z0
-	VPXORQ        Z4, Z0, Z0
-	VPXORQ        Z5, Z0, Z0
-	VPXORQ        Z6, Z0, Z0
-	VPXORQ        Z7, Z0, Z0
-	VEXTRACTI64X4 $0x01, Z0, Y1
-	VPXOR         Y1, Y0, Y0
-	VEXTRACTI128  $0x01, Y0, X1
-	VPXOR         X1, X0, X0
-	VPSRLDQ       $0x08, X0, X1
-	VPXOR         X1, X0, X0
-	VMOVQ         X0, AX
-	MOVQ          AX, parity+24(FP)
+	VXORPD     Z1, Z0, Z0
+	VXORPD     Z2, Z0, Z0
+	VXORPD     Z3, Z0, Z0
+	VXORPD     Z4, Z0, Z0
+	VXORPD     Z5, Z0, Z0
+	VXORPD     Z6, Z0, Z0
+	VXORPD     Z7, Z0, Z0
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VXORPD     Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VXORPD     Z1, Z0, Z0
+	VPERMILPD  $0x55, Z0, Z1
+	VXORPD     Z1, Z0, Z0
+	VMOVQ      X0, AX
+	MOVQ       AX, parity+24(FP)
 	VZEROUPPER
 	RET
 
 // func readAll256(x []float64) (parity uint64)
-// Requires: AVX, AVX2
+// Requires: AVX
 TEXT ·readAll256(SB), $0-32
-	MOVQ  x_base+0(FP), AX
-	MOVQ  x_len+8(FP), CX
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	SHLQ  $0x03, CX
-	CMPQ  CX, $0x00000100
-	JLT   done8
+	MOVQ   x_base+0(FP), AX
+	MOVQ   x_len+8(FP), CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	SHRQ   $0x05, CX
+	TESTQ  CX, CX
+	JLE    done8
 
 again7:
-	VMOVDQU (AX), Y0
-	VMOVDQU 32(AX), Y1
-	VMOVDQU 64(AX), Y2
-	VMOVDQU 96(AX), Y3
-	VMOVDQU 128(AX), Y4
-	VMOVDQU 160(AX), Y5
-	VMOVDQU 192(AX), Y6
-	VMOVDQU 224(AX), Y7
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	VMOVUPD 128(AX), Y4
+	VMOVUPD 160(AX), Y5
+	VMOVUPD 192(AX), Y6
+	VMOVUPD 224(AX), Y7
 	ADDQ    $0x00000100, AX
-	SUBQ    $0x00000100, CX
-	CMPQ    CX, $0x00000100
-	JGE     again7
+	DECQ    CX
+	JNZ     again7
 
 done8:
-	VPXOR        Y1, Y0, Y0
-	VPXOR        Y2, Y0, Y0
-	VPXOR        Y3, Y0, Y0
-	VPXOR        Y4, Y0, Y0
-	VPXOR        Y5, Y0, Y0
-	VPXOR        Y6, Y0, Y0
-	VPXOR        Y7, Y0, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPXOR        X1, X0, X0
-	VPSRLDQ      $0x08, X0, X1
-	VPXOR        X1, X0, X0
-	VMOVQ        X0, AX
-	MOVQ         AX, parity+24(FP)
+	VXORPD     Y1, Y0, Y0
+	VXORPD     Y2, Y0, Y0
+	VXORPD     Y3, Y0, Y0
+	VXORPD     Y4, Y0, Y0
+	VXORPD     Y5, Y0, Y0
+	VXORPD     Y6, Y0, Y0
+	VXORPD     Y7, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VXORPD     Y1, Y0, Y0
+	VPERMILPD  $0x55, Y0, Y1
+	VXORPD     Y1, Y0, Y0
+	VMOVQ      X0, AX
+	MOVQ       AX, parity+24(FP)
 	VZEROUPPER
 	RET

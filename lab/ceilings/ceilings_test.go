@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestSummarise(t *testing.T) {
@@ -52,10 +53,7 @@ func TestInterleave(t *testing.T) {
 	var log []string
 	a := &scripted{name: "a", log: &log, seconds: []float64{100, 5, 3, 4}}
 	b := &scripted{name: "b", log: &log, seconds: []float64{0, 7, 9, 8}}
-	got, err := Interleave(t.Context(), Rounds{Least: 3}, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := oracle.Must(Interleave(t.Context(), Rounds{Least: 3}, a, b))(t)
 	if want := []Timing{{3, 4, 4, 3}, {7, 8, 8, 3}}; !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -74,7 +72,7 @@ func TestInterleave(t *testing.T) {
 	}
 
 	slow := TaskFunc(func() { time.Sleep(2 * time.Millisecond) })
-	got, err = Interleave(t.Context(), Rounds{Budget: 20 * time.Millisecond}, slow)
+	got, err := Interleave(t.Context(), Rounds{Budget: 20 * time.Millisecond}, slow)
 	if err != nil || got[0].Repeats < 1 || got[0].Repeats > 10 || got[0].Minimum < 0.002 {
 		t.Errorf("in 20 ms a task of 2 ms ran %+v (%v)", got, err)
 	}
@@ -160,10 +158,7 @@ func TestComputeRates(t *testing.T) {
 
 // TestMeasure: every ceiling is a number. How large they are is not for a test to say.
 func TestMeasure(t *testing.T) {
-	c, err := Measure(t.Context(), Rounds{Least: 2}, 4<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := oracle.Must(Measure(t.Context(), Rounds{Least: 2}, 4<<20))(t)
 	positive := func(what string, x float64) {
 		t.Helper()
 		if !(x > 0) || math.IsInf(x, 0) {

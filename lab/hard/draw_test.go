@@ -381,5 +381,5 @@ func (d *drawing) numbers() (counting.Func, error) {
 		}
 		return counting.Given("file", node, edge), nil
 	}
-	return counting.Parse(context.Background(), d.Counting, uint64(d.Number), false)
+	return counting.Parse(context.Background(), d.Counting, uint64(d.Number))
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/lab/ceilings"
@@ -46,10 +47,7 @@ const group = 24
 func TestSuite(t *testing.T) {
 	var all []*Outcome
 	for numbers := range slices.Chunk(askedFor(t), group) {
-		outcomes, err := judgeAll(t.Context(), numbers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outcomes := oracle.Must(judgeAll(t.Context(), numbers))(t)
 		all = append(all, outcomes...)
 	}
 	for _, o := range all {

@@ -200,7 +200,7 @@ func (p ascentPlan) climber(ctx context.Context) (*climber, error) {
 	if err != nil {
 		return nil, err
 	}
-	if problem.Counting, err = counting.Parse(ctx, p.Counting, p.Seed, false); err != nil {
+	if problem.Counting, err = counting.Parse(ctx, p.Counting, p.Seed); err != nil {
 		return nil, err
 	}
 	part, err := tiles(problem.Data[0], theoremBlocks, theoremBlocks)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -61,9 +62,7 @@ func TestAscentCanFail(t *testing.T) {
 		for _, plan := range ascentPlans(1) {
 			c := must(plan.climber(context.Background()))
 			rng := rand.New(rand.NewPCG(1, 1))
-			if err := c.restart(rng); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, c.restart(rng))
 			copy(c.model.Weights, c.optimum)
 			test.spoil(c)
 			follow := c.followCyclic
@@ -106,9 +105,7 @@ func TestAssumption1Fails(t *testing.T) {
 	copy(f.model.Weights[f.model.Layout.Edge[0].At:], []float64{0, 0, 0, 4})
 	c := &climber{follower: f}
 	c.layOut()
-	if err := c.infer(c.star, c.exact, &c.whole.Blocks[0]); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, c.infer(c.star, c.exact, &c.whole.Blocks[0]))
 	distance := func() (norm, gap float64) {
 		sum := 0.0
 		for i, x := range c.tau {
@@ -117,9 +114,7 @@ func TestAssumption1Fails(t *testing.T) {
 		return math.Sqrt(sum), c.divergence(c.tau, c.star)
 	}
 	before, high := distance()
-	if err := c.infer(c.tau, c.state, &c.part.Blocks[0]); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, c.infer(c.tau, c.state, &c.part.Blocks[0]))
 	after, low := distance()
 	if math.Abs(after/before-1.10169) > 1e-5 || math.Abs(high-1.79624) > 1e-5 || math.Abs(low-1.21021) > 1e-5 {
 		t.Errorf(

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -126,17 +125,17 @@ func seedWords(sizes ...network) string {
 }
 
 // toleranceCurves are empty curves of what it takes to the tolerance.
-func toleranceCurves(kind string, sizes []network, x axis, words, label string) figure.Curves {
+func toleranceCurves(kind string, sizes []network, x axis, words, label string) report.Curves {
 	title := fmt.Sprintf("%s: %s to ‖θ−θ*‖/‖θ*‖ ≤ %g%s%s", kindNames[kind], x.file, tolerance, words, seedWords(sizes...))
-	return figure.Curves{Title: title, XLabel: label, YLabel: x.label, LogX: true, LogY: true}
+	return report.Curves{Title: title, XLabel: label, YLabel: x.label, LogX: true, LogY: true}
 }
 
 // distanceCurves draws ‖θ−θ*‖ against effort: for each method the median over the seeds of what it
 // takes to each distance that all of them reach.
-func distanceCurves(title string, n network, names []string, x axis) figure.Curves {
-	c := figure.Curves{Title: title + seedWords(n), XLabel: x.label, YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
+func distanceCurves(title string, n network, names []string, x axis) report.Curves {
+	c := report.Curves{Title: title + seedWords(n), XLabel: x.label, YLabel: "‖θ − θ*‖ / ‖θ*‖", LogY: true}
 	for _, name := range names {
-		s := figure.Series{Name: name}
+		s := report.Series{Name: name}
 		for j := 0; ; j++ {
 			values := n.efforts(name, levelDistance(j), x)
 			if len(values) < len(n) {
@@ -150,15 +149,15 @@ func distanceCurves(title string, n network, names []string, x axis) figure.Curv
 }
 
 // objectiveCurves draws the exact objective above its optimum, of the first seed.
-func objectiveCurves(title string, n network, names []string, x axis) figure.Curves {
+func objectiveCurves(title string, n network, names []string, x axis) report.Curves {
 	first := n[0]
-	curves := figure.Curves{Title: title, XLabel: x.label, YLabel: "L(θ) − L(θ*)", LogY: true}
+	curves := report.Curves{Title: title, XLabel: x.label, YLabel: "L(θ) − L(θ*)", LogY: true}
 	for _, name := range names {
 		t := first.trace(name)
 		if t == nil {
 			continue
 		}
-		s := figure.Series{Name: name}
+		s := report.Series{Name: name}
 		for _, l := range t.Levels {
 			if y := float64(l.Objective) - first.Objective; y > 0 {
 				s.X, s.Y = append(s.X, x.value(l.Effort)), append(s.Y, y)

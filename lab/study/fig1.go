@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -160,11 +159,8 @@ func (c Claim) overMiddle(words string, sizes []network, blocks int, numbers []i
 // blockFigure draws effort against the number of blocks, a curve per network.
 func blockFigure(kind string, sizes []network, numbers []int, x axis) Figure {
 	c := toleranceCurves(kind, sizes, x, "", "blocks")
-	for _, n := range numbers {
-		c.XTicks = append(c.XTicks, float64(n))
-	}
 	for _, n := range sizes {
-		s := figure.Series{Name: n.name()}
+		s := report.Series{Name: n.name()}
 		for _, blocks := range numbers {
 			if y := n.effort(blockName(blocks), x); !math.IsNaN(y) {
 				s.X, s.Y = append(s.X, float64(blocks)), append(s.Y, y)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -164,11 +163,8 @@ func gapGrows(kind, other, suffix string, sizes []network) Claim {
 func sizeFigures(kind, file, words string, names []string, sizes []network) (all []Figure) {
 	for _, x := range axes {
 		c := toleranceCurves(kind, sizes, x, ", "+words, "nodes")
-		for _, n := range sizes {
-			c.XTicks = append(c.XTicks, float64(n[0].Variables))
-		}
 		for _, name := range names {
-			s := figure.Series{Name: name}
+			s := report.Series{Name: name}
 			for _, n := range sizes {
 				if y := n.effort(name, x); !math.IsNaN(y) {
 					s.X, s.Y = append(s.X, float64(n[0].Variables)), append(s.Y, y)

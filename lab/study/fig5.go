@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
 )
 
 // fig5 is the objective on images against time.
@@ -42,13 +42,13 @@ func imageStudy(name, title, paper string, conclude func(*ImageComparison) *Find
 }
 
 // curves draws the objective against a measure of effort.
-func (c *ImageComparison) curves(x axis) figure.Curves {
-	curves := figure.Curves{
+func (c *ImageComparison) curves(x axis) report.Curves {
+	curves := report.Curves{
 		Title:  fmt.Sprintf("%d images of the Stanford Background data set: objective", c.Images),
 		XLabel: x.label, YLabel: "L(θ), exact", LogX: true, LogY: true,
 	}
 	for _, run := range c.Runs {
-		series := figure.Series{Name: run.Name}
+		series := report.Series{Name: run.Name}
 		for _, p := range run.Points {
 			series.X, series.Y = append(series.X, x.value(p.Effort)), append(series.Y, p.Objective)
 		}

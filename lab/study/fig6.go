@@ -12,8 +12,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -229,10 +229,10 @@ func (x *Segmentation) names() []string {
 }
 
 // panel draws the samples; photographs that are gone are left out.
-func (x *Segmentation) panel() (figure.Panel, error) {
-	p := figure.Panel{Title: "Test images", Names: x.names()}
+func (x *Segmentation) panel() (report.Panel, error) {
+	p := report.Panel{Title: "Test images", Names: x.names()}
 	for _, s := range x.Samples {
-		row := figure.PanelRow{Title: s.ID, Truth: s.Truth, Prediction: s.Prediction, W: s.Width, H: s.Height}
+		row := report.PanelRow{Title: s.ID, Truth: s.Truth, Prediction: s.Prediction, W: s.Width, H: s.Height}
 		if text, err := infile.Read(s.Path, "a picture", infile.Text); err == nil {
 			if row.Photo, _, err = image.Decode(bytes.NewReader(text)); err != nil {
 				return p, fmt.Errorf("%s: %w", s.Path, err)

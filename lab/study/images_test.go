@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // drawnImages makes an image folder: pictures of two classes, one above the other,
@@ -26,19 +27,13 @@ func drawnImages(t *testing.T) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	write := func(name string, data []byte) {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		oracle.OK(t, os.WriteFile(path, data, 0o600))
 	}
 	var list strings.Builder
 	for i := range 3 {
 		var picture, features bytes.Buffer
-		if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, cols, rows))); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, cols, rows))))
 		header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d, 2), }", rows, cols)
 		header += strings.Repeat(" ", 117-len(header)) + "\n"
 		features.WriteString("\x93NUMPY\x01\x00v\x00" + header)
@@ -76,9 +71,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("outcome %+v", o)
 	}
 	measured := results{}
-	if err := measured.measure(t.Context(), distinct([]*Study{fig5(), fig6()}, s), 1, folder, silent); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, measured.measure(t.Context(), distinct([]*Study{fig5(), fig6()}, s), 1, folder, silent))
 	c := must(resultsOf[ImageComparison](measured, []part{imagePart(s)}))[0]
 	if c.Images != 2 || c.Variables != 160 || len(c.Runs) != 3 {
 		t.Fatalf("%d images with %d variables, %d runs", c.Images, c.Variables, len(c.Runs))
@@ -118,18 +111,14 @@ func TestImageKey(t *testing.T) {
 	}
 	first := id()
 	moved := filepath.Join(t.TempDir(), "moved")
-	if err := os.Rename(data, moved); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Rename(data, moved))
 	t.Chdir(filepath.Dir(moved))
 	if s.Data = "moved"; id() != first {
 		t.Error("the same data elsewhere have another key")
 	}
 	for _, file := range []string{"features/1.npy", trainList} {
 		text := must(os.ReadFile(filepath.Join(moved, file)))
-		if err := os.WriteFile(filepath.Join(moved, file), append(text, '\n'), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(filepath.Join(moved, file), append(text, '\n'), 0o600))
 		if now := id(); now == first {
 			t.Errorf("%s changed, the key did not", file)
 		} else {

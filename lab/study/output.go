@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -67,7 +66,7 @@ func (f *Findings) write(folder *runfolder.Run, study string) error {
 }
 
 // curvePoints are what a figure draws, as a table.
-func curvePoints(c figure.Curves) [][]string {
+func curvePoints(c report.Curves) [][]string {
 	exactly := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	rows := [][]string{{"series", c.XLabel, c.YLabel}}
 	for _, s := range c.Series {

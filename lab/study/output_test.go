@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/report"
 )
 
 // seedsOf is a size with so many seeds, which take 1, 2, … seconds.
@@ -19,7 +19,7 @@ func seedsOf(n int) network {
 
 // TestCurvePoints: the csv of a figure has every point.
 func TestCurvePoints(t *testing.T) {
-	c := figure.Curves{XLabel: "x", YLabel: "y", Series: []figure.Series{
+	c := report.Curves{XLabel: "x", YLabel: "y", Series: []report.Series{
 		{Name: "a", X: []float64{1, 2}, Y: []float64{0.1, 3}}, {Name: "b", X: []float64{1}, Y: []float64{1e-9}},
 	}}
 	want := [][]string{{"series", "x", "y"}, {"a", "1", "0.1"}, {"a", "2", "3"}, {"b", "1", "1e-09"}}

@@ -124,7 +124,7 @@ func (p Problem) counting() (counting.Func, error) {
 		return nil, nil
 	case "trw":
 		return func(g *graph.Graph) (*counting.Numbers, error) {
-			return counting.SampledTreeReweighted(g, p.Seed, false)
+			return counting.SampledTreeReweighted(g, p.Seed)
 		}, nil
 	}
 	return nil, fmt.Errorf("study: counting numbers %q: want \"convex\" or \"trw\"", p.Counting)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -47,9 +48,7 @@ func TestRunTiny(t *testing.T) {
 	if _, err := OpenFolder(dir); !errors.As(err, &inUse) {
 		t.Errorf("the folder of a run that goes on: %v", err)
 	}
-	if err := folder.Close(); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, folder.Close())
 	folder = must(OpenFolder(dir))
 	defer folder.Close()
 	told = nil
@@ -60,9 +59,7 @@ func TestRunTiny(t *testing.T) {
 	if len(damaged) != 1 {
 		t.Fatalf("parts %q", damaged)
 	}
-	if err := os.WriteFile(damaged[0], []byte("{\"half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(damaged[0], []byte("{\"half"), 0o600))
 	told = nil
 	again := must(Run(t.Context(), []*Study{theorem1()}, s, folder, say))
 	if len(told) != 2 {
@@ -93,9 +90,7 @@ func must[T any](v T, err error) T {
 // TestForeignFolder: a folder of other things is left alone.
 func TestForeignFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(filepath.Join(dir, "thesis.tex"), []byte("x"), 0o600))
 	if _, err := OpenFolder(dir); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("the error is %v", err)
 	}
@@ -117,9 +112,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatalf("an interrupted run was taken for a whole one: %v", err)
 	}
 	var o Outcome
-	if err := json.Unmarshal(must(os.ReadFile(filepath.Join(dir, "claims.json"))), &o); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal(must(os.ReadFile(filepath.Join(dir, "claims.json"))), &o))
 	if len(o.Claims) != 4 || len(o.NotRun) != 1 || !strings.Contains(o.NotRun[0], "1 of 2 parts") {
 		t.Errorf("outcome %+v", o)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -265,9 +264,9 @@ func meansFigure(all []*Contest, ill bool, x axis) Figure {
 	if ill {
 		file, words = "ill-"+x.file, "features of very different scale, or correlated 0.95"
 	}
-	c := figure.Curves{Title: words, XLabel: x.label, YLabel: "‖θ − θ*‖ / ‖θ*‖", LogX: true, LogY: true}
+	c := report.Curves{Title: words, XLabel: x.label, YLabel: "‖θ − θ*‖ / ‖θ*‖", LogX: true, LogY: true}
 	for _, name := range stepNames {
-		s := figure.Series{Name: name}
+		s := report.Series{Name: name}
 		for j := 0; len(part) > 0 && levelDistance(j) >= stepsDistance*(1-1e-9); j++ {
 			var efforts []float64
 			for _, contest := range part {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -88,13 +87,13 @@ type Findings struct {
 // Figure is a figure with its file name, without ending, and caption.
 type Figure struct {
 	File, Caption string
-	Drawing       figure.Curves
+	Drawing       report.Curves
 }
 
 // Picture is a panel of images with its file name, without ending, and caption.
 type Picture struct {
 	File, Caption string
-	Panel         figure.Panel
+	Panel         report.Panel
 }
 
 // Table is a table with its file name, without ending, and caption.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/report"
@@ -429,7 +428,7 @@ func (x *Following) row(name string, c *Course) []string {
 // figure draws the distances of a course, with P.
 func (x *Following) figure(file, name string, c *Course) Figure {
 	file, name = x.Plan.Model+"-"+file, x.Plan.Model+", "+name
-	curve := func(s figure.Series, value func(t float64, m Moment) float64) figure.Series {
+	curve := func(s report.Series, value func(t float64, m Moment) float64) report.Series {
 		for i, m := range c.Moments {
 			t := float64(c.At[i])
 			if y := value(t, m); y > 0 { // on a logarithmic axis; at the start ‖τ − τ*‖ is 0
@@ -439,11 +438,11 @@ func (x *Following) figure(file, name string, c *Course) Figure {
 		return s
 	}
 	first := c.lyapunov(c.Moments[0])
-	drawn := figure.Curves{Title: name, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []figure.Series{
-		curve(figure.Series{Name: "‖θ − θ*‖"}, func(_ float64, m Moment) float64 { return m.Theta }),
-		curve(figure.Series{Name: "‖τ − τ*‖"}, func(_ float64, m Moment) float64 { return m.Tau }),
-		curve(figure.Series{Name: "P", Dashed: true}, func(_ float64, m Moment) float64 { return c.lyapunov(m) }),
-		curve(figure.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}, func(t float64, _ Moment) float64 {
+	drawn := report.Curves{Title: name, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []report.Series{
+		curve(report.Series{Name: "‖θ − θ*‖"}, func(_ float64, m Moment) float64 { return m.Theta }),
+		curve(report.Series{Name: "‖τ − τ*‖"}, func(_ float64, m Moment) float64 { return m.Tau }),
+		curve(report.Series{Name: "P", Dashed: true}, func(_ float64, m Moment) float64 { return c.lyapunov(m) }),
+		curve(report.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}, func(t float64, _ Moment) float64 {
 			return first * math.Pow(1-c.Delta, t)
 		}),
 	}}

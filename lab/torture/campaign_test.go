@@ -19,6 +19,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 var (
@@ -87,10 +89,7 @@ func attack(t *testing.T, few, many int, setup func(c *campaign, dir string) (fu
 		t.Skip("skipped with -short, as attacks take a minute: go test -C lab ./torture makes them, and so does .ci/run")
 	}
 	c := built(t)
-	do, err := setup(c, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	do := oracle.Must(setup(c, t.TempDir()))(t)
 	if *full {
 		few = many
 	}

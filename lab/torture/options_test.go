@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // printed is what the command prints.
@@ -44,16 +45,10 @@ func TestAsksForOptions(t *testing.T) {
 			known[name] = true
 		}
 	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := oracle.Must(filepath.Glob("*.go"))(t)
 	asked := 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := oracle.Must(os.ReadFile(file))(t)
 		for _, name := range option.FindAllString(string(text), -1) {
 			if asked++; !known[name] {
 				t.Errorf("%s: no command has an option %s", file, name)
@@ -67,10 +62,7 @@ func TestAsksForOptions(t *testing.T) {
 
 // TestInterruptsVerbs: the attack with Ctrl-C has a command of every verb that works.
 func TestInterruptsVerbs(t *testing.T) {
-	attack, err := os.ReadFile("cancels_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	attack := oracle.Must(os.ReadFile("cancels_test.go"))(t)
 	for _, verb := range verbs(t) {
 		if !slices.Contains([]string{"completion", "help", "version"}, verb) && !strings.Contains(string(attack), `"`+verb+" ") {
 			t.Errorf("cancels_test.go has no command of %s: add one", verb)

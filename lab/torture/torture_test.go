@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // sham is a command that pretends to be blockbp, written as a shell script.
 func sham(t *testing.T, script string) *campaign {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sham")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755))
 	return &campaign{ctx: t.Context(), blockbp: path, seed: 1}
 }
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF
+from blockbp._chain import _entities
 from blockbp._model import Model
 
 WORDS = {"DET": ["the", "a", "this"], "ADJ": ["old", "red", "a:b\\c"], "NOUN": ["dog", "cat\tfish", "house", "run"], "VERB": ["runs", "sees", "run"]}
@@ -271,3 +272,58 @@ def test_min_count() -> None:
     X, y = [[["a", "b"], ["a"]], [["a"], ["c"]]], [["A", "B"], ["B", "A"]]
     with pytest.warns(BlockbpWarning, match="of 3 attributes of tokens the 1 that occur 2 times or more"):
         assert ChainCRF(options={"min_count": 2}).fit(X, y).attributes_ == ["a", "bias"]
+
+
+def test_min_freq_and_single_sequences() -> None:
+    """What sklearn-crfsuite's users know."""
+    X, y = sentences()
+    with pytest.warns(BlockbpWarning, match="of 46 attributes of tokens the 43 that occur 3 times or more"):
+        crf = ChainCRF(min_freq=3).fit(X, y)
+    assert len(crf.attributes_) == 43 + 1
+    assert crf.predict_single(X[3]) == crf.predict(X[3:4])[0] and crf.predict_marginals_single(X[3]) == crf.predict_marginals(X[3:4])[0]
+
+
+def test_arrays_are_sequences() -> None:
+    """Columns of arrays are attributes, and learn what GraphCRF learns on the same chains."""
+    rng = np.random.default_rng(0)
+    y = [np.cumsum(rng.random(n) < 0.3) % 3 for n in rng.integers(1, 9, 20)]
+    X = [np.eye(3, dtype=np.float32)[t] + rng.normal(0, 0.7, (len(t), 3)).astype(np.float32) for t in y]
+    crf = ChainCRF().fit(X, y)
+    assert crf.attributes_ == ["0", "1", "2", "bias"] and crf.n_features_in_ == 3
+    graphs = [Graph(x, np.stack([np.arange(len(x) - 1), np.arange(1, len(x))], 1)) for x in X]
+    other = GraphCRF(directed=True).fit(graphs, y)
+    for got, want in zip(crf.predict_proba(X), other.predict_proba(graphs)):
+        np.testing.assert_allclose(got, want, atol=2e-3)
+    with pytest.raises(ValueError, match=r"^X\[0\]\[1\]\['2'\] is nan, want a finite number"):
+        crf.predict([np.array([[0, 0, 0], [0, 0, np.nan]])])
+
+
+# Tags, and the entities that seqeval 1.2.2 finds: type, first and last token.
+ENTITIES = {
+    "O B-X I-X O": [("X", 1, 2)],
+    "I-X I-X B-X I-Y": [("X", 0, 1), ("X", 2, 2), ("Y", 3, 3)],
+    "B-X E-X E-X S-Y S-Y I-Y": [("X", 0, 1), ("X", 2, 2), ("Y", 3, 3), ("Y", 4, 4), ("Y", 5, 5)],
+    "B I O I": [("_", 0, 1), ("_", 3, 3)],
+    "O O": [],
+    "B-X-1 I-X-1 I-X-2": [("X-1", 0, 1), ("X-2", 2, 2)],
+}
+
+
+def test_entities() -> None:
+    """F1 is that of whole entities, by seqeval's rules."""
+    for tags, want in ENTITIES.items():
+        assert [(kind, begin, end - 1) for _, begin, end, kind in _entities([tags.split()])] == want, tags
+    words = "Ann Lee met Bob in New York".split()
+    tags = ["B-PER", "I-PER", "O", "B-PER", "O", "B-LOC", "I-LOC"]
+    X = [[[w] for w in words]] * 3
+    crf = ChainCRF().fit(X, [tags] * 3)
+    assert crf.predict(X)[0] == tags and crf.score(X, [tags] * 3, metric="entity_f1") == 1
+    other = ["B-PER", "O", "O", "B-PER", "O", "B-LOC", "I-LOC"]
+    assert abs(crf.score(X[:1], [other], metric="entity_f1") - 2 * 2 / (3 + 3)) < 1e-12
+    assert crf.score(X[:1], [["B-PER", "I-PER", "O", None, "O", "B-LOC", "I-LOC"]], metric="entity_f1") == 1
+    with pytest.warns(BlockbpWarning, match="'B-ORG'"):
+        assert abs(crf.score(X[:1], [[*tags[:5], "B-ORG", "I-LOC"]], metric="entity_f1") - 2 * 2 / (3 + 4)) < 1e-12
+    with pytest.raises(ValueError, match="metric='f1': want"):
+        crf.score(X, [tags] * 3, metric="f1")
+    with pytest.raises(ValueError, match="y has no entities"):
+        ChainCRF().fit(X[:1], [list("abaabab")]).score(X[:1], [list("abaabab")], metric="entity_f1")

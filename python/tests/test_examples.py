@@ -32,8 +32,9 @@ def test_pages(page: Path) -> None:
     """The programs of a page run, one after the other."""
     programs = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
     assert programs
-    if page.name == "torch.md":
-        pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
+    for package in ("torch", "sklearn"):
+        if any(f"from {package}" in program or f"import {package}" in program for program in programs):
+            pytest.importorskip(package)
     names: dict[str, object] = {}
     for program in programs:
         exec(program, names)

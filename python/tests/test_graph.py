@@ -6,6 +6,7 @@ import json
 import pickle
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_forms_of_graphs() -> None:
         def __init__(self, g: Graph) -> None:
             self.x, self.edge_index = g.x, np.concatenate([g.edges, g.edges[:, ::-1]]).T
 
-    def matrix(g: Graph) -> object:
+    def matrix(g: Graph) -> Any:
         n = len(g.x)
         half = sparse.coo_matrix((np.ones(len(g.edges)), g.edges.T), (n, n)).tocsr()
         return half + half.T
@@ -84,6 +85,8 @@ def test_forms_of_graphs() -> None:
         "tuples": [(g.x, g.edges) for g in graphs],
         "data": [Data(g) for g in graphs],
         "sparse": [Graph(g.x, matrix(g)) for g in graphs],
+        "dense": [Graph(g.x, matrix(g).toarray()) for g in graphs],
+        "a dense matrix in a tuple": [(g.x, matrix(g).toarray() != 0) for g in graphs],
         "features": [Graph(sparse.csr_matrix(g.x), g.edges) for g in graphs],
         "networkx": [of_networkx(g) for g in graphs],
     }
@@ -115,6 +118,28 @@ def test_a_single_graph_with_a_mask() -> None:
     assert predicted.shape == t.shape and crf.predict_proba(g).shape == (len(t), 3)
     assert crf.score(Graph(g.x, g.edges, g.edge_x, ~mask), t) == (predicted == t)[~mask].mean()
     assert GraphCRF().fit((g.x, g.edges, g.edge_x), t).predict((g.x, g.edges, g.edge_x)).shape == t.shape
+
+
+def test_data_of_torch_geometric() -> None:
+    """Data bring labels and masks of their own: those of train_mask are learned, and those of test_mask compared."""
+    graphs, y = rings(2, 60)
+    train = np.arange(len(y[0])) % 3 > 0
+
+    class Data:
+        x, edge_index, edge_attr = graphs[0].x, graphs[0].edges.T, graphs[0].edge_x
+        train_mask, test_mask = train, ~train
+        num_nodes = len(train)
+
+    Data.y = y[0][:, None]  # type: ignore[attr-defined]
+    data = Data()
+    crf = GraphCRF().fit(data)
+    want = GraphCRF().fit(graphs[0], np.where(train, y[0], -1))
+    assert np.array_equal(crf.coef_["node"], want.coef_["node"]) and crf.score(data) == (crf.predict(data) == y[0])[~train].mean()
+    assert GraphCRF().fit([data]).predict([data])[0].shape == y[0].shape
+    Data.x = None
+    assert GraphCRF().fit(data).n_features_in_ == 0
+    with pytest.raises(ValueError, match=r"y is not given, and X\[0\], Graph, has no y of its own"):
+        GraphCRF().fit(graphs)
 
 
 def test_weights_of_a_matrix_are_a_feature() -> None:
@@ -322,5 +347,8 @@ def test_networkx_without_features() -> None:
     bare.nodes["p3"]["x"] = [1.0]
     with pytest.raises(ValueError, match="node 'p0' has no attribute x"):
         GraphCRF().fit(bare, known)
-    with pytest.raises(ValueError, match=r"^X\[0\]\.x is None: for nodes without features give numpy\.zeros"):
-        GraphCRF().fit(Graph(None, list(club.edges)), y)
+    without = [Graph(None, list(club.edges)), Graph(None, networkx.to_numpy_array(club) > 0), Graph(None, list(club.edges), nodes=list(club))]
+    same = [np.array([known.get(f"p{v}") for v in club], object)] * 3
+    assert all(p.shape == (34,) for p in GraphCRF().fit(without, same).predict(without))
+    with pytest.raises(ValueError, match=r"^X\[0\]\.x is None, and nothing says how many nodes there are: give numpy\.zeros"):
+        GraphCRF().fit(Graph(None, []), y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 import re
@@ -13,7 +14,7 @@ import pytest
 from conftest import stripes
 
 from blockbp import BlockbpError, BlockbpWarning, ConvergenceWarning, GridCRF
-from blockbp._grid import grid_edges
+from blockbp._grid import DIRECTIONS, grid_edges
 from blockbp._model import Model
 
 
@@ -26,7 +27,7 @@ def test_equal_to_the_command(tmp_path: Path, command, edges: str, neighbours: i
     (tmp_path / "data").mkdir()
     names = ["right", "down", "down-right", "down-left"][: neighbours // 2]
     for n, (x, labels) in enumerate(zip(X, y)):
-        ends, kind = grid_edges(*labels.shape, neighbours)
+        ends, kind = grid_edges(labels.shape, list(DIRECTIONS[neighbours].values()))
         flat = x.reshape(-1, 3)
         more = {"edge_features": np.c_[flat[ends[:, 0]], flat[ends[:, 1]], np.ones(len(ends))], "edge_types": kind} if edges == "features" else {"edge_bins": kind}
         np.savez(tmp_path / f"data/{n}.npz", edges=ends, labels=labels.ravel(), grid_shape=labels.shape, node_features=np.c_[flat, np.ones(len(flat))], **more)
@@ -51,16 +52,38 @@ def test_equal_to_the_command(tmp_path: Path, command, edges: str, neighbours: i
 
 def test_edges_of_a_grid() -> None:
     """Every pair of neighbours is there once."""
-    for rows, columns in [(1, 1), (1, 5), (4, 1), (3, 4)]:
-        for neighbours in (4, 8):
-            edges, kind = grid_edges(rows, columns, neighbours)
-            want = set()
-            for r in range(rows):
-                for c in range(columns):
-                    for d, (down, right) in enumerate([(0, 1), (1, 0), (1, 1), (1, -1)][: neighbours // 2]):
-                        if r + down < rows and 0 <= c + right < columns:
-                            want.add((r * columns + c, (r + down) * columns + c + right, d))
-            assert {(int(u), int(v), int(d)) for (u, v), d in zip(edges, kind)} == want and len(edges) == len(want)
+    for shape, neighbours in itertools.product([(1, 1), (1, 5), (4, 1), (3, 4), (1, 1, 4), (2, 3, 4)], DIRECTIONS):
+        if len(shape) == (2 if neighbours in (4, 8) else 3):
+            edges, kind = grid_edges(shape, list(DIRECTIONS[neighbours].values()))
+            got = {frozenset(map(int, pair)): int(d) for pair, d in zip(edges, kind)}
+            at = np.indices(shape).reshape(len(shape), -1).T
+            most = len(shape) if neighbours in (8, 26) else 1
+            near = [(u, v) for u, v in itertools.combinations(range(len(at)), 2) if 0 < np.abs(at[u] - at[v]).sum() <= most and np.abs(at[u] - at[v]).max() == 1]
+            assert set(got) == {frozenset(pair) for pair in near} and len(edges) == len(near)
+            for (u, v), d in zip(edges, kind):
+                assert tuple(at[v] - at[u]) == list(DIRECTIONS[neighbours].values())[d]
+
+
+def test_voxels(tmp_path: Path) -> None:
+    """Arrays of three axes have neighbours of depth, too."""
+    rng = np.random.default_rng(0)
+    y = np.add.outer(np.add.outer(np.arange(5) // 3, np.arange(6) // 3), np.arange(7) // 4) % 2 * np.ones((3, 1, 1, 1), int)
+    X = np.eye(2)[y] + rng.normal(0, 0.7, (*y.shape, 2))
+    for parameters in ({"neighbours": 6}, {"neighbours": 26}, {"neighbours": 6, "edges": "features"}):
+        crf = GridCRF(**parameters).fit(X[:2], y[:2])  # type: ignore[arg-type]
+        crf.save(tmp_path / "m")
+        again = GridCRF.load(tmp_path / "m")
+        assert again.neighbours == parameters["neighbours"] and np.array_equal(again.predict(X), crf.predict(X))
+        assert crf.score(X[2:], y[2:]) > (X[2:].argmax(-1) == y[2:]).mean()
+        assert crf.predict_proba(X).shape == (*y.shape, 2) and crf.predict(X[2:], y[2:]).tolist() == y[2:].tolist()
+    bad = X.copy()
+    bad[1, 2, 3, 4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"^X\[1\]\[2, 3, 4, 1\]: feature is NaN"):
+        crf.predict(bad)
+    with pytest.raises(ValueError, match="voxels have neighbours=6 or 26"):
+        GridCRF().fit(X, y)
+    images = X[..., 0]
+    assert GridCRF(neighbours=6, edges="contrast").fit(X, y, images=images).score(X, y, images=images) > 0.8
 
 
 def test_labels_of_any_type() -> None:
@@ -216,7 +239,7 @@ def test_mistakes() -> None:
     bad[2, 3, 4, 1] = np.nan
     wants(r"^X\[2\]\[3, 4, 1\]: feature is NaN, want a finite number", X=bad)
     wants(r"^X\[1\] has 2 features, want 3 as X\[0\]", X=[X[0], X[1][..., :2]], y=y[:2])
-    wants(r"^X\[0\] has the shape \[12, 10\], want \[rows, columns, features\]; grey pictures are X\[..., None\], and a single picture is \[X\]", X=X[..., 0])
+    wants(r"^X\[0\] has the shape \[12, 10\], want \[rows, columns, features\]; grey pictures are X\[..., None\], a single picture is \[X\]", X=X[..., 0])
     wants(r"^y\[0\] has the shape \[12, 10\], want \[3, 12\] as X\[0\]; X\[0\] is \[features, rows, columns\]: give numpy.moveaxis\(X\[0\], 0, -1\)", X=np.moveaxis(X, -1, 1))
     wants(r"^y\[0\] has the shape \[12, 10, 1\], want \[12, 10\] as X\[0\]; give y\[..., 0\]$", y=y[..., None])
     wants(r"^y\[0\] .* give y.argmax\(-1\)$", y=np.eye(3)[y])

@@ -90,16 +90,26 @@ func (v vectors) partOf(array, at string, i, n reg.Register) reg.Register {
 // rows emits body for the vectors of a row: it gets the index of each.
 type rows func(body func(index reg.Register, r *rest))
 
-// parts emits body for so many rows of n entries, of no more than a vector and of more in loops of their own.
-func (v vectors) parts(count, n reg.Register, body func(row rows)) {
+// parts emits body for so many rows of n entries, of no more than a vector and of more in loops of their own. Where
+// n is 0 sizes are those of a list.
+func (v vectors) parts(count, n reg.Register, sizes string, body func(row rows)) {
 	long, done := v.label("long"), v.label("done")
+	if sizes != "" {
+		v.TESTQ(n, n)
+		v.JZ(label(long))
+	}
 	v.CMPQ(n, operand.U8(v.lanes))
 	v.JG(label(long))
 	zero, r := v.zero(), v.first(n)
 	v.times(count, func() { body(func(vector func(reg.Register, *rest)) { vector(zero, r) }) })
 	v.JMP(label(done))
 	v.Label(long)
+	i := v.zero()
 	v.times(count, func() {
+		if sizes != "" {
+			v.sizeOf(sizes, i, n)
+			v.INCQ(i)
+		}
 		body(func(vector func(reg.Register, *rest)) {
 			v.loop(n, 1, func(i reg.Register, _ int, r *rest) { vector(i, r) })
 		})
@@ -107,12 +117,21 @@ func (v vectors) parts(count, n reg.Register, body func(row rows)) {
 	v.Label(done)
 }
 
+// sizeOf reads the i-th of a list of sizes into n, unless there is no list.
+func (v vectors) sizeOf(sizes string, i, n reg.Register) {
+	p, same := v.base(sizes), v.label("same")
+	v.TESTQ(p, p)
+	v.JZ(label(same))
+	v.MOVLQSX(operand.Mem{Base: p, Index: i, Scale: 4}, n)
+	v.Label(same)
+}
+
 // gather stores whole vectors: what is beyond a row belongs to the next one, which comes later, or to the end of the
 // scratch. So do cavities and products.
 func (v vectors) gather() {
 	v.function(v.name("gather"), "func(dst, x []float64, list []int32, at []int, n int)", "is Gather.")
 	to, list, n := v.base("dst"), v.base("list"), v.intParam("n")
-	v.parts(v.length("list"), n, func(row rows) {
+	v.parts(v.length("list"), n, "", func(row rows) {
 		from := v.partOf("x", "at", v.index(list), n)
 		row(func(i reg.Register, r *rest) { v.VMOVUPD(v.load(at64(from, i, 0), r), at64(to, i, 0)) })
 		v.LEAQ(at64(to, n, 0), to)
@@ -122,11 +141,11 @@ func (v vectors) gather() {
 
 // cavities computes belief − message, −Inf where either is.
 func (v vectors) cavities() {
-	v.function(v.name("cavities"), "func(w, b, m []float64, source, directed []int32, bAt, mAt []int, n int)",
+	v.function(v.name("cavities"), "func(w, b, m []float64, s, d []int32, bAt, mAt []int, n int, ns []int32)",
 		"is Cavities, with beliefs b and messages m.")
 	v.hoist("negativeInfinity")
-	w, source, directed, n := v.base("w"), v.base("source"), v.base("directed"), v.intParam("n")
-	v.parts(v.length("source"), n, func(row rows) {
+	w, source, directed, n := v.base("w"), v.base("s"), v.base("d"), v.intParam("n")
+	v.parts(v.length("s"), n, "ns", func(row rows) {
 		b, d := v.partOf("b", "bAt", v.index(source), n), v.index(directed)
 		v.XORQ(operand.U8(1), d)
 		m := v.partOf("m", "mAt", d, n)
@@ -182,25 +201,39 @@ func (v vectors) absorb() {
 	v.spare("magnitude", "negativeInfinity")
 	a := absorbing{v.parameter("damping"), v.copyOf("one"), v.zeroVector(), v.zeroVector()}
 	v.VSUBPD(a.damping, a.keep, a.keep)
+	pair, pairs := vectors{v.generator, 2}, absorbing{lower(a.damping), lower(a.keep), lower(a.zero), lower(v.zeroVector())}
 	o, directed := v.base("out"), v.base("directed")
 	v.items(func(item reg.Register, _ string) {
 		from, sum := v.place(item, nodePotential, v.base("potentials")), v.shortPlace(item, nodeSum, v.base("sums"))
 		n, left, long, done := v.short(item, nodeStates), v.short(item, nodeMessages), v.label("long"), v.label("absorbed")
 		v.CMPQ(n, operand.U8(v.lanes))
 		v.JG(label(long))
-		r := v.first(n)
-		total := v.load(operand.Mem{Base: from}, r)
-		v.times(left, func() {
-			old, rho := v.nextMessage(directed, n)
-			after := v.load(operand.Mem{Base: o}, r)
-			largest := v.orElse("negativeInfinity", after, r)
-			v.spread(v.VMAXPD, largest)
-			v.absorbInto(a, after, largest, operand.Mem{Base: old}, r)
-			v.VFMADD231PD(after, rho, total)
-			v.LEAQ(at64(o, n, 0), o)
-		})
-		v.store(total, operand.Mem{Base: sum}, r)
-		v.JMP(label(done))
+		whole := v
+		short := func(v vectors, a absorbing, r *rest) {
+			total := v.load(operand.Mem{Base: from}, r)
+			v.times(left, func() {
+				old, rho := whole.nextMessage(directed, n)
+				if v.lanes == 2 {
+					rho = lower(rho)
+				}
+				after, largest := v.load(operand.Mem{Base: o}, r), v.vector()
+				v.VMOVAPD(v.orElse("negativeInfinity", after, r), largest)
+				v.spread(v.VMAXPD, largest)
+				v.absorbInto(a, after, largest, operand.Mem{Base: old}, r)
+				v.VFMADD231PD(after, rho, total)
+				v.LEAQ(at64(o, n, 0), o)
+			})
+			v.store(total, operand.Mem{Base: sum}, r)
+			v.JMP(label(done))
+		}
+		if v.lanes == 4 {
+			more := v.label("more")
+			v.CMPQ(n, operand.U8(2))
+			v.JNE(label(more))
+			short(pair, pairs, nil)
+			v.Label(more)
+		}
+		short(v, a, v.first(n))
 
 		v.Label(long)
 		v.loop(n, 1, func(i reg.Register, offset int, r *rest) {
@@ -224,21 +257,21 @@ func (v vectors) absorb() {
 		})
 		v.Label(done)
 	})
+	if v.lanes == 4 {
+		v.largerBits(pairs.residual.AsY(), a.residual)
+	}
 	v.storeResidual(a.residual)
 }
 
 // nextMessage returns where the next message of a list is kept, and ρ of its edge.
 func (v vectors) nextMessage(directed, n reg.Register) (old reg.Register, rho reg.VecVirtual) {
-	d, p, same, found := v.index(directed), v.base("rho"), v.label("same"), v.label("found")
-	old, rho = v.partOf("messages", "messageAt", d, n), v.vector()
+	d, p, same := v.index(directed), v.base("rho"), v.label("same")
+	old, rho = v.partOf("messages", "messageAt", d, n), v.parameter("same")
 	v.TESTQ(p, p)
 	v.JZ(label(same))
 	v.SHRQ(operand.U8(1), d)
 	v.VBROADCASTSD(at64(p, d, 0), rho)
-	v.JMP(label(found))
 	v.Label(same)
-	v.broadcastParam("same", rho)
-	v.Label(found)
 	return old, rho
 }
 

@@ -63,17 +63,15 @@ var known = sync.OnceValue(func() constants {
 })
 
 func (g constants) doubles() {
-	rootBits, roots, rootTail := make([]uint64, 16), make([]float64, 16), make([]float64, 16)
+	roots, rootTail := make([]float64, 16), make([]float64, 16)
 	reciprocal, minusLog := make([]float64, 16), make([]float64, 16)
 	for j := range 16 {
 		x := exponential(new(big.Float).SetPrec(precision).Mul(ln2, big.NewFloat(float64(j)/16)))
-		root, _ := x.Float64()
-		rootBits[j], roots[j] = math.Float64bits(root)-uint64(j)<<48, root
-		exact := new(big.Float).SetPrec(precision).SetFloat64(root)
+		roots[j], _ = x.Float64()
+		exact := new(big.Float).SetPrec(precision).SetFloat64(roots[j])
 		rootTail[j], _ = exact.Quo(new(big.Float).Sub(x, exact), exact).Float64()
 		reciprocal[j], minusLog[j] = logEntry(j)
 	}
-	g.words("rootBits", rootBits...)
 	g.table("root", roots)
 	g.table("rootTail", rootTail)
 	g.table("reciprocal", reciprocal)

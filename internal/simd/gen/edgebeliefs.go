@@ -17,7 +17,7 @@ func (v vectors) moments() {
 	v.spare("minusLargest")
 	totals, logged, n := v.base("totals"), v.base("logged"), v.intParam("n")
 	l, w, y := v.base("logs"), v.base("weights"), v.base("out")
-	v.parts(v.length("totals"), n, func(row rows) {
+	v.parts(v.length("totals"), n, "", func(row rows) {
 		total, sum := v.zeroVector(), v.zeroVector()
 		row(func(i reg.Register, r *rest) {
 			x, log := v.load(at64(w, i, 0), r), v.copyOf("minusLargest")

@@ -23,7 +23,7 @@ func (v vectors) keep(function elementary) {
 	if v.lanes == 8 {
 		v.hoist(map[elementary][]string{
 			anyExp:      {"expLow", "expHigh", "round16", "log2e", "rootTail", "root"},
-			moderateExp: {"log2e", "round16", "expLn2High", "expLn2Low", "one", "rootBits"},
+			moderateExp: {"log2e", "round16", "expLn2High", "expLn2Low", "one", "root"},
 			anyLog:      {"logSpecial", "one", "logLn2High", "logLn2Low", "log16.8", "log16.7", "reciprocal", "minusLog"},
 			normalLog:   {"one", "logLn2High", "logLn2Low", "reciprocal", "minusLog"},
 		}[function]...)
@@ -41,10 +41,8 @@ func (v vectors) keep(function elementary) {
 func (v vectors) functions(function elementary, x []reg.VecVirtual) []reg.VecVirtual {
 	if v.lanes == 8 {
 		switch function {
-		case anyExp:
-			return v.exps512(x)
-		case moderateExp:
-			return v.moderateExps512(x)
+		case anyExp, moderateExp:
+			return v.exps512(x, function == moderateExp)
 		}
 		logs := v.logs512(x)
 		for i := range x {

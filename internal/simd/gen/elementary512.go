@@ -54,8 +54,10 @@ const (
 // exps512 returns e^x; it changes x. e^x = 2^n·root·(1 + p), where n is the whole
 // part of x·log2(e) rounded to sixteenths, root the power of two of the rest, and
 // 1 + p = e^r·(1 + tail) what both lack. Nothing branches: the scaling by 2^n rounds
-// denormals and overflows as it must, for an x that is cut to a range beyond both.
-func (v vectors) exps512(x []reg.VecVirtual) []reg.VecVirtual {
+// denormals and overflows as it must, for an x that is cut to a range beyond both. A moderate one, |x| ≤ 708, needs no
+// cut, and goes without the tail: 1.1 ulp instead of 0.55. The vectors take each step together: the processor looks
+// ahead by some hundred instructions only, and a chain that waits would keep it from seeing the next.
+func (v vectors) exps512(x []reg.VecVirtual, moderate bool) []reg.VecVirtual {
 	each := func(step func(i int)) {
 		for i := range x {
 			step(i)
@@ -63,18 +65,22 @@ func (v vectors) exps512(x []reg.VecVirtual) []reg.VecVirtual {
 	}
 	list := func() []reg.VecVirtual { return make([]reg.VecVirtual, len(x)) }
 	z, n, tail, q, p := list(), v.several(len(x)), v.several(len(x)), list(), list()
-	each(func(i int) { v.VMAXPD(x[i], v.wide("expLow"), x[i]) }) // a NaN stays
-	each(func(i int) { v.VMINPD(x[i], v.wide("expHigh"), x[i]) })
+	if !moderate {
+		each(func(i int) { v.VMAXPD(x[i], v.wide("expLow"), x[i]) }) // a NaN stays
+		each(func(i int) { v.VMINPD(x[i], v.wide("expHigh"), x[i]) })
+	}
 	each(func(i int) { z[i] = v.copyOf("round16") })
 	each(func(i int) { v.fma231("log2e", x[i], z[i]) })
 	each(func(i int) { v.binary(v.VSUBPD, v.VSUBPD_BCST, "round16", z[i], n[i]) })
 	for _, part := range []string{"expLn2High", "expLn2Low"} {
 		each(func(i int) { v.binary(v.VFNMADD231PD, v.VFNMADD231PD_BCST, part, n[i], x[i]) })
 	}
-	each(func(i int) {
-		v.VMOVAPD(z[i], tail[i])
-		v.lookupKept("rootTail", tail[i])
-	})
+	if !moderate {
+		each(func(i int) {
+			v.VMOVAPD(z[i], tail[i])
+			v.lookupKept("rootTail", tail[i])
+		})
+	}
 	each(func(i int) { v.lookupKept("root", z[i]) })
 	square := v.several(len(x))
 	each(func(i int) { v.VMULPD(x[i], x[i], square[i]) })
@@ -82,7 +88,11 @@ func (v vectors) exps512(x []reg.VecVirtual) []reg.VecVirtual {
 	each(func(i int) { q[i] = v.linear("exp16", 2, x[i]) })
 	each(func(i int) { v.VFMADD213PD(q[i], square[i], p[i]) })
 	each(func(i int) { q[i] = v.linear("exp16", 0, x[i]) })
-	each(func(i int) { v.VADDPD(x[i], tail[i], tail[i]) })
+	if moderate {
+		tail = x
+	} else {
+		each(func(i int) { v.VADDPD(x[i], tail[i], tail[i]) })
+	}
 	each(func(i int) { v.VFMADD213PD(q[i], square[i], p[i]) })
 	each(func(i int) { v.VFMADD213PD(tail[i], square[i], p[i]) })
 	each(func(i int) { v.VFMADD213PD(z[i], z[i], p[i]) })
@@ -146,53 +156,4 @@ func (v vectors) lookupKept(table string, index reg.VecVirtual) {
 	first := v.ZMM()
 	v.VMOVUPD(v.constant(table), first)
 	v.VPERMI2PD(v.constant(table).Offset(64), first, index)
-}
-
-// moderateExps512 returns e^x for −708 ≤ x ≤ 708; it changes x. It is exps512 with fewer instructions: without the low
-// part of the roots (1.1 ulp instead of 0.55). The vectors take each step together: the processor looks ahead by some
-// hundred instructions only, and a chain that waits would keep it from seeing the next.
-func (v vectors) moderateExps512(x []reg.VecVirtual) []reg.VecVirtual {
-	root, p := v.rootsAndRests512(x)
-	for i := range x {
-		v.VFMADD213PD(root[i], root[i], p[i])
-	}
-	return p
-}
-
-// rootsAndRests512 returns powers of two and p such that e^x = root·(1 + p).
-func (v vectors) rootsAndRests512(x []reg.VecVirtual) (z, p []reg.VecVirtual) {
-	z, p = make([]reg.VecVirtual, len(x)), make([]reg.VecVirtual, len(x))
-	n := make([]reg.VecVirtual, len(x))
-	for i := range x {
-		z[i] = v.copyOf("round16")
-		v.fma231("log2e", x[i], z[i])
-	}
-	for i := range x {
-		n[i] = v.ZMM()
-		v.binary(v.VSUBPD, v.VSUBPD_BCST, "round16", z[i], n[i])
-	}
-	for _, part := range []string{"expLn2High", "expLn2Low"} {
-		for i := range x {
-			v.binary(v.VFNMADD231PD, v.VFNMADD231PD_BCST, part, n[i], x[i])
-		}
-	}
-	for i := range x {
-		p[i] = v.copyOf("exp16.5")
-	}
-	for _, name := range []string{"exp16.4", "exp16.3", "exp16.2", "exp16.1", "exp16.0", "one"} {
-		for i := range x {
-			v.binary(v.VFMADD213PD, v.VFMADD213PD_BCST, name, x[i], p[i])
-		}
-	}
-	for i := range x {
-		v.VMULPD(x[i], p[i], p[i])
-	}
-	for i := range x {
-		v.VPSLLQ(operand.U8(48), z[i], n[i])
-		v.lookupKept("rootBits", z[i])
-	}
-	for i := range x {
-		v.VPADDQ(n[i], z[i], z[i])
-	}
-	return z, p
 }

@@ -45,6 +45,7 @@ func (v vectors) kernels() {
 	v.matrix()
 	v.batch()
 	v.edges()
+	v.pairs()
 	v.consistency()
 	if v.lanes == 4 { // both take these
 		v.addScaled()

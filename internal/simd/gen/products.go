@@ -8,40 +8,40 @@ import (
 // productPanel is how many vectors of a row are summed at a time.
 const productPanel = 4
 
-// products has loops of their own for rows of 8 entries and, with AVX2, for tables of 2×2: for them tests of a shape
-// take as long as what is in them.
+// products has loops of their own for rows of 8 entries: for them tests of a shape take as long as what is in them.
 func (v vectors) products() {
-	v.function(v.name("products"), "func(o, w, t []float64, d, edge []int32, at []int, source, target int)",
-		"is Products.")
-	o, w, left, done := v.base("o"), v.base("w"), v.length("d"), v.label("done")
-	for _, k := range map[int][]int{4: {8, 2}, 8: {8}}[v.lanes] {
-		other, forward, backward := v.label("other"), v.eightForward, v.eightBackward
-		if k == 2 {
-			forward, backward = v.twoForward, v.twoBackward
-		}
-		for _, end := range []string{"source", "target"} {
-			v.CMPQ(v.intParam(end), operand.U8(k))
-			v.JNE(label(other))
-		}
-		v.eachMessage(o, w, left, (k*k+7)/8, forward, backward)
-		v.JMP(label(done))
-		v.Label(other)
+	v.function(v.name("products"), "func(o, w, t []float64, d, e []int32, p []int, x, y int, xs, ys []int32)",
+		"is Products, from x states to y, or for the i-th from xs[i] to ys[i].")
+	o, w, left, other, done := v.base("o"), v.base("w"), v.length("d"), v.label("other"), v.label("done")
+	for _, end := range []string{"x", "y"} {
+		v.CMPQ(v.intParam(end), operand.U8(8))
+		v.JNE(label(other))
 	}
-	v.eachMessage(o, w, left, 8, v.forward, v.backward)
+	v.eachMessage(o, w, left, nil, v.eightForward, v.eightBackward)
+	v.JMP(label(done))
+	v.Label(other)
+	v.eachMessage(o, w, left, []string{"x", "y"}, v.forward, v.backward)
 	v.Label(done)
 	v.end()
 }
 
 // eachMessage walks over a list of messages: forward and backward get where what a message sends is stored, its weights
-// and its table, of which so many lines are asked for ahead.
-func (v vectors) eachMessage(o, w, left reg.Register, lines int, forward, backward func(o, w, t reg.Register)) {
+// and its table, the first lines of which are asked for ahead. The sizes of ends may differ from message to message.
+func (v vectors) eachMessage(
+	o, w, left reg.Register, ends []string, forward, backward func(o, w, t reg.Register),
+) {
 	v.times(left, func() {
 		next, back, last, i := v.label("next"), v.label("back"), v.label("last"), v.length("d")
 		v.SUBQ(left, i)
+		for _, end := range ends {
+			n := v.intParam(end)
+			v.sizeOf(end+"s", i, n)
+			v.Store(n, v.Param(end))
+		}
 		v.CMPQ(left, operand.U8(lookahead))
 		v.JLE(label(last))
 		ahead := v.table(i, lookahead)
-		for line := range lines {
+		for line := range 8 {
 			v.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * line})
 		}
 		v.Label(last)
@@ -53,16 +53,16 @@ func (v vectors) eachMessage(o, w, left reg.Register, lines int, forward, backwa
 		v.Label(back)
 		backward(o, w, t)
 		v.Label(next)
-		v.LEAQ(at64(w, v.intParam("source"), 0), w)
-		v.LEAQ(at64(o, v.intParam("target"), 0), o)
+		v.LEAQ(at64(w, v.intParam("x"), 0), w)
+		v.LEAQ(at64(o, v.intParam("y"), 0), o)
 	})
 }
 
 // table returns the address of the table of the i-th edge of a list.
 func (v vectors) table(i reg.Register, ahead int) reg.Register {
-	p := v.base("edge")
+	p := v.base("e")
 	v.MOVLQSX(operand.Mem{Base: p, Index: i, Scale: 4, Disp: 4 * ahead}, p)
-	v.MOVQ(at64(v.base("at"), p, 0), p)
+	v.MOVQ(at64(v.base("p"), p, 0), p)
 	v.LEAQ(at64(v.base("t"), p, 0), p)
 	return p
 }
@@ -116,35 +116,15 @@ func (v vectors) eightBackward(o, w, t reg.Register) {
 	}
 }
 
-// twoForward is for a table of 2×2, which is one vector of four.
-func (v vectors) twoForward(o, w, t reg.Register) {
-	weight, high := v.YMM(), v.XMM()
-	v.VBROADCASTF128(operand.Mem{Base: w}, weight)
-	v.VPERMILPD(operand.U8(0x0c), weight, weight)
-	v.VMULPD(operand.Mem{Base: t}, weight, weight)
-	v.VEXTRACTF128(operand.U8(1), weight, high)
-	v.VADDPD(high, weight.AsX(), high)
-	v.VMOVUPD(high, operand.Mem{Base: o})
-}
-
-func (v vectors) twoBackward(o, w, t reg.Register) {
-	weight, high := v.YMM(), v.XMM()
-	v.VBROADCASTF128(operand.Mem{Base: w}, weight)
-	v.VMULPD(operand.Mem{Base: t}, weight, weight)
-	v.VEXTRACTF128(operand.U8(1), weight, high)
-	v.VHADDPD(high, weight.AsX(), high)
-	v.VMOVUPD(high, operand.Mem{Base: o})
-}
-
 // forward stores Σ_y w[y]·row y of a table.
 func (v vectors) forward(o, w, t reg.Register) {
 	const unroll = 2
-	s, weight, row := v.strides(v.intParam("target"), unroll), v.GP64(), v.GP64()
-	v.panels(v.intParam("target"), productPanel, func(offset reg.Register, n int, r *rest) {
+	s, weight, row := v.strides(v.intParam("y"), unroll), v.GP64(), v.GP64()
+	v.panels(v.intParam("y"), productPanel, func(offset reg.Register, n int, r *rest) {
 		sums := v.zeros(unroll * n)
 		v.MOVQ(w, weight)
 		v.LEAQ(bytes(t, offset, 0), row)
-		v.rows(v.intParam("source"), unroll, func(u int) {
+		v.rows(v.intParam("x"), unroll, func(u int) {
 			a := v.broadcast(operand.Mem{Base: weight, Disp: 8 * u})
 			for c := range n {
 				v.VFMADD231PD(v.load(s.row(row, u, v.bytes()*c), last(c, n, r)), a, sums[u*n+c])
@@ -162,13 +142,13 @@ func (v vectors) forward(o, w, t reg.Register) {
 
 // backward stores the products of w with the rows of a table, as many at a time as a vector has entries.
 func (v vectors) backward(o, w, row reg.Register) {
-	s, column, begin := v.eightRows(v.intParam("source")), v.GP64(), v.AllocLocal(8)
+	s, column, begin := v.eightRows(v.intParam("x")), v.GP64(), v.AllocLocal(8)
 	v.MOVQ(o, begin)
-	v.blocks(v.intParam("target"), func(left reg.Register) {
+	v.blocks(v.intParam("y"), func(left reg.Register) {
 		sums, weight := v.zeros(v.lanes), v.GP64()
 		v.MOVQ(w, weight)
 		v.MOVQ(row, column)
-		v.loop(v.intParam("source"), 1, func(_ reg.Register, _ int, r *rest) {
+		v.loop(v.intParam("x"), 1, func(_ reg.Register, _ int, r *rest) {
 			x, end := v.load(operand.Mem{Base: weight}, r), v.label("column")
 			for i, sum := range sums {
 				v.unlessLess(left, i, end)

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vectors emits kernels over vectors of 4 numbers (AVX2) or of 8 (AVX-512). Each kernel is written
+// vectors emits kernels over vectors of 4 numbers (AVX2) or of 8 (AVX-512), with parts for rows of 2. Each kernel is written
 // once, over this type; what the two sets of instructions do in different ways is in this file and in
 // those of the elementary functions.
 type vectors struct {
@@ -25,10 +25,13 @@ func (v vectors) name(kernel string) string {
 func (v vectors) bytes() int { return 8 * v.lanes }
 
 func (v vectors) vector() reg.VecVirtual {
-	if v.lanes == 8 {
+	switch v.lanes {
+	case 8:
 		return v.ZMM()
+	case 4:
+		return v.YMM()
 	}
-	return v.YMM()
+	return v.XMM()
 }
 
 // several returns n vectors, and zeros n that are 0.
@@ -48,6 +51,9 @@ func (v vectors) zeros(n int) []reg.VecVirtual {
 	}
 	return list
 }
+
+// lower are the first two entries of x.
+func lower(x reg.VecVirtual) reg.VecVirtual { return x.AsX().(reg.VecVirtual) }
 
 func (v vectors) zeroVector() reg.VecVirtual { return v.zeros(1)[0] }
 
@@ -93,7 +99,7 @@ func (v vectors) wide(name string) operand.Op {
 	if x, ok := v.hoisted[name]; ok {
 		return x
 	}
-	if v.lanes == 4 {
+	if v.lanes < 8 {
 		return v.constant("wide " + name)
 	}
 	return v.copyOf(name)
@@ -101,9 +107,11 @@ func (v vectors) wide(name string) operand.Op {
 
 // parameter is a parameter in every entry.
 func (v vectors) parameter(name string) reg.VecVirtual {
-	x := v.vector()
-	v.broadcastParam(name, x)
-	return x
+	address, err := v.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return v.broadcast(address.Addr)
 }
 
 // broadcast is a number from memory in every entry.
@@ -118,8 +126,8 @@ func (v vectors) broadcast(m operand.Mem) reg.VecVirtual {
 // compare returns the mask of the entries with a predicate b, as VCMPPD has them.
 func (v vectors) compare(predicate, b operand.Op, a reg.Register) reg.Register {
 	var mask reg.Register = v.K()
-	if v.lanes == 4 {
-		mask = v.YMM()
+	if v.lanes < 8 {
+		mask = v.vector()
 	}
 	v.VCMPPD(predicate, b, a, mask)
 	return mask
@@ -127,7 +135,7 @@ func (v vectors) compare(predicate, b operand.Op, a reg.Register) reg.Register {
 
 // nowhere is a mask without a bit.
 func (v vectors) nowhere() reg.Register {
-	if v.lanes == 4 {
+	if v.lanes < 8 {
 		return v.zeroVector()
 	}
 	k := v.K()
@@ -149,7 +157,7 @@ func (v vectors) everywhere() reg.Register {
 
 // or adds the bits of a mask to those of another, and and takes the others out of it.
 func (v vectors) or(mask, to operand.Op) {
-	if v.lanes == 4 {
+	if v.lanes < 8 {
 		v.VORPD(mask, to, to)
 	} else {
 		v.KORB(mask, to, to)
@@ -157,7 +165,7 @@ func (v vectors) or(mask, to operand.Op) {
 }
 
 func (v vectors) and(mask, of operand.Op) {
-	if v.lanes == 4 {
+	if v.lanes < 8 {
 		v.VANDPD(mask, of, of)
 	} else {
 		v.KANDB(mask, of, of)
@@ -166,7 +174,7 @@ func (v vectors) and(mask, of operand.Op) {
 
 // clear sets the entries outside of a mask to 0, and choose puts x in the place of those of y in it.
 func (v vectors) clear(mask operand.Op, x reg.VecVirtual) {
-	if v.lanes == 4 {
+	if v.lanes < 8 {
 		v.VANDPD(mask, x, x)
 	} else {
 		v.VMOVAPD_Z(x, mask, x)
@@ -174,17 +182,27 @@ func (v vectors) clear(mask operand.Op, x reg.VecVirtual) {
 }
 
 func (v vectors) choose(mask operand.Op, x operand.Op, y reg.VecVirtual) {
-	if v.lanes == 4 {
+	if v.lanes < 8 {
 		v.VBLENDVPD(mask, x, y, y)
 	} else {
 		v.VMOVUPD(x, mask, y)
 	}
 }
 
+// signs is the mask of the entries whose first bit is set.
+func (v vectors) signs(x reg.VecVirtual) reg.Register {
+	if v.lanes < 8 {
+		return x
+	}
+	k := v.K()
+	v.VPMOVQ2M(x, k)
+	return k
+}
+
 // bits are those of a mask in a general register.
 func (v vectors) bits(mask operand.Op) reg.GPVirtual {
 	r := v.GP64()
-	if v.lanes == 4 {
+	if v.lanes < 8 {
 		v.VMOVMSKPD(mask, r.As32())
 	} else {
 		v.KMOVB(mask, r.As32())
@@ -197,7 +215,7 @@ func (v vectors) ifAny(mask operand.Op, to string)  { v.test(mask); v.JNZ(label(
 func (v vectors) ifNone(mask operand.Op, to string) { v.test(mask); v.JZ(label(to)) }
 
 func (v vectors) test(mask operand.Op) {
-	if v.lanes == 4 {
+	if v.lanes < 8 {
 		r := v.bits(mask)
 		v.TESTL(r.As32(), r.As32())
 	} else {
@@ -233,7 +251,7 @@ func (v vectors) load(m operand.Mem, r *rest) reg.VecVirtual {
 	switch {
 	case r == nil:
 		v.VMOVUPD(m, x)
-	case v.lanes == 4:
+	case v.lanes < 8:
 		v.VMASKMOVPD(m, r.mask, x)
 	default:
 		v.VMOVUPD_Z(m, r.mask, x)
@@ -438,14 +456,16 @@ func (v vectors) unlessLess(left reg.Register, i int, end string) {
 // spread makes every entry of x the sum, or maximum, of all entries.
 func (v vectors) spread(op func(...operand.Op), x reg.VecVirtual) {
 	t := v.vector()
-	if v.lanes == 8 {
+	switch v.lanes {
+	case 8:
 		v.VSHUFF64X2(operand.U8(0x4e), x, x, t)
 		op(t, x, x)
 		v.VSHUFF64X2(operand.U8(0xb1), x, x, t)
-	} else {
+		op(t, x, x)
+	case 4:
 		v.VPERM2F128(operand.U8(1), x, x, t)
+		op(t, x, x)
 	}
-	op(t, x, x)
 	v.VPERMILPD(operand.U8(0x55), x, t)
 	op(t, x, x)
 }
@@ -510,7 +530,7 @@ func (v vectors) largerBits(x, acc operand.Op) {
 		v.VPMAXUQ(x, acc, acc)
 		return
 	}
-	more := v.YMM()
+	more := v.vector()
 	v.VPCMPGTQ(acc, x, more)
 	v.VBLENDVPD(more, x, acc, acc)
 }

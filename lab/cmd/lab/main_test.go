@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/lab/study"
 )
 
@@ -52,10 +53,7 @@ func (o outcome) wantFailure(t *testing.T, code int, parts ...string) {
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := oracle.Must(os.ReadFile(path))(t)
 	return string(text)
 }
 
@@ -65,14 +63,8 @@ func TestLeaveOwnFolder(t *testing.T) {
 	typedIn := t.TempDir()
 	t.Setenv("PWD", typedIn)
 	leaveOwnFolder()
-	got, err := os.Stat(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.Stat(typedIn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := oracle.Must(os.Stat("."))(t)
+	want := oracle.Must(os.Stat(typedIn))(t)
 	if !os.SameFile(got, want) {
 		t.Error("the command stayed in the folder of its module")
 	}
@@ -84,14 +76,8 @@ func TestLeaveOwnFolderElsewhere(t *testing.T) {
 	t.Chdir(here)
 	t.Setenv("PWD", t.TempDir())
 	leaveOwnFolder()
-	got, err := os.Stat(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.Stat(here)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := oracle.Must(os.Stat("."))(t)
+	want := oracle.Must(os.Stat(here))(t)
 	if !os.SameFile(got, want) {
 		t.Error("the command left a folder that is not its own")
 	}

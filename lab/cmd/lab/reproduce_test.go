@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/lab/study"
 )
 
@@ -19,9 +20,7 @@ func TestReproduce(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "study")
 	o := mustRun(t, "reproduce", "theorem1", "--scale", "tiny", "-o", out)
 	var result study.Outcome
-	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(out, "claims.json"))), &result); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, filepath.Join(out, "claims.json"))), &result))
 	if result.Scale != "tiny" || !slices.Equal(result.Studies, []string{"theorem1"}) || len(result.Claims) == 0 {
 		t.Fatalf("result %+v", result)
 	}
@@ -49,9 +48,7 @@ func TestReproduce(t *testing.T) {
 func TestReproduceRefuses(t *testing.T) {
 	t.Parallel()
 	foreign := t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o600))
 	for line, want := range map[string]string{
 		"reproduce":                             "theorem1",
 		"reproduce fgi2":                        "fig2",

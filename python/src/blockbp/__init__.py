@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from ._graph import Graph, GraphCRF
     from ._grid import GridCRF
     from ._network import Inference, Network, Samples, infer, sample
+    from ._nodes import NodeCRF
     from ._run import BlockbpError, BlockbpWarning, ConvergenceWarning, binary
+    from ._sklearn import scorer
     from ._spins import IsingModel, PottsModel
 
 __all__ = [
@@ -25,11 +27,13 @@ __all__ = [
     "Inference",
     "IsingModel",
     "Network",
+    "NodeCRF",
     "PottsModel",
     "Samples",
     "binary",
     "infer",
     "sample",
+    "scorer",
 ]
 
 # Where what is public stands. A part is imported when it is first asked for.
@@ -38,7 +42,9 @@ _PARTS = {
     "_graph": ("Graph", "GraphCRF"),
     "_grid": ("GridCRF",),
     "_network": ("Inference", "Network", "Samples", "infer", "sample"),
+    "_nodes": ("NodeCRF",),
     "_run": ("BlockbpError", "BlockbpWarning", "ConvergenceWarning", "binary"),
+    "_sklearn": ("scorer",),
     "_spins": ("IsingModel", "PottsModel"),
 }
 

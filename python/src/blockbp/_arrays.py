@@ -55,10 +55,12 @@ class Instance:
         The type of every edge.
     labels : int32 ndarray of shape [nodes], or None
         Numbers of classes, −1 where hidden.
-    shape : (rows, columns), or None
+    shape : (rows, columns), or of more axes, or None
         Of a grid, whose nodes lie row by row.
     names : list of str, or None
         Of the node features.
+    weight : float
+        What it counts in training.
     """
 
     def __init__(
@@ -69,11 +71,12 @@ class Instance:
         edge_bins: NDArray[Any] | None = None,
         edge_types: NDArray[Any] | None = None,
         labels: NDArray[Any] | None = None,
-        shape: tuple[int, int] | None = None,
+        shape: tuple[int, ...] | None = None,
         names: list[str] | None = None,
     ) -> None:
         self.x, self.edges, self.edge_x, self.names = x, edges, edge_x, names
         self.edge_bins, self.edge_types, self.labels, self.shape = edge_bins, edge_types, labels, shape
+        self.weight = 1.0
 
 
 def bytes_of(instances: Sequence[Instance]) -> int:
@@ -124,7 +127,9 @@ def write(folder: str, instances: Sequence[Instance], manifest: dict[str, Any], 
         put("edge_types", np.int32, (edges,), (_given(i.edge_types) for i in instances))
     if first.labels is not None:
         put("labels", np.int32, (nodes,), (_given(i.labels) for i in instances))
-    if first.shape is not None:
+    if any(i.weight != 1 for i in instances):
+        put("weight", np.float64, (len(instances),), [np.array([i.weight for i in instances])])
+    if first.shape is not None and len(first.shape) == 2:
         put("grid_shape", np.int64, (len(instances), 2), [np.array([i.shape for i in instances], np.int64)])
     with open(os.path.join(folder, "dataset.json"), "w", encoding="utf-8") as file:
         json.dump(manifest, file)

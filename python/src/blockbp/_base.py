@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _run
+from . import _arrays, _run, _sklearn
 from ._arrays import Instance, Labels, classes_of, kind_of, label_array
 from ._model import MODEL, Model, failures, read
 from ._report import Page, curve
@@ -75,6 +75,8 @@ prior : float
         How much labels of a class count; others have 1.
     max_time : float, optional
         Seconds after which learning ends.
+    warm_start : bool
+        Whether fit begins at the weights of the fit before, which needs the same features and classes.
     unlabelled : object
         The label that hides; None: no label does, and -1 is a class. In any case NaN, None and
         masked entries hide. "auto", of ChainCRF, is None, with a warning where -1 stands beside
@@ -118,7 +120,11 @@ def documented(cls: type[Any]) -> type[Any]:
     return cls
 
 
-class Estimator:
+class _Plain:
+    """The first base of estimators: scikit-learn's can be put beside it, and not beside object."""
+
+
+class Estimator(_Plain):
     """The base of all estimators: parameters as scikit-learn has them, a run, a model.
 
     A subclass has its parameters as arguments of ``__init__``, which gives them to ``_store``,
@@ -126,6 +132,7 @@ class Estimator:
     """
 
     classes_: NDArray[Any]
+    _before: Any  # the estimator at whose weights a fit begins, or None
 
     # Parameters of the command, by the names of its options. Those at their defaults are
     # left to the command.
@@ -143,6 +150,7 @@ class Estimator:
 
     def _store(self, given: Mapping[str, Any]) -> None:
         """Set the parameters from the names of ``__init__``."""
+        _join()
         for name in self._names():
             setattr(self, name, given[name])
 
@@ -171,17 +179,8 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(given)})"
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags
-
-        # No type: labels of a sample are an array, by which folds cannot be balanced.
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=True, multi_output=True, single_output=False),
-            transformer_tags=None,
-            classifier_tags=None,
-            regressor_tags=None,
-            input_tags=InputTags(two_d_array=False, three_d_array=True, allow_nan=False),
-        )
+        _join()
+        return _sklearn.tags(False)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -193,7 +192,7 @@ class Estimator:
         given: dict[str, Any] = {}
         for name, option in self._options.items():
             value = getattr(self, name)
-            if value is None or (name, value) in (("prior", 1.0), ("counting", "auto"), ("method", "auto"), ("n_jobs", -1)):
+            if value is None or (name, value) in (("prior", 1.0), ("counting", "auto"), ("method", "auto"), ("n_jobs", -1), ("min_freq", 0)):
                 continue
             given[option] = _seconds(value) if name == "max_time" else threads(value) if name == "n_jobs" else value
         weights = getattr(self, "class_weight", None)
@@ -204,6 +203,10 @@ class Estimator:
     def _train(self, folder: Folder, arguments: Sequence[str], names: Mapping[str, str] | None = None) -> None:
         """Run train on the data in the folder, and keep what it leaves."""
         command = ["train", DATA, "-o", RUN, "--plots=false", "--checkpoint=false", *self._arguments(), *arguments]
+        if self._before is not None:
+            with open(folder / MODEL, "wb") as file:
+                file.write(self._before.model_)
+            command.append("--init=" + MODEL)
         places = self._places(folder, "train", names)
         self._interrupted = False
         try:
@@ -219,10 +222,12 @@ class Estimator:
     def _commit(self, learn: Callable[[Self], object]) -> Self:
         """Learn in a copy and take over what it has learned: a fit that fails changes nothing."""
         trial = copy.copy(self)
+        trial._before = self if getattr(self, "warm_start", False) and hasattr(self, "model_") else None
         for name in [n for n in vars(trial) if n.endswith("_")]:
             delattr(trial, name)
         learn(trial)
         interrupted = vars(trial).pop("_interrupted")
+        del trial._before
         for name in [n for n in vars(self) if n.endswith("_")]:
             delattr(self, name)
         vars(self).update(vars(trial))
@@ -241,7 +246,7 @@ class Estimator:
     @classmethod
     def _kind(cls) -> str:
         """Return the name of the estimator of this package that the class is, or comes from."""
-        return next(c.__name__ for c in cls.__mro__ if c.__module__.startswith(__package__ + "."))
+        return next(c.__name__ for c in cls.__mro__ if c.__module__.startswith("blockbp."))
 
     def _keep(self, run: str, notes: list[str]) -> None:
         with open(os.path.join(run, MODEL), "rb") as file:
@@ -282,7 +287,7 @@ class Estimator:
             index = [int(k) for k in match[3].split(",")] if match[3] else []
             return self._place(folder, int(match[1]), match[2], index)
 
-        parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight"}
+        parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight", "init": "warm_start"}
         told = told_of(verb, "predict_options" if verb == "predict" else "options", {o: n for o, n in parameters.items() if n in self._names()})
 
         def translate(text: str) -> str:
@@ -345,6 +350,9 @@ class Estimator:
             ]
         return "<table>" + "".join(f"<tr><th style='text-align:left'>{k}</th><td>{v}</td></tr>" for k, v in rows) + "</table>"
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}  # before that of scikit-learn
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, a safetensors file that the command and ``load`` read."""
         self._fitted()
@@ -397,9 +405,14 @@ class Classifier(Estimator):
     """An estimator of labels of the nodes of networks."""
 
     unlabelled: Any
+    warm_start: bool
     n_jobs: int | None
     bias: bool
     predict_options: Mapping[str, Any] | None
+    _estimator_type: str | None = None  # see tags of _sklearn
+
+    def __sklearn_tags__(self) -> Any:
+        return Estimator.__sklearn_tags__(self)  # and not those of scikit-learn's ClassifierMixin
 
     def _instances(self, X: Any, fitting: bool, **images: Any) -> list[Instance]:
         raise NotImplementedError
@@ -427,16 +440,24 @@ class Classifier(Estimator):
     def _fit(self, X: Any, y: Any, arguments: Sequence[str], **images: Any) -> Self:
         return self._commit(lambda trial: trial._learn(X, y, arguments, **images))
 
-    def _learn(self, X: Any, y: Any, arguments: Sequence[str], **images: Any) -> None:
+    def _learn(self, X: Any, y: Any, arguments: Sequence[str], sample_weight: Any = None, **images: Any) -> None:
         instances = self._instances(X, True, **images)
         labels_of = self._shapely(instances, self._labels_of(X, y))
         labels = Labels.of(labels_of, self._hides(), self._label_place)
         self.classes_ = labels.classes
         self._labelled(instances, labels_of, labels)
         self.n_features_in_ = instances[0].x.shape[1]
+        instances = _weighted(instances, sample_weight)
         manifest = {**self._manifest(instances), "states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}
+        self._given_ = self._signature(manifest)
+        if getattr(self._before, "_given_", self._given_) != self._given_:
+            raise ValueError("warm_start=True, and classes or features are not those of the fit before: give warm_start=False")
         with self._data(instances, manifest) as folder:
             self._train(folder, arguments)
+
+    def _signature(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Return what two fits have to share, that one can begin where the other has ended."""
+        return manifest
 
     def _shapely(self, instances: Sequence[Instance], y: Sequence[Any]) -> list[Any]:
         """Return the labels as arrays of the shapes of the instances."""
@@ -463,27 +484,32 @@ class Classifier(Estimator):
             _arrays.write(folder / DATA, instances, manifest, self.bias)
             yield folder
 
-    def _infer(self, X: Any, y: Any, arguments: Sequence[str], array: str, images: dict[str, Any]) -> list[NDArray[Any]]:
-        """Run predict, and return an array for each instance, a row for each node."""
+    @contextlib.contextmanager
+    def _ask(self, verb: str, X: Any, y: Any, arguments: Sequence[str], images: dict[str, Any], hold: bool = True) -> Iterator[tuple[Folder, list[Instance]]]:
+        """Run a verb on data and the model, and give the folder with what it leaves; hold: y is known, and no truth to compare with."""
         self._fitted()
         instances = self._instances(X, False, **images)
         clamp = []
         if y is not None:
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self._hides()))
-            clamp = ["--clamp"]
+            clamp = ["--clamp"] * hold
         jobs = [f"--threads={threads(self.n_jobs)}"] if self.n_jobs not in (None, -1) else []
-        options = _flags(checked(self.predict_options, "predict_options", "predict", self._names()))
         with self._data(instances, {"hidden_labels": True}) as folder:
             with open(folder / MODEL, "wb") as file:
                 file.write(self.model_)
-            notes = _run.run(
-                ["predict", DATA, "-m", MODEL, "-o", "out", "--arrays", *clamp, *jobs, *arguments, *options],
-                folder,
-                self._verbose(),
-                self._places(folder, "predict"),
-            )
+            command = [verb, DATA, "-m", MODEL, *clamp, *jobs, *arguments]
+            notes = _run.run(command, folder, self._verbose(), self._places(folder, verb))
+            _warn([n for n in notes if not _KNOWN.search(n)], 7)
+            yield folder, instances
+
+    def _options_of_predict(self) -> list[str]:
+        return _flags(checked(self.predict_options, "predict_options", "predict", self._names()))
+
+    def _infer(self, X: Any, y: Any, arguments: Sequence[str], array: str, images: dict[str, Any]) -> list[NDArray[Any]]:
+        """Run predict, and return an array for each instance, a row for each node."""
+        given = ["-o", "out", "--arrays", *arguments, *self._options_of_predict()]
+        with self._ask("predict", X, y, given, images) as (folder, instances):
             rows = np.load(os.path.join(folder / "out", array + ".npy"))
-        _warn([n for n in notes if not _KNOWN.search(n)])
         ends = np.cumsum([len(i.x) for i in instances])
         parts = np.split(rows, ends[:-1])
         return [p.reshape(i.shape + p.shape[1:]) if i.shape else p for p, i in zip(parts, instances)]
@@ -515,34 +541,98 @@ class Classifier(Estimator):
         """Return a most probable joint labelling of each network."""
         return self._shaped(X, [self.classes_[p] for p in self._infer(X, y, ["--decode=map"], "labels", images)])
 
+    def predict_log_proba(self, X: Any, y: Any = None, **images: Any) -> Any:
+        """Return the logarithms of predict_proba."""
+        with np.errstate(divide="ignore"):
+            return self._shaped(X, [np.log(p) for p in self._infer(X, y, [], "beliefs", images)])
+
+    def log_likelihood(self, X: Any, y: Any, **images: Any) -> float:
+        """Return log p(known labels of y | features), summed over X, in nats.
+
+        It is exact where networks are narrow. Elsewhere it is a lower bound, or, with
+        counting="bethe" or labels that are hidden, an estimate.
+        """
+        arguments = ["--json", *self._options_of_predict()]
+        with self._ask("eval", X, y, arguments, images, hold=False) as (folder, instances):
+            with open(folder / "stdout", encoding="utf-8") as file:
+                said = json.load(file)["models"][0]
+            known = sum(int((i.labels >= 0).sum()) for i in instances if i.labels is not None)
+        return -float(said["negative_log_likelihood"]) * known
+
+    def sample(
+        self, X: Any, n_samples: int = 1, y: Any = None, random_state: int | None = None, options: Mapping[str, Any] | None = None, **images: Any
+    ) -> Any:
+        """Draw joint labellings given the features, along a last axis [n_samples] behind that of nodes.
+
+        Parameters
+        ----------
+        X, y, images
+            As in predict.
+        n_samples : int
+            How many of each entry of X.
+        random_state : int, optional
+            Seed; 1 without it.
+        options : dict, optional
+            Further options of ``blockbp sample``, such as ``{"burn_in": 5000}``.
+        """
+        given = {"samples": n_samples, "seed": random_state, **checked(options, "options", "sample", ("samples", "seed"))}
+        with self._ask("sample", X, y, ["-o", "out", "--json", *_flags(given)], images) as (folder, instances):
+            with open(folder / "stdout", encoding="utf-8") as file:
+                files = [network["file"] for network in json.load(file)["networks"]]
+            draws = []
+            for name, instance in zip(files, instances):
+                with np.load(folder / name) as drawn:
+                    draws.append(self.classes_[drawn["samples"].T].reshape((*(instance.shape or (len(instance.x),)), n_samples)))
+        return self._shaped(X, draws)
+
     def score(self, X: Any, y: Any, **images: Any) -> float:
         """Return the share of the known labels that predict finds.
 
         Labels that are no class of the fit count as not found, with a warning. It is an error where none is.
         """
+        _, codes = self._truth(X, y, images)
+        found = np.concatenate([p.reshape(-1) for p in self._infer(X, None, [], "labels", images)])
+        return float((found == codes)[codes != -1].mean())
+
+    def _truth(self, X: Any, y: Any, images: dict[str, Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Return all labels of y in a row, and the numbers of their classes, −1 of those hidden, −2 of others."""
         self._fitted()
-        right = known = 0
         others: list[Any] = []
-        truth = self._instances(X, False, **images)
-        self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self._hides()), others)
-        if others and all(i.labels is None or (i.labels < 0).all() for i in truth):
-            self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self._hides()))  # none is a class: refused
+        instances = self._instances(X, False, **images)
+        arrays = self._shapely(instances, self._labels_of(X, y))
+        self._labelled(instances, arrays, Labels(self.classes_, self._hides()), others)
+        codes = np.concatenate([i.labels for i in instances if i.labels is not None])
+        if others and (codes < 0).all():
+            self._labelled(instances, arrays, Labels(self.classes_, self._hides()))  # none is a class: refused
         elif others:
             found = ", ".join(sorted({repr(label) for label in others})[:10])
             _warn([f"labels of y that are no class of the fit count as not found, {len(others)} in all: {found}"])
-        for instance, codes in zip(truth, self._infer(X, None, [], "labels", images)):
-            assert instance.labels is not None
-            there = instance.labels != -1
-            right += int((codes.reshape(-1) == instance.labels)[there].sum())
-            known += int(there.sum())
-        if known == 0:
+        if (codes == -1).all():
             raise ValueError("no label of y is known: there is nothing to compare with")
-        return right / known
+        return np.concatenate([np.ma.getdata(a).reshape(-1) for a in arrays]), codes
 
 
-def _warn(notes: Sequence[str]) -> None:
+def _join() -> None:
+    _sklearn.join(_Plain, Estimator, Classifier)
+
+
+def _warn(notes: Sequence[str], level: int = 5) -> None:
     for note in notes:
-        warnings.warn(note, BlockbpWarning, stacklevel=5)
+        warnings.warn(note, BlockbpWarning, stacklevel=level)
+
+
+def _weighted(instances: list[Instance], weights: Any) -> list[Instance]:
+    """Give instances what they count; those of weight 0 are left out."""
+    if weights is None:
+        return instances
+    given = np.asarray(weights)
+    if given.dtype.kind not in "fiub" or given.shape != (len(instances),) or not (np.isfinite(given) & (given >= 0)).all():
+        raise ValueError(f"sample_weight is {given.dtype} of the shape {list(given.shape)}, want a number of at least 0 for each of {len(instances)} entries of X")
+    for instance, weight in zip(instances, given.tolist()):
+        instance.weight = float(weight)
+    if kept := [i for i in instances if i.weight > 0]:
+        return kept
+    raise ValueError("sample_weight is 0 everywhere: nothing is left to learn from")
 
 
 def _reshaped(n: int, instance: Instance, shape: tuple[int, ...]) -> str:
@@ -680,3 +770,5 @@ def __getattr__(name: str) -> Any:
     made = type(name, (ConvergenceWarning, exceptions.ConvergenceWarning), {"__module__": __name__})
     return globals().setdefault(name, made)
 
+
+_join()

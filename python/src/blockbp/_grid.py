@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, Rows, numeric
-from ._base import DATA, Classifier, _listed, documented
+from ._base import Classifier, _listed, documented
 from ._model import Model
 from ._run import Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# The four directions of edges: names, and steps in rows and columns. Four neighbours have
-# the first two.
-DIRECTIONS = {"right": (0, 1), "down": (1, 0), "down-right": (1, 1), "down-left": (1, -1)}
+# The directions of edges by the number of neighbours: names, and steps along the axes. Of
+# voxels the first axis is depth.
+DIRECTIONS: dict[int, dict[str, tuple[int, ...]]] = {
+    4: {"right": (0, 1), "down": (1, 0)},
+    8: {"right": (0, 1), "down": (1, 0), "down-right": (1, 1), "down-left": (1, -1)},
+    6: {"right": (0, 0, 1), "down": (0, 1, 0), "deeper": (1, 0, 0)},
+}
+DIRECTIONS[26] = {name: (0, *step) for name, step in DIRECTIONS[8].items()}
+for _row, _down in enumerate(("up", "", "down"), -1):
+    for _column, _right in enumerate(("left", "", "right"), -1):
+        DIRECTIONS[26]["-".join(filter(None, ("deeper", _down, _right)))] = (1, _row, _column)
+
+# The file in a folder that has the shapes of the arrays.
+SHAPES = "shapes.json"
 
 # Contrasts have these β, over twice the mean of |Δ|² in training.
 SCALES = (1, 4, 16)
@@ -28,15 +40,16 @@ SCALES = (1, 4, 16)
 
 @documented
 class GridCRF(Classifier):
-    """A conditional random field on grids, such as pictures.
+    """A conditional random field on grids, such as pictures, or voxels.
 
     Pixels are nodes, and edges join each to its neighbours. Each direction of edges has
     weights of its own.
 
     Parameters
     ----------
-    neighbours : {4, 8}
-        Neighbours of a pixel.
+    neighbours : {4, 8, 6, 26}
+        Neighbours of a pixel; 6 or 26 are those of a voxel, and arrays have a first axis
+        [depth] more then.
     edges : {"constant", "contrast", "features"}
         What the weights of an edge depend on. "constant": on its direction alone.
         "contrast": also on how different the colours of its ends are; all methods need
@@ -76,6 +89,7 @@ class GridCRF(Classifier):
         method: str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
         unlabelled: Any = -1,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -85,7 +99,7 @@ class GridCRF(Classifier):
     ) -> None:
         self._store(locals())
 
-    def fit(self, X: Any, y: Any, images: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, images: Any = None, sample_weight: Any = None) -> Self:
         """Learn the weights.
 
         Parameters
@@ -96,33 +110,36 @@ class GridCRF(Classifier):
             Labels of any type; those equal to ``unlabelled`` are hidden.
         images : list of arrays [rows, columns, 3], or [rows, columns], optional
             Colours, for edges="contrast".
+        sample_weight : array [N], optional
+            What each picture counts.
         """
-        return self._fit(X, y, ["--directed"], images=images)
+        return self._fit(X, y, ["--directed"], images=images, sample_weight=sample_weight)
 
     def _instances(self, X: Any, fitting: bool, images: Any = None) -> list[Instance]:  # type: ignore[override]
-        if self.neighbours not in (4, 8):
-            raise ValueError(f"neighbours={self.neighbours!r}: want 4 or 8")
+        if self.neighbours not in DIRECTIONS:
+            raise ValueError(f"neighbours={self.neighbours!r}: want 4 or 8, or of voxels 6 or 26")
         if self.edges not in ("constant", "contrast", "features"):
             raise ValueError(f'edges={self.edges!r}: want "constant", "contrast" or "features"')
         if (images is not None) != (self.edges == "contrast"):
             raise ValueError(f"edges={self.edges!r}, and images are {'given' if images is not None else 'not given'}: images go with edges=\"contrast\"")
-        pictures = [numeric(x, 3, f"X[{n}]", "[rows, columns, features]; grey pictures are X[..., None], and a single picture is [X]") for n, x in enumerate(_listed(X, "X"))]
+        pictures = [numeric(x, 1 + len(self._steps()[0]), f"X[{n}]", self._wanted()) for n, x in enumerate(_listed(X, "X"))]
         if not pictures:
             raise ValueError("X is empty")
-        wanted = pictures[0].shape[2] if fitting else self.n_features_in_
-        joined: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
+        wanted = pictures[0].shape[-1] if fitting else self.n_features_in_
+        joined: dict[tuple[int, ...], tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
         made: list[Instance] = []
         for n, x in enumerate(pictures):
-            rows, columns, features = x.shape
+            *axes, features = x.shape
+            shape = tuple(axes)
             if features != wanted:
                 raise ValueError(f"X[{n}] has {features} features, want {wanted} as " + ("X[0]" if fitting else "in fit"))
-            if rows == 0 or columns == 0:
+            if 0 in shape:
                 raise ValueError(f"X[{n}] has the shape {list(x.shape)}: it is empty")
-            if (rows, columns) not in joined:
-                joined[rows, columns] = grid_edges(rows, columns, self.neighbours)
-            edges, direction = joined[rows, columns]
-            flat = x.reshape(rows * columns, features)
-            instance = Instance(flat, edges, shape=(rows, columns))
+            if shape not in joined:
+                joined[shape] = grid_edges(shape, self._steps())
+            edges, direction = joined[shape]
+            flat = x.reshape(int(np.prod(shape)), features)
+            instance = Instance(flat, edges, shape=shape)
             if self.edges == "features":
                 instance.edge_x = _ends(flat, edges)
                 instance.edge_types = direction
@@ -140,8 +157,9 @@ class GridCRF(Classifier):
         squares = []
         for n, (instance, image) in enumerate(zip(instances, images)):
             picture = np.asarray(image)
-            if picture.ndim not in (2, 3) or picture.shape[:2] != instance.shape or picture.dtype.kind not in "fiu":
-                raise ValueError(f"images[{n}] is {picture.dtype} of the shape {list(picture.shape)}, want numbers, {[*instance.shape, 3]} as X[{n}]")  # type: ignore[misc]
+            shape = instance.shape or ()
+            if picture.ndim - len(shape) not in (0, 1) or picture.shape[: len(shape)] != shape or picture.dtype.kind not in "fiu":
+                raise ValueError(f"images[{n}] is {picture.dtype} of the shape {list(picture.shape)}, want numbers, {[*shape, 3]} as X[{n}]")
             flat = picture.reshape(len(instance.x), -1).astype(np.float32)
             first, second = instance.edges.T
             squares.append(((flat[first] - flat[second]) ** 2).sum(1))
@@ -153,7 +171,15 @@ class GridCRF(Classifier):
             instance.edge_types, instance.edge_bins = instance.edge_bins, None
 
     def _directions(self) -> list[str]:
-        return list(DIRECTIONS)[: self.neighbours // 2]
+        return list(DIRECTIONS[self.neighbours])
+
+    def _steps(self) -> list[tuple[int, ...]]:
+        return list(DIRECTIONS[self.neighbours].values())
+
+    def _wanted(self) -> str:
+        if self.neighbours in (6, 26):
+            return "[depth, rows, columns, features]; grey voxels are X[..., None], and a single array is [X]"
+        return "[rows, columns, features]; grey pictures are X[..., None], a single picture is [X], and voxels have neighbours=6 or 26"
 
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
         names = [str(k) for k in range(instances[0].x.shape[1])]
@@ -176,9 +202,10 @@ class GridCRF(Classifier):
     def _adopt(self, model: Model) -> None:
         types = [t["name"] for t in model.schema["edge_types"]]
         directions = types if len(types) > 1 else model.features("edge")
-        if directions not in (list(DIRECTIONS)[:2], list(DIRECTIONS)):
+        neighbours = [n for n, named in DIRECTIONS.items() if list(named) == directions]
+        if not neighbours:
             raise ModelError("this model is not of a GridCRF: its edges are " + ", ".join(directions))
-        self.neighbours, self.edges = 2 * len(directions), "features" if len(types) > 1 else "constant"
+        self.neighbours, self.edges = neighbours[0], "features" if len(types) > 1 else "constant"
         if scale := re.fullmatch(r"exp\(-d2\*1/(.*)\)", model.features("edge")[0]):
             self.edges, self.contrast_scale_ = "contrast", float(scale[1])
         self._of_nodes(model)
@@ -193,8 +220,16 @@ class GridCRF(Classifier):
         name = {"node_features": "X", "labels": "y"}.get(array)
         if name is None or not index:
             return super()._place(folder, instance, array, index)
-        columns = int(np.load(os.path.join(folder / DATA, "grid_shape.npy"))[instance, 1])
-        return f"{name}[{instance}]{[index[0] // columns, index[0] % columns, *index[1:]]}"
+        with open(folder / SHAPES, encoding="utf-8") as file:
+            shape = json.load(file)[instance]
+        return f"{name}[{instance}]{[*map(int, np.unravel_index(index[0], shape)), *index[1:]]}"
+
+    @contextlib.contextmanager
+    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
+        with super()._data(instances, manifest) as folder:
+            with open(folder / SHAPES, "w", encoding="utf-8") as file:
+                json.dump([i.shape for i in instances], file)
+            yield folder
 
 
 def _ends(x: NDArray[Any], edges: NDArray[Any]) -> Rows:
@@ -216,14 +251,13 @@ def _contrasts(squares: NDArray[np.float32], scale: float) -> Rows:
     return Rows(rows, (len(squares), len(SCALES)), np.float32)
 
 
-def grid_edges(rows: int, columns: int, neighbours: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return edges [m, 2] of a grid, direction by direction, and the direction of each."""
-    node = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+def grid_edges(shape: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return edges [m, 2] of a grid, step by step, and the number of the step of each."""
+    node = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     edges, direction = [], []
-    for d, (down, right) in enumerate(list(DIRECTIONS.values())[: neighbours // 2]):
-        left = max(0, -right)
-        first = node[: rows - down, left : columns - max(0, right)]
-        second = node[down:, left + right : columns - max(0, right) + right]
+    for d, step in enumerate(steps):
+        first = node[tuple(slice(max(0, -k), size - max(0, k)) for k, size in zip(step, shape))]
+        second = node[tuple(slice(max(0, k), size - max(0, -k)) for k, size in zip(step, shape))]
         edges.append(np.stack([first, second], -1).reshape(-1, 2))
         direction.append(np.full(len(edges[-1]), d, np.int32))
     return np.concatenate(edges), np.concatenate(direction)

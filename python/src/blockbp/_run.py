@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
@@ -203,38 +205,17 @@ def run(
     Interrupted
         Ctrl-C came. The binary had the time to save what it had, if it had something.
     """
-    import subprocess
-
     notes: list[str] = []
     other: list[str] = []
     failure: dict[str, Any] = {}
     show = _Progress() if verbose else None
-    command = [binary(), *arguments] + ([] if verbose or arguments[0] in ("check", "infer") else ["-q"])
-    interrupted = False
-    process: Any = None
-
-    # Ctrl-C is for this process, which passes it on once: a second one would kill.
-    apart: dict[str, Any] = {"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}
-
-    def start() -> Any:
-        with open(folder / "stdout", "wb") as stdout:
-            try:
-                return subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=stdout,
-                    stderr=subprocess.PIPE,
-                    cwd=folder.path,
-                    env={**os.environ, "BLOCKBP_PROGRESS": "json"},
-                    encoding="utf-8",
-                    errors="replace",
-                    **apart,
-                )
-            except OSError as err:
-                raise BlockbpError(f"the binary {command[0]} does not start: {err}") from err
+    command = [*arguments] + ([] if verbose or arguments[0] in ("check", "infer") else ["-q"])
+    ended: int | None = None
 
     def listen() -> None:
-        for line in process.stderr:
+        nonlocal ended
+        for raw in process.stderr:
+            line = raw.decode(errors="replace")
             try:
                 event = json.loads(line)
             except ValueError:
@@ -248,42 +229,140 @@ def run(
                 notes.append(places(event["refers"]))
             elif "error" in event:
                 failure.update(event)
+            elif "ended" in event:
+                ended = event["ended"]
+                return
             elif event.get("version", "v" + version()) != "v" + version():
                 raise BlockbpError(
-                    f"the package is version {version()} and the binary {command[0]} is {event['version']}: "
+                    f"the package is version {version()} and the binary {process.args[0]} is {event['version']}: "
                     "install both anew, or unset BLOCKBP_BINARY"
                 )
-        process.wait()
+        ended = process.wait()
 
+    served = arguments[0] in _SERVED and _sendable(folder.path, *arguments)
+    engine = _engine if served and _engine.lock.acquire(blocking=False) else None
+    process: Any = None
     try:
-        process = start()
+        process = _start(command, folder) if engine is None else engine.ask(command, folder)
         try:
             listen()
         except KeyboardInterrupt:
-            interrupted = True
-            _interrupt(process)
-            _saved(process, listen, saves)
+            if engine is None:
+                _interrupt(process)
+                _saved(process, listen, saves)
+            raise Interrupted from None
     finally:
-        if process is not None:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            process.stderr.close()
+        if engine is None:
+            _end(process)
+        else:
+            if ended is None or process.returncode is not None:
+                engine.end()  # what comes next would be of this run
+            engine.lock.release()
         if show is not None:
             show.close()
-    if interrupted:
-        raise Interrupted
-    code = process.returncode
-    if code == 0:
+    if ended == 0:
         return notes
-    text = places(failure.get("refers", "")) or "".join(other).strip() or f"it ended with code {code}"
-    if failure and code in (2, 3):
+    text = places(failure.get("refers", "")) or "".join(other).strip() or f"it ended with code {ended}"
+    if failure and ended in (2, 3):
         raise ValueError(text)
-    if code < 0:
+    if ended is not None and ended < 0:
         import signal
 
-        text = f"the binary was ended by {signal.Signals(-code).name}; if memory was short, options={{'memory': '4GiB'}} bounds it"
+        text = f"the binary was ended by {signal.Signals(-ended).name}; if memory was short, options={{'memory': '4GiB'}} bounds it"
     raise BlockbpError(text)
+
+
+def _start(arguments: Sequence[str], folder: Folder | None) -> Any:
+    """Start the binary in a folder; without one, to wait for requests."""
+    import subprocess
+
+    # Ctrl-C is for this process, which passes it on once: a second one would kill.
+    apart: dict[str, Any] = {"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}
+    command = [binary(), *arguments]
+    try:
+        with open(os.devnull if folder is None else folder / "stdout", "wb") as stdout:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL if folder else subprocess.PIPE,
+                stdout=stdout,
+                stderr=subprocess.PIPE,
+                cwd=folder.path if folder else os.path.abspath(os.sep),
+                env={**os.environ, "BLOCKBP_PROGRESS": "json"},
+                **apart,
+            )
+    except OSError as err:
+        raise BlockbpError(f"the binary {command[0]} does not start: {err}") from err
+
+
+def _end(process: Any) -> None:
+    """End a process, if it has not ended."""
+    if process is None:
+        return
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+# What a process that stays runs: short work, of which an interruption saves nothing.
+_SERVED = ("check", "eval", "infer", "predict", "sample")
+
+
+def _sendable(*texts: str) -> bool:
+    """Report whether texts can be sent as JSON: names of files may be no Unicode."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class _Engine:
+    """A binary that stays, and runs one request after the other: its start would take longer than most of them.
+
+    Whoever holds ``lock`` may use it, and others start a binary of their own. It is started anew
+    where it has died, or where the environment has changed since. A fork has one of its own.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._process: Any = None
+        self._environment: dict[str, str] = {}
+
+    def ask(self, arguments: Sequence[str], folder: Folder) -> Any:
+        """Send a request, and return the process, which tells of it until it says that it has ended."""
+        request = json.dumps({"arguments": arguments, "folder": folder.path}) + "\n"
+        environment = dict(os.environ)
+        if self._process is not None and (self._process.poll() is not None or environment != self._environment):
+            self.end()
+        if self._process is None:
+            self._process, self._environment = _start(["serve"], None), environment
+        try:
+            self._process.stdin.write(request.encode())
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has died just now, and listening finds out
+        return self._process
+
+    def end(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        _end(process)
+
+    def forget(self) -> None:
+        """Leave the process to the one that this is a fork of."""
+        process, self.lock, self._process = self._process, threading.Lock(), None
+        if process is not None:
+            process.returncode = 0  # it is not waited for here
+            process.stdin.close()
+
+
+_engine = _Engine()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_engine.forget)
+atexit.register(_engine.end)
 
 
 def _interrupt(process: Any) -> None:
@@ -297,8 +376,6 @@ def _interrupt(process: Any) -> None:
 
 def _saved(process: Any, listen: Callable[[], None], saves: Callable[[], bool]) -> None:
     """Listen until an interrupted process has ended, and kill one that has nothing to save."""
-    import threading
-
     def late() -> None:
         if saves():
             print("blockbp: the weights so far are being saved; Ctrl-C again gives them up", file=sys.stderr, flush=True)

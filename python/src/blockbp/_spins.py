@@ -349,7 +349,7 @@ def _table(samples: Any) -> Any:
         for n, row in enumerate(samples):
             if np.shape(row) != np.shape(samples[0]):
                 raise ValueError(f"samples[{n}] has {np.size(row)} entries, want {np.size(samples[0])} as samples[0]")
-    array = samples if np.ma.isMaskedArray(samples) else label_array(samples)
+    array: Any = samples if np.ma.isMaskedArray(samples) else label_array(samples)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites]")
     return array

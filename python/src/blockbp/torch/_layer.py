@@ -115,24 +115,24 @@ class PairwiseCRF(nn.Module):
         if loss not in ("likelihood", "truncated"):
             raise ValueError(f"loss={loss!r}: want 'likelihood' or 'truncated'")
         field = self._field(unary, graph, edge_x, through=loss == "truncated")
-        labels = self._labels(labels, field)
-        hidden = bool((labels < 0).any()) and loss == "likelihood"
+        truth = self._labels(labels, field)
+        hidden = bool((truth < 0).any()) and loss == "likelihood"
         free, clamped = self._begin(state, field, hidden)
         if loss == "truncated":
             free, _ = field.settle(free, sweeps, tol, damp, block)
             beliefs = torch.log_softmax(field.logits(free), -1)
-            total = nn.functional.nll_loss(beliefs, labels, ignore_index=-1, reduction="sum")
+            total = nn.functional.nll_loss(beliefs, truth, ignore_index=-1, reduction="sum")
             return total.double(), self._end(field, [free])
         by_edge = edge_x is not None and edge_x.requires_grad
         with torch.no_grad():
             free, _ = field.settle(free, sweeps, tol, damp, block)
             plus, ends = field.value(free, by_edge), [free]
             if hidden:
-                known = field.clamped(labels, FORBIDDEN)
+                known = field.clamped(truth, FORBIDDEN)
                 clamped, _ = known.settle(clamped, sweeps, tol, damp, block)
                 minus, ends = known.value(clamped, by_edge), [free, clamped]
             else:
-                minus = self._scored(field, labels, by_edge)
+                minus = self._scored(field, truth, by_edge)
         return self._difference(field, plus, minus), self._end(field, ends)
 
     def marginals(
@@ -245,15 +245,14 @@ class PairwiseCRF(nn.Module):
     def _begin(self, state: Tensor | None, field: Field, hidden: bool) -> tuple[Messages, Messages]:
         """Return the messages of a state, free ones and those with labels clamped, for each slice of edges."""
         g, k = field.graph, self.states
-        if state is None:
-            state = field.unary.new_zeros(g.edges, 4, k)
-        if state.shape not in ((g.edges, 2, k), (g.edges, 4, k)):
-            raise ValueError(f"state has the shape {list(state.shape)}, want [{g.edges}, 2, {k}] as forward has returned it")
-        if hidden and state.shape[1] == 2:
-            state = torch.cat([state, torch.zeros_like(state)], 1)
-        state = state.detach().to(field.unary)[g.order]
-        free = [[state[part, 0], state[part, 1]] for part in g.slices]
-        return free, [[state[part, 2], state[part, 3]] for part in g.slices] if hidden else []
+        kept = field.unary.new_zeros(g.edges, 4, k) if state is None else state
+        if kept.shape not in ((g.edges, 2, k), (g.edges, 4, k)):
+            raise ValueError(f"state has the shape {list(kept.shape)}, want [{g.edges}, 2, {k}] as forward has returned it")
+        if hidden and kept.shape[1] == 2:
+            kept = torch.cat([kept, torch.zeros_like(kept)], 1)
+        kept = kept.detach().to(field.unary)[g.order]
+        free = [[kept[part, 0], kept[part, 1]] for part in g.slices]
+        return free, [[kept[part, 2], kept[part, 3]] for part in g.slices] if hidden else []
 
     def _end(self, field: Field, ends: list[Messages]) -> Tensor:
         """Return messages as a state."""

@@ -1,8 +1,6 @@
-package figure
+package report
 
 import (
-	"math"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -62,53 +60,13 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, point := range k.points {
 		line[i] = vg.Point{X: placeX(point.X), Y: placeY(point.Y)}
 	}
-	strokeLine(c, k.stroke.line, line)
+	c.StrokeLines(k.stroke.line, line)
 	if !k.marked() {
 		return
 	}
 	for _, place := range line {
 		c.DrawGlyph(k.stroke.marker, place)
 	}
-}
-
-// pieceSegments is the number of segments of a curve that are stroked at once.
-// The rasteriser keeps what one stroke covers of a row of pixels in a list, which
-// it walks for every edge: a stroke of 2000 steep segments takes seconds, pieces
-// of up to about 64 a few hundredths of one (BenchmarkNoisyCurve).
-const pieceSegments = 32
-
-// strokeLine strokes the segments between the points of line, piece by piece. A
-// piece repeats the first segment of the next one, so that the corner between
-// them is joined as any other, and dashes go on where the piece before ended.
-func strokeLine(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
-	for start := 0; start+1 < len(line); start += pieceSegments {
-		var path vg.Path
-		path.Move(line[start])
-		for _, place := range line[start+1 : min(start+pieceSegments+2, len(line))] {
-			path.Line(place)
-		}
-		c.SetLineStyle(style)
-		c.Stroke(path)
-		style.DashOffs = dashOffset(style, line[start:min(start+pieceSegments+1, len(line))])
-	}
-}
-
-// dashOffset is where in its pattern of dashes a stroke in this style stands at
-// the end of line; 0 without dashes.
-func dashOffset(style draw.LineStyle, line []vg.Point) vg.Length {
-	var period vg.Length
-	for _, dash := range style.Dashes {
-		period += dash
-	}
-	if period == 0 {
-		return 0
-	}
-	offset := style.DashOffs
-	for i := 1; i < len(line); i++ {
-		step := line[i].Sub(line[i-1])
-		offset += vg.Length(math.Hypot(float64(step.X), float64(step.Y)))
-	}
-	return vg.Length(math.Mod(float64(offset), float64(period)))
 }
 
 // marked tells whether the points of the curve are shown.

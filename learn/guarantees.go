@@ -7,7 +7,7 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// known is what is known of inference and of the objective L = B(free) − B(clamped) at any weights and messages. It
+// guarantees are what holds of inference and of the objective L = B(free) − B(clamped) at any weights and messages. It
 // follows from the counting numbers of all networks, from hidden labels, and from how networks are cut:
 //
 //	ascends         sweeps ascend a dual (all c_s ≥ 0): messages settle without damping, and have momentum
@@ -18,12 +18,12 @@ import (
 //	forests         a visit finds the marginals of whole networks, which are forests
 //
 // certified implies bounded, convex and convexNumbers.
-type known struct {
+type guarantees struct {
 	ascends, convexNumbers, convex, bounded, certified, forests bool
 }
 
-// whatIsKnown finds it.
-func (l *learner) whatIsKnown() (k known) {
+// findGuarantees finds them.
+func (l *learner) findGuarantees() (k guarantees) {
 	facts := func(holds func(f *counting.Facts) bool) bool {
 		return !slices.ContainsFunc(l.units, func(u *unit) bool { return !holds(&u.net.Counting.Facts) })
 	}

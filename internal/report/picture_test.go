@@ -1,4 +1,4 @@
-package figure
+package report
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // testPanel is two rows, one of which lacks the truth.
@@ -34,10 +36,7 @@ func TestPanel(t *testing.T) {
 	if w, h := pngOf(t, p); w != 4*int(pagePadding)+4*tileWidth+3*2*int(tileGap) || h < 2*187+2*4*int(pagePadding) {
 		t.Errorf("the image is %d × %d", w, h)
 	}
-	img, err := p.Image()
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := oracle.Must(p.Image())(t)
 	seen := map[color.RGBA]bool{}
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {
@@ -157,18 +156,10 @@ func TestClassPalette(t *testing.T) {
 
 func TestLabelImage(t *testing.T) {
 	labels := []int32{0, 1, -1, 20, 3, 0}
-	img, err := LabelImage(labels, 3, 2, ClassPalette(21))
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := oracle.Must(LabelImage(labels, 3, 2, ClassPalette(21)))(t)
 	var file bytes.Buffer
-	if err := png.Encode(&file, img); err != nil {
-		t.Fatal(err)
-	}
-	decoded, err := png.Decode(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, png.Encode(&file, img))
+	decoded := oracle.Must(png.Decode(&file))(t)
 	back, ok := decoded.(*image.Paletted)
 	if !ok || back.Bounds() != image.Rect(0, 0, 3, 2) {
 		t.Fatalf("read back a %T of %v", decoded, decoded.Bounds())

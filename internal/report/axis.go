@@ -1,4 +1,4 @@
-package figure
+package report
 
 import (
 	"math"
@@ -22,12 +22,10 @@ const axisMargin = 0.03
 // below it, neighbouring ticks would be the same number.
 const smallestSpread = 1e-9
 
-// axis is the range of one direction of a figure, and the values to mark if they are not
-// to be round numbers.
+// axis is the range of one direction of a figure.
 type axis struct {
 	log      bool
 	min, max float64 // of the data; min > max: none
-	marks    []float64
 }
 
 // newAxis is an axis without data.
@@ -86,13 +84,6 @@ func (a *axis) fitTo(p *plot.Axis, length, pitch vg.Length) {
 	p.Scale, p.Tick.Marker = plot.LinearScale{}, plot.DefaultTicks{}
 	if a.log {
 		p.Scale, p.Tick.Marker = plot.LogScale{}, logTicks{max(1, int(length/pitch))}
-	}
-	if len(a.marks) > 0 {
-		var marks plot.ConstantTicks
-		for _, v := range a.marks {
-			marks = append(marks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', -1, 64)})
-		}
-		p.Tick.Marker = marks
 	}
 }
 

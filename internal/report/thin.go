@@ -1,4 +1,4 @@
-package figure
+package report
 
 import (
 	"slices"
@@ -6,21 +6,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// thinColumns is the number of columns in which a curve is thinned. Four points
-// are kept in each, so a curve has at most about 2000 points, and a column is not
-// much wider than a point of the page.
-const thinColumns = 500
-
 // pointsPerColumn is what thinning keeps: the first, lowest, highest and last.
 const pointsPerColumn = 4
 
 // Thin keeps of many points only those that show: runs of neighbouring points in
-// the same column of the figure are reduced to their first, lowest, highest and
+// the same one of so many columns of the figure are reduced to their first, lowest, highest and
 // last (the M4 aggregation of Jugel et al., VLDB 2014). x holds places on the
 // axis. A curve that runs back and forth too often is cut into equal runs
 // instead. The result are indices, increasing.
-func Thin(x, y []float64) []int {
-	limit := thinColumns * pointsPerColumn
+func Thin(x, y []float64, columns int) []int {
+	limit := columns * pointsPerColumn
 	if len(x) <= limit {
 		all := make([]int, len(x))
 		for i := range all {
@@ -30,11 +25,11 @@ func Thin(x, y []float64) []int {
 	}
 	low, high, scale := slices.Min(x), slices.Max(x), 0.0
 	if high > low {
-		scale = (thinColumns - 1) / (high - low)
+		scale = float64(columns-1) / (high - low)
 	}
 	kept := thinRuns(y, func(i int) int { return int((x[i] - low) * scale) })
 	if len(kept) > limit {
-		kept = thinRuns(y, func(i int) int { return i * (thinColumns - 1) / len(y) })
+		kept = thinRuns(y, func(i int) int { return i * (columns - 1) / len(y) })
 	}
 	return kept
 }

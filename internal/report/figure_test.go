@@ -1,4 +1,4 @@
-package figure
+package report
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // classNames are those of the Stanford Background set.
@@ -23,9 +25,7 @@ var classNames = []string{"sky", "tree", "road", "grass", "water", "building", "
 func svgOf(t *testing.T, f Curves) string {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := errors.Join(f.SVG(&first), f.SVG(&second)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(f.SVG(&first), f.SVG(&second)))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two drawings differ")
 	}
@@ -52,16 +52,11 @@ func svgOf(t *testing.T, f Curves) string {
 func pngOf(t *testing.T, f interface{ PNG(io.Writer) error }) (width, height int) {
 	t.Helper()
 	var first, second bytes.Buffer
-	if err := errors.Join(f.PNG(&first), f.PNG(&second)); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, errors.Join(f.PNG(&first), f.PNG(&second)))
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two drawings differ")
 	}
-	img, err := png.Decode(&first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := oracle.Must(png.Decode(&first))(t)
 	return img.Bounds().Dx(), img.Bounds().Dy()
 }
 
@@ -94,18 +89,6 @@ func TestCurves(t *testing.T) {
 	f.Width, f.Height = 160, 300
 	if w, h := pngOf(t, f); w != 2*160 || h < 600 {
 		t.Errorf("the small image is %d × %d", w, h)
-	}
-}
-
-// TestFromZero: the vertical axis begins at zero where that is asked for.
-func TestFromZero(t *testing.T) {
-	f := Curves{Title: "T", Series: []Series{{Name: "a", X: []float64{1, 2}, Y: []float64{70, 80}}}}
-	if text := svgOf(t, f); strings.Contains(text, ">0<") {
-		t.Error("there is a zero without being asked for")
-	}
-	f.FromZero = true
-	if text := svgOf(t, f); !strings.Contains(text, ">0<") {
-		t.Error("there is no zero")
 	}
 }
 
@@ -184,14 +167,6 @@ func TestCurvesNote(t *testing.T) {
 	}
 }
 
-// TestGivenTicks: the values that were asked for are marked, and no others.
-func TestGivenTicks(t *testing.T) {
-	text := svgOf(t, Curves{LogX: true, XTicks: []float64{30, 7}, Series: []Series{{X: []float64{1, 100}, Y: []float64{1, 2}}}})
-	if !strings.Contains(text, ">7<") || !strings.Contains(text, ">30<") || strings.Contains(text, ">10<") {
-		t.Error("the figure marks other values")
-	}
-}
-
 func TestThin(t *testing.T) {
 	const n = 1_000_000
 	x, y := make([]float64, n), make([]float64, n)
@@ -199,7 +174,7 @@ func TestThin(t *testing.T) {
 		x[i] = math.Log(float64(i + 1))
 	}
 	y[n/3], y[n/2] = 5, -5 // peaks of one point each
-	kept := Thin(x, y)
+	kept := Thin(x, y, thinColumns)
 	if len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points are left", len(kept))
 	}
@@ -218,10 +193,10 @@ func TestThin(t *testing.T) {
 	for i := range x { // back and forth
 		x[i] = float64(i % 2)
 	}
-	if kept := Thin(x, y); len(kept) > thinColumns*pointsPerColumn {
+	if kept := Thin(x, y, thinColumns); len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points of a zigzag are left", len(kept))
 	}
-	if kept := Thin(make([]float64, n), y); len(kept) > pointsPerColumn {
+	if kept := Thin(make([]float64, n), y, thinColumns); len(kept) > pointsPerColumn {
 		t.Errorf("%d points above one place are left", len(kept))
 	}
 }
@@ -294,9 +269,7 @@ func TestRangesKeepTheColour(t *testing.T) {
 	}
 	colours := func(series ...Series) map[string]bool {
 		var svg bytes.Buffer
-		if err := (Curves{Series: series}).SVG(&svg); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, (Curves{Series: series}).SVG(&svg))
 		found := map[string]bool{}
 		for _, match := range regexp.MustCompile(`stroke:(#[0-9A-Fa-f]{6})`).FindAllStringSubmatch(svg.String(), -1) {
 			found[match[1]] = true

@@ -1,4 +1,4 @@
-package figure
+package report
 
 import (
 	"gonum.org/v1/plot/vg"

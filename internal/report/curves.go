@@ -1,11 +1,10 @@
-package figure
+package report
 
 import (
 	"cmp"
 	"fmt"
 	"image/color"
 	"math"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -22,6 +21,10 @@ const (
 	defaultHeight = 260
 )
 
+// thinColumns are the columns in which curves are thinned, about two points of the page wide each: the rasteriser takes
+// seconds for a stroke of thousands of steep segments.
+const thinColumns = 150
+
 // Series is one curve: points joined in the order given.
 type Series struct {
 	Name string    // in the legend; "" leaves it out
@@ -35,21 +38,15 @@ type Series struct {
 // left out, and their neighbours joined: NaN, which means that a value is not
 // known, and infinities, magnitudes beyond 1e300 and, on a logarithmic axis, values
 // below 1e-300, whose number stands in a note. Long curves are thinned to about
-// 2000 points without a visible difference, peaks included. Without any point to
+// 600 points without a visible difference, peaks included. Without any point to
 // draw the figure says so.
 type Curves struct {
 	Title          string
 	XLabel, YLabel string
 	LogX, LogY     bool
-	// FromZero: the vertical axis, unless it is logarithmic, has a zero, so that growth is
-	// seen for what it is.
-	FromZero bool
-	Series   []Series
-	// XTicks are the values to mark on the horizontal axis, such as the few that were
-	// measured; nil: round numbers.
-	XTicks        []float64
-	Columns       []Column
-	Width, Height vg.Length // in points (1/72 inch); 0: 380 × 260
+	Series         []Series
+	Columns        []Column
+	Width, Height  vg.Length // in points (1/72 inch); 0: 380 × 260
 }
 
 // Column stands behind the curves, from From to To, such as a bin of a histogram; its label is above it.
@@ -97,10 +94,6 @@ type curve struct {
 func (f Curves) prepare() (*curveSheet, error) {
 	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY),
 		labelX: printable.Line(f.XLabel), labelY: printable.Line(f.YLabel)}
-	sheet.x.marks = slices.Sorted(slices.Values(f.XTicks))
-	if f.FromZero && !f.LogY {
-		sheet.y.include(0)
-	}
 	sheet.columns = f.Columns
 	for _, column := range f.Columns {
 		sheet.x.include(column.From)
@@ -144,7 +137,7 @@ func (s *curveSheet) points(series Series) plotter.XYs {
 		y = append(y, series.Y[i])
 	}
 	var points plotter.XYs
-	for _, k := range Thin(x, y) {
+	for _, k := range Thin(x, y, thinColumns) {
 		points = append(points, plotter.XY{X: series.X[kept[k]], Y: series.Y[kept[k]]})
 	}
 	return points

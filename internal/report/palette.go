@@ -1,7 +1,6 @@
-package figure
+package report
 
 import (
-	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -49,12 +48,10 @@ const candidateLevels = 9
 func ClassPalette(n int) []color.RGBA {
 	palette := slices.Clone(firstClassColors[:min(max(n, 0), len(firstClassColors))])
 	if n > len(palette) {
-		candidates := paletteCandidates()
-		for _, taken := range append(palette, unknownColors[:]...) {
-			candidates.take(oklab(taken))
-		}
+		taken := slices.Concat(palette, unknownColors[:])
 		for len(palette) < min(n, MaxClasses) {
-			palette = append(palette, candidates.farthest())
+			next := farthest(taken)
+			palette, taken = append(palette, next), append(taken, next)
 		}
 	}
 	for k := len(palette); k < n; k++ {
@@ -79,42 +76,29 @@ func paletteOf(names []string) []color.RGBA {
 	return called
 }
 
-// candidate is a colour that a class may get.
-type candidate struct {
-	color    color.RGBA
-	place    [3]float64 // in Oklab
-	distance float64    // squared, to the nearest colour taken
-}
-
-type candidates []candidate
-
-// paletteCandidates are the colours among which those of classes are sought.
-func paletteCandidates() (all candidates) {
+// farthest is the colour that a class may get which is as far as can be from all that are taken.
+func farthest(taken []color.RGBA) (best color.RGBA) {
+	places, most := make([][3]float64, len(taken)), 0.0
+	for k, c := range taken {
+		places[k] = oklab(c)
+	}
 	level := func(k int) uint8 { return uint8(k % candidateLevels * math.MaxUint8 / (candidateLevels - 1)) }
 	for i := range candidateLevels * candidateLevels * candidateLevels {
 		c := color.RGBA{level(i / candidateLevels / candidateLevels), level(i / candidateLevels), level(i), 0xff}
 		place := oklab(c)
-		if math.Hypot(place[1], place[2]) >= leastChroma && place[0] >= leastLightness && place[0] <= mostLightness {
-			all = append(all, candidate{c, place, math.Inf(1)})
+		if math.Hypot(place[1], place[2]) < leastChroma || place[0] < leastLightness || place[0] > mostLightness {
+			continue
+		}
+		nearest := math.Inf(1)
+		for _, p := range places {
+			d0, d1, d2 := place[0]-p[0], place[1]-p[1], place[2]-p[2]
+			nearest = min(nearest, d0*d0+d1*d1+d2*d2)
+		}
+		if nearest > most {
+			best, most = c, nearest
 		}
 	}
-	return all
-}
-
-// take notes that the colour at place is used.
-func (all candidates) take(place [3]float64) {
-	for i := range all {
-		c := &all[i]
-		d0, d1, d2 := c.place[0]-place[0], c.place[1]-place[1], c.place[2]-place[2]
-		c.distance = min(c.distance, d0*d0+d1*d1+d2*d2)
-	}
-}
-
-// farthest takes and returns the candidate farthest from all taken so far.
-func (all candidates) farthest() color.RGBA {
-	best := slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	all.take(best.place)
-	return best.color
+	return best
 }
 
 // oklab is the place of c in the Oklab colour space (Ottosson 2020), in which

@@ -1,0 +1,112 @@
+"""What scikit-learn gives to estimators where it is in use, and what it asks of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def join(plain: type[Any], estimator: type[Any], classifier: type[Any]) -> None:
+    """Give estimators the bases that scikit-learn looks for, once it is in use.
+
+    Its import takes most of a second, for which nobody waits who uses this package alone.
+    """
+    base = sys.modules.get("sklearn.base")
+    if estimator.__bases__ != (plain,) or not hasattr(base, "ClassifierMixin"):
+        return  # done, or not there
+    assert base is not None
+    setattr(estimator, "__bases__", (plain, base.BaseEstimator))
+    setattr(classifier, "__bases__", (base.ClassifierMixin, estimator))
+    below = [estimator]
+    for cls in below:  # what its base does where a subclass is made: set_fit_request and the like
+        super(plain, cls).__init_subclass__()
+        below += cls.__subclasses__()
+
+
+def tags(rows: bool) -> Any:
+    """Return the tags of an estimator whose samples are rows of a table, or else networks."""
+    from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+    # Of networks there is no type: labels of a sample are an array, by which folds cannot be balanced.
+    return Tags(
+        estimator_type="classifier" if rows else None,
+        target_tags=TargetTags(required=True, multi_output=not rows, single_output=rows),
+        transformer_tags=None,
+        classifier_tags=ClassifierTags() if rows else None,
+        regressor_tags=None,
+        input_tags=InputTags(two_d_array=rows, three_d_array=not rows, allow_nan=False),
+    )
+
+
+def table(estimator: Any, X: Any, y: Any, fitting: bool) -> tuple[Any, Any]:
+    """Check a table of features, and labels where they are given, as scikit-learn does where it is in use."""
+    validation = sys.modules.get("sklearn.utils.validation")
+    if not hasattr(validation, "validate_data"):
+        return X, y
+    assert validation is not None
+    if not fitting:
+        return validation.validate_data(estimator, X, reset=False), y
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    from sklearn.utils.multiclass import check_classification_targets
+
+    X, y = validation.validate_data(estimator, X, y, ensure_min_samples=2)
+    check_classification_targets(y)
+    return X, y
+
+
+class _Answers:
+    """A classifier whose samples are numbers of answers that are there already."""
+
+    _estimator_type = "classifier"
+
+    def __init__(self, estimator: Any, X: Any, images: dict[str, Any]) -> None:
+        self.classes_, self._infer = estimator.classes_, lambda array: estimator._infer(X, None, [], array, images)
+
+    def __sklearn_tags__(self) -> Any:
+        return tags(True)
+
+    def fit(self, X: Any, y: Any) -> None:
+        """Do nothing, as all is known."""
+
+    def predict(self, X: Any) -> Any:
+        """Return labels."""
+        return self.classes_[np.concatenate([p.reshape(-1) for p in self._infer("labels")])[X]]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return probabilities."""
+        return np.concatenate([p.reshape(-1, len(self.classes_)) for p in self._infer("beliefs")])[X]
+
+
+class Scorer:
+    """A score of scikit-learn over the nodes of all networks; see ``scorer``."""
+
+    def __init__(self, name: str) -> None:
+        from sklearn.metrics import get_scorer
+
+        self.name, self._score = name, get_scorer(name)
+
+    def __call__(self, estimator: Any, X: Any, y: Any, **images: Any) -> float:
+        labels, codes = estimator._truth(X, y, images)
+        known = np.flatnonzero(codes != -1)
+        truth = np.array(labels[known].tolist())  # hidden ones may have been of other types
+        return float(self._score(_Answers(estimator, X, images), known, truth))
+
+    def __repr__(self) -> str:
+        return f"scorer({self.name!r})"
+
+
+def scorer(name: str) -> Scorer:
+    """Return a score of scikit-learn for networks, as ``scoring`` of its searches and cross-validations.
+
+    Its own scores want a label a sample. This one compares the known labels of the nodes of
+    all pictures, graphs or sequences.
+
+    Parameters
+    ----------
+    name : str
+        As scikit-learn has it, such as "accuracy", "f1_macro" or "neg_log_loss".
+    """
+    return Scorer(name)
