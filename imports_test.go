@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/parallel", "internal/partition", "internal/ground"},
-	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/gibbs"},
+	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/gibbs"},
 
 	"dataset": {"internal/option", "internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch"},
 
@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
 	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/partition", "internal/safetensors", "internal/stretch"},
 	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/instances", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
-	"internal/cut":         {"internal/option", "crf", "graph", "internal/ground", "internal/machine", "internal/memory", "internal/partition"},
+	"internal/cut":         {"internal/option", "crf", "graph", "internal/ground", "internal/memory", "internal/partition"},
 	"internal/instances":   {"crf", "counting", "graph", "internal/ground", "internal/parallel", "internal/simd"},
 	"internal/flow":        {"graph"},
 	"internal/distributed": {"internal/numeric"},
@@ -85,22 +85,21 @@ var mayImport = map[string][]string{
 	"internal/safetensors": {"internal/infile", "internal/atomicfile", "internal/numeric"},
 	"internal/simd":        {"internal/numeric"},
 	"internal/stretch":     {"crf", "internal/numeric"},
-	"internal/machine":     {"internal/simd"},
-	"internal/memory":      {"internal/machine"},
-	"internal/spill":       {"internal/option", "internal/machine", "internal/memory"},
+	"internal/memory":      {"internal/simd"},
+	"internal/spill":       {"internal/option", "internal/memory"},
 	"internal/oracle":      {"mrf", "graph"},
 
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/option",
 		"internal/infile",
-		"internal/cut", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
+		"internal/cut", "internal/ground", "internal/stretch", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
+		"internal/npy", "internal/report", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
 	},
 
-	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/atomicfile", "internal/machine", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
-	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/limits", "internal/machine"},
+	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/atomicfile", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
+	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/limits", "internal/memory"},
 }
 
 // public is what users may import beside the door, as api.txt lists it.
@@ -158,7 +157,7 @@ var opensItself = map[string]string{
 	"internal/uai/scan.go":              "os.Open",     // a network may come from a pipe that the shell opened
 	"internal/runfolder/run.go":         "os.Open",     // a folder
 	"internal/runfolder/environment.go": "os.Open",     // of the system
-	"internal/machine/caches.go":        "os.ReadFile", // of the system
+	"internal/memory/caches.go":         "os.ReadFile", // of the system
 	"internal/runstate/arrays.go":       "os.Open",     // a folder
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/linear"
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -348,7 +347,7 @@ const worthCollecting = 8 << 20
 // left: the collector would let it lie until the run has taken as much again.
 func (m *Memory) makeWay() {
 	if m.Bytes > worthCollecting {
-		machine.GiveBack()
+		memory.GiveBack()
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -141,14 +141,14 @@ func (l *learner) readApart(apart bool) {
 }
 
 // useLargePages asks for large pages for features that visits of blocks go back to, as
-// machine.Zeros does for all else. On graphs without an order, such as Barabási–Albert ones, nearly
+// memory.Zeros does for all else. On graphs without an order, such as Barabási–Albert ones, nearly
 // every edge between blocks has its features and messages on pages of their own.
 func (l *learner) useLargePages() {
 	for _, in := range l.problem.Data {
 		for _, f := range instances.Features(in) {
-			machine.LargePages(f.Data().Double)
-			machine.LargePages(f.Data().Single)
-			machine.LargePages(f.Data().Value)
+			memory.LargePages(f.Data().Double)
+			memory.LargePages(f.Data().Single)
+			memory.LargePages(f.Data().Value)
 		}
 	}
 }

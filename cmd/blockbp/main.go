@@ -10,11 +10,11 @@ import (
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/distributed"
 	_ "github.com/blockbp/blockbp/internal/limits"
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 )
 
 func main() {
-	machine.KeepHeapTight()
+	memory.KeepHeapTight()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
 		ends = append(ends, syscall.SIGHUP)

@@ -21,7 +21,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/distributed"
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		code := cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 		if path := os.Getenv(peakFile); path != "" {
-			peak, _ := machine.PeakMemory()
+			peak, _ := memory.PeakMemory()
 			if err := os.WriteFile(path, []byte(strconv.FormatInt(peak, 10)), 0o600); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				code = 99

@@ -15,7 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/learn"
@@ -406,7 +406,7 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: machine.AvailableMemory(), Sizes: sizes}
+	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes}
 	return a.print(f.json, &d, "%s\n", lines(d.Table().Text()))
 }
 

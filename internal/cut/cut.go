@@ -14,7 +14,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -332,7 +331,7 @@ type cutQuestion struct {
 
 // Cache returns the size of the second-level cache in bytes.
 func Cache() float64 {
-	caches, _ := machine.Caches()
+	caches, _ := memory.Caches()
 	for _, c := range caches {
 		if c.Level == 2 {
 			return float64(c.Bytes)

@@ -3,7 +3,7 @@ package job
 import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -14,9 +14,9 @@ const later = 3 << 20
 // reported: what it has now, with the data, and what is still to come, or what reading
 // the data took, where that is more.
 func (p *Prepared) Forecast() *learn.Memory {
-	reading, measured := machine.PeakMemory()
+	reading, measured := memory.PeakMemory()
 	m := &learn.Memory{}
-	m.Add("program and data", float64(machine.GiveBack()), "as they lie in memory now")
+	m.Add("program and data", float64(memory.GiveBack()), "as they lie in memory now")
 	for _, item := range p.Memory.Items {
 		m.AddItem(item)
 	}
@@ -33,7 +33,7 @@ func (p *Prepared) Forecast() *learn.Memory {
 	}
 	m.Add("predictions", max(beside, after-float64(p.Memory.Bytes)),
 		"whole networks, on each thread (%d): evaluations beside the learner, others in its place", p.Options.Threads)
-	m.Add("garbage and report", later+machine.MostGarbage(float64(m.Bytes)), "what is not collected yet, code and plots")
+	m.Add("garbage and report", later+memory.MostGarbage(float64(m.Bytes)), "what is not collected yet, code and plots")
 	if beyond := reading - m.Bytes; measured && beyond > 0 {
 		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -144,7 +144,7 @@ func (r *run) totalSeconds(took times) float64 {
 // peakBytes returns the largest memory the process has had, where the system
 // tells, else what Go has taken from it.
 func peakBytes() int64 {
-	if bytes, ok := machine.PeakMemory(); ok {
+	if bytes, ok := memory.PeakMemory(); ok {
 		return bytes
 	}
 	var m runtime.MemStats

@@ -1,4 +1,5 @@
-// Package memory says how much memory work may take, before it takes any.
+// Package memory says how much memory work may take, before it takes any; what this machine has of
+// it, and of caches; and it asks the system for large pages.
 //
 // Whoever allocates what a number in a file or an option asks for adds up the bytes
 // first, as float64, which does not overflow, and asks Check. So a slip of the pen is a
@@ -10,8 +11,6 @@ import (
 	"math"
 	"runtime"
 	"sync"
-
-	"github.com/blockbp/blockbp/internal/machine"
 )
 
 // Share is the part of the memory that the machine has available which work may take
@@ -26,7 +25,7 @@ func Allowed(asked int64) int64 {
 	if asked > 0 {
 		return asked
 	}
-	return int64(Share * float64(machine.AvailableMemory()))
+	return int64(Share * float64(AvailableMemory()))
 }
 
 // Error says that work would take more memory than it may. Nothing has been allocated.

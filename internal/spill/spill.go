@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -136,9 +135,9 @@ func inMemory[T Number](n int) []T {
 	var zeros any
 	switch any(T(0)).(type) {
 	case float64:
-		zeros = machine.Zeros[float64](n)
+		zeros = memory.Zeros[float64](n)
 	case float32:
-		zeros = machine.Zeros[float32](n)
+		zeros = memory.Zeros[float32](n)
 	default:
 		return make([]T, n)
 	}

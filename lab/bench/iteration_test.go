@@ -10,7 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/cut"
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/lab/ceilings"
@@ -42,7 +42,7 @@ func BenchmarkIteration(b *testing.B) {
 // measured are the ceilings of this machine.
 var measured = sync.OnceValues(func() (*ceilings.Ceilings, error) {
 	rounds := ceilings.Rounds{Least: 5, Budget: 1500 * time.Millisecond}
-	return ceilings.Measure(context.Background(), rounds, machine.AvailableMemory()/4)
+	return ceilings.Measure(context.Background(), rounds, memory.AvailableMemory()/4)
 })
 
 // network is a problem to learn, cut into blocks.

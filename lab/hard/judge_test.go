@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/lab/study"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -117,12 +117,12 @@ type Trial struct {
 // be alone in it. The error is that of ctx, or says that the settings are at fault.
 func (p *Problem) Try(ctx context.Context) (*Trial, error) {
 	t := &Trial{}
-	started, _ := machine.ProcessorTime()
+	started, _ := study.ProcessorTime()
 	wall := time.Now()
 	var err error
 	t.result, err = learn.Fit(ctx, p.Learn, p.Settings())
 	t.seconds = time.Since(wall).Seconds()
-	if ended, ok := machine.ProcessorTime(); ok {
+	if ended, ok := study.ProcessorTime(); ok {
 		t.seconds = (ended - started).Seconds()
 	}
 	if errors.As(err, &t.diverged) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -23,7 +22,7 @@ type stopwatch struct {
 // read returns the time since some moment.
 func (w *stopwatch) read() time.Duration {
 	if w.alone {
-		if taken, ok := machine.ProcessorTime(); ok {
+		if taken, ok := ProcessorTime(); ok {
 			return taken
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -26,7 +25,7 @@ func TestStopwatch(t *testing.T) {
 	const pause, iterations = 20 * time.Millisecond, 10
 	b := must(Problem{Kind: Grid, Size: 4, Seed: 1}.build(1))
 	for _, alone := range []bool{true, false} {
-		_, told := machine.ProcessorTime()
+		_, told := ProcessorTime()
 		alone, seconds := alone && told, 0.0
 		rule := idle{fixed(1e-6), pause}
 		if _, _, err := iterate(t.Context(), b.problem, innerDual(), rule, learn.Settings{}, alone,

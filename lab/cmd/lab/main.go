@@ -16,12 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
 func main() {
-	machine.KeepHeapTight()
+	memory.KeepHeapTight()
 	leaveOwnFolder()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {

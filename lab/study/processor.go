@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd || openbsd || dragonfly
 
-package machine
+package study
 
 import (
 	"time"
