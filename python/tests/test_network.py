@@ -73,12 +73,12 @@ def test_equal_to_the_command(tmp_path: Path, command: Any) -> None:
                 assert found.marginals.tolist() == said["marginals"]
                 assert np.isnan(found.log_partition) if said["log_z"] is None else found.log_partition == said["log_z"]
                 assert found.map_score == -best["energy"]
-    command("sample", "net.npz", "-o", "s.npz", "--samples=300", "--seed=7", "--sampler=gibbs", "--evidence=e.evid", "-q")
-    drawn = sample(tmp_path / "net.npz", 300, {0: 1, 35: 0}, "gibbs", random_state=7)
+    command("sample", "net.npz", "-o", "s.npz", "--samples=600", "--seed=7", "--sampler=gibbs", "--evidence=e.evid", "-q")
+    drawn = sample(tmp_path / "net.npz", 600, {0: 1, 35: 0}, "gibbs", random_state=7)
     with np.load(tmp_path / "s.npz") as said:
         assert np.array_equal(said["samples"], drawn.states) and np.array_equal(said["log_score"], drawn.log_score)
         assert drawn.rhat is not None and np.array_equal(said["rhat"], drawn.rhat, equal_nan=True) and drawn.converged
-    assert np.array_equal(sample(network, 300, {0: 1, 35: 0}, "gibbs", random_state=7).states, drawn.states)
+    assert np.array_equal(sample(network, 600, {0: 1, 35: 0}, "gibbs", random_state=7).states, drawn.states)
 
 
 def test_narrow_networks_are_sampled_exactly() -> None:

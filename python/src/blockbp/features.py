@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._run import _Progress
 
@@ -123,7 +124,7 @@ def _write(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     os.replace(part, path)
 
 
-def _as_type(values: np.ndarray, dtype: str, photo: Path) -> np.ndarray:
+def _as_type(values: NDArray[Any], dtype: str, photo: Path) -> NDArray[Any]:
     """Return features, [rows, columns, features], as they are written."""
     with np.errstate(over="ignore"):
         stored = np.ascontiguousarray(values, dtype)
@@ -195,11 +196,11 @@ class _Network:
                          "layout": _LAYOUTS[self.last], **{name: value for name, value in chosen.items() if value}}
         self.cells = self.run(self.empty(self.size)).shape[:2] if self.size else None
 
-    def empty(self, outer: tuple[int, int]) -> np.ndarray:
+    def empty(self, outer: tuple[int, int]) -> NDArray[Any]:
         """Return a picture of nothing, [rows, columns, 3]: of the mean, or grey."""
         return np.full((*outer, 3), 128 if self.dtype == np.uint8 else 0, self.dtype)
 
-    def map(self, photo: Path) -> np.ndarray:
+    def map(self, photo: Path) -> NDArray[Any]:
         """Return the features, [rows, columns, features], of a photograph."""
         try:
             with _imported("PIL.Image").open(photo) as picture:
@@ -231,7 +232,7 @@ class _Network:
             inner.append(max(1, min(outer, int(cells[-1] * cell + 0.5))))
         return self.size, (inner[0], inner[1]), (cells[0], cells[1])
 
-    def pixels(self, picture: Any, inner: tuple[int, int]) -> np.ndarray:
+    def pixels(self, picture: Any, inner: tuple[int, int]) -> NDArray[Any]:
         """Return a photograph in the size that it has in the network, as numbers that this takes."""
         images = _imported("PIL.Image")
         if picture.mode.startswith("I"):  # 16 bits
@@ -244,7 +245,7 @@ class _Network:
         values = np.asarray(picture)[..., :: -1 if self.bgr else 1]
         return values if self.dtype == np.uint8 else ((values / 255 - self.mean) / self.std).astype(self.dtype)
 
-    def run(self, picture: np.ndarray) -> np.ndarray:
+    def run(self, picture: NDArray[Any]) -> NDArray[Any]:
         """Compute the layer, [rows, columns, features], of a picture, [rows, columns, 3]."""
         outer = picture.shape[:2]
         given = np.stack([picture if self.last else picture.transpose(2, 0, 1)] * self.batch)
