@@ -125,7 +125,8 @@ func (s *Samples) Draw(x []int32, i int) {
 // Sample draws joint states from a network, given evidence.
 //
 // Where elimination fits, draws are exact and independent. Elsewhere chains of Gibbs
-// sampling run in parallel from random joint states of positive probability. Draws depend on the options but Threads alone, to the last bit.
+// sampling run in parallel from random joint states of positive probability.
+// Draws depend on the options but Threads alone, to the last bit.
 //
 // Errors are *OptionError, ErrZero, and ErrUnsuited: of Exact for networks that are too
 // wide, and of Gibbs for factors of more than two free variables, for networks of which no
