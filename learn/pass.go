@@ -7,8 +7,8 @@ import (
 )
 
 // A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound hold,
-// whatever the messages lack, where the problem has them (guarantees.go, bound.go), and the gradient is that of consistent
-// beliefs. They decide a step of descent (descent.go), or what a check was asked (check.go).
+// whatever the messages lack, where the problem has them (guarantees.go, bound.go), and the gradient is that of
+// consistent beliefs. They decide a step of descent (descent.go), or what a check was asked (check.go).
 
 // wholePass is where such a pass stands, and what the last one has found.
 type wholePass struct {

@@ -212,7 +212,9 @@ func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, er
 
 // refuse says which methods of a task use the option, if any does.
 func (u users) refuse(task string) error {
-	known := slices.DeleteFunc(slices.Clone(u.methods), func(m string) bool { return !slices.Contains(methodsOf[task], m) })
+	known := slices.DeleteFunc(slices.Clone(u.methods), func(m string) bool {
+		return !slices.Contains(methodsOf[task], m)
+	})
 	if len(known) == 0 {
 		return usagef("{%s} is not used by {task=%s}", u.option, task)
 	}

@@ -22,22 +22,30 @@ func dot512(x []float64, y []float64) float64
 // multiplyMatrix512 is MultiplyMatrix.
 //
 //go:noescape
-func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int, k int)
+func multiplyMatrix512(dst []float64, f []float64,
+	w []float64, rows int, d int, k int)
 
 // scatterMatrix512 is ScatterMatrix.
 //
 //go:noescape
-func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k int)
+func scatterMatrix512(w []float64, f []float64,
+	t []float64, rows int, d int, k int)
 
 // cavities512 is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.
 //
 //go:noescape
-func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
+func cavities512(w []float64,
+	b []float64, m []float64,
+	s []int32, d []int32, bAt []int,
+	mAt []int, n int, ns []int32)
 
 // products512 is Products, from x states to y, or for the i-th from xs[i] to ys[i].
 //
 //go:noescape
-func products512(o []float64, w []float64, t []float64, d []int32, e []int32, p []int, x int, y int, xs []int32, ys []int32)
+func products512(o []float64,
+	w []float64, t []float64, d []int32,
+	e []int32, p []int, x int,
+	y int, xs []int32, ys []int32)
 
 // allSafe512 is AllSafe.
 //
@@ -47,47 +55,69 @@ func allSafe512(x []float64) bool
 // absorb512 is Absorb.
 //
 //go:noescape
-func absorb512(messages []float64, sums []float64, potentials []float64, out []float64, directed []int32, messageAt []int, rho []float64, same float64, list *int, count int, damping float64) (residual float64)
+func absorb512(messages []float64, sums []float64,
+	potentials []float64, out []float64,
+	directed []int32,
+	messageAt []int, rho []float64,
+	same float64, list *int, count int,
+	damping float64) (residual float64)
 
 // shiftAll512 is Shift; left counts the nodes that are not done.
 //
 //go:noescape
-func shiftAll512(sums []float64, list *int, count int) (left int)
+func shiftAll512(sums []float64,
+	list *int, count int) (left int)
 
 // totals512 is Totals.
 //
 //go:noescape
-func totals512(totals []float64, weights []float64, list *int, count int)
+func totals512(totals []float64,
+	weights []float64, list *int, count int)
 
 // settle512 is Settle.
 //
 //go:noescape
-func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
+func settle512(beliefs []float64, sums []float64,
+	logTotals []float64, list *int,
+	count int) (residual float64)
 
 // exponentials512 is Exponentials; left counts the tables that are not done.
 //
 //go:noescape
-func exponentials512(tables []float64, size int, inverse []float64) (left int)
+func exponentials512(tables []float64, size int,
+	inverse []float64) (left int)
 
 // moments512 is plainMoments.
 //
 //go:noescape
-func moments512(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, n int)
+func moments512(totals []float64,
+	logged []float64, logs []float64,
+	weights []float64, out []float64, n int)
 
 // outer512 is plainOuter for one edge and more.
 //
 //go:noescape
-func outer512(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
+func outer512(dst []float64,
+	tables []float64, factors []float64,
+	rows []float64, columns []float64,
+	weights []float64, at []int,
+	ku int, kv int, feasible int)
 
 // pairMessages512 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.
 //
 //go:noescape
-func pairMessages512(o []float64, b []float64, m []float64, t []float64, s []int32, d []int32, e []int32, p []int) bool
+func pairMessages512(o []float64, b []float64,
+	m []float64, t []float64, s []int32,
+	d []int32, e []int32, p []int) bool
 
 // pairBeliefs512 is Edges.steps of at least a vector of edges with feasible beliefs o, Z and Z times the product l.
 //
 //go:noescape
-func pairBeliefs512(o []float64, z []float64, l []float64, b []float64, m []float64, t []float64, u []int32, v []int32, d []int32, e []int32, p []int)
+func pairBeliefs512(o []float64, z []float64,
+	l []float64, b []float64,
+	m []float64, t []float64,
+	u []int32, v []int32,
+	d []int32, e []int32, p []int)
 
 // interleave512 puts as many rows of n entries into a panel as a vector has.
 //
@@ -102,4 +132,9 @@ func separate512(dst []float64, src []float64, n int)
 // consistent512 makes the tables of a panel consistent, which has one edge in each entry of its vectors.
 //
 //go:noescape
-func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)
+func consistent512(pairs []float64, rows []float64,
+	columns []float64, left []float64,
+	right []float64,
+	sums []float64, system []float64,
+	entropy []float64, first int,
+	scalings int, enough float64)

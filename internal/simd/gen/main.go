@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -67,6 +68,9 @@ func run(pkg, dir string) error {
 	return nil
 }
 
+// long is a declaration of more than 120 characters, up to where its line is broken.
+var long = regexp.MustCompile(`(?m)^(func .{1,95},|\t.{1,95},) (.{25,})$`)
+
 // write writes one pair of files.
 func write(pkg, path string, emit func(g *generator)) error {
 	g := &generator{Context: build.NewContext(), at: map[string]int{}}
@@ -85,6 +89,9 @@ func write(pkg, path string, emit func(g *generator)) error {
 		text, err := p.Print(file)
 		if err != nil {
 			return err
+		}
+		for long.Match(text) && extension == ".go" {
+			text = long.ReplaceAll(text, []byte("$1\n\t$2"))
 		}
 		if err := os.WriteFile(path+extension, text, 0o644); err != nil {
 			return err
