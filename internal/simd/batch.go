@@ -45,10 +45,6 @@ func Gather(dst, x []float64, list []int32, at []int, n int) {
 	active.forRows(n).gather(dst, x, list, at, n)
 }
 
-func (k *implementation) gather(dst, x []float64, list []int32, at []int, n int) {
-	k.cavities(dst, x, nil, list, list, at, nil, n, nil)
-}
-
 // Sizes are the states at the sources and targets of messages: so many of each, or, where that is 0, those of a list.
 type Sizes struct {
 	Source, Target   int

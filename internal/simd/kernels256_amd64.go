@@ -31,7 +31,12 @@ func multiplyMatrix256(dst []float64, f []float64,
 func scatterMatrix256(w []float64, f []float64,
 	t []float64, rows int, d int, k int)
 
-// cavities256 is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.
+// gather256 is Gather.
+//
+//go:noescape
+func gather256(dst []float64, x []float64, list []int32, at []int, n int)
+
+// cavities256 is Cavities, with beliefs b and messages m.
 //
 //go:noescape
 func cavities256(w []float64,

@@ -2513,6 +2513,101 @@ done155:
 	VZEROUPPER
 	RET
 
+// func gather256(dst []float64, x []float64, list []int32, at []int, n int)
+// Requires: AVX
+TEXT ·gather256(SB), $0-104
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    list_base+48(FP), CX
+	MOVQ    n+96(FP), DX
+	MOVQ    list_len+56(FP), BX
+	CMPQ    DX, $0x04
+	JG      long258
+	XORQ    SI, SI
+	LEAQ    constants<>+544(SB), DI
+	MOVQ    DX, R8
+	NEGQ    R8
+	VMOVUPD (DI)(R8*8), Y0
+	TESTQ   BX, BX
+	JLE     done261
+
+again260:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    at_base+72(FP), R8
+	TESTQ   R8, R8
+	JZ      same262
+	MOVQ    (R8)(DI*8), R8
+	JMP     found263
+
+same262:
+	MOVQ  DI, R8
+	IMULQ DX, R8
+
+found263:
+	MOVQ       x_base+24(FP), DI
+	LEAQ       (DI)(R8*8), R8
+	VMASKMOVPD (R8)(SI*8), Y0, Y1
+	VMOVUPD    Y1, (AX)(SI*8)
+	LEAQ       (AX)(DX*8), AX
+	DECQ       BX
+	JNZ        again260
+
+done261:
+	JMP done259
+
+long258:
+	XORQ  SI, SI
+	TESTQ BX, BX
+	JLE   done265
+
+again264:
+	MOVLQSX (CX), SI
+	ADDQ    $0x04, CX
+	MOVQ    at_base+72(FP), DI
+	TESTQ   DI, DI
+	JZ      same266
+	MOVQ    (DI)(SI*8), DI
+	JMP     found267
+
+same266:
+	MOVQ  SI, DI
+	IMULQ DX, DI
+
+found267:
+	MOVQ x_base+24(FP), SI
+	LEAQ (SI)(DI*8), DI
+	XORQ SI, SI
+	MOVQ DX, R8
+	CMPQ R8, $0x00000004
+	JLT  rest269
+
+whole268:
+	VMOVUPD (DI)(SI*8), Y0
+	VMOVUPD Y0, (AX)(SI*8)
+	ADDQ    $0x00000004, SI
+	SUBQ    $0x00000004, R8
+	CMPQ    R8, $0x00000004
+	JGE     whole268
+
+rest269:
+	TESTQ      R8, R8
+	JZ         done270
+	LEAQ       constants<>+544(SB), R9
+	NEGQ       R8
+	VMOVUPD    (R9)(R8*8), Y0
+	VMASKMOVPD (DI)(SI*8), Y0, Y0
+	VMOVUPD    Y0, (AX)(SI*8)
+
+done270:
+	LEAQ (AX)(DX*8), AX
+	DECQ BX
+	JNZ  again264
+
+done265:
+done259:
+	VZEROUPPER
+	RET
+
 // func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX
 TEXT ·cavities256(SB), $0-200
@@ -2523,31 +2618,31 @@ TEXT ·cavities256(SB), $0-200
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	TESTQ        BX, BX
-	JZ           long258
+	JZ           long271
 	CMPQ         BX, $0x04
-	JG           long258
+	JG           long271
 	XORQ         DI, DI
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         BX, R9
 	NEGQ         R9
 	VMOVUPD      (R8)(R9*8), Y1
 	TESTQ        SI, SI
-	JLE          done261
+	JLE          done274
 
-again260:
+again273:
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same262
+	JZ      same275
 	MOVQ    (R9)(R8*8), R9
-	JMP     found263
+	JMP     found276
 
-same262:
+same275:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found263:
+found276:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2555,63 +2650,58 @@ found263:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same264
+	JZ      same277
 	MOVQ    (R10)(R8*8), R10
-	JMP     found265
+	JMP     found278
 
-same264:
+same277:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found265:
+found278:
 	MOVQ       m_base+48(FP), R8
 	LEAQ       (R8)(R10*8), R10
 	VMASKMOVPD (R9)(DI*8), Y1, Y2
-	MOVQ       m_base+48(FP), R8
-	TESTQ      R8, R8
-	JZ         none266
 	VMASKMOVPD (R10)(DI*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
+	VMOVAPD    Y0, Y3
+	VBLENDVPD  Y1, Y2, Y3, Y3
+	VMOVUPD    Y3, (AX)(DI*8)
+	LEAQ       (AX)(BX*8), AX
+	DECQ       SI
+	JNZ        again273
 
-none266:
-	VMOVAPD   Y0, Y3
-	VBLENDVPD Y1, Y2, Y3, Y3
-	VMOVUPD   Y3, (AX)(DI*8)
-	LEAQ      (AX)(BX*8), AX
-	DECQ      SI
-	JNZ       again260
+done274:
+	JMP done272
 
-done261:
-	JMP done259
-
-long258:
+long271:
 	XORQ  DI, DI
 	TESTQ SI, SI
-	JLE   done268
+	JLE   done280
 
-again267:
+again279:
 	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
-	JZ      same269
+	JZ      same281
 	MOVLQSX (R8)(DI*4), BX
 
-same269:
+same281:
 	INCQ    DI
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same270
+	JZ      same282
 	MOVQ    (R9)(R8*8), R9
-	JMP     found271
+	JMP     found283
 
-same270:
+same282:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found271:
+found283:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2619,66 +2709,56 @@ found271:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same272
+	JZ      same284
 	MOVQ    (R10)(R8*8), R10
-	JMP     found273
+	JMP     found285
 
-same272:
+same284:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found273:
+found285:
 	MOVQ m_base+48(FP), R8
 	LEAQ (R8)(R10*8), R10
 	XORQ R8, R8
 	MOVQ BX, R11
 	CMPQ R11, $0x00000004
-	JLT  rest275
+	JLT  rest287
 
-whole274:
+whole286:
 	VMOVUPD   (R9)(R8*8), Y1
-	MOVQ      m_base+48(FP), R12
-	TESTQ     R12, R12
-	JZ        none276
 	VMOVUPD   (R10)(R8*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
+	VMOVUPD   Y1, (AX)(R8*8)
+	ADDQ      $0x00000004, R8
+	SUBQ      $0x00000004, R11
+	CMPQ      R11, $0x00000004
+	JGE       whole286
 
-none276:
-	VMOVUPD Y1, (AX)(R8*8)
-	ADDQ    $0x00000004, R8
-	SUBQ    $0x00000004, R11
-	CMPQ    R11, $0x00000004
-	JGE     whole274
-
-rest275:
+rest287:
 	TESTQ      R11, R11
-	JZ         done277
+	JZ         done288
 	LEAQ       constants<>+544(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y1
 	VMASKMOVPD (R9)(R8*8), Y1, Y2
-	MOVQ       m_base+48(FP), R9
-	TESTQ      R9, R9
-	JZ         none278
 	VMASKMOVPD (R10)(R8*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
+	VMOVAPD    Y0, Y3
+	VBLENDVPD  Y1, Y2, Y3, Y3
+	VMOVUPD    Y3, (AX)(R8*8)
 
-none278:
-	VMOVAPD   Y0, Y3
-	VBLENDVPD Y1, Y2, Y3, Y3
-	VMOVUPD   Y3, (AX)(R8*8)
-
-done277:
+done288:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  again267
+	JNZ  again279
 
-done268:
-done259:
+done280:
+done272:
 	VZEROUPPER
 	RET
 
@@ -2690,18 +2770,18 @@ TEXT ·products256(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other279
+	JNE   other289
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other279
+	JNE   other289
 	TESTQ DX, DX
-	JLE   done282
+	JLE   done292
 
-again281:
+again291:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last285
+	JLE        last295
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2717,7 +2797,7 @@ again281:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last285:
+last295:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2726,7 +2806,7 @@ last285:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back284
+	JNZ          back294
 	VBROADCASTSD (CX), Y0
 	VMULPD       (SI), Y0, Y1
 	VMULPD       32(SI), Y0, Y0
@@ -2755,9 +2835,9 @@ last285:
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y1, (AX)
 	VMOVUPD      Y0, 32(AX)
-	JMP          next283
+	JMP          next293
 
-back284:
+back294:
 	VMOVUPD     (CX), Y0
 	VMOVUPD     32(CX), Y1
 	VMULPD      (SI), Y0, Y2
@@ -2797,42 +2877,42 @@ back284:
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, 32(AX)
 
-next283:
+next293:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again281
+	JNZ  again291
 
-done282:
-	JMP done280
+done292:
+	JMP done290
 
-other279:
+other289:
 	TESTQ DX, DX
-	JLE   done287
+	JLE   done297
 
-again286:
+again296:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same291
+	JZ      same301
 	MOVLQSX (DI)(BX*4), SI
 
-same291:
+same301:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same292
+	JZ      same302
 	MOVLQSX (DI)(BX*4), SI
 
-same292:
+same302:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last290
+	JLE        last300
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2848,7 +2928,7 @@ same292:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last290:
+last300:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2857,16 +2937,16 @@ last290:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back289
+	JNZ     back299
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000010
-	JLT     few294
+	JLT     few304
 
-panel293:
+panel303:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2879,9 +2959,9 @@ panel293:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows297
+	JLT    rows307
 
-row296:
+row306:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2904,13 +2984,13 @@ row296:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row296
+	JGE          row306
 
-rows297:
+rows307:
 	CMPQ R11, $0x00000001
-	JLT  rows299
+	JLT  rows309
 
-row298:
+row308:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2924,9 +3004,9 @@ row298:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row298
+	JGE          row308
 
-rows299:
+rows309:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
@@ -2938,13 +3018,13 @@ rows299:
 	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000010, R10
 	CMPQ    R10, $0x00000010
-	JGE     panel293
+	JGE     panel303
 
-few294:
+few304:
 	TESTQ   R10, R10
-	JZ      done295
+	JZ      done305
 	CMPQ    R10, $0x00000004
-	JGT     wider300
+	JGT     wider310
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
 	NEGQ    R8
@@ -2955,9 +3035,9 @@ few294:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows302
+	JLT     rows312
 
-row301:
+row311:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -2968,13 +3048,13 @@ row301:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row301
+	JGE          row311
 
-rows302:
+rows312:
 	CMPQ SI, $0x00000001
-	JLT  rows304
+	JLT  rows314
 
-row303:
+row313:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -2982,16 +3062,16 @@ row303:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row303
+	JGE          row313
 
-rows304:
+rows314:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     done295
+	JMP     done305
 
-wider300:
+wider310:
 	CMPQ    R10, $0x00000008
-	JGT     wider305
+	JGT     wider315
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3005,9 +3085,9 @@ wider300:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows307
+	JLT     rows317
 
-row306:
+row316:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3022,13 +3102,13 @@ row306:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row306
+	JGE          row316
 
-rows307:
+rows317:
 	CMPQ SI, $0x00000001
-	JLT  rows309
+	JLT  rows319
 
-row308:
+row318:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3038,18 +3118,18 @@ row308:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row308
+	JGE          row318
 
-rows309:
+rows319:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     done295
+	JMP     done305
 
-wider305:
+wider315:
 	CMPQ    R10, $0x0000000c
-	JGT     wider310
+	JGT     wider320
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3065,9 +3145,9 @@ wider305:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows312
+	JLT     rows322
 
-row311:
+row321:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3086,13 +3166,13 @@ row311:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row311
+	JGE          row321
 
-rows312:
+rows322:
 	CMPQ SI, $0x00000001
-	JLT  rows314
+	JLT  rows324
 
-row313:
+row323:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3104,18 +3184,18 @@ row313:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row313
+	JGE          row323
 
-rows314:
+rows324:
 	VADDPD  Y4, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     done295
+	JMP     done305
 
-wider310:
+wider320:
 	SUBQ    $0x0000000c, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3133,9 +3213,9 @@ wider310:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows317
+	JLT     rows327
 
-row316:
+row326:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3158,13 +3238,13 @@ row316:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row316
+	JGE          row326
 
-rows317:
+rows327:
 	CMPQ SI, $0x00000001
-	JLT  rows319
+	JLT  rows329
 
-row318:
+row328:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3178,9 +3258,9 @@ row318:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row318
+	JGE          row328
 
-rows319:
+rows329:
 	VADDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
@@ -3190,10 +3270,10 @@ rows319:
 	VADDPD  Y8, Y4, Y4
 	VMOVUPD Y4, 96(AX)(R9*1)
 
-done295:
-	JMP next288
+done305:
+	JMP next298
 
-back289:
+back299:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3203,9 +3283,9 @@ back289:
 	MOVQ y+152(FP), R8
 	MOVQ R8, R9
 	CMPQ R9, $0x00000004
-	JLT  few321
+	JLT  few331
 
-block320:
+block330:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3215,9 +3295,9 @@ block320:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest324
+	JLT    rest334
 
-whole323:
+whole333:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -3232,11 +3312,11 @@ whole323:
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole323
+	JGE         whole333
 
-rest324:
+rest334:
 	TESTQ       R11, R11
-	JZ          done326
+	JZ          done336
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3252,7 +3332,7 @@ rest324:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done326:
+done336:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3267,11 +3347,11 @@ done326:
 	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block320
+	JGE        block330
 
-few321:
+few331:
 	TESTQ  R9, R9
-	JZ     blocks322
+	JZ     blocks332
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3281,36 +3361,36 @@ few321:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest329
+	JLT    rest339
 
-whole328:
+whole338:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column330
+	JLE         column340
 	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column330
+	JLE         column340
 	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column330
+	JLE         column340
 	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column330:
+column340:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole328
+	JGE  whole338
 
-rest329:
+rest339:
 	TESTQ       R11, R11
-	JZ          done331
+	JZ          done341
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3318,23 +3398,23 @@ rest329:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column332
+	JLE         column342
 	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column332
+	JLE         column342
 	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column332
+	JLE         column342
 	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column332:
+column342:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done331:
+done341:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3348,19 +3428,19 @@ done331:
 	ADDQ       $0x00000020, AX
 	LEAQ       (SI)(BX*4), SI
 
-blocks322:
+blocks332:
 	MOVQ (SP), AX
 
-next288:
+next298:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again286
+	JNZ  again296
 
-done287:
-done280:
+done297:
+done290:
 	VZEROUPPER
 	RET
 
@@ -3377,9 +3457,9 @@ TEXT ·allSafe256(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000010
-	JLT          rest334
+	JLT          rest344
 
-whole333:
+whole343:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3399,13 +3479,13 @@ whole333:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole333
+	JGE     whole343
 
-rest334:
+rest344:
 	CMPQ CX, $0x00000004
-	JLT  rest336
+	JLT  rest346
 
-whole335:
+whole345:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3413,11 +3493,11 @@ whole335:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole335
+	JGE     whole345
 
-rest336:
+rest346:
 	TESTQ        CX, CX
-	JZ           done337
+	JZ           done347
 	LEAQ         constants<>+544(SB), BX
 	NEGQ         CX
 	VMOVUPD      (BX)(CX*8), Y6
@@ -3428,7 +3508,7 @@ rest336:
 	VCMPPD       $0x19, Y0, Y8, Y0
 	VORPD        Y0, Y1, Y1
 
-done337:
+done347:
 	VCMPPD    $0x1e, constants<>+640(SB), Y2, Y0
 	VORPD     Y0, Y1, Y1
 	VCMPPD    $0x1e, constants<>+640(SB), Y3, Y0
@@ -3439,13 +3519,13 @@ done337:
 	VORPD     Y0, Y1, Y1
 	VMOVMSKPD Y1, AX
 	TESTL     AX, AX
-	JNZ       unsafe338
+	JNZ       unsafe348
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe338:
+unsafe348:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3465,9 +3545,9 @@ TEXT ·absorb256(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done341
+	JLE          done351
 
-again340:
+again350:
 	MOVQ    potentials_base+48(FP), SI
 	MOVQ    16(DX), DI
 	LEAQ    (SI)(DI*8), DI
@@ -3477,37 +3557,37 @@ again340:
 	MOVLQSX 28(DX), SI
 	MOVLQSX 32(DX), R9
 	CMPQ    SI, $0x04
-	JG      long342
+	JG      long352
 	CMPQ    SI, $0x02
-	JNE     more344
+	JNE     more354
 	VMOVUPD (DI), X5
 	TESTQ   R9, R9
-	JLE     done346
+	JLE     done356
 
-again345:
+again355:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same348
+	JZ      same358
 	MOVQ    (R11)(DI*8), R11
-	JMP     found349
+	JMP     found359
 
-same348:
+same358:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found349:
+found359:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y6
 	TESTQ        R10, R10
-	JZ           same347
+	JZ           same357
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y6
 
-same347:
+same357:
 	VMOVUPD   (AX), X7
 	VMOVAPD   X7, X8
 	VPERMILPD $0x55, X8, X9
@@ -3515,14 +3595,14 @@ same347:
 	VMOVUPD   (R11), X9
 	VSUBPD    X8, X7, X7
 	VUCOMISD  X2, X0
-	JE        undamped350
+	JE        undamped360
 	VCMPPD    $0x04, X9, X7, X11
 	VMULPD    X0, X9, X8
 	VMULPD    X1, X7, X10
 	VADDPD    X8, X10, X10
 	VBLENDVPD X11, X10, X7, X7
 
-undamped350:
+undamped360:
 	VCMPPD      $0x04, X9, X7, X8
 	VSUBPD      X9, X7, X9
 	VANDPD      constants<>+1280(SB), X9, X9
@@ -3533,45 +3613,45 @@ undamped350:
 	VFMADD231PD X7, X6, X5
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again345
+	JNZ         again355
 
-done346:
+done356:
 	VMOVUPD X5, (R8)
-	JMP     absorbed343
+	JMP     absorbed353
 
-more344:
+more354:
 	LEAQ       constants<>+544(SB), R10
 	MOVQ       SI, R11
 	NEGQ       R11
 	VMOVUPD    (R10)(R11*8), Y5
 	VMASKMOVPD (DI), Y5, Y6
 	TESTQ      R9, R9
-	JLE        done352
+	JLE        done362
 
-again351:
+again361:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same354
+	JZ      same364
 	MOVQ    (R11)(DI*8), R11
-	JMP     found355
+	JMP     found365
 
-same354:
+same364:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found355:
+found365:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y7
 	TESTQ        R10, R10
-	JZ           same353
+	JZ           same363
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y7
 
-same353:
+same363:
 	VMASKMOVPD   (AX), Y5, Y8
 	VBROADCASTSD constants<>+1248(SB), Y9
 	VBLENDVPD    Y5, Y8, Y9, Y9
@@ -3584,14 +3664,14 @@ same353:
 	VSUBPD       Y9, Y8, Y8
 	VANDPD       Y5, Y8, Y8
 	VUCOMISD     X2, X0
-	JE           undamped356
+	JE           undamped366
 	VCMPPD       $0x04, Y10, Y8, Y12
 	VMULPD       Y0, Y10, Y9
 	VMULPD       Y1, Y8, Y11
 	VADDPD       Y9, Y11, Y11
 	VBLENDVPD    Y12, Y11, Y8, Y8
 
-undamped356:
+undamped366:
 	VCMPPD    $0x04, Y10, Y8, Y9
 	VSUBPD    Y10, Y8, Y10
 	VANDPD    constants<>+1280(SB), Y10, Y10
@@ -3599,150 +3679,150 @@ undamped356:
 	VPCMPGTQ  Y3, Y10, Y9
 	VBLENDVPD Y9, Y10, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial357
+	JLT       partial367
 	VMOVUPD   Y8, (R11)
-	JMP       stored360
+	JMP       stored370
 
-partial357:
+partial367:
 	LEAQ         (R11), DI
 	VMOVAPD      Y8, Y9
 	TESTQ        $0x00000002, SI
-	JZ           noTwo359
+	JZ           noTwo369
 	VMOVUPD      X9, (DI)
 	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x00000010, DI
 
-noTwo359:
+noTwo369:
 	TESTQ  $0x00000001, SI
-	JZ     stored360
+	JZ     stored370
 	VMOVSD X9, (DI)
 
-stored360:
+stored370:
 	VFMADD231PD Y8, Y7, Y6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again351
+	JNZ         again361
 
-done352:
+done362:
 	CMPQ    SI, $0x04
-	JLT     partial361
+	JLT     partial371
 	VMOVUPD Y6, (R8)
-	JMP     stored364
+	JMP     stored374
 
-partial361:
+partial371:
 	LEAQ         (R8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, SI
-	JZ           noTwo363
+	JZ           noTwo373
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo363:
+noTwo373:
 	TESTQ  $0x00000001, SI
-	JZ     stored364
+	JZ     stored374
 	VMOVSD X5, (DI)
 
-stored364:
-	JMP absorbed343
+stored374:
+	JMP absorbed353
 
-long342:
+long352:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest366
+	JLT  rest376
 
-whole365:
+whole375:
 	VMOVUPD (DI)(R10*8), Y5
 	VMOVUPD Y5, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole365
+	JGE     whole375
 
-rest366:
+rest376:
 	TESTQ      R11, R11
-	JZ         done367
+	JZ         done377
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
 	VMOVUPD    (R12)(R13*8), Y5
 	VMASKMOVPD (DI)(R10*8), Y5, Y5
 	CMPQ       R11, $0x04
-	JLT        partial368
+	JLT        partial378
 	VMOVUPD    Y5, (R8)(R10*8)
-	JMP        stored371
+	JMP        stored381
 
-partial368:
+partial378:
 	LEAQ         (R8)(R10*8), DI
 	VMOVAPD      Y5, Y5
 	TESTQ        $0x00000002, R11
-	JZ           noTwo370
+	JZ           noTwo380
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo370:
+noTwo380:
 	TESTQ  $0x00000001, R11
-	JZ     stored371
+	JZ     stored381
 	VMOVSD X5, (DI)
 
-stored371:
-done367:
+stored381:
+done377:
 	TESTQ R9, R9
-	JLE   done373
+	JLE   done383
 
-again372:
+again382:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same375
+	JZ      same385
 	MOVQ    (R11)(DI*8), R11
-	JMP     found376
+	JMP     found386
 
-same375:
+same385:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found376:
+found386:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y5
 	TESTQ        R10, R10
-	JZ           same374
+	JZ           same384
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y5
 
-same374:
+same384:
 	VBROADCASTSD constants<>+1248(SB), Y6
 	CMPQ         SI, $0x08
-	JNE          other377
+	JNE          other387
 	XORQ         DI, DI
 	VMOVUPD      (AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
 	VMOVUPD      32(AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
-	JMP          row378
+	JMP          row388
 
-other377:
+other387:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest380
+	JLT  rest390
 
-whole379:
+whole389:
 	VMOVUPD (AX)(DI*8), Y7
 	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole379
+	JGE     whole389
 
-rest380:
+rest390:
 	TESTQ        R10, R10
-	JZ           done381
+	JZ           done391
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
 	VMOVUPD      (R12)(R10*8), Y7
@@ -3751,27 +3831,27 @@ rest380:
 	VBLENDVPD    Y7, Y8, Y9, Y9
 	VMAXPD       Y9, Y6, Y6
 
-done381:
-row378:
+done391:
+row388:
 	VPERM2F128 $0x01, Y6, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	VPERMILPD  $0x55, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        other382
+	JNE        other392
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Y7
 	VMOVUPD    (R11)(DI*8), Y8
 	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped384
+	JE         undamped394
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped384:
+undamped394:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1280(SB), Y8, Y8
@@ -3786,14 +3866,14 @@ undamped384:
 	VMOVUPD     32(R11)(DI*8), Y8
 	VSUBPD      Y6, Y7, Y7
 	VUCOMISD    X2, X0
-	JE          undamped385
+	JE          undamped395
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y6
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y6, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped385:
+undamped395:
 	VCMPPD      $0x04, Y8, Y7, Y6
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1280(SB), Y8, Y8
@@ -3804,27 +3884,27 @@ undamped385:
 	VMOVUPD     32(R8)(DI*8), Y6
 	VFMADD231PD Y7, Y5, Y6
 	VMOVUPD     Y6, 32(R8)(DI*8)
-	JMP         row383
+	JMP         row393
 
-other382:
+other392:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest387
+	JLT  rest397
 
-whole386:
+whole396:
 	VMOVUPD   (AX)(DI*8), Y7
 	VMOVUPD   (R11)(DI*8), Y8
 	VSUBPD    Y6, Y7, Y7
 	VUCOMISD  X2, X0
-	JE        undamped388
+	JE        undamped398
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped388:
+undamped398:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1280(SB), Y8, Y8
@@ -3838,11 +3918,11 @@ undamped388:
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole386
+	JGE         whole396
 
-rest387:
+rest397:
 	TESTQ      R10, R10
-	JZ         done389
+	JZ         done399
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -3852,14 +3932,14 @@ rest387:
 	VSUBPD     Y6, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped390
+	JE         undamped400
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y6
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y6, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped390:
+undamped400:
 	VCMPPD    $0x04, Y9, Y8, Y6
 	VSUBPD    Y9, Y8, Y9
 	VANDPD    constants<>+1280(SB), Y9, Y9
@@ -3867,60 +3947,60 @@ undamped390:
 	VPCMPGTQ  Y3, Y9, Y6
 	VBLENDVPD Y6, Y9, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial391
+	JLT       partial401
 	VMOVUPD   Y8, (R11)(DI*8)
-	JMP       stored394
+	JMP       stored404
 
-partial391:
+partial401:
 	LEAQ         (R11)(DI*8), R11
 	VMOVAPD      Y8, Y6
 	TESTQ        $0x00000002, R10
-	JZ           noTwo393
+	JZ           noTwo403
 	VMOVUPD      X6, (R11)
 	VEXTRACTF128 $0x01, Y6, X6
 	ADDQ         $0x00000010, R11
 
-noTwo393:
+noTwo403:
 	TESTQ  $0x00000001, R10
-	JZ     stored394
+	JZ     stored404
 	VMOVSD X6, (R11)
 
-stored394:
+stored404:
 	VMASKMOVPD  (R8)(DI*8), Y7, Y6
 	VFMADD231PD Y8, Y5, Y6
 	CMPQ        R10, $0x04
-	JLT         partial395
+	JLT         partial405
 	VMOVUPD     Y6, (R8)(DI*8)
-	JMP         stored398
+	JMP         stored408
 
-partial395:
+partial405:
 	LEAQ         (R8)(DI*8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo397
+	JZ           noTwo407
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo397:
+noTwo407:
 	TESTQ  $0x00000001, R10
-	JZ     stored398
+	JZ     stored408
 	VMOVSD X5, (DI)
 
-stored398:
-done389:
-row383:
+stored408:
+done399:
+row393:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again372
+	JNZ  again382
 
-done373:
-absorbed343:
+done383:
+absorbed353:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again340
+	JNZ  again350
 
-done341:
+done351:
 	VPCMPGTQ   Y3, Y4, Y0
 	VBLENDVPD  Y0, Y4, Y3, Y3
 	VPERM2F128 $0x01, Y3, Y3, Y0
@@ -3940,16 +4020,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done401
+	JLE   done411
 
-again400:
+again410:
 	MOVLQSX      24(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      28(CX), SI
 	VBROADCASTSD constants<>+1248(SB), Y0
 	VXORPD       Y1, Y1, Y1
 	CMPQ         SI, $0x08
-	JNE          other402
+	JNE          other412
 	XORQ         DI, DI
 	VMOVUPD      (BX)(DI*8), Y2
 	VCMPPD       $0x03, Y2, Y2, Y3
@@ -3959,15 +4039,15 @@ again400:
 	VCMPPD       $0x03, Y2, Y2, Y3
 	VORPD        Y3, Y1, Y1
 	VMAXPD       Y2, Y0, Y0
-	JMP          row403
+	JMP          row413
 
-other402:
+other412:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest405
+	JLT  rest415
 
-whole404:
+whole414:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -3975,11 +4055,11 @@ whole404:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole404
+	JGE     whole414
 
-rest405:
+rest415:
 	TESTQ        R8, R8
-	JZ           done406
+	JZ           done416
 	LEAQ         constants<>+544(SB), R9
 	NEGQ         R8
 	VMOVUPD      (R9)(R8*8), Y2
@@ -3990,8 +4070,8 @@ rest405:
 	VBLENDVPD    Y2, Y3, Y4, Y4
 	VMAXPD       Y4, Y0, Y0
 
-done406:
-row403:
+done416:
+row413:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y2
@@ -4001,10 +4081,10 @@ row403:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done399
+	JNZ          done409
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          other407
+	JNE          other417
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -4014,14 +4094,14 @@ row403:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row408
+	JMP          row418
 
-other407:
+other417:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest410
+	JLT  rest420
 
-whole409:
+whole419:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -4029,11 +4109,11 @@ whole409:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole409
+	JGE     whole419
 
-rest410:
+rest420:
 	TESTQ      SI, SI
-	JZ         done411
+	JZ         done421
 	LEAQ       constants<>+544(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -4042,33 +4122,33 @@ rest410:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial412
+	JLT        partial422
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored415
+	JMP        stored425
 
-partial412:
+partial422:
 	LEAQ         (BX)(DI*8), BX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo414
+	JZ           noTwo424
 	VMOVUPD      X0, (BX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, BX
 
-noTwo414:
+noTwo424:
 	TESTQ  $0x00000001, SI
-	JZ     stored415
+	JZ     stored425
 	VMOVSD X0, (BX)
 
-stored415:
-done411:
-row408:
+stored425:
+done421:
+row418:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again400
+	JNZ  again410
 
-done401:
-done399:
+done411:
+done409:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -4081,46 +4161,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done418
+	JLE   done428
 
-again417:
+again427:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other419
+	JNE     other429
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row420
+	JMP     row430
 
-other419:
+other429:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest422
+	JLT  rest432
 
-whole421:
+whole431:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole421
+	JGE     whole431
 
-rest422:
+rest432:
 	TESTQ      DI, DI
-	JZ         done423
+	JZ         done433
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done423:
-row420:
+done433:
+row430:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4129,9 +4209,9 @@ row420:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again417
+	JNZ        again427
 
-done418:
+done428:
 	VZEROUPPER
 	RET
 
@@ -4145,9 +4225,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done426
+	JLE    done436
 
-again425:
+again435:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4156,7 +4236,7 @@ again425:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other427
+	JNE          other437
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -4178,14 +4258,14 @@ again425:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row428
+	JMP          row438
 
-other427:
+other437:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest430
+	JLT  rest440
 
-whole429:
+whole439:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -4199,11 +4279,11 @@ whole429:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole429
+	JGE       whole439
 
-rest430:
+rest440:
 	TESTQ      R9, R9
-	JZ         done431
+	JZ         done441
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4219,32 +4299,32 @@ rest430:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial432
+	JLT        partial442
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored435
+	JMP        stored445
 
-partial432:
+partial442:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo434
+	JZ           noTwo444
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo434:
+noTwo444:
 	TESTQ  $0x00000001, R9
-	JZ     stored435
+	JZ     stored445
 	VMOVSD X1, (DI)
 
-stored435:
-done431:
-row428:
+stored445:
+done441:
+row438:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again425
+	JNZ  again435
 
-done426:
+done436:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4265,18 +4345,18 @@ TEXT ·exponentials256(SB), $0-64
 	VBROADCASTSD constants<>+0(SB), Y0
 	VBROADCASTSD constants<>+32(SB), Y1
 	TESTQ        BX, BX
-	JLE          done437
+	JLE          done447
 
-table436:
+table446:
 	VBROADCASTSD (DX), Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest439
+	JLT          rest449
 
-whole438:
+whole448:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4288,13 +4368,13 @@ whole438:
 	ADDQ      $0x00000008, SI
 	SUBQ      $0x00000008, DI
 	CMPQ      DI, $0x00000008
-	JGE       whole438
+	JGE       whole448
 
-rest439:
+rest449:
 	CMPQ DI, $0x00000004
-	JLT  rest441
+	JLT  rest451
 
-whole440:
+whole450:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4302,11 +4382,11 @@ whole440:
 	ADDQ      $0x00000004, SI
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole440
+	JGE       whole450
 
-rest441:
+rest451:
 	TESTQ      DI, DI
-	JZ         done442
+	JZ         done452
 	LEAQ       constants<>+544(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -4315,20 +4395,20 @@ rest441:
 	VPCMPGTQ   Y3, Y5, Y6
 	VBLENDVPD  Y6, Y5, Y3, Y3
 
-done442:
+done452:
 	VPCMPGTQ  Y3, Y4, Y5
 	VBLENDVPD Y5, Y4, Y3, Y3
 	VMULPD    Y2, Y3, Y3
 	VCMPPD    $0x06, constants<>+1312(SB), Y3, Y3
 	VMOVMSKPD Y3, SI
 	TESTL     SI, SI
-	JNZ       done437
+	JNZ       done447
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest444
+	JLT       rest454
 
-whole443:
+whole453:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVUPD      32(AX)(SI*8), Y4
@@ -4388,13 +4468,13 @@ whole443:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole443
+	JGE          whole453
 
-rest444:
+rest454:
 	CMPQ DI, $0x00000004
-	JLT  rest446
+	JLT  rest456
 
-whole445:
+whole455:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVAPD      Y0, Y4
@@ -4426,11 +4506,11 @@ whole445:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole445
+	JGE          whole455
 
-rest446:
+rest456:
 	TESTQ        DI, DI
-	JZ           done447
+	JZ           done457
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -4465,32 +4545,32 @@ rest446:
 	VPSLLQ       $0x34, Y2, Y2
 	VPADDQ       Y2, Y5, Y5
 	CMPQ         DI, $0x04
-	JLT          partial448
+	JLT          partial458
 	VMOVUPD      Y5, (AX)(SI*8)
-	JMP          stored451
+	JMP          stored461
 
-partial448:
+partial458:
 	LEAQ         (AX)(SI*8), SI
 	VMOVAPD      Y5, Y2
 	TESTQ        $0x00000002, DI
-	JZ           noTwo450
+	JZ           noTwo460
 	VMOVUPD      X2, (SI)
 	VEXTRACTF128 $0x01, Y2, X2
 	ADDQ         $0x00000010, SI
 
-noTwo450:
+noTwo460:
 	TESTQ  $0x00000001, DI
-	JZ     stored451
+	JZ     stored461
 	VMOVSD X2, (SI)
 
-stored451:
-done447:
+stored461:
+done457:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table436
+	JNZ  table446
 
-done437:
+done447:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4506,16 +4586,16 @@ TEXT ·moments256(SB), $0-128
 	MOVQ    out_base+96(FP), DI
 	MOVQ    totals_len+8(FP), R8
 	CMPQ    DX, $0x04
-	JG      long452
+	JG      long462
 	XORQ    R9, R9
 	LEAQ    constants<>+544(SB), R10
 	MOVQ    DX, R11
 	NEGQ    R11
 	VMOVUPD (R10)(R11*8), Y0
 	TESTQ   R8, R8
-	JLE     done455
+	JLE     done465
 
-again454:
+again464:
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
 	VMASKMOVPD   (SI)(R9*8), Y0, Y3
@@ -4542,25 +4622,25 @@ again454:
 	LEAQ         (SI)(DX*8), SI
 	LEAQ         (DI)(DX*8), DI
 	DECQ         R8
-	JNZ          again454
+	JNZ          again464
 
-done455:
-	JMP done453
+done465:
+	JMP done463
 
-long452:
+long462:
 	XORQ  R9, R9
 	TESTQ R8, R8
-	JLE   done457
+	JLE   done467
 
-again456:
+again466:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	XORQ   R9, R9
 	MOVQ   DX, R10
 	CMPQ   R10, $0x00000004
-	JLT    rest459
+	JLT    rest469
 
-whole458:
+whole468:
 	VMOVUPD      (SI)(R9*8), Y2
 	VBROADCASTSD constants<>+1440(SB), Y3
 	VMOVUPD      (DI)(R9*8), Y4
@@ -4572,11 +4652,11 @@ whole458:
 	ADDQ         $0x00000004, R9
 	SUBQ         $0x00000004, R10
 	CMPQ         R10, $0x00000004
-	JGE          whole458
+	JGE          whole468
 
-rest459:
+rest469:
 	TESTQ        R10, R10
-	JZ           done460
+	JZ           done470
 	LEAQ         constants<>+544(SB), R11
 	NEGQ         R10
 	VMOVUPD      (R11)(R10*8), Y2
@@ -4589,7 +4669,7 @@ rest459:
 	VADDPD       Y3, Y0, Y0
 	VFMADD231PD  Y4, Y3, Y1
 
-done460:
+done470:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VADDPD     Y2, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y2
@@ -4606,10 +4686,10 @@ done460:
 	LEAQ       (SI)(DX*8), SI
 	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        again456
+	JNZ        again466
 
-done457:
-done453:
+done467:
+done463:
 	VZEROUPPER
 	RET
 
@@ -4626,10 +4706,10 @@ TEXT ·outer256(SB), $0-192
 	MOVQ kv+176(FP), R9
 	SHLQ $0x03, R9
 
-edge461:
+edge471:
 	MOVQ    kv+176(FP), R10
 	CMPQ    R10, $0x08
-	JNE     other462
+	JNE     other472
 	XORQ    R10, R10
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
@@ -4637,14 +4717,14 @@ edge461:
 	VMOVUPD 32(R8)(R10*1), Y1
 	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact464
+	JEQ     exact474
 	MOVQ    tables_base+24(FP), R11
 	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row465:
+row475:
 	VBROADCASTSD (BX)(R12*8), Y4
 	VMOVUPD      (R11), Y5
 	VFMADD231PD  Y5, Y4, Y2
@@ -4654,11 +4734,11 @@ row465:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row465
+	JL           row475
 	VFNMADD213PD (DI)(R10*1), Y0, Y2
 	VFNMADD213PD 32(DI)(R10*1), Y1, Y3
 
-exact464:
+exact474:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
 	MOVQ (DX), R12
@@ -4666,7 +4746,7 @@ exact464:
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row466:
+row476:
 	VBROADCASTSD (BX)(R12*8), Y4
 	VBROADCASTSD (SI)(R12*8), Y5
 	VMOVUPD      (R11), Y6
@@ -4684,16 +4764,16 @@ row466:
 	INCQ         R12
 	MOVQ         ku+168(FP), R10
 	CMPQ         R12, R10
-	JL           row466
-	JMP          next463
+	JL           row476
+	JMP          next473
 
-other462:
+other472:
 	MOVQ kv+176(FP), R10
 	XORQ R11, R11
 	CMPQ R10, $0x0000000c
-	JLT  few468
+	JLT  few478
 
-panel467:
+panel477:
 	VXORPD  Y3, Y3, Y3
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
@@ -4702,14 +4782,14 @@ panel467:
 	VMOVUPD 64(R8)(R11*1), Y2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact470
+	JEQ     exact480
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row471:
+row481:
 	VBROADCASTSD (BX)(R13*8), Y6
 	VMOVUPD      (R12), Y7
 	VFMADD231PD  Y7, Y6, Y3
@@ -4721,12 +4801,12 @@ row471:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row471
+	JL           row481
 	VFNMADD213PD (DI)(R11*1), Y0, Y3
 	VFNMADD213PD 32(DI)(R11*1), Y1, Y4
 	VFNMADD213PD 64(DI)(R11*1), Y2, Y5
 
-exact470:
+exact480:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4734,7 +4814,7 @@ exact470:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row472:
+row482:
 	VBROADCASTSD (BX)(R13*8), Y6
 	VBROADCASTSD (SI)(R13*8), Y7
 	VMOVUPD      (R12), Y8
@@ -4757,17 +4837,17 @@ row472:
 	INCQ         R13
 	MOVQ         ku+168(FP), R15
 	CMPQ         R13, R15
-	JL           row472
+	JL           row482
 	ADDQ         $0x00000060, R11
 	SUBQ         $0x0000000c, R10
 	CMPQ         R10, $0x0000000c
-	JGE          panel467
+	JGE          panel477
 
-few468:
+few478:
 	TESTQ   R10, R10
-	JZ      done469
+	JZ      done479
 	CMPQ    R10, $0x00000004
-	JGT     wider473
+	JGT     wider483
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
 	NEGQ    R13
@@ -4776,14 +4856,14 @@ few468:
 	VMOVUPD (R8)(R11*1), Y1
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact474
+	JEQ     exact484
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row475:
+row485:
 	VBROADCASTSD (BX)(R13*8), Y3
 	VMASKMOVPD   (R12), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y2
@@ -4791,10 +4871,10 @@ row475:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row475
+	JL           row485
 	VFNMADD213PD (DI)(R11*1), Y1, Y2
 
-exact474:
+exact484:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4802,7 +4882,7 @@ exact474:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row476:
+row486:
 	VBROADCASTSD (BX)(R13*8), Y3
 	VBROADCASTSD (SI)(R13*8), Y4
 	VMASKMOVPD   (R12), Y0, Y5
@@ -4810,36 +4890,36 @@ row476:
 	VMULPD       Y3, Y5, Y5
 	VFMADD231PD  Y2, Y4, Y5
 	CMPQ         R10, $0x04
-	JLT          partial477
+	JLT          partial487
 	VMOVUPD      Y5, (R14)
-	JMP          stored480
+	JMP          stored490
 
-partial477:
+partial487:
 	LEAQ         (R14), R11
 	VMOVAPD      Y5, Y3
 	TESTQ        $0x00000002, R10
-	JZ           noTwo479
+	JZ           noTwo489
 	VMOVUPD      X3, (R11)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, R11
 
-noTwo479:
+noTwo489:
 	TESTQ  $0x00000001, R10
-	JZ     stored480
+	JZ     stored490
 	VMOVSD X3, (R11)
 
-stored480:
+stored490:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row476
-	JMP  done469
+	JL   row486
+	JMP  done479
 
-wider473:
+wider483:
 	CMPQ    R10, $0x00000008
-	JGT     wider481
+	JGT     wider491
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
@@ -4851,14 +4931,14 @@ wider473:
 	VMOVUPD 32(R8)(R11*1), Y2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact482
+	JEQ     exact492
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row483:
+row493:
 	VBROADCASTSD (BX)(R13*8), Y5
 	VMOVUPD      (R12), Y6
 	VFMADD231PD  Y6, Y5, Y3
@@ -4868,11 +4948,11 @@ row483:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row483
+	JL           row493
 	VFNMADD213PD (DI)(R11*1), Y1, Y3
 	VFNMADD213PD 32(DI)(R11*1), Y2, Y4
 
-exact482:
+exact492:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4880,7 +4960,7 @@ exact482:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row484:
+row494:
 	VBROADCASTSD (BX)(R13*8), Y5
 	VBROADCASTSD (SI)(R13*8), Y6
 	VMOVUPD      (R12), Y7
@@ -4893,34 +4973,34 @@ row484:
 	VMULPD       Y5, Y7, Y7
 	VFMADD231PD  Y4, Y6, Y7
 	CMPQ         R10, $0x04
-	JLT          partial485
+	JLT          partial495
 	VMOVUPD      Y7, 32(R14)
-	JMP          stored488
+	JMP          stored498
 
-partial485:
+partial495:
 	LEAQ         32(R14), R11
 	VMOVAPD      Y7, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo487
+	JZ           noTwo497
 	VMOVUPD      X5, (R11)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, R11
 
-noTwo487:
+noTwo497:
 	TESTQ  $0x00000001, R10
-	JZ     stored488
+	JZ     stored498
 	VMOVSD X5, (R11)
 
-stored488:
+stored498:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row484
-	JMP  done469
+	JL   row494
+	JMP  done479
 
-wider481:
+wider491:
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), R12
 	MOVQ    R10, R13
@@ -4934,14 +5014,14 @@ wider481:
 	VMOVUPD 64(R8)(R11*1), Y3
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact490
+	JEQ     exact500
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row491:
+row501:
 	VBROADCASTSD (BX)(R13*8), Y7
 	VMOVUPD      (R12), Y8
 	VFMADD231PD  Y8, Y7, Y4
@@ -4953,12 +5033,12 @@ row491:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row491
+	JL           row501
 	VFNMADD213PD (DI)(R11*1), Y1, Y4
 	VFNMADD213PD 32(DI)(R11*1), Y2, Y5
 	VFNMADD213PD 64(DI)(R11*1), Y3, Y6
 
-exact490:
+exact500:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4966,7 +5046,7 @@ exact490:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row492:
+row502:
 	VBROADCASTSD (BX)(R13*8), Y7
 	VBROADCASTSD (SI)(R13*8), Y8
 	VMOVUPD      (R12), Y9
@@ -4984,34 +5064,34 @@ row492:
 	VMULPD       Y7, Y9, Y9
 	VFMADD231PD  Y6, Y8, Y9
 	CMPQ         R10, $0x04
-	JLT          partial493
+	JLT          partial503
 	VMOVUPD      Y9, 64(R14)
-	JMP          stored496
+	JMP          stored506
 
-partial493:
+partial503:
 	LEAQ         64(R14), R11
 	VMOVAPD      Y9, Y7
 	TESTQ        $0x00000002, R10
-	JZ           noTwo495
+	JZ           noTwo505
 	VMOVUPD      X7, (R11)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x00000010, R11
 
-noTwo495:
+noTwo505:
 	TESTQ  $0x00000001, R10
-	JZ     stored496
+	JZ     stored506
 	VMOVSD X7, (R11)
 
-stored496:
+stored506:
 	ADDQ R9, R14
 	ADDQ R9, R12
 	INCQ R13
 	MOVQ ku+168(FP), R11
 	CMPQ R13, R11
-	JL   row492
+	JL   row502
 
-done469:
-next463:
+done479:
+next473:
 	MOVQ  ku+168(FP), R10
 	LEAQ  (BX)(R10*8), BX
 	LEAQ  (SI)(R10*8), SI
@@ -5022,7 +5102,7 @@ next463:
 	LEAQ  (AX)(R10*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
-	JNZ   edge461
+	JNZ   edge471
 	VZEROUPPER
 	RET
 
@@ -5041,7 +5121,7 @@ TEXT ·pairMessages256(SB), $0-193
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector497:
+vector507:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x04, R11
 	VBROADCASTF128 (AX)(R11*1), Y1
@@ -5084,7 +5164,7 @@ vector497:
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow499
+	JNZ            slow509
 	VBROADCASTSD   constants<>+0(SB), Y2
 	VFMADD231PD    constants<>+1344(SB), Y3, Y2
 	VSUBPD         constants<>+1472(SB), Y2, Y4
@@ -5111,9 +5191,9 @@ vector497:
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y3, Y3
 	VMOVUPD        Y3, Y2
-	JMP            done500
+	JMP            done510
 
-slow499:
+slow509:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y3, Y2, Y3
 	VMOVUPD      constants<>+448(SB), Y2
@@ -5153,12 +5233,12 @@ slow499:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y2, Y3, Y2
 
-done500:
+done510:
 	VANDPD       constants<>+1280(SB), Y1, Y3
 	VCMPPD       $0x06, constants<>+64(SB), Y3, Y3
 	VMOVMSKPD    Y3, R11
 	TESTL        R11, R11
-	JNZ          slow501
+	JNZ          slow511
 	VBROADCASTSD constants<>+0(SB), Y3
 	VFMADD231PD  constants<>+1344(SB), Y1, Y3
 	VSUBPD       constants<>+1472(SB), Y3, Y4
@@ -5185,9 +5265,9 @@ done500:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y1, Y1
 	VMOVUPD      Y1, Y1
-	JMP          done502
+	JMP          done512
 
-slow501:
+slow511:
 	VBROADCASTSD constants<>+416(SB), Y3
 	VMAXPD       Y1, Y3, Y1
 	VMOVUPD      constants<>+448(SB), Y3
@@ -5227,7 +5307,7 @@ slow501:
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y3, Y1, Y1
 
-done502:
+done512:
 	MOVLQSX      (DI)(R10*4), R11
 	MOVQ         (R8)(R11*8), R11
 	VMOVUPD      (DX)(R11*8), Y3
@@ -5332,22 +5412,22 @@ done502:
 	VMOVUPD      X1, 16(R11)
 	VEXTRACTF128 $0x01, Y1, 48(R11)
 	CMPQ         R10, R9
-	JE           done498
+	JE           done508
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector497
+	JMP          vector507
 
-done498:
+done508:
 	VMOVMSKPD Y0, AX
 	TESTL     AX, AX
-	JNZ       unsafe503
+	JNZ       unsafe513
 	MOVB      $0x01, AL
 	MOVB      AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
-unsafe503:
+unsafe513:
 	MOVB $0x00, AL
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
@@ -5365,9 +5445,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few505
+	JLT  few515
 
-block504:
+block514:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5388,11 +5468,11 @@ block504:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block504
+	JGE        block514
 
-few505:
+few515:
 	TESTQ      SI, SI
-	JZ         blocks506
+	JZ         blocks516
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5411,20 +5491,20 @@ few505:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end508
+	JLE        end518
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end508
+	JLE        end518
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end508
+	JLE        end518
 	VMOVUPD    Y0, 96(AX)
 
-end508:
+end518:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks506:
+blocks516:
 	VZEROUPPER
 	RET
 
@@ -5440,9 +5520,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few510
+	JLT  few520
 
-block509:
+block519:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5467,11 +5547,11 @@ block509:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block509
+	JGE        block519
 
-few510:
+few520:
 	TESTQ   SI, SI
-	JZ      blocks511
+	JZ      blocks521
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5482,16 +5562,16 @@ few510:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end513
+	JLE     end523
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end513
+	JLE     end523
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end513
+	JLE     end523
 	VMOVUPD 96(CX), Y3
 
-end513:
+end523:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5501,89 +5581,89 @@ end513:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial514
+	JLT        partial524
 	VMOVUPD    Y6, (AX)
-	JMP        stored517
+	JMP        stored527
 
-partial514:
+partial524:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo516
+	JZ           noTwo526
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo516:
+noTwo526:
 	TESTQ  $0x00000001, SI
-	JZ     stored517
+	JZ     stored527
 	VMOVSD X1, (DI)
 
-stored517:
+stored527:
 	CMPQ    SI, $0x04
-	JLT     partial518
+	JLT     partial528
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored521
+	JMP     stored531
 
-partial518:
+partial528:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo520
+	JZ           noTwo530
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo520:
+noTwo530:
 	TESTQ  $0x00000001, SI
-	JZ     stored521
+	JZ     stored531
 	VMOVSD X1, (DI)
 
-stored521:
+stored531:
 	CMPQ    SI, $0x04
-	JLT     partial522
+	JLT     partial532
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored525
+	JMP     stored535
 
-partial522:
+partial532:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo524
+	JZ           noTwo534
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo524:
+noTwo534:
 	TESTQ  $0x00000001, SI
-	JZ     stored525
+	JZ     stored535
 	VMOVSD X1, (DX)
 
-stored525:
+stored535:
 	CMPQ    SI, $0x04
-	JLT     partial526
+	JLT     partial536
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored529
+	JMP     stored539
 
-partial526:
+partial536:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo528
+	JZ           noTwo538
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo528:
+noTwo538:
 	TESTQ  $0x00000001, SI
-	JZ     stored529
+	JZ     stored539
 	VMOVSD X0, (DX)
 
-stored529:
+stored539:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks511:
+blocks521:
 	VZEROUPPER
 	RET
 
@@ -5596,32 +5676,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector530:
+vector540:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector530
+	JL      vector540
 	XORQ    CX, CX
 
-scaling531:
+scaling541:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector533:
+vector543:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector533
+	JL      vector543
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few535
+	JL      few545
 
-rows534:
+rows544:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5630,7 +5710,7 @@ rows534:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector536:
+vector546:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5639,7 +5719,7 @@ vector536:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector536
+	JL          vector546
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
@@ -5673,7 +5753,7 @@ vector536:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector537:
+vector547:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -5683,30 +5763,30 @@ vector537:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector537
+	JL          vector547
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows534
+	JGE         rows544
 
-few535:
+few545:
 	CMPQ SI, $0x01
-	JL   few539
+	JL   few549
 
-rows538:
+rows548:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector540:
+vector550:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector540
+	JL          vector550
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
@@ -5719,24 +5799,24 @@ vector540:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector541:
+vector551:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector541
+	JL          vector551
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows538
+	JGE         rows548
 
-few539:
+few549:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector542:
+vector552:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -5747,29 +5827,29 @@ vector542:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector542
+	JL           vector552
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled532
+	JZ           scaled542
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled532
+	JGE          scaled542
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain543
+	JLT          plain553
 	CMPQ         CX, $0x14
-	JGE          plain543
+	JGE          plain553
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain543
+	JZ           plain553
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector545:
+vector555:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -5784,15 +5864,15 @@ vector545:
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector545
+	JL      vector555
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles546:
+tiles556:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile547:
+tile557:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -5808,7 +5888,7 @@ tile547:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows548:
+rows558:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -5828,7 +5908,7 @@ rows548:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows548
+	JNZ         rows558
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -5841,11 +5921,11 @@ rows548:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile547
+	JGE         tile557
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles546
+	JL          tiles556
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -5857,7 +5937,7 @@ rows548:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector549:
+vector559:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -5868,7 +5948,7 @@ vector549:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector550:
+vector560:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -5876,13 +5956,13 @@ vector550:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector550
+	JL          vector560
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector549
+	JL          vector559
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -5892,47 +5972,47 @@ vector550:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector551:
+vector561:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before552
+	JZ    before562
 	XORQ  R8, R8
 
-vector553:
+vector563:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before554
+	JZ      before564
 	XORQ    R9, R9
 
-vector555:
+vector565:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector555
+	JL           vector565
 
-before554:
+before564:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector553
+	JL      vector563
 
-before552:
+before562:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before556
+	JZ      before566
 	XORQ    DI, DI
 
-vector557:
+vector567:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector557
+	JL           vector567
 
-before556:
+before566:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
@@ -5947,7 +6027,7 @@ before556:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector551
+	JL           vector561
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5963,55 +6043,55 @@ before556:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector558:
+vector568:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before559
+	JZ      before569
 	XORQ    R8, R8
 
-vector560:
+vector570:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector560
+	JL           vector570
 
-before559:
+before569:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector558
+	JL      vector568
 	MOVQ    AX, DI
 
-back561:
+back571:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below562:
+below572:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved563
+	JGE          solved573
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below562
+	JMP          below572
 
-solved563:
+solved573:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back561
-	JMP     scale544
+	JNZ     back571
+	JMP     scale554
 
-plain543:
+plain553:
 	XORQ DX, DX
 
-vector564:
+vector574:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -6028,11 +6108,11 @@ vector564:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector564
+	JL        vector574
 	INCQ      CX
-	JMP       scaling531
+	JMP       scaling541
 
-scale544:
+scale554:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6042,18 +6122,18 @@ scale544:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector565:
+vector575:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector565
+	JL      vector575
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector566:
+vector576:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -6076,14 +6156,14 @@ vector566:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector566
+	JL        vector576
 	INCQ      CX
-	JMP       scaling531
+	JMP       scaling541
 
-scaled532:
+scaled542:
 	XORQ CX, CX
 
-vector567:
+vector577:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -6107,14 +6187,14 @@ vector567:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector567
+	JL      vector577
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector568:
+vector578:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -6122,12 +6202,12 @@ vector568:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector569:
+vector579:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector569
+	JL           vector579
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -6137,14 +6217,14 @@ vector569:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector568
+	JL           vector578
 	VCMPPD       $0x1e, constants<>+1696(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent570
+	JZ           silent580
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6153,14 +6233,14 @@ vector569:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector572:
+vector582:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector573:
+vector583:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -6198,16 +6278,16 @@ vector573:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector573
+	JL           vector583
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector572
+	JL           vector582
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded571
+	JMP          rounded581
 
-silent570:
+silent580:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6215,14 +6295,14 @@ silent570:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector574:
+vector584:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector575:
+vector585:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -6230,13 +6310,13 @@ vector575:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector575
+	JL          vector585
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector574
+	JL          vector584
 
-rounded571:
+rounded581:
 	VZEROUPPER
 	RET
 
@@ -6249,9 +6329,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest577
+	JLT          rest587
 
-whole576:
+whole586:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6271,13 +6351,13 @@ whole576:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole576
+	JGE         whole586
 
-rest577:
+rest587:
 	CMPQ DX, $0x00000004
-	JLT  rest579
+	JLT  rest589
 
-whole578:
+whole588:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6285,11 +6365,11 @@ whole578:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole578
+	JGE         whole588
 
-rest579:
+rest589:
 	TESTQ       DX, DX
-	JZ          done580
+	JZ          done590
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6298,26 +6378,26 @@ rest579:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial581
+	JLT         partial591
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored584
+	JMP         stored594
 
-partial581:
+partial591:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo583
+	JZ           noTwo593
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo583:
+noTwo593:
 	TESTQ  $0x00000001, DX
-	JZ     stored584
+	JZ     stored594
 	VMOVSD X0, (AX)
 
-stored584:
-done580:
+stored594:
+done590:
 	VZEROUPPER
 	RET
 
@@ -6330,9 +6410,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest586
+	JLT          rest596
 
-whole585:
+whole595:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6354,13 +6434,13 @@ whole585:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole585
+	JGE         whole595
 
-rest586:
+rest596:
 	CMPQ DX, $0x00000004
-	JLT  rest588
+	JLT  rest598
 
-whole587:
+whole597:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6373,11 +6453,11 @@ whole587:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole587
+	JGE         whole597
 
-rest588:
+rest598:
 	TESTQ      DX, DX
-	JZ         done589
+	JZ         done599
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6389,47 +6469,47 @@ rest588:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial590
+	JLT        partial600
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored593
+	JMP        stored603
 
-partial590:
+partial600:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo592
+	JZ           noTwo602
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo592:
+noTwo602:
 	TESTQ  $0x00000001, DX
-	JZ     stored593
+	JZ     stored603
 	VMOVSD X3, (CX)
 
-stored593:
+stored603:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial594
+	JLT         partial604
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored597
+	JMP         stored607
 
-partial594:
+partial604:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo596
+	JZ           noTwo606
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo596:
+noTwo606:
 	TESTQ  $0x00000001, DX
-	JZ     stored597
+	JZ     stored607
 	VMOVSD X0, (AX)
 
-stored597:
-done589:
+stored607:
+done599:
 	VZEROUPPER
 	RET
 
@@ -6442,9 +6522,9 @@ TEXT ·ratios256(SB), $0-72
 	MOVQ dst_len+8(FP), BX
 	XORQ SI, SI
 	CMPQ BX, $0x00000008
-	JLT  rest599
+	JLT  rest609
 
-whole598:
+whole608:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VMAXPD  constants<>+1536(SB), Y1, Y1
@@ -6458,13 +6538,13 @@ whole598:
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, BX
 	CMPQ    BX, $0x00000008
-	JGE     whole598
+	JGE     whole608
 
-rest599:
+rest609:
 	CMPQ BX, $0x00000004
-	JLT  rest601
+	JLT  rest611
 
-whole600:
+whole610:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VMAXPD  constants<>+1536(SB), Y1, Y1
@@ -6473,11 +6553,11 @@ whole600:
 	ADDQ    $0x00000004, SI
 	SUBQ    $0x00000004, BX
 	CMPQ    BX, $0x00000004
-	JGE     whole600
+	JGE     whole610
 
-rest601:
+rest611:
 	TESTQ      BX, BX
-	JZ         done602
+	JZ         done612
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -6487,26 +6567,26 @@ rest601:
 	VMAXPD     constants<>+1536(SB), Y0, Y0
 	VDIVPD     Y0, Y1, Y1
 	CMPQ       BX, $0x04
-	JLT        partial603
+	JLT        partial613
 	VMOVUPD    Y1, (AX)(SI*8)
-	JMP        stored606
+	JMP        stored616
 
-partial603:
+partial613:
 	LEAQ         (AX)(SI*8), AX
 	VMOVAPD      Y1, Y0
 	TESTQ        $0x00000002, BX
-	JZ           noTwo605
+	JZ           noTwo615
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo605:
+noTwo615:
 	TESTQ  $0x00000001, BX
-	JZ     stored606
+	JZ     stored616
 	VMOVSD X0, (AX)
 
-stored606:
-done602:
+stored616:
+done612:
 	VZEROUPPER
 	RET
 

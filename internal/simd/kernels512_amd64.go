@@ -31,7 +31,12 @@ func multiplyMatrix512(dst []float64, f []float64,
 func scatterMatrix512(w []float64, f []float64,
 	t []float64, rows int, d int, k int)
 
-// cavities512 is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.
+// gather512 is Gather.
+//
+//go:noescape
+func gather512(dst []float64, x []float64, list []int32, at []int, n int)
+
+// cavities512 is Cavities, with beliefs b and messages m.
 //
 //go:noescape
 func cavities512(w []float64,

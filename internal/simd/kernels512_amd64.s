@@ -2343,6 +2343,100 @@ done80:
 	VZEROUPPER
 	RET
 
+// func gather512(dst []float64, x []float64, list []int32, at []int, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·gather512(SB), $0-104
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  list_base+48(FP), CX
+	MOVQ  n+96(FP), DX
+	MOVQ  list_len+56(FP), BX
+	CMPQ  DX, $0x08
+	JG    long136
+	XORQ  SI, SI
+	MOVQ  $-1, DI
+	BZHIQ DX, DI, DI
+	KMOVB DI, K1
+	TESTQ BX, BX
+	JLE   done139
+
+again138:
+	MOVLQSX (CX), DI
+	ADDQ    $0x04, CX
+	MOVQ    at_base+72(FP), R8
+	TESTQ   R8, R8
+	JZ      same140
+	MOVQ    (R8)(DI*8), R8
+	JMP     found141
+
+same140:
+	MOVQ  DI, R8
+	IMULQ DX, R8
+
+found141:
+	MOVQ      x_base+24(FP), DI
+	LEAQ      (DI)(R8*8), R8
+	VMOVUPD.Z (R8)(SI*8), K1, Z0
+	VMOVUPD   Z0, (AX)(SI*8)
+	LEAQ      (AX)(DX*8), AX
+	DECQ      BX
+	JNZ       again138
+
+done139:
+	JMP done137
+
+long136:
+	XORQ  SI, SI
+	TESTQ BX, BX
+	JLE   done143
+
+again142:
+	MOVLQSX (CX), SI
+	ADDQ    $0x04, CX
+	MOVQ    at_base+72(FP), DI
+	TESTQ   DI, DI
+	JZ      same144
+	MOVQ    (DI)(SI*8), DI
+	JMP     found145
+
+same144:
+	MOVQ  SI, DI
+	IMULQ DX, DI
+
+found145:
+	MOVQ x_base+24(FP), SI
+	LEAQ (SI)(DI*8), DI
+	XORQ SI, SI
+	MOVQ DX, R8
+	CMPQ R8, $0x00000008
+	JLT  rest147
+
+whole146:
+	VMOVUPD (DI)(SI*8), Z0
+	VMOVUPD Z0, (AX)(SI*8)
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, R8
+	CMPQ    R8, $0x00000008
+	JGE     whole146
+
+rest147:
+	TESTQ     R8, R8
+	JZ        done148
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVB     R9, K1
+	VMOVUPD.Z (DI)(SI*8), K1, Z0
+	VMOVUPD   Z0, (AX)(SI*8)
+
+done148:
+	LEAQ (AX)(DX*8), AX
+	DECQ BX
+	JNZ  again142
+
+done143:
+done137:
+	VZEROUPPER
+	RET
+
 // func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·cavities512(SB), $0-200
@@ -2353,30 +2447,30 @@ TEXT ·cavities512(SB), $0-200
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	TESTQ        BX, BX
-	JZ           long136
+	JZ           long149
 	CMPQ         BX, $0x08
-	JG           long136
+	JG           long149
 	XORQ         DI, DI
 	MOVQ         $-1, R8
 	BZHIQ        BX, R8, R8
 	KMOVB        R8, K1
 	TESTQ        SI, SI
-	JLE          done139
+	JLE          done152
 
-again138:
+again151:
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same140
+	JZ      same153
 	MOVQ    (R9)(R8*8), R9
-	JMP     found141
+	JMP     found154
 
-same140:
+same153:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found141:
+found154:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2384,63 +2478,58 @@ found141:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same142
+	JZ      same155
 	MOVQ    (R10)(R8*8), R10
-	JMP     found143
+	JMP     found156
 
-same142:
+same155:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found143:
+found156:
 	MOVQ      m_base+48(FP), R8
 	LEAQ      (R8)(R10*8), R10
 	VMOVUPD.Z (R9)(DI*8), K1, Z1
-	MOVQ      m_base+48(FP), R8
-	TESTQ     R8, R8
-	JZ        none144
 	VMOVUPD.Z (R10)(DI*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
+	VMOVAPD   Z0, Z2
+	VMOVUPD   Z1, K1, Z2
+	VMOVUPD   Z2, (AX)(DI*8)
+	LEAQ      (AX)(BX*8), AX
+	DECQ      SI
+	JNZ       again151
 
-none144:
-	VMOVAPD Z0, Z2
-	VMOVUPD Z1, K1, Z2
-	VMOVUPD Z2, (AX)(DI*8)
-	LEAQ    (AX)(BX*8), AX
-	DECQ    SI
-	JNZ     again138
+done152:
+	JMP done150
 
-done139:
-	JMP done137
-
-long136:
+long149:
 	XORQ  DI, DI
 	TESTQ SI, SI
-	JLE   done146
+	JLE   done158
 
-again145:
+again157:
 	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
-	JZ      same147
+	JZ      same159
 	MOVLQSX (R8)(DI*4), BX
 
-same147:
+same159:
 	INCQ    DI
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same148
+	JZ      same160
 	MOVQ    (R9)(R8*8), R9
-	JMP     found149
+	JMP     found161
 
-same148:
+same160:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found149:
+found161:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2448,66 +2537,56 @@ found149:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same150
+	JZ      same162
 	MOVQ    (R10)(R8*8), R10
-	JMP     found151
+	JMP     found163
 
-same150:
+same162:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found151:
+found163:
 	MOVQ m_base+48(FP), R8
 	LEAQ (R8)(R10*8), R10
 	XORQ R8, R8
 	MOVQ BX, R11
 	CMPQ R11, $0x00000008
-	JLT  rest153
+	JLT  rest165
 
-whole152:
+whole164:
 	VMOVUPD (R9)(R8*8), Z1
-	MOVQ    m_base+48(FP), R12
-	TESTQ   R12, R12
-	JZ      none154
 	VMOVUPD (R10)(R8*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
-
-none154:
 	VMOVUPD Z1, (AX)(R8*8)
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole152
+	JGE     whole164
 
-rest153:
+rest165:
 	TESTQ     R11, R11
-	JZ        done155
+	JZ        done166
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (R9)(R8*8), K1, Z1
-	MOVQ      m_base+48(FP), R9
-	TESTQ     R9, R9
-	JZ        none156
 	VMOVUPD.Z (R10)(R8*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
+	VMOVAPD   Z0, Z2
+	VMOVUPD   Z1, K1, Z2
+	VMOVUPD   Z2, (AX)(R8*8)
 
-none156:
-	VMOVAPD Z0, Z2
-	VMOVUPD Z1, K1, Z2
-	VMOVUPD Z2, (AX)(R8*8)
-
-done155:
+done166:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  again145
+	JNZ  again157
 
-done146:
-done137:
+done158:
+done150:
 	VZEROUPPER
 	RET
 
@@ -2519,18 +2598,18 @@ TEXT ·products512(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other157
+	JNE   other167
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other157
+	JNE   other167
 	TESTQ DX, DX
-	JLE   done160
+	JLE   done170
 
-again159:
+again169:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last163
+	JLE        last173
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2546,7 +2625,7 @@ again159:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last163:
+last173:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2555,7 +2634,7 @@ last163:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back162
+	JNZ          back172
 	VBROADCASTSD (CX), Z0
 	VMULPD       (SI), Z0, Z0
 	VBROADCASTSD 8(CX), Z1
@@ -2576,9 +2655,9 @@ last163:
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          next161
+	JMP          next171
 
-back162:
+back172:
 	VMOVUPD    (CX), Z0
 	VMULPD     (SI), Z0, Z1
 	VMULPD     64(SI), Z0, Z2
@@ -2611,42 +2690,42 @@ back162:
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (AX)
 
-next161:
+next171:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again159
+	JNZ  again169
 
-done160:
-	JMP done158
+done170:
+	JMP done168
 
-other157:
+other167:
 	TESTQ DX, DX
-	JLE   done165
+	JLE   done175
 
-again164:
+again174:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same169
+	JZ      same179
 	MOVLQSX (DI)(BX*4), SI
 
-same169:
+same179:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same170
+	JZ      same180
 	MOVLQSX (DI)(BX*4), SI
 
-same170:
+same180:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last168
+	JLE        last178
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2662,7 +2741,7 @@ same170:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last168:
+last178:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2671,16 +2750,16 @@ last168:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back167
+	JNZ     back177
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000020
-	JLT     few172
+	JLT     few182
 
-panel171:
+panel181:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2693,9 +2772,9 @@ panel171:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows175
+	JLT    rows185
 
-row174:
+row184:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2718,13 +2797,13 @@ row174:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row174
+	JGE          row184
 
-rows175:
+rows185:
 	CMPQ R11, $0x00000001
-	JLT  rows177
+	JLT  rows187
 
-row176:
+row186:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2738,9 +2817,9 @@ row176:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row176
+	JGE          row186
 
-rows177:
+rows187:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -2752,13 +2831,13 @@ rows177:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R10
 	CMPQ    R10, $0x00000020
-	JGE     panel171
+	JGE     panel181
 
-few172:
+few182:
 	TESTQ  R10, R10
-	JZ     done173
+	JZ     done183
 	CMPQ   R10, $0x00000008
-	JGT    wider178
+	JGT    wider188
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
 	KMOVB  DI, K1
@@ -2768,9 +2847,9 @@ few172:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows180
+	JLT    rows190
 
-row179:
+row189:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2781,13 +2860,13 @@ row179:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row179
+	JGE          row189
 
-rows180:
+rows190:
 	CMPQ SI, $0x00000001
-	JLT  rows182
+	JLT  rows192
 
-row181:
+row191:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2795,16 +2874,16 @@ row181:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row181
+	JGE          row191
 
-rows182:
+rows192:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     done173
+	JMP     done183
 
-wider178:
+wider188:
 	CMPQ   R10, $0x00000010
-	JGT    wider183
+	JGT    wider193
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2817,9 +2896,9 @@ wider178:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows185
+	JLT    rows195
 
-row184:
+row194:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2834,13 +2913,13 @@ row184:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row184
+	JGE          row194
 
-rows185:
+rows195:
 	CMPQ SI, $0x00000001
-	JLT  rows187
+	JLT  rows197
 
-row186:
+row196:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2850,18 +2929,18 @@ row186:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row186
+	JGE          row196
 
-rows187:
+rows197:
 	VADDPD  Z2, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     done173
+	JMP     done183
 
-wider183:
+wider193:
 	CMPQ   R10, $0x00000018
-	JGT    wider188
+	JGT    wider198
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2876,9 +2955,9 @@ wider183:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows190
+	JLT    rows200
 
-row189:
+row199:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2897,13 +2976,13 @@ row189:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row189
+	JGE          row199
 
-rows190:
+rows200:
 	CMPQ SI, $0x00000001
-	JLT  rows192
+	JLT  rows202
 
-row191:
+row201:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2915,18 +2994,18 @@ row191:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row191
+	JGE          row201
 
-rows192:
+rows202:
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z4, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     done173
+	JMP     done183
 
-wider188:
+wider198:
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2943,9 +3022,9 @@ wider188:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows195
+	JLT    rows205
 
-row194:
+row204:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2968,13 +3047,13 @@ row194:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row194
+	JGE          row204
 
-rows195:
+rows205:
 	CMPQ SI, $0x00000001
-	JLT  rows197
+	JLT  rows207
 
-row196:
+row206:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2988,9 +3067,9 @@ row196:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row196
+	JGE          row206
 
-rows197:
+rows207:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -3000,10 +3079,10 @@ rows197:
 	VADDPD  Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)(R9*1)
 
-done173:
-	JMP next166
+done183:
+	JMP next176
 
-back167:
+back177:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3013,9 +3092,9 @@ back167:
 	MOVQ y+152(FP), R10
 	MOVQ R10, R11
 	CMPQ R11, $0x00000008
-	JLT  few199
+	JLT  few209
 
-block198:
+block208:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3029,9 +3108,9 @@ block198:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest202
+	JLT    rest212
 
-whole201:
+whole211:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -3054,11 +3133,11 @@ whole201:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole201
+	JGE         whole211
 
-rest202:
+rest212:
 	TESTQ       R13, R13
-	JZ          done204
+	JZ          done214
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3082,7 +3161,7 @@ rest202:
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done204:
+done214:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3109,11 +3188,11 @@ done204:
 	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block198
+	JGE        block208
 
-few199:
+few209:
 	TESTQ  R11, R11
-	JZ     blocks200
+	JZ     blocks210
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3127,52 +3206,52 @@ few199:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest207
+	JLT    rest217
 
-whole206:
+whole216:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column208
+	JLE         column218
 	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column208
+	JLE         column218
 	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column208
+	JLE         column218
 	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column208
+	JLE         column218
 	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column208
+	JLE         column218
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column208
+	JLE         column218
 	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column208
+	JLE         column218
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column208:
+column218:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole206
+	JGE  whole216
 
-rest207:
+rest217:
 	TESTQ       R13, R13
-	JZ          done209
+	JZ          done219
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3180,39 +3259,39 @@ rest207:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column210
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column210
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column210
+	JLE         column220
 	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column210
+	JLE         column220
 	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column210
+	JLE         column220
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column210
+	JLE         column220
 	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column210
+	JLE         column220
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column210:
+column220:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done209:
+done219:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3238,19 +3317,19 @@ done209:
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(BX*8), SI
 
-blocks200:
+blocks210:
 	MOVQ (SP), AX
 
-next166:
+next176:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again164
+	JNZ  again174
 
-done165:
-done158:
+done175:
+done168:
 	VZEROUPPER
 	RET
 
@@ -3267,9 +3346,9 @@ TEXT ·allSafe512(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest212
+	JLT          rest222
 
-whole211:
+whole221:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3289,13 +3368,13 @@ whole211:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole211
+	JGE     whole221
 
-rest212:
+rest222:
 	CMPQ CX, $0x00000008
-	JLT  rest214
+	JLT  rest224
 
-whole213:
+whole223:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3303,11 +3382,11 @@ whole213:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole213
+	JGE     whole223
 
-rest214:
+rest224:
 	TESTQ        CX, CX
-	JZ           done215
+	JZ           done225
 	MOVQ         $-1, BX
 	BZHIQ        CX, BX, BX
 	KMOVB        BX, K2
@@ -3318,7 +3397,7 @@ rest214:
 	VCMPPD       $0x19, Z0, Z6, K2
 	KORB         K2, K1, K1
 
-done215:
+done225:
 	VBROADCASTSD constants<>+776(SB), Z0
 	VCMPPD       $0x1e, Z0, Z1, K2
 	KORB         K2, K1, K1
@@ -3332,13 +3411,13 @@ done215:
 	VCMPPD       $0x1e, Z0, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          unsafe216
+	JNZ          unsafe226
 	MOVB         $0x01, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe216:
+unsafe226:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3360,9 +3439,9 @@ TEXT ·absorb512(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done219
+	JLE          done229
 
-again218:
+again228:
 	MOVQ      potentials_base+48(FP), SI
 	MOVQ      16(DX), DI
 	LEAQ      (SI)(DI*8), DI
@@ -3372,38 +3451,38 @@ again218:
 	MOVLQSX   28(DX), SI
 	MOVLQSX   32(DX), R9
 	CMPQ      SI, $0x08
-	JG        long220
+	JG        long230
 	MOVQ      $-1, R10
 	BZHIQ     SI, R10, R10
 	KMOVB     R10, K1
 	VMOVUPD.Z (DI), K1, Z6
 	TESTQ     R9, R9
-	JLE       done223
+	JLE       done233
 
-again222:
+again232:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same225
+	JZ      same235
 	MOVQ    (R11)(DI*8), R11
-	JMP     found226
+	JMP     found236
 
-same225:
+same235:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found226:
+found236:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z7
 	TESTQ        R10, R10
-	JZ           same224
+	JZ           same234
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z7
 
-same224:
+same234:
 	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
@@ -3418,182 +3497,182 @@ same224:
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped227
+	JE         undamped237
 	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
 	VMOVUPD    Z11, K2, Z8
 
-undamped227:
+undamped237:
 	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
 	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial228
+	JLT       partial238
 	VMOVUPD   Z8, (R11)
-	JMP       stored231
+	JMP       stored241
 
-partial228:
+partial238:
 	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour229
+	JZ            noFour239
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	ADDQ          $0x00000020, DI
 
-noFour229:
+noFour239:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo230
+	JZ            noTwo240
 	VMOVUPD       X9, (DI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, DI
 
-noTwo230:
+noTwo240:
 	TESTQ  $0x00000001, SI
-	JZ     stored231
+	JZ     stored241
 	VMOVSD X9, (DI)
 
-stored231:
+stored241:
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again222
+	JNZ         again232
 
-done223:
+done233:
 	CMPQ    SI, $0x08
-	JLT     partial232
+	JLT     partial242
 	VMOVUPD Z6, (R8)
-	JMP     stored235
+	JMP     stored245
 
-partial232:
+partial242:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour233
+	JZ            noFour243
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour233:
+noFour243:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo234
+	JZ            noTwo244
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo234:
+noTwo244:
 	TESTQ  $0x00000001, SI
-	JZ     stored235
+	JZ     stored245
 	VMOVSD X7, (DI)
 
-stored235:
-	JMP absorbed221
+stored245:
+	JMP absorbed231
 
-long220:
+long230:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest237
+	JLT  rest247
 
-whole236:
+whole246:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole236
+	JGE     whole246
 
-rest237:
+rest247:
 	TESTQ     R11, R11
-	JZ        done238
+	JZ        done248
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	CMPQ      R11, $0x08
-	JLT       partial239
+	JLT       partial249
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored242
+	JMP       stored252
 
-partial239:
+partial249:
 	LEAQ          (R8)(R10*8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, R11
-	JZ            noFour240
+	JZ            noFour250
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour240:
+noFour250:
 	TESTQ         $0x00000002, R11
-	JZ            noTwo241
+	JZ            noTwo251
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo241:
+noTwo251:
 	TESTQ  $0x00000001, R11
-	JZ     stored242
+	JZ     stored252
 	VMOVSD X7, (DI)
 
-stored242:
-done238:
+stored252:
+done248:
 	TESTQ R9, R9
-	JLE   done244
+	JLE   done254
 
-again243:
+again253:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same246
+	JZ      same256
 	MOVQ    (R11)(DI*8), R11
-	JMP     found247
+	JMP     found257
 
-same246:
+same256:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found247:
+found257:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same245
+	JZ           same255
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same245:
+same255:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other248
+	JNE     other258
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row249
+	JMP     row259
 
-other248:
+other258:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest251
+	JLT  rest261
 
-whole250:
+whole260:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole250
+	JGE     whole260
 
-rest251:
+rest261:
 	TESTQ     R10, R10
-	JZ        done252
+	JZ        done262
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3602,8 +3681,8 @@ rest251:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done252:
-row249:
+done262:
+row259:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3611,20 +3690,20 @@ row249:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other253
+	JNE        other263
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped255
+	JE         undamped265
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped255:
+undamped265:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3634,27 +3713,27 @@ undamped255:
 	VMOVUPD     (R8)(DI*8), Z7
 	VFMADD231PD Z8, Z6, Z7
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row254
+	JMP         row264
 
-other253:
+other263:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest257
+	JLT  rest267
 
-whole256:
+whole266:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped258
+	JE       undamped268
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped258:
+undamped268:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3667,11 +3746,11 @@ undamped258:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole256
+	JGE         whole266
 
-rest257:
+rest267:
 	TESTQ     R10, R10
-	JZ        done259
+	JZ        done269
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3680,88 +3759,88 @@ rest257:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped260
+	JE        undamped270
 	VCMPPD    $0x04, Z9, Z8, K2
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
 	VMOVUPD   Z10, K2, Z8
 
-undamped260:
+undamped270:
 	VCMPPD    $0x04, Z9, Z8, K2
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
 	VMOVAPD.Z Z7, K2, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial261
+	JLT       partial271
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored264
+	JMP       stored274
 
-partial261:
+partial271:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour262
+	JZ            noFour272
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour262:
+noFour272:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo263
+	JZ            noTwo273
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo263:
+noTwo273:
 	TESTQ  $0x00000001, R10
-	JZ     stored264
+	JZ     stored274
 	VMOVSD X7, (R11)
 
-stored264:
+stored274:
 	VMOVUPD.Z   (R8)(DI*8), K1, Z7
 	VFMADD231PD Z8, Z6, Z7
 	CMPQ        R10, $0x08
-	JLT         partial265
+	JLT         partial275
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored268
+	JMP         stored278
 
-partial265:
+partial275:
 	LEAQ          (R8)(DI*8), DI
 	VMOVAPD       Y7, Y6
 	TESTQ         $0x00000004, R10
-	JZ            noFour266
+	JZ            noFour276
 	VMOVUPD       Y6, (DI)
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	ADDQ          $0x00000020, DI
 
-noFour266:
+noFour276:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo267
+	JZ            noTwo277
 	VMOVUPD       X6, (DI)
 	VEXTRACTF64X2 $0x01, Y6, X6
 	ADDQ          $0x00000010, DI
 
-noTwo267:
+noTwo277:
 	TESTQ  $0x00000001, R10
-	JZ     stored268
+	JZ     stored278
 	VMOVSD X6, (DI)
 
-stored268:
-done259:
-row254:
+stored278:
+done269:
+row264:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again243
+	JNZ  again253
 
-done244:
-absorbed221:
+done254:
+absorbed231:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again218
+	JNZ  again228
 
-done219:
+done229:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
@@ -3782,30 +3861,30 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ         list+24(FP), CX
 	MOVQ         count+32(FP), DX
 	TESTQ        DX, DX
-	JLE          done271
+	JLE          done281
 
-again270:
+again280:
 	MOVLQSX 24(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 28(CX), SI
 	VMOVAPD Z1, Z3
 	KXORB   K1, K1, K1
 	CMPQ    SI, $0x08
-	JNE     other272
+	JNE     other282
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
 	VMAXPD  Z4, Z3, Z3
-	JMP     row273
+	JMP     row283
 
-other272:
+other282:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000008
-	JLT  rest275
+	JLT  rest285
 
-whole274:
+whole284:
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
@@ -3813,11 +3892,11 @@ whole274:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R8
 	CMPQ    R8, $0x00000008
-	JGE     whole274
+	JGE     whole284
 
-rest275:
+rest285:
 	TESTQ     R8, R8
-	JZ        done276
+	JZ        done286
 	MOVQ      $-1, R9
 	BZHIQ     R8, R9, R9
 	KMOVB     R9, K2
@@ -3828,8 +3907,8 @@ rest275:
 	VMOVUPD   Z4, K2, Z5
 	VMAXPD    Z5, Z3, Z3
 
-done276:
-row273:
+done286:
+row283:
 	VSHUFF64X2   $0x4e, Z3, Z3, Z4
 	VMAXPD       Z4, Z3, Z3
 	VSHUFF64X2   $0xb1, Z3, Z3, Z4
@@ -3840,23 +3919,23 @@ row273:
 	VCMPPD       $0x1e, Z2, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          done269
+	JNZ          done279
 	VBROADCASTSD 8(CX), Z4
 	CMPQ         SI, $0x08
-	JNE          other277
+	JNE          other287
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Z5
 	VSUBPD       Z3, Z5, Z5
 	VMULPD       Z4, Z5, Z5
 	VMOVUPD      Z5, (BX)(SI*8)
-	JMP          row278
+	JMP          row288
 
-other277:
+other287:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest280
+	JLT  rest290
 
-whole279:
+whole289:
 	VMOVUPD (BX)(DI*8), Z5
 	VSUBPD  Z3, Z5, Z5
 	VMULPD  Z4, Z5, Z5
@@ -3864,11 +3943,11 @@ whole279:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole279
+	JGE     whole289
 
-rest280:
+rest290:
 	TESTQ     SI, SI
-	JZ        done281
+	JZ        done291
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -3876,40 +3955,40 @@ rest280:
 	VSUBPD    Z3, Z5, Z5
 	VMULPD    Z4, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial282
+	JLT       partial292
 	VMOVUPD   Z5, (BX)(DI*8)
-	JMP       stored285
+	JMP       stored295
 
-partial282:
+partial292:
 	LEAQ          (BX)(DI*8), BX
 	VMOVAPD       Y5, Y3
 	TESTQ         $0x00000004, SI
-	JZ            noFour283
+	JZ            noFour293
 	VMOVUPD       Y3, (BX)
 	VEXTRACTF64X4 $0x01, Z5, Y3
 	ADDQ          $0x00000020, BX
 
-noFour283:
+noFour293:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo284
+	JZ            noTwo294
 	VMOVUPD       X3, (BX)
 	VEXTRACTF64X2 $0x01, Y3, X3
 	ADDQ          $0x00000010, BX
 
-noTwo284:
+noTwo294:
 	TESTQ  $0x00000001, SI
-	JZ     stored285
+	JZ     stored295
 	VMOVSD X3, (BX)
 
-stored285:
-done281:
-row278:
+stored295:
+done291:
+row288:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again270
+	JNZ  again280
 
-done271:
-done269:
+done281:
+done279:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -3922,44 +4001,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done288
+	JLE   done298
 
-again287:
+again297:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other289
+	JNE     other299
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row290
+	JMP     row300
 
-other289:
+other299:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest292
+	JLT  rest302
 
-whole291:
+whole301:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole291
+	JGE     whole301
 
-rest292:
+rest302:
 	TESTQ     DI, DI
-	JZ        done293
+	JZ        done303
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done293:
-row290:
+done303:
+row300:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -3970,9 +4049,9 @@ row290:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again287
+	JNZ        again297
 
-done288:
+done298:
 	VZEROUPPER
 	RET
 
@@ -3987,9 +4066,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done296
+	JLE          done306
 
-again295:
+again305:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -3998,7 +4077,7 @@ again295:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other297
+	JNE          other307
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4009,14 +4088,14 @@ again295:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row298
+	JMP          row308
 
-other297:
+other307:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest300
+	JLT  rest310
 
-whole299:
+whole309:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4029,11 +4108,11 @@ whole299:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole299
+	JGE       whole309
 
-rest300:
+rest310:
 	TESTQ     R9, R9
-	JZ        done301
+	JZ        done311
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4047,39 +4126,39 @@ rest300:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial302
+	JLT       partial312
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored305
+	JMP       stored315
 
-partial302:
+partial312:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour303
+	JZ            noFour313
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour303:
+noFour313:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo304
+	JZ            noTwo314
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo304:
+noTwo314:
 	TESTQ  $0x00000001, R9
-	JZ     stored305
+	JZ     stored315
 	VMOVSD X2, (DI)
 
-stored305:
-done301:
-row298:
+stored315:
+done311:
+row308:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again295
+	JNZ  again305
 
-done296:
+done306:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4107,18 +4186,18 @@ TEXT ·exponentials512(SB), $0-64
 	VBROADCASTSD constants<>+784(SB), Z7
 	VBROADCASTSD constants<>+792(SB), Z8
 	TESTQ        BX, BX
-	JLE          done307
+	JLE          done317
 
-table306:
+table316:
 	VBROADCASTSD (DX), Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest309
+	JLT          rest319
 
-whole308:
+whole318:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
@@ -4128,24 +4207,24 @@ whole308:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole308
+	JGE     whole318
 
-rest309:
+rest319:
 	CMPQ DI, $0x00000008
-	JLT  rest311
+	JLT  rest321
 
-whole310:
+whole320:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole310
+	JGE     whole320
 
-rest311:
+rest321:
 	TESTQ     DI, DI
-	JZ        done312
+	JZ        done322
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVB     R8, K1
@@ -4153,18 +4232,18 @@ rest311:
 	VANDPD    Z7, Z12, Z12
 	VPMAXUQ   Z12, Z10, Z10
 
-done312:
+done322:
 	VPMAXUQ  Z11, Z10, Z10
 	VMULPD   Z9, Z10, Z10
 	VCMPPD   $0x06, Z8, Z10, K1
 	KORTESTB K1, K1
-	JNZ      done307
+	JNZ      done317
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000018
-	JLT      rest314
+	JLT      rest324
 
-whole313:
+whole323:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVUPD          64(AX)(SI*8), Z11
@@ -4231,13 +4310,13 @@ whole313:
 	ADDQ             $0x00000018, SI
 	SUBQ             $0x00000018, DI
 	CMPQ             DI, $0x00000018
-	JGE              whole313
+	JGE              whole323
 
-rest314:
+rest324:
 	CMPQ DI, $0x00000008
-	JLT  rest316
+	JLT  rest326
 
-whole315:
+whole325:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVAPD          Z1, Z12
@@ -4262,11 +4341,11 @@ whole315:
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, DI
 	CMPQ             DI, $0x00000008
-	JGE              whole315
+	JGE              whole325
 
-rest316:
+rest326:
 	TESTQ            DI, DI
-	JZ               done317
+	JZ               done327
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -4293,39 +4372,39 @@ rest316:
 	VFMADD213PD      Z10, Z10, Z13
 	VSCALEFPD        Z9, Z13, Z13
 	CMPQ             DI, $0x08
-	JLT              partial318
+	JLT              partial328
 	VMOVUPD          Z13, (AX)(SI*8)
-	JMP              stored321
+	JMP              stored331
 
-partial318:
+partial328:
 	LEAQ          (AX)(SI*8), SI
 	VMOVAPD       Y13, Y9
 	TESTQ         $0x00000004, DI
-	JZ            noFour319
+	JZ            noFour329
 	VMOVUPD       Y9, (SI)
 	VEXTRACTF64X4 $0x01, Z13, Y9
 	ADDQ          $0x00000020, SI
 
-noFour319:
+noFour329:
 	TESTQ         $0x00000002, DI
-	JZ            noTwo320
+	JZ            noTwo330
 	VMOVUPD       X9, (SI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, SI
 
-noTwo320:
+noTwo330:
 	TESTQ  $0x00000001, DI
-	JZ     stored321
+	JZ     stored331
 	VMOVSD X9, (SI)
 
-stored321:
-done317:
+stored331:
+done327:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table306
+	JNZ  table316
 
-done307:
+done317:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4342,15 +4421,15 @@ TEXT ·moments512(SB), $0-128
 	MOVQ         out_base+96(FP), DI
 	MOVQ         totals_len+8(FP), R8
 	CMPQ         DX, $0x08
-	JG           long322
+	JG           long332
 	XORQ         R9, R9
 	MOVQ         $-1, R10
 	BZHIQ        DX, R10, R10
 	KMOVB        R10, K1
 	TESTQ        R8, R8
-	JLE          done325
+	JLE          done335
 
-again324:
+again334:
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
 	VMOVUPD.Z   (SI)(R9*8), K1, Z3
@@ -4381,25 +4460,25 @@ again324:
 	LEAQ        (SI)(DX*8), SI
 	LEAQ        (DI)(DX*8), DI
 	DECQ        R8
-	JNZ         again324
+	JNZ         again334
 
-done325:
-	JMP done323
+done335:
+	JMP done333
 
-long322:
+long332:
 	XORQ  R9, R9
 	TESTQ R8, R8
-	JLE   done327
+	JLE   done337
 
-again326:
+again336:
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	XORQ   R9, R9
 	MOVQ   DX, R10
 	CMPQ   R10, $0x00000008
-	JLT    rest329
+	JLT    rest339
 
-whole328:
+whole338:
 	VMOVUPD     (SI)(R9*8), Z3
 	VMOVAPD     Z0, Z4
 	VMOVUPD     (DI)(R9*8), Z5
@@ -4411,11 +4490,11 @@ whole328:
 	ADDQ        $0x00000008, R9
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole328
+	JGE         whole338
 
-rest329:
+rest339:
 	TESTQ       R10, R10
-	JZ          done330
+	JZ          done340
 	MOVQ        $-1, R11
 	BZHIQ       R10, R11, R11
 	KMOVB       R11, K1
@@ -4428,7 +4507,7 @@ rest329:
 	VADDPD      Z3, Z1, Z1
 	VFMADD231PD Z4, Z3, Z2
 
-done330:
+done340:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4449,10 +4528,10 @@ done330:
 	LEAQ       (SI)(DX*8), SI
 	LEAQ       (DI)(DX*8), DI
 	DECQ       R8
-	JNZ        again326
+	JNZ        again336
 
-done327:
-done323:
+done337:
+done333:
 	VZEROUPPER
 	RET
 
@@ -4469,23 +4548,23 @@ TEXT ·outer512(SB), $0-192
 	MOVQ kv+176(FP), R9
 	SHLQ $0x03, R9
 
-edge331:
+edge341:
 	MOVQ    kv+176(FP), R10
 	CMPQ    R10, $0x08
-	JNE     other332
+	JNE     other342
 	XORQ    R10, R10
 	VXORPD  Z1, Z1, Z1
 	VMOVUPD (R8)(R10*1), Z0
 	MOVQ    feasible+184(FP), R11
 	CMPQ    R11, $0x00
-	JEQ     exact334
+	JEQ     exact344
 	MOVQ    tables_base+24(FP), R11
 	MOVQ    (DX), R12
 	LEAQ    (R11)(R12*8), R12
 	LEAQ    (R12)(R10*1), R11
 	XORQ    R12, R12
 
-row335:
+row345:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VMOVUPD      (R11), Z3
 	VFMADD231PD  Z3, Z2, Z1
@@ -4493,10 +4572,10 @@ row335:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row335
+	JL           row345
 	VFNMADD213PD (DI)(R10*1), Z0, Z1
 
-exact334:
+exact344:
 	LEAQ (AX)(R10*1), R13
 	MOVQ tables_base+24(FP), R11
 	MOVQ (DX), R12
@@ -4504,7 +4583,7 @@ exact334:
 	LEAQ (R12)(R10*1), R11
 	XORQ R12, R12
 
-row336:
+row346:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VBROADCASTSD (SI)(R12*8), Z3
 	VMOVUPD      (R11), Z4
@@ -4517,16 +4596,16 @@ row336:
 	INCQ         R12
 	MOVQ         ku+168(FP), R10
 	CMPQ         R12, R10
-	JL           row336
-	JMP          next333
+	JL           row346
+	JMP          next343
 
-other332:
+other342:
 	MOVQ kv+176(FP), R10
 	XORQ R11, R11
 	CMPQ R10, $0x00000018
-	JLT  few338
+	JLT  few348
 
-panel337:
+panel347:
 	VXORPD  Z3, Z3, Z3
 	VXORPD  Z4, Z4, Z4
 	VXORPD  Z5, Z5, Z5
@@ -4535,14 +4614,14 @@ panel337:
 	VMOVUPD 128(R8)(R11*1), Z2
 	MOVQ    feasible+184(FP), R12
 	CMPQ    R12, $0x00
-	JEQ     exact340
+	JEQ     exact350
 	MOVQ    tables_base+24(FP), R12
 	MOVQ    (DX), R13
 	LEAQ    (R12)(R13*8), R13
 	LEAQ    (R13)(R11*1), R12
 	XORQ    R13, R13
 
-row341:
+row351:
 	VBROADCASTSD (BX)(R13*8), Z6
 	VMOVUPD      (R12), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4554,12 +4633,12 @@ row341:
 	INCQ         R13
 	MOVQ         ku+168(FP), R14
 	CMPQ         R13, R14
-	JL           row341
+	JL           row351
 	VFNMADD213PD (DI)(R11*1), Z0, Z3
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
 	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
 
-exact340:
+exact350:
 	LEAQ (AX)(R11*1), R14
 	MOVQ tables_base+24(FP), R12
 	MOVQ (DX), R13
@@ -4567,7 +4646,7 @@ exact340:
 	LEAQ (R13)(R11*1), R12
 	XORQ R13, R13
 
-row342:
+row352:
 	VBROADCASTSD (BX)(R13*8), Z6
 	VBROADCASTSD (SI)(R13*8), Z7
 	VMOVUPD      (R12), Z8
@@ -4590,17 +4669,17 @@ row342:
 	INCQ         R13
 	MOVQ         ku+168(FP), R15
 	CMPQ         R13, R15
-	JL           row342
+	JL           row352
 	ADDQ         $0x000000c0, R11
 	SUBQ         $0x00000018, R10
 	CMPQ         R10, $0x00000018
-	JGE          panel337
+	JGE          panel347
 
-few338:
+few348:
 	TESTQ   R10, R10
-	JZ      done339
+	JZ      done349
 	CMPQ    R10, $0x00000008
-	JGT     wider343
+	JGT     wider353
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
 	KMOVB   R12, K1
@@ -4608,14 +4687,14 @@ few338:
 	VMOVUPD (R8)(R11*1), Z0
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact344
+	JEQ     exact354
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row345:
+row355:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VMOVUPD.Z    (R10), K1, Z3
 	VFMADD231PD  Z3, Z2, Z1
@@ -4623,10 +4702,10 @@ row345:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row345
+	JL           row355
 	VFNMADD213PD (DI)(R11*1), Z0, Z1
 
-exact344:
+exact354:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4634,7 +4713,7 @@ exact344:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row346:
+row356:
 	VBROADCASTSD (BX)(R12*8), Z2
 	VBROADCASTSD (SI)(R12*8), Z3
 	VMOVUPD.Z    (R10), K1, Z4
@@ -4647,12 +4726,12 @@ row346:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row346
-	JMP          done339
+	JL           row356
+	JMP          done349
 
-wider343:
+wider353:
 	CMPQ    R10, $0x00000010
-	JGT     wider347
+	JGT     wider357
 	SUBQ    $0x00000008, R10
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
@@ -4663,14 +4742,14 @@ wider343:
 	VMOVUPD 64(R8)(R11*1), Z1
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact348
+	JEQ     exact358
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row349:
+row359:
 	VBROADCASTSD (BX)(R12*8), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z5, Z4, Z2
@@ -4680,11 +4759,11 @@ row349:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row349
+	JL           row359
 	VFNMADD213PD (DI)(R11*1), Z0, Z2
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z3
 
-exact348:
+exact358:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4692,7 +4771,7 @@ exact348:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row350:
+row360:
 	VBROADCASTSD (BX)(R12*8), Z4
 	VBROADCASTSD (SI)(R12*8), Z5
 	VMOVUPD      (R10), Z6
@@ -4710,10 +4789,10 @@ row350:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row350
-	JMP          done339
+	JL           row360
+	JMP          done349
 
-wider347:
+wider357:
 	SUBQ    $0x00000010, R10
 	MOVQ    $-1, R12
 	BZHIQ   R10, R12, R12
@@ -4726,14 +4805,14 @@ wider347:
 	VMOVUPD 128(R8)(R11*1), Z2
 	MOVQ    feasible+184(FP), R10
 	CMPQ    R10, $0x00
-	JEQ     exact352
+	JEQ     exact362
 	MOVQ    tables_base+24(FP), R10
 	MOVQ    (DX), R12
 	LEAQ    (R10)(R12*8), R12
 	LEAQ    (R12)(R11*1), R10
 	XORQ    R12, R12
 
-row353:
+row363:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4745,12 +4824,12 @@ row353:
 	INCQ         R12
 	MOVQ         ku+168(FP), R13
 	CMPQ         R12, R13
-	JL           row353
+	JL           row363
 	VFNMADD213PD (DI)(R11*1), Z0, Z3
 	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
 	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
 
-exact352:
+exact362:
 	LEAQ (AX)(R11*1), R13
 	MOVQ tables_base+24(FP), R10
 	MOVQ (DX), R12
@@ -4758,7 +4837,7 @@ exact352:
 	LEAQ (R12)(R11*1), R10
 	XORQ R12, R12
 
-row354:
+row364:
 	VBROADCASTSD (BX)(R12*8), Z6
 	VBROADCASTSD (SI)(R12*8), Z7
 	VMOVUPD      (R10), Z8
@@ -4781,10 +4860,10 @@ row354:
 	INCQ         R12
 	MOVQ         ku+168(FP), R11
 	CMPQ         R12, R11
-	JL           row354
+	JL           row364
 
-done339:
-next333:
+done349:
+next343:
 	MOVQ  ku+168(FP), R10
 	LEAQ  (BX)(R10*8), BX
 	LEAQ  (SI)(R10*8), SI
@@ -4795,7 +4874,7 @@ next333:
 	LEAQ  (AX)(R10*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
-	JNZ   edge331
+	JNZ   edge341
 	VZEROUPPER
 	RET
 
@@ -4830,7 +4909,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector355:
+vector365:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z16
@@ -5060,21 +5139,21 @@ vector355:
 	VEXTRACTF64X2     $0x02, Z17, 80(R11)
 	VEXTRACTF64X2     $0x03, Z17, 112(R11)
 	CMPQ              R10, R9
-	JE                done356
+	JE                done366
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector355
+	JMP               vector365
 
-done356:
+done366:
 	KORTESTB K1, K1
-	JNZ      unsafe357
+	JNZ      unsafe367
 	MOVB     $0x01, AL
 	MOVB     AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
-unsafe357:
+unsafe367:
 	MOVB $0x00, AL
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
@@ -5095,7 +5174,7 @@ TEXT ·pairBeliefs512(SB), $0-264
 	XORQ R11, R11
 	SUBQ $0x08, R10
 
-vector358:
+vector368:
 	MOVLQSX           (R8)(R11*4), R12
 	MOVQ              (R9)(R12*8), R12
 	VBROADCASTF64X4   (DX)(R12*8), Z0
@@ -5558,13 +5637,13 @@ vector358:
 	VEXTRACTF64X2     $0x02, Z0, 176(R12)
 	VEXTRACTF64X2     $0x03, Z0, 240(R12)
 	CMPQ              R11, R10
-	JE                done359
+	JE                done369
 	ADDQ              $0x08, R11
 	CMPQ              R11, R10
 	CMOVQGT           R10, R11
-	JMP               vector358
+	JMP               vector368
 
-done359:
+done369:
 	VZEROUPPER
 	RET
 
@@ -5580,9 +5659,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few361
+	JLT  few371
 
-block360:
+block370:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5627,11 +5706,11 @@ block360:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block360
+	JGE        block370
 
-few361:
+few371:
 	TESTQ      R8, R8
-	JZ         blocks362
+	JZ         blocks372
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5669,32 +5748,32 @@ few361:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end364
+	JLE        end374
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end364
+	JLE        end374
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end364
+	JLE        end374
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end364
+	JLE        end374
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end364
+	JLE        end374
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end364
+	JLE        end374
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end364
+	JLE        end374
 	VMOVUPD    Z0, 448(AX)
 
-end364:
+end374:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks362:
+blocks372:
 	VZEROUPPER
 	RET
 
@@ -5710,9 +5789,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few366
+	JLT  few376
 
-block365:
+block375:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5765,11 +5844,11 @@ block365:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block365
+	JGE        block375
 
-few366:
+few376:
 	TESTQ   R8, R8
-	JZ      blocks367
+	JZ      blocks377
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5783,28 +5862,28 @@ few366:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end369
+	JLE     end379
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end369
+	JLE     end379
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end369
+	JLE     end379
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end369
+	JLE     end379
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end369
+	JLE     end379
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end369
+	JLE     end379
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end369
+	JLE     end379
 	VMOVUPD 448(CX), Z7
 
-end369:
+end379:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5840,7 +5919,7 @@ end369:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks367:
+blocks377:
 	VZEROUPPER
 	RET
 
@@ -5860,32 +5939,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector370:
+vector380:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector370
+	JL      vector380
 	XORQ    CX, CX
 
-scaling371:
+scaling381:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector373:
+vector383:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector373
+	JL      vector383
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few375
+	JL      few385
 
-rows374:
+rows384:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5894,7 +5973,7 @@ rows374:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector376:
+vector386:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5903,7 +5982,7 @@ vector376:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector376
+	JL          vector386
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5937,7 +6016,7 @@ vector376:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector377:
+vector387:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5947,30 +6026,30 @@ vector377:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector377
+	JL          vector387
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows374
+	JGE         rows384
 
-few375:
+few385:
 	CMPQ SI, $0x01
-	JL   few379
+	JL   few389
 
-rows378:
+rows388:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector380:
+vector390:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector380
+	JL          vector390
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5983,24 +6062,24 @@ vector380:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector381:
+vector391:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector381
+	JL          vector391
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows378
+	JGE         rows388
 
-few379:
+few389:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector382:
+vector392:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -6011,28 +6090,28 @@ vector382:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector382
+	JL           vector392
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled372
+	JZ           scaled382
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled372
+	JGE          scaled382
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain383
+	JLT          plain393
 	CMPQ         CX, $0x14
-	JGE          plain383
+	JGE          plain393
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain383
+	JZ           plain393
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector385:
+vector395:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -6047,15 +6126,15 @@ vector385:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector385
+	JL        vector395
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles386:
+tiles396:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile387:
+tile397:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -6071,7 +6150,7 @@ tile387:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows388:
+rows398:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -6091,7 +6170,7 @@ rows388:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows388
+	JNZ         rows398
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -6104,11 +6183,11 @@ rows388:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile387
+	JGE         tile397
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles386
+	JL          tiles396
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -6120,7 +6199,7 @@ rows388:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector389:
+vector399:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -6131,7 +6210,7 @@ vector389:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector390:
+vector400:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -6139,13 +6218,13 @@ vector390:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector390
+	JL          vector400
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector389
+	JL          vector399
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -6155,47 +6234,47 @@ vector390:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector391:
+vector401:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before392
+	JZ    before402
 	XORQ  R8, R8
 
-vector393:
+vector403:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before394
+	JZ      before404
 	XORQ    R9, R9
 
-vector395:
+vector405:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector395
+	JL           vector405
 
-before394:
+before404:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector393
+	JL      vector403
 
-before392:
+before402:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before396
+	JZ      before406
 	XORQ    DI, DI
 
-vector397:
+vector407:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector397
+	JL           vector407
 
-before396:
+before406:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -6210,7 +6289,7 @@ before396:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector391
+	JL      vector401
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6226,55 +6305,55 @@ before396:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector398:
+vector408:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before399
+	JZ      before409
 	XORQ    R8, R8
 
-vector400:
+vector410:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector400
+	JL           vector410
 
-before399:
+before409:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector398
+	JL      vector408
 	MOVQ    AX, DI
 
-back401:
+back411:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below402:
+below412:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved403
+	JGE          solved413
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below402
+	JMP          below412
 
-solved403:
+solved413:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back401
-	JMP     scale384
+	JNZ     back411
+	JMP     scale394
 
-plain383:
+plain393:
 	XORQ DX, DX
 
-vector404:
+vector414:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6291,11 +6370,11 @@ vector404:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector404
+	JL        vector414
 	INCQ      CX
-	JMP       scaling371
+	JMP       scaling381
 
-scale384:
+scale394:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6305,18 +6384,18 @@ scale384:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector405:
+vector415:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector405
+	JL      vector415
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector406:
+vector416:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6339,14 +6418,14 @@ vector406:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector406
+	JL        vector416
 	INCQ      CX
-	JMP       scaling371
+	JMP       scaling381
 
-scaled372:
+scaled382:
 	XORQ CX, CX
 
-vector407:
+vector417:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6370,14 +6449,14 @@ vector407:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector407
+	JL        vector417
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector408:
+vector418:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6385,12 +6464,12 @@ vector408:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector409:
+vector419:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector409
+	JL           vector419
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6400,7 +6479,7 @@ vector409:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector408
+	JL           vector418
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6414,7 +6493,7 @@ vector409:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent410
+	JZ           silent420
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6423,14 +6502,14 @@ vector409:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector412:
+vector422:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector413:
+vector423:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6466,16 +6545,16 @@ vector413:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector413
+	JL               vector423
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector412
+	JL               vector422
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded411
+	JMP              rounded421
 
-silent410:
+silent420:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6483,14 +6562,14 @@ silent410:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector414:
+vector424:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector415:
+vector425:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6498,13 +6577,13 @@ vector415:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector415
+	JL          vector425
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector414
+	JL          vector424
 
-rounded411:
+rounded421:
 	VZEROUPPER
 	RET
 

@@ -19,6 +19,7 @@ var plain = implementation{
 	moments:        plainMoments,
 	ratios:         plainRatios,
 	outer:          plainOuter,
+	gather:         plainGather,
 	cavities:       plainCavities,
 	products:       plainProducts,
 	allSafe:        plainAllSafe,

@@ -16,6 +16,7 @@ type implementation struct {
 	moments        func(totals, logged, logs, weights, out []float64, n int)
 	ratios         func(dst, x, y []float64)
 	outer          func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv int, feasible bool)
+	gather         func(dst, x []float64, list []int32, at []int, n int)
 	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int,
 		n int, sizes []int32)
 	products func(out, weights, tables []float64, directed, edge []int32, at []int, source, target int,
