@@ -29,13 +29,13 @@ var mayImport = map[string][]string{
 	"graph":    {},
 	"mrf":      {"graph"},
 	"counting": {"graph", "internal/flow", "internal/parallel"},
-	"crf":      {"graph", "internal/infile", "internal/numeric", "internal/safetensors"},
+	"crf":      {"graph", "internal/fileio", "internal/numeric", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/parallel", "internal/partition", "internal/ground"},
-	"learn": {"internal/option", "internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/gibbs"},
+	"learn": {"internal/option", "internal/fileio", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/gibbs"},
 
-	"dataset": {"internal/option", "internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch"},
+	"dataset": {"internal/option", "internal/fileio", "crf", "mrf", "graph", "internal/uai", "internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/flow", "internal/gibbs", "internal/numeric"},
@@ -51,38 +51,37 @@ var mayImport = map[string][]string{
 	"internal/gibbs":       {"mrf", "internal/numeric"},
 	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
-	"internal/uai":         {"internal/option", "internal/infile", "mrf", "graph", "internal/atomicfile", "internal/memory", "internal/npy", "internal/numeric"},
+	"internal/uai":         {"internal/option", "internal/fileio", "mrf", "graph", "internal/memory", "internal/npy", "internal/numeric"},
 
 	// What people see knows nothing of learning.
-	"internal/runfolder": {"internal/option", "internal/infile", "internal/atomicfile", "internal/printable"},
+	"internal/runfolder": {"internal/option", "internal/fileio", "internal/printable"},
 	"internal/report":    {"internal/option", "internal/printable"},
 
-	"internal/watch": {"internal/report", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
+	"internal/watch": {"internal/report", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},
 
 	// What info says of files.
 	"internal/describe": {
 		"internal/option",
-		"internal/infile",
+		"internal/fileio",
 		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/cut", "internal/exact", "internal/job", "internal/memory", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
 		"internal/synthetic", "internal/uai",
 	},
 
 	// What is drawn at random, to be learned.
-	"internal/synthetic": {"internal/atomicfile", "internal/npy",
+	"internal/synthetic": {"internal/fileio", "internal/npy",
 		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
 		"internal/runfolder", "internal/report",
 	},
-	"internal/standardise": {"internal/infile", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
+	"internal/standardise": {"internal/fileio", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
 
-	"internal/atomicfile":  {},
-	"internal/infile":      {},
+	"internal/fileio":      {},
 	"internal/limits":      {},
 	"internal/option":      {},
-	"internal/npy":         {"internal/atomicfile", "internal/infile", "internal/memory", "internal/numeric"},
+	"internal/npy":         {"internal/fileio", "internal/memory", "internal/numeric"},
 	"internal/printable":   {},
 	"internal/numeric":     {},
 	"internal/parallel":    {},
-	"internal/safetensors": {"internal/infile", "internal/atomicfile", "internal/numeric"},
+	"internal/safetensors": {"internal/fileio", "internal/numeric"},
 	"internal/simd":        {"internal/numeric"},
 	"internal/stretch":     {"crf", "internal/numeric"},
 	"internal/memory":      {"internal/simd"},
@@ -92,13 +91,13 @@ var mayImport = map[string][]string{
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/option",
-		"internal/infile",
+		"internal/fileio",
 		"internal/cut", "internal/ground", "internal/stretch", "internal/instances", "internal/local", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
 		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/npy", "internal/report", "internal/memory", "internal/safetensors", "internal/spill", "internal/atomicfile", "internal/printable",
+		"internal/npy", "internal/report", "internal/memory", "internal/safetensors", "internal/spill", "internal/fileio", "internal/printable",
 	},
 
-	"internal/cli": {"internal/option", "internal/infile", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/atomicfile", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
+	"internal/cli": {"internal/option", "internal/fileio", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
 	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/limits", "internal/memory"},
 }
 
@@ -153,7 +152,7 @@ func TestImports(t *testing.T) {
 // opensItself are the files that open others by themselves: what they open has a name of
 // our own or of the system, is known to be regular, or may be a stream.
 var opensItself = map[string]string{
-	"internal/infile/infile.go":         "os.Open",
+	"internal/fileio/read.go":           "os.Open",
 	"internal/uai/scan.go":              "os.Open",     // a network may come from a pipe that the shell opened
 	"internal/runfolder/run.go":         "os.Open",     // a folder
 	"internal/runfolder/environment.go": "os.Open",     // of the system
@@ -161,7 +160,7 @@ var opensItself = map[string]string{
 	"internal/runstate/arrays.go":       "os.Open",     // a folder
 }
 
-// TestInputsAreBounded: files are opened and read by internal/infile, which waits for no
+// TestInputsAreBounded: files are opened and read by internal/fileio, which waits for no
 // pipe and reads no device.
 func TestInputsAreBounded(t *testing.T) {
 	calls := regexp.MustCompile(`\b(os\.(ReadFile|Open)|io\.ReadAll)\b`)
@@ -182,7 +181,7 @@ func TestInputsAreBounded(t *testing.T) {
 		}
 		for _, call := range calls.FindAllString(string(text), -1) {
 			if opensItself[name] != call {
-				t.Errorf("%s calls %s: read through internal/infile, which has bounds", name, call)
+				t.Errorf("%s calls %s: read through internal/fileio, which has bounds", name, call)
 			}
 		}
 		return nil

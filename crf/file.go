@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -223,7 +223,7 @@ func parseFileSchema(f *safetensors.File) (Schema, error) {
 			version)
 	}
 	var schema Schema
-	if err := infile.JSON([]byte(metadata[schemaKey]), &schema); err != nil {
+	if err := fileio.JSON([]byte(metadata[schemaKey]), &schema); err != nil {
 		return Schema{}, fmt.Errorf("metadata %q: %w", schemaKey, err)
 	}
 	return schema, schema.Validate()

@@ -6,7 +6,7 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
@@ -32,7 +32,7 @@ var layouts = []string{LayoutHWC, LayoutCHW}
 // parseMap reads an array of three axes, or [h, w] alone, of floating-point numbers, or bytes; float64 is rounded to
 // single precision. Its layout is still to be chosen. The values stay where they are, in a file that has to stay open
 // for as long as the map, if it is not nil.
-func parseMap(path string, data []byte, file *infile.Mapping, axes int) (*featureMap, error) {
+func parseMap(path string, data []byte, file *fileio.Mapping, axes int) (*featureMap, error) {
 	defer runtime.KeepAlive(file)
 	h, raw, err := npy.Open(data)
 	if err != nil {
@@ -135,7 +135,7 @@ func (m *featureMap) oneColour() {
 // storedCells are the values of a map as they lie in a file. They become numbers of single
 // precision when they are read; those of double precision are rounded.
 type storedCells struct {
-	file                     *infile.Mapping
+	file                     *fileio.Mapping
 	data                     []byte // of the file, without the header
 	header                   *npy.Header
 	number                   func(raw []byte) float64 // of header

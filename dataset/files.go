@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -23,11 +23,11 @@ type listEntry struct {
 
 // readList reads a list file: one path or id per line; blank lines and lines that begin with # do not count.
 func readList(path string, allowed int64) ([]listEntry, Source, []error) {
-	data, source, err := readSource(path, "a list with one name per line", infile.Text, allowed)
+	data, source, err := readSource(path, "a list with one name per line", fileio.Text, allowed)
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	entries, list := parseList(path, infile.Lines(data))
+	entries, list := parseList(path, fileio.Lines(data))
 	return entries, source, list
 }
 
@@ -68,7 +68,7 @@ type Source struct {
 
 // readSource reads a whole file, of at most so many bytes, and within what is allowed of memory, as Options.Memory.
 func readSource(path, wanted string, most, allowed int64) ([]byte, Source, error) {
-	data, err := infile.ReadIf(path, wanted, most, func(size int64) error {
+	data, err := fileio.ReadIf(path, wanted, most, func(size int64) error {
 		return memory.Check("the file "+path, float64(size), allowed)
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
@@ -146,7 +146,7 @@ const enoughToTell = 1 << 12
 // newPeek looks at a file; one that cannot be opened has a name only.
 func newPeek(path string) *peek {
 	p := &peek{path: path, name: strings.ToLower(filepath.Base(path)), extension: strings.ToLower(filepath.Ext(path))}
-	file, size, err := infile.Open(path, "data")
+	file, size, err := fileio.Open(path, "data")
 	if err != nil {
 		return p
 	}
@@ -158,7 +158,7 @@ func newPeek(path string) *peek {
 	}
 	start := make([]byte, enoughToTell)
 	n, _ := io.ReadFull(file, start)
-	start = infile.Lines(start[:n])
+	start = fileio.Lines(start[:n])
 	if n == enoughToTell {
 		start = start[:bytes.LastIndexByte(start, '\n')+1]
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/stretch"
@@ -40,7 +40,7 @@ type imageData struct {
 	features *featureMap
 	labels   *labelMap // nil: not read
 	sources  []Source
-	files    []*infile.Mapping // that features lie in
+	files    []*fileio.Mapping // that features lie in
 	allowed  int64             // memory, as Options.Memory
 	pixelEdges
 }
@@ -55,8 +55,8 @@ func (d *imageData) source(path, wanted string) ([]byte, error) {
 }
 
 // mapped is source for a file that may be large: of what is mapped nothing counts as memory.
-func (d *imageData) mapped(path, wanted string) (*infile.Mapping, error) {
-	file, err := infile.Map(path, wanted, func(size int64) error {
+func (d *imageData) mapped(path, wanted string) (*fileio.Mapping, error) {
+	file, err := fileio.Map(path, wanted, func(size int64) error {
 		return memory.Check("the file "+path, float64(size), d.allowed)
 	})
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
@@ -103,7 +103,7 @@ func (l *loader) source(path string) []byte {
 		return nil
 	}
 	l.set.Sources = append(l.set.Sources, source)
-	return infile.Lines(data)
+	return fileio.Lines(data)
 }
 
 // readManifest reads the dataset.json of a folder, if there is one; where several folders have one, they must be the
@@ -114,7 +114,7 @@ func (l *loader) readManifest(folder string, plain bool) {
 	}
 	l.described[folder] = true
 	path := filepath.Join(folder, ManifestName)
-	data, source, err := readSource(path, "a description of data in JSON", infile.Text, l.o.Memory)
+	data, source, err := readSource(path, "a description of data in JSON", fileio.Text, l.o.Memory)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}

@@ -13,8 +13,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/atomicfile"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -143,7 +142,7 @@ func namedOrWhole[T any](data []byte, name func(*T) *string) ([]T, error) {
 		if json.Unmarshal(text, name(&all[i])) == nil {
 			continue
 		}
-		if err := infile.JSON(text, &all[i]); err != nil {
+		if err := fileio.JSON(text, &all[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +173,7 @@ func WriteManifest(folder string, m Manifest) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(folder, ManifestName), func(w io.Writer) error {
+	return fileio.Write(filepath.Join(folder, ManifestName), func(w io.Writer) error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
@@ -224,7 +223,7 @@ func (m *Manifest) edge(b int) (t ManifestEdge) {
 // parseManifest reads the bytes of the dataset.json at path.
 func parseManifest(path string, data []byte) (Manifest, error) {
 	var m Manifest
-	if err := infile.JSON(data, &m); err != nil {
+	if err := fileio.JSON(data, &m); err != nil {
 		return Manifest{}, manifestError(path, data, err)
 	}
 	if problem := m.validate(); problem != "" {
@@ -243,7 +242,7 @@ func manifestError(path string, data []byte, err error) error {
 	e := &Error{File: path, Problem: err.Error(), Cause: err}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
-	var repeated *infile.RepeatedKey
+	var repeated *fileio.RepeatedKey
 	switch {
 	case errors.As(err, &repeated):
 		e.Line = repeated.Line

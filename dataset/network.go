@@ -4,7 +4,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/uai"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -43,7 +43,7 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 	other := ""
 	if isFolder(path) {
 		other = "a folder"
-	} else if f := newPeek(path).best(); f.what != "" && f.kind != kindNetwork && !atomicfile.IsOpen(path) {
+	} else if f := newPeek(path).best(); f.what != "" && f.kind != kindNetwork && !fileio.IsOpen(path) {
 		other = f.what
 	}
 	if other != "" {
@@ -81,5 +81,5 @@ func WriteNetwork(path string, n *mrf.Network) error {
 	if err := uai.CheckWrite(n); err != nil {
 		return ofFile(path, err)
 	}
-	return atomicfile.Write(path, func(w io.Writer) error { return uai.Write(w, n) })
+	return fileio.Write(path, func(w io.Writer) error { return uai.Write(w, n) })
 }

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
 )
@@ -110,7 +110,7 @@ type npzContents struct {
 
 // openNPZ reads the instance file at path and its hash.
 func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzContents, Source, []error) {
-	file, _, err := infile.Open(path, "arrays in npz format")
+	file, _, err := fileio.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
@@ -212,7 +212,7 @@ func (r *opened) openArrayFolder(folder string, budget *memory.Budget) (parts []
 // memory, and keep it. Those who own the instances may change them, and not the file.
 func (r *opened) readFile(path, name string, limits *npy.Limits) (a npy.Values, err error) {
 	floats := folderArrays.rule(name).float
-	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error {
+	file, err := fileio.MapOwn(path, "an array of "+name, func(size int64) error {
 		return limits.Budget.Take("reading "+path, float64(size))
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -124,7 +124,7 @@ func (l *npzLoader) expandList(path string) (files []string) {
 // opened is what an instance file or an array folder has.
 type opened struct {
 	instances []*npzInstance
-	files     []*infile.Mapping // that arrays lie in
+	files     []*fileio.Mapping // that arrays lie in
 	sources   []Source
 	list      []error
 }

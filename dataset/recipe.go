@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // Where a model's features come from, in Recipe.NodeForm and Recipe.EdgeForm.
@@ -85,7 +85,7 @@ const RecipeKey = "recipe"
 // ParseRecipe reads a recipe from JSON; unknown fields, which a newer program may have written, are refused.
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
-	if err := infile.JSON([]byte(text), &r); err != nil {
+	if err := fileio.JSON([]byte(text), &r); err != nil {
 		return nil, fmt.Errorf("recipe: %w", err)
 	}
 	return &r, r.validate()

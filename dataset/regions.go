@@ -10,7 +10,7 @@ import (
 
 	_ "golang.org/x/image/tiff"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // voidLabel is the value of unlabelled pixels in label maps saved as pictures.
@@ -39,7 +39,7 @@ func (m *labelMap) place(e *Error, s int) *Error {
 func parseRegions(path string, data []byte) (*labelMap, []error) {
 	m := &labelMap{path: path, labels: make([]int32, 0, len(data)/2+1)}
 	p := &problems{file: path}
-	data = bytes.TrimRight(bytes.TrimPrefix(infile.Lines(data), []byte("\ufeff")), " \t\r\n")
+	data = bytes.TrimRight(bytes.TrimPrefix(fileio.Lines(data), []byte("\ufeff")), " \t\r\n")
 	line := 0
 	for row := range bytes.Lines(data) {
 		line++

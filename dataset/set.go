@@ -6,7 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // Set is a data set that has been read and checked. Every instance was made with &Schema.
@@ -40,7 +40,7 @@ type Set struct {
 
 	given []givenFeatures   // of nodes of graph tables
 	texts []*textFile       // that sentences were read from
-	files []*infile.Mapping // that features lie in
+	files []*fileio.Mapping // that features lie in
 }
 
 // Notes are the warnings with references to options, such as {states}, for a program with names of its own.

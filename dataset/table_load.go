@@ -10,7 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -210,7 +210,7 @@ func (l *tableLoader) survey(tables []*table, taken ...int) (columns []column) {
 func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 	known := map[string]bool{}
 	for i := range columns {
-		known[infile.Fold(columns[i].Name)] = true
+		known[fileio.Fold(columns[i].Name)] = true
 		if len(l.problems) < mostPerFile && t.column(columns[i].Name) < 0 {
 			l.fail(wrong(t.file, 1, "", "", "there is no column %q, which the model was trained with; %s",
 				abbreviate(columns[i].Name), suggestion(columns[i].Name, t.header)))
@@ -218,7 +218,7 @@ func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 	}
 	var more []string
 	for _, i := range l.features(t, taken...) {
-		if name := t.header[i]; !known[infile.Fold(name)] {
+		if name := t.header[i]; !known[fileio.Fold(name)] {
 			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
 		}
 	}

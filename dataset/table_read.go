@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // separators are what columns of a table with a header may be separated by.
@@ -30,7 +30,7 @@ type table struct {
 	lines  []int32  // [row] from 1
 	rows   [][]string
 	places map[string]int // of columns by their names as they stand, without those of none
-	folded map[string]int // by infile.Fold of the names
+	folded map[string]int // by fileio.Fold of the names
 }
 
 // plainColumns are those of plain tables of nodes: node, label, split and a list of features.
@@ -166,8 +166,8 @@ func (t *table) takeHeader(text string) error {
 				abbreviate(name))
 		}
 		t.places[name] = i
-		if _, known := t.folded[infile.Fold(name)]; !known {
-			t.folded[infile.Fold(name)] = i
+		if _, known := t.folded[fileio.Fold(name)]; !known {
+			t.folded[fileio.Fold(name)] = i
 		}
 	}
 	if name := t.numberInHeader(); name != "" {
@@ -217,7 +217,7 @@ func (t *table) column(names ...string) int {
 		}
 	}
 	for _, name := range names {
-		if i, ok := t.folded[infile.Fold(name)]; ok {
+		if i, ok := t.folded[fileio.Fold(name)]; ok {
 			return i
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -61,7 +61,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	}
 	folder := t.TempDir()
 	oracle.OK(t, WriteManifest(folder, want))
-	written, _, err := readSource(filepath.Join(folder, ManifestName), "", infile.Text, 0)
+	written, _, err := readSource(filepath.Join(folder, ManifestName), "", fileio.Text, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

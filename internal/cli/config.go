@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -112,11 +112,11 @@ const mostKeys = 1000
 // readConfig reads a file of options, and on which line each of them stands.
 func readConfig(verb, path string) (values map[string]any, lines map[string]int, err error) {
 	const most = 4 << 20 // bytes: what is read takes twenty times the memory
-	text, err := infile.Read(path, "a file of options in TOML", most)
+	text, err := fileio.Read(path, "a file of options in TOML", most)
 	if err != nil {
 		return nil, nil, err
 	}
-	text = infile.Lines(text)
+	text = fileio.Lines(text)
 	if bytes.Count(text, []byte("="))+bytes.Count(text, []byte("\n[")) > mostKeys {
 		return nil, nil, usagef("%s: it has more than %d keys: want options of blockbp %s, each once", path, mostKeys, verb)
 	}

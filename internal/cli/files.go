@@ -15,8 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/atomicfile"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -230,7 +229,7 @@ func (f *files) checkFile(o written) error {
 	if read := f.readAs(o.path); read != "" {
 		return o.refusef("the command reads it%s; choose another", read)
 	}
-	if atomicfile.IsStream(o.path) {
+	if fileio.IsStream(o.path) {
 		return nil
 	}
 	info, err := os.Stat(o.path)
@@ -304,8 +303,8 @@ func (o written) isCopy() bool {
 	if o.copyOf == "" {
 		return false
 	}
-	have, err := infile.Read(o.path, "a copy", math.MaxInt64)
-	want, wantErr := infile.Read(o.copyOf, "a model", math.MaxInt64)
+	have, err := fileio.Read(o.path, "a copy", math.MaxInt64)
+	want, wantErr := fileio.Read(o.copyOf, "a model", math.MaxInt64)
 	return err == nil && wantErr == nil && bytes.Equal(have, want)
 }
 
@@ -488,13 +487,13 @@ func (in input) files() []string {
 
 // target is the file that an option of the command names. What openFiles found out of
 // it holds at the moment of writing too.
-func (a *app) target(option string) atomicfile.Target {
+func (a *app) target(option string) fileio.Target {
 	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "{"+option+"}" })
 	if i < 0 {
-		return atomicfile.Target{}
+		return fileio.Target{}
 	}
 	o := a.files.outputs[i]
-	t := atomicfile.Target{Path: o.path}
+	t := fileio.Target{Path: o.path}
 	seen, err := os.Stat(o.path)
 	switch {
 	case a.files.force:
@@ -503,7 +502,7 @@ func (a *app) target(option string) atomicfile.Target {
 		t.Replace = func() error {
 			if now, err := os.Stat(o.path); err != nil || !os.SameFile(seen, now) || now.Size() != seen.Size() ||
 				!now.ModTime().Equal(seen.ModTime()) {
-				return &atomicfile.ExistsError{Path: o.path}
+				return &fileio.ExistsError{Path: o.path}
 			}
 			return nil
 		}

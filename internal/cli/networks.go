@@ -10,7 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -172,7 +172,7 @@ func labelled(labels []int32) map[int]int {
 
 // outputs are where results of networks go: one file, or a folder of files.
 type outputs struct {
-	file atomicfile.Target // or else
+	file fileio.Target // or else
 	run  *runfolder.Run
 	ext  string
 }
@@ -189,7 +189,7 @@ func (a *app) newOutputs(out string, n *networks, exts ...string) (*outputs, err
 			"(such as %s), or give a folder", out, len(n.names), n.names[0])
 	}
 	if out == "-" {
-		return &outputs{file: atomicfile.Target{Path: out}}, nil
+		return &outputs{file: fileio.Target{Path: out}}, nil
 	}
 	return &outputs{file: a.target("out")}, nil
 }

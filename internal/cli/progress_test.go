@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -42,7 +42,7 @@ func TestFileCutShort(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "array.npy")
 	oracle.OK(t, os.WriteFile(path, make([]byte, 1<<20), 0o600))
-	file := oracle.Must(infile.MapOwn(path, "an array", nil))(t)
+	file := oracle.Must(fileio.MapOwn(path, "an array", nil))(t)
 	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
 		t.Skip("skipped: files in use cannot be cut here, or that does no harm; the test runs on Linux")
 	}

@@ -19,8 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/atomicfile"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
@@ -93,7 +92,7 @@ func (a *app) endPromptly(exit func(code int)) {
 	<-a.ctx.Done()
 	time.Sleep(grace)
 	a.saves.Lock()
-	atomicfile.Abandon()
+	fileio.Abandon()
 	exit(a.end(a.ctx.Err()))
 }
 
@@ -152,7 +151,7 @@ func (a *app) guard(f func() error) (code int) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		r := recover()
-		if cut := infile.Cut(r); cut != nil {
+		if cut := fileio.Cut(r); cut != nil {
 			code = a.end(cut)
 		} else if r != nil {
 			a.unmute()

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
@@ -56,7 +56,7 @@ func readRun(folder string) (*Run, error) {
 	r := &Run{Run: folder}
 	path := filepath.Join(folder, job.ResultFile)
 	var err error
-	if r.Result, err = infile.Read(path, "the result of a run", infile.Text); err != nil {
+	if r.Result, err = fileio.Read(path, "the result of a run", fileio.Text); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(r.Result, &r.summary); err != nil {

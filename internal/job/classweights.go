@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -32,7 +32,7 @@ func stateNumbers(field, spec string, types []crf.NodeType, want string, valid f
 	error) {
 	given := map[string]float64{}
 	if strings.HasPrefix(spec, "{") {
-		if err := infile.JSON([]byte(spec), &given); err != nil {
+		if err := fileio.JSON([]byte(spec), &given); err != nil {
 			return nil, usagef("{%s} %q: %v", field, spec, err)
 		}
 	} else {

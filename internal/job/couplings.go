@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -227,7 +227,7 @@ type CouplingRow struct {
 
 // ReadCouplings reads the table of a run folder, largest values first, nil where it has none.
 func ReadCouplings(path string) (rows []CouplingRow, err error) {
-	text, err := infile.Read(path, "a table of couplings", infile.Text)
+	text, err := fileio.Read(path, "a table of couplings", fileio.Text)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {

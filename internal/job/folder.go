@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -44,7 +44,7 @@ type Folder struct {
 	Anew bool
 	// Copy is another file for the model; without a path there is none. An interrupted
 	// run leaves it alone.
-	Copy         atomicfile.Target
+	Copy         fileio.Target
 	NoCheckpoint bool   // nothing to resume the training from, which takes time and room
 	NoReport     bool   // no plots and no report.html
 	NoPlots      bool   // no plots beside report.html

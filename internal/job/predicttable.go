@@ -12,7 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // TableExtensions are those of files that PredictTable writes.
@@ -25,7 +25,7 @@ const conll, conllu = ".conll", ".conllu"
 // node, with its name, or number, its label, and the probability of every state. Where
 // there are several instances, their names come first. In .conll and .conllu is the text, with
 // labels. held is as in Inference.Each.
-func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set *dataset.Set,
+func (w Inference) PredictTable(ctx context.Context, file fileio.Target, set *dataset.Set,
 	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	if len(set.Images) > 0 {
 		return nil, usagef("{out} %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -19,13 +19,13 @@ type dataRecord struct {
 
 // readRecord reads a sealed file of a run folder into v, if there is one.
 func readRecord(path string, v any) (found bool, err error) {
-	text, err := infile.Read(path, "a record of a run", infile.Text)
+	text, err := fileio.Read(path, "a record of a run", fileio.Text)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	var repeated *infile.RepeatedKey
+	var repeated *fileio.RepeatedKey
 	if err := parseRecord(text, v); errors.As(err, &repeated) {
 		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
 	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -43,5 +43,5 @@ func parseRecord(text []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return infile.JSON(object, v)
+	return fileio.JSON(object, v)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -263,7 +263,7 @@ func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (repo
 
 // readImage reads a photograph to be drawn.
 func readImage(file string) (image.Image, error) {
-	f, _, err := infile.Open(file, "a picture")
+	f, _, err := fileio.Open(file, "a picture")
 	if err != nil {
 		return nil, err
 	}

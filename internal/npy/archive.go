@@ -4,7 +4,7 @@ import (
 	"archive/zip"
 	"io"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // Array is an array on its way into a file.
@@ -15,7 +15,7 @@ type Array struct {
 
 // WriteArchive writes an npz file, uncompressed, whole or not at all.
 func WriteArchive(path string, arrays ...Array) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
+	return fileio.Write(path, func(w io.Writer) error {
 		archive := zip.NewWriter(w)
 		for _, a := range arrays {
 			entry, err := archive.CreateHeader(&zip.FileHeader{Name: a.Name + ".npy", Method: zip.Store})

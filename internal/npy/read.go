@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unsafe"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
@@ -185,7 +185,7 @@ type Values struct {
 	Ints   []int32
 	Double []float64
 	Single []float32
-	Owner  *infile.Mapping // of the memory that they lie in; nil: it is Go's
+	Owner  *fileio.Mapping // of the memory that they lie in; nil: it is Go's
 }
 
 // Len is the number of elements that are there.

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // writeAtomically makes a file through fill, whole or not at all. Parents are made.
 // Errors name the path and, where there is no room left, what to do.
-func writeAtomically(target atomicfile.Target, fill func(path string) error) error {
+func writeAtomically(target fileio.Target, fill func(path string) error) error {
 	err := os.MkdirAll(filepath.Dir(target.Path), folderPermission)
 	if err == nil {
 		err = target.Via(fill)

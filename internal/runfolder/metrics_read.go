@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -93,7 +93,7 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 
 // eachLine reads the metrics file at path.
 func eachLine(path string, visit visitor) error {
-	file, _, err := infile.Open(path, "the metrics of a run")
+	file, _, err := fileio.Open(path, "the metrics of a run")
 	if err != nil {
 		return fmt.Errorf("reading metrics: %w", err)
 	}
@@ -139,7 +139,7 @@ func Follow(path string) *Follower { return &Follower{place: place{path: path, g
 // follow from the first one. A whole line that is no record is passed over: the first
 // of them is the *LineError returned.
 func (f *Follower) Next(anew func(), visit func(*Metric)) error {
-	file, size, err := infile.Open(f.path, "the metrics of a run")
+	file, size, err := fileio.Open(f.path, "the metrics of a run")
 	if errors.Is(err, fs.ErrNotExist) {
 		f.restart(anew)
 		return nil

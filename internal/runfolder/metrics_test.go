@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -355,7 +355,7 @@ func TestLongLine(t *testing.T) {
 	for size, want := range map[int]bool{longestLine - 100: false, longestLine + 1: true} {
 		path := filepath.Join(t.TempDir(), MetricsFile)
 		line := `{"iter":1}` + strings.Repeat(" ", size-10) + "\n"
-		oracle.OK(t, atomicfile.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, line+line); return err }))
+		oracle.OK(t, fileio.Write(path, func(w io.Writer) error { _, err := io.WriteString(w, line+line); return err }))
 		_, err := ReadMetrics(path)
 		var wrong *LineError
 		if got := errors.As(err, &wrong) && wrong.Line == 1 && errors.Is(err, errLongLine); got != want {

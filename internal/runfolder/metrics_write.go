@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // flushEvery is the longest that records wait for others before they reach the file: who
@@ -30,8 +30,8 @@ type MetricsWriter struct {
 // what Gaps speaks of.
 func (run *Run) Metrics(last int) (*MetricsWriter, error) {
 	path := run.Path(MetricsFile)
-	err := writeAtomically(atomicfile.Target{Path: path, Replace: atomicfile.Always}, func(to string) error {
-		return atomicfile.Write(to, func(out io.Writer) error {
+	err := writeAtomically(fileio.Target{Path: path, Replace: fileio.Always}, func(to string) error {
+		return fileio.Write(to, func(out io.Writer) error {
 			err := eachUntil(path, last, func(_ *Metric, line []byte, wrong *LineError) error {
 				if wrong != nil {
 					return nil

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
@@ -219,7 +219,7 @@ func (run *Run) Path(name string) string {
 // to a temporary file, which is synced and renamed. An error of fill leaves the
 // old file as it was. Errors name the path.
 func (run *Run) WriteFile(name string, fill func(io.Writer) error) error {
-	return run.Via(name, func(path string) error { return atomicfile.Write(path, fill) })
+	return run.Via(name, func(path string) error { return fileio.Write(path, fill) })
 }
 
 // Via writes the file called name, in the manner of WriteFile, through a function that
@@ -228,9 +228,9 @@ func (run *Run) Via(name string, fill func(path string) error) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return fmt.Errorf("writing %q: the name must stay within the run folder %q", name, run.dir)
 	}
-	target := atomicfile.Target{Path: run.Path(name)}
+	target := fileio.Target{Path: run.Path(name)}
 	if _, own := run.made.Load(name); own {
-		target.Replace = atomicfile.Always
+		target.Replace = fileio.Always
 	} else if run.replace != nil {
 		target.Replace = func() error { return run.replace(target.Path) }
 	}

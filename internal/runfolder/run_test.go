@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -250,7 +250,7 @@ func TestFilesThatAppear(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	var exists *atomicfile.ExistsError
+	var exists *fileio.ExistsError
 	if err := run.WriteJSON("theirs.json", 1); !errors.As(err, &exists) {
 		t.Errorf("the error is %v, want an *ExistsError", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // File is an opened file whose header has been checked. Tensors are read from
@@ -28,7 +28,7 @@ type File struct {
 
 // Open opens the file at path and checks its header. The caller closes it.
 func Open(path string) (*File, error) {
-	file, size, err := infile.Open(path, "one in safetensors format")
+	file, size, err := fileio.Open(path, "one in safetensors format")
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // lengthBytes are in front of the header.
@@ -23,7 +23,7 @@ const metadataKey = "__metadata__"
 // WriteFile writes the file at path as a whole: through a temporary file in the
 // same folder, synced and renamed. See Write.
 func WriteFile(path string, metadata map[string]string, tensors []Tensor) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, metadata, tensors) })
+	return fileio.Write(path, func(w io.Writer) error { return Write(w, metadata, tensors) })
 }
 
 // Write writes metadata and tensors. The order of tensors does not matter. An

@@ -34,7 +34,8 @@ func scatterMatrix256(w []float64, f []float64,
 // gather256 is Gather.
 //
 //go:noescape
-func gather256(dst []float64, x []float64, list []int32, at []int, n int)
+func gather256(dst []float64, x []float64,
+	list []int32, at []int, n int)
 
 // cavities256 is Cavities, with beliefs b and messages m.
 //

@@ -34,7 +34,8 @@ func scatterMatrix512(w []float64, f []float64,
 // gather512 is Gather.
 //
 //go:noescape
-func gather512(dst []float64, x []float64, list []int32, at []int, n int)
+func gather512(dst []float64, x []float64,
+	list []int32, at []int, n int)
 
 // cavities512 is Cavities, with beliefs b and messages m.
 //

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/fileio"
 )
 
 // Kind is one kind of example.
@@ -58,7 +58,7 @@ var Kinds = []Kind{
 }
 
 // Write makes the example at a path: a folder that is made if need be, or a file.
-// replace is as in atomicfile.Target, for every file.
+// replace is as in fileio.Target, for every file.
 func (k *Kind) Write(path string, seed uint64, replace func(path string) error) error {
 	f := &folder{path: path, replace: replace}
 	k.fill(f, seed)
@@ -119,7 +119,7 @@ func (f *folder) write(name string, write func(path string) error) {
 	if f.err == nil {
 		f.err = os.MkdirAll(filepath.Dir(path), 0o755)
 	}
-	target := atomicfile.Target{Path: path}
+	target := fileio.Target{Path: path}
 	if f.replace != nil {
 		target.Replace = func() error { return f.replace(path) }
 	}
@@ -130,7 +130,7 @@ func (f *folder) write(name string, write func(path string) error) {
 
 // file writes a file, whole or not at all.
 func (f *folder) file(name string, write func(w io.Writer) error) {
-	f.write(name, func(path string) error { return atomicfile.Write(path, write) })
+	f.write(name, func(path string) error { return fileio.Write(path, write) })
 }
 
 // text writes a file of text.

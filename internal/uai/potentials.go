@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
@@ -30,7 +30,7 @@ var potentialArrays = []string{thetaArray, statesArray, edgesArray, constantArra
 // ReadPotentials reads the arrays that dataset.ReadNetwork describes, with so much memory as asked for; 0: four
 // fifths of what the machine has available.
 func ReadPotentials(path string, allowed int64) (*mrf.Pairwise, error) {
-	file, size, err := infile.Open(path, "arrays in npz format")
+	file, size, err := fileio.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -30,11 +30,11 @@ func ReadFile(path string) (*mrf.Network, error) {
 	if read == nil {
 		return fromFile(path, Read)
 	}
-	text, err := infile.Read(path, "a network", infile.Text)
+	text, err := fileio.Read(path, "a network", fileio.Text)
 	if err != nil {
 		return nil, err
 	}
-	return read(strings.TrimPrefix(string(infile.Lines(text)), byteOrderMark), filepath.ToSlash(path))
+	return read(strings.TrimPrefix(string(fileio.Lines(text)), byteOrderMark), filepath.ToSlash(path))
 }
 
 // Read reads a network with a MARKOV or BAYES preamble; both give the same kind

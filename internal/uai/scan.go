@@ -10,8 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/atomicfile"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -159,9 +158,9 @@ const byteOrderMark = "\ufeff"
 // fromFile reads a file with one of the readers of this package.
 func fromFile[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
 	open := os.Open
-	if !atomicfile.IsOpen(path) {
+	if !fileio.IsOpen(path) {
 		open = func(path string) (*os.File, error) {
-			file, _, err := infile.Open(path, "one in UAI format")
+			file, _, err := fileio.Open(path, "one in UAI format")
 			return file, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -174,10 +174,10 @@ func (s *stream) about() about {
 // readResult reads result.json, nil if there is none.
 func (s *stream) readResult() (*result, error) {
 	path := filepath.Join(s.dir, job.ResultFile)
-	if infile.Check(path, "the result of a run") != nil {
+	if fileio.Check(path, "the result of a run") != nil {
 		return nil, nil
 	}
-	text, err := infile.Read(path, "the result of a run", infile.Text)
+	text, err := fileio.Read(path, "the result of a run", fileio.Text)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -233,7 +233,7 @@ func (x *Segmentation) panel() (report.Panel, error) {
 	p := report.Panel{Title: "Test images", Names: x.names()}
 	for _, s := range x.Samples {
 		row := report.PanelRow{Title: s.ID, Truth: s.Truth, Prediction: s.Prediction, W: s.Width, H: s.Height}
-		if text, err := infile.Read(s.Path, "a picture", infile.Text); err == nil {
+		if text, err := fileio.Read(s.Path, "a picture", fileio.Text); err == nil {
 			if row.Photo, _, err = image.Decode(bytes.NewReader(text)); err != nil {
 				return p, fmt.Errorf("%s: %w", s.Path, err)
 			}

@@ -1,4 +1,4 @@
-package infile
+package fileio
 
 import (
 	"encoding/json"

@@ -1,7 +1,7 @@
-// Package atomicfile writes a file as a whole: readers see the old file or the new
-// one, never a part, also after a crash or a full disk. Write replaces what is there,
-// a Target only what it may.
-package atomicfile
+// Package fileio reads the files that commands are given, within bounds (read.go), and writes a file
+// as a whole: readers see the old file or the new one, never a part, also after a crash or a full disk.
+// Write replaces what is there, a Target only what it may.
+package fileio
 
 import (
 	"bufio"

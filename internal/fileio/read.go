@@ -1,10 +1,4 @@
-// Package infile opens and reads the files that commands are given, whatever stands under
-// their names.
-//
-// A device has no end, a pipe has an end only when somebody else says so, and a folder is
-// no file: none of them is opened. What is read as a whole has a limit. So no name of a
-// file makes a command wait, or take memory, without an end.
-package infile
+package fileio
 
 import (
 	"bytes"
@@ -14,6 +8,12 @@ import (
 	"io/fs"
 	"os"
 )
+
+// Reading. Files that commands are given are opened and read whatever stands under their names.
+//
+// A device has no end, a pipe has an end only when somebody else says so, and a folder is
+// no file: none of them is opened. What is read as a whole has a limit. So no name of a
+// file makes a command wait, or take memory, without an end.
 
 // Text is the limit for files that people or commands write for commands to read as a
 // whole: configurations, records and lists. It is in bytes.
