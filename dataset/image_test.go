@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -374,5 +375,19 @@ func TestFeatureMapTypes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Pictures and labels that are symbolic links are read as what they lead to.
+func TestImagesByLinks(t *testing.T) {
+	there, here := writeFiles(t, someImages(t)), t.TempDir()
+	entries := oracle.Must(os.ReadDir(there))(t)
+	for _, e := range entries {
+		if os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, e.Name())) != nil {
+			t.Skip("skipped: the file system has no symbolic links; the test runs where links can be made")
+		}
+	}
+	if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
+		t.Errorf("%d images", len(set.Instances))
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// ceilings are the kernels of lab/ceilings: what the processor can do at most,
-// to hold the kernels of internal/simd against. Go cannot express either: it has
-// no vectors, and a sum of what is read would measure the additions.
+// ceilings are the kernels of lab/ceilings: what the processor can do at most, to hold the kernels of internal/simd
+// against. Go cannot express either: it has no vectors, and a sum of what is read would measure the additions.
 func (g *generator) ceilings() {
 	wide, narrow := vectors{g, 8}, vectors{g, 4}
 	wide.multiplyAdd(accumulators512)

@@ -144,8 +144,7 @@ func (v vectors) logarithm256(e, f reg.VecVirtual) reg.VecVirtual {
 	return e
 }
 
-// everySecond returns the polynomial in x whose coefficients are the terms last, last − 2 and
-// so on.
+// everySecond returns the polynomial in x whose coefficients are the terms last, last − 2 and so on.
 func (v vectors) everySecond(name string, last int, x reg.VecVirtual) reg.VecVirtual {
 	sum := v.copyOf(fmt.Sprintf("%s.%d", name, last))
 	for i := last - 2; i >= 0; i -= 2 {

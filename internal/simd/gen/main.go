@@ -68,10 +68,9 @@ func run(pkg, dir string) error {
 	return nil
 }
 
-// long is a declaration of more than 120 characters, up to where its line is broken.
 var long = regexp.MustCompile(`(?m)^(func .{1,95},|\t.{1,95},) (.{25,})$`)
 
-// write writes one pair of files.
+// write writes one pair of files, in which long declarations are broken.
 func write(pkg, path string, emit func(g *generator)) error {
 	g := &generator{Context: build.NewContext(), at: map[string]int{}}
 	g.ConstraintExpr("!purego")
@@ -100,9 +99,8 @@ func write(pkg, path string, emit func(g *generator)) error {
 	return nil
 }
 
-// generator adds to avo what the kernels share. Operands are in Go's order: the
-// destination last, so VSUBPD(b, a, dst) is dst = a − b, VFMADD231PD(x, y, acc)
-// is acc += x·y and VFMADD213PD(c, b, a) is a = a·b + c.
+// generator adds to avo what the kernels share. Operands are in Go's order: the destination last, so VSUBPD(b, a,
+// dst) is dst = a − b, VFMADD231PD(x, y, acc) is acc += x·y and VFMADD213PD(c, b, a) is a = a·b + c.
 type generator struct {
 	*build.Context
 	used    []string                  // constants that kernels asked for, in that order

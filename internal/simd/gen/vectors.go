@@ -93,8 +93,7 @@ func (v vectors) copyOf(name string) reg.VecVirtual {
 	return x
 }
 
-// wide is a vector of copies of a constant, to be read: in a register or, with AVX2, which has few, in
-// memory.
+// wide is a vector of copies of a constant, to be read: in a register or, with AVX2, which has few, in memory.
 func (v vectors) wide(name string) operand.Op {
 	if x, ok := v.hoisted[name]; ok {
 		return x
