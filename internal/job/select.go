@@ -167,12 +167,13 @@ func (t *trial) loss() float64 {
 // score is what trials are compared by.
 func (t *trial) score() float64 { return t.loss() + t.penalty() }
 
-// penalty is a label's share of two normal priors. Weights have one of deviation 1: they are half of a
-// rule's strength on either side of their middle. The logarithm of the power has the other. Where all
-// labels that were held out are right, the loss alone falls with any strength.
+// penalty is a label's share of three normal priors. Weights have one of deviation 1: they are half of a
+// rule's strength on either side of their middle. The logarithms of the power, and of the deviation of the weights of
+// features, have the others. Where all labels that were held out are right, the loss alone falls with any strength.
 func (t *trial) penalty() float64 {
 	half, steps := t.rule.strength/2, math.Log(t.power/cmp.Or(t.rule.power, 1))/powerDeviation
-	return (half*half + steps*steps) / 2 / float64(len(t.losses))
+	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
+	return (half*half + steps*steps + wider*wider) / 2 / float64(len(t.losses))
 }
 
 // apart is the mean difference of the scores of a and b, and its standard error.
