@@ -157,7 +157,7 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	return a.descent.advance(theta, gradient)
 }
 
-// best returns accepted weights that a run should end with if it had to end now, or nil if those of
+// best returns the last accepted weights, which a run should end with if it had to end now, or nil if those of
 // the moment are as good: the best weights of visits are, which a check will compare with the start.
 func (a *auto) best() []float64 {
 	d := a.descent

@@ -209,7 +209,7 @@ func (l *learner) decided() (decided bool) {
 	}
 	left, norm, tolerance := c.Change*ratio/(1-ratio), l.progress.GradientNorm, l.tolerance()
 	most := left // what may be left: changes of a gradient hide those that messages go on to make
-	if !l.ascends && pass.Residual > stillResidual && residualRatio > ratio {
+	if !l.monotone && pass.Residual > stillResidual && residualRatio > ratio {
 		slow := min(residualRatio, slowestSettling)
 		most = c.Change * slow / (1 - slow)
 	}
@@ -220,11 +220,11 @@ func (l *learner) decided() (decided bool) {
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
 		// networks with hidden labels.
-		closed := (l.certified || l.ascends) && pass.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		c.Settled = norm+c.Left <= tolerance && (l.ascends && l.certified || closed || pass.Residual <= stillResidual)
-		// A norm so near the tolerance that what is left decides is not within: learning lowers
-		// the norm sooner than messages tell.
-		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again || l.proves(l.suboptimality())
+		closed := (l.certified || l.monotone) && pass.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
+		c.Settled = norm+c.Left <= tolerance && (l.monotone && l.certified || closed || pass.Residual <= stillResidual)
+		// Where the norm exceeds the tolerance by more than messages can still change it, the claim is refuted already:
+		// learning goes on.
+		c.Settled = c.Settled || norm-left > tolerance && l.monotone && !c.Again || l.proves(l.suboptimality())
 		decided = c.Settled
 	case c.Purpose == checkCurvature:
 		c.Settled = l.lanczos.Settled(l.gradient, c.Change)
@@ -233,7 +233,7 @@ func (l *learner) decided() (decided bool) {
 		if !(norm < tolerance) { // which is not known before the first gradient
 			tolerance = norm
 		}
-		c.Settled = left <= unknownShare*tolerance && (l.ascends || l.certified || pass.Residual <= stillResidual)
+		c.Settled = left <= unknownShare*tolerance && (l.monotone || l.certified || pass.Residual <= stillResidual)
 		decided = c.Settled && !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
 	}
 	return decided
@@ -369,7 +369,7 @@ func (l *learner) missing() string {
 // beliefs of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all
 // elements.
 func (l *learner) unknownOfClamped() (sum float64) {
-	if l.auto == nil || l.auto.fisher == nil || !l.anyClamped() || l.problem.L2 > 0 {
+	if l.auto == nil || l.auto.fisher == nil || !l.anyHidden() || l.problem.L2 > 0 {
 		return 0
 	}
 	for kind, span := range allSpans(&l.model.Layout) {

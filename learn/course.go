@@ -25,8 +25,7 @@ func planCourse(p *Problem, s *Settings) course {
 	unknown := math.NaN()
 	return course{
 		problem: p, settings: s, model: p.Model,
-		progress: progress{First: unknown, FirstObjective: unknown,
-			BestValue: unknown, Upper: unknown},
+		progress: progress{First: unknown, FirstObjective: unknown, BestValue: unknown, Upper: unknown},
 	}
 }
 

@@ -18,7 +18,7 @@ const mostWhileMoving = 0.5
 
 // dampCircling takes note of a pass, in which weights were held or not.
 func (l *learner) dampCircling(held bool) {
-	if l.ascends {
+	if l.monotone {
 		return
 	}
 	s, residual := &l.progress.Stalling, l.progress.Pass.Residual

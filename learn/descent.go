@@ -10,10 +10,11 @@ import (
 
 // descent is descent on the upper bound F of the objective, in weights and messages together
 // (docs/explanation/equations.md, section 8). Weights move after whole passes at the same weights, of a few
-// sweeps each, when F and its gradient by the weights are exact. Sweeps lower F; a step is taken
-// where F, after the sweeps at the new weights, has fallen by a share of what the slope promised
-// (Armijo 1966). So F does not rise from one accepted point to the next, whatever the messages lack,
-// where these go back from a step that is not taken.
+// sweeps each, when F is known exactly for the messages at hand. The direction comes from the gradient of consistent
+// beliefs, which is that of F once messages have settled. Sweeps lower F; a step is accepted where F, after the sweeps
+// at the new weights, has fallen by a share of what the slope promised (Armijo 1966), or by its slope where rounding
+// hides the fall. Messages go back from a step that is not accepted. At the origin itself the new value of F is taken
+// as it is.
 // Where hidden labels leave no bound, F may rise by what it may still change: the accepted point of
 // the lowest F is kept for a run that a limit ends.
 //
@@ -99,7 +100,7 @@ func (d *descent) damps() bool { return d.run.response != nil && d.run.response.
 // begin starts the phase: theta is the first point to be judged, against start, of the
 // objective value.
 func (d *descent) begin(theta, start []float64, value float64) {
-	least := math.Inf(1) // value need not be F: visits know the saddle value, which may be lower
+	least := math.Inf(1) // of accepted weights, and none is accepted yet
 	if d.began {
 		least = d.least
 	}
@@ -303,7 +304,6 @@ func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.first, gradient)
 	d.curvature.Direct(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
-	d.alpha = 0
 	if d.both = d.run.response != nil; d.both {
 		d.run.response.Tangents(d.direction, 0)
 	}

@@ -19,10 +19,10 @@
 // The gradient g is a sum of contributions, one per block, of its nodes and the
 // edges inside it, and of beliefs that each cut edge keeps. Updating block i
 // replaces its own, and those of its cut edges. So an iteration costs what its
-// block costs, whatever the size of the network.
+// block costs, whatever the size of the network, apart from the step, which goes over all weights.
 //
 // That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep), and of the first pass of the
-// automatic one. Then automatic steps descend on the upper bound F of the objective
+// automatic one, where F bounds the objective. Then automatic steps descend on the upper bound F of the objective
 // (docs/explanation/equations.md, section 8):
 // weights move after whole passes, in which every block is visited at the same weights, and a step is accepted where F
 // has fallen.
@@ -32,7 +32,6 @@
 //
 // # Baselines
 //
-// Methods Pseudo and Piecewise minimise other objectives of the same models, sums
-// of terms that normalise over a few variables only, by L-BFGS:
-// without blocks, messages and checks.
+// Methods Exact, Pseudo and Piecewise are minimised by L-BFGS, without blocks, messages and checks: the likelihood
+// itself, or sums of terms that normalise over a few variables only.
 package learn

@@ -173,6 +173,7 @@ func (l *learner) iterate() error {
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
 	}
+	// Automatic steps begin descent in here, at the end of their first pass: descends reports true from then on.
 	size, err := l.step()
 	if err != nil || l.progress.Check.Active {
 		return err
@@ -280,8 +281,8 @@ func (l *learner) checkBelow() float64 {
 // the model's. Without it a run that starts at its optimum would never end.
 const roundingShare = 1e-13
 
-// asked returns the gradient norm that the settings ask for, and tolerance that at which the run
-// stops: it is smaller where the suboptimality that they ask for needs that.
+// asked returns the gradient norm that the settings demand of a claim. tolerance, which may be smaller, is where a check
+// begins and is decided, so that the suboptimality falls below Settings.Gap, too.
 func (l *learner) asked() float64 {
 	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, roundingShare*l.magnitude)
 }
@@ -297,7 +298,7 @@ func (l *learner) tolerance() float64 {
 	return asked
 }
 
-// resumEvery is the number of passes after which totals are summed anew.
+// resumEvery is the number of passes of single visits after which totals are summed anew; whole passes do so each time.
 const resumEvery = 16
 
 // wholePassSeconds is what a whole pass takes, as the last one has, if there was one.
@@ -375,8 +376,8 @@ func (l *learner) takeBest() {
 	}
 }
 
-// limitReached returns the status and the inequality of the limit that ends the
-// run, or nothing; its end takes so many seconds. But for these it depends on the state
+// limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early stopping,
+// or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But for these it depends on the state
 // alone, so that a resumed run ends where the first one did unless its limits were raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {

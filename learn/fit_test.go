@@ -180,7 +180,7 @@ func TestNodeWithoutLabels(t *testing.T) {
 	}
 }
 
-// TestLargeProblem crosses the chunks in which units are worked on.
+// TestManyUnits crosses the chunks in which units are worked on.
 func TestManyUnits(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 3, states: 2, nodeDim: 2, edgeDim: 1, samples: resultsAtATime + 50, missing: 0.4, l2: 0.1})
 	a, b := fit(t, p, Settings{Threads: 1}), fit(t, p, Settings{Threads: 3})

@@ -7,10 +7,10 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// guarantees are what holds of inference and of the objective L = B(free) − B(clamped) at any weights and messages. It
-// follows from the counting numbers of all networks, from hidden labels, and from how networks are cut:
+// guarantees are what holds of inference and of the objective L = B(free) − B(clamped) at any weights and messages. They
+// follow from the counting numbers of all networks, from hidden labels, and from how networks are cut:
 //
-//	ascends         sweeps ascend a dual (all c_s ≥ 0): messages settle without damping, and have momentum
+//	monotone        all c_s ≥ 0: no plain sweep raises the dual value D of (7); damping is not needed, momentum may be
 //	convexNumbers   the counting numbers of all networks are provably convex
 //	convex          so is L: no label is hidden, but where there are no edges
 //	bounded         F ≥ L at any messages: descent need not wait for these to tell whether L has fallen
@@ -19,28 +19,28 @@ import (
 //
 // certified implies bounded, convex and convexNumbers.
 type guarantees struct {
-	ascends, convexNumbers, convex, bounded, certified, forests bool
+	monotone, convexNumbers, convex, bounded, certified, forests bool
 }
 
 // findGuarantees finds them.
-func (l *learner) findGuarantees() (k guarantees) {
+func (l *learner) findGuarantees() (g guarantees) {
 	facts := func(holds func(f *counting.Facts) bool) bool {
 		return !slices.ContainsFunc(l.units, func(u *unit) bool { return !holds(&u.net.Counting.Facts) })
 	}
-	k.ascends = facts(func(f *counting.Facts) bool { return f.Dual })
-	k.convexNumbers = facts(func(f *counting.Facts) bool { return f.Convex })
-	k.convex = k.convexNumbers && !l.anyClamped()
-	k.certified = facts(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
-	k.bounded = k.certified || k.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool {
+	g.monotone = facts(func(f *counting.Facts) bool { return f.Dual })
+	g.convexNumbers = facts(func(f *counting.Facts) bool { return f.Convex })
+	g.convex = g.convexNumbers && !l.anyHidden()
+	g.certified = facts(func(f *counting.Facts) bool { return f.Certified }) && !l.anyHidden()
+	g.bounded = g.certified || g.monotone && !slices.ContainsFunc(l.units, func(u *unit) bool {
 		return u.labels == nil && !u.byConsistent()
 	})
-	k.forests = l.blocks == 1 && facts(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) &&
+	g.forests = l.blocks == 1 && facts(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) &&
 		!slices.ContainsFunc(l.units, func(u *unit) bool { return !partition.InOrder(u.in.Graph) })
-	return k
+	return g
 }
 
-// anyClamped reports clamped units with edges. Without edges the terms of hidden labels are those of the free unit, and
+// anyHidden reports whether some unit is clamped for hidden labels and has edges. Without edges the terms of hidden labels are those of the free unit, and
 // cancel.
-func (l *learner) anyClamped() bool {
+func (l *learner) anyHidden() bool {
 	return slices.ContainsFunc(l.units, func(u *unit) bool { return u.weight < 0 && u.in.Graph.NumEdges() > 0 })
 }

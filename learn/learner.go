@@ -29,9 +29,9 @@ type learner struct {
 
 	data      []float64  // [weights] M w̄, with the observed parts of partly observed samples
 	links     float64    // mean number of edges per sample
-	magnitude float64    // norm of M w̄, as of samples without hidden labels
+	magnitude float64    // norm of M w̄, as if hidden labels were state 0
 	reference []float64  // [weights] Σ M w(y) of the labellings of the upper bound; it may be data
-	total     []float64  // [weights] Σ contributions: M τ
+	total     []float64  // [weights] (1/N) Σ M τ, of nodes and edges, cut and untied ones too
 	moments   []float64  // sums of the beliefs of tied types, the part of F, and Σ c H(τ)
 	gradient  []float64  // [weights]
 	watched   []float64  // [weights] the gradient at the pass end before, in a check
@@ -121,9 +121,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 		l.auto = a.automatic()
 		l.response = l.newResponse()
 	}
-	// Where weights of nodes and edges can move together at no change of the model, the
-	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
-	// hold it: weights run away. Small problems are soon those of descent, with the exact
+	// In the first pass of automatic steps beliefs of edges contradict those of nodes, as messages lag. Where weights of
+	// nodes and edges can move together at no change of the model, that is noise in the gradient with no curvature
+	// against it, and weights run away. So beliefs of edges get those of nodes for their sums. Small problems are soon those of descent, with the exact
 	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
 	// that consistent beliefs would raise, and those lead away.
 	l.nearly = l.auto != nil && l.convexNumbers && l.response == nil && !l.forests
@@ -270,7 +270,7 @@ func (l *learner) measureWork() {
 
 func (l *learner) stepProblem() StepProblem {
 	return StepProblem{
-		Model: l.model, L2: l.problem.L2, Variables: l.variables, PerPass: l.perPass(),
+		Model: l.model, L2: l.problem.L2, Variables: l.variables,
 		Objective: func() float64 { return l.progress.FirstObjective }, run: l,
 	}
 }

@@ -23,7 +23,7 @@ const passMomentum, overRelaxed = 0.7, -0.3
 func (l *learner) copies() bool { return !l.forests && l.response == nil }
 
 // gathers reports whether whole passes gather momentum.
-func (l *learner) gathers() bool { return l.copies() && l.ascends }
+func (l *learner) gathers() bool { return l.copies() && l.monotone }
 
 // beginWholePass moves messages and beliefs on from where the pass before began.
 func (l *learner) beginWholePass() {

@@ -13,7 +13,7 @@ import (
 // wholePass is where such a pass stands, and what the last one has found.
 type wholePass struct {
 	Next int // of learner.whole
-	// Residual is the largest change of a message in the first sweeps of the last pass, and Current that of the pass at
+	// Residual is the largest change of a log-message or log-belief in the first sweeps of the last pass, and Current that of the pass at
 	// work so far, seen in visit WorstAt.
 	Residual, Current float64
 	WorstAt           int
@@ -42,9 +42,9 @@ const (
 	// lagging is a change of a message, in nats, with which beliefs are far from what they come to be, e times what
 	// they were. Weights on their way to an optimum do not go on making such changes.
 	lagging = 1.0
-	// remainderShare of the gradient's norm and of the gap that is asked for is what may be left to
-	// spread if it is the same everywhere and goes one way: with a tenth BFGS learns less from gradients
-	// (results/README.md). mostRemainder is that of an edge, and also where messages lag.
+	// remainderShare is of the smaller of the relative gradient norm and the gap of an edge: that share of an edge's
+	// mass may lie anywhere when beliefs are made consistent, and at most mostRemainder. With a tenth BFGS learns less
+	// from gradients (results/README.md).
 	remainderShare, mostRemainder = 0.01, 0.01
 )
 
@@ -119,7 +119,7 @@ func (l *learner) wholeLimits() bp.Limits {
 // pass of a large network that is to lead to a step. Others leave nothing but rounding, and so do
 // those with forbidden states, to which what is left would be spread, too.
 func (l *learner) remainder() float64 {
-	if !l.copies() || !l.ascends && !l.certified || l.model.Layout.Masked {
+	if !l.copies() || !l.monotone && !l.certified || l.model.Layout.Masked {
 		return 0
 	}
 	p := &l.progress
@@ -149,7 +149,7 @@ func (l *learner) endWholePass() (err error) {
 		return err
 	}
 	pass.Gap = math.NaN()
-	if l.ascends || l.certified {
+	if l.monotone || l.certified {
 		pass.Gap = math.Abs(p.Upper - consistent) // with labels missing it may have either sign
 	}
 	if pass.Infeasible {
@@ -157,7 +157,7 @@ func (l *learner) endWholePass() (err error) {
 	} else {
 		l.raiseLowerBound()
 	}
-	if l.anyClamped() && l.convexNumbers && !l.bounded && !pass.Infeasible {
+	if l.anyHidden() && l.convexNumbers && !l.bounded && !pass.Infeasible {
 		p.Upper = consistent
 	}
 	pass.Infeasible, p.Objective = false, p.Upper

@@ -41,10 +41,10 @@ func newRanks(l *learner, team *distributed.Team) *ranks {
 // owner returns the process that does the jobs of a part.
 func (r *ranks) owner(part int32) int { return int(part) * r.size / mostParts }
 
-// Owns reports whether that is this one.
+// Owns reports whether this process does the jobs of a part.
 func (r *ranks) Owns(part int32) bool { return r.owner(part) == r.me }
 
-// parts returns which parts that are: from ≤ part < to.
+// parts returns the range of parts that this process does: from ≤ part < to.
 func (r *ranks) parts() (from, to int) {
 	first := func(process int) int { return (process*mostParts + r.size - 1) / r.size }
 	return first(r.me), first(r.me + 1)
@@ -226,8 +226,8 @@ func (r *ranks) eachSeen(v *visit, x, unit int, all bool, do func(owner, peer in
 	}
 }
 
-// eachSeenAt calls do for messages and beliefs of a block at some of its cut edges. Visits as printed change
-// messages out of a block, too.
+// eachSeenAt calls do for messages and beliefs of a block at some of its cut edges. Visits with
+// Limits.Outward, those of Algorithm 2, change messages that leave the block, too.
 func (r *ranks) eachSeenAt(v *visit, u *unit, block int, edges []int32, all bool, do func(x []float64)) {
 	last := int32(-1)
 	for _, e := range edges {

@@ -35,8 +35,6 @@ type StepProblem struct {
 	// Variables is the mean number of variables per sample. Fixed steps multiply
 	// ∇L/Variables, so that one α serves networks of all sizes.
 	Variables float64
-	// PerPass is the number of iterations that visit everything once.
-	PerPass int
 	// Objective returns the objective at the start of the run, as the first check has found it: F, where
 	// that bounds L.
 	Objective func() float64

@@ -73,7 +73,8 @@ func (j *jobs) divideUnits(stride int) {
 // perBlock returns how many jobs visit a block.
 func (j *jobs) perBlock() int { return len(j.shares) - 1 }
 
-// weight is that of a job, by its first unit: all are multiplied by it together, and others by what they have more.
+// weight is the factor by which the sums of a job enter the totals: that of its first unit, or 1 if that is 0. Other
+// units are scaled relatively to it (worker.scale).
 func (j *jobs) weight(first int) float64 { return cmp.Or(j.units[first].weight, 1) }
 
 // planResults finds how many results a visit has at a time.
@@ -136,8 +137,8 @@ type visit struct {
 	// resum: add up what cut edges have kept, and do no more.
 	resum bool
 	jobs  []int32             // those that are done here
-	first int                 // of the jobs at work, and ...
-	from  int                 // ... the place in jobs of the first of them that is done here
+	first int                 // job of this round, of all processes
+	from  int                 // the place in jobs of the first one of this round that is done here
 	task  func(worker, i int) // in the place of a visit
 }
 
