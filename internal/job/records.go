@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -15,6 +16,15 @@ type dataRecord struct {
 	Files []dataset.Source `json:"files"`
 	// Learned is how many of the first files are learned from; the others are of evaluation sets. 0: not known.
 	Learned int `json:"learned,omitempty"`
+}
+
+// UnmarshalJSON reads the list alone, too, as earlier versions wrote it.
+func (d *dataRecord) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("[")) {
+		return infile.JSON(text, &d.Files)
+	}
+	type fields dataRecord
+	return infile.JSON(text, (*fields)(d))
 }
 
 // readRecord reads a sealed file of a run folder into v, if there is one.
