@@ -362,7 +362,8 @@ func (p *peek) rowsOfNumbers() (separator string, header int, are bool) {
 // fromSamples is how samples of a physical system are written as arrays.
 func (p *peek) fromSamples() string {
 	load := ""
-	if separator, header, are := p.rowsOfNumbers(); are {
+	fraction := func(line string) bool { return strings.ContainsAny(line, ".eE") }
+	if separator, header, are := p.rowsOfNumbers(); are && !slices.ContainsFunc(p.lines[header:], fraction) {
 		load = fmt.Sprintf("numpy.loadtxt(%q, delimiter=%q, skiprows=%d)", p.path, separator, header)
 	}
 	if load = strings.Replace(load, `delimiter="", `, "", 1); p.extension == ".npy" {

@@ -68,7 +68,9 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	}
 	if o.Untied && kind != KindNPZ {
 		e := optionError("Untied", "it applies to %s data only, and these are of the kind %s", KindNPZ, kind)
-		e.Remedy = newPeek(paths[0]).fromSamples()
+		if p := newPeek(paths[0]); p.isNumbers() || kind == KindGraph {
+			e.Remedy = p.fromSamples()
+		}
 		return nil, []error{e}
 	}
 	if err := o.validate(kind); err != nil {

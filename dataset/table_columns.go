@@ -158,7 +158,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place,
 			"write digits and a decimal point alone, leave the cell empty "+
 				"if the number is not known, or say {columns=text="+c.name+"}",
-			"%q is no finite number, while %d of the %d cells of this column are meant as numbers", abbreviate(c.text),
+			"%q is no number that can be used, while %d of the %d cells of this column are meant as numbers", abbreviate(c.text),
 			numbers, c.given)
 	case c.given > fewCells && float64(len(c.count)) >= ownValues*float64(c.given):
 		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states", name,

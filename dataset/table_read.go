@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -116,14 +117,24 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 		if len(cells) == len(t.header) {
 			whole = append(whole, int32(i))
 		} else {
-			t.add(int(t.lines[i]), "",
-				"leave the cell empty where there is no value, put separators around it all the same, and "+
-					"put a cell that has "+separatorNames[t.comma]+" within it in quotes",
-				"the number of cells is %d, the header has %d columns", len(cells), len(t.header))
+			t.add(int(t.lines[i]), "", t.misfit(cells), "the number of cells is %d, the header has %d columns", len(cells), len(t.header))
 		}
 	}
 	t.pick(whole)
 	return t
+}
+
+// misfit is what to do about a row that has not as many cells as the header.
+func (t *table) misfit(cells []string) (remedy string) {
+	if c := separatorOf(strings.Join(cells, string(t.comma)), separators); c != t.comma {
+		return fmt.Sprintf("%s separate those of the header, %s those of this line", separatorNames[t.comma],
+			separatorNames[c])
+	}
+	if len(cells) > len(t.header) {
+		return fmt.Sprintf("put a cell that has %s within it in quotes, and give names of rows, as R writes them, a column",
+			separatorNames[t.comma])
+	}
+	return "leave the cell empty where there is no value, and put separators around it all the same"
 }
 
 // readCells reads the rows of a table with separators.

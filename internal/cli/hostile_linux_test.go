@@ -298,7 +298,7 @@ func hostileInputs(t *testing.T) map[string]hostile {
 			generate -o $OUT --graph grid:2x2 --instances 9000000000
 			generate -o $OUT --graph complete:1000000
 			demo --side 10000 -o $OUT`,
-			[]string{"--threads", "--memory", "--blocks", "tiles", "--samples", "--graph", "--side", "--instances", "memory", "Samples"},
+			[]string{"--threads", "--memory", "--blocks", "tiles", "--samples", "--graph", "--side", "--instances", "memory", "Samples", "Instances"},
 		},
 	}
 }

@@ -21,10 +21,10 @@ type dataRecord struct {
 // UnmarshalJSON reads the list alone, too, as earlier versions wrote it.
 func (d *dataRecord) UnmarshalJSON(text []byte) error {
 	if bytes.HasPrefix(text, []byte("[")) {
-		return infile.JSON(text, &d.Files)
+		return fileio.JSON(text, &d.Files)
 	}
 	type fields dataRecord
-	return infile.JSON(text, (*fields)(d))
+	return fileio.JSON(text, (*fields)(d))
 }
 
 // readRecord reads a sealed file of a run folder into v, if there is one.

@@ -80,7 +80,7 @@ func (c *Choice) note() string {
 		return fmt.Sprintf("{l2=auto} had no time to find the best value, as half of {max-time} sufficed for %d of them: "+
 			"l2 is that of {prior=1}, %s", len(c.Candidates), chosen)
 	}
-	text := fmt.Sprintf("candidates were compared %s, and chosen is %s of %d", how, chosen, len(c.Candidates))
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, chosen)
 	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}

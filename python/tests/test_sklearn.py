@@ -329,3 +329,14 @@ def test_weights_of_samples(estimator: type) -> None:
     for weights, message in [([1, 2], "want a number of at least 0 for each of 6"), ([-1] * 6, "at least 0"), ([0] * 6, "0 everywhere")]:
         with pytest.raises(ValueError, match=message):
             estimator().fit(X, y, sample_weight=weights)
+
+
+def test_scores_of_rows_leave_hidden_labels_out() -> None:
+    X, y = np.array([[0.0], [1.0]] * 20), np.array(["a", "b"] * 20, object)
+    model = NodeCRF().fit(X, y)
+    some = y.copy()
+    some[:30] = None
+    some[-1] = "a"
+    assert model.score(X, some) == model.score(X[30:], some[30:]) == 0.9
+    with pytest.raises(ValueError, match="no label of y is known"):
+        model.score(X, np.full(40, None))
