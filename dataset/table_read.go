@@ -117,7 +117,8 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 		if len(cells) == len(t.header) {
 			whole = append(whole, int32(i))
 		} else {
-			t.add(int(t.lines[i]), "", t.misfit(cells), "the number of cells is %d, the header has %d columns", len(cells), len(t.header))
+			t.add(int(t.lines[i]), "", t.misfit(cells),
+				"the number of cells is %d, the header has %d columns", len(cells), len(t.header))
 		}
 	}
 	t.pick(whole)

@@ -281,8 +281,8 @@ func (l *learner) checkBelow() float64 {
 // the model's. Without it a run that starts at its optimum would never end.
 const roundingShare = 1e-13
 
-// asked returns the gradient norm that the settings demand of a claim. tolerance, which may be smaller, is where a check
-// begins and is decided, so that the suboptimality falls below Settings.Gap, too.
+// asked returns the gradient norm that the settings demand of a claim. tolerance, which may be smaller, is where a
+// check begins and is decided, so that the suboptimality falls below Settings.Gap, too.
 func (l *learner) asked() float64 {
 	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, roundingShare*l.magnitude)
 }
@@ -376,9 +376,10 @@ func (l *learner) takeBest() {
 	}
 }
 
-// limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early stopping,
-// or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But for these it depends on the state
-// alone, so that a resumed run ends where the first one did unless its limits were raised.
+// limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early
+// stopping, or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But
+// for these it depends on the state alone, so that a resumed run ends where the first one did unless its limits were
+// raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
 	case s.promisesLittle(p):

@@ -7,8 +7,8 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// guarantees are what holds of inference and of the objective L = B(free) − B(clamped) at any weights and messages. They
-// follow from the counting numbers of all networks, from hidden labels, and from how networks are cut:
+// guarantees are what holds of inference and of the objective L = B(free) − B(clamped) at any weights and messages.
+// They follow from the counting numbers of all networks, from hidden labels, and from how networks are cut:
 //
 //	monotone        all c_s ≥ 0: no plain sweep raises the dual value D of (7); damping is not needed, momentum may be
 //	convexNumbers   the counting numbers of all networks are provably convex
@@ -39,8 +39,8 @@ func (l *learner) findGuarantees() (g guarantees) {
 	return g
 }
 
-// anyHidden reports whether some unit is clamped for hidden labels and has edges. Without edges the terms of hidden labels are those of the free unit, and
-// cancel.
+// anyHidden reports whether some unit is clamped for hidden labels and has edges. Without edges the terms of hidden
+// labels are those of the free unit, and cancel.
 func (l *learner) anyHidden() bool {
 	return slices.ContainsFunc(l.units, func(u *unit) bool { return u.weight < 0 && u.in.Graph.NumEdges() > 0 })
 }

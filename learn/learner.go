@@ -123,9 +123,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	}
 	// In the first pass of automatic steps beliefs of edges contradict those of nodes, as messages lag. Where weights of
 	// nodes and edges can move together at no change of the model, that is noise in the gradient with no curvature
-	// against it, and weights run away. So beliefs of edges get those of nodes for their sums. Small problems are soon those of descent, with the exact
-	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
-	// that consistent beliefs would raise, and those lead away.
+	// against it, and weights run away. So beliefs of edges get those of nodes for their sums. Small problems are soon
+	// those of descent, with the exact curvature. Of counting numbers that are not convex, messages that lag are no
+	// lower bound that consistent beliefs would raise, and those lead away.
 	l.nearly = l.auto != nil && l.convexNumbers && l.response == nil && !l.forests
 	return l, nil
 }

@@ -13,8 +13,8 @@ import (
 // wholePass is where such a pass stands, and what the last one has found.
 type wholePass struct {
 	Next int // of learner.whole
-	// Residual is the largest change of a log-message or log-belief in the first sweeps of the last pass, and Current that of the pass at
-	// work so far, seen in visit WorstAt.
+	// Residual is the largest change of a log-message or log-belief in the first sweeps of the last pass, and Current
+	// that of the pass at work so far, seen in visit WorstAt.
 	Residual, Current float64
 	WorstAt           int
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
