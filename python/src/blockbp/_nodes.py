@@ -179,10 +179,10 @@ class NodeCRF(GraphCRF):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
         """Return the share, by weight, of the known labels that predict finds. It is an error where none is known."""
-        codes = self._truth(X, y, {})[1]
+        found, codes = self.predict(X) == np.asarray(y), self._truth(X, y, {})[1]
         known = (codes if self.graph is None else codes[self._nodes(X)[0]]) != -1
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average((self.predict(X) == np.asarray(y))[known], weights=weights))
+        return float(np.average(found[known], weights=weights))
 
     def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
         return parts[0] if self.graph is None else parts[0][self._nodes(X)[0]]
