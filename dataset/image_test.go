@@ -383,9 +383,7 @@ func TestImagesByLinks(t *testing.T) {
 	there, here := writeFiles(t, someImages(t)), t.TempDir()
 	entries := oracle.Must(os.ReadDir(there))(t)
 	for _, e := range entries {
-		if os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, e.Name())) != nil {
-			t.Skip("skipped: the file system has no symbolic links; the test runs where links can be made")
-		}
+		oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, e.Name())))
 	}
 	if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
 		t.Errorf("%d images", len(set.Instances))
