@@ -246,7 +246,7 @@ func hostileInputs(t *testing.T) map[string]hostile {
 
 		"a picture's header of 65535²": images(t, pictureHeader(65535, 65535), npy(t, []int{2, 2, 3}, make([]float32, 12)), "0 1\n1 0\n", "a.png"),
 		"a picture of 8000²":           images(t, blank(t, 8000, 8000), npy(t, []int{2, 2, 3}, make([]float32, 12)), "0 1\n1 0\n", "a.png", "a.regions.txt", "a.npy"),
-		"a small map on a picture":     images(t, blank(t, 300, 300), npy(t, []int{1, 1, 5000}, make([]float32, 5000)), strings.Repeat(strings.Repeat("0 1 ", 150)+"\n", 300)), // 1.8 GB, pixel by pixel
+		"a small map on a picture":     images(t, blank(t, 240, 240), npy(t, []int{1, 1, 5000}, make([]float32, 5000)), strings.Repeat(strings.Repeat("0 1 ", 120)+"\n", 240)), // 1.2 GB, pixel by pixel
 		"labels with a header of 65535²": {
 			map[string]string{"images/a.png": blank(t, 4, 4), "features/a.npy": npy(t, []int{2, 2, 3}, make([]float32, 12)), "labels/a.png": pictureHeader(65535, 65535)}, dataVerbs, []string{"labels/a.png"},
 		},

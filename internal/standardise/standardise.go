@@ -208,35 +208,37 @@ type moments struct {
 	kept, power      float64 // how many entries sparse rows keep, and Σ x² of them; kept is 0 of dense features
 }
 
-// momentsOf measures dense features, by columns, of rows of that weight.
+// momentsOf measures dense features, by columns, of rows of that weight. Rows are read once, as reading may mean to
+// interpolate them: mean and squares follow the updates of Welford (1962), which lose no digits to large means.
 func momentsOf(f *crf.Features, weight float64) []moments {
 	all := make([]moments, f.Dim())
 	if f.Rows() == 0 {
 		return all
 	}
-	n := float64(f.Rows())
 	for j := range all {
-		all[j] = moments{n: n * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
+		all[j] = moments{n: float64(f.Rows()) * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
 	}
 	row := make([]float64, f.Dim())
 	read := f.Reader()
 	for r := range f.Rows() {
 		read(row, r)
+		share := 1 / float64(r+1)
 		for j, x := range row {
 			c := &all[j]
-			c.mean += x
-			c.least, c.most = min(c.least, x), max(c.most, x)
+			d := x - c.mean
+			c.mean += d * share
+			c.squares += d * (x - c.mean)
+			if x < c.least {
+				c.least = x
+			}
+			if x > c.most {
+				c.most = x
+			}
 			c.indicator = c.indicator && (x == 0 || x == 1)
 		}
 	}
 	for j := range all {
-		all[j].mean /= n
-	}
-	for r := range f.Rows() {
-		read(row, r)
-		for j, x := range row {
-			all[j].squares += weight * (x - all[j].mean) * (x - all[j].mean)
-		}
+		all[j].squares *= weight
 	}
 	return all
 }
