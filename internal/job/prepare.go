@@ -230,7 +230,7 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 // sampleCount is N of the objective: data without labels are refused later.
 func sampleCount(data []*crf.Instance) (n float64) {
 	for _, in := range data {
-		n += in.Weight() * float64(len(in.Samples()))
+		n += in.TotalWeight()
 	}
 	return cmp.Or(n, 1)
 }

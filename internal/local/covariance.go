@@ -187,12 +187,12 @@ func (e *estimate) scores(ctx context.Context) error {
 		weight := in.Weight() / e.o.Total
 		e.behind = false
 		if e.o.Kind == Exact {
-			for _, labels := range in.Samples() {
+			for i, labels := range in.Samples() {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
 				clear(statistics)
-				adjoint.AddStatistics(statistics, e.o.Model, in, labels, -1)
+				adjoint.AddStatistics(statistics, e.o.Model, in, labels, -in.SampleWeight(i))
 				for i, v := range statistics {
 					e.next[e.free[i]] += v
 				}
