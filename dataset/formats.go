@@ -50,6 +50,7 @@ var formats = []format{
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
 	{"a table of tokens", "", (*peek).isTokenTable, (*peek).fromTokenTable},
 	{"a table", KindGraph, (*peek).isTable, nil},
+	{"an alignment of sequences", "", (*peek).isAlignment, sayAligned},
 	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; ` +
 		`pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
 	{"a workbook", "", extensions(".xls", ".xlsx", ".ods"), say("save its sheets as CSV, one of nodes and one of edges")},

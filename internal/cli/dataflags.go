@@ -23,6 +23,7 @@ type dataFlags struct {
 	given                                  func(flag string) bool // nil: no flags were registered
 	skipEdges                              bool
 	minCount                               int
+	sampleWeights                          string
 	memory                                 int64
 }
 
@@ -49,6 +50,8 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.IntVar(&d.minCount, "min-count", 0, "tagged text: leave out attributes that occur less often")
 	f.BoolVar(&d.skipEdges, "skip-edges", false, "tagged text: join equal words of a sentence that begin with a capital")
 	f.BoolVar(&d.untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
+	f.StringVar(&d.sampleWeights, "sample-weights", "", "samples: a column or file of weights; of alignments the identity "+
+		"that counts as alike (default 0.8), or none")
 	d.given = f.Changed
 	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
 		"the data say so)")
@@ -77,7 +80,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 		Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied,
 		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed,
 		SkipEdges: d.skipEdges, MinCount: d.minCount,
-		Memory: d.memory,
+		SampleWeights: d.sampleWeights, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe

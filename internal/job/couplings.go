@@ -124,9 +124,12 @@ func (p *Prepared) physics(ctx context.Context) error {
 		}
 		p.Settings.Method = o.Method
 	}
-	if o.Method == learn.Pseudo && hidden > 0 {
-		return dataf("%s: %d of %d samples have hidden labels, without which pseudo-likelihood gives wrong couplings, and "+
-			"the network is too wide for {method=exact}, which sums over them; leave these samples out", name, hidden, samples)
+	how := "the likelihood sums over what they may be"
+	if o.Method == learn.Pseudo {
+		how = "they are filled in as the model has them given the others, again and again, until it changes no more (EM)"
+	}
+	if hidden > 0 {
+		p.hidden = fmt.Sprintf("%d of %d samples have missing values: %s", hidden, samples, how)
 	}
 	return ctx.Err()
 }

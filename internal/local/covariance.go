@@ -55,6 +55,9 @@ func NewCovariance(ctx context.Context, o *Objective, threads int, allowed int64
 	if o.ClassWeights != nil && o.Kind == Exact {
 		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")
 	}
+	if o.Fills() {
+		return nil, fmt.Errorf("labels are hidden, and how uncertain these are is no part of the formula")
+	}
 	x, err := prepareCovariance(&o.Model.Layout, o.Data)
 	if err != nil {
 		return nil, err
