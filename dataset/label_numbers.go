@@ -25,8 +25,7 @@ const (
 // states alone, this is a question:
 //
 //   - Labels that are -1 and 1 alone may be spins. The option Spins says that they are, and
-//     dataset.json that -1 hides. Spins that are -1, 0 and 1 have a missing value in the one of 0 and -1 that is by
-//     far the rarest.
+//     dataset.json that -1 hides. With spins a 0 that is by far the rarest of -1, 0 and 1 is a missing value.
 //   - Labels that are -1, 0 and 1, and 0 by far the least often, look like votes for and
 //     against, and 0 for none. Dataset.json can say that -1 hides.
 //
@@ -41,8 +40,6 @@ func (l *loader) minusOne(x *labelSurvey, states int) meaning {
 	case asked && x.others == 0 && x.plus > 0 && farFewer*x.zeros <= min(x.minus, x.plus),
 		asked && x.zeros+x.others+x.plus == 0:
 		return isSpin
-	case asked && x.others == 0 && x.plus > 0 && farFewer*x.minus > min(x.zeros, x.plus):
-		return isEither
 	case states != 2 || x.plus == 0 || x.others > 0:
 		return hides
 	case x.zeros == 0:
@@ -54,7 +51,7 @@ func (l *loader) minusOne(x *labelSurvey, states int) meaning {
 }
 
 // voteNote tells which of -1, 0 and 1 is taken for a missing one.
-const voteNote = "values are -1, 0 and 1, and %s, of which there are fewest, is taken for a missing one (%d of %d)"
+const voteNote = "values are -1, 0 and 1: %s is taken for a missing one (%d of %d)"
 
 // sayHidden is how data say that -1, or 255 in a picture, hides a label.
 const sayHidden = `write "hidden_labels": true into ` + ManifestName

@@ -321,6 +321,7 @@ func (p *sampleReader) number(names []string, kept []int, rows [][]string, lines
 		for x, text := range texts[c].texts {
 			n := all.add(p.file, texts[c].first[x].Line, text)
 			all.count[n] += texts[c].count[x] - 1
+			all.total += texts[c].count[x] - 1
 		}
 		if len(texts[c].texts) == 0 {
 			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
@@ -390,11 +391,8 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	if survey.others = t.total - survey.minus - survey.zeros - survey.plus; survey.others == 0 && len(states) == 3 &&
 		(p.l.o.Spins || p.l.manifest.HiddenLabels) {
 		hidden := hiddenNumber
-		switch p.l.minusOne(&survey, len(spinStates)) {
-		case isSpin:
+		if p.l.minusOne(&survey, len(spinStates)) == isSpin {
 			hidden = "0"
-		case isEither:
-			p.keep(t.at(0, "leave cells empty where a value is missing", "values are -1, 0 and 1, and any may be a missing one"))
 		}
 		p.note(voteNote, hidden, count(hidden), t.total)
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hidden })
