@@ -362,6 +362,9 @@ func (p *peek) rowsOfNumbers() (separator string, header int, are bool) {
 
 // fromSamples is how samples of a physical system are written as arrays.
 func (p *peek) fromSamples() string {
+	if slices.Contains(tableExtensions, p.extension) {
+		return "of samples, {model!blockbp train --model ising} " + shellWord(p.path)
+	}
 	load := ""
 	fraction := func(line string) bool { return strings.ContainsAny(line, ".eE") }
 	if separator, header, are := p.rowsOfNumbers(); are && !slices.ContainsFunc(p.lines[header:], fraction) {

@@ -256,16 +256,10 @@ func (p *sampleReader) cells(data []byte) (rows [][]string, lines []int) {
 // isIndexName reports whether a first column numbers rows, as R and pandas write it.
 func isIndexName(name string) bool { return name == "" || name == pandasIndex }
 
-// isSampleRow reports whether the first row is a sample, and no header: each cell is found below as well, or missing.
+// isSampleRow reports whether the first row is a sample, and no header: its cells are among those below, or missing.
 func isSampleRow(rows [][]string) bool {
-	for i, cell := range rows[0] {
-		if !missingCell(cell) && !slices.ContainsFunc(rows[1:], func(row []string) bool {
-			return wholeNumber(row[i]) == wholeNumber(cell)
-		}) {
-			return false
-		}
-	}
-	return true
+	below := setOf(slices.Concat(rows[1:]...))
+	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !missingCell(cell) && !below[cell] })
 }
 
 // takeModelColumns puts the columns that are kept into the order of a model's, which must all be there.
