@@ -131,7 +131,7 @@ func (c *gridCase) gradient(with implementation) (done bool) {
 		for q := at; q < at+n; q++ {
 			c.together.Add(int32(q), c.edges[q][0], c.edges[q][1])
 		}
-		done = done && n == c.together.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, c.at[at:at+n], true)
+		done = done && n == c.together.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, c.at[at:at+n])
 		with.scatterMatrix(c.edgeGradient, c.edgeF[at*edgeFeatures:][:n*edgeFeatures], c.dst[:n*size], n, edgeFeatures, size)
 	}
 	with.exp(c.p, c.beliefs)
