@@ -111,8 +111,7 @@ func readMAR(t testing.TB, text string) [][]float64 {
 	}
 	var numbers []float64
 	for _, f := range fields[1:] {
-		x := oracle.Must(strconv.ParseFloat(f, 64))(t)
-		numbers = append(numbers, x)
+		numbers = append(numbers, oracle.Must(strconv.ParseFloat(f, 64))(t))
 	}
 	n, numbers := int(numbers[0]), numbers[1:]
 	marginals := make([][]float64, n)
@@ -264,9 +263,7 @@ func TestInferAgreesWithEnumeration(t *testing.T) {
 		if err == nil {
 			err = errors.Join(os.WriteFile(network, []byte(text), 0o600), os.WriteFile(evid, []byte(evidence), 0o600))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		for _, method := range [][]string{{"--method", "exact"}, {"--counting", "convex"}, {"--counting", "trw"}, {"--counting", "bethe"}} {
 			checkAnswer(t, c, append([]string{network, "--evidence", evid}, method...))
 		}

@@ -56,18 +56,13 @@ func TestSampleNetworks(t *testing.T) {
 		if c.sampler == "gibbs" { // exact is the default
 			args = append(args, "--sampler", "gibbs")
 		}
-		network, err := uai.ReadFile(net)
-		if err != nil {
-			t.Fatal(err)
-		}
+		network := oracle.Must(uai.ReadFile(net))(t)
 		held := []float64{-1, -1, -1}
 		given := network
 		if c.evidence != "" {
 			args = append(args, "--evidence", c.evidence)
 			held[1] = 1
-			if given, err = network.WithEvidence(map[int]int{1: 1}); err != nil {
-				t.Fatal(err)
-			}
+			given = oracle.Must(network.WithEvidence(map[int]int{1: 1}))(t)
 		}
 		var result struct {
 			NotConverged int `json:"not_converged"`

@@ -78,9 +78,7 @@ func TestNoEdges(t *testing.T) {
 	dir := filepath.Join(folder, "run")
 	r := train(t, gridData(t), "-o", dir, "--no-edges", "--l2", "0.5", "--tol", "1e-9")
 	m, meta, err := crf.Load(filepath.Join(dir, "model.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	for i, w := range m.Weights {
 		if strings.HasPrefix(m.WeightName(i), "edge.") && w != 0 {
 			t.Errorf("weight %s is %v, want 0", m.WeightName(i), w)

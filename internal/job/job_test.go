@@ -53,21 +53,18 @@ func chainsHiding(t *testing.T, n int, hidden []int) *dataset.Set {
 		}
 		all = append(all, a)
 	}
-	set := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...))(t)
-	return set
+	return oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...))(t)
 }
 
 func prepare(t *testing.T, o Options, task Task) *Prepared {
 	t.Helper()
 	o.Threads = 1
-	p := oracle.Must(Prepare(t.Context(), o, task))(t)
-	return p
+	return oracle.Must(Prepare(t.Context(), o, task))(t)
 }
 
 func train(t *testing.T, o Options, task Task, folder *Folder) *Result {
 	t.Helper()
-	r := oracle.Must(prepare(t, o, task).Train(t.Context(), folder, Watch{}))(t)
-	return r
+	return oracle.Must(prepare(t, o, task).Train(t.Context(), folder, Watch{}))(t)
 }
 
 // namesIn lists what is in a folder.
@@ -242,9 +239,7 @@ func TestResume(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, &summaries[i])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 	}
 	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 8 ||
 		a.ThetaSHA256 != b.ThetaSHA256 {
@@ -331,8 +326,7 @@ func TestRestrict(t *testing.T) {
 		splits[s] = []string{"train", "test", ""}[s%3]
 	}
 	evaluation := func() *Evaluation {
-		e := oracle.Must(NewEvaluation("test", set, set.Instances))(t)
-		return e
+		return oracle.Must(NewEvaluation("test", set, set.Instances))(t)
 	}
 	wantError(t, evaluation().Restrict("test", ""), Usage, "graph tables only")
 	set.Splits = [][]string{splits}
@@ -391,8 +385,7 @@ func TestHarm(t *testing.T) {
 	opposed := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{Schema: &alike.Schema, Recipe: &alike.Recipe}, all...))(t)
 	var sets []*Evaluation
 	for name, set := range map[string]*dataset.Set{"alike": other, "opposed": opposed} {
-		e := oracle.Must(NewEvaluation(name, set, set.Instances))(t)
-		sets = append(sets, e)
+		sets = append(sets, oracle.Must(NewEvaluation(name, set, set.Instances))(t))
 	}
 	some := chainsHiding(t, 60, []int{3, 4})
 	for _, test := range []struct {
@@ -425,8 +418,7 @@ func TestPrior(t *testing.T) {
 	train := func(set *dataset.Set, o Options) *Result {
 		t.Helper()
 		o.RelativeTolerance = 1e-9
-		result := oracle.Must(prepare(t, o, Task{Set: set}).Train(t.Context(), nil, Watch{}))(t)
-		return result
+		return oracle.Must(prepare(t, o, Task{Set: set}).Train(t.Context(), nil, Watch{}))(t)
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -566,9 +558,7 @@ func TestTimeKeepsTheBest(t *testing.T) {
 				seen = append(seen, value)
 			}
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	got := float64(r.Summary.Eval["log_loss@dev"])
 	if r.Status != learn.TimeLimit || got != slices.Min(seen) || got >= seen[len(seen)-1] || r.Best != nil ||
 		r.Summary.TotalSeconds > 4 {
