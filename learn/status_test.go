@@ -102,10 +102,7 @@ func TestInterruptBetweenSweeps(t *testing.T) {
 	p := s.build(t, 2)
 	p = p.startingAt(p.randomWeights(3, 1.5))
 	settings := Settings{Method: Full, InnerTolerance: 1e-300, InnerSweeps: 3000, MaxIterations: 1, Threads: 2}
-	whole, err := Fit(context.Background(), p, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := oracle.Must(Fit(context.Background(), p, settings))(t)
 	for _, saves := range []bool{false, true} {
 		settings.MaxIterations, settings.Checkpoint = 0, nil
 		if saves {
@@ -115,11 +112,8 @@ func TestInterruptBetweenSweeps(t *testing.T) {
 		seconds := (whole.Seconds - whole.CheckSeconds) / 10
 		for again := true; again; seconds *= 2 { // where other programs keep the run from its first sweep until then
 			ctx, stop := context.WithTimeout(context.Background(), time.Duration(seconds*float64(time.Second)))
-			r, err = Fit(ctx, p, settings)
+			r = oracle.Must(Fit(ctx, p, settings))(t)
 			stop()
-			if err != nil {
-				t.Fatal(err)
-			}
 			again = r.Passes == r.CheckPasses && seconds < whole.Seconds
 		}
 		made, all := r.Passes-r.CheckPasses, whole.Passes-whole.CheckPasses
