@@ -2,9 +2,7 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -149,28 +147,6 @@ func TestChoiceWithoutTime(t *testing.T) {
 	}
 }
 
-// TestPrepareNotes: what the user would not expect is said, and printed by nobody.
-func TestPrepareNotes(t *testing.T) {
-	t.Parallel()
-	set := chains(t, 3)
-	for _, in := range set.Instances {
-		for s := range in.Samples()[0] {
-			in.Samples()[0][s] = min(0, in.Samples()[0][s])
-		}
-	}
-	set.Instances[1].Samples()[0][4] = -1
-	p := prepare(t, Options{Settings: learn.Settings{Method: learn.Piecewise}, NoL2: true}, Task{Set: set})
-	if all := fmt.Sprint(p.Notes); !strings.Contains(all, `{l2=0}, and no label has state "on"`) {
-		t.Errorf("notes %q", p.Notes)
-	}
-	if want := "{method=piecewise} leaves out every node and edge that misses a label"; len(p.Hints) != 1 || !strings.HasPrefix(p.Hints[0], want) {
-		t.Errorf("hints %q, want %q", p.Hints, want)
-	}
-	if p = prepare(t, Options{}, Task{Set: chains(t, 3)}); len(p.Hints) != 0 {
-		t.Errorf("hints of a plain training: %q", p.Hints)
-	}
-}
-
 // TestCountingFor: what is asked for is taken, and data decide where nothing is.
 func TestCountingFor(t *testing.T) {
 	t.Parallel()
@@ -208,56 +184,6 @@ func TestEarlyStop(t *testing.T) {
 	}
 }
 
-// TestResume: a run that was interrupted goes on to the bytes of one that was not.
-func TestResume(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	task := Task{Set: chains(t, 6)}
-	o := Options{Settings: learn.Settings{MaxIterations: 8, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}}
-	train(t, o, task, &Folder{Dir: never, NoReport: true})
-	ctx, cancel := context.WithCancel(t.Context())
-	r, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Iteration: func(e learn.Event) {
-		if e.Iteration == 4 {
-			cancel()
-		}
-	}})
-	if err != nil || r.Status != learn.Interrupted {
-		t.Fatalf("interrupted: %+v, %v", r, err)
-	}
-	train(t, o, task, &Folder{Dir: dir, NoReport: true, Resume: true})
-	read := func(dir string) string {
-		text := oracle.Must(os.ReadFile(filepath.Join(dir, ModelFile)))(t)
-		return string(text)
-	}
-	if read(dir) != read(never) {
-		t.Error("the resumed model differs from that of a run never interrupted")
-	}
-	var summaries [2]Summary
-	for i, dir := range []string{dir, never} {
-		text, err := os.ReadFile(filepath.Join(dir, ResultFile))
-		if err == nil {
-			err = json.Unmarshal(text, &summaries[i])
-		}
-		oracle.OK(t, err)
-	}
-	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 8 ||
-		a.ThetaSHA256 != b.ThetaSHA256 {
-		t.Errorf("resumed: %+v, in one go: %+v", a, b)
-	}
-	// What decides the course of a run must stay, and so must the data.
-	o.Order = orderRandom
-	wantError(t, resume(t, o, task, dir), Usage, "--order random: the run in "+dir+" began with --order cyclic")
-	wantError(t, resume(t, Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 3}}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz was not part of the run")
-	wantError(t, resume(t, Options{}, task, folder), Data, "config.json")
-}
-
-func resume(t *testing.T, o Options, task Task, dir string) error {
-	t.Helper()
-	_, err := prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{})
-	return err
-}
-
 // refused is why options cannot be used, nil where they can.
 func refused(o Options) error {
 	_, err := o.Resolved()
@@ -270,42 +196,6 @@ func wantError(t *testing.T, err error, kind Kind, part string) {
 	if !errors.As(err, &undone) || undone.Kind != kind || !strings.Contains(option.Command(option.References(err)), part) {
 		t.Errorf("error %v, want one of kind %d that contains %q", err, kind, part)
 	}
-}
-
-// TestPrepareRefuses names the option that cannot be used.
-func TestPrepareRefuses(t *testing.T) {
-	t.Parallel()
-	set := chains(t, 2)
-	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
-	for _, c := range []struct {
-		options Options
-		part    string
-	}{
-		{Options{Settings: learn.Settings{Method: "bbpm"}}, `--method "bbpm": want one of auto, bbpl, inner-dual, full, exact, pseudo, piecewise; did you mean bbpl?`},
-		{Options{L2: -1}, "--l2 -1: want a finite number that is not negative"},
-		{Options{Settings: learn.Settings{MaxTime: -1}}, "--max-time"},
-		{Options{Settings: learn.Settings{Threads: -1}}, "--threads -1"},
-		{Options{Step: "fixed"}, "--step"},
-		{Options{Order: "any"}, `--order "any"`},
-		{Options{Counting: "convexe"}, "did you mean convex?"},
-		{Options{Settings: learn.Settings{Method: learn.Pseudo}, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
-		{Options{EarlyStop: "acuracy@dev"}, "did you mean accuracy@dev?"},
-		{Options{EarlyStop: "accuracy@dev:0"}, "patience"},
-		{Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 13}}}, "13 blocks are too many"},
-		{Options{Settings: learn.Settings{Cut: learn.Cut{Kind: "tiles"}}}, "tiles need a grid"},
-	} {
-		_, err := Prepare(t.Context(), c.options, Task{Set: set, Evaluations: []*Evaluation{e}})
-		wantError(t, err, Usage, c.part)
-	}
-	_, err := Prepare(t.Context(), Options{Settings: learn.Settings{EvaluateEvery: 3}}, Task{Set: set})
-	wantError(t, err, Usage, "--eval-every is not used without --eval")
-	for _, in := range set.Instances {
-		for s := range in.Samples()[0] {
-			in.Samples()[0][s] = -1
-		}
-	}
-	_, err = Prepare(t.Context(), Options{}, Task{Set: set})
-	wantError(t, err, Data, "there is nothing to learn from")
 }
 
 // TestClassWeightsOfAnyName: an object of JSON has names that a list cannot have.
