@@ -516,11 +516,11 @@ func TestChoiceNotes(t *testing.T) {
 	const rule = "the first stays unless"
 	made := &Choice{Metric: "log_loss by 5 folds", Candidates: []Candidate{{Edges: noEdges, Loss: .5}, {Edges: edgesTogether, Loss: .4}}, MaxPasses: 20}
 	if made.Chosen = made.Candidates[0]; !strings.Contains(made.note(), rule) ||
-		!strings.Contains(made.note(), "of {edges=together} {hops=0} 0.4") {
+		!strings.Contains(made.note(), "of {edges=together} 0.4") {
 		t.Errorf("the note is %q", made.note())
 	}
 	if made.Chosen = made.Candidates[1]; strings.Contains(made.note(), rule) ||
-		!strings.Contains(made.note(), "of {edges=potts:0} {hops=0} 0.5") {
+		!strings.Contains(made.note(), "of {edges=potts:0} 0.5") {
 		t.Errorf("the note is %q", made.note())
 	}
 	if one := (&Choice{Chosen: made.Chosen, Candidates: made.Candidates[1:]}).note(); strings.Contains(one, "; of ") {
