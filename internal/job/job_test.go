@@ -1,19 +1,16 @@
 package job
 
 import (
-	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
@@ -160,27 +157,6 @@ func TestCountingFor(t *testing.T) {
 		if got := o.countingFor(&dataset.Set{Recipe: dataset.Recipe{Kind: test.kind}}); got != test.want {
 			t.Errorf("%q for %s: %s, want %s", test.asked, test.kind, got, test.want)
 		}
-	}
-}
-
-// TestEarlyStop: the best model is kept apart, and what a run would need can be
-// measured all the same.
-func TestEarlyStop(t *testing.T) {
-	t.Parallel()
-	set := chains(t, 6)
-	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
-	p := prepare(t, Options{Settings: learn.Settings{EvaluateEvery: 0.5, RelativeTolerance: 1e-300}, EarlyStop: "accuracy@dev:2"}, Task{Set: set, Evaluations: []*Evaluation{e}})
-	if sizes, err := learn.Measure(p.Problem, p.Settings); err != nil || sizes.Instances != 6 {
-		t.Errorf("measured %+v, %v", sizes, err)
-	}
-	evaluations := 0
-	r, err := p.Train(t.Context(), nil, Watch{Instances: func(_ string, done, _ int) {
-		if done == 0 {
-			evaluations++
-		}
-	}})
-	if err != nil || r.Status != learn.EarlyStopped || r.Best == nil || r.Best.Meta[MetaCounting] != "trw" || evaluations < 4 {
-		t.Errorf("after %d evaluations: %+v, %v", evaluations, r, err)
 	}
 }
 
@@ -361,8 +337,7 @@ func TestPrior(t *testing.T) {
 	}
 }
 
-// TestChooseL2: one instance is divided into its samples, and one sample into its labels;
-// a choice that is interrupted goes on where it was, and takes half of the time at most.
+// TestChooseL2: one instance is divided into its samples, and one sample into its labels.
 func TestChooseL2(t *testing.T) {
 	two := chains(t, 2)
 	spec := two.Instances[0].Spec()
@@ -403,34 +378,6 @@ func TestChooseL2(t *testing.T) {
 	}
 	if !slices.Equal(held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}) {
 		t.Errorf("labels are held out %v times", held)
-	}
-
-	folder := t.TempDir()
-	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	task := Task{Set: chains(t, 6)}
-	want := train(t, o, task, &Folder{Dir: never, NoReport: true})
-	ctx, cancel := context.WithCancel(t.Context())
-	tried := 0
-	_, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Candidate: func(Candidate) {
-		if tried++; tried == 3 {
-			cancel()
-		}
-	}})
-	wantError(t, err, Interrupted, "after 3 of them; go on with blockbp train "+dir+" --resume")
-	r := oracle.Must(prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{}))(t)
-	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 ||
-		!cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
-		t.Errorf("resumed: %s, %+v; in one go: %s, %+v", r.Summary.ThetaSHA256, r.Summary.Choice,
-			want.Summary.ThetaSHA256, want.Summary.Choice)
-	}
-
-	started := time.Now()
-	o.MaxTime = 400 * time.Millisecond
-	if r := train(t, o, task, nil); len(r.Summary.Choice.Candidates) == 0 {
-		t.Error("nothing was tried in the time")
-	}
-	if took := time.Since(started); took > 5*time.Second { // checks and evaluations come on top
-		t.Errorf("a choice of l2 and a training of 0.4 s took %v", took)
 	}
 }
 
