@@ -113,10 +113,6 @@ type Options struct {
 	// Memory is how many bytes reading, and the weights of a model of the data, may take;
 	// 0: four fifths of what the machine has available.
 	Memory int64
-
-	// Of Check: instance files, and a dataset.json, whose problems are known already.
-	aside      map[string]bool
-	noManifest bool
 }
 
 // optionUse is an option that belongs to a kind of data, or that a model decides.
