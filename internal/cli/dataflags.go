@@ -15,10 +15,10 @@ import (
 // dataFlags say how data are read.
 type dataFlags struct {
 	kind, features, layout, list, observed string
-	edges, edgeMaps                        string
+	edges, edgeMaps, superpixels           string
 	states, columns                        []string
 	offsets                                []int
-	bins, neighbours, superpixels, hops    int
+	bins, neighbours, hops                 int
 	noBias, untied, directed               bool
 	given                                  func(flag string) bool // nil: no flags were registered
 	skipEdges                              bool
@@ -55,9 +55,10 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
-	f.IntVar(&d.superpixels, "superpixels", 0, "images: cut each into about so many regions, which are the nodes "+
-		"(default: pixels are)")
-	refuseZero(f, "bins", "neighbours", "superpixels")
+	f.StringVar(&d.superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+
+		"nodes (default: pixels are; DATA/superpixels if the model has them)")
+	reads(f, "a folder of maps of regions, one ID.png or ID.npy for each picture", "superpixels")
+	refuseZero(f, "bins", "neighbours")
 }
 
 // memoryHelp is what --memory says where it is about all that a verb does.
