@@ -98,8 +98,6 @@ type Options struct {
 	// Tied says that they do not, whatever the order of rows looks like.
 	Tied bool
 
-	// SkipEdges joins, in text of columns, equal words of a sentence that begin with a capital.
-	SkipEdges bool
 	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none, unless there are
 	// too many.
 	MinCount int
@@ -136,7 +134,7 @@ func (o *Options) uses() []optionUse {
 	return []optionUse{
 		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil}, {"Layout", KindImages, o.Layout != "", nil, nil},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
-		{"Columns", KindGraph, len(o.Columns) > 0, nil, nil}, {"SkipEdges", KindText, o.SkipEdges, nil, nil},
+		{"Columns", KindGraph, len(o.Columns) > 0, nil, nil},
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
 		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
 		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},

@@ -21,7 +21,6 @@ type dataFlags struct {
 	bins, neighbours, hops                 int
 	noBias, untied, directed               bool
 	given                                  func(flag string) bool // nil: no flags were registered
-	skipEdges                              bool
 	minCount                               int
 	memory                                 int64
 }
@@ -47,7 +46,6 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
 	f.BoolVar(&d.noBias, "no-bias", false, "images, tables and text: do not add the constant feature")
 	f.IntVar(&d.minCount, "min-count", 0, "tagged text: leave out attributes that occur less often")
-	f.BoolVar(&d.skipEdges, "skip-edges", false, "tagged text: join equal words of a sentence that begin with a capital")
 	f.BoolVar(&d.untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
 	d.given = f.Changed
 	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
@@ -77,8 +75,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins,
 		Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied,
 		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed,
-		SkipEdges: d.skipEdges, MinCount: d.minCount,
-		Memory: d.memory,
+		MinCount: d.minCount, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
