@@ -37,7 +37,7 @@ type flagGroup struct {
 
 // trainGroups has every option of train once, in the order of its help.
 var trainGroups = []flagGroup{
-	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed", "skip-edges",
+	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed",
 		"min-count"}},
 	{"Images", []string{"list", "features", "layout", "neighbours", "superpixels", "offsets", "edge-maps",
 		"edge-features", "bins"}},

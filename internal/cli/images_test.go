@@ -43,6 +43,7 @@ func imageFolder(t testing.TB) string {
 func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 	t.Helper()
 	picture := image.NewRGBA(image.Rect(0, 0, imageCols, imageRows))
+	blocks := image.NewGray(picture.Bounds()) // of 2×2 pixels, as superpixels
 	labels := image.NewPaletted(picture.Bounds(), color.Palette{color.White, color.Black, color.Gray{128}})
 	var text strings.Builder
 	horizon, post := 3+i%3, i+2
@@ -56,6 +57,7 @@ func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 				label = 2
 			}
 			labels.SetColorIndex(c, r, uint8(label))
+			blocks.SetGray(c, r, color.Gray{Y: uint8(16*(r/2) + c/2)})
 			picture.Set(c, r, color.RGBA{uint8(80 * label), uint8(200 * min(label, 1)), uint8(255 - 100*label), 255})
 			if i == 0 && r == 0 && c == 0 {
 				label = -1 // unobserved
@@ -69,7 +71,9 @@ func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 		row := at / 2 / featureCols
 		features[at] = float32(row*(1-2*(at%2))) + 0.5*float32(random.NormFloat64())
 	}
-	var encoded bytes.Buffer
+	var encoded, regions bytes.Buffer
+	oracle.OK(t, png.Encode(&regions, blocks))
+	writeFile(t, filepath.Join(folder, "superpixels", id+".png"), regions.String())
 	if i == 1 {
 		oracle.OK(t, jpeg.Encode(&encoded, picture, nil))
 		writeFile(t, filepath.Join(folder, "images", id+".jpg"), encoded.String())
@@ -221,8 +225,8 @@ func TestPicturesAndMasks(t *testing.T) {
 	mustRun(t, "train", folder, "--list", "large.txt", "--dry-run").prints(t, "measured on a part")
 }
 
-// TestSuperpixels: train cuts pictures into regions, and eval and predict answer for
-// pixels with the regions of the model; the same run comes out of any threads, and of one
+// TestSuperpixels: train learns from regions of maps, and eval and predict answer for
+// pixels with such maps; the same run comes out of any threads, and of one
 // that was stopped in between.
 func TestSuperpixels(t *testing.T) {
 	t.Parallel()
@@ -230,7 +234,7 @@ func TestSuperpixels(t *testing.T) {
 	train := func(out string, more ...string) string {
 		t.Helper()
 		folder := filepath.Join(dir, out)
-		mustRun(t, append([]string{"train", data, "--list", "train.txt", "--superpixels", "12", "-o", folder, "-q", "--report=false"}, more...)...)
+		mustRun(t, append([]string{"train", data, "--list", "train.txt", "--superpixels", "superpixels", "-o", folder, "-q", "--report=false"}, more...)...)
 		return folder
 	}
 	whole := train("whole", "--threads", "1", "--max-passes", "60")
@@ -265,7 +269,7 @@ func TestSuperpixels(t *testing.T) {
 		t.Errorf("predict answers for %v nodes, want pixels", first["nodes"])
 	}
 
-	run(t, "train", data, "--superpixels", "12", "--neighbours", "8", "-o", out+"3").wantFailure(t, 2, "--superpixels", "touch")
-	run(t, "train", data, "--superpixels", "70", "-o", out+"3").wantFailure(t, 3, "80 pixels, too few for 70")
-	run(t, "train", gridData(t), "--superpixels", "12", "-o", out+"3").wantFailure(t, 2, "--superpixels", "images")
+	run(t, "train", data, "--superpixels", "superpixels", "--neighbours", "8", "-o", out+"3").wantFailure(t, 2, "--superpixels", "touch")
+	run(t, "train", data, "--superpixels", "12", "-o", out+"3").wantFailure(t, 3, "there is neither 12/pic0.png nor 12/pic0.npy")
+	run(t, "train", gridData(t), "--superpixels", "superpixels", "-o", out+"3").wantFailure(t, 2, "--superpixels", "images")
 }
