@@ -150,19 +150,6 @@ func CreateFree(name string) (*Run, error) {
 // folder, an *InUseError if another run is at work in it, and an error naming the path
 // if dir is a file or not writable.
 func Open(dir string) (*Run, error) {
-	run, err := At(dir)
-	if err != nil {
-		return nil, err
-	}
-	if run.lock, err = acquire(dir); err != nil {
-		return nil, err
-	}
-	return run, nil
-}
-
-// At is the run in the existing folder dir, for adding figures to it while its own
-// process may be at work there.
-func At(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -172,14 +159,12 @@ func At(dir string) (*Run, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("opening run folder %q: it is a file, not a folder", dir)
 	}
-	run := &Run{dir: dir}
-	run.Own()
+	run := &Run{dir: dir, replace: func(string) error { return nil }}
+	if run.lock, err = acquire(dir); err != nil {
+		return nil, err
+	}
 	return run, nil
 }
-
-// Own says that all the folder holds is the run's own to replace, also what another
-// process leaves there from now on, such as figures of a run that is going on.
-func (run *Run) Own() { run.replace = func(string) error { return nil } }
 
 // Close lets other processes into the folder. It removes a folder that was made for this
 // run and has remained empty. A second call does nothing.
