@@ -253,15 +253,14 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 	}
 }
 
-// checkFigures checks that figures are there as readable svg and png, and no
+// checkFigures checks that figures are there as readable svg, and no
 // others.
 func checkFigures(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	var want []string
 	for _, name := range names {
-		want = append(want, name+".png", name+".svg")
+		want = append(want, name+".svg")
 		checkXML(t, filepath.Join(dir, "plots", name+".svg"))
-		checkPNG(t, filepath.Join(dir, "plots", name+".png"))
 	}
 	slices.Sort(want)
 	if got := namesIn(filepath.Join(dir, "plots")); !slices.Equal(got, want) {

@@ -245,21 +245,12 @@ const indent = "  "
 // PlotFolder is the folder of the figures inside a run folder.
 const PlotFolder = "plots"
 
-// Figure is what WriteFigure draws.
-type Figure interface {
-	SVG(io.Writer) error
-	PNG(io.Writer) error
-}
-
-// WriteFigure writes a figure as plots/NAME.svg and plots/NAME.png.
-func (run *Run) WriteFigure(name string, f Figure) error {
+// WriteFigure writes a figure that svg draws as plots/NAME.svg.
+func (run *Run) WriteFigure(name string, svg func(io.Writer) error) error {
 	if run.NoFigures {
 		return nil
 	}
-	if err := run.WriteFile(path.Join(PlotFolder, name+".svg"), f.SVG); err != nil {
-		return err
-	}
-	return run.WriteFile(path.Join(PlotFolder, name+".png"), f.PNG)
+	return run.WriteFile(path.Join(PlotFolder, name+".svg"), svg)
 }
 
 // firstEntry is the name of one thing in the folder dir that is there to stay, "" if it
