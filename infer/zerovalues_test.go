@@ -73,7 +73,7 @@ func TestZeroOptions(t *testing.T) {
 		named := must(Marginals(context.Background(), n, Options{
 			Method: Propagation, Evidence: evidence, Counting: must(counting.Parse(t.Context(), "trw", 0)), Limits: DefaultLimits,
 		}))
-		for method, tolerance := range map[Method]float64{"": 1e-12, Propagation: 1e-15, Exact: 1e-12, Gibbs: 0.05} {
+		for method, tolerance := range map[Method]float64{"": 1e-12, Propagation: 1e-15, Exact: 1e-12} {
 			o := Options{Method: method, Evidence: evidence}
 			r, want := must(Marginals(context.Background(), n, o)), truth
 			if method == "" && (r.Method != Exact || r.NotExact != "") {
@@ -85,9 +85,6 @@ func TestZeroOptions(t *testing.T) {
 			compare(t, string(r.Method), r.Marginals, want, tolerance)
 			if !r.Converged {
 				t.Errorf("seed %d: %s has not converged: %+v", seed, r.Method, r.Outcome)
-			}
-			if method == Gibbs {
-				continue
 			}
 			p := must(LogPartition(context.Background(), n, o))
 			if p.LogZ != r.LogZ || p.Marginals != nil || p.Bound != r.Bound {
@@ -127,7 +124,6 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	ctx := context.Background()
 	for name, err := range map[string]error{
 		"Method":  second(Marginals(ctx, n, Options{Method: "exat"})),
-		"Chains":  second(Marginals(ctx, n, Options{Method: Gibbs, Chains: -1})),
 		"Threads": second(Marginals(ctx, n, Options{Threads: -1})),
 		"Memory":  second(MostProbable(ctx, n, Options{Memory: -1})),
 	} {
@@ -167,7 +163,7 @@ func TestZeroIsAnAnswer(t *testing.T) {
 			t.Errorf("%s: %+v, %v", method, r, err)
 		}
 	}
-	for _, method := range []Method{"", Propagation, Exact, Gibbs} {
+	for _, method := range []Method{"", Propagation, Exact} {
 		if _, err := Marginals(ctx, n, Options{Method: method}); !errors.Is(err, ErrZero) {
 			t.Errorf("marginals by %s: %v", method, err)
 		}

@@ -56,7 +56,6 @@ func TestLockOfRun(t *testing.T) {
 			t.Errorf("train %s while the run goes on: exit code %d, want 1: %s", args, got, stderr)
 		}
 	}
-	mustRun(t, "plot", dir)
 	mustRun(t, "info", data)
 	oracle.OK(t, running.Process.Kill())
 	if err := running.Wait(); err == nil {

@@ -202,7 +202,7 @@ func TestUnwritableOutput(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
 	for _, args := range [][]string{
-		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"plot", dir}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir}, {"watch", dir},
+		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir}, {"watch", dir},
 		{"train", data, "--dry-run"}, {"eval", data, "-m", dir},
 	} {
 		var stderr bytes.Buffer

@@ -315,9 +315,6 @@ func networkCounts() []count {
 			t.files("net.uai", "MARKOV\n"+binary(n)+"\n0\n", "it.evid", fmt.Sprintf("%d %s\n", n, numbered(n, " ", "# 1")))
 		}, []string{"infer net.uai --evidence it.evid", "infer net.uai --task MPE --evidence it.evid",
 			"convert net.uai --evidence it.evid -o n.uai --force"}},
-		{"variables of a result", 1000, func(t *trial, n int) {
-			t.files("a.MAR", fmt.Sprintf("MAR\n%d %s\n", n, strings.Repeat("2 0.5 0.5 ", n)))
-		}, []string{"eval a.MAR --against a.MAR"}},
 	}
 }
 
