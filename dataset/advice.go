@@ -22,6 +22,7 @@ func (l *loader) advise() {
 	if kind := l.set.Recipe.Kind; !joined && (kind == KindGraph || kind == KindNPZ) {
 		l.warn("there are no edges: the model predicts every node from its features alone")
 	}
+	l.suggestSuperpixels()
 	types := l.set.Schema.NodeTypes
 	counts := make([][]int, len(types)) // [type][state]
 	for a, t := range types {
@@ -66,6 +67,22 @@ func (l *loader) advise() {
 	if len(never) > 0 {
 		verb := map[bool]string{true: "occurs", false: "occur"}[len(never) == 1]
 		l.warn("%s never %s among the labels: %s", firstFew(never), verb, avoided)
+	}
+}
+
+// manyPixels take a minute or so to learn from.
+const manyPixels = 200_000
+
+// suggestSuperpixels tells how pictures of many pixels are cut into fewer nodes.
+func (l *loader) suggestSuperpixels() {
+	pixels, set := 0.0, l.set
+	for i := range set.Images {
+		pixels += set.Images[i].pixels()
+	}
+	if pixels > manyPixels && set.Recipe.Superpixels == nil {
+		l.warn("each of %.0f pixels is a node: regions, by {superpixels=superpixels} and maps such as by %s, learn in a "+
+			"fraction of the time, at some loss of accuracy", pixels,
+			makeSuperpixels(set.Images[0].Path))
 	}
 }
 

@@ -19,7 +19,6 @@ type Error struct {
 	Problem string // what was got and what was wanted; options are in braces, such as {states}
 	Remedy  string // the next step, or ""
 	Cause   error  // the error of a decoder, or nil
-	OfAll   bool   // it is about all data, and File is but the first of them
 }
 
 // Error implements error: file:line, file:place or option, the problem, the remedy.

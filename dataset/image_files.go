@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"image/color"
 	"io/fs"
@@ -31,7 +32,9 @@ type imageFiles struct {
 	picture  string
 	features string // "": the colours of the picture
 	edges    string // an edge map, without .png or .npy; "": none
-	labels   string // without .regions.txt, .png or .tif; "": none
+	// superpixels is a map of regions, without .png or .npy; "": pixels are the nodes
+	superpixels string
+	labels      string // without .regions.txt, .png or .tif; "": none
 }
 
 // imageData is what was read.
@@ -42,6 +45,7 @@ type imageData struct {
 	sources  []Source
 	files    []*fileio.Mapping // that features lie in
 	allowed  int64             // memory, as Options.Memory
+	regions  regions           // with superpixels
 	pixelEdges
 }
 
@@ -94,9 +98,9 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 		if features != "" {
 			f.features = filepath.Join(features, e.text+".npy")
 		}
-		if maps := edgeMapFolder(folder, o); maps != "" {
-			f.edges = filepath.Join(maps, e.text)
-		}
+		r := cmp.Or(o.Recipe, &Recipe{})
+		f.edges = mapOf(folder, edgesFolder, o.EdgeMaps, e.text, o.Recipe == nil, r.Edges != nil && r.Edges.Map != nil)
+		f.superpixels = mapOf(folder, superpixelsFolder, o.Superpixels, e.text, o.Recipe == nil, r.Superpixels != nil)
 		found = append(found, f)
 	}
 	return found, sources, list
@@ -141,18 +145,16 @@ func findFeatures(folder string, o *Options) (string, error) {
 	return features, err
 }
 
-// edgeMapFolder returns the folder from which Open reads edge maps: the one asked for, that of the data folder for a
-// model that has them, or none.
-func edgeMapFolder(folder string, o *Options) string {
+// mapOf returns where Open reads a map of a picture, but for its extension: in the folder asked for or, for a model
+// that has such maps, in that of the data folder; or "" where there is none.
+func mapOf(folder, usual, asked, id string, learned, modelHas bool) string {
 	switch {
-	case o.Recipe != nil && (o.Recipe.Edges == nil || o.Recipe.Edges.Map == nil):
+	case !learned && !modelHas, learned && asked == "":
 		return ""
-	case o.EdgeMaps == "" && o.Recipe != nil:
-		return filepath.Join(folder, edgesFolder)
-	case o.EdgeMaps == "":
-		return ""
+	case asked == "":
+		return filepath.Join(folder, usual, id)
 	}
-	return ListPath(folder, o.EdgeMaps)
+	return filepath.Join(ListPath(folder, asked), id)
 }
 
 // read reads everything about one picture and checks that it fits together.
@@ -174,6 +176,9 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 	}
 	if len(list) == 0 && f.edges != "" {
 		fail(f.readEdgeMap(d))
+	}
+	if len(list) == 0 && f.superpixels != "" {
+		fail(f.readSuperpixels(d))
 	}
 	return d, list
 }
@@ -225,28 +230,35 @@ func (f *imageFiles) firstThere(d *imageData, wanted, missing, remedy string, pa
 		paths[1])
 }
 
-// readEdgeMap reads a map of the strength of edges: a grey picture, whose values are divided by 255, or an array
-// [h, w], which is stretched over the picture.
-func (f *imageFiles) readEdgeMap(d *imageData) error {
-	path, data, err := f.firstThere(d, "an edge map", "edge map",
-		"name the folder of the maps by {edge-maps}, make the map, "+
-			"or leave the picture out of the list", f.edges+".png", f.edges+".npy")
-	var m *featureMap
+// readGrey reads a map of a number for each pixel: a grey picture, whose values are divided by their largest, or an
+// array [h, w]. what are the maps, and option names their folder.
+func (f *imageFiles) readGrey(d *imageData, stem, option string) (*featureMap, error) {
+	what, remedy := "edge map", ""
+	if option == superpixelsFolder {
+		what, remedy = "map of superpixels", ", as by "+makeSuperpixels(f.picture)
+	}
+	path, data, err := f.firstThere(d, "a map", what, "name the folder of the maps by {"+option+
+		"}, leave the picture out of the list, or make the map"+remedy, stem+".png", stem+".npy")
 	switch {
 	case err != nil:
+		return nil, err
 	case filepath.Ext(path) == ".npy":
-		m, err = parseMap(path, data, nil, 2)
-	default:
-		m, err = parseEdgePicture(path, data, d.allowed)
+		return parseMap(path, data, nil, 2)
 	}
+	return parseGreyPicture(path, data, d.allowed, what)
+}
+
+// readEdgeMap reads a map of the strength of edges, which is stretched over the picture.
+func (f *imageFiles) readEdgeMap(d *imageData) error {
+	m, err := f.readGrey(d, f.edges, "edge-maps")
 	if err != nil {
 		return err
 	}
 	value := make([]float32, 1)
 	for i := range m.rows * m.cols {
 		if m.cells.Read(value, []int32{int32(i)}); value[0] < 0 {
-			return wrong(path, 0, npy.IndexText([]int{m.rows, m.cols}, i), "", "is %v, want the strength of an edge, 0 or more",
-				value[0])
+			return wrong(m.path, 0, npy.IndexText([]int{m.rows, m.cols}, i), "",
+				"is %v, want the strength of an edge, 0 or more", value[0])
 		}
 	}
 	if s := d.image; !m.fits(s.Height, s.Width) {
@@ -260,15 +272,15 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 	return nil
 }
 
-// parseEdgePicture reads a grey png as numbers from 0 to 1.
-func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, error) {
-	picture, _, err := decodePicture(path, data, allowed, "edge map", "save it again as a grey png, or as npy")
+// parseGreyPicture reads a grey png as numbers from 0 to 1.
+func parseGreyPicture(path string, data []byte, allowed int64, what string) (*featureMap, error) {
+	picture, _, err := decodePicture(path, data, allowed, what, "save it again as a grey png, or as npy")
 	if err != nil {
 		return nil, err
 	}
 	if model := picture.ColorModel(); model != color.GrayModel && model != color.Gray16Model {
 		return nil, wrong(path, 0, "", "save it as 8-bit grey (mode L of PIL), or as npy",
-			"its pixels are colours, not the strength of edges")
+			"its pixels are colours, and a number for each is wanted")
 	}
 	at := picture.Bounds()
 	m := &featureMap{path: path, rows: at.Dy(), cols: at.Dx(), depth: 1}

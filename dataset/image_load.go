@@ -20,7 +20,6 @@ type imageLoader struct {
 
 	book         []float64  // of contrasts: the distinct features of edges
 	ofDifference [][]uint16 // and their bins of colours
-	regions      []regions  // with superpixels
 }
 
 // loadImages reads an image folder.
@@ -36,7 +35,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.read(files)
 	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
 		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
-		l.segment, l.chooseEdges, func() { l.askWhatHides("") }, l.freezeAll, l.keepRowLabels)
+		l.findRegions, l.chooseEdges, func() { l.askWhatHides("") }, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 
@@ -129,8 +128,8 @@ func (l *imageLoader) checkDepths() {
 	} else {
 		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.header == nil, Bias: !l.o.NoBias,
 			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
-		if l.o.Superpixels > 0 {
-			l.set.Recipe.Superpixels = &superpixelRecipe{Count: l.o.Superpixels}
+		if l.o.Superpixels != "" {
+			l.set.Recipe.Superpixels = &superpixelRecipe{}
 		} else if l.o.edgesOfImages() == EdgesContrast {
 			l.set.Recipe.Edges = &edgeRecipe{Offsets: l.o.offsets()}
 		}
@@ -237,8 +236,8 @@ func (l *imageLoader) chooseEdges() {
 // chooseBins completes the recipe, and returns the names of the features of an edge.
 func (l *imageLoader) chooseBins() (names []string) {
 	r := &l.set.Recipe
-	if s := r.Superpixels; s != nil {
-		r.Superpixels = l.newSuperpixelRecipe(s.Count)
+	if r.Superpixels != nil {
+		r.Superpixels = l.newSuperpixelRecipe()
 		return r.Superpixels.names()
 	}
 	if r.Edges != nil {

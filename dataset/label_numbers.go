@@ -164,7 +164,6 @@ func (l *loader) askWhatHides(what string) {
 			problem += ", and all others are 1"
 		}
 		err := wrong("", 0, "", remedy+"if -1 is to hide, "+sayHidden, problem, what, x.minus, labels, of)
-		err.OfAll = true
 		err = l.numbers[x.first[0]].place(err, x.first[1])
 		if l.o.Schema != nil && !l.o.Learning || is == isVote && !l.o.Spins {
 			l.warn("%s", option.References(err))

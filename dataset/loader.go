@@ -109,7 +109,7 @@ func (l *loader) source(path string) []byte {
 // readManifest reads the dataset.json of a folder, if there is one; where several folders have one, they must be the
 // same. plain data have neither types nor edge features to be described.
 func (l *loader) readManifest(folder string, plain bool) {
-	if l.o.noManifest || l.described[folder] {
+	if l.described[folder] {
 		return
 	}
 	l.described[folder] = true

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type hopMeans struct {
 	Graph   *graph.Graph
 	Known   []bool // [node] its features are known; nil: those of all are
 	Hops    int
+	Memory  int64 // as Options.Memory
 }
 
 // Of returns the means of features, and which nodes have any; nil: all.
@@ -86,8 +88,10 @@ func (s *hopMeans) hop(m *crf.FeatureData, weight []float64) (*crf.FeatureData, 
 	}
 	const together = 256 // nodes, which take little time
 	for i := range s.Graph.NumNodes() {
-		if i%together == 0 && parallel.Ended(s.Context) != nil {
-			return nil, parallel.Ended(s.Context)
+		if i%together == 0 {
+			if err := cmp.Or(parallel.Ended(s.Context), s.allow(next)); err != nil {
+				return nil, err
+			}
 		}
 		touched = touched[:0]
 		add(i)
@@ -108,7 +112,14 @@ func (s *hopMeans) hop(m *crf.FeatureData, weight []float64) (*crf.FeatureData, 
 			next.Start = append(next.Start, len(next.Column))
 		}
 	}
-	return next, nil
+	return next, s.allow(next)
+}
+
+// allow refuses means in the making that take too much memory, beside those of the hop before, and with room to grow.
+func (s *hopMeans) allow(next *crf.FeatureData) error {
+	const number, entry, copies = 8, 12, 3
+	return memory.Check(fmt.Sprintf("means of features over %d hops", s.Hops),
+		float64(copies*(number*cap(next.Double)+entry*len(next.Column))), s.Memory)
 }
 
 // neighbours calls f for every neighbour of a node.
@@ -140,40 +151,6 @@ func (s *hopMeans) weights() (weights []float64, err error) {
 	return x.Double, nil
 }
 
-// bytesPerMean is what an entry takes while sparse means are made: those of a hop, with room to
-// grow, and those of the hop before.
-const bytesPerMean = 3 * (4 + 8)
-
-// Bytes is about what the means take while they are made.
-func (s *hopMeans) Bytes(f *crf.Features) float64 {
-	if m := f.Data(); m.Start != nil {
-		return s.entries(m) * bytesPerMean
-	}
-	return 2 * 8 * float64(f.Rows()) * float64(f.Dim())
-}
-
-// entries bounds how many the sparse features of the last hop have, in all rows: a row
-// has no more than the rows that it is the mean of, and than there are features.
-func (s *hopMeans) entries(m *crf.FeatureData) float64 {
-	x, next := make([]float64, m.Rows), make([]float64, m.Rows)
-	for i := range x {
-		x[i] = float64(m.Start[i+1] - m.Start[i])
-	}
-	for range s.Hops {
-		for i := range x {
-			next[i] = x[i]
-			s.neighbours(i, func(j int) { next[i] += x[j] })
-			next[i] = min(next[i], float64(m.Dim))
-		}
-		x, next = next, x
-	}
-	all := 0.0
-	for _, n := range x {
-		all += n
-	}
-	return all
-}
-
 // mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a connected part.
 const mostHops = 16
 
@@ -193,11 +170,7 @@ type givenFeatures struct {
 
 // averaged returns means of features over neighbourhoods, with so much memory as Options.Memory has it.
 func (f *givenFeatures) averaged(ctx context.Context, of *graph.Graph, hops int, allowed int64) (givenFeatures, error) {
-	s := hopMeans{Context: ctx, Graph: of, Known: f.known, Hops: hops}
-	what := fmt.Sprintf("means of features over %d hops", hops)
-	if err := memory.Check(what, s.Bytes(&f.features), allowed); err != nil {
-		return *f, err
-	}
+	s := hopMeans{Context: ctx, Graph: of, Known: f.known, Hops: hops, Memory: allowed}
 	means, reached, err := s.Of(&f.features)
 	return givenFeatures{means, reached}, err
 }

@@ -78,7 +78,6 @@ func TestMeansOverHops(t *testing.T) {
 	dense := oracle.Must(crf.Dense(flat, dim))(t)
 	for hops := 1; hops <= 4; hops++ {
 		s := hopMeans{Context: t.Context(), Graph: g, Known: known, Hops: hops}
-		entries := 0
 		for form, f := range []crf.Features{sparse, dense} {
 			before := slices.Clone(flat)
 			means, reached, err := s.Of(&f)
@@ -87,9 +86,6 @@ func TestMeansOverHops(t *testing.T) {
 			}
 			if !slices.Equal(before, flat) {
 				t.Error("the features were written over")
-			}
-			if form == 0 {
-				entries = len(means.Data().Column)
 			}
 			for i := range n {
 				want, any := walkMeans(t, g, x, known, hops, i)
@@ -107,9 +103,6 @@ func TestMeansOverHops(t *testing.T) {
 					t.Errorf("the constant of node %d has become %v", i, got[dim-1])
 				}
 			}
-		}
-		if bound := s.entries(sparse.Data()); float64(entries) > bound || bound > n*dim {
-			t.Errorf("%d entries, want at most %v, and that at most %d", entries, bound, n*dim)
 		}
 	}
 }

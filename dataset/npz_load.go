@@ -40,7 +40,7 @@ func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(files) == 0 && len(l.problems) == 0 {
 		l.failAt(paths[0], "", "", "there are no instance files")
 	}
-	l.readFiles(slices.DeleteFunc(files, func(file string) bool { return o.aside[file] }))
+	l.readFiles(files)
 	return l.finish()
 }
 

@@ -531,41 +531,6 @@ func TestNPZBombs(t *testing.T) {
 	}
 }
 
-// TestCheckGoesOn: a file with problems does not hide those of others, nor those of
-// dataset.json, even where they are found by comparing files.
-func TestCheckGoesOn(t *testing.T) {
-	sound, label, columns, broken := triangle(), triangle(), triangle(), triangle()
-	label.Labels = [][]int32{{0, 1, 7}}
-	columns.NodeFeatures = &Matrix{3, make([]float64, 9)}
-	broken.EdgeFeatures, broken.EdgeBins = nil, []int32{0, 1, 0}
-	folder := writeSet(t, `{"states": ["x", "y"], "node_features": ["p"], "forbidden_states": ["zz"]}`, sound, label, columns, broken)
-	writeNext := func(name string, data []byte) {
-		oracle.OK(t, os.WriteFile(filepath.Join(folder, name), data, 0o644))
-	}
-	writeNext("4.npz", []byte("no zip"))
-	wanted := []string{
-		"4.npz: it is not an npz file", "3.npz: it has edge_bins", "2.npz:node_features: it has 3 columns", "1.npz:labels[2]: is 7",
-		"it names 1 features", "forbidden_states[0]: no node type has a state",
-	}
-	check := func() {
-		t.Helper()
-		sound, list := Check(t.Context(), []string{folder}, Options{})
-		if len(list) != len(wanted) || sound != nil {
-			t.Errorf("%d problems, want %d: %v; and a set: %t", len(list), len(wanted), list, sound != nil)
-		}
-		for _, want := range wanted {
-			if !slices.ContainsFunc(list, func(err error) bool { return strings.Contains(err.Error(), want) }) {
-				t.Errorf("no problem says %q: %v", want, list)
-			}
-		}
-	}
-	check()
-	// Without a dataset.json that can be read nobody knows of the states.
-	writeNext(ManifestName, []byte("{\n"))
-	wanted = append(wanted[:3], "dataset.json:2: the JSON ends too early")
-	check()
-}
-
 func TestWriteNPZRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.npz")
 	for want, a := range map[string]Arrays{

@@ -72,9 +72,11 @@ type Options struct {
 	EdgeMaps string
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int
-	// Superpixels is about how many regions of similar colour each image is cut into. They are the nodes in the place
-	// of pixels, with the means of their features, and those that touch are joined. 0: pixels are.
-	Superpixels int
+	// Superpixels is a folder with a map of regions for each image, such as superpixels: ID.png, grey, or ID.npy [h, w],
+	// in which pixels of one value are a region. Regions are the nodes in the place of pixels, with the means of their
+	// features, and those that touch are joined. "": pixels are nodes, or regions of the maps in superpixels in the data
+	// folder, of a model that was trained with them.
+	Superpixels string
 
 	// Observed is, for graph tables, the split whose labels are kept; all others
 	// become unobserved. "" keeps every label.
@@ -96,8 +98,6 @@ type Options struct {
 	// Tied says that they do not, whatever the order of rows looks like.
 	Tied bool
 
-	// SkipEdges joins, in text of columns, equal words of a sentence that begin with a capital.
-	SkipEdges bool
 	// MinCount leaves out, in text, attributes that occur less often in what is learned from; 0: none, unless there are
 	// too many.
 	MinCount int
@@ -118,10 +118,6 @@ type Options struct {
 	// Memory is how many bytes reading, and the weights of a model of the data, may take;
 	// 0: four fifths of what the machine has available.
 	Memory int64
-
-	// Of Check: instance files, and a dataset.json, whose problems are known already.
-	aside      map[string]bool
-	noManifest bool
 }
 
 // optionUse is an option that belongs to a kind of data, or that a model decides.
@@ -133,10 +129,7 @@ type optionUse struct {
 
 // uses lists them.
 func (o *Options) uses() []optionUse {
-	r, superpixels, edges, directed := cmp.Or(o.Recipe, &Recipe{}), 0, EdgesContrast, true
-	if r.Superpixels != nil {
-		superpixels = r.Superpixels.Count
-	}
+	r, edges, directed := cmp.Or(o.Recipe, &Recipe{}), EdgesContrast, true
 	if r.Edges == nil {
 		edges = EdgesBins
 	}
@@ -147,10 +140,9 @@ func (o *Options) uses() []optionUse {
 		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil}, {"Layout", KindImages, o.Layout != "", nil, nil},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil}, {"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
-		{"SkipEdges", KindText, o.SkipEdges, nil, nil},
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
 		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
-		{"Superpixels", KindImages, o.Superpixels != 0, o.Superpixels, superpixels},
+		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},
 		{"Bins", KindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", KindImages, o.Edges != "", o.Edges, edges},
 		{"Offsets", KindImages, len(o.Offsets) > 0, o.Offsets, r.offsets()}, {"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
 		{"EdgeMaps", KindImages, o.EdgeMaps != "", true, r.Edges != nil && r.Edges.Map != nil},
@@ -222,13 +214,11 @@ func (o *Options) validateImages(binned bool) error {
 		return optionError(field, "it goes with {edge-features=%s} only", EdgesContrast)
 	case offsetsProblem(o.Offsets) != "":
 		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
-	case o.Superpixels < 0 || o.Superpixels > mostSuperpixels:
-		return optionError("Superpixels", "it is %d, want 1 to %d", o.Superpixels, mostSuperpixels)
-	case o.Superpixels > 0 && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 ||
+	case o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 ||
 		o.EdgeMaps != ""):
 		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their "+
 			"own: leave {bins}, {neighbours}, {edge-features}, {offsets} and {edge-maps} out")
-	case o.Superpixels > 0 && o.Directed:
+	case o.Superpixels != "" && o.Directed:
 		return optionError("Directed", "superpixels have no direction")
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
 		return optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)
@@ -238,7 +228,7 @@ func (o *Options) validateImages(binned bool) error {
 
 // superpixels reports whether the nodes of images are superpixels.
 func (o *Options) superpixels() bool {
-	return o.Recipe == nil && o.Superpixels > 0 || o.Recipe != nil && o.Recipe.Superpixels != nil
+	return o.Recipe == nil && o.Superpixels != "" || o.Recipe != nil && o.Recipe.Superpixels != nil
 }
 
 // edgesOfImages returns what the features of edges of images are.

@@ -226,10 +226,9 @@ func (r *Recipe) fits(s *crf.Schema) error {
 			len(s.NodeTypes), len(s.EdgeTypes))
 	case (r.Kind == KindImages || r.Sheets != nil) && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != edges:
 		return check("edge", edges, s.EdgeTypes[0].Features)
-	case r.Text != nil && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != r.Text.edgeTypes() ||
-		len(s.NodeTypes[0].FeatureNames) != dim):
-		return fmt.Errorf("recipe: text has one node type, whose features have names, and %d edge types, the model has %d "+
-			"and %d", r.Text.edgeTypes(), len(s.NodeTypes), len(s.EdgeTypes))
+	case r.Text != nil && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1 || len(s.NodeTypes[0].FeatureNames) != dim):
+		return fmt.Errorf("recipe: text has one node type, whose features have names, and one edge type, the model has %d "+
+			"and %d", len(s.NodeTypes), len(s.EdgeTypes))
 	case r.Kind != KindNPZ:
 		return check("node", dim, s.NodeTypes[0].Features)
 	}

@@ -80,7 +80,7 @@ func TestSheetsForModel(t *testing.T) {
 		t.Fatalf("%v: %s is read as %s", err, text, recipe)
 	}
 	model := Options{Schema: &trained.Schema, Recipe: recipe}
-	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;7;x;ok\nOslo;2;NaN;y;\n", "target;source;amount\nx;y;\n")), model)
+	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;7;x;ok\nOslo;2;NaN;y;\n", "target|source|amount\nx|y|\n")), model)
 	if got, want := matrixOf(set), [][]float64{{7, 0, 0, 0, 0, 1}, {40, 1, 1, 0, 0, 1}}; !cmp.Equal(got, want) {
 		t.Errorf("features %v, want %v", got, want)
 	}

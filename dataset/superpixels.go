@@ -2,28 +2,41 @@ package dataset
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 )
 
-// superpixelRecipe says how pictures are cut into regions, which are the nodes then. Those that touch are joined.
+// Superpixels are regions that a picture is cut into by other programs, one map for each picture. They are the nodes
+// then, and those that touch are joined.
+
+// superpixelsFolder has the maps of models that learned from some, unless an option names another.
+const superpixelsFolder = "superpixels"
+
+// cutPictures makes them of the pictures of a folder.
+const cutPictures = `import glob, numpy, os; from skimage import io, segmentation; ` +
+	`os.makedirs("superpixels", exist_ok=True); [io.imsave("superpixels/" + os.path.basename(f).rpartition(".")[0] + ` +
+	`".png", segmentation.slic(numpy.atleast_3d(io.imread(f))[..., :3], 600).astype("uint16"), check_contrast=False) ` +
+	`for f in glob.glob(%q)]`
+
+// makeSuperpixels is a line of a shell that makes maps for a picture and all beside it.
+func makeSuperpixels(picture string) string {
+	return python(cutPictures)(&peek{path: filepath.Join(filepath.Dir(picture), "*.*")})
+}
+
+// superpixelRecipe says how regions of pictures that touch make features of edges.
 type superpixelRecipe struct {
-	Count int `json:"count"` // of a picture, about
+	Count int `json:"count,omitempty"` // of a picture, in models that cut it themselves
 	// Scales are the β of contrasts exp(−β|Δrgb|²) of the regions' mean colours of 0 to 255.
 	Scales []float64 `json:"scales"`
 }
 
-// mostSuperpixels bounds what an option asks for: pictures have more pixels nowhere.
-const mostSuperpixels = mostPixels / leastPixels
-
 // problem says what makes a recipe that was read from a file unusable.
 func (r *superpixelRecipe) problem() string {
-	if r.Count < 1 || r.Count > mostSuperpixels {
-		return fmt.Sprintf("superpixels.count is %d, want 1 to %d", r.Count, mostSuperpixels)
-	}
 	if n := len(r.Scales); n == 0 || n > mostOffsets {
 		return fmt.Sprintf("superpixels has %d scales, want 1 to %d", n, mostOffsets)
 	}
@@ -48,50 +61,63 @@ func (r *superpixelRecipe) names() []string {
 
 // regions are the superpixels of a picture.
 type regions struct {
-	superpixels
+	of         []int32 // [pixels] the region of each, row by row, numbered by their first pixels
+	count      int
 	borders    []border
 	difference []float64 // [borders] |Δrgb|² of the regions' mean colours
 	size       []int     // [regions] pixels
 }
 
-// checkSuperpixels refuses pictures with too few pixels.
-func (l *imageLoader) checkSuperpixels(count int) {
-	for _, d := range l.images {
-		if pixels := int(d.image.pixels()); pixels < leastPixels*count {
-			l.failAt(d.image.Path, "", "ask for fewer, or leave superpixels out: pixels are the nodes then",
-				"it has %d pixels, too few for %d superpixels, of at least %d in the mean", pixels, count, leastPixels)
-		}
-	}
+// border is a side that two regions share, by their numbers, the smaller first.
+type border struct {
+	ends   [2]int32
+	length int // in sides of pixels
 }
 
-// segment cuts all pictures into regions. The colours are needed no longer.
-func (l *imageLoader) segment() {
-	r := l.set.Recipe.Superpixels
-	if r == nil {
+// readSuperpixels reads a map in which pixels of one value are a region.
+func (f *imageFiles) readSuperpixels(d *imageData) error {
+	m, err := f.readGrey(d, f.superpixels, "superpixels")
+	if err != nil {
+		return err
+	}
+	if m.rows != d.rows || m.cols != d.cols {
+		return m.misfit(&d.image, "[h, w]")
+	}
+	number, value := map[float32]int32{}, make([]float32, 1)
+	d.regions.of = make([]int32, d.rows*d.cols)
+	for s := range d.regions.of {
+		m.cells.Read(value, []int32{int32(s)})
+		k, known := number[value[0]]
+		if !known {
+			k = int32(len(number))
+			number[value[0]] = k
+		}
+		d.regions.of[s] = k
+	}
+	d.regions.count = len(number)
+	return nil
+}
+
+// findRegions measures the regions of all pictures. The colours are needed no longer.
+func (l *imageLoader) findRegions() {
+	if l.set.Recipe.Superpixels == nil {
 		return
 	}
-	if l.checkSuperpixels(r.Count); len(l.problems) > 0 {
-		return
-	}
-	l.regions = make([]regions, len(l.images))
 	l.each(len(l.images), func(i int) {
 		d := l.images[i]
-		l.regions[i] = newRegions(d.colours, d.cols, d.rows, r.Count)
+		d.regions.measure(d.colours, d.cols)
 		d.colours = nil
 	})
-	if len(l.problems) > 0 {
-		return
-	}
 	l.set.Rows = make([][]int32, len(l.images))
-	for i := range l.regions {
-		l.set.Rows[i] = l.regions[i].Of
+	for i, d := range l.images {
+		l.set.Rows[i] = d.regions.of
 	}
 }
 
-func newRegions(colours []uint8, width, height, count int) regions {
-	r := regions{superpixels: cutSuperpixels(colours, width, height, count)}
-	r.borders, r.size = r.touching(width), make([]int, r.Count)
-	for _, k := range r.Of {
+// measure finds sizes, borders and differences of the regions.
+func (r *regions) measure(colours []uint8, width int) {
+	r.borders, r.size = r.touching(width), make([]int, r.count)
+	for _, k := range r.of {
 		r.size[k]++
 	}
 	mean := r.means(3, func(dst []float64, pixel int) {
@@ -102,32 +128,53 @@ func newRegions(colours []uint8, width, height, count int) regions {
 	for _, b := range r.borders {
 		sum := 0.0
 		for c := range int32(3) {
-			d := mean[3*b.U+c] - mean[3*b.V+c]
+			d := mean[3*b.ends[0]+c] - mean[3*b.ends[1]+c]
 			sum += float64(d * d)
 		}
 		r.difference = append(r.difference, sum)
 	}
-	return r
+}
+
+// touching returns the borders of all regions that touch, in the order of their numbers.
+func (r *regions) touching(width int) (borders []border) {
+	length := map[[2]int32]int{}
+	add := func(a, b int32) {
+		if a != b {
+			length[[2]int32{min(a, b), max(a, b)}]++
+		}
+	}
+	for s, k := range r.of {
+		if (s+1)%width > 0 {
+			add(k, r.of[s+1])
+		}
+		if s+width < len(r.of) {
+			add(k, r.of[s+width])
+		}
+	}
+	for _, ends := range slices.SortedFunc(maps.Keys(length), comparePairs) {
+		borders = append(borders, border{ends, length[ends]})
+	}
+	return borders
 }
 
 // newSuperpixelRecipe takes the scales from training data: all sums are in the order of pictures.
-func (l *imageLoader) newSuperpixelRecipe(count int) *superpixelRecipe {
+func (l *imageLoader) newSuperpixelRecipe() *superpixelRecipe {
 	n, sum := 0.0, 0.0
-	for i := range l.regions {
-		for _, x := range l.regions[i].difference {
+	for _, d := range l.images {
+		for _, x := range d.regions.difference {
 			n, sum = n+1, sum+x
 		}
 	}
-	return &superpixelRecipe{Count: count, Scales: scalesFor(sum / n)}
+	return &superpixelRecipe{Scales: scalesFor(sum / n)}
 }
 
 // graph joins regions that touch.
 func (r *regions) graph() (*graph.Graph, error) {
 	u, v := make([]int32, len(r.borders)), make([]int32, len(r.borders))
 	for e, b := range r.borders {
-		u[e], v[e] = b.U, b.V
+		u[e], v[e] = b.ends[0], b.ends[1]
 	}
-	return graph.FromEdges(r.Count, u, v)
+	return graph.FromEdges(r.count, u, v)
 }
 
 // edges returns the features of the edges.
@@ -141,15 +188,15 @@ func (r *regions) edges(recipe *superpixelRecipe) (crf.Features, error) {
 		for _, beta := range recipe.Scales {
 			values = append(values, math.Exp(-beta*r.difference[e]))
 		}
-		values = append(values, math.Log(float64(b.Length)))
+		values = append(values, math.Log(float64(b.length)))
 	}
 	return crf.Dense(values, recipe.dim())
 }
 
 // means returns the means over the regions of numbers of pixels, which row writes.
 func (r *regions) means(dim int, row func(dst []float64, pixel int)) []float64 {
-	sums, pixel := make([]float64, r.Count*dim), make([]float64, dim)
-	for s, k := range r.Of {
+	sums, pixel := make([]float64, r.count*dim), make([]float64, dim)
+	for s, k := range r.of {
 		row(pixel, s)
 		for j, x := range pixel {
 			sums[int(k)*dim+j] += x
@@ -164,14 +211,14 @@ func (r *regions) means(dim int, row func(dst []float64, pixel int)) []float64 {
 // majority returns the label that most known pixels of each region have, of two the
 // smaller, or −1; and how many pixels are known, and have it.
 func (r *regions) majority(labels []int32, states int) (of []int32, known, alike int) {
-	counts := make([]int, r.Count*states)
+	counts := make([]int, r.count*states)
 	for s, y := range labels {
 		if y >= 0 {
-			counts[int(r.Of[s])*states+int(y)]++
+			counts[int(r.of[s])*states+int(y)]++
 			known++
 		}
 	}
-	of = make([]int32, r.Count)
+	of = make([]int32, r.count)
 	for k := range of {
 		count := counts[k*states:][:states]
 		most := slices.Max(count)
@@ -185,7 +232,8 @@ func (r *regions) majority(labels []int32, states int) (of []int32, known, alike
 
 // regionSpec is the instance of a picture's regions.
 func (l *imageLoader) regionSpec(i int, row func(dst []float64, pixel int), dim int) (crf.InstanceSpec, error) {
-	d, r := l.images[i], &l.regions[i]
+	d := l.images[i]
+	r := &d.regions
 	g, err := r.graph()
 	if err != nil {
 		return crf.InstanceSpec{}, err
@@ -212,9 +260,9 @@ func (l *imageLoader) keepRowLabels() {
 		return
 	}
 	known, alike, count := 0, 0, 0
-	for i, d := range l.images {
-		_, n, same := l.regions[i].majority(d.labels.labels, l.numStates())
-		known, alike, count = known+n, alike+same, count+l.regions[i].Count
+	for _, d := range l.images {
+		_, n, same := d.regions.majority(d.labels.labels, l.numStates())
+		known, alike, count = known+n, alike+same, count+d.regions.count
 		l.set.RowLabels = append(l.set.RowLabels, d.labels.labels)
 	}
 	if known == 0 {

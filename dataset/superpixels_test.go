@@ -15,8 +15,21 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
+// mapOfRegions is a png with a grey for each pixel.
+func mapOfRegions(t testing.TB, rows, cols int, of func(x, y int) uint16) string {
+	t.Helper()
+	p := image.NewGray16(image.Rect(0, 0, cols, rows))
+	for s := range rows * cols {
+		p.SetGray16(s%cols, s/cols, color.Gray16{Y: of(s%cols, s/cols)})
+	}
+	var b bytes.Buffer
+	oracle.OK(t, png.Encode(&b, p))
+	return b.String()
+}
+
 // halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of an edge that slants,
-// with noise, labels that follow it but for a corner and some unknown pixels, and random features.
+// with noise, labels that follow it but for a corner and some unknown pixels, random features, and superpixels of
+// 4×4 pixels.
 func halves(t *testing.T) map[string]string {
 	t.Helper()
 	const rows, cols = 12, 20
@@ -45,6 +58,7 @@ func halves(t *testing.T) map[string]string {
 		var picture bytes.Buffer
 		oracle.OK(t, png.Encode(&picture, p))
 		files["images/"+id+".png"], files["labels/"+id+".regions.txt"] = picture.String(), labels.String()
+		files["superpixels/"+id+".png"] = mapOfRegions(t, rows, cols, func(x, y int) uint16 { return uint16(1000*(y/4) + x/4) })
 		files["features/"+id+".npy"] = cells(rows, cols, 2, features...)
 	}
 	return files
@@ -54,11 +68,11 @@ func halves(t *testing.T) map[string]string {
 // pixels, as reading without superpixels gives them, and edges join what touches.
 func TestSuperpixels(t *testing.T) {
 	folder := writeFiles(t, halves(t))
-	pixels, set := mustOpen(t, folder, Options{}), mustOpen(t, folder, Options{Superpixels: 15})
+	pixels, set := mustOpen(t, folder, Options{}), mustOpen(t, folder, Options{Superpixels: superpixelsFolder})
 	known, alike := 0, 0
 	for i, in := range set.Instances {
 		of, n := set.Rows[i], in.Graph.NumNodes()
-		if len(of) != 240 || n < 10 || n > 30 || int(slices.Max(of)) != n-1 || in.Rows != 0 {
+		if len(of) != 240 || n != 15 || int(slices.Max(of)) != n-1 || of[3*20+19] != 4 || of[4*20] != 5 || in.Rows != 0 {
 			t.Fatalf("%d pixels are in %d regions", len(of), n)
 		}
 		truth := pixels.Instances[i].Samples()[0]
@@ -128,10 +142,9 @@ func TestSuperpixels(t *testing.T) {
 	}
 }
 
-// TestSuperpixelsOfModel: the model's number and scales hold, and the same regions come out.
+// TestSuperpixelsOfModel: the model's scales hold, and its maps are found without being named.
 func TestSuperpixelsOfModel(t *testing.T) {
-	folder := writeFiles(t, halves(t))
-	set := mustOpen(t, folder, Options{Superpixels: 15})
+	set := mustOpen(t, writeFiles(t, halves(t)), Options{Superpixels: superpixelsFolder})
 	recipe := oracle.Must(ParseRecipe(set.Recipe.String()))(t)
 	files := halves(t)
 	for name := range files { // one picture alone has another mean contrast
@@ -139,7 +152,7 @@ func TestSuperpixelsOfModel(t *testing.T) {
 			delete(files, name)
 		}
 	}
-	again := mustOpen(t, writeFiles(t, files), Options{Recipe: recipe, Schema: &set.Schema, Superpixels: 20})
+	again := mustOpen(t, writeFiles(t, files), Options{Recipe: recipe, Schema: &set.Schema})
 	if !slices.Equal(again.Rows[0], set.Rows[0]) {
 		t.Error("regions differ")
 	}
@@ -149,40 +162,39 @@ func TestSuperpixelsOfModel(t *testing.T) {
 			t.Errorf("features of edge %d are %v and %v", e, x, y)
 		}
 	}
-	if !slices.ContainsFunc(again.Warnings, func(w string) bool {
-		return strings.Contains(w, "Superpixels is 20, but the model was trained with 15")
-	}) {
+	pixels := mustOpen(t, writeFiles(t, halves(t)), Options{})
+	again = mustOpen(t, writeFiles(t, files), Options{Recipe: &pixels.Recipe, Schema: &pixels.Schema, Superpixels: "x"})
+	if !slices.Contains(again.Warnings, "dataset.Options.Superpixels is true, but the model was trained with false, which holds") {
 		t.Errorf("notes are %q", again.Warnings)
 	}
 }
 
 // TestSuperpixelsRefused: what does not go together is named.
 func TestSuperpixelsRefused(t *testing.T) {
-	folder := writeFiles(t, halves(t))
+	files := halves(t)
+	files["wide/a.png"] = mapOfRegions(t, 12, 21, func(x, y int) uint16 { return 0 })
+	files["deep/a.npy"] = cells(12, 20, 2)
+	folder := writeFiles(t, files)
 	for _, test := range []struct {
 		o    Options
 		want string
 	}{
-		{Options{Superpixels: -1}, "Superpixels: it is -1"},
-		{Options{Superpixels: 5, Neighbours: 8}, "leave dataset.Options.Bins, dataset.Options.Neighbours"},
-		{Options{Superpixels: 5, Directed: true}, "Directed: superpixels have no direction"},
-		{Options{Superpixels: 100}, "240 pixels, too few for 100 superpixels"},
+		{Options{Superpixels: "superpixels", Neighbours: 8}, "leave dataset.Options.Bins, dataset.Options.Neighbours"},
+		{Options{Superpixels: "superpixels", Directed: true}, "Directed: superpixels have no direction"},
+		{Options{Superpixels: "wide"}, "wide/a.png: its 12 rows of 21 cells are not the shape of "},
+		{Options{Superpixels: "deep"}, "deep/a.npy: shape is [12, 20, 2], want [h, w]"},
+		{Options{Superpixels: "none"}, "it has no map of superpixels: there is neither none/a.png nor none/a.npy; name " +
+			"the folder of the maps by dataset.Options.Superpixels, leave the picture out of the list, or make the map, as " +
+			"by python3 -c "},
 	} {
 		_, err := Open(t.Context(), []string{folder}, test.o)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error is %v, want %q", test.o, err, test.want)
-		}
+		wantError(t, err, test.want)
 	}
-	set := mustOpen(t, folder, Options{Superpixels: 15})
-	for _, wrong := range []string{`"count":0`, `"scales":[]`, `"scales":[-1]`} {
+	set := mustOpen(t, folder, Options{Superpixels: superpixelsFolder})
+	for _, wrong := range []string{`"scales":[]`, `"scales":[-1]`} {
 		text := set.Recipe.String()
-		switch {
-		case strings.HasPrefix(wrong, `"count"`):
-			text = strings.Replace(text, `"count":15`, wrong, 1)
-		default:
-			at := strings.Index(text, `"scales":[`)
-			text = text[:at] + wrong + text[at+strings.Index(text[at:], "]")+1:]
-		}
+		at := strings.Index(text, `"scales":[`)
+		text = text[:at] + wrong + text[at+strings.Index(text[at:], "]")+1:]
 		if _, err := ParseRecipe(text); err == nil || !strings.Contains(err.Error(), "superpixels") {
 			t.Errorf("%s: error is %v", text, err)
 		}

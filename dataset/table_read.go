@@ -15,11 +15,7 @@ import (
 )
 
 // separators are what columns of a table with a header may be separated by.
-const separators = ",;\t"
-
-// separatorNames are what people call them, and what else they find there.
-var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars",
-	' ': "blanks"}
+const separators = ",;\t|"
 
 // table is rows of cells as text. Tables with a header, plain ones, which have none, and lists of edges all come in
 // this form to what makes nodes, edges and features of them.
@@ -117,25 +113,13 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 		if len(cells) == len(t.header) {
 			whole = append(whole, int32(i))
 		} else {
-			t.add(int(t.lines[i]), "", t.misfit(cells),
+			t.add(int(t.lines[i]), "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
+				"in quotes, and give names of rows, as R writes them, a column", t.comma),
 				"the number of cells is %d, the header has %d columns", len(cells), len(t.header))
 		}
 	}
 	t.pick(whole)
 	return t
-}
-
-// misfit is what to do about a row that has not as many cells as the header.
-func (t *table) misfit(cells []string) (remedy string) {
-	if c := separatorOf(strings.Join(cells, string(t.comma)), separators); c != t.comma {
-		return fmt.Sprintf("%s separate those of the header, %s those of this line", separatorNames[t.comma],
-			separatorNames[c])
-	}
-	if len(cells) > len(t.header) {
-		return fmt.Sprintf("put a cell that has %s within it in quotes, and give names of rows, as R writes them, a column",
-			separatorNames[t.comma])
-	}
-	return "leave the cell empty where there is no value, and put separators around it all the same"
 }
 
 // readCells reads the rows of a table with separators.
@@ -164,9 +148,9 @@ func (t *table) takeHeader(text string) error {
 	if t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#")); t.header[0] == pandasIndex {
 		t.header[0] = ""
 	}
-	if other := separatorOf(text, "| "); len(t.header) == 1 && strings.ContainsRune(text, other) {
+	if len(t.header) == 1 && strings.Contains(text, " ") {
 		return wrong(t.file, line, "", "separate columns by commas, semicolons or tabs",
-			"the header %q is one column; %s separate the words", abbreviate(text), separatorNames[other])
+			"the header %q is one column; blanks separate the words", abbreviate(text))
 	}
 	t.places, t.folded = map[string]int{}, map[string]int{}
 	for i, name := range t.header {

@@ -105,16 +105,6 @@ func TestTextForModel(t *testing.T) {
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"}), model, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
 }
 
-func TestTextSkipEdges(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "Ann A\nsees B\nAnn A\nAnn A\nsees B\nBob A\nAnn A\n"}), Options{SkipEdges: true})
-	in := set.Instances[0]
-	u, v := in.Graph.Ends()
-	if !slices.Equal(u[6:], []int32{0, 3}) || !slices.Equal(v[6:], []int32{2, 6}) || in.EdgeType(6) != 1 || in.EdgeType(5) != 0 || !set.Schema.EdgeTypes[1].Symmetric {
-		t.Errorf("edges join %v and %v", u, v)
-	}
-	refuses(t, writeFiles(t, map[string]string{"a.crfsuite": someAttributes}), Options{SkipEdges: true}, "skip edges need words")
-}
-
 func TestTextRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"a B\nb\n":              "x.conll:2: the number of columns is 1, want 2: the token first, the label last",
@@ -275,15 +265,15 @@ func TestShape(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	f.Add([]byte(someColumns), false)
-	f.Add([]byte(someAttributes), false)
-	f.Add([]byte("Ann A\nis B\nAnn A\n"), true)
-	f.Fuzz(func(t *testing.T, data []byte, skip bool) {
+	f.Add([]byte(someColumns))
+	f.Add([]byte(someAttributes))
+	f.Add([]byte("Ann A\nis B\nAnn A\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := newTextFile(t.Context(), "x", data)
 		if err != nil || file.first == 0 {
 			return
 		}
-		l := &textLoader{loader: newLoader(t.Context(), &Options{SkipEdges: skip}), attributes: map[string]int32{}, files: []*textFile{file}}
+		l := &textLoader{loader: newLoader(t.Context(), &Options{}), attributes: map[string]int32{}, files: []*textFile{file}}
 		l.run(l.chooseForm, l.chooseAttributes, func() { l.read(file) }, l.finish)
 		if len(l.problems) > 0 {
 			return

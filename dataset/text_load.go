@@ -20,19 +20,11 @@ const mostAttributeWeights = 1 << 21
 // longestSentence is how many tokens a sentence may have that is alone, without a doubt.
 const longestSentence = 300
 
-// Names of edge types of tagged text.
-const (
-	nextType = "next"
-	sameType = "same word"
-)
-
 // textRecipe is how tagged text is read. The attributes are the names of the features.
 type textRecipe struct {
 	Form string `json:"form"` // textColumns or textAttributes
 	// Columns is how many a line has, with the label, for textColumns.
 	Columns int `json:"columns,omitempty"`
-	// SkipEdges says that equal words with a capital are joined.
-	SkipEdges bool `json:"skip_edges,omitempty"`
 }
 
 func (r *textRecipe) problem() string {
@@ -41,18 +33,8 @@ func (r *textRecipe) problem() string {
 		return fmt.Sprintf("text has the form %q, want %q, %q or %q", r.Form, textColumns, textAttributes, textCoNLLU)
 	case r.Form == textColumns && r.Columns < 2:
 		return fmt.Sprintf("text has %d columns, want at least 2", r.Columns)
-	case r.Form == textAttributes && r.SkipEdges:
-		return "skip edges need words, and text of attributes has none"
 	}
 	return ""
-}
-
-// edgeTypes is how many types of edges the text has.
-func (r *textRecipe) edgeTypes() int {
-	if r.SkipEdges {
-		return 2
-	}
-	return 1
 }
 
 // textExtensions are those of tagged text. Names with one of plainExtensions tell nothing.
@@ -85,8 +67,6 @@ type textSentence struct {
 	name  string
 	path  string
 	lines []int32
-	edges []int32
-	types []int32 // of edges; nil: all follow each other
 	words []string
 	texts []int32
 	rows  sparseRows
@@ -154,7 +134,7 @@ func (l *textLoader) chooseForm() {
 	if l.o.Recipe != nil {
 		l.rules = l.o.Recipe.Text
 	} else {
-		l.rules = &textRecipe{Form: l.files[0].form(), SkipEdges: l.o.SkipEdges}
+		l.rules = &textRecipe{Form: l.files[0].form()}
 		if l.rules.Form != textAttributes {
 			l.rules.Columns = l.files[0].usual
 		}
@@ -337,7 +317,6 @@ func (l *textLoader) read(f *textFile) {
 			}
 			t.texts = append(t.texts, text)
 		}
-		t.edges, t.types = l.rules.join(s)
 		l.sentences = append(l.sentences, t)
 	})
 	if attributes > 0 && known == 0 {
@@ -348,30 +327,6 @@ func (l *textLoader) read(f *textFile) {
 	if l.o.Recipe == nil || l.o.Learning {
 		f.text = "" // no longer needed
 	}
-}
-
-// join returns the edges of a sentence, and their types: every token with the next, and
-// with skip edges every word that begins with a capital with where it stood before.
-func (r *textRecipe) join(s *sentence) (edges, types []int32) {
-	for i := 1; i < len(s.tokens); i++ {
-		edges = append(edges, int32(i-1), int32(i))
-	}
-	if !r.SkipEdges {
-		return edges, nil
-	}
-	types = make([]int32, len(edges)/2)
-	before := map[string]int{}
-	for i, fields := range s.tokens {
-		word := fields[0]
-		if !strings.HasPrefix(shape(word), "X") {
-			continue
-		}
-		if j, again := before[word]; again && j+1 < i {
-			edges, types = append(edges, int32(j), int32(i)), append(types, 1)
-		}
-		before[word] = i
-	}
-	return edges, types
 }
 
 // finish makes schema, recipe and instances.
@@ -410,34 +365,24 @@ func (l *textLoader) chooseSchema(states []string) {
 	}
 	s := &l.set.Schema
 	s.NodeTypes = []crf.NodeType{{Name: "token", States: states, Features: len(names), FeatureNames: names}}
-	for _, name := range []string{nextType, sameType}[:l.rules.edgeTypes()] {
-		s.EdgeTypes = append(s.EdgeTypes, crf.EdgeType{Name: name, Features: 1, FeatureNames: []string{FormConstant},
-			Symmetric: name == sameType})
-	}
+	s.EdgeTypes = []crf.EdgeType{{Name: "next", Features: 1, FeatureNames: []string{FormConstant}}}
 	l.completeSchema()
 }
 
-// build freezes one sentence.
+// build freezes one sentence, in which every token is joined with the next.
 func (l *textLoader) build(t *textSentence, of []int32) {
-	s := &l.set.Schema
-	g, err := l.graphs.get(len(t.texts), t.edges)
-	features, wrong := t.rows.features(s.NodeTypes[0].Features)
+	edges := make([]int32, 0, 2*len(t.texts))
+	for i := range int32(len(t.texts) - 1) {
+		edges = append(edges, i, i+1)
+	}
+	g, err := l.graphs.get(len(t.texts), edges)
+	features, wrong := t.rows.features(l.set.Schema.NodeTypes[0].Features)
 	if err = cmp.Or(err, wrong); err != nil {
 		l.fail(ofFile(t.path, err))
 		return
 	}
-	spec := crf.InstanceSpec{Name: t.name, Graph: g, NodeFeat: []crf.Features{features}, EdgeType: t.types}
-	counts := make([]int, len(s.EdgeTypes))
-	for e := range g.NumEdges() {
-		b := 0
-		if t.types != nil {
-			b = int(t.types[e])
-		}
-		counts[b]++
-	}
-	for _, n := range counts {
-		spec.EdgeFeat = append(spec.EdgeFeat, crf.Constant(n, 1))
-	}
+	spec := crf.InstanceSpec{Name: t.name, Graph: g, NodeFeat: []crf.Features{features},
+		EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}}
 	if !l.o.NoLabels {
 		spec.Labels = [][]int32{ofTexts(t.texts, of)}
 	}

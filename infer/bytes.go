@@ -104,19 +104,13 @@ func (z *sizes) marginals() float64 { return double*z.states + 3*double*z.nodes 
 // it may. Exact looks after itself.
 func (o *Options) check(n *mrf.Network, marginals bool) error {
 	z := sizesOf(n)
-	bytes, reason := z.network(), z.reason()
+	bytes := z.network()
 	if marginals {
 		bytes += z.marginals()
 	}
 	switch o.Method {
 	case Propagation:
 		bytes += z.propagation()
-	case Gibbs:
-		each := z.chain() + double*z.states + z.draws(judgedDraws(int(z.nodes), o.Chains))
-		bytes += float64(o.Chains) * each
-		if float64(o.Chains)*each > bytes/2 && o.Chains > 1 {
-			reason = fmt.Sprintf("%d chains take %s each", o.Chains, memory.Text(each))
-		}
 	default: // of MostProbable
 		bytes += double * (z.messages + z.states)
 	}
@@ -124,7 +118,7 @@ func (o *Options) check(n *mrf.Network, marginals bool) error {
 	if o.Method != "" {
 		what += " by " + string(o.Method)
 	}
-	return tooMuch(what, bytes, o.Memory, reason)
+	return tooMuch(what, bytes, o.Memory, z.reason())
 }
 
 // chain is the state of a chain, and its scratch.

@@ -17,8 +17,6 @@ type chain struct {
 	rng  *rand.Rand
 	// score has room for the states of a node.
 	score []float64
-	// sum, if not nil, adds up p(x_s | rest) of every update at p.NodeAt.
-	sum []float64
 }
 
 // stream returns a source of randomness for one part of a piece of work. The
@@ -44,19 +42,6 @@ func (c *chain) sweep() {
 		score := c.score[:c.p.Card[s]]
 		gibbs.Conditional(score, c.p, c.x, s)
 		c.x[s] = gibbs.Draw(score, c.rng)
-		if c.sum != nil {
-			addProbabilities(c.sum[c.p.NodeAt[s]:], score)
-		}
-	}
-}
-
-// addProbabilities adds to sum the probabilities whose cumulative weights, not
-// normalised, gibbs.Draw has left.
-func addProbabilities(sum, cumulative []float64) {
-	total, before := cumulative[len(cumulative)-1], 0.0
-	for i, v := range cumulative {
-		sum[i] += (v - before) / total
-		before = v
 	}
 }
 

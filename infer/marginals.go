@@ -17,7 +17,7 @@ type Result struct {
 	// was asked for.
 	NotExact string
 	// LogZ is the natural logarithm of the sum over all joint states that agree with
-	// the evidence, or what stands for it; NaN of Gibbs, which does not estimate it.
+	// the evidence, or what stands for it.
 	//
 	// Where a dual exists, Propagation gives the dual value, which is a certified bound
 	// at any messages: D of equation (7) of docs/explanation/equations.md, or for tree-reweighted
@@ -50,15 +50,6 @@ type Result struct {
 	Width      int
 	Bytes      int64
 	Operations float64
-
-	// Diagnosis of Gibbs is of up to 1000 draws of each chain from the second half of
-	// its sweeps, which the marginals are means over; fewer of networks of more than
-	// 250,000 variables.
-	Diagnosis *Diagnosis
-	// StandardError of Gibbs is the largest of √(p(1−p)/ESS) over all marginals p that
-	// changed: what they are probably off by, if the chains converged. NaN where it is
-	// not known.
-	StandardError float64
 }
 
 // exactResult is the answer of a method that knows log Z.
@@ -92,32 +83,11 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 	}
 	r, notExact, err := follow(o.Method,
 		way[*Result]{Exact, func() (*Result, error) { return o.eliminate(ctx, n, marginals) }},
-		way[*Result]{Propagation, func() (*Result, error) { return o.propagate(ctx, n, marginals) }},
-		way[*Result]{Gibbs, func() (*Result, error) {
-			if !marginals {
-				return nil, &OptionError{"Method", "gibbs estimates marginals, not log Z"}
-			}
-			return o.sample(ctx, n)
-		}})
+		way[*Result]{Propagation, func() (*Result, error) { return o.propagate(ctx, n, marginals) }})
 	if err != nil {
 		return nil, err
 	}
 	r.NotExact = notExact
-	return r, nil
-}
-
-// sample is the method Gibbs.
-func (o Options) sample(ctx context.Context, n *mrf.Network) (*Result, error) {
-	reduced, err := reducePairwise(n, o.Evidence, func(left *mrf.Network) error { return o.check(left, true) })
-	if err != nil {
-		return nil, err
-	}
-	r, err := sampleMarginals(ctx, reduced.pairwise, o)
-	if err != nil {
-		return nil, reduced.locate(err)
-	}
-	r.Marginals = reduced.conditioned.Marginals(r.Marginals)
-	r.Diagnosis = r.Diagnosis.of(reduced.conditioned)
 	return r, nil
 }
 

@@ -14,9 +14,8 @@ import (
 // Method names a way to infer.
 type Method string
 
-// The methods of LogPartition and Marginals are Exact, Propagation, and for
-// marginals Gibbs. Those of MostProbable are Cut, Exact and TRWS, and those of Sample
-// Exact and Gibbs.
+// The methods of LogPartition and Marginals are Exact and Propagation. Those of
+// MostProbable are Cut, Exact and TRWS, and those of Sample Exact and Gibbs.
 //
 // No method, "", is the best that fits: Exact wherever its tables have room and take
 // about ten seconds at most, and Cut where it suits; else Propagation, TRWS, or Gibbs.

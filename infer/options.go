@@ -15,7 +15,7 @@ type Options struct {
 	Method Method
 	// Evidence are the states of observed variables.
 	Evidence map[int]int
-	// Limits of Propagation, Gibbs and TRWS.
+	// Limits of Propagation and TRWS.
 	Limits Limits
 	// Counting makes the counting numbers of Propagation; nil: tree-reweighted ones, by
 	// Seed. The graph that it is given has a node for each variable without evidence, one
@@ -28,18 +28,9 @@ type Options struct {
 	// Forecast, if not nil, is told what Exact will take before it starts: the induced
 	// width, the bytes of its tables and the number of operations.
 	Forecast func(width int, bytes int64, operations float64)
-	// Chains of Gibbs, each from a start of its own; 0: 4. They end where the split R̂
-	// of every variable is at most MaxRHat and its effective sample size at least
-	// MinESS; 0: 1.01 and 400, as Vehtari and others (2021) advise.
-	Chains          int
-	MaxRHat, MinESS float64
-	// Progress, if not nil, is told by Gibbs now and then how many of at most total
-	// sweeps of all chains are done, by one goroutine at a time.
-	Progress func(done, total int)
 	// Seed of everything random.
 	Seed uint64
-	// Threads of Gibbs, and of Propagation on large networks; 0: 1. Results do not
-	// depend on it.
+	// Threads of Propagation on large networks; 0: 1. Results do not depend on it.
 	Threads int
 
 	operations float64 // most of an elimination that MostProbable chooses; 0: a second or so
@@ -49,8 +40,7 @@ func (o Options) withDefaults() Options {
 	if o.Method == "" && o.Counting != nil {
 		o.Method = Propagation
 	}
-	o.Chains, o.Threads = cmp.Or(o.Chains, 4), cmp.Or(o.Threads, 1)
-	o.MaxRHat, o.MinESS = cmp.Or(o.MaxRHat, 1.01), cmp.Or(o.MinESS, 400)
+	o.Threads = cmp.Or(o.Threads, 1)
 	return o
 }
 
@@ -59,7 +49,7 @@ func (o *Options) validate() error {
 	for _, c := range []struct {
 		name  string
 		value int
-	}{{"Chains", o.Chains}, {"Threads", o.Threads}, {"Memory", int(o.Memory)}} {
+	}{{"Threads", o.Threads}, {"Memory", int(o.Memory)}} {
 		if c.value < 0 {
 			return &OptionError{c.name, fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default", c.value)}
 		}
@@ -83,7 +73,7 @@ type Limits struct {
 	// that of DefaultLimits, of TRW-S 1e-9. Below 0 an iteration ends by MaxSweeps alone.
 	Tolerance float64
 	// MaxSweeps bounds the sweeps over the network; 0: that of DefaultLimits, of TRW-S
-	// 4000. Below 0 no sweep is made, but one by Gibbs and TRW-S.
+	// 4000. Below 0 no sweep is made, but one by TRW-S.
 	MaxSweeps int
 
 	threads int // of sweeps over a large network; 0: 1
@@ -101,15 +91,13 @@ func (l Limits) resolved() bp.Limits {
 
 // Outcome tells how an iteration ended.
 type Outcome struct {
-	// Converged says that the last sweep changed no more than Limits.Tolerance, or of
-	// Gibbs that the chains can reach everything and their diagnosis is good. Methods
+	// Converged says that the last sweep changed no more than Limits.Tolerance. Methods
 	// that do not iterate have converged. It does not say that there is no better
 	// solution: see Result.Stationary.
 	Converged bool
-	// Sweeps over the network, of each chain; 0 where the method does not iterate.
+	// Sweeps over the network; 0 where the method does not iterate.
 	Sweeps int
-	// Residual is what the last sweep changed, as Limits.Tolerance measures it; NaN of
-	// Gibbs.
+	// Residual is what the last sweep changed, as Limits.Tolerance measures it.
 	Residual float64
 	// Damping is the weight of the old message in the last sweep of belief
 	// propagation.

@@ -191,12 +191,6 @@ func TestSamplesAreReproducible(t *testing.T) {
 			t.Errorf("chains %v, sweeps %v", one.Chain, one.Sweep)
 		}
 	}
-	p := oracle.RandomPairwise(source(1), must(gen.Complete(9)), slices.Repeat([]int32{3}, 9), 0.3, 0)
-	a := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: 800}, Threads: 1}))
-	b := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: 800}, Threads: 8}))
-	if a.Sweeps != b.Sweeps || !slices.EqualFunc(a.Marginals, b.Marginals, slices.Equal) {
-		t.Error("other marginals with 8 threads")
-	}
 }
 
 // TestManyStates: more than a byte holds.
@@ -267,9 +261,6 @@ func TestSamplingErrors(t *testing.T) {
 			t.Errorf("interrupted: %v", err)
 		}
 	}
-	if _, err := sampleMarginals(ctx, fine, Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
-	}
 }
 
 // TestLockedChains: hard zeros that divide the joint states into parts are seen in
@@ -295,86 +286,5 @@ func TestLockedChains(t *testing.T) {
 	}
 	if apart < 4 {
 		t.Errorf("the diagnosis saw chains apart in %d of 5 runs", apart)
-	}
-}
-
-// TestGibbsMarginals: within a few standard errors of enumeration where they say to
-// have converged, and closer for more effective draws.
-func TestGibbsMarginals(t *testing.T) {
-	for seed := range uint64(6) {
-		rng := source(seed)
-		g := must(graph.Grid(3, 3, graph.GridOptions{}))
-		p := oracle.RandomPairwise(rng, g, randomCards(rng, 9), 0.7, 0)
-		p.Constant = 3
-		want, _ := oracle.Marginals(p)
-		r := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: 1 << 15}, MinESS: 3000, Seed: seed}))
-		if !r.Converged || r.Diagnosis.MaxRHat > 1.01 || r.Diagnosis.MinESS < 3000 || !(r.StandardError < 0.01) {
-			t.Errorf("seed %d: not converged: %+v", seed, r)
-		}
-		for s := range want {
-			for i, q := range want[s] {
-				if got := r.Marginals[s][i]; !(math.Abs(got-q) <= 5*r.StandardError) {
-					t.Errorf("seed %d: P(x_%d = %d) is %.4f, want %.4f ± %.4f", seed, s, i, got, q, r.StandardError)
-				}
-			}
-		}
-	}
-}
-
-// TestGibbsDoesNotClaim: too short, or torn between two states that no single
-// variable leaves, is not converged.
-func TestGibbsDoesNotClaim(t *testing.T) {
-	g := must(graph.Grid(6, 6, graph.GridOptions{}))
-	p := oracle.RandomPairwise(source(1), g, slices.Repeat([]int32{2}, 36), 0.01, 0)
-	for sweeps, want := range map[int]bool{1: false, 3: false, 150: false, 6400: true} {
-		if r := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: sweeps}})); r.Converged != want || r.Sweeps > sweeps {
-			t.Errorf("%d sweeps: converged is %t after %d, R-hat %v, %v effective draws", sweeps, r.Converged, r.Sweeps, r.Diagnosis.MaxRHat, r.Diagnosis.MinESS)
-		}
-	}
-	for i := range p.Edge {
-		if i%4 == 0 || i%4 == 3 {
-			p.Edge[i] += 3 // far below the critical temperature
-		}
-	}
-	r := must(sampleMarginals(context.Background(), p, Options{Limits: Limits{MaxSweeps: 3000}, Seed: 2}))
-	if r.Converged || !(r.Diagnosis.MaxRHat > 1.5) {
-		t.Errorf("two phases: %+v", r)
-	}
-}
-
-// TestRoundsForget: only the sweeps of the last round count.
-func TestRoundsForget(t *testing.T) {
-	p := oracle.RandomPairwise(source(3), must(gen.Complete(4)), []int32{2, 2, 3, 2}, 0.5, 0)
-	c := must(newChains(context.Background(), p, 2, 1, 1))
-	for _, sweeps := range []int{40, 70} {
-		if _, err := c.round(context.Background(), sweeps, &tally{}, 1); err != nil {
-			t.Fatal(err)
-		}
-		for _, chain := range c.all {
-			if total := chain.sum[0] + chain.sum[1]; math.Abs(total-float64(sweeps)) > 1e-9 {
-				t.Errorf("probabilities of %v sweeps were added up, want %d", total, sweeps)
-			}
-		}
-	}
-}
-
-// TestJudgedDraws: memory is bounded, and something is left to judge.
-func TestJudgedDraws(t *testing.T) {
-	for _, c := range []struct{ nodes, chains, want int }{{0, 4, 1000}, {100, 4, 1000}, {1 << 20, 4, 256}, {1 << 30, 4, 4}} {
-		if got := judgedDraws(c.nodes, c.chains); got != c.want {
-			t.Errorf("%d draws of %d chains of %d nodes, want %d", got, c.chains, c.nodes, c.want)
-		}
-	}
-}
-
-// TestForcedNodes: those that hard zeros leave one state.
-func TestForcedNodes(t *testing.T) {
-	p := oracle.RandomPairwise(source(3), must(gen.Complete(4)), []int32{2, 2, 3, 1}, 0.5, 0)
-	p.Node[p.NodeAt[1]] = math.Inf(-1)
-	r := must(sampleMarginals(context.Background(), p, Options{}))
-	want, _ := oracle.Marginals(p)
-	compare(t, "node", r.Marginals, want, 5*r.StandardError)
-	if r.Marginals[1][1] != 1 || r.Marginals[3][0] != 1 || r.Diagnosis.Constant != 2 || !r.Converged {
-		t.Errorf("forced nodes: %v, %d constant, converged %t", r.Marginals, r.Diagnosis.Constant, r.Converged)
 	}
 }

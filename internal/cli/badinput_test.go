@@ -52,9 +52,7 @@ func npz(t testing.TB, a arrays) string {
 		if err == nil {
 			_, err = w.Write([]byte(a[name]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 	}
 	oracle.OK(t, archive.Close())
 	return b.String()
@@ -204,7 +202,7 @@ func TestUnwritableOutput(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
 	for _, args := range [][]string{
-		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"plot", dir}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir}, {"watch", dir},
+		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir}, {"watch", dir},
 		{"train", data, "--dry-run"}, {"eval", data, "-m", dir},
 	} {
 		var stderr bytes.Buffer

@@ -15,13 +15,12 @@ import (
 // dataFlags say how data are read.
 type dataFlags struct {
 	kind, features, layout, list, observed string
-	edges, edgeMaps                        string
+	edges, edgeMaps, superpixels           string
 	states, columns                        []string
 	offsets                                []int
-	bins, neighbours, superpixels, hops    int
+	bins, neighbours, hops                 int
 	noBias, untied, directed               bool
 	given                                  func(flag string) bool // nil: no flags were registered
-	skipEdges                              bool
 	minCount                               int
 	sampleWeights                          string
 	memory                                 int64
@@ -48,7 +47,6 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
 	f.BoolVar(&d.noBias, "no-bias", false, "images, tables and text: do not add the constant feature")
 	f.IntVar(&d.minCount, "min-count", 0, "tagged text: leave out attributes that occur less often")
-	f.BoolVar(&d.skipEdges, "skip-edges", false, "tagged text: join equal words of a sentence that begin with a capital")
 	f.BoolVar(&d.untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
 	f.StringVar(&d.sampleWeights, "sample-weights", "", "samples: a column or file of weights; of alignments the identity "+
 		"that counts as alike (default 0.8), or none")
@@ -58,9 +56,10 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
-	f.IntVar(&d.superpixels, "superpixels", 0, "images: cut each into about so many regions, which are the nodes "+
-		"(default: pixels are)")
-	refuseZero(f, "bins", "neighbours", "superpixels")
+	f.StringVar(&d.superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+
+		"nodes (default: pixels are; DATA/superpixels if the model has them)")
+	reads(f, "a folder of maps of regions, one ID.png or ID.npy for each picture", "superpixels")
+	refuseZero(f, "bins", "neighbours")
 }
 
 // memoryHelp is what --memory says where it is about all that a verb does.
@@ -79,8 +78,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins,
 		Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied,
 		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed,
-		SkipEdges: d.skipEdges, MinCount: d.minCount,
-		SampleWeights: d.sampleWeights, Memory: d.memory,
+		MinCount: d.minCount, SampleWeights: d.sampleWeights, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe

@@ -106,7 +106,7 @@ func (a *app) demo(f *demoFlags) error {
 func (a *app) showDemo(f *demoFlags, run *runfolder.Run, result *synthetic.DemoResult) error {
 	page := result.Page("blockbp " + version())
 	for _, c := range result.Figures() {
-		if err := run.WriteFigure(c.File, c.Curves); err != nil {
+		if err := run.WriteFigure(c.File, c.Curves.SVG); err != nil {
 			return err
 		}
 		page.Figure(c.Curves, c.Caption)

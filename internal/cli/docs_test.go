@@ -131,7 +131,6 @@ func TestKeysOfVerbs(t *testing.T) {
 	in := func(name string) string { return filepath.Join(folder, name) }
 	data, trained := gridData(t), gridRun(t)
 	mustRun(t, "example", "network", "-o", in("net.uai"))
-	mustRun(t, "infer", in("net.uai"), "--task", "MAR", "--counting", "trw", "-o", in("net.MAR"))
 	list := ""
 	for _, row := range []struct {
 		name string
@@ -139,10 +138,8 @@ func TestKeysOfVerbs(t *testing.T) {
 	}{
 		{"train --dry-run", [][]string{{"train", data, "--dry-run"}}},
 		{"predict", [][]string{{"predict", data, "-m", trained, "-o", in("predicted"), "--decode", "map", "-q"}}},
-		{"eval --against", [][]string{{"eval", in("net.MAR"), "--against", in("net.MAR")}}},
 		{"infer", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--memory", "30KiB"}, {"infer", in("net.uai"), "--counting", "bethe"}}},
 		{"infer --method exact", [][]string{{"infer", in("net.uai"), "--method", "exact"}}},
-		{"infer --method gibbs", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--method", "gibbs"}}},
 		{"infer --task MPE", [][]string{{"infer", in("net.uai"), "--task", "MPE"}}},
 		{"sample", [][]string{{"sample", in("net.uai"), "-o", in("samples.npz"), "--samples", "40", "--sampler", "gibbs", "-q"}}},
 		{"convert", [][]string{{"convert", data, "-m", trained, "-o", in("converted")}}},
@@ -163,9 +160,7 @@ func TestKeysOfVerbs(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "golden", "keys.txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(list), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(file, []byte(list), 0o644))
 	}
 	if difference := cmp.Diff(readFile(t, file), list); difference != "" {
 		t.Errorf("the keys in %s are not those of the program; run this test with -update (-file +program):\n%s", file,

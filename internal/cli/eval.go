@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 )
@@ -17,7 +15,7 @@ import (
 type evalFlags struct {
 	inferenceFlags
 	models                  []string
-	out, split, against     string
+	out, split              string
 	likelihood, json, quiet bool
 }
 
@@ -32,14 +30,8 @@ as B-PER, I-PER and O also precision, recall and F1 of whole entities. Several m
 stand side by side.`,
 		Example: `  blockbp eval images/ --features features/ --list test.txt -m run
   blockbp eval images/ --list test.txt --features features/ -m run -m run-without-edges -o compared
-  blockbp eval citation/cora -m run --observed train --split test
-  blockbp eval answer.MAR --against reference.MAR`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.checkAgainst(cmd); err != nil {
-				return err
-			}
-			return a.eval(&f, args)
-		},
+  blockbp eval citation/cora -m run --observed train --split test`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.eval(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL` file or run folder; may be repeated")
@@ -52,8 +44,6 @@ stand side by side.`,
 	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are: a second inference where some "+
 		"are unknown")
 	f.register(fl)
-	fl.StringVar(&f.against, "against", "", "compare a file of marginals (.MAR) with this reference, without a model")
-	reads(fl, "a file of marginals (.MAR)", "against")
 	f.data.register(fl)
 	f.data.registerMemory(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
@@ -62,9 +52,6 @@ stand side by side.`,
 }
 
 func (a *app) eval(f *evalFlags, args []string) error {
-	if f.against != "" {
-		return a.evalAgainst(f, args)
-	}
 	if len(f.models) == 0 || len(args) == 0 {
 		return usagef("eval: want data with labels, and a model whose predictions to compare: blockbp eval DATA -m MODEL")
 	}
@@ -103,35 +90,6 @@ func (a *app) eval(f *evalFlags, args []string) error {
 	return a.print(f.json, struct {
 		Models []job.ModelScore `json:"models"`
 	}{results}, "%s", lines(evaluationText(scored)))
-}
-
-// checkAgainst refuses the options of models beside --against.
-func (f *evalFlags) checkAgainst(cmd *cobra.Command) error {
-	if f.against == "" {
-		return nil
-	}
-	var unused string
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if unused == "" && flag.Name != "against" && flag.Name != "json" {
-			unused = flag.Name
-		}
-	})
-	if unused != "" {
-		return usagef("--%s is not used by eval MARGINALS.MAR --against REFERENCE.MAR", unused)
-	}
-	return nil
-}
-
-// evalAgainst compares a file of marginals with a reference.
-func (a *app) evalAgainst(f *evalFlags, args []string) error {
-	if len(args) != 1 {
-		return usagef("eval: want one file of marginals: blockbp eval MARGINALS.MAR --against REFERENCE.MAR")
-	}
-	d, err := describe.NewDistance(args[0], f.against)
-	if err != nil {
-		return err
-	}
-	return a.print(f.json, d, "%s\n", lines(d.Table().Text()))
 }
 
 func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored, error) {

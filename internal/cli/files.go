@@ -78,8 +78,6 @@ type written struct {
 	kind   outputKind
 	// copyOf is a file of which the output may be a copy: then it is ours.
 	copyOf string
-	// within is where in the folder of a training a folder to go on with lies.
-	within string
 }
 
 // writes declares that an option names what a verb writes. kind tells what that is, or
@@ -355,7 +353,7 @@ func (f *files) checkFolder(o written) error {
 			return err
 		}
 		inside, err := filepath.Rel(root, path)
-		if err != nil || o.kind == outputKept && !job.IsRunFile(filepath.ToSlash(filepath.Join(o.within, inside))) {
+		if err != nil || o.kind == outputKept && !job.IsRunFile(filepath.ToSlash(inside)) {
 			return err
 		}
 		if read := f.readAs(path); read != "" {

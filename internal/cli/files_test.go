@@ -28,13 +28,13 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 var noPathArguments = strings.Fields("train generate demo example features version help serve completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("compare convert demo eval example generate infer plot predict sample train")
+var verbsThatWrite = strings.Fields("compare convert demo eval example generate infer predict sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
 func TestPathsAreDeclared(t *testing.T) {
 	t.Parallel()
-	writing := map[string]bool{"plot": true} // into the folder that it reads
+	writing := map[string]bool{}
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		for _, c := range cmd.Commands() {
@@ -184,25 +184,6 @@ func TestOutputsOverInputs(t *testing.T) {
 		t.Errorf("%d outputs over inputs were tried", tried)
 	}
 	t.Logf("%d outputs over inputs, all refused", tried)
-}
-
-// TestPlotOverInputs: figures go into the folder of the run, but not over its metrics.
-func TestPlotOverInputs(t *testing.T) {
-	t.Parallel()
-	for name, link := range map[string]func(old, new string) error{"symbolic": os.Symlink, "hard": os.Link} {
-		dir := copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
-		mustRun(t, "plot", dir) // over its own figures
-		figure := filepath.Join(dir, "plots", "convergence-seconds.svg")
-		oracle.OK(t, os.Remove(figure))
-		if err := link(filepath.Join(dir, "metrics.jsonl"), figure); err != nil {
-			t.Logf("no %s links here: %v", name, err)
-			continue
-		}
-		before := tree(t, dir)
-		o := run(t, "plot", dir)
-		o.wantFailure(t, 2, "convergence-seconds.svg", "metrics.jsonl")
-		wantUntouched(t, o, before, tree(t, dir))
-	}
 }
 
 // TestForce: a file that is there is left alone, unless --force is given; also where a
@@ -436,27 +417,4 @@ func TestOthersFolder(t *testing.T) {
 	if o := run(t, "train", data, "-o", full); strings.Contains(o.stderr, "--force") {
 		t.Errorf("--force is advised where it does not help: %s", o.stderr)
 	}
-}
-
-// TestPlotDuringRun: figures that another process draws while a run goes on do not keep
-// the run from drawing its own.
-func TestPlotDuringRun(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "run")
-	plotted := make(chan outcome, 1)
-	go func() {
-		for {
-			if o := runContext(t.Context(), "plot", dir); o.code == 0 || t.Context().Err() != nil {
-				plotted <- o
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	mustRun(t, "train", gridData(t), "-o", dir, "-q", "--max-iter", "400", "--rtol", "1e-14")
-	if o := <-plotted; o.code != 0 {
-		t.Error(o.stderr)
-	}
-	mustRun(t, "plot", dir)
 }

@@ -34,7 +34,6 @@ func TestGolden(t *testing.T) {
 		"unknown-graph":    {"generate", "-o", "nowhere", "--graph", "gird:3x3"},
 		"unknown-counting": {"train", "data", "--counting", "convx"},
 		"unknown-sampler":  {"sample", "net.uai", "-o", "x.npz", "--sampler", "exat"},
-		"gibbs-log-z":      {"infer", "net.uai", "--method", "gibbs"},
 		"task-option":      {"infer", "net.uai", "--task", "MPE", "--counting", "trw"},
 		"unknown-task":     {"infer", "net.uai", "--task", "MMAP"},
 	}

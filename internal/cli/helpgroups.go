@@ -37,7 +37,7 @@ type flagGroup struct {
 
 // trainGroups has every option of train once, in the order of its help.
 var trainGroups = []flagGroup{
-	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed", "skip-edges",
+	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed",
 		"min-count", "sample-weights"}},
 	{"Images", []string{"list", "features", "layout", "neighbours", "superpixels", "offsets", "edge-maps",
 		"edge-features", "bins"}},
@@ -60,7 +60,7 @@ var usualOptions = map[string][]string{
 	"train": {"out", "list", "observed", "no-edges", "counting", "prior", "l2", "method", "eval", "max-time", "max-passes",
 		"resume", "threads", "dry-run"},
 	"predict":  {"model", "out", "list", "observed", "clamp", "decode", "cost", "threads"},
-	"eval":     {"model", "out", "list", "observed", "split", "cost", "against"},
+	"eval":     {"model", "out", "list", "observed", "split", "cost"},
 	"infer":    {"task", "method", "counting", "evidence", "out", "seed", "json"},
 	"sample":   {"out", "model", "evidence", "sampler", "samples", "seed"},
 	"convert":  {"out", "model", "instance", "evidence"},

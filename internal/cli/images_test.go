@@ -43,6 +43,7 @@ func imageFolder(t testing.TB) string {
 func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 	t.Helper()
 	picture := image.NewRGBA(image.Rect(0, 0, imageCols, imageRows))
+	blocks := image.NewGray(picture.Bounds()) // of 2×2 pixels, as superpixels
 	labels := image.NewPaletted(picture.Bounds(), color.Palette{color.White, color.Black, color.Gray{128}})
 	var text strings.Builder
 	horizon, post := 3+i%3, i+2
@@ -56,6 +57,7 @@ func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 				label = 2
 			}
 			labels.SetColorIndex(c, r, uint8(label))
+			blocks.SetGray(c, r, color.Gray{Y: uint8(16*(r/2) + c/2)})
 			picture.Set(c, r, color.RGBA{uint8(80 * label), uint8(200 * min(label, 1)), uint8(255 - 100*label), 255})
 			if i == 0 && r == 0 && c == 0 {
 				label = -1 // unobserved
@@ -69,7 +71,9 @@ func drawImage(t testing.TB, folder, id string, random *rand.Rand, i int) {
 		row := at / 2 / featureCols
 		features[at] = float32(row*(1-2*(at%2))) + 0.5*float32(random.NormFloat64())
 	}
-	var encoded bytes.Buffer
+	var encoded, regions bytes.Buffer
+	oracle.OK(t, png.Encode(&regions, blocks))
+	writeFile(t, filepath.Join(folder, "superpixels", id+".png"), regions.String())
 	if i == 1 {
 		oracle.OK(t, jpeg.Encode(&encoded, picture, nil))
 		writeFile(t, filepath.Join(folder, "images", id+".jpg"), encoded.String())
@@ -102,9 +106,8 @@ func TestImages(t *testing.T) {
 		if r.Status != claimed[r.Convex] || !(r.Eval["accuracy@test"] > 0.5) {
 			t.Errorf("--neighbours %s: %+v", neighbours, r)
 		}
-		for _, name := range []string{"convergence-passes", "reliability-test", "pictures-test"} {
-			checkPNG(t, filepath.Join(dir, "plots", name+".png"))
-		}
+		checkPNG(t, filepath.Join(dir, "plots", "pictures-test.png"))
+		checkXML(t, filepath.Join(dir, "plots", "reliability-test.svg"))
 		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "blue", "Quality on test", "most frequent class", "trained without edges")
 		info := mustRun(t, "info", dir, "--json").object(t, "recipe")
 		if recipe, ok := info["recipe"].(map[string]any); !ok || fmt.Sprint(recipe["neighbours"]) != neighbours {
@@ -163,9 +166,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("accuracy is %v, of the predictions it is %v", results[0].Accuracy, want)
 	}
 	checkReport(t, filepath.Join(compared, "report.html"), "with8", "without", "post")
-	for _, name := range []string{"pictures", "reliability"} {
-		checkPNG(t, filepath.Join(compared, "plots", name+".png"))
-	}
+	checkPNG(t, filepath.Join(compared, "plots", "pictures.png"))
 	mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8").says(t, "note: --neighbours is 8, but the model was trained with 4")
 
 	// Images of one model may be named with dots, and no prediction is lost.
@@ -221,49 +222,8 @@ func TestPicturesAndMasks(t *testing.T) {
 	mustRun(t, "train", folder, "--list", "large.txt", "--dry-run").prints(t, "measured on a part")
 }
 
-// coloursOf returns the first three colours of a label picture.
-func coloursOf(t *testing.T, path ...string) string {
-	t.Helper()
-	picture := oracle.Must(png.Decode(strings.NewReader(readFile(t, path...))))(t)
-	indexed, ok := picture.(*image.Paletted)
-	if !ok {
-		t.Fatalf("%s is a %T", path, picture)
-	}
-	var text []string
-	for _, c := range indexed.Palette[:3] {
-		r, g, b, _ := c.RGBA()
-		text = append(text, fmt.Sprintf("%02x%02x%02x", r>>8, g>>8, b>>8))
-	}
-	return strings.Join(text, " ")
-}
-
-// TestPalette: label pictures have the colours of those that the model learned from, or ours.
-func TestPalette(t *testing.T) {
-	t.Parallel()
-	data, folder := imageFolder(t), t.TempDir()
-	model, grey := filepath.Join(folder, "model"), filepath.Join(folder, "grey")
-	train(t, data, "-o", model, "--list", "train.txt", "--no-edges", "--l2", "1")
-	// The label picture of pic2 is left out: there are no colours to keep.
-	writeFile(t, filepath.Join(folder, "two.txt"), "pic0\npic1\n")
-	train(t, data, "-o", grey, "--list", filepath.Join(folder, "two.txt"), "--no-edges", "--l2", "1")
-	in := func(name string) string { return filepath.Join(folder, name) }
-	predict := func(model, out string, more ...string) outcome {
-		return run(t, append([]string{"predict", data, "--list", "test.txt", "-m", model, "-o", in(out), "--pictures=false", "--threads", "1"}, more...)...)
-	}
-	for model, want := range map[string]string{model: "ffffff 000000 808080", grey: ""} {
-		out := filepath.Base(model) + "-out"
-		if o := predict(model, out); o.code != 0 {
-			t.Fatalf("exit code %d: %s", o.code, o.stderr)
-		}
-		got := coloursOf(t, folder, out, "pic4.png")
-		if want != "" && got != want || want == "" && slices.Contains(strings.Fields(got), "000000") {
-			t.Errorf("the colours are %s, want %s", got, want)
-		}
-	}
-}
-
-// TestSuperpixels: train cuts pictures into regions, and eval and predict answer for
-// pixels with the regions of the model; the same run comes out of any threads, and of one
+// TestSuperpixels: train learns from regions of maps, and eval and predict answer for
+// pixels with such maps; the same run comes out of any threads, and of one
 // that was stopped in between.
 func TestSuperpixels(t *testing.T) {
 	t.Parallel()
@@ -271,7 +231,7 @@ func TestSuperpixels(t *testing.T) {
 	train := func(out string, more ...string) string {
 		t.Helper()
 		folder := filepath.Join(dir, out)
-		mustRun(t, append([]string{"train", data, "--list", "train.txt", "--superpixels", "12", "-o", folder, "-q", "--report=false"}, more...)...)
+		mustRun(t, append([]string{"train", data, "--list", "train.txt", "--superpixels", "superpixels", "-o", folder, "-q", "--report=false"}, more...)...)
 		return folder
 	}
 	whole := train("whole", "--threads", "1", "--max-passes", "60")
@@ -306,7 +266,7 @@ func TestSuperpixels(t *testing.T) {
 		t.Errorf("predict answers for %v nodes, want pixels", first["nodes"])
 	}
 
-	run(t, "train", data, "--superpixels", "12", "--neighbours", "8", "-o", out+"3").wantFailure(t, 2, "--superpixels", "touch")
-	run(t, "train", data, "--superpixels", "70", "-o", out+"3").wantFailure(t, 3, "80 pixels, too few for 70")
-	run(t, "train", gridData(t), "--superpixels", "12", "-o", out+"3").wantFailure(t, 2, "--superpixels", "images")
+	run(t, "train", data, "--superpixels", "superpixels", "--neighbours", "8", "-o", out+"3").wantFailure(t, 2, "--superpixels", "touch")
+	run(t, "train", data, "--superpixels", "12", "-o", out+"3").wantFailure(t, 3, "there is neither 12/pic0.png nor 12/pic0.npy")
+	run(t, "train", gridData(t), "--superpixels", "superpixels", "-o", out+"3").wantFailure(t, 2, "--superpixels", "images")
 }

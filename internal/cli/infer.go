@@ -31,8 +31,7 @@ type inferFlags struct {
 	maxSweeps, sweeps           int
 	memory                      int64
 	seed                        uint64
-	chains, threads             int
-	maxRHat, minESS             float64
+	threads                     int
 	json, requireConvergence    bool
 	unused                      []string // options of bp, of which exact inference makes no use
 }
@@ -64,7 +63,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 		"state")
 	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
 	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; "+
-		"or PR: bp, exact; MAR: these, gibbs (sampling); MPE: cut, exact, trws")
+		"or PR, MAR: bp, exact; MPE: cut, exact, trws")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
@@ -79,26 +78,20 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	fl.IntVar(&f.sweeps, "sweeps", 0, "bp: exactly this many sweeps")
 	fl.Var(sizeValue(&f.memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees, and of gibbs")
-	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")
-	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a converged variable")
-	fl.Float64Var(&f.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a converged variable")
-	threadsVar(fl, &f.threads, "bp, gibbs: number of threads; results do not depend on it")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees")
+	threadsVar(fl, &f.threads, "bp: number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
 	return cmd
 }
 
-// Methods of infer other than belief propagation and elimination.
-const (
-	methodAuto  = "auto" // the best that fits
-	methodGibbs = "gibbs"
-)
+// methodAuto is the best method that fits.
+const methodAuto = "auto"
 
 // methodsOf are the methods of each task.
 var methodsOf = map[string][]string{
 	describe.TaskPartition: {methodAuto, "bp", "exact"},
-	describe.TaskMarginals: {methodAuto, "bp", "exact", methodGibbs},
+	describe.TaskMarginals: {methodAuto, "bp", "exact"},
 	describe.TaskStates:    {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
 }
 
@@ -121,10 +114,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if f.method == methodAuto && f.task != describe.TaskStates && slices.ContainsFunc(asksForBP, changed) {
 		f.method = "bp"
 	}
-	switch {
-	case f.method == methodGibbs && f.task == "PR":
-		return usagef("{method=gibbs} estimates marginals, not log Z: give {task=MAR}, or another method")
-	case !slices.Contains(methods, f.method):
+	if !slices.Contains(methods, f.method) {
 		return usagef("{method} %q:{! with --task %s} want %s%s", f.method, f.task, strings.Join(methods, ", "),
 			option.Hint(f.method, methods))
 	}
@@ -179,15 +169,12 @@ type users struct {
 
 // optionUsers lists the options that not all methods of PR and MAR, or MPE, use.
 var optionUsers = []users{
-	{"chains", []string{methodGibbs}},
-	{"max-rhat", []string{methodGibbs}},
-	{"min-ess", []string{methodGibbs}},
-	{"threads", []string{"bp", methodGibbs}},
+	{"threads", []string{"bp"}},
 	{"counting", []string{"bp"}},
 	{"tol", []string{"bp", string(infer.TRWS)}},
 	{"sweeps", []string{"bp"}},
-	{"max-sweeps", []string{"bp", methodGibbs, string(infer.TRWS)}},
-	{"seed", []string{"bp", methodGibbs}},
+	{"max-sweeps", []string{"bp", string(infer.TRWS)}},
+	{"seed", []string{"bp"}},
 }
 
 // checkUnused refuses options that the method does not use, and values that it
@@ -204,10 +191,7 @@ func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, er
 			return nil, u.refuse(f.task)
 		}
 	}
-	if err := checkLeast(intOption{"chains", f.chains, 1}); err != nil {
-		return nil, err
-	}
-	return beside, checkDiagnosisLimits(f.maxRHat, f.minESS)
+	return beside, nil
 }
 
 // refuse says which methods of a task use the option, if any does.
@@ -309,12 +293,10 @@ type inferred struct {
 
 // inferNetwork carries out the task on a network, given evidence.
 func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) (*inferred, error) {
-	progress := a.newTimedCounter(f.method != methodGibbs, "sampling, at most", "sweeps")
-	defer progress.done()
 	options := infer.Options{
 		Method: infer.Method(f.method), Evidence: evidence,
 		Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}, Memory: f.memory, Forecast: a.noteCost,
-		Chains: f.chains, MaxRHat: f.maxRHat, MinESS: f.minESS, Progress: progress.show, Seed: f.seed, Threads: f.threads,
+		Seed: f.seed, Threads: f.threads,
 	}
 	if f.method == methodAuto {
 		options.Method = ""
@@ -349,7 +331,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		a.note("%s of more than two variables became auxiliary variables of belief propagation",
 			describe.Counted(r.Auxiliary, "factor"))
 	}
-	answer := describe.NewAnswer(f.task, r, &options, seconds)
+	answer := describe.NewAnswer(f.task, r, seconds)
 	answer.Names = describe.Names{Variables: n.Names, StateNames: n.States}
 	return &inferred{
 		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method == infer.Exact,

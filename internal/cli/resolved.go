@@ -61,8 +61,10 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		if put("features", nil); !recipe.Colours {
 			put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
 		}
-		if f.data.edgeMaps != "" {
-			put("edge-maps", absolute(dataset.ListPath(data[0], f.data.edgeMaps)))
+		for name, folder := range map[string]string{"edge-maps": f.data.edgeMaps, "superpixels": f.data.superpixels} {
+			if folder != "" {
+				put(name, absolute(dataset.ListPath(data[0], folder)))
+			}
 		}
 		put("no-bias", !recipe.Bias)
 		f.recordPixels(recipe, put)
@@ -95,7 +97,6 @@ func (f *trainFlags) recordSets(set *dataset.Set, data string, absolute func(str
 // recordPixels puts which pixels are neighbours, and the features of their edges.
 func (f *trainFlags) recordPixels(recipe *dataset.Recipe, put func(name string, value any)) {
 	if recipe.Superpixels != nil {
-		put("superpixels", recipe.Superpixels.Count)
 		return
 	}
 	put("neighbours", recipe.Neighbours)

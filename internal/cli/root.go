@@ -254,7 +254,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(),
-			a.plotCommand(), a.compareCommand()}},
+			a.compareCommand()}},
 		{"Measure", []*cobra.Command{a.generateCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help, a.serveCommand()}},
 	})

@@ -78,7 +78,7 @@ terms without inference.`,
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
 	fl.BoolVar(&f.report, "report", true, "write plots and report.html")
-	fl.BoolVar(&f.plots, "plots", true, "write plots as files, too: most of the report's time")
+	fl.BoolVar(&f.plots, "plots", true, "write plots as files, too")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd

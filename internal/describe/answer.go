@@ -50,7 +50,6 @@ type Answer struct {
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
 	Names
-	*sampling
 }
 
 // speed is what an answer took on the clock, reading and writing left out.
@@ -77,16 +76,8 @@ type cost struct {
 	Operations float64 `json:"forecast_operations"`
 }
 
-// sampling is what Gibbs sampling says beside marginals.
-type sampling struct {
-	Chains        int             `json:"chains"`
-	StandardError runfolder.Float `json:"standard_error"`
-	*Diagnosis
-}
-
-// NewAnswer describes the result of a task that was asked for with some options, and took so
-// many seconds.
-func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) *Answer {
+// NewAnswer describes the result of a task that took so many seconds.
+func NewAnswer(task string, r *infer.Result, seconds float64) *Answer {
 	a := &Answer{
 		Task: task, Method: r.Method, NotExact: r.NotExact, LogZ: runfolder.Float(r.LogZ),
 		Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
@@ -95,15 +86,12 @@ func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) 
 		Damping: r.Damping, Auxiliary: r.Auxiliary, Marginals: r.Marginals,
 	}
 	a.took(seconds, r.SweepSeconds, r.Sweeps)
-	a.Optimum = job.Optimum(r.Converged && r.Method != infer.Gibbs, !r.Stationary)
+	a.Optimum = job.Optimum(r.Converged, !r.Stationary)
 	if r.Counting != nil {
 		a.Counting, a.Convex = r.Counting.Name, r.Counting.Facts.Convex
 	}
-	switch {
-	case r.Method == infer.Exact:
+	if r.Method == infer.Exact {
 		a.cost = &cost{r.Width, r.Bytes, r.Operations}
-	case r.Method == infer.Gibbs:
-		a.sampling = &sampling{o.Chains, runfolder.Float(r.StandardError), newDiagnosis(r.Diagnosis)}
 	}
 	return a
 }
@@ -131,7 +119,7 @@ func (a *Answer) Write(w io.Writer) error {
 // place for that. Nothing is said of the answer that no joint state is possible.
 func (a *Answer) About() string {
 	by := "by counting numbers " + a.Counting
-	if a.Converged && !a.Convex && a.Method != infer.Gibbs {
+	if a.Converged && !a.Convex {
 		by += ": a stationary point of a free energy that is not known to be convex, which may have others"
 	}
 	what, exact := "this value is", "the exact one"
@@ -149,8 +137,6 @@ func (a *Answer) About() string {
 		return fmt.Sprintf("%s exact, by elimination of variables over an induced width of %d", what, a.Width)
 	case a.Bound == counting.Exact:
 		return what + " exact, " + by
-	case a.Method == infer.Gibbs:
-		return what + " estimates by Gibbs sampling; without {method} they are exact where time and memory suffice"
 	case a.Task == TaskMarginals:
 		return what + " an approximation of unknown error, " + by + otherwise
 	case a.Bound == counting.Upper:
@@ -165,26 +151,12 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 	switch {
 	case a.ZIsZero || a.Converged:
 		return ""
-	case a.sampling == nil && o.Limits.Tolerance < 0:
+	case o.Limits.Tolerance < 0:
 		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, which {sweeps} asked for; without {sweeps} "+
 			"they go on until %.3g", float64(a.Residual), a.Sweeps, infer.DefaultLimits.Tolerance)
-	case a.sampling == nil:
-		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger {max-sweeps} "+
-			"or {tol}", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
 	}
-	switch d := a.Diagnosis; {
-	case !d.Irreducible:
-		return "not converged: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved " +
-			"that it is ergodic; try another {method}"
-	case d.WorstRHat == nil:
-		return fmt.Sprintf("not converged: %d sweeps of %d chains are too few to judge; try a larger {max-sweeps}",
-			o.Limits.MaxSweeps, a.Chains)
-	default:
-		return fmt.Sprintf("not converged: R-hat of variable %s is %.4g, want at most %g, and variable %s has %.0f "+
-			"effective draws, want at least %g: try a larger {max-sweeps}",
-			uai.Named(a.Variables, *d.WorstRHat), float64(d.MaxRHat), o.MaxRHat, uai.Named(a.Variables, *d.WorstESS),
-			float64(d.MinESS), o.MinESS)
-	}
+	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger {max-sweeps} "+
+		"or {tol}", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
 }
 
 // States says what the search for a most probable joint state found.

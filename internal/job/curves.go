@@ -29,7 +29,7 @@ type NamedFigure struct {
 // AddFigures writes figures into a run folder and puts them into a report.
 func AddFigures(run *runfolder.Run, page *report.Report, figures []NamedFigure) error {
 	for _, f := range figures {
-		if err := run.WriteFigure(f.File, f.Figure); err != nil {
+		if err := run.WriteFigure(f.File, f.Figure.SVG); err != nil {
 			return err
 		}
 		page.Figure(f.Figure, f.Caption)

@@ -72,9 +72,6 @@ func (f *Folder) Open() (err error) {
 	default:
 		f.files, err = runfolder.CreateFree(time.Now().Format("run-20060102-150405"))
 	}
-	if err == nil {
-		f.files.Own() // plot may draw in it meanwhile
-	}
 	return err
 }
 

@@ -14,9 +14,6 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// manyPixels take a minute or so to learn from.
-const manyPixels = 200_000
-
 // hints say which choices will not do what they seem to.
 func (p *Prepared) hints() (texts []string) {
 	o, set, data := &p.Options, p.Set, p.Problem.Data
@@ -31,16 +28,6 @@ func (p *Prepared) hints() (texts []string) {
 	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
 		texts = append(texts, "{gap} decides nothing: with l2 0 nothing bounds how far the optimum is; give {prior}, or "+
 			"{l2} above 0")
-	}
-	if set.Recipe.Kind == dataset.KindImages && set.Recipe.Superpixels == nil && !o.NoEdges {
-		pixels := 0
-		for _, in := range data {
-			pixels += in.Graph.NumNodes()
-		}
-		if pixels > manyPixels {
-			texts = append(texts, fmt.Sprintf("each of %d pixels is a node: {superpixels=500} cuts pictures into regions, and "+
-				"learns in a fraction of the time, at some loss of accuracy", pixels))
-		}
 	}
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts

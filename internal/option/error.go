@@ -15,7 +15,6 @@ type Error struct {
 	Problem string // what was got and what was wanted
 	Remedy  string // the next step, or ""
 	Cause   error  // the error of a decoder, or nil
-	OfAll   bool   // it is about all data, and File is but the first of them
 }
 
 // Error implements error: file:line, file:place or option, the problem, the remedy.

@@ -3,24 +3,12 @@ package report
 import (
 	"math"
 	"strconv"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
 )
 
-// largestDrawn bounds what is drawn: beyond it, differences overflow.
-const largestDrawn = 1e300
-
-// smallestDrawn is the smallest value on a logarithmic axis.
-const smallestDrawn = 1e-300
-
-// axisMargin is the space between the data and the ends of an axis, as a part of
-// the range.
-const axisMargin = 0.03
-
-// smallestSpread is the smallest range of a linear axis relative to its values;
-// below it, neighbouring ticks would be the same number.
-const smallestSpread = 1e-9
+// An axis shows magnitudes up to largestDrawn, beyond which differences overflow, and if it is logarithmic values from
+// smallestDrawn. It begins and ends axisMargin of its range outside the data. The range of a linear one is at least
+// smallestSpread of its values: below it, neighbouring ticks would be the same number.
+const largestDrawn, smallestDrawn, axisMargin, smallestSpread = 1e300, 1e-300, 0.03, 1e-9
 
 // axis is the range of one direction of a figure.
 type axis struct {
@@ -29,16 +17,14 @@ type axis struct {
 }
 
 // newAxis is an axis without data.
-func newAxis(log bool) axis {
-	return axis{log: log, min: math.Inf(1), max: math.Inf(-1)}
-}
+func newAxis(log bool) axis { return axis{log, math.Inf(1), math.Inf(-1)} }
 
 // shows tells whether v can be drawn on the axis.
 func (a *axis) shows(v float64) bool {
 	if a.log {
 		return v >= smallestDrawn && v <= largestDrawn
 	}
-	return v >= -largestDrawn && v <= largestDrawn // false for NaN
+	return math.Abs(v) <= largestDrawn // false for NaN
 }
 
 // include widens the range to v.
@@ -55,56 +41,61 @@ func (a *axis) place(v float64) float64 {
 	return v
 }
 
-// widened is the range to draw: that of the data and a margin, never of length 0.
+// widened is the range to draw, as places: that of the data and a margin, never of length 0.
 func (a *axis) widened() (low, high float64) {
 	low, high = a.place(a.min), a.place(a.max)
-	spread := smallestSpread * max(math.Abs(low), math.Abs(high))
-	switch {
-	case high-low > spread:
-	case a.log:
-		low, high = low-0.5, high+0.5
-	case low == 0 && high == 0:
-		low, high = -1, 1
-	default:
-		half := 0.1 * max(math.Abs(low), math.Abs(high))
+	largest := max(math.Abs(low), math.Abs(high))
+	half, least := 0.1*largest, smallestSpread*largest
+	if a.log {
+		half, least = 0.5, smallestSpread
+	} else if largest == 0 {
+		half = 1
+	}
+	if high-low <= least {
 		low, high = low-half, high+half
 	}
 	margin := axisMargin * (high - low)
-	low, high = low-margin, high+margin
+	return low - margin, high + margin
+}
+
+// tick is a number beside an axis.
+type tick struct {
+	place float64
+	label string
+}
+
+// ticks are about as many as are wanted: of a logarithmic axis powers of ten, or, where the range holds fewer than two
+// of them and of a linear axis, multiples of 1, 2 or 5 times a power of ten.
+func (a *axis) ticks(wanted int) (all []tick) {
+	low, high := a.widened()
 	if a.log {
-		return math.Pow(10, low), math.Pow(10, high)
+		first, last := int(math.Ceil(low-smallestSpread)), int(math.Floor(high+smallestSpread))
+		if first < last {
+			every := 1 + (last-first)/wanted
+			for e := first; e <= last; e++ {
+				if e%every == 0 {
+					all = append(all, tick{float64(e), strconv.FormatFloat(math.Pow10(e), 'g', 4, 64)})
+				}
+			}
+			return all
+		}
+		low, high = math.Pow(10, low), math.Pow(10, high)
 	}
-	return low, high
-}
-
-// fitTo sets up one axis of a plot for the range, with a label for each pitch of its length
-// at most where it is logarithmic.
-func (a *axis) fitTo(p *plot.Axis, length, pitch vg.Length) {
-	p.Min, p.Max = a.widened()
-	p.Scale, p.Tick.Marker = plot.LinearScale{}, plot.DefaultTicks{}
-	if a.log {
-		p.Scale, p.Tick.Marker = plot.LogScale{}, logTicks{max(1, int(length/pitch))}
-	}
-}
-
-// logTicks marks powers of ten, or, where the range holds fewer than two of them, round
-// numbers.
-type logTicks struct {
-	count int // labels wanted, at most
-}
-
-// Ticks implements plot.Ticker.
-func (t logTicks) Ticks(low, high float64) (ticks []plot.Tick) {
-	first, last := int(math.Ceil(math.Log10(low)-smallestSpread)), int(math.Floor(math.Log10(high)+smallestSpread))
-	if last-first < 1 {
-		return plot.DefaultTicks{}.Ticks(low, high)
-	}
-	every := 1 + (last-first)/t.count
-	for e := first; e <= last; e++ {
-		if e%every == 0 {
-			v := math.Pow10(e)
-			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 4, 64)})
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/float64(wanted))))
+	for _, factor := range []float64{2, 2.5, 2} { // to 2, 5 and 10 times the power
+		if (high-low)/step > float64(wanted) {
+			step *= factor
 		}
 	}
-	return ticks
+	largest := max(math.Abs(low), math.Abs(high))
+	format, digits := byte('f'), max(0, -int(math.Floor(math.Log10(step)+smallestSpread)))
+	if largest >= 1e6 || largest < 1e-3 {
+		format, digits = 'g', max(1, 1+int(math.Ceil(math.Log10(largest/step))))
+	}
+	first := math.Ceil(low / step)
+	for k := range int(math.Floor(high/step)-first) + 1 {
+		value := (first + float64(k)) * step
+		all = append(all, tick{a.place(value), strconv.FormatFloat(value, format, digits, 64)})
+	}
+	return all
 }

@@ -5,30 +5,25 @@ import (
 	"math"
 )
 
-// The inks of the house style.
-var (
-	inkText  = color.RGBA{0x22, 0x22, 0x22, 0xff} // titles, labels
-	inkQuiet = color.RGBA{0x66, 0x66, 0x66, 0xff} // notes, tick labels
-	inkAxis  = color.RGBA{0x80, 0x80, 0x80, 0xff}
-	inkGrid  = color.RGBA{0xe4, 0xe4, 0xe4, 0xff}
-	inkPaper = color.RGBA{0xff, 0xff, 0xff, 0xff}
-)
-
-// seriesColors tell curves apart, also for most colour-blind eyes: the
-// palette of Okabe and Ito, strongest contrast first, without the yellow, which
-// vanishes on white.
-var seriesColors = []color.RGBA{
-	{0x00, 0x72, 0xb2, 0xff}, // blue
-	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
-	{0x00, 0x9e, 0x73, 0xff}, // bluish green
-	{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
-	{0xe6, 0x9f, 0x00, 0xff}, // orange
-	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
-	inkText,
+// inks are those of figures, by their names in the style sheet of a page. The six of curves are told apart by most
+// colour-blind eyes, too: the palette of Okabe and Ito, strongest contrast first, without the yellow, which vanishes on
+// white.
+var inks = map[string]color.RGBA{
+	"text":  {0x22, 0x22, 0x22, 0xff}, // titles, labels
+	"quiet": {0x66, 0x66, 0x66, 0xff}, // notes, tick labels
+	"axis":  {0x80, 0x80, 0x80, 0xff},
+	"grid":  {0xe4, 0xe4, 0xe4, 0xff},
+	"paper": {0xff, 0xff, 0xff, 0xff},
+	"one":   {0x00, 0x72, 0xb2, 0xff}, // blue
+	"two":   {0xd5, 0x5e, 0x00, 0xff}, // vermilion
+	"three": {0x00, 0x9e, 0x73, 0xff}, // bluish green
+	"four":  {0xcc, 0x79, 0xa7, 0xff}, // reddish purple
+	"five":  {0xe6, 0x9f, 0x00, 0xff}, // orange
+	"six":   {0x56, 0xb4, 0xe9, 0xff}, // sky blue
 }
 
-// seriesInk is the colour of series i.
-func seriesInk(i int) color.RGBA { return seriesColors[i%len(seriesColors)] }
+// seriesInks are the inks of curves in their order.
+var seriesInks = []string{"one", "two", "three", "four", "five", "six", "text"}
 
 // viridisStops are samples of matplotlib's viridis at equal steps from 0 to 1:
 // equal steps of the value look like equal steps of the colour, also in grey.

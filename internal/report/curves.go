@@ -3,26 +3,15 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"image/color"
+	"io"
 	"math"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // Size of a figure of curves that asks for none, in points: its letters can still be read on a telephone, and two
 // stand beside each other on a wide page.
-const (
-	defaultWidth  = 380
-	defaultHeight = 260
-)
+const defaultWidth, defaultHeight = 380, 260
 
-// thinColumns are the columns in which curves are thinned, about two points of the page wide each: the rasteriser takes
-// seconds for a stroke of thousands of steep segments.
+// thinColumns are the columns in which curves are thinned, about two points of the page wide each.
 const thinColumns = 150
 
 // Series is one curve: points joined in the order given.
@@ -46,7 +35,7 @@ type Curves struct {
 	LogX, LogY     bool
 	Series         []Series
 	Columns        []Column
-	Width, Height  vg.Length // in points (1/72 inch); 0: 380 × 260
+	Width, Height  float64 // in points (1/72 inch); 0: 380 × 260
 }
 
 // Column stands behind the curves, from From to To, such as a bin of a histogram; its label is above it.
@@ -55,92 +44,100 @@ type Column struct {
 	Label            string
 }
 
-// drawing settles the size of the figure and prepares its curves.
-func (f Curves) drawing() (drawing, error) {
-	sheet, err := f.prepare()
-	if err != nil {
-		return drawing{}, err
+// SVG writes the figure as a standalone SVG document. It fails if the lengths of X and Y differ or w fails.
+func (f Curves) SVG(w io.Writer) error {
+	text, err := f.draw(false)
+	if err == nil {
+		_, err = io.WriteString(w, text)
 	}
-	width, height := cmp.Or(f.Width, defaultWidth), cmp.Or(f.Height, defaultHeight)
-	sheet.heading = newHeading(f.Title, sheet.legend(), width)
-	if rows := sheet.heading.rows(); rows > 1 { // a long legend does not eat up the plot
-		height += vg.Length(rows-1) * legendLine()
-	}
-	if !sheet.x.empty() {
-		sheet.heading.note = sheet.note()
-	}
-	return drawing{title: f.Title, width: width, height: height, paint: sheet.paint}, nil
+	return err
 }
 
-// curveSheet is a figure of curves ready to be painted.
-type curveSheet struct {
-	heading heading
-	x, y    axis
-	labelX  string
-	labelY  string
-	curves  []curve
-	columns columns
-	hidden  int // points with known values that the axes cannot show
-}
+// Element is the figure as an SVG element of a page, whose style sheet has its colours in light and in dark: the
+// properties --text, --quiet, --axis and --grid, and --one to --six of the curves.
+func (f Curves) Element() (string, error) { return f.draw(true) }
 
 // curve is one series without the points that cannot be shown.
 type curve struct {
 	name   string
-	points plotter.XYs
+	x, y   []float64 // as places on the axes
 	stroke stroke
 }
 
-// prepare checks the series, drops what cannot be shown and finds the ranges.
-func (f Curves) prepare() (*curveSheet, error) {
-	sheet := &curveSheet{x: newAxis(f.LogX), y: newAxis(f.LogY),
-		labelX: printable.Line(f.XLabel), labelY: printable.Line(f.YLabel)}
-	sheet.columns = f.Columns
+// curveSheet is a figure of curves that is being drawn.
+type curveSheet struct {
+	svg
+	figure *Curves
+	x, y   axis
+	curves []curve
+	hidden int // points with known values that the axes cannot show
+	box    rectangle
+}
+
+// rectangle is the place of the curves.
+type rectangle struct{ left, top, right, bottom float64 }
+
+// draw makes the figure, with the colours of a page or its own.
+func (f *Curves) draw(page bool) (string, error) {
+	s := &curveSheet{svg: svg{page: page}, figure: f, x: newAxis(f.LogX), y: newAxis(f.LogY)}
 	for _, column := range f.Columns {
-		sheet.x.include(column.From)
-		sheet.x.include(column.To)
-		sheet.y.include(column.Height)
+		s.x.include(column.From)
+		s.x.include(column.To)
+		s.y.include(column.Height)
 	}
 	style := -1
+	var named []int
+	var names []string
 	for i, series := range f.Series {
 		if style < 0 || series.Name != "" || !series.Dashed {
 			style++ // an end of a range looks like what it belongs to
 		}
 		if len(series.X) != len(series.Y) {
-			return nil, fmt.Errorf("figure %q: series[%d] %q has %d x but %d y", f.Title, i, series.Name, len(series.X),
+			return "", fmt.Errorf("figure %q: series[%d] %q has %d x but %d y", f.Title, i, series.Name, len(series.X),
 				len(series.Y))
 		}
-		sheet.curves = append(sheet.curves, curve{
-			name:   series.Name,
-			points: sheet.points(series),
-			stroke: strokeOf(style, series.Dashed),
-		})
+		one := curve{name: series.Name, stroke: strokeOf(style, series.Dashed)}
+		if one.x, one.y = s.points(series); series.Name != "" {
+			named = append(named, i)
+			if names = append(names, series.Name); len(one.x) == 0 {
+				names[len(names)-1] += " (no data)"
+			}
+		}
+		s.curves = append(s.curves, one)
 	}
-	return sheet, nil
+	width, height := cmp.Or(f.Width, defaultWidth), cmp.Or(f.Height, defaultHeight)
+	h := newHeading(f.Title, names, width)
+	height += legendLine * float64(max(0, h.rows()-1)) // a long legend does not eat up the plot
+	s.begin(f.Title, width, height)
+	h.place(
+		func(text string, y float64) { s.text(titleLetters, "text", text, pagePadding, y, atLeft) },
+		func(i int, x, y float64) {
+			s.curve(&s.curves[named[i]], []float64{x, x + legendSample}, []float64{y, y}, x+legendSample/2)
+			s.text(legendLetters, "text", h.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
+		})
+	s.box = rectangle{pagePadding, h.bottom(), width - pagePadding, height - pagePadding}
+	s.plot()
+	return s.end(), nil
 }
 
 // points of a series that can be shown, thinned; the axes are widened to them.
-func (s *curveSheet) points(series Series) plotter.XYs {
-	var x, y []float64
-	var kept []int
+func (s *curveSheet) points(series Series) (x, y []float64) {
 	for i := range series.X {
-		if math.IsNaN(series.X[i]) || math.IsNaN(series.Y[i]) {
-			continue
-		}
-		if !s.x.shows(series.X[i]) || !s.y.shows(series.Y[i]) {
+		switch {
+		case math.IsNaN(series.X[i]) || math.IsNaN(series.Y[i]):
+		case !s.x.shows(series.X[i]) || !s.y.shows(series.Y[i]):
 			s.hidden++
-			continue
+		default:
+			s.x.include(series.X[i])
+			s.y.include(series.Y[i])
+			x, y = append(x, s.x.place(series.X[i])), append(y, s.y.place(series.Y[i]))
 		}
-		s.x.include(series.X[i])
-		s.y.include(series.Y[i])
-		kept = append(kept, i)
-		x = append(x, s.x.place(series.X[i]))
-		y = append(y, series.Y[i])
 	}
-	var points plotter.XYs
-	for _, k := range Thin(x, y, thinColumns) {
-		points = append(points, plotter.XY{X: series.X[kept[k]], Y: series.Y[kept[k]]})
+	kept := Thin(x, y, thinColumns)
+	for to, from := range kept {
+		x[to], y[to] = x[from], y[from]
 	}
-	return points
+	return x[:len(kept)], y[:len(kept)]
 }
 
 // note says how many points the axes cannot show, and why; "" if there is none.
@@ -158,57 +155,105 @@ func (s *curveSheet) note() string {
 	return fmt.Sprintf("%d %s not shown: %s", s.hidden, points, reason)
 }
 
-// legend explains the curves that have a name.
-func (s *curveSheet) legend() []legendEntry {
-	var entries []legendEntry
-	for i := range s.curves {
-		one := &s.curves[i]
-		if one.name == "" {
-			continue
-		}
-		name := one.name
-		if len(one.points) == 0 {
-			name += " (no data)"
-		}
-		entries = append(entries, legendEntry{name: name, sample: one.sample})
-	}
-	return entries
-}
+// Room in points for one number beside each axis; more of them would crowd it. A tick is so long, and its number so far
+// away.
+const tickPitchX, tickPitchY, tickLength, tickGap = 60, 26, 4, 3
 
-// paint draws the whole figure.
-func (s *curveSheet) paint(c draw.Canvas) {
-	c = s.heading.draw(draw.Crop(c, pagePadding, -pagePadding, pagePadding, -pagePadding))
+// plot draws axes, columns and curves into the box.
+func (s *curveSheet) plot() {
 	if s.x.empty() {
-		drawNoData(c, s.x.log || s.y.log)
+		s.noData()
 		return
 	}
-	p := housePlot()
-	s.x.fitTo(&p.X, c.Max.X-c.Min.X, labelPitchX)
-	s.y.fitTo(&p.Y, c.Max.Y-c.Min.Y, labelPitchY)
-	p.Add(houseGrid(), s.columns)
+	if note := s.note(); note != "" {
+		s.text(noteLetters, "quiet", noteLetters.fit(note, s.box.right-s.box.left), s.box.left,
+			s.box.top+noteLetters.size/2, atLeft)
+		s.box.top += 1.7 * noteLetters.size
+	}
+	whole, label := s.box, 1.6*labelLetters.size
+	if s.figure.XLabel != "" {
+		s.box.bottom -= label
+	}
+	if s.figure.YLabel != "" {
+		s.box.left += label
+	}
+	s.box.bottom -= tickLength + tickGap + tickLetters.size
+	ticksY := s.y.ticks(max(1, int((s.box.bottom-s.box.top)/tickPitchY)))
+	widest := 0.0
+	for _, t := range ticksY {
+		widest = max(widest, tickLetters.width(t.label))
+	}
+	s.box.left += widest + tickLength + tickGap
+	ticksX := s.x.ticks(max(1, int((s.box.right-s.box.left)/tickPitchX)))
+	s.axes(ticksX, ticksY)
+	middleX, middleY := (s.box.left+s.box.right)/2, (s.box.top+s.box.bottom)/2
+	s.text(labelLetters, "text", labelLetters.fit(s.figure.XLabel, whole.right-whole.left), middleX,
+		whole.bottom-labelLetters.size/4, atCenter)
+	s.turned(labelLetters, "text", labelLetters.fit(s.figure.YLabel, whole.bottom-whole.top),
+		whole.left+labelLetters.size, middleY)
+	for _, c := range s.figure.Columns {
+		const gap, above = 0.75, 2.5 // between columns, and below their labels
+		left, right, top := s.placeX(s.x.place(c.From))+gap, s.placeX(s.x.place(c.To))-gap, s.placeY(s.y.place(c.Height))
+		s.rectangle("grid", left, top, right, s.box.bottom)
+		s.text(countLetters, "quiet", c.Label, (left+right)/2, top-above, atCenter)
+	}
 	for i := range s.curves {
-		p.Add(&s.curves[i])
-	}
-	drawPlot(c, p, s.labelX, s.labelY)
-}
-
-// columns are drawn together.
-type columns []Column
-
-// Plot implements plot.Plotter.
-func (all columns) Plot(c draw.Canvas, p *plot.Plot) {
-	const gap, above = 0.75, 2.5 // between columns, and below their labels
-	placeX, placeY := p.Transforms(&c)
-	letters := sans(sizeCount, inkQuiet)
-	for _, one := range all {
-		left, right, top := placeX(one.From)+gap, placeX(one.To)-gap, placeY(one.Height)
-		fillRectangle(c, left, c.Min.Y, right, top, inkGrid)
-		letters.put(c, one.Label, vg.Point{X: (left + right) / 2, Y: top + above}, atCenter)
+		one := &s.curves[i]
+		for k := range one.x {
+			one.x[k], one.y[k] = s.placeX(one.x[k]), s.placeY(one.y[k])
+		}
+		s.curve(one, one.x, one.y, one.x...)
 	}
 }
 
-// fillRectangle fills a rectangle.
-func fillRectangle(c draw.Canvas, x0, y0, x1, y1 vg.Length, ink color.Color) {
-	c.SetColor(ink)
-	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+// axes draws the two axes, with numbers and light lines at these.
+func (s *curveSheet) axes(ticksX, ticksY []tick) {
+	for _, t := range ticksX {
+		x := s.placeX(t.place)
+		s.line("grid", 0.7, x, s.box.top, x, s.box.bottom)
+		s.line("axis", 0.8, x, s.box.bottom, x, s.box.bottom+tickLength)
+		s.text(tickLetters, "quiet", t.label, x, s.box.bottom+tickLength+tickGap+0.72*tickLetters.size, atCenter)
+	}
+	for _, t := range ticksY {
+		y := s.placeY(t.place)
+		s.line("grid", 0.7, s.box.left, y, s.box.right, y)
+		s.line("axis", 0.8, s.box.left-tickLength, y, s.box.left, y)
+		s.text(tickLetters, "quiet", t.label, s.box.left-tickLength-tickGap, y+0.36*tickLetters.size, atRight)
+	}
+	s.line("axis", 0.8, s.box.left, s.box.bottom, s.box.right, s.box.bottom)
+	s.line("axis", 0.8, s.box.left, s.box.top, s.box.left, s.box.bottom)
+}
+
+func (s *curveSheet) placeX(place float64) float64 {
+	low, high := s.x.widened()
+	return s.box.left + (place-low)/(high-low)*(s.box.right-s.box.left)
+}
+
+func (s *curveSheet) placeY(place float64) float64 {
+	low, high := s.y.widened()
+	return s.box.bottom - (place-low)/(high-low)*(s.box.bottom-s.box.top)
+}
+
+// curve draws a line, and where its points are few the mark of each, at the given places of x.
+func (s *curveSheet) curve(c *curve, x, y []float64, marks ...float64) {
+	s.polyline(c.stroke, x, y)
+	if len(c.x) > c.stroke.marked {
+		return
+	}
+	for i, at := range marks {
+		s.mark(c.stroke, at, y[i])
+	}
+}
+
+// noData says in an empty frame that nothing can be drawn.
+func (s *curveSheet) noData() {
+	b, note := s.box, "no finite values to show"
+	s.polyline(stroke{ink: "grid", width: 1}, []float64{b.left, b.right, b.right, b.left, b.left},
+		[]float64{b.top, b.top, b.bottom, b.bottom, b.top})
+	if s.x.log || s.y.log {
+		note = "no positive, finite values to show on a logarithmic axis"
+	}
+	x, y := (b.left+b.right)/2, (b.top+b.bottom)/2
+	s.text(titleLetters, "quiet", "no data", x, y, atCenter)
+	s.text(noteLetters, "quiet", noteLetters.fit(note, b.right-b.left), x, y+lineSpacing*titleLetters.size, atCenter)
 }

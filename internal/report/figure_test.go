@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot"
-
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -40,7 +38,7 @@ func svgOf(t *testing.T, f Curves) string {
 		}
 	}
 	text := first.String()
-	for _, bad := range []string{"NaN", "Inf", "font-family:Liberation Sans;"} {
+	for _, bad := range []string{"NaN", "Inf"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("the SVG contains %q", bad)
 		}
@@ -78,17 +76,14 @@ func convergence() Curves {
 func TestCurves(t *testing.T) {
 	f := convergence()
 	text := svgOf(t, f)
-	for _, want := range []string{"BBPL", "inner-dual", "full BP", "time in seconds", "1e-06", "<title>Distance &lt;to&gt;", "Arial", `stroke-linejoin="round">`} {
+	for _, want := range []string{"BBPL", "inner-dual", "full BP", "time in seconds", "1e-06", "<title>Distance &lt;to&gt;", "Arial", `stroke-linejoin="round"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the figure lacks %q", want)
 		}
 	}
-	if w, h := pngOf(t, f); w != 2*defaultWidth || h != 2*defaultHeight {
-		t.Errorf("the image is %d × %d", w, h)
-	}
 	f.Width, f.Height = 160, 300
-	if w, h := pngOf(t, f); w != 2*160 || h < 600 {
-		t.Errorf("the small image is %d × %d", w, h)
+	if text := svgOf(t, f); !strings.Contains(text, `width="160pt"`) {
+		t.Errorf("the small figure begins with %.200s", text)
 	}
 }
 
@@ -138,10 +133,8 @@ func TestCurvesEdgeCases(t *testing.T) {
 
 func TestCurvesLengths(t *testing.T) {
 	f := Curves{Title: "T", Series: []Series{{Name: "short", X: []float64{1, 2}, Y: []float64{1}}}}
-	for _, err := range []error{f.SVG(io.Discard), f.PNG(io.Discard)} {
-		if err == nil || !strings.Contains(err.Error(), `series[0] "short" has 2 x but 1 y`) {
-			t.Errorf("got %v", err)
-		}
+	if err := f.SVG(io.Discard); err == nil || !strings.Contains(err.Error(), `series[0] "short" has 2 x but 1 y`) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -201,31 +194,33 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// labels joins the labels of ticks.
-func labels(ticks []plot.Tick) string {
-	var all []string
-	for _, tick := range ticks {
-		if tick.Label != "" {
-			all = append(all, tick.Label)
-		}
-	}
-	return strings.Join(all, " ")
-}
-
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
+		log       bool
 		count     int
 		low, high float64
 		want      string
 	}{
-		{8, 1e-6, 100, "1e-06 0.0001 0.01 1 100"},
-		{9, 1e-6, 100, "1e-06 1e-05 0.0001 0.001 0.01 0.1 1 10 100"},
-		{6, 0.5, 20, "1 10"},
-		{6, 0.0031, 0.0034, "0.00312 0.00324 0.00336"},
-		{9, 1e-2, 1e251, "1 1e+29 1e+58 1e+87 1e+116 1e+145 1e+174 1e+203 1e+232"},
-		{1, 0.5, 20, "1"},
+		{true, 8, 1e-6, 100, "1e-06 0.0001 0.01 1 100"},
+		{true, 9, 1e-6, 100, "1e-06 1e-05 0.0001 0.001 0.01 0.1 1 10 100"},
+		{true, 6, 0.5, 20, "1 10"},
+		{true, 6, 0.0031, 0.0034, "0.0031 0.0032 0.0033 0.0034"},
+		{true, 9, 1e-2, 1e251, "1 1e+30 1e+60 1e+90 1e+120 1e+150 1e+180 1e+210 1e+240"},
+		{true, 1, 0.5, 20, "1"},
+		{false, 6, 0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{false, 5, -3, 450, "0 100 200 300 400"},
+		{false, 5, 7, 7 + 1e-7, "7.00000000 7.00000005 7.00000010"},
+		{false, 5, -1e300, 1e300, "-1e+300 -5e+299 0 5e+299 1e+300"},
+		{false, 1, 0.3, 0.6, "0.5"},
 	} {
-		if got := labels(logTicks{c.count}.Ticks(c.low, c.high)); got != c.want {
+		a := newAxis(c.log)
+		a.include(c.low)
+		a.include(c.high)
+		var all []string
+		for _, tick := range a.ticks(c.count) {
+			all = append(all, tick.label)
+		}
+		if got := strings.Join(all, " "); got != c.want {
 			t.Errorf("%d from %g to %g: %s, want %s", c.count, c.low, c.high, got, c.want)
 		}
 	}

@@ -5,16 +5,13 @@ import (
 	"image"
 	"image/color"
 	idraw "image/draw"
+	"image/png"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 
 	xdraw "golang.org/x/image/draw"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // PanelRow is one image of a panel: the photograph and what is said of its
@@ -53,12 +50,12 @@ const tileWidth = 280
 
 // Measures of a panel, in points.
 const (
-	tileGap     vg.Length = 4
-	tileTitle             = sizeTick * 1.6 // height of the line above a row
-	tileHeading           = sizeLabel * 1.6
-	barHeight   vg.Length = 7  // of the colour bar
-	swatch      vg.Length = 11 // height of a colour in the legend
-	barLabels             = sizeTick * 1.6
+	tileGap     = 4.0
+	tileTitle   = 1.6 * 10.0 // height of the line above a row
+	tileHeading = 1.6 * 11.0
+	barHeight   = 7.0  // of the colour bar
+	swatch      = 11.0 // height of a colour in the legend
+	barLabels   = 1.6 * 10.0
 )
 
 // panelColumn is one kind of image.
@@ -119,15 +116,17 @@ func (p Panel) PNG(w io.Writer) error {
 	return fastPNG.Encode(w, img)
 }
 
+// fastPNG writes images with the least compression: more of it would take several
+// times as long for about a tenth of the bytes.
+var fastPNG = png.Encoder{CompressionLevel: png.BestSpeed}
+
 // Image draws the panel. It fails as PNG does.
 func (p Panel) Image() (*image.RGBA, error) {
 	s, err := p.prepare()
 	if err != nil {
 		return nil, fmt.Errorf("panel %q: %w", p.Title, err)
 	}
-	c, dst := pixelCanvas(s.width, s.height)
-	s.paint(c, dst)
-	return dst, nil
+	return s.paint(), nil
 }
 
 // Tile is one image of a panel.
@@ -154,7 +153,7 @@ func (p Panel) Tiles() (rows [][]Tile, legend []Swatch, err error) {
 		}
 		rows = append(rows, row)
 	}
-	return rows, s.swatches(), nil
+	return rows, s.legend, nil
 }
 
 // Swatch is a colour and what it means.
@@ -168,9 +167,10 @@ type panelSheet struct {
 	panel         Panel
 	palette       []color.RGBA // of the classes
 	columns       []panelColumn
+	legend        []Swatch
 	heading       heading
 	heights       []int // of the images of each row, in pixels
-	width, height vg.Length
+	width, height float64
 }
 
 // prepare checks the panel and settles its size.
@@ -189,9 +189,14 @@ func (p Panel) prepare() (*panelSheet, error) {
 	if len(s.columns) == 0 {
 		return nil, fmt.Errorf("no image in it")
 	}
-	s.width = 2*pagePadding + points(tileWidth)*vg.Length(len(s.columns)) + tileGap*vg.Length(len(s.columns)-1)
-	s.heading = newHeading(p.Title, s.legend(), s.width)
-	s.height = 2*pagePadding + s.heading.height() + tileHeading
+	s.width = 2*pagePadding + points(tileWidth)*float64(len(s.columns)) + tileGap*float64(len(s.columns)-1)
+	s.legend = s.swatches()
+	var names []string
+	for _, one := range s.legend {
+		names = append(names, one.Name)
+	}
+	s.heading = newHeading(p.Title, names, s.width)
+	s.height = s.heading.bottom() + tileHeading + pagePadding
 	for i := range p.Rows {
 		row := &p.Rows[i]
 		s.heights = append(s.heights, row.tileHeight())
@@ -204,7 +209,10 @@ func (p Panel) prepare() (*panelSheet, error) {
 }
 
 // points is the length of so many pixels.
-func points(pixels int) vg.Length { return vg.Length(pixels) * vg.Inch / pngResolution }
+func points(pixels int) float64 { return float64(pixels) / pixelsPerPoint }
+
+// pixels is how many a length in points has.
+func pixels(points float64) int { return int(math.Round(pixelsPerPoint * points)) }
 
 // checkRow tells what is wrong with a row.
 func (p *Panel) checkRow(row *PanelRow) error {
@@ -238,7 +246,7 @@ func (row *PanelRow) tileHeight() int {
 }
 
 // titleHeight is the height of the title of the row.
-func (row *PanelRow) titleHeight() vg.Length {
+func (row *PanelRow) titleHeight() float64 {
 	if row.Title == "" {
 		return 0
 	}
@@ -285,58 +293,56 @@ func (s *panelSheet) swatches() (all []Swatch) {
 	return all
 }
 
-// legend shows the swatches.
-func (s *panelSheet) legend() (entries []legendEntry) {
-	for _, one := range s.swatches() {
-		entries = append(entries, legendEntry{one.Name, func(c draw.Canvas) { fillStripes(c, one.Ink) }})
-	}
-	return entries
-}
-
-// fillStripes fills the sample of a legend with colours beside each other.
-func fillStripes(c draw.Canvas, inks []color.RGBA) {
-	middle, width := c.Center().Y, (c.Max.X-c.Min.X)/vg.Length(len(inks))
-	for k, ink := range inks {
-		x := c.Min.X + vg.Length(k)*width
-		fillRectangle(c, x, middle-swatch/2, x+width, middle+swatch/2, ink)
-	}
-}
-
-// paint draws the whole panel: text on c, images into dst, its pixels.
-func (s *panelSheet) paint(c draw.Canvas, dst *image.RGBA) {
-	c = s.heading.draw(draw.Crop(c, pagePadding, -pagePadding, pagePadding, -pagePadding))
-	tile := points(tileWidth)
-	left := func(column int) vg.Length { return c.Min.X + vg.Length(column)*(tile+tileGap) }
-	heads, quiet := sans(sizeLabel, inkText).bold(), sans(sizeTick, inkQuiet)
+// paint draws the whole panel.
+func (s *panelSheet) paint() *image.RGBA {
+	dst := image.NewRGBA(image.Rect(0, 0, pixels(s.width), pixels(s.height)))
+	fill(dst, dst.Rect, inks["paper"])
+	text, quiet := inks["text"], inks["quiet"]
+	s.heading.place(
+		func(line string, y float64) { titleLetters.draw(dst, text, line, pagePadding, y, atLeft) },
+		func(i int, x, y float64) {
+			width := legendSample / float64(len(s.legend[i].Ink)) // of one of several colours beside each other
+			for k, ink := range s.legend[i].Ink {
+				from, to := x+float64(k)*width, x+float64(k+1)*width
+				fill(dst, image.Rect(pixels(from), pixels(y-swatch/2), pixels(to), pixels(y+swatch/2)), ink)
+			}
+			legendLetters.draw(dst, text, s.heading.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
+		})
+	tile, y := points(tileWidth), s.heading.bottom()
+	left := func(column int) float64 { return pagePadding + float64(column)*(tile+tileGap) }
 	for j, column := range s.columns {
-		heads.put(c, heads.fit(printable.Line(column.heading), tile), vg.Point{X: left(j) + tile/2, Y: c.Max.Y - sizeLabel},
-			atCenter)
+		headLetters.draw(dst, text, headLetters.fit(column.heading, tile), left(j)+tile/2, y+headLetters.size, atCenter)
 	}
-	y := c.Max.Y - tileHeading
+	y += tileHeading
 	for i := range s.panel.Rows {
 		row := &s.panel.Rows[i]
-		quiet.put(c, quiet.fit(printable.Line(row.Title), c.Max.X-c.Min.X), vg.Point{X: c.Min.X, Y: y - sizeTick}, atLeft)
-		y -= row.titleHeight()
+		title := tickLetters.fit(row.Title, s.width-2*pagePadding)
+		tickLetters.draw(dst, quiet, title, pagePadding, y+tickLetters.size, atLeft)
+		y += row.titleHeight()
 		for j, column := range s.columns {
-			box := s.pixels(left(j), y, s.heights[i])
+			box := box(left(j), y, s.heights[i])
 			if column.given(row) {
 				s.paintTile(dst, box, &column, row)
 				continue
 			}
-			idraw.Draw(dst, box, image.NewUniform(inkGrid), image.Point{}, idraw.Src)
-			quiet.putCentered(c, "not given", vg.Point{X: left(j) + tile/2, Y: y - points(s.heights[i])/2}, atCenter)
+			fill(dst, box, inks["grid"])
+			tickLetters.draw(dst, quiet, "not given", left(j)+tile/2, y+points(s.heights[i])/2, atCenter)
 		}
-		y -= points(s.heights[i]) + tileGap
+		y += points(s.heights[i]) + tileGap
 	}
 	if column := s.confidence(); column >= 0 {
-		s.paintBar(c, dst, left(column), y)
+		paintBar(dst, left(column), y)
 	}
+	return dst
 }
 
-// pixels is the rectangle, as wide as a tile, whose upper left corner lies at x, y.
-func (s *panelSheet) pixels(x, y vg.Length, height int) image.Rectangle {
-	place := func(length vg.Length) int { return int(math.Round(length.Dots(pngResolution))) }
-	corner := image.Pt(place(x), place(s.height-y))
+func fill(dst *image.RGBA, box image.Rectangle, ink color.RGBA) {
+	idraw.Draw(dst, box, image.NewUniform(ink), image.Point{}, idraw.Src)
+}
+
+// box is the rectangle, as wide as a tile, whose upper left corner lies at x, y.
+func box(x, y float64, height int) image.Rectangle {
+	corner := image.Pt(pixels(x), pixels(y))
 	return image.Rectangle{Min: corner, Max: corner.Add(image.Pt(tileWidth, height))}
 }
 
@@ -368,18 +374,16 @@ func (s *panelSheet) paintTile(dst *image.RGBA, tile image.Rectangle, column *pa
 }
 
 // paintBar draws the colours of confidences 0 to 1 below x, y, and numbers under them.
-func (s *panelSheet) paintBar(c draw.Canvas, dst *image.RGBA, x, y vg.Length) {
+func paintBar(dst *image.RGBA, x, y float64) {
 	const parts = 4 // into which the numbers divide the bar
-	bar := s.pixels(x, y, int(barHeight.Dots(pngResolution)))
+	bar := box(x, y, pixels(barHeight))
 	for i := range bar.Dx() {
 		column := image.Rect(bar.Min.X+i, bar.Min.Y, bar.Min.X+i+1, bar.Max.Y)
-		ink := blend(viridisStops, float64(i)/float64(bar.Dx()-1))
-		idraw.Draw(dst, column, image.NewUniform(ink), image.Point{}, idraw.Src)
+		fill(dst, column, blend(viridisStops, float64(i)/float64(bar.Dx()-1)))
 	}
-	letters := sans(sizeTick, inkQuiet)
 	for k := range parts + 1 {
 		part := float64(k) / parts
-		place := vg.Point{X: x + vg.Length(part)*points(bar.Dx()), Y: y - barHeight - sizeTick*1.2}
-		letters.put(c, strconv.FormatFloat(part, 'g', -1, 64), place, vg.Length(part)) // the ends within the bar
+		label := strconv.FormatFloat(part, 'g', -1, 64) // the ends within the bar
+		tickLetters.draw(dst, inks["quiet"], label, x+part*points(bar.Dx()), y+barHeight+1.2*tickLetters.size, part)
 	}
 }

@@ -1,10 +1,6 @@
 package report
 
-import (
-	"slices"
-
-	"gonum.org/v1/gonum/floats"
-)
+import "slices"
 
 // pointsPerColumn is what thinning keeps: the first, lowest, highest and last.
 const pointsPerColumn = 4
@@ -42,7 +38,15 @@ func thinRuns(y []float64, column func(int) int) []int {
 		for end < len(y) && column(end) == column(start) {
 			end++
 		}
-		lowest, highest := start+floats.MinIdx(y[start:end]), start+floats.MaxIdx(y[start:end])
+		lowest, highest := start, start
+		for i := start; i < end; i++ {
+			if y[i] < y[lowest] {
+				lowest = i
+			}
+			if y[i] > y[highest] {
+				highest = i
+			}
+		}
 		kept = append(kept, start, min(lowest, highest), max(lowest, highest), end-1)
 		start = end
 	}

@@ -43,9 +43,6 @@ func TestLock(t *testing.T) {
 	if other, err := CreateFree(dir); err != nil || other.Dir() != dir+"-2" {
 		t.Errorf("the first free folder beside one in use: %v, %v", other, err)
 	}
-	if _, err := At(dir); err != nil {
-		t.Errorf("a figure for a run that is going on: %v", err)
-	}
 	oracle.OK(t, run.WriteJSON("a.json", 1))
 	for range 2 {
 		oracle.OK(t, run.Close())

@@ -53,7 +53,9 @@ func writeMetrics(t *testing.T, metrics ...Metric) string {
 // appending opens the metrics file at path behind the record of an iteration.
 func appending(t *testing.T, path string, last int) *MetricsWriter {
 	t.Helper()
-	return oracle.Must(oracle.Must(At(filepath.Dir(path)))(t).Metrics(last))(t)
+	run := oracle.Must(Open(filepath.Dir(path)))(t)
+	defer run.Close()
+	return oracle.Must(run.Metrics(last))(t)
 }
 
 // checkMetrics fails unless the file at path holds these records.

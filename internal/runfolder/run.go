@@ -150,19 +150,6 @@ func CreateFree(name string) (*Run, error) {
 // folder, an *InUseError if another run is at work in it, and an error naming the path
 // if dir is a file or not writable.
 func Open(dir string) (*Run, error) {
-	run, err := At(dir)
-	if err != nil {
-		return nil, err
-	}
-	if run.lock, err = acquire(dir); err != nil {
-		return nil, err
-	}
-	return run, nil
-}
-
-// At is the run in the existing folder dir, for adding figures to it while its own
-// process may be at work there.
-func At(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -172,14 +159,12 @@ func At(dir string) (*Run, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("opening run folder %q: it is a file, not a folder", dir)
 	}
-	run := &Run{dir: dir}
-	run.Own()
+	run := &Run{dir: dir, replace: func(string) error { return nil }}
+	if run.lock, err = acquire(dir); err != nil {
+		return nil, err
+	}
 	return run, nil
 }
-
-// Own says that all the folder holds is the run's own to replace, also what another
-// process leaves there from now on, such as figures of a run that is going on.
-func (run *Run) Own() { run.replace = func(string) error { return nil } }
 
 // Close lets other processes into the folder. It removes a folder that was made for this
 // run and has remained empty. A second call does nothing.
@@ -260,21 +245,12 @@ const indent = "  "
 // PlotFolder is the folder of the figures inside a run folder.
 const PlotFolder = "plots"
 
-// Figure is what WriteFigure draws.
-type Figure interface {
-	SVG(io.Writer) error
-	PNG(io.Writer) error
-}
-
-// WriteFigure writes a figure as plots/NAME.svg and plots/NAME.png.
-func (run *Run) WriteFigure(name string, f Figure) error {
+// WriteFigure writes a figure that svg draws as plots/NAME.svg.
+func (run *Run) WriteFigure(name string, svg func(io.Writer) error) error {
 	if run.NoFigures {
 		return nil
 	}
-	if err := run.WriteFile(path.Join(PlotFolder, name+".svg"), f.SVG); err != nil {
-		return err
-	}
-	return run.WriteFile(path.Join(PlotFolder, name+".png"), f.PNG)
+	return run.WriteFile(path.Join(PlotFolder, name+".svg"), svg)
 }
 
 // firstEntry is the name of one thing in the folder dir that is there to stay, "" if it

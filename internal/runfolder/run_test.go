@@ -222,19 +222,11 @@ func TestCreateFree(t *testing.T) {
 	}
 }
 
-// sketch is a figure that only says how it is written.
-type sketch struct{}
-
-func (sketch) SVG(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); return err }
-func (sketch) PNG(w io.Writer) error { _, err := io.WriteString(w, "png"); return err }
-
 func TestWriteFigure(t *testing.T) {
 	run := oracle.Must(Create(filepath.Join(t.TempDir(), "run")))(t)
-	oracle.OK(t, run.WriteFigure("curve", sketch{}))
-	for name, want := range map[string]string{"plots/curve.svg": "<svg/>", "plots/curve.png": "png"} {
-		if got, err := os.ReadFile(run.Path(name)); err != nil || string(got) != want {
-			t.Errorf("%s holds %q, %v; want %q", name, got, err, want)
-		}
+	oracle.OK(t, run.WriteFigure("curve", func(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); return err }))
+	if got, err := os.ReadFile(run.Path("plots/curve.svg")); err != nil || string(got) != "<svg/>" {
+		t.Errorf("the figure is %q, %v", got, err)
 	}
 }
 

@@ -198,12 +198,3 @@ func (f *File) Verify() error {
 	}
 	return nil
 }
-
-// Sealed reports whether the file at path says that it has a checksum of all its bytes.
-func Sealed(path string) (bool, error) {
-	f, err := Open(path)
-	if err != nil {
-		return false, err
-	}
-	return f.Sealed(), f.Close()
-}

@@ -1,13 +1,10 @@
 package uai_test
 
 import (
-	"bytes"
 	"errors"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/uai"
@@ -81,27 +78,6 @@ func FuzzReadEvidence(f *testing.F) {
 			if _, err := n.Condition(sample); err != nil {
 				t.Error(err)
 			}
-		}
-	})
-}
-
-// FuzzReadMAR: what is read survives being written.
-func FuzzReadMAR(f *testing.F) {
-	for _, text := range []string{"MAR\n2 2 0.25 0.75 1 1\n", "MAR\n0", "MAR 2000000000 1 1", "MAR 1 1048576 0.5", "MAR 1 1 1e-320", "MAR 1 1 0x1p-1", "MAR 1 1 1_0"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		marginals, err := uai.ReadMAR(strings.NewReader(text), "fuzz.MAR")
-		if err != nil {
-			checkLocated(t, err)
-			return
-		}
-		checkDecimal(t, text)
-		var out bytes.Buffer
-		oracle.OK(t, uai.WriteMAR(&out, marginals))
-		again := oracle.Must(uai.ReadMAR(&out, "again.MAR"))(t)
-		if difference := cmp.Diff(marginals, again); difference != "" {
-			t.Error(difference)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func (o *Outcome) write(folder *runfolder.Run) error {
 	return folder.WriteFile(pageFile, page.Write)
 }
 
-// write writes figures as svg, png and csv, tables as csv, and the numbers as json.
+// write writes figures as svg and csv, tables as csv, and the numbers as json.
 func (f *Findings) write(folder *runfolder.Run, study string) error {
 	table := func(name string, rows [][]string) error {
 		return folder.WriteFile(name+".csv", func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
@@ -43,9 +43,6 @@ func (f *Findings) write(folder *runfolder.Run, study string) error {
 	for _, figure := range f.Figures {
 		name := path.Join(study, figure.File)
 		if err := folder.WriteFile(name+".svg", figure.Drawing.SVG); err != nil {
-			return err
-		}
-		if err := folder.WriteFile(name+".png", figure.Drawing.PNG); err != nil {
 			return err
 		}
 		if err := table(name, curvePoints(figure.Drawing)); err != nil {

@@ -35,7 +35,7 @@ func TestRunTiny(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"study.html", "claims.json", "env.json", "fig1/grid-work.svg", "fig2/grid-6-distance-passes.png",
+		"study.html", "claims.json", "env.json", "fig1/grid-work.svg", "fig2/grid-6-distance-passes.svg",
 		"fig3/ba-40-common-seconds.csv",
 		"fig4/fig4.json", "fig4/grid-best-passes.svg", "steps/means.csv", "steps/well-passes.svg", "theorem1/courses.csv",
 		"theorem1/templated-bound.svg",

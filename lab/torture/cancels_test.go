@@ -30,7 +30,7 @@ var cancelled = []string{
 	"train grid.npz -o r --method pseudo", "train grid.npz -o r --blocks 20",
 	"check text.conll", "train text.conll -o r -q",
 	"infer net.uai", "infer net.uai --counting trw", "infer net.uai --counting cover", "infer net.uai --task MPE",
-	"infer net.uai --task MAR --method gibbs", "sample net.uai -o s.npz",
+	"sample net.uai -o s.npz",
 	"check net.uai", "info net.uai", "convert net.uai -o n.npz",
 	"generate -o g --graph grid:600x600", "example images -o e", "demo -o demo", "compare run run -o c", "plot run",
 	"watch run",

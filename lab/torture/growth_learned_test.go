@@ -132,7 +132,7 @@ func pictureCounts() []count {
 			}
 		}, append([]string{"train d" + briefly}, usesOf("d")[:4]...)...),
 		of("rows of a picture", 100, func(t *trial, n int) { t.picture("a", 50, n) },
-			append(folderLines[:3:3], "train d --dry-run --superpixels 50")...),
+			folderLines[:3:3]...),
 		of("columns of a picture", 100, func(t *trial, n int) { t.picture("a", n, 50) }, folderLines...),
 		of("chunks of a picture", 1000, func(t *trial, n int) {
 			t.picture("a", 4, 3)

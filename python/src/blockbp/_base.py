@@ -30,7 +30,7 @@ OPTIONS = {
     "train": """blocks partition together step order pairs inner_sweeps inner_tol memory min_count no_edges edges standardise
         tol rtol gap obj_tol max_iter max_passes report""".split(),
     "predict": "counting max_sweeps tol cost memory".split(),
-    "infer": "chains max_rhat max_sweeps memory min_ess threads tol".split(),
+    "infer": "max_sweeps memory threads tol".split(),
     "sample": "burn_in chains thin max_rhat min_ess memory".split(),
 }
 

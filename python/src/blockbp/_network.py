@@ -65,7 +65,7 @@ class Inference:
     Attributes
     ----------
     log_partition : float
-        The logarithm of the partition function, or its estimate; NaN of Gibbs sampling.
+        The logarithm of the partition function, or its estimate.
     bounds : (float, float)
         Between which the logarithm of the partition function lies.
     marginals : ndarray of shape [variables, states]
@@ -134,7 +134,7 @@ def infer(
     ----------
     network : Network, path, or IsingModel or PottsModel
         A path is of a file in UAI format, or .npz of log potentials.
-    method : {"auto", "bp", "exact", "gibbs"}
+    method : {"auto", "bp", "exact"}
         "auto" is "exact" where that takes about ten seconds at most, else "bp":
         ``details["marginals"]`` has the ``"method"``, and under ``"not_exact"`` the reason.
     counting : {"trw", "convex", "cover", "bethe"}, optional
