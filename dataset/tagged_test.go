@@ -102,6 +102,7 @@ func TestTextForModel(t *testing.T) {
 	model.Learning = true
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model, "b.conll:1: the number of columns is 2, want 3")
 	model.Learning = false
+	refuses(t, writeFiles(t, map[string]string{"b.conll": "1 Bob NNP\n2 sees VBZ\n"}), model, "b.conll: the first column numbers tokens, other than")
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"}), model, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
 }
 
@@ -143,6 +144,10 @@ func TestTextLines(t *testing.T) {
 		"comments between tabs":     {"# id\nx\tA\ny\tB\n", [][]string{{"x", "y"}}},
 		"comments between blanks":   {"# id 1\nx A\n\n# id 2\n# text\ny B\n# A\n", [][]string{{"x"}, {"y", "#"}}},
 		"a word like a comment":     {"# A\nx B\n\ny B\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
+		"numbers from 1":            {"1 x A\n2 y B\n\n1 z A\n", [][]string{{"x", "y"}, {"z"}}},
+		"numbers from 0":            {"0\tx\tA\n1\ty\tB\n", [][]string{{"x", "y"}}},
+		"numbers that are words":    {"1 A\n2 B\n", [][]string{{"1", "2"}}},
+		"numbers that do not count": {"0 x A\n0 y B\n\n1 z A\n", [][]string{{"0", "0"}, {"1"}}},
 		"a document ends sentences": {"x A\n-DOCSTART- O\ny B\n", [][]string{{"x"}, {"y"}}},
 		"a document by its label":   {"x A\nO\t-DOCSTART-\ny B\n", [][]string{{"x"}, {"y"}}},
 	} {
