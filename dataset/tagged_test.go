@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -160,11 +161,15 @@ func TestTextLines(t *testing.T) {
 
 // TestTextWarns: what may be a slip is told.
 func TestTextWarns(t *testing.T) {
-	long := strings.Repeat("the D\ndog N\n", longestSentence)
+	long, turned := strings.Repeat("the D\ndog N\n", longestSentence), ""
+	for i := range 50 {
+		turned += fmt.Sprintf("N w%d\n", i%25)
+	}
 	for _, c := range []struct {
 		files map[string]string
 		want  []string
 	}{
+		{map[string]string{"a.conll": turned}, []string{"the last column has 25 different texts, and the first 1: labels go"}},
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
 		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "\n"},
 			[]string{"of 2 files is read", "files without tokens are left out:"}},

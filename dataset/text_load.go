@@ -260,12 +260,12 @@ func (l *textLoader) chooseAttributes() {
 	}
 	var names []string
 	var count []int32
-	labels := map[string]bool{}
+	labels, words := map[string]bool{}, map[string]bool{}
 	for _, f := range l.files {
 		p := &problems{file: f.path}
 		f.sentences(func(s *sentence) {
 			for i := range s.tokens {
-				labels[l.label(s.tokens[i])] = true
+				labels[l.label(s.tokens[i])], words[s.tokens[i][0]] = true, true
 				l.emit(p, s, i, func(name []byte, _ float64) {
 					j, known := l.attributes[string(name)]
 					if !known {
@@ -280,6 +280,9 @@ func (l *textLoader) chooseAttributes() {
 			}
 		})
 		l.fail(p.errors()...)
+	}
+	if l.rules.Form != textAttributes && len(labels) > max(manyStates, len(words)) {
+		l.warn("the last column has %d different texts, and the first %d: labels go last", len(labels), len(words))
 	}
 	most := mostAttributeWeights / max(2, len(labels), len(l.o.States), len(l.manifest.States))
 	least := int32(max(1, min(l.o.MinCount, math.MaxInt32)))
