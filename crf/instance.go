@@ -29,6 +29,7 @@ type Instance struct {
 	edgeFeat []Features // [edge types]
 	labels   [][]int32  // [samples][nodes]
 	weight   float64    // of each of its samples in the objective
+	counts   []float64  // [samples] what each counts beside that, nil: 1
 }
 
 // InstanceSpec is what NewInstance checks and freezes. Slices are kept without
@@ -45,6 +46,9 @@ type InstanceSpec struct {
 	// Weight multiplies the terms of the instance's samples in learning: 2 counts
 	// them as if they were there twice. Positive and finite; 0 means 1.
 	Weight float64
+	// SampleWeights [samples] multiplies Weight for each sample by itself, as where some are much alike; nil: 1.
+	// Not negative, and finite.
+	SampleWeights []float64
 }
 
 // NewInstance checks spec against the schema. Errors name the array and the
@@ -53,7 +57,7 @@ func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 	in := &Instance{
 		Name: spec.Name, Graph: spec.Graph, Rows: spec.Rows, Cols: spec.Cols, schema: schema,
 		nodeType: spec.NodeType, edgeType: spec.EdgeType, nodeFeat: spec.NodeFeat, edgeFeat: spec.EdgeFeat,
-		labels: spec.Labels, weight: spec.Weight,
+		labels: spec.Labels, weight: spec.Weight, counts: spec.SampleWeights,
 	}
 	if in.weight == 0 {
 		in.weight = 1
@@ -96,6 +100,7 @@ func (in *Instance) Spec() InstanceSpec {
 	return InstanceSpec{
 		Name: in.Name, Graph: in.Graph, Rows: in.Rows, Cols: in.Cols, NodeType: in.nodeType, EdgeType: in.edgeType,
 		NodeFeat: slices.Clone(in.nodeFeat), EdgeFeat: slices.Clone(in.edgeFeat), Labels: in.labels, Weight: in.weight,
+		SampleWeights: in.counts,
 	}
 }
 
@@ -191,6 +196,15 @@ func (in *Instance) checkLabels() error {
 			}
 		}
 	}
+	if in.counts != nil && len(in.counts) != len(in.labels) {
+		return &Error{"sample_weights", nil, fmt.Sprintf("has %d entries, want one for each of %d samples", len(in.counts),
+			len(in.labels))}
+	}
+	for i, w := range in.counts {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return &Error{"sample_weights", []int{i}, fmt.Sprintf("is %v, want a finite number that is not negative", w)}
+		}
+	}
 	return nil
 }
 
@@ -250,6 +264,26 @@ func (in *Instance) EdgeFeatures(b int) *Features { return &in.edgeFeat[b] }
 // Weight returns what the terms of each of the instance's samples are multiplied
 // by in learning.
 func (in *Instance) Weight() float64 { return in.weight }
+
+// SampleWeight returns what the terms of a sample are multiplied by beside Weight.
+func (in *Instance) SampleWeight(sample int) float64 {
+	if in.counts == nil {
+		return 1
+	}
+	return in.counts[sample]
+}
+
+// TotalWeight returns what all samples count together.
+func (in *Instance) TotalWeight() float64 {
+	if in.counts == nil {
+		return in.weight * float64(len(in.labels))
+	}
+	total := 0.0
+	for _, w := range in.counts {
+		total += in.weight * w
+	}
+	return total
+}
 
 // Samples returns the labels, [samples][nodes]; they must not be changed.
 func (in *Instance) Samples() [][]int32 { return in.labels }

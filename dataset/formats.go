@@ -50,6 +50,7 @@ var formats = []format{
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
 	{"a table of tokens", "", (*peek).isTokenTable, (*peek).fromTokenTable},
 	{"a table", KindGraph, (*peek).isTable, nil},
+	{"an alignment of sequences", "", (*peek).isAlignment, sayAligned},
 	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; ` +
 		`pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
 	{"a workbook", "", extensions(".xls", ".xlsx", ".ods"), say("save its sheets as CSV, one of nodes and one of edges")},
@@ -361,6 +362,9 @@ func (p *peek) rowsOfNumbers() (separator string, header int, are bool) {
 
 // fromSamples is how samples of a physical system are written as arrays.
 func (p *peek) fromSamples() string {
+	if slices.Contains(tableExtensions, p.extension) {
+		return "of samples, {model!blockbp train --model ising} " + shellWord(p.path)
+	}
 	load := ""
 	fraction := func(line string) bool { return strings.ContainsAny(line, ".eE") }
 	if separator, header, are := p.rowsOfNumbers(); are && !slices.ContainsFunc(p.lines[header:], fraction) {

@@ -25,7 +25,7 @@ const (
 // states alone, this is a question:
 //
 //   - Labels that are -1 and 1 alone may be spins. The option Spins says that they are, and
-//     dataset.json that -1 hides.
+//     dataset.json that -1 hides. With spins a 0 that is by far the rarest of -1, 0 and 1 is a missing value.
 //   - Labels that are -1, 0 and 1, and 0 by far the least often, look like votes for and
 //     against, and 0 for none. Dataset.json can say that -1 hides.
 //
@@ -37,7 +37,8 @@ func (l *loader) minusOne(x *labelSurvey, states int) meaning {
 	switch {
 	case x.minus == 0 || l.manifest.HiddenLabels:
 		return hides
-	case asked && x.zeros == 0 && x.others == 0:
+	case asked && x.others == 0 && x.plus > 0 && farFewer*x.zeros <= min(x.minus, x.plus),
+		asked && x.zeros+x.others+x.plus == 0:
 		return isSpin
 	case states != 2 || x.plus == 0 || x.others > 0:
 		return hides
@@ -48,6 +49,9 @@ func (l *loader) minusOne(x *labelSurvey, states int) meaning {
 	}
 	return hides
 }
+
+// voteNote tells which of -1, 0 and 1 is taken for a missing one.
+const voteNote = "values are -1, 0 and 1: %s is taken for a missing one (%d of %d)"
 
 // sayHidden is how data say that -1, or 255 in a picture, hides a label.
 const sayHidden = `write "hidden_labels": true into ` + ManifestName
@@ -271,7 +275,9 @@ func (l *loader) skip(labels []int32) {
 func (l *npzLoader) readLabels() {
 	for _, in := range l.instances {
 		for n := range in.labels {
-			l.numbers = append(l.numbers, in.numbered(n))
+			if in.samples == nil { // whose labels are numbered
+				l.numbers = append(l.numbers, in.numbered(n))
+			}
 		}
 	}
 	l.labels = l.surveyLabels()
@@ -283,9 +289,14 @@ func (l *npzLoader) readLabels() {
 	l.names = map[int][]int32{}
 	switch l.areSpins = l.minusOne(&all, len(spinStates)) == isSpin; {
 	case l.areSpins:
+		if all.zeros > 0 {
+			l.warn(voteNote, "0", all.zeros, all.minus+all.zeros+all.plus)
+		}
 		for _, n := range l.numbers {
 			for s, y := range n.labels {
-				n.labels[s] = max(y, 0)
+				if n.labels[s] = max(y, 0); y == 0 && all.plus > 0 {
+					n.labels[s] = crf.Unobserved
+				}
 			}
 		}
 	case l.o.Recipe != nil:

@@ -105,7 +105,8 @@ type npzContents struct {
 	// partial says that an array which belongs into the file could not be read: what the others look like without it is
 	// no problem of theirs.
 	partial bool
-	nodes   int // of an instance that was cut out of an array folder; else 0
+	nodes   int      // of an instance that was cut out of an array folder; else 0
+	samples *samples // of a table or an alignment; nil: of arrays
 }
 
 // openNPZ reads the instance file at path and its hash.

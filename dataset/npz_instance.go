@@ -26,6 +26,7 @@ type npzInstance struct {
 	weight       float64   // of the samples; 0 where not given
 	directed     bool      // its edges lead from their first end to the second
 	tied         bool      // it says that they do not
+	samples      *samples  // nil: it was read from arrays
 }
 
 // elements are the nodes, or the edges, of an instance.
@@ -60,7 +61,7 @@ func (e *elements) counts(n int) []int {
 // newNPZInstance checks that the arrays of one file fit together.
 func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
 	b := &npzBuilder{c: c, problems: problems{file: path}}
-	b.in = &npzInstance{path: path, name: strings.TrimSuffix(filepath.Base(path), ".npz")}
+	b.in = &npzInstance{path: path, name: strings.TrimSuffix(filepath.Base(path), ".npz"), samples: c.samples}
 	for _, step := range []func(){b.checkShapes, b.countNodes, b.fill, func() { b.buildGraph(graphs) }} {
 		if step(); len(b.list) > 0 {
 			return nil, b.errors()

@@ -25,6 +25,7 @@ type npzLoader struct {
 	labels    map[int]*labelSurvey // of each node type
 	areSpins  bool                 // labels were -1 and 1, and are numbered
 	names     map[int][]int32      // labels that are names of states, and are numbered, of node types
+	pairs     string               // a table of the edges of samples; "": there is none
 }
 
 // at records a problem at a place in an instance's file.
@@ -71,9 +72,15 @@ func (l *npzLoader) finish() (*Set, []error) {
 // expand lists the instance files behind the paths and reads the manifests of their folders.
 func (l *npzLoader) expand(paths []string) (files []string) {
 	var folders []string
+	if l.o.readsSamples() {
+		if i := slices.IndexFunc(paths, isPairs); i >= 0 && len(paths) > 1 {
+			l.pairs, paths = paths[i], slices.Delete(slices.Clone(paths), i, i+1)
+		}
+	}
 	for _, path := range paths {
 		folder, found := filepath.Dir(path), []string{path}
 		switch {
+		case l.o.readsSamples() && isSamples(path):
 		case isArrayFolder(path):
 			folder = path
 		case strings.HasSuffix(path, ".npz"):
@@ -148,6 +155,10 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 	var parts []*npzContents
 	if isArrayFolder(path) {
 		parts = r.openArrayFolder(path, budget)
+	} else if l.o.readsSamples() && isSamples(path) {
+		if contents := l.openSamples(r, path, l.pairs); contents != nil {
+			parts = []*npzContents{contents}
+		}
 	} else {
 		contents, source, list := openNPZ(l.ctx, path, budget)
 		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
@@ -268,6 +279,7 @@ func (l *npzLoader) build() {
 		before := len(l.problems)
 		spec := crf.InstanceSpec{Name: in.name, Graph: in.graph, Labels: in.labels, NodeType: in.nodes.types,
 			EdgeType: in.edges.types, Rows: in.rows, Cols: in.cols, Weight: in.weight}
+		l.takeSamples(&spec, in)
 		spec.NodeFeat = l.features(nodes, in, l.set.Recipe.NodeForm)
 		spec.EdgeFeat = l.features(edges, in, l.set.Recipe.EdgeForm)
 		for n := range in.labels {

@@ -71,16 +71,24 @@ func (l *npzLoader) cardinalities() [][]int32 {
 // learnUntied makes the schema for the given cardinalities, those of the first instance.
 func (l *npzLoader) learnUntied(cards []int32) {
 	in, s := l.instances[0], &l.set.Schema
+	kind := cards // what tells nodes apart that are of different types
+	if in.samples != nil {
+		kind = in.samples.types()
+	}
 	nodes := map[int32]int{}
-	for _, k := range cards {
+	for _, k := range kind {
 		nodes[k]++
 	}
 	sorted := slices.Sorted(maps.Keys(nodes))
-	number := map[int32]int{} // of the type of each cardinality
+	number := map[int32]int{} // of the type of each kind
 	for a, k := range sorted {
 		number[k] = a
-		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant},
-			Copies: nodes[k]}
+		t := crf.NodeType{Name: "node", Features: 1, FeatureNames: []string{FormConstant}, Copies: nodes[k]}
+		if in.samples != nil {
+			t.States = in.samples.states[k]
+		} else {
+			t.States = l.untiedStates(int(k))
+		}
 		if len(nodes) > 1 {
 			t.Name = fmt.Sprintf("node_%d", k)
 		}
@@ -88,7 +96,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	}
 	edges := map[[2]int]int{}
 	for e := range in.edges.count {
-		u, v := cards[in.graph.U(int32(e))], cards[in.graph.V(int32(e))]
+		u, v := kind[in.graph.U(int32(e))], kind[in.graph.V(int32(e))]
 		edges[[2]int{number[u], number[v]}]++
 	}
 	for _, pair := range slices.SortedFunc(maps.Keys(edges), comparePairs) {
@@ -101,6 +109,9 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	}
 	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins,
 		LabelNames: slices.Sorted(maps.Keys(l.names))}
+	if in.samples != nil {
+		l.set.Recipe.Columns = in.samples.columns
+	}
 	if l.completeSchema(); len(l.problems) == 0 {
 		l.set.Recipe.Structure = structureOf(in, cards, s)
 	}
@@ -145,6 +156,9 @@ func (l *npzLoader) typeByStates(in *npzInstance, cards []int32) {
 	in.nodes.types, in.edges.types = make([]int32, in.nodes.count), nil
 	for i, k := range cards {
 		in.nodes.types[i] = byCard[k]
+		if columns := l.set.Recipe.Columns; i < len(columns) {
+			in.nodes.types[i] = int32(columns[i].Type)
+		}
 	}
 	in.edges.types = l.edgeTypesFor(in)
 }

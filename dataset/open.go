@@ -15,7 +15,7 @@ import (
 
 // Open reads data. Paths are, depending on the kind,
 //
-//   - npz: instance files, folders of *.npz (in natural order: 2 before 10) or of
+//   - npz: with Untied, tables of samples and alignments; instance files, folders of *.npz (in natural order: 2 before 10) or of
 //     the arrays edges.npy and others, and lists of paths (.txt or .list, one per
 //     line, relative to the list), any number of them;
 //   - images: one folder with images/ and labels/;
@@ -55,11 +55,11 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(paths) == 0 {
 		return nil, []error{optionError("paths", "no data are given")}
 	}
-	kind, list := kindOf(paths, o.Kind)
+	kind, list := kindOf(paths, o.Kind, o.readsSamples())
 	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind &&
 		!slices.ContainsFunc(paths, isNoText)) {
 		// A folder may hold several kinds of data, and text look like another; the model knows which to read.
-		if _, again := kindOf(paths, o.Recipe.Kind); len(again) == 0 {
+		if _, again := kindOf(paths, o.Recipe.Kind, o.readsSamples()); len(again) == 0 {
 			kind, list = o.Recipe.Kind, nil
 		}
 	}
@@ -101,15 +101,16 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 	return loadNPZ(ctx, paths, o)
 }
 
-// kindOf finds out what the paths are, or checks that they are what they are said to be.
-func kindOf(paths []string, wanted string) (string, []error) {
+// kindOf finds out what the paths are, or checks that they are what they are said to be. samples says that tables are
+// of samples.
+func kindOf(paths []string, wanted string, samples bool) (string, []error) {
 	if wanted != "" && !slices.Contains(kinds, wanted) {
 		return "", []error{optionError("Kind", "it is %q; %s", wanted, suggestion(wanted, kinds))}
 	}
 	var list []error
 	first := ""
 	for _, path := range paths {
-		found, err := detect(path, wanted)
+		found, err := detect(path, wanted, samples)
 		switch {
 		case err != nil:
 			list = append(list, err)
@@ -124,7 +125,7 @@ func kindOf(paths []string, wanted string) (string, []error) {
 }
 
 // detect says what kind of data a path is. If wanted is not "", it must be among what the path can be.
-func detect(path, wanted string) (string, error) {
+func detect(path, wanted string, samples bool) (string, error) {
 	stat, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, tableErr := os.Stat(path + "." + nodesStem + extensionBehind(path)); tableErr == nil {
@@ -139,6 +140,8 @@ func detect(path, wanted string) (string, error) {
 	}
 	p := newPeek(path)
 	switch best := p.best(); {
+	case samples && (isSamples(path) || isPairs(path)):
+		return KindNPZ, nil
 	case wanted == KindText, wanted == KindGraph && isTable(path), wanted == KindNPZ && isArrayFile(path):
 		return wanted, nil
 	case best.what == "":

@@ -110,6 +110,11 @@ type Options struct {
 	// which is an error otherwise: -1 is the first state, and hides nothing.
 	Spins bool
 
+	// SampleWeights says, of tables of samples and alignments, which are npz data with Untied, what each sample counts: a
+	// column, or a file of numbers, or of alignments the identity from which sequences are alike, 0.8 unless it is
+	// given; "none": samples count as one.
+	SampleWeights string
+
 	// Memory is how many bytes reading, and the weights of a model of the data, may take;
 	// 0: four fifths of what the machine has available.
 	Memory int64
@@ -134,7 +139,7 @@ func (o *Options) uses() []optionUse {
 	return []optionUse{
 		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil}, {"Layout", KindImages, o.Layout != "", nil, nil},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
-		{"Columns", KindGraph, len(o.Columns) > 0, nil, nil},
+		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil}, {"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
 		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
 		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},
@@ -172,6 +177,14 @@ func (o *Options) validate(kind string) error {
 		return optionError("States", "%s", problem)
 	}
 	return o.validateModel(kind)
+}
+
+// columnsKind is the kind of data whose columns have roles.
+func (o *Options) columnsKind() string {
+	if o.readsSamples() {
+		return KindNPZ
+	}
+	return KindGraph
 }
 
 // overruled says which options have no say because the model decides.

@@ -73,6 +73,8 @@ type Recipe struct {
 	Structure string `json:"structure,omitempty"`
 	// Spins says that labels which are -1 and 1 alone are spins, for npz: see Options.
 	Spins bool `json:"spins,omitempty"`
+	// Columns are the nodes, for npz, where samples were read from a table or an alignment.
+	Columns []sampleColumn `json:"columns,omitempty"`
 	// LabelNames are the node types whose labels in arrays are the names of states, for npz.
 	LabelNames []int `json:"label_names,omitempty"`
 	// About is what the data said for those who read the model.
@@ -154,6 +156,8 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: %s", r.Superpixels.problem())
 	case r.Kind == KindImages && r.Superpixels == nil && r.Edges == nil && r.Bins != len(r.BinEdges)+1:
 		return fmt.Errorf("recipe: %d bins with %d bin_edges, want one edge less than bins", r.Bins, len(r.BinEdges))
+	case len(r.Columns) > 0 && !r.Untied:
+		return fmt.Errorf("recipe: columns go with untied")
 	case r.Kind == KindNPZ && !slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm):
 		return fmt.Errorf("recipe: node_form is %q", r.NodeForm)
 	case r.Kind == KindNPZ && !slices.Contains([]string{FormConstant, FormDense, FormBins}, r.EdgeForm):
@@ -212,6 +216,8 @@ func (r *Recipe) fits(s *crf.Schema) error {
 	}
 	dim, edges := r.nodeDim(), r.edgeDim()
 	switch {
+	case slices.ContainsFunc(r.Columns, func(c sampleColumn) bool { return c.Type < 0 || c.Type >= len(s.NodeTypes) }):
+		return fmt.Errorf("recipe: a column is of a type that the model does not have")
 	case r.Kind == KindGraph && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) > 1):
 		return fmt.Errorf("recipe: graph tables have one node type and at most one edge type, the model has %d and %d; "+
 			"train it again", len(s.NodeTypes), len(s.EdgeTypes))

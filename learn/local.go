@@ -100,7 +100,9 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 	for {
 		clock()
 		if l.ended(ctx) {
-			if l.leaveSaddle(ctx) {
+			if again, err := l.fill(); err != nil {
+				return nil, err
+			} else if again || l.leaveSaddle(ctx) {
 				continue
 			}
 			return l.finish()
@@ -143,6 +145,9 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 // begin evaluates at the weights of the start.
 func (l *localLearner) begin() error {
 	p := &l.progress
+	if _, err := l.objective.Fill(l.model.Weights); err != nil {
+		return err
+	}
 	l.steps.Begin()
 	l.take()
 	if err := l.beginAt(); err != nil {
@@ -190,6 +195,18 @@ func (l *localLearner) suboptimality() float64 {
 	return l.progress.GradientNorm*l.progress.GradientNorm/(2*l2) + roundingShare*math.Abs(l.progress.Objective)
 }
 
+// fill fills hidden labels in again where the weights have come to rest. It reports whether they moved on since.
+func (l *localLearner) fill() (again bool, err error) {
+	if p := &l.progress; p.Status == Converged || p.Status == StationaryPoint || p.Status == ObjectiveFlat {
+		if again, err = l.objective.Fill(l.model.Weights); again {
+			p.Status, p.Reason = "", ""
+			l.steps.Begin()
+			l.take()
+		}
+	}
+	return again, err
+}
+
 // leaveSaddle looks for a saddle where a stationary point is about to be claimed. It
 // reports whether the weights have left it.
 func (l *localLearner) leaveSaddle(ctx context.Context) (left bool) {
@@ -222,9 +239,10 @@ func (l *localLearner) finish() (*Result, error) {
 	return r, nil
 }
 
-// convex reports whether the objective is: the methods without a likelihood leave terms of missing labels out.
+// convex reports whether the objective is: the methods without a likelihood leave terms of missing labels out, unless
+// they fill them in.
 func (l *localLearner) convex() bool {
-	return l.settings.Method != Exact || !instances.AnyHidden(l.problem.Data)
+	return (l.settings.Method != Exact || !instances.AnyHidden(l.problem.Data)) && !l.objective.Fills()
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.
@@ -263,6 +281,11 @@ func (l *localLearner) restore(state *State) error {
 	}
 	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Passes
 	l.progress.Status, l.progress.Reason = "", ""
+	if again, err := l.objective.Fill(l.model.Weights); err != nil {
+		return err
+	} else if again {
+		l.steps.Begin()
+	}
 	if err := l.steps.Saddle.Possible(); err != nil {
 		return runstate.Errorf("%v", err)
 	}

@@ -22,6 +22,7 @@ type dataFlags struct {
 	noBias, untied, directed               bool
 	given                                  func(flag string) bool // nil: no flags were registered
 	minCount                               int
+	sampleWeights                          string
 	memory                                 int64
 }
 
@@ -47,6 +48,8 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.noBias, "no-bias", false, "images, tables and text: do not add the constant feature")
 	f.IntVar(&d.minCount, "min-count", 0, "tagged text: leave out attributes that occur less often")
 	f.BoolVar(&d.untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
+	f.StringVar(&d.sampleWeights, "sample-weights", "", "samples: a column or file of weights; of alignments the identity "+
+		"that counts as alike (default 0.8), or none")
 	d.given = f.Changed
 	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
 		"the data say so)")
@@ -75,7 +78,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins,
 		Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied,
 		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed,
-		MinCount: d.minCount, Memory: d.memory,
+		MinCount: d.minCount, SampleWeights: d.sampleWeights, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe

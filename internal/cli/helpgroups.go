@@ -38,7 +38,7 @@ type flagGroup struct {
 // trainGroups has every option of train once, in the order of its help.
 var trainGroups = []flagGroup{
 	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed",
-		"min-count"}},
+		"min-count", "sample-weights"}},
 	{"Images", []string{"list", "features", "layout", "neighbours", "superpixels", "offsets", "edge-maps",
 		"edge-features", "bins"}},
 	{"Model and objective", []string{"model", "errors", "prior", "l2", "standardise", "scale", "counting", "no-edges",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"github.com/blockbp/blockbp/internal/job"
@@ -16,6 +17,10 @@ const wantedPhysics = "ising or potts (-m FILE writes the model to a file)"
 func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {
 	if result.Couplings != nil && n.Run != "" {
 		rows = append(rows, []string{"couplings", filepath.Join(n.Run, job.CouplingsFile)})
+	}
+	if result.Couplings != nil && result.Couplings.Physics == job.Ising && n.Prior > 0 {
+		rows = append(rows, []string{"prior of couplings", fmt.Sprintf("deviation %.4g: {prior} is of each of four entries of "+
+			"a table, J = ±entry", float64(n.Prior)/2)})
 	}
 	if c := n.Couplings; c != nil {
 		rows = append(rows, []string{"slope on --reference", job.Known("%.3f", c.Slope)},

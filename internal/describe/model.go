@@ -38,6 +38,7 @@ type Model struct {
 	Largest     []Weight        `json:"largest_weights"`
 	// Couplings of a physical system, largest first, nil of other models.
 	Couplings []job.CouplingRow `json:"couplings,omitempty"`
+	Pairs     []job.CouplingRow `json:"pairs,omitempty"` // by their scores, which nodes of several states have
 
 	counts *crf.Counts // nil: none were given
 }
@@ -78,8 +79,15 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 		}
 		d.Largest = append(d.Largest, w)
 	}
-	if d.Couplings, err = m.Couplings(); len(d.Couplings) > listed {
-		d.Couplings = d.Couplings[:listed]
+	rows, err := m.Couplings()
+	for _, r := range rows {
+		list := &d.Couplings
+		if r.IsScore() {
+			list = &d.Pairs
+		}
+		if len(*list) < listed {
+			*list = append(*list, r)
+		}
 	}
 	return d, err
 }
@@ -134,6 +142,13 @@ func (d *Model) Tables() []report.Table {
 		for _, c := range d.Couplings {
 			largest.Rows = append(largest.Rows, []string{c.Name, fmt.Sprintf("%.6g", c.Value), job.ErrorText(c.Error)})
 		}
+	}
+	if len(d.Pairs) > 0 {
+		pairs := report.Table{Headers: []string{"strongest pairs", "score"}}
+		for _, c := range d.Pairs {
+			pairs.Rows = append(pairs.Rows, []string{strings.TrimPrefix(c.Name, "pair "), fmt.Sprintf("%.4g", c.Value)})
+		}
+		tables = append(tables, pairs)
 	}
 	if len(largest.Rows) == 0 {
 		return tables

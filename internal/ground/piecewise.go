@@ -81,16 +81,17 @@ func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whol
 func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *crf.Instance,
 	labelOf func([]int32) (int, float64)) (value float64, used bool) {
 	terms := 0.0
-	for _, labels := range in.Samples() {
+	for i, labels := range in.Samples() {
 		if y, omega := labelOf(labels); y != crf.Unobserved {
-			terms += omega
+			terms += omega * in.SampleWeight(i)
 		}
 	}
 	for x := range l.factor {
 		l.factor[x] *= weight * terms
 	}
-	for _, labels := range in.Samples() {
+	for i, labels := range in.Samples() {
 		if y, omega := labelOf(labels); y != crf.Unobserved {
+			omega *= in.SampleWeight(i)
 			value += omega * weight * (logSum - theta[y])
 			l.factor[y] -= omega * weight
 		}
@@ -101,8 +102,8 @@ func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *crf.Insta
 // conditionals adds up, over the samples with labels at both ends of an edge, what its piece says
 // of the label with the larger weight, given the other, and the derivative to l.factor.
 func (l *Piecewise) conditionals(theta []float64, weight float64, in *crf.Instance, u, v int32) (value float64) {
-	for _, labels := range in.Samples() {
-		yu, yv := labels[u], labels[v]
+	for i, labels := range in.Samples() {
+		weight, yu, yv := weight*in.SampleWeight(i), labels[u], labels[v]
 		if yu == crf.Unobserved || yv == crf.Unobserved {
 			continue
 		}

@@ -39,7 +39,7 @@ func (l *PseudoLikelihood) EachTerm(m *crf.Model, in *crf.Instance, whole *parti
 					slots = edgeFeatures(in, kind).slots(slots, &m.Layout.Edge[kind], row, at, stride, &l.potential.scratch)
 				}
 			}
-			do(i, p, y, ClassWeight(l.ClassWeights, in, s, y), slots)
+			do(i, p, y, in.SampleWeight(i)*ClassWeight(l.ClassWeights, in, s, y), slots)
 		}
 	}
 }
@@ -81,9 +81,10 @@ type Term struct {
 // Terms returns the samples of an instance as class weights weigh them: each as it is, with the
 // largest weight of its labels, and then with those of weight w_k and above hidden.
 func Terms(classWeights [][]float64, in *crf.Instance) (all []Term) {
-	for _, labels := range in.Samples() {
+	for i, labels := range in.Samples() {
+		counts := in.SampleWeight(i)
 		levels := levelsOf(classWeights, in, labels)
-		all = append(all, Term{labels, levels[len(levels)-1], labels})
+		all = append(all, Term{labels, counts * levels[len(levels)-1], labels})
 		for k := 1; k < len(levels); k++ {
 			hidden := slices.Clone(labels)
 			for s, y := range labels {
@@ -91,7 +92,7 @@ func Terms(classWeights [][]float64, in *crf.Instance) (all []Term) {
 					hidden[s] = crf.Unobserved
 				}
 			}
-			all = append(all, Term{hidden, levels[k-1] - levels[k], labels})
+			all = append(all, Term{hidden, counts * (levels[k-1] - levels[k]), labels})
 		}
 	}
 	return all

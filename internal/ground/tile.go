@@ -172,7 +172,7 @@ func (t *tile) compute(l *PseudoLikelihood, in *crf.Instance, weight float64, de
 		clear(t.derivative)
 	}
 	together, targets := max(1, logitsTogether/max(1, t.width)), int(t.hi-t.lo)
-	for samples := in.Samples(); len(samples) > 0; {
+	for samples, first := in.Samples(), 0; len(samples) > 0; {
 		n := min(together, len(samples))
 		t.logits = numeric.Resize(t.logits, n*t.width)
 		for _, x := range []*[]float64{&t.own, &t.sums, &t.omega} {
@@ -182,14 +182,14 @@ func (t *tile) compute(l *PseudoLikelihood, in *crf.Instance, weight float64, de
 			copy(t.logits[i*t.width:][:t.width], t.constant)
 		}
 		t.eachUnusual(l, samples[:n], t.table, func(row, logits []float64) { addRow(logits, row) })
-		t.normalise(l, in, samples[:n], weight)
+		t.normalise(l, in, first, samples[:n], weight)
 		if derivatives {
 			for i := range n {
 				addRow(t.total, t.logits[i*t.width:])
 			}
 			t.eachUnusual(l, samples[:n], t.derivative, func(row, residuals []float64) { addRow(row, residuals) })
 		}
-		samples = samples[n:]
+		samples, first = samples[n:], first+n
 	}
 	if !derivatives {
 		return
@@ -238,8 +238,8 @@ func addRow(dst, row []float64) {
 	}
 }
 
-// normalise makes residuals of logits, and adds up the value.
-func (t *tile) normalise(l *PseudoLikelihood, in *crf.Instance, samples [][]int32, weight float64) {
+// normalise makes residuals of logits, and adds up the value. first is the number of the first sample at hand.
+func (t *tile) normalise(l *PseudoLikelihood, in *crf.Instance, first int, samples [][]int32, weight float64) {
 	n := 0
 	for i, labels := range samples {
 		for target, y := range labels[t.lo:t.hi] {
@@ -265,6 +265,7 @@ func (t *tile) normalise(l *PseudoLikelihood, in *crf.Instance, samples [][]int3
 	simd.Exp(t.omega, t.omega)
 	n = 0
 	for i, labels := range samples {
+		weight := weight * in.SampleWeight(first+i)
 		for target, y := range labels[t.lo:t.hi] {
 			p := t.logits[i*t.width:][t.column[target]:t.column[target+1]]
 			if y == crf.Unobserved {

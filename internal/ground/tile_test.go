@@ -128,3 +128,47 @@ func tileProblem(t *testing.T, rng *rand.Rand, schema crf.Schema, nodes, samples
 	in := oracle.Must(crf.NewInstance(&m.Schema, spec))(t)
 	return m, in
 }
+
+// TestSampleWeights: a sample of weight 3 counts as if it were there three times, and one of weight 0 not at all.
+func TestSampleWeights(t *testing.T) {
+	rng := rand.New(rand.NewPCG(45, 2))
+	schema := crf.Schema{
+		NodeTypes: []crf.NodeType{{Name: "a", States: []string{"0", "1"}, Features: 2}, {Name: "b", States: []string{"0", "1", "2", "3"}, Features: 1}},
+		EdgeTypes: []crf.EdgeType{{Name: "aa", Features: 1}, {Name: "ab", V: 1, Features: 2}, {Name: "bb", U: 1, V: 1, Features: 1}},
+	}
+	of, u, v := []int32{0, 0, 1, 1}, []int32{0, 0, 1, 2}, []int32{1, 2, 3, 3}
+	m, in := tileProblem(t, rng, schema, 4, 9, of, u, v, []int32{0, 1, 1, 2}, [3]int{1, 2, 1})
+	weighted, repeated := in.Spec(), in.Spec()
+	repeated.Labels = nil
+	for i, labels := range in.Samples() {
+		weighted.SampleWeights = append(weighted.SampleWeights, float64(i%4))
+		for range i % 4 {
+			repeated.Labels = append(repeated.Labels, labels)
+		}
+	}
+	whole := &partition.Whole(in.Graph).Blocks[0]
+	classes := [][]float64{{1, 3}, {0.5, 1, 2, 1}}
+	for _, objective := range []LocalObjective{&PseudoLikelihood{ClassWeights: classes}, &Piecewise{ClassWeights: classes}} {
+		var values [2]float64
+		gradients := [2][]float64{make([]float64, len(m.Weights)), make([]float64, len(m.Weights))}
+		for i, spec := range []crf.InstanceSpec{weighted, repeated} {
+			values[i] = objective.Add(gradients[i], m, oracle.Must(crf.NewInstance(&m.Schema, spec))(t), whole, 0.3)
+		}
+		for i, g := range gradients[0] {
+			if math.Abs(g-gradients[1][i]) > 1e-12 || math.Abs(values[0]-values[1]) > 1e-12 {
+				t.Fatalf("%T: %v with weights, %v repeated; derivative %d: %v, %v", objective, values[0], values[1], i, g, gradients[1][i])
+			}
+		}
+	}
+	weights := 0.0
+	for _, term := range Terms(nil, oracle.Must(crf.NewInstance(&m.Schema, weighted))(t)) {
+		weights += term.Weight
+	}
+	if weights != float64(len(repeated.Labels)) {
+		t.Errorf("terms weigh %v, want %d", weights, len(repeated.Labels))
+	}
+	weighted.SampleWeights[2] = -1
+	if _, err := crf.NewInstance(&m.Schema, weighted); err == nil {
+		t.Error("a negative weight is taken")
+	}
+}

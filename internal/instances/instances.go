@@ -68,7 +68,7 @@ func FewSamples(data []*crf.Instance) []*crf.Instance {
 	for i, in := range data {
 		if n := len(in.Samples()); n > few {
 			spec := in.Spec()
-			spec.Labels, spec.Weight = spec.Labels[:few], in.Weight()*float64(n)/few
+			spec.Labels, spec.Weight, spec.SampleWeights = spec.Labels[:few], in.TotalWeight()/few, nil
 			if less, err := crf.NewInstance(in.Schema(), spec); err == nil {
 				data[i] = less
 			}

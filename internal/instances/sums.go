@@ -173,15 +173,16 @@ func (s *Statistics) Frequencies() []float64 {
 	counts := s.Over(s.Data, size, func(counts []float64, _, i int, r ground.Range) {
 		in := s.Data[i]
 		u, v := in.Graph.Ends()
-		for _, labels := range in.Samples() {
+		for i, labels := range in.Samples() {
+			weight := in.Weight() * in.SampleWeight(i)
 			for n := range r.Nodes.All() {
 				if y := labels[n]; y != crf.Unobserved {
-					counts[at[in.NodeType(int32(n))]+int(y)] += in.Weight()
+					counts[at[in.NodeType(int32(n))]+int(y)] += weight
 				}
 			}
 			for e := range r.Edges.All() {
 				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
-					counts[at[len(s.Layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += in.Weight()
+					counts[at[len(s.Layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += weight
 				}
 			}
 		}
@@ -210,7 +211,7 @@ func Normalise(x []float64) {
 // their number unless instances were given weights of their own.
 func TotalWeight(data []*crf.Instance) (total float64) {
 	for _, in := range data {
-		total += in.Weight() * float64(len(in.Samples()))
+		total += in.TotalWeight()
 	}
 	return total
 }

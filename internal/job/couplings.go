@@ -124,9 +124,12 @@ func (p *Prepared) physics(ctx context.Context) error {
 		}
 		p.Settings.Method = o.Method
 	}
-	if o.Method == learn.Pseudo && hidden > 0 {
-		return dataf("%s: %d of %d samples have hidden labels, without which pseudo-likelihood gives wrong couplings, and "+
-			"the network is too wide for {method=exact}, which sums over them; leave these samples out", name, hidden, samples)
+	how := "the likelihood sums over what they may be"
+	if o.Method == learn.Pseudo {
+		how = "they are filled in as the model has them given the others, again and again, until it changes no more (EM)"
+	}
+	if hidden > 0 {
+		p.hidden = fmt.Sprintf("%d of %d samples have missing values: %s", hidden, samples, how)
 	}
 	return ctx.Err()
 }
@@ -138,6 +141,16 @@ type Couplings struct {
 	States  [][2]string // of each term
 	Values  []float64
 	Errors  []float64 // nil: not known
+	Names   []string  // of nodes; nil: their numbers
+	Scores  []PairScore
+}
+
+// PairScore says how strongly two nodes of more than two states are coupled: by the norm of their couplings in the
+// zero-sum gauge without those of gaps, less, where all pairs are edges, what their nodes have in common with all
+// others (the average product correction of Dunn et al. 2008).
+type PairScore struct {
+	U, V  int32
+	Value float64
 }
 
 // columns c of a covariance Σ c cᵀ.
@@ -156,10 +169,57 @@ func (p *Prepared) couplings(m *crf.Model, spread columns) *Couplings {
 		}
 		c.States = append(c.States, states)
 	}
+	if len(p.Set.Names) > 0 {
+		c.Names = p.Set.Names[0]
+	}
+	if p.Options.Physics == Potts {
+		c.score(in.Graph.NumNodes())
+	}
 	if spread != nil {
 		c.Errors = deviations(spread, len(g.Terms), g.values)
 	}
 	return c
+}
+
+// gapState is what alignments have where a sequence has no letter.
+const gapState = "-"
+
+// score finds the scores of pairs.
+func (c *Couplings) score(nodes int) {
+	symmetric := true
+	for _, t := range c.Terms {
+		symmetric = symmetric && t.A <= t.B
+	}
+	for i, t := range c.Terms {
+		if t.V < 0 {
+			continue
+		}
+		if n := len(c.Scores); n == 0 || c.Scores[n-1].U != t.U || c.Scores[n-1].V != t.V {
+			c.Scores = append(c.Scores, PairScore{U: t.U, V: t.V})
+		}
+		square := c.Values[i] * c.Values[i]
+		if symmetric && t.A < t.B { // the table has a ≤ b
+			square *= 2
+		}
+		if c.States[i][0] != gapState && c.States[i][1] != gapState {
+			c.Scores[len(c.Scores)-1].Value += square
+		}
+	}
+	mean, of := 0.0, make([]float64, nodes)
+	for i := range c.Scores {
+		s := &c.Scores[i]
+		s.Value = math.Sqrt(s.Value)
+		mean += s.Value / float64(len(c.Scores))
+		of[s.U] += s.Value / float64(nodes-1)
+		of[s.V] += s.Value / float64(nodes-1)
+	}
+	if 2*len(c.Scores) < nodes*(nodes-1) || mean == 0 {
+		return
+	}
+	for i := range c.Scores {
+		s := &c.Scores[i]
+		s.Value -= of[s.U] * of[s.V] / mean
+	}
 }
 
 // deviations are the standard errors of what a linear map makes of weights.
@@ -181,15 +241,28 @@ func deviations(spread columns, n int, of func(dst, weights []float64)) []float6
 const (
 	fieldRow    = "node"
 	couplingRow = "edge"
+	scoreRow    = "score"
 )
 
+// name is what the data call a node.
+func (c *Couplings) name(s int32) string {
+	if int(s) < len(c.Names) {
+		return c.Names[s]
+	}
+	return strconv.Itoa(int(s))
+}
+
 // row is a row of the table of couplings: node or edge, the nodes, of more than two states these, and then value and
-// error, "" if it is not known.
+// error, "" if it is not known. Behind those of the terms are those of scores.
 func (c *Couplings) row(i int) []string {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
-	row := []string{fieldRow, strconv.Itoa(int(c.Terms[i].U)), ""}
+	if i >= len(c.Terms) {
+		s := c.Scores[i-len(c.Terms)]
+		return []string{scoreRow, c.name(s.U), c.name(s.V), "", "", number(s.Value), ""}
+	}
+	row := []string{fieldRow, c.name(c.Terms[i].U), ""}
 	if v := c.Terms[i].V; v >= 0 {
-		row[0], row[2] = couplingRow, strconv.Itoa(int(v))
+		row[0], row[2] = couplingRow, c.name(v)
 	}
 	if c.Physics == Potts {
 		row = append(row, c.States[i][:]...)
@@ -210,7 +283,7 @@ func (c *Couplings) write(w io.Writer) error {
 		header = slices.Insert(header, 3, "state_u", "state_v")
 	}
 	_ = out.Write(header) // the writer keeps its error
-	for i := range c.Terms {
+	for i := range len(c.Terms) + len(c.Scores) {
 		_ = out.Write(c.row(i))
 	}
 	out.Flush()
@@ -264,8 +337,15 @@ func readCoupling(row []string) (CouplingRow, error) {
 	if err != nil || errSpread != nil {
 		return CouplingRow{}, fmt.Errorf("value and error are %q, want numbers", row[n:])
 	}
-	return CouplingRow{row[0], nameOf(row[1], row[2], row[3:n]), value, runfolder.Float(spread)}, nil
+	name := nameOf(row[1], row[2], row[3:n])
+	if row[0] == scoreRow {
+		name = "pair " + row[1] + " – " + row[2]
+	}
+	return CouplingRow{row[0], name, value, runfolder.Float(spread)}, nil
 }
+
+// IsScore reports whether the row has the score of a pair.
+func (r *CouplingRow) IsScore() bool { return r.Kind == scoreRow }
 
 // nameOf names a field, of node u alone, or a coupling, and states if there are any.
 func nameOf(u, v string, states []string) string {

@@ -70,7 +70,7 @@ func withoutState(t *testing.T, set *dataset.Set) *dataset.Set {
 				labels[s] = crf.Unobserved
 			}
 		}
-		other.Instances[i] = oracle.Must(relabelled(in, [][]int32{labels}))(t)
+		other.Instances[i] = oracle.Must(relabelled(in, [][]int32{labels}, nil))(t)
 	}
 	return &other
 }

@@ -112,7 +112,7 @@ var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "
 // model are.
 var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features", "layout",
 	"list", "edge-features", "offsets", "edge-maps", "bins", "neighbours", "superpixels", "observed", "hops",
-	"no-bias", "eval"})
+	"no-bias", "sample-weights", "eval"})
 
 // IsRunFolder reports whether a path is the folder of a training.
 func IsRunFolder(path string) bool {

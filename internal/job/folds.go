@@ -37,7 +37,8 @@ func (c *selection) divide(data []*crf.Instance) error {
 		what = "samples"
 		for k := range min(mostFolds, len(samples)) {
 			left, held := part(samples, k)
-			in, err := relabelled(data[0], left)
+			weights, _ := part(data[0].Spec().SampleWeights, k)
+			in, err := relabelled(data[0], left, weights)
 			if err != nil {
 				return err
 			}
@@ -103,7 +104,7 @@ func (c *selection) holdOut(data []*crf.Instance) (n int, err error) {
 					n++
 				}
 			}
-			if left[i], err = relabelled(in, [][]int32{known}); err != nil {
+			if left[i], err = relabelled(in, [][]int32{known}, nil); err != nil {
 				return 0, err
 			}
 			held.Held, held.Count = append(held.Held, known), append(held.Count, count)
@@ -161,9 +162,9 @@ func knownLabels(in *crf.Instance) (known []int32) {
 	return known
 }
 
-// relabelled is the instance with other labels.
-func relabelled(in *crf.Instance, labels [][]int32) (*crf.Instance, error) {
+// relabelled is the instance with other samples, of these weights.
+func relabelled(in *crf.Instance, labels [][]int32, weights []float64) (*crf.Instance, error) {
 	spec := in.Spec()
-	spec.Labels = labels
+	spec.Labels, spec.SampleWeights = labels, weights
 	return crf.NewInstance(in.Schema(), spec)
 }

@@ -70,6 +70,8 @@ type Prepared struct {
 	// scale is that of the features in Problem; nil: they are as they are. scaled says how it was chosen, or is "".
 	scale  *standardise.Map
 	scaled string
+	// hidden says what is done about missing values of samples, or is "".
+	hidden string
 	// features are notes on features.
 	features []string
 
@@ -154,7 +156,7 @@ func (p *Prepared) note(few string) {
 	if few == "" && p.featuresFirst() && !p.choosing {
 		few = p.featuresFirstNote()
 	}
-	for _, text := range []string{p.scaled, few, p.ruleNote(), together} {
+	for _, text := range []string{p.scaled, p.hidden, few, p.ruleNote(), together} {
 		if text != "" {
 			p.Notes = append(p.Notes, text)
 		}
@@ -230,7 +232,7 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 // sampleCount is N of the objective: data without labels are refused later.
 func sampleCount(data []*crf.Instance) (n float64) {
 	for _, in := range data {
-		n += in.Weight() * float64(len(in.Samples()))
+		n += in.TotalWeight()
 	}
 	return cmp.Or(n, 1)
 }

@@ -84,7 +84,7 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		for i := 0; i < len(p.Problem.Data) && err == nil; i++ {
 			in := p.Problem.Data[i].WithoutEdges()
 			if samples := in.Samples(); len(samples) > 0 {
-				if in, err = relabelled(in, samples[:1]); err == nil { // others have the same features
+				if in, err = relabelled(in, samples[:1], nil); err == nil { // others have the same features
 					in, err = on.Instance(in, nil)
 				}
 				data = append(data, in)

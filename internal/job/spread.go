@@ -241,13 +241,14 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 type sample struct {
 	in     *crf.Instance
 	labels []int32
+	weight float64
 }
 
 // samplesOf lists what is resampled.
 func samplesOf(data []*crf.Instance) (units []sample) {
 	for _, in := range data {
-		for _, labels := range in.Samples() {
-			units = append(units, sample{in, labels})
+		for i, labels := range in.Samples() {
+			units = append(units, sample{in, labels, in.SampleWeight(i)})
 		}
 	}
 	return units
@@ -255,7 +256,7 @@ func samplesOf(data []*crf.Instance) (units []sample) {
 
 // resample draws as many samples, in blocks.
 func resample(units []sample, block int, rng *rand.Rand) (data []*crf.Instance, err error) {
-	drawn := map[*crf.Instance][][]int32{}
+	drawn, weights := map[*crf.Instance][][]int32{}, map[*crf.Instance][]float64{}
 	var order []*crf.Instance
 	for n := 0; n < len(units); {
 		first := rng.IntN(len(units))
@@ -264,14 +265,12 @@ func resample(units []sample, block int, rng *rand.Rand) (data []*crf.Instance, 
 			if drawn[u.in] == nil {
 				order = append(order, u.in)
 			}
-			drawn[u.in] = append(drawn[u.in], u.labels)
+			drawn[u.in], weights[u.in] = append(drawn[u.in], u.labels), append(weights[u.in], u.weight)
 			n++
 		}
 	}
 	for _, in := range order {
-		spec := in.Spec()
-		spec.Labels = drawn[in]
-		again, err := crf.NewInstance(in.Schema(), spec)
+		again, err := relabelled(in, drawn[in], weights[in])
 		if err != nil {
 			return nil, err
 		}

@@ -55,6 +55,9 @@ func NewCovariance(ctx context.Context, o *Objective, threads int, allowed int64
 	if o.ClassWeights != nil && o.Kind == Exact {
 		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")
 	}
+	if o.Fills() {
+		return nil, fmt.Errorf("labels are hidden, and how uncertain these are is no part of the formula")
+	}
 	x, err := prepareCovariance(&o.Model.Layout, o.Data)
 	if err != nil {
 		return nil, err
@@ -187,12 +190,12 @@ func (e *estimate) scores(ctx context.Context) error {
 		weight := in.Weight() / e.o.Total
 		e.behind = false
 		if e.o.Kind == Exact {
-			for _, labels := range in.Samples() {
+			for i, labels := range in.Samples() {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
 				clear(statistics)
-				adjoint.AddStatistics(statistics, e.o.Model, in, labels, -1)
+				adjoint.AddStatistics(statistics, e.o.Model, in, labels, -in.SampleWeight(i))
 				for i, v := range statistics {
 					e.next[e.free[i]] += v
 				}

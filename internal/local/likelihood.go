@@ -46,12 +46,38 @@ func (l *likelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, who
 	value += weights * l.infer(gradient, m, in, whole, weight*weights)
 	for _, t := range terms {
 		if slices.Contains(t.Labels, crf.Unobserved) {
-			pot.Ground(m, in, whole)
+			if pot.Ground(m, in, whole); ground.Completions(in, t.Labels) <= mostCompletions {
+				value -= t.Weight * l.complete(gradient, m, in, t.Labels, -weight*t.Weight)
+				continue
+			}
 			hold(pot, t.Labels)
 			value -= t.Weight * l.infer(gradient, m, in, whole, -weight*t.Weight)
 		}
 	}
 	return weight * value
+}
+
+// mostCompletions of a sample are added up one by one: each takes what a complete sample takes.
+const mostCompletions = 1 << 8
+
+// complete is infer given known labels, by adding up the joint states of the hidden ones.
+func (l *likelihood) complete(gradient []float64, m *crf.Model, in *crf.Instance, labels []int32,
+	weight float64) (logZ float64) {
+	pot, scores := &l.space.Potentials, l.beliefs[:0]
+	ground.EachCompletion(in, labels, func(full []int32) { scores = append(scores, pot.LogScore(in, full)) })
+	l.beliefs = scores
+	largest := slices.Max(scores)
+	for _, x := range scores {
+		logZ += math.Exp(x - largest)
+	}
+	if logZ = largest + math.Log(logZ); gradient != nil {
+		next := 0
+		ground.EachCompletion(in, labels, func(full []int32) {
+			l.adjoint.AddStatistics(gradient, m, in, full, weight*math.Exp(scores[next]-logZ))
+			next++
+		})
+	}
+	return logZ
 }
 
 // hold leaves nodes with known labels no other state.

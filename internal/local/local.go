@@ -44,6 +44,10 @@ type Objective struct {
 	workers []ground.LocalObjective
 	parts   []part
 	sums    []float64 // of rows and columns of a table
+
+	given    []*crf.Instance // those that have hidden labels, where Data has these filled in
+	filled   []float64       // weights by which they were
+	fillings int
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -95,6 +99,52 @@ func (o *Objective) Allocate(threads int) {
 			part.value += o.workers[worker].Add(part.gradient, &o.model, in, o.Whole(in), in.Weight()/o.Total)
 		}
 	})
+}
+
+// Fills reports whether hidden labels are filled in: those of samples in which every node and edge has weights of its
+// own. A conditional that leaves a neighbour out is none of the model, and couplings would be learned wrong.
+func (o *Objective) Fills() bool {
+	untied := func(s crf.Span) bool { return !s.Untied }
+	return o.given != nil || o.Kind == Pseudo && o.ClassWeights == nil && !slices.ContainsFunc(o.Model.Layout.Node, untied) &&
+		!slices.ContainsFunc(o.Model.Layout.Edge, untied) && slices.ContainsFunc(o.Data,
+		func(in *crf.Instance) bool {
+			return len(in.Samples()) > 1 && slices.ContainsFunc(in.Samples(), func(labels []int32) bool {
+				return slices.Contains(labels, crf.Unobserved)
+			})
+		})
+}
+
+const (
+	// filledChange is the change of weights, relative to them, below which hidden labels are not filled in again.
+	filledChange = 1e-4
+	mostFillings = 30
+)
+
+// Fill fills hidden labels in as weights have them: the E-step of EM (Dempster et al. 1977) for the estimating equation
+// of the pseudo-likelihood. It reports whether there is anything to learn from that.
+func (o *Objective) Fill(weights []float64) (again bool, err error) {
+	if !o.Fills() || o.fillings == mostFillings {
+		return false, nil
+	}
+	change, size := 0.0, 0.0
+	for i, w := range o.filled {
+		change += (weights[i] - w) * (weights[i] - w)
+		size += w * w
+	}
+	if o.fillings > 1 && change <= filledChange*filledChange*size {
+		return false, nil
+	}
+	if o.given == nil {
+		o.given = o.Data
+	}
+	o.filled, o.model.Weights = append(o.filled[:0], weights...), weights
+	o.Data, o.fillings = slices.Clone(o.given), o.fillings+1
+	for i, in := range o.given {
+		if o.Data[i], err = (&ground.PseudoLikelihood{}).Complete(&o.model, in, o.Whole(in)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // Close ends the goroutines.
@@ -249,8 +299,10 @@ func (o *Objective) Plan(most float64) (err error) {
 		shared[in.Graph] = in
 		runs := 1.0
 		for _, labels := range in.Samples() {
-			if slices.Contains(labels, crf.Unobserved) {
+			if n := ground.Completions(in, labels); n > mostCompletions {
 				runs++
+			} else if n > 1 {
+				o.entries += n * float64(in.Graph.NumNodes()+in.Graph.NumEdges())
 			}
 		}
 		if o.entries += runs * o.Operations(in); !(o.entries <= most) {

@@ -37,7 +37,7 @@ var fields = map[string]string{
 	"min-count": "dataset.Options.MinCount",
 	"memory":    "learn.Settings.Memory", "neighbours": "dataset.Options.Neighbours", "no-bias": "dataset.Options.NoBias",
 	"observed": "dataset.Options.Observed", "offsets": "dataset.Options.Offsets",
-	"states":      "dataset.Options.States",
+	"sample-weights": "dataset.Options.SampleWeights", "states": "dataset.Options.States",
 	"superpixels": "dataset.Options.Superpixels", "untied": "dataset.Options.Untied",
 }
 

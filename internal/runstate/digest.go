@@ -76,6 +76,12 @@ func (d *Digest) addInstance(in *crf.Instance) {
 	for _, labels := range in.Samples() {
 		d.addInts(labels)
 	}
+	for i := range in.Samples() {
+		if w := in.SampleWeight(i); w != 1 {
+			d.add(uint64(i))
+			d.add(math.Float64bits(w))
+		}
+	}
 }
 
 // addSchema adds what the schema forbids, and which types are symmetric.

@@ -285,7 +285,7 @@ func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []moment
 }
 
 // weightOf is how much the rows of an instance count.
-func weightOf(in *crf.Instance) float64 { return in.Weight() * float64(len(in.Samples())) }
+func weightOf(in *crf.Instance) float64 { return in.TotalWeight() }
 
 // valueOf is that of a sparse entry.
 func valueOf(x *crf.FeatureData, i int) float64 {

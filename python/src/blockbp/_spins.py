@@ -86,6 +86,8 @@ class _Couplings(Estimator):
                 if row["kind"] == "node":
                     errors["fields"][u if a is None else (u, a)] = x
                     continue
+                if row["kind"] != "edge":  # a score
+                    continue
                 e = number[u, int(row["v"])]
                 errors["couplings"][e if a is None else (e, a, b)] = x
                 if a is not None and not getattr(self, "directed", False):

@@ -1,0 +1,161 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows of
+// letters alone.
+
+// Alphabets, with the gap last, which other letters are taken for as well.
+const (
+	gap        = "-"
+	aminoAcids = "ARNDCQEGHILKMFPSTWYV" + gap
+)
+
+var alphabets = []string{"ACGT" + gap, "ACGU" + gap, aminoAcids}
+
+// Values of Options.SampleWeights, beside columns and files.
+const (
+	noWeights       = "none"
+	defaultIdentity = 0.8
+)
+
+// isAlignment knows FASTA by its first line, and rows of letters of one length by all that were looked at.
+func (p *peek) isAlignment() bool {
+	if strings.HasPrefix(p.start, ">") {
+		return true
+	}
+	const least = 10 // sites; words are shorter
+	letters := func(c rune) bool { return !strings.ContainsRune(aminoAcids+"BJOUXZ*", c) }
+	return len(p.lines) > 1 && len(p.lines[0]) >= least && !slices.ContainsFunc(p.lines, func(line string) bool {
+		return len(line) != len(p.lines[0]) || strings.ContainsFunc(line, letters)
+	})
+}
+
+// readAlignment makes samples of sequences.
+func (p *sampleReader) readAlignment(data []byte) {
+	p.aligned = true
+	rows, lines := p.sequences(string(data))
+	if len(p.list) > 0 {
+		return
+	}
+	alphabet := alphabets[slices.IndexFunc(alphabets, func(letters string) bool {
+		return letters == aminoAcids || !slices.ContainsFunc(rows, func(row string) bool {
+			return strings.Trim(row, letters+"N") != ""
+		})
+	})]
+	others := 0
+	for i, row := range rows {
+		if len(row) != len(rows[0]) {
+			p.add(lines[i], "", "lower-case letters and points are insertions, which do not count; align the sequences again",
+				"the sequence has %d sites, the first has %d", len(row), len(rows[0]))
+			return
+		}
+		for _, c := range row {
+			x := strings.IndexRune(alphabet, c)
+			if x < 0 {
+				x, others = len(alphabet)-1, others+1
+			}
+			p.labels = append(p.labels, int32(x))
+		}
+	}
+	p.columns, p.states = make([]sampleColumn, len(rows[0])), [][]string{strings.Split(alphabet, "")}
+	if others > 0 {
+		p.note("%d letters are none of %s, and count as gaps", others, alphabet)
+	}
+	p.weighSequences(rows)
+}
+
+// sequences are those of an alignment without insertions, and the lines on which they begin.
+func (p *sampleReader) sequences(text string) (rows []string, lines []int) {
+	var parts []strings.Builder
+	number, fasta := 0, strings.HasPrefix(text, ">")
+	insertions := strings.ContainsFunc(text, func(c rune) bool { return c == '-' || c >= 'A' && c <= 'Z' })
+	for line := range linesUntil(p.l.ctx, text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line != "" && (line[0] == '>' || !fasta) {
+			parts, lines = append(parts, strings.Builder{}), append(lines, number)
+		}
+		if line == "" || line[0] == '>' {
+			continue
+		}
+		if !insertions {
+			line = strings.ToUpper(line)
+		}
+		for _, c := range line {
+			switch {
+			case c == '.', c >= 'a' && c <= 'z', c == '*':
+			case c == '-', c >= 'A' && c <= 'Z':
+				parts[len(parts)-1].WriteRune(c)
+			default:
+				p.add(number, "", "want letters of sequences, - for gaps", "there is a %q", string(c))
+				return nil, nil
+			}
+		}
+	}
+	for i := range parts {
+		rows = append(rows, parts[i].String())
+	}
+	if len(rows) < 2 || len(rows[0]) < 2 {
+		p.add(0, "", "", "want an alignment of two sequences or more, of two sites or more")
+	}
+	return rows, lines
+}
+
+// weighSequences counts a sequence as one of so many that are as much alike as an identity says.
+func (p *sampleReader) weighSequences(rows []string) {
+	asked, identity := p.l.o.SampleWeights, defaultIdentity
+	if asked == noWeights {
+		return
+	}
+	if x, err := strconv.ParseFloat(asked, 64); err == nil && x > 0 && x <= 1 {
+		identity = x
+	} else if asked != "" {
+		p.weigh(nil, -1, nil)
+		return
+	}
+	sites := len(rows[0])
+	words := make([][]uint64, len(rows)) // eight letters each
+	for i, row := range rows {
+		padded := append([]byte(row), make([]byte, 8)...)
+		for at := 0; at < sites; at += 8 {
+			words[i] = append(words[i], binary.LittleEndian.Uint64(padded[at:]))
+		}
+	}
+	p.weights = make([]float64, len(rows))
+	done := p.l.each(len(rows), func(i int) {
+		alike := 0
+		for _, other := range words {
+			if same := equalBytes(words[i], other) - (8*len(other) - sites); float64(same) >= identity*float64(sites) {
+				alike++
+			}
+		}
+		p.weights[i] = 1 / float64(alike)
+	})
+	if done {
+		p.note("sequences weigh 1 over the number of those that are the same at %g %% of the sites or more: %d weigh as "+
+			"much as %.1f; {sample-weights!--sample-weights} sets that", 100*identity, len(rows), sum(p.weights))
+	}
+}
+
+// equalBytes counts the bytes that are the same, of words of eight.
+func equalBytes(a, b []uint64) (same int) {
+	const low = 0x7f7f7f7f7f7f7f7f
+	for i, x := range a {
+		x ^= b[i]
+		same += bits.OnesCount64(^(x&low + low | x | low)) // a bit for each byte that is zero
+	}
+	return same
+}
+
+// sayAligned is how an alignment is learned from.
+func sayAligned(p *peek) string {
+	return fmt.Sprintf("learn its couplings by {model!blockbp train --model potts} %s", shellWord(p.path))
+}

@@ -1,0 +1,470 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/option"
+)
+
+// Samples as people keep them, for models whose every node and edge has weights of its own: a table whose rows are
+// samples and whose columns are the nodes, or an alignment of sequences. They become the arrays of an instance.
+
+// sampleColumn is a node of a model of samples: what the table calls it, and its type, whose states are those of the
+// column.
+type sampleColumn struct {
+	Name string `json:"name"`
+	Type int    `json:"type"`
+}
+
+// samples are what was read of a table or an alignment, beside its arrays.
+type samples struct {
+	columns []sampleColumn // empty names: nodes are called by their numbers
+	states  [][]string     // of each type
+	weights []float64      // of samples; nil: 1
+	notes   []string
+}
+
+// types are those of the columns.
+func (s *samples) types() []int32 {
+	types := make([]int32, len(s.columns))
+	for i, c := range s.columns {
+		types[i] = int32(c.Type)
+	}
+	return types
+}
+
+// takeSamples adds what tables of samples and alignments have beside arrays.
+func (l *npzLoader) takeSamples(spec *crf.InstanceSpec, in *npzInstance) {
+	if columns := l.set.Recipe.Columns; len(columns) > 0 && columns[0].Name != "" {
+		var names []string
+		for _, c := range columns {
+			names = append(names, c.Name)
+		}
+		l.set.Names = append(l.set.Names, names)
+	}
+	if in.samples != nil {
+		spec.SampleWeights = in.samples.weights
+		for _, note := range in.samples.notes {
+			l.warn("%s", note)
+		}
+	}
+}
+
+// readsSamples reports whether tables are samples: every node and edge has weights of its own, which nodes of a graph
+// table cannot have.
+func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.Recipe.Untied }
+
+// isSamples reports whether a file can be samples, by its name, or what it begins with.
+func isSamples(path string) bool {
+	return slices.Contains(tableExtensions, strings.ToLower(filepath.Ext(path))) || newPeek(path).isAlignment()
+}
+
+// isPairs reports whether a file names pairs of nodes, which the samples beside it are joined by.
+func isPairs(path string) bool { return isEdgesTable(filepath.Base(path)) || isEdgeList(path) }
+
+// openSamples reads a file of samples; pairs is a list of edges, or "": all pairs.
+func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
+	read := func(path, what string) []byte {
+		data, source, err := readSource(path, what, math.MaxInt64, l.o.Memory)
+		if r.sources = append(r.sources, source); err == nil {
+			data = fileio.Lines(data)
+			err = notText(path, data)
+		}
+		if err != nil {
+			r.list = append(r.list, err)
+		}
+		return data
+	}
+	p := &sampleReader{problems: problems{file: path}, l: l, samples: &samples{}}
+	if data := read(path, "samples"); len(r.list) == 0 {
+		if newPeek(path).isAlignment() {
+			p.readAlignment(data)
+		} else {
+			p.readTable(bytes.TrimPrefix(data, []byte("\ufeff")))
+		}
+	}
+	var edges []int32
+	r.sources = append(r.sources, p.sources...)
+	if r.list = append(r.list, p.errors()...); len(r.list) > 0 {
+		return nil
+	}
+	if pairs == "" {
+		edges = p.allPairs()
+	} else if data := read(pairs, "a table of edges"); len(r.list) == 0 {
+		edges = p.pairs(readTable(l.ctx, pairs, data))
+		r.list = append(r.list, p.errors()...)
+	}
+	states := make([]int32, len(p.columns))
+	for s, c := range p.columns {
+		states[s] = int32(len(p.states[c.Type]))
+	}
+	c := &npzContents{samples: p.samples, arrays: map[string]npy.Values{
+		edgesArray:  {Shape: []int{len(edges) / 2, 2}, Ints: edges},
+		labelsArray: {Shape: []int{len(p.labels) / len(states), len(states)}, Ints: p.labels},
+		statesArray: {Shape: []int{len(states)}, Ints: states},
+	}}
+	if p.aligned && !l.o.Tied { // states are those of sites: J(a, b) and J(b, a) differ
+		c.arrays[directedArray] = npy.Values{Ints: []int32{1}}
+	}
+	return c
+}
+
+// sampleReader reads a file of samples.
+type sampleReader struct {
+	problems
+	*samples
+	l       *npzLoader
+	labels  []int32 // [samples][nodes]
+	aligned bool    // they are an alignment
+	sources []Source
+}
+
+func (p *sampleReader) note(format string, arguments ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, option.Literals(format, arguments)...))
+}
+
+// join adds an edge, the end of the smaller type first.
+func (p *sampleReader) join(edges []int32, u, v int32) []int32 {
+	if p.columns[u].Type > p.columns[v].Type {
+		u, v = v, u
+	}
+	return append(edges, u, v)
+}
+
+func (p *sampleReader) allPairs() (edges []int32) {
+	n := int32(len(p.columns))
+	for u := range n {
+		for v := u + 1; v < n; v++ {
+			edges = p.join(edges, u, v)
+		}
+	}
+	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
+		len(edges)/2, n)
+	return edges
+}
+
+// pairs are the edges that a table names, by names of columns or by numbers from 0. An edge that is there again, either
+// way round, counts once.
+func (p *sampleReader) pairs(t *table) (edges []int32) {
+	p.list = append(p.list, t.list...)
+	if len(t.header) < 2 {
+		p.keep(wrong(t.file, 0, "", "", "there is one column, want two: the nodes of each edge"))
+		return nil
+	}
+	ends := [2]int{0, 1}
+	for i, names := range [2][]string{{"source", "from", "src", "u"}, {"target", "to", "dst", "v"}} {
+		if at := t.column(names...); at >= 0 {
+			ends[i] = at
+		}
+	}
+	number, known := map[string]int32{}, map[[2]int32]bool{}
+	for s := range p.columns {
+		number[strconv.Itoa(s)] = int32(s)
+	}
+	for s, c := range p.columns {
+		number[c.Name] = int32(s)
+	}
+	for i, row := range t.rows {
+		u, isNode := number[row[ends[0]]]
+		v, areNodes := number[row[ends[1]]]
+		switch pair := [2]int32{min(u, v), max(u, v)}; {
+		case !isNode || !areNodes:
+			name := row[ends[map[bool]int{false: 0, true: 1}[isNode]]]
+			p.keep(wrong(t.file, int(t.lines[i]), "", "write the name of a column of "+p.file+", or its number from 0",
+				"there is no node %q", abbreviate(name)))
+		case u != v && !known[pair]:
+			known[pair] = true
+			edges = p.join(edges, u, v)
+		}
+	}
+	return edges
+}
+
+// readTable reads rows of cells, below names of columns or none.
+func (p *sampleReader) readTable(data []byte) {
+	rows, lines := p.cells(data)
+	if len(p.list) > 0 {
+		return
+	}
+	names := make([]string, len(rows[0]))
+	if !isSampleRow(rows) {
+		if names, rows, lines = rows[0], rows[1:], lines[1:]; len(rows) == 0 {
+			p.add(0, "", "", "there is a header, and no sample below it")
+			return
+		}
+	}
+	var kept []int // columns that are nodes
+	ignored, weights := p.l.o.given(roleIgnore), -1
+	for i, name := range names {
+		switch {
+		case name != "" && slices.Index(names, name) < i:
+			p.add(int(lines[0]), "", "rename one of them", "two columns are called %q", abbreviate(name))
+		case name != "" && name == p.l.o.SampleWeights:
+			weights = i
+		case slices.Contains(ignored, name) && name != "", i == 0 && isIndexName(name) && names[len(names)-1] != "":
+			p.note("column %d, %q, is left out", i+1, abbreviate(name))
+		default:
+			kept = append(kept, i)
+		}
+	}
+	if p.takeModelColumns(names, &kept); len(p.list) > 0 {
+		return
+	}
+	p.number(names, kept, rows, lines)
+	p.weigh(rows, weights, lines)
+}
+
+// cells are those of a table, of rows that are alike.
+func (p *sampleReader) cells(data []byte) (rows [][]string, lines []int) {
+	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n"))
+	r := csv.NewReader(endingReader{p.l.ctx, bytes.NewReader(data)})
+	r.Comma, r.ReuseRecord, r.FieldsPerRecord = separatorOf(string(first), separators), false, -1
+	cells, err := r.Read()
+	for ; err == nil; cells, err = r.Read() {
+		line, _ := r.FieldPos(0)
+		if rows = append(rows, trimmed(cells)); len(cells) != len(rows[0]) {
+			p.add(line, "", "leave the cell empty where a value is missing", "there are %d cells, the first row has %d",
+				len(cells), len(rows[0]))
+		}
+		lines = append(lines, line)
+	}
+	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
+		p.add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`,
+			"%v", at.Err)
+	} else if err != io.EOF {
+		p.keep(ofFile(p.file, err))
+	}
+	if len(p.list) == 0 && (len(rows) == 0 || len(rows[0]) < 2) {
+		p.add(0, "", "separate columns by commas, semicolons or tabs", "want rows that are samples, with a column for each "+
+			"of two nodes or more")
+	}
+	return rows, lines
+}
+
+// isIndexName reports whether a first column numbers rows, as R and pandas write it.
+func isIndexName(name string) bool { return name == "" || name == pandasIndex }
+
+// isSampleRow reports whether the first row is a sample, and no header: its cells are among those below, or missing.
+func isSampleRow(rows [][]string) bool {
+	below := setOf(slices.Concat(rows[1:]...))
+	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !missingCell(cell) && !below[cell] })
+}
+
+// takeModelColumns puts the columns that are kept into the order of a model's, which must all be there.
+func (p *sampleReader) takeModelColumns(names []string, kept *[]int) {
+	recipe := p.l.o.Recipe
+	if recipe == nil || len(recipe.Columns) == 0 || recipe.Columns[0].Name == "" || names[len(names)-1] == "" {
+		return
+	}
+	*kept = nil
+	for _, c := range recipe.Columns {
+		i := slices.Index(names, c.Name)
+		if *kept = append(*kept, i); i < 0 {
+			p.add(1, "", suggestion(c.Name, names), "the model's column %q is missing", abbreviate(c.Name))
+		}
+	}
+}
+
+// number makes labels of cells. Columns that have a value in common are of one type, whose states are the values of
+// all of them.
+func (p *sampleReader) number(names []string, kept []int, rows [][]string, lines []int) {
+	texts, column := make([]labelTexts, len(kept)), make([]int, len(kept)) // of columns; which stands for the type
+	at := make([]int32, len(rows)*len(kept))
+	owner := map[string]int{} // column that had the value first
+	root := func(c int) int {
+		for column[c] != c {
+			c = column[c]
+		}
+		return c
+	}
+	for c, i := range kept {
+		column[c], texts[c].named = c, setOf(p.l.o.States)
+		for r, row := range rows {
+			at[r*len(kept)+c] = texts[c].see(p.file, lines[r], row[i])
+		}
+		for _, text := range texts[c].texts {
+			if first, known := owner[text]; known {
+				a, b := root(first), root(c)
+				column[max(a, b)] = min(a, b)
+			} else {
+				owner[text] = c
+			}
+		}
+	}
+	types, ofType := map[int]int{}, []labelTexts{}
+	for c, i := range kept {
+		if _, known := types[root(c)]; !known {
+			types[root(c)] = len(ofType)
+			ofType = append(ofType, labelTexts{named: texts[c].named})
+		}
+		kind := types[root(c)]
+		p.columns = append(p.columns, sampleColumn{names[i], kind})
+		all := &ofType[kind]
+		for x, text := range texts[c].texts {
+			n := all.add(p.file, texts[c].first[x].Line, text)
+			all.count[n] += texts[c].count[x] - 1
+			all.total += texts[c].count[x] - 1
+		}
+		if len(texts[c].texts) == 0 {
+			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
+				abbreviate(names[i]))
+		}
+	}
+	p.label(at, texts, ofType)
+}
+
+// label gives the values of columns the states of their types.
+func (p *sampleReader) label(at []int32, texts, types []labelTexts) {
+	model := p.l.o.Recipe
+	if model != nil && len(model.Columns) != len(p.columns) {
+		p.add(0, "", "", "there are %d columns, the model has %d", len(p.columns), len(model.Columns))
+		return
+	}
+	for a := range types {
+		p.states = append(p.states, p.statesOf(&types[a]))
+	}
+	of := make([][]int32, len(texts))
+	for c := range texts {
+		if model != nil {
+			p.columns[c].Type = model.Columns[c].Type
+		}
+		states := p.l.modelStates(p.columns[c].Type, p.states)
+		for x, text := range texts[c].texts {
+			n := slices.Index(states, text)
+			if of[c] = append(of[c], int32(n)); n < 0 && model != nil && text != "0" && text != hiddenNumber {
+				p.keep(texts[c].at(x, suggestion(text, states), "column %d has %q, which is no state of the model", c+1,
+					abbreviate(text)))
+			}
+		}
+	}
+	if model != nil {
+		p.states = nil
+		for _, t := range p.l.o.Schema.NodeTypes {
+			p.states = append(p.states, t.States)
+		}
+	}
+	for i, x := range at {
+		if x >= 0 {
+			at[i] = of[i%len(texts)][x]
+		}
+	}
+	p.labels = at
+}
+
+// modelStates are the states of a type, as the model has them, or those that were read.
+func (l *npzLoader) modelStates(a int, read [][]string) []string {
+	if l.o.Schema != nil {
+		return l.o.Schema.NodeTypes[a].States
+	}
+	return read[a]
+}
+
+// statesOf names the states of a type: the values that occur. Of spins there are two; where -1, 0 and 1 occur, one of
+// them hides.
+func (p *sampleReader) statesOf(t *labelTexts) []string {
+	states := t.inOrder()
+	count := func(text string) int {
+		if i, known := t.number[text]; known {
+			return t.count[i]
+		}
+		return 0
+	}
+	survey := labelSurvey{minus: count(hiddenNumber), zeros: count("0"), plus: count("1")}
+	if survey.others = t.total - survey.minus - survey.zeros - survey.plus; survey.others == 0 && len(states) == 3 &&
+		(p.l.o.Spins || p.l.manifest.HiddenLabels) {
+		hidden := hiddenNumber
+		if p.l.minusOne(&survey, len(spinStates)) == isSpin {
+			hidden = "0"
+		}
+		p.note(voteNote, hidden, count(hidden), t.total)
+		states = slices.DeleteFunc(states, func(s string) bool { return s == hidden })
+	}
+	if named := p.l.o.States; len(named) > 0 && !slices.ContainsFunc(states, func(s string) bool {
+		return !slices.Contains(named, s)
+	}) {
+		return named
+	}
+	switch {
+	case p.l.o.Schema != nil:
+	case len(states) == 1 && (states[0] == "0" || states[0] == "1"):
+		states = []string{"0", "1"}
+	case len(states) == 1:
+		p.keep(t.at(0, "leave out the column by {columns!--columns} ignore=NAME, or name the states by {states}",
+			"all values of a column are %q, which tells of one state only", abbreviate(states[0])))
+	case p.l.o.Spins && len(states) > 2:
+		p.keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
+			"spins have two states, and this is the third value of a column: %s", firstFew(states)))
+	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
+		p.keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
+			"a column has %d different values, such as %q, and states are wanted", len(states), abbreviate(states[0])))
+	}
+	return states
+}
+
+// weigh takes weights of samples from a column, or a file of numbers.
+func (p *sampleReader) weigh(rows [][]string, column int, lines []int) {
+	path, texts := p.l.o.SampleWeights, []string(nil)
+	switch {
+	case path == "" || path == noWeights || len(p.list) > 0:
+		return
+	case column >= 0:
+		for _, row := range rows {
+			texts = append(texts, row[column])
+		}
+		path = p.file
+	default:
+		data, source, err := readSource(path, "weights of samples", fileio.Text, p.l.o.Memory)
+		if err != nil {
+			p.keep(optionError("SampleWeights", "it is no column of %s, and no file of numbers: %v", p.file, err))
+			return
+		}
+		p.sources = append(p.sources, source)
+		if texts = strings.Fields(string(data)); len(texts) != len(p.labels)/len(p.columns) {
+			p.keep(wrong(path, 0, "", "", "there are %d weights for %d samples", len(texts), len(p.labels)/len(p.columns)))
+			return
+		}
+		lines = nil
+	}
+	for i, text := range texts {
+		w, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(w >= 0 && w <= 1e150) {
+			line := i + 1
+			if lines != nil {
+				line = lines[i]
+			}
+			p.keep(wrong(path, line, "", "", "the weight of a sample is %q, want a number that is not negative",
+				abbreviate(text)))
+			return
+		}
+		p.weights = append(p.weights, w)
+	}
+	p.note("samples weigh %.6g in all, as much as %.4g of equal weight", sum(p.weights), effective(p.weights))
+}
+
+func sum(x []float64) (total float64) {
+	for _, w := range x {
+		total += w
+	}
+	return total
+}
+
+// effective is how many samples of equal weight say as much (Kish 1965).
+func effective(weights []float64) float64 {
+	squares := 0.0
+	for _, w := range weights {
+		squares += w * w
+	}
+	return sum(weights) * sum(weights) / squares
+}

@@ -1,0 +1,158 @@
+package dataset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestSamples: tables of samples become labels, names, types and edges.
+func TestSamples(t *testing.T) {
+	ising, potts := Options{Untied: true, Spins: true}, Options{Untied: true}
+	for name, c := range map[string]struct {
+		text, edges string
+		o           Options
+		columns     string
+		states      string // of each type
+		labels      string
+		pairs       int
+	}{
+		"spins":       {"a,b,c\n-1,1,1\n1,-1,1\n1,1,-1\n", "", ising, "a b c", "[[-1 1]]", "[[0 1 1] [1 0 1] [1 1 0]]", 3},
+		"no header":   {"0,1,1\n1,0,0\n1,1,0\n0,0,1\n", "", ising, "  ", "[[0 1]]", "[[0 1 1] [1 0 0] [1 1 0] [0 0 1]]", 3},
+		"words":       {"party\tbill\t\"a\tlaw\"\nrep\ty\tn\ndem\t?\ty\nrep\tn\tNA\ndem\ty\t\n", "", ising, "party bill a\tlaw", "[[dem rep] [n y]]", "[[1 1 0] [0 -1 1] [1 0 -1] [0 1 -1]]", 3},
+		"answers":     {"q1;q2\n1;2\n3;2\n2;1\n", "", potts, "q1 q2", "[[1 2 3]]", "[[0 1] [2 1] [1 0]]", 1},
+		"pandas":      {",a,b\n0,0.0,1\n1,1.0,0\n2,,1\n", "", ising, "a b", "[[0 1]]", "[[0 1] [1 0] [-1 1]]", 1},
+		"votes":       {"a,b\n-1,1\n1,-1\n1,0\n-1,1\n1,-1\n-1,1\n", "", ising, "a b", "[[-1 1]]", "[[0 1] [1 0] [1 -1] [0 1] [1 0] [0 1]]", 1},
+		"numbered":    {"0,1,2\n1,0,1\n0,0,0\n", "u,v\n2,0\n0,2\n", ising, "0 1 2", "[[0 1]]", "[[1 0 1] [0 0 0]]", 1},
+		"named edges": {"b,a,c\n1,0,1\n0,0,0\n", "from,to\na,c\nb,c\n", ising, "b a c", "[[0 1]]", "[[1 0 1] [0 0 0]]", 2},
+		"left out":    {"id,a,b\nx1,1,0\nx2,0,0\n", "", Options{Untied: true, Spins: true, Columns: []string{"ignore=id"}}, "a b", "[[0 1]]", "[[1 0] [0 0]]", 1},
+		"weights":     {"w,a,b\n0.5,1,0\n2,0,1\n", "", Options{Untied: true, Spins: true, SampleWeights: "w"}, "a b", "[[0 1]]", "[[1 0] [0 1]]", 1},
+	} {
+		folder := writeFiles(t, map[string]string{"s.csv": c.text, "edges.csv": c.edges})
+		paths := []string{filepath.Join(folder, "s.csv"), filepath.Join(folder, "edges.csv")}
+		if c.edges == "" {
+			paths = paths[:1]
+		}
+		set, err := Open(t.Context(), paths, c.o)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var states [][]string
+		for _, of := range set.Schema.NodeTypes {
+			states = append(states, of.States)
+		}
+		var columns []string
+		for _, column := range set.Recipe.Columns {
+			columns = append(columns, column.Name)
+		}
+		in := set.Instances[0]
+		if got := fmt.Sprint(in.Samples()); got != c.labels || fmt.Sprint(states) != c.states || strings.Join(columns, " ") != c.columns || in.Graph.NumEdges() != c.pairs {
+			t.Errorf("%s: labels %s, states %v, columns %q, %d edges", name, got, states, columns, in.Graph.NumEdges())
+		}
+		if name == "weights" && (in.SampleWeight(0) != 0.5 || in.TotalWeight() != 2.5) {
+			t.Errorf("weights %v, %v", in.SampleWeight(0), in.TotalWeight())
+		}
+		// The model reads a table with its columns in another order, and refuses one without some.
+		o := modelOf(set)
+		if name == "spins" {
+			given := mustOpen(t, writeText(t, "g.csv", "c,b,a\n1,1,-1\n1,-1,-1\n"), o)
+			if got := given.Instances[0].Samples(); !reflect.DeepEqual(got, [][]int32{{0, 1, 1}, {0, 0, 1}}) {
+				t.Errorf("reordered %v", got)
+			}
+			_, err := Open(t.Context(), []string{writeText(t, "g.csv", "a,b\n1,-1\n-1,1\n")}, o)
+			wantError(t, err, `the model's column "c" is missing`)
+		}
+	}
+}
+
+func writeText(t *testing.T, name, text string) string {
+	return filepath.Join(writeFiles(t, map[string]string{name: text}), name)
+}
+
+// TestSamplesMistakes: what cannot be samples is refused, with its place.
+func TestSamplesMistakes(t *testing.T) {
+	ising := Options{Untied: true, Spins: true}
+	for text, want := range map[string]string{
+		"a,b\n0,1\n2,0\n1,1\n":         "third value of a column: 0, 1, 2",
+		"a,b\nx,1\nx,0\n":              `all values of a column are "x"`,
+		"a,b\n?,1\n,0\n":               `column 1, "a", has no value`,
+		"a,a\n0,1\n1,0\n":              `two columns are called "a"`,
+		"a,b\n0,1\n1,0,1\n":            "s.csv:3: there are 3 cells, the first row has 2",
+		"a,b\n":                        "no sample below it",
+		"a\n0\n1\n":                    "separate columns by commas",
+		"a,b\n0,\"1\n":                 "s.csv:2: ",
+		">x\nACDEF\n>y\nACD\n":         "s.csv:3: the sequence has 3 sites, the first has 5",
+		">x\nAC1EF\n>y\nACDEF\n":       `s.csv:2: there is a "1"`,
+		"a,b\n0,1\n1,0\xff\n":          "not text in UTF-8",
+		">x\n----\n":                   "want an alignment of two sequences",
+		"sample,b\nr1,1\nr2,0\nr3,0\n": "third value of a column: r1, r2, r3",
+	} {
+		_, err := Open(t.Context(), []string{writeText(t, "s.csv", text)}, ising)
+		wantError(t, err, want)
+	}
+	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"), writeText(t, "edges.csv", "u,v\na,z\n")}, ising)
+	wantError(t, err, `edges.csv:2: there is no node "z"`)
+	_, err = Open(t.Context(), []string{writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n")}, Options{})
+	wantError(t, err, "it is an alignment of sequences, which is not read; learn its couplings by")
+	o := ising
+	o.SampleWeights = "w"
+	_, err = Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n")}, o)
+	wantError(t, err, "it is no column of")
+}
+
+// TestAlignments: the three ways of writing them are one, and sequences weigh as many as are alike.
+func TestAlignments(t *testing.T) {
+	a3m := ">one\nACDefGH-KL.\n>two\nACD.GHI\nKL\n>three\nX--GHIVV\n"
+	o := Options{Untied: true}
+	set := mustOpen(t, writeText(t, "a.a3m", a3m), o)
+	again := mustOpen(t, writeText(t, "b.aln", "ACDGH-KLACDGH\nACDGHIKLACDGH\nX--GHIVVX--GH\n"), o)
+	in := set.Instances[0]
+	if got := fmt.Sprint(in.Samples()); got != "[[0 4 3 7 8 20 11 10] [0 4 3 7 8 9 11 10] [20 20 20 7 8 9 19 19]]" {
+		t.Errorf("labels %s", got)
+	}
+	if in.SampleWeight(0) != 0.5 || in.SampleWeight(2) != 1 || set.Schema.EdgeTypes[0].Symmetric || in.Graph.NumEdges() != 28 {
+		t.Errorf("weights %v, %v; %+v, %d edges", in.SampleWeight(0), in.SampleWeight(2), set.Schema.EdgeTypes[0], in.Graph.NumEdges())
+	}
+	if got := again.Instances[0].Samples()[2][:8]; !reflect.DeepEqual(got, in.Samples()[2]) || len(again.Instances[0].Samples()[0]) != 13 {
+		t.Errorf("rows of letters are %v", got)
+	}
+	// By hand, over every identity and length of rows.
+	rng := rand.New(rand.NewPCG(45, 3))
+	for trial := range 20 {
+		sites, rows := 2+rng.IntN(30), make([]string, 12)
+		for i := range rows {
+			for range sites {
+				rows[i] += string("ACDE-"[rng.IntN(2+rng.IntN(4))])
+			}
+		}
+		rows[1] = rows[0]
+		identity := float64(1+trial) / 20
+		o.SampleWeights = fmt.Sprint(identity)
+		in := mustOpen(t, writeText(t, "r.fa", ">x\n"+strings.Join(rows, "\n>x\n")+"\n"), o).Instances[0]
+		for i, a := range rows {
+			alike := 0
+			for _, b := range rows {
+				same := 0
+				for s := range a {
+					if a[s] == b[s] {
+						same++
+					}
+				}
+				if float64(same) >= identity*float64(sites) {
+					alike++
+				}
+			}
+			if in.SampleWeight(i) != 1/float64(alike) {
+				t.Fatalf("weight %v, want 1/%d at identity %v of %d sites", in.SampleWeight(i), alike, identity, sites)
+			}
+		}
+	}
+	o.SampleWeights = "none"
+	if in := mustOpen(t, writeText(t, "a.a3m", a3m), o).Instances[0]; in.TotalWeight() != 3 {
+		t.Errorf("without weights %v", in.TotalWeight())
+	}
+}
