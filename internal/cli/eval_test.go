@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
 )
 
 // TestEvalLikelihood: what is said of the labels' likelihood, and that it can be

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
