@@ -1,7 +1,6 @@
 package bp
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -103,31 +102,6 @@ func untouched(t *testing.T, r *inference, before *State, b int32) {
 		if v := g.Target(d); of[v] != b && of[g.Source(d)] != b &&
 			!slices.Equal(r.net.message(r.state, d, v), r.net.message(before, d, v)) {
 			t.Errorf("the message of directed edge %d, outside, has changed", d)
-		}
-	}
-}
-
-// TestOutwardVisitsReachTheWholesFixedPoint: visits as printed, with any number of sweeps, end where
-// sweeps over the whole end, with nodes observed, too.
-func TestOutwardVisitsReachTheWholesFixedPoint(t *testing.T) {
-	g := legal(graph.Grid(3, 4, graph.GridOptions{}))
-	for seed := range uint64(12) {
-		rng := source(700 + seed)
-		lo := 2 + int(seed%2)
-		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), lo, 3), 1, 0)
-		var observed []int32
-		if seed >= 6 {
-			observed = observe(seed, p.Card)
-		}
-		for _, c := range someNumbers(rng, g, seed) {
-			part := randomPartition(rng, g, 3)
-			whole := newBlockInference(t, p, c, observed, part)
-			whole.solve(t)
-			r := newBlockInference(t, p, c, observed, part)
-			r.outward = true
-			r.converge(t, rng.Perm(3), 1+rng.IntN(30), 1e-13)
-			r.check(t, 1e-9)
-			compareRuns(t, fmt.Sprintf("seed %d, %s", seed, c.Name), r, whole, 1e-9)
 		}
 	}
 }
