@@ -30,27 +30,28 @@ import (
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 //
-// There is a step at each visit for one pass (early), where F bounds L. Then descent on F takes over (descent.go).
+// In the first pass, where F bounds L, there is a step at each visit (incremental.go). Then descent on F takes over
+// (descent.go).
 type auto struct {
 	autoState
-	run       *learner // whose weights it moves; nil: it has not begun, or the run is over
-	fisher    *linear.Fisher
-	dense     *linear.Dense
-	spans     []crf.Span // of all types: nodes, then edges
-	labels    []float64  // frequencies of the (joint) states
-	curvature *lbfgs.Curvature
-	early     *early
-	descent   *descent
-	lanczos   *lbfgs.Lanczos
+	run         *learner // whose weights it moves; nil: it has not begun, or the run is over
+	fisher      *linear.Fisher
+	dense       *linear.Dense
+	spans       []crf.Span // of all types: nodes, then edges
+	labels      []float64  // frequencies of the (joint) states
+	curvature   *lbfgs.Curvature
+	incremental *incremental
+	descent     *descent
+	lanczos     *lbfgs.Lanczos
 
 	plain []float64 // P⁻¹ g
 }
 
 // autoState is what a resumed run goes on from, with the states of its parts.
 type autoState struct {
-	beliefs    []float64 // π of every type
-	first      []float64 // weights at the start
-	firstValue float64   // objective there
+	beliefs      []float64 // π of every type
+	startWeights []float64 // weights at the start
+	startValue   float64   // objective there
 }
 
 // Guarded implements StepRule.
@@ -75,9 +76,9 @@ func (a *auto) Start(p StepProblem) (err error) {
 	}
 	a.dense = linear.NewDense(run.denseProblem(a.fisher.Squares))
 	a.beliefs, a.labels = make([]float64, states), run.statistics().Frequencies()
-	a.plain, a.first = make([]float64, size), make([]float64, size)
+	a.plain, a.startWeights = make([]float64, size), make([]float64, size)
 	a.curvature = lbfgs.New(size, a.apply)
-	a.early = newEarly(run)
+	a.incremental = newIncremental(run)
 	a.descent = newDescent(run, a.curvature, a.dense)
 	a.lanczos = lbfgs.NewLanczos(a.curvature)
 	return nil
@@ -101,14 +102,14 @@ func (a *auto) State() any {
 		return nil
 	}
 	return &struct {
-		auto    *autoState
-		early   *earlyState
-		pairs   *lbfgs.State
-		descent *descentState
-		dense   *linear.DenseState
-		probe   *lbfgs.LanczosState
+		auto        *autoState
+		incremental *incrementalState
+		pairs       *lbfgs.State
+		descent     *descentState
+		dense       *linear.DenseState
+		probe       *lbfgs.LanczosState
 	}{
-		&a.autoState, &a.early.earlyState, &a.curvature.State, &a.descent.descentState, &a.dense.DenseState,
+		&a.autoState, &a.incremental.incrementalState, &a.curvature.State, &a.descent.descentState, &a.dense.DenseState,
 		&a.lanczos.LanczosState,
 	}
 }
@@ -118,13 +119,13 @@ func (a *auto) possible() error { return a.lanczos.Possible() }
 
 // Step implements StepRule.
 func (a *auto) Step(theta, gradient []float64) float64 {
-	e := a.early
+	e := a.incremental
 	if e.visits == 0 {
 		a.measure()
-		copy(a.first, theta)
-		a.firstValue = a.run.progress.FirstObjective
+		copy(a.startWeights, theta)
+		a.startValue = a.run.progress.FirstObjective
 		if !a.run.bounded { // nothing would tell that visits have led astray
-			a.restart(theta, a.first, a.firstValue)
+			a.restart(theta, a.startWeights, a.startValue)
 			return 0
 		}
 		e.begin(theta)
@@ -135,7 +136,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		theta[j] = e.mean[j] - d
 	}
 	if e.visits >= a.run.perPass() {
-		a.restart(theta, a.first, a.firstValue)
+		a.restart(theta, a.startWeights, a.startValue)
 		a.descent.fromVisits = true
 	}
 	return 1
@@ -144,7 +145,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 // advance moves weights that were accepted, and returns the size of the step.
 func (a *auto) advance(theta, gradient []float64) (size float64) {
 	a.measure()
-	if a.descent.damps() {
+	if a.descent.dampsSteps() {
 		return a.descent.try(theta)
 	}
 	if a.dense.EndPass() {
@@ -157,9 +158,9 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	return a.descent.advance(theta, gradient)
 }
 
-// best returns the last accepted weights, which a run should end with if it had to end now, or nil if those of
-// the moment are as good: the best weights of visits are, which a check will compare with the start.
-func (a *auto) best() []float64 {
+// acceptedWeights returns the last accepted weights, with which a run that has to end now should end; nil where it should
+// end with those at hand, which are accepted, or are those of visits, which a check will compare with the start.
+func (a *auto) acceptedWeights() []float64 {
 	d := a.descent
 	if !d.began || d.alpha == 0 || d.fromStart() {
 		return nil

@@ -87,7 +87,7 @@ func (l *learner) upperBound() (float64, error) {
 	}
 	clear(l.splitOf)
 	for _, blocks := range l.whole {
-		if _, err := l.visitBlocks(visit{blocks: blocks, split: true}); err != nil {
+		if _, err := l.visitBlocks(visit{kind: splitVisit, blocks: blocks}); err != nil {
 			return 0, err
 		}
 	}
@@ -136,7 +136,7 @@ func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs
 	free float64) (sum float64, err error) {
 	n := hi - lo
 	w.logs = numeric.Resize(w.logs, n)
-	if !w.bounds {
+	if !w.visit.kind.bounds() {
 		clear(w.logs)
 		return 0, nil
 	}

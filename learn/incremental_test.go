@@ -92,8 +92,8 @@ func TestMeanOfVisits(t *testing.T) {
 					}
 				}
 				for j, x := range want {
-					if !near(rule.early.mean[j], x, 1e-12) {
-						t.Fatalf("%s, %s, visit %d: θ̄[%d] is %v, want %v", kind, name, checked, j, rule.early.mean[j], x)
+					if !near(rule.incremental.mean[j], x, 1e-12) {
+						t.Fatalf("%s, %s, visit %d: θ̄[%d] is %v, want %v", kind, name, checked, j, rule.incremental.mean[j], x)
 					}
 				}
 			}
@@ -167,7 +167,7 @@ type wild struct {
 
 func (a wild) Step(theta, gradient []float64) float64 {
 	size := a.auto.Step(theta, gradient)
-	for i, x := range a.first {
+	for i, x := range a.startWeights {
 		theta[i] = x + a.scale*(theta[i]-x)
 		a.descent.direction[i] = x - theta[i]
 	}
