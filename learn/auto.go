@@ -125,7 +125,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		copy(a.startWeights, theta)
 		a.startValue = a.run.progress.FirstObjective
 		if !a.run.bounded { // nothing would tell that visits have led astray
-			a.restart(theta, a.startWeights, a.startValue)
+			a.restart(theta, a.startWeights, a.startValue, false)
 			return 0
 		}
 		e.begin(theta)
@@ -136,8 +136,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		theta[j] = e.mean[j] - d
 	}
 	if e.visits >= a.run.perPass() {
-		a.restart(theta, a.startWeights, a.startValue)
-		a.descent.fromVisits = true
+		a.restart(theta, a.startWeights, a.startValue, true)
 	}
 	return 1
 }
@@ -193,10 +192,10 @@ func (a *auto) measure() {
 	}
 }
 
-// restart starts descent on the line from start, of that value of F, to theta.
-func (a *auto) restart(theta, start []float64, value float64) {
+// restart starts descent on the line from start, where F is value, to theta, to which visits have led, or not.
+func (a *auto) restart(theta, start []float64, value float64, fromVisits bool) {
 	a.curvature.Reset(1)
-	a.descent.begin(theta, start, value)
+	a.descent.begin(theta, start, value, fromVisits)
 }
 
 // saddles returns Lanczos' method, with P at the beliefs of the moment, for descent to leave saddles by; nil where

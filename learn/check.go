@@ -149,10 +149,13 @@ func (l *learner) startFinalCheck() error {
 		p.Reason += fmt.Sprintf("; the state at the end, to resume from, was not saved, as that takes about %.2g seconds: "+
 			"a time between checkpoints asks for it", l.savingSeconds())
 	}
-	known := p.Status == TimeLimit && l.knowsAccepted()
+	known, pass := p.Status == TimeLimit && l.knowsAccepted(), p.Pass
+	finishes := p.Status == TimeLimit && l.canFinishPass()
 	l.takeAccepted()
 	if known = known && slices.Equal(l.model.Weights, l.auto.descent.origin); !known {
-		l.startCheck(checkFinal)
+		if l.startCheck(checkFinal); finishes {
+			p.Pass.Next, p.Pass.Current, p.Pass.WorstAt = pass.Next, pass.Current, pass.WorstAt
+		}
 		return nil
 	}
 	l.restoreMessages()

@@ -97,14 +97,15 @@ func newDescent(run *learner, curvature *lbfgs.Curvature, dense *linear.Dense) *
 // damps reports whether weights and messages make damped steps together.
 func (d *descent) dampsSteps() bool { return d.run.isSmall() && d.run.response.Damps }
 
-// begin starts descent: theta are the first weights to be judged, against those of start, where F is value.
-func (d *descent) begin(theta, start []float64, value float64) {
+// begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
+// which visits have led have no messages to go back to: both begin anew where visits have led astray.
+func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) {
 	least := math.Inf(1) // of accepted weights, and none is accepted yet
 	if d.began {
 		least = d.least
 	}
-	d.descentProgress = descentProgress{began: true, value: value, least: least, lastValue: math.NaN(), firstAlpha: 1,
-		stepDamping: 1, dampingGrowth: 2}
+	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, least: least,
+		lastValue: math.NaN(), firstAlpha: 1, stepDamping: 1, dampingGrowth: 2}
 	copy(d.origin, start)
 	for i, x := range theta {
 		d.direction[i] = start[i] - x
@@ -114,7 +115,9 @@ func (d *descent) begin(theta, start []float64, value float64) {
 	} else {
 		d.lastValue = value // messages are those of this value
 	}
-	d.run.saveMessages()
+	if d.run.makeCopies(); !fromVisits {
+		d.run.saveMessages()
+	}
 }
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -318,10 +319,13 @@ func (l *learner) pace() pace {
 }
 
 // endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
-// has nothing to find, the one that may begin.
+// has nothing to find, the one that may begin; or the rest of the pass at work.
 func (l *learner) endSeconds() float64 {
 	seconds := 0.0
-	if l.progress.Pass.Next == 0 || !l.knowsAccepted() {
+	switch at := l.progress.Pass.Next; {
+	case at > 0 && l.canFinishPass():
+		seconds = l.wholePassSeconds() * float64(len(l.whole)-at) / float64(len(l.whole))
+	case at == 0 || !l.knowsAccepted():
 		seconds = l.wholePassSeconds()
 	}
 	if l.savesInTime() {
@@ -361,16 +365,28 @@ func (l *learner) takeAccepted() {
 		l.abandonProbe()
 		return
 	}
+	copy(l.model.Weights, l.weightsToEndWith(l.progress.Status))
+}
+
+// weightsToEndWith are those that takeAccepted goes back to, or those at hand.
+func (l *learner) weightsToEndWith(status Status) []float64 {
 	if l.auto == nil {
-		return
+		return l.model.Weights
 	}
-	best := l.auto.acceptedWeights()
-	if lowest, least := l.lowest(); l.progress.Status == TimeLimit && !math.IsInf(least, 1) {
-		best = lowest
+	if lowest, least := l.lowest(); status == TimeLimit && !math.IsInf(least, 1) {
+		return lowest
 	}
-	if best != nil {
-		copy(l.model.Weights, best)
+	if accepted := l.auto.acceptedWeights(); accepted != nil {
+		return accepted
 	}
+	return l.model.Weights
+}
+
+// canFinishPass reports that a whole pass is at work which a limit of time leaves to the final check, as its first: the
+// run ends with the weights of this pass.
+func (l *learner) canFinishPass() bool {
+	return l.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
+		slices.Equal(l.weightsToEndWith(TimeLimit), l.model.Weights)
 }
 
 // limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early

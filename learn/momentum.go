@@ -58,7 +58,7 @@ func (c messageCopy) halves(u *unit) (messages, beliefs []float64) {
 
 // makeCopies takes the memory of the copies: of the beginning of the pass before, and of saveMessages.
 func (l *learner) makeCopies() {
-	if l.units[0].passStart != nil {
+	if !l.copies() || l.units[0].passStart != nil {
 		return
 	}
 	for _, u := range l.units {

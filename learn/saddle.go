@@ -49,7 +49,7 @@ func (l *learner) endProbe(leaves bool) {
 	z := l.lanczos
 	if leaves {
 		z.Point(l.model.Weights)
-		l.auto.restart(l.model.Weights, z.Theta(), z.Value())
+		l.auto.restart(l.model.Weights, z.Theta(), z.Value(), false)
 		l.progress.SmallPromises, l.progress.Promised = 0, 0
 	} else {
 		copy(l.model.Weights, z.Theta())
