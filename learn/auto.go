@@ -1,8 +1,6 @@
 package learn
 
 import (
-	"math"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -114,9 +112,6 @@ func (a *auto) State() any {
 	}
 }
 
-// possible refuses a state, just restored, that no run can have kept.
-func (a *auto) possible() error { return a.lanczos.Possible() }
-
 // Step implements StepRule.
 func (a *auto) Step(theta, gradient []float64) float64 {
 	e := a.incremental
@@ -165,14 +160,6 @@ func (a *auto) acceptedWeights() []float64 {
 		return nil
 	}
 	return d.origin
-}
-
-// lowest returns the weights of the smallest F of all that were accepted, and that F; before descent F is infinite.
-func (a *auto) lowest() ([]float64, float64) {
-	if !a.descent.began {
-		return nil, math.Inf(1)
-	}
-	return a.descent.lowest, a.descent.least
 }
 
 // measure takes π from the beliefs of the moment. A state that they have given up

@@ -441,10 +441,10 @@ func (l *learner) boundByLowest() {
 
 // lowest returns the accepted weights of the smallest F, where F bounds the objective, and that F.
 func (l *learner) lowest() ([]float64, float64) {
-	if l.auto == nil || !l.bounded {
+	if !l.bounded || !l.descends() {
 		return nil, math.Inf(1)
 	}
-	return l.auto.lowest()
+	return l.auto.descent.lowest, l.auto.descent.least
 }
 
 // fallBack goes back, where a limit ended the run at weights that are worse, to those of the

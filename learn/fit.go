@@ -395,7 +395,7 @@ func (l *learner) canFinishPass() bool {
 // raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
-	case s.promisesLittle(p):
+	case p.SmallPromises >= smallPromises && p.Promised <= s.Proof:
 		return StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.2g ≤ %v of what was gained", smallPromises,
 			p.Promised, s.Proof)
 	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:

@@ -226,8 +226,3 @@ func (l *learner) notePromise() {
 	p.SmallPromises++
 	p.Promised = max(p.Promised, share)
 }
-
-// promisesLittle reports that such steps end a run.
-func (s *Settings) promisesLittle(p *progress) bool {
-	return p.SmallPromises >= smallPromises && p.Promised <= s.Proof
-}

@@ -80,7 +80,7 @@ func (l *learner) restore(state *State) error {
 		return err
 	}
 	if l.auto != nil {
-		if err := l.auto.possible(); err != nil {
+		if err := l.auto.lanczos.Possible(); err != nil {
 			return runstate.Errorf("%v", err)
 		}
 	}

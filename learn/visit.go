@@ -327,7 +327,7 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 		l.sumCut(w, s, u, blockIndex)
 		return nil
 	}
-	if v.kind == splitVisit && !l.splitLater(u, blockIndex) {
+	if v.kind == splitVisit && (!l.splits(u) || l.splitAtOnce(u, blockIndex)) {
 		return nil
 	}
 	if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
