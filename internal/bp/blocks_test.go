@@ -197,7 +197,7 @@ func TestIterateStops(t *testing.T) {
 		t.Errorf("no sweeps: %+v, %v", o, err)
 	}
 	o, err = r.iterate(0, Limits{Tolerance: 1e-9, MaxSweeps: 3})
-	if err != nil || o.Sweeps != 3 || o.Converged || o.Residual > o.First || o.Residual <= 1e-9 {
+	if err != nil || o.Sweeps != 3 || o.Converged || o.Residual > o.FirstResidual || o.Residual <= 1e-9 {
 		t.Errorf("three sweeps: %+v, %v", o, err)
 	}
 	o, err = r.iterate(0, Limits{Tolerance: 1e-9, MaxSweeps: 1000})

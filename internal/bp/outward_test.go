@@ -122,7 +122,7 @@ func TestOutwardVisitsNeverCircle(t *testing.T) {
 			for round := 0; round < enough && residual > 1e-7; round++ {
 				residual = 0
 				for b := range blocks {
-					residual = max(residual, legal(r.iterate(b, limits)).First)
+					residual = max(residual, legal(r.iterate(b, limits)).FirstResidual)
 				}
 			}
 			switch unsettled := residual > 1e-7; {
