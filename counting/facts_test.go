@@ -228,7 +228,8 @@ func TestAppearanceOfForestsIsInThePolytope(t *testing.T) {
 	})
 }
 
-// TestCountingErrors: what cannot be used is named.
+// TestCountingErrors: what cannot be used, or what arithmetic cannot be done with, is refused with its place,
+// its range, and what to do.
 func TestCountingErrors(t *testing.T) {
 	g := legal(gen.Chain(3))
 	inf, nan := math.Inf(1), math.NaN()
@@ -245,16 +246,28 @@ func TestCountingErrors(t *testing.T) {
 		{[]float64{1, nan, 1}, []float64{1, 1}, "counting number of node 1 is NaN"},
 		{[]float64{1, 1, -inf}, []float64{1, 1}, "counting number of node 2 is -Inf"},
 		{[]float64{1, -2, 1}, []float64{1, 1}, "node 1: its counting number and those of its edges sum to 0"},
+		{[]float64{1, 1, 1}, []float64{1e308, 1e308}, "counting number of edge 0 (0 – 1) is 1e+308, want one from"},
+		{[]float64{1, 1, 1}, []float64{1, 1e-309}, "counting number of edge 1 (1 – 2) is 1e-309, want one from 1e-100 to 1e+100: "},
+		{[]float64{1, 1, 1}, []float64{5e-324, 1}, "counting number of edge 0 (0 – 1) is 5e-324, want one from"},
+		{[]float64{1, 1, 1e300}, []float64{1, 1}, "counting number of node 2 is 1e+300, want a number from -1e+100 to 1e+100"},
+		{[]float64{1, 1, -1e99}, []float64{1, 1e99 * (1 + 1e-14)}, "counting number of edge 1 (1 – 2) is 1.00000000000001e+99, more than 1e+09 times"},
+		{[]float64{-1 + 1e-12, 1, 1}, []float64{1, 1}, "node 0 and its edges (ρ_s of equation 3): beliefs of the node would be rounding errors; raise its counting number"},
 	} {
 		if _, err := New("given", g, test.node, test.edge); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v %v: error %v, want %q", test.node, test.edge, err, test.want)
 		}
 	}
+	alone := legal(graph.FromEdges(1, nil, nil))
+	if _, err := New("given", alone, []float64{1e-320}, nil); err == nil || !strings.Contains(err.Error(), "node 0: its counting number and those of its edges sum to 1e-320 (ρ_s of equation 3), want one from") {
+		t.Errorf("a node alone: %v", err)
+	}
+	for _, appearances := range [][]float64{{1}, {1, 0.5, 0.5}} {
+		if _, err := TreeReweighted(g, appearances); err == nil {
+			t.Errorf("%d appearances for two edges were accepted", len(appearances))
+		}
+	}
 	if c, err := TreeReweighted(g, []float64{1, 0.5}); err != nil || c.Facts != (Facts{Convex: true, Certified: true, Bound: Upper}) {
 		t.Errorf("half an edge of a tree: %+v, %v", c, err)
-	}
-	if _, err := TreeReweighted(g, []float64{1}); err == nil {
-		t.Error("one appearance for two edges was accepted")
 	}
 	if _, err := TreeReweighted(g, []float64{1, 0}); err == nil || !strings.Contains(err.Error(), "edge 1") {
 		t.Errorf("appearance 0: error %v", err)

@@ -14,6 +14,8 @@ const (
 	// manyStates is how many different labels are taken for states without a doubt. More are refused where most are of one
 	// row: nothing can be learned of such states.
 	manyStates = 20
+	// fewOfState is how few labels of a state, where there are many that are numbers, may be measurements.
+	fewOfState = 5
 	// mostFractions is how many different labels that are numbers with fractions can be states, such as grades.
 	mostFractions = 10
 	// rareLabels is so many labels for one that a model does not know: of many tags some are in no training set, while of
@@ -133,9 +135,14 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total,
 			len(states),
 			abbreviate(t.texts[0]))
+	case len(states) > manyStates && fewOfState*len(states) > t.total && !slices.ContainsFunc(states, isNoNumber):
+		l.warn("%d labels are %d different numbers, each a state of its own; if they measure something, divide them into "+
+			"classes", t.total, len(states))
 	}
 	return states
 }
+
+func isNoNumber(text string) bool { return !isNumber(text) }
 
 // numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare tags that a model does
 // not know.

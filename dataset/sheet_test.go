@@ -155,6 +155,10 @@ func TestSheetsLabels(t *testing.T) {
 	for i := range 30 {
 		many += fmt.Sprintf("w%d ", i)
 	}
+	set, err := read(strings.ReplaceAll(many+many, "w", ""), "", Options{})
+	if err != nil || !strings.Contains(set.Warnings[0], "60 labels are 30 different numbers, each a state of its own") {
+		t.Errorf("%v: warnings %q", err, set.Warnings)
+	}
 	for labels, want := range map[string]string{
 		"1 -1 0":           "nodes.csv:3: label is -1, as are 1 of 3; leave the cell empty, or write \"hidden_labels\": true into dataset.json",
 		"x x x":            `every label is "x", which tells of one state only`,

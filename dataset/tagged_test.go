@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,7 @@ func TestTextForModel(t *testing.T) {
 	model.Learning = true
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model, "b.conll:1: the number of columns is 2, want 3")
 	model.Learning = false
+	refuses(t, writeFiles(t, map[string]string{"b.conll": "1 Bob NNP\n2 sees VBZ\n"}), model, "b.conll: the first column numbers tokens, other than")
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"}), model, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
 }
 
@@ -133,6 +135,10 @@ func TestTextLines(t *testing.T) {
 		"comments between tabs":     {"# id\nx\tA\ny\tB\n", [][]string{{"x", "y"}}},
 		"comments between blanks":   {"# id 1\nx A\n\n# id 2\n# text\ny B\n# A\n", [][]string{{"x"}, {"y", "#"}}},
 		"a word like a comment":     {"# A\nx B\n\ny B\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
+		"numbers from 1":            {"1 x A\n2 y B\n\n1 z A\n", [][]string{{"x", "y"}, {"z"}}},
+		"numbers from 0":            {"0\tx\tA\n1\ty\tB\n", [][]string{{"x", "y"}}},
+		"numbers that are words":    {"1 A\n2 B\n", [][]string{{"1", "2"}}},
+		"numbers that do not count": {"0 x A\n0 y B\n\n1 z A\n", [][]string{{"0", "0"}, {"1"}}},
 		"a document ends sentences": {"x A\n-DOCSTART- O\ny B\n", [][]string{{"x"}, {"y"}}},
 		"a document by its label":   {"x A\nO\t-DOCSTART-\ny B\n", [][]string{{"x"}, {"y"}}},
 	} {
@@ -145,11 +151,15 @@ func TestTextLines(t *testing.T) {
 
 // TestTextWarns: what may be a slip is told.
 func TestTextWarns(t *testing.T) {
-	long := strings.Repeat("the D\ndog N\n", longestSentence)
+	long, turned := strings.Repeat("the D\ndog N\n", longestSentence), ""
+	for i := range 50 {
+		turned += fmt.Sprintf("N w%d\n", i%25)
+	}
 	for _, c := range []struct {
 		files map[string]string
 		want  []string
 	}{
+		{map[string]string{"a.conll": turned}, []string{"the last column has 25 different texts, and the first 1: labels go"}},
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
 		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "\n"},
 			[]string{"of 2 files is read", "files without tokens are left out:"}},

@@ -25,14 +25,16 @@ type textRecipe struct {
 	Form string `json:"form"` // textColumns or textAttributes
 	// Columns is how many a line has, with the label, for textColumns.
 	Columns int `json:"columns,omitempty"`
+	// Skip is 1 where the first of these numbers the tokens of a sentence, which tells nothing else.
+	Skip int `json:"skip,omitempty"`
 }
 
 func (r *textRecipe) problem() string {
 	switch {
 	case !slices.Contains([]string{textColumns, textAttributes, textCoNLLU}, r.Form):
 		return fmt.Sprintf("text has the form %q, want %q, %q or %q", r.Form, textColumns, textAttributes, textCoNLLU)
-	case r.Form == textColumns && r.Columns < 2:
-		return fmt.Sprintf("text has %d columns, want at least 2", r.Columns)
+	case r.Form == textColumns && r.Columns < 2+r.Skip || r.Skip < 0:
+		return fmt.Sprintf("text has %d columns and skips %d, want at least 2 others", r.Columns, r.Skip)
 	}
 	return ""
 }
@@ -138,6 +140,9 @@ func (l *textLoader) chooseForm() {
 		if l.rules.Form != textAttributes {
 			l.rules.Columns = l.files[0].usual
 		}
+		if l.rules.Form == textColumns && l.rules.Columns > 2 && l.files[0].numbered {
+			l.rules.Skip = 1
+		}
 		if l.rules.Form == textColumns && l.rules.Columns < 2 {
 			l.failAt(l.files[0].path, "", "give text with labels; a model predicts those of text without",
 				"lines have one column, and a label is wanted behind the token")
@@ -153,6 +158,12 @@ func (l *textLoader) chooseForm() {
 			l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s", is, want)
 			continue
 		}
+		if skip := l.rules.Skip > 0; l.rules.Form == textColumns && (skip && !f.counts || !skip && f.numbered) {
+			l.failAt(f.path, "", "number the tokens of all text, from 0 or 1 in each sentence, or of none",
+				"the first column %s, other than in the text before it, or of the model",
+				map[bool]string{true: "does not number tokens", false: "numbers tokens"}[skip])
+			continue
+		}
 		p := &problems{file: f.path}
 		bare := l.unlabelled(f)
 		if bare && !l.o.NoLabels {
@@ -165,7 +176,7 @@ func (l *textLoader) chooseForm() {
 			}
 		}, nil)
 		l.fail(p.errors()...)
-		f.ten, f.attributes = l.rules.Form == textCoNLLU, l.rules.Form == textAttributes
+		f.ten, f.attributes, f.skip = l.rules.Form == textCoNLLU, l.rules.Form == textAttributes, l.rules.Skip
 	}
 }
 
@@ -187,7 +198,7 @@ func (r *textRecipe) tokenColumns() int {
 	if r.Form == textCoNLLU {
 		return 1
 	}
-	return r.Columns - 1
+	return r.Columns - r.Skip - 1
 }
 
 // unlabelled reports whether the lines of a file that a model is to predict lack the column of labels.
@@ -229,12 +240,12 @@ func (l *textLoader) chooseAttributes() {
 	}
 	var names []string
 	var count []int32
-	labels := map[string]bool{}
+	labels, words := map[string]bool{}, map[string]bool{}
 	for _, f := range l.files {
 		p := &problems{file: f.path}
 		f.sentences(func(s *sentence) {
 			for i := range s.tokens {
-				labels[l.label(s.tokens[i])] = true
+				labels[l.label(s.tokens[i])], words[s.tokens[i][0]] = true, true
 				l.emit(p, s, i, func(name []byte, _ float64) {
 					j, known := l.attributes[string(name)]
 					if !known {
@@ -249,6 +260,9 @@ func (l *textLoader) chooseAttributes() {
 			}
 		})
 		l.fail(p.errors()...)
+	}
+	if l.rules.Form != textAttributes && len(labels) > max(manyStates, len(words)) {
+		l.warn("the last column has %d different texts, and the first %d: labels go last", len(labels), len(words))
 	}
 	most := mostAttributeWeights / max(2, len(labels), len(l.o.States), len(l.manifest.States))
 	least := int32(max(1, min(l.o.MinCount, math.MaxInt32)))

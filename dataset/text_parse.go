@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,6 +41,10 @@ type textFile struct {
 	most       int
 	usual      int // of most lines: one that differs is a slip
 	named      int // fields behind the first that are NAME=VALUE, less those that are not
+
+	counts   bool // the first field counts the tokens of every sentence, from 0 or 1
+	numbered bool // and it is no token, as others follow
+	skip     int  // columns before that of tokens
 }
 
 // newTextFile looks at the lines of tagged text; without any, first is 0.
@@ -60,18 +65,24 @@ func newTextFile(ctx context.Context, path string, data []byte) (*textFile, erro
 	}, func() { f.ends, within = f.ends+1, false })
 	f.tabs = 2*tabbed > lines
 	f.heads = !f.tabs && commented > 1 && 2*commented > f.ends // one may be a word
+	last, longer := "", false                                  // the number before, "" at the beginning of a sentence
+	f.counts = true
 	f.each(func(line int, text string) {
 		fields := f.fields(text)
 		if f.first == 0 {
 			f.first, f.number = line, fields[0]
 		}
+		before, err := strconv.Atoi(last)
+		follows := err == nil && fields[0] == strconv.Itoa(before+1)
+		f.counts = f.counts && (follows || last == "" && (fields[0] == "0" || fields[0] == "1"))
+		last, longer = fields[0], longer || follows
 		f.columns[len(fields)]++
 		for _, field := range fields[1:] {
 			if f.named--; strings.Index(field, "=") > 0 {
 				f.named += 2
 			}
 		}
-	}, nil)
+	}, func() { last = "" })
 	sizes := slices.Sorted(maps.Keys(f.columns))
 	for _, n := range sizes {
 		if f.columns[n] >= f.columns[f.usual] {
@@ -81,6 +92,7 @@ func newTextFile(ctx context.Context, path string, data []byte) (*textFile, erro
 	if f.first > 0 {
 		f.least, f.most = sizes[0], sizes[len(sizes)-1]
 	}
+	f.numbered = f.counts && longer && f.usual > 2
 	return f, nil
 }
 
@@ -197,6 +209,8 @@ func (f *textFile) sentences(use func(s *sentence)) {
 			return
 		case f.ten:
 			fields = []string{fields[conlluWord], fields[conlluTag]}
+		default:
+			fields = fields[f.skip:]
 		}
 		s.lines, s.tokens = append(s.lines, int32(line)), append(s.tokens, fields)
 	}, func() {

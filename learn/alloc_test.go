@@ -63,8 +63,8 @@ func (l *learner) growWorkers() {
 		l.auto.dense.Spent = math.Inf(1) // on no other: its sample, which is drawn anew, may be larger next time
 	}
 	for _, blocks := range l.schedule {
-		v := visit{blocks: blocks, contribute: true, certify: true}
-		v.jobs = l.ranks.jobs(&v, l.number(blocks))
+		v := visit{kind: consistentVisit, blocks: blocks}
+		v.jobs = l.ranks.jobs(&v, l.jobsOf(blocks))
 		for worker := range l.workers {
 			for job := range v.jobs {
 				l.visitJob(&v, worker, job)

@@ -1,8 +1,6 @@
 package learn
 
 import (
-	"math"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -30,27 +28,28 @@ import (
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 //
-// There is a step at each visit for one pass (early), where F bounds L. Then descent on F takes over (descent.go).
+// In the first pass, where F bounds L, there is a step at each visit (incremental.go). Then descent on F takes over
+// (descent.go).
 type auto struct {
 	autoState
-	run       *learner // whose weights it moves; nil: it has not begun, or the run is over
-	fisher    *linear.Fisher
-	dense     *linear.Dense
-	spans     []crf.Span // of all types: nodes, then edges
-	labels    []float64  // frequencies of the (joint) states
-	curvature *lbfgs.Curvature
-	early     *early
-	descent   *descent
-	lanczos   *lbfgs.Lanczos
+	run         *learner // whose weights it moves; nil: it has not begun, or the run is over
+	fisher      *linear.Fisher
+	dense       *linear.Dense
+	spans       []crf.Span // of all types: nodes, then edges
+	labels      []float64  // frequencies of the (joint) states
+	curvature   *lbfgs.Curvature
+	incremental *incremental
+	descent     *descent
+	lanczos     *lbfgs.Lanczos
 
 	plain []float64 // P⁻¹ g
 }
 
 // autoState is what a resumed run goes on from, with the states of its parts.
 type autoState struct {
-	beliefs    []float64 // π of every type
-	first      []float64 // weights at the start
-	firstValue float64   // objective there
+	beliefs      []float64 // π of every type
+	startWeights []float64 // weights at the start
+	startValue   float64   // objective there
 }
 
 // Guarded implements StepRule.
@@ -75,9 +74,9 @@ func (a *auto) Start(p StepProblem) (err error) {
 	}
 	a.dense = linear.NewDense(run.denseProblem(a.fisher.Squares))
 	a.beliefs, a.labels = make([]float64, states), run.statistics().Frequencies()
-	a.plain, a.first = make([]float64, size), make([]float64, size)
+	a.plain, a.startWeights = make([]float64, size), make([]float64, size)
 	a.curvature = lbfgs.New(size, a.apply)
-	a.early = newEarly(run)
+	a.incremental = newIncremental(run)
 	a.descent = newDescent(run, a.curvature, a.dense)
 	a.lanczos = lbfgs.NewLanczos(a.curvature)
 	return nil
@@ -101,30 +100,27 @@ func (a *auto) State() any {
 		return nil
 	}
 	return &struct {
-		auto    *autoState
-		early   *earlyState
-		pairs   *lbfgs.State
-		descent *descentState
-		dense   *linear.DenseState
-		probe   *lbfgs.LanczosState
+		auto        *autoState
+		incremental *incrementalState
+		pairs       *lbfgs.State
+		descent     *descentState
+		dense       *linear.DenseState
+		probe       *lbfgs.LanczosState
 	}{
-		&a.autoState, &a.early.earlyState, &a.curvature.State, &a.descent.descentState, &a.dense.DenseState,
+		&a.autoState, &a.incremental.incrementalState, &a.curvature.State, &a.descent.descentState, &a.dense.DenseState,
 		&a.lanczos.LanczosState,
 	}
 }
 
-// possible refuses a state, just restored, that no run can have kept.
-func (a *auto) possible() error { return a.lanczos.Possible() }
-
 // Step implements StepRule.
 func (a *auto) Step(theta, gradient []float64) float64 {
-	e := a.early
+	e := a.incremental
 	if e.visits == 0 {
 		a.measure()
-		copy(a.first, theta)
-		a.firstValue = a.run.progress.FirstObjective
+		copy(a.startWeights, theta)
+		a.startValue = a.run.progress.FirstObjective
 		if !a.run.bounded { // nothing would tell that visits have led astray
-			a.restart(theta, a.first, a.firstValue)
+			a.restart(theta, a.startWeights, a.startValue, false)
 			return 0
 		}
 		e.begin(theta)
@@ -135,8 +131,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		theta[j] = e.mean[j] - d
 	}
 	if e.visits >= a.run.perPass() {
-		a.restart(theta, a.first, a.firstValue)
-		a.descent.fromVisits = true
+		a.restart(theta, a.startWeights, a.startValue, true)
 	}
 	return 1
 }
@@ -144,7 +139,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 // advance moves weights that were accepted, and returns the size of the step.
 func (a *auto) advance(theta, gradient []float64) (size float64) {
 	a.measure()
-	if a.descent.damps() {
+	if a.descent.dampsSteps() {
 		return a.descent.try(theta)
 	}
 	if a.dense.EndPass() {
@@ -157,22 +152,14 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	return a.descent.advance(theta, gradient)
 }
 
-// best returns the last accepted weights, which a run should end with if it had to end now, or nil if those of
-// the moment are as good: the best weights of visits are, which a check will compare with the start.
-func (a *auto) best() []float64 {
+// acceptedWeights returns the last accepted weights, with which a run that has to end now should end; nil where it should
+// end with those at hand, which are accepted, or are those of visits, which a check will compare with the start.
+func (a *auto) acceptedWeights() []float64 {
 	d := a.descent
 	if !d.began || d.alpha == 0 || d.fromStart() {
 		return nil
 	}
 	return d.origin
-}
-
-// lowest returns the weights of the smallest F of all that were accepted, and that F; before descent F is infinite.
-func (a *auto) lowest() ([]float64, float64) {
-	if !a.descent.began {
-		return nil, math.Inf(1)
-	}
-	return a.descent.lowest, a.descent.least
 }
 
 // measure takes π from the beliefs of the moment. A state that they have given up
@@ -192,10 +179,10 @@ func (a *auto) measure() {
 	}
 }
 
-// restart starts descent on the line from start, of that value of F, to theta.
-func (a *auto) restart(theta, start []float64, value float64) {
+// restart starts descent on the line from start, where F is value, to theta, to which visits have led, or not.
+func (a *auto) restart(theta, start []float64, value float64, fromVisits bool) {
 	a.curvature.Reset(1)
-	a.descent.begin(theta, start, value)
+	a.descent.begin(theta, start, value, fromVisits)
 }
 
 // saddles returns Lanczos' method, with P at the beliefs of the moment, for descent to leave saddles by; nil where

@@ -64,12 +64,12 @@ func (l *learner) orderJobs(sets []blockSet) {
 }
 
 // hasNodes reports whether a block has nodes in any unit.
-func (j *jobs) hasNodes(block int) bool {
+func (j *unitSet) hasNodes(block int) bool {
 	return slices.ContainsFunc(j.units, func(u *unit) bool { return len(u.partition.Blocks[block].Nodes) > 0 })
 }
 
 // neighbours are those of the blocks of all units.
-func (j *jobs) neighbours() [][]int32 {
+func (j *unitSet) neighbours() [][]int32 {
 	var partitions []*partition.Partition
 	for _, u := range j.units {
 		partitions = append(partitions, u.partition)

@@ -62,14 +62,10 @@ func (l *learner) splits(u *unit) bool {
 	return l.certified && !c.Facts.Dual && c.Split != nil && u.labels != nil
 }
 
-// splitAtOnce and splitLater say when that part is found for the nodes of a block: as the
-// block is visited, if it has all edges, or in another pass when all were visited.
+// splitAtOnce reports that this part is found as a block is visited, as it has all edges. Else it is found in another
+// pass, when all blocks were visited.
 func (l *learner) splitAtOnce(u *unit, block int) bool {
 	return l.splits(u) && len(u.partition.Blocks[block].Nodes) == u.in.Graph.NumNodes()
-}
-
-func (l *learner) splitLater(u *unit, block int) bool {
-	return l.splits(u) && !l.splitAtOnce(u, block)
 }
 
 // upperBound returns F where every block was visited at the weights of the moment, with
@@ -87,7 +83,7 @@ func (l *learner) upperBound() (float64, error) {
 	}
 	clear(l.splitOf)
 	for _, blocks := range l.whole {
-		if _, err := l.visitBlocks(visit{blocks: blocks, split: true}); err != nil {
+		if _, err := l.visitBlocks(visit{kind: splitVisit, blocks: blocks}); err != nil {
 			return 0, err
 		}
 	}
@@ -136,7 +132,7 @@ func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs
 	free float64) (sum float64, err error) {
 	n := hi - lo
 	w.logs = numeric.Resize(w.logs, n)
-	if !w.bounds {
+	if !w.visit.kind.bounds() {
 		clear(w.logs)
 		return 0, nil
 	}

@@ -20,7 +20,7 @@ func TestBoundIsFlat(t *testing.T) {
 		pass := func() float64 {
 			for i := range l.whole {
 				set := l.whole[i]
-				v := visit{blocks: set, contribute: true, certify: true,
+				v := visit{kind: consistentVisit, blocks: set,
 					limits: l.wholeLimits()}
 				if _, err := l.visitBlocks(v); err != nil {
 					t.Fatal(err)

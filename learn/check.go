@@ -33,15 +33,15 @@ type checkProgress struct {
 	Again bool
 	// AtHand: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
 	AtHand bool
-	// Settled: what is left of the inference is too little to matter.
-	Settled bool
-	// Change and ChangeBefore are those of the gradient in the last two passes.
-	Change       float64
-	ChangeBefore float64
+	// Certain: whatever messages still change does not change what the check has found.
+	Certain bool
+	// Change and LastChange are those of the gradient, in the last pass and in the one before it.
+	Change     float64
+	LastChange float64
 	// Left is what may be left unknown of the gradient's norm.
 	Left float64
-	// ResidualBefore is the residual of the pass before.
-	ResidualBefore float64
+	// LastResidual is the residual of the pass before the last.
+	LastResidual float64
 }
 
 // The bounds of checks, all in one place.
@@ -89,22 +89,22 @@ func (l *learner) maxCheckPasses() int {
 func (l *learner) startCheck(purpose checkPurpose) {
 	if purpose != checkInitial && purpose != checkCurvature && !l.convexNumbers {
 		l.resetMessages()
-		l.progress.Watched, l.progress.Damping = false, 0
+		l.progress.WatchedHere, l.progress.MessageDamping = false, 0
 	}
 	unknown := math.NaN()
 	l.progress.Check = checkProgress{
-		Active: true, Purpose: purpose, Change: unknown, ChangeBefore: unknown, ResidualBefore: unknown,
+		Active: true, Purpose: purpose, Change: unknown, LastChange: unknown, LastResidual: unknown,
 	}
 	pass := &l.progress.Pass
 	pass.Next, pass.Residual, pass.Current, pass.Infeasible, pass.Gap = 0, unknown, 0, false, unknown
-	l.progress.Stalling = stalling{}
+	l.progress.Circling = circling{}
 }
 
 // endCheckPass decides, after a whole pass, whether the check is over and the run goes on.
 func (l *learner) endCheckPass() (done bool, err error) {
 	c := &l.progress.Check
 	c.Passes++
-	l.dampCircling(true)
+	l.dampMessages(true)
 	if l.decided() || c.Passes >= l.maxCheckPasses() {
 		return l.endCheck()
 	}
@@ -149,14 +149,17 @@ func (l *learner) startFinalCheck() error {
 		p.Reason += fmt.Sprintf("; the state at the end, to resume from, was not saved, as that takes about %.2g seconds: "+
 			"a time between checkpoints asks for it", l.savingSeconds())
 	}
-	known := p.Status == TimeLimit && l.knowsAccepted()
-	l.takeBest()
+	known, pass := p.Status == TimeLimit && l.knowsAccepted(), p.Pass
+	finishes := p.Status == TimeLimit && l.canFinishPass()
+	l.takeAccepted()
 	if known = known && slices.Equal(l.model.Weights, l.auto.descent.origin); !known {
-		l.startCheck(checkFinal)
+		if l.startCheck(checkFinal); finishes {
+			p.Pass.Next, p.Pass.Current, p.Pass.WorstAt = pass.Next, pass.Current, pass.WorstAt
+		}
 		return nil
 	}
 	l.restoreMessages()
-	l.gradient, p.Pass = l.auto.descent.first, p.Accepted
+	l.gradient, p.Pass = l.auto.descent.originGradient, p.Accepted
 	p.Upper, p.Objective = l.auto.descent.value, l.auto.descent.value
 	p.GradientNorm = math.Sqrt(simd.Dot(l.gradient, l.gradient))
 	p.Check = checkProgress{Active: true, Purpose: checkFinal, AtHand: true}
@@ -172,7 +175,7 @@ func (l *learner) savesInTime() bool {
 // knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
 // it would: so a limit of time ends a run at once. Small problems have the time to check.
 func (l *learner) knowsAccepted() bool {
-	if !l.convexNumbers || !l.descends() || !l.copies() || l.auto.best() == nil {
+	if !l.convexNumbers || !l.descends() || !l.copies() || l.auto.acceptedWeights() == nil {
 		return false // of other numbers a final check infers from scratch
 	}
 	d := l.auto.descent
@@ -181,7 +184,7 @@ func (l *learner) knowsAccepted() bool {
 
 // settle brings messages to where they settle, where they are solved for.
 func (l *learner) settle() {
-	if l.response != nil {
+	if l.isSmall() {
 		l.response.Tangents(nil, 0)
 	}
 }
@@ -190,20 +193,20 @@ func (l *learner) settle() {
 // by a factor r per pass leave r/(1−r) of the last one to come.
 func (l *learner) decided() (decided bool) {
 	c, pass := &l.progress.Check, &l.progress.Pass
-	residualRatio := pass.Residual / c.ResidualBefore
-	c.ResidualBefore = pass.Residual
+	residualRatio := pass.Residual / c.LastResidual
+	c.LastResidual = pass.Residual
 	change := 0.0
 	for i, g := range l.gradient {
 		change += (g - l.watched[i]) * (g - l.watched[i])
 	}
 	copy(l.watched, l.gradient)
-	older := c.ChangeBefore
-	c.ChangeBefore, c.Change = c.Change, math.Sqrt(change)
-	if !l.progress.Watched {
+	older := c.LastChange
+	c.LastChange, c.Change = c.Change, math.Sqrt(change)
+	if !l.progress.WatchedHere {
 		c.Change = math.NaN() // from another gradient, with stale shares
 	}
-	l.progress.Watched = true
-	ratio := min(max(max(fastestSettling, c.Change/c.ChangeBefore), c.ChangeBefore/older), slowestSettling)
+	l.progress.WatchedHere = true
+	ratio := min(max(max(fastestSettling, c.Change/c.LastChange), c.LastChange/older), slowestSettling)
 	if math.IsNaN(ratio) {
 		ratio = slowestSettling
 	}
@@ -216,25 +219,25 @@ func (l *learner) decided() (decided bool) {
 	c.Left = certainty * most
 	switch {
 	case c.Uniform, c.Change == 0 && pass.Residual == 0:
-		decided, c.Settled = true, true
+		decided, c.Certain = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
 		// networks with hidden labels.
 		closed := (l.certified || l.monotone) && pass.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		c.Settled = norm+c.Left <= tolerance && (l.monotone && l.certified || closed || pass.Residual <= stillResidual)
+		c.Certain = norm+c.Left <= tolerance && (l.monotone && l.certified || closed || pass.Residual <= stillResidual)
 		// Where the norm exceeds the tolerance by more than messages can still change it, the claim is refuted already:
 		// learning goes on.
-		c.Settled = c.Settled || norm-left > tolerance && l.monotone && !c.Again || l.proves(l.suboptimality())
-		decided = c.Settled
+		c.Certain = c.Certain || norm-left > tolerance && l.monotone && !c.Again || l.proves(l.suboptimality())
+		decided = c.Certain
 	case c.Purpose == checkCurvature:
-		c.Settled = l.lanczos.Settled(l.gradient, c.Change)
-		decided = c.Settled
+		c.Certain = l.lanczos.Settled(l.gradient, c.Change)
+		decided = c.Certain
 	default:
 		if !(norm < tolerance) { // which is not known before the first gradient
 			tolerance = norm
 		}
-		c.Settled = left <= unknownShare*tolerance && (l.monotone || l.certified || pass.Residual <= stillResidual)
-		decided = c.Settled && !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
+		c.Certain = left <= unknownShare*tolerance && (l.monotone || l.certified || pass.Residual <= stillResidual)
+		decided = c.Certain && !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
 	}
 	return decided
 }
@@ -289,7 +292,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 	if l.descends() {
 		p.Accepted = p.Pass
 		l.auto.advance(l.model.Weights, l.gradient)
-		p.Watched = false
+		p.WatchedHere = false
 	}
 	return false, nil
 }
@@ -303,7 +306,7 @@ func (l *learner) endRun() (done bool, err error) {
 	case l.outOfTime():
 		l.recall()
 	default:
-		p.Watched = false // the gradient was of other weights
+		p.WatchedHere = false // the gradient was of other weights
 		l.startCheck(checkFinal)
 		return false, nil
 	}
@@ -348,7 +351,7 @@ func (l *learner) missing() string {
 	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > l.asked() && l.asked() > roundingShare*l.magnitude:
 		return fmt.Sprintf("gradient norm %.3g, of which %.3g is unknown, > %.3g", p.GradientNorm, c.Left, l.asked()) +
 			l.convexNumbersHelp()
-	case !c.Settled:
+	case !c.Certain:
 		return "messages have not settled: more passes may settle them" + l.convexNumbersHelp()
 	case math.IsInf(pass.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing
 		if pass.Residual > stillResidual {
@@ -438,10 +441,10 @@ func (l *learner) boundByLowest() {
 
 // lowest returns the accepted weights of the smallest F, where F bounds the objective, and that F.
 func (l *learner) lowest() ([]float64, float64) {
-	if l.auto == nil || !l.bounded {
+	if !l.bounded || !l.descends() {
 		return nil, math.Inf(1)
 	}
-	return l.auto.lowest()
+	return l.auto.descent.lowest, l.auto.descent.least
 }
 
 // fallBack goes back, where a limit ended the run at weights that are worse, to those of the
@@ -464,8 +467,8 @@ func (l *learner) fallBack() bool {
 // recall takes the values of the start from its own check: the run has no time for another.
 func (l *learner) recall() {
 	p := &l.progress
-	p.Objective, p.GradientNorm, p.Upper, l.recalled = p.FirstObjective, p.First, math.NaN(), true
-	p.Pass.Residual, p.Pass.Gap, p.Check.Settled = p.FirstResidual, math.NaN(), true
+	p.Objective, p.GradientNorm, p.Upper, l.recalled = p.FirstObjective, p.FirstNorm, math.NaN(), true
+	p.Pass.Residual, p.Pass.Gap, p.Check.Certain = p.FirstResidual, math.NaN(), true
 }
 
 // worseThanStart reports that the objective of a check is above that of the start

@@ -143,8 +143,8 @@ func TestWhatIsMissing(t *testing.T) {
 		{1.01, 0, 0, "gradient norm 1.01 > 1"},
 		{0.5, 0, 1.01e-4, "gap of the inference 0.0102 > 0.0101: messages have not settled"},
 	} {
-		l.progress.First, l.progress.Objective, l.progress.Upper, l.progress.GradientNorm = 100, 100, 100, tc.norm
-		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Left: tc.left}
+		l.progress.FirstNorm, l.progress.Objective, l.progress.Upper, l.progress.GradientNorm = 100, 100, 100, tc.norm
+		l.progress.Check = checkProgress{Purpose: checkConvergence, Certain: true, Left: tc.left}
 		l.progress.Pass.Gap = tc.gap * 101
 		if got := l.missing(); tc.missing == "" && got != "" || !strings.HasPrefix(got, tc.missing) {
 			t.Errorf("norm %v, unknown %v, gap %v: %q is missing, want %q", tc.norm, tc.left, tc.gap, got, tc.missing)
@@ -164,7 +164,7 @@ func TestOneProbe(t *testing.T) {
 			must(l.visitInPass())
 		}
 		l.progress.GradientNorm = 0
-		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Again: again}
+		l.progress.Check = checkProgress{Purpose: checkConvergence, Certain: true, Again: again}
 		if done := must(l.endCheck()); done != again || l.progress.Check.Active == again {
 			t.Errorf("again %v: the run is over %v, another check %v", again, done, l.progress.Check.Purpose)
 		}

@@ -97,23 +97,6 @@ func TestClassWeightsByEnumeration(t *testing.T) {
 	}
 }
 
-// checkSlope holds a gradient against differences in a few directions.
-func checkSlope(t *testing.T, name string, w, gradient []float64, at func([]float64) float64) {
-	t.Helper()
-	rng := source(5)
-	const step = 1e-5
-	for range 4 {
-		direction, there, back := make([]float64, len(w)), slices.Clone(w), slices.Clone(w)
-		for i := range direction {
-			direction[i] = rng.NormFloat64() / math.Sqrt(float64(len(w)))
-			there[i], back[i] = w[i]+step*direction[i], w[i]-step*direction[i]
-		}
-		if slope := (at(there) - at(back)) / (2 * step); !near(simd.Dot(gradient, direction), slope, 1e-7) {
-			t.Errorf("%s: gradient %.12g, slope %.12g", name, simd.Dot(gradient, direction), slope)
-		}
-	}
-}
-
 // TestClassWeightsOfBounds: the variational objective with class weights has the gradient of
 // differences, is not below that of the exact likelihood where labels are known and numbers bound, and is equal to
 // it on forests; all kinds of problems.

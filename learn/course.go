@@ -25,7 +25,7 @@ func planCourse(p *Problem, s *Settings) course {
 	unknown := math.NaN()
 	return course{
 		problem: p, settings: s, model: p.Model,
-		progress: progress{First: unknown, FirstObjective: unknown, BestValue: unknown, Upper: unknown},
+		progress: progress{FirstNorm: unknown, FirstObjective: unknown, BestValue: unknown, Upper: unknown},
 	}
 }
 
@@ -34,14 +34,14 @@ func (c *course) allocate() { c.model = c.model.Clone() }
 // beginAt takes the values of the moment for those at the initial weights.
 func (c *course) beginAt() error {
 	p := &c.progress
-	p.First, p.FirstObjective = p.GradientNorm, p.Objective
+	p.FirstNorm, p.FirstObjective = p.GradientNorm, p.Objective
 	if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
 		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are "+
 			"too large, or a label is forbidden", p.Objective)}
 	}
-	if !(p.First <= math.MaxFloat64) {
+	if !(p.FirstNorm <= math.MaxFloat64) {
 		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the "+
-			"features are too large to be squared; scale them to about 1", p.First)}
+			"features are too large to be squared; scale them to about 1", p.FirstNorm)}
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (c *course) allArrays(others []runstate.Array) []runstate.Array {
 
 // restoreProgress takes the progress of a saved state of the same run, and of its rule.
 func (c *course) restoreProgress(state *State, of []trait, rule any) (*runstate.Saved, error) {
-	in, err := state.kept.Parse()
+	in, err := state.saved.Parse()
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (c *course) restoreArrays(in *runstate.Saved, state *State, rule any, other
 	if in.HasBest {
 		c.best = c.model.Clone()
 	}
-	return state.kept.Fill(c.allArrays(append(arrays, others...)))
+	return state.saved.Fill(c.allArrays(append(arrays, others...)))
 }
 
 // result is what the progress tells of a run that has ended.
@@ -154,7 +154,7 @@ func (c *course) result(status Status) *Result {
 	c.model.Layout.Symmetrise(c.model.Weights) // without what rounding has left
 	return &Result{
 		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
-		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.First,
+		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.FirstNorm,
 		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
 		AtStart:    status.limited() && c.best == nil && slices.Equal(c.problem.Model.Weights, c.model.Weights),
 		Seeded:     c.settings.unlabelled.Types(&c.model.Schema),

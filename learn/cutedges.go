@@ -15,8 +15,8 @@ import (
 // those of a pair follow each other in the order of the edges, which is the same seen from both blocks. Units with the
 // same partition share it.
 type cutEdges struct {
-	first []int // [pairs] the first edge of each
-	count int   // edges
+	firstEdge []int // [pairs] the first edge of each
+	count     int   // edges
 }
 
 // placeCutEdges finds where all units keep their cut edges.
@@ -27,11 +27,11 @@ func (l *learner) placeCutEdges() {
 	ofPartition := map[*partition.Partition]*cutEdges{}
 	for _, u := range l.units {
 		if ofPartition[u.partition] == nil {
-			c := &cutEdges{first: make([]int, u.partition.NumGroups)}
+			c := &cutEdges{firstEdge: make([]int, u.partition.NumGroups)}
 			for x := range u.partition.Blocks {
 				for _, g := range u.partition.Blocks[x].Groups {
 					if int(g.Other) > x {
-						c.first[g.ID] = c.count
+						c.firstEdge[g.ID] = c.count
 						c.count += int(g.Hi - g.Lo)
 					}
 				}
@@ -47,7 +47,7 @@ func (l *learner) keepsCut() bool { return l.blocks > 1 }
 
 // keptPerEdge returns how many numbers are kept of a cut edge: its belief, which for untied types is kept elsewhere,
 // its part of the upper bound, and its entropy times the counting number.
-func (l *learner) keptPerEdge() int {
+func (l *learner) numbersPerCutEdge() int {
 	largest := 0
 	for _, span := range l.model.Layout.Edge {
 		if !span.Untied {
@@ -57,16 +57,16 @@ func (l *learner) keptPerEdge() int {
 	return largest + 2
 }
 
-// keptNumbers returns how many numbers the cut edges of a unit keep, and keptAt where those of a group are.
-func (l *learner) keptNumbers(u *unit) int {
+// cutNumbers returns how many numbers the cut edges of a unit keep, and cutRange where those of a group are.
+func (l *learner) cutNumbers(u *unit) int {
 	if !l.keepsCut() {
 		return 0
 	}
-	return u.cutEdges.count * l.perCutEdge
+	return u.cutEdges.count * l.cutStride
 }
 
-func (l *learner) keptAt(u *unit, g *partition.Group) (at, n int) {
-	return u.cutEdges.first[g.ID] * l.perCutEdge, int(g.Hi-g.Lo) * l.perCutEdge
+func (l *learner) cutRange(u *unit, g *partition.Group) (at, n int) {
+	return u.cutEdges.firstEdge[g.ID] * l.cutStride, int(g.Hi-g.Lo) * l.cutStride
 }
 
 // findPlaces finds where the cut edges of a block are kept.
@@ -74,7 +74,7 @@ func (w *worker) findPlaces(u *unit, block *partition.Block) {
 	w.places = w.places[:0]
 	for _, g := range block.Groups[1:] {
 		for i := range g.Hi - g.Lo {
-			w.places = append(w.places, int32(u.cutEdges.first[g.ID])+i)
+			w.places = append(w.places, int32(u.cutEdges.firstEdge[g.ID])+i)
 		}
 	}
 }
@@ -93,8 +93,8 @@ func (l *learner) changeEdges(w *worker, s *jobResult, u *unit, block *partition
 	span := &l.model.Layout.Edge[t]
 	w.scratch = numeric.Resize(w.scratch, span.States)
 	for i, e := range edges {
-		kept := u.keptBeliefs[int(places[i])*l.perCutEdge:][:l.perCutEdge]
-		belief, last := beliefs[i*span.States:][:span.States], kept[l.perCutEdge-2:]
+		kept := u.cutBeliefs[int(places[i])*l.cutStride:][:l.cutStride]
+		belief, last := beliefs[i*span.States:][:span.States], kept[l.cutStride-2:]
 		for j, is := range [2]float64{w.logs[i], u.net.Counting.Edge[e] * simd.Entropy(belief, w.scratch)} {
 			s.cut[l.crossAt()+j] += w.scale * (is - last[j])
 			last[j] = is
@@ -113,18 +113,18 @@ func (l *learner) changeEdges(w *worker, s *jobResult, u *unit, block *partition
 	}
 }
 
-// resumCut adds up what is kept of the edges between a block and higher ones.
-func (l *learner) resumCut(w *worker, s *jobResult, u *unit, blockIndex int) {
+// sumCut adds up what is kept of the edges between a block and higher ones.
+func (l *learner) sumCut(w *worker, s *jobResult, u *unit, blockIndex int) {
 	block := &u.partition.Blocks[blockIndex]
 	for _, g := range block.Groups {
 		if !l.keepsCut() || int(g.Other) <= blockIndex {
 			continue
 		}
-		at, _ := l.keptAt(u, &g)
+		at, _ := l.cutRange(u, &g)
 		for _, e := range block.Edges[g.Lo:g.Hi] {
-			kept := u.keptBeliefs[at:][:l.perCutEdge]
-			at += l.perCutEdge
-			simd.AddScaled(s.cut[l.crossAt():], kept[l.perCutEdge-2:], w.scale)
+			kept := u.cutBeliefs[at:][:l.cutStride]
+			at += l.cutStride
+			simd.AddScaled(s.cut[l.crossAt():], kept[l.cutStride-2:], w.scale)
 			t := u.in.EdgeType(e)
 			if span := &l.model.Layout.Edge[t]; !span.Untied {
 				belief := w.belief[:span.States]

@@ -22,10 +22,10 @@ func TestTotalsAreOfWhatIsKept(t *testing.T) {
 	for kind, p := range kinds {
 		l := p.iterated(t, Settings{Method: BBPL, Step: must(ParseStep("fixed:0.05")), GradientTolerance: 1e-300, Threads: 2})
 		for _, u := range l.units {
-			any = any || len(u.keptBeliefs) > 0
+			any = any || len(u.cutBeliefs) > 0
 		}
 		before, moments := slices.Clone(l.total), slices.Clone(l.moments)
-		l.resum()
+		l.sumContributions()
 		sameVector(t, kind+": totals summed anew", l.total, before, 1e-12)
 		sameVector(t, kind+": moments summed anew", l.moments, moments, 1e-12)
 
@@ -39,7 +39,7 @@ func TestTotalsAreOfWhatIsKept(t *testing.T) {
 		}
 		for _, x := range []*learner{l, one} {
 			for _, blocks := range x.whole {
-				must(x.visitBlocks(visit{blocks: blocks, contribute: true, bounds: true}))
+				must(x.visitBlocks(visit{kind: forestVisit, blocks: blocks}))
 			}
 		}
 		sameVector(t, kind+": totals", l.total, one.total, 1e-9)
@@ -84,7 +84,7 @@ func sameVector(t *testing.T, what string, got, want []float64, tolerance float6
 func TestCutEdgesHavePlaces(t *testing.T) {
 	g := must(gen.BarabasiAlbert(300, 2, source(5)))
 	part := must(partition.FromAssignment(g, must(partition.BreadthFirst(g, 30)), 30))
-	l := &learner{blocks: 30, jobs: jobs{units: []*unit{{partition: part}}}}
+	l := &learner{blocks: 30, unitSet: unitSet{units: []*unit{{partition: part}}}}
 	l.settings = &Settings{}
 	l.placeCutEdges()
 	u, w := l.units[0], &worker{}

@@ -63,7 +63,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 		}
 	}
 	for _, set := range l.whole {
-		v := visit{blocks: set, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
+		v := visit{blocks: set, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 		if _, err := l.visitBlocks(v); err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestDampedSteps(t *testing.T) {
 	last, damped := math.Inf(1), 0
 	s := run.settings()
 	s.Recorder = func(e Event) error {
-		damped += oneIf(rule.descent.both)
+		damped += oneIf(rule.descent.movesMessages)
 		if rule.descent.began && rule.descent.alpha == 0 && !e.Check {
 			if e.Objective > last+meritRounding*(1+math.Abs(last)) {
 				t.Errorf("F rises from %v to %v", last, e.Objective)

@@ -13,13 +13,13 @@ import (
 // sweeps each, when F is known exactly for the messages at hand. The direction comes from the gradient of consistent
 // beliefs, which is that of F once messages have settled. Sweeps lower F; a step is accepted where F, after the sweeps
 // at the new weights, has fallen by a share of what the slope promised (Armijo 1966), or by its slope where rounding
-// hides the fall. Messages go back from a step that is not accepted. At the origin itself the new value of F is taken
-// as it is.
+// hides the fall. From a step that is not accepted messages go back to those of the accepted weights, which are the
+// origin of the line. Where a pass is made there, its value of F is taken as it is.
 // Where hidden labels leave no bound, F may rise by what it may still change: the accepted point of
 // the lowest F is kept for a run that a limit ends.
 //
 // Where F is convex and smooth in both, and a system is small enough to solve, steps are those
-// of Levenberg and Marquardt on weights and messages together (response): whole ones, with more
+// of Levenberg and Marquardt on weights and messages together (linear.Response): whole ones, with more
 // damping where F falls by too little of what was promised.
 //
 // The line to the first point comes from the start of the run, whose objective the first
@@ -34,78 +34,78 @@ type descent struct {
 // descentState is what a resumed run goes on from.
 type descentState struct {
 	descentProgress
-	origin    []float64   // weights at the start of the line
-	first     []float64   // gradient there
-	direction []float64   // the line is origin − α·direction
-	lowest    []float64   // accepted weights of the smallest F
-	line      [][]float64 // that of the messages
+	origin         []float64   // weights at the start of the line
+	originGradient []float64   // gradient there
+	direction      []float64   // the line is origin − α·direction
+	lowest         []float64   // accepted weights of the smallest F
+	messageLine    [][]float64 // the line of the messages
 }
 
-// descentProgress is where the phase stands.
+// descentProgress is where descent stands.
 type descentProgress struct {
-	began      bool    // it has
-	fromVisits bool    // the line to the first point is that of visits
-	value      float64 // F at the origin
-	least      float64 // F at the lowest point
-	slope      float64 // φ'(0) ≤ 0 of the line
-	alpha      float64 // α of the point at hand; 0 at the origin
-	before     float64 // F at this point a pass ago, NaN where there was none
-	held       int     // passes at this point
-	doubt      float64 // what F at the origin may still change by, where it is no bound
-	longest    float64 // first α of the next line
-	both       bool    // messages have a line, too
-	damping    float64 // of the next step
-	growth     float64 // by which it grows where that is not taken
+	began         bool    // the first pass, with a step at each visit, is over
+	fromVisits    bool    // the line to the first point is that of visits
+	value         float64 // F at the origin
+	least         float64 // F at the lowest point
+	slope         float64 // of F along the line at the origin, at most 0; 0 where it is not known
+	alpha         float64 // α of the weights at hand; 0 at the origin
+	lastValue     float64 // F at these weights a pass ago, NaN where there was none
+	passesHere    int     // whole passes at these weights, none of which has decided
+	doubt         float64 // what F at the origin may still change by, where it is no bound
+	firstAlpha    float64 // of the next line
+	movesMessages bool    // messages move along messageLine with the weights
+	stepDamping   float64 // of Levenberg and Marquardt, for the next step
+	dampingGrowth float64 // the factor by which it grows where that step is not accepted
 }
 
 const (
-	// enoughFall is the share of the fall promised by the slope that a step has to keep.
+	// enoughFall is the share of the fall promised by the slope that an accepted step has at least.
 	enoughFall = 1e-4
 	// lineGrowth is how much longer than the step before the first one on a line may be: what
 	// messages could not follow a moment ago they will hardly follow now.
 	lineGrowth = 4
-	// smallestAlpha ends the search on a line.
+	// smallestAlpha is the shortest step that is tried on a line.
 	smallestAlpha = 1e-10
 	// meritRounding, relatively, is what rounding may make of F.
 	meritRounding = 1e-11
-	// leastRatio is the least that a damped step gains of what it promised, leastDamping keeps
-	// the damping above rounding, and a growth of mostGrowth, 20 steps in a row not taken, shows
-	// that there is nothing to gain.
+	// leastRatio is the least that an accepted damped step gains of what it promised, leastDamping keeps
+	// the damping above rounding, and a growth of mostGrowth, after 20 steps in a row that were not
+	// accepted, shows that there is nothing to gain.
 	leastRatio, leastDamping, mostGrowth = 1e-3, 1e-14, 1 << 20
-	// mostUndecided is how many passes a point gets, at most, while F bounds the objective and does not
-	// tell whether that fell, and goodPart what each gains of what is lacking.
+	// mostUndecided is how many passes are made at the same weights, at most, while F bounds the objective and does
+	// not tell whether that fell, and goodPart the share of what is lacking that each has to gain.
 	mostUndecided, goodPart = 4, 0.1
-	// mostUnsettled is the share of what it is judged by that a merit which is no bound may
-	// still change by in a pass, and longestHold how many passes wait for that.
-	mostUnsettled, longestHold = 0.1, 100
-	// stillToCome multiplies the last change of such a merit: as much is still to come where
+	// mostUnsettled is the share of the fall to be judged by which an F that is no bound may
+	// still change in a pass, and mostPassesHere how many passes at the same weights wait for that.
+	mostUnsettled, mostPassesHere = 0.1, 100
+	// stillToCome multiplies the last change of such an F: as much is still to come where
 	// changes shrink by a quarter in each pass.
 	stillToCome = 3
 )
 
 func newDescent(run *learner, curvature *lbfgs.Curvature, dense *linear.Dense) *descent {
 	d := &descent{run: run, curvature: curvature, dense: dense}
-	for _, x := range []*[]float64{&d.origin, &d.first, &d.direction, &d.lowest} {
+	for _, x := range []*[]float64{&d.origin, &d.originGradient, &d.direction, &d.lowest} {
 		*x = make([]float64, run.model.Layout.Size)
 	}
 	if r := run.response; r != nil {
-		d.line = r.Lines()
+		d.messageLine = r.Lines()
 	}
 	return d
 }
 
 // damps reports whether weights and messages make damped steps together.
-func (d *descent) damps() bool { return d.run.response != nil && d.run.response.Damps }
+func (d *descent) dampsSteps() bool { return d.run.isSmall() && d.run.response.Damps }
 
-// begin starts the phase: theta is the first point to be judged, against start, of the
-// objective value.
-func (d *descent) begin(theta, start []float64, value float64) {
+// begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
+// which visits have led have no messages to go back to: both begin anew where visits have led astray.
+func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) {
 	least := math.Inf(1) // of accepted weights, and none is accepted yet
 	if d.began {
 		least = d.least
 	}
-	d.descentProgress = descentProgress{began: true, value: value, least: least, before: math.NaN(), longest: 1,
-		damping: 1, growth: 2}
+	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, least: least,
+		lastValue: math.NaN(), firstAlpha: 1, stepDamping: 1, dampingGrowth: 2}
 	copy(d.origin, start)
 	for i, x := range theta {
 		d.direction[i] = start[i] - x
@@ -113,22 +113,24 @@ func (d *descent) begin(theta, start []float64, value float64) {
 	if simd.Dot(d.direction, d.direction) > 0 {
 		d.alpha = 1
 	} else {
-		d.before = value // messages are those of this value
+		d.lastValue = value // messages are those of this value
 	}
-	d.run.keepMessages()
+	if d.run.makeCopies(); !fromVisits {
+		d.run.saveMessages()
+	}
 }
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
 // accepted. Otherwise it moves theta along the line, or leaves it where another pass may
 // tell. gap is how far above the objective value is at most, where it is a bound of it.
 func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
-	fell, rounding := d.before-value, meritRounding*(1+math.Abs(value))
+	fell, rounding := d.lastValue-value, meritRounding*(1+math.Abs(value))
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
-	d.before = value
-	d.held++
+	d.lastValue = value
+	d.passesHere++
 	undecided, finite := false, max(math.Abs(value), d.run.progress.GradientNorm) <= math.MaxFloat64
 	switch {
-	case d.alpha > 0 && d.both && d.damps():
+	case d.alpha > 0 && d.movesMessages && d.dampsSteps():
 		return d.judgeDamped(theta, gradient, value, rounding)
 	case !finite:
 		undecided = d.alpha == 0
@@ -161,18 +163,18 @@ func (d *descent) falls(gradient []float64) bool {
 // it. With all labels known L lies between F − gap and F. They go on as long as they gain a good part of what is
 // lacking.
 func (d *descent) mayFall(lacks, gap, fell float64) bool {
-	return lacks <= gap && d.held <= mostUndecided && !(fell < goodPart*lacks)
+	return lacks <= gap && d.passesHere <= mostUndecided && !(fell < goodPart*lacks)
 }
 
-// trusts is for a merit that is no bound. It is believed once it changes little against what it decides,
-// and against what was promised: a larger fall is one of messages that have not followed yet. At the
-// origin sweeps bring messages back that had been taken elsewhere, perhaps to another fixed point.
+// trusts is for an F that is no bound. It is believed once it changes little beside what it decides,
+// and beside what was promised: a larger fall is one of messages that have not followed yet. At the
+// origin sweeps bring back messages that had moved elsewhere, perhaps to another fixed point.
 func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float64) (accepted, undecided bool) {
 	doubt, decisive := stillToCome*math.Abs(fell), math.Abs(lacks)
 	if promised := -d.slope * d.alpha; lacks < 0 && promised > 0 {
 		decisive = min(decisive, promised)
 	}
-	known := d.held >= longestHold
+	known := d.passesHere >= mostPassesHere
 	switch {
 	case !known && !(math.Abs(fell) <= mostUnsettled*decisive+rounding):
 		return false, true
@@ -187,7 +189,7 @@ func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float6
 	return accepted, d.alpha == 0
 }
 
-// judgeDamped judges a damped step by what it gained of what it promised, and adjusts the
+// judgeDamped accepts a damped step by what it gained of what it promised, and adjusts the
 // damping (Nielsen 1999).
 func (d *descent) judgeDamped(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
 	gain := d.value - value
@@ -198,41 +200,41 @@ func (d *descent) judgeDamped(theta, gradient []float64, value, rounding float64
 	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
 		copy(theta, d.origin)
 		d.run.response.Follow(0)
-		d.harder()
+		d.dampMore()
 		d.try(theta)
 		return false, true
 	}
 	shrink := 2*min(ratio, 1) - 1
-	d.damping, d.growth = max(leastDamping, d.damping*max(0.1, 1-shrink*shrink*shrink)), 2
+	d.stepDamping, d.dampingGrowth = max(leastDamping, d.stepDamping*max(0.1, 1-shrink*shrink*shrink)), 2
 	d.accept(theta, gradient, value)
 	return true, false
 }
 
-// harder raises the damping.
-func (d *descent) harder() {
-	d.damping = max(leastDamping, d.damping*d.growth)
-	d.growth *= 2
+// dampMore raises the damping of steps.
+func (d *descent) dampMore() {
+	d.stepDamping = max(leastDamping, d.stepDamping*d.dampingGrowth)
+	d.dampingGrowth *= 2
 }
 
 // try takes a damped step of weights and messages from theta, the origin. Where none can be
-// found messages go on by themselves.
+// found, weights stay, and messages alone move on.
 func (d *descent) try(theta []float64) float64 {
 	copy(d.origin, theta)
-	for d.growth <= mostGrowth {
-		if d.dense.SolveDamped(d.direction, d.first, d.damping) && d.run.response.Tangents(d.direction, d.damping) {
-			d.slope, d.both = -simd.Dot(d.first, d.direction), true
+	for d.dampingGrowth <= mostGrowth {
+		if d.dense.SolveDamped(d.direction, d.originGradient, d.stepDamping) && d.run.response.Tangents(d.direction, d.stepDamping) {
+			d.slope, d.movesMessages = -simd.Dot(d.originGradient, d.direction), true
 			return d.move(theta, 1)
 		}
-		d.harder()
+		d.dampMore()
 	}
-	d.damping, d.growth, d.both = 1, 2, false
+	d.stepDamping, d.dampingGrowth, d.movesMessages = 1, 2, false
 	return d.move(theta, 0)
 }
 
 // promise is by how much F is to fall in the step at hand, by the quadratic model that the step comes from; infinite
 // for a part of a step, and for one that is damped much.
 func (d *descent) promise() float64 {
-	if d.alpha < 1 || d.damps() && d.damping > 1 {
+	if d.alpha < 1 || d.dampsSteps() && d.stepDamping > 1 {
 		return math.Inf(1)
 	}
 	return -d.slope / 2
@@ -240,26 +242,26 @@ func (d *descent) promise() float64 {
 
 // accept makes theta the origin.
 func (d *descent) accept(theta, gradient []float64, value float64) {
-	if !d.damps() {
-		d.remember(theta, gradient)
+	if !d.dampsSteps() {
+		d.rememberPair(theta, gradient)
 	}
 	copy(d.origin, theta)
 	if d.alpha > 0 {
-		d.longest = min(1, lineGrowth*d.alpha)
+		d.firstAlpha = min(1, lineGrowth*d.alpha)
 	}
 	d.value, d.alpha = value, 0
-	d.note()
+	d.rememberLowest()
 }
 
-// note keeps the origin if F has not been lower before.
-func (d *descent) note() {
+// rememberLowest takes the origin for the weights of the smallest F, if they are.
+func (d *descent) rememberLowest() {
 	if d.value <= d.least {
 		copy(d.lowest, d.origin)
 		d.least = d.value
 	}
 }
 
-// fromStart reports the line from the start of the run to where visits have led.
+// fromStart reports that the weights at hand are those to which the visits of the first pass have led.
 func (d *descent) fromStart() bool {
 	return d.fromVisits && d.alpha == 1 && d.slope == 0
 }
@@ -268,7 +270,7 @@ func (d *descent) fromStart() bool {
 // F and its slope at the origin and F here, between a tenth and half of the length.
 func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
-	if d.fromStart() { // visits have led astray, and have left messages as far away
+	if d.fromStart() { // visits have led astray, weights and messages
 		d.run.resetMessages()
 		d.move(theta, 0)
 		return
@@ -286,45 +288,45 @@ func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	d.move(theta, next)
 }
 
-// remember keeps the pair of the line's start and its end.
-func (d *descent) remember(theta, gradient []float64) {
+// rememberPair gives BFGS the changes of weights and gradient along the line.
+func (d *descent) rememberPair(theta, gradient []float64) {
 	if d.alpha == 0 || d.slope == 0 {
 		return // no step, or the line from the start: no gradient is known there
 	}
 	ds, dy := d.curvature.Next()
 	for i, g := range gradient {
-		ds[i], dy[i] = theta[i]-d.origin[i], g-d.first[i]
+		ds[i], dy[i] = theta[i]-d.origin[i], g-d.originGradient[i]
 	}
 	d.curvature.Store()
 }
 
-// advance takes a new line from theta, the origin.
+// advance takes the first step on a new line from theta, the accepted weights.
 func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.origin, theta)
-	copy(d.first, gradient)
+	copy(d.originGradient, gradient)
 	d.curvature.Direct(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
-	if d.both = d.run.response != nil; d.both {
+	if d.movesMessages = d.run.isSmall(); d.movesMessages {
 		d.run.response.Tangents(d.direction, 0)
 	}
-	d.run.keepMessages()
-	return d.move(theta, d.longest)
+	d.run.saveMessages()
+	return d.move(theta, d.firstAlpha)
 }
 
 func (d *descent) move(theta []float64, alpha float64) float64 {
 	for i, x := range d.origin {
 		theta[i] = x - alpha*d.direction[i]
 	}
-	if d.both {
+	if d.movesMessages {
 		d.run.response.Follow(-alpha)
 	}
-	d.alpha, d.before, d.held = alpha, math.NaN(), 0
+	d.alpha, d.lastValue, d.passesHere = alpha, math.NaN(), 0
 	return alpha
 }
 
-// refreshed tells of what a check has found at the origin.
+// refreshed takes gradient and F from a check at the origin.
 func (d *descent) refreshed(gradient []float64, value float64) {
-	copy(d.first, gradient)
-	d.value, d.before, d.held = value, value, 0
-	d.note()
+	copy(d.originGradient, gradient)
+	d.value, d.lastValue, d.passesHere = value, value, 0
+	d.rememberLowest()
 }

@@ -51,7 +51,7 @@ func (e *Evaluator) At(weights []float64) (*Result, error) {
 	copy(l.model.Weights, weights)
 	l.model.Layout.Symmetrise(l.model.Weights)
 	report, err := l.visitBlocks(visit{
-		blocks: l.schedule[0], contribute: true, certify: true,
+		kind: consistentVisit, blocks: l.schedule[0],
 		limits: bp.Limits{Tolerance: evaluatorTolerance, MaxSweeps: evaluatorSweeps},
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -41,8 +42,8 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 			return nil, err
 		}
 		l.ranks.exchangeAll(true)
-		if l.copies() && l.descends() && !l.keptElsewhere() {
-			l.keepMessages()
+		if l.copies() && l.descends() && !l.leftAccepted() {
+			l.saveMessages()
 		}
 		s.Resume = nil // it was copied: let the memory go
 	}
@@ -59,7 +60,7 @@ type progress struct {
 	Seconds        float64 // before the last start
 	CheckSeconds   float64
 
-	First          float64 // ‖∇L‖₂ at the start
+	FirstNorm      float64 // ‖∇L‖₂ at the start
 	FirstObjective float64
 	FirstResidual  float64 // of the inference there
 	Objective      float64
@@ -68,7 +69,7 @@ type progress struct {
 	Lower          float64 // bound of the smallest objective
 	SmallPromises  int     // steps in a row that promised little, and
 	Promised       float64 // the largest share of what was gained that one did
-	Watched        bool    // learner.watched is of these weights
+	WatchedHere    bool    // learner.watched is of these weights
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
 	FailedChecks   int
@@ -80,8 +81,8 @@ type progress struct {
 
 	// Damping of the messages, for inference that need not converge without, and what
 	// decides it.
-	Damping  float64
-	Stalling stalling
+	MessageDamping float64
+	Circling       circling
 
 	Pass     wholePass
 	Accepted wholePass // what the pass found that accepted the origin of descent's line
@@ -150,7 +151,7 @@ func (l *learner) interrupted() bool {
 // iterate is one iteration of the paper's Algorithm 2: a visit, and a step of the weights.
 func (l *learner) iterate() error {
 	blocks := l.pick()
-	v := visit{blocks: blocks, limits: l.innerLimits(), contribute: true, until: l.stopped}
+	v := visit{blocks: blocks, limits: l.innerLimits(), until: l.stopped}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
 		deadline := l.clock.Add(l.settings.latest(l.endSeconds()))
 		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), deadline)
@@ -165,7 +166,7 @@ func (l *learner) iterate() error {
 		return nil
 	}
 	if report.ended { // a longer run goes on with the messages as they are
-		l.resum() // cut edges have kept beliefs that the visit has not added
+		l.sumContributions() // cut edges have kept beliefs that the visit has not added
 		l.progress.Seconds = l.seconds()
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
@@ -176,10 +177,10 @@ func (l *learner) iterate() error {
 		return err
 	}
 	pass := &l.progress.Pass
-	pass.see(report.first)
+	pass.see(report.firstResidual)
 	if (l.progress.Iterations+1)%l.perPass() == 0 {
 		pass.end()
-		l.dampCircling(size == 0)
+		l.dampMessages(size == 0)
 	}
 	return l.endIteration(blocks[0], size, &report)
 }
@@ -213,8 +214,8 @@ func (l *learner) endIteration(block int, size float64, report *visitReport) err
 		if err := l.judgePass(block); err != nil {
 			return err
 		}
-		if !whole && p.Iterations/l.perPass()%resumEvery == 0 {
-			l.resum()
+		if !whole && p.Iterations/l.perPass()%sumEvery == 0 {
+			l.sumContributions()
 		}
 	}
 	return l.lookAtLimits()
@@ -233,7 +234,7 @@ func (l *learner) lookAtLimits() error {
 // step moves the weights after a visit, or starts the check of a claim.
 func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
-	l.progress.Upper, l.progress.Watched, l.progress.Pass.Momentum = math.NaN(), false, 0
+	l.progress.Upper, l.progress.WatchedHere, l.progress.Pass.Momentum = math.NaN(), false, 0
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
 		l.startCheck(checkConvergence)
 		return 0, nil
@@ -256,8 +257,8 @@ func (l *learner) perPass() int { return len(l.schedule) }
 
 func (l *learner) innerLimits() bp.Limits {
 	limits := bp.Limits{
-		Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping,
-		NoProx: l.response != nil, Outward: true,
+		Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.MessageDamping,
+		NoProx: l.isSmall(), Outward: true,
 	}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
@@ -281,7 +282,7 @@ const roundingShare = 1e-13
 // asked returns the gradient norm that the settings demand of a claim. tolerance, which may be smaller, is where a
 // check begins and is decided, so that the suboptimality falls below Settings.Gap, too.
 func (l *learner) asked() float64 {
-	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, roundingShare*l.magnitude)
+	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.FirstNorm, roundingShare*l.magnitude)
 }
 
 func (l *learner) tolerance() float64 {
@@ -295,8 +296,8 @@ func (l *learner) tolerance() float64 {
 	return asked
 }
 
-// resumEvery is the number of passes of single visits after which totals are summed anew; whole passes do so each time.
-const resumEvery = 16
+// sumEvery is the number of passes of single visits after which totals are summed anew; whole passes do so each time.
+const sumEvery = 16
 
 // wholePassSeconds is what a whole pass takes, as the last one has, if there was one.
 func (l *learner) wholePassSeconds() float64 {
@@ -318,10 +319,13 @@ func (l *learner) pace() pace {
 }
 
 // endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
-// has nothing to find, the one that may begin.
+// has nothing to find, the one that may begin; or the rest of the pass at work.
 func (l *learner) endSeconds() float64 {
 	seconds := 0.0
-	if l.progress.Pass.Next == 0 || !l.knowsAccepted() {
+	switch at := l.progress.Pass.Next; {
+	case at > 0 && l.canFinishPass():
+		seconds = l.wholePassSeconds() * float64(len(l.whole)-at) / float64(len(l.whole))
+	case at == 0 || !l.knowsAccepted():
 		seconds = l.wholePassSeconds()
 	}
 	if l.savesInTime() {
@@ -353,24 +357,36 @@ func (s *Settings) longest() float64 {
 	return limit + max(overTime*limit, overSeconds)
 }
 
-// takeBest goes back to the best weights that the automatic rule knows of, where those of the moment are of a step that
-// it would have taken back. Weights for which convergence is about to be claimed stay. At a limit of time the final
+// takeAccepted goes back to the accepted weights of the automatic rule, where those at hand are of a step that it may
+// yet refuse. Weights for which convergence is about to be claimed stay. At a limit of time the final
 // check may be the only one (fallBack), and is at the weights of the smallest F.
-func (l *learner) takeBest() {
+func (l *learner) takeAccepted() {
 	if c := &l.progress.Check; c.Active && (c.Purpose == checkConvergence || c.Purpose == checkCurvature) {
-		l.endProbeEarly()
+		l.abandonProbe()
 		return
 	}
+	copy(l.model.Weights, l.weightsToEndWith(l.progress.Status))
+}
+
+// weightsToEndWith are those that takeAccepted goes back to, or those at hand.
+func (l *learner) weightsToEndWith(status Status) []float64 {
 	if l.auto == nil {
-		return
+		return l.model.Weights
 	}
-	best := l.auto.best()
-	if lowest, least := l.lowest(); l.progress.Status == TimeLimit && !math.IsInf(least, 1) {
-		best = lowest
+	if lowest, least := l.lowest(); status == TimeLimit && !math.IsInf(least, 1) {
+		return lowest
 	}
-	if best != nil {
-		copy(l.model.Weights, best)
+	if accepted := l.auto.acceptedWeights(); accepted != nil {
+		return accepted
 	}
+	return l.model.Weights
+}
+
+// canFinishPass reports that a whole pass is at work which a limit of time leaves to the final check, as its first: the
+// run ends with the weights of this pass.
+func (l *learner) canFinishPass() bool {
+	return l.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
+		slices.Equal(l.weightsToEndWith(TimeLimit), l.model.Weights)
 }
 
 // limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early
@@ -379,7 +395,7 @@ func (l *learner) takeBest() {
 // raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
-	case s.promisesLittle(p):
+	case p.SmallPromises >= smallPromises && p.Promised <= s.Proof:
 		return StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.2g ≤ %v of what was gained", smallPromises,
 			p.Promised, s.Proof)
 	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:
@@ -494,7 +510,7 @@ func (l *learner) worthSaving() bool {
 		return c.Purpose == checkConvergence || c.Purpose == checkCurvature
 	}
 	if l.descends() {
-		return l.progress.Pass.Next == 0 && l.auto.descent.held == 0
+		return l.progress.Pass.Next == 0 && l.auto.descent.passesHere == 0
 	}
 	return l.progress.Worse == 0 && l.progress.Iterations%l.perPass() == 0
 }
@@ -556,7 +572,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		if err := l.checkpoint(); err != nil {
 			return nil, err
 		}
-		l.endProbeEarly()
+		l.abandonProbe()
 	}
 	check := &l.progress.Check
 	r := l.result(status)
@@ -565,12 +581,12 @@ func (l *learner) finish(status Status) (*Result, error) {
 	}
 	r.Gradient, r.Convex, r.ConvexCounting, r.StateBytes = l.gradient, l.convex, l.convexNumbers, l.stateBytes()
 	if r.Checked {
-		r.Gap, r.Residual, r.InferenceConverged = l.progress.Pass.Gap, l.progress.Pass.Residual, check.Settled
+		r.Gap, r.Residual, r.InferenceConverged = l.progress.Pass.Gap, l.progress.Pass.Residual, check.Certain
 		r.Suboptimality = l.suboptimality()
 		if !r.InferenceConverged {
 			r.Unsettled = l.where(l.whole[l.progress.Pass.WorstAt])
 		}
-		r.Damping, r.Separable = l.progress.Damping, l.separable()
+		r.Damping, r.Separable = l.progress.MessageDamping, l.separable()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
 			return nil, &DivergedError{Iteration: l.progress.Iterations,
 				Reason: fmt.Sprintf("the objective at the final weights is %v; %s", r.Objective, l.remedy())}

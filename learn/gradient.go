@@ -54,9 +54,9 @@ func (l *learner) contribute(w *worker, s *jobResult, u *unit, blockIndex int) e
 
 // takeProduct makes entropies of the free energies summed in a result, which hold ⟨θ,τ⟩ as well: for tied weights it is
 // the product with their gradient. Of consistent beliefs of edges they are entropies alone.
-func (l *learner) takeProduct(s *jobResult, certify bool) {
+func (l *learner) takeProduct(s *jobResult, kind visitKind) {
 	tied := l.tied
-	if certify {
+	if kind == consistentVisit {
 		tied = tied[:l.tiedNodes]
 	}
 	for _, span := range tied {
@@ -73,7 +73,7 @@ func (l *learner) contributeNodes(w *worker, s *jobResult, u *unit, block *parti
 	w.adjoint.PrefetchNodes(u.in, nodes)
 	free := w.space.NodeBeliefs(w.belief, w.ifUnscaled(sum), u.net, u.state, block, lo, hi)
 	s.inside[l.entropyAt()] += w.scale * free
-	if w.bounds {
+	if w.visit.kind.bounds() {
 		s.inside[l.crossAt()] += w.scale * u.crossNodes(nodes, free)
 	}
 	if span.Untied {
@@ -95,14 +95,14 @@ func (l *learner) contributeEdges(
 	span := &l.model.Layout.Edge[t]
 	w.adjoint.PrefetchEdges(u.in, edges)
 	if outside { // what is kept lies anywhere in memory, and so do features
-		simd.PrefetchRows(u.keptBeliefs, w.placesOf(block, lo, hi), l.perCutEdge)
+		simd.PrefetchRows(u.cutBeliefs, w.placesOf(block, lo, hi), l.cutStride)
 	}
 	beliefs, sum := w.belief[:len(edges)*span.States], moments(s.inside, l.edgeMoment[t], span)
-	early := w.ifUnscaled(sum) // while beliefs are made
-	if outside || v.certify {
-		early = nil
+	whileMade := w.ifUnscaled(sum) // where beliefs stay as they are made, they are added up at once
+	if outside || v.kind == consistentVisit {
+		whileMade = nil
 	}
-	free, err := w.space.EdgeBeliefs(w.belief, early, u.net, u.state, block, lo, hi)
+	free, err := w.space.EdgeBeliefs(w.belief, whileMade, u.net, u.state, block, lo, hi)
 	if err == nil && w.split {
 		err = w.space.AddSplit(beliefs, u.net, u.state, block, lo, hi)
 	}
@@ -122,14 +122,14 @@ func (l *learner) contributeEdges(
 	if span.Untied {
 		for i, e := range edges {
 			product := l.takeUntied(s, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
-			if !v.certify {
+			if v.kind != consistentVisit {
 				s.inside[l.entropyAt()] -= w.scale * product
 			}
 		}
 		return nil
 	}
 	w.rescale(beliefs, nil)
-	if early == nil {
+	if whileMade == nil {
 		bp.AddRows(sum, beliefs)
 	}
 	w.adjoint.ScatterEdges(s.inside[span.Part:][:span.Len], u.in, edges, beliefs)
@@ -165,15 +165,15 @@ func (l *learner) edgeValues(
 	if cross, err = w.crossEdges(u, block, lo, hi, beliefs, free); err != nil {
 		return 0, 0, err
 	}
-	if inside := int(block.Groups[0].Hi); w.bounds && u.labels == nil && !u.byConsistent() && lo >= inside {
+	if inside := int(block.Groups[0].Hi); v.kind.bounds() && u.labels == nil && !u.byConsistent() && lo >= inside {
 		cross = w.freeEnergies(u, block, lo, beliefs)
 	}
 	feasible := true
-	if v.certify {
+	if v.kind == consistentVisit {
 		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, masked, v.remainder)
 	}
 	s.infeasible = s.infeasible || !feasible
-	if w.bounds && u.byConsistent() {
+	if v.kind.bounds() && u.byConsistent() {
 		cross = w.freeEnergies(u, block, lo, beliefs)
 	}
 	return cross, free, err
@@ -260,12 +260,12 @@ func (l *learner) addChange(change []float64) {
 	addTo(l.moments, change[l.model.Layout.TiedSize:])
 }
 
-// resum computes the totals anew from what is kept: it takes out the rounding errors that visits have left.
-func (l *learner) resum() {
+// sumContributions computes the totals anew from the contributions of all blocks and cut edges: it takes out the rounding errors that visits have left.
+func (l *learner) sumContributions() {
 	clear(l.total)
 	clear(l.moments)
 	for _, blocks := range l.whole {
-		_, _ = l.visitBlocks(visit{blocks: blocks, resum: true}) // sums, which cannot fail
+		_, _ = l.visitBlocks(visit{kind: sumVisit, blocks: blocks}) // sums, which cannot fail
 	}
 	layout := &l.model.Layout
 	for _, u := range l.units {

@@ -71,7 +71,7 @@ func (l *learner) sameEverywhere() error {
 func (l *learner) everyOption() string {
 	s, resume, metric := l.settings, "", EarlyStop{}
 	if s.Resume != nil {
-		resume = s.Resume.kept.Checksum + string(s.Resume.kept.Progress)
+		resume = s.Resume.saved.Checksum + string(s.Resume.saved.Progress)
 	}
 	if s.EarlyStop != nil {
 		metric = *s.EarlyStop

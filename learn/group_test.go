@@ -96,7 +96,7 @@ func stateIn(t *testing.T, c groupCase, path string) string {
 	defer l.close()
 	oracle.OK(t, l.restore(must(ReadState(path))))
 	x := must(l.snapshot()).clone()
-	return fmt.Sprintf("%s %v", timeless(x.kept.Progress), x.kept.Arrays)
+	return fmt.Sprintf("%s %v", timeless(x.saved.Progress), x.saved.Arrays)
 }
 
 // Each process draws the sample of the Hessian from its own blocks, where messages of others are
@@ -127,7 +127,7 @@ func TestGroupHessian(t *testing.T) {
 				t.Fatalf("%s: each process does all", name)
 			}
 			for _, t := range l.schedule {
-				must(l.visitBlocks(visit{blocks: t, limits: l.innerLimits(), contribute: true}))
+				must(l.visitBlocks(visit{blocks: t, limits: l.innerLimits()}))
 			}
 			h, both := l.newSample(), make([]float64, 2*n*n)
 			for i, most := range []int{40, 0} { // of some elements, then of as many as weights ask for
@@ -171,7 +171,7 @@ func TestGroupMomentum(t *testing.T) {
 	}
 	_, path := run(1, 4*fewRounds+6, "")
 	var at progress
-	if err := must(must(ReadState(path)).kept.Parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
+	if err := must(must(ReadState(path)).saved.Parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
 		t.Fatal("no momentum")
 	}
 	want := stateIn(t, c, path)

@@ -158,13 +158,13 @@ func TestDamagedCopies(t *testing.T) {
 	}}
 	_, state := run.until(t, nil, 60)
 	was := regexp.MustCompile(`"Pass.Momentum":[1-9]\d*`)
-	for after := 61; !was.Match(state.kept.Progress); after++ { // messages have just gone back
+	for after := 61; !was.Match(state.saved.Progress); after++ { // messages have just gone back
 		if after > 70 {
 			t.Fatal("no messages were kept")
 		}
 		_, state = run.until(t, nil, after)
 	}
-	state.kept.Progress = was.ReplaceAll(state.kept.Progress, []byte(`"Pass.Momentum":0`))
+	state.saved.Progress = was.ReplaceAll(state.saved.Progress, []byte(`"Pass.Momentum":0`))
 	s := run.settings()
 	s.Resume = state
 	if _, err := Fit(context.Background(), run.problem, s); !errors.Is(err, ErrState) {

@@ -23,7 +23,7 @@ import (
 // learner is a run in progress.
 type learner struct {
 	course
-	jobs
+	unitSet
 	blocks  int     // D
 	samples float64 // N of (8): the sum of the samples' weights
 
@@ -38,7 +38,7 @@ type learner struct {
 	tied      []crf.Span // of nodes, tiedNodes of them, then of edges
 	tiedNodes int
 
-	stride, perCutEdge     int   // lengths of a contribution, and of what is kept of a cut edge
+	stride, cutStride      int   // lengths of a contribution, and of what is kept of a cut edge
 	nodeMoment, edgeMoment []int // [types] offset in a contribution, −1 if untied
 	sweepWork              float64
 	gradientWork           float64
@@ -66,7 +66,7 @@ type learner struct {
 	lanczos     *lbfgs.Lanczos // nil: no saddle is looked for
 	apart       []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
-	response *linear.Response // nil: not for this problem
+	response *linear.Response // nil: the problem is not small, see isSmall
 
 	ranks   *ranks
 	pool    *parallel.Pool[visit]
@@ -156,7 +156,7 @@ func (l *learner) allocate() (err error) {
 	l.passBegan = math.NaN()
 	l.startCheck(checkInitial)
 	l.progress.Check.Uniform = l.startsUniform()
-	if l.response != nil {
+	if l.isSmall() {
 		l.response.Allocate(l.model, func(i int) *bp.State { return l.units[i].state })
 	}
 	if err := s.Step.Start(l.stepProblem()); err != nil {
@@ -172,9 +172,13 @@ func (l *learner) allocate() (err error) {
 	return nil
 }
 
-// dealt reports whether blocks are dealt over processes, where there are several. Linear systems of
-// small problems are solved in each.
-func (l *learner) dealt() bool { return l.response == nil }
+// isSmall reports a problem whose messages and weights answer to each other by the solution of a linear system (linear
+// response), which larger ones have no time for.
+func (l *learner) isSmall() bool { return l.response != nil }
+
+// dealt reports whether blocks are dealt over processes, where there are several: each solves the linear systems of
+// small problems by itself.
+func (l *learner) dealt() bool { return !l.isSmall() }
 
 // startsUniform reports whether all weights are zero and nothing is forbidden, so
 // that constant messages and uniform beliefs already are the exact inference.
@@ -211,7 +215,7 @@ func (l *learner) layOut() {
 	l.tiedNodes = len(l.tied)
 	l.edgeMoment = place(layout.Edge)
 	l.stride += 2 // the part of the upper bound, and the entropy
-	l.perCutEdge = l.keptPerEdge()
+	l.cutStride = l.numbersPerCutEdge()
 	l.placeCutEdges()
 	l.divideUnits(l.stride)
 	l.schedule, l.whole = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
@@ -230,7 +234,7 @@ func (l *learner) makeRoom() {
 	l.moments = make([]float64, l.stride-layout.TiedSize)
 	l.contribution = spill.Zeros[float64](l.space, l.blocks*l.stride)
 	for _, u := range l.units {
-		u.allocate(layout, l.space, l.keptNumbers(u))
+		u.allocate(layout, l.space, l.cutNumbers(u))
 	}
 	l.ranks.begin()
 	l.makeResults()
@@ -361,7 +365,7 @@ func countable(m *crf.Model) error {
 func (l *learner) stateBytes() int64 {
 	bytes := 8 * l.blocks * l.stride
 	for _, u := range l.units {
-		bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+l.keptNumbers(u))
+		bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+l.cutNumbers(u))
 	}
 	return int64(bytes)
 }

@@ -160,7 +160,7 @@ func (l *localLearner) begin() error {
 // ended reports whether the run is over, and sets why.
 func (l *localLearner) ended(ctx context.Context) bool {
 	p := &l.progress
-	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*p.First, l.rounding)
+	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*p.FirstNorm, l.rounding)
 	sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(p.Objective))
 	rests := p.GradientNorm <= l.rounding
 	switch {

@@ -243,11 +243,11 @@ func TestLocalStates(t *testing.T) {
 		"instance weights": {heavier, Pseudo, func(*State) {}},
 		"class weights":    {classes, Pseudo, func(*State) {}},
 		"no gradient": {p, Pseudo, func(s *State) {
-			s.kept.Arrays = slices.DeleteFunc(s.kept.Arrays, func(a runstate.Array) bool { return a.Name == "gradient" })
+			s.saved.Arrays = slices.DeleteFunc(s.saved.Arrays, func(a runstate.Array) bool { return a.Name == "gradient" })
 		}},
-		"no JSON": {p, Pseudo, func(s *State) { s.kept.Progress = []byte("{") }},
+		"no JSON": {p, Pseudo, func(s *State) { s.saved.Progress = []byte("{") }},
 		"wild memory": {p, Pseudo, func(s *State) {
-			s.kept.Progress = []byte(strings.Replace(string(s.kept.Progress), `"step.pairs.place":`, `"step.pairs.place":9`, 1))
+			s.saved.Progress = []byte(strings.Replace(string(s.saved.Progress), `"step.pairs.place":`, `"step.pairs.place":9`, 1))
 		}},
 	} {
 		damaged := state.clone()

@@ -82,9 +82,9 @@ func (l *learner) secondsPerPass() (float64, error) {
 		return 0, nil
 	}
 	u.state = &bp.State{LogMessage: make([]float64, u.net.Messages()), LogBelief: make([]float64, u.net.Beliefs())}
-	v := &visit{contribute: true, certify: true} // as in whole passes
+	v := &visit{kind: consistentVisit} // as in whole passes
 	w := &worker{space: &bp.Workspace{}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())}
-	w.visit, w.scale, w.bounds = v, 1, true
+	w.visit, w.scale = v, 1
 	s, round := &jobResult{inside: make([]float64, l.stride)}, 0
 	perWork, err := timed(func() (float64, error) {
 		block := &u.partition.Blocks[blocks[round%len(blocks)]]
@@ -110,7 +110,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 	})
 	jobs := 0 // at a time
 	for _, blocks := range l.schedule {
-		jobs += l.number(blocks)
+		jobs += l.jobsOf(blocks)
 	}
 	threads := max(1, min(l.settings.Threads, jobs/len(l.schedule)))
 	return perWork * (l.sweepWork + l.gradientWork/float64(limits.MaxSweeps)) / float64(threads), err

@@ -132,7 +132,7 @@ func (l *learner) count() (c count) {
 	for _, u := range l.units {
 		nodes, edges := float64(u.in.Graph.NumNodes()), float64(u.in.Graph.NumEdges())
 		c.messages += float64(u.net.Messages() + u.net.Beliefs())
-		c.cut += float64(l.keptNumbers(u))
+		c.cut += float64(l.cutNumbers(u))
 		if !seen[u.net] {
 			c.index += nodeIndex*nodes + edgeIndex*edges + doubleBytes*float64(len(u.net.Counting.Split))
 		}

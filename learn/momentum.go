@@ -20,7 +20,7 @@ import (
 const passMomentum, overRelaxed = 0.7, -0.3
 
 // copies reports whether whole passes remember messages: they do where these are not solved for.
-func (l *learner) copies() bool { return !l.forests && l.response == nil }
+func (l *learner) copies() bool { return !l.forests && !l.isSmall() }
 
 // gathers reports whether whole passes gather momentum.
 func (l *learner) gathers() bool { return l.copies() && l.monotone }
@@ -31,16 +31,16 @@ func (l *learner) beginWholePass() {
 	if !l.gathers() {
 		return
 	}
-	still := l.held() > 1 || p.Check.Active && p.Check.Passes > 1
-	if still && p.Upper > p.Pass.Before+meritRounding*(1+math.Abs(p.Pass.Before)) {
+	still := l.passesHere() > 1 || p.Check.Active && p.Check.Passes > 1
+	if still && p.Upper > p.Pass.StartUpper+meritRounding*(1+math.Abs(p.Pass.StartUpper)) {
 		p.Pass.Momentum = 0
 	}
-	p.Pass.Before = p.Upper
+	p.Pass.StartUpper = p.Upper
 	l.makeCopies()
 	beta := min(passMomentum, bp.Momentum(p.Pass.Momentum+1))
 	p.Pass.Momentum++
 	l.ranks.pieces(func(u *unit, at piece) {
-		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.before.halves(u))
+		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.passStart.halves(u))
 		if p.Pass.Momentum == 1 {
 			copy(before, x)
 			return
@@ -56,46 +56,46 @@ func (c messageCopy) halves(u *unit) (messages, beliefs []float64) {
 	return c[:u.net.Messages()], c[u.net.Messages():]
 }
 
-// makeCopies makes their memory: of the beginning of the pass before, and of what keepMessages keeps.
+// makeCopies takes the memory of the copies: of the beginning of the pass before, and of saveMessages.
 func (l *learner) makeCopies() {
-	if l.units[0].before != nil {
+	if !l.copies() || l.units[0].passStart != nil {
 		return
 	}
 	for _, u := range l.units {
 		n := u.net.Messages() + u.net.Beliefs()
-		if u.before = spill.Zeros[float64](l.space, n); l.auto != nil {
-			u.kept = spill.Zeros[float64](l.space, n)
+		if u.passStart = spill.Zeros[float64](l.space, n); l.auto != nil {
+			u.acceptedState = spill.Zeros[float64](l.space, n)
 		}
 	}
 }
 
-// keptElsewhere reports that the messages which restoreMessages goes back to are not those at hand: a pass has begun
-// since, or has left open whether F has fallen.
-func (l *learner) keptElsewhere() bool {
+// leftAccepted reports that the messages at hand are no longer those which restoreMessages goes back to: a pass has
+// begun since, or has left open whether F has fallen.
+func (l *learner) leftAccepted() bool {
 	p := &l.progress
-	return !p.Check.Active && (p.Pass.Next > 0 || l.held() > 0)
+	return !p.Check.Active && (p.Pass.Next > 0 || l.passesHere() > 0)
 }
 
-// keepMessages keeps messages and beliefs for restoreMessages, which goes back to them. Where linear response moves
+// saveMessages copies messages and beliefs for restoreMessages, which goes back to them. Where linear response moves
 // messages along a line both do nothing.
-func (l *learner) keepMessages() {
+func (l *learner) saveMessages() {
 	if !l.copies() {
 		return
 	}
 	l.makeCopies()
 	l.ranks.pieces(func(u *unit, at piece) {
-		copy(at.of(u.kept.halves(u)), at.of(u.state.LogMessage, u.state.LogBelief))
+		copy(at.of(u.acceptedState.halves(u)), at.of(u.state.LogMessage, u.state.LogBelief))
 	})
 }
 
-// restoreMessages goes back to the messages and beliefs that were kept.
+// restoreMessages goes back to the messages and beliefs of the accepted weights.
 func (l *learner) restoreMessages() {
 	if !l.copies() {
 		return
 	}
 	l.progress.Pass.Momentum = 0
 	l.ranks.pieces(func(u *unit, at piece) {
-		copy(at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.kept.halves(u)))
+		copy(at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.acceptedState.halves(u)))
 	})
 }
 

@@ -38,7 +38,7 @@ func TestPassMomentum(t *testing.T) {
 			}
 			l.beginWholePass()
 			for _, set := range l.whole {
-				v := visit{blocks: set, contribute: true, certify: true,
+				v := visit{kind: consistentVisit, blocks: set,
 					limits: l.wholeLimits()}
 				if _, err := l.visitBlocks(v); err != nil {
 					t.Fatal(err)
@@ -70,7 +70,7 @@ func TestMomentumResumes(t *testing.T) {
 	for _, rounds := range []int{4*fewRounds + 4, 4*fewRounds + 6, 4*fewRounds + 15} {
 		_, state := settings(2).until(t, nil, rounds)
 		var at progress
-		if err := must(state.kept.Parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
+		if err := must(state.saved.Parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
 			t.Fatalf("no momentum after %d rounds", rounds)
 		}
 		if r, _ := settings(1).until(t, state, math.MaxInt); !sameBits(want, r) {

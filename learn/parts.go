@@ -26,7 +26,7 @@ type parts struct {
 }
 
 // alone reports whether there is one unit: each process then keeps the contributions of its own blocks.
-func (j *jobs) alone() bool { return len(j.units) == 1 }
+func (j *unitSet) alone() bool { return len(j.units) == 1 }
 
 // dealtJob is a job of visits, of some units in one block.
 type dealtJob struct {
@@ -52,7 +52,7 @@ func (l *learner) planParts() {
 	deal(all)
 	for _, schedule := range [][]blockSet{l.schedule, l.whole} {
 		for _, blocks := range schedule {
-			l.parts.begin(&l.jobs, blocks)
+			l.parts.begin(&l.unitSet, blocks)
 			l.parts.most = max(l.parts.most, len(l.parts.touched))
 		}
 	}
@@ -82,7 +82,7 @@ func (p *parts) allocate(stride int) {
 }
 
 // begin finds the parts of a visit, and makes their sums zeros.
-func (p *parts) begin(j *jobs, blocks []int) {
+func (p *parts) begin(j *unitSet, blocks []int) {
 	p.touched = p.touched[:0]
 	for _, block := range blocks {
 		if part := j.partOf(block); !slices.Contains(p.touched, part) {
@@ -96,7 +96,7 @@ func (p *parts) begin(j *jobs, blocks []int) {
 }
 
 // partOf returns the part in whose sum a block is.
-func (j *jobs) partOf(block int) int32 {
+func (j *unitSet) partOf(block int) int32 {
 	if j.alone() {
 		return j.part[block]
 	}
@@ -124,7 +124,7 @@ func (l *learner) addParts(v *visit) {
 		copy(p.total, p.own[0])
 	}
 	l.addChange(p.total)
-	if !v.resum {
+	if v.kind != sumVisit {
 		l.model.Layout.Symmetrise(l.total)
 	}
 }

@@ -19,7 +19,7 @@ type wholePass struct {
 	WorstAt           int
 	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
 	Gap               float64 // between F and the value of consistent beliefs; NaN where neither is a bound
-	Before            float64 // F when this pass began
+	StartUpper        float64 // F when this pass began
 	Momentum          int     // passes since messages went back, or F rose at the same weights
 }
 
@@ -56,9 +56,9 @@ func (l *learner) visitInPass() (done bool, err error) {
 		return l.endCheck()
 	}
 	blocks, uniform := l.whole[at.Next], check.Active && check.Uniform
-	v := visit{
-		blocks: blocks, contribute: true, bounds: true, certify: !l.forests,
-		until: l.stopped,
+	v := visit{kind: consistentVisit, blocks: blocks, until: l.stopped}
+	if l.forests {
+		v.kind = forestVisit
 	}
 	switch {
 	case !check.Active:
@@ -83,7 +83,7 @@ func (l *learner) visitInPass() (done bool, err error) {
 	if check.Active {
 		p.CheckPasses += p.Passes - before
 	}
-	at.see(report.first)
+	at.see(report.firstResidual)
 	if at.Next++; at.Next < len(l.whole) {
 		if !check.Active {
 			return false, l.lookAtLimits()
@@ -108,11 +108,11 @@ func (l *learner) wholeLimits() bp.Limits {
 	if l.forests {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
-	damping := l.progress.Damping
+	damping := l.progress.MessageDamping
 	if l.gathers() {
 		damping = overRelaxed
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.response != nil}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.isSmall()}
 }
 
 // remainder returns the share of an edge's mass that consistent beliefs may leave to spread in a whole
@@ -142,7 +142,7 @@ func (l *learner) remainder() float64 {
 // (results/README.md).
 func (l *learner) endWholePass() (err error) {
 	p, pass := &l.progress, &l.progress.Pass
-	l.resum()
+	l.sumContributions()
 	var consistent float64
 	consistent, p.GradientNorm = l.estimate()
 	if p.Upper, err = l.upperBound(); err != nil {
@@ -165,11 +165,11 @@ func (l *learner) endWholePass() (err error) {
 }
 
 // held is how many passes of descent the weights have had, which no pass has decided about.
-func (l *learner) held() int {
+func (l *learner) passesHere() int {
 	if !l.descends() {
 		return 0
 	}
-	return l.auto.descent.held
+	return l.auto.descent.passesHere
 }
 
 // descends reports whether weights move after whole passes only: see descent.
@@ -179,7 +179,7 @@ func (l *learner) descends() bool { return l.auto != nil && l.auto.descent.began
 // not. It claims convergence, or starts the check of a claim.
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
-	p.Watched = false
+	p.WatchedHere = false
 	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap)
 	if accepted {
 		p.Accepted = p.Pass
@@ -187,11 +187,11 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	size := 0.0
 	switch {
 	case accepted && l.proves(l.suboptimality()):
-		p.Check = checkProgress{Purpose: checkConvergence, Settled: true}
+		p.Check = checkProgress{Purpose: checkConvergence, Certain: true}
 		return l.endCheck()
 	case accepted && p.GradientNorm <= l.checkBelow() && p.Iterations > p.LastCheck:
 		copy(l.watched, l.gradient)
-		p.Watched = true
+		p.WatchedHere = true
 		l.startCheck(checkConvergence)
 		return false, nil
 	case accepted:
@@ -201,7 +201,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	if !moved {
 		l.settle()
 	}
-	l.dampCircling(!moved || l.certified && size == 0) // a step that is refused moves nothing for long
+	l.dampMessages(!moved || l.certified && size == 0) // a step that is refused moves nothing for long
 	report.residual = p.Pass.Residual                  // of all visits of the pass
 	return false, l.endIteration(allBlocks, size, report)
 }
@@ -225,9 +225,4 @@ func (l *learner) notePromise() {
 	}
 	p.SmallPromises++
 	p.Promised = max(p.Promised, share)
-}
-
-// promisesLittle reports that such steps end a run.
-func (s *Settings) promisesLittle(p *progress) bool {
-	return p.SmallPromises >= smallPromises && p.Promised <= s.Proof
 }

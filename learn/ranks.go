@@ -94,16 +94,16 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 // and how they went. Where the tally says that v.until has ended the visit, some have contributed nothing.
 func (r *ranks) visit(v visit, n int) (results []jobResult, t tally) {
 	l := r.l
-	lo, _ := slices.BinarySearch(v.jobs, int32(v.first))
-	hi, _ := slices.BinarySearch(v.jobs, int32(v.first+n))
+	lo, _ := slices.BinarySearch(v.jobs, int32(v.firstJob))
+	hi, _ := slices.BinarySearch(v.jobs, int32(v.firstJob+n))
 	v.from = lo
 	l.pool.Run(v, hi-lo)
 	results = l.results[:n]
 	t = r.tally(&v, v.jobs[lo:hi], results)
 	switch {
 	case t.failed >= 0:
-		r.tellError(&v, v.first+t.failed, &results[t.failed])
-	case v.resum || v.contribute && !t.ended:
+		r.tellError(&v, v.firstJob+t.failed, &results[t.failed])
+	case v.kind == sumVisit || v.kind.contributes() && !t.ended:
 		r.tellResults(&v, results)
 	}
 	return results, t
@@ -111,16 +111,16 @@ func (r *ranks) visit(v visit, n int) (results []jobResult, t tally) {
 
 // endVisit tells the other processes what they need of a visit that is over.
 func (r *ranks) endVisit(v *visit) {
-	switch {
-	case v.resum:
-	case v.split:
+	switch v.kind {
+	case sumVisit:
+	case splitVisit:
 		r.Tell(func(do func(owner int, x []float64)) {
-			for i := range r.l.number(v.blocks) {
-				do(r.whose(v, i), r.l.splitOf[r.l.place(v.blocks, i):][:1])
+			for i := range r.l.jobsOf(v.blocks) {
+				do(r.whose(v, i), r.l.splitOf[r.l.placeOfJob(v.blocks, i):][:1])
 			}
 		})
 	default:
-		r.exchange(v, false)
+		r.exchange(v.blocks, seen{cutBeliefs: true, outward: v.limits.Outward})
 	}
 }
 
@@ -129,14 +129,14 @@ func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
 	t := nothingYet
 	t.ended = v.ended()
 	for _, job := range jobs {
-		i := int(job) - v.first
+		i := int(job) - v.firstJob
 		t.add(i, &results[i])
 	}
 	if r.size == 1 {
 		return t
 	}
 	own := [...]float64{
-		float64(t.sweeps), float64(t.work), t.residual, t.first, float64(oneIf(t.converged)),
+		float64(t.sweeps), float64(t.work), t.residual, t.firstResidual, float64(oneIf(t.converged)),
 		float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended)),
 	}
 	r.heads = r.GatherEach(r.heads, own[:])
@@ -166,49 +166,55 @@ func (r *ranks) tellError(v *visit, job int, s *jobResult) {
 // tellResults tells all processes what the jobs of a round contribute.
 func (r *ranks) tellResults(v *visit, results []jobResult) {
 	for i := range results {
-		if block, lo, hi := r.l.job(v.blocks, v.first+i); v.contribute && r.whose(v, v.first+i) != r.me {
+		if block, lo, hi := r.l.job(v.blocks, v.firstJob+i); v.kind.contributes() && r.whose(v, v.firstJob+i) != r.me {
 			results[i].untied = numeric.Resize(results[i].untied, r.l.untiedNumbers(r.l.units[lo:hi], block))
 		}
 	}
 	r.Tell(func(do func(owner int, x []float64)) {
 		for i := range results {
-			s, owner := &results[i], r.whose(v, v.first+i)
+			s, owner := &results[i], r.whose(v, v.firstJob+i)
 			if !r.l.alone() {
 				do(owner, s.cut)
 			}
-			if v.contribute && !r.l.alone() {
+			if v.kind.contributes() && !r.l.alone() {
 				do(owner, s.inside)
 			}
-			if v.contribute {
+			if v.kind.contributes() {
 				do(owner, s.untied)
 			}
 		}
 	})
 }
 
-// exchange brings what neighbours see of the blocks of a visit to the processes that do these. all: they are all
-// blocks, and none was visited.
-func (r *ranks) exchange(v *visit, all bool) {
+// seen is what blocks in other processes see of some blocks, beside messages into them and beliefs.
+type seen struct {
+	cutBeliefs bool // what is kept of cut edges
+	outward    bool // messages that leave the blocks, which visits of Algorithm 2 change, too
+	unvisited  bool // none of the blocks was visited
+}
+
+// exchange brings what neighbours see of some blocks to the processes that visit these.
+func (r *ranks) exchange(blocks []int, what seen) {
 	if r.size == 1 {
 		return
 	}
 	r.Swap(func(do func(owner, peer int, x []float64)) {
-		for _, x := range v.blocks {
+		for _, x := range blocks {
 			for i := range r.l.units {
-				r.eachSeen(v, x, i, all, do)
+				r.eachSeen(what, x, i, do)
 			}
 		}
 	})
 }
 
-// exchangeAll is exchange of all blocks, also of what cut edges keep if that was read.
-func (r *ranks) exchangeAll(kept bool) {
-	r.exchange(&visit{blocks: r.all, contribute: kept}, true)
+// exchangeAll is exchange of all blocks, none of which was visited: with what is kept of cut edges where it was read.
+func (r *ranks) exchangeAll(cutBeliefs bool) {
+	r.exchange(r.all, seen{cutBeliefs: cutBeliefs, unvisited: true})
 }
 
 // eachSeen calls do for all that another process sees of a block of a unit which this one does, or the other way
 // round: do gets whose the block is, and who sees it. A belief may come twice.
-func (r *ranks) eachSeen(v *visit, x, unit int, all bool, do func(owner, peer int, x []float64)) {
+func (r *ranks) eachSeen(what seen, x, unit int, do func(owner, peer int, x []float64)) {
 	whose := func(x int) int { return r.owner(r.l.part[x*len(r.l.units)+unit]) }
 	u, owner := r.l.units[unit], whose(x)
 	block := &u.partition.Blocks[x]
@@ -217,18 +223,17 @@ func (r *ranks) eachSeen(v *visit, x, unit int, all bool, do func(owner, peer in
 		if peer == owner || peer != r.me && owner != r.me {
 			continue
 		}
-		r.eachSeenAt(v, u, x, block.Edges[g.Lo:g.Hi], all, func(x []float64) { do(owner, peer, x) })
+		r.eachSeenAt(what, u, x, block.Edges[g.Lo:g.Hi], func(x []float64) { do(owner, peer, x) })
 		// The lower block tells what a pair keeps if none of them was visited.
-		if v.contribute && r.l.keepsCut() && (!all || int(g.Other) > x) {
-			at, n := r.l.keptAt(u, &g)
-			do(owner, peer, u.keptBeliefs[at:][:n])
+		if what.cutBeliefs && r.l.keepsCut() && (!what.unvisited || int(g.Other) > x) {
+			at, n := r.l.cutRange(u, &g)
+			do(owner, peer, u.cutBeliefs[at:][:n])
 		}
 	}
 }
 
-// eachSeenAt calls do for messages and beliefs of a block at some of its cut edges. Visits with
-// Limits.Outward, those of Algorithm 2, change messages that leave the block, too.
-func (r *ranks) eachSeenAt(v *visit, u *unit, block int, edges []int32, all bool, do func(x []float64)) {
+// eachSeenAt calls do for messages and beliefs of a block at some of its cut edges.
+func (r *ranks) eachSeenAt(what seen, u *unit, block int, edges []int32, do func(x []float64)) {
 	last := int32(-1)
 	for _, e := range edges {
 		d := 2 * e // into V, or into U
@@ -243,7 +248,7 @@ func (r *ranks) eachSeenAt(v *visit, u *unit, block int, edges []int32, all bool
 			}
 			last = node
 		}
-		if at := u.net.MessageAt(d ^ 1); at >= 0 && v.limits.Outward && !all {
+		if at := u.net.MessageAt(d ^ 1); at >= 0 && what.outward {
 			do(u.state.LogMessage[at:][:u.in.States(u.in.Graph.Source(d))])
 		}
 	}
@@ -297,7 +302,7 @@ func (r *ranks) pieces(do func(u *unit, p piece)) {
 }
 
 // jobAt returns a unit and a block, by their place in j.part.
-func (j *jobs) jobAt(at int) (u *unit, block int) {
+func (j *unitSet) jobAt(at int) (u *unit, block int) {
 	return j.units[at%len(j.units)], at / len(j.units)
 }
 
@@ -341,16 +346,16 @@ func eachOfBlock(u *unit, x int, do func(p piece)) {
 func (l *learner) eachOwned(at int, do func([]float64)) {
 	u, x := l.jobAt(at)
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
-	if u.before != nil && l.progress.Pass.Momentum > 0 {
-		eachOfBlock(u, x, func(p piece) { do(p.of(u.before.halves(u))) })
+	if u.passStart != nil && l.progress.Pass.Momentum > 0 {
+		eachOfBlock(u, x, func(p piece) { do(p.of(u.passStart.halves(u))) })
 	}
-	if u.kept != nil && l.keptElsewhere() {
-		eachOfBlock(u, x, func(p piece) { do(p.of(u.kept.halves(u))) })
+	if u.acceptedState != nil && l.leftAccepted() {
+		eachOfBlock(u, x, func(p piece) { do(p.of(u.acceptedState.halves(u))) })
 	}
 	for _, g := range u.partition.Blocks[x].Groups {
 		if l.keepsCut() && int(g.Other) > x {
-			at, n := l.keptAt(u, &g)
-			do(u.keptBeliefs[at:][:n])
+			at, n := l.cutRange(u, &g)
+			do(u.cutBeliefs[at:][:n])
 		}
 	}
 	if l.alone() {

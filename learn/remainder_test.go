@@ -20,7 +20,7 @@ func TestRemainder(t *testing.T) {
 	pass := func(limits bp.Limits, remainder float64) (gradient []float64, gap float64) {
 		for i := range l.whole {
 			set := l.whole[i]
-			v := visit{blocks: set, contribute: true, certify: true, limits: limits, remainder: remainder}
+			v := visit{kind: consistentVisit, blocks: set, limits: limits, remainder: remainder}
 			must(l.visitBlocks(v))
 		}
 		oracle.OK(t, l.endWholePass())

@@ -67,7 +67,7 @@ func TestLean(t *testing.T) {
 			var left []float64
 			for range 3 {
 				for _, s := range e.l.whole { // one sweep, for beliefs of these messages
-					v := visit{blocks: s, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
+					v := visit{blocks: s, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 					if _, err := e.l.visitBlocks(v); err != nil {
 						t.Fatal(err)
 					}

@@ -39,24 +39,24 @@ func (c *countdown) Err() error {
 // clone copies a state, whose slices are valid during the call only. It is read as if it were in a file.
 func (s *State) clone() *State {
 	c := &State{Iteration: s.Iteration}
-	c.kept.Progress = slices.Clone(s.kept.Progress)
-	c.kept.Open = func() (*safetensors.File, error) {
+	c.saved.Progress = slices.Clone(s.saved.Progress)
+	c.saved.Open = func() (*safetensors.File, error) {
 		var tensors []safetensors.Tensor
-		for _, a := range c.kept.Arrays {
+		for _, a := range c.saved.Arrays {
 			tensors = append(tensors, safetensors.New(a.Name, []int{len(a.Values)}, a.Values))
 		}
 		var file bytes.Buffer
-		if err := safetensors.Write(&file, map[string]string{runstate.ProgressKey: string(c.kept.Progress)}, tensors); err != nil {
+		if err := safetensors.Write(&file, map[string]string{runstate.ProgressKey: string(c.saved.Progress)}, tensors); err != nil {
 			return nil, err
 		}
 		return safetensors.NewFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
 	}
-	for _, a := range s.kept.Arrays {
+	for _, a := range s.saved.Arrays {
 		values := []float64{}
 		for x := range a.All() {
 			values = append(values, x...)
 		}
-		c.kept.Arrays = append(c.kept.Arrays, runstate.Array{Name: a.Name, Values: values})
+		c.saved.Arrays = append(c.saved.Arrays, runstate.Array{Name: a.Name, Values: values})
 	}
 	return c
 }
@@ -392,15 +392,15 @@ func TestDamagedState(t *testing.T) {
 	}
 	progress := func(old, new string) func(*State) {
 		return func(s *State) {
-			if !strings.Contains(string(s.kept.Progress), old) {
-				t.Fatalf("no %q in %s", old, s.kept.Progress)
+			if !strings.Contains(string(s.saved.Progress), old) {
+				t.Fatalf("no %q in %s", old, s.saved.Progress)
 			}
-			s.kept.Progress = []byte(strings.Replace(string(s.kept.Progress), old, new, 1))
+			s.saved.Progress = []byte(strings.Replace(string(s.saved.Progress), old, new, 1))
 		}
 	}
 	for name, damage := range map[string]func(*State){
-		"no progress":               func(s *State) { s.kept.Progress = nil },
-		"half of it":                func(s *State) { s.kept.Progress = s.kept.Progress[:len(s.kept.Progress)/2] },
+		"no progress":               func(s *State) { s.saved.Progress = nil },
+		"half of it":                func(s *State) { s.saved.Progress = s.saved.Progress[:len(s.saved.Progress)/2] },
 		"another format":            progress(fmt.Sprintf(`"format":%d`, runstate.Format), `"format":3`),
 		"a number gone":             progress(`"Objective":`, `"Objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
@@ -412,15 +412,15 @@ func TestDamagedState(t *testing.T) {
 		"a number too many":         progress(`"Iterations":`, `"Iteration":1,"Iterations":`),
 		"a number that is a word":   progress(`"Upper":`, `"Upper":"x","U":`),
 		"pairs of curvature":        progress(`"step.pairs.place":`, `"step.pairs.place":9`),
-		"no arrays":                 func(s *State) { s.kept.Arrays = nil },
-		"weights gone":              func(s *State) { s.kept.Arrays[0].Name = "waits" },
+		"no arrays":                 func(s *State) { s.saved.Arrays = nil },
+		"weights gone":              func(s *State) { s.saved.Arrays[0].Name = "waits" },
 		"step rule gone": func(s *State) {
-			s.kept.Arrays = slices.DeleteFunc(s.kept.Arrays, func(a runstate.Array) bool { return strings.HasPrefix(a.Name, "step.") })
+			s.saved.Arrays = slices.DeleteFunc(s.saved.Arrays, func(a runstate.Array) bool { return strings.HasPrefix(a.Name, "step.") })
 		},
 		"short messages": func(s *State) {
-			for i := range s.kept.Arrays {
-				if strings.HasPrefix(s.kept.Arrays[i].Name, "part.") {
-					s.kept.Arrays[i].Values = s.kept.Arrays[i].Values[1:]
+			for i := range s.saved.Arrays {
+				if strings.HasPrefix(s.saved.Arrays[i].Name, "part.") {
+					s.saved.Arrays[i].Values = s.saved.Arrays[i].Values[1:]
 				}
 			}
 		},
@@ -501,8 +501,8 @@ func TestBadStatesAreNotSaved(t *testing.T) {
 		Checkpoint: func(s *State) error {
 			saved++
 			at := s.Iteration
-			if at%4 != 0 || !strings.Contains(string(s.kept.Progress), `"Worse":0`) {
-				t.Errorf("a state of iteration %d was saved: %s", at, s.kept.Progress)
+			if at%4 != 0 || !strings.Contains(string(s.saved.Progress), `"Worse":0`) {
+				t.Errorf("a state of iteration %d was saved: %s", at, s.saved.Progress)
 			}
 			return nil
 		},

@@ -33,7 +33,7 @@ func (l *learner) probe() bool {
 // long as learning.
 func (l *learner) fewHidden() bool {
 	const few = 0.05
-	return l.response == nil && l.convexNumbers && l.settings.unlabelled == nil &&
+	return !l.isSmall() && l.convexNumbers && l.settings.unlabelled == nil &&
 		instances.HiddenShare(l.problem.Data) <= few
 }
 
@@ -41,7 +41,7 @@ func (l *learner) fewHidden() bool {
 func (l *learner) probeNext() {
 	l.lanczos.Point(l.model.Weights)
 	l.startCheck(checkCurvature)
-	l.progress.Watched = false
+	l.progress.WatchedHere = false
 }
 
 // endProbe leaves the saddle that was found, or goes back, to make the claim.
@@ -49,7 +49,7 @@ func (l *learner) endProbe(leaves bool) {
 	z := l.lanczos
 	if leaves {
 		z.Point(l.model.Weights)
-		l.auto.restart(l.model.Weights, z.Theta(), z.Value())
+		l.auto.restart(l.model.Weights, z.Theta(), z.Value(), false)
 		l.progress.SmallPromises, l.progress.Promised = 0, 0
 	} else {
 		copy(l.model.Weights, z.Theta())
@@ -57,11 +57,11 @@ func (l *learner) endProbe(leaves bool) {
 		l.progress.Check.Again = true
 		z.Stay()
 	}
-	l.progress.Watched = false
+	l.progress.WatchedHere = false
 }
 
-// endProbeEarly goes back to where the curvature was to be measured, if it was.
-func (l *learner) endProbeEarly() {
+// abandonProbe goes back to where the curvature was to be measured, if it was.
+func (l *learner) abandonProbe() {
 	if c := &l.progress.Check; c.Active && c.Purpose == checkCurvature {
 		copy(l.model.Weights, l.lanczos.Theta())
 	}

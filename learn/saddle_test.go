@@ -76,6 +76,6 @@ func TestProbeResumes(t *testing.T) {
 
 // inProbe reports that a state is of a run that looks for a way down from a saddle.
 func inProbe(state *State) bool {
-	text := string(state.kept.Progress)
+	text := string(state.saved.Progress)
 	return strings.Contains(text, `"Check.Active":true`) && strings.Contains(text, `"Check.Purpose":"curvature"`)
 }

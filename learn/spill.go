@@ -79,14 +79,14 @@ func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 	spill.Want(p, l.contribution, block*l.stride, l.stride)
 	for i, g := range b.Groups {
 		if i > 0 && l.keepsCut() {
-			at, n := l.keptAt(u, &g)
-			spill.Want(p, u.keptBeliefs, at, n)
+			at, n := l.cutRange(u, &g)
+			spill.Want(p, u.cutBeliefs, at, n)
 			for _, e := range b.Edges[g.Lo:g.Hi] {
 				row(u.in.EdgeFeatures(u.in.EdgeType(e)), u.in.EdgeRow(e))
 			}
 		}
 	}
-	if v.resum {
+	if v.kind == sumVisit {
 		return
 	}
 	// One array after the other, as pieces of one that follow each other are joined.
@@ -169,7 +169,7 @@ func (l *learner) spaceBytes() (bytes int64) {
 	bytes = spill.Room[float64](l.blocks * l.stride)
 	for _, u := range l.units {
 		messages, beliefs := u.net.Messages(), u.net.Beliefs()
-		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](l.keptNumbers(u))
+		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](l.cutNumbers(u))
 		bytes += int64(l.copiesMade()) * spill.Room[float64](messages+beliefs)
 	}
 	return bytes + l.listBytes()

@@ -40,11 +40,11 @@ func TestSpill(t *testing.T) {
 			if !slices.Equal(memory.Model.Weights, file.Model.Weights) || memory.Passes != file.Passes || memory.Status != file.Status {
 				t.Errorf("%s, %s: weights differ, or %v passes and %v", kind, name, memory.Passes, file.Passes)
 			}
-			if len(kept.kept.Arrays) != len(spilled.kept.Arrays) {
-				t.Fatalf("%s, %s: checkpoints of %d and %d arrays", kind, name, len(kept.kept.Arrays), len(spilled.kept.Arrays))
+			if len(kept.saved.Arrays) != len(spilled.saved.Arrays) {
+				t.Fatalf("%s, %s: checkpoints of %d and %d arrays", kind, name, len(kept.saved.Arrays), len(spilled.saved.Arrays))
 			}
-			for i, a := range kept.kept.Arrays {
-				if b := spilled.kept.Arrays[i]; a.Name != b.Name || !slices.EqualFunc(a.Values, b.Values, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+			for i, a := range kept.saved.Arrays {
+				if b := spilled.saved.Arrays[i]; a.Name != b.Name || !slices.EqualFunc(a.Values, b.Values, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
 					t.Errorf("%s, %s: array %s differs", kind, name, a.Name)
 				}
 			}

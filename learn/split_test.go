@@ -28,7 +28,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 				copy(l.model.Weights, p.randomWeights(3, 0.5))
 				for range 2 {
 					for _, set := range l.whole {
-						v := visit{blocks: set, contribute: true, certify: true,
+						v := visit{kind: consistentVisit, blocks: set,
 							limits: l.wholeLimits()}
 						if _, err := l.visitBlocks(v); err != nil {
 							t.Fatal(err)

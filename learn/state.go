@@ -13,12 +13,12 @@ import (
 type State struct {
 	Iteration int // made when the state was saved
 
-	kept runstate.State
+	saved runstate.State
 }
 
 // WriteFile writes the state as a safetensors file, whole or not at all: a file of that
 // name stays until the new one is on the disk. A state that was read is in its file already, and refused.
-func (s *State) WriteFile(path string) error { return s.kept.WriteFile(path) }
+func (s *State) WriteFile(path string) error { return s.saved.WriteFile(path) }
 
 // ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
 // the arrays of the state, which may be large, from the file: it must stay as it is until then, or is refused.
@@ -71,7 +71,7 @@ func (l *learner) restore(state *State) error {
 	if err := l.possible(&l.progress); err != nil {
 		return err
 	}
-	if l.copies() && (l.progress.Pass.Momentum > 0 || l.keptElsewhere()) {
+	if l.copies() && (l.progress.Pass.Momentum > 0 || l.leftAccepted()) {
 		l.makeCopies()
 	}
 	first, _ := l.ranks.parts()
@@ -80,7 +80,7 @@ func (l *learner) restore(state *State) error {
 		return err
 	}
 	if l.auto != nil {
-		if err := l.auto.possible(); err != nil {
+		if err := l.auto.lanczos.Possible(); err != nil {
 			return runstate.Errorf("%v", err)
 		}
 	}
@@ -127,7 +127,7 @@ func (l *learner) goOn() {
 	}
 	p.FellBack = false
 	if p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds()); p.Status != "" {
-		l.takeBest()
+		l.takeAccepted()
 		l.startCheck(checkFinal)
 	}
 }

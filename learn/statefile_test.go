@@ -69,7 +69,7 @@ func TestStateFileDamageIsFound(t *testing.T) {
 	for name, settings := range tinyRuns() {
 		raw := stateFile(t, settings())
 		state := oracle.Must(readStateBytes(raw, true))(t)
-		for _, a := range must(state.kept.Open()).Tensors() {
+		for _, a := range must(state.saved.Open()).Tensors() {
 			holds[a.Name] = true
 		}
 		i, every := 0, 11 // the kinds differ in their arrays alone: one has all its bits flipped
@@ -85,7 +85,7 @@ func TestStateFileDamageIsFound(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"weights", "best", "part.16", "gradient", "step.early.mean", "step.descent.origin",
+	for _, name := range []string{"weights", "best", "part.16", "gradient", "step.incremental.mean", "step.descent.origin",
 		"step.pairs.s.0"} {
 		if !holds[name] {
 			t.Errorf("no state holds %s: the test tests too little; there are %v", name, slices.Sorted(maps.Keys(holds)))

@@ -83,7 +83,7 @@ func TestPartsAreNotWritten(t *testing.T) {
 	_, err = together(t, 3, c.problem, func(int) Settings {
 		s := c.fresh()
 		s.Checkpoint = func(x *State) error {
-			x.kept.Arrays[len(x.kept.Arrays)-2].Length++
+			x.saved.Arrays[len(x.saved.Arrays)-2].Length++
 			return x.WriteFile(path)
 		}
 		return s

@@ -603,7 +603,7 @@ func TestLimitsBindDuringChecks(t *testing.T) {
 		if r.Passes > limit*1.2+3+fewPasses*wholeSweeps {
 			t.Errorf("limit %v: %v passes", limit, r.Passes)
 		}
-		if strings.Contains(string(last.kept.Progress), `"Check.Purpose":"convergence"`) && strings.Contains(string(last.kept.Progress), `"Check.Active":true`) {
+		if strings.Contains(string(last.saved.Progress), `"Check.Purpose":"convergence"`) && strings.Contains(string(last.saved.Progress), `"Check.Active":true`) {
 			inCheck++
 		}
 		longer := base
@@ -660,7 +660,7 @@ func TestTimeIsOverInAVisit(t *testing.T) {
 		l := must(newLearner(&p, &s))
 		oracle.OK(t, l.restore(state))
 		total := slices.Clone(l.total)
-		l.resum()
+		l.sumContributions()
 		for i, x := range l.total {
 			if math.Abs(x-total[i]) > 1e-9 {
 				t.Errorf("sum %d of the state is %v, that of the beliefs is %v", i, total[i], x)

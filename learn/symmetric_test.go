@@ -2,7 +2,6 @@ package learn
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -76,18 +75,11 @@ func TestSymmetricSlope(t *testing.T) {
 			if !near(x.Objective, turned.Objective, 1e-10) || !near(x.GradientNorm, turned.GradientNorm, 1e-10) || !near(norm(minus(x.Gradient, turned.Gradient)), 0, 1e-10) {
 				t.Errorf("%s, %s: L = %v and ‖∇L‖ = %v, turned round %v and %v", name, counting, x.Objective, x.GradientNorm, turned.Objective, turned.GradientNorm)
 			}
-			gradient, direction := slices.Clone(x.Gradient), p.randomWeights(2, 1/math.Sqrt(float64(len(w))))
 			p.Model.Layout.Symmetrise(w)
-			p.Model.Layout.Symmetrise(direction)
-			const step = 2e-4
-			at := func(h float64) float64 {
-				shifted := slices.Clone(w)
-				simd.AddScaled(shifted, direction, h)
-				return settled(t, e, shifted).Objective
-			}
-			if got, want := simd.Dot(gradient, direction), (at(step)-at(-step))/(2*step); !near(got, want, 1e-6) {
-				t.Errorf("%s, %s: gradient %.10g, slope %.10g", name, counting, got, want)
-			}
+			checkSlope(t, name+", "+counting, w, slices.Clone(x.Gradient), func(w []float64) float64 {
+				p.Model.Layout.Symmetrise(w)
+				return settled(t, e, w).Objective
+			})
 		}
 	}
 }

@@ -32,17 +32,17 @@ type unit struct {
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
-	// keptBeliefs holds, of every cut edge, its belief at the last visit and its parts of the upper bound and of
+	// cutBeliefs holds, of every cut edge, its belief at the last visit and its parts of the upper bound and of
 	// Σ c H(τ): see cutedges.go.
-	keptBeliefs []float64
-	cutEdges    *cutEdges
-	before      messageCopy // where the pass before began; nil: see momentum.go
-	kept        messageCopy // of keepMessages
+	cutBeliefs    []float64
+	cutEdges      *cutEdges
+	passStart     messageCopy // where the pass before began; nil: see momentum.go
+	acceptedState messageCopy // of saveMessages
 }
 
-// jobs are all units, which are updated together, block by block, and share one gradient contribution per block. A job
-// is a block in some of the units.
-type jobs struct {
+// unitSet has all units, which are visited together, block by block, and share one contribution to the gradient for
+// each block. A job is the visit of a block in some of the units.
+type unitSet struct {
 	units  []*unit
 	shares []int   // [jobs of a block + 1] divides units: see divideUnits
 	part   []int32 // [block·units + unit] of a visit's sum: see parts.go
@@ -184,7 +184,7 @@ func (u *unit) allocate(layout *crf.Layout, space *spill.Space, kept int) {
 	if n := layout.UntiedSize; n > 0 {
 		u.untied = make([]float64, n)
 	}
-	u.keptBeliefs = spill.Zeros[float64](space, kept)
+	u.cutBeliefs = spill.Zeros[float64](space, kept)
 }
 
 // addExtra notes that the nodes without a state in observed have a term more, of some weight.
@@ -251,5 +251,5 @@ func (u *unit) work() (n int) {
 	return n
 }
 
-// isFree reports whether no node of a unit is held.
+// isFree reports whether no node of a unit is observed.
 func (u *unit) isFree() bool { return u.net.Observed == nil }

@@ -23,7 +23,6 @@ type worker struct {
 	pages   spill.Pages
 	visit   *visit  // at work
 	scale   float64 // weight of the unit at work over that of the job
-	bounds  bool    // parts of the upper bound are found beside
 	split   bool    // what a split adds to the bound is found beside
 }
 
@@ -53,7 +52,7 @@ const (
 )
 
 // divideUnits deals the units to jobs, which have about as much work each.
-func (j *jobs) divideUnits(stride int) {
+func (j *unitSet) divideUnits(stride int) {
 	n := min(len(j.units), resultsAtATime, max(leastShares, resultNumbers/stride))
 	total, done := 0, 0
 	for _, u := range j.units {
@@ -71,11 +70,11 @@ func (j *jobs) divideUnits(stride int) {
 }
 
 // perBlock returns how many jobs visit a block.
-func (j *jobs) perBlock() int { return len(j.shares) - 1 }
+func (j *unitSet) perBlock() int { return len(j.shares) - 1 }
 
 // weight is the factor by which the sums of a job enter the totals: that of its first unit, or 1 if that is 0. Other
 // units are scaled relatively to it (worker.scale).
-func (j *jobs) weight(first int) float64 { return cmp.Or(j.units[first].weight, 1) }
+func (j *unitSet) weight(first int) float64 { return cmp.Or(j.units[first].weight, 1) }
 
 // planResults finds how many results a visit has at a time.
 func (l *learner) planResults() {
@@ -115,53 +114,63 @@ func (l *learner) largestRoom() (room ground.Room) {
 	return room
 }
 
+// visitKind is what a visit does.
+type visitKind int
+
+// The first three kinds sweep over the blocks, and then put new contributions to the gradient in the place of the old
+// ones. The others make no sweep.
+const (
+	stepVisit       visitKind = iota // of Algorithm 2: contributes the beliefs that belong to the messages
+	forestVisit                      // the same with parts of F: on forests such beliefs are consistent
+	consistentVisit                  // contributes consistent beliefs, which are feasible in (2), and parts of F
+	splitVisit                       // finds what splits of counting numbers add to F
+	sumVisit                         // adds up the beliefs of cut edges
+)
+
+// contributes reports whether a visit of this kind makes new contributions.
+func (k visitKind) contributes() bool { return k <= consistentVisit }
+
+// bounds reports whether these have parts of F.
+func (k visitKind) bounds() bool { return k == forestVisit || k == consistentVisit }
+
 // visit is one visit of some blocks, of which no two share an edge, in all units.
 type visit struct {
+	kind   visitKind
 	blocks []int
 	limits bp.Limits
-	// contribute: replace the gradient contributions after the sweeps.
-	contribute bool
-	// certify: contribute beliefs that are consistent, and so feasible in (2).
-	certify bool
 	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
 	remainder float64
-	// bounds: contribute parts of the upper bound, which nobody asks for between whole passes.
-	bounds bool
-	// split: find what a split adds to the bound, and do no more.
-	split bool
 	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all
 	// sweeps are made.
-	until context.Context
-	// resum: add up what cut edges have kept, and do no more.
-	resum bool
-	jobs  []int32             // those that are done here
-	first int                 // job of this round, of all processes
-	from  int                 // the place in jobs of the first one of this round that is done here
-	task  func(worker, i int) // in the place of a visit
+	until    context.Context
+	jobs     []int32             // those that are done here
+	firstJob int                 // job of this round, of all processes
+	from     int                 // the place in jobs of the first one of this round that is done here
+	task     func(worker, i int) // in the place of a visit
 }
 
 // ended reports that the visit was.
 func (v *visit) ended() bool { return v.until != nil && v.until.Err() != nil }
 
 // number is how many jobs visit some blocks.
-func (j *jobs) number(blocks []int) int { return len(blocks) * j.perBlock() }
+func (j *unitSet) jobsOf(blocks []int) int { return len(blocks) * j.perBlock() }
 
 // job returns the block of a job, and the units lo ≤ j < hi in which it is visited: all jobs of the first block come
 // first.
-func (j *jobs) job(blocks []int, i int) (block, lo, hi int) {
+func (j *unitSet) job(blocks []int, i int) (block, lo, hi int) {
 	n := j.perBlock()
 	return blocks[i/n], j.shares[i%n], j.shares[i%n+1]
 }
 
 // place is that of a job among those of all blocks.
-func (j *jobs) place(blocks []int, job int) int {
+func (j *unitSet) placeOfJob(blocks []int, job int) int {
 	n := j.perBlock()
 	return blocks[job/n]*n + job%n
 }
 
 // atATime is how many jobs are done before their results are taken: those of some blocks, whole ones, and as many each
 // time, but for the last.
-func (j *jobs) atATime(blocks []int) int {
+func (j *unitSet) atATime(blocks []int) int {
 	most := max(1, resultsAtATime/j.perBlock())
 	times := (len(blocks) + most - 1) / most
 	return (len(blocks) + times - 1) / times * j.perBlock()
@@ -179,14 +188,14 @@ type visitReport struct {
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	report := visitReport{tally: nothingYet}
-	if v.contribute || v.resum {
-		l.parts.begin(&l.jobs, v.blocks)
+	if v.kind != splitVisit {
+		l.parts.begin(&l.unitSet, v.blocks)
 		defer l.addParts(&v)
 	}
-	jobs, atATime, contributes := l.number(v.blocks), l.atATime(v.blocks), v.contribute
+	jobs, atATime := l.jobsOf(v.blocks), l.atATime(v.blocks)
 	v.jobs = l.ranks.jobs(&v, jobs)
-	for lo := 0; lo < jobs && !report.ended; lo += atATime {
-		v.first = lo
+	for lo := 0; lo < jobs; lo += atATime {
+		v.firstJob = lo
 		results, t := l.ranks.visit(v, min(atATime, jobs-lo))
 		if t.failed >= 0 {
 			block, _, _ := l.job(v.blocks, lo+t.failed)
@@ -196,13 +205,12 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		report.merge(&t)
 		l.progress.Pass.Infeasible = l.progress.Pass.Infeasible || t.infeasible
 		if report.ended {
-			v.contribute = false // some have none, and so no block of these is taken
+			break // some jobs have contributed nothing, and so no result of this round is taken
 		}
 		for i := range results {
 			l.takeResult(&report, &v, lo+i, &results[i])
 		}
 	}
-	v.contribute = contributes
 	l.ranks.endVisit(&v)
 	l.progress.Passes += float64(report.work) / l.sweepWork
 	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
@@ -211,13 +219,13 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 
 // tally is how some jobs of a visit went, in numbers that do not depend on their order.
 type tally struct {
-	sweeps          int     // largest number over the units
-	work            int     // of all sweeps: see Block.Work
-	residual, first float64 // largest of the last sweeps, and of the first ones
-	converged       bool    // in every unit
-	infeasible      bool    // in one
-	failed          int     // number of the first job that did, −1: none
-	ended           bool    // by visit.until, between two sweeps
+	sweeps                  int     // largest number over the units
+	work                    int     // of all sweeps: see Block.Work
+	residual, firstResidual float64 // largest of the last sweeps, and of the first ones
+	converged               bool    // in every unit
+	infeasible              bool    // in one
+	failed                  int     // number of the first job that did, −1: none
+	ended                   bool    // by visit.until, between two sweeps
 }
 
 var nothingYet = tally{converged: true, failed: -1}
@@ -225,7 +233,7 @@ var nothingYet = tally{converged: true, failed: -1}
 // add adds job i.
 func (t *tally) add(i int, s *jobResult) {
 	o := &s.outcome
-	job := tally{o.Sweeps, o.Work, o.Residual, o.First, o.Converged, s.infeasible, -1, false}
+	job := tally{o.Sweeps, o.Work, o.Residual, o.FirstResidual, o.Converged, s.infeasible, -1, false}
 	if s.err != nil {
 		job.failed = i
 	}
@@ -235,7 +243,7 @@ func (t *tally) add(i int, s *jobResult) {
 // merge adds other jobs.
 func (t *tally) merge(o *tally) {
 	t.sweeps, t.work = max(t.sweeps, o.sweeps), t.work+o.work
-	t.residual, t.first = max(t.residual, o.residual), max(t.first, o.first)
+	t.residual, t.firstResidual = max(t.residual, o.residual), max(t.firstResidual, o.firstResidual)
 	t.converged, t.infeasible, t.ended = t.converged && o.converged, t.infeasible || o.infeasible, t.ended || o.ended
 	if o.failed >= 0 && (t.failed < 0 || o.failed < t.failed) {
 		t.failed = o.failed
@@ -247,17 +255,17 @@ func (t *tally) merge(o *tally) {
 func (l *learner) takeResult(report *visitReport, v *visit, job int, s *jobResult) {
 	block, lo, hi := l.job(v.blocks, job)
 	units := l.units[lo:hi]
-	if v.split {
-		l.splitOf[l.place(v.blocks, job)] = s.split
+	if v.kind == splitVisit {
+		l.splitOf[l.placeOfJob(v.blocks, job)] = s.split
 	}
-	if v.contribute {
+	if v.kind.contributes() {
 		for _, u := range units {
 			report.elements += u.partition.Blocks[block].Elements()
 		}
 		l.addUntiedChange(s, units, block)
 	}
 	part := l.partOf(block)
-	if !v.contribute && !v.resum || !l.ranks.has(part) {
+	if v.kind == splitVisit || !l.ranks.has(part) {
 		return
 	}
 	sum, inside := l.parts.sumOf(part), l.contribution[block*l.stride:][:l.stride]
@@ -265,7 +273,7 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *jobResul
 	if l.keepsCut() {
 		simd.AddScaled(sum, s.cut, weight)
 	}
-	if v.contribute {
+	if v.kind.contributes() {
 		if lo == 0 {
 			simd.AddScaled(sum, inside, -1)
 			clear(inside)
@@ -289,7 +297,7 @@ func (l *learner) visitJob(v *visit, workerIndex, i int) {
 	}
 	job := int(v.jobs[v.from+i])
 	block, lo, hi := l.job(v.blocks, job)
-	s := &l.results[job-v.first]
+	s := &l.results[job-v.firstJob]
 	s.begin(v)
 	w.visit = v
 	for j := lo; j < hi && s.err == nil && !v.ended(); j++ {
@@ -298,15 +306,15 @@ func (l *learner) visitJob(v *visit, workerIndex, i int) {
 			s.failed, s.err = j, l.visitUnit(w, s, u, block, job)
 		}
 	}
-	if v.contribute {
-		l.takeProduct(s, v.certify)
+	if v.kind.contributes() {
+		l.takeProduct(s, v.kind)
 	}
 }
 
 // begin empties a result.
 func (s *jobResult) begin(v *visit) {
 	s.outcome, s.split, s.infeasible, s.err, s.untied = bp.Outcome{Converged: true}, 0, false, nil, s.untied[:0]
-	if v.contribute || v.resum {
+	if v.kind != splitVisit {
 		clear(s.inside)
 		clear(s.cut)
 	}
@@ -315,17 +323,17 @@ func (s *jobResult) begin(v *visit) {
 // visitUnit visits a block in one unit.
 func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job int) (err error) {
 	v, block := w.visit, &u.partition.Blocks[blockIndex]
-	if v.resum {
-		l.resumCut(w, s, u, blockIndex)
+	if v.kind == sumVisit {
+		l.sumCut(w, s, u, blockIndex)
 		return nil
 	}
-	if v.split && !l.splitLater(u, blockIndex) {
+	if v.kind == splitVisit && (!l.splits(u) || l.splitAtOnce(u, blockIndex)) {
 		return nil
 	}
 	if err := w.space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
 		return err
 	}
-	if v.split {
+	if v.kind == splitVisit {
 		value, err := w.space.SplitValue(u.net, u.state, block, u.labels)
 		s.split += u.weight * value
 		return err
@@ -333,11 +341,8 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 	if err := l.iterateBlock(w, s, u, block); err != nil || v.ended() {
 		return err
 	}
-	if v.contribute {
-		w.bounds, w.split = v.bounds || v.certify, v.certify && l.splitAtOnce(u, blockIndex)
-		err = l.contribute(w, s, u, blockIndex)
-	}
-	return err
+	w.split = v.kind == consistentVisit && l.splitAtOnce(u, blockIndex)
+	return l.contribute(w, s, u, blockIndex)
 }
 
 // iterateBlock makes the sweeps of a visit of one block. But for visits of many sweeps that a time
@@ -351,6 +356,6 @@ func (l *learner) iterateBlock(w *worker, s *jobResult, u *unit, block *partitio
 	o, err := w.space.Iterate(until, u.net, u.state, block, w.visit.limits)
 	all := &s.outcome
 	all.Sweeps, all.Work, all.Converged = max(all.Sweeps, o.Sweeps), all.Work+o.Work, all.Converged && o.Converged
-	all.Residual, all.First = max(all.Residual, o.Residual), max(all.First, o.First)
+	all.Residual, all.FirstResidual = max(all.Residual, o.Residual), max(all.FirstResidual, o.FirstResidual)
 	return err
 }

@@ -15,7 +15,7 @@ import (
 func TestUnitsShareResults(t *testing.T) {
 	several := false
 	for kind, p := range problems(t) {
-		for _, v := range []visit{{}, {bounds: true, certify: true}} {
+		for _, v := range []visit{{kind: stepVisit}, {kind: consistentVisit}} {
 			var ls [2]*learner
 			for i := range ls {
 				q := p.startingAt(p.randomWeights(1, 0.5))
@@ -29,16 +29,16 @@ func TestUnitsShareResults(t *testing.T) {
 				for range 2 {
 					for _, t := range l.whole {
 						v := v
-						v.blocks, v.contribute, v.limits = t, true, l.wholeLimits()
+						v.blocks, v.limits = t, l.wholeLimits()
 						must(l.visitBlocks(v))
 					}
 				}
 				ls[i] = l
 			}
-			where := fmt.Sprintf("%s, bounds: %t", kind, v.bounds)
+			where := fmt.Sprintf("%s, kind %d", kind, v.kind)
 			sameVector(t, where+": totals", ls[1].total, ls[0].total, 1e-12)
 			sameVector(t, where+": moments", ls[1].moments, ls[0].moments, 1e-11)
-			ls[1].resum()
+			ls[1].sumContributions()
 			sameVector(t, where+": totals summed anew", ls[1].total, ls[0].total, 1e-12)
 		}
 	}
@@ -51,7 +51,7 @@ func TestUnitsShareResults(t *testing.T) {
 func TestDivideUnits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stride := 1 << rapid.IntRange(10, 22).Draw(t, "stride")
-		b, most, total := &jobs{}, 0, 0
+		b, most, total := &unitSet{}, 0, 0
 		for _, work := range rapid.SliceOfN(rapid.IntRange(0, 50), 1, 400).Draw(t, "work") {
 			b.units = append(b.units, &unit{partition: &partition.Partition{Blocks: []partition.Block{{Nodes: make([]int32, work)}}}})
 			most, total = max(most, 1+work), total+1+work

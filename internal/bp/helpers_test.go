@@ -179,7 +179,7 @@ func (r *inference) converge(t fataler, order []int, sweeps int, tolerance float
 			if err != nil {
 				t.Fatalf("round %d, block %d: %v", round, b, err)
 			}
-			largest = max(largest, o.First)
+			largest = max(largest, o.FirstResidual)
 		}
 		if largest <= tolerance*(1-damping) {
 			return

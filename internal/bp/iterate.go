@@ -39,12 +39,12 @@ type Limits struct {
 
 // Outcome tells how an iteration on a block ended.
 type Outcome struct {
-	Sweeps    int
-	Work      int     // updates of messages and nodes in all sweeps
-	First     float64 // residual of the first sweep: how far it was from a fixed point
-	Residual  float64 // of the last sweep
-	Converged bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs that agree; or settled beliefs
-	Damping   float64 // of the last sweep
+	Sweeps        int
+	Work          int     // updates of messages and nodes in all sweeps
+	FirstResidual float64 // of the first sweep: how far it was from a fixed point
+	Residual      float64 // of the last sweep
+	Converged     bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs that agree; or settled beliefs
+	Damping       float64 // of the last sweep
 	// Left is by how much a belief is expected to change still, and Unsure how many nodes may
 	// come to another most likely state: 0 at a fixed point, +Inf and all nodes where nothing
 	// can be said. Only where Limits.Beliefs asks for it.
@@ -125,7 +125,7 @@ func (w *Workspace) Iterate(
 		n := min(y.together, limits.MaxSweeps-o.Sweeps)
 		first, last, err := w.sweeps(net, st, block, y, o.Sweeps-y.began, n)
 		if o.Sweeps == 0 {
-			o.First = first
+			o.FirstResidual = first
 		}
 		o.Sweeps += n
 		o.Work += n * work

@@ -67,7 +67,7 @@ func TestWavefront(t *testing.T) {
 					r.space.last.extrapolate(r.state, 0, len(r.state.LogMessage), 0, len(r.state.LogBelief), Momentum(s))
 					o.Residual = oracle.Must(r.space.Sweep(r.net, r.state, block, momentumDamping))(t)
 					if s == 0 {
-						o.First = o.Residual
+						o.FirstResidual = o.Residual
 					}
 					if s+1 == o.Sweeps || (s+1)%waves == 0 { // then somebody looks
 						times := 0.0

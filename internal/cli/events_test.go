@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	numpy "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -123,9 +124,9 @@ func TestPredictArrays(t *testing.T) {
 			_, raw := rawArray(t, in.File, name)
 			want = append(want, raw...)
 		}
-		shape, got := splitArray([]byte(readFile(t, together, name+".npy")))
-		if !bytes.Equal(got, want) || !bytes.Contains(shape, []byte("'shape': (72,")) {
-			t.Errorf("%s: %d bytes, want %d; %s", name, len(got), len(want), shape)
+		h, got, err := numpy.Open([]byte(readFile(t, together, name+".npy")))
+		if err != nil || !bytes.Equal(got, want) || h.Shape[0] != 72 {
+			t.Errorf("%s: %d bytes, want %d; %+v, %v", name, len(got), len(want), h, err)
 		}
 	}
 	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "x.csv"), "--arrays").wantFailure(t, 2, "--arrays", "folder")

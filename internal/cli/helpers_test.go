@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -360,39 +361,25 @@ func closeTo(got, want, relative float64) bool {
 // type gives the dtype; texts stand for arrays of strings.
 func npy(t testing.TB, shape []int, data any) string {
 	t.Helper()
-	descr := ""
-	switch data := data.(type) {
-	case []float64:
-		descr = "<f8"
-	case []float32:
-		descr = "<f4"
-	case []int64:
-		descr = "<i8"
-	case []int32:
-		descr = "<i4"
-	case []byte:
-		descr = fmt.Sprintf("|S%d", len(data)/max(1, product(shape)))
-	default:
-		t.Fatalf("npy: cannot write %T", data)
+	elements := 1
+	for _, n := range shape {
+		elements *= n
 	}
+	raw := oracle.Must(binary.Append(nil, binary.LittleEndian, data))(t)
+	kind := map[reflect.Type]string{
+		reflect.TypeFor[[]float64](): "<f8", reflect.TypeFor[[]float32](): "<f4", reflect.TypeFor[[]int64](): "<i8",
+		reflect.TypeFor[[]int32](): "<i4", reflect.TypeFor[[]byte](): fmt.Sprintf("|S%d", len(raw)/max(1, elements)),
+	}[reflect.TypeOf(data)]
+	return npyHeader(kind, shape...) + string(raw)
+}
+
+// npyHeader is the header of an array, before its data.
+func npyHeader(descr string, shape ...int) string {
 	sizes := ""
 	for _, n := range shape {
 		sizes += fmt.Sprintf("%d,", n)
 	}
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, sizes)
 	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
-	var b bytes.Buffer
-	b.WriteString("\x93NUMPY\x01\x00")
-	for _, part := range []any{uint16(len(header)), []byte(header), data} {
-		oracle.OK(t, binary.Write(&b, binary.LittleEndian, part))
-	}
-	return b.String()
-}
-
-func product(shape []int) int {
-	n := 1
-	for _, k := range shape {
-		n *= k
-	}
-	return n
+	return "\x93NUMPY\x01\x00" + string(binary.LittleEndian.AppendUint16(nil, uint16(len(header)))) + header
 }

@@ -222,8 +222,8 @@ func hostileInputs(t *testing.T) map[string]hostile {
 		"edge types of 1023":          instance([]string{"edge_types", "edge type"}, arrays{"edge_types": npy(t, []int{3}, []int32{0, 1023, 7})}, nil),
 		"a node of 2^31-1":            instance([]string{"edges"}, arrays{"edges": npy(t, []int{1, 2}, []int32{0, 1<<31 - 1}), "node_features": "", "edge_features": "", "labels": "", "states": ""}, nil),
 		"a grid of 2^31-1":            instance([]string{"grid_shape"}, arrays{"grid_shape": npy(t, []int{2}, []int32{1<<31 - 1, 1<<31 - 1}), "node_features": "", "labels": ""}, nil),
-		"a shape that promises much":  instance([]string{"bad.npz:labels"}, arrays{"labels": promise("<i8", 3, 1<<40)}, nil),
-		"a shape of no rows":          instance([]string{"bad.npz"}, arrays{"edge_features": promise("<f8", 0, 1<<60), "edges": npy(t, []int{0, 2}, []int32{})}, nil),
+		"a shape that promises much":  instance([]string{"bad.npz:labels"}, arrays{"labels": npyHeader("<i8", 3, 1<<40)}, nil),
+		"a shape of no rows":          instance([]string{"bad.npz"}, arrays{"edge_features": npyHeader("<f8", 0, 1<<60), "edges": npy(t, []int{0, 2}, []int32{})}, nil),
 		"an array that expands":       {map[string]string{"bad.npz": bomb(t, goodArrays(t), "labels", 300<<20)}, npzVerbs, []string{"bad.npz:labels"}},
 		"a million states by name":    instance([]string{"dataset.json"}, nil, manifest(`{"states": 1000000}`)),
 		"states of a thousand types":  instance([]string{"dataset.json"}, nil, manifest(`{"node_types": [`+types.String()+`]}`)),
@@ -296,16 +296,6 @@ func hostileInputs(t *testing.T) map[string]hostile {
 	}
 }
 
-// promise is the header of an array whose data are missing.
-func promise(descr string, shape ...int) string {
-	sizes := ""
-	for _, n := range shape {
-		sizes += fmt.Sprintf("%d,", n)
-	}
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }\n", descr, sizes)
-	return "\x93NUMPY\x01\x00" + string(binary.LittleEndian.AppendUint16(nil, uint16(len(header)))) + header
-}
-
 // bomb is an archive with so many zeros in the place of an array, deflated.
 func bomb(t *testing.T, a arrays, array string, bytesOfIt int) string {
 	t.Helper()
@@ -314,7 +304,7 @@ func bomb(t *testing.T, a arrays, array string, bytesOfIt int) string {
 	for name, text := range a {
 		w := oracle.Must(archive.Create(name + ".npy"))(t)
 		if name == array {
-			text = promise("|i1", bytesOfIt/3, 3)
+			text = npyHeader("|i1", bytesOfIt/3, 3)
 		}
 		if _, err := w.Write([]byte(text)); err != nil {
 			t.Fatal(err)

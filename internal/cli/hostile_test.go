@@ -3,7 +3,9 @@ package cli_test
 import (
 	"archive/zip"
 	"bytes"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,16 +73,14 @@ func harmless(t *testing.T, out string, args ...string) outcome {
 	return o
 }
 
-// archive is an npz file with entries of any names.
-func archive(t *testing.T, entries map[string]string) string {
+// archive is a zip file with entries of any names, in their order.
+func archive(t testing.TB, entries map[string]string) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	for name, text := range entries {
-		entry := oracle.Must(w.CreateHeader(&zip.FileHeader{Name: name, NonUTF8: true}))(t)
-		if _, err := entry.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		entry := oracle.Must(w.CreateHeader(&zip.FileHeader{Name: name, NonUTF8: !utf8.ValidString(name)}))(t)
+		oracle.Must(io.WriteString(entry, entries[name]))(t)
 	}
 	oracle.OK(t, w.Close())
 	return b.String()

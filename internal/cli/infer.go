@@ -270,8 +270,8 @@ func readEvidence(n *mrf.Network, sources []string) (map[int]int, error) {
 		}
 		for v, state := range observed {
 			if before, known := all[v]; known && before != state {
-				return nil, usagef("{evidence} %s: variable %s is in state %d, and in state %d by another {evidence}", source,
-					uai.Named(n.Names, v), state, before)
+				return nil, usagef("{evidence} %s: variable %s is in state %s, and in state %s by another {evidence}", source,
+					uai.Named(n.Names, v), uai.NamedState(n, v, state), uai.NamedState(n, v, before))
 			}
 			all[v] = state
 		}

@@ -19,8 +19,8 @@ func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {
 		rows = append(rows, []string{"couplings", filepath.Join(n.Run, job.CouplingsFile)})
 	}
 	if result.Couplings != nil && result.Couplings.Physics == job.Ising && n.Prior > 0 {
-		rows = append(rows, []string{"prior of couplings", fmt.Sprintf("deviation %.4g: that of {prior} is of each of the "+
-			"four entries of a table", float64(n.Prior)/2)})
+		rows = append(rows, []string{"prior of couplings", fmt.Sprintf("deviation %.4g: that of --prior is of each of "+
+			"the four entries of a table", float64(n.Prior)/2)})
 	}
 	if c := n.Couplings; c != nil {
 		rows = append(rows, []string{"slope on --reference", job.Known("%.3f", c.Slope)},

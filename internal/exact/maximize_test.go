@@ -27,17 +27,7 @@ func maximize(t testing.TB, n *mrf.Network) *exact.Result {
 // TestMaximizeLargeTables needs the outer loop, and choices of two bytes.
 func TestMaximizeLargeTables(t *testing.T) {
 	for _, card := range [][]int{{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {7, 2, 1500}, {2, 2, 2, 2, 2, 2, 2000}, {70000, 3}} {
-		rng := rand.New(rand.NewPCG(2, 3))
-		n := &mrf.Network{Card: card}
-		for v := range card {
-			for w := range v {
-				table := make([]float64, card[v]*card[w])
-				for i := range table {
-					table[i] = rng.NormFloat64()
-				}
-				n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v, w}, LogTable: table})
-			}
-		}
+		n := everyPair(card, 1)
 		states, want := oracle.NetworkMax(n)
 		if got := maximize(t, n); math.Abs(got.Energy+want) > 1e-12*want || !slices.Equal(got.States, states) {
 			t.Errorf("%v: got %+v, want %v with %v", card, got, states, want)

@@ -97,6 +97,22 @@ func factorsOf(t *testing.T, n *mrf.Network) [][]float64 {
 	return answer.Factors
 }
 
+// everyPair has random factors of all pairs of variables.
+func everyPair(card []int, scale float64) *mrf.Network {
+	rng := rand.New(rand.NewPCG(2, 3))
+	n := &mrf.Network{Card: card}
+	for v := range card {
+		for w := range v {
+			table := make([]float64, card[v]*card[w])
+			for i := range table {
+				table[i] = scale * rng.NormFloat64()
+			}
+			n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v, w}, LogTable: table})
+		}
+	}
+	return n
+}
+
 // Tables of more than one block need the outer loop.
 func TestLargeTablesAgreeWithEnumeration(t *testing.T) {
 	for _, card := range [][]int{
@@ -106,17 +122,7 @@ func TestLargeTablesAgreeWithEnumeration(t *testing.T) {
 		{2, 2, 2, 2, 2, 2, 2000},
 	} {
 		for _, scale := range []float64{1, 200} {
-			rng := rand.New(rand.NewPCG(2, 3))
-			n := &mrf.Network{Card: card}
-			for v := range card {
-				for w := range v {
-					table := make([]float64, card[v]*card[w])
-					for i := range table {
-						table[i] = scale * rng.NormFloat64()
-					}
-					n.Factors = append(n.Factors, mrf.Factor{Scope: []int{v, w}, LogTable: table})
-				}
-			}
+			n := everyPair(card, scale)
 			got := solve(t, n)
 			compareLogZ(t, got.LogZ, oracle.NetworkLogZ(n), 1e-12)
 			variables, _ := oracle.NetworkMarginals(n)

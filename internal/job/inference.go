@@ -277,8 +277,7 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 	// which may be more than the learner has: whole networks are inferred.
 	runtime.GC()
 	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states), Entities: newEntities(e.Set),
-		MeanCost: math.NaN()}
-	s.Unsettled.convex = w.Convex
+		MeanCost: math.NaN(), Unsettled: w.unsettled()}
 	if likelihood {
 		s.Likelihood = &infer.Likelihood{}
 	}

@@ -1,15 +1,19 @@
 package job
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
@@ -336,7 +340,8 @@ func TestPrior(t *testing.T) {
 	}
 }
 
-// TestChooseL2: one instance is divided into its samples, and one sample into its labels.
+// TestChooseL2: one instance is divided into its samples, and one sample into its labels;
+// a choice that is interrupted goes on where it was.
 func TestChooseL2(t *testing.T) {
 	two := chains(t, 2)
 	spec := two.Instances[0].Spec()
@@ -377,6 +382,25 @@ func TestChooseL2(t *testing.T) {
 	}
 	if !slices.Equal(held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}) {
 		t.Errorf("labels are held out %v times", held)
+	}
+
+	folder := t.TempDir()
+	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
+	task := Task{Set: chains(t, 6)}
+	want := train(t, o, task, &Folder{Dir: never, NoReport: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	tried := 0
+	_, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Candidate: func(Candidate) {
+		if tried++; tried == 3 {
+			cancel()
+		}
+	}})
+	wantError(t, err, Interrupted, "after 3 of them; go on with blockbp train "+dir+" --resume")
+	r := oracle.Must(prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{}))(t)
+	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 ||
+		!cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
+		t.Errorf("resumed: %s, %+v; in one go: %s, %+v", r.Summary.ThetaSHA256, r.Summary.Choice,
+			want.Summary.ThetaSHA256, want.Summary.Choice)
 	}
 }
 

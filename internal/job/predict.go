@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"image/color"
@@ -28,23 +29,33 @@ type Prediction struct {
 	worst     Unsettled
 }
 
-// Unsettled says of which instances beliefs or labels were not settled when a limit ended
-// inference.
+// Unsettled says of which instances beliefs or labels were not settled when a limit ended inference, as far as anybody
+// would act on it.
 type Unsettled struct {
 	Count, Of int
+	tolerance float64 // by how much a belief may change without a word
 	convex    bool    // counting numbers are, by which all settle in time
 	worst     string  // the instance that has the farthest to go
 	left      float64 // by how much a belief of it may still change
 	unsure    float64 // and the share of its labels
 }
 
+// unsettled begins with no instance. A belief that may change by ten times what was asked for, by default in its second
+// digit, and one label in a thousand are not worth a word.
+func (w *Inference) unsettled() Unsettled {
+	return Unsettled{tolerance: 10 * cmp.Or(w.Settled, PredictTolerance), convex: w.Convex}
+}
+
+// unsureUnsaid is the share of labels that may change without a word.
+const unsureUnsaid = 1e-3
+
 // add takes note of one instance.
 func (u *Unsettled) add(name string, b *infer.Beliefs) {
 	u.Of++
-	if b.Outcome.Converged {
+	share := float64(b.Outcome.Unsure) / float64(max(1, len(b.Labels)))
+	if b.Outcome.Converged || b.Outcome.Left <= u.tolerance && share <= unsureUnsaid {
 		return
 	}
-	share := float64(b.Outcome.Unsure) / float64(max(1, len(b.Labels)))
 	if u.Count == 0 || b.Outcome.Left > u.left || b.Outcome.Left == u.left && share > u.unsure {
 		u.worst, u.left, u.unsure = name, b.Outcome.Left, share
 	}
@@ -56,14 +67,15 @@ func (u *Unsettled) String() string {
 	if u.Count == 0 {
 		return ""
 	}
-	may, remedy := "beliefs do not come to rest", "raise {max-sweeps}, or choose {counting=convex}"
+	may, remedy := "do not come to rest", "raise {max-sweeps}, or choose {counting=convex}"
 	if u.convex {
-		may, remedy = "beliefs still change", "raise {max-sweeps}"
+		may, remedy = "still change", "raise {max-sweeps}"
 	}
 	if u.left <= 1 {
-		may = fmt.Sprintf("beliefs may still change by %.2g, and %s of the labels", u.left, percent(u.unsure))
+		may = fmt.Sprintf("may still change by %.2g, and %s of its labels", u.left, percent(u.unsure))
 	}
-	return fmt.Sprintf("inference of %d of %d instances is not settled: in %s %s; %s", u.Count, u.Of, u.worst, may, remedy)
+	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; %s", u.Count, u.Of, u.worst, may,
+		remedy)
 }
 
 // Unfinished says which instances are not settled, and what to do; "" where all are.
@@ -103,7 +115,7 @@ func NewJointState(r *infer.State) *JointState {
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
 	held [][]int32, pictures bool) (*Prediction, error) {
 	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
-	p := &Prediction{Out: run.Dir(), States: stateNames(set), worst: Unsettled{convex: w.Convex}}
+	p := &Prediction{Out: run.Dir(), States: stateNames(set), worst: w.unsettled()}
 	var rows []report.PanelRow
 	palette := paletteOf(set)
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {

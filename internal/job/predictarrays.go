@@ -25,7 +25,7 @@ const (
 func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *dataset.Set,
 	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	started := time.Now()
-	p := &Prediction{Out: run.Dir(), States: stateNames(set), worst: Unsettled{convex: w.Convex}}
+	p := &Prediction{Out: run.Dir(), States: stateNames(set), worst: w.unsettled()}
 	rows, states := 0, 0
 	for i, in := range instances {
 		states = max(states, int(slices.Max(in.Cards())))

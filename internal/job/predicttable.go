@@ -39,7 +39,7 @@ func (w Inference) PredictTable(ctx context.Context, file fileio.Target, set *da
 	if extension == conllu && set.Recipe.Text.Form != conllu[1:] {
 		return nil, usagef("{out} %s: these data are not of CoNLL-U; name a file that ends in %s", file.Path, conll)
 	}
-	started, p := time.Now(), &Prediction{Out: file.Path, worst: Unsettled{convex: w.Convex}}
+	started, p := time.Now(), &Prediction{Out: file.Path, worst: w.unsettled()}
 	err := file.Write(func(out io.Writer) error {
 		if asText {
 			return w.predictText(ctx, out, p, set, instances, held)

@@ -36,6 +36,8 @@ const (
 	correlationTold = 0.1
 	// cheapWork takes a few seconds on one core of 2026.
 	cheapWork = 1e10
+	// cheapEntries of joint tables do, too.
+	cheapEntries = 3e8
 	// mostInMinutes are parameters whose covariance is found in a few minutes: of more it is refused.
 	mostInMinutes = 4096
 )
@@ -132,7 +134,7 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 		return nil, nil, err
 	case bootstrap:
 		return p.replicate(ctx, problem, replicates)
-	case p.Options.Errors == errorsCheap && p.Options.Method == learn.Pseudo && p.covarianceWork() > cheapWork &&
+	case p.Options.Errors == errorsCheap && !p.cheapErrors() &&
 		parameters(&m.Layout) <= mostInMinutes: // more are refused at once, with the reason
 		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; "+
 			"{errors!--errors=auto} finds them all the same",
@@ -161,6 +163,19 @@ func parameters(layout *crf.Layout) (n int) {
 		}
 	}
 	return n
+}
+
+// cheapErrors reports whether standard errors take a few seconds: by the likelihood those of two of its gradients for
+// each parameter.
+func (p *Prepared) cheapErrors() bool {
+	switch p.Options.Method {
+	case learn.Exact:
+		n := 2 * float64(parameters(&p.Problem.Model.Layout))
+		return n*local.Work(p.Problem.Data, cheapEntries) <= cheapEntries
+	case learn.Pseudo:
+		return p.covarianceWork() <= cheapWork
+	}
+	return true
 }
 
 // covarianceWork is about how many multiplications the covariance of weights by the pseudo-likelihood takes: two

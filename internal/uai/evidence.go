@@ -198,6 +198,14 @@ func Named(names []string, v int) string {
 	return strconv.Itoa(v)
 }
 
+// NamedState is a state of a variable in messages, likewise.
+func NamedState(n *mrf.Network, v, state int) string {
+	if v < len(n.States) {
+		return Named(n.States[v], state)
+	}
+	return strconv.Itoa(state)
+}
+
 // sample reads the sample whose number of observations stands at start.
 func (t *evidenceTokens) sample(start int, n *mrf.Network) (map[int]int, error) {
 	sample := make(map[int]int)

@@ -81,7 +81,7 @@
     section.hidden = curves.length === 0;
     if (section.hidden) return;
     const data = curves.every(c => c.x === curves[0].x) ? [curves[0].x, ...curves.map(c => c.y)] : uPlot.join(curves.map(c => [c.x, c.y]));
-    const wanted = JSON.stringify([curves.map(c => c.label), axis, dark.matches]);
+    const wanted = JSON.stringify([curves.map(c => [c.label, few(c)]), axis, dark.matches]);
     let chart = charts.get(id);
     if (chart && chart.wanted !== wanted) {
       chart.plot.destroy();
@@ -94,6 +94,9 @@
     const plot = new uPlot(options(place, curves, log), data, place);
     charts.set(id, { plot, wanted });
   }
+
+  // few reports whether a curve has so few values that each is marked: one alone makes no line.
+  const few = c => c.y.filter(y => y !== null).length < 30;
 
   function options(place, curves, log) {
     const line = { stroke: color("--quiet"), grid: { stroke: color("--grid"), width: 1 }, ticks: { stroke: color("--grid"), width: 1 } };
@@ -114,6 +117,7 @@
         { label: axis === "pass" ? "passes" : "seconds", value },
         ...curves.map(c => ({
           label: c.label, value, stroke: ink(c.ink), width: 1.75, spanGaps: true, dash: c.dashed || c.ink >= inks.length ? [6, 4] : undefined,
+          ...(few(c) && { points: { show: true, size: 5 } }),
         })),
       ],
     };
@@ -142,7 +146,11 @@
       add(gap, several ? "bound" : "proved bound", column("suboptimality").map(above), several ? { dashed: true } : { ink: 1 });
       add(gradient, several ? "" : "norm", column("grad_norm").map(above));
       const sets = latest[i].has(measure) ? [...latest[i].get(measure).keys()].sort() : [];
-      sets.forEach((set, k) => add(evaluation, set, column(`eval.${set}.${measure}`), several ? { dashed: k > 0 } : { ink: k }));
+      sets.forEach((set, k) => {
+        const y = column(`eval.${set}.${measure}`), end = r.state && r.state.result && r.state.result.eval;
+        if (y.length && y.at(-1) === null && end) y[y.length - 1] = known(end[`${measure}@${set}`]);
+        add(evaluation, set, y, several ? { dashed: k > 0 } : { ink: k });
+      });
     });
     draw("gap", gap, true);
     draw("gradient", gradient, true);

@@ -50,7 +50,7 @@ type wild struct {
 
 func (a wild) Step(theta, gradient []float64) float64 {
 	size := a.auto.Step(theta, gradient)
-	for i, x := range a.first {
+	for i, x := range a.startWeights {
 		theta[i] = x + a.scale*(theta[i]-x)
 		a.descent.direction[i] = x - theta[i]
 	}

@@ -5,7 +5,8 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// early is the first pass of auto: the paper's loop, with a step at every visit.
+// incremental is the first pass of automatic steps: the paper's loop, with a step at every visit, as incremental
+// methods of Newton's kind make them.
 //
 // Each part of the aggregated gradient was taken at the weights θ_b of the last visit
 // of its blocks. Modelled to second order, with its share of one Hessian P each, the
@@ -17,8 +18,8 @@ import (
 // θ̄ being the mean of the θ_b. That is a whole step at every visit: no length to choose,
 // however old the gradient is. With one block θ̄ is θ. Such a step knows nothing of messages
 // that have not arrived, and so one pass of them leads, and descent on F goes on (descent.go).
-type early struct {
-	earlyState
+type incremental struct {
+	incrementalState
 	l      *learner
 	tied   []crf.Span
 	shares []float64 // [visits of a pass]
@@ -28,16 +29,16 @@ type early struct {
 	renew    func(at, n int) // takes weights of the moment over into θ̄
 }
 
-// earlyState is what a resumed run goes on from.
-type earlyState struct {
+// incrementalState is what a resumed run goes on from.
+type incrementalState struct {
 	visits    int       // made
 	mean      []float64 // θ̄
 	weightsAt []float64 // [visits of a pass][tied weights] θ_b
 }
 
-func newEarly(l *learner) *early {
+func newIncremental(l *learner) *incremental {
 	layout, visits := &l.model.Layout, l.perPass()
-	e := &early{l: l}
+	e := &incremental{l: l}
 	if !l.bounded { // no visit leads
 		return e
 	}
@@ -48,7 +49,7 @@ func newEarly(l *learner) *early {
 }
 
 // begin starts with a gradient that is of these weights alone.
-func (e *early) begin(theta []float64) {
+func (e *incremental) begin(theta []float64) {
 	size := e.l.model.Layout.TiedSize
 	for at := 0; at < len(e.weightsAt); at += size {
 		for _, span := range e.tied {
@@ -60,7 +61,7 @@ func (e *early) begin(theta []float64) {
 
 // visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Untied weights have elements of
 // their own, and so the weights that each was last visited with.
-func (e *early) visit(theta, gradient []float64) {
+func (e *incremental) visit(theta, gradient []float64) {
 	layout, visit := &e.l.model.Layout, e.l.position
 	for _, span := range e.tied {
 		mean, visited := e.mean[span.At:][:span.Len], e.weightsAt[visit*layout.TiedSize+span.Part:][:span.Len]
