@@ -15,8 +15,8 @@ import (
 
 // Open reads data. Paths are, depending on the kind,
 //
-//   - npz: with Untied, tables of samples and alignments; instance files, folders of *.npz (in natural order: 2 before 10) or of
-//     the arrays edges.npy and others, and lists of paths (.txt or .list, one per
+//   - npz: with Untied, tables of samples and alignments; instance files, folders of *.npz (in natural order: 2 before
+//     10) or of the arrays edges.npy and others, and lists of paths (.txt or .list, one per
 //     line, relative to the list), any number of them;
 //   - images: one folder with images/ and labels/;
 //   - graph: pairs of tables, each by one of its two files or by a prefix such as

@@ -139,7 +139,8 @@ func (o *Options) uses() []optionUse {
 	return []optionUse{
 		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil}, {"Layout", KindImages, o.Layout != "", nil, nil},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
-		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil}, {"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
+		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
+		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
 		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
 		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},

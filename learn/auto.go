@@ -152,8 +152,8 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	return a.descent.advance(theta, gradient)
 }
 
-// acceptedWeights returns the last accepted weights, with which a run that has to end now should end; nil where it should
-// end with those at hand, which are accepted, or are those of visits, which a check will compare with the start.
+// acceptedWeights returns the last accepted weights, with which a run that has to end now should end; nil where it
+// should end with those at hand, which are accepted, or are those of visits, which a check will compare with the start.
 func (a *auto) acceptedWeights() []float64 {
 	d := a.descent
 	if !d.began || d.alpha == 0 || d.fromStart() {

@@ -221,7 +221,8 @@ func (d *descent) dampMore() {
 func (d *descent) try(theta []float64) float64 {
 	copy(d.origin, theta)
 	for d.dampingGrowth <= mostGrowth {
-		if d.dense.SolveDamped(d.direction, d.originGradient, d.stepDamping) && d.run.response.Tangents(d.direction, d.stepDamping) {
+		if d.dense.SolveDamped(d.direction, d.originGradient, d.stepDamping) &&
+			d.run.response.Tangents(d.direction, d.stepDamping) {
 			d.slope, d.movesMessages = -simd.Dot(d.originGradient, d.direction), true
 			return d.move(theta, 1)
 		}

@@ -260,7 +260,7 @@ func (l *learner) addChange(change []float64) {
 	addTo(l.moments, change[l.model.Layout.TiedSize:])
 }
 
-// sumContributions computes the totals anew from the contributions of all blocks and cut edges: it takes out the rounding errors that visits have left.
+// sumContributions computes the totals anew from all contributions: it takes out what rounding visits have left.
 func (l *learner) sumContributions() {
 	clear(l.total)
 	clear(l.moments)

@@ -91,6 +91,11 @@ func (l *localLearner) take() {
 func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, error) {
 	p, before := &l.progress, l.progress.Seconds
 	clock := func() { p.Seconds = before + time.Since(started).Seconds() }
+	if again, err := l.objective.Fill(l.model.Weights); err != nil {
+		return nil, err
+	} else if again || p.Passes == 0 {
+		l.steps.Begin()
+	}
 	if p.Passes == 0 {
 		if err := l.begin(); err != nil {
 			return nil, err
@@ -142,13 +147,9 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 	}
 }
 
-// begin evaluates at the weights of the start.
+// begin notes the objective at the weights of the start.
 func (l *localLearner) begin() error {
 	p := &l.progress
-	if _, err := l.objective.Fill(l.model.Weights); err != nil {
-		return err
-	}
-	l.steps.Begin()
 	l.take()
 	if err := l.beginAt(); err != nil {
 		return err
@@ -234,7 +235,8 @@ func (l *localLearner) finish() (*Result, error) {
 		return nil, err
 	}
 	r := l.result(l.progress.Status)
-	r.Gradient, r.Residual, r.InferenceConverged, r.StateBytes = l.steps.Gradient, 0, true, l.stateBytes()
+	r.Gradient, r.Residual, r.InferenceConverged = l.steps.Gradient, 0, true
+	r.StateBytes = l.stateBytes()
 	r.Convex, r.Suboptimality = l.convex(), l.suboptimality()
 	return r, nil
 }
@@ -247,8 +249,7 @@ func (l *localLearner) convex() bool {
 
 // stateBytes is the memory of the optimiser and of the gradients.
 func (l *localLearner) stateBytes() int64 {
-	vectors := l.objective.Together() + 4 + 2*lbfgs.Kept
-	return int64(8 * vectors * l.model.Layout.Size)
+	return int64(8 * (l.objective.Together() + 4 + 2*lbfgs.Kept) * l.model.Layout.Size)
 }
 
 // checkpoint saves the state of the last iteration.
@@ -281,11 +282,6 @@ func (l *localLearner) restore(state *State) error {
 	}
 	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Passes
 	l.progress.Status, l.progress.Reason = "", ""
-	if again, err := l.objective.Fill(l.model.Weights); err != nil {
-		return err
-	} else if again {
-		l.steps.Begin()
-	}
 	if err := l.steps.Saddle.Possible(); err != nil {
 		return runstate.Errorf("%v", err)
 	}

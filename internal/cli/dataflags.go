@@ -48,8 +48,8 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.noBias, "no-bias", false, "images, tables and text: do not add the constant feature")
 	f.IntVar(&d.minCount, "min-count", 0, "tagged text: leave out attributes that occur less often")
 	f.BoolVar(&d.untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
-	f.StringVar(&d.sampleWeights, "sample-weights", "", "samples: a column or file of weights; of alignments the identity "+
-		"that counts as alike (default 0.8), or none")
+	f.StringVar(&d.sampleWeights, "sample-weights", "", "samples: a column or file of weights; of alignments the "+
+		"identity that counts as alike (default 0.8), or none")
 	d.given = f.Changed
 	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
 		"the data say so)")

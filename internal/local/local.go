@@ -105,7 +105,8 @@ func (o *Objective) Allocate(threads int) {
 // own. A conditional that leaves a neighbour out is none of the model, and couplings would be learned wrong.
 func (o *Objective) Fills() bool {
 	untied := func(s crf.Span) bool { return !s.Untied }
-	return o.given != nil || o.Kind == Pseudo && o.ClassWeights == nil && !slices.ContainsFunc(o.Model.Layout.Node, untied) &&
+	return o.given != nil || o.Kind == Pseudo && o.ClassWeights == nil &&
+		!slices.ContainsFunc(o.Model.Layout.Node, untied) &&
 		!slices.ContainsFunc(o.Model.Layout.Edge, untied) && slices.ContainsFunc(o.Data,
 		func(in *crf.Instance) bool {
 			return len(in.Samples()) > 1 && slices.ContainsFunc(in.Samples(), func(labels []int32) bool {
