@@ -56,6 +56,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
+	reads(f, "a file of weights, a number for each sample", "sample-weights")
 	f.StringVar(&d.superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+
 		"nodes (default: pixels are; DATA/superpixels if the model has them)")
 	reads(f, "a folder of maps of regions, one ID.png or ID.npy for each picture", "superpixels")
