@@ -140,7 +140,10 @@ func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted
 		accepted = d.falls(gradient)
 	default:
 		accepted = lacks <= rounding || d.alpha == 0
-		undecided = d.mayFall(lacks-rounding, gap, fell)
+		// Sweeps have not told yet whether L falls by enough: with all labels known it lies between F − gap and F.
+		// They go on as long as they gain a good part of what is lacking.
+		lacks -= rounding
+		undecided = lacks <= gap && d.passesHere <= mostUndecided && !(fell < goodPart*lacks)
 	}
 	switch {
 	case accepted:
@@ -157,13 +160,6 @@ func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted
 // has fallen, and where it is smaller than the first was the minimum is between (Hager and Zhang 2005).
 func (d *descent) falls(gradient []float64) bool {
 	return -simd.Dot(gradient, d.direction) <= -lbfgs.FlatEnough*d.slope
-}
-
-// mayFall reports that sweeps have not told yet whether L has fallen by enough where F lacks something of
-// it. With all labels known L lies between F − gap and F. They go on as long as they gain a good part of what is
-// lacking.
-func (d *descent) mayFall(lacks, gap, fell float64) bool {
-	return lacks <= gap && d.passesHere <= mostUndecided && !(fell < goodPart*lacks)
 }
 
 // trusts is for an F that is no bound. It is believed once it changes little beside what it decides,

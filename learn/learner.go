@@ -159,7 +159,10 @@ func (l *learner) allocate() (err error) {
 	if l.isSmall() {
 		l.response.Allocate(l.model, func(i int) *bp.State { return l.units[i].state })
 	}
-	if err := s.Step.Start(l.stepProblem()); err != nil {
+	if err := s.Step.Start(StepProblem{
+		Model: l.model, L2: l.problem.L2, Variables: l.variables,
+		Objective: func() float64 { return l.progress.FirstObjective }, run: l,
+	}); err != nil {
 		return err
 	}
 	if l.auto != nil {
@@ -265,12 +268,6 @@ func (l *learner) measureWork() {
 	}
 }
 
-func (l *learner) stepProblem() StepProblem {
-	return StepProblem{
-		Model: l.model, L2: l.problem.L2, Variables: l.variables,
-		Objective: func() float64 { return l.progress.FirstObjective }, run: l,
-	}
-}
 
 // passWork returns about how many multiplications a pass of iterations takes: those of
 // features with weights and beliefs, and of tables in two sweeps in two directions.

@@ -103,12 +103,6 @@ func (j *unitSet) partOf(block int) int32 {
 	return 0
 }
 
-// sumOf returns the sum of a part.
-func (p *parts) sumOf(part int32) []float64 {
-	i, _ := slices.BinarySearch(p.touched, part)
-	return p.sums[i]
-}
-
 // addParts adds the sums of a visit to the totals.
 func (l *learner) addParts(v *visit) {
 	p := &l.parts

@@ -93,7 +93,12 @@ func (l *learner) makeResults() {
 
 // makeWorkers makes the scratch of every goroutine.
 func (l *learner) makeWorkers() {
-	room := l.largestRoom()
+	var room ground.Room // of any block
+	for _, u := range l.units {
+		for x := range u.partition.Blocks {
+			room = room.Max(ground.RoomOf(&l.model.Layout, u.in, &u.partition.Blocks[x]))
+		}
+	}
 	for range l.settings.Threads {
 		w := &worker{
 			space: &bp.Workspace{}, adjoint: &ground.Adjoint{},
@@ -102,16 +107,6 @@ func (l *learner) makeWorkers() {
 		w.space.Potentials.Reserve(room)
 		l.workers = append(l.workers, w)
 	}
-}
-
-// largestRoom is that of any block.
-func (l *learner) largestRoom() (room ground.Room) {
-	for _, u := range l.units {
-		for x := range u.partition.Blocks {
-			room = room.Max(ground.RoomOf(&l.model.Layout, u.in, &u.partition.Blocks[x]))
-		}
-	}
-	return room
 }
 
 // visitKind is what a visit does.
@@ -268,7 +263,8 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *jobResul
 	if v.kind == splitVisit || !l.ranks.has(part) {
 		return
 	}
-	sum, inside := l.parts.sumOf(part), l.contribution[block*l.stride:][:l.stride]
+	at, _ := slices.BinarySearch(l.parts.touched, part)
+	sum, inside := l.parts.sums[at], l.contribution[block*l.stride:][:l.stride]
 	weight := l.weight(lo)
 	if l.keepsCut() {
 		simd.AddScaled(sum, s.cut, weight)
