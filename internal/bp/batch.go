@@ -68,21 +68,23 @@ func (w *Workspace) updateRun(net *Net, st *State, block *partition.Block, lo, h
 // first that it did not.
 func (w *Workspace) listNodes(net *Net, block *partition.Block, lo, hi int32) int32 {
 	b, at, rho, sum := &w.batch, w.Potentials.NodeAt, w.sweepRho(net), 0
-	last := block.InStart[lo] + int32(b.mostMessages)
+	begin := block.InStart[lo]
+	last := begin + int32(b.mostMessages)
 	hi = min(hi, lo+int32(b.mostNodes))
-	b.nodes = slices.Grow(b.nodes[:0], int(hi-lo))[:hi-lo]
-	for i := range b.nodes {
-		begin, end := block.InStart[int(lo)+i], block.InStart[int(lo)+i+1]
+	order, ends := block.Order[lo:hi], block.InStart[lo+1:hi+1]
+	nodes := slices.Grow(b.nodes[:0], len(order))[:len(order)]
+	b.nodes = nodes
+	for i, p := range order {
+		end := ends[i]
 		if end > last && i > 0 {
-			b.nodes = b.nodes[:i]
+			b.nodes = nodes[:i]
 			break
 		}
-		p := block.Order[int(lo)+i]
 		u, k := block.Nodes[p], at[p+1]-at[p]
-		n := &b.nodes[i] // field by field: as a whole it would be copied once more
+		n := &nodes[i] // field by field: as a whole it would be copied once more
 		n.Belief, n.Inverse, n.Potential = net.BeliefAt(u), 1/rho[u], at[p]
 		n.Sum, n.States, n.Messages = int32(sum), int32(k), end-begin
-		sum += k
+		sum, begin = sum+k, end
 	}
 	return lo + int32(len(b.nodes))
 }
@@ -95,7 +97,8 @@ func (w *Workspace) sendRun(
 	b := &w.batch
 	for first := lo; first < hi && err == nil; first = lo {
 		k := net.Card[net.Graph.Target(block.Out[first])]
-		for lo < hi && lo-first < int32(b.mostMessages) && net.Card[net.Graph.Target(block.Out[lo])] == k {
+		most := min(hi, first+int32(b.mostMessages))
+		for lo < most && (net.uniform > 0 || net.Card[net.Graph.Target(block.Out[lo])] == k) {
 			lo++
 		}
 		var change float64

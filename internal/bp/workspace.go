@@ -194,9 +194,6 @@ func (w *Workspace) fit(k, pairs int) {
 // checkNodes looks for the first potential of a node that is a NaN or +Inf.
 func (w *Workspace) checkNodes(block *partition.Block) error {
 	pot := &w.Potentials
-	if simd.Max(pot.Node) <= math.MaxFloat64 {
-		return nil
-	}
 	for p, s := range block.Nodes {
 		for i, x := range pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]] {
 			if !(x <= math.MaxFloat64) {
