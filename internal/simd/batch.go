@@ -42,7 +42,7 @@ const Padding = 8
 
 // Gather copies n numbers of each place of a list, one behind the other.
 func Gather(dst, x []float64, list []int32, at []int, n int) {
-	active.forRows(n).gather(dst, x, list, at, n)
+	active.forRows(n).cavities(dst, x, nil, list, list, at, nil, n, nil)
 }
 
 // Sizes are the states at the sources and targets of messages: so many of each, or, where that is 0, those of a list.

@@ -203,7 +203,7 @@ func TestCavities(t *testing.T) {
 func TestGather(t *testing.T) {
 	eachBatch(t, 60, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
 		for i, m := range c.list {
-			with.gather(c.weights[m.Weight:], c.beliefs, c.source[i:i+1], c.beliefAt, m.Source)
+			with.cavities(c.weights[m.Weight:], c.beliefs, nil, c.source[i:i+1], c.source[i:i+1], c.beliefAt, nil, m.Source, nil)
 		}
 		c.check(what)
 		for _, m := range c.list {
@@ -228,7 +228,7 @@ func TestPlaces(t *testing.T) {
 				for _, x := range [][]float64{beliefs, messages, out} {
 					fill(x, r, 3)
 				}
-				with.gather(got, beliefs, source, places, n)
+				with.cavities(got, beliefs, nil, source, source, places, nil, n, nil)
 				with.cavities(got[3*n:], beliefs, messages, source, directed, places, places, n, nil)
 				with.absorb(messages, got[6*n:], beliefs, out, directed, places, nil, 0.5, nodes, 0)
 				if got = append(got[:7*n], messages...); want == nil {

@@ -1,15 +1,13 @@
 package simd
 
+import "github.com/blockbp/blockbp/internal/numeric"
+
 // Edges are edges of one shape of which beliefs are computed, and scratch for that.
 type Edges struct {
-	from                  [2]end
-	count                 int
-	beliefAt, messageAt   []int
-	edge                  []int32   // 0, 1, 2, ...
-	logs, weights         []float64 // cavities at V, then those at U
-	out                   []float64 // sums at U, then those at V
-	factors               []float64 // of rows
-	totals, logged, other []float64 // Z, Σ log right, and Σ log left
+	from                [2]end
+	count               int
+	beliefAt, messageAt []int
+	logs, weights       []float64 // cavities, those at V first
 }
 
 // end is what belongs to V, or to U, as the source of messages.
@@ -27,9 +25,6 @@ func (s *Edges) Begin(most, ku, kv int, beliefAt, messageAt []int) {
 		for len(s.from[i].source) < most {
 			s.from[i].source, s.from[i].directed = append(s.from[i].source, 0), append(s.from[i].directed, 0)
 		}
-	}
-	for len(s.edge) < most {
-		s.edge = append(s.edge, int32(len(s.edge)))
 	}
 }
 
@@ -56,46 +51,23 @@ func (s *Edges) Add(e, u, v int32) {
 // 1/TooSmall] or a NaN: the caller must compute its belief with logarithms, and call again with the rest. What belongs
 // to edges that are not done is rubbish. The table of the q-th edge begins at at[q] of tables.
 func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []float64, at []int) (done int) {
-	v, u := s.from[0], s.from[1]
-	ku, kv, count := u.n, v.n, s.count
-	for _, x := range []*[]float64{
-		&s.logs, &s.weights, &s.out, &s.factors, &s.totals, &s.logged, &s.other,
-	} {
-		if n := count*(ku+kv) + Padding; len(*x) < n {
-			*x = make([]float64, n)
-		}
+	if s.count == 0 {
+		return 0
 	}
-	with := active.forRows(max(ku, kv))
-	s.sum(with, beliefs, messages, tables, at)
-	for z := s.totals[:count]; done < count && z[done] >= TooSmall && z[done] <= 1/TooSmall; done++ {
-		logZ[done], product[done] = z[done], (s.logged[done]+s.other[done])/z[done]
+	v, u := s.from[0], s.from[1]
+	half := s.count * v.n // where what belongs to U begins
+	n := half + s.count*u.n
+	s.logs, s.weights = numeric.Resize(s.logs, n+Padding), numeric.Resize(s.weights, n+Padding)
+	with := active.forRows(max(u.n, v.n))
+	for i, e := range s.from {
+		with.cavities(s.logs[i*half:], beliefs, messages, e.source[:s.count], e.directed[:s.count], s.beliefAt, s.messageAt,
+			e.n, nil)
+	}
+	Exp(s.weights[:n], s.logs)
+	active.edgeBeliefs(dst, logZ, product, tables, s.weights, s.logs, at[:s.count], u.n, v.n)
+	for done < s.count && logZ[done] >= TooSmall && logZ[done] <= 1/TooSmall {
+		done++
 	}
 	Log(logZ[:done], logZ)
-	if done == 0 {
-		return done
-	}
-	left := s.weights[count*kv:]
-	for q, z := range s.totals[:done] {
-		for i, a := range left[q*ku:][:ku] {
-			s.factors[q*ku+i] = a / z
-		}
-	}
-	active.outer(dst[:done*ku*kv], tables, s.factors, s.weights, at[:done], ku, kv)
 	return done
-}
-
-// sum leaves cavities in weights, first those at V, what they send in out, first what goes to U, and sums.
-func (s *Edges) sum(with *implementation, beliefs, messages, tables []float64, at []int) {
-	v, u, count := s.from[0], s.from[1], s.count
-	half := count * v.n // where what belongs to U begins
-	for i, e := range s.from {
-		with.cavities(s.logs[i*half:], beliefs, messages, e.source[:count], e.directed[:count], s.beliefAt, s.messageAt, e.n,
-			nil)
-	}
-	Exp(s.weights[:count*(u.n+v.n)], s.logs)
-	right, left, atU, atV := s.weights, s.weights[half:], s.out, s.out[count*u.n:]
-	with.products(atU, right, tables, v.directed[:count], s.edge, at, v.n, u.n, nil, nil)
-	with.products(atV, left, tables, u.directed[:count], s.edge, at, u.n, v.n, nil, nil)
-	with.moments(s.totals[:count], s.other, s.logs[half:], left, atU, u.n)
-	with.moments(s.totals[:count], s.logged, s.logs, right, atV, v.n)
 }

@@ -31,13 +31,7 @@ func multiplyMatrix256(dst []float64, f []float64,
 func scatterMatrix256(w []float64, f []float64,
 	t []float64, rows int, d int, k int)
 
-// gather256 is Gather.
-//
-//go:noescape
-func gather256(dst []float64, x []float64,
-	list []int32, at []int, n int)
-
-// cavities256 is Cavities, with beliefs b and messages m.
+// cavities256 is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.
 //
 //go:noescape
 func cavities256(w []float64,
@@ -93,18 +87,12 @@ func settle256(beliefs []float64, sums []float64,
 func exponentials256(tables []float64, size int,
 	inverse []float64) (left int)
 
-// moments256 is plainMoments.
+// edgeBeliefs256 is plainEdgeBeliefs for one edge and more.
 //
 //go:noescape
-func moments256(totals []float64,
-	logged []float64, logs []float64,
-	weights []float64, out []float64, n int)
-
-// outer256 is plainOuter for one edge and more.
-//
-//go:noescape
-func outer256(dst []float64, tables []float64,
-	factors []float64, weights []float64,
+func edgeBeliefs256(dst []float64, z []float64,
+	products []float64, tables []float64,
+	weights []float64, logs []float64,
 	at []int, ku int, kv int)
 
 // pairMessages256 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.

@@ -2513,101 +2513,6 @@ done155:
 	VZEROUPPER
 	RET
 
-// func gather256(dst []float64, x []float64, list []int32, at []int, n int)
-// Requires: AVX
-TEXT ·gather256(SB), $0-104
-	MOVQ    dst_base+0(FP), AX
-	MOVQ    list_base+48(FP), CX
-	MOVQ    n+96(FP), DX
-	MOVQ    list_len+56(FP), BX
-	CMPQ    DX, $0x04
-	JG      long258
-	XORQ    SI, SI
-	LEAQ    constants<>+544(SB), DI
-	MOVQ    DX, R8
-	NEGQ    R8
-	VMOVUPD (DI)(R8*8), Y0
-	TESTQ   BX, BX
-	JLE     done261
-
-again260:
-	MOVLQSX (CX), DI
-	ADDQ    $0x04, CX
-	MOVQ    at_base+72(FP), R8
-	TESTQ   R8, R8
-	JZ      same262
-	MOVQ    (R8)(DI*8), R8
-	JMP     found263
-
-same262:
-	MOVQ  DI, R8
-	IMULQ DX, R8
-
-found263:
-	MOVQ       x_base+24(FP), DI
-	LEAQ       (DI)(R8*8), R8
-	VMASKMOVPD (R8)(SI*8), Y0, Y1
-	VMOVUPD    Y1, (AX)(SI*8)
-	LEAQ       (AX)(DX*8), AX
-	DECQ       BX
-	JNZ        again260
-
-done261:
-	JMP done259
-
-long258:
-	XORQ  SI, SI
-	TESTQ BX, BX
-	JLE   done265
-
-again264:
-	MOVLQSX (CX), SI
-	ADDQ    $0x04, CX
-	MOVQ    at_base+72(FP), DI
-	TESTQ   DI, DI
-	JZ      same266
-	MOVQ    (DI)(SI*8), DI
-	JMP     found267
-
-same266:
-	MOVQ  SI, DI
-	IMULQ DX, DI
-
-found267:
-	MOVQ x_base+24(FP), SI
-	LEAQ (SI)(DI*8), DI
-	XORQ SI, SI
-	MOVQ DX, R8
-	CMPQ R8, $0x00000004
-	JLT  rest269
-
-whole268:
-	VMOVUPD (DI)(SI*8), Y0
-	VMOVUPD Y0, (AX)(SI*8)
-	ADDQ    $0x00000004, SI
-	SUBQ    $0x00000004, R8
-	CMPQ    R8, $0x00000004
-	JGE     whole268
-
-rest269:
-	TESTQ      R8, R8
-	JZ         done270
-	LEAQ       constants<>+544(SB), R9
-	NEGQ       R8
-	VMOVUPD    (R9)(R8*8), Y0
-	VMASKMOVPD (DI)(SI*8), Y0, Y0
-	VMOVUPD    Y0, (AX)(SI*8)
-
-done270:
-	LEAQ (AX)(DX*8), AX
-	DECQ BX
-	JNZ  again264
-
-done265:
-done259:
-	VZEROUPPER
-	RET
-
 // func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX
 TEXT ·cavities256(SB), $0-200
@@ -2618,31 +2523,31 @@ TEXT ·cavities256(SB), $0-200
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	TESTQ        BX, BX
-	JZ           long271
+	JZ           long258
 	CMPQ         BX, $0x04
-	JG           long271
+	JG           long258
 	XORQ         DI, DI
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         BX, R9
 	NEGQ         R9
 	VMOVUPD      (R8)(R9*8), Y1
 	TESTQ        SI, SI
-	JLE          done274
+	JLE          done261
 
-again273:
+again260:
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same275
+	JZ      same262
 	MOVQ    (R9)(R8*8), R9
-	JMP     found276
+	JMP     found263
 
-same275:
+same262:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found276:
+found263:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2650,58 +2555,63 @@ found276:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same277
+	JZ      same264
 	MOVQ    (R10)(R8*8), R10
-	JMP     found278
+	JMP     found265
 
-same277:
+same264:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found278:
+found265:
 	MOVQ       m_base+48(FP), R8
 	LEAQ       (R8)(R10*8), R10
 	VMASKMOVPD (R9)(DI*8), Y1, Y2
+	MOVQ       m_base+48(FP), R8
+	TESTQ      R8, R8
+	JZ         none266
 	VMASKMOVPD (R10)(DI*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
-	VMOVAPD    Y0, Y3
-	VBLENDVPD  Y1, Y2, Y3, Y3
-	VMOVUPD    Y3, (AX)(DI*8)
-	LEAQ       (AX)(BX*8), AX
-	DECQ       SI
-	JNZ        again273
 
-done274:
-	JMP done272
+none266:
+	VMOVAPD   Y0, Y3
+	VBLENDVPD Y1, Y2, Y3, Y3
+	VMOVUPD   Y3, (AX)(DI*8)
+	LEAQ      (AX)(BX*8), AX
+	DECQ      SI
+	JNZ       again260
 
-long271:
+done261:
+	JMP done259
+
+long258:
 	XORQ  DI, DI
 	TESTQ SI, SI
-	JLE   done280
+	JLE   done268
 
-again279:
+again267:
 	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
-	JZ      same281
+	JZ      same269
 	MOVLQSX (R8)(DI*4), BX
 
-same281:
+same269:
 	INCQ    DI
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same282
+	JZ      same270
 	MOVQ    (R9)(R8*8), R9
-	JMP     found283
+	JMP     found271
 
-same282:
+same270:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found283:
+found271:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2709,56 +2619,66 @@ found283:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same284
+	JZ      same272
 	MOVQ    (R10)(R8*8), R10
-	JMP     found285
+	JMP     found273
 
-same284:
+same272:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found285:
+found273:
 	MOVQ m_base+48(FP), R8
 	LEAQ (R8)(R10*8), R10
 	XORQ R8, R8
 	MOVQ BX, R11
 	CMPQ R11, $0x00000004
-	JLT  rest287
+	JLT  rest275
 
-whole286:
+whole274:
 	VMOVUPD   (R9)(R8*8), Y1
+	MOVQ      m_base+48(FP), R12
+	TESTQ     R12, R12
+	JZ        none276
 	VMOVUPD   (R10)(R8*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
-	VMOVUPD   Y1, (AX)(R8*8)
-	ADDQ      $0x00000004, R8
-	SUBQ      $0x00000004, R11
-	CMPQ      R11, $0x00000004
-	JGE       whole286
 
-rest287:
+none276:
+	VMOVUPD Y1, (AX)(R8*8)
+	ADDQ    $0x00000004, R8
+	SUBQ    $0x00000004, R11
+	CMPQ    R11, $0x00000004
+	JGE     whole274
+
+rest275:
 	TESTQ      R11, R11
-	JZ         done288
+	JZ         done277
 	LEAQ       constants<>+544(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y1
 	VMASKMOVPD (R9)(R8*8), Y1, Y2
+	MOVQ       m_base+48(FP), R9
+	TESTQ      R9, R9
+	JZ         none278
 	VMASKMOVPD (R10)(R8*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
-	VMOVAPD    Y0, Y3
-	VBLENDVPD  Y1, Y2, Y3, Y3
-	VMOVUPD    Y3, (AX)(R8*8)
 
-done288:
+none278:
+	VMOVAPD   Y0, Y3
+	VBLENDVPD Y1, Y2, Y3, Y3
+	VMOVUPD   Y3, (AX)(R8*8)
+
+done277:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  again279
+	JNZ  again267
 
-done280:
-done272:
+done268:
+done259:
 	VZEROUPPER
 	RET
 
@@ -2770,18 +2690,18 @@ TEXT ·products256(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other289
+	JNE   other279
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other289
+	JNE   other279
 	TESTQ DX, DX
-	JLE   done292
+	JLE   done282
 
-again291:
+again281:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last295
+	JLE        last285
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2797,7 +2717,7 @@ again291:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last295:
+last285:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2806,7 +2726,7 @@ last295:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back294
+	JNZ          back284
 	VBROADCASTSD (CX), Y0
 	VMULPD       (SI), Y0, Y1
 	VMULPD       32(SI), Y0, Y0
@@ -2835,9 +2755,9 @@ last295:
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y1, (AX)
 	VMOVUPD      Y0, 32(AX)
-	JMP          next293
+	JMP          next283
 
-back294:
+back284:
 	VMOVUPD     (CX), Y0
 	VMOVUPD     32(CX), Y1
 	VMULPD      (SI), Y0, Y2
@@ -2877,42 +2797,42 @@ back294:
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, 32(AX)
 
-next293:
+next283:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again291
+	JNZ  again281
 
-done292:
-	JMP done290
+done282:
+	JMP done280
 
-other289:
+other279:
 	TESTQ DX, DX
-	JLE   done297
+	JLE   done287
 
-again296:
+again286:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same301
+	JZ      same291
 	MOVLQSX (DI)(BX*4), SI
 
-same301:
+same291:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same302
+	JZ      same292
 	MOVLQSX (DI)(BX*4), SI
 
-same302:
+same292:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last300
+	JLE        last290
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2928,7 +2848,7 @@ same302:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last300:
+last290:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2937,16 +2857,16 @@ last300:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back299
+	JNZ     back289
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000010
-	JLT     few304
+	JLT     few294
 
-panel303:
+panel293:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2959,9 +2879,9 @@ panel303:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows307
+	JLT    rows297
 
-row306:
+row296:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2984,13 +2904,13 @@ row306:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row306
+	JGE          row296
 
-rows307:
+rows297:
 	CMPQ R11, $0x00000001
-	JLT  rows309
+	JLT  rows299
 
-row308:
+row298:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -3004,9 +2924,9 @@ row308:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row308
+	JGE          row298
 
-rows309:
+rows299:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
@@ -3018,13 +2938,13 @@ rows309:
 	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000010, R10
 	CMPQ    R10, $0x00000010
-	JGE     panel303
+	JGE     panel293
 
-few304:
+few294:
 	TESTQ   R10, R10
-	JZ      done305
+	JZ      done295
 	CMPQ    R10, $0x00000004
-	JGT     wider310
+	JGT     wider300
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
 	NEGQ    R8
@@ -3035,9 +2955,9 @@ few304:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows312
+	JLT     rows302
 
-row311:
+row301:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3048,13 +2968,13 @@ row311:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row311
+	JGE          row301
 
-rows312:
+rows302:
 	CMPQ SI, $0x00000001
-	JLT  rows314
+	JLT  rows304
 
-row313:
+row303:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -3062,16 +2982,16 @@ row313:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row313
+	JGE          row303
 
-rows314:
+rows304:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     done305
+	JMP     done295
 
-wider310:
+wider300:
 	CMPQ    R10, $0x00000008
-	JGT     wider315
+	JGT     wider305
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3085,9 +3005,9 @@ wider310:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows317
+	JLT     rows307
 
-row316:
+row306:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3102,13 +3022,13 @@ row316:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row316
+	JGE          row306
 
-rows317:
+rows307:
 	CMPQ SI, $0x00000001
-	JLT  rows319
+	JLT  rows309
 
-row318:
+row308:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3118,18 +3038,18 @@ row318:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row318
+	JGE          row308
 
-rows319:
+rows309:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     done305
+	JMP     done295
 
-wider315:
+wider305:
 	CMPQ    R10, $0x0000000c
-	JGT     wider320
+	JGT     wider310
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3145,9 +3065,9 @@ wider315:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows322
+	JLT     rows312
 
-row321:
+row311:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3166,13 +3086,13 @@ row321:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row321
+	JGE          row311
 
-rows322:
+rows312:
 	CMPQ SI, $0x00000001
-	JLT  rows324
+	JLT  rows314
 
-row323:
+row313:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3184,18 +3104,18 @@ row323:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row323
+	JGE          row313
 
-rows324:
+rows314:
 	VADDPD  Y4, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     done305
+	JMP     done295
 
-wider320:
+wider310:
 	SUBQ    $0x0000000c, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3213,9 +3133,9 @@ wider320:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows327
+	JLT     rows317
 
-row326:
+row316:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3238,13 +3158,13 @@ row326:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row326
+	JGE          row316
 
-rows327:
+rows317:
 	CMPQ SI, $0x00000001
-	JLT  rows329
+	JLT  rows319
 
-row328:
+row318:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3258,9 +3178,9 @@ row328:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row328
+	JGE          row318
 
-rows329:
+rows319:
 	VADDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
@@ -3270,10 +3190,10 @@ rows329:
 	VADDPD  Y8, Y4, Y4
 	VMOVUPD Y4, 96(AX)(R9*1)
 
-done305:
-	JMP next298
+done295:
+	JMP next288
 
-back299:
+back289:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3283,9 +3203,9 @@ back299:
 	MOVQ y+152(FP), R8
 	MOVQ R8, R9
 	CMPQ R9, $0x00000004
-	JLT  few331
+	JLT  few321
 
-block330:
+block320:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3295,9 +3215,9 @@ block330:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest334
+	JLT    rest324
 
-whole333:
+whole323:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -3312,11 +3232,11 @@ whole333:
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole333
+	JGE         whole323
 
-rest334:
+rest324:
 	TESTQ       R11, R11
-	JZ          done336
+	JZ          done326
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3332,7 +3252,7 @@ rest334:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done336:
+done326:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3347,11 +3267,11 @@ done336:
 	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block330
+	JGE        block320
 
-few331:
+few321:
 	TESTQ  R9, R9
-	JZ     blocks332
+	JZ     blocks322
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3361,36 +3281,36 @@ few331:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest339
+	JLT    rest329
 
-whole338:
+whole328:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column340
+	JLE         column330
 	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column340
+	JLE         column330
 	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column340
+	JLE         column330
 	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column340:
+column330:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole338
+	JGE  whole328
 
-rest339:
+rest329:
 	TESTQ       R11, R11
-	JZ          done341
+	JZ          done331
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3398,23 +3318,23 @@ rest339:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column342
+	JLE         column332
 	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column342
+	JLE         column332
 	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column342
+	JLE         column332
 	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column342:
+column332:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done341:
+done331:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3428,19 +3348,19 @@ done341:
 	ADDQ       $0x00000020, AX
 	LEAQ       (SI)(BX*4), SI
 
-blocks332:
+blocks322:
 	MOVQ (SP), AX
 
-next298:
+next288:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again296
+	JNZ  again286
 
-done297:
-done290:
+done287:
+done280:
 	VZEROUPPER
 	RET
 
@@ -3457,9 +3377,9 @@ TEXT ·allSafe256(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000010
-	JLT          rest344
+	JLT          rest334
 
-whole343:
+whole333:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3479,13 +3399,13 @@ whole343:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole343
+	JGE     whole333
 
-rest344:
+rest334:
 	CMPQ CX, $0x00000004
-	JLT  rest346
+	JLT  rest336
 
-whole345:
+whole335:
 	VMOVUPD (AX)(DX*8), Y6
 	VMAXPD  Y6, Y2, Y2
 	VCMPPD  $0x19, Y0, Y6, Y6
@@ -3493,11 +3413,11 @@ whole345:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole345
+	JGE     whole335
 
-rest346:
+rest336:
 	TESTQ        CX, CX
-	JZ           done347
+	JZ           done337
 	LEAQ         constants<>+544(SB), BX
 	NEGQ         CX
 	VMOVUPD      (BX)(CX*8), Y6
@@ -3508,7 +3428,7 @@ rest346:
 	VCMPPD       $0x19, Y0, Y8, Y0
 	VORPD        Y0, Y1, Y1
 
-done347:
+done337:
 	VCMPPD    $0x1e, constants<>+640(SB), Y2, Y0
 	VORPD     Y0, Y1, Y1
 	VCMPPD    $0x1e, constants<>+640(SB), Y3, Y0
@@ -3519,13 +3439,13 @@ done347:
 	VORPD     Y0, Y1, Y1
 	VMOVMSKPD Y1, AX
 	TESTL     AX, AX
-	JNZ       unsafe348
+	JNZ       unsafe338
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe348:
+unsafe338:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3545,9 +3465,9 @@ TEXT ·absorb256(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done351
+	JLE          done341
 
-again350:
+again340:
 	MOVQ    potentials_base+48(FP), SI
 	MOVQ    16(DX), DI
 	LEAQ    (SI)(DI*8), DI
@@ -3557,37 +3477,37 @@ again350:
 	MOVLQSX 28(DX), SI
 	MOVLQSX 32(DX), R9
 	CMPQ    SI, $0x04
-	JG      long352
+	JG      long342
 	CMPQ    SI, $0x02
-	JNE     more354
+	JNE     more344
 	VMOVUPD (DI), X5
 	TESTQ   R9, R9
-	JLE     done356
+	JLE     done346
 
-again355:
+again345:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same358
+	JZ      same348
 	MOVQ    (R11)(DI*8), R11
-	JMP     found359
+	JMP     found349
 
-same358:
+same348:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found359:
+found349:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y6
 	TESTQ        R10, R10
-	JZ           same357
+	JZ           same347
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y6
 
-same357:
+same347:
 	VMOVUPD   (AX), X7
 	VMOVAPD   X7, X8
 	VPERMILPD $0x55, X8, X9
@@ -3595,14 +3515,14 @@ same357:
 	VMOVUPD   (R11), X9
 	VSUBPD    X8, X7, X7
 	VUCOMISD  X2, X0
-	JE        undamped360
+	JE        undamped350
 	VCMPPD    $0x04, X9, X7, X11
 	VMULPD    X0, X9, X8
 	VMULPD    X1, X7, X10
 	VADDPD    X8, X10, X10
 	VBLENDVPD X11, X10, X7, X7
 
-undamped360:
+undamped350:
 	VCMPPD      $0x04, X9, X7, X8
 	VSUBPD      X9, X7, X9
 	VANDPD      constants<>+1280(SB), X9, X9
@@ -3613,45 +3533,45 @@ undamped360:
 	VFMADD231PD X7, X6, X5
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again355
+	JNZ         again345
 
-done356:
+done346:
 	VMOVUPD X5, (R8)
-	JMP     absorbed353
+	JMP     absorbed343
 
-more354:
+more344:
 	LEAQ       constants<>+544(SB), R10
 	MOVQ       SI, R11
 	NEGQ       R11
 	VMOVUPD    (R10)(R11*8), Y5
 	VMASKMOVPD (DI), Y5, Y6
 	TESTQ      R9, R9
-	JLE        done362
+	JLE        done352
 
-again361:
+again351:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same364
+	JZ      same354
 	MOVQ    (R11)(DI*8), R11
-	JMP     found365
+	JMP     found355
 
-same364:
+same354:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found365:
+found355:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y7
 	TESTQ        R10, R10
-	JZ           same363
+	JZ           same353
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y7
 
-same363:
+same353:
 	VMASKMOVPD   (AX), Y5, Y8
 	VBROADCASTSD constants<>+1248(SB), Y9
 	VBLENDVPD    Y5, Y8, Y9, Y9
@@ -3664,14 +3584,14 @@ same363:
 	VSUBPD       Y9, Y8, Y8
 	VANDPD       Y5, Y8, Y8
 	VUCOMISD     X2, X0
-	JE           undamped366
+	JE           undamped356
 	VCMPPD       $0x04, Y10, Y8, Y12
 	VMULPD       Y0, Y10, Y9
 	VMULPD       Y1, Y8, Y11
 	VADDPD       Y9, Y11, Y11
 	VBLENDVPD    Y12, Y11, Y8, Y8
 
-undamped366:
+undamped356:
 	VCMPPD    $0x04, Y10, Y8, Y9
 	VSUBPD    Y10, Y8, Y10
 	VANDPD    constants<>+1280(SB), Y10, Y10
@@ -3679,150 +3599,150 @@ undamped366:
 	VPCMPGTQ  Y3, Y10, Y9
 	VBLENDVPD Y9, Y10, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial367
+	JLT       partial357
 	VMOVUPD   Y8, (R11)
-	JMP       stored370
+	JMP       stored360
 
-partial367:
+partial357:
 	LEAQ         (R11), DI
 	VMOVAPD      Y8, Y9
 	TESTQ        $0x00000002, SI
-	JZ           noTwo369
+	JZ           noTwo359
 	VMOVUPD      X9, (DI)
 	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x00000010, DI
 
-noTwo369:
+noTwo359:
 	TESTQ  $0x00000001, SI
-	JZ     stored370
+	JZ     stored360
 	VMOVSD X9, (DI)
 
-stored370:
+stored360:
 	VFMADD231PD Y8, Y7, Y6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again361
+	JNZ         again351
 
-done362:
+done352:
 	CMPQ    SI, $0x04
-	JLT     partial371
+	JLT     partial361
 	VMOVUPD Y6, (R8)
-	JMP     stored374
+	JMP     stored364
 
-partial371:
+partial361:
 	LEAQ         (R8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, SI
-	JZ           noTwo373
+	JZ           noTwo363
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo373:
+noTwo363:
 	TESTQ  $0x00000001, SI
-	JZ     stored374
+	JZ     stored364
 	VMOVSD X5, (DI)
 
-stored374:
-	JMP absorbed353
+stored364:
+	JMP absorbed343
 
-long352:
+long342:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest376
+	JLT  rest366
 
-whole375:
+whole365:
 	VMOVUPD (DI)(R10*8), Y5
 	VMOVUPD Y5, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole375
+	JGE     whole365
 
-rest376:
+rest366:
 	TESTQ      R11, R11
-	JZ         done377
+	JZ         done367
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
 	VMOVUPD    (R12)(R13*8), Y5
 	VMASKMOVPD (DI)(R10*8), Y5, Y5
 	CMPQ       R11, $0x04
-	JLT        partial378
+	JLT        partial368
 	VMOVUPD    Y5, (R8)(R10*8)
-	JMP        stored381
+	JMP        stored371
 
-partial378:
+partial368:
 	LEAQ         (R8)(R10*8), DI
 	VMOVAPD      Y5, Y5
 	TESTQ        $0x00000002, R11
-	JZ           noTwo380
+	JZ           noTwo370
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo380:
+noTwo370:
 	TESTQ  $0x00000001, R11
-	JZ     stored381
+	JZ     stored371
 	VMOVSD X5, (DI)
 
-stored381:
-done377:
+stored371:
+done367:
 	TESTQ R9, R9
-	JLE   done383
+	JLE   done373
 
-again382:
+again372:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same385
+	JZ      same375
 	MOVQ    (R11)(DI*8), R11
-	JMP     found386
+	JMP     found376
 
-same385:
+same375:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found386:
+found376:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y5
 	TESTQ        R10, R10
-	JZ           same384
+	JZ           same374
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y5
 
-same384:
+same374:
 	VBROADCASTSD constants<>+1248(SB), Y6
 	CMPQ         SI, $0x08
-	JNE          other387
+	JNE          other377
 	XORQ         DI, DI
 	VMOVUPD      (AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
 	VMOVUPD      32(AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
-	JMP          row388
+	JMP          row378
 
-other387:
+other377:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest390
+	JLT  rest380
 
-whole389:
+whole379:
 	VMOVUPD (AX)(DI*8), Y7
 	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole389
+	JGE     whole379
 
-rest390:
+rest380:
 	TESTQ        R10, R10
-	JZ           done391
+	JZ           done381
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
 	VMOVUPD      (R12)(R10*8), Y7
@@ -3831,27 +3751,27 @@ rest390:
 	VBLENDVPD    Y7, Y8, Y9, Y9
 	VMAXPD       Y9, Y6, Y6
 
-done391:
-row388:
+done381:
+row378:
 	VPERM2F128 $0x01, Y6, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	VPERMILPD  $0x55, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        other392
+	JNE        other382
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Y7
 	VMOVUPD    (R11)(DI*8), Y8
 	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped394
+	JE         undamped384
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped394:
+undamped384:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1280(SB), Y8, Y8
@@ -3866,14 +3786,14 @@ undamped394:
 	VMOVUPD     32(R11)(DI*8), Y8
 	VSUBPD      Y6, Y7, Y7
 	VUCOMISD    X2, X0
-	JE          undamped395
+	JE          undamped385
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y6
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y6, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped395:
+undamped385:
 	VCMPPD      $0x04, Y8, Y7, Y6
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1280(SB), Y8, Y8
@@ -3884,27 +3804,27 @@ undamped395:
 	VMOVUPD     32(R8)(DI*8), Y6
 	VFMADD231PD Y7, Y5, Y6
 	VMOVUPD     Y6, 32(R8)(DI*8)
-	JMP         row393
+	JMP         row383
 
-other392:
+other382:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest397
+	JLT  rest387
 
-whole396:
+whole386:
 	VMOVUPD   (AX)(DI*8), Y7
 	VMOVUPD   (R11)(DI*8), Y8
 	VSUBPD    Y6, Y7, Y7
 	VUCOMISD  X2, X0
-	JE        undamped398
+	JE        undamped388
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped398:
+undamped388:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
 	VANDPD      constants<>+1280(SB), Y8, Y8
@@ -3918,11 +3838,11 @@ undamped398:
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole396
+	JGE         whole386
 
-rest397:
+rest387:
 	TESTQ      R10, R10
-	JZ         done399
+	JZ         done389
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -3932,14 +3852,14 @@ rest397:
 	VSUBPD     Y6, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped400
+	JE         undamped390
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y6
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y6, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped400:
+undamped390:
 	VCMPPD    $0x04, Y9, Y8, Y6
 	VSUBPD    Y9, Y8, Y9
 	VANDPD    constants<>+1280(SB), Y9, Y9
@@ -3947,60 +3867,60 @@ undamped400:
 	VPCMPGTQ  Y3, Y9, Y6
 	VBLENDVPD Y6, Y9, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial401
+	JLT       partial391
 	VMOVUPD   Y8, (R11)(DI*8)
-	JMP       stored404
+	JMP       stored394
 
-partial401:
+partial391:
 	LEAQ         (R11)(DI*8), R11
 	VMOVAPD      Y8, Y6
 	TESTQ        $0x00000002, R10
-	JZ           noTwo403
+	JZ           noTwo393
 	VMOVUPD      X6, (R11)
 	VEXTRACTF128 $0x01, Y6, X6
 	ADDQ         $0x00000010, R11
 
-noTwo403:
+noTwo393:
 	TESTQ  $0x00000001, R10
-	JZ     stored404
+	JZ     stored394
 	VMOVSD X6, (R11)
 
-stored404:
+stored394:
 	VMASKMOVPD  (R8)(DI*8), Y7, Y6
 	VFMADD231PD Y8, Y5, Y6
 	CMPQ        R10, $0x04
-	JLT         partial405
+	JLT         partial395
 	VMOVUPD     Y6, (R8)(DI*8)
-	JMP         stored408
+	JMP         stored398
 
-partial405:
+partial395:
 	LEAQ         (R8)(DI*8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo407
+	JZ           noTwo397
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo407:
+noTwo397:
 	TESTQ  $0x00000001, R10
-	JZ     stored408
+	JZ     stored398
 	VMOVSD X5, (DI)
 
-stored408:
-done399:
-row393:
+stored398:
+done389:
+row383:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again382
+	JNZ  again372
 
-done383:
-absorbed353:
+done373:
+absorbed343:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again350
+	JNZ  again340
 
-done351:
+done341:
 	VPCMPGTQ   Y3, Y4, Y0
 	VBLENDVPD  Y0, Y4, Y3, Y3
 	VPERM2F128 $0x01, Y3, Y3, Y0
@@ -4020,16 +3940,16 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done411
+	JLE   done401
 
-again410:
+again400:
 	MOVLQSX      24(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      28(CX), SI
 	VBROADCASTSD constants<>+1248(SB), Y0
 	VXORPD       Y1, Y1, Y1
 	CMPQ         SI, $0x08
-	JNE          other412
+	JNE          other402
 	XORQ         DI, DI
 	VMOVUPD      (BX)(DI*8), Y2
 	VCMPPD       $0x03, Y2, Y2, Y3
@@ -4039,15 +3959,15 @@ again410:
 	VCMPPD       $0x03, Y2, Y2, Y3
 	VORPD        Y3, Y1, Y1
 	VMAXPD       Y2, Y0, Y0
-	JMP          row413
+	JMP          row403
 
-other412:
+other402:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest415
+	JLT  rest405
 
-whole414:
+whole404:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -4055,11 +3975,11 @@ whole414:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole414
+	JGE     whole404
 
-rest415:
+rest405:
 	TESTQ        R8, R8
-	JZ           done416
+	JZ           done406
 	LEAQ         constants<>+544(SB), R9
 	NEGQ         R8
 	VMOVUPD      (R9)(R8*8), Y2
@@ -4070,8 +3990,8 @@ rest415:
 	VBLENDVPD    Y2, Y3, Y4, Y4
 	VMAXPD       Y4, Y0, Y0
 
-done416:
-row413:
+done406:
+row403:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y2
@@ -4081,10 +4001,10 @@ row413:
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done409
+	JNZ          done399
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          other417
+	JNE          other407
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -4094,14 +4014,14 @@ row413:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row418
+	JMP          row408
 
-other417:
+other407:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest420
+	JLT  rest410
 
-whole419:
+whole409:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -4109,11 +4029,11 @@ whole419:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole419
+	JGE     whole409
 
-rest420:
+rest410:
 	TESTQ      SI, SI
-	JZ         done421
+	JZ         done411
 	LEAQ       constants<>+544(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
@@ -4122,33 +4042,33 @@ rest420:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial422
+	JLT        partial412
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored425
+	JMP        stored415
 
-partial422:
+partial412:
 	LEAQ         (BX)(DI*8), BX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo424
+	JZ           noTwo414
 	VMOVUPD      X0, (BX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, BX
 
-noTwo424:
+noTwo414:
 	TESTQ  $0x00000001, SI
-	JZ     stored425
+	JZ     stored415
 	VMOVSD X0, (BX)
 
-stored425:
-done421:
-row418:
+stored415:
+done411:
+row408:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again410
+	JNZ  again400
 
-done411:
-done409:
+done401:
+done399:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -4161,46 +4081,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done428
+	JLE   done418
 
-again427:
+again417:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other429
+	JNE     other419
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row430
+	JMP     row420
 
-other429:
+other419:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest432
+	JLT  rest422
 
-whole431:
+whole421:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole431
+	JGE     whole421
 
-rest432:
+rest422:
 	TESTQ      DI, DI
-	JZ         done433
+	JZ         done423
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done433:
-row430:
+done423:
+row420:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4209,9 +4129,9 @@ row430:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again427
+	JNZ        again417
 
-done428:
+done418:
 	VZEROUPPER
 	RET
 
@@ -4225,9 +4145,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done436
+	JLE    done426
 
-again435:
+again425:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4236,7 +4156,7 @@ again435:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other437
+	JNE          other427
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
@@ -4258,14 +4178,14 @@ again435:
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row438
+	JMP          row428
 
-other437:
+other427:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest440
+	JLT  rest430
 
-whole439:
+whole429:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
@@ -4279,11 +4199,11 @@ whole439:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole439
+	JGE       whole429
 
-rest440:
+rest430:
 	TESTQ      R9, R9
-	JZ         done441
+	JZ         done431
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4299,32 +4219,32 @@ rest440:
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial442
+	JLT        partial432
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored445
+	JMP        stored435
 
-partial442:
+partial432:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo444
+	JZ           noTwo434
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo444:
+noTwo434:
 	TESTQ  $0x00000001, R9
-	JZ     stored445
+	JZ     stored435
 	VMOVSD X1, (DI)
 
-stored445:
-done441:
-row438:
+stored435:
+done431:
+row428:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again435
+	JNZ  again425
 
-done436:
+done426:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4345,18 +4265,18 @@ TEXT ·exponentials256(SB), $0-64
 	VBROADCASTSD constants<>+0(SB), Y0
 	VBROADCASTSD constants<>+32(SB), Y1
 	TESTQ        BX, BX
-	JLE          done447
+	JLE          done437
 
-table446:
+table436:
 	VBROADCASTSD (DX), Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest449
+	JLT          rest439
 
-whole448:
+whole438:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4368,13 +4288,13 @@ whole448:
 	ADDQ      $0x00000008, SI
 	SUBQ      $0x00000008, DI
 	CMPQ      DI, $0x00000008
-	JGE       whole448
+	JGE       whole438
 
-rest449:
+rest439:
 	CMPQ DI, $0x00000004
-	JLT  rest451
+	JLT  rest441
 
-whole450:
+whole440:
 	VMOVUPD   (AX)(SI*8), Y5
 	VANDPD    constants<>+1280(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
@@ -4382,11 +4302,11 @@ whole450:
 	ADDQ      $0x00000004, SI
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole450
+	JGE       whole440
 
-rest451:
+rest441:
 	TESTQ      DI, DI
-	JZ         done452
+	JZ         done442
 	LEAQ       constants<>+544(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
@@ -4395,20 +4315,20 @@ rest451:
 	VPCMPGTQ   Y3, Y5, Y6
 	VBLENDVPD  Y6, Y5, Y3, Y3
 
-done452:
+done442:
 	VPCMPGTQ  Y3, Y4, Y5
 	VBLENDVPD Y5, Y4, Y3, Y3
 	VMULPD    Y2, Y3, Y3
 	VCMPPD    $0x06, constants<>+1312(SB), Y3, Y3
 	VMOVMSKPD Y3, SI
 	TESTL     SI, SI
-	JNZ       done447
+	JNZ       done437
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest454
+	JLT       rest444
 
-whole453:
+whole443:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVUPD      32(AX)(SI*8), Y4
@@ -4468,13 +4388,13 @@ whole453:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole453
+	JGE          whole443
 
-rest454:
+rest444:
 	CMPQ DI, $0x00000004
-	JLT  rest456
+	JLT  rest446
 
-whole455:
+whole445:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVAPD      Y0, Y4
@@ -4506,11 +4426,11 @@ whole455:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole455
+	JGE          whole445
 
-rest456:
+rest446:
 	TESTQ        DI, DI
-	JZ           done457
+	JZ           done447
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -4545,410 +4465,697 @@ rest456:
 	VPSLLQ       $0x34, Y2, Y2
 	VPADDQ       Y2, Y5, Y5
 	CMPQ         DI, $0x04
-	JLT          partial458
+	JLT          partial448
 	VMOVUPD      Y5, (AX)(SI*8)
-	JMP          stored461
+	JMP          stored451
 
-partial458:
+partial448:
 	LEAQ         (AX)(SI*8), SI
 	VMOVAPD      Y5, Y2
 	TESTQ        $0x00000002, DI
-	JZ           noTwo460
+	JZ           noTwo450
 	VMOVUPD      X2, (SI)
 	VEXTRACTF128 $0x01, Y2, X2
 	ADDQ         $0x00000010, SI
 
-noTwo460:
+noTwo450:
 	TESTQ  $0x00000001, DI
-	JZ     stored461
+	JZ     stored451
 	VMOVSD X2, (SI)
 
-stored461:
-done457:
+stored451:
+done447:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table446
+	JNZ  table436
 
-done447:
+done437:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
 
-// func moments256(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, n int)
+// func edgeBeliefs256(dst []float64, z []float64, products []float64, tables []float64, weights []float64, logs []float64, at []int, ku int, kv int)
 // Requires: AVX, FMA3
-TEXT ·moments256(SB), $0-128
-	MOVQ    totals_base+0(FP), AX
-	MOVQ    logged_base+24(FP), CX
-	MOVQ    n+120(FP), DX
-	MOVQ    logs_base+48(FP), BX
-	MOVQ    weights_base+72(FP), SI
-	MOVQ    out_base+96(FP), DI
-	MOVQ    totals_len+8(FP), R8
-	CMPQ    DX, $0x04
-	JG      long462
-	XORQ    R9, R9
-	LEAQ    constants<>+544(SB), R10
-	MOVQ    DX, R11
-	NEGQ    R11
-	VMOVUPD (R10)(R11*8), Y0
-	TESTQ   R8, R8
-	JLE     done465
+TEXT ·edgeBeliefs256(SB), $0-184
+	MOVQ         at_len+152(FP), AX
+	MOVQ         at_base+144(FP), CX
+	MOVQ         logs_base+120(FP), DX
+	MOVQ         weights_base+96(FP), SI
+	MOVQ         kv+176(FP), BX
+	MOVQ         BX, DI
+	SHLQ         $0x03, DI
+	MOVQ         dst_base+0(FP), R8
+	VBROADCASTSD constants<>+1440(SB), Y2
+	MOVQ         DI, BX
+	IMULQ        AX, BX
+	ADDQ         SI, BX
+	SUBQ         SI, DX
+	MOVQ         DX, logs_base+120(FP)
 
-again464:
+edge452:
+	MOVQ         (CX), DX
+	MOVQ         tables_base+72(FP), R9
+	LEAQ         (R9)(DX*8), DX
+	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VMASKMOVPD   (SI)(R9*8), Y0, Y3
-	VBROADCASTSD constants<>+1440(SB), Y4
-	VMASKMOVPD   (DI)(R9*8), Y0, Y5
-	VMULPD       Y5, Y3, Y3
-	VMASKMOVPD   (BX)(R9*8), Y0, Y5
-	VMAXPD       Y5, Y4, Y4
-	VADDPD       Y3, Y1, Y1
-	VFMADD231PD  Y4, Y3, Y2
-	VPERM2F128   $0x01, Y1, Y1, Y3
-	VADDPD       Y3, Y1, Y1
-	VPERMILPD    $0x55, Y1, Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVSD       X1, (AX)
-	ADDQ         $0x08, AX
-	VPERM2F128   $0x01, Y2, Y2, Y1
-	VADDPD       Y1, Y2, Y2
-	VPERMILPD    $0x55, Y2, Y1
-	VADDPD       Y1, Y2, Y2
-	VMOVSD       X2, (CX)
-	ADDQ         $0x08, CX
-	LEAQ         (BX)(DX*8), BX
-	LEAQ         (SI)(DX*8), SI
-	LEAQ         (DI)(DX*8), DI
-	DECQ         R8
-	JNZ          again464
+	MOVQ         ku+168(FP), R9
+	CMPQ         R9, $0x08
+	JNE          other453
+	MOVQ         kv+176(FP), R9
+	CMPQ         R9, $0x08
+	JNE          other453
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VBROADCASTSD (BX), Y5
+	VMOVUPD      (DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      32(DX), Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VBROADCASTSD 8(BX), Y5
+	VMOVUPD      64(DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      96(DX), Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VBROADCASTSD 16(BX), Y5
+	VMOVUPD      128(DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      160(DX), Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VBROADCASTSD 24(BX), Y5
+	VMOVUPD      192(DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      224(DX), Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VBROADCASTSD 32(BX), Y5
+	VMOVUPD      256(DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      288(DX), Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VBROADCASTSD 40(BX), Y5
+	VMOVUPD      320(DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      352(DX), Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VBROADCASTSD 48(BX), Y5
+	VMOVUPD      384(DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      416(DX), Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VBROADCASTSD 56(BX), Y5
+	VMOVUPD      448(DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMOVUPD      480(DX), Y6
+	VFMADD231PD  Y6, Y5, Y4
+	VMOVUPD      (SI), Y5
+	VFMADD231PD  Y3, Y5, Y0
+	VMOVUPD      32(SI), Y3
+	VFMADD231PD  Y4, Y3, Y0
+	JMP          columns454
 
-done465:
-	JMP done463
+other453:
+	MOVQ kv+176(FP), R9
+	XORQ R10, R10
+	CMPQ R9, $0x0000000c
+	JLT  few456
 
-long462:
-	XORQ  R9, R9
-	TESTQ R8, R8
-	JLE   done467
+panel455:
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	XORQ   R11, R11
+	MOVQ   R10, R12
 
-again466:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	XORQ   R9, R9
-	MOVQ   DX, R10
-	CMPQ   R10, $0x00000004
-	JLT    rest469
+row458:
+	VBROADCASTSD (BX)(R11*8), Y6
+	VMOVUPD      (DX)(R12*1), Y7
+	VFMADD231PD  Y7, Y6, Y3
+	VMOVUPD      32(DX)(R12*1), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VMOVUPD      64(DX)(R12*1), Y7
+	VFMADD231PD  Y7, Y6, Y5
+	ADDQ         DI, R12
+	INCQ         R11
+	MOVQ         ku+168(FP), R13
+	CMPQ         R11, R13
+	JL           row458
+	VMOVUPD      (SI)(R10*1), Y6
+	VFMADD231PD  Y3, Y6, Y0
+	VMOVUPD      32(SI)(R10*1), Y3
+	VFMADD231PD  Y4, Y3, Y0
+	VMOVUPD      64(SI)(R10*1), Y3
+	VFMADD231PD  Y5, Y3, Y0
+	ADDQ         $0x00000060, R10
+	SUBQ         $0x0000000c, R9
+	CMPQ         R9, $0x0000000c
+	JGE          panel455
 
-whole468:
-	VMOVUPD      (SI)(R9*8), Y2
-	VBROADCASTSD constants<>+1440(SB), Y3
-	VMOVUPD      (DI)(R9*8), Y4
-	VMULPD       Y4, Y2, Y2
-	VMOVUPD      (BX)(R9*8), Y4
-	VMAXPD       Y4, Y3, Y3
-	VADDPD       Y2, Y0, Y0
-	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         $0x00000004, R9
-	SUBQ         $0x00000004, R10
-	CMPQ         R10, $0x00000004
-	JGE          whole468
+few456:
+	TESTQ   R9, R9
+	JZ      done457
+	CMPQ    R9, $0x00000004
+	JGT     wider459
+	LEAQ    constants<>+544(SB), R11
+	NEGQ    R9
+	VMOVUPD (R11)(R9*8), Y3
+	VXORPD  Y4, Y4, Y4
+	XORQ    R9, R9
+	MOVQ    R10, R11
 
-rest469:
-	TESTQ        R10, R10
-	JZ           done470
-	LEAQ         constants<>+544(SB), R11
-	NEGQ         R10
-	VMOVUPD      (R11)(R10*8), Y2
-	VMASKMOVPD   (SI)(R9*8), Y2, Y3
-	VBROADCASTSD constants<>+1440(SB), Y4
-	VMASKMOVPD   (DI)(R9*8), Y2, Y5
-	VMULPD       Y5, Y3, Y3
-	VMASKMOVPD   (BX)(R9*8), Y2, Y2
-	VMAXPD       Y2, Y4, Y4
+row460:
+	VBROADCASTSD (BX)(R9*8), Y5
+	VMASKMOVPD   (DX)(R11*1), Y3, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         DI, R11
+	INCQ         R9
+	MOVQ         ku+168(FP), R12
+	CMPQ         R9, R12
+	JL           row460
+	VMASKMOVPD   (SI)(R10*1), Y3, Y3
+	VFMADD231PD  Y4, Y3, Y0
+	JMP          done457
+
+wider459:
+	CMPQ    R9, $0x00000008
+	JGT     wider461
+	SUBQ    $0x00000004, R9
+	LEAQ    constants<>+544(SB), R11
+	NEGQ    R9
+	VMOVUPD (R11)(R9*8), Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	XORQ    R9, R9
+	MOVQ    R10, R11
+
+row462:
+	VBROADCASTSD (BX)(R9*8), Y6
+	VMOVUPD      (DX)(R11*1), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VMASKMOVPD   32(DX)(R11*1), Y3, Y7
+	VFMADD231PD  Y7, Y6, Y5
+	ADDQ         DI, R11
+	INCQ         R9
+	MOVQ         ku+168(FP), R12
+	CMPQ         R9, R12
+	JL           row462
+	VMOVUPD      (SI)(R10*1), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VMASKMOVPD   32(SI)(R10*1), Y3, Y3
+	VFMADD231PD  Y5, Y3, Y0
+	JMP          done457
+
+wider461:
+	SUBQ    $0x00000008, R9
+	LEAQ    constants<>+544(SB), R11
+	NEGQ    R9
+	VMOVUPD (R11)(R9*8), Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	XORQ    R9, R9
+	MOVQ    R10, R11
+
+row464:
+	VBROADCASTSD (BX)(R9*8), Y7
+	VMOVUPD      (DX)(R11*1), Y8
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      32(DX)(R11*1), Y8
+	VFMADD231PD  Y8, Y7, Y5
+	VMASKMOVPD   64(DX)(R11*1), Y3, Y8
+	VFMADD231PD  Y8, Y7, Y6
+	ADDQ         DI, R11
+	INCQ         R9
+	MOVQ         ku+168(FP), R12
+	CMPQ         R9, R12
+	JL           row464
+	VMOVUPD      (SI)(R10*1), Y7
+	VFMADD231PD  Y4, Y7, Y0
+	VMOVUPD      32(SI)(R10*1), Y4
+	VFMADD231PD  Y5, Y4, Y0
+	VMASKMOVPD   64(SI)(R10*1), Y3, Y3
+	VFMADD231PD  Y6, Y3, Y0
+
+done457:
+columns454:
+	VPERM2F128   $0x01, Y0, Y0, Y3
 	VADDPD       Y3, Y0, Y0
-	VFMADD231PD  Y4, Y3, Y1
-
-done470:
-	VPERM2F128 $0x01, Y0, Y0, Y2
-	VADDPD     Y2, Y0, Y0
-	VPERMILPD  $0x55, Y0, Y2
-	VADDPD     Y2, Y0, Y0
-	VMOVSD     X0, (AX)
-	ADDQ       $0x08, AX
-	VPERM2F128 $0x01, Y1, Y1, Y0
-	VADDPD     Y0, Y1, Y1
-	VPERMILPD  $0x55, Y1, Y0
-	VADDPD     Y0, Y1, Y1
-	VMOVSD     X1, (CX)
-	ADDQ       $0x08, CX
-	LEAQ       (BX)(DX*8), BX
-	LEAQ       (SI)(DX*8), SI
-	LEAQ       (DI)(DX*8), DI
-	DECQ       R8
-	JNZ        again466
-
-done467:
-done463:
-	VZEROUPPER
-	RET
-
-// func outer256(dst []float64, tables []float64, factors []float64, weights []float64, at []int, ku int, kv int)
-// Requires: AVX
-TEXT ·outer256(SB), $0-136
-	MOVQ dst_base+0(FP), AX
-	MOVQ at_len+104(FP), CX
-	MOVQ at_base+96(FP), DX
-	MOVQ factors_base+48(FP), BX
-	MOVQ weights_base+72(FP), SI
-	MOVQ kv+128(FP), DI
-	SHLQ $0x03, DI
-
-edge471:
-	MOVQ    kv+128(FP), R8
-	CMPQ    R8, $0x08
-	JNE     other472
-	XORQ    R8, R8
-	VMOVUPD (SI)(R8*1), Y0
-	VMOVUPD 32(SI)(R8*1), Y1
-	MOVQ    tables_base+24(FP), R9
-	MOVQ    (DX), R10
-	LEAQ    (R9)(R10*8), R10
-	LEAQ    (R10)(R8*1), R9
-	LEAQ    (AX)(R8*1), R8
-	XORQ    R10, R10
-
-row474:
-	VBROADCASTSD (BX)(R10*8), Y2
+	VPERMILPD    $0x55, Y0, Y3
+	VADDPD       Y3, Y0, Y0
+	MOVQ         ku+168(FP), R9
+	CMPQ         R9, $0x08
+	JNE          other465
+	MOVQ         kv+176(FP), R9
+	CMPQ         R9, $0x08
+	JNE          other465
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	MOVQ         logs_base+120(FP), R9
+	VMOVUPD      (SI), Y3
+	VDIVPD       Y0, Y3, Y3
+	VMOVUPD      32(SI), Y4
+	VDIVPD       Y0, Y4, Y4
+	ADDQ         BX, R9
+	VBROADCASTSD (BX), Y9
+	VBROADCASTSD (R9), Y10
+	VMAXPD       Y10, Y2, Y10
+	VMOVUPD      (DX), Y11
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, (R8)
+	VADDPD       Y11, Y5, Y5
+	VFMADD231PD  Y11, Y10, Y7
+	VMOVUPD      32(DX), Y11
+	VMULPD       Y4, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 32(R8)
+	VADDPD       Y11, Y6, Y6
+	VFMADD231PD  Y11, Y10, Y8
+	VBROADCASTSD 8(BX), Y9
+	VBROADCASTSD 8(R9), Y10
+	VMAXPD       Y10, Y2, Y10
+	VMOVUPD      64(DX), Y11
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 64(R8)
+	VADDPD       Y11, Y5, Y5
+	VFMADD231PD  Y11, Y10, Y7
+	VMOVUPD      96(DX), Y11
+	VMULPD       Y4, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 96(R8)
+	VADDPD       Y11, Y6, Y6
+	VFMADD231PD  Y11, Y10, Y8
+	VBROADCASTSD 16(BX), Y9
+	VBROADCASTSD 16(R9), Y10
+	VMAXPD       Y10, Y2, Y10
+	VMOVUPD      128(DX), Y11
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 128(R8)
+	VADDPD       Y11, Y5, Y5
+	VFMADD231PD  Y11, Y10, Y7
+	VMOVUPD      160(DX), Y11
+	VMULPD       Y4, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 160(R8)
+	VADDPD       Y11, Y6, Y6
+	VFMADD231PD  Y11, Y10, Y8
+	VBROADCASTSD 24(BX), Y9
+	VBROADCASTSD 24(R9), Y10
+	VMAXPD       Y10, Y2, Y10
+	VMOVUPD      192(DX), Y11
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 192(R8)
+	VADDPD       Y11, Y5, Y5
+	VFMADD231PD  Y11, Y10, Y7
+	VMOVUPD      224(DX), Y11
+	VMULPD       Y4, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 224(R8)
+	VADDPD       Y11, Y6, Y6
+	VFMADD231PD  Y11, Y10, Y8
+	VBROADCASTSD 32(BX), Y9
+	VBROADCASTSD 32(R9), Y10
+	VMAXPD       Y10, Y2, Y10
+	VMOVUPD      256(DX), Y11
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 256(R8)
+	VADDPD       Y11, Y5, Y5
+	VFMADD231PD  Y11, Y10, Y7
+	VMOVUPD      288(DX), Y11
+	VMULPD       Y4, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 288(R8)
+	VADDPD       Y11, Y6, Y6
+	VFMADD231PD  Y11, Y10, Y8
+	VBROADCASTSD 40(BX), Y9
+	VBROADCASTSD 40(R9), Y10
+	VMAXPD       Y10, Y2, Y10
+	VMOVUPD      320(DX), Y11
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 320(R8)
+	VADDPD       Y11, Y5, Y5
+	VFMADD231PD  Y11, Y10, Y7
+	VMOVUPD      352(DX), Y11
+	VMULPD       Y4, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 352(R8)
+	VADDPD       Y11, Y6, Y6
+	VFMADD231PD  Y11, Y10, Y8
+	VBROADCASTSD 48(BX), Y9
+	VBROADCASTSD 48(R9), Y10
+	VMAXPD       Y10, Y2, Y10
+	VMOVUPD      384(DX), Y11
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 384(R8)
+	VADDPD       Y11, Y5, Y5
+	VFMADD231PD  Y11, Y10, Y7
+	VMOVUPD      416(DX), Y11
+	VMULPD       Y4, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 416(R8)
+	VADDPD       Y11, Y6, Y6
+	VFMADD231PD  Y11, Y10, Y8
+	VBROADCASTSD 56(BX), Y9
+	VBROADCASTSD 56(R9), Y10
+	VMAXPD       Y10, Y2, Y10
+	VMOVUPD      448(DX), Y11
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPD      Y11, 448(R8)
+	VADDPD       Y11, Y5, Y5
+	VFMADD231PD  Y11, Y10, Y7
+	VMOVUPD      480(DX), Y3
+	VMULPD       Y4, Y3, Y3
+	VMULPD       Y9, Y3, Y3
+	VMOVUPD      Y3, 480(R8)
+	VADDPD       Y3, Y6, Y6
+	VFMADD231PD  Y3, Y10, Y8
+	MOVQ         logs_base+120(FP), R9
+	ADDQ         SI, R9
 	VMOVUPD      (R9), Y3
-	VMULPD       Y0, Y3, Y3
-	VMULPD       Y2, Y3, Y3
-	VMOVUPD      Y3, (R8)
+	VMAXPD       Y3, Y2, Y3
+	VFMADD231PD  Y5, Y3, Y7
+	VADDPD       Y7, Y1, Y1
 	VMOVUPD      32(R9), Y3
-	VMULPD       Y1, Y3, Y3
-	VMULPD       Y2, Y3, Y3
-	VMOVUPD      Y3, 32(R8)
-	ADDQ         DI, R9
-	ADDQ         DI, R8
-	INCQ         R10
-	MOVQ         ku+120(FP), R11
-	CMPQ         R10, R11
-	JL           row474
-	JMP          next473
+	VMAXPD       Y3, Y2, Y3
+	VFMADD231PD  Y6, Y3, Y8
+	VADDPD       Y8, Y1, Y1
+	JMP          columns466
 
-other472:
-	MOVQ kv+128(FP), R8
-	XORQ R9, R9
-	CMPQ R8, $0x0000000c
-	JLT  few476
+other465:
+	MOVQ kv+176(FP), R9
+	XORQ R10, R10
+	CMPQ R9, $0x0000000c
+	JLT  few468
 
-panel475:
-	VMOVUPD (SI)(R9*1), Y0
-	VMOVUPD 32(SI)(R9*1), Y1
-	VMOVUPD 64(SI)(R9*1), Y2
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    (DX), R11
-	LEAQ    (R10)(R11*8), R11
-	LEAQ    (R11)(R9*1), R10
-	LEAQ    (AX)(R9*1), R11
+panel467:
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	MOVQ    logs_base+120(FP), R11
+	VMOVUPD (SI)(R10*1), Y3
+	VDIVPD  Y0, Y3, Y3
+	VMOVUPD 32(SI)(R10*1), Y4
+	VDIVPD  Y0, Y4, Y4
+	VMOVUPD 64(SI)(R10*1), Y5
+	VDIVPD  Y0, Y5, Y5
+	ADDQ    BX, R11
 	XORQ    R12, R12
+	MOVQ    R10, R13
+
+row470:
+	VBROADCASTSD (BX)(R12*8), Y12
+	VBROADCASTSD (R11)(R12*8), Y13
+	VMAXPD       Y13, Y2, Y13
+	VMOVUPD      (DX)(R13*1), Y14
+	VMULPD       Y3, Y14, Y14
+	VMULPD       Y12, Y14, Y14
+	VMOVUPD      Y14, (R8)(R13*1)
+	VADDPD       Y14, Y6, Y6
+	VFMADD231PD  Y14, Y13, Y9
+	VMOVUPD      32(DX)(R13*1), Y14
+	VMULPD       Y4, Y14, Y14
+	VMULPD       Y12, Y14, Y14
+	VMOVUPD      Y14, 32(R8)(R13*1)
+	VADDPD       Y14, Y7, Y7
+	VFMADD231PD  Y14, Y13, Y10
+	VMOVUPD      64(DX)(R13*1), Y14
+	VMULPD       Y5, Y14, Y14
+	VMULPD       Y12, Y14, Y14
+	VMOVUPD      Y14, 64(R8)(R13*1)
+	VADDPD       Y14, Y8, Y8
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         DI, R13
+	INCQ         R12
+	MOVQ         ku+168(FP), R14
+	CMPQ         R12, R14
+	JL           row470
+	MOVQ         logs_base+120(FP), R11
+	ADDQ         SI, R11
+	VMOVUPD      (R11)(R10*1), Y3
+	VMAXPD       Y3, Y2, Y3
+	VFMADD231PD  Y6, Y3, Y9
+	VADDPD       Y9, Y1, Y1
+	VMOVUPD      32(R11)(R10*1), Y3
+	VMAXPD       Y3, Y2, Y3
+	VFMADD231PD  Y7, Y3, Y10
+	VADDPD       Y10, Y1, Y1
+	VMOVUPD      64(R11)(R10*1), Y3
+	VMAXPD       Y3, Y2, Y3
+	VFMADD231PD  Y8, Y3, Y11
+	VADDPD       Y11, Y1, Y1
+	ADDQ         $0x00000060, R10
+	SUBQ         $0x0000000c, R9
+	CMPQ         R9, $0x0000000c
+	JGE          panel467
+
+few468:
+	TESTQ      R9, R9
+	JZ         done469
+	CMPQ       R9, $0x00000004
+	JGT        wider471
+	LEAQ       constants<>+544(SB), R11
+	MOVQ       R9, R12
+	NEGQ       R12
+	VMOVUPD    (R11)(R12*8), Y3
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	MOVQ       logs_base+120(FP), R11
+	VMASKMOVPD (SI)(R10*1), Y3, Y4
+	VDIVPD     Y0, Y4, Y4
+	ADDQ       BX, R11
+	XORQ       R12, R12
+	MOVQ       R10, R13
+
+row472:
+	VBROADCASTSD (BX)(R12*8), Y7
+	VBROADCASTSD (R11)(R12*8), Y8
+	VMAXPD       Y8, Y2, Y8
+	VMASKMOVPD   (DX)(R13*1), Y3, Y9
+	VMULPD       Y4, Y9, Y9
+	VMULPD       Y7, Y9, Y9
+	CMPQ         R9, $0x04
+	JLT          partial473
+	VMOVUPD      Y9, (R8)(R13*1)
+	JMP          stored476
+
+partial473:
+	LEAQ         (R8)(R13*1), R14
+	VMOVAPD      Y9, Y7
+	TESTQ        $0x00000002, R9
+	JZ           noTwo475
+	VMOVUPD      X7, (R14)
+	VEXTRACTF128 $0x01, Y7, X7
+	ADDQ         $0x00000010, R14
+
+noTwo475:
+	TESTQ  $0x00000001, R9
+	JZ     stored476
+	VMOVSD X7, (R14)
+
+stored476:
+	VADDPD      Y9, Y5, Y5
+	VFMADD231PD Y9, Y8, Y6
+	ADDQ        DI, R13
+	INCQ        R12
+	MOVQ        ku+168(FP), R14
+	CMPQ        R12, R14
+	JL          row472
+	MOVQ        logs_base+120(FP), R11
+	ADDQ        SI, R11
+	VMASKMOVPD  (R11)(R10*1), Y3, Y3
+	VMAXPD      Y3, Y2, Y3
+	VFMADD231PD Y5, Y3, Y6
+	VADDPD      Y6, Y1, Y1
+	JMP         done469
+
+wider471:
+	CMPQ       R9, $0x00000008
+	JGT        wider477
+	SUBQ       $0x00000004, R9
+	LEAQ       constants<>+544(SB), R11
+	MOVQ       R9, R12
+	NEGQ       R12
+	VMOVUPD    (R11)(R12*8), Y3
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	MOVQ       logs_base+120(FP), R11
+	VMOVUPD    (SI)(R10*1), Y4
+	VDIVPD     Y0, Y4, Y4
+	VMASKMOVPD 32(SI)(R10*1), Y3, Y5
+	VDIVPD     Y0, Y5, Y5
+	ADDQ       BX, R11
+	XORQ       R12, R12
+	MOVQ       R10, R13
 
 row478:
-	VBROADCASTSD (BX)(R12*8), Y3
-	VMOVUPD      (R10), Y4
-	VMULPD       Y0, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y4, (R11)
-	VMOVUPD      32(R10), Y4
-	VMULPD       Y1, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y4, 32(R11)
-	VMOVUPD      64(R10), Y4
-	VMULPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y4, 64(R11)
-	ADDQ         DI, R10
-	ADDQ         DI, R11
-	INCQ         R12
-	MOVQ         ku+120(FP), R13
-	CMPQ         R12, R13
-	JL           row478
-	ADDQ         $0x00000060, R9
-	SUBQ         $0x0000000c, R8
-	CMPQ         R8, $0x0000000c
-	JGE          panel475
+	VBROADCASTSD (BX)(R12*8), Y10
+	VBROADCASTSD (R11)(R12*8), Y11
+	VMAXPD       Y11, Y2, Y11
+	VMOVUPD      (DX)(R13*1), Y12
+	VMULPD       Y4, Y12, Y12
+	VMULPD       Y10, Y12, Y12
+	VMOVUPD      Y12, (R8)(R13*1)
+	VADDPD       Y12, Y6, Y6
+	VFMADD231PD  Y12, Y11, Y8
+	VMASKMOVPD   32(DX)(R13*1), Y3, Y12
+	VMULPD       Y5, Y12, Y12
+	VMULPD       Y10, Y12, Y12
+	CMPQ         R9, $0x04
+	JLT          partial479
+	VMOVUPD      Y12, 32(R8)(R13*1)
+	JMP          stored482
 
-few476:
-	TESTQ   R8, R8
-	JZ      done477
-	CMPQ    R8, $0x00000004
-	JGT     wider479
-	LEAQ    constants<>+544(SB), R10
-	MOVQ    R8, R11
-	NEGQ    R11
-	VMOVUPD (R10)(R11*8), Y0
-	VMOVUPD (SI)(R9*1), Y1
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    (DX), R11
-	LEAQ    (R10)(R11*8), R11
-	LEAQ    (R11)(R9*1), R10
-	LEAQ    (AX)(R9*1), R9
-	XORQ    R11, R11
+partial479:
+	LEAQ         32(R8)(R13*1), R14
+	VMOVAPD      Y12, Y10
+	TESTQ        $0x00000002, R9
+	JZ           noTwo481
+	VMOVUPD      X10, (R14)
+	VEXTRACTF128 $0x01, Y10, X10
+	ADDQ         $0x00000010, R14
 
-row480:
-	VBROADCASTSD (BX)(R11*8), Y2
-	VMASKMOVPD   (R10), Y0, Y3
-	VMULPD       Y1, Y3, Y3
-	VMULPD       Y2, Y3, Y3
-	CMPQ         R8, $0x04
-	JLT          partial481
-	VMOVUPD      Y3, (R9)
-	JMP          stored484
+noTwo481:
+	TESTQ  $0x00000001, R9
+	JZ     stored482
+	VMOVSD X10, (R14)
 
-partial481:
-	LEAQ         (R9), R12
-	VMOVAPD      Y3, Y2
-	TESTQ        $0x00000002, R8
-	JZ           noTwo483
-	VMOVUPD      X2, (R12)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x00000010, R12
+stored482:
+	VADDPD      Y12, Y7, Y7
+	VFMADD231PD Y12, Y11, Y9
+	ADDQ        DI, R13
+	INCQ        R12
+	MOVQ        ku+168(FP), R14
+	CMPQ        R12, R14
+	JL          row478
+	MOVQ        logs_base+120(FP), R11
+	ADDQ        SI, R11
+	VMOVUPD     (R11)(R10*1), Y4
+	VMAXPD      Y4, Y2, Y4
+	VFMADD231PD Y6, Y4, Y8
+	VADDPD      Y8, Y1, Y1
+	VMASKMOVPD  32(R11)(R10*1), Y3, Y3
+	VMAXPD      Y3, Y2, Y3
+	VFMADD231PD Y7, Y3, Y9
+	VADDPD      Y9, Y1, Y1
+	JMP         done469
 
-noTwo483:
-	TESTQ  $0x00000001, R8
-	JZ     stored484
-	VMOVSD X2, (R12)
+wider477:
+	SUBQ       $0x00000008, R9
+	LEAQ       constants<>+544(SB), R11
+	MOVQ       R9, R12
+	NEGQ       R12
+	VMOVUPD    (R11)(R12*8), Y3
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	VXORPD     Y12, Y12, Y12
+	MOVQ       logs_base+120(FP), R11
+	VMOVUPD    (SI)(R10*1), Y4
+	VDIVPD     Y0, Y4, Y4
+	VMOVUPD    32(SI)(R10*1), Y5
+	VDIVPD     Y0, Y5, Y5
+	VMASKMOVPD 64(SI)(R10*1), Y3, Y6
+	VDIVPD     Y0, Y6, Y6
+	ADDQ       BX, R11
+	XORQ       R12, R12
+	MOVQ       R10, R13
 
-stored484:
-	ADDQ DI, R10
-	ADDQ DI, R9
-	INCQ R11
-	MOVQ ku+120(FP), R12
-	CMPQ R11, R12
-	JL   row480
-	JMP  done477
+row484:
+	VBROADCASTSD (BX)(R12*8), Y13
+	VBROADCASTSD (R11)(R12*8), Y14
+	VMAXPD       Y14, Y2, Y14
+	VMOVUPD      (DX)(R13*1), Y15
+	VMULPD       Y4, Y15, Y15
+	VMULPD       Y13, Y15, Y15
+	VMOVUPD      Y15, (R8)(R13*1)
+	VADDPD       Y15, Y7, Y7
+	VFMADD231PD  Y15, Y14, Y10
+	VMOVUPD      32(DX)(R13*1), Y15
+	VMULPD       Y5, Y15, Y15
+	VMULPD       Y13, Y15, Y15
+	VMOVUPD      Y15, 32(R8)(R13*1)
+	VADDPD       Y15, Y8, Y8
+	VFMADD231PD  Y15, Y14, Y11
+	VMASKMOVPD   64(DX)(R13*1), Y3, Y15
+	VMULPD       Y6, Y15, Y15
+	VMULPD       Y13, Y15, Y15
+	CMPQ         R9, $0x04
+	JLT          partial485
+	VMOVUPD      Y15, 64(R8)(R13*1)
+	JMP          stored488
 
-wider479:
-	CMPQ    R8, $0x00000008
-	JGT     wider485
-	SUBQ    $0x00000004, R8
-	LEAQ    constants<>+544(SB), R10
-	MOVQ    R8, R11
-	NEGQ    R11
-	VMOVUPD (R10)(R11*8), Y0
-	VMOVUPD (SI)(R9*1), Y1
-	VMOVUPD 32(SI)(R9*1), Y2
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    (DX), R11
-	LEAQ    (R10)(R11*8), R11
-	LEAQ    (R11)(R9*1), R10
-	LEAQ    (AX)(R9*1), R9
-	XORQ    R11, R11
+partial485:
+	LEAQ         64(R8)(R13*1), R14
+	VMOVAPD      Y15, Y13
+	TESTQ        $0x00000002, R9
+	JZ           noTwo487
+	VMOVUPD      X13, (R14)
+	VEXTRACTF128 $0x01, Y13, X13
+	ADDQ         $0x00000010, R14
 
-row486:
-	VBROADCASTSD (BX)(R11*8), Y3
-	VMOVUPD      (R10), Y4
-	VMULPD       Y1, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y4, (R9)
-	VMASKMOVPD   32(R10), Y0, Y4
-	VMULPD       Y2, Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	CMPQ         R8, $0x04
-	JLT          partial487
-	VMOVUPD      Y4, 32(R9)
-	JMP          stored490
+noTwo487:
+	TESTQ  $0x00000001, R9
+	JZ     stored488
+	VMOVSD X13, (R14)
 
-partial487:
-	LEAQ         32(R9), R12
-	VMOVAPD      Y4, Y3
-	TESTQ        $0x00000002, R8
-	JZ           noTwo489
-	VMOVUPD      X3, (R12)
-	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x00000010, R12
+stored488:
+	VADDPD      Y15, Y9, Y9
+	VFMADD231PD Y15, Y14, Y12
+	ADDQ        DI, R13
+	INCQ        R12
+	MOVQ        ku+168(FP), R14
+	CMPQ        R12, R14
+	JL          row484
+	MOVQ        logs_base+120(FP), R11
+	ADDQ        SI, R11
+	VMOVUPD     (R11)(R10*1), Y4
+	VMAXPD      Y4, Y2, Y4
+	VFMADD231PD Y7, Y4, Y10
+	VADDPD      Y10, Y1, Y1
+	VMOVUPD     32(R11)(R10*1), Y4
+	VMAXPD      Y4, Y2, Y4
+	VFMADD231PD Y8, Y4, Y11
+	VADDPD      Y11, Y1, Y1
+	VMASKMOVPD  64(R11)(R10*1), Y3, Y3
+	VMAXPD      Y3, Y2, Y3
+	VFMADD231PD Y9, Y3, Y12
+	VADDPD      Y12, Y1, Y1
 
-noTwo489:
-	TESTQ  $0x00000001, R8
-	JZ     stored490
-	VMOVSD X3, (R12)
-
-stored490:
-	ADDQ DI, R10
-	ADDQ DI, R9
-	INCQ R11
-	MOVQ ku+120(FP), R12
-	CMPQ R11, R12
-	JL   row486
-	JMP  done477
-
-wider485:
-	SUBQ    $0x00000008, R8
-	LEAQ    constants<>+544(SB), R10
-	MOVQ    R8, R11
-	NEGQ    R11
-	VMOVUPD (R10)(R11*8), Y0
-	VMOVUPD (SI)(R9*1), Y1
-	VMOVUPD 32(SI)(R9*1), Y2
-	VMOVUPD 64(SI)(R9*1), Y3
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    (DX), R11
-	LEAQ    (R10)(R11*8), R11
-	LEAQ    (R11)(R9*1), R10
-	LEAQ    (AX)(R9*1), R9
-	XORQ    R11, R11
-
-row492:
-	VBROADCASTSD (BX)(R11*8), Y4
-	VMOVUPD      (R10), Y5
-	VMULPD       Y1, Y5, Y5
-	VMULPD       Y4, Y5, Y5
-	VMOVUPD      Y5, (R9)
-	VMOVUPD      32(R10), Y5
-	VMULPD       Y2, Y5, Y5
-	VMULPD       Y4, Y5, Y5
-	VMOVUPD      Y5, 32(R9)
-	VMASKMOVPD   64(R10), Y0, Y5
-	VMULPD       Y3, Y5, Y5
-	VMULPD       Y4, Y5, Y5
-	CMPQ         R8, $0x04
-	JLT          partial493
-	VMOVUPD      Y5, 64(R9)
-	JMP          stored496
-
-partial493:
-	LEAQ         64(R9), R12
-	VMOVAPD      Y5, Y4
-	TESTQ        $0x00000002, R8
-	JZ           noTwo495
-	VMOVUPD      X4, (R12)
-	VEXTRACTF128 $0x01, Y4, X4
-	ADDQ         $0x00000010, R12
-
-noTwo495:
-	TESTQ  $0x00000001, R8
-	JZ     stored496
-	VMOVSD X4, (R12)
-
-stored496:
-	ADDQ DI, R10
-	ADDQ DI, R9
-	INCQ R11
-	MOVQ ku+120(FP), R12
-	CMPQ R11, R12
-	JL   row492
-
-done477:
-next473:
-	MOVQ  ku+120(FP), R8
-	LEAQ  (BX)(R8*8), BX
-	ADDQ  DI, SI
-	MOVQ  kv+128(FP), R9
-	IMULQ R9, R8
-	LEAQ  (AX)(R8*8), AX
-	ADDQ  $0x08, DX
-	DECQ  CX
-	JNZ   edge471
+done469:
+columns466:
+	VPERM2F128 $0x01, Y1, Y1, Y3
+	VADDPD     Y3, Y1, Y1
+	VPERMILPD  $0x55, Y1, Y3
+	VADDPD     Y3, Y1, Y1
+	MOVQ       at_len+152(FP), DX
+	MOVQ       ku+168(FP), R9
+	SUBQ       AX, DX
+	MOVQ       z_base+24(FP), R10
+	VMOVSD     X0, (R10)(DX*8)
+	MOVQ       products_base+48(FP), R10
+	VMOVSD     X1, (R10)(DX*8)
+	LEAQ       (BX)(R9*8), BX
+	ADDQ       DI, SI
+	IMULQ      DI, R9
+	ADDQ       R9, R8
+	ADDQ       $0x08, CX
+	DECQ       AX
+	JNZ        edge452
 	VZEROUPPER
 	RET
 
@@ -4967,7 +5174,7 @@ TEXT ·pairMessages256(SB), $0-193
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector497:
+vector489:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x04, R11
 	VBROADCASTF128 (AX)(R11*1), Y1
@@ -5010,7 +5217,7 @@ vector497:
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow499
+	JNZ            slow491
 	VBROADCASTSD   constants<>+0(SB), Y2
 	VFMADD231PD    constants<>+1344(SB), Y3, Y2
 	VSUBPD         constants<>+1472(SB), Y2, Y4
@@ -5037,9 +5244,9 @@ vector497:
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y3, Y3
 	VMOVUPD        Y3, Y2
-	JMP            done500
+	JMP            done492
 
-slow499:
+slow491:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y3, Y2, Y3
 	VMOVUPD      constants<>+448(SB), Y2
@@ -5079,12 +5286,12 @@ slow499:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y2, Y3, Y2
 
-done500:
+done492:
 	VANDPD       constants<>+1280(SB), Y1, Y3
 	VCMPPD       $0x06, constants<>+64(SB), Y3, Y3
 	VMOVMSKPD    Y3, R11
 	TESTL        R11, R11
-	JNZ          slow501
+	JNZ          slow493
 	VBROADCASTSD constants<>+0(SB), Y3
 	VFMADD231PD  constants<>+1344(SB), Y1, Y3
 	VSUBPD       constants<>+1472(SB), Y3, Y4
@@ -5111,9 +5318,9 @@ done500:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y1, Y1
 	VMOVUPD      Y1, Y1
-	JMP          done502
+	JMP          done494
 
-slow501:
+slow493:
 	VBROADCASTSD constants<>+416(SB), Y3
 	VMAXPD       Y1, Y3, Y1
 	VMOVUPD      constants<>+448(SB), Y3
@@ -5153,7 +5360,7 @@ slow501:
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y3, Y1, Y1
 
-done502:
+done494:
 	MOVLQSX      (DI)(R10*4), R11
 	MOVQ         (R8)(R11*8), R11
 	VMOVUPD      (DX)(R11*8), Y3
@@ -5258,22 +5465,22 @@ done502:
 	VMOVUPD      X1, 16(R11)
 	VEXTRACTF128 $0x01, Y1, 48(R11)
 	CMPQ         R10, R9
-	JE           done498
+	JE           done490
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector497
+	JMP          vector489
 
-done498:
+done490:
 	VMOVMSKPD Y0, AX
 	TESTL     AX, AX
-	JNZ       unsafe503
+	JNZ       unsafe495
 	MOVB      $0x01, AL
 	MOVB      AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
-unsafe503:
+unsafe495:
 	MOVB $0x00, AL
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
@@ -5291,9 +5498,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few505
+	JLT  few497
 
-block504:
+block496:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5314,11 +5521,11 @@ block504:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block504
+	JGE        block496
 
-few505:
+few497:
 	TESTQ      SI, SI
-	JZ         blocks506
+	JZ         blocks498
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5337,20 +5544,20 @@ few505:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end508
+	JLE        end500
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end508
+	JLE        end500
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end508
+	JLE        end500
 	VMOVUPD    Y0, 96(AX)
 
-end508:
+end500:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks506:
+blocks498:
 	VZEROUPPER
 	RET
 
@@ -5366,9 +5573,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few510
+	JLT  few502
 
-block509:
+block501:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5393,11 +5600,11 @@ block509:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block509
+	JGE        block501
 
-few510:
+few502:
 	TESTQ   SI, SI
-	JZ      blocks511
+	JZ      blocks503
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5408,16 +5615,16 @@ few510:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end513
+	JLE     end505
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end513
+	JLE     end505
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end513
+	JLE     end505
 	VMOVUPD 96(CX), Y3
 
-end513:
+end505:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5427,89 +5634,89 @@ end513:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial514
+	JLT        partial506
 	VMOVUPD    Y6, (AX)
-	JMP        stored517
+	JMP        stored509
 
-partial514:
+partial506:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo516
+	JZ           noTwo508
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo516:
+noTwo508:
 	TESTQ  $0x00000001, SI
-	JZ     stored517
+	JZ     stored509
 	VMOVSD X1, (DI)
 
-stored517:
+stored509:
 	CMPQ    SI, $0x04
-	JLT     partial518
+	JLT     partial510
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored521
+	JMP     stored513
 
-partial518:
+partial510:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo520
+	JZ           noTwo512
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo520:
+noTwo512:
 	TESTQ  $0x00000001, SI
-	JZ     stored521
+	JZ     stored513
 	VMOVSD X1, (DI)
 
-stored521:
+stored513:
 	CMPQ    SI, $0x04
-	JLT     partial522
+	JLT     partial514
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored525
+	JMP     stored517
 
-partial522:
+partial514:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo524
+	JZ           noTwo516
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo524:
+noTwo516:
 	TESTQ  $0x00000001, SI
-	JZ     stored525
+	JZ     stored517
 	VMOVSD X1, (DX)
 
-stored525:
+stored517:
 	CMPQ    SI, $0x04
-	JLT     partial526
+	JLT     partial518
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored529
+	JMP     stored521
 
-partial526:
+partial518:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo528
+	JZ           noTwo520
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo528:
+noTwo520:
 	TESTQ  $0x00000001, SI
-	JZ     stored529
+	JZ     stored521
 	VMOVSD X0, (DX)
 
-stored529:
+stored521:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks511:
+blocks503:
 	VZEROUPPER
 	RET
 
@@ -5522,32 +5729,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector530:
+vector522:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector530
+	JL      vector522
 	XORQ    CX, CX
 
-scaling531:
+scaling523:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector533:
+vector525:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector533
+	JL      vector525
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few535
+	JL      few527
 
-rows534:
+rows526:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5556,7 +5763,7 @@ rows534:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector536:
+vector528:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5565,7 +5772,7 @@ vector536:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector536
+	JL          vector528
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
@@ -5599,7 +5806,7 @@ vector536:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector537:
+vector529:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -5609,30 +5816,30 @@ vector537:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector537
+	JL          vector529
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows534
+	JGE         rows526
 
-few535:
+few527:
 	CMPQ SI, $0x01
-	JL   few539
+	JL   few531
 
-rows538:
+rows530:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector540:
+vector532:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector540
+	JL          vector532
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
@@ -5645,24 +5852,24 @@ vector540:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector541:
+vector533:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector541
+	JL          vector533
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows538
+	JGE         rows530
 
-few539:
+few531:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector542:
+vector534:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -5673,29 +5880,29 @@ vector542:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector542
+	JL           vector534
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled532
+	JZ           scaled524
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled532
+	JGE          scaled524
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain543
+	JLT          plain535
 	CMPQ         CX, $0x14
-	JGE          plain543
+	JGE          plain535
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain543
+	JZ           plain535
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector545:
+vector537:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -5710,15 +5917,15 @@ vector545:
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector545
+	JL      vector537
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles546:
+tiles538:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile547:
+tile539:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -5734,7 +5941,7 @@ tile547:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows548:
+rows540:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -5754,7 +5961,7 @@ rows548:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows548
+	JNZ         rows540
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -5767,11 +5974,11 @@ rows548:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile547
+	JGE         tile539
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles546
+	JL          tiles538
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -5783,7 +5990,7 @@ rows548:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector549:
+vector541:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -5794,7 +6001,7 @@ vector549:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector550:
+vector542:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -5802,13 +6009,13 @@ vector550:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector550
+	JL          vector542
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector549
+	JL          vector541
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -5818,47 +6025,47 @@ vector550:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector551:
+vector543:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before552
+	JZ    before544
 	XORQ  R8, R8
 
-vector553:
+vector545:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before554
+	JZ      before546
 	XORQ    R9, R9
 
-vector555:
+vector547:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector555
+	JL           vector547
 
-before554:
+before546:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector553
+	JL      vector545
 
-before552:
+before544:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before556
+	JZ      before548
 	XORQ    DI, DI
 
-vector557:
+vector549:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector557
+	JL           vector549
 
-before556:
+before548:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
@@ -5873,7 +6080,7 @@ before556:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector551
+	JL           vector543
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5889,55 +6096,55 @@ before556:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector558:
+vector550:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before559
+	JZ      before551
 	XORQ    R8, R8
 
-vector560:
+vector552:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector560
+	JL           vector552
 
-before559:
+before551:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector558
+	JL      vector550
 	MOVQ    AX, DI
 
-back561:
+back553:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below562:
+below554:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved563
+	JGE          solved555
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below562
+	JMP          below554
 
-solved563:
+solved555:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back561
-	JMP     scale544
+	JNZ     back553
+	JMP     scale536
 
-plain543:
+plain535:
 	XORQ DX, DX
 
-vector564:
+vector556:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -5954,11 +6161,11 @@ vector564:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector564
+	JL        vector556
 	INCQ      CX
-	JMP       scaling531
+	JMP       scaling523
 
-scale544:
+scale536:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -5968,18 +6175,18 @@ scale544:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector565:
+vector557:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector565
+	JL      vector557
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector566:
+vector558:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -6002,14 +6209,14 @@ vector566:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector566
+	JL        vector558
 	INCQ      CX
-	JMP       scaling531
+	JMP       scaling523
 
-scaled532:
+scaled524:
 	XORQ CX, CX
 
-vector567:
+vector559:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -6033,14 +6240,14 @@ vector567:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector567
+	JL      vector559
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector568:
+vector560:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -6048,12 +6255,12 @@ vector568:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector569:
+vector561:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector569
+	JL           vector561
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -6063,14 +6270,14 @@ vector569:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector568
+	JL           vector560
 	VCMPPD       $0x1e, constants<>+1696(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent570
+	JZ           silent562
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6079,14 +6286,14 @@ vector569:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector572:
+vector564:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector573:
+vector565:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -6124,16 +6331,16 @@ vector573:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector573
+	JL           vector565
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector572
+	JL           vector564
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded571
+	JMP          rounded563
 
-silent570:
+silent562:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6141,14 +6348,14 @@ silent570:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector574:
+vector566:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector575:
+vector567:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -6156,13 +6363,13 @@ vector575:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector575
+	JL          vector567
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector574
+	JL          vector566
 
-rounded571:
+rounded563:
 	VZEROUPPER
 	RET
 
@@ -6175,9 +6382,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest577
+	JLT          rest569
 
-whole576:
+whole568:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6197,13 +6404,13 @@ whole576:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole576
+	JGE         whole568
 
-rest577:
+rest569:
 	CMPQ DX, $0x00000004
-	JLT  rest579
+	JLT  rest571
 
-whole578:
+whole570:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6211,11 +6418,11 @@ whole578:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole578
+	JGE         whole570
 
-rest579:
+rest571:
 	TESTQ       DX, DX
-	JZ          done580
+	JZ          done572
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6224,26 +6431,26 @@ rest579:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial581
+	JLT         partial573
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored584
+	JMP         stored576
 
-partial581:
+partial573:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo583
+	JZ           noTwo575
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo583:
+noTwo575:
 	TESTQ  $0x00000001, DX
-	JZ     stored584
+	JZ     stored576
 	VMOVSD X0, (AX)
 
-stored584:
-done580:
+stored576:
+done572:
 	VZEROUPPER
 	RET
 
@@ -6256,9 +6463,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest586
+	JLT          rest578
 
-whole585:
+whole577:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6280,13 +6487,13 @@ whole585:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole585
+	JGE         whole577
 
-rest586:
+rest578:
 	CMPQ DX, $0x00000004
-	JLT  rest588
+	JLT  rest580
 
-whole587:
+whole579:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6299,11 +6506,11 @@ whole587:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole587
+	JGE         whole579
 
-rest588:
+rest580:
 	TESTQ      DX, DX
-	JZ         done589
+	JZ         done581
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6315,47 +6522,47 @@ rest588:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial590
+	JLT        partial582
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored593
+	JMP        stored585
 
-partial590:
+partial582:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo592
+	JZ           noTwo584
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo592:
+noTwo584:
 	TESTQ  $0x00000001, DX
-	JZ     stored593
+	JZ     stored585
 	VMOVSD X3, (CX)
 
-stored593:
+stored585:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial594
+	JLT         partial586
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored597
+	JMP         stored589
 
-partial594:
+partial586:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo596
+	JZ           noTwo588
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo596:
+noTwo588:
 	TESTQ  $0x00000001, DX
-	JZ     stored597
+	JZ     stored589
 	VMOVSD X0, (AX)
 
-stored597:
-done589:
+stored589:
+done581:
 	VZEROUPPER
 	RET
 

@@ -31,13 +31,7 @@ func multiplyMatrix512(dst []float64, f []float64,
 func scatterMatrix512(w []float64, f []float64,
 	t []float64, rows int, d int, k int)
 
-// gather512 is Gather.
-//
-//go:noescape
-func gather512(dst []float64, x []float64,
-	list []int32, at []int, n int)
-
-// cavities512 is Cavities, with beliefs b and messages m.
+// cavities512 is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.
 //
 //go:noescape
 func cavities512(w []float64,
@@ -93,18 +87,12 @@ func settle512(beliefs []float64, sums []float64,
 func exponentials512(tables []float64, size int,
 	inverse []float64) (left int)
 
-// moments512 is plainMoments.
+// edgeBeliefs512 is plainEdgeBeliefs for one edge and more.
 //
 //go:noescape
-func moments512(totals []float64,
-	logged []float64, logs []float64,
-	weights []float64, out []float64, n int)
-
-// outer512 is plainOuter for one edge and more.
-//
-//go:noescape
-func outer512(dst []float64, tables []float64,
-	factors []float64, weights []float64,
+func edgeBeliefs512(dst []float64, z []float64,
+	products []float64, tables []float64,
+	weights []float64, logs []float64,
 	at []int, ku int, kv int)
 
 // pairMessages512 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.

@@ -2343,100 +2343,6 @@ done80:
 	VZEROUPPER
 	RET
 
-// func gather512(dst []float64, x []float64, list []int32, at []int, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·gather512(SB), $0-104
-	MOVQ  dst_base+0(FP), AX
-	MOVQ  list_base+48(FP), CX
-	MOVQ  n+96(FP), DX
-	MOVQ  list_len+56(FP), BX
-	CMPQ  DX, $0x08
-	JG    long136
-	XORQ  SI, SI
-	MOVQ  $-1, DI
-	BZHIQ DX, DI, DI
-	KMOVB DI, K1
-	TESTQ BX, BX
-	JLE   done139
-
-again138:
-	MOVLQSX (CX), DI
-	ADDQ    $0x04, CX
-	MOVQ    at_base+72(FP), R8
-	TESTQ   R8, R8
-	JZ      same140
-	MOVQ    (R8)(DI*8), R8
-	JMP     found141
-
-same140:
-	MOVQ  DI, R8
-	IMULQ DX, R8
-
-found141:
-	MOVQ      x_base+24(FP), DI
-	LEAQ      (DI)(R8*8), R8
-	VMOVUPD.Z (R8)(SI*8), K1, Z0
-	VMOVUPD   Z0, (AX)(SI*8)
-	LEAQ      (AX)(DX*8), AX
-	DECQ      BX
-	JNZ       again138
-
-done139:
-	JMP done137
-
-long136:
-	XORQ  SI, SI
-	TESTQ BX, BX
-	JLE   done143
-
-again142:
-	MOVLQSX (CX), SI
-	ADDQ    $0x04, CX
-	MOVQ    at_base+72(FP), DI
-	TESTQ   DI, DI
-	JZ      same144
-	MOVQ    (DI)(SI*8), DI
-	JMP     found145
-
-same144:
-	MOVQ  SI, DI
-	IMULQ DX, DI
-
-found145:
-	MOVQ x_base+24(FP), SI
-	LEAQ (SI)(DI*8), DI
-	XORQ SI, SI
-	MOVQ DX, R8
-	CMPQ R8, $0x00000008
-	JLT  rest147
-
-whole146:
-	VMOVUPD (DI)(SI*8), Z0
-	VMOVUPD Z0, (AX)(SI*8)
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, R8
-	CMPQ    R8, $0x00000008
-	JGE     whole146
-
-rest147:
-	TESTQ     R8, R8
-	JZ        done148
-	MOVQ      $-1, R9
-	BZHIQ     R8, R9, R9
-	KMOVB     R9, K1
-	VMOVUPD.Z (DI)(SI*8), K1, Z0
-	VMOVUPD   Z0, (AX)(SI*8)
-
-done148:
-	LEAQ (AX)(DX*8), AX
-	DECQ BX
-	JNZ  again142
-
-done143:
-done137:
-	VZEROUPPER
-	RET
-
 // func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·cavities512(SB), $0-200
@@ -2447,30 +2353,30 @@ TEXT ·cavities512(SB), $0-200
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	TESTQ        BX, BX
-	JZ           long149
+	JZ           long136
 	CMPQ         BX, $0x08
-	JG           long149
+	JG           long136
 	XORQ         DI, DI
 	MOVQ         $-1, R8
 	BZHIQ        BX, R8, R8
 	KMOVB        R8, K1
 	TESTQ        SI, SI
-	JLE          done152
+	JLE          done139
 
-again151:
+again138:
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same153
+	JZ      same140
 	MOVQ    (R9)(R8*8), R9
-	JMP     found154
+	JMP     found141
 
-same153:
+same140:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found154:
+found141:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2478,58 +2384,63 @@ found154:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same155
+	JZ      same142
 	MOVQ    (R10)(R8*8), R10
-	JMP     found156
+	JMP     found143
 
-same155:
+same142:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found156:
+found143:
 	MOVQ      m_base+48(FP), R8
 	LEAQ      (R8)(R10*8), R10
 	VMOVUPD.Z (R9)(DI*8), K1, Z1
+	MOVQ      m_base+48(FP), R8
+	TESTQ     R8, R8
+	JZ        none144
 	VMOVUPD.Z (R10)(DI*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
-	VMOVAPD   Z0, Z2
-	VMOVUPD   Z1, K1, Z2
-	VMOVUPD   Z2, (AX)(DI*8)
-	LEAQ      (AX)(BX*8), AX
-	DECQ      SI
-	JNZ       again151
 
-done152:
-	JMP done150
+none144:
+	VMOVAPD Z0, Z2
+	VMOVUPD Z1, K1, Z2
+	VMOVUPD Z2, (AX)(DI*8)
+	LEAQ    (AX)(BX*8), AX
+	DECQ    SI
+	JNZ     again138
 
-long149:
+done139:
+	JMP done137
+
+long136:
 	XORQ  DI, DI
 	TESTQ SI, SI
-	JLE   done158
+	JLE   done146
 
-again157:
+again145:
 	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
-	JZ      same159
+	JZ      same147
 	MOVLQSX (R8)(DI*4), BX
 
-same159:
+same147:
 	INCQ    DI
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same160
+	JZ      same148
 	MOVQ    (R9)(R8*8), R9
-	JMP     found161
+	JMP     found149
 
-same160:
+same148:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found161:
+found149:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2537,56 +2448,66 @@ found161:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same162
+	JZ      same150
 	MOVQ    (R10)(R8*8), R10
-	JMP     found163
+	JMP     found151
 
-same162:
+same150:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found163:
+found151:
 	MOVQ m_base+48(FP), R8
 	LEAQ (R8)(R10*8), R10
 	XORQ R8, R8
 	MOVQ BX, R11
 	CMPQ R11, $0x00000008
-	JLT  rest165
+	JLT  rest153
 
-whole164:
+whole152:
 	VMOVUPD (R9)(R8*8), Z1
+	MOVQ    m_base+48(FP), R12
+	TESTQ   R12, R12
+	JZ      none154
 	VMOVUPD (R10)(R8*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
+
+none154:
 	VMOVUPD Z1, (AX)(R8*8)
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole164
+	JGE     whole152
 
-rest165:
+rest153:
 	TESTQ     R11, R11
-	JZ        done166
+	JZ        done155
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (R9)(R8*8), K1, Z1
+	MOVQ      m_base+48(FP), R9
+	TESTQ     R9, R9
+	JZ        none156
 	VMOVUPD.Z (R10)(R8*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
-	VMOVAPD   Z0, Z2
-	VMOVUPD   Z1, K1, Z2
-	VMOVUPD   Z2, (AX)(R8*8)
 
-done166:
+none156:
+	VMOVAPD Z0, Z2
+	VMOVUPD Z1, K1, Z2
+	VMOVUPD Z2, (AX)(R8*8)
+
+done155:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  again157
+	JNZ  again145
 
-done158:
-done150:
+done146:
+done137:
 	VZEROUPPER
 	RET
 
@@ -2598,18 +2519,18 @@ TEXT ·products512(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other167
+	JNE   other157
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other167
+	JNE   other157
 	TESTQ DX, DX
-	JLE   done170
+	JLE   done160
 
-again169:
+again159:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last173
+	JLE        last163
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2625,7 +2546,7 @@ again169:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last173:
+last163:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2634,7 +2555,7 @@ last173:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back172
+	JNZ          back162
 	VBROADCASTSD (CX), Z0
 	VMULPD       (SI), Z0, Z0
 	VBROADCASTSD 8(CX), Z1
@@ -2655,9 +2576,9 @@ last173:
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          next171
+	JMP          next161
 
-back172:
+back162:
 	VMOVUPD    (CX), Z0
 	VMULPD     (SI), Z0, Z1
 	VMULPD     64(SI), Z0, Z2
@@ -2690,42 +2611,42 @@ back172:
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (AX)
 
-next171:
+next161:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again169
+	JNZ  again159
 
-done170:
-	JMP done168
+done160:
+	JMP done158
 
-other167:
+other157:
 	TESTQ DX, DX
-	JLE   done175
+	JLE   done165
 
-again174:
+again164:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same179
+	JZ      same169
 	MOVLQSX (DI)(BX*4), SI
 
-same179:
+same169:
 	MOVQ    SI, x+144(FP)
 	MOVQ    y+152(FP), SI
 	MOVQ    ys_base+184(FP), DI
 	TESTQ   DI, DI
-	JZ      same180
+	JZ      same170
 	MOVLQSX (DI)(BX*4), SI
 
-same180:
+same170:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last178
+	JLE        last168
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2741,7 +2662,7 @@ same180:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last178:
+last168:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2750,16 +2671,16 @@ last178:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back177
+	JNZ     back167
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000020
-	JLT     few182
+	JLT     few172
 
-panel181:
+panel171:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2772,9 +2693,9 @@ panel181:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows185
+	JLT    rows175
 
-row184:
+row174:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2797,13 +2718,13 @@ row184:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row184
+	JGE          row174
 
-rows185:
+rows175:
 	CMPQ R11, $0x00000001
-	JLT  rows187
+	JLT  rows177
 
-row186:
+row176:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2817,9 +2738,9 @@ row186:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row186
+	JGE          row176
 
-rows187:
+rows177:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -2831,13 +2752,13 @@ rows187:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R10
 	CMPQ    R10, $0x00000020
-	JGE     panel181
+	JGE     panel171
 
-few182:
+few172:
 	TESTQ  R10, R10
-	JZ     done183
+	JZ     done173
 	CMPQ   R10, $0x00000008
-	JGT    wider188
+	JGT    wider178
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
 	KMOVB  DI, K1
@@ -2847,9 +2768,9 @@ few182:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows190
+	JLT    rows180
 
-row189:
+row179:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2860,13 +2781,13 @@ row189:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row189
+	JGE          row179
 
-rows190:
+rows180:
 	CMPQ SI, $0x00000001
-	JLT  rows192
+	JLT  rows182
 
-row191:
+row181:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2874,16 +2795,16 @@ row191:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row191
+	JGE          row181
 
-rows192:
+rows182:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     done183
+	JMP     done173
 
-wider188:
+wider178:
 	CMPQ   R10, $0x00000010
-	JGT    wider193
+	JGT    wider183
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2896,9 +2817,9 @@ wider188:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows195
+	JLT    rows185
 
-row194:
+row184:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2913,13 +2834,13 @@ row194:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row194
+	JGE          row184
 
-rows195:
+rows185:
 	CMPQ SI, $0x00000001
-	JLT  rows197
+	JLT  rows187
 
-row196:
+row186:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2929,18 +2850,18 @@ row196:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row196
+	JGE          row186
 
-rows197:
+rows187:
 	VADDPD  Z2, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     done183
+	JMP     done173
 
-wider193:
+wider183:
 	CMPQ   R10, $0x00000018
-	JGT    wider198
+	JGT    wider188
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2955,9 +2876,9 @@ wider193:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows200
+	JLT    rows190
 
-row199:
+row189:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2976,13 +2897,13 @@ row199:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row199
+	JGE          row189
 
-rows200:
+rows190:
 	CMPQ SI, $0x00000001
-	JLT  rows202
+	JLT  rows192
 
-row201:
+row191:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2994,18 +2915,18 @@ row201:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row201
+	JGE          row191
 
-rows202:
+rows192:
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z4, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     done183
+	JMP     done173
 
-wider198:
+wider188:
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -3022,9 +2943,9 @@ wider198:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows205
+	JLT    rows195
 
-row204:
+row194:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3047,13 +2968,13 @@ row204:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row204
+	JGE          row194
 
-rows205:
+rows195:
 	CMPQ SI, $0x00000001
-	JLT  rows207
+	JLT  rows197
 
-row206:
+row196:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -3067,9 +2988,9 @@ row206:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row206
+	JGE          row196
 
-rows207:
+rows197:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -3079,10 +3000,10 @@ rows207:
 	VADDPD  Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)(R9*1)
 
-done183:
-	JMP next176
+done173:
+	JMP next166
 
-back177:
+back167:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3092,9 +3013,9 @@ back177:
 	MOVQ y+152(FP), R10
 	MOVQ R10, R11
 	CMPQ R11, $0x00000008
-	JLT  few209
+	JLT  few199
 
-block208:
+block198:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3108,9 +3029,9 @@ block208:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest212
+	JLT    rest202
 
-whole211:
+whole201:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -3133,11 +3054,11 @@ whole211:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole211
+	JGE         whole201
 
-rest212:
+rest202:
 	TESTQ       R13, R13
-	JZ          done214
+	JZ          done204
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3161,7 +3082,7 @@ rest212:
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done214:
+done204:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3188,11 +3109,11 @@ done214:
 	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block208
+	JGE        block198
 
-few209:
+few199:
 	TESTQ  R11, R11
-	JZ     blocks210
+	JZ     blocks200
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3206,52 +3127,52 @@ few209:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest217
+	JLT    rest207
 
-whole216:
+whole206:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column218
+	JLE         column208
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column218:
+column208:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole216
+	JGE  whole206
 
-rest217:
+rest207:
 	TESTQ       R13, R13
-	JZ          done219
+	JZ          done209
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3259,39 +3180,39 @@ rest217:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column220
+	JLE         column210
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column220:
+column210:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done219:
+done209:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3317,19 +3238,19 @@ done219:
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(BX*8), SI
 
-blocks210:
+blocks200:
 	MOVQ (SP), AX
 
-next176:
+next166:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again174
+	JNZ  again164
 
-done175:
-done168:
+done165:
+done158:
 	VZEROUPPER
 	RET
 
@@ -3346,9 +3267,9 @@ TEXT ·allSafe512(SB), $0-25
 	MOVQ         x_len+8(FP), CX
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest222
+	JLT          rest212
 
-whole221:
+whole211:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3368,13 +3289,13 @@ whole221:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole221
+	JGE     whole211
 
-rest222:
+rest212:
 	CMPQ CX, $0x00000008
-	JLT  rest224
+	JLT  rest214
 
-whole223:
+whole213:
 	VMOVUPD (AX)(DX*8), Z5
 	VMAXPD  Z5, Z1, Z1
 	VCMPPD  $0x19, Z0, Z5, K2
@@ -3382,11 +3303,11 @@ whole223:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole223
+	JGE     whole213
 
-rest224:
+rest214:
 	TESTQ        CX, CX
-	JZ           done225
+	JZ           done215
 	MOVQ         $-1, BX
 	BZHIQ        CX, BX, BX
 	KMOVB        BX, K2
@@ -3397,7 +3318,7 @@ rest224:
 	VCMPPD       $0x19, Z0, Z6, K2
 	KORB         K2, K1, K1
 
-done225:
+done215:
 	VBROADCASTSD constants<>+776(SB), Z0
 	VCMPPD       $0x1e, Z0, Z1, K2
 	KORB         K2, K1, K1
@@ -3411,13 +3332,13 @@ done225:
 	VCMPPD       $0x1e, Z0, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          unsafe226
+	JNZ          unsafe216
 	MOVB         $0x01, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe226:
+unsafe216:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3439,9 +3360,9 @@ TEXT ·absorb512(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done229
+	JLE          done219
 
-again228:
+again218:
 	MOVQ      potentials_base+48(FP), SI
 	MOVQ      16(DX), DI
 	LEAQ      (SI)(DI*8), DI
@@ -3451,38 +3372,38 @@ again228:
 	MOVLQSX   28(DX), SI
 	MOVLQSX   32(DX), R9
 	CMPQ      SI, $0x08
-	JG        long230
+	JG        long220
 	MOVQ      $-1, R10
 	BZHIQ     SI, R10, R10
 	KMOVB     R10, K1
 	VMOVUPD.Z (DI), K1, Z6
 	TESTQ     R9, R9
-	JLE       done233
+	JLE       done223
 
-again232:
+again222:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same235
+	JZ      same225
 	MOVQ    (R11)(DI*8), R11
-	JMP     found236
+	JMP     found226
 
-same235:
+same225:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found236:
+found226:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z7
 	TESTQ        R10, R10
-	JZ           same234
+	JZ           same224
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z7
 
-same234:
+same224:
 	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
@@ -3497,182 +3418,182 @@ same234:
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped237
+	JE         undamped227
 	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
 	VMOVUPD    Z11, K2, Z8
 
-undamped237:
+undamped227:
 	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
 	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial238
+	JLT       partial228
 	VMOVUPD   Z8, (R11)
-	JMP       stored241
+	JMP       stored231
 
-partial238:
+partial228:
 	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour239
+	JZ            noFour229
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
 	ADDQ          $0x00000020, DI
 
-noFour239:
+noFour229:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo240
+	JZ            noTwo230
 	VMOVUPD       X9, (DI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, DI
 
-noTwo240:
+noTwo230:
 	TESTQ  $0x00000001, SI
-	JZ     stored241
+	JZ     stored231
 	VMOVSD X9, (DI)
 
-stored241:
+stored231:
 	VFMADD231PD Z8, Z7, Z6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again232
+	JNZ         again222
 
-done233:
+done223:
 	CMPQ    SI, $0x08
-	JLT     partial242
+	JLT     partial232
 	VMOVUPD Z6, (R8)
-	JMP     stored245
+	JMP     stored235
 
-partial242:
+partial232:
 	LEAQ          (R8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, SI
-	JZ            noFour243
+	JZ            noFour233
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour243:
+noFour233:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo244
+	JZ            noTwo234
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo244:
+noTwo234:
 	TESTQ  $0x00000001, SI
-	JZ     stored245
+	JZ     stored235
 	VMOVSD X7, (DI)
 
-stored245:
-	JMP absorbed231
+stored235:
+	JMP absorbed221
 
-long230:
+long220:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest247
+	JLT  rest237
 
-whole246:
+whole236:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole246
+	JGE     whole236
 
-rest247:
+rest237:
 	TESTQ     R11, R11
-	JZ        done248
+	JZ        done238
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	CMPQ      R11, $0x08
-	JLT       partial249
+	JLT       partial239
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored252
+	JMP       stored242
 
-partial249:
+partial239:
 	LEAQ          (R8)(R10*8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, R11
-	JZ            noFour250
+	JZ            noFour240
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour250:
+noFour240:
 	TESTQ         $0x00000002, R11
-	JZ            noTwo251
+	JZ            noTwo241
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo251:
+noTwo241:
 	TESTQ  $0x00000001, R11
-	JZ     stored252
+	JZ     stored242
 	VMOVSD X7, (DI)
 
-stored252:
-done248:
+stored242:
+done238:
 	TESTQ R9, R9
-	JLE   done254
+	JLE   done244
 
-again253:
+again243:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same256
+	JZ      same246
 	MOVQ    (R11)(DI*8), R11
-	JMP     found257
+	JMP     found247
 
-same256:
+same246:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found257:
+found247:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same255
+	JZ           same245
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same255:
+same245:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other258
+	JNE     other248
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row259
+	JMP     row249
 
-other258:
+other248:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest261
+	JLT  rest251
 
-whole260:
+whole250:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole260
+	JGE     whole250
 
-rest261:
+rest251:
 	TESTQ     R10, R10
-	JZ        done262
+	JZ        done252
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3681,8 +3602,8 @@ rest261:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done262:
-row259:
+done252:
+row249:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3690,20 +3611,20 @@ row259:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other263
+	JNE        other253
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped265
+	JE         undamped255
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped265:
+undamped255:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3713,27 +3634,27 @@ undamped265:
 	VMOVUPD     (R8)(DI*8), Z7
 	VFMADD231PD Z8, Z6, Z7
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row264
+	JMP         row254
 
-other263:
+other253:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest267
+	JLT  rest257
 
-whole266:
+whole256:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped268
+	JE       undamped258
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped268:
+undamped258:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3746,11 +3667,11 @@ undamped268:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole266
+	JGE         whole256
 
-rest267:
+rest257:
 	TESTQ     R10, R10
-	JZ        done269
+	JZ        done259
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3759,88 +3680,88 @@ rest267:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped270
+	JE        undamped260
 	VCMPPD    $0x04, Z9, Z8, K2
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
 	VMOVUPD   Z10, K2, Z8
 
-undamped270:
+undamped260:
 	VCMPPD    $0x04, Z9, Z8, K2
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
 	VMOVAPD.Z Z7, K2, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial271
+	JLT       partial261
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored274
+	JMP       stored264
 
-partial271:
+partial261:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour272
+	JZ            noFour262
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour272:
+noFour262:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo273
+	JZ            noTwo263
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo273:
+noTwo263:
 	TESTQ  $0x00000001, R10
-	JZ     stored274
+	JZ     stored264
 	VMOVSD X7, (R11)
 
-stored274:
+stored264:
 	VMOVUPD.Z   (R8)(DI*8), K1, Z7
 	VFMADD231PD Z8, Z6, Z7
 	CMPQ        R10, $0x08
-	JLT         partial275
+	JLT         partial265
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored278
+	JMP         stored268
 
-partial275:
+partial265:
 	LEAQ          (R8)(DI*8), DI
 	VMOVAPD       Y7, Y6
 	TESTQ         $0x00000004, R10
-	JZ            noFour276
+	JZ            noFour266
 	VMOVUPD       Y6, (DI)
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	ADDQ          $0x00000020, DI
 
-noFour276:
+noFour266:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo277
+	JZ            noTwo267
 	VMOVUPD       X6, (DI)
 	VEXTRACTF64X2 $0x01, Y6, X6
 	ADDQ          $0x00000010, DI
 
-noTwo277:
+noTwo267:
 	TESTQ  $0x00000001, R10
-	JZ     stored278
+	JZ     stored268
 	VMOVSD X6, (DI)
 
-stored278:
-done269:
-row264:
+stored268:
+done259:
+row254:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again253
+	JNZ  again243
 
-done254:
-absorbed231:
+done244:
+absorbed221:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again228
+	JNZ  again218
 
-done229:
+done219:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
@@ -3861,30 +3782,30 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ         list+24(FP), CX
 	MOVQ         count+32(FP), DX
 	TESTQ        DX, DX
-	JLE          done281
+	JLE          done271
 
-again280:
+again270:
 	MOVLQSX 24(CX), BX
 	LEAQ    (AX)(BX*8), BX
 	MOVLQSX 28(CX), SI
 	VMOVAPD Z1, Z3
 	KXORB   K1, K1, K1
 	CMPQ    SI, $0x08
-	JNE     other282
+	JNE     other272
 	XORQ    DI, DI
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
 	VMAXPD  Z4, Z3, Z3
-	JMP     row283
+	JMP     row273
 
-other282:
+other272:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000008
-	JLT  rest285
+	JLT  rest275
 
-whole284:
+whole274:
 	VMOVUPD (BX)(DI*8), Z4
 	VCMPPD  $0x03, Z4, Z4, K2
 	KORB    K2, K1, K1
@@ -3892,11 +3813,11 @@ whole284:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R8
 	CMPQ    R8, $0x00000008
-	JGE     whole284
+	JGE     whole274
 
-rest285:
+rest275:
 	TESTQ     R8, R8
-	JZ        done286
+	JZ        done276
 	MOVQ      $-1, R9
 	BZHIQ     R8, R9, R9
 	KMOVB     R9, K2
@@ -3907,8 +3828,8 @@ rest285:
 	VMOVUPD   Z4, K2, Z5
 	VMAXPD    Z5, Z3, Z3
 
-done286:
-row283:
+done276:
+row273:
 	VSHUFF64X2   $0x4e, Z3, Z3, Z4
 	VMAXPD       Z4, Z3, Z3
 	VSHUFF64X2   $0xb1, Z3, Z3, Z4
@@ -3919,23 +3840,23 @@ row283:
 	VCMPPD       $0x1e, Z2, Z4, K2
 	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JNZ          done279
+	JNZ          done269
 	VBROADCASTSD 8(CX), Z4
 	CMPQ         SI, $0x08
-	JNE          other287
+	JNE          other277
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Z5
 	VSUBPD       Z3, Z5, Z5
 	VMULPD       Z4, Z5, Z5
 	VMOVUPD      Z5, (BX)(SI*8)
-	JMP          row288
+	JMP          row278
 
-other287:
+other277:
 	XORQ DI, DI
 	CMPQ SI, $0x00000008
-	JLT  rest290
+	JLT  rest280
 
-whole289:
+whole279:
 	VMOVUPD (BX)(DI*8), Z5
 	VSUBPD  Z3, Z5, Z5
 	VMULPD  Z4, Z5, Z5
@@ -3943,11 +3864,11 @@ whole289:
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole289
+	JGE     whole279
 
-rest290:
+rest280:
 	TESTQ     SI, SI
-	JZ        done291
+	JZ        done281
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -3955,40 +3876,40 @@ rest290:
 	VSUBPD    Z3, Z5, Z5
 	VMULPD    Z4, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial292
+	JLT       partial282
 	VMOVUPD   Z5, (BX)(DI*8)
-	JMP       stored295
+	JMP       stored285
 
-partial292:
+partial282:
 	LEAQ          (BX)(DI*8), BX
 	VMOVAPD       Y5, Y3
 	TESTQ         $0x00000004, SI
-	JZ            noFour293
+	JZ            noFour283
 	VMOVUPD       Y3, (BX)
 	VEXTRACTF64X4 $0x01, Z5, Y3
 	ADDQ          $0x00000020, BX
 
-noFour293:
+noFour283:
 	TESTQ         $0x00000002, SI
-	JZ            noTwo294
+	JZ            noTwo284
 	VMOVUPD       X3, (BX)
 	VEXTRACTF64X2 $0x01, Y3, X3
 	ADDQ          $0x00000010, BX
 
-noTwo294:
+noTwo284:
 	TESTQ  $0x00000001, SI
-	JZ     stored295
+	JZ     stored285
 	VMOVSD X3, (BX)
 
-stored295:
-done291:
-row288:
+stored285:
+done281:
+row278:
 	ADDQ $0x00000028, CX
 	DECQ DX
-	JNZ  again280
+	JNZ  again270
 
-done281:
-done279:
+done271:
+done269:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -4001,44 +3922,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done298
+	JLE   done288
 
-again297:
+again287:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other299
+	JNE     other289
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row300
+	JMP     row290
 
-other299:
+other289:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest302
+	JLT  rest292
 
-whole301:
+whole291:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole301
+	JGE     whole291
 
-rest302:
+rest292:
 	TESTQ     DI, DI
-	JZ        done303
+	JZ        done293
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done303:
-row300:
+done293:
+row290:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4049,9 +3970,9 @@ row300:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again297
+	JNZ        again287
 
-done298:
+done288:
 	VZEROUPPER
 	RET
 
@@ -4066,9 +3987,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done306
+	JLE          done296
 
-again305:
+again295:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4077,7 +3998,7 @@ again305:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other307
+	JNE          other297
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4088,14 +4009,14 @@ again305:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row308
+	JMP          row298
 
-other307:
+other297:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest310
+	JLT  rest300
 
-whole309:
+whole299:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4108,11 +4029,11 @@ whole309:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole309
+	JGE       whole299
 
-rest310:
+rest300:
 	TESTQ     R9, R9
-	JZ        done311
+	JZ        done301
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4126,39 +4047,39 @@ rest310:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial312
+	JLT       partial302
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored315
+	JMP       stored305
 
-partial312:
+partial302:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour313
+	JZ            noFour303
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour313:
+noFour303:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo314
+	JZ            noTwo304
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo314:
+noTwo304:
 	TESTQ  $0x00000001, R9
-	JZ     stored315
+	JZ     stored305
 	VMOVSD X2, (DI)
 
-stored315:
-done311:
-row308:
+stored305:
+done301:
+row298:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again305
+	JNZ  again295
 
-done306:
+done296:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4186,18 +4107,18 @@ TEXT ·exponentials512(SB), $0-64
 	VBROADCASTSD constants<>+784(SB), Z7
 	VBROADCASTSD constants<>+792(SB), Z8
 	TESTQ        BX, BX
-	JLE          done317
+	JLE          done307
 
-table316:
+table306:
 	VBROADCASTSD (DX), Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest319
+	JLT          rest309
 
-whole318:
+whole308:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
@@ -4207,24 +4128,24 @@ whole318:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole318
+	JGE     whole308
 
-rest319:
+rest309:
 	CMPQ DI, $0x00000008
-	JLT  rest321
+	JLT  rest311
 
-whole320:
+whole310:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole320
+	JGE     whole310
 
-rest321:
+rest311:
 	TESTQ     DI, DI
-	JZ        done322
+	JZ        done312
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVB     R8, K1
@@ -4232,18 +4153,18 @@ rest321:
 	VANDPD    Z7, Z12, Z12
 	VPMAXUQ   Z12, Z10, Z10
 
-done322:
+done312:
 	VPMAXUQ  Z11, Z10, Z10
 	VMULPD   Z9, Z10, Z10
 	VCMPPD   $0x06, Z8, Z10, K1
 	KORTESTB K1, K1
-	JNZ      done317
+	JNZ      done307
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000018
-	JLT      rest324
+	JLT      rest314
 
-whole323:
+whole313:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVUPD          64(AX)(SI*8), Z11
@@ -4310,13 +4231,13 @@ whole323:
 	ADDQ             $0x00000018, SI
 	SUBQ             $0x00000018, DI
 	CMPQ             DI, $0x00000018
-	JGE              whole323
+	JGE              whole313
 
-rest324:
+rest314:
 	CMPQ DI, $0x00000008
-	JLT  rest326
+	JLT  rest316
 
-whole325:
+whole315:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVAPD          Z1, Z12
@@ -4341,11 +4262,11 @@ whole325:
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, DI
 	CMPQ             DI, $0x00000008
-	JGE              whole325
+	JGE              whole315
 
-rest326:
+rest316:
 	TESTQ            DI, DI
-	JZ               done327
+	JZ               done317
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -4372,360 +4293,573 @@ rest326:
 	VFMADD213PD      Z10, Z10, Z13
 	VSCALEFPD        Z9, Z13, Z13
 	CMPQ             DI, $0x08
-	JLT              partial328
+	JLT              partial318
 	VMOVUPD          Z13, (AX)(SI*8)
-	JMP              stored331
+	JMP              stored321
 
-partial328:
+partial318:
 	LEAQ          (AX)(SI*8), SI
 	VMOVAPD       Y13, Y9
 	TESTQ         $0x00000004, DI
-	JZ            noFour329
+	JZ            noFour319
 	VMOVUPD       Y9, (SI)
 	VEXTRACTF64X4 $0x01, Z13, Y9
 	ADDQ          $0x00000020, SI
 
-noFour329:
+noFour319:
 	TESTQ         $0x00000002, DI
-	JZ            noTwo330
+	JZ            noTwo320
 	VMOVUPD       X9, (SI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, SI
 
-noTwo330:
+noTwo320:
 	TESTQ  $0x00000001, DI
-	JZ     stored331
+	JZ     stored321
 	VMOVSD X9, (SI)
 
-stored331:
-done327:
+stored321:
+done317:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table316
+	JNZ  table306
 
-done317:
+done307:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
 
-// func moments512(totals []float64, logged []float64, logs []float64, weights []float64, out []float64, n int)
+// func edgeBeliefs512(dst []float64, z []float64, products []float64, tables []float64, weights []float64, logs []float64, at []int, ku int, kv int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·moments512(SB), $0-128
-	VBROADCASTSD constants<>+800(SB), Z0
-	MOVQ         totals_base+0(FP), AX
-	MOVQ         logged_base+24(FP), CX
-	MOVQ         n+120(FP), DX
-	MOVQ         logs_base+48(FP), BX
-	MOVQ         weights_base+72(FP), SI
-	MOVQ         out_base+96(FP), DI
-	MOVQ         totals_len+8(FP), R8
-	CMPQ         DX, $0x08
-	JG           long332
-	XORQ         R9, R9
-	MOVQ         $-1, R10
-	BZHIQ        DX, R10, R10
-	KMOVB        R10, K1
-	TESTQ        R8, R8
-	JLE          done335
+TEXT ·edgeBeliefs512(SB), $0-184
+	MOVQ         at_len+152(FP), AX
+	MOVQ         at_base+144(FP), CX
+	MOVQ         logs_base+120(FP), DX
+	MOVQ         weights_base+96(FP), SI
+	MOVQ         kv+176(FP), BX
+	MOVQ         BX, DI
+	SHLQ         $0x03, DI
+	MOVQ         dst_base+0(FP), R8
+	VBROADCASTSD constants<>+800(SB), Z2
+	MOVQ         DI, BX
+	IMULQ        AX, BX
+	ADDQ         SI, BX
+	SUBQ         SI, DX
+	MOVQ         DX, logs_base+120(FP)
 
-again334:
-	VXORPD      Z1, Z1, Z1
-	VXORPD      Z2, Z2, Z2
-	VMOVUPD.Z   (SI)(R9*8), K1, Z3
-	VMOVAPD     Z0, Z4
-	VMOVUPD.Z   (DI)(R9*8), K1, Z5
-	VMULPD      Z5, Z3, Z3
-	VMOVUPD.Z   (BX)(R9*8), K1, Z5
-	VMAXPD      Z5, Z4, Z4
-	VADDPD      Z3, Z1, Z1
-	VFMADD231PD Z4, Z3, Z2
-	VSHUFF64X2  $0x4e, Z1, Z1, Z3
-	VADDPD      Z3, Z1, Z1
-	VSHUFF64X2  $0xb1, Z1, Z1, Z3
-	VADDPD      Z3, Z1, Z1
-	VPERMILPD   $0x55, Z1, Z3
-	VADDPD      Z3, Z1, Z1
-	VMOVSD      X1, (AX)
-	ADDQ        $0x08, AX
-	VSHUFF64X2  $0x4e, Z2, Z2, Z1
-	VADDPD      Z1, Z2, Z2
-	VSHUFF64X2  $0xb1, Z2, Z2, Z1
-	VADDPD      Z1, Z2, Z2
-	VPERMILPD   $0x55, Z2, Z1
-	VADDPD      Z1, Z2, Z2
-	VMOVSD      X2, (CX)
-	ADDQ        $0x08, CX
-	LEAQ        (BX)(DX*8), BX
-	LEAQ        (SI)(DX*8), SI
-	LEAQ        (DI)(DX*8), DI
-	DECQ        R8
-	JNZ         again334
+edge322:
+	MOVQ         (CX), DX
+	MOVQ         tables_base+72(FP), R9
+	LEAQ         (R9)(DX*8), DX
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	MOVQ         ku+168(FP), R9
+	CMPQ         R9, $0x08
+	JNE          other323
+	MOVQ         kv+176(FP), R9
+	CMPQ         R9, $0x08
+	JNE          other323
+	VXORPD       Z3, Z3, Z3
+	VBROADCASTSD (BX), Z4
+	VMOVUPD      (DX), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VBROADCASTSD 8(BX), Z4
+	VMOVUPD      64(DX), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VBROADCASTSD 16(BX), Z4
+	VMOVUPD      128(DX), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VBROADCASTSD 24(BX), Z4
+	VMOVUPD      192(DX), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VBROADCASTSD 32(BX), Z4
+	VMOVUPD      256(DX), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VBROADCASTSD 40(BX), Z4
+	VMOVUPD      320(DX), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VBROADCASTSD 48(BX), Z4
+	VMOVUPD      384(DX), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VBROADCASTSD 56(BX), Z4
+	VMOVUPD      448(DX), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VMOVUPD      (SI), Z4
+	VFMADD231PD  Z3, Z4, Z0
+	JMP          columns324
 
-done335:
-	JMP done333
+other323:
+	MOVQ kv+176(FP), R9
+	XORQ R10, R10
+	CMPQ R9, $0x00000018
+	JLT  few326
 
-long332:
-	XORQ  R9, R9
-	TESTQ R8, R8
-	JLE   done337
+panel325:
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	XORQ   R11, R11
+	MOVQ   R10, R12
 
-again336:
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
+row328:
+	VBROADCASTSD (BX)(R11*8), Z6
+	VMOVUPD      (DX)(R12*1), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(DX)(R12*1), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD      128(DX)(R12*1), Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         DI, R12
+	INCQ         R11
+	MOVQ         ku+168(FP), R13
+	CMPQ         R11, R13
+	JL           row328
+	VMOVUPD      (SI)(R10*1), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VMOVUPD      64(SI)(R10*1), Z3
+	VFMADD231PD  Z4, Z3, Z0
+	VMOVUPD      128(SI)(R10*1), Z3
+	VFMADD231PD  Z5, Z3, Z0
+	ADDQ         $0x000000c0, R10
+	SUBQ         $0x00000018, R9
+	CMPQ         R9, $0x00000018
+	JGE          panel325
+
+few326:
+	TESTQ  R9, R9
+	JZ     done327
+	CMPQ   R9, $0x00000008
+	JGT    wider329
+	MOVQ   $-1, R11
+	BZHIQ  R9, R11, R11
+	KMOVB  R11, K1
+	VXORPD Z3, Z3, Z3
 	XORQ   R9, R9
-	MOVQ   DX, R10
-	CMPQ   R10, $0x00000008
-	JLT    rest339
+	MOVQ   R10, R11
 
-whole338:
-	VMOVUPD     (SI)(R9*8), Z3
-	VMOVAPD     Z0, Z4
-	VMOVUPD     (DI)(R9*8), Z5
-	VMULPD      Z5, Z3, Z3
-	VMOVUPD     (BX)(R9*8), Z5
-	VMAXPD      Z5, Z4, Z4
-	VADDPD      Z3, Z1, Z1
-	VFMADD231PD Z4, Z3, Z2
-	ADDQ        $0x00000008, R9
-	SUBQ        $0x00000008, R10
-	CMPQ        R10, $0x00000008
-	JGE         whole338
+row330:
+	VBROADCASTSD (BX)(R9*8), Z4
+	VMOVUPD.Z    (DX)(R11*1), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         DI, R11
+	INCQ         R9
+	MOVQ         ku+168(FP), R12
+	CMPQ         R9, R12
+	JL           row330
+	VMOVUPD.Z    (SI)(R10*1), K1, Z4
+	VFMADD231PD  Z3, Z4, Z0
+	JMP          done327
 
-rest339:
-	TESTQ       R10, R10
-	JZ          done340
-	MOVQ        $-1, R11
-	BZHIQ       R10, R11, R11
-	KMOVB       R11, K1
-	VMOVUPD.Z   (SI)(R9*8), K1, Z3
-	VMOVAPD     Z0, Z4
-	VMOVUPD.Z   (DI)(R9*8), K1, Z5
-	VMULPD      Z5, Z3, Z3
-	VMOVUPD.Z   (BX)(R9*8), K1, Z5
-	VMAXPD      Z5, Z4, Z4
-	VADDPD      Z3, Z1, Z1
-	VFMADD231PD Z4, Z3, Z2
+wider329:
+	CMPQ   R9, $0x00000010
+	JGT    wider331
+	SUBQ   $0x00000008, R9
+	MOVQ   $-1, R11
+	BZHIQ  R9, R11, R11
+	KMOVB  R11, K1
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	XORQ   R9, R9
+	MOVQ   R10, R11
 
-done340:
+row332:
+	VBROADCASTSD (BX)(R9*8), Z5
+	VMOVUPD      (DX)(R11*1), Z6
+	VFMADD231PD  Z6, Z5, Z3
+	VMOVUPD.Z    64(DX)(R11*1), K1, Z6
+	VFMADD231PD  Z6, Z5, Z4
+	ADDQ         DI, R11
+	INCQ         R9
+	MOVQ         ku+168(FP), R12
+	CMPQ         R9, R12
+	JL           row332
+	VMOVUPD      (SI)(R10*1), Z5
+	VFMADD231PD  Z3, Z5, Z0
+	VMOVUPD.Z    64(SI)(R10*1), K1, Z3
+	VFMADD231PD  Z4, Z3, Z0
+	JMP          done327
+
+wider331:
+	SUBQ   $0x00000010, R9
+	MOVQ   $-1, R11
+	BZHIQ  R9, R11, R11
+	KMOVB  R11, K1
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	XORQ   R9, R9
+	MOVQ   R10, R11
+
+row334:
+	VBROADCASTSD (BX)(R9*8), Z6
+	VMOVUPD      (DX)(R11*1), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(DX)(R11*1), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD.Z    128(DX)(R11*1), K1, Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         DI, R11
+	INCQ         R9
+	MOVQ         ku+168(FP), R12
+	CMPQ         R9, R12
+	JL           row334
+	VMOVUPD      (SI)(R10*1), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VMOVUPD      64(SI)(R10*1), Z3
+	VFMADD231PD  Z4, Z3, Z0
+	VMOVUPD.Z    128(SI)(R10*1), K1, Z3
+	VFMADD231PD  Z5, Z3, Z0
+
+done327:
+columns324:
+	VSHUFF64X2   $0x4e, Z0, Z0, Z3
+	VADDPD       Z3, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z3
+	VADDPD       Z3, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z3
+	VADDPD       Z3, Z0, Z0
+	MOVQ         ku+168(FP), R9
+	CMPQ         R9, $0x08
+	JNE          other335
+	MOVQ         kv+176(FP), R9
+	CMPQ         R9, $0x08
+	JNE          other335
+	VXORPD       Z4, Z4, Z4
+	VXORPD       Z5, Z5, Z5
+	MOVQ         logs_base+120(FP), R9
+	VMOVUPD      (SI), Z3
+	VDIVPD       Z0, Z3, Z3
+	ADDQ         BX, R9
+	VBROADCASTSD (BX), Z6
+	VBROADCASTSD (R9), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD      (DX), Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, (R8)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	VBROADCASTSD 8(BX), Z6
+	VBROADCASTSD 8(R9), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD      64(DX), Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 64(R8)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	VBROADCASTSD 16(BX), Z6
+	VBROADCASTSD 16(R9), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD      128(DX), Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 128(R8)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	VBROADCASTSD 24(BX), Z6
+	VBROADCASTSD 24(R9), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD      192(DX), Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 192(R8)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	VBROADCASTSD 32(BX), Z6
+	VBROADCASTSD 32(R9), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD      256(DX), Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 256(R8)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	VBROADCASTSD 40(BX), Z6
+	VBROADCASTSD 40(R9), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD      320(DX), Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 320(R8)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	VBROADCASTSD 48(BX), Z6
+	VBROADCASTSD 48(R9), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD      384(DX), Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 384(R8)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	VBROADCASTSD 56(BX), Z6
+	VBROADCASTSD 56(R9), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD      448(DX), Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, 448(R8)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	MOVQ         logs_base+120(FP), R9
+	ADDQ         SI, R9
+	VMOVUPD      (R9), Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z4, Z3, Z5
+	VADDPD       Z5, Z1, Z1
+	JMP          columns336
+
+other335:
+	MOVQ kv+176(FP), R9
+	XORQ R10, R10
+	CMPQ R9, $0x00000018
+	JLT  few338
+
+panel337:
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VXORPD  Z8, Z8, Z8
+	VXORPD  Z9, Z9, Z9
+	VXORPD  Z10, Z10, Z10
+	VXORPD  Z11, Z11, Z11
+	MOVQ    logs_base+120(FP), R11
+	VMOVUPD (SI)(R10*1), Z3
+	VDIVPD  Z0, Z3, Z3
+	VMOVUPD 64(SI)(R10*1), Z4
+	VDIVPD  Z0, Z4, Z4
+	VMOVUPD 128(SI)(R10*1), Z5
+	VDIVPD  Z0, Z5, Z5
+	ADDQ    BX, R11
+	XORQ    R12, R12
+	MOVQ    R10, R13
+
+row340:
+	VBROADCASTSD (BX)(R12*8), Z12
+	VBROADCASTSD (R11)(R12*8), Z13
+	VMAXPD       Z13, Z2, Z13
+	VMOVUPD      (DX)(R13*1), Z14
+	VMULPD       Z3, Z14, Z14
+	VMULPD       Z12, Z14, Z14
+	VMOVUPD      Z14, (R8)(R13*1)
+	VADDPD       Z14, Z6, Z6
+	VFMADD231PD  Z14, Z13, Z9
+	VMOVUPD      64(DX)(R13*1), Z14
+	VMULPD       Z4, Z14, Z14
+	VMULPD       Z12, Z14, Z14
+	VMOVUPD      Z14, 64(R8)(R13*1)
+	VADDPD       Z14, Z7, Z7
+	VFMADD231PD  Z14, Z13, Z10
+	VMOVUPD      128(DX)(R13*1), Z14
+	VMULPD       Z5, Z14, Z14
+	VMULPD       Z12, Z14, Z14
+	VMOVUPD      Z14, 128(R8)(R13*1)
+	VADDPD       Z14, Z8, Z8
+	VFMADD231PD  Z14, Z13, Z11
+	ADDQ         DI, R13
+	INCQ         R12
+	MOVQ         ku+168(FP), R14
+	CMPQ         R12, R14
+	JL           row340
+	MOVQ         logs_base+120(FP), R11
+	ADDQ         SI, R11
+	VMOVUPD      (R11)(R10*1), Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z6, Z3, Z9
+	VADDPD       Z9, Z1, Z1
+	VMOVUPD      64(R11)(R10*1), Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z7, Z3, Z10
+	VADDPD       Z10, Z1, Z1
+	VMOVUPD      128(R11)(R10*1), Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z8, Z3, Z11
+	VADDPD       Z11, Z1, Z1
+	ADDQ         $0x000000c0, R10
+	SUBQ         $0x00000018, R9
+	CMPQ         R9, $0x00000018
+	JGE          panel337
+
+few338:
+	TESTQ     R9, R9
+	JZ        done339
+	CMPQ      R9, $0x00000008
+	JGT       wider341
+	MOVQ      $-1, R11
+	BZHIQ     R9, R11, R11
+	KMOVB     R11, K1
+	VXORPD    Z4, Z4, Z4
+	VXORPD    Z5, Z5, Z5
+	MOVQ      logs_base+120(FP), R9
+	VMOVUPD.Z (SI)(R10*1), K1, Z3
+	VDIVPD    Z0, Z3, Z3
+	ADDQ      BX, R9
+	XORQ      R11, R11
+	MOVQ      R10, R12
+
+row342:
+	VBROADCASTSD (BX)(R11*8), Z6
+	VBROADCASTSD (R9)(R11*8), Z7
+	VMAXPD       Z7, Z2, Z7
+	VMOVUPD.Z    (DX)(R12*1), K1, Z8
+	VMULPD       Z3, Z8, Z8
+	VMULPD       Z6, Z8, Z8
+	VMOVUPD      Z8, K1, (R8)(R12*1)
+	VADDPD       Z8, Z4, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	ADDQ         DI, R12
+	INCQ         R11
+	MOVQ         ku+168(FP), R13
+	CMPQ         R11, R13
+	JL           row342
+	MOVQ         logs_base+120(FP), R9
+	ADDQ         SI, R9
+	VMOVUPD.Z    (R9)(R10*1), K1, Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z4, Z3, Z5
+	VADDPD       Z5, Z1, Z1
+	JMP          done339
+
+wider341:
+	CMPQ      R9, $0x00000010
+	JGT       wider343
+	SUBQ      $0x00000008, R9
+	MOVQ      $-1, R11
+	BZHIQ     R9, R11, R11
+	KMOVB     R11, K1
+	VXORPD    Z5, Z5, Z5
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	MOVQ      logs_base+120(FP), R9
+	VMOVUPD   (SI)(R10*1), Z3
+	VDIVPD    Z0, Z3, Z3
+	VMOVUPD.Z 64(SI)(R10*1), K1, Z4
+	VDIVPD    Z0, Z4, Z4
+	ADDQ      BX, R9
+	XORQ      R11, R11
+	MOVQ      R10, R12
+
+row344:
+	VBROADCASTSD (BX)(R11*8), Z9
+	VBROADCASTSD (R9)(R11*8), Z10
+	VMAXPD       Z10, Z2, Z10
+	VMOVUPD      (DX)(R12*1), Z11
+	VMULPD       Z3, Z11, Z11
+	VMULPD       Z9, Z11, Z11
+	VMOVUPD      Z11, (R8)(R12*1)
+	VADDPD       Z11, Z5, Z5
+	VFMADD231PD  Z11, Z10, Z7
+	VMOVUPD.Z    64(DX)(R12*1), K1, Z11
+	VMULPD       Z4, Z11, Z11
+	VMULPD       Z9, Z11, Z11
+	VMOVUPD      Z11, K1, 64(R8)(R12*1)
+	VADDPD       Z11, Z6, Z6
+	VFMADD231PD  Z11, Z10, Z8
+	ADDQ         DI, R12
+	INCQ         R11
+	MOVQ         ku+168(FP), R13
+	CMPQ         R11, R13
+	JL           row344
+	MOVQ         logs_base+120(FP), R9
+	ADDQ         SI, R9
+	VMOVUPD      (R9)(R10*1), Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z5, Z3, Z7
+	VADDPD       Z7, Z1, Z1
+	VMOVUPD.Z    64(R9)(R10*1), K1, Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z6, Z3, Z8
+	VADDPD       Z8, Z1, Z1
+	JMP          done339
+
+wider343:
+	SUBQ      $0x00000010, R9
+	MOVQ      $-1, R11
+	BZHIQ     R9, R11, R11
+	KMOVB     R11, K1
+	VXORPD    Z6, Z6, Z6
+	VXORPD    Z7, Z7, Z7
+	VXORPD    Z8, Z8, Z8
+	VXORPD    Z9, Z9, Z9
+	VXORPD    Z10, Z10, Z10
+	VXORPD    Z11, Z11, Z11
+	MOVQ      logs_base+120(FP), R9
+	VMOVUPD   (SI)(R10*1), Z3
+	VDIVPD    Z0, Z3, Z3
+	VMOVUPD   64(SI)(R10*1), Z4
+	VDIVPD    Z0, Z4, Z4
+	VMOVUPD.Z 128(SI)(R10*1), K1, Z5
+	VDIVPD    Z0, Z5, Z5
+	ADDQ      BX, R9
+	XORQ      R11, R11
+	MOVQ      R10, R12
+
+row346:
+	VBROADCASTSD (BX)(R11*8), Z12
+	VBROADCASTSD (R9)(R11*8), Z13
+	VMAXPD       Z13, Z2, Z13
+	VMOVUPD      (DX)(R12*1), Z14
+	VMULPD       Z3, Z14, Z14
+	VMULPD       Z12, Z14, Z14
+	VMOVUPD      Z14, (R8)(R12*1)
+	VADDPD       Z14, Z6, Z6
+	VFMADD231PD  Z14, Z13, Z9
+	VMOVUPD      64(DX)(R12*1), Z14
+	VMULPD       Z4, Z14, Z14
+	VMULPD       Z12, Z14, Z14
+	VMOVUPD      Z14, 64(R8)(R12*1)
+	VADDPD       Z14, Z7, Z7
+	VFMADD231PD  Z14, Z13, Z10
+	VMOVUPD.Z    128(DX)(R12*1), K1, Z14
+	VMULPD       Z5, Z14, Z14
+	VMULPD       Z12, Z14, Z14
+	VMOVUPD      Z14, K1, 128(R8)(R12*1)
+	VADDPD       Z14, Z8, Z8
+	VFMADD231PD  Z14, Z13, Z11
+	ADDQ         DI, R12
+	INCQ         R11
+	MOVQ         ku+168(FP), R13
+	CMPQ         R11, R13
+	JL           row346
+	MOVQ         logs_base+120(FP), R9
+	ADDQ         SI, R9
+	VMOVUPD      (R9)(R10*1), Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z6, Z3, Z9
+	VADDPD       Z9, Z1, Z1
+	VMOVUPD      64(R9)(R10*1), Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z7, Z3, Z10
+	VADDPD       Z10, Z1, Z1
+	VMOVUPD.Z    128(R9)(R10*1), K1, Z3
+	VMAXPD       Z3, Z2, Z3
+	VFMADD231PD  Z8, Z3, Z11
+	VADDPD       Z11, Z1, Z1
+
+done339:
+columns336:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VPERMILPD  $0x55, Z1, Z3
 	VADDPD     Z3, Z1, Z1
-	VMOVSD     X1, (AX)
-	ADDQ       $0x08, AX
-	VSHUFF64X2 $0x4e, Z2, Z2, Z1
-	VADDPD     Z1, Z2, Z2
-	VSHUFF64X2 $0xb1, Z2, Z2, Z1
-	VADDPD     Z1, Z2, Z2
-	VPERMILPD  $0x55, Z2, Z1
-	VADDPD     Z1, Z2, Z2
-	VMOVSD     X2, (CX)
+	MOVQ       at_len+152(FP), DX
+	MOVQ       ku+168(FP), R9
+	SUBQ       AX, DX
+	MOVQ       z_base+24(FP), R10
+	VMOVSD     X0, (R10)(DX*8)
+	MOVQ       products_base+48(FP), R10
+	VMOVSD     X1, (R10)(DX*8)
+	LEAQ       (BX)(R9*8), BX
+	ADDQ       DI, SI
+	IMULQ      DI, R9
+	ADDQ       R9, R8
 	ADDQ       $0x08, CX
-	LEAQ       (BX)(DX*8), BX
-	LEAQ       (SI)(DX*8), SI
-	LEAQ       (DI)(DX*8), DI
-	DECQ       R8
-	JNZ        again336
-
-done337:
-done333:
-	VZEROUPPER
-	RET
-
-// func outer512(dst []float64, tables []float64, factors []float64, weights []float64, at []int, ku int, kv int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·outer512(SB), $0-136
-	MOVQ dst_base+0(FP), AX
-	MOVQ at_len+104(FP), CX
-	MOVQ at_base+96(FP), DX
-	MOVQ factors_base+48(FP), BX
-	MOVQ weights_base+72(FP), SI
-	MOVQ kv+128(FP), DI
-	SHLQ $0x03, DI
-
-edge341:
-	MOVQ    kv+128(FP), R8
-	CMPQ    R8, $0x08
-	JNE     other342
-	XORQ    R8, R8
-	VMOVUPD (SI)(R8*1), Z0
-	MOVQ    tables_base+24(FP), R9
-	MOVQ    (DX), R10
-	LEAQ    (R9)(R10*8), R10
-	LEAQ    (R10)(R8*1), R9
-	LEAQ    (AX)(R8*1), R8
-	XORQ    R10, R10
-
-row344:
-	VBROADCASTSD (BX)(R10*8), Z1
-	VMOVUPD      (R9), Z2
-	VMULPD       Z0, Z2, Z2
-	VMULPD       Z1, Z2, Z2
-	VMOVUPD      Z2, (R8)
-	ADDQ         DI, R9
-	ADDQ         DI, R8
-	INCQ         R10
-	MOVQ         ku+120(FP), R11
-	CMPQ         R10, R11
-	JL           row344
-	JMP          next343
-
-other342:
-	MOVQ kv+128(FP), R8
-	XORQ R9, R9
-	CMPQ R8, $0x00000018
-	JLT  few346
-
-panel345:
-	VMOVUPD (SI)(R9*1), Z0
-	VMOVUPD 64(SI)(R9*1), Z1
-	VMOVUPD 128(SI)(R9*1), Z2
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    (DX), R11
-	LEAQ    (R10)(R11*8), R11
-	LEAQ    (R11)(R9*1), R10
-	LEAQ    (AX)(R9*1), R11
-	XORQ    R12, R12
-
-row348:
-	VBROADCASTSD (BX)(R12*8), Z3
-	VMOVUPD      (R10), Z4
-	VMULPD       Z0, Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, (R11)
-	VMOVUPD      64(R10), Z4
-	VMULPD       Z1, Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, 64(R11)
-	VMOVUPD      128(R10), Z4
-	VMULPD       Z2, Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, 128(R11)
-	ADDQ         DI, R10
-	ADDQ         DI, R11
-	INCQ         R12
-	MOVQ         ku+120(FP), R13
-	CMPQ         R12, R13
-	JL           row348
-	ADDQ         $0x000000c0, R9
-	SUBQ         $0x00000018, R8
-	CMPQ         R8, $0x00000018
-	JGE          panel345
-
-few346:
-	TESTQ   R8, R8
-	JZ      done347
-	CMPQ    R8, $0x00000008
-	JGT     wider349
-	MOVQ    $-1, R10
-	BZHIQ   R8, R10, R10
-	KMOVB   R10, K1
-	VMOVUPD (SI)(R9*1), Z0
-	MOVQ    tables_base+24(FP), R8
-	MOVQ    (DX), R10
-	LEAQ    (R8)(R10*8), R10
-	LEAQ    (R10)(R9*1), R8
-	LEAQ    (AX)(R9*1), R9
-	XORQ    R10, R10
-
-row350:
-	VBROADCASTSD (BX)(R10*8), Z1
-	VMOVUPD.Z    (R8), K1, Z2
-	VMULPD       Z0, Z2, Z2
-	VMULPD       Z1, Z2, Z2
-	VMOVUPD      Z2, K1, (R9)
-	ADDQ         DI, R8
-	ADDQ         DI, R9
-	INCQ         R10
-	MOVQ         ku+120(FP), R11
-	CMPQ         R10, R11
-	JL           row350
-	JMP          done347
-
-wider349:
-	CMPQ    R8, $0x00000010
-	JGT     wider351
-	SUBQ    $0x00000008, R8
-	MOVQ    $-1, R10
-	BZHIQ   R8, R10, R10
-	KMOVB   R10, K1
-	VMOVUPD (SI)(R9*1), Z0
-	VMOVUPD 64(SI)(R9*1), Z1
-	MOVQ    tables_base+24(FP), R8
-	MOVQ    (DX), R10
-	LEAQ    (R8)(R10*8), R10
-	LEAQ    (R10)(R9*1), R8
-	LEAQ    (AX)(R9*1), R9
-	XORQ    R10, R10
-
-row352:
-	VBROADCASTSD (BX)(R10*8), Z2
-	VMOVUPD      (R8), Z3
-	VMULPD       Z0, Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VMOVUPD      Z3, (R9)
-	VMOVUPD.Z    64(R8), K1, Z3
-	VMULPD       Z1, Z3, Z3
-	VMULPD       Z2, Z3, Z3
-	VMOVUPD      Z3, K1, 64(R9)
-	ADDQ         DI, R8
-	ADDQ         DI, R9
-	INCQ         R10
-	MOVQ         ku+120(FP), R11
-	CMPQ         R10, R11
-	JL           row352
-	JMP          done347
-
-wider351:
-	SUBQ    $0x00000010, R8
-	MOVQ    $-1, R10
-	BZHIQ   R8, R10, R10
-	KMOVB   R10, K1
-	VMOVUPD (SI)(R9*1), Z0
-	VMOVUPD 64(SI)(R9*1), Z1
-	VMOVUPD 128(SI)(R9*1), Z2
-	MOVQ    tables_base+24(FP), R8
-	MOVQ    (DX), R10
-	LEAQ    (R8)(R10*8), R10
-	LEAQ    (R10)(R9*1), R8
-	LEAQ    (AX)(R9*1), R9
-	XORQ    R10, R10
-
-row354:
-	VBROADCASTSD (BX)(R10*8), Z3
-	VMOVUPD      (R8), Z4
-	VMULPD       Z0, Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, (R9)
-	VMOVUPD      64(R8), Z4
-	VMULPD       Z1, Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, 64(R9)
-	VMOVUPD.Z    128(R8), K1, Z4
-	VMULPD       Z2, Z4, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, K1, 128(R9)
-	ADDQ         DI, R8
-	ADDQ         DI, R9
-	INCQ         R10
-	MOVQ         ku+120(FP), R11
-	CMPQ         R10, R11
-	JL           row354
-
-done347:
-next343:
-	MOVQ  ku+120(FP), R8
-	LEAQ  (BX)(R8*8), BX
-	ADDQ  DI, SI
-	MOVQ  kv+128(FP), R9
-	IMULQ R9, R8
-	LEAQ  (AX)(R8*8), AX
-	ADDQ  $0x08, DX
-	DECQ  CX
-	JNZ   edge341
+	DECQ       AX
+	JNZ        edge322
 	VZEROUPPER
 	RET
 
@@ -4760,7 +4894,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector355:
+vector347:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z16
@@ -4990,21 +5124,21 @@ vector355:
 	VEXTRACTF64X2     $0x02, Z17, 80(R11)
 	VEXTRACTF64X2     $0x03, Z17, 112(R11)
 	CMPQ              R10, R9
-	JE                done356
+	JE                done348
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector355
+	JMP               vector347
 
-done356:
+done348:
 	KORTESTB K1, K1
-	JNZ      unsafe357
+	JNZ      unsafe349
 	MOVB     $0x01, AL
 	MOVB     AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
-unsafe357:
+unsafe349:
 	MOVB $0x00, AL
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
@@ -5022,9 +5156,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few359
+	JLT  few351
 
-block358:
+block350:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5069,11 +5203,11 @@ block358:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block358
+	JGE        block350
 
-few359:
+few351:
 	TESTQ      R8, R8
-	JZ         blocks360
+	JZ         blocks352
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5111,32 +5245,32 @@ few359:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end362
+	JLE        end354
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end362
+	JLE        end354
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end362
+	JLE        end354
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end362
+	JLE        end354
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end362
+	JLE        end354
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end362
+	JLE        end354
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end362
+	JLE        end354
 	VMOVUPD    Z0, 448(AX)
 
-end362:
+end354:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks360:
+blocks352:
 	VZEROUPPER
 	RET
 
@@ -5152,9 +5286,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few364
+	JLT  few356
 
-block363:
+block355:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5207,11 +5341,11 @@ block363:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block363
+	JGE        block355
 
-few364:
+few356:
 	TESTQ   R8, R8
-	JZ      blocks365
+	JZ      blocks357
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5225,28 +5359,28 @@ few364:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end367
+	JLE     end359
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end367
+	JLE     end359
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end367
+	JLE     end359
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end367
+	JLE     end359
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end367
+	JLE     end359
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end367
+	JLE     end359
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end367
+	JLE     end359
 	VMOVUPD 448(CX), Z7
 
-end367:
+end359:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5282,7 +5416,7 @@ end367:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks365:
+blocks357:
 	VZEROUPPER
 	RET
 
@@ -5302,32 +5436,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector368:
+vector360:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector368
+	JL      vector360
 	XORQ    CX, CX
 
-scaling369:
+scaling361:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector371:
+vector363:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector371
+	JL      vector363
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few373
+	JL      few365
 
-rows372:
+rows364:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5336,7 +5470,7 @@ rows372:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector374:
+vector366:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5345,7 +5479,7 @@ vector374:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector374
+	JL          vector366
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5379,7 +5513,7 @@ vector374:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector375:
+vector367:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5389,30 +5523,30 @@ vector375:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector375
+	JL          vector367
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows372
+	JGE         rows364
 
-few373:
+few365:
 	CMPQ SI, $0x01
-	JL   few377
+	JL   few369
 
-rows376:
+rows368:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector378:
+vector370:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector378
+	JL          vector370
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5425,24 +5559,24 @@ vector378:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector379:
+vector371:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector379
+	JL          vector371
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows376
+	JGE         rows368
 
-few377:
+few369:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector380:
+vector372:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5453,28 +5587,28 @@ vector380:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector380
+	JL           vector372
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled370
+	JZ           scaled362
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled370
+	JGE          scaled362
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain381
+	JLT          plain373
 	CMPQ         CX, $0x14
-	JGE          plain381
+	JGE          plain373
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain381
+	JZ           plain373
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector383:
+vector375:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5489,15 +5623,15 @@ vector383:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector383
+	JL        vector375
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles384:
+tiles376:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile385:
+tile377:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5513,7 +5647,7 @@ tile385:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows386:
+rows378:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5533,7 +5667,7 @@ rows386:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows386
+	JNZ         rows378
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5546,11 +5680,11 @@ rows386:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile385
+	JGE         tile377
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles384
+	JL          tiles376
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5562,7 +5696,7 @@ rows386:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector387:
+vector379:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5573,7 +5707,7 @@ vector387:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector388:
+vector380:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5581,13 +5715,13 @@ vector388:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector388
+	JL          vector380
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector387
+	JL          vector379
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5597,47 +5731,47 @@ vector388:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector389:
+vector381:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before390
+	JZ    before382
 	XORQ  R8, R8
 
-vector391:
+vector383:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before392
+	JZ      before384
 	XORQ    R9, R9
 
-vector393:
+vector385:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector393
+	JL           vector385
 
-before392:
+before384:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector391
+	JL      vector383
 
-before390:
+before382:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before394
+	JZ      before386
 	XORQ    DI, DI
 
-vector395:
+vector387:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector395
+	JL           vector387
 
-before394:
+before386:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -5652,7 +5786,7 @@ before394:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector389
+	JL      vector381
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5668,55 +5802,55 @@ before394:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector396:
+vector388:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before397
+	JZ      before389
 	XORQ    R8, R8
 
-vector398:
+vector390:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector398
+	JL           vector390
 
-before397:
+before389:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector396
+	JL      vector388
 	MOVQ    AX, DI
 
-back399:
+back391:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below400:
+below392:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved401
+	JGE          solved393
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below400
+	JMP          below392
 
-solved401:
+solved393:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back399
-	JMP     scale382
+	JNZ     back391
+	JMP     scale374
 
-plain381:
+plain373:
 	XORQ DX, DX
 
-vector402:
+vector394:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -5733,11 +5867,11 @@ vector402:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector402
+	JL        vector394
 	INCQ      CX
-	JMP       scaling369
+	JMP       scaling361
 
-scale382:
+scale374:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5747,18 +5881,18 @@ scale382:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector403:
+vector395:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector403
+	JL      vector395
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector404:
+vector396:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -5781,14 +5915,14 @@ vector404:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector404
+	JL        vector396
 	INCQ      CX
-	JMP       scaling369
+	JMP       scaling361
 
-scaled370:
+scaled362:
 	XORQ CX, CX
 
-vector405:
+vector397:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -5812,14 +5946,14 @@ vector405:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector405
+	JL        vector397
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector406:
+vector398:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -5827,12 +5961,12 @@ vector406:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector407:
+vector399:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector407
+	JL           vector399
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -5842,7 +5976,7 @@ vector407:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector406
+	JL           vector398
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -5856,7 +5990,7 @@ vector407:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent408
+	JZ           silent400
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5865,14 +5999,14 @@ vector407:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector410:
+vector402:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector411:
+vector403:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -5908,16 +6042,16 @@ vector411:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector411
+	JL               vector403
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector410
+	JL               vector402
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded409
+	JMP              rounded401
 
-silent408:
+silent400:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -5925,14 +6059,14 @@ silent408:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector412:
+vector404:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector413:
+vector405:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -5940,13 +6074,13 @@ vector413:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector413
+	JL          vector405
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector412
+	JL          vector404
 
-rounded409:
+rounded401:
 	VZEROUPPER
 	RET
 

@@ -104,7 +104,7 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 		reverse, old = append(reverse, i*n, i*n), append(old, i*k, i*k)
 	}
 	scratch := func(i, n int) []float64 { return get(i, n+Padding) }
-	with.gather(scratch(0, count*n), get(1, count*n), list, nil, n)
+	with.cavities(scratch(0, count*n), get(1, count*n), nil, list, list, nil, nil, n, nil)
 	with.cavities(scratch(0, count*n), get(1, count*n), get(2, count*n), list, forth, nil, reverse, n, nil)
 	with.products(scratch(0, count*k), scratch(1, count*n), get(2, count*n*k), forth, list, at, n, k, nil, nil)
 	with.allSafe(get(0, count*n))

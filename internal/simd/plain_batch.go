@@ -10,17 +10,14 @@ func place(i int32, at []int, n int) int {
 	return at[i]
 }
 
-func plainGather(dst, x []float64, list []int32, at []int, n int) {
-	for i, s := range list {
-		copy(dst[i*n:][:n], x[place(s, at, n):])
-	}
-}
-
 func plainCavities(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int, n int,
 	sizes []int32) {
 	for i, s := range source {
 		n = sizeOf(sizes, i, n)
-		if n > 0 {
+		switch {
+		case len(messages) == 0 && n > 0:
+			copy(weights[:n], beliefs[place(s, beliefAt, n):])
+		case n > 0:
 			plainCavity(weights[:n], beliefs[place(s, beliefAt, n):][:n], messages[place(directed[i]^1, messageAt, n):][:n])
 		}
 		weights = weights[n:]

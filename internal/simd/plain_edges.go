@@ -2,29 +2,29 @@ package simd
 
 import "math"
 
-// plainMoments computes totals[m] = Σ_x weights[x] out[x] of the m-th message, from n states, and logged[m], the same
-// with logs[x], which are 0 where the weight is.
-func plainMoments(totals, logged, logs, weights, out []float64, n int) {
-	for i := range totals {
-		total, sum := 0.0, 0.0
-		for x, v := range weights[i*n:][:n] {
-			v *= out[i*n+x]
-			total += v
-			sum += v * largerOrNaN(-math.MaxFloat64, logs[i*n+x])
-		}
-		totals[i], logged[i] = total, sum
-	}
-}
-
-// plainOuter computes f[i] table[i,j] c[j] for edges whose tables are at at, with their factors f and weights c at V.
-func plainOuter(dst, tables, factors, weights []float64, at []int, ku, kv int) {
+// plainEdgeBeliefs computes totals[q] = Z = Σ_ij c[i] table[i,j] d[j] of edges whose tables are at at, their beliefs
+// dst[i,j] = c[i] table[i,j] d[j] / Z, and products[q] = Σ_ij dst[i,j] (log c[i] + log d[j]). Of weights and logs those
+// of the states j of all edges come first, kv each, and then those of i. A logarithm of −Inf adds nothing.
+func plainEdgeBeliefs(dst, totals, products, tables, weights, logs []float64, at []int, ku, kv int) {
+	half := len(at) * kv
 	for q, place := range at {
 		table, out := tables[place:][:ku*kv], dst[q*ku*kv:][:ku*kv]
-		for i, f := range factors[q*ku:][:ku] {
-			for j, c := range weights[q*kv:][:kv] {
-				out[i*kv+j] = f * (table[i*kv+j] * c)
+		c, d, logC, logD := weights[half+q*ku:][:ku], weights[q*kv:][:kv], logs[half+q*ku:], logs[q*kv:]
+		total, product := 0.0, 0.0
+		for i, x := range c {
+			for j, y := range d {
+				out[i*kv+j] = x * table[i*kv+j] * y
+				total += out[i*kv+j]
 			}
 		}
+		for i := range c {
+			left := largerOrNaN(-math.MaxFloat64, logC[i])
+			for j := range d {
+				out[i*kv+j] /= total
+				product += out[i*kv+j]*left + out[i*kv+j]*largerOrNaN(-math.MaxFloat64, logD[j])
+			}
+		}
+		totals[q], products[q] = total, product
 	}
 }
 

@@ -13,9 +13,7 @@ type implementation struct {
 	extrapolate    func(x, old []float64, a float64)
 	multiplyMatrix func(dst, f, w []float64, rows, d, k int)
 	scatterMatrix  func(w, f, t []float64, rows, d, k int)
-	moments        func(totals, logged, logs, weights, out []float64, n int)
-	outer          func(dst, tables, factors, weights []float64, at []int, ku, kv int)
-	gather         func(dst, x []float64, list []int32, at []int, n int)
+	edgeBeliefs    func(dst, totals, products, tables, weights, logs []float64, at []int, ku, kv int)
 	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int,
 		n int, sizes []int32)
 	products func(out, weights, tables []float64, directed, edge []int32, at []int, source, target int,

@@ -19,7 +19,6 @@ const (
 // batch emits the kernels that do one step for many messages, or nodes. What follows in such a list does not
 // depend on what comes before, so that the processor works on several at a time.
 func (v vectors) batch() {
-	v.gather()
 	v.cavities()
 	v.products()
 	v.allSafe()
@@ -126,23 +125,12 @@ func (v vectors) sizeOf(sizes string, i, n reg.Register) {
 	v.Label(same)
 }
 
-// gather stores whole vectors: what is beyond a row belongs to the next one, which comes later, or to the end of the
-// scratch. So do cavities and products.
-func (v vectors) gather() {
-	v.function(v.name("gather"), "func(dst, x []float64, list []int32, at []int, n int)", "is Gather.")
-	to, list, n := v.base("dst"), v.base("list"), v.intParam("n")
-	v.parts(v.length("list"), n, "", func(row rows) {
-		from := v.partOf("x", "at", v.index(list), n)
-		row(func(i reg.Register, r *rest) { v.VMOVUPD(v.load(at64(from, i, 0), r), at64(to, i, 0)) })
-		v.LEAQ(at64(to, n, 0), to)
-	})
-	v.end()
-}
-
-// cavities computes belief − message, −Inf where either is.
+// cavities computes belief − message, −Inf where either is, or copies beliefs where there are no messages. It stores
+// whole vectors: what is beyond a row belongs to the next one, which comes later, or to the end of the scratch. So does
+// products.
 func (v vectors) cavities() {
 	v.function(v.name("cavities"), "func(w, b, m []float64, s, d []int32, bAt, mAt []int, n int, ns []int32)",
-		"is Cavities, with beliefs b and messages m.")
+		"is Cavities, with beliefs b and messages m, or Gather, of b, where m is nil.")
 	v.hoist("negativeInfinity")
 	w, source, directed, n := v.base("w"), v.base("s"), v.base("d"), v.intParam("n")
 	v.parts(v.length("s"), n, "ns", func(row rows) {
@@ -150,10 +138,14 @@ func (v vectors) cavities() {
 		v.XORQ(operand.U8(1), d)
 		m := v.partOf("m", "mAt", d, n)
 		row(func(i reg.Register, r *rest) {
-			x, message := v.load(at64(b, i, 0), r), v.load(at64(m, i, 0), r)
+			x, none, any := v.load(at64(b, i, 0), r), v.label("none"), v.base("m")
+			v.TESTQ(any, any)
+			v.JZ(label(none))
+			message := v.load(at64(m, i, 0), r)
 			forbidden := v.compare(cmpEqual, v.wide("negativeInfinity"), message)
 			v.VSUBPD(message, x, x) // −Inf where the belief is, or a NaN if both are
 			v.choose(forbidden, v.wide("negativeInfinity"), x)
+			v.Label(none)
 			v.VMOVUPD(v.orElse("negativeInfinity", x, r), at64(w, i, 0))
 		})
 		v.LEAQ(at64(w, n, 0), w)

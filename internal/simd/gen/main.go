@@ -45,7 +45,7 @@ func (v vectors) kernels() {
 	v.elementwise()
 	v.matrix()
 	v.batch()
-	v.edges()
+	v.edgeBeliefs()
 	v.pairMessages()
 	v.consistency()
 	if v.lanes == 4 { // both take these
