@@ -105,7 +105,7 @@ func formats() []format {
 	}
 }
 
-var runVerbs = []string{"info run", "plot run", "compare run GOOD/run -o out", "train run --resume -q --max-passes 3"}
+var runVerbs = []string{"info run", "compare run GOOD/run -o out", "train run --resume -q --max-passes 3"}
 
 // potentials is a network as arrays.
 func potentials() []array {

@@ -96,7 +96,7 @@ func resumeRunning(t *trial, v victim) {
 func watchRunning(t *trial, v victim) {
 	p := t.start(append(v.args, "-o", "r")...)
 	for i := 0; waited(p, 10*time.Millisecond); i++ {
-		r := t.start(strings.Fields([]string{"info r", "plot r", "check r/model.safetensors"}[i%3])...).end()
+		r := t.start(strings.Fields([]string{"info r", "check r/model.safetensors"}[i%2])...).end()
 		t.bounded(r)
 	}
 	ends(t, p, v)
