@@ -268,7 +268,6 @@ func (l *learner) measureWork() {
 	}
 }
 
-
 // passWork returns about how many multiplications a pass of iterations takes: those of
 // features with weights and beliefs, and of tables in two sweeps in two directions.
 func (l *learner) passWork() (work float64) {
