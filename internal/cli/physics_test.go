@@ -130,7 +130,7 @@ func TestCouplingsByLikelihood(t *testing.T) {
 	mustRun(t, "train", spins, "--model", "ising", "-o", in("spins"), "-q")
 	mustRun(t, "train", ring(t, t.TempDir(), 2, false, 0, 0), "--model", "potts", "-o", in("potts"), "-q")
 	plain, spin, potts := couplingsOf(t, in("plain")), couplingsOf(t, in("spins")), couplingsOf(t, in("potts"))
-	if len(plain) != 8 || len(potts) != 4*2+4*3 {
+	if len(plain) != 8 || len(potts) != 4*2+4*3+4 { // the last are scores of pairs
 		t.Errorf("%d terms of ising, %d of potts", len(plain), len(potts))
 	}
 	for name, x := range plain {
@@ -155,7 +155,7 @@ func TestCouplingsByLikelihood(t *testing.T) {
 		t.Errorf("%d labels of spins count", total)
 	}
 	hidden := mustRun(t, "train", ring(t, t.TempDir(), 3, false, 0, 40), "--model", "potts", "-o", in("hidden"), "-q")
-	if x := couplingsOf(t, in("hidden")); len(x) != 4*3+4*6 || math.IsNaN(x["edge 0 1 0 0"][1]) {
+	if x := couplingsOf(t, in("hidden")); len(x) != 4*3+4*6+4 || math.IsNaN(x["edge 0 1 0 0"][1]) {
 		t.Errorf("hidden labels: %v\n%s", x, hidden.stderr)
 	}
 }
