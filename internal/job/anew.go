@@ -16,9 +16,10 @@ import (
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
 	configFile, envFile, dataFile, choiceFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
+	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
+	runfolder.PlotFolder + "/*.png",
 	// of earlier versions
-	CouplingsFile, ErrorsFile, report.ReportFile, "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*",
-	runfolder.MetricsFile, runfolder.MetricsCSVFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png",
+	"l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
 }
 
 // IsRunFile reports whether a training leaves a file of this name, with slashes, in its
@@ -33,8 +34,7 @@ func IsRunFile(name string) bool {
 // IsReadOfRun reports whether a file of a training, by its name as for IsRunFile, is
 // there to be read by programs. The others are for people.
 func IsReadOfRun(name string) bool {
-	return IsRunFile(name) && name != report.ReportFile && name != runfolder.MetricsCSVFile &&
-		path.Dir(name) != runfolder.PlotFolder
+	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
 }
 
 // isUnfinished reports whether a path in a run folder is of a file that was being

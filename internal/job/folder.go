@@ -228,13 +228,10 @@ func (r *run) reopen() (err error) {
 		return DataError(r.files.Path(checkpointFile), err)
 	}
 	gaps, err := runfolder.Gaps(r.files.Path(runfolder.MetricsFile), r.last)
-	if err != nil {
-		return err
+	if gaps != "" {
+		r.watch.note("%s", gaps)
 	}
-	for _, text := range gaps {
-		r.watch.note("%s", text)
-	}
-	return nil
+	return err
 }
 
 // neverBegan refuses to start from the beginning in the folder of a run that was further

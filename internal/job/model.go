@@ -77,10 +77,10 @@ func LoadModel(path string) (*Model, error) {
 		return nil, DataError(path, err)
 	}
 	m := &Model{Path: path, Model: model, Meta: meta}
-	if err := CheckMeta(path, meta); err != nil {
+	if err := checkMeta(path, meta); err != nil {
 		return nil, err
 	}
-	if m.Recipe, err = RecipeOf(path, meta); err != nil {
+	if m.Recipe, err = recipeOf(path, meta); err != nil {
 		return nil, err
 	}
 	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
@@ -91,8 +91,8 @@ func LoadModel(path string) (*Model, error) {
 	return m, nil
 }
 
-// CheckMeta refuses metadata that this program would have to guess the meaning of.
-func CheckMeta(path string, meta map[string]string) error {
+// checkMeta refuses metadata that this program would have to guess the meaning of.
+func checkMeta(path string, meta map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if !slices.Contains(metaKeys, key) {
 			return dataf("%s: metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it",
@@ -157,8 +157,8 @@ func countingUnknown(spec string) bool {
 	return spec != "" && spec != countingOwn && spec != countingExact && !slices.Contains(counting.Names, spec)
 }
 
-// RecipeOf reads how data are read for the model at path from its metadata.
-func RecipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
+// recipeOf reads how data are read for the model at path from its metadata.
+func recipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
 	text, ok := meta[dataset.RecipeKey]
 	if !ok {
 		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+

@@ -324,9 +324,6 @@ func (r *run) report(result *Result, took times) error {
 		return err
 	}
 	started := time.Now()
-	if err := r.files.WriteMetricsCSV(); err != nil {
-		return err
-	}
 	if !r.folder.NoReport {
 		if err := r.writeReport(result); err != nil {
 			return err

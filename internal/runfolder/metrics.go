@@ -1,11 +1,9 @@
 package runfolder
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -161,33 +159,4 @@ func put(field any, v float64) error {
 		}
 	}
 	return nil
-}
-
-// WriteMetricsCSV makes metrics.csv from metrics.jsonl: the fixed columns, then
-// every eval.<set>.<metric> that is known somewhere, by name; unknown values are empty. Flush the
-// writer of the metrics first.
-func (run *Run) WriteMetricsCSV() error {
-	metrics, err := ReadMetrics(run.Path(MetricsFile))
-	if err != nil {
-		return err
-	}
-	at, header := map[string]int{}, slices.Clone(columnNames)
-	for i := range metrics {
-		metrics[i].each(func(name string, _ []byte) { at[name] = 0 })
-	}
-	for _, name := range slices.Sorted(maps.Keys(at)) {
-		if !slices.Contains(columnNames, name) {
-			header = append(header, name)
-		}
-	}
-	for j, name := range header {
-		at[name] = j
-	}
-	table := [][]string{header}
-	for i := range metrics {
-		row := make([]string, len(header))
-		metrics[i].each(func(name string, number []byte) { row[at[name]] = string(number) })
-		table = append(table, row)
-	}
-	return run.WriteFile(MetricsCSVFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) })
 }

@@ -15,11 +15,8 @@ import (
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
-// Names of the files of a run folder that this package itself reads or writes.
-const (
-	MetricsFile    = "metrics.jsonl" // one Metric per line
-	MetricsCSVFile = "metrics.csv"   // the same as a table, made at the end
-)
+// MetricsFile is the file of a run folder that has one Metric per line.
+const MetricsFile = "metrics.jsonl"
 
 // Permissions asked for; the umask of the process narrows them as usual.
 const (
