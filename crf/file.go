@@ -17,9 +17,8 @@ import (
 // What a model file says of itself, in its metadata.
 const (
 	fileFormat = "blockbp-model"
-	// fileVersion is raised when an older program could misread the file, or trust it
-	// less than it could: since 2 there are forbidden states, since 3 a checksum of the
-	// whole file.
+	// fileVersion is raised when an older program could misread the file, or trust it less than it could: since 2 there
+	// are forbidden states, since 3 a checksum of the whole file.
 	fileVersion   = 3
 	sealedVersion = 3
 
@@ -38,10 +37,9 @@ const (
 //	node.<type>  [states, features]              untied: [copies, states, features]
 //	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
 //
-// Counts, if the model has any, as counting.node [nodes] and counting.edge [edges],
-// and as metadata the format, its version, the schema as JSON, a checksum of the whole
-// file, and the given keys. The same model gives the same bytes. A weight that is not
-// finite is refused by name, and so is a key that the format uses itself.
+// Counts, if the model has any, as counting.node [nodes] and counting.edge [edges], and as metadata the format, its
+// version, the schema as JSON, a checksum of the whole file, and the given keys. The same model gives the same bytes.
+// A weight that is not finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
 	if err := m.checkWeights(); err != nil {
 		return fmt.Errorf("model is not saved: %w", err)
@@ -77,9 +75,8 @@ func Save(path string, m *Model, meta map[string]string) error {
 	return safetensors.WriteFile(path, metadata, tensors)
 }
 
-// Load reads a model that Save wrote and returns the metadata given to Save.
-// Everything is checked: a damaged file, tensors that do not fit the schema,
-// weights that are not finite (named), and files of newer versions are errors
+// Load reads a model that Save wrote and returns the metadata given to Save. Everything is checked: a damaged file,
+// tensors that do not fit the schema, weights that are not finite (named), and files of newer versions are errors
 // that begin with path. Memory is bounded by the size of the file.
 func Load(path string) (m *Model, meta map[string]string, err error) {
 	f, err := safetensors.Open(path)
@@ -93,8 +90,7 @@ func Load(path string) (m *Model, meta map[string]string, err error) {
 	return m, meta, nil
 }
 
-// readFile finds a damaged file first: whatever else is wrong with it follows from
-// that.
+// readFile finds a damaged file first: whatever else is wrong with it follows from that.
 func readFile(f *safetensors.File) (m *Model, meta map[string]string, err error) {
 	metadata := f.Metadata()
 	if got := metadata[formatKey]; got != fileFormat {
@@ -245,8 +241,7 @@ type fileTensor struct {
 	shape []int // [states…, features], with the copies before it if untied
 }
 
-// fileTensors lists the tensors of a schema: node types, then edge types, as in
-// the layout.
+// fileTensors lists the tensors of a schema: node types, then edge types, as in the layout.
 func fileTensors(s *Schema) []fileTensor {
 	var tensors []fileTensor
 	for a, t := range s.NodeTypes {

@@ -22,8 +22,7 @@ var runFiles = []string{
 	"l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
 }
 
-// IsRunFile reports whether a training leaves a file of this name, with slashes, in its
-// folder.
+// IsRunFile reports whether a training leaves a file of this name, with slashes, in its folder.
 func IsRunFile(name string) bool {
 	return slices.ContainsFunc(runFiles, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)
@@ -43,9 +42,8 @@ func isUnfinished(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover)
 }
 
-// RunFiles lists the files of the training in a folder, config.json last. A folder that
-// holds anything else, or no training, is an *Error of kind Usage: its files are
-// nothing to be removed.
+// RunFiles lists the files of the training in a folder, config.json last. A folder that holds anything else, or no
+// training, is an *Error of kind Usage: its files are nothing to be removed.
 func RunFiles(dir string) (files []string, err error) {
 	if _, err := ReadConfig(dir); err != nil {
 		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove "+

@@ -17,8 +17,7 @@ const evalPrefix = "eval."
 // unknownBlock is the Block of a record that belongs to no single block.
 const unknownBlock = -1
 
-// Metric is one record of a run. Numbers that are not known are NaN, and the
-// block is −1; NewMetric sets them so.
+// Metric is one record of a run. Numbers that are not known are NaN, and the block is −1; NewMetric sets them so.
 type Metric struct {
 	Iter       int     // outer iterations done, at least 0
 	Pass       float64 // work done, in sweeps over the whole network
@@ -94,8 +93,7 @@ func (m *Metric) each(use func(name string, number []byte)) {
 // errNoIteration says that a record lacks the one field it must have.
 var errNoIteration = errors.New("the record has no iter, want a whole number, at least 0")
 
-// MarshalJSON implements json.Marshaler: one flat object with the names of a
-// metrics file, without what is unknown.
+// MarshalJSON implements json.Marshaler: one flat object with the names of a metrics file, without what is unknown.
 func (m Metric) MarshalJSON() ([]byte, error) {
 	if m.Iter < 0 {
 		return nil, errNoIteration

@@ -102,9 +102,8 @@ func eachLine(path string, visit visitor) error {
 	return p.read(file, visit)
 }
 
-// ReadMetrics reads a metrics file, in the order of its lines. Blank lines are
-// passed over, and so is a last line that is torn: one without a line end that is
-// no record. Any other bad line is a *LineError.
+// ReadMetrics reads a metrics file, in the order of its lines. Blank lines are passed over, and so is a last line
+// that is torn: one without a line end that is no record. Any other bad line is a *LineError.
 func ReadMetrics(path string) (metrics []Metric, err error) {
 	err = eachLine(path, func(m *Metric, _ []byte, wrong *LineError) error {
 		if wrong != nil {
@@ -116,13 +115,11 @@ func ReadMetrics(path string) (metrics []Metric, err error) {
 	return metrics, err
 }
 
-// headBytes is how much of a metrics file, at its beginning and before the last record
-// that was read, tells it from another one of its name: a record, with its seconds, is
-// not longer by much.
+// headBytes is how much of a metrics file, at its beginning and before the last record that was read, tells it from
+// another one of its name: a record, with its seconds, is not longer by much.
 const headBytes = 256
 
-// A Follower reads a metrics file while a process writes it. The file need not be there
-// yet.
+// A Follower reads a metrics file while a process writes it. The file need not be there yet.
 type Follower struct {
 	place
 	file os.FileInfo // as it was last read; nil: not yet
@@ -133,10 +130,9 @@ type Follower struct {
 // Follow begins at the first record of the metrics file at path.
 func Follow(path string) *Follower { return &Follower{place: place{path: path, growing: true}} }
 
-// Next hands each record that was written since the last call to visit; a line that is
-// not written whole is left for later. Where records that were handed over are there no
-// more, as when a resumed run repeats iterations, anew is called first, and all records
-// follow from the first one. A whole line that is no record is passed over: the first
+// Next hands each record that was written since the last call to visit; a line that is not written whole is left for
+// later. Where records that were handed over are there no more, as when a resumed run repeats iterations, anew is
+// called first, and all records follow from the first one. A whole line that is no record is passed over: the first
 // of them is the *LineError returned.
 func (f *Follower) Next(anew func(), visit func(*Metric)) error {
 	file, size, err := fileio.Open(f.path, "the metrics of a run")
