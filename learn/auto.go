@@ -18,7 +18,7 @@ import (
 // with f the features, ρ the counting number that divides the potentials in the
 // beliefs, and π the mean belief, or the frequency in the labels where that is
 // larger: it is where the belief has to go. A is diagonalised once; P⁻¹ is applied
-// at each pass's π. It makes steps independent of the scales and correlations of
+// at the π of each accepted step. It makes steps independent of the scales and correlations of
 // features, and is the inverse Hessian where no node answers to another.
 //
 // For large data that this is too rough for, it is the Hessian of all weights together

@@ -15,7 +15,7 @@ import (
 // at the new weights, has fallen by a share of what the slope promised (Armijo 1966), or by its slope where rounding
 // hides the fall. From a step that is not accepted messages go back to those of the accepted weights, which are the
 // origin of the line. Where a pass is made there, its value of F is taken as it is.
-// Where hidden labels leave no bound, F may rise by what it may still change: the accepted point of
+// Where hidden labels leave no bound, F may rise by what it may still change. Where F is a bound, the accepted point of
 // the lowest F is kept for a run that a limit ends.
 //
 // Where F is convex and smooth in both, and a system is small enough to solve, steps are those
@@ -94,7 +94,7 @@ func newDescent(run *learner, curvature *lbfgs.Curvature, dense *linear.Dense) *
 	return d
 }
 
-// damps reports whether weights and messages make damped steps together.
+// dampsSteps reports whether weights and messages make damped steps together.
 func (d *descent) dampsSteps() bool { return d.run.isSmall() && d.run.response.Damps }
 
 // begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
@@ -121,7 +121,7 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 }
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
-// accepted. Otherwise it moves theta along the line, or leaves it where another pass may
+// accepted. Otherwise it moves theta along the line, which is what moved reports, or leaves it where another pass may
 // tell. gap is how far above the objective value is at most, where it is a bound of it.
 func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
 	fell, rounding := d.lastValue-value, meritRounding*(1+math.Abs(value))

@@ -123,7 +123,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	return l, nil
 }
 
-// allocate takes the memory of the run, and fills it as runs begin.
+// allocate takes the memory of the run, and begins it.
 func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = parallel.NewPool(s.Threads, l.visitJob) // its goroutines run until it is closed
@@ -149,9 +149,15 @@ func (l *learner) allocate() (err error) {
 	if l.ranks.size == 1 && l.space == nil {
 		l.useLargePages()
 	}
+	l.makeWorkers()
+	return l.begin()
+}
+
+// begin makes everything what it is before the first iteration, which is a check of the weights of the start.
+func (l *learner) begin() error {
+	s := l.settings
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
-	l.makeWorkers()
 	l.addLabels()
 	l.passBegan = math.NaN()
 	l.startCheck(checkInitial)

@@ -56,15 +56,9 @@ func (l *learner) visitInPass() (done bool, err error) {
 		return l.endCheck()
 	}
 	blocks, uniform := l.whole[at.Next], check.Active && check.Uniform
-	v := visit{kind: consistentVisit, blocks: blocks, until: l.stopped}
+	v := visit{kind: consistentVisit, blocks: blocks, until: l.stopped, remainder: l.remainder()}
 	if l.forests {
 		v.kind = forestVisit
-	}
-	switch {
-	case !check.Active:
-		v.remainder = l.remainder()
-	case !(at.Residual <= lagging) && !l.model.Layout.Masked:
-		v.remainder = mostRemainder
 	}
 	if !uniform {
 		v.limits = l.wholeLimits()
@@ -115,14 +109,19 @@ func (l *learner) wholeLimits() bp.Limits {
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.isSmall()}
 }
 
-// remainder returns the share of an edge's mass that consistent beliefs may leave to spread in a whole
-// pass of a large network that is to lead to a step. Others leave nothing but rounding, and so do
-// those with forbidden states, to which what is left would be spread, too.
+// remainder returns the share of an edge's mass that consistent beliefs may leave to spread: in a whole pass of a large
+// network that is to lead to a step, and in a check while messages lag. Other passes leave nothing but rounding, and so
+// do those with forbidden states, to which what is left would be spread, too.
 func (l *learner) remainder() float64 {
-	if !l.copies() || !l.monotone && !l.certified || l.model.Layout.Masked {
+	p := &l.progress
+	switch {
+	case l.model.Layout.Masked:
+		return 0
+	case p.Check.Active && !(p.Pass.Residual <= lagging):
+		return mostRemainder
+	case p.Check.Active, !l.copies(), !l.monotone && !l.certified:
 		return 0
 	}
-	p := &l.progress
 	share := min(p.GradientNorm/l.magnitude, l.settings.Gap*(1+math.Abs(p.Objective))/l.links)
 	if !(share <= mostRemainder/remainderShare) {
 		return mostRemainder
@@ -164,7 +163,7 @@ func (l *learner) endWholePass() (err error) {
 	return nil
 }
 
-// held is how many passes of descent the weights have had, which no pass has decided about.
+// passesHere is how many whole passes of descent were made at these weights, none of which has decided.
 func (l *learner) passesHere() int {
 	if !l.descends() {
 		return 0

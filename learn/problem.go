@@ -132,7 +132,8 @@ type Settings struct {
 	// where GradientTolerance is 0 too, else not used.
 	RelativeTolerance float64
 	// Gap is the largest Result.Suboptimality, relatively to 1 + |L|, with which a run has
-	// converged, or Result.Gap, where no suboptimality is known. 0: 1e-3.
+	// converged, or Result.Gap, where no suboptimality is known. Where consistent beliefs take a forbidden state neither
+	// is looked at: the gradient alone decides, and Result.Reason says so. 0: 1e-3.
 	Gap float64
 	// Proof, above 0, also ends a run where Result.Suboptimality is proved to be at most this share of what
 	// was gained, Objective at the start less Objective now, whatever gradient and messages lack: with 1e-3

@@ -90,7 +90,7 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 	return r.mine
 }
 
-// visit does n jobs of v, from v.first on, in all processes, and returns their results, good until the next call,
+// visit does n jobs of v, from v.firstJob on, in all processes, and returns their results, good until the next call,
 // and how they went. Where the tally says that v.until has ended the visit, some have contributed nothing.
 func (r *ranks) visit(v visit, n int) (results []jobResult, t tally) {
 	l := r.l
@@ -124,7 +124,7 @@ func (r *ranks) endVisit(v *visit) {
 	}
 }
 
-// tally tells how jobs of a visit went, in all processes. jobs are done here, and results of those from v.first on.
+// tally tells how jobs of a visit went, in all processes. jobs are done here, and results of those from v.firstJob on.
 func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
 	t := nothingYet
 	t.ended = v.ended()

@@ -12,9 +12,8 @@ type Status string
 
 // The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as small as was asked for or, by
 // Settings.Proof, that the optimum is near enough or steps promise no more, after a check of the whole network at the
-// final weights.
-// Converged is the optimum: Result.Convex is set. StationaryPoint need not be the best of
-// several.
+// final weights; a proof needs no more than the pass that found it, with messages as they are. Converged is the optimum,
+// and Result.Convex is set. StationaryPoint need not be the best of several, or is where steps promise no more.
 const (
 	Converged       Status = "converged"
 	StationaryPoint Status = "stationary_point"
@@ -68,8 +67,8 @@ type Result struct {
 	Checked bool
 	// Residual is the largest change of a log-message or log-belief in the last pass
 	// of that check, taken over the first sweep of every block: later sweeps of a visit see
-	// less than the whole network. InferenceConverged says whether it was small
-	// enough. NaN and false where not Checked; 0 and true for methods without
+	// less than the whole network. InferenceConverged says that what messages still change does not
+	// matter to Status: it was small enough, or a proof bounds what is left. NaN and false where not Checked; 0 and true for methods without
 	// inference.
 	Residual           float64
 	InferenceConverged bool

@@ -147,7 +147,7 @@ type visit struct {
 // ended reports that the visit was.
 func (v *visit) ended() bool { return v.until != nil && v.until.Err() != nil }
 
-// number is how many jobs visit some blocks.
+// jobsOf is how many jobs visit some blocks.
 func (j *unitSet) jobsOf(blocks []int) int { return len(blocks) * j.perBlock() }
 
 // job returns the block of a job, and the units lo ≤ j < hi in which it is visited: all jobs of the first block come
@@ -157,7 +157,7 @@ func (j *unitSet) job(blocks []int, i int) (block, lo, hi int) {
 	return blocks[i/n], j.shares[i%n], j.shares[i%n+1]
 }
 
-// place is that of a job among those of all blocks.
+// placeOfJob is that of a job among those of all blocks.
 func (j *unitSet) placeOfJob(blocks []int, job int) int {
 	n := j.perBlock()
 	return blocks[job/n]*n + job%n
