@@ -8,10 +8,9 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// A check infers the whole network with the weights held still: whole passes of a few
-// sweeps, each of which renews gradient, upper and lower bound (bound.go), until what is
-// left of the gradient's way decides what was asked. It runs block by block like learning
-// itself, so that it can be interrupted and resumed.
+// A check infers the whole network with the weights held still: whole passes of a few sweeps, each of which renews
+// gradient, upper and lower bound (bound.go), until what is left of the gradient's way decides what was asked. It runs
+// block by block like learning itself, so that it can be interrupted and resumed.
 
 type checkPurpose string
 
@@ -46,11 +45,10 @@ type checkProgress struct {
 
 // The bounds of checks, all in one place.
 const (
-	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim
-	// whose messages do not settle: learning settles them, too, and lowers the gradient. fewPasses
-	// or finalShare of the passes of the run, if that is more, end the check of a run that a
-	// limit ended: somebody asked for an end. As few may bring no smaller residual before
-	// messages are damped, where convergence is not certain anyway.
+	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim whose messages do not
+	// settle: learning settles them, too, and lowers the gradient. fewPasses or finalShare of the passes of the run, if
+	// that is more, end the check of a run that a limit ended: somebody asked for an end. As few may bring no smaller
+	// residual before messages are damped, where convergence is not certain anyway.
 	maxCheckPasses = 300
 	fewPasses      = 10
 	finalShare     = 0.1
@@ -65,9 +63,8 @@ const (
 	// stillResidual is the largest change of a message with which convergence is claimed
 	// where messages have no dual value, and can have other things in store.
 	stillResidual = 1e-6
-	// closedGap is the gap between upper bound and consistent beliefs, relatively to
-	// 1 + |L|, with which convergence is claimed where messages ascend no dual, and with which
-	// the last check of a run ends.
+	// closedGap is the gap between upper bound and consistent beliefs, relatively to 1 + |L|, with which convergence is
+	// claimed where messages ascend no dual, and with which the last check of a run ends.
 	closedGap = 1e-6
 )
 
@@ -83,9 +80,8 @@ func (l *learner) maxCheckPasses() int {
 	return maxCheckPasses
 }
 
-// startCheck begins a check at the weights of the moment. Where inference may have several
-// fixed points, a claim is about the one that anybody finds from scratch, not about the one
-// that messages followed the weights to.
+// startCheck begins a check at the weights of the moment. Where inference may have several fixed points, a claim is
+// about the one that anybody finds from scratch, not about the one that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
 	if purpose != checkInitial && purpose != checkCurvature && !l.convexNumbers {
 		l.resetMessages()

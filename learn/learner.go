@@ -84,8 +84,7 @@ type learner struct {
 	random *rand.Rand
 }
 
-// newLearner makes a run. More memory than the settings allow is a *MemoryError, before
-// any of it is taken.
+// newLearner makes a run. More memory than the settings allow is a *MemoryError, before any of it is taken.
 func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l, err := planLearner(p, s)
 	if err != nil {
@@ -234,8 +233,7 @@ func (l *learner) layOut() {
 	l.planResults()
 }
 
-// makeRoom allocates the vectors over all weights and the contributions, and what units
-// remember.
+// makeRoom allocates the vectors over all weights and the contributions, and what units remember.
 func (l *learner) makeRoom() {
 	layout := &l.model.Layout
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size),
@@ -297,8 +295,7 @@ func (l *learner) passWork() (work float64) {
 	return work
 }
 
-// meanBeliefs writes the mean belief of every type: uniform for untied types and
-// for types without elements.
+// meanBeliefs writes the mean belief of every type: uniform for untied types and for types without elements.
 func (l *learner) meanBeliefs(dst []float64) {
 	at := 0
 	mean := func(moment, states int) {
@@ -329,8 +326,7 @@ func (l *learner) meanBeliefs(dst []float64) {
 	}
 }
 
-// locate turns an error of inference into one that names instance, block and
-// iteration, and the likely cause.
+// locate turns an error of inference into one that names instance, block and iteration, and the likely cause.
 func (l *learner) locate(err error, u *unit, block int) error {
 	var numerical *bp.NumericalError
 	if !errors.As(err, &numerical) {

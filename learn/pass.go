@@ -129,16 +129,14 @@ func (l *learner) remainder() float64 {
 	return remainderShare * share
 }
 
-// endWholePass takes what is known after every block was visited at the weights of the
-// moment: the upper bound, the gradient of consistent beliefs, and the lower bound. Of that
-// gradient the directions in which weights and messages move at no change of the model are
-// free, whatever the messages lack.
+// endWholePass takes what is known after every block was visited at the weights of the moment: the upper bound, the
+// gradient of consistent beliefs, and the lower bound. Of that gradient the directions in which weights and messages
+// move at no change of the model are free, whatever the messages lack.
 //
-// With hidden labels F is the dual value of the free network less the value of consistent
-// beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
-// dual values, and bounds nothing: if counting numbers are convex all the same, the value of
-// consistent beliefs stands for it, whose error is far smaller where messages lag
-// (results/README.md).
+// With hidden labels F is the dual value of the free network less the value of consistent beliefs of the clamped one
+// (byConsistent). Where some c_s is negative it is a difference of two dual values, and bounds nothing: if counting
+// numbers are convex all the same, the value of consistent beliefs stands for it, whose error is far smaller where
+// messages lag (results/README.md).
 func (l *learner) endWholePass() (err error) {
 	p, pass := &l.progress, &l.progress.Pass
 	l.sumContributions()

@@ -59,8 +59,7 @@ func (r *ranks) whose(v *visit, job int) int {
 // has reports whether this process has the contributions of the jobs of a part.
 func (r *ranks) has(part int32) bool { return !r.l.alone() || r.Owns(part) }
 
-// visits returns a function that reports whether a node of the i-th unit is in a block that is visited
-// here.
+// visits returns a function that reports whether a node of the i-th unit is in a block that is visited here.
 func (r *ranks) visits(i int) func(node int32) bool {
 	of, l := r.l.units[i].partition.Of, r.l
 	return func(node int32) bool { return r.Owns(l.part[int(of[node])*len(l.units)+i]) }

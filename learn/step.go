@@ -35,8 +35,7 @@ type StepProblem struct {
 	// Variables is the mean number of variables per sample. Fixed steps multiply
 	// ∇L/Variables, so that one α serves networks of all sizes.
 	Variables float64
-	// Objective returns the objective at the start of the run, as the first check has found it: F, where
-	// that bounds L.
+	// Objective returns the objective at the start of the run, as the first check has found it: F, where that bounds L.
 	Objective func() float64
 
 	run *learner // for automatic steps, which are a part of it

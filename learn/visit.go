@@ -135,8 +135,7 @@ type visit struct {
 	limits bp.Limits
 	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
 	remainder float64
-	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all
-	// sweeps are made.
+	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all sweeps are made.
 	until    context.Context
 	jobs     []int32             // those that are done here
 	firstJob int                 // job of this round, of all processes
@@ -177,8 +176,7 @@ type visitReport struct {
 	elements int // that contributed
 }
 
-// visitBlocks grounds blocks in every unit, sweeps over them, and
-// replaces their contribution to the gradient in place:
+// visitBlocks grounds blocks in every unit, sweeps over them, and replaces their contribution to the gradient in place:
 //
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
