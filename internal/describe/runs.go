@@ -79,28 +79,17 @@ func readRun(folder string) (*Run, error) {
 	return r, err
 }
 
-// runRow is what a table shows of a run.
-type runRow struct {
-	Run        string          `table:"run"`
-	Status     string          `table:"status"`
-	Objective  string          `table:"objective"`
-	Gradient   runfolder.Float `table:"gradient;%.2g"`
-	Bound      string          `table:"above optimum"`
-	Iterations int             `table:"iterations"`
-	Passes     float64         `table:"passes;%.1f"`
-	Seconds    float64         `table:"seconds;%.2f"`
-	Distance   runfolder.Float `table:"distance to first;%.2g"`
-}
-
 // Table has a row for each run.
 func (runs Runs) Table() report.Table {
-	rows := make([]runRow, len(runs))
-	for i, r := range runs {
+	t := report.Table{Headers: []string{"run", "status", "objective", "gradient", "above optimum", "iterations", "passes",
+		"seconds", "distance to first"}}
+	for _, r := range runs {
 		n := &r.summary
-		rows[i] = runRow{r.Run, n.StatusText(), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), n.GradNorm,
-			job.Known("≤ %.2g", n.Suboptimality), n.Iterations, n.Passes, n.Seconds, r.Distance}
+		t.Add("%s %s %s %.2g %s %d %.1f %.2f %.2g", r.Run, n.StatusText(),
+			fmt.Sprintf("%.10g", float64(n.Objective))+n.ObjectiveNote(), float64(n.GradNorm),
+			job.Known("≤ %.2g", n.Suboptimality), n.Iterations, n.Passes, n.Seconds, float64(r.Distance))
 	}
-	return report.TableOf(rows, "table")
+	return t
 }
 
 // Quality has the measures of each run on its evaluation sets; without rows where no run has any.
