@@ -219,7 +219,7 @@ func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *
 		Model: m.Model, Counting: numbers, Convex: m.Convex(f.counting), Exact: m.Exact(f.counting),
 		Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: job.PredictLimits.Tolerance,
 			MaxSweeps: f.maxSweeps}, Settled: f.tolerance,
-		Joint: f.decode == decodings[1], Costs: costs, Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
+		Joint: f.decode == decodings[1], Costs: costs, Threads: f.threads, Memory: f.data.Memory, Progress: progress.show,
 	}
 	return w, nil
 }
