@@ -60,8 +60,10 @@ func readRun(folder string) (*Run, error) {
 	if err := json.Unmarshal(r.Result, &r.summary); err != nil {
 		return nil, job.DataError(path, err)
 	}
-	if err := job.CheckRunFolder(folder, job.ModelFile); err != nil {
-		return nil, err
+	for _, file := range []string{job.ModelFile, runfolder.MetricsFile} {
+		if err := job.CheckRunFolder(folder, file); err != nil {
+			return nil, err
+		}
 	}
 	path = filepath.Join(folder, job.ModelFile)
 	model, _, err := crf.Load(path)
@@ -69,9 +71,6 @@ func readRun(folder string) (*Run, error) {
 		return nil, job.DataError(path, err)
 	}
 	r.weights = model.Weights
-	if err := job.CheckRunFolder(folder, runfolder.MetricsFile); err != nil {
-		return nil, err
-	}
 	if r.metrics, err = runfolder.ReadMetrics(filepath.Join(folder, runfolder.MetricsFile)); err != nil {
 		return nil, err
 	}
