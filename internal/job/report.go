@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -263,7 +264,7 @@ func (c *Config) commandLine() string {
 	}
 	words := []string{"blockbp", trainCommand}
 	for _, path := range c.Data {
-		words = append(words, quoted(path))
+		words = append(words, printable.Word(path))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
 		o := c.Options[name]
@@ -280,28 +281,17 @@ func (c *Config) commandLine() string {
 			words = append(words, fmt.Sprintf("--%s=%v", name, v))
 		case []string:
 			for _, text := range v {
-				words = append(words, "--"+name, quoted(text))
+				words = append(words, "--"+name, printable.Word(text))
 			}
 		case []any:
 			for _, text := range v {
-				words = append(words, "--"+name, quoted(fmt.Sprint(text)))
+				words = append(words, "--"+name, printable.Word(fmt.Sprint(text)))
 			}
 		default:
-			words = append(words, "--"+name, quoted(fmt.Sprint(v)))
+			words = append(words, "--"+name, printable.Word(fmt.Sprint(v)))
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// quoted is a word as a shell reads it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@%", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // settingText writes the value of an option, and nothing for one that is off.
