@@ -69,9 +69,7 @@ func TestInstanceErrors(t *testing.T) {
 			Labels: [][]int32{{0, -1, 1}},
 		}
 	}
-	if _, err := NewInstance(&schema, fresh()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.Must(NewInstance(&schema, fresh()))(t)
 	for _, test := range []struct {
 		want  string
 		spoil func(s *InstanceSpec)
@@ -162,9 +160,7 @@ func TestSchemaErrors(t *testing.T) {
 		oracle.Fails(NewModel(Schema{NodeTypes: test.nodes, EdgeTypes: test.edges}))(t, test.want)
 	}
 	// A node type and an edge type may have the same name.
-	if _, err := NewModel(Schema{NodeTypes: []NodeType{a}, EdgeTypes: []EdgeType{{Name: "a"}}}); err != nil {
-		t.Error(err)
-	}
+	oracle.Must(NewModel(Schema{NodeTypes: []NodeType{a}, EdgeTypes: []EdgeType{{Name: "a"}}}))(t)
 }
 
 // TestCoded: a row reads as that of the book, and only its entries that are not 0 are gone through.

@@ -387,9 +387,7 @@ func TestDamagedState(t *testing.T) {
 	p := problems(t)["plain"]
 	base := Settings{Assign: blocksOf(4)}
 	whole := someState(t, p, base)
-	if _, err := Fit(context.Background(), p, Settings{Assign: blocksOf(4), Resume: whole.clone()}); err != nil {
-		t.Fatal(err)
-	}
+	oracle.Must(Fit(context.Background(), p, Settings{Assign: blocksOf(4), Resume: whole.clone()}))(t)
 	progress := func(old, new string) func(*State) {
 		return func(s *State) {
 			if !strings.Contains(string(s.saved.Progress), old) {

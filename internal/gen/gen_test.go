@@ -28,9 +28,7 @@ func edges(g *graph.Graph) [][2]int32 {
 
 func must(t testing.TB, g *graph.Graph, err error) *graph.Graph {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	return g
 }
 

@@ -228,9 +228,7 @@ func TestFilesThatAppear(t *testing.T) {
 	theirs := run.Path("theirs.json")
 	oracle.OK(t, os.WriteFile(theirs, []byte("theirs"), 0o644))
 	for range 2 {
-		if err := run.WriteJSON("ours.json", 1); err != nil {
-			t.Error(err)
-		}
+		oracle.OK(t, run.WriteJSON("ours.json", 1))
 	}
 	var exists *fileio.ExistsError
 	if err := run.WriteJSON("theirs.json", 1); !errors.As(err, &exists) {
