@@ -98,7 +98,7 @@ func TestNoTemperature(t *testing.T) {
 		oracle.Fails(Prepare(t.Context(), Options{Calibrate: "dve"}, Task{Set: set, Evaluations: test.sets}))(t, test.want)
 	}
 	for _, text := range []string{"0", "-1", "x", "NaN", "Inf", ""} {
-		if err := CheckMeta("m", map[string]string{MetaTemperature: text}); err == nil {
+		if err := checkMeta("m", map[string]string{MetaTemperature: text}); err == nil {
 			t.Errorf("metadata say temperature %q: no error", text)
 		}
 	}
