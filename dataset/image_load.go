@@ -246,7 +246,7 @@ func (l *imageLoader) chooseBins() (names []string) {
 		if len(l.problems) > 0 {
 			return nil
 		}
-		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts, l.o.EdgeMaps != "")
+		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts)
 		return r.Edges.names(r.Neighbours)
 	}
 	wanted := cmp.Or(l.o.Bins, DefaultBins)

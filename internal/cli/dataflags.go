@@ -15,7 +15,7 @@ import (
 // dataFlags say how data are read.
 type dataFlags struct {
 	kind, features, layout, list, observed string
-	edges, edgeMaps, superpixels           string
+	edges, superpixels                     string
 	states, columns                        []string
 	offsets                                []int
 	bins, neighbours, hops                 int
@@ -37,8 +37,6 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features "+
 		"(default contrast)")
 	f.IntSliceVar(&d.offsets, "offsets", nil, "images: how far apart joined pixels are, such as 1,4,12 (default 1)")
-	f.StringVar(&d.edgeMaps, "edge-maps", "", "images: folder with <id>.png or .npy, strengths of edges (default none; "+
-		"DATA/edges if the model has them)")
 	f.IntVar(&d.bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
 	f.IntVar(&d.neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
 	f.StringSliceVar(&d.columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+
@@ -54,7 +52,6 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
 		"the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
-	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
 	reads(f, "a file of weights, a number for each sample", "sample-weights")
 	f.StringVar(&d.superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+
@@ -76,7 +73,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, Layout: d.layout, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins,
+		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, Bins: d.bins,
 		Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied,
 		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed,
 		MinCount: d.minCount, SampleWeights: d.sampleWeights, Memory: d.memory,
