@@ -41,6 +41,7 @@ func (p *peek) isAlignment() bool {
 // readAlignment makes samples of sequences.
 func (p *sampleReader) readAlignment(data []byte) {
 	p.aligned = true
+	p.keep(notText(p.file, data))
 	rows, lines := p.sequences(string(data))
 	if len(p.list) > 0 {
 		return
@@ -118,7 +119,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 	if x, err := strconv.ParseFloat(asked, 64); err == nil && x > 0 && x <= 1 {
 		identity = x
 	} else if asked != "" {
-		p.weigh(nil, -1, nil)
+		p.weigh(nil, -1)
 		return
 	}
 	sites := len(rows[0])

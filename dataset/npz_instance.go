@@ -81,7 +81,7 @@ type npzBuilder struct {
 // checkShapes checks everything about the arrays' dimensions that does not depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
 	if _, ok := b.c.arrays[edgesArray]; !ok {
-		b.add(0, edgesArray, "all pairs of n nodes are "+fmt.Sprintf(allPairs, "(n, n)"),
+		b.add(0, edgesArray, "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))",
 			"the array is missing, want shape [m, 2] of integers")
 	}
 	_, bins := b.c.arrays[edgeBinsArray]

@@ -67,11 +67,8 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, list
 	}
 	if o.Untied && kind != KindNPZ {
-		e := optionError("Untied", "it applies to %s data only, and these are of the kind %s", KindNPZ, kind)
-		if p := newPeek(paths[0]); p.isNumbers() || kind == KindGraph {
-			e.Remedy = p.fromSamples()
-		}
-		return nil, []error{e}
+		return nil, []error{optionError("Untied", "it applies to %s data and tables of samples only, and these are of the "+
+			"kind %s", KindNPZ, kind)}
 	}
 	if err := o.validate(kind); err != nil {
 		return nil, []error{err}

@@ -138,7 +138,7 @@ func (l *tableLoader) refuseAlone(path string) {
 	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
 		"sentences, "+asTaggedText
 	p := newPeek(path)
-	if _, _, numbers := p.rowsOfNumbers(); numbers {
+	if p.isNumbers() {
 		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
 	}
 	if p.best().what == edgeList {
