@@ -48,7 +48,7 @@ type Manifest struct {
 	NodeTypes nodeTypes `json:"node_types,omitempty"`
 	EdgeTypes edgeTypes `json:"edge_types,omitempty"`
 	// ForbiddenStates and ForbiddenPairs name what no node, and no edge, can be in,
-	// for all types that have these states and no list of their own.
+	// for all types that have these states.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
 	ForbiddenPairs  statePairs `json:"forbidden_pairs,omitempty"`
 	// Directed says that edges lead from their first end to the second, for all types without a word of their own:
@@ -75,8 +75,6 @@ type ManifestNode struct {
 	Name     string     `json:"name"`
 	States   stateNames `json:"states,omitempty"`
 	Features []string   `json:"features,omitempty"`
-	// Forbidden names states that nodes of the type cannot be in.
-	Forbidden []string `json:"forbidden,omitempty"`
 }
 
 // ManifestEdge describes an edge type. In JSON a plain string is its name.
@@ -88,8 +86,6 @@ type ManifestEdge struct {
 	V        string   `json:"v,omitempty"`
 	Features []string `json:"features,omitempty"`
 	Bins     int      `json:"bins,omitempty"` // 0: Manifest.EdgeBins
-	// Forbidden names pairs of states that edges of the type cannot join.
-	Forbidden statePairs `json:"forbidden,omitempty"`
 	// Directed, of edges between nodes of one type; nil: Manifest.Directed.
 	Directed *bool `json:"directed,omitempty"`
 }
@@ -234,7 +230,7 @@ func parseManifest(path string, data []byte) (Manifest, error) {
 
 var manifestFields = []string{
 	"states", "node_features", "edge_features", "edge_bins", "node_types", "edge_types",
-	"forbidden_states", "forbidden_pairs", "hidden_labels", "directed", "name", "features", "u", "v", "bins", "forbidden",
+	"forbidden_states", "forbidden_pairs", "hidden_labels", "directed", "name", "features", "u", "v", "bins",
 }
 
 // manifestError finds the line that a decoding error is about.

@@ -312,7 +312,7 @@ func (l *tableLoader) countFeatures() {
 		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
 			r.FeatureDim = dim
 			at := Error{File: g.nodes.file, Line: g.used.at[0], Problem: "the index of a feature "}
-			l.refuseFar(&g.used, at, g.used.doubt("feature", ""), `name "node_features" in `+ManifestName)
+			l.refuseFar(&g.used, at, "feature", `name "node_features" in `+ManifestName)
 		}
 		missing = missing || slices.Contains(g.given.known, false)
 	}
