@@ -103,7 +103,7 @@ const documentMark = "-DOCSTART-"
 func (f *textFile) isMark(text string) bool {
 	before, behind := strings.CutSuffix(strings.TrimRight(text, blanks), documentMark)
 	return strings.HasPrefix(text, documentMark) ||
-		behind && before != strings.TrimRight(before, blanks) && filepath.Ext(f.path) != ".crfsuite"
+		behind && before != strings.TrimRight(before, blanks) && filepath.Ext(f.path) != crfsuiteExtension
 }
 
 // commentMark begins a comment.
@@ -164,7 +164,7 @@ func (f *textFile) fields(text string) []string {
 // separated by tabs, as many as a token has, or most of them are NAME=VALUE.
 func (f *textFile) form() string {
 	switch {
-	case strings.HasPrefix(filepath.Ext(f.path), ".crfsuite"):
+	case filepath.Ext(f.path) == crfsuiteExtension:
 		return textAttributes
 	case f.isCoNLLU():
 		return textCoNLLU
