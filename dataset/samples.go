@@ -260,9 +260,10 @@ func (p *sampleReader) takeModelColumns(names []string, kept *[]int) {
 // number makes labels of cells. Columns that have a value in common are of one type, whose states are the values of
 // all of them.
 func (p *sampleReader) number(names []string, kept []int, t *table) {
-	texts, column := make([]labelTexts, len(kept)), make([]int, len(kept)) // of columns; which stands for the type
-	at := make([]int32, len(t.rows)*len(kept))
-	owner := map[string]int{} // column that had the value first
+	all := labelTexts{named: setOf(p.l.o.States)}
+	p.labels = make([]int32, len(t.rows)*len(kept)) // numbers of texts, for now
+	column := make([]int, len(kept))                // that stands for the type of each
+	var owner []int                                 // the first column with each text
 	root := func(c int) int {
 		for column[c] != c {
 			c = column[c]
@@ -270,85 +271,71 @@ func (p *sampleReader) number(names []string, kept []int, t *table) {
 		return c
 	}
 	for c, i := range kept {
-		column[c], texts[c].named = c, setOf(p.l.o.States)
+		column[c] = c
+		before := all.total
 		for r, row := range t.rows {
-			at[r*len(kept)+c] = texts[c].see(p.file, int(t.lines[r]), row[i])
-		}
-		for _, text := range texts[c].texts {
-			if first, known := owner[text]; known {
-				a, b := root(first), root(c)
+			x := all.see(p.file, int(t.lines[r]), row[i])
+			if p.labels[r*len(kept)+c] = x; int(x) == len(owner) {
+				owner = append(owner, c)
+			} else if x >= 0 && owner[x] != c {
+				a, b := root(owner[x]), root(c)
 				column[max(a, b)] = min(a, b)
-			} else {
-				owner[text] = c
 			}
+		}
+		if all.total == before {
+			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
+				abbreviate(names[i]))
 		}
 	}
 	types, ofType := map[int]int{}, []labelTexts{}
 	for c, i := range kept {
 		if _, known := types[root(c)]; !known {
 			types[root(c)] = len(ofType)
-			ofType = append(ofType, labelTexts{named: texts[c].named})
+			ofType = append(ofType, labelTexts{})
 		}
-		kind := types[root(c)]
-		p.columns = append(p.columns, sampleColumn{names[i], kind})
-		all := &ofType[kind]
-		for x, text := range texts[c].texts {
-			n := all.add(p.file, texts[c].first[x].Line, text)
-			all.count[n] += texts[c].count[x] - 1
-			all.total += texts[c].count[x] - 1
-		}
-		if len(texts[c].texts) == 0 {
-			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
-				abbreviate(names[i]))
-		}
+		p.columns = append(p.columns, sampleColumn{names[i], types[root(c)]})
 	}
-	p.label(at, texts, ofType)
-}
-
-// label gives the values of columns the states of their types.
-func (p *sampleReader) label(at []int32, texts, types []labelTexts) {
-	model := p.l.o.Recipe
-	if model != nil && len(model.Columns) != len(p.columns) {
-		p.add(0, "", "", "there are %d columns, the model has %d", len(p.columns), len(model.Columns))
-		return
+	for x, text := range all.texts {
+		of := &ofType[types[root(owner[x])]]
+		n := of.add(p.file, all.first[x].Line, text)
+		of.count[n], of.total = all.count[x], of.total+all.count[x]-1
 	}
-	for a := range types {
-		p.states = append(p.states, p.statesOf(&types[a]))
+	for a := range ofType {
+		p.states = append(p.states, p.statesOf(&ofType[a]))
 	}
-	of := make([][]int32, len(texts))
-	for c := range texts {
-		if model != nil {
-			p.columns[c].Type = model.Columns[c].Type
+	if model := p.l.o.Recipe; model != nil {
+		if len(model.Columns) != len(p.columns) {
+			p.add(0, "", "", "there are %d columns, the model has %d", len(p.columns), len(model.Columns))
+			return
 		}
-		states := p.l.modelStates(p.columns[c].Type, p.states)
-		for x, text := range texts[c].texts {
-			n := slices.Index(states, text)
-			if of[c] = append(of[c], int32(n)); n < 0 && model != nil && text != "0" && text != hiddenNumber {
-				p.keep(texts[c].at(x, suggestion(text, states), "column %d has %q, which is no state of the model", c+1,
-					abbreviate(text)))
-			}
-		}
-	}
-	if model != nil {
-		p.states = nil
+		p.columns, p.states = model.Columns, nil
 		for _, t := range p.l.o.Schema.NodeTypes {
 			p.states = append(p.states, t.States)
 		}
 	}
-	for i, x := range at {
-		if x >= 0 {
-			at[i] = of[i%len(texts)][x]
-		}
-	}
-	p.labels = at
+	p.label(all.texts, t)
 }
 
-// modelStates are the states of a type, as the model has them, or those that were read.
-func (l *npzLoader) modelStates(a int, read [][]string) []string {
-	if l.o.Schema != nil {
-		return l.o.Schema.NodeTypes[a].States
+// label gives the texts of cells the states of their columns.
+func (p *sampleReader) label(texts []string, t *table) {
+	of := make([][]int32, len(p.states)) // [type][text]
+	for i, x := range p.labels {
+		if x < 0 {
+			continue
+		}
+		c := i % len(p.columns)
+		a := p.columns[c].Type
+		if of[a] == nil {
+			for _, text := range texts {
+				of[a] = append(of[a], int32(slices.Index(p.states[a], text)))
+			}
+		}
+		p.labels[i] = of[a][x]
+		if text := texts[x]; of[a][x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
+			p.add(int(t.lines[i/len(p.columns)]), "", suggestion(text, p.states[a]),
+				"column %d has %q, which is no state of the model", c+1, abbreviate(text))
+		}
 	}
-	return read[a]
 }
 
 // statesOf names the states of a type: the values that occur. Of spins there are two; where -1, 0 and 1 occur, one of
