@@ -53,6 +53,8 @@ var formats = []format{
 	{"an alignment of sequences", "", (*peek).isAlignment, sayAligned},
 	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; ` +
 		`pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
+	{"a picture", "", extensions(pictureSuffixes...), say("put pictures into a folder DATA/images, and their labels, " +
+		"ID.png, into DATA/labels, and give DATA")},
 	{"a workbook", "", extensions(".xls", ".xlsx", ".ods"), say("save its sheets as CSV, one of nodes and one of edges")},
 	{"a GraphML file", "", extensions(".graphml"), networkxToTables("read_graphml")},
 	{"a GML file", "", extensions(".gml"), networkxToTables("read_gml")},

@@ -123,23 +123,17 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	}
 }
 
-// untiedStates names k states as the options or dataset.json do, if they name that many.
+// untiedStates names k states as the options or dataset.json do, or the labels, if they name that many.
 func (l *npzLoader) untiedStates(k int) []string {
-	for _, names := range [][]string{l.o.States, l.manifest.States} {
-		if len(names) == k {
-			return names
-		}
-	}
-	if l.areSpins && k == len(spinStates) {
-		return spinStates
-	}
-	if names := l.names[0]; len(names) == k {
-		return labelTextsOf(names)
+	named := [][]string{l.o.States, l.manifest.States, labelTextsOf(l.names[0])}
+	if l.areSpins {
+		named = append(named, spinStates)
 	}
 	for _, t := range l.manifest.NodeTypes {
-		if len(t.States) == k {
-			return t.States
-		}
+		named = append(named, t.States)
+	}
+	if i := slices.IndexFunc(named, func(names []string) bool { return len(names) == k }); i >= 0 {
+		return named[i]
 	}
 	if len(l.o.States) > 0 {
 		l.fail(optionError("States", "it names %d states, the data have nodes with %d", len(l.o.States), k))

@@ -169,24 +169,8 @@ func asWanted(path string, found []string, wanted string) (string, error) {
 	return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
 }
 
-// hasPictures reports whether a path leads to pictures, which are somewhere else than they are read from.
-func hasPictures(path string) bool {
-	is := slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(path)))
-	folders, _ := filepath.Glob(filepath.Join(path, "*"))
-	for _, folder := range append(folders, path) {
-		found, err := pictures(folder)
-		is = is || err == nil && len(found) > 0
-	}
-	return is
-}
-
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
-	if hasPictures(path) {
-		return wrong(path, 0, "",
-			"put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give "+
-				"DATA", "pictures are not read from here")
-	}
 	return wrong(path, 0, "",
 		"give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of "+
 			"nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
@@ -247,7 +231,7 @@ func byContent(folder string, files []string) error {
 		p := newPeek(path)
 		f := p.best()
 		switch {
-		case f.what == "" || hasPictures(folder):
+		case f.what == "":
 			continue
 		case f.kind == "":
 			return wrong(folder, 0, "", f.how(p), "%s is %s, which is not read", path, f.what)

@@ -269,8 +269,7 @@ func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 	return e
 }
 
-// end finds a node that a row joins. A program may have taken identifiers for numbers, and people write them in any
-// case.
+// end finds a node that a row joins. A program may have taken identifiers for numbers.
 func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int32, known bool) {
 	name, place := cells[g.ends[k]], abbreviate(g.edges.header[g.ends[k]])
 	if node, known = g.byName[name]; known || p.over() {
@@ -283,10 +282,10 @@ func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies " +
 		"nodes, and " +
 		"source=NAME,target=NAME which are the ends"
-	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
+	bare := func(name string) string { return strings.TrimLeft(wholeNumber(name), "0") }
 	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
-		remedy = fmt.Sprintf("%q is one: write identifiers in the same case and, if they are numbers, as whole numbers with "+
-			"the same leading zeros in both tables", g.names[i])
+		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+
+			"zeros in both tables", g.names[i])
 	}
 	p.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.file)
 	return 0, false
