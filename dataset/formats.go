@@ -58,6 +58,10 @@ var formats = []format{
 	{"a workbook", "", extensions(".xls", ".xlsx", ".ods"), say("save its sheets as CSV, one of nodes and one of edges")},
 	{"a GraphML file", "", extensions(".graphml"), networkxToTables("read_graphml")},
 	{"a GML file", "", extensions(".gml"), networkxToTables("read_gml")},
+	{"a GAL file of PySAL", "", extensions(".gal"), func(p *peek) string {
+		return `awk 'NR == 1 {print "source,target"; next} NR % 2 == 0 {id = $1; next} ` +
+			`{for (i = 1; i <= NF; i++) print id "," $i}' ` + shellWord(p.path) + " > edges.csv"
+	}},
 	{"a GEXF file", "", extensions(".gexf"), networkxToTables("read_gexf")},
 	{"a network as Hugin writes it", "", func(p *peek) bool {
 		return p.extension == ".net" && strings.Contains(p.start, "{")

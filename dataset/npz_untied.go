@@ -73,7 +73,10 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	in, s := l.instances[0], &l.set.Schema
 	kind := cards // what tells nodes apart that are of different types
 	if in.samples != nil {
-		kind = in.samples.types()
+		kind = make([]int32, len(in.samples.columns))
+		for i, c := range in.samples.columns {
+			kind[i] = int32(c.Type)
+		}
 	}
 	nodes := map[int32]int{}
 	for _, k := range kind {

@@ -33,15 +33,6 @@ type samples struct {
 	notes   []string
 }
 
-// types are those of the columns.
-func (s *samples) types() []int32 {
-	types := make([]int32, len(s.columns))
-	for i, c := range s.columns {
-		types[i] = int32(c.Type)
-	}
-	return types
-}
-
 // takeSamples adds what tables of samples and alignments have beside arrays.
 func (l *npzLoader) takeSamples(spec *crf.InstanceSpec, in *npzInstance) {
 	if columns := l.set.Recipe.Columns; len(columns) > 0 && columns[0].Name != "" {
@@ -416,7 +407,7 @@ func (p *sampleReader) weigh(t *table, column int) {
 		}
 		p.weights = append(p.weights, w)
 	}
-	p.note("samples weigh %.6g in all, as much as %.4g of equal weight", sum(p.weights), effective(p.weights))
+	p.note("samples weigh %.6g in all", sum(p.weights))
 }
 
 func sum(x []float64) (total float64) {
@@ -424,13 +415,4 @@ func sum(x []float64) (total float64) {
 		total += w
 	}
 	return total
-}
-
-// effective is how many samples of equal weight say as much (Kish 1965).
-func effective(weights []float64) float64 {
-	squares := 0.0
-	for _, w := range weights {
-		squares += w * w
-	}
-	return sum(weights) * sum(weights) / squares
 }
