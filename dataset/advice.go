@@ -14,7 +14,7 @@ import (
 const mostLabelsNamed = 5
 
 // advise warns of what a model cannot learn from the data that were read: a direction that is not asked for, edges
-// where there are none, hidden labels, node types whose labels have one state alone, and states that no label has.
+// where there are none, hidden labels, and states that no label has.
 func (l *loader) advise() {
 	l.noteDirection()
 	// Sentences of one token and pictures of one pixel are what they are.
@@ -44,25 +44,14 @@ func (l *loader) advise() {
 	if hidden > 0 {
 		l.warn("%d of %d labels are hidden (%s)", hidden, all, option.Text(l.hiddenBy()))
 	}
-	var alone, never []string
+	var never []string
 	for a, t := range types {
-		var seen, missing []string
-		forbidden := setOf(t.Forbidden)
+		forbidden, some := setOf(t.Forbidden), slices.Max(counts[a]) > 0
 		for x, n := range counts[a] {
-			if n > 0 {
-				seen = append(seen, t.States[x])
-			} else if !forbidden[x] {
-				missing = append(missing, fmt.Sprintf("state %q of node type %q", t.States[x], t.Name))
+			if n == 0 && !forbidden[x] && some { // of nodes without any label nothing is asked
+				never = append(never, fmt.Sprintf("state %q of node type %q", t.States[x], t.Name))
 			}
 		}
-		if len(seen) == 1 && len(missing) > 0 {
-			alone = append(alone, fmt.Sprintf("%q of node type %q, which has %d states", seen[0], t.Name, len(t.States)))
-		} else if len(seen) > 0 { // of nodes without any label nothing is asked
-			never = append(never, missing...)
-		}
-	}
-	if len(alone) > 0 {
-		l.warn("all known labels are %s: nothing tells states apart; label some of each", firstFew(alone))
 	}
 	if len(never) > 0 {
 		verb := map[bool]string{true: "occurs", false: "occur"}[len(never) == 1]

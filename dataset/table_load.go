@@ -72,7 +72,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	for _, pair := range pairs {
 		l.readManifest(filepath.Dir(pair.nodes), true)
 		nodes, edges := l.source(pair.nodes), l.source(pair.edges)
-		plain := !pair.loose && !o.hasHeader(pair.nodes, nodes)
+		plain := !pair.loose && !hasHeader(pair.nodes, nodes)
 		if len(l.graphs) == 0 {
 			l.plain = plain
 		} else if plain != l.plain {

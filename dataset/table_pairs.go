@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
@@ -157,22 +158,16 @@ func extensionBehind(prefix string) string {
 	return tableExtensions[0]
 }
 
-// hasHeader reports whether a table of nodes has a header: csv has, and tsv where the first line has a name that a
-// column of nodes usually has, or is said to have. With the four columns of tables without a header, that line lacks
-// the # of a comment.
-func (o *Options) hasHeader(path string, data []byte) bool {
+// hasHeader reports whether a table of nodes has a header: csv has, and tsv unless the second of its first cells, of
+// at most four, is a label that is a number.
+func hasHeader(path string, data []byte) bool {
 	if filepath.Ext(path) != tableExtensions[0] {
 		return true
 	}
-	known := slices.Concat(idNames, labelNames, splitNames, o.given(roleID), o.given(roleLabel))
 	for _, text := range tableLines(context.Background(), data[:min(len(data), npy.MostHeaderBytes)]) {
-		named, plain := false, strings.Fields("node label split features")
-		cells := strings.Split(strings.ReplaceAll(text, `"`, ""), string(separatorOf(text, separators)))
-		for i, cell := range trimmed(cells) {
-			cells[i] = strings.ToLower(cell)
-			named = named || slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
-		}
-		return named && !slices.Equal(cells, plain)
+		cells := trimmed(strings.Split(text, "\t"))
+		_, err := strconv.Atoi(cells[min(1, len(cells)-1)])
+		return err != nil || len(cells) < 2 || len(cells) > plainColumns
 	}
 	return false
 }
