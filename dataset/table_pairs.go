@@ -54,18 +54,18 @@ func pairOf(table string) tablePair {
 
 // incomplete tells of a table that is not there beside the other.
 func (p tablePair) incomplete() error {
-	for _, table := range []struct{ path, other, wanted, remedy string }{
-		{p.nodes, p.edges, "a table of nodes", ""},
-		{p.edges, p.nodes, "a table of edges, two nodes in every row,", "; without any edges, it is a header alone"},
-	} {
-		var lost *fs.PathError
-		if _, err := os.Stat(table.path); errors.As(err, &lost) && errors.Is(err, fs.ErrNotExist) {
-			if err := fileio.Check(table.other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err // a device, say: what is beside it does not matter
-			}
-			return &fs.PathError{Op: "read", Path: table.path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or "+
-				"name both tables if it has another name%s", lost.Err, table.wanted, table.other, table.remedy)}
+	for i, path := range []string{p.nodes, p.edges} {
+		lost := &fs.PathError{}
+		if _, err := os.Stat(path); !errors.As(err, &lost) || !errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		other := []string{p.edges, p.nodes}[i]
+		if err := fileio.Check(other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err // a device, say: what is beside it does not matter
+		}
+		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both "+
+			"tables if it has another name; a table without any edges is a header alone", lost.Err,
+			[]string{"a table of nodes", "a table of edges, two nodes in every row,"}[i], other)}
 	}
 	return nil
 }
