@@ -183,8 +183,7 @@ func (l *imageLoader) buildPixels() {
 			}
 			grids[size] = grid
 		}
-		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias), width: d.image.Width,
-			depth: r.FeatureDim}
+		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias)}
 	}
 }
 
