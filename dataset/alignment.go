@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -154,9 +153,4 @@ func equalBytes(a, b []uint64) (same int) {
 		same += bits.OnesCount64(^(x&low + low | x | low)) // a bit for each byte that is zero
 	}
 	return same
-}
-
-// sayAligned is how an alignment is learned from.
-func sayAligned(p *peek) string {
-	return fmt.Sprintf("learn its couplings by {model!blockbp train --model potts} %s", shellWord(p.path))
 }

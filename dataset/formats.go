@@ -50,7 +50,9 @@ var formats = []format{
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
 	{"a table of tokens", "", (*peek).isTokenTable, (*peek).fromTokenTable},
 	{"a table", KindGraph, (*peek).isTable, nil},
-	{"an alignment of sequences", "", (*peek).isAlignment, sayAligned},
+	{"an alignment of sequences", "", (*peek).isAlignment, func(p *peek) string {
+		return "learn its couplings by {model!blockbp train --model potts} " + shellWord(p.path)
+	}},
 	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; ` +
 		`pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
 	{"a picture", "", extensions(pictureSuffixes...), say("put pictures into a folder DATA/images, and their labels, " +

@@ -56,8 +56,8 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, []error{optionError("paths", "no data are given")}
 	}
 	kind, list := kindOf(paths, o.Kind, o.readsSamples())
-	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind &&
-		!slices.ContainsFunc(paths, isNoText)) {
+	noText := func(path string) bool { return slices.Contains([]string{".npz", ".csv"}, filepath.Ext(path)) }
+	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind && !slices.ContainsFunc(paths, noText)) {
 		// A folder may hold several kinds of data, and text look like another; the model knows which to read.
 		if _, again := kindOf(paths, o.Recipe.Kind, o.readsSamples()); len(again) == 0 {
 			kind, list = o.Recipe.Kind, nil
@@ -139,7 +139,8 @@ func detect(path, wanted string, samples bool) (string, error) {
 	switch best := p.best(); {
 	case samples && (isSamples(path) || isPairs(path)):
 		return KindNPZ, nil
-	case wanted == KindText, wanted == KindGraph && isTable(path), wanted == KindNPZ && isArrayFile(path):
+	case wanted == KindText, wanted == KindGraph && isTable(path),
+		wanted == KindNPZ && extensions(".npz", ".txt", ".list")(p):
 		return wanted, nil
 	case best.what == "":
 		return "", unknown(path)
@@ -257,16 +258,6 @@ func ambiguousText(folder string, texts, others []string) error {
 		}
 	}
 	return nil
-}
-
-// isArrayFile reports whether a file is one of arrays, or a list of such files, by its name.
-func isArrayFile(path string) bool {
-	return slices.Contains([]string{".npz", ".txt", ".list"}, filepath.Ext(path))
-}
-
-// isNoText reports whether the name of a file is that of arrays or of a table with commas.
-func isNoText(path string) bool {
-	return slices.Contains([]string{".npz", ".csv"}, filepath.Ext(path))
 }
 
 func isFolder(path string) bool {

@@ -218,7 +218,8 @@ func (r *Recipe) fits(s *crf.Schema) error {
 	switch {
 	case slices.ContainsFunc(r.Columns, func(c sampleColumn) bool { return c.Type < 0 || c.Type >= len(s.NodeTypes) }):
 		return fmt.Errorf("recipe: a column is of a type that the model does not have")
-	case r.Kind != KindNPZ && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) > 1 || len(s.EdgeTypes) == 0 && r.Kind != KindGraph):
+	case r.Kind != KindNPZ && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1 && (r.Kind != KindGraph ||
+		len(s.EdgeTypes) > 0)):
 		return fmt.Errorf("recipe: data of the kind %s have one node type and one edge type, the model has %d and %d; "+
 			"train it again", r.Kind, len(s.NodeTypes), len(s.EdgeTypes))
 	case (r.Kind == KindImages || r.Sheets != nil) && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != edges:

@@ -325,7 +325,7 @@ func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
 		put(a.prefix, "word=", strings.ToLower(fields[0]))
 		put(a.prefix, "shape=", shape(fields[0]))
 		for c := 1; c < columns; c++ {
-			put(a.prefix, "column ", columnNumber(c), "=", strings.Trim(fields[c], blanks))
+			put(a.prefix, "column ", strconv.Itoa(c+1), "=", strings.Trim(fields[c], blanks))
 		}
 	}
 	word := strings.ToLower(s.tokens[i][0])
@@ -337,9 +337,6 @@ func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
 		}
 	}
 }
-
-// columnNumber names the columns behind the first, from 2.
-func columnNumber(c int) string { return fmt.Sprint(c + 1) }
 
 // shape writes a word with X for capitals, x for other letters, 0 for digits and the other
 // characters as they are, each run of one kind as one.
