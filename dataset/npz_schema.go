@@ -413,7 +413,8 @@ func (l *npzLoader) binCounts() []int {
 	}
 	count := int(max(0, largest.largest)) + 1
 	if in := l.instances[largest.at[0]]; count > 1 {
-		l.refuseFar(&largest, Error{File: in.path, Place: place(in, largest.at[2])}, "bin", `give "edge_bins" in `+ManifestName)
+		at := Error{File: in.path, Place: place(in, largest.at[2])}
+		l.refuseFar(&largest, at, "bin", `give "edge_bins" in `+ManifestName)
 	}
 	for b := range told {
 		told[b] = cmp.Or(told[b], count)

@@ -60,7 +60,7 @@ func (p tablePair) incomplete() error {
 			continue
 		}
 		other := []string{p.edges, p.nodes}[i]
-		if err := fileio.Check(other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := fileio.Check(other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err // a device, say: what is beside it does not matter
 		}
 		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both "+
