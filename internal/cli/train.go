@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -214,8 +215,12 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 		watch.Opened, watch.SaveNow = t.together, t.group.TakeSignal
 		watch.Fitted = func() { t.alone = true } // the others wait to leave
 	}
-	if t == nil {
-		a.saves.Lock() // until the command has ended
+	if iteration := watch.Iteration; t == nil {
+		saves := sync.OnceFunc(a.saves.Lock) // from the first step until the command has ended
+		watch.Iteration = func(e learn.Event) {
+			saves()
+			iteration(e)
+		}
 	}
 	result, err := p.Train(a.ctx, folder, watch)
 	show.done()

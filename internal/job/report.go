@@ -151,6 +151,9 @@ func (s *Summary) verdict() string {
 	return text
 }
 
+// settledResidual is the largest change of a message with which values are called exact.
+const settledResidual = 1e-6
+
 // sourceOfValues says how far the values of the result can be trusted.
 func sourceOfValues(r *learn.Result) string {
 	const place = "The values of the result are "
@@ -160,6 +163,9 @@ func sourceOfValues(r *learn.Result) string {
 	case !r.InferenceConverged:
 		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, "+
 			"which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
+	case r.Residual > settledResidual:
+		return place + fmt.Sprintf("those of the last pass over the whole network at the final weights, exact up to what "+
+			"messages leave unknown that still changed by %.3g there.", r.Residual)
 	}
 	return place + "exact, from inference over the whole network at the final weights."
 }
