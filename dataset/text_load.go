@@ -339,11 +339,11 @@ func (l *textLoader) read(f *textFile) {
 		}
 		l.sentences = append(l.sentences, t)
 	})
-	if attributes > 0 && known == 0 {
+	switch {
+	case attributes > 0 && known == 0:
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
 			"learned from?", f.path)
-	}
-	if unread != "" && !ofModel {
+	case unread != "" && !ofModel:
 		l.warn("%s: the last column is taken for labels, but none, such as %s, is a state of the model: tokens without labels "+
 			"have one column less", f.path, abbreviate(unread))
 	}
