@@ -10,7 +10,6 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
-	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // treeReweightedCounts are the counting numbers of edge appearances μ, without
@@ -109,25 +108,6 @@ func TestNamedCountings(t *testing.T) {
 				if !near(rho, c.Rho[s], 1e-14) {
 					t.Errorf("%s on %s: ρ of node %d is %v, want %v", c.Name, name, s, c.Rho[s], rho)
 				}
-			}
-		}
-	}
-}
-
-// TestProveOnReferences: what is proved of the counting numbers of the reference models holds.
-func TestProveOnReferences(t *testing.T) {
-	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12", "grid4x4_K3_huge"} {
-		dir := oracle.SharedData(t, "reference", name)
-		ref := oracle.LoadReference(t, dir)
-		g := ref.Model.Graph
-		for file, counts := range ref.Counts {
-			c := legal(New(file, g, counts.Node, counts.Edge))
-			c.Prove(g)
-			if !c.Facts.Dual || !c.Facts.Convex {
-				t.Errorf("%s/%s: %+v, and c_s ≥ 0", name, file, c.Facts)
-			}
-			if c.Facts.Bound == Upper && ref.Solutions[strings.Replace(file, "counts_", "convex_", 1)].LogZ < ref.Solutions["exact"].LogZ {
-				t.Errorf("%s/%s: not an upper bound", name, file)
 			}
 		}
 	}
