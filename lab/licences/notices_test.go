@@ -122,7 +122,8 @@ func notices(t *testing.T) string {
 // folder. A build that loads libraries has what the static ones have, and more.
 func linked(t *testing.T) []linkedPackage {
 	t.Helper()
-	platforms := regexp.MustCompile(`(?m)^PLATFORMS := (.*)$`).FindStringSubmatch(string(oracle.Must(os.ReadFile("../../Makefile"))(t)))
+	makefile := oracle.Must(os.ReadFile("../../Makefile"))(t)
+	platforms := regexp.MustCompile(`(?m)^PLATFORMS := (.*)$`).FindStringSubmatch(string(makefile))
 	if platforms == nil {
 		t.Fatal("the Makefile does not say PLATFORMS")
 	}
