@@ -3,13 +3,13 @@ package counting
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // treeReweightedCounts are the counting numbers of edge appearances μ, without
