@@ -151,8 +151,12 @@ func (l *imageLoader) chooseStates() {
 			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.form != labelsText})
 		}
 	}
-	if l.o.Schema == nil && !l.set.Recipe.LabelColours {
-		l.set.Recipe.States = l.numberStates("pixels are", "every label of every picture",
+	switch r := &l.set.Recipe; {
+	case r.LabelColours:
+	case l.o.Schema != nil:
+		l.readNames(nil, true)
+	default:
+		r.States = l.numberStates("pixels are", "every label of every picture",
 			optionError("States", "there are no labels to tell the number of states; name them"))
 	}
 }

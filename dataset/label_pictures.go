@@ -243,8 +243,14 @@ func (l *imageLoader) keepPalette() {
 			best = d.labels.palette
 		}
 	}
-	for _, c := range best[:min(len(best), len(r.States))] {
-		red, green, blue, _ := c.RGBA()
+	for x := range r.States {
+		if names := l.names[0]; names != nil {
+			x = int(names[x])
+		}
+		if x >= len(best) {
+			break
+		}
+		red, green, blue, _ := best[x].RGBA()
 		r.Palette = append(r.Palette, [3]uint8{uint8(red >> 8), uint8(green >> 8), uint8(blue >> 8)})
 	}
 }

@@ -24,7 +24,6 @@ type npzLoader struct {
 	instances []*npzInstance
 	labels    map[int]*labelSurvey // of each node type
 	areSpins  bool                 // labels were -1 and 1, and are numbered
-	names     map[int][]int32      // labels that are names of states, and are numbered, of node types
 	pairs     string               // a table of the edges of samples; "": there is none
 }
 

@@ -75,7 +75,7 @@ type Recipe struct {
 	Spins bool `json:"spins,omitempty"`
 	// Columns are the nodes, for npz, where samples were read from a table or an alignment.
 	Columns []sampleColumn `json:"columns,omitempty"`
-	// LabelNames are the node types whose labels in arrays are the names of states, for npz.
+	// LabelNames are the node types whose labels that are numbers are the names of states.
 	LabelNames []int `json:"label_names,omitempty"`
 	// About is what the data said for those who read the model.
 	About string `json:"about,omitempty"`

@@ -54,6 +54,10 @@ func TestSamples(t *testing.T) {
 		if got := fmt.Sprint(in.Samples()); got != c.labels || fmt.Sprint(states) != c.states || strings.Join(columns, " ") != c.columns || in.Graph.NumEdges() != c.pairs {
 			t.Errorf("%s: labels %s, states %v, columns %q, %d edges", name, got, states, columns, in.Graph.NumEdges())
 		}
+		const matrix = "rows and columns say the same, as in a matrix of edges, and are taken for 3 samples"
+		if strings.Contains(strings.Join(set.Warnings, "\n"), matrix) != (name == "spins") {
+			t.Errorf("%s: warnings %q", name, set.Warnings)
+		}
 		if name == "weights" && (in.SampleWeight(0) != 0.5 || in.TotalWeight() != 2.5) {
 			t.Errorf("weights %v, %v", in.SampleWeight(0), in.TotalWeight())
 		}

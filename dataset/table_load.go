@@ -257,6 +257,7 @@ func (l *tableLoader) chooseSchema() {
 	if l.o.Schema != nil {
 		l.adoptModel()
 		l.compareNames()
+		l.readNames(nil, true)
 	} else {
 		l.learnSchema()
 	}

@@ -298,6 +298,7 @@ func (l *textLoader) read(f *textFile) {
 		l.numbered = map[string]int{}
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
+	unread, ofModel := "", false // the first label that is left unread, and whether any is a state of the model
 	f.sentences(func(s *sentence) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines)}
@@ -318,16 +319,25 @@ func (l *textLoader) read(f *textFile) {
 				t.words = append(t.words, strings.Clone(fields[0]))
 			}
 			text := int32(crf.Unobserved)
-			if label := l.label(fields); !l.o.NoLabels && label != "" && label != missingFeatures {
+			switch label := l.label(fields); {
+			case label == "" || label == missingFeatures:
+			case !l.o.NoLabels:
 				text = l.labels.add(f.path, int(s.lines[i]), label)
+			case l.o.Schema != nil && !ofModel:
+				unread = cmp.Or(unread, strings.Clone(label))
+				ofModel = slices.Contains(l.o.Schema.NodeTypes[0].States, label)
 			}
 			t.texts = append(t.texts, text)
 		}
 		l.sentences = append(l.sentences, t)
 	})
-	if attributes > 0 && known == 0 {
+	switch {
+	case attributes > 0 && known == 0:
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
 			"learned from?", f.path)
+	case unread != "" && !ofModel:
+		l.warn("%s: the last column is taken for labels, but none, such as %s, is a state of the model: tokens without labels "+
+			"have one column less", f.path, abbreviate(unread))
 	}
 	l.fail(p.errors()...)
 	if l.o.Recipe == nil || l.o.Learning {
