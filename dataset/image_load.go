@@ -187,8 +187,7 @@ func (l *imageLoader) buildPixels() {
 			}
 			grids[size] = grid
 		}
-		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias), width: d.image.Width,
-			depth: r.FeatureDim}
+		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias)}
 	}
 }
 
@@ -250,7 +249,7 @@ func (l *imageLoader) chooseBins() (names []string) {
 		if len(l.problems) > 0 {
 			return nil
 		}
-		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts, l.o.EdgeMaps != "")
+		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts)
 		return r.Edges.names(r.Neighbours)
 	}
 	wanted := cmp.Or(l.o.Bins, DefaultBins)

@@ -178,12 +178,10 @@ func (l *loader) askWhatHides(what string) {
 }
 
 // A number in a file, such as a label, can ask for any amount of memory: a model has a weight for every pair of states
-// and every feature. A number is doubtful where it is farFactor times the next smaller one, and at least farLeast:
-// labels, bins and features are numbered without large gaps, and in small numbers a gap costs nothing. It is met by a
-// warning, and from farMost on refused, until somebody says how many there are.
+// and every feature. From farMost on a number that is farFactor times the next smaller one is refused, until somebody
+// says how many there are: labels, bins and features are numbered without large gaps.
 const (
 	farFactor = 4
-	farLeast  = 16
 	farMost   = 1 << 10
 )
 
@@ -205,24 +203,20 @@ func (t *top) see(x int32, file, sample, element int) {
 	}
 }
 
-// doubt asks whether the largest is a mistake, "" where that is unlikely.
-func (t *top) doubt(what, otherwise string) string {
-	switch {
-	case t.largest < farLeast || t.largest < farFactor*(t.next+1):
-		return ""
-	case t.next < 0:
-		return fmt.Sprintf("is %d a mistake?%s", t.largest, otherwise)
-	}
-	return fmt.Sprintf("the next largest %s is %d: is %d a mistake?%s", what, t.next, t.largest, otherwise)
-}
+// far reports whether the largest is far above all others.
+func (t *top) far() bool { return t.largest >= farMost && t.largest >= farFactor*(t.next+1) }
 
-// refuseFar fails where a number is too large to be taken in doubt, which is at a place; sayso is how data say that it
-// is meant.
-func (l *loader) refuseFar(t *top, at Error, doubt, sayso string) (refused bool) {
-	if doubt == "" || t.largest < farMost {
+// refuseFar fails where the largest is far above all others. at is its place, what the numbers are, and sayso how data
+// say that it is meant.
+func (l *loader) refuseFar(t *top, at Error, what, sayso string) (refused bool) {
+	if !t.far() {
 		return false
 	}
-	at.Problem = fmt.Sprintf("%sis %d; %s", at.Problem, t.largest, doubt)
+	next := ""
+	if t.next >= 0 {
+		next = fmt.Sprintf("; the next largest %s is %d", what, t.next)
+	}
+	at.Problem = fmt.Sprintf("%sis %d%s: is %[2]d a mistake?", at.Problem, t.largest, next)
 	at.Remedy = "correct it, or " + sayso
 	l.fail(&at)
 	return true
@@ -257,16 +251,12 @@ func (l *loader) countStates(a int, all map[int]*labelSurvey, what, every, other
 			"%s is 0, which tells of one state only", every)
 		return nil
 	}
-	doubt := found.doubt("label", " -1 means unobserved")
-	if l.refuseFar(found, *at, doubt, "give \"states\" in "+ManifestName+otherwise) {
+	if l.refuseFar(found, *at, "label", "give \"states\" in "+ManifestName+otherwise) {
 		return nil
 	}
-	if doubt != "" {
-		doubt = "; " + doubt
-	}
 	count := int(found.largest) + 1
-	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s%s to be sure",
-		what, count, found.largest, at.where(), doubt, ManifestName, option.Text(otherwise))
+	l.warn("%s taken to have %d states, because the largest label is %d (%s); give \"states\" in %s%s to be sure",
+		what, count, found.largest, at.where(), ManifestName, option.Text(otherwise))
 	return crf.NumberedStates(count)
 }
 
@@ -360,18 +350,15 @@ func (l *loader) findNames(all map[int]*labelSurvey) {
 		if told || len(names) < 2 || len(names) > mostStates || l.o.Untied && len(types) > 1 {
 			continue
 		}
-		doubt := known.doubt("label", " -1 means unobserved")
 		if names[0] == 0 {
-			if 2*len(names) > int(known.largest) || known.largest >= farMost && doubt != "" {
+			if 2*len(names) > int(known.largest) || known.far() {
 				continue
 			}
 			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", known.largest)
 		}
-		if l.names[a] = names; doubt != "" {
-			doubt = "; " + doubt
-		}
-		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s%s", why,
-			len(names), firstFew(labelTextsOf(names)), ManifestName, doubt)
+		l.names[a] = names
+		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s", why, len(names),
+			firstFew(labelTextsOf(names)), ManifestName)
 	}
 }
 

@@ -147,10 +147,13 @@ func TestLabelPicturesRefuse(t *testing.T) {
 // TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside
 // each other, say what to do.
 func TestMisplacedPictures(t *testing.T) {
-	for _, c := range []struct{ name, path string }{
-		{"imgs/a.png", ""}, {"a.png", ""}, {"a.png", "a.png"}, {"images/a.png", "images"}, {"images/a.png", "images/a.png"},
+	here := "a.png is a picture, which is not read; put pictures into a folder DATA/images"
+	it := "it is a picture, which is not read; put pictures into a folder DATA/images"
+	for _, c := range []struct{ name, path, want string }{
+		{"imgs/a.png", "", "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/"},
+		{"a.png", "", here}, {"a.png", "a.png", it}, {"images/a.png", "images", here}, {"images/a.png", "images/a.png", it},
 	} {
-		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, "pictures are not read from here; put pictures into a folder DATA/images", "and give DATA")
+		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, c.want)
 	}
 }
 

@@ -218,7 +218,7 @@ func (l *loader) completeSchema() {
 	}
 	l.direct(s)
 	l.set.Recipe.About = l.manifest.About
-	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath, l.set.Recipe.Untied)...)
+	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath)...)
 	if l.checkMirrors(s); len(l.problems) > 0 {
 		return
 	}
