@@ -128,17 +128,6 @@ func (p *sampleReader) join(edges []int32, u, v int32) []int32 {
 	return append(edges, u, v)
 }
 
-// symmetric reports whether the samples are a symmetric matrix.
-func (p *sampleReader) symmetric() bool {
-	n := len(p.columns)
-	for i := range p.labels {
-		if len(p.labels) != n*n || p.labels[i] != p.labels[i%n*n+i/n] {
-			return false
-		}
-	}
-	return n > 2
-}
-
 func (p *sampleReader) allPairs() (edges []int32) {
 	n := int32(len(p.columns))
 	for u := range n {
@@ -148,7 +137,12 @@ func (p *sampleReader) allPairs() (edges []int32) {
 	}
 	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
 		len(edges)/2, n)
-	if p.symmetric() {
+	size := len(p.columns)
+	symmetric := len(p.labels) == size*size && size > 2
+	for i, x := range p.labels {
+		symmetric = symmetric && x == p.labels[i%size*size+i/size]
+	}
+	if symmetric {
 		p.note("rows and columns say the same, as in a matrix of edges, and are taken for %d samples: of edges, write a "+
 			"line for each and a table of nodes", n)
 	}
