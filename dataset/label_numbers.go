@@ -203,13 +203,13 @@ func (t *top) see(x int32, file, sample, element int) {
 	}
 }
 
-// far reports whether the largest is far above all others.
-func (t *top) far() bool { return t.largest >= farMost && t.largest >= farFactor*(t.next+1) }
+// isFar reports that the largest is far above all others.
+func (t *top) isFar() bool { return t.largest >= farMost && t.largest >= farFactor*(t.next+1) }
 
 // refuseFar fails where the largest is far above all others. at is its place, what the numbers are, and sayso how data
 // say that it is meant.
 func (l *loader) refuseFar(t *top, at Error, what, sayso string) (refused bool) {
-	if !t.far() {
+	if !t.isFar() {
 		return false
 	}
 	next := ""
@@ -351,7 +351,7 @@ func (l *loader) findNames(all map[int]*labelSurvey) {
 			continue
 		}
 		if names[0] == 0 {
-			if 2*len(names) > int(known.largest) || known.far() {
+			if 2*len(names) > int(known.largest) || known.isFar() {
 				continue
 			}
 			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", known.largest)
