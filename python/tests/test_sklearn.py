@@ -340,3 +340,19 @@ def test_scores_of_rows_leave_hidden_labels_out() -> None:
     assert model.score(X, some) == model.score(X[30:], some[30:]) == 0.9
     with pytest.raises(ValueError, match="no label of y is known"):
         model.score(X, np.full(40, None))
+
+
+def test_columns_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without scikit-learn, too, columns of a data frame are those of the training."""
+
+    class Frame(np.ndarray):
+        columns: list[str]
+
+    monkeypatch.delitem(sys.modules, "sklearn.utils.validation")
+    x = np.random.default_rng(0).normal(size=(30, 2)).view(Frame)
+    x.columns = ["a", "b"]
+    model = NodeCRF(n_jobs=1).fit(x, (x[:, 0] > 0).astype(int))
+    other = x[:, ::-1].view(Frame)
+    other.columns = ["b", "a"]
+    with pytest.raises(ValueError, match=r"the columns are \['b', 'a'\], want \['a', 'b'\]"):
+        model.predict(other)

@@ -44,6 +44,11 @@ def table(estimator: Any, X: Any, y: Any, fitting: bool) -> tuple[Any, Any]:
     """Check a table of features, and labels where they are given, as scikit-learn does where it is in use."""
     validation = sys.modules.get("sklearn.utils.validation")
     if not hasattr(validation, "validate_data"):
+        names, learned = list(getattr(X, "columns", [])), getattr(estimator, "_columns", [])
+        if fitting:
+            estimator._columns = names
+        elif names and learned and names != learned:
+            raise ValueError(f"the columns are {names}, want {learned}, in this order")
         return X, y
     assert validation is not None
     if not fitting:
