@@ -17,6 +17,9 @@ func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {
 	if result.Couplings != nil && n.Run != "" {
 		rows = append(rows, []string{"couplings", filepath.Join(n.Run, job.CouplingsFile)})
 	}
+	if n.Selection != nil {
+		rows = append(rows, []string{"edges", n.Selection.Text()})
+	}
 	if c := n.Couplings; c != nil {
 		rows = append(rows, []string{"slope on --reference", job.Known("%.3f", c.Slope)},
 			[]string{"in 95 % intervals", job.Known("%.3g %%", 100*c.Inside)})

@@ -223,3 +223,28 @@ func TestSpinsElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestSelectEdges: the edge that samples tell nothing of goes, by either rule, and files with all edges go with the model.
+func TestSelectEdges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := ring(t, dir, 3, false, 0, 0)
+	for _, rule := range []string{"ebic", "stability:5"} {
+		out := filepath.Join(dir, strings.ReplaceAll(rule, ":", "-"))
+		o := mustRun(t, "train", path, "--model", "potts", "--select-edges", rule, "-o", out, "-q")
+		o.prints(t, "3 of 4, by ")
+		o.says(t, "3 of 4 edges stay", "standard errors")
+		found := couplingsOf(t, out)
+		if _, kept := found["edge 2 3 0 0"]; !kept || len(found) != 4*3+3*6 {
+			t.Errorf("%s: the table has %d rows", rule, len(found))
+		}
+		mustRun(t, "sample", path, "-m", out, "-o", out+".npz", "--samples", "10", "-q")
+		mustRun(t, "eval", path, "-m", out, "-q")
+	}
+	for args, want := range map[string]string{
+		"--model potts --select-edges=ebc": "want ebic", "--select-edges": "is for --model ising",
+		"--model potts --select-edges=ebic:2": "0 to 1", "--model potts --select-edges=stability:1": "2 or more",
+	} {
+		run(t, append([]string{"train", path, "-q"}, strings.Fields(args)...)...).wantFailure(t, 2, want)
+	}
+}

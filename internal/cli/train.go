@@ -94,6 +94,10 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		"standard errors of weights: auto (exact and pseudo have them), "+
 			"cheap (where quick), bootstrap[:B], or none (default none, with --model cheap)")
 	fl.Lookup("errors").NoOptDefVal = "auto"
+	fl.Var(wordValue(&o.SelectEdges, "rule", "a rule"), "select-edges",
+		"with --model: keep the edges that samples tell of: ebic[:GAMMA] (extended BIC on a group-lasso path; gamma 0.25) "+
+			"or stability[:HALVES] (those in 0.6 of 20 halves)")
+	fl.Lookup("select-edges").NoOptDefVal = "ebic"
 	fl.StringVar((*string)(&o.Method), "method", "auto",
 		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the "+
 			"baselines pseudo (pseudo-likelihood) and piecewise")

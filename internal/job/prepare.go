@@ -51,6 +51,8 @@ type Prepared struct {
 	// data, and what is wrong with data or settings; result and report repeat them.
 	Hints, Notes []string
 
+	// Selection says which edges stay, nil: all.
+	Selection *EdgeSelection
 	// Choice says why the method is what it is, "" where it was asked for.
 	Choice string
 
@@ -89,7 +91,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	o.Counting = o.countingFor(t.Set)
-	p := &Prepared{Options: o, Task: t, Settings: o.Settings, asked: *o.asked}
+	p := &Prepared{Options: o, Settings: o.Settings, asked: *o.asked}
+	if p.Selection, err = o.selectEdges(ctx, &t); err != nil {
+		return nil, err
+	}
+	p.Task = t
 	if o.Spill != "" {
 		p.pool = &spill.Pool{Folder: o.Spill}
 	}
@@ -154,7 +160,7 @@ func (p *Prepared) note(few string) {
 	if few == "" && p.featuresFirst() && !p.choosing {
 		few = p.featuresFirstNote()
 	}
-	for _, text := range []string{p.scaled, few, p.ruleNote(), together} {
+	for _, text := range []string{p.scaled, few, p.ruleNote(), together, p.Selection.note()} {
 		if text != "" {
 			p.Notes = append(p.Notes, text)
 		}
