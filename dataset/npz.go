@@ -108,8 +108,8 @@ type npzContents struct {
 	nodes   int // of an instance that was cut out of an array folder; else 0
 }
 
-// openNPZ reads the instance file at path and its hash.
-func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzContents, Source, []error) {
+// openNPZ reads a file with arrays of such rules, and its hash.
+func openNPZ(ctx context.Context, path string, rules arrayRules, budget *memory.Budget) (*npzContents, Source, []error) {
 	file, _, err := fileio.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, Source{}, []error{err}
@@ -120,7 +120,7 @@ func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzConte
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	contents, list := readArchive(path, endingReaderAt{ctx, file}, size, instanceArrays, budget)
+	contents, list := readArchive(path, endingReaderAt{ctx, file}, size, rules, budget)
 	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
 }
 

@@ -151,7 +151,7 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 	if isArrayFolder(path) {
 		parts = r.openArrayFolder(path, budget)
 	} else {
-		contents, source, list := openNPZ(l.ctx, path, budget)
+		contents, source, list := openNPZ(l.ctx, path, instanceArrays, budget)
 		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
 			parts = []*npzContents{contents}
 		}

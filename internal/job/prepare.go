@@ -151,7 +151,7 @@ func (p *Prepared) evaluations() (err error) {
 func (p *Prepared) note(few string) {
 	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data),
 		learnedFrom(p.Set, p.Evaluations), p.idleHints())
-	p.Notes = slices.Concat(p.Set.Notes(), noOptimum(p.Problem), p.features)
+	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem), p.features)
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
@@ -244,7 +244,7 @@ func sampleCount(data []*crf.Instance) (n float64) {
 // problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
 func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
-	problem.L2 = o.l2(sampleCount(problem.Data))
+	problem.L2, problem.Statistics = o.l2(sampleCount(problem.Data)), t.Set.Means
 	var err error
 	numbers := o.Counting
 	if o.Method == learn.Exact {
