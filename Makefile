@@ -133,11 +133,13 @@ release: ## make release VERSION=v1.2.3: checks, tags and builds a version; push
 	@echo "now: git push origin $(VERSION)"
 
 # Versions of what builds the site.
-SITETOOLS := mkdocs==1.6.1 mkdocs-material==9.8.2 mkdocstrings==1.0.8 mkdocstrings-python==2.0.11
+SITETOOLS := mkdocs==1.6.1 mkdocs-material==9.8.2 mkdocstrings==1.0.8 mkdocstrings-python==2.0.11 nbconvert==7.17.2 ipykernel==7.4.0
 
-site: ## the pages as a site, in dist/site/
-	$(PYTHON) -m venv dist/venv && dist/venv/bin/pip install --quiet $(SITETOOLS)
-	NO_MKDOCS_2_WARNING=1 PYTHONDONTWRITEBYTECODE=1 dist/venv/bin/mkdocs build --quiet
+site: ## the pages as a site, in dist/site/, with the notebooks run
+	$(PYTHON) -m venv dist/venv && dist/venv/bin/pip install --quiet $(SITETOOLS) $(PYTESTTOOLS)
+	go build -o dist/venv/bin/blockbp ./cmd/blockbp
+	PATH="$$PWD/dist/venv/bin:$$PATH" BLOCKBP_BINARY=$$PWD/dist/venv/bin/blockbp PYTHONPATH=$$PWD/python/src \
+	  NO_MKDOCS_2_WARNING=1 PYTHONDONTWRITEBYTECODE=1 dist/venv/bin/mkdocs build --quiet
 	rm -rf dist/venv
 
 pytest: ## the Python package, built and tested in a fresh environment

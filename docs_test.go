@@ -26,14 +26,6 @@ var mostWords = map[string]int{
 	"":                12000,
 }
 
-// banned are phrases that tell history, which belongs to the changelog and to the
-// commits, or that say nothing.
-var banned = []string{
-	"earlier build", "later build", "earlier version", "older version", "quieter hour", "day before", "formerly", "previously", "used to be",
-	"since shortened", "no longer", "has been changed", "was changed", "we now", "recently",
-	"simply", "obviously", "of course", "in order to", "please note", "it should be noted", "utilize", "state of the art", "blazing",
-}
-
 // documentation returns the pages that describe the project as it is, with their texts.
 func documentation(t *testing.T) map[string]string {
 	t.Helper()
@@ -92,71 +84,10 @@ func TestWordsOfPages(t *testing.T) {
 	}
 }
 
-func TestPhrasesOfPages(t *testing.T) {
-	pages := documentation(t)
-	for _, name := range slices.Sorted(maps.Keys(pages)) {
-		for _, paragraph := range paragraphs(pages[name]) {
-			for _, phrase := range banned {
-				if regexp.MustCompile(`(?i)\b` + phrase + `\b`).MatchString(paragraph) {
-					t.Errorf("%s: %q in %q", name, phrase, paragraph)
-				}
-			}
-		}
-	}
-}
-
-// TestParagraphs: the reading of pages finds the prose, and only that.
-func TestParagraphs(t *testing.T) {
-	page := "# Title\n\nOne fact. Another\nfact: `a. b`!\n\n```sh\ncode. Code\n```\n\n| a | b. C |\n\n* item [one](x.md \"A. B\")\n  goes on\n1. item two\n> said so\n"
-	want := []string{"Title", "One fact. Another fact: CODE!", "item one goes on", "item two", "said so"}
-	if got := paragraphs(page); !slices.Equal(got, want) {
-		t.Errorf("paragraphs are %q, want %q", got, want)
-	}
-}
-
 var (
 	codeSpan = regexp.MustCompile("``.+?``|`[^`]+`")
 	linkText = regexp.MustCompile(`!?\[([^\]]*)\]\(([^()\s]*)[^()]*\)`)
-	listItem = regexp.MustCompile(`^\s*(?:[*+-]|\d+\.)\s+`)
 )
-
-// paragraphs returns the prose of a page: without code and tables, every code span
-// as one word, and list items, quotes and headings apart.
-func paragraphs(page string) []string {
-	var all []string
-	current, fenced := "", false
-	end := func() {
-		if current = codeSpan.ReplaceAllString(current, "CODE"); current != "" {
-			all = append(all, linkText.ReplaceAllString(current, "$1"))
-		}
-		current = ""
-	}
-	for line := range strings.Lines(page) {
-		line = strings.TrimRight(line, "\n\r ")
-		switch {
-		case strings.HasPrefix(strings.TrimLeft(line, " "), "```"):
-			end()
-			fenced = !fenced
-		case fenced:
-		case line == "", strings.HasPrefix(line, "|"):
-			end()
-		case strings.HasPrefix(line, "#"):
-			end()
-			current = strings.TrimLeft(line, "# ")
-			end()
-		case strings.HasPrefix(line, ">"):
-			end()
-			current = strings.TrimLeft(line, "> ")
-		case listItem.MatchString(line):
-			end()
-			current = listItem.ReplaceAllString(line, "")
-		default:
-			current = strings.TrimSpace(current + " " + strings.TrimSpace(line))
-		}
-	}
-	end()
-	return all
-}
 
 // TestLinksOfPages: every link to a file of the repository leads to one, and one to
 // a heading to a heading.

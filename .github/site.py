@@ -1,7 +1,8 @@
 """What MkDocs does to pages that are written to be read in the repository.
 
 The README becomes the first page, pages that stand outside docs/ join the others, links to what is
-not a page lead into the repository, and a page of the Python API is made from the docstrings.
+not a page lead into the repository, a page of the Python API is made from the docstrings, and notebooks
+are run, so that their pages show what they print and draw.
 """
 
 import posixpath
@@ -9,30 +10,36 @@ import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
+from nbconvert import MarkdownExporter
+from nbconvert.preprocessors import ExecutePreprocessor
 
 ROOT = Path(__file__).parent.parent
 OUTSIDE = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "results/README.md",
            "python/README.md", *(f"python/docs/{page}.md" for page in ("pictures", "graphs", "sequences", "spins", "networks", "torch"))]
 CLASSES = ["GridCRF", "GraphCRF", "NodeCRF", "Graph", "ChainCRF", "IsingModel", "PottsModel", "infer", "sample", "scorer",
            "Network", "Inference", "Samples", "torch.PairwiseCRF", "torch.Graph", "BlockbpError", "BlockbpWarning", "ConvergenceWarning"]
+NOTEBOOKS = [f"python/examples/{name}.ipynb" for name in ("segmentation", "citations", "tagging", "spin_glass", "species")]
 REPOSITORY = "https://github.com/blockbp/blockbp/blob/main/"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def name_of(path):
     """The page of the site that a path of the repository becomes."""
-    return "index.md" if path == "README.md" else path.removeprefix("docs/")
+    return "index.md" if path == "README.md" else path.removeprefix("docs/").replace(".ipynb", ".md")
 
 
 def path_of(name):
     """The path in the repository of a page of the site."""
-    outside = {name_of(path): path for path in OUTSIDE}
+    outside = {name_of(path): path for path in OUTSIDE + NOTEBOOKS}
     return outside.get(name, "docs/" + name)
 
 
 def on_files(files, config):
     for path in OUTSIDE:
         files.append(File.generated(config, name_of(path), content=(ROOT / path).read_text("utf-8")))
+    for path in NOTEBOOKS:
+        exporter = MarkdownExporter(preprocessors=[ExecutePreprocessor(timeout=300)])
+        files.append(File.generated(config, name_of(path), content=exporter.from_filename(str(ROOT / path))[0]))
     api = "# Python API\n\n" + "".join(f"::: blockbp.{name}\n\n" for name in CLASSES)
     files.append(File.generated(config, "python/api.md", content=api))
     return files
@@ -44,7 +51,7 @@ def on_page_markdown(markdown, page, config, files):
     def link(match):
         target, hash_, anchor = match[1].partition("#")
         target = target.replace(REPOSITORY, "/")  # the Python README is read on PyPI, too
-        if not target or "://" in target:
+        if not target or "://" in target or target.startswith("data:"):
             return match[0]
         path = target[1:] if target[0] == "/" else posixpath.normpath(posixpath.join(posixpath.dirname(here), target))
         if not (ROOT / path).exists():

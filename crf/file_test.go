@@ -53,9 +53,7 @@ func TestModelFileRoundTrip(t *testing.T) {
 	meta := map[string]string{"recipe": `{"kind":"npz"}`, "note": "ü"}
 	path := saved(t, m, meta)
 	got, gotMeta, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	if diff := cmp.Diff(m.Schema, got.Schema); diff != "" {
 		t.Error(diff)
 	}
@@ -366,9 +364,7 @@ func TestSymmetricFile(t *testing.T) {
 	m := symmetricModel()
 	path := saved(t, m, nil)
 	got, _, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	if !slices.Equal(got.Weights, m.Weights) || !got.Schema.EdgeTypes[0].Symmetric || !got.Schema.EdgeTypes[1].Symmetric || got.Schema.EdgeTypes[2].Symmetric {
 		t.Errorf("read back as %+v", got.Schema.EdgeTypes)
 	}

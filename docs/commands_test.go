@@ -359,9 +359,7 @@ func comparePictures(t *testing.T, made, kept string) {
 		if err == nil {
 			err = os.WriteFile(kept, content, 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 	}
 	a, b := readPNG(t, made), readPNG(t, kept)
 	if a.Bounds() != b.Bounds() {

@@ -15,17 +15,11 @@ import (
 // gridModel is a model with random weights, and a grid of constant features with labels.
 func gridModel(t *testing.T, rows, cols, states int) (*crf.Model, *crf.Instance) {
 	t.Helper()
-	m, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 1, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), 1, 1)))(t)
 	for i := range m.Weights {
 		m.Weights[i] = math.Sin(float64(3*i + 1))
 	}
-	g, err := graph.Grid(rows, cols, graph.GridOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.Grid(rows, cols, graph.GridOptions{}))(t)
 	labels := make([]int32, g.NumNodes())
 	for s := range labels {
 		labels[s] = int32(s % states)
@@ -33,9 +27,7 @@ func gridModel(t *testing.T, rows, cols, states int) (*crf.Model, *crf.Instance)
 	in, err := crf.NewInstance(&m.Schema, crf.InstanceSpec{
 		Graph: g, NodeFeat: []crf.Features{crf.Constant(g.NumNodes(), 1)}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)}, Labels: [][]int32{labels},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	return m, in
 }
 

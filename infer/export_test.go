@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/uai"
 )
 
@@ -21,13 +22,9 @@ func TestGridsOfModels(t *testing.T) {
 		NodeFeat: []crf.Features{must(crf.Dense([]float64{1, 2, 3, 4, 5, 6}, 1))}, EdgeFeat: []crf.Features{must(crf.Bins([]int32{0, 1, 2, 1, 0, 0, 2}, 3))}}))
 	p := ground.Condition(model, in)
 	var file bytes.Buffer
-	if err := uai.Write(&file, p.Network()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, uai.Write(&file, p.Network()))
 	again, _, err := must(uai.Read(&file, "exported")).Pairwise()
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	for i := range p.Edge {
 		if again.Edge[i] != p.Edge[i] {
 			t.Errorf("edge potential %d is %v, was %v", i, again.Edge[i], p.Edge[i])

@@ -9,27 +9,20 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestForbiddenHeldPair: two neighbours that are held in a forbidden pair are refused,
 // though no free node meets their edge.
 func TestForbiddenHeldPair(t *testing.T) {
-	g, err := graph.FromEdges(3, []int32{0, 1}, []int32{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.FromEdges(3, []int32{0, 1}, []int32{1, 2}))(t)
 	schema := crf.Homogeneous([]string{"a", "b"}, 1, 1)
 	schema.EdgeTypes[0].Forbidden = [][2]int{{0, 1}}
-	model, err := crf.NewModel(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := oracle.Must(crf.NewModel(schema))(t)
 	in, err := crf.NewInstance(&schema, crf.InstanceSpec{
 		Graph: g, NodeFeat: []crf.Features{crf.Constant(3, 1)}, EdgeFeat: []crf.Features{crf.Constant(2, 1)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	bethe := func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }
 	a := infer.Predictor{Model: model, Counting: bethe}
 	for _, c := range []struct {

@@ -100,9 +100,7 @@ func TestLikelihood(t *testing.T) {
 				held = nil
 			}
 			b, l, err := a.Assess(context.Background(), test.in, held, [][]int32{labels, labels}, count)
-			if err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, err)
 			compared := 0
 			for _, ok := range chosen {
 				if ok {

@@ -28,10 +28,7 @@ func references(t *testing.T) map[string]*oracle.Reference {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
-		r, err := oracle.LoadReference(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := oracle.Must(oracle.LoadReference(dir))(t)
 		all[filepath.Base(dir)] = r
 	}
 	return all
@@ -45,10 +42,7 @@ func TestReferenceModels(t *testing.T) {
 				continue // exact.txt: package exact
 			}
 			t.Run(name+"/"+solution, func(t *testing.T) {
-				got, err := beliefPropagation(context.Background(), ref.Model, counting, Limits{Tolerance: 1e-13, MaxSweeps: 20000})
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := oracle.Must(beliefPropagation(context.Background(), ref.Model, counting, Limits{Tolerance: 1e-13, MaxSweeps: 20000}))(t)
 				t.Logf("%+v gap %g", got.Outcome, got.Gap)
 				if got.Outcome.Residual > 1e-11 {
 					t.Fatalf("not converged: %+v", got.Outcome)
@@ -57,10 +51,7 @@ func TestReferenceModels(t *testing.T) {
 					t.Errorf("log Z = %.13f, want %.13f", got.LogZ, want.LogZ)
 				}
 				compare(t, "node", got.nodeMarginals(), want.Nodes, tolerance)
-				edges, err := got.edgeMarginals()
-				if err != nil {
-					t.Fatal(err)
-				}
+				edges := oracle.Must(got.edgeMarginals())(t)
 				if want.Edges != nil {
 					compare(t, "edge", edges, want.Edges, tolerance)
 				}
@@ -78,16 +69,10 @@ func countingOf(t *testing.T, ref *oracle.Reference, solution string) (*counting
 		return counting.Bethe(g), 1e-6
 	case strings.HasPrefix(solution, "convex_"):
 		counts := ref.Counts["counts_"+strings.TrimPrefix(solution, "convex_")]
-		c, err := counting.New(solution, g, counts.Node, counts.Edge)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := oracle.Must(counting.New(solution, g, counts.Node, counts.Edge))(t)
 		return c, 1e-8
 	case strings.HasPrefix(solution, "trw_"):
-		c, err := counting.TreeReweighted(g, ref.Rho["rho_"+strings.TrimPrefix(solution, "trw_")])
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := oracle.Must(counting.TreeReweighted(g, ref.Rho["rho_"+strings.TrimPrefix(solution, "trw_")]))(t)
 		return c, 1e-6
 	}
 	return nil, 0
@@ -113,10 +98,6 @@ func beliefPropagation(ctx context.Context, p *mrf.Pairwise, numbers *counting.N
 }
 
 // reduced conditions a network and brings it into pairwise form.
-func reduced(t interface{ Fatal(...any) }, n *mrf.Network, evidence map[int]int) *reduction {
-	r, err := reduce(n, evidence, func(*mrf.Network) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+func reduced(t oracle.TB, n *mrf.Network, evidence map[int]int) *reduction {
+	return oracle.Must(reduce(n, evidence, func(*mrf.Network) error { return nil }))(t)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestTemperature: tempered beliefs are powers of those without, normalised; labels, held
@@ -21,13 +22,9 @@ func TestTemperature(t *testing.T) {
 			held[0] = 1
 			sample := make([]int32, len(held))
 			want, likelihood, err := plain.Assess(context.Background(), in, held, [][]int32{sample}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, err)
 			got, same, err := p.Assess(context.Background(), in, held, [][]int32{sample}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, err)
 			if !slices.Equal(got.Labels, want.Labels) || *same != *likelihood || got.Of(0)[1] != 1 || got.Of(0)[0] != 0 {
 				t.Errorf("temperature %v, instance %d: labels %v, want %v; held node %v; %+v, want %+v", temperature, i, got.Labels, want.Labels, got.Of(0), same, likelihood)
 			}

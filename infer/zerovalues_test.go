@@ -42,9 +42,7 @@ func TestZeroPredictor(t *testing.T) {
 			t.Errorf("instance %d: %+v, belief %v, though no sweep was wanted", i, none.Outcome, none.Of(0))
 		}
 		_, likelihood, err := (&Predictor{Model: model, Counting: bethe}).Assess(context.Background(), in, nil, [][]int32{make([]int32, in.Graph.NumNodes())}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		p := ground.Condition(model, in)
 		if truth := oracle.LogZ(p) - p.LogScore(make([]int, in.Graph.NumNodes())); math.Abs(likelihood.NegativeLog-truth) > 1e-8 || likelihood.Bound != counting.Exact {
 			t.Errorf("instance %d: negative log-likelihood %v (%s), want %v", i, likelihood.NegativeLog, likelihood.Bound, truth)

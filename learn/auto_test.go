@@ -3,17 +3,7 @@ package learn
 import (
 	"math"
 	"testing"
-
-	"github.com/blockbp/blockbp/graph"
 )
-
-// Node and edge types are numbered apart: a model may have more of either.
-func TestMoreEdgeTypesThanNodeTypes(t *testing.T) {
-	p := mixedShape(t, must(graph.Grid(3, 3, graph.GridOptions{}))).build(t, 1) // 2 node types, 3 edge types
-	if r := fit(t, p, Settings{}); r.Status != Converged {
-		t.Error(r.Status)
-	}
-}
 
 // Settings can be used twice: a rule starts afresh with every run.
 func TestStepRuleUsedTwice(t *testing.T) {

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/blockbp/blockbp/internal/distributed"
 )
 
 // TestBlockSets: a pass has every block once, in sets of at most so
@@ -68,78 +66,5 @@ func TestBlockSetsFill(t *testing.T) {
 	defer l.pool.Close()
 	if got := l.perPass(); got < 10 || got > 12 {
 		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.schedule)
-	}
-}
-
-// chainInBlocks has a chain in blocks of two nodes, of which so many are visited together.
-func chainInBlocks(t *testing.T, blocks, together int) *learner {
-	t.Helper()
-	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Method: BBPL, Together: together, Cut: Cut{Kind: "range", Blocks: blocks}}.Resolved()
-	l := must(newLearner(&p, &s))
-	t.Cleanup(l.pool.Close)
-	return l
-}
-
-// TestBlocksOfSetsFollowEachOther: a large set has as many blocks of each of mostParts stretches of the
-// network as of any other, and these lie beside each other, but for those that share edges. A check
-// visits all that share none.
-func TestBlocksOfSetsFollowEachOther(t *testing.T) {
-	const blocks = 16 * mostParts
-	l := chainInBlocks(t, blocks, 4*mostParts)
-	for i, set := range l.schedule {
-		of := make([]int, mostParts)
-		for k, b := range set {
-			if of[b*mostParts/blocks]++; k%4 > 0 && b != set[k-1]+2 {
-				t.Errorf("set %d: block %d follows block %d", i, b, set[k-1])
-			}
-		}
-		if slices.Min(of) != 4 || slices.Max(of) != 4 {
-			t.Errorf("set %d has so many blocks of each stretch: %v", i, of)
-		}
-	}
-	if len(l.schedule) != 4 || len(l.whole) != 2 {
-		t.Errorf("%d sets, and %d of a check, want 4 and 2", len(l.schedule), len(l.whole))
-	}
-}
-
-// severalProcesses is a Group of which only the size is asked.
-type severalProcesses struct{ Group }
-
-func (severalProcesses) Size() int { return 8 }
-func (severalProcesses) Rank() int { return 0 }
-
-// TestOrderOfJobs: several processes visit the same blocks as one, those of each part in the same order,
-// and each chunk has blocks of all parts.
-func TestOrderOfJobs(t *testing.T) {
-	const blocks = 16 * mostParts
-	l := chainInBlocks(t, blocks, 8*mostParts)
-	byParts := func(list []int) [][]int {
-		of := make([][]int, mostParts)
-		for _, b := range list {
-			of[l.part[b]] = append(of[l.part[b]], b)
-		}
-		return of
-	}
-	for _, sets := range [][]blockSet{l.schedule, l.whole} {
-		for _, set := range sets {
-			one := slices.Clone(set)
-			if !slices.IsSorted(one) {
-				t.Errorf("one process visits %v", one)
-			}
-			l.settings.team = distributed.NewTeam(severalProcesses{})
-			l.orderJobs([]blockSet{set})
-			l.settings.team = distributed.NewTeam(nil)
-			if !slices.EqualFunc(byParts(one), byParts(set), slices.Equal[[]int]) {
-				t.Error("blocks of a part are others, or in another order")
-			}
-			for chunk := range slices.Chunk(set, l.atATime(set)) {
-				for i, of := range byParts(chunk) {
-					if most := len(chunk)/mostParts + 2; len(of) > most || len(of) < most-4 {
-						t.Errorf("a chunk of %d blocks has %d of part %d", len(chunk), len(of), i)
-					}
-				}
-			}
-		}
 	}
 }

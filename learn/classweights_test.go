@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -210,26 +209,6 @@ func TestClassWeightsTiltOnce(t *testing.T) {
 		share := float64(counts[3]) / float64(total)
 		if want := omega * share / (omega*share + 1 - share); !near(q, want, 1e-7) {
 			t.Errorf("labels %v: q(1,1) = %v, want %v", counts, q, want)
-		}
-	}
-}
-
-// TestClassWeightsResume: runs with class weights go on to the same bits, on other threads too, and
-// not with other weights.
-func TestClassWeightsResume(t *testing.T) {
-	for _, name := range []string{"samples", "mixed missing"} {
-		p := problems(t)[name].with("trw").weighing(2)
-		run := interruptible{p, func() Settings { return Settings{Method: BBPL, Assign: blocksOf(3), MaxPasses: 60} }}
-		once, rounds := run.steps(t)
-		_, state := run.until(t, nil, rounds/2)
-		threads := interruptible{p, func() Settings { return Settings{Method: BBPL, Assign: blocksOf(3), MaxPasses: 60, Threads: 3} }}
-		if again, _ := threads.until(t, state.clone(), math.MaxInt); !sameBits(once, again) {
-			t.Errorf("%s: resumed it ends in other bits", name)
-		}
-		s := run.settings()
-		s.Resume = state
-		if _, err := Fit(t.Context(), p.weighing(3), s); !errors.Is(err, ErrState) {
-			t.Errorf("%s: resumed with other class weights: %v", name, err)
 		}
 	}
 }

@@ -150,10 +150,7 @@ func (l *learner) interrupted() bool {
 // iterate is one iteration of the paper's Algorithm 2: a visit, and a step of the weights.
 func (l *learner) iterate() error {
 	blocks := l.pick()
-	v := visit{
-		blocks: blocks, limits: l.innerLimits(), contribute: true,
-		nearly: l.nearly, until: l.stopped,
-	}
+	v := visit{blocks: blocks, limits: l.innerLimits(), contribute: true, until: l.stopped}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
 		deadline := l.clock.Add(l.settings.latest(l.endSeconds()))
 		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), deadline)

@@ -102,8 +102,7 @@ func (l *learner) contributeEdges(
 	if outside || v.certify {
 		early = nil
 	}
-	// Beliefs are made consistent later, and nearly so at once: the free energy is that of the messages all the same.
-	free, err := w.space.EdgeBeliefs(w.belief, early, u.net, u.state, block, lo, hi, v.nearly && !v.certify)
+	free, err := w.space.EdgeBeliefs(w.belief, early, u.net, u.state, block, lo, hi)
 	if err == nil && w.split {
 		err = w.space.AddSplit(beliefs, u.net, u.state, block, lo, hi)
 	}

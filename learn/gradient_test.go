@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
@@ -132,15 +133,19 @@ func addMarginals(dst []float64, m *crf.Model, in *crf.Instance, p *mrf.Pairwise
 }
 
 // TestLikelihoodOnTrees: on a tree bethe is exact, so L and ∇L are those of the
-// likelihood of what was observed: all labels, some, or none of a sample.
+// likelihood of what was observed: all labels, some, or none of a sample; under hard zeros, too.
 func TestLikelihoodOnTrees(t *testing.T) {
 	for seed, missing := range []float64{0, 0.3, 0.7, 1} {
 		tree := must(gen.Tree(8, source(uint64(seed))))
-		tied := mixedShape(t, tree)
-		untied := untiedShape(tree, 3)
-		for name, s := range map[string]shape{"mixed": tied, "untied": untied} {
+		tied, untied := mixedShape(t, tree), untiedShape(tree, 3)
+		for _, s := range []*shape{&tied, &untied} {
 			s.missing, s.instances, s.samples = missing, 2, 3
-			p := s.build(t, uint64(seed)).with("bethe")
+		}
+		for name, p := range map[string]Problem{
+			"mixed": tied.build(t, uint64(seed)), "untied": untied.build(t, uint64(seed)),
+			"masked": maskedProblem(t, tied, uint64(seed)), "masked chain": chainOf(t, 8, 3, uint64(seed)),
+		} {
+			p = p.with("bethe")
 			e := must(NewEvaluator(p, 1))
 			for _, scale := range []float64{0, 0.5, 2} {
 				w := p.randomWeights(uint64(seed), scale)
@@ -156,34 +161,13 @@ func TestLikelihoodOnTrees(t *testing.T) {
 			}
 			e.Close()
 			r := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(3)})
-			if !r.Status.Stationary() || r.Convex != (missing == 0) {
+			if !r.Status.Stationary() || r.Convex == instances.AnyHidden(p.Data) {
 				t.Errorf("%s, missing %v: %s, convex: %v", name, missing, r.Status, r.Convex)
 			}
 			if _, gradient := likelihood(p, r.Model.Weights); norm(gradient) > 1e-12+1.01*1e-5*r.FirstGradientNorm {
 				t.Errorf("%s, missing %v: the exact gradient at the end is %g", name, missing, norm(gradient))
 			}
 		}
-	}
-}
-
-// TestSeveralProblemsAreTheirMean: L of several instances is the mean over
-// samples, and a sample given twice counts twice.
-func TestSeveralProblemsAreTheirMean(t *testing.T) {
-	p := problems(t)["mixed missing"]
-	w := p.randomWeights(3, 0.4)
-	value := func(data ...*crf.Instance) float64 {
-		q := p
-		q.Data = data
-		e := must(NewEvaluator(q, 2))
-		defer e.Close()
-		return settled(t, e, w).Objective
-	}
-	a, b := value(p.Data[0]), value(p.Data[1])
-	if both := value(p.Data...); !near(both, (a+b)/2, 1e-11) {
-		t.Errorf("L of both is %.13f, of each %.13f and %.13f", both, a, b)
-	}
-	if twice := value(p.Data[0], p.Data[0], p.Data[1]); !near(twice, (2*a+b)/3, 1e-11) {
-		t.Errorf("L is %.13f, of each %.13f and %.13f", twice, a, b)
 	}
 }
 

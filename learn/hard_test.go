@@ -41,35 +41,6 @@ func regions(seed uint64, rows, cols, states int, l2, noise, scale float64) Prob
 	return homogeneous(model, rows, cols, x, features, labels, l2)
 }
 
-// rareFeatures draws a problem with binary features, the j-th of which a node has with a
-// probability of 1/(2j).
-func rareFeatures(seed uint64, side, states, features int, l2 float64) Problem {
-	rng := source(seed)
-	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), features, 1)))
-	truth := make([]float64, features*states)
-	for i := range truth {
-		truth[i] = 2 * rng.NormFloat64()
-	}
-	labels, x := make([]int32, side*side), make([]float64, side*side*features)
-	for s := range labels {
-		score := make([]float64, states)
-		for j := range features {
-			if j == 0 || rng.Float64() < 0.5/float64(j+1) {
-				x[s*features+j] = 1
-				for i := range score {
-					score[i] += truth[j*states+i]
-				}
-			}
-		}
-		for i := range score {
-			if score[i] -= math.Log(rng.ExpFloat64()); score[i] > score[labels[s]] {
-				labels[s] = int32(i)
-			}
-		}
-	}
-	return homogeneous(model, side, side, x, features, labels, l2)
-}
-
 // homogeneous is a grid with the constant feature on its edges.
 func homogeneous(model *crf.Model, rows, cols int, x []float64, features int, labels []int32, l2 float64) Problem {
 	g := must(graph.Grid(rows, cols, graph.GridOptions{}))
@@ -232,30 +203,6 @@ func TestLimitInAClaim(t *testing.T) {
 	}
 }
 
-// TestDenseResume: runs with a dense P go on to the same bits, on any number of threads.
-func TestDenseResume(t *testing.T) {
-	p := regions(1, 20, 20, 3, 1e-4, 0.05, 1)
-	var rule *auto
-	run := interruptible{p, func() Settings {
-		rule = &auto{}
-		return Settings{Step: rule, Assign: blocksOf(5), RelativeTolerance: 1e-8, MaxPasses: 120}
-	}}
-	want, rounds := run.steps(t)
-	if !rule.dense.Has {
-		t.Fatal("no dense P")
-	}
-	rng := source(2)
-	for range 3 {
-		stop := rounds/2 + rng.IntN(rounds/2)
-		_, state := run.until(t, nil, stop)
-		other := run
-		other.settings = func() Settings { s := run.settings(); s.Threads = 1 + rng.IntN(3); return s }
-		if again, _ := other.until(t, state, math.MaxInt); !sameBits(want, again) {
-			t.Errorf("stopped after %d of %d rounds: other bits", stop, rounds)
-		}
-	}
-}
-
 // TestDenseWithoutL2: the Hessian is singular there, and rounding must not decide where
 // the weights go.
 func TestDenseWithoutL2(t *testing.T) {
@@ -265,16 +212,5 @@ func TestDenseWithoutL2(t *testing.T) {
 		if r.Status != Converged {
 			t.Errorf("seed %d: %s", seed, r.Reason)
 		}
-	}
-}
-
-// TestDenseWithRareFeatures: they are in the sample.
-func TestDenseWithRareFeatures(t *testing.T) {
-	p := rareFeatures(1, 60, 3, 75, 1e-6*3600)
-	rule := &auto{}
-	r := oracle.Must(Fit(context.Background(), p, Settings{Method: BBPL, Step: rule, RelativeTolerance: 1e-7,
-		MaxPasses: 400}))(t)
-	if r.Status != Converged || !rule.dense.Has {
-		t.Errorf("%s after %.0f passes; dense %v", r.Reason, r.Passes, rule.dense.Has)
 	}
 }

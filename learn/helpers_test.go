@@ -192,6 +192,13 @@ func problems(t testing.TB) map[string]Problem {
 	}
 }
 
+// changed returns an instance that differs from another in what change does.
+func changed(in *crf.Instance, change func(spec *crf.InstanceSpec)) *crf.Instance {
+	spec := in.Spec()
+	change(&spec)
+	return must(crf.NewInstance(in.Schema(), spec))
+}
+
 // settled evaluates until messages change by less than 1e-12, so that values do
 // not depend on the tolerance of a single evaluation.
 func settled(t testing.TB, e *Evaluator, weights []float64) *Result {

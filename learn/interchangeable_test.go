@@ -153,12 +153,13 @@ func TestWhatIsInterchangeable(t *testing.T) {
 	}
 	relabel := func(p *Problem, label func(s int, y int32) int32) {
 		for i, in := range p.Data {
-			spec := crf.InstanceSpec{Graph: in.Graph, NodeFeat: []crf.Features{*in.NodeFeatures(0), *in.NodeFeatures(1)}, EdgeFeat: []crf.Features{*in.EdgeFeatures(0)}, Labels: [][]int32{slices.Clone(in.Samples()[0])}}
-			for s, y := range in.Samples()[0] {
-				spec.NodeType, spec.Labels[0][s] = append(spec.NodeType, int32(in.NodeType(int32(s)))), label(s, y)
-			}
-			spec.EdgeType = make([]int32, in.Graph.NumEdges())
-			p.Data[i] = must(crf.NewInstance(&p.Model.Schema, spec))
+			p.Data[i] = changed(in, func(spec *crf.InstanceSpec) {
+				labels := slices.Clone(in.Samples()[0])
+				for s, y := range labels {
+					labels[s] = label(s, y)
+				}
+				spec.Labels = [][]int32{labels}
+			})
 		}
 	}
 	for name, c := range map[string]struct {

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // manyChains are labelled chains and trees of a model that is too large for its exact Hessian: with
@@ -17,7 +18,7 @@ import (
 func manyChains(t *testing.T, form string, networks int) Problem {
 	t.Helper()
 	const features, states = 700, 3
-	rng := rand.New(rand.NewPCG(5, uint64(len(form))))
+	rng := rand.New(rand.NewPCG(5, 6)) // the same for all forms
 	schema := &crf.Schema{
 		NodeTypes: []crf.NodeType{{Name: "token", States: []string{"a", "b", "c"}, Features: features}},
 		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 1}, {Name: "above", Features: 2}},
@@ -212,27 +213,18 @@ func TestForestsAreExact(t *testing.T) {
 	}
 }
 
-// TestExactLimits: forests are swept back and forth, others are not, nor are trees whose nodes
-// are in no order.
-func TestExactLimits(t *testing.T) {
-	p := manyChains(t, "sparse", 6)
-	star, v := must(graph.FromEdges(4, []int32{0, 1, 2}, []int32{3, 3, 3})), must(graph.FromEdges(3, []int32{0, 2}, []int32{1, 0}))
-	if partition.InOrder(star) || !partition.InOrder(v) {
-		t.Errorf("a star of its last node is in order: %v, a chain that begins in the middle: %v", partition.InOrder(star), partition.InOrder(v))
-	}
-	for _, loops := range []bool{false, true} {
-		if !loops {
-			p.Data = p.Data[:5]
-		} else {
-			p = manyChains(t, "sparse", 6) // the last has one
+// TestReach: units that go over the weights of their own features alone learn what those
+// that go over all of them learn.
+func TestReach(t *testing.T) {
+	for _, method := range []Method{Full, BBPL} {
+		var weights [2][]float64
+		for k, form := range []string{"dense", "sparse"} {
+			weights[k] = oracle.Must(Fit(t.Context(), manyChains(t, form, 12), Settings{Method: method, MaxPasses: 40}))(t).Model.Weights
 		}
-		s := must(Settings{}.resolve(&p))
-		l := must(planLearner(&p, &s))
-		if forests := l.forests; forests == loops || l.wholeLimits().Turns == loops || l.innerLimits().Turns == loops {
-			t.Errorf("loops %v: forests %v, limits %+v and %+v", loops, forests, l.wholeLimits(), l.innerLimits())
-		}
-		if s.InnerSweeps = 1; l.innerLimits().Turns {
-			t.Error("one sweep goes back, and never forth")
+		for i, x := range weights[0] {
+			if y := weights[1][i]; math.Abs(x-y) > 1e-6 {
+				t.Fatalf("%s: weight %d is %v, and %v with sparse features", method, i, x, y)
+			}
 		}
 	}
 }

@@ -44,7 +44,6 @@ type learner struct {
 	gradientWork           float64
 	variables              float64 // mean number of variables per sample
 	guarantees                     // of inference and the objective, at any weights
-	nearly                 bool    // single visits contribute nearly consistent beliefs
 
 	// schedule is a pass of Algorithm 2, with a step after each visit. whole is a whole pass at the same weights, which
 	// visits as many blocks at a time as share no edge.
@@ -121,12 +120,6 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 		l.auto = a.automatic()
 		l.response = l.newResponse()
 	}
-	// In the first pass of automatic steps beliefs of edges contradict those of nodes, as messages lag. Where weights of
-	// nodes and edges can move together at no change of the model, that is noise in the gradient with no curvature
-	// against it, and weights run away. So beliefs of edges get those of nodes for their sums. Small problems are soon
-	// those of descent, with the exact curvature. Of counting numbers that are not convex, messages that lag are no
-	// lower bound that consistent beliefs would raise, and those lead away.
-	l.nearly = l.auto != nil && l.convexNumbers && l.response == nil && !l.forests
 	return l, nil
 }
 

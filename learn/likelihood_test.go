@@ -7,10 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
@@ -58,19 +55,6 @@ func TestLikelihoodByEnumeration(t *testing.T) {
 		if again, _ := run.until(t, state, math.MaxInt); !sameBits(r, again) {
 			t.Errorf("%s: resumed it ends in other bits", name)
 		}
-	}
-}
-
-// TestLikelihoodOfForests: on forests the Bethe free energy is log Z, so that both
-// methods end at the same weights.
-func TestLikelihoodOfForests(t *testing.T) {
-	s := shape{graph: must(gen.Tree(60, source(3))), schema: crf.Homogeneous(crf.NumberedStates(4), 3, 2), samples: 2, l2: 0.2}
-	p := s.build(t, 4)
-	exact := fit(t, p, Settings{Method: Exact, RelativeTolerance: 1e-9})
-	p.Counting = func(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }
-	bethe := fit(t, p, Settings{Method: InnerDual, RelativeTolerance: 1e-9})
-	if d := distance(exact.Model.Weights, bethe.Model.Weights) / norm(bethe.Model.Weights); !near(exact.Objective, bethe.Objective, 1e-12) || !(d <= 1e-7) {
-		t.Errorf("L = %.15g, of Bethe's free energy %.15g; weights %g apart", exact.Objective, bethe.Objective, d)
 	}
 }
 

@@ -3,16 +3,12 @@ package learn
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
-	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // maskedProblem forbids a state of the second type, and pairs of every edge type,
@@ -33,19 +29,8 @@ func maskedProblem(t testing.TB, s shape, seed uint64) Problem {
 	}
 	p := Problem{Model: must(crf.NewModel(schema)), L2: plain.L2}
 	for _, in := range plain.Data {
-		spec := crf.InstanceSpec{Name: in.Name, Graph: in.Graph}
-		for v := range int32(in.Graph.NumNodes()) {
-			spec.NodeType = append(spec.NodeType, int32(in.NodeType(v)))
-		}
-		for e := range int32(in.Graph.NumEdges()) {
-			spec.EdgeType = append(spec.EdgeType, int32(in.EdgeType(e)))
-		}
-		for a := range schema.NodeTypes {
-			spec.NodeFeat = append(spec.NodeFeat, *in.NodeFeatures(a))
-		}
-		for b := range schema.EdgeTypes {
-			spec.EdgeFeat = append(spec.EdgeFeat, *in.EdgeFeatures(b))
-		}
+		spec := in.Spec()
+		spec.Labels = nil
 		for _, labels := range in.Samples() {
 			spec.Labels = append(spec.Labels, allowed(in, &schema, labels))
 		}
@@ -101,95 +86,6 @@ func chainOf(t testing.TB, n, states int, seed uint64) Problem {
 	return p
 }
 
-// TestMaskedLikelihoodOnTrees: on a tree bethe is exact, so that L and ∇L are those
-// of the likelihood under hard zeros, by enumeration, at zero weights too.
-func TestMaskedLikelihoodOnTrees(t *testing.T) {
-	for seed, missing := range []float64{0, 0.4} {
-		s := mixedShape(t, must(gen.Tree(8, source(uint64(seed)))))
-		s.missing, s.instances, s.samples = missing, 2, 2
-		for name, p := range map[string]Problem{"mixed": maskedProblem(t, s, uint64(seed)), "chain": chainOf(t, 8, 3, uint64(seed))} {
-			p = p.with("bethe")
-			e := must(NewEvaluator(p, 1))
-			for _, scale := range []float64{0, 0.5, 2} {
-				w := p.randomWeights(uint64(seed), scale)
-				got := settled(t, e, w)
-				want, gradient := likelihood(p, w)
-				if !near(got.Objective, want, 1e-10) {
-					t.Errorf("%s, missing %v, weights %v: L = %.12f, want %.12f", name, missing, scale, got.Objective, want)
-				}
-				if d := distance(e.l.gradient, gradient); !(d <= 1e-9*(1+norm(gradient))) {
-					t.Errorf("%s, missing %v, weights %v: the gradient is off by %g", name, missing, scale, d)
-				}
-			}
-			e.Close()
-		}
-	}
-}
-
-// TestMaskedMethods: every way to the optimum of a masked problem ends there, and
-// weights of what is forbidden stay zero.
-func TestMaskedMethods(t *testing.T) {
-	for _, l2 := range []float64{0.1, 0} {
-		p := chainOf(t, 12, 3, 7)
-		p.L2 = l2
-		for _, counting := range []string{"convex", "trw", "bethe"} {
-			p := p.with(counting)
-			s := Settings{Method: Full, GradientTolerance: 1e-7}
-			if l2 == 0 {
-				s = Settings{Method: Full, RelativeTolerance: 1e-3, MaxPasses: 500} // some weights have no optimum
-			}
-			want := fit(t, p, s)
-			for name, settings := range runs {
-				settings.GradientTolerance, settings.RelativeTolerance, settings.MaxPasses = s.GradientTolerance, s.RelativeTolerance, s.MaxPasses
-				r := fit(t, p, settings)
-				if l2 == 0 {
-					continue
-				}
-				if d := distance(r.Model.Weights, want.Model.Weights) / norm(want.Model.Weights); r.Status != Converged || !(d <= 1e-5) {
-					t.Errorf("%s, %s: %s (%s), relative distance %g", counting, name, r.Status, r.Reason, d)
-				}
-				span := r.Model.Layout.Edge[0]
-				for _, pair := range p.Model.Schema.EdgeTypes[0].Forbidden {
-					if w := r.Model.Weights[span.At+pair[0]*3+pair[1]]; w != 0 {
-						t.Errorf("%s, %s: the weight of the forbidden pair %v is %v", counting, name, pair, w)
-					}
-				}
-			}
-		}
-	}
-}
-
-// TestMaskedLocalObjectives: by their definitions, hard zeros and all.
-func TestMaskedLocalObjectives(t *testing.T) {
-	s := mixedShape(t, must(graph.Grid(3, 3, graph.GridOptions{})))
-	s.samples, s.missing = 2, 0.2
-	p := maskedProblem(t, s, 3)
-	w := p.randomWeights(1, 1)
-	m := p.Model.Clone()
-	copy(m.Weights, w)
-	for _, method := range localMethods {
-		got, gradient := localAt(p, method, 1, w)
-		want := 0.0
-		for _, in := range p.Data {
-			network := ground.Condition(m, in)
-			for _, labels := range in.Samples() {
-				if method == Pseudo {
-					want += pseudoByScores(network, in, labels, nil) / 2
-				} else {
-					want += piecewiseByScores(network, in, labels, nil) / 2
-				}
-			}
-		}
-		want += p.L2 / 2 * simd.Dot(w, w)
-		if !near(got, want, 1e-12) || math.IsNaN(norm(gradient)) {
-			t.Errorf("%s: %v, want %v; gradient of norm %v", method, got, want, norm(gradient))
-		}
-		if r := fit(t, p, Settings{Method: method}); r.Status != Converged {
-			t.Errorf("%s: %s: %s", method, r.Status, r.Reason)
-		}
-	}
-}
-
 // TestMaskRefusals: labels that are forbidden, instances of another mask, and
 // states of runs with another.
 func TestMaskRefusals(t *testing.T) {
@@ -197,9 +93,8 @@ func TestMaskRefusals(t *testing.T) {
 	in := p.Data[0]
 	labels := slices.Clone(in.Samples()[0])
 	labels[3] = (labels[2] + 2) % 3
-	spec := crf.InstanceSpec{Name: "bad", Graph: in.Graph, Labels: [][]int32{labels}, NodeFeat: []crf.Features{*in.NodeFeatures(0)}, EdgeFeat: []crf.Features{*in.EdgeFeatures(0)}}
 	bad := p
-	bad.Data = []*crf.Instance{must(crf.NewInstance(&p.Model.Schema, spec))}
+	bad.Data = []*crf.Instance{changed(in, func(spec *crf.InstanceSpec) { spec.Name, spec.Labels = "bad", [][]int32{labels} })}
 	if _, err := Fit(context.Background(), bad, Settings{}); err == nil || !strings.Contains(err.Error(), "instance 0 (bad): labels of sample 0 at edges[2]: the pair") {
 		t.Errorf("error %v", err)
 	}

@@ -24,8 +24,7 @@ func gridGraph(t testing.TB, rows, cols int) *graph.Graph {
 			}
 		}
 	}
-	g := oracle.Must(graph.FromEdges(rows*cols, u, v))(t)
-	return g
+	return oracle.Must(graph.FromEdges(rows*cols, u, v))(t)
 }
 
 // problemOptions describe a random problem.
@@ -41,10 +40,7 @@ type problemOptions struct {
 func randomProblem(t testing.TB, seed uint64, o problemOptions) Problem {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
-	model, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(o.states), o.nodeDim, o.edgeDim))
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := oracle.Must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(o.states), o.nodeDim, o.edgeDim)))(t)
 	p := Problem{Model: model, L2: o.l2}
 	for range max(1, o.instances) {
 		g := gridGraph(t, o.rows, o.cols)
@@ -55,9 +51,7 @@ func randomProblem(t testing.TB, seed uint64, o problemOptions) Problem {
 			for e := range bins {
 				bins[e] = int32(rng.IntN(o.edgeDim))
 			}
-			if edge, err = crf.Bins(bins, o.edgeDim); err != nil {
-				t.Fatal(err)
-			}
+			edge = oracle.Must(crf.Bins(bins, o.edgeDim))(t)
 		}
 		spec := crf.InstanceSpec{Graph: g, Rows: o.rows, Cols: o.cols, NodeFeat: []crf.Features{node}, EdgeFeat: []crf.Features{edge}}
 		for range max(1, o.samples) {
@@ -82,6 +76,5 @@ func denseFeatures(t testing.TB, rng *rand.Rand, rows, dim int) crf.Features {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
-	f := oracle.Must(crf.Dense(x, dim))(t)
-	return f
+	return oracle.Must(crf.Dense(x, dim))(t)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // exactHessian writes that of L, with the regulariser's, into dst.
@@ -22,7 +23,6 @@ func exactHessian(l *learner, r *linear.Response, dst []float64) error {
 // found by finite differences of its gradient, for counting numbers of any sign and with
 // hidden labels.
 func TestResponseIsTheHessian(t *testing.T) {
-	const h, allowed = 1e-4, 1e-5
 	for kind, p := range problems(t) {
 		for _, counting := range []string{"convex", "trw", "bethe"} {
 			p := p.with(counting)
@@ -33,32 +33,9 @@ func TestResponseIsTheHessian(t *testing.T) {
 				t.Fatalf("%s, %s: no linear response", kind, counting)
 			}
 			at, direction := p.randomWeights(8, 0.4), p.randomWeights(7, 1)
-			gradient := func(scale float64) []float64 {
-				w := slices.Clone(at)
-				for i, d := range direction {
-					w[i] += scale * d
-				}
-				settled(t, e, w)
-				return slices.Clone(e.l.gradient)
-			}
-			ahead, behind := gradient(h), gradient(-h)
-			settled(t, e, at)
-			n := len(at)
-			dst := make([]float64, n*n)
-			if err := exactHessian(e.l, m, dst); err != nil {
-				t.Errorf("%s, %s: %v", kind, counting, err)
-				continue
-			}
-			for i := range n {
-				got, want := 0.0, (ahead[i]-behind[i])/(2*h)
-				for j, d := range direction {
-					got += dst[max(i, j)*n+min(i, j)] * d
-				}
-				if !(math.Abs(got-want) <= allowed*(1+math.Abs(want))) {
-					t.Errorf("%s, %s: (Hv) at %s is %v, want %v", kind, counting, p.Model.WeightName(i), got, want)
-					break
-				}
-			}
+			want, dst := hessianTimes(t, e, at, direction), make([]float64, len(at)*len(at))
+			oracle.OK(t, exactHessian(e.l, m, dst))
+			sameProducts(t, kind+", "+counting, p.Model, lowerTimes(dst, direction), want)
 		}
 	}
 }
@@ -151,31 +128,6 @@ func TestLean(t *testing.T) {
 				}
 				n += u.net.Beliefs()
 			}
-		}
-	}
-}
-
-// TestResponseResume: runs with linear response go on to the same bits.
-func TestResponseResume(t *testing.T) {
-	p := problems(t)["mixed missing"].with("trw")
-	p.L2 = 1e-4
-	var rule *auto
-	run := interruptible{p, func() Settings {
-		rule = &auto{}
-		return Settings{Method: BBPL, Step: rule, Assign: blocksOf(3), RelativeTolerance: 1e-8, MaxPasses: 400}
-	}}
-	want, rounds := run.steps(t)
-	if !rule.dense.Has || want.Status != StationaryPoint {
-		t.Fatalf("%s: %s; Hessian %v", want.Status, want.Reason, rule.dense.Has)
-	}
-	rng := source(2)
-	for range 5 {
-		stop := rounds/4 + rng.IntN(3*rounds/4)
-		_, state := run.until(t, nil, stop)
-		other := run
-		other.settings = func() Settings { s := run.settings(); s.Threads = 1 + rng.IntN(3); return s }
-		if again, _ := other.until(t, state, math.MaxInt); !sameBits(want, again) {
-			t.Errorf("stopped after %d of %d rounds: other bits", stop, rounds)
 		}
 	}
 }

@@ -255,6 +255,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		{"inner sweeps 2, this run has 3", func(_ *Problem, s *Settings) { s.InnerSweeps = 3 }},
 		{"inner tolerance 0.001, this run has 0.01", func(_ *Problem, s *Settings) { s.InnerTolerance = 0.01 }},
 		{"counting numbers convex:", func(p *Problem, _ *Settings) { *p = p.with("bethe") }},
+		{"", func(p *Problem, _ *Settings) { *p = p.weighing(3) }},
 		{"written with data ", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherFeatures) }},
 		{"written with data ", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherGraph) }},
 		{"written with data ", func(p *Problem, _ *Settings) { *p = randomProblem(t, 2, sameSizes) }},
@@ -308,10 +309,10 @@ func redrawn(t *testing.T, p Problem, ends func(u, v []int32), features func(x [
 	if labels != nil {
 		labels(y)
 	}
-	p.Data = []*crf.Instance{must(crf.NewInstance(&p.Model.Schema, crf.InstanceSpec{
-		Name: in.Name, Graph: must(graph.FromEdges(in.Graph.NumNodes(), u, v)), Labels: [][]int32{y},
-		NodeFeat: []crf.Features{must(crf.Dense(x, f.Dim()))}, EdgeFeat: []crf.Features{*in.EdgeFeatures(0)},
-	}))}
+	p.Data = []*crf.Instance{changed(in, func(spec *crf.InstanceSpec) {
+		spec.Graph, spec.Labels = must(graph.FromEdges(in.Graph.NumNodes(), u, v)), [][]int32{y}
+		spec.NodeFeat[0] = must(crf.Dense(x, f.Dim()))
+	})}
 	return p
 }
 
@@ -342,20 +343,6 @@ func TestResumeWithOtherObjects(t *testing.T) {
 	same.Data[0].Name = "the same"
 	if r := fit(t, same, s); !sameBits(want, r) {
 		t.Errorf("%+v, want %+v", r, want)
-	}
-}
-
-// TestDigest: sequences that differ in a value, its place, its sign, or in the
-// number of zeros have different digests.
-func TestDigest(t *testing.T) {
-	seen := map[runstate.Digest][]float64{}
-	for _, x := range [][]float64{nil, {0}, {0, 0}, {1}, {0, 1}, {1, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}, {math.Copysign(0, -1)}, {1, 2}, {2, 1}, {math.NaN()}} {
-		var d runstate.Digest
-		d.AddFloats(x)
-		if other, ok := seen[d]; ok {
-			t.Errorf("%v and %v both have the digest %s", x, other, d)
-		}
-		seen[d] = x
 	}
 }
 
@@ -457,20 +444,48 @@ func TestCheckpointErrorEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestResumeWithinADampedCheck: what a check that does not settle remembers, of
-// residuals and damping, survives an interruption.
-func TestResumeWithinADampedCheck(t *testing.T) {
-	run := interruptible{frustrated(t), func() Settings {
-		return Settings{Assign: blocksOf(2), Step: &fixedStep{alpha: 1e-9}, MaxIterations: 1}
-	}}
-	want, rounds := run.steps(t)
-	if want.InferenceConverged || rounds < 300 {
-		t.Fatalf("the check settled after %d rounds", rounds)
-	}
-	for stop := 1; stop < rounds; stop += 37 {
-		_, state := run.until(t, nil, stop)
-		if r, _ := run.until(t, state, math.MaxInt); !sameBits(want, r) {
-			t.Errorf("stopped after %d of %d rounds: %+v, want %+v", stop, rounds, r, want)
+// TestResumeOfEveryKind: what a state keeps of a kind of run survives an interruption, on any number of
+// threads: a dense P, linear response, class weights, and what a check that does not settle remembers of
+// residuals and damping.
+func TestResumeOfEveryKind(t *testing.T) {
+	all := problems(t)
+	response := all["mixed missing"].with("trw")
+	response.L2 = 1e-4
+	for name, c := range map[string]struct {
+		problem  Problem
+		settings Settings
+		stops    int
+		dense    bool
+		unending bool
+	}{
+		"dense":           {regions(1, 20, 20, 3, 1e-4, 0.05, 1), Settings{Assign: blocksOf(5), RelativeTolerance: 1e-8, MaxPasses: 120}, 3, true, false},
+		"linear response": {response, Settings{Method: BBPL, Assign: blocksOf(3), RelativeTolerance: 1e-8, MaxPasses: 400}, 5, true, false},
+		"class weights":   {all["samples"].with("trw").weighing(2), Settings{Method: BBPL, Assign: blocksOf(3), MaxPasses: 60}, 2, false, false},
+		"weights, hidden": {all["mixed missing"].with("trw").weighing(2), Settings{Method: BBPL, Assign: blocksOf(3), MaxPasses: 60}, 2, false, false},
+		"damped check":    {frustrated(t), Settings{Assign: blocksOf(2), Step: &fixedStep{alpha: 1e-9}, MaxIterations: 1}, 9, false, true},
+	} {
+		var rule *auto
+		run := interruptible{c.problem, func() Settings {
+			s := c.settings
+			if s.Step == nil {
+				rule = &auto{}
+				s.Step = rule
+			}
+			return s
+		}}
+		want, rounds := run.steps(t)
+		if c.dense && !rule.dense.Has || c.unending && (want.InferenceConverged || rounds < 300) {
+			t.Fatalf("%s: %s after %d rounds, which tests nothing", name, want.Reason, rounds)
+		}
+		rng := source(2)
+		for range c.stops {
+			stop := rounds/4 + rng.IntN(3*rounds/4)
+			_, state := run.until(t, nil, stop)
+			other := run
+			other.settings = func() Settings { s := run.settings(); s.Threads = 1 + rng.IntN(3); return s }
+			if again, _ := other.until(t, state, math.MaxInt); !sameBits(want, again) {
+				t.Errorf("%s: stopped after %d of %d rounds it ends in other bits: %+v, want %+v", name, stop, rounds, again, want)
+			}
 		}
 	}
 }
@@ -545,8 +560,7 @@ func TestStateFile(t *testing.T) {
 }
 
 // TestResumeAfterSmallPromises: a run that ended as steps promise little ends in the same bits again, and one that is
-// to
-// prove more goes on.
+// to prove more goes on.
 func TestResumeAfterSmallPromises(t *testing.T) {
 	for _, counting := range []string{"convex", "trw"} {
 		p := randomProblem(t, 1, problemOptions{rows: 30, cols: 30, states: 6, nodeDim: 9, edgeDim: 4, missing: 0.2,

@@ -3,6 +3,7 @@ package learn
 import (
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -16,10 +17,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 				p := p.with(counting)
 				settings := Settings{Method: BBPL, Assign: blocksOf(blocks)}
 				resolved := settings.Resolved()
-				l, err := newLearner(&p, &resolved)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := oracle.Must(newLearner(&p, &resolved))(t)
 				defer l.pool.Close()
 				if !l.certified {
 					continue // labels are missing
@@ -36,21 +34,14 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if err := l.endWholePass(); err != nil {
-						t.Fatal(err)
-					}
+					oracle.OK(t, l.endWholePass())
 					theta := l.model.Weights
 					want := p.L2/2*simd.Dot(theta, theta) - simd.Dot(theta, l.data)
 					for _, u := range l.units {
 						space := l.workers[0].space
 						block := &partition.Whole(u.in.Graph).Blocks[0]
-						if err := space.Ground(l.model, u.in, u.net, u.state, block); err != nil {
-							t.Fatal(err)
-						}
-						values, err := space.Evaluate(u.net, u.state, block, false)
-						if err != nil {
-							t.Fatal(err)
-						}
+						oracle.OK(t, space.Ground(l.model, u.in, u.net, u.state, block))
+						values := oracle.Must(space.Evaluate(u.net, u.state, block, false))(t)
 						want += u.weight * values.Dual
 					}
 					if got := l.progress.Upper; !near(got, want, 1e-12) {

@@ -47,10 +47,8 @@ func spreadByDifferences(t *testing.T, p Problem, method Method) *mat.Dense {
 	}
 	for _, in := range p.Data {
 		for _, labels := range in.Samples() {
-			spec := in.Spec()
-			spec.Labels, spec.Weight = [][]int32{labels}, 1
 			one := p
-			one.L2, one.Data = 0, []*crf.Instance{must(crf.NewInstance(&p.Model.Schema, spec))}
+			one.L2, one.Data = 0, []*crf.Instance{changed(in, func(spec *crf.InstanceSpec) { spec.Labels, spec.Weight = [][]int32{labels}, 1 })}
 			g := gradient(one, w)
 			v.RankOne(v, in.Weight()/total, g, g)
 			mean.AddScaledVec(mean, in.Weight()/total, g)

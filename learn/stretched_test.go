@@ -11,15 +11,16 @@ import (
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-// TestStretchedFeatures: pictures whose features are stretched over their pixels have the runs of the
-// same features pixel by pixel, in blocks and whole, by all methods: to rounding, and to the same
-// bytes for any number of threads.
-func TestStretchedFeatures(t *testing.T) {
+// TestFeaturesWrittenOut: pictures whose features are stretched over their pixels, and whose edges have rows
+// of a book, have the runs of the same features row by row, which share no table, in blocks and whole, by all
+// methods: to rounding, and to the same bytes for any number of threads.
+func TestFeaturesWrittenOut(t *testing.T) {
 	t.Parallel()
-	const depth, states = 4, 3
+	const depth, states, dim = 4, 3, 2
 	rng := source(5)
-	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), depth+1, 1)))
-	var stretched, dense []*crf.Instance
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), depth+1, dim)))
+	book := [][]float64{{1, 0.3}, {0.2, 0.7}, {0.9, 0.8}, {0.4, 0.1}}
+	var short, written []*crf.Instance
 	for _, size := range [][2]stretch.Size{
 		{{Rows: 6, Cols: 7}, {Rows: 23, Cols: 29}}, {{Rows: 7, Cols: 6}, {Rows: 29, Cols: 23}}, {{Rows: 9, Cols: 11}, {Rows: 9, Cols: 11}}, {{Rows: 1, Cols: 4}, {Rows: 2, Cols: 17}},
 	} {
@@ -44,13 +45,21 @@ func TestStretchedFeatures(t *testing.T) {
 			}
 		}
 		g := must(graph.Grid(size[1].Rows, size[1].Cols, graph.GridOptions{}))
+		codes, rows := make([]int32, g.NumEdges()), []float64(nil)
+		for e := range codes {
+			codes[e] = int32(rng.IntN(len(book)))
+			rows = append(rows, book[codes[e]]...)
+		}
 		for _, one := range []struct {
-			features crf.Features
-			into     *[]*crf.Instance
-		}{{f, &stretched}, {must(crf.Dense(x, depth+1)), &dense}} {
+			nodes, edges crf.Features
+			into         *[]*crf.Instance
+		}{
+			{f, must(crf.Coded(codes, slices.Concat(book...), dim)), &short},
+			{must(crf.Dense(x, depth+1)), must(crf.Dense(rows, dim)), &written},
+		} {
 			*one.into = append(*one.into, must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
 				Graph: g, Rows: size[1].Rows, Cols: size[1].Cols, Labels: [][]int32{labels},
-				NodeFeat: []crf.Features{one.features}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)},
+				NodeFeat: []crf.Features{one.nodes}, EdgeFeat: []crf.Features{one.edges},
 			})))
 		}
 	}
@@ -65,13 +74,13 @@ func TestStretchedFeatures(t *testing.T) {
 			s.Threads = threads
 			return must(Fit(context.Background(), Problem{Model: model, Data: data, L2: 0.1}, s)).Model.Weights
 		}
-		want, got := fit(dense, 2), fit(stretched, 2)
+		want, got := fit(written, 2), fit(short, 2)
 		for i := range want {
 			if !(math.Abs(got[i]-want[i]) <= 1e-8*(1+math.Abs(want[i]))) {
 				t.Errorf("%s: weight %d is %v, want %v", name, i, got[i], want[i])
 			}
 		}
-		if again := fit(stretched, 1); !slices.Equal(again, got) {
+		if again := fit(short, 1); !slices.Equal(again, got) {
 			t.Errorf("%s: the weights are others for one thread", name)
 		}
 	}

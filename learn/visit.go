@@ -125,8 +125,6 @@ type visit struct {
 	certify bool
 	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
 	remainder float64
-	// nearly: contribute beliefs that are nearly so, for a gradient without noise.
-	nearly bool
 	// bounds: contribute parts of the upper bound, which nobody asks for between whole passes.
 	bounds bool
 	// split: find what a split adds to the bound, and do no more.

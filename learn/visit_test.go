@@ -15,7 +15,7 @@ import (
 func TestUnitsShareResults(t *testing.T) {
 	several := false
 	for kind, p := range problems(t) {
-		for _, v := range []visit{{}, {nearly: true}, {bounds: true, certify: true}} {
+		for _, v := range []visit{{}, {bounds: true, certify: true}} {
 			var ls [2]*learner
 			for i := range ls {
 				q := p.startingAt(p.randomWeights(1, 0.5))

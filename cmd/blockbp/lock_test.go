@@ -123,9 +123,7 @@ func leftBy(t *testing.T, dir string) string {
 	if errors.Is(err, os.ErrNotExist) {
 		return "nothing"
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "config.json" }) {
 		mustRun(t, "train", dir, "--resume", "-q", "--max-iter", "1", "--report=false")
 		return "a run"

@@ -29,7 +29,7 @@ func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partit
 	u, v := net.Graph.U(e), net.Graph.V(e)
 	ku, kv := int(net.Card[u]), int(net.Card[v])
 	t := w.form(int32(q))
-	if w.kernelEdges(dst, net, st, block, q, q+1, ku, kv, false) == 1 {
+	if w.kernelEdges(dst, net, st, block, q, q+1, ku, kv) == 1 {
 		return w.logZ[0] + t.shift, w.product[0], nil
 	}
 	left, right := w.sum[:ku], w.second[:kv]
@@ -119,18 +119,14 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 // as many states at U and as many at V, into dst, one behind the other, adds them to
 // sum [states of U × states of V] unless that is nil, and returns the sum of what EdgeBelief returns.
 // dst may be longer.
-//
-// Feasible ones have the beliefs of the nodes as their sums. That is quicker than Consistent, and enough for a
-// gradient: single entries may be negative (simd.Edges). Forbidden states get zero, and if one had anything
-// else, the beliefs are not feasible.
 func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo,
-	hi int, feasible bool) (freeEnergy float64, err error) {
+	hi int) (freeEnergy float64, err error) {
 	u, v := net.Graph.Ends()
 	ku, kv := int(net.Card[u[block.Edges[lo]]]), int(net.Card[v[block.Edges[lo]]])
 	dst = dst[:(hi-lo)*ku*kv]
 	rest := dst
 	for q := lo; q < hi; q++ {
-		n := w.kernelEdges(rest, net, st, block, q, hi, ku, kv, feasible)
+		n := w.kernelEdges(rest, net, st, block, q, hi, ku, kv)
 		for i := range n {
 			freeEnergy += net.rho(block.Edges[q+i]) * (w.logZ[i] + w.form(int32(q+i)).shift - w.product[i])
 		}
@@ -142,14 +138,8 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 		if err != nil {
 			return freeEnergy, err
 		}
-		if feasible {
-			w.makeConsistent(rest[:ku*kv], nil, net, st, block.Edges[q:q+1], inPasses)
-		}
 		freeEnergy += value
 		rest = rest[ku*kv:]
-	}
-	if feasible && w.Potentials.Forbidding {
-		w.forbid(dst, lo, hi)
 	}
 	AddRows(sum, dst)
 	return freeEnergy, nil
@@ -169,8 +159,8 @@ var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // kernelEdges writes the beliefs of edges from the lo-th on up to one that needs logarithms, returns how many they are,
 // and leaves what they add to the free energy in w.logZ and w.product.
-func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int,
-	feasible bool) (n int) {
+func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku,
+	kv int) (n int) {
 	u, v := net.Graph.Ends()
 	w.together.Begin(hi-lo, ku, kv, net.beliefAt, net.messageAt)
 	plain := net.uniform > 0 && len(w.forms) == 0
@@ -182,7 +172,7 @@ func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *parti
 		w.together.Add(e, a, c)
 	}
 	w.logZ, w.product = numeric.Resize(w.logZ, hi-lo), numeric.Resize(w.product, hi-lo)
-	return w.together.WriteBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.at[lo:hi], feasible)
+	return w.together.WriteBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.at[lo:hi])
 }
 
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as

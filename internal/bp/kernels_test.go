@@ -99,7 +99,7 @@ func writeAll(t *testing.T, r *inference) (beliefs []float64, energy float64) {
 			hi := min(lo+7, n)
 			dst := make([]float64, (hi-lo)*size)
 			if size == k*k {
-				free := oracle.Must(r.space.EdgeBeliefs(dst, sum, r.net, r.state, block, lo, hi, false))(t)
+				free := oracle.Must(r.space.EdgeBeliefs(dst, sum, r.net, r.state, block, lo, hi))(t)
 				energy += free
 			} else {
 				energy += r.space.NodeBeliefs(dst, sum, r.net, r.state, block, lo, hi)

@@ -234,7 +234,7 @@ func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labe
 		states := net.pairStates(block.Edges[lo])
 		hi := net.edgeRun(block.Edges, lo, lo+min(max(1, splitEntries/states), ground.RowsPerBatch))
 		w.beliefs = numeric.Resize(w.beliefs, (hi-lo)*states)
-		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi, false); err != nil {
+		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi); err != nil {
 			return 0, err
 		}
 		if err := w.AddSplit(w.beliefs, net, st, block, lo, hi); err != nil {

@@ -32,7 +32,7 @@ func BenchmarkBounds(b *testing.B) {
 		edges := func(visit func(beliefs []float64, lo, hi int)) {
 			for lo := 0; lo < len(block.Edges); lo += together {
 				hi := min(len(block.Edges), lo+together)
-				sure(r.space.EdgeBeliefs(beliefs, nil, r.net, r.state, block, lo, hi, false))
+				sure(r.space.EdgeBeliefs(beliefs, nil, r.net, r.state, block, lo, hi))
 				visit(beliefs[:(hi-lo)*size], lo, hi)
 			}
 		}

@@ -52,9 +52,7 @@ func npz(t testing.TB, a arrays) string {
 		if err == nil {
 			_, err = w.Write([]byte(a[name]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 	}
 	oracle.OK(t, archive.Close())
 	return b.String()

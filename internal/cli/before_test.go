@@ -118,27 +118,19 @@ func TestModelNamesNoFile(t *testing.T) {
 	folder := t.TempDir()
 	data, old := filepath.Join(before, "data", "0.npz"), filepath.Join(before, "counted.safetensors")
 	counts := filepath.Join(before, "counts.txt")
-	f, err := safetensors.Open(old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := oracle.Must(safetensors.Open(old))(t)
 	defer f.Close()
 	meta := maps.Clone(f.Metadata())
 	delete(meta, safetensors.DataChecksumKey)
 	meta["format_version"], meta["checksum"], meta["counting"] = "3", "", counts // a file that is there, and fits
 	var tensors []safetensors.Tensor
 	for _, info := range f.Tensors() {
-		values, err := safetensors.Read[float64](f, info.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := oracle.Must(safetensors.Read[float64](f, info.Name))(t)
 		tensors = append(tensors, safetensors.New(info.Name, info.Shape, values))
 	}
 	write := func(name string) string {
 		path := filepath.Join(folder, name)
-		if err := safetensors.WriteFile(path, meta, tensors); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, safetensors.WriteFile(path, meta, tensors))
 		return path
 	}
 	named := write("named.safetensors")

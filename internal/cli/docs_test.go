@@ -163,9 +163,7 @@ func TestKeysOfVerbs(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "golden", "keys.txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(list), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.WriteFile(file, []byte(list), 0o644))
 	}
 	if difference := cmp.Diff(readFile(t, file), list); difference != "" {
 		t.Errorf("the keys in %s are not those of the program; run this test with -update (-file +program):\n%s", file,

@@ -6,11 +6,9 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestEvalLikelihood: what is said of the labels' likelihood, and that it can be
@@ -41,38 +39,6 @@ func TestEvalLikelihood(t *testing.T) {
 	}
 	run(t, "eval", data, "-m", dir, "--tol", "0").wantFailure(t, 2, "--tol 0")
 	run(t, "eval", data, "-m", dir, "--max-sweeps", "0").wantFailure(t, 2, "--max-sweeps 0")
-}
-
-// TestEvalPictures: the folder has the figures of a model, of several those that set them
-// beside each other too, and tables stand before figures. Nothing is drawn twice.
-func TestEvalPictures(t *testing.T) {
-	t.Parallel()
-	data, other := gridData(t), filepath.Join(t.TempDir(), "other")
-	train(t, data, "-o", other, "--no-edges")
-	for _, c := range []struct {
-		models, want []string
-		tables       int // before the first figure
-	}{
-		{[]string{"-m", gridRun(t)}, []string{"reliability-grid-run"}, 3},
-		{[]string{"-m", gridRun(t), "-m", other}, []string{"reliability"}, 1},
-	} {
-		out := filepath.Join(t.TempDir(), "out")
-		mustRun(t, append([]string{"eval", data, "-o", out}, c.models...)...)
-		var names []string
-		for _, name := range namesIn(filepath.Join(out, "plots")) {
-			if name, ok := strings.CutSuffix(name, ".svg"); ok {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		if !slices.Equal(names, c.want) {
-			t.Errorf("%q: figures %q, want %q", c.models, names, c.want)
-		}
-		page := readFile(t, out, "report.html")
-		if before, _, _ := strings.Cut(page, "<figure"); strings.Count(before, "<table") != c.tables {
-			t.Errorf("%q: %d tables before the first figure, want %d", c.models, strings.Count(before, "<table"), c.tables)
-		}
-	}
 }
 
 // chainData writes chains of two states whose feature tells of them, and whose neighbours
@@ -135,34 +101,5 @@ func TestEvalHarm(t *testing.T) {
 		if o := mustRun(t, append([]string{"eval"}, args...)...); strings.Contains(o.stderr, harm) {
 			t.Errorf("%s: %s", o.command(), o.stderr)
 		}
-	}
-}
-
-// TestHarmWithoutPredictions: pseudo-likelihood on pictures learns couplings that predictions, with
-// neighbours that are not known, can't use; a note says so, where there is an evaluation set.
-func TestHarmWithoutPredictions(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	folder := t.TempDir()
-	pictures := filepath.Join(folder, "pictures")
-	mustRun(t, "example", "images", "-o", pictures)
-	const harm = "the model is worse than a model of node features alone: accuracy"
-	const reason = "--method pseudo learns from true neighbours"
-	for _, options := range [][]string{nil, {"--eval", "test=test.txt", "--features", "features"}} {
-		o := mustRun(t, append([]string{"train", pictures, "--list", "train.txt", "--method", "pseudo", "-o", filepath.Join(folder, fmt.Sprint("run", len(options)))}, options...)...)
-		if told := strings.Contains(o.stderr, harm) && strings.Contains(o.stderr, reason); told != (options != nil) {
-			t.Errorf("%v: %s", options, o.stderr)
-		}
-	}
-	for list, want := range map[string]bool{"train.txt": true, "test.txt": false} { // as of other kinds of data
-		o := mustRun(t, "eval", pictures, "--list", list, "-m", filepath.Join(folder, "run0"))
-		if strings.Contains(o.stderr, "were learned from") != want {
-			t.Errorf("%s: %s", o.command(), o.stderr)
-		}
-	}
-	grid := filepath.Join(folder, "alike")
-	chainData(t, grid, 0.5, true)
-	if o := mustRun(t, "train", grid, "--method", "pseudo", "-o", filepath.Join(folder, "good")); strings.Contains(o.stderr, "worse") {
-		t.Error(o.stderr)
 	}
 }

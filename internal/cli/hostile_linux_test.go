@@ -62,9 +62,7 @@ func measured(t *testing.T, args ...string) (o outcome, bytes int64, seconds flo
 	}
 	// A crashed command leaves no account; its exit code fails the test then.
 	if text, err := os.ReadFile(peak); err == nil {
-		if bytes, err = strconv.ParseInt(string(text), 10, 64); err != nil {
-			t.Fatal(err)
-		}
+		bytes = oracle.Must(strconv.ParseInt(string(text), 10, 64))(t)
 	}
 	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return outcome{args, cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}, bytes, took.Seconds()

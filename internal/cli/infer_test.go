@@ -2,25 +2,17 @@ package cli_test
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/uai"
-	"github.com/blockbp/blockbp/mrf"
 )
 
 // loopUAI is a triangle of variables with 2, 3 and 2 states.
@@ -111,8 +103,7 @@ func readMAR(t testing.TB, text string) [][]float64 {
 	}
 	var numbers []float64
 	for _, f := range fields[1:] {
-		x := oracle.Must(strconv.ParseFloat(f, 64))(t)
-		numbers = append(numbers, x)
+		numbers = append(numbers, oracle.Must(strconv.ParseFloat(f, 64))(t))
 	}
 	n, numbers := int(numbers[0]), numbers[1:]
 	marginals := make([][]float64, n)
@@ -191,149 +182,6 @@ func TestInferZero(t *testing.T) {
 			if o.stdout != "" {
 				t.Errorf("%s %v: printed %q", name, method, o.stdout)
 			}
-		}
-	}
-}
-
-// networkText draws a network in UAI format, with everything that the format
-// allows: single states, variables and factors in any number, scopes of any size
-// and order, zeros, values in any notation and of any magnitude.
-func networkText(t *rapid.T, maxArity int) string {
-	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 3))
-	card := rapid.SliceOfN(rapid.IntRange(1, 3), 0, 5).Draw(t, "card")
-	spread := rapid.SampledFrom([]float64{1, 1, 100, 1000}).Draw(t, "spread")
-	zeros := rapid.SampledFrom([]float64{0, 0.1, 0.4}).Draw(t, "zeros")
-	gap := rapid.SampledFrom([]string{"\n", " ", "\t\r\n "}).Draw(t, "gap")
-	words := []string{rapid.SampledFrom([]string{"MARKOV", "BAYES"}).Draw(t, "kind"), strconv.Itoa(len(card))}
-	for _, k := range card {
-		words = append(words, strconv.Itoa(k))
-	}
-	var tables []string
-	factors := rapid.IntRange(0, 7).Draw(t, "factors")
-	words = append(words, strconv.Itoa(factors))
-	for range factors {
-		scope := rng.Perm(len(card))[:rng.IntN(min(maxArity, len(card))+1)]
-		words = append(words, strconv.Itoa(len(scope)))
-		size := 1
-		for _, v := range scope {
-			words = append(words, strconv.Itoa(v))
-			size *= card[v]
-		}
-		tables = append(tables, strconv.Itoa(size))
-		for range size {
-			if rng.Float64() < zeros {
-				tables = append(tables, []string{"0", "0.000", "0e7", "-0", ".0"}[rng.IntN(5)])
-				continue
-			}
-			format := []string{"%.3fe%d", "%.40fE%+d", "+%.0f.e%03d", "000%.17fe%d"}[rng.IntN(4)]
-			tables = append(tables, fmt.Sprintf(format, 1+9*rng.Float64(), int(spread*(rng.Float64()-0.5))))
-		}
-	}
-	return strings.Join(append(words, tables...), gap)
-}
-
-// evidenceText draws evidence for a network, in either form of the file.
-func evidenceText(t *rapid.T, card []int) (string, map[int]int) {
-	evidence := map[int]int{}
-	text := ""
-	for v, k := range card {
-		if rapid.IntRange(0, 2).Draw(t, "observed") == 0 {
-			evidence[v] = rapid.IntRange(0, k-1).Draw(t, "state")
-			text = fmt.Sprintf(" %d %d", v, evidence[v]) + text
-		}
-	}
-	text = strconv.Itoa(len(evidence)) + text
-	return rapid.SampledFrom([]string{"", "1\n"}).Draw(t, "form") + text + "\n", evidence
-}
-
-// TestInferAgreesWithEnumeration: whatever the network, every answer is what
-// enumeration says, or a bound on it, or says that it is neither.
-func TestInferAgreesWithEnumeration(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	network, evid := filepath.Join(folder, "x.uai"), filepath.Join(folder, "x.evid")
-	rapid.Check(t, func(t *rapid.T) {
-		maxArity := rapid.IntRange(2, 3).Draw(t, "arity")
-		text := networkText(t, maxArity)
-		n, err := uai.Read(strings.NewReader(text), "x")
-		if err != nil {
-			t.Fatalf("%v:\n%s", err, text)
-		}
-		evidence, given := evidenceText(t, n.Card)
-		c, err := n.Condition(given)
-		if err == nil {
-			err = errors.Join(os.WriteFile(network, []byte(text), 0o600), os.WriteFile(evid, []byte(evidence), 0o600))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, method := range [][]string{{"--method", "exact"}, {"--counting", "convex"}, {"--counting", "trw"}, {"--counting", "bethe"}} {
-			checkAnswer(t, c, append([]string{network, "--evidence", evid}, method...))
-		}
-	})
-}
-
-// checkAnswer compares what infer says with enumeration.
-func checkAnswer(t *rapid.T, c *mrf.Conditioned, args []string) {
-	want := oracle.NetworkLogZ(c.Network)
-	command := func(extra ...string) outcome {
-		var stdout, stderr bytes.Buffer
-		line := slices.Concat([]string{"infer"}, args, extra)
-		code := cli.Run(context.Background(), line, strings.NewReader(""), &stdout, &stderr)
-		return outcome{line, code, stdout.String(), stderr.String()}
-	}
-	o := command("--json")
-	var r inferResult
-	if err := json.Unmarshal([]byte(o.stdout), &r); o.code != 0 || err != nil {
-		t.Fatalf("%s: exit code %d, %v: %s%s", o.command(), o.code, err, o.stdout, o.stderr)
-	}
-	got := math.Inf(-1)
-	if r.LogZ != nil {
-		got = *r.LogZ
-	}
-	slack := 1e-8 * (1 + math.Abs(want))
-	switch {
-	case r.ZIsZero != (r.LogZ == nil) || r.ZIsZero && r.Bound != "exact",
-		r.Bound == "exact" && got != want && !(math.Abs(got-want) <= slack),
-		r.Bound == "upper" && !(got >= want-slack),
-		r.Gap != nil && !(*r.Gap >= -slack):
-		t.Fatalf("%s: %s; by enumeration log Z is %v", o.command(), o.stdout, want)
-	}
-	o = command("--json", "--task", "MAR")
-	if r.ZIsZero || math.IsInf(want, -1) && r.Method == "exact" {
-		if o.code != 3 || o.stdout != "" {
-			t.Fatalf("%s: exit code %d, %s", o.command(), o.code, o.stdout)
-		}
-		return
-	}
-	r = inferResult{}
-	if err := json.Unmarshal([]byte(o.stdout), &r); o.code != 0 || err != nil {
-		t.Fatalf("%s: exit code %d, %v: %s%s", o.command(), o.code, err, o.stdout, o.stderr)
-	}
-	checkMarginals(t, o, c, r)
-}
-
-// checkMarginals compares marginals with enumeration where they are exact, and
-// sees elsewhere that they are distributions.
-func checkMarginals(t *rapid.T, o outcome, c *mrf.Conditioned, r inferResult) {
-	if len(r.Marginals) != len(c.Observed) {
-		t.Fatalf("%s: marginals of %d variables, want %d", o.command(), len(r.Marginals), len(c.Observed))
-	}
-	var want [][]float64
-	if r.Bound == "exact" {
-		nodes, _ := oracle.NetworkMarginals(c.Network)
-		want = c.Marginals(nodes)
-	}
-	for v, marginal := range r.Marginals {
-		sum := 0.0
-		for i, p := range marginal {
-			sum += p
-			if want != nil && !(math.Abs(p-want[v][i]) <= 1e-6) {
-				t.Fatalf("%s: P(x_%d = %d) is %v, want %v", o.command(), v, i, p, want[v][i])
-			}
-		}
-		if state := c.Observed[v]; !(math.Abs(sum-1) <= 1e-9) || state >= 0 && marginal[state] != 1 {
-			t.Fatalf("%s: variable %d, observed %d, has marginals %v", o.command(), v, state, marginal)
 		}
 	}
 }

@@ -424,9 +424,7 @@ func TestResumeLostMetrics(t *testing.T) {
 	} {
 		dir := copyFolder(t, begun, filepath.Join(folder, name))
 		if file := filepath.Join(dir, "metrics.jsonl"); c.text == "-" {
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
+			oracle.OK(t, os.Remove(file))
 		} else {
 			writeFile(t, file, c.text)
 		}
@@ -447,9 +445,7 @@ func TestResumeLostMetrics(t *testing.T) {
 		}
 	}
 	// A run that has nothing left to do says so too, and mends what it can.
-	if err := os.Remove(filepath.Join(never, "metrics.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Remove(filepath.Join(never, "metrics.jsonl")))
 	if o := mustRun(t, "train", never, "--resume", "-q"); !strings.Contains(o.stderr, "(0–40)") {
 		t.Errorf("of a run at its limit it says %s", o.stderr)
 	}
@@ -478,9 +474,7 @@ func TestResumeLostCheckpoint(t *testing.T) {
 		}, []string{state, "is missing", "iteration 1", "metrics.jsonl"}},
 	} {
 		dir := copyFolder(t, begun, filepath.Join(folder, name))
-		if err := c.spoil(dir); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, c.spoil(dir))
 		before := tree(t, dir)
 		o := run(t, "train", dir, "--resume", "-q")
 		o.wantFailure(t, 3, append(c.says, "new run")...)
@@ -489,9 +483,7 @@ func TestResumeLostCheckpoint(t *testing.T) {
 	// One that was killed before its first checkpoint starts from the beginning.
 	killed := copyFolder(t, begun, filepath.Join(folder, "killed"))
 	for _, name := range []string{"checkpoint", "model.safetensors", "result.json", "metrics.csv", "data.json", "env.json"} {
-		if err := os.RemoveAll(filepath.Join(killed, name)); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.RemoveAll(filepath.Join(killed, name)))
 	}
 	writeFile(t, filepath.Join(killed, "metrics.jsonl"), strings.SplitAfter(readFile(t, begun, "metrics.jsonl"), "\n")[0])
 	if o := mustRun(t, "train", killed, "--resume", "-q"); !strings.Contains(o.stderr, "from the beginning") {
@@ -520,9 +512,7 @@ func TestResumeLostData(t *testing.T) {
 	for _, name := range []string{"dataset.json", "0.npz", "1.npz"} {
 		file := filepath.Join(folder, "data", name)
 		text := readFile(t, file)
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.Remove(file))
 		before := tree(t, folder)
 		for _, args := range [][]string{{"run", "--resume"}, {"data", "-o", "run", "--resume", "--blocks", "9", "--order",
 			"random", "--step", "adagrad:0.05"}} {
@@ -533,12 +523,8 @@ func TestResumeLostData(t *testing.T) {
 		writeFile(t, file, text)
 	}
 	// Where the data moved, what is missing there is named.
-	if err := os.Rename("data", "moved"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join("moved", "1.npz")); err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, os.Rename("data", "moved"))
+	oracle.OK(t, os.Remove(filepath.Join("moved", "1.npz")))
 	o := run(t, "train", "-q", "moved", "-o", "run", "--resume", "--blocks", "9", "--order", "random", "--step",
 		"adagrad:0.05")
 	o.wantFailure(t, 3, "1.npz was part of the run in run and is missing now")
@@ -558,14 +544,10 @@ func TestBrokenEnd(t *testing.T) {
 	limited(t, gridData(t), begun, "20")
 	for _, name := range []string{"report.html", "metrics.csv", "result.json", "model.safetensors"} {
 		dir := copyFolder(t, begun, filepath.Join(folder, name))
-		if err := relink(filepath.Join(dir, name), full); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, relink(filepath.Join(dir, name), full))
 		o := run(t, "train", dir, "--resume", "--max-iter", "30", "-q", "--report")
 		o.wantFailure(t, 1, filepath.Join(dir, name), "no space left on device", "blockbp train "+dir+" --resume")
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, os.Remove(filepath.Join(dir, name)))
 		mustRun(t, "train", dir, "--resume", "--max-iter", "30", "-q", "--report")
 		if info, err := os.Stat(filepath.Join(dir, "report.html")); err != nil || info.Size() == 0 {
 			t.Errorf("%s: the rest was not made up for: %v", name, err)

@@ -53,8 +53,7 @@ func teamData(t *testing.T) (data, dev string) {
 
 func bytesOf(t *testing.T, path string) []byte {
 	t.Helper()
-	b := oracle.Must(os.ReadFile(path))(t)
-	return b
+	return oracle.Must(os.ReadFile(path))(t)
 }
 
 // Ranks of a job learn what one process does, to the last byte, say what it says, and leave one

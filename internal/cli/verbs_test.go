@@ -238,9 +238,7 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 		}
 	}
 	m, meta, err := crf.Load(filepath.Join(dir, "model.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	hash, square := sha256.New(), 0.0
 	for _, w := range m.Weights {
 		square += w * w
@@ -493,9 +491,7 @@ func TestPredictAndEval(t *testing.T) {
 		t.Fatalf("%v: %+v", err, said)
 	}
 	weights, _, err := crf.Load(filepath.Join(model, "model.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	network := ground.Condition(weights, set.Instances[1])
 	_, labels := npyOf(t, filepath.Join(joint, "1.npz"), "labels")
 	x := make([]int, 36)

@@ -316,31 +316,6 @@ func boundsOf(parts, ranks int, source *rand.Rand) []int {
 	return bounds
 }
 
-// TestSumsHaveTheSameBits: whoever has which parts.
-func TestSumsHaveTheSameBits(t *testing.T) {
-	source := rand.New(rand.NewPCG(3, 4))
-	for _, parts := range []int{1, 2, 5, 16, 37, 64} {
-		x := uneven(parts, 300, 2)
-		want := make([]float64, 300)
-		new(Tree).Sum(want, x)
-		for ranks := 1; ranks <= 6; ranks++ {
-			bounds := boundsOf(parts, ranks, source)
-			err := Local(ranks, Options{}, func(g *Group) error {
-				for range 2 {
-					got := make([]float64, len(want))
-					if g.Sum(got, x[bounds[g.Rank()]:bounds[g.Rank()+1]], bounds); !sameBits(got, want) {
-						return fmt.Errorf("the sum of rank %d differs", g.Rank())
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				t.Errorf("%d parts, bounds %v: %v", parts, bounds, err)
-			}
-		}
-	}
-}
-
 // TestSubtreesAreFew: a rank sends about two for each level at most, and one where its
 // parts are a subtree.
 func TestSubtreesAreFew(t *testing.T) {

@@ -30,13 +30,8 @@ func TestWithAuxiliary(t *testing.T) {
 				}
 			}
 		}
-		a, err := WithAuxiliary(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Network.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		a := oracle.Must(WithAuxiliary(n))(t)
+		oracle.OK(t, a.Network.Validate())
 		if _, _, err := a.Network.Pairwise(); err != nil {
 			t.Fatal(err)
 		}

@@ -17,11 +17,7 @@ func randomPlan(t *testing.T, rng *rand.Rand, scale float64) *Plan {
 	for v := range card {
 		card[v] = 1 + rng.IntN(4)
 	}
-	plan, err := NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
+	return oracle.Must(NewPlan(oracle.RandomNetwork(rng, card, len(card)+rng.IntN(10), 3, scale, 0.1)))(t)
 }
 
 // A run takes exactly the memory that its plan forecasts.
@@ -30,10 +26,7 @@ func TestForecastIsExact(t *testing.T) {
 	for range 30 {
 		plan := randomPlan(t, rng, 1)
 		r := newRun(context.Background(), plan, false)
-		chosen, err := r.maximize()
-		if err != nil {
-			t.Fatal(err)
-		}
+		chosen := oracle.Must(r.maximize())(t)
 		if got := r.memory.bytes + plan.groupBytes(); got != plan.MaximumBytes || len(chosen) != len(plan.buckets) {
 			t.Errorf("maximum: %d bytes used, forecast %d", got, plan.MaximumBytes)
 		}
@@ -51,9 +44,7 @@ func TestForecastIsExact(t *testing.T) {
 			}
 			if marginals {
 				want = plan.Bytes
-				if err := r.backward(&Answer{}); err != nil {
-					t.Fatal(err)
-				}
+				oracle.OK(t, r.backward(&Answer{}))
 			}
 			if got := r.memory.bytes + groups; got != want {
 				t.Errorf("marginals %v: %d bytes used, forecast %d", marginals, got, want)

@@ -16,14 +16,8 @@ import (
 // maximize returns the answer for a network that has one.
 func maximize(t testing.TB, n *mrf.Network) *exact.Result {
 	t.Helper()
-	plan, err := exact.NewPlan(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := plan.Maximize(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := oracle.Must(exact.NewPlan(n))(t)
+	got := oracle.Must(plan.Maximize(context.Background()))(t)
 	if score := n.LogScore(got.States); score != -got.Energy {
 		t.Fatalf("energy %v, but the states have the score %v", got.Energy, score)
 	}
@@ -55,10 +49,7 @@ func TestMaximizeLargeTables(t *testing.T) {
 func TestMaximizeRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	n := oracle.RandomNetwork(rng, []int{2, 2, 2, 2, 2, 2}, 20, 3, 1, 0)
-	plan, err := exact.NewPlan(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := oracle.Must(exact.NewPlan(n))(t)
 	plan.Limit = plan.MaximumBytes - 1
 	var wide *exact.TooWideError
 	if _, err := plan.Maximize(context.Background()); !errors.As(err, &wide) || wide.Bytes != plan.MaximumBytes {
@@ -74,9 +65,7 @@ func TestMaximizeRefuses(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	huge := mrf.Factor{Scope: []int{0}, LogTable: []float64{math.MaxFloat64, math.MaxFloat64}}
-	if plan, err = exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{huge, huge}}); err != nil {
-		t.Fatal(err)
-	}
+	plan = oracle.Must(exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{huge, huge}}))(t)
 	if got, err := plan.Maximize(context.Background()); err == nil {
 		t.Errorf("overflow: %+v", got)
 	}

@@ -106,26 +106,6 @@ func TestMethodsAgainstEnumeration(t *testing.T) {
 	})
 }
 
-// TestForestsAreSolved: on forests the relaxation is tight, so TRW-S proves its
-// answer optimal.
-func TestForestsAreSolved(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		g := must(gen.Tree(rapid.IntRange(1, 9).Draw(t, "nodes"), rng))
-		card := make([]int32, g.NumNodes())
-		for s := range card {
-			card[s] = 1 + rng.Int32N(4)
-		}
-		p := oracle.RandomPairwise(rng, g, card, 2, rapid.SampledFrom([]float64{0, 0.3}).Draw(t, "zeros"))
-		p.Constant = 3
-		r, err := FromPairwise(p).Sequential(context.Background(), Limits{})
-		check(t, p.Network(), r, err)
-		if err != nil || !r.Optimal {
-			t.Fatalf("%+v, %v", r, err)
-		}
-	})
-}
-
 // TestBoundsNeverFall: neither in forward nor in backward sweeps, and each is one.
 func TestBoundsNeverFall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,14 +16,8 @@ import (
 // answer.
 func solve(t *testing.T, n *mrf.Network) *exact.Answer {
 	t.Helper()
-	plan, err := exact.NewPlan(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := plan.Run(context.Background(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := oracle.Must(exact.NewPlan(n))(t)
+	answer := oracle.Must(plan.Run(context.Background(), true))(t)
 	for i, row := range answer.Marginals {
 		sum := 0.0
 		for _, p := range row {
@@ -98,14 +92,8 @@ func factorsOf(t *testing.T, n *mrf.Network) [][]float64 {
 	for _, f := range n.Factors {
 		shape.Factors = append(shape.Factors, mrf.Factor{Scope: f.Scope, LogTable: make([]float64, len(f.LogTable))})
 	}
-	plan, err := exact.NewPlan(shape)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := plan.On(n).RunFactors(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := oracle.Must(exact.NewPlan(shape))(t)
+	answer := oracle.Must(plan.On(n).RunFactors(context.Background()))(t)
 	return answer.Factors
 }
 
@@ -140,10 +128,7 @@ func TestLargeTablesAgreeWithEnumeration(t *testing.T) {
 func TestReferenceModels(t *testing.T) {
 	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12", "grid4x4_K3_huge"} {
 		t.Run(name, func(t *testing.T) {
-			reference, err := oracle.LoadReference(oracle.SharedData(t, "reference", name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			reference := oracle.Must(oracle.LoadReference(oracle.SharedData(t, "reference", name)))(t)
 			want := reference.Solutions["exact"]
 			got := solve(t, reference.Model.Network())
 			compareLogZ(t, got.LogZ, want.LogZ, 1e-12)

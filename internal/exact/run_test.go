@@ -56,11 +56,7 @@ func grid(rows, columns, states int) *mrf.Network {
 
 func newPlan(t *testing.T, n *mrf.Network) *exact.Plan {
 	t.Helper()
-	plan, err := exact.NewPlan(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
+	return oracle.Must(exact.NewPlan(n))(t)
 }
 
 func TestPlanRefusesInvalidNetwork(t *testing.T) {
@@ -208,10 +204,7 @@ func TestPlanIsRunAgainWithOtherValues(t *testing.T) {
 	plan := newPlan(t, n)
 	for _, value := range []float64{2, -700, math.Inf(-1)} {
 		n.Factors[3].LogTable[1] = value
-		answer, err := plan.Run(context.Background(), true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := oracle.Must(plan.Run(context.Background(), true))(t)
 		compareLogZ(t, answer.LogZ, oracle.NetworkLogZ(n), 1e-12)
 		want, _ := oracle.NetworkMarginals(n)
 		compareRows(t, "variable", answer.Marginals, want, 1e-11)

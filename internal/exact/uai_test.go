@@ -18,35 +18,20 @@ const shortOperations = 5e7
 
 func TestCompetitionNetworks(t *testing.T) {
 	oracle.Long(t)
-	text, err := os.ReadFile(oracle.SharedData(t, "uai", "exact_logZ.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := oracle.Must(os.ReadFile(oracle.SharedData(t, "uai", "exact_logZ.tsv")))(t)
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		t.Run(fields[0], func(t *testing.T) {
-			want, err := strconv.ParseFloat(fields[1], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n, err := uai.ReadFile(oracle.SharedData(t, "uai", fields[0]+".uai"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan, err := exact.NewPlan(n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := oracle.Must(strconv.ParseFloat(fields[1], 64))(t)
+			n := oracle.Must(uai.ReadFile(oracle.SharedData(t, "uai", fields[0]+".uai")))(t)
+			plan := oracle.Must(exact.NewPlan(n))(t)
 			if testing.Short() && plan.Operations > shortOperations {
 				t.Skipf("skipped by -short: %.2g operations", plan.Operations)
 			}
-			answer, err := plan.Run(context.Background(), false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := oracle.Must(plan.Run(context.Background(), false))(t)
 			// The file has eight digits after the point.
 			if got := answer.LogZ / math.Ln10; math.Abs(got-want) > 1e-8*math.Abs(want)+5e-9 {
 				t.Errorf("log10 Z = %.10f, want %.10f", got, want)

@@ -103,8 +103,7 @@ func TestMappingsEnd(t *testing.T) {
 	oracle.OK(t, os.WriteFile(path, make([]byte, 1<<16), 0o644))
 	before := inUse.Load()
 	open := func() *Mapping {
-		m := oracle.Must(MapOwn(path, "a file", nil))(t)
-		return m
+		return oracle.Must(MapOwn(path, "a file", nil))(t)
 	}
 	m := open()
 	if m.mapped == nil {

@@ -89,10 +89,7 @@ func TestTilesAgainstTerms(t *testing.T) {
 
 // tileProblem draws weights, features and labels.
 func tileProblem(t *testing.T, rng *rand.Rand, schema crf.Schema, nodes, samples int, of, u, v, kinds []int32, rows [3]int) (*crf.Model, *crf.Instance) {
-	m, err := crf.NewModel(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := oracle.Must(crf.NewModel(schema))(t)
 	for i := range m.Weights {
 		m.Weights[i] = rng.NormFloat64()
 	}
@@ -110,13 +107,10 @@ func tileProblem(t *testing.T, rng *rand.Rand, schema crf.Schema, nodes, samples
 		if len(x) == 0 {
 			return crf.Constant(0, 2)
 		}
-		f := oracle.Must(crf.Dense(x, 2))(t)
-		return f
+		return oracle.Must(crf.Dense(x, 2))(t)
 	}
 	spec := crf.InstanceSpec{NodeType: of, EdgeType: kinds, NodeFeat: []crf.Features{dense(values), crf.Constant(nodes-a, 1)}, EdgeFeat: []crf.Features{crf.Constant(rows[0], 1), dense(between), crf.Constant(rows[2], 1)}}
-	if spec.Graph, err = graph.FromEdges(nodes, u, v); err != nil {
-		t.Fatal(err)
-	}
+	spec.Graph = oracle.Must(graph.FromEdges(nodes, u, v))(t)
 	for range samples {
 		labels := make([]int32, nodes)
 		for s, k := range of {

@@ -123,9 +123,7 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Feat
 		}
 		features, err = crf.Sparse(start, index, value, dim)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	return features, matrix
 }
 
@@ -189,10 +187,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	if n := count(edgeType, untied); n > 0 {
 		schema.EdgeTypes[untied].Features, schema.EdgeTypes[untied].Copies = 1, n
 	}
-	g, err := graph.FromEdges(nodes, ends[0], ends[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := oracle.Must(graph.FromEdges(nodes, ends[0], ends[1]))(t)
 	w := &world{}
 	spec := crf.InstanceSpec{Name: "world", Graph: g, NodeType: nodeType, EdgeType: edgeType}
 	draw := func(types []int32, k, dim, copies int) (crf.Features, [][]float64) {
@@ -217,15 +212,11 @@ func newWorld(t testing.TB, seed uint64) *world {
 		}
 		spec.Labels = append(spec.Labels, labels)
 	}
-	if w.model, err = crf.NewModel(schema); err != nil {
-		t.Fatal(err)
-	}
+	w.model = oracle.Must(crf.NewModel(schema))(t)
 	for i := range w.model.Weights {
 		w.model.Weights[i] = rng.NormFloat64()
 	}
-	if w.in, err = crf.NewInstance(&w.model.Schema, spec); err != nil {
-		t.Fatal(err)
-	}
+	w.in = oracle.Must(crf.NewInstance(&w.model.Schema, spec))(t)
 	return w
 }
 
@@ -263,8 +254,7 @@ func (w *world) blocks(t testing.TB, seed uint64, n int) *partition.Partition {
 	for i, s := range source(seed).Perm(len(of)) {
 		of[s] = int32(i % n)
 	}
-	p := oracle.Must(partition.FromAssignment(w.in.Graph, of, n))(t)
-	return p
+	return oracle.Must(partition.FromAssignment(w.in.Graph, of, n))(t)
 }
 
 // close reports whether two vectors agree to a few units in the last place of

@@ -1,21 +1,16 @@
 package job
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
@@ -53,21 +48,18 @@ func chainsHiding(t *testing.T, n int, hidden []int) *dataset.Set {
 		}
 		all = append(all, a)
 	}
-	set := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...))(t)
-	return set
+	return oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...))(t)
 }
 
 func prepare(t *testing.T, o Options, task Task) *Prepared {
 	t.Helper()
 	o.Threads = 1
-	p := oracle.Must(Prepare(t.Context(), o, task))(t)
-	return p
+	return oracle.Must(Prepare(t.Context(), o, task))(t)
 }
 
 func train(t *testing.T, o Options, task Task, folder *Folder) *Result {
 	t.Helper()
-	r := oracle.Must(prepare(t, o, task).Train(t.Context(), folder, Watch{}))(t)
-	return r
+	return oracle.Must(prepare(t, o, task).Train(t.Context(), folder, Watch{}))(t)
 }
 
 // namesIn lists what is in a folder.
@@ -152,28 +144,6 @@ func TestChoiceWithoutTime(t *testing.T) {
 	}
 }
 
-// TestPrepareNotes: what the user would not expect is said, and printed by nobody.
-func TestPrepareNotes(t *testing.T) {
-	t.Parallel()
-	set := chains(t, 3)
-	for _, in := range set.Instances {
-		for s := range in.Samples()[0] {
-			in.Samples()[0][s] = min(0, in.Samples()[0][s])
-		}
-	}
-	set.Instances[1].Samples()[0][4] = -1
-	p := prepare(t, Options{Settings: learn.Settings{Method: learn.Piecewise}, NoL2: true}, Task{Set: set})
-	if all := fmt.Sprint(p.Notes); !strings.Contains(all, `{l2=0}, and no label has state "on"`) {
-		t.Errorf("notes %q", p.Notes)
-	}
-	if want := "{method=piecewise} leaves out every node and edge that misses a label"; len(p.Hints) != 1 || !strings.HasPrefix(p.Hints[0], want) {
-		t.Errorf("hints %q, want %q", p.Hints, want)
-	}
-	if p = prepare(t, Options{}, Task{Set: chains(t, 3)}); len(p.Hints) != 0 {
-		t.Errorf("hints of a plain training: %q", p.Hints)
-	}
-}
-
 // TestCountingFor: what is asked for is taken, and data decide where nothing is.
 func TestCountingFor(t *testing.T) {
 	t.Parallel()
@@ -190,79 +160,6 @@ func TestCountingFor(t *testing.T) {
 	}
 }
 
-// TestEarlyStop: the best model is kept apart, and what a run would need can be
-// measured all the same.
-func TestEarlyStop(t *testing.T) {
-	t.Parallel()
-	set := chains(t, 6)
-	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
-	p := prepare(t, Options{Settings: learn.Settings{EvaluateEvery: 0.5, RelativeTolerance: 1e-300}, EarlyStop: "accuracy@dev:2"}, Task{Set: set, Evaluations: []*Evaluation{e}})
-	if sizes, err := learn.Measure(p.Problem, p.Settings); err != nil || sizes.Instances != 6 {
-		t.Errorf("measured %+v, %v", sizes, err)
-	}
-	evaluations := 0
-	r, err := p.Train(t.Context(), nil, Watch{Instances: func(_ string, done, _ int) {
-		if done == 0 {
-			evaluations++
-		}
-	}})
-	if err != nil || r.Status != learn.EarlyStopped || r.Best == nil || r.Best.Meta[MetaCounting] != "trw" || evaluations < 4 {
-		t.Errorf("after %d evaluations: %+v, %v", evaluations, r, err)
-	}
-}
-
-// TestResume: a run that was interrupted goes on to the bytes of one that was not.
-func TestResume(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	task := Task{Set: chains(t, 6)}
-	o := Options{Settings: learn.Settings{MaxIterations: 8, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}}
-	train(t, o, task, &Folder{Dir: never, NoReport: true})
-	ctx, cancel := context.WithCancel(t.Context())
-	r, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Iteration: func(e learn.Event) {
-		if e.Iteration == 4 {
-			cancel()
-		}
-	}})
-	if err != nil || r.Status != learn.Interrupted {
-		t.Fatalf("interrupted: %+v, %v", r, err)
-	}
-	train(t, o, task, &Folder{Dir: dir, NoReport: true, Resume: true})
-	read := func(dir string) string {
-		text := oracle.Must(os.ReadFile(filepath.Join(dir, ModelFile)))(t)
-		return string(text)
-	}
-	if read(dir) != read(never) {
-		t.Error("the resumed model differs from that of a run never interrupted")
-	}
-	var summaries [2]Summary
-	for i, dir := range []string{dir, never} {
-		text, err := os.ReadFile(filepath.Join(dir, ResultFile))
-		if err == nil {
-			err = json.Unmarshal(text, &summaries[i])
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 8 ||
-		a.ThetaSHA256 != b.ThetaSHA256 {
-		t.Errorf("resumed: %+v, in one go: %+v", a, b)
-	}
-	// What decides the course of a run must stay, and so must the data.
-	o.Order = orderRandom
-	wantError(t, resume(t, o, task, dir), Usage, "--order random: the run in "+dir+" began with --order cyclic")
-	wantError(t, resume(t, Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 3}}}, Task{Set: task.Set, Evaluations: []*Evaluation{{Name: "dev", Set: &dataset.Set{Sources: []dataset.Source{{Path: "dev.npz"}}}}}}, dir), Data, "dev.npz was not part of the run")
-	wantError(t, resume(t, Options{}, task, folder), Data, "config.json")
-}
-
-func resume(t *testing.T, o Options, task Task, dir string) error {
-	t.Helper()
-	_, err := prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{})
-	return err
-}
-
 // refused is why options cannot be used, nil where they can.
 func refused(o Options) error {
 	_, err := o.Resolved()
@@ -275,42 +172,6 @@ func wantError(t *testing.T, err error, kind Kind, part string) {
 	if !errors.As(err, &undone) || undone.Kind != kind || !strings.Contains(option.Command(option.References(err)), part) {
 		t.Errorf("error %v, want one of kind %d that contains %q", err, kind, part)
 	}
-}
-
-// TestPrepareRefuses names the option that cannot be used.
-func TestPrepareRefuses(t *testing.T) {
-	t.Parallel()
-	set := chains(t, 2)
-	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
-	for _, c := range []struct {
-		options Options
-		part    string
-	}{
-		{Options{Settings: learn.Settings{Method: "bbpm"}}, `--method "bbpm": want one of auto, bbpl, inner-dual, full, exact, pseudo, piecewise; did you mean bbpl?`},
-		{Options{L2: -1}, "--l2 -1: want a finite number that is not negative"},
-		{Options{Settings: learn.Settings{MaxTime: -1}}, "--max-time"},
-		{Options{Settings: learn.Settings{Threads: -1}}, "--threads -1"},
-		{Options{Step: "fixed"}, "--step"},
-		{Options{Order: "any"}, `--order "any"`},
-		{Options{Counting: "convexe"}, "did you mean convex?"},
-		{Options{Settings: learn.Settings{Method: learn.Pseudo}, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
-		{Options{EarlyStop: "acuracy@dev"}, "did you mean accuracy@dev?"},
-		{Options{EarlyStop: "accuracy@dev:0"}, "patience"},
-		{Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 13}}}, "13 blocks are too many"},
-		{Options{Settings: learn.Settings{Cut: learn.Cut{Kind: "tiles"}}}, "tiles need a grid"},
-	} {
-		_, err := Prepare(t.Context(), c.options, Task{Set: set, Evaluations: []*Evaluation{e}})
-		wantError(t, err, Usage, c.part)
-	}
-	_, err := Prepare(t.Context(), Options{Settings: learn.Settings{EvaluateEvery: 3}}, Task{Set: set})
-	wantError(t, err, Usage, "--eval-every is not used without --eval")
-	for _, in := range set.Instances {
-		for s := range in.Samples()[0] {
-			in.Samples()[0][s] = -1
-		}
-	}
-	_, err = Prepare(t.Context(), Options{}, Task{Set: set})
-	wantError(t, err, Data, "there is nothing to learn from")
 }
 
 // TestClassWeightsOfAnyName: an object of JSON has names that a list cannot have.
@@ -331,8 +192,7 @@ func TestRestrict(t *testing.T) {
 		splits[s] = []string{"train", "test", ""}[s%3]
 	}
 	evaluation := func() *Evaluation {
-		e := oracle.Must(NewEvaluation("test", set, set.Instances))(t)
-		return e
+		return oracle.Must(NewEvaluation("test", set, set.Instances))(t)
 	}
 	wantError(t, evaluation().Restrict("test", ""), Usage, "graph tables only")
 	set.Splits = [][]string{splits}
@@ -391,8 +251,7 @@ func TestHarm(t *testing.T) {
 	opposed := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{Schema: &alike.Schema, Recipe: &alike.Recipe}, all...))(t)
 	var sets []*Evaluation
 	for name, set := range map[string]*dataset.Set{"alike": other, "opposed": opposed} {
-		e := oracle.Must(NewEvaluation(name, set, set.Instances))(t)
-		sets = append(sets, e)
+		sets = append(sets, oracle.Must(NewEvaluation(name, set, set.Instances))(t))
 	}
 	some := chainsHiding(t, 60, []int{3, 4})
 	for _, test := range []struct {
@@ -425,8 +284,7 @@ func TestPrior(t *testing.T) {
 	train := func(set *dataset.Set, o Options) *Result {
 		t.Helper()
 		o.RelativeTolerance = 1e-9
-		result := oracle.Must(prepare(t, o, Task{Set: set}).Train(t.Context(), nil, Watch{}))(t)
-		return result
+		return oracle.Must(prepare(t, o, Task{Set: set}).Train(t.Context(), nil, Watch{}))(t)
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -479,8 +337,7 @@ func TestPrior(t *testing.T) {
 	}
 }
 
-// TestChooseL2: one instance is divided into its samples, and one sample into its labels;
-// a choice that is interrupted goes on where it was, and takes half of the time at most.
+// TestChooseL2: one instance is divided into its samples, and one sample into its labels.
 func TestChooseL2(t *testing.T) {
 	two := chains(t, 2)
 	spec := two.Instances[0].Spec()
@@ -522,34 +379,6 @@ func TestChooseL2(t *testing.T) {
 	if !slices.Equal(held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}) {
 		t.Errorf("labels are held out %v times", held)
 	}
-
-	folder := t.TempDir()
-	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	task := Task{Set: chains(t, 6)}
-	want := train(t, o, task, &Folder{Dir: never, NoReport: true})
-	ctx, cancel := context.WithCancel(t.Context())
-	tried := 0
-	_, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Candidate: func(Candidate) {
-		if tried++; tried == 3 {
-			cancel()
-		}
-	}})
-	wantError(t, err, Interrupted, "after 3 of them; go on with blockbp train "+dir+" --resume")
-	r := oracle.Must(prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{}))(t)
-	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 ||
-		!cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
-		t.Errorf("resumed: %s, %+v; in one go: %s, %+v", r.Summary.ThetaSHA256, r.Summary.Choice,
-			want.Summary.ThetaSHA256, want.Summary.Choice)
-	}
-
-	started := time.Now()
-	o.MaxTime = 400 * time.Millisecond
-	if r := train(t, o, task, nil); len(r.Summary.Choice.Candidates) == 0 {
-		t.Error("nothing was tried in the time")
-	}
-	if took := time.Since(started); took > 5*time.Second { // checks and evaluations come on top
-		t.Errorf("a choice of l2 and a training of 0.4 s took %v", took)
-	}
 }
 
 // TestTimeKeepsTheBest: where the time ends a training that has become worse on the first evaluation set, the weights
@@ -566,9 +395,7 @@ func TestTimeKeepsTheBest(t *testing.T) {
 				seen = append(seen, value)
 			}
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	got := float64(r.Summary.Eval["log_loss@dev"])
 	if r.Status != learn.TimeLimit || got != slices.Min(seen) || got >= seen[len(seen)-1] || r.Best != nil ||
 		r.Summary.TotalSeconds > 4 {

@@ -43,7 +43,10 @@ func (c Candidate) String() string {
 	case c.Scale != "":
 		return "{scale=" + c.Scale + "}"
 	}
-	text := fmt.Sprintf("{edges=%s} {hops=%d}", c.Edges, c.Hops)
+	text := fmt.Sprintf("{edges=%s}", c.Edges)
+	if c.Hops > 0 {
+		text += fmt.Sprintf(" {hops=%d}", c.Hops)
+	}
 	if c.Prior > 0 {
 		text += fmt.Sprintf(" {prior=%g}", c.Prior)
 	}

@@ -400,7 +400,7 @@ func (r *Response) eachEnd(s *responseUnit, e int32, f func(d, at, from, states 
 func (r *Response) coupleEdge(s *responseUnit, q int, damping float64) error {
 	e, c := s.block.Edges[q], &r.coupling
 	c.Resize(s.In.States(s.In.Graph.U(e)), s.In.States(s.In.Graph.V(e)))
-	if _, err := r.space.EdgeBeliefs(c.Belief, nil, s.Net, s.State, &s.block, q, q+1, false); err != nil {
+	if _, err := r.space.EdgeBeliefs(c.Belief, nil, s.Net, s.State, &s.block, q, q+1); err != nil {
 		return err
 	}
 	c.Sum()

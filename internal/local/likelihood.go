@@ -99,7 +99,7 @@ func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, w
 		hi := ground.EdgeRun(in, whole.Edges, lo, min(lo+together, n))
 		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
 		var free float64
-		free, err = l.space.EdgeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi, false)
+		free, err = l.space.EdgeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
 		logZ += free
 		edges := whole.Edges[lo:hi]
 		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterEdges(dst, in, edges, l.beliefs) },

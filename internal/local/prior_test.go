@@ -25,9 +25,7 @@ func TestSpinsByHand(t *testing.T) {
 		NodeTypes: []crf.NodeType{{Name: "spin", States: []string{"-1", "1"}, Features: 1, Copies: n}},
 		EdgeTypes: []crf.EdgeType{{Name: "bond", Features: 1, Copies: len(us), Symmetric: true}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	h, j := make([]float64, n), make([]float64, len(us))
 	want := 0.0
 	for s := range h {
@@ -41,9 +39,7 @@ func TestSpinsByHand(t *testing.T) {
 		copy(m.Weights[2*n+4*e:], []float64{j[e], -j[e], -j[e], j[e]})
 	}
 	spec := crf.InstanceSpec{NodeFeat: []crf.Features{crf.Constant(n, 1)}, EdgeFeat: []crf.Features{crf.Constant(len(us), 1)}}
-	if spec.Graph, err = graph.FromEdges(n, us, vs); err != nil {
-		t.Fatal(err)
-	}
+	spec.Graph = oracle.Must(graph.FromEdges(n, us, vs))(t)
 	slopes := make([]float64, len(j)) // by J
 	for e := range j {
 		slopes[e] = l2 * 4 * j[e]

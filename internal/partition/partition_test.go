@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -28,11 +29,7 @@ func must[T any](value T, err error) T {
 func drawGraph(t *rapid.T) *graph.Graph {
 	n := rapid.IntRange(1, 40).Draw(t, "nodes")
 	p := rapid.SampledFrom([]float64{0, 0.02, 0.1, 0.5, 1}).Draw(t, "probability")
-	g, err := gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "seed")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return oracle.Must(gen.ErdosRenyi(n, p, source(rapid.Uint64().Draw(t, "seed"))))(t)
 }
 
 // fataler is what *testing.T and *rapid.T share.
@@ -264,10 +261,7 @@ func TestFromAssignment(t *testing.T) {
 		for i, s := range source(rapid.Uint64().Draw(t, "order")).Perm(n) {
 			of[s] = int32(i % blocks)
 		}
-		p, err := partition.FromAssignment(g, of, blocks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := oracle.Must(partition.FromAssignment(g, of, blocks))(t)
 		checkPartition(t, p)
 		checkQuality(t, p)
 	})
@@ -367,14 +361,8 @@ func TestBreadthFirstFillsEveryBlock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
 		blocks := rapid.IntRange(1, g.NumNodes()).Draw(t, "blocks")
-		of, err := partition.BreadthFirst(g, blocks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := partition.FromAssignment(g, of, blocks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := oracle.Must(partition.BreadthFirst(g, blocks))(t)
+		p := oracle.Must(partition.FromAssignment(g, of, blocks))(t)
 		checkPartition(t, p)
 		if again, _ := partition.BreadthFirst(g, blocks); !slices.Equal(of, again) {
 			t.Fatalf("two calls differ: %v, %v", of, again)

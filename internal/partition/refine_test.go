@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestRefine: no block gets empty, none grows beyond the limit, and the same assignment gives
@@ -15,10 +16,7 @@ import (
 func TestRefine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "nodes")
-		g, err := gen.ErdosRenyi(n, rapid.SampledFrom([]float64{0.03, 0.1, 0.5}).Draw(t, "probability"), rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := oracle.Must(gen.ErdosRenyi(n, rapid.SampledFrom([]float64{0.03, 0.1, 0.5}).Draw(t, "probability"), rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))))(t)
 		blocks := rapid.IntRange(1, n).Draw(t, "blocks")
 		before := make([]int32, n)
 		for s := range before {

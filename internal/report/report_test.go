@@ -90,9 +90,7 @@ func TestReportIsWellFormed(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		switch token.(type) {
 		case xml.StartElement:
 			depth++

@@ -39,9 +39,7 @@ func TestCodec(t *testing.T) {
 		}
 	}
 	v, arrays, err := Encode("kept", full())
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	names := ""
 	for _, a := range arrays {
 		names += a.Name + " "

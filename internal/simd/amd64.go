@@ -18,32 +18,31 @@ type vectorKernels struct {
 	totals       func(totals, weights []float64, list *int, count int)
 	settle       func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)
 	exponentials func(tables []float64, size int, inverse []float64) (left int)
-	outer        func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv, feasible int)
 }
 
 // Where memory is the limit, or rows are written that are read soon, AVX-512 takes kernels of AVX2.
 var kernels512 = vectorKernels{
 	implementation: implementation{
 		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate256,
-		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, ratios: ratios256, allSafe: allSafe512,
+		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, allSafe: allSafe512,
 		gather: gather512, cavities: cavities512, products: products512, moments: moments512,
+		outer:  outer512,
 		panels: &panelKernels{8, interleave512, separate512, consistent512},
-		pairs:  pairKernels{8, pairMessages512, pairBeliefs512},
+		pairs:  pairKernels{8, pairMessages512},
 	},
 	absorb: absorb512, shift: shiftAll512, totals: totals512, settle: settle512, exponentials: exponentials512,
-	outer: outer512,
 }
 
 var kernels256 = vectorKernels{
 	implementation: implementation{
 		name: "avx2", exp: exp256, log: log256, dot: dot256, addScaled: addScaled256, extrapolate: extrapolate256,
-		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, ratios: ratios256, allSafe: allSafe256,
+		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, allSafe: allSafe256,
 		gather: gather256, cavities: cavities256, products: products256, moments: moments256,
+		outer:  outer256,
 		panels: &panelKernels{4, interleave256, separate256, consistent256},
-		pairs:  pairKernels{4, pairMessages256, nil},
+		pairs:  pairKernels{4, pairMessages256},
 	},
 	absorb: absorb256, shift: shiftAll256, totals: totals256, settle: settle256, exponentials: exponentials256,
-	outer: outer256,
 }
 
 // supported returns the implementations this machine can run, the best first.
@@ -81,13 +80,6 @@ func (k vectorKernels) onLists() implementation {
 	}
 	with.exponentials = func(tables []float64, size int, inverse []float64) int {
 		return len(inverse) - k.exponentials(tables, size, inverse)
-	}
-	with.outer = func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv int, feasible bool) {
-		flag := 0
-		if feasible {
-			flag = 1
-		}
-		k.outer(dst, tables, factors, rows, columns, weights, at, ku, kv, flag)
 	}
 	return with
 }

@@ -8,7 +8,6 @@ type Edges struct {
 	edge                  []int32   // 0, 1, 2, ...
 	logs, weights         []float64 // cavities at V, then those at U
 	out                   []float64 // sums at U, then those at V
-	rows, columns         []float64 // beliefs of U and of V
 	factors               []float64 // of rows
 	totals, logged, other []float64 // Z, Σ log right, and Σ log left
 }
@@ -53,62 +52,36 @@ func (s *Edges) Add(e, u, v int32) {
 // over the states that are not forbidden, so that ⟨θ,τ⟩ + ρ H(τ) of the edge is ρ (log Z + s − product) if s is the
 // logarithm of what the table was divided by.
 //
-// Feasible beliefs have the sums of the nodes. Rows are scaled to their sums t, and what columns lack then, e, is
-// spread as t eᵀ: single entries may be below 0, which a gradient does not mind and an entropy would (Consistent).
-// Sums are exact up to rounding, as long as no row has lost all of its mass.
-//
 // It returns how many are done. If those are not all, the next one is not safe, as its Z is not in [TooSmall,
 // 1/TooSmall] or a NaN: the caller must compute its belief with logarithms, and call again with the rest. What belongs
 // to edges that are not done is rubbish. The table of the q-th edge begins at at[q] of tables.
-func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []float64, at []int, feasible bool) (
-	done int) {
+func (s *Edges) WriteBeliefs(dst, logZ, product, beliefs, messages, tables []float64, at []int) (done int) {
 	v, u := s.from[0], s.from[1]
 	ku, kv, count := u.n, v.n, s.count
 	for _, x := range []*[]float64{
-		&s.logs, &s.weights, &s.out, &s.rows, &s.columns, &s.factors, &s.totals, &s.logged, &s.other,
+		&s.logs, &s.weights, &s.out, &s.factors, &s.totals, &s.logged, &s.other,
 	} {
 		if n := count*(ku+kv) + Padding; len(*x) < n {
 			*x = make([]float64, n)
 		}
 	}
 	with := active.forRows(max(ku, kv))
-	pairs := feasible && s.ofPairs(with)
-	if pairs {
-		clear(s.other[:count])
-		with.pairs.beliefs(dst, s.totals, s.logged, beliefs, messages, tables, u.source[:count], v.source, u.directed,
-			s.edge, at)
-	} else {
-		s.sum(with, beliefs, messages, tables, at)
-	}
+	s.sum(with, beliefs, messages, tables, at)
 	for z := s.totals[:count]; done < count && z[done] >= TooSmall && z[done] <= 1/TooSmall; done++ {
 		logZ[done], product[done] = z[done], (s.logged[done]+s.other[done])/z[done]
 	}
 	Log(logZ[:done], logZ)
-	if pairs || done == 0 {
+	if done == 0 {
 		return done
 	}
-	if feasible {
-		with.gather(s.rows, beliefs, u.source[:done], s.beliefAt, ku)
-		with.gather(s.columns, beliefs, v.source[:done], s.beliefAt, kv)
-		Exp(s.rows[:done*ku], s.rows)
-		Exp(s.columns[:done*kv], s.columns)
-		active.ratios(s.factors[:done*ku], s.rows, s.out)
-	} else {
-		left := s.weights[count*kv:]
-		for q, z := range s.totals[:done] {
-			for i, a := range left[q*ku:][:ku] {
-				s.factors[q*ku+i] = a / z
-			}
+	left := s.weights[count*kv:]
+	for q, z := range s.totals[:done] {
+		for i, a := range left[q*ku:][:ku] {
+			s.factors[q*ku+i] = a / z
 		}
 	}
-	active.outer(dst[:done*ku*kv], tables, s.factors, s.rows, s.columns, s.weights, at[:done], ku, kv, feasible)
+	active.outer(dst[:done*ku*kv], tables, s.factors, s.weights, at[:done], ku, kv)
 	return done
-}
-
-// ofPairs reports whether the kernels of pairs can do it: two states at either end, and parts that follow each other.
-func (s *Edges) ofPairs(with *implementation) bool {
-	return s.from[0].n == 2 && s.from[1].n == 2 && s.beliefAt == nil && s.messageAt == nil &&
-		with.pairs.beliefs != nil && s.count >= with.pairs.least
 }
 
 // sum leaves cavities in weights, first those at V, what they send in out, first what goes to U, and sums.

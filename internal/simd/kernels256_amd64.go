@@ -103,11 +103,9 @@ func moments256(totals []float64,
 // outer256 is plainOuter for one edge and more.
 //
 //go:noescape
-func outer256(dst []float64,
-	tables []float64, factors []float64,
-	rows []float64, columns []float64,
-	weights []float64, at []int,
-	ku int, kv int, feasible int)
+func outer256(dst []float64, tables []float64,
+	factors []float64, weights []float64,
+	at []int, ku int, kv int)
 
 // pairMessages256 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.
 //
@@ -146,9 +144,3 @@ func addScaled256(dst []float64, x []float64, a float64)
 //go:noescape
 func extrapolate256(x []float64,
 	old []float64, a float64)
-
-// ratios256 is plainRatios.
-//
-//go:noescape
-func ratios256(dst []float64,
-	x []float64, y []float64)

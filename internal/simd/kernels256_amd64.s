@@ -4693,413 +4693,259 @@ done463:
 	VZEROUPPER
 	RET
 
-// func outer256(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
-// Requires: AVX, FMA3
-TEXT ·outer256(SB), $0-192
+// func outer256(dst []float64, tables []float64, factors []float64, weights []float64, at []int, ku int, kv int)
+// Requires: AVX
+TEXT ·outer256(SB), $0-136
 	MOVQ dst_base+0(FP), AX
-	MOVQ at_len+152(FP), CX
-	MOVQ at_base+144(FP), DX
+	MOVQ at_len+104(FP), CX
+	MOVQ at_base+96(FP), DX
 	MOVQ factors_base+48(FP), BX
-	MOVQ rows_base+72(FP), SI
-	MOVQ columns_base+96(FP), DI
-	MOVQ weights_base+120(FP), R8
-	MOVQ kv+176(FP), R9
-	SHLQ $0x03, R9
+	MOVQ weights_base+72(FP), SI
+	MOVQ kv+128(FP), DI
+	SHLQ $0x03, DI
 
 edge471:
-	MOVQ    kv+176(FP), R10
-	CMPQ    R10, $0x08
+	MOVQ    kv+128(FP), R8
+	CMPQ    R8, $0x08
 	JNE     other472
+	XORQ    R8, R8
+	VMOVUPD (SI)(R8*1), Y0
+	VMOVUPD 32(SI)(R8*1), Y1
+	MOVQ    tables_base+24(FP), R9
+	MOVQ    (DX), R10
+	LEAQ    (R9)(R10*8), R10
+	LEAQ    (R10)(R8*1), R9
+	LEAQ    (AX)(R8*1), R8
 	XORQ    R10, R10
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VMOVUPD (R8)(R10*1), Y0
-	VMOVUPD 32(R8)(R10*1), Y1
-	MOVQ    feasible+184(FP), R11
-	CMPQ    R11, $0x00
-	JEQ     exact474
-	MOVQ    tables_base+24(FP), R11
-	MOVQ    (DX), R12
-	LEAQ    (R11)(R12*8), R12
-	LEAQ    (R12)(R10*1), R11
-	XORQ    R12, R12
 
-row475:
-	VBROADCASTSD (BX)(R12*8), Y4
-	VMOVUPD      (R11), Y5
-	VFMADD231PD  Y5, Y4, Y2
-	VMOVUPD      32(R11), Y5
-	VFMADD231PD  Y5, Y4, Y3
-	ADDQ         R9, R11
-	INCQ         R12
-	MOVQ         ku+168(FP), R13
-	CMPQ         R12, R13
-	JL           row475
-	VFNMADD213PD (DI)(R10*1), Y0, Y2
-	VFNMADD213PD 32(DI)(R10*1), Y1, Y3
-
-exact474:
-	LEAQ (AX)(R10*1), R13
-	MOVQ tables_base+24(FP), R11
-	MOVQ (DX), R12
-	LEAQ (R11)(R12*8), R12
-	LEAQ (R12)(R10*1), R11
-	XORQ R12, R12
-
-row476:
-	VBROADCASTSD (BX)(R12*8), Y4
-	VBROADCASTSD (SI)(R12*8), Y5
-	VMOVUPD      (R11), Y6
-	VMULPD       Y0, Y6, Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, (R13)
-	VMOVUPD      32(R11), Y6
-	VMULPD       Y1, Y6, Y6
-	VMULPD       Y4, Y6, Y6
-	VFMADD231PD  Y3, Y5, Y6
-	VMOVUPD      Y6, 32(R13)
-	ADDQ         R9, R13
-	ADDQ         R9, R11
-	INCQ         R12
-	MOVQ         ku+168(FP), R10
-	CMPQ         R12, R10
-	JL           row476
+row474:
+	VBROADCASTSD (BX)(R10*8), Y2
+	VMOVUPD      (R9), Y3
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y3, Y3
+	VMOVUPD      Y3, (R8)
+	VMOVUPD      32(R9), Y3
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y3, Y3
+	VMOVUPD      Y3, 32(R8)
+	ADDQ         DI, R9
+	ADDQ         DI, R8
+	INCQ         R10
+	MOVQ         ku+120(FP), R11
+	CMPQ         R10, R11
+	JL           row474
 	JMP          next473
 
 other472:
-	MOVQ kv+176(FP), R10
-	XORQ R11, R11
-	CMPQ R10, $0x0000000c
-	JLT  few478
+	MOVQ kv+128(FP), R8
+	XORQ R9, R9
+	CMPQ R8, $0x0000000c
+	JLT  few476
 
-panel477:
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VMOVUPD (R8)(R11*1), Y0
-	VMOVUPD 32(R8)(R11*1), Y1
-	VMOVUPD 64(R8)(R11*1), Y2
-	MOVQ    feasible+184(FP), R12
-	CMPQ    R12, $0x00
-	JEQ     exact480
-	MOVQ    tables_base+24(FP), R12
-	MOVQ    (DX), R13
-	LEAQ    (R12)(R13*8), R13
-	LEAQ    (R13)(R11*1), R12
-	XORQ    R13, R13
+panel475:
+	VMOVUPD (SI)(R9*1), Y0
+	VMOVUPD 32(SI)(R9*1), Y1
+	VMOVUPD 64(SI)(R9*1), Y2
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    (DX), R11
+	LEAQ    (R10)(R11*8), R11
+	LEAQ    (R11)(R9*1), R10
+	LEAQ    (AX)(R9*1), R11
+	XORQ    R12, R12
 
-row481:
-	VBROADCASTSD (BX)(R13*8), Y6
-	VMOVUPD      (R12), Y7
-	VFMADD231PD  Y7, Y6, Y3
-	VMOVUPD      32(R12), Y7
-	VFMADD231PD  Y7, Y6, Y4
-	VMOVUPD      64(R12), Y7
-	VFMADD231PD  Y7, Y6, Y5
-	ADDQ         R9, R12
-	INCQ         R13
-	MOVQ         ku+168(FP), R14
-	CMPQ         R13, R14
-	JL           row481
-	VFNMADD213PD (DI)(R11*1), Y0, Y3
-	VFNMADD213PD 32(DI)(R11*1), Y1, Y4
-	VFNMADD213PD 64(DI)(R11*1), Y2, Y5
+row478:
+	VBROADCASTSD (BX)(R12*8), Y3
+	VMOVUPD      (R10), Y4
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      Y4, (R11)
+	VMOVUPD      32(R10), Y4
+	VMULPD       Y1, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      Y4, 32(R11)
+	VMOVUPD      64(R10), Y4
+	VMULPD       Y2, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      Y4, 64(R11)
+	ADDQ         DI, R10
+	ADDQ         DI, R11
+	INCQ         R12
+	MOVQ         ku+120(FP), R13
+	CMPQ         R12, R13
+	JL           row478
+	ADDQ         $0x00000060, R9
+	SUBQ         $0x0000000c, R8
+	CMPQ         R8, $0x0000000c
+	JGE          panel475
 
-exact480:
-	LEAQ (AX)(R11*1), R14
-	MOVQ tables_base+24(FP), R12
-	MOVQ (DX), R13
-	LEAQ (R12)(R13*8), R13
-	LEAQ (R13)(R11*1), R12
-	XORQ R13, R13
+few476:
+	TESTQ   R8, R8
+	JZ      done477
+	CMPQ    R8, $0x00000004
+	JGT     wider479
+	LEAQ    constants<>+544(SB), R10
+	MOVQ    R8, R11
+	NEGQ    R11
+	VMOVUPD (R10)(R11*8), Y0
+	VMOVUPD (SI)(R9*1), Y1
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    (DX), R11
+	LEAQ    (R10)(R11*8), R11
+	LEAQ    (R11)(R9*1), R10
+	LEAQ    (AX)(R9*1), R9
+	XORQ    R11, R11
 
-row482:
-	VBROADCASTSD (BX)(R13*8), Y6
-	VBROADCASTSD (SI)(R13*8), Y7
-	VMOVUPD      (R12), Y8
-	VMULPD       Y0, Y8, Y8
-	VMULPD       Y6, Y8, Y8
-	VFMADD231PD  Y3, Y7, Y8
-	VMOVUPD      Y8, (R14)
-	VMOVUPD      32(R12), Y8
-	VMULPD       Y1, Y8, Y8
-	VMULPD       Y6, Y8, Y8
-	VFMADD231PD  Y4, Y7, Y8
-	VMOVUPD      Y8, 32(R14)
-	VMOVUPD      64(R12), Y8
-	VMULPD       Y2, Y8, Y8
-	VMULPD       Y6, Y8, Y8
-	VFMADD231PD  Y5, Y7, Y8
-	VMOVUPD      Y8, 64(R14)
-	ADDQ         R9, R14
-	ADDQ         R9, R12
-	INCQ         R13
-	MOVQ         ku+168(FP), R15
-	CMPQ         R13, R15
-	JL           row482
-	ADDQ         $0x00000060, R11
-	SUBQ         $0x0000000c, R10
-	CMPQ         R10, $0x0000000c
-	JGE          panel477
+row480:
+	VBROADCASTSD (BX)(R11*8), Y2
+	VMASKMOVPD   (R10), Y0, Y3
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y3, Y3
+	CMPQ         R8, $0x04
+	JLT          partial481
+	VMOVUPD      Y3, (R9)
+	JMP          stored484
 
-few478:
-	TESTQ   R10, R10
-	JZ      done479
-	CMPQ    R10, $0x00000004
-	JGT     wider483
-	LEAQ    constants<>+544(SB), R12
-	MOVQ    R10, R13
-	NEGQ    R13
-	VMOVUPD (R12)(R13*8), Y0
-	VXORPD  Y2, Y2, Y2
-	VMOVUPD (R8)(R11*1), Y1
-	MOVQ    feasible+184(FP), R12
-	CMPQ    R12, $0x00
-	JEQ     exact484
-	MOVQ    tables_base+24(FP), R12
-	MOVQ    (DX), R13
-	LEAQ    (R12)(R13*8), R13
-	LEAQ    (R13)(R11*1), R12
-	XORQ    R13, R13
+partial481:
+	LEAQ         (R9), R12
+	VMOVAPD      Y3, Y2
+	TESTQ        $0x00000002, R8
+	JZ           noTwo483
+	VMOVUPD      X2, (R12)
+	VEXTRACTF128 $0x01, Y2, X2
+	ADDQ         $0x00000010, R12
 
-row485:
-	VBROADCASTSD (BX)(R13*8), Y3
-	VMASKMOVPD   (R12), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y2
-	ADDQ         R9, R12
-	INCQ         R13
-	MOVQ         ku+168(FP), R14
-	CMPQ         R13, R14
-	JL           row485
-	VFNMADD213PD (DI)(R11*1), Y1, Y2
+noTwo483:
+	TESTQ  $0x00000001, R8
+	JZ     stored484
+	VMOVSD X2, (R12)
 
-exact484:
-	LEAQ (AX)(R11*1), R14
-	MOVQ tables_base+24(FP), R12
-	MOVQ (DX), R13
-	LEAQ (R12)(R13*8), R13
-	LEAQ (R13)(R11*1), R12
-	XORQ R13, R13
+stored484:
+	ADDQ DI, R10
+	ADDQ DI, R9
+	INCQ R11
+	MOVQ ku+120(FP), R12
+	CMPQ R11, R12
+	JL   row480
+	JMP  done477
+
+wider479:
+	CMPQ    R8, $0x00000008
+	JGT     wider485
+	SUBQ    $0x00000004, R8
+	LEAQ    constants<>+544(SB), R10
+	MOVQ    R8, R11
+	NEGQ    R11
+	VMOVUPD (R10)(R11*8), Y0
+	VMOVUPD (SI)(R9*1), Y1
+	VMOVUPD 32(SI)(R9*1), Y2
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    (DX), R11
+	LEAQ    (R10)(R11*8), R11
+	LEAQ    (R11)(R9*1), R10
+	LEAQ    (AX)(R9*1), R9
+	XORQ    R11, R11
 
 row486:
-	VBROADCASTSD (BX)(R13*8), Y3
-	VBROADCASTSD (SI)(R13*8), Y4
-	VMASKMOVPD   (R12), Y0, Y5
-	VMULPD       Y1, Y5, Y5
-	VMULPD       Y3, Y5, Y5
-	VFMADD231PD  Y2, Y4, Y5
-	CMPQ         R10, $0x04
+	VBROADCASTSD (BX)(R11*8), Y3
+	VMOVUPD      (R10), Y4
+	VMULPD       Y1, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VMOVUPD      Y4, (R9)
+	VMASKMOVPD   32(R10), Y0, Y4
+	VMULPD       Y2, Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	CMPQ         R8, $0x04
 	JLT          partial487
-	VMOVUPD      Y5, (R14)
+	VMOVUPD      Y4, 32(R9)
 	JMP          stored490
 
 partial487:
-	LEAQ         (R14), R11
-	VMOVAPD      Y5, Y3
-	TESTQ        $0x00000002, R10
+	LEAQ         32(R9), R12
+	VMOVAPD      Y4, Y3
+	TESTQ        $0x00000002, R8
 	JZ           noTwo489
-	VMOVUPD      X3, (R11)
+	VMOVUPD      X3, (R12)
 	VEXTRACTF128 $0x01, Y3, X3
-	ADDQ         $0x00000010, R11
+	ADDQ         $0x00000010, R12
 
 noTwo489:
-	TESTQ  $0x00000001, R10
+	TESTQ  $0x00000001, R8
 	JZ     stored490
-	VMOVSD X3, (R11)
+	VMOVSD X3, (R12)
 
 stored490:
-	ADDQ R9, R14
-	ADDQ R9, R12
-	INCQ R13
-	MOVQ ku+168(FP), R11
-	CMPQ R13, R11
+	ADDQ DI, R10
+	ADDQ DI, R9
+	INCQ R11
+	MOVQ ku+120(FP), R12
+	CMPQ R11, R12
 	JL   row486
-	JMP  done479
+	JMP  done477
 
-wider483:
-	CMPQ    R10, $0x00000008
-	JGT     wider491
-	SUBQ    $0x00000004, R10
-	LEAQ    constants<>+544(SB), R12
-	MOVQ    R10, R13
-	NEGQ    R13
-	VMOVUPD (R12)(R13*8), Y0
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VMOVUPD (R8)(R11*1), Y1
-	VMOVUPD 32(R8)(R11*1), Y2
-	MOVQ    feasible+184(FP), R12
-	CMPQ    R12, $0x00
-	JEQ     exact492
-	MOVQ    tables_base+24(FP), R12
-	MOVQ    (DX), R13
-	LEAQ    (R12)(R13*8), R13
-	LEAQ    (R13)(R11*1), R12
-	XORQ    R13, R13
+wider485:
+	SUBQ    $0x00000008, R8
+	LEAQ    constants<>+544(SB), R10
+	MOVQ    R8, R11
+	NEGQ    R11
+	VMOVUPD (R10)(R11*8), Y0
+	VMOVUPD (SI)(R9*1), Y1
+	VMOVUPD 32(SI)(R9*1), Y2
+	VMOVUPD 64(SI)(R9*1), Y3
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    (DX), R11
+	LEAQ    (R10)(R11*8), R11
+	LEAQ    (R11)(R9*1), R10
+	LEAQ    (AX)(R9*1), R9
+	XORQ    R11, R11
 
-row493:
-	VBROADCASTSD (BX)(R13*8), Y5
-	VMOVUPD      (R12), Y6
-	VFMADD231PD  Y6, Y5, Y3
-	VMASKMOVPD   32(R12), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         R9, R12
-	INCQ         R13
-	MOVQ         ku+168(FP), R14
-	CMPQ         R13, R14
-	JL           row493
-	VFNMADD213PD (DI)(R11*1), Y1, Y3
-	VFNMADD213PD 32(DI)(R11*1), Y2, Y4
+row492:
+	VBROADCASTSD (BX)(R11*8), Y4
+	VMOVUPD      (R10), Y5
+	VMULPD       Y1, Y5, Y5
+	VMULPD       Y4, Y5, Y5
+	VMOVUPD      Y5, (R9)
+	VMOVUPD      32(R10), Y5
+	VMULPD       Y2, Y5, Y5
+	VMULPD       Y4, Y5, Y5
+	VMOVUPD      Y5, 32(R9)
+	VMASKMOVPD   64(R10), Y0, Y5
+	VMULPD       Y3, Y5, Y5
+	VMULPD       Y4, Y5, Y5
+	CMPQ         R8, $0x04
+	JLT          partial493
+	VMOVUPD      Y5, 64(R9)
+	JMP          stored496
 
-exact492:
-	LEAQ (AX)(R11*1), R14
-	MOVQ tables_base+24(FP), R12
-	MOVQ (DX), R13
-	LEAQ (R12)(R13*8), R13
-	LEAQ (R13)(R11*1), R12
-	XORQ R13, R13
+partial493:
+	LEAQ         64(R9), R12
+	VMOVAPD      Y5, Y4
+	TESTQ        $0x00000002, R8
+	JZ           noTwo495
+	VMOVUPD      X4, (R12)
+	VEXTRACTF128 $0x01, Y4, X4
+	ADDQ         $0x00000010, R12
 
-row494:
-	VBROADCASTSD (BX)(R13*8), Y5
-	VBROADCASTSD (SI)(R13*8), Y6
-	VMOVUPD      (R12), Y7
-	VMULPD       Y1, Y7, Y7
-	VMULPD       Y5, Y7, Y7
-	VFMADD231PD  Y3, Y6, Y7
-	VMOVUPD      Y7, (R14)
-	VMASKMOVPD   32(R12), Y0, Y7
-	VMULPD       Y2, Y7, Y7
-	VMULPD       Y5, Y7, Y7
-	VFMADD231PD  Y4, Y6, Y7
-	CMPQ         R10, $0x04
-	JLT          partial495
-	VMOVUPD      Y7, 32(R14)
-	JMP          stored498
+noTwo495:
+	TESTQ  $0x00000001, R8
+	JZ     stored496
+	VMOVSD X4, (R12)
 
-partial495:
-	LEAQ         32(R14), R11
-	VMOVAPD      Y7, Y5
-	TESTQ        $0x00000002, R10
-	JZ           noTwo497
-	VMOVUPD      X5, (R11)
-	VEXTRACTF128 $0x01, Y5, X5
-	ADDQ         $0x00000010, R11
+stored496:
+	ADDQ DI, R10
+	ADDQ DI, R9
+	INCQ R11
+	MOVQ ku+120(FP), R12
+	CMPQ R11, R12
+	JL   row492
 
-noTwo497:
-	TESTQ  $0x00000001, R10
-	JZ     stored498
-	VMOVSD X5, (R11)
-
-stored498:
-	ADDQ R9, R14
-	ADDQ R9, R12
-	INCQ R13
-	MOVQ ku+168(FP), R11
-	CMPQ R13, R11
-	JL   row494
-	JMP  done479
-
-wider491:
-	SUBQ    $0x00000008, R10
-	LEAQ    constants<>+544(SB), R12
-	MOVQ    R10, R13
-	NEGQ    R13
-	VMOVUPD (R12)(R13*8), Y0
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VMOVUPD (R8)(R11*1), Y1
-	VMOVUPD 32(R8)(R11*1), Y2
-	VMOVUPD 64(R8)(R11*1), Y3
-	MOVQ    feasible+184(FP), R12
-	CMPQ    R12, $0x00
-	JEQ     exact500
-	MOVQ    tables_base+24(FP), R12
-	MOVQ    (DX), R13
-	LEAQ    (R12)(R13*8), R13
-	LEAQ    (R13)(R11*1), R12
-	XORQ    R13, R13
-
-row501:
-	VBROADCASTSD (BX)(R13*8), Y7
-	VMOVUPD      (R12), Y8
-	VFMADD231PD  Y8, Y7, Y4
-	VMOVUPD      32(R12), Y8
-	VFMADD231PD  Y8, Y7, Y5
-	VMASKMOVPD   64(R12), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y6
-	ADDQ         R9, R12
-	INCQ         R13
-	MOVQ         ku+168(FP), R14
-	CMPQ         R13, R14
-	JL           row501
-	VFNMADD213PD (DI)(R11*1), Y1, Y4
-	VFNMADD213PD 32(DI)(R11*1), Y2, Y5
-	VFNMADD213PD 64(DI)(R11*1), Y3, Y6
-
-exact500:
-	LEAQ (AX)(R11*1), R14
-	MOVQ tables_base+24(FP), R12
-	MOVQ (DX), R13
-	LEAQ (R12)(R13*8), R13
-	LEAQ (R13)(R11*1), R12
-	XORQ R13, R13
-
-row502:
-	VBROADCASTSD (BX)(R13*8), Y7
-	VBROADCASTSD (SI)(R13*8), Y8
-	VMOVUPD      (R12), Y9
-	VMULPD       Y1, Y9, Y9
-	VMULPD       Y7, Y9, Y9
-	VFMADD231PD  Y4, Y8, Y9
-	VMOVUPD      Y9, (R14)
-	VMOVUPD      32(R12), Y9
-	VMULPD       Y2, Y9, Y9
-	VMULPD       Y7, Y9, Y9
-	VFMADD231PD  Y5, Y8, Y9
-	VMOVUPD      Y9, 32(R14)
-	VMASKMOVPD   64(R12), Y0, Y9
-	VMULPD       Y3, Y9, Y9
-	VMULPD       Y7, Y9, Y9
-	VFMADD231PD  Y6, Y8, Y9
-	CMPQ         R10, $0x04
-	JLT          partial503
-	VMOVUPD      Y9, 64(R14)
-	JMP          stored506
-
-partial503:
-	LEAQ         64(R14), R11
-	VMOVAPD      Y9, Y7
-	TESTQ        $0x00000002, R10
-	JZ           noTwo505
-	VMOVUPD      X7, (R11)
-	VEXTRACTF128 $0x01, Y7, X7
-	ADDQ         $0x00000010, R11
-
-noTwo505:
-	TESTQ  $0x00000001, R10
-	JZ     stored506
-	VMOVSD X7, (R11)
-
-stored506:
-	ADDQ R9, R14
-	ADDQ R9, R12
-	INCQ R13
-	MOVQ ku+168(FP), R11
-	CMPQ R13, R11
-	JL   row502
-
-done479:
+done477:
 next473:
-	MOVQ  ku+168(FP), R10
-	LEAQ  (BX)(R10*8), BX
-	LEAQ  (SI)(R10*8), SI
-	ADDQ  R9, DI
-	ADDQ  R9, R8
-	MOVQ  kv+176(FP), R11
-	IMULQ R11, R10
-	LEAQ  (AX)(R10*8), AX
+	MOVQ  ku+120(FP), R8
+	LEAQ  (BX)(R8*8), BX
+	ADDQ  DI, SI
+	MOVQ  kv+128(FP), R9
+	IMULQ R9, R8
+	LEAQ  (AX)(R8*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
 	JNZ   edge471
@@ -5121,7 +4967,7 @@ TEXT ·pairMessages256(SB), $0-193
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector507:
+vector497:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x04, R11
 	VBROADCASTF128 (AX)(R11*1), Y1
@@ -5164,7 +5010,7 @@ vector507:
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
-	JNZ            slow509
+	JNZ            slow499
 	VBROADCASTSD   constants<>+0(SB), Y2
 	VFMADD231PD    constants<>+1344(SB), Y3, Y2
 	VSUBPD         constants<>+1472(SB), Y2, Y4
@@ -5191,9 +5037,9 @@ vector507:
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y3, Y3
 	VMOVUPD        Y3, Y2
-	JMP            done510
+	JMP            done500
 
-slow509:
+slow499:
 	VBROADCASTSD constants<>+416(SB), Y2
 	VMAXPD       Y3, Y2, Y3
 	VMOVUPD      constants<>+448(SB), Y2
@@ -5233,12 +5079,12 @@ slow509:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y2, Y3, Y2
 
-done510:
+done500:
 	VANDPD       constants<>+1280(SB), Y1, Y3
 	VCMPPD       $0x06, constants<>+64(SB), Y3, Y3
 	VMOVMSKPD    Y3, R11
 	TESTL        R11, R11
-	JNZ          slow511
+	JNZ          slow501
 	VBROADCASTSD constants<>+0(SB), Y3
 	VFMADD231PD  constants<>+1344(SB), Y1, Y3
 	VSUBPD       constants<>+1472(SB), Y3, Y4
@@ -5265,9 +5111,9 @@ done510:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y1, Y1
 	VMOVUPD      Y1, Y1
-	JMP          done512
+	JMP          done502
 
-slow511:
+slow501:
 	VBROADCASTSD constants<>+416(SB), Y3
 	VMAXPD       Y1, Y3, Y1
 	VMOVUPD      constants<>+448(SB), Y3
@@ -5307,7 +5153,7 @@ slow511:
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y3, Y1, Y1
 
-done512:
+done502:
 	MOVLQSX      (DI)(R10*4), R11
 	MOVQ         (R8)(R11*8), R11
 	VMOVUPD      (DX)(R11*8), Y3
@@ -5412,22 +5258,22 @@ done512:
 	VMOVUPD      X1, 16(R11)
 	VEXTRACTF128 $0x01, Y1, 48(R11)
 	CMPQ         R10, R9
-	JE           done508
+	JE           done498
 	ADDQ         $0x04, R10
 	CMPQ         R10, R9
 	CMOVQGT      R9, R10
-	JMP          vector507
+	JMP          vector497
 
-done508:
+done498:
 	VMOVMSKPD Y0, AX
 	TESTL     AX, AX
-	JNZ       unsafe513
+	JNZ       unsafe503
 	MOVB      $0x01, AL
 	MOVB      AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
-unsafe513:
+unsafe503:
 	MOVB $0x00, AL
 	MOVB AL, ret+192(FP)
 	VZEROUPPER
@@ -5445,9 +5291,9 @@ TEXT ·interleave256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few515
+	JLT  few505
 
-block514:
+block504:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(DX*1), Y1
 	VMOVUPD    (CX)(DX*2), Y2
@@ -5468,11 +5314,11 @@ block514:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block514
+	JGE        block504
 
-few515:
+few505:
 	TESTQ      SI, SI
-	JZ         blocks516
+	JZ         blocks506
 	LEAQ       constants<>+544(SB), DI
 	MOVQ       SI, R8
 	NEGQ       R8
@@ -5491,20 +5337,20 @@ few515:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       SI, $0x00000001
-	JLE        end518
+	JLE        end508
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       SI, $0x00000002
-	JLE        end518
+	JLE        end508
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       SI, $0x00000003
-	JLE        end518
+	JLE        end508
 	VMOVUPD    Y0, 96(AX)
 
-end518:
+end508:
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000080, AX
 
-blocks516:
+blocks506:
 	VZEROUPPER
 	RET
 
@@ -5520,9 +5366,9 @@ TEXT ·separate256(SB), $0-56
 	LEAQ (BX)(DX*4), SI
 	MOVQ n+48(FP), SI
 	CMPQ SI, $0x00000004
-	JLT  few520
+	JLT  few510
 
-block519:
+block509:
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
@@ -5547,11 +5393,11 @@ block519:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x00000004, SI
 	CMPQ       SI, $0x00000004
-	JGE        block519
+	JGE        block509
 
-few520:
+few510:
 	TESTQ   SI, SI
-	JZ      blocks521
+	JZ      blocks511
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -5562,16 +5408,16 @@ few520:
 	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
 	CMPQ    SI, $0x00000001
-	JLE     end523
+	JLE     end513
 	VMOVUPD 32(CX), Y1
 	CMPQ    SI, $0x00000002
-	JLE     end523
+	JLE     end513
 	VMOVUPD 64(CX), Y2
 	CMPQ    SI, $0x00000003
-	JLE     end523
+	JLE     end513
 	VMOVUPD 96(CX), Y3
 
-end523:
+end513:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -5581,89 +5427,89 @@ end523:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       SI, $0x04
-	JLT        partial524
+	JLT        partial514
 	VMOVUPD    Y6, (AX)
-	JMP        stored527
+	JMP        stored517
 
-partial524:
+partial514:
 	LEAQ         (AX), DI
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo526
+	JZ           noTwo516
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo526:
+noTwo516:
 	TESTQ  $0x00000001, SI
-	JZ     stored527
+	JZ     stored517
 	VMOVSD X1, (DI)
 
-stored527:
+stored517:
 	CMPQ    SI, $0x04
-	JLT     partial528
+	JLT     partial518
 	VMOVUPD Y2, (AX)(DX*1)
-	JMP     stored531
+	JMP     stored521
 
-partial528:
+partial518:
 	LEAQ         (AX)(DX*1), DI
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo530
+	JZ           noTwo520
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo530:
+noTwo520:
 	TESTQ  $0x00000001, SI
-	JZ     stored531
+	JZ     stored521
 	VMOVSD X1, (DI)
 
-stored531:
+stored521:
 	CMPQ    SI, $0x04
-	JLT     partial532
+	JLT     partial522
 	VMOVUPD Y4, (AX)(DX*2)
-	JMP     stored535
+	JMP     stored525
 
-partial532:
+partial522:
 	LEAQ         (AX)(DX*2), DX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, SI
-	JZ           noTwo534
+	JZ           noTwo524
 	VMOVUPD      X1, (DX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DX
 
-noTwo534:
+noTwo524:
 	TESTQ  $0x00000001, SI
-	JZ     stored535
+	JZ     stored525
 	VMOVSD X1, (DX)
 
-stored535:
+stored525:
 	CMPQ    SI, $0x04
-	JLT     partial536
+	JLT     partial526
 	VMOVUPD Y0, (AX)(BX*1)
-	JMP     stored539
+	JMP     stored529
 
-partial536:
+partial526:
 	LEAQ         (AX)(BX*1), DX
 	VMOVAPD      Y0, Y0
 	TESTQ        $0x00000002, SI
-	JZ           noTwo538
+	JZ           noTwo528
 	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, DX
 
-noTwo538:
+noTwo528:
 	TESTQ  $0x00000001, SI
-	JZ     stored539
+	JZ     stored529
 	VMOVSD X0, (DX)
 
-stored539:
+stored529:
 	ADDQ $0x00000020, AX
 	ADDQ $0x00000080, CX
 
-blocks521:
+blocks511:
 	VZEROUPPER
 	RET
 
@@ -5676,32 +5522,32 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector540:
+vector530:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector540
+	JL      vector530
 	XORQ    CX, CX
 
-scaling541:
+scaling531:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector543:
+vector533:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector543
+	JL      vector533
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few545
+	JL      few535
 
-rows544:
+rows534:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -5710,7 +5556,7 @@ rows544:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector546:
+vector536:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -5719,7 +5565,7 @@ vector546:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector546
+	JL          vector536
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
@@ -5753,7 +5599,7 @@ vector546:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector547:
+vector537:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -5763,30 +5609,30 @@ vector547:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector547
+	JL          vector537
 	ADDQ        DI, BX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows544
+	JGE         rows534
 
-few545:
+few535:
 	CMPQ SI, $0x01
-	JL   few549
+	JL   few539
 
-rows548:
+rows538:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector550:
+vector540:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector550
+	JL          vector540
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
@@ -5799,24 +5645,24 @@ vector550:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector551:
+vector541:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector551
+	JL          vector541
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows548
+	JGE         rows538
 
-few549:
+few539:
 	VXORPD Y1, Y1, Y1
 	XORQ   DX, DX
 
-vector552:
+vector542:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -5827,29 +5673,29 @@ vector552:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector552
+	JL           vector542
 	VBROADCASTSD enough+208(FP), Y2
 	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled542
+	JZ           scaled532
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled542
+	JGE          scaled532
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain553
+	JLT          plain543
 	CMPQ         CX, $0x14
-	JGE          plain553
+	JGE          plain543
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain553
+	JZ           plain543
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector555:
+vector545:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -5864,15 +5710,15 @@ vector555:
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector555
+	JL      vector545
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles556:
+tiles546:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile557:
+tile547:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -5888,7 +5734,7 @@ tile557:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows558:
+rows548:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -5908,7 +5754,7 @@ rows558:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows558
+	JNZ         rows548
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -5921,11 +5767,11 @@ rows558:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile557
+	JGE         tile547
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles556
+	JL          tiles546
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -5937,7 +5783,7 @@ rows558:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector559:
+vector549:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -5948,7 +5794,7 @@ vector559:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector560:
+vector550:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -5956,13 +5802,13 @@ vector560:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector560
+	JL          vector550
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector559
+	JL          vector549
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -5972,47 +5818,47 @@ vector560:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector561:
+vector551:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before562
+	JZ    before552
 	XORQ  R8, R8
 
-vector563:
+vector553:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before564
+	JZ      before554
 	XORQ    R9, R9
 
-vector565:
+vector555:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector565
+	JL           vector555
 
-before564:
+before554:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector563
+	JL      vector553
 
-before562:
+before552:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before566
+	JZ      before556
 	XORQ    DI, DI
 
-vector567:
+vector557:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector567
+	JL           vector557
 
-before566:
+before556:
 	MOVQ         sums_base+120(FP), DI
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
@@ -6027,7 +5873,7 @@ before566:
 	ADDQ         AX, BX
 	ADDQ         $0x20, SI
 	CMPQ         SI, AX
-	JL           vector561
+	JL           vector551
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6043,55 +5889,55 @@ before566:
 	MOVQ         system_base+144(FP), SI
 	XORQ         DI, DI
 
-vector568:
+vector558:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before569
+	JZ      before559
 	XORQ    R8, R8
 
-vector570:
+vector560:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector570
+	JL           vector560
 
-before569:
+before559:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector568
+	JL      vector558
 	MOVQ    AX, DI
 
-back571:
+back561:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below572:
+below562:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved573
+	JGE          solved563
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below572
+	JMP          below562
 
-solved573:
+solved563:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back571
-	JMP     scale554
+	JNZ     back561
+	JMP     scale544
 
-plain553:
+plain543:
 	XORQ DX, DX
 
-vector574:
+vector564:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -6108,11 +5954,11 @@ vector574:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector574
+	JL        vector564
 	INCQ      CX
-	JMP       scaling541
+	JMP       scaling531
 
-scale554:
+scale544:
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -6122,18 +5968,18 @@ scale554:
 	VBROADCASTSD constants<>+32(SB), Y3
 	XORQ         BX, BX
 
-vector575:
+vector565:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector575
+	JL      vector565
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector576:
+vector566:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -6156,14 +6002,14 @@ vector576:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector576
+	JL        vector566
 	INCQ      CX
-	JMP       scaling541
+	JMP       scaling531
 
-scaled542:
+scaled532:
 	XORQ CX, CX
 
-vector577:
+vector567:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -6187,14 +6033,14 @@ vector577:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector577
+	JL      vector567
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector578:
+vector568:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -6202,12 +6048,12 @@ vector578:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector579:
+vector569:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector579
+	JL           vector569
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -6217,14 +6063,14 @@ vector579:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector578
+	JL           vector568
 	VCMPPD       $0x1e, constants<>+1696(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent580
+	JZ           silent570
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6233,14 +6079,14 @@ vector579:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector582:
+vector572:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector583:
+vector573:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -6278,16 +6124,16 @@ vector583:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector583
+	JL           vector573
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector582
+	JL           vector572
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded581
+	JMP          rounded571
 
-silent580:
+silent570:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6295,14 +6141,14 @@ silent580:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector584:
+vector574:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector585:
+vector575:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -6310,13 +6156,13 @@ vector585:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector585
+	JL          vector575
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector584
+	JL          vector574
 
-rounded581:
+rounded571:
 	VZEROUPPER
 	RET
 
@@ -6329,9 +6175,9 @@ TEXT ·addScaled256(SB), $0-56
 	MOVQ         dst_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest587
+	JLT          rest577
 
-whole586:
+whole576:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6351,13 +6197,13 @@ whole586:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole586
+	JGE         whole576
 
-rest587:
+rest577:
 	CMPQ DX, $0x00000004
-	JLT  rest589
+	JLT  rest579
 
-whole588:
+whole578:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VFMADD231PD Y2, Y0, Y1
@@ -6365,11 +6211,11 @@ whole588:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole588
+	JGE         whole578
 
-rest589:
+rest579:
 	TESTQ       DX, DX
-	JZ          done590
+	JZ          done580
 	LEAQ        constants<>+544(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -6378,26 +6224,26 @@ rest589:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial591
+	JLT         partial581
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored594
+	JMP         stored584
 
-partial591:
+partial581:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo593
+	JZ           noTwo583
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo593:
+noTwo583:
 	TESTQ  $0x00000001, DX
-	JZ     stored594
+	JZ     stored584
 	VMOVSD X0, (AX)
 
-stored594:
-done590:
+stored584:
+done580:
 	VZEROUPPER
 	RET
 
@@ -6410,9 +6256,9 @@ TEXT ·extrapolate256(SB), $0-56
 	MOVQ         x_len+8(FP), DX
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest596
+	JLT          rest586
 
-whole595:
+whole585:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6434,13 +6280,13 @@ whole595:
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole595
+	JGE         whole585
 
-rest596:
+rest586:
 	CMPQ DX, $0x00000004
-	JLT  rest598
+	JLT  rest588
 
-whole597:
+whole587:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (CX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -6453,11 +6299,11 @@ whole597:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole597
+	JGE         whole587
 
-rest598:
+rest588:
 	TESTQ      DX, DX
-	JZ         done599
+	JZ         done589
 	LEAQ       constants<>+544(SB), SI
 	MOVQ       DX, DI
 	NEGQ       DI
@@ -6469,124 +6315,47 @@ rest598:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y3, Y1, Y1
 	CMPQ       DX, $0x04
-	JLT        partial600
+	JLT        partial590
 	VMOVUPD    Y2, (CX)(BX*8)
-	JMP        stored603
+	JMP        stored593
 
-partial600:
+partial590:
 	LEAQ         (CX)(BX*8), CX
 	VMOVAPD      Y2, Y3
 	TESTQ        $0x00000002, DX
-	JZ           noTwo602
+	JZ           noTwo592
 	VMOVUPD      X3, (CX)
 	VEXTRACTF128 $0x01, Y3, X3
 	ADDQ         $0x00000010, CX
 
-noTwo602:
+noTwo592:
 	TESTQ  $0x00000001, DX
-	JZ     stored603
+	JZ     stored593
 	VMOVSD X3, (CX)
 
-stored603:
+stored593:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial604
+	JLT         partial594
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored607
+	JMP         stored597
 
-partial604:
+partial594:
 	LEAQ         (AX)(BX*8), AX
 	VMOVAPD      Y2, Y0
 	TESTQ        $0x00000002, DX
-	JZ           noTwo606
+	JZ           noTwo596
 	VMOVUPD      X0, (AX)
 	VEXTRACTF128 $0x01, Y0, X0
 	ADDQ         $0x00000010, AX
 
-noTwo606:
+noTwo596:
 	TESTQ  $0x00000001, DX
-	JZ     stored607
+	JZ     stored597
 	VMOVSD X0, (AX)
 
-stored607:
-done599:
-	VZEROUPPER
-	RET
-
-// func ratios256(dst []float64, x []float64, y []float64)
-// Requires: AVX
-TEXT ·ratios256(SB), $0-72
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ y_base+48(FP), DX
-	MOVQ dst_len+8(FP), BX
-	XORQ SI, SI
-	CMPQ BX, $0x00000008
-	JLT  rest609
-
-whole608:
-	VMOVUPD (CX)(SI*8), Y0
-	VMOVUPD (DX)(SI*8), Y1
-	VMAXPD  constants<>+1536(SB), Y1, Y1
-	VDIVPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(SI*8)
-	VMOVUPD 32(CX)(SI*8), Y0
-	VMOVUPD 32(DX)(SI*8), Y1
-	VMAXPD  constants<>+1536(SB), Y1, Y1
-	VDIVPD  Y1, Y0, Y0
-	VMOVUPD Y0, 32(AX)(SI*8)
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, BX
-	CMPQ    BX, $0x00000008
-	JGE     whole608
-
-rest609:
-	CMPQ BX, $0x00000004
-	JLT  rest611
-
-whole610:
-	VMOVUPD (CX)(SI*8), Y0
-	VMOVUPD (DX)(SI*8), Y1
-	VMAXPD  constants<>+1536(SB), Y1, Y1
-	VDIVPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(SI*8)
-	ADDQ    $0x00000004, SI
-	SUBQ    $0x00000004, BX
-	CMPQ    BX, $0x00000004
-	JGE     whole610
-
-rest611:
-	TESTQ      BX, BX
-	JZ         done612
-	LEAQ       constants<>+544(SB), DI
-	MOVQ       BX, R8
-	NEGQ       R8
-	VMOVUPD    (DI)(R8*8), Y0
-	VMASKMOVPD (CX)(SI*8), Y0, Y1
-	VMASKMOVPD (DX)(SI*8), Y0, Y0
-	VMAXPD     constants<>+1536(SB), Y0, Y0
-	VDIVPD     Y0, Y1, Y1
-	CMPQ       BX, $0x04
-	JLT        partial613
-	VMOVUPD    Y1, (AX)(SI*8)
-	JMP        stored616
-
-partial613:
-	LEAQ         (AX)(SI*8), AX
-	VMOVAPD      Y1, Y0
-	TESTQ        $0x00000002, BX
-	JZ           noTwo615
-	VMOVUPD      X0, (AX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x00000010, AX
-
-noTwo615:
-	TESTQ  $0x00000001, BX
-	JZ     stored616
-	VMOVSD X0, (AX)
-
-stored616:
-done612:
+stored597:
+done589:
 	VZEROUPPER
 	RET
 

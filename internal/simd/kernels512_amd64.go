@@ -103,11 +103,9 @@ func moments512(totals []float64,
 // outer512 is plainOuter for one edge and more.
 //
 //go:noescape
-func outer512(dst []float64,
-	tables []float64, factors []float64,
-	rows []float64, columns []float64,
-	weights []float64, at []int,
-	ku int, kv int, feasible int)
+func outer512(dst []float64, tables []float64,
+	factors []float64, weights []float64,
+	at []int, ku int, kv int)
 
 // pairMessages512 is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.
 //
@@ -115,15 +113,6 @@ func outer512(dst []float64,
 func pairMessages512(o []float64, b []float64,
 	m []float64, t []float64, s []int32,
 	d []int32, e []int32, p []int) bool
-
-// pairBeliefs512 is Edges.steps of at least a vector of edges with feasible beliefs o, Z and Z times the product l.
-//
-//go:noescape
-func pairBeliefs512(o []float64, z []float64,
-	l []float64, b []float64,
-	m []float64, t []float64,
-	u []int32, v []int32,
-	d []int32, e []int32, p []int)
 
 // interleave512 puts as many rows of n entries into a panel as a vector has.
 //

@@ -4535,343 +4535,194 @@ done333:
 	VZEROUPPER
 	RET
 
-// func outer512(dst []float64, tables []float64, factors []float64, rows []float64, columns []float64, weights []float64, at []int, ku int, kv int, feasible int)
+// func outer512(dst []float64, tables []float64, factors []float64, weights []float64, at []int, ku int, kv int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·outer512(SB), $0-192
+TEXT ·outer512(SB), $0-136
 	MOVQ dst_base+0(FP), AX
-	MOVQ at_len+152(FP), CX
-	MOVQ at_base+144(FP), DX
+	MOVQ at_len+104(FP), CX
+	MOVQ at_base+96(FP), DX
 	MOVQ factors_base+48(FP), BX
-	MOVQ rows_base+72(FP), SI
-	MOVQ columns_base+96(FP), DI
-	MOVQ weights_base+120(FP), R8
-	MOVQ kv+176(FP), R9
-	SHLQ $0x03, R9
+	MOVQ weights_base+72(FP), SI
+	MOVQ kv+128(FP), DI
+	SHLQ $0x03, DI
 
 edge341:
-	MOVQ    kv+176(FP), R10
-	CMPQ    R10, $0x08
+	MOVQ    kv+128(FP), R8
+	CMPQ    R8, $0x08
 	JNE     other342
+	XORQ    R8, R8
+	VMOVUPD (SI)(R8*1), Z0
+	MOVQ    tables_base+24(FP), R9
+	MOVQ    (DX), R10
+	LEAQ    (R9)(R10*8), R10
+	LEAQ    (R10)(R8*1), R9
+	LEAQ    (AX)(R8*1), R8
 	XORQ    R10, R10
-	VXORPD  Z1, Z1, Z1
-	VMOVUPD (R8)(R10*1), Z0
-	MOVQ    feasible+184(FP), R11
-	CMPQ    R11, $0x00
-	JEQ     exact344
-	MOVQ    tables_base+24(FP), R11
-	MOVQ    (DX), R12
-	LEAQ    (R11)(R12*8), R12
-	LEAQ    (R12)(R10*1), R11
-	XORQ    R12, R12
 
-row345:
-	VBROADCASTSD (BX)(R12*8), Z2
-	VMOVUPD      (R11), Z3
-	VFMADD231PD  Z3, Z2, Z1
-	ADDQ         R9, R11
-	INCQ         R12
-	MOVQ         ku+168(FP), R13
-	CMPQ         R12, R13
-	JL           row345
-	VFNMADD213PD (DI)(R10*1), Z0, Z1
-
-exact344:
-	LEAQ (AX)(R10*1), R13
-	MOVQ tables_base+24(FP), R11
-	MOVQ (DX), R12
-	LEAQ (R11)(R12*8), R12
-	LEAQ (R12)(R10*1), R11
-	XORQ R12, R12
-
-row346:
-	VBROADCASTSD (BX)(R12*8), Z2
-	VBROADCASTSD (SI)(R12*8), Z3
-	VMOVUPD      (R11), Z4
-	VMULPD       Z0, Z4, Z4
-	VMULPD       Z2, Z4, Z4
-	VFMADD231PD  Z1, Z3, Z4
-	VMOVUPD      Z4, (R13)
-	ADDQ         R9, R13
-	ADDQ         R9, R11
-	INCQ         R12
-	MOVQ         ku+168(FP), R10
-	CMPQ         R12, R10
-	JL           row346
+row344:
+	VBROADCASTSD (BX)(R10*8), Z1
+	VMOVUPD      (R9), Z2
+	VMULPD       Z0, Z2, Z2
+	VMULPD       Z1, Z2, Z2
+	VMOVUPD      Z2, (R8)
+	ADDQ         DI, R9
+	ADDQ         DI, R8
+	INCQ         R10
+	MOVQ         ku+120(FP), R11
+	CMPQ         R10, R11
+	JL           row344
 	JMP          next343
 
 other342:
-	MOVQ kv+176(FP), R10
-	XORQ R11, R11
-	CMPQ R10, $0x00000018
-	JLT  few348
+	MOVQ kv+128(FP), R8
+	XORQ R9, R9
+	CMPQ R8, $0x00000018
+	JLT  few346
 
-panel347:
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VMOVUPD (R8)(R11*1), Z0
-	VMOVUPD 64(R8)(R11*1), Z1
-	VMOVUPD 128(R8)(R11*1), Z2
-	MOVQ    feasible+184(FP), R12
-	CMPQ    R12, $0x00
-	JEQ     exact350
-	MOVQ    tables_base+24(FP), R12
-	MOVQ    (DX), R13
-	LEAQ    (R12)(R13*8), R13
-	LEAQ    (R13)(R11*1), R12
-	XORQ    R13, R13
+panel345:
+	VMOVUPD (SI)(R9*1), Z0
+	VMOVUPD 64(SI)(R9*1), Z1
+	VMOVUPD 128(SI)(R9*1), Z2
+	MOVQ    tables_base+24(FP), R10
+	MOVQ    (DX), R11
+	LEAQ    (R10)(R11*8), R11
+	LEAQ    (R11)(R9*1), R10
+	LEAQ    (AX)(R9*1), R11
+	XORQ    R12, R12
 
-row351:
-	VBROADCASTSD (BX)(R13*8), Z6
-	VMOVUPD      (R12), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VMOVUPD      64(R12), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VMOVUPD      128(R12), Z7
-	VFMADD231PD  Z7, Z6, Z5
-	ADDQ         R9, R12
-	INCQ         R13
-	MOVQ         ku+168(FP), R14
-	CMPQ         R13, R14
-	JL           row351
-	VFNMADD213PD (DI)(R11*1), Z0, Z3
-	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
-	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
+row348:
+	VBROADCASTSD (BX)(R12*8), Z3
+	VMOVUPD      (R10), Z4
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, (R11)
+	VMOVUPD      64(R10), Z4
+	VMULPD       Z1, Z4, Z4
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, 64(R11)
+	VMOVUPD      128(R10), Z4
+	VMULPD       Z2, Z4, Z4
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, 128(R11)
+	ADDQ         DI, R10
+	ADDQ         DI, R11
+	INCQ         R12
+	MOVQ         ku+120(FP), R13
+	CMPQ         R12, R13
+	JL           row348
+	ADDQ         $0x000000c0, R9
+	SUBQ         $0x00000018, R8
+	CMPQ         R8, $0x00000018
+	JGE          panel345
 
-exact350:
-	LEAQ (AX)(R11*1), R14
-	MOVQ tables_base+24(FP), R12
-	MOVQ (DX), R13
-	LEAQ (R12)(R13*8), R13
-	LEAQ (R13)(R11*1), R12
-	XORQ R13, R13
+few346:
+	TESTQ   R8, R8
+	JZ      done347
+	CMPQ    R8, $0x00000008
+	JGT     wider349
+	MOVQ    $-1, R10
+	BZHIQ   R8, R10, R10
+	KMOVB   R10, K1
+	VMOVUPD (SI)(R9*1), Z0
+	MOVQ    tables_base+24(FP), R8
+	MOVQ    (DX), R10
+	LEAQ    (R8)(R10*8), R10
+	LEAQ    (R10)(R9*1), R8
+	LEAQ    (AX)(R9*1), R9
+	XORQ    R10, R10
+
+row350:
+	VBROADCASTSD (BX)(R10*8), Z1
+	VMOVUPD.Z    (R8), K1, Z2
+	VMULPD       Z0, Z2, Z2
+	VMULPD       Z1, Z2, Z2
+	VMOVUPD      Z2, K1, (R9)
+	ADDQ         DI, R8
+	ADDQ         DI, R9
+	INCQ         R10
+	MOVQ         ku+120(FP), R11
+	CMPQ         R10, R11
+	JL           row350
+	JMP          done347
+
+wider349:
+	CMPQ    R8, $0x00000010
+	JGT     wider351
+	SUBQ    $0x00000008, R8
+	MOVQ    $-1, R10
+	BZHIQ   R8, R10, R10
+	KMOVB   R10, K1
+	VMOVUPD (SI)(R9*1), Z0
+	VMOVUPD 64(SI)(R9*1), Z1
+	MOVQ    tables_base+24(FP), R8
+	MOVQ    (DX), R10
+	LEAQ    (R8)(R10*8), R10
+	LEAQ    (R10)(R9*1), R8
+	LEAQ    (AX)(R9*1), R9
+	XORQ    R10, R10
 
 row352:
-	VBROADCASTSD (BX)(R13*8), Z6
-	VBROADCASTSD (SI)(R13*8), Z7
-	VMOVUPD      (R12), Z8
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z3, Z7, Z8
-	VMOVUPD      Z8, (R14)
-	VMOVUPD      64(R12), Z8
-	VMULPD       Z1, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z4, Z7, Z8
-	VMOVUPD      Z8, 64(R14)
-	VMOVUPD      128(R12), Z8
-	VMULPD       Z2, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z5, Z7, Z8
-	VMOVUPD      Z8, 128(R14)
-	ADDQ         R9, R14
-	ADDQ         R9, R12
-	INCQ         R13
-	MOVQ         ku+168(FP), R15
-	CMPQ         R13, R15
+	VBROADCASTSD (BX)(R10*8), Z2
+	VMOVUPD      (R8), Z3
+	VMULPD       Z0, Z3, Z3
+	VMULPD       Z2, Z3, Z3
+	VMOVUPD      Z3, (R9)
+	VMOVUPD.Z    64(R8), K1, Z3
+	VMULPD       Z1, Z3, Z3
+	VMULPD       Z2, Z3, Z3
+	VMOVUPD      Z3, K1, 64(R9)
+	ADDQ         DI, R8
+	ADDQ         DI, R9
+	INCQ         R10
+	MOVQ         ku+120(FP), R11
+	CMPQ         R10, R11
 	JL           row352
-	ADDQ         $0x000000c0, R11
-	SUBQ         $0x00000018, R10
-	CMPQ         R10, $0x00000018
-	JGE          panel347
+	JMP          done347
 
-few348:
-	TESTQ   R10, R10
-	JZ      done349
-	CMPQ    R10, $0x00000008
-	JGT     wider353
-	MOVQ    $-1, R12
-	BZHIQ   R10, R12, R12
-	KMOVB   R12, K1
-	VXORPD  Z1, Z1, Z1
-	VMOVUPD (R8)(R11*1), Z0
-	MOVQ    feasible+184(FP), R10
-	CMPQ    R10, $0x00
-	JEQ     exact354
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    (DX), R12
-	LEAQ    (R10)(R12*8), R12
-	LEAQ    (R12)(R11*1), R10
-	XORQ    R12, R12
+wider351:
+	SUBQ    $0x00000010, R8
+	MOVQ    $-1, R10
+	BZHIQ   R8, R10, R10
+	KMOVB   R10, K1
+	VMOVUPD (SI)(R9*1), Z0
+	VMOVUPD 64(SI)(R9*1), Z1
+	VMOVUPD 128(SI)(R9*1), Z2
+	MOVQ    tables_base+24(FP), R8
+	MOVQ    (DX), R10
+	LEAQ    (R8)(R10*8), R10
+	LEAQ    (R10)(R9*1), R8
+	LEAQ    (AX)(R9*1), R9
+	XORQ    R10, R10
 
-row355:
-	VBROADCASTSD (BX)(R12*8), Z2
-	VMOVUPD.Z    (R10), K1, Z3
-	VFMADD231PD  Z3, Z2, Z1
-	ADDQ         R9, R10
-	INCQ         R12
-	MOVQ         ku+168(FP), R13
-	CMPQ         R12, R13
-	JL           row355
-	VFNMADD213PD (DI)(R11*1), Z0, Z1
-
-exact354:
-	LEAQ (AX)(R11*1), R13
-	MOVQ tables_base+24(FP), R10
-	MOVQ (DX), R12
-	LEAQ (R10)(R12*8), R12
-	LEAQ (R12)(R11*1), R10
-	XORQ R12, R12
-
-row356:
-	VBROADCASTSD (BX)(R12*8), Z2
-	VBROADCASTSD (SI)(R12*8), Z3
-	VMOVUPD.Z    (R10), K1, Z4
+row354:
+	VBROADCASTSD (BX)(R10*8), Z3
+	VMOVUPD      (R8), Z4
 	VMULPD       Z0, Z4, Z4
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, (R9)
+	VMOVUPD      64(R8), Z4
+	VMULPD       Z1, Z4, Z4
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, 64(R9)
+	VMOVUPD.Z    128(R8), K1, Z4
 	VMULPD       Z2, Z4, Z4
-	VFMADD231PD  Z1, Z3, Z4
-	VMOVUPD      Z4, K1, (R13)
-	ADDQ         R9, R13
-	ADDQ         R9, R10
-	INCQ         R12
-	MOVQ         ku+168(FP), R11
-	CMPQ         R12, R11
-	JL           row356
-	JMP          done349
+	VMULPD       Z3, Z4, Z4
+	VMOVUPD      Z4, K1, 128(R9)
+	ADDQ         DI, R8
+	ADDQ         DI, R9
+	INCQ         R10
+	MOVQ         ku+120(FP), R11
+	CMPQ         R10, R11
+	JL           row354
 
-wider353:
-	CMPQ    R10, $0x00000010
-	JGT     wider357
-	SUBQ    $0x00000008, R10
-	MOVQ    $-1, R12
-	BZHIQ   R10, R12, R12
-	KMOVB   R12, K1
-	VXORPD  Z2, Z2, Z2
-	VXORPD  Z3, Z3, Z3
-	VMOVUPD (R8)(R11*1), Z0
-	VMOVUPD 64(R8)(R11*1), Z1
-	MOVQ    feasible+184(FP), R10
-	CMPQ    R10, $0x00
-	JEQ     exact358
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    (DX), R12
-	LEAQ    (R10)(R12*8), R12
-	LEAQ    (R12)(R11*1), R10
-	XORQ    R12, R12
-
-row359:
-	VBROADCASTSD (BX)(R12*8), Z4
-	VMOVUPD      (R10), Z5
-	VFMADD231PD  Z5, Z4, Z2
-	VMOVUPD.Z    64(R10), K1, Z5
-	VFMADD231PD  Z5, Z4, Z3
-	ADDQ         R9, R10
-	INCQ         R12
-	MOVQ         ku+168(FP), R13
-	CMPQ         R12, R13
-	JL           row359
-	VFNMADD213PD (DI)(R11*1), Z0, Z2
-	VFNMADD213PD 64(DI)(R11*1), Z1, Z3
-
-exact358:
-	LEAQ (AX)(R11*1), R13
-	MOVQ tables_base+24(FP), R10
-	MOVQ (DX), R12
-	LEAQ (R10)(R12*8), R12
-	LEAQ (R12)(R11*1), R10
-	XORQ R12, R12
-
-row360:
-	VBROADCASTSD (BX)(R12*8), Z4
-	VBROADCASTSD (SI)(R12*8), Z5
-	VMOVUPD      (R10), Z6
-	VMULPD       Z0, Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VFMADD231PD  Z2, Z5, Z6
-	VMOVUPD      Z6, (R13)
-	VMOVUPD.Z    64(R10), K1, Z6
-	VMULPD       Z1, Z6, Z6
-	VMULPD       Z4, Z6, Z6
-	VFMADD231PD  Z3, Z5, Z6
-	VMOVUPD      Z6, K1, 64(R13)
-	ADDQ         R9, R13
-	ADDQ         R9, R10
-	INCQ         R12
-	MOVQ         ku+168(FP), R11
-	CMPQ         R12, R11
-	JL           row360
-	JMP          done349
-
-wider357:
-	SUBQ    $0x00000010, R10
-	MOVQ    $-1, R12
-	BZHIQ   R10, R12, R12
-	KMOVB   R12, K1
-	VXORPD  Z3, Z3, Z3
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VMOVUPD (R8)(R11*1), Z0
-	VMOVUPD 64(R8)(R11*1), Z1
-	VMOVUPD 128(R8)(R11*1), Z2
-	MOVQ    feasible+184(FP), R10
-	CMPQ    R10, $0x00
-	JEQ     exact362
-	MOVQ    tables_base+24(FP), R10
-	MOVQ    (DX), R12
-	LEAQ    (R10)(R12*8), R12
-	LEAQ    (R12)(R11*1), R10
-	XORQ    R12, R12
-
-row363:
-	VBROADCASTSD (BX)(R12*8), Z6
-	VMOVUPD      (R10), Z7
-	VFMADD231PD  Z7, Z6, Z3
-	VMOVUPD      64(R10), Z7
-	VFMADD231PD  Z7, Z6, Z4
-	VMOVUPD.Z    128(R10), K1, Z7
-	VFMADD231PD  Z7, Z6, Z5
-	ADDQ         R9, R10
-	INCQ         R12
-	MOVQ         ku+168(FP), R13
-	CMPQ         R12, R13
-	JL           row363
-	VFNMADD213PD (DI)(R11*1), Z0, Z3
-	VFNMADD213PD 64(DI)(R11*1), Z1, Z4
-	VFNMADD213PD 128(DI)(R11*1), Z2, Z5
-
-exact362:
-	LEAQ (AX)(R11*1), R13
-	MOVQ tables_base+24(FP), R10
-	MOVQ (DX), R12
-	LEAQ (R10)(R12*8), R12
-	LEAQ (R12)(R11*1), R10
-	XORQ R12, R12
-
-row364:
-	VBROADCASTSD (BX)(R12*8), Z6
-	VBROADCASTSD (SI)(R12*8), Z7
-	VMOVUPD      (R10), Z8
-	VMULPD       Z0, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z3, Z7, Z8
-	VMOVUPD      Z8, (R13)
-	VMOVUPD      64(R10), Z8
-	VMULPD       Z1, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z4, Z7, Z8
-	VMOVUPD      Z8, 64(R13)
-	VMOVUPD.Z    128(R10), K1, Z8
-	VMULPD       Z2, Z8, Z8
-	VMULPD       Z6, Z8, Z8
-	VFMADD231PD  Z5, Z7, Z8
-	VMOVUPD      Z8, K1, 128(R13)
-	ADDQ         R9, R13
-	ADDQ         R9, R10
-	INCQ         R12
-	MOVQ         ku+168(FP), R11
-	CMPQ         R12, R11
-	JL           row364
-
-done349:
+done347:
 next343:
-	MOVQ  ku+168(FP), R10
-	LEAQ  (BX)(R10*8), BX
-	LEAQ  (SI)(R10*8), SI
-	ADDQ  R9, DI
-	ADDQ  R9, R8
-	MOVQ  kv+176(FP), R11
-	IMULQ R11, R10
-	LEAQ  (AX)(R10*8), AX
+	MOVQ  ku+120(FP), R8
+	LEAQ  (BX)(R8*8), BX
+	ADDQ  DI, SI
+	MOVQ  kv+128(FP), R9
+	IMULQ R9, R8
+	LEAQ  (AX)(R8*8), AX
 	ADDQ  $0x08, DX
 	DECQ  CX
 	JNZ   edge341
@@ -4909,7 +4760,7 @@ TEXT ·pairMessages512(SB), $0-193
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector365:
+vector355:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
 	VBROADCASTF64X2   (AX)(R11*1), Z16
@@ -5139,511 +4990,23 @@ vector365:
 	VEXTRACTF64X2     $0x02, Z17, 80(R11)
 	VEXTRACTF64X2     $0x03, Z17, 112(R11)
 	CMPQ              R10, R9
-	JE                done366
+	JE                done356
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector365
+	JMP               vector355
 
-done366:
+done356:
 	KORTESTB K1, K1
-	JNZ      unsafe367
+	JNZ      unsafe357
 	MOVB     $0x01, AL
 	MOVB     AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
-unsafe367:
+unsafe357:
 	MOVB $0x00, AL
 	MOVB AL, ret+192(FP)
-	VZEROUPPER
-	RET
-
-// func pairBeliefs512(o []float64, z []float64, l []float64, b []float64, m []float64, t []float64, u []int32, v []int32, d []int32, e []int32, p []int)
-// Requires: AVX, AVX512DQ, AVX512F, CMOV
-TEXT ·pairBeliefs512(SB), $0-264
-	MOVQ b_base+72(FP), AX
-	MOVQ m_base+96(FP), CX
-	MOVQ t_base+120(FP), DX
-	MOVQ u_base+144(FP), BX
-	MOVQ v_base+168(FP), SI
-	MOVQ d_base+192(FP), DI
-	MOVQ e_base+216(FP), R8
-	MOVQ p_base+240(FP), R9
-	MOVQ u_len+152(FP), R10
-	XORQ R11, R11
-	SUBQ $0x08, R10
-
-vector368:
-	MOVLQSX           (R8)(R11*4), R12
-	MOVQ              (R9)(R12*8), R12
-	VBROADCASTF64X4   (DX)(R12*8), Z0
-	MOVLQSX           8(R8)(R11*4), R12
-	MOVQ              (R9)(R12*8), R12
-	VINSERTF64X4      $0x01, (DX)(R12*8), Z0, Z0
-	MOVLQSX           4(R8)(R11*4), R12
-	MOVQ              (R9)(R12*8), R12
-	VBROADCASTF64X4   (DX)(R12*8), Z1
-	MOVLQSX           12(R8)(R11*4), R12
-	MOVQ              (R9)(R12*8), R12
-	VINSERTF64X4      $0x01, (DX)(R12*8), Z1, Z1
-	MOVLQSX           16(R8)(R11*4), R12
-	MOVQ              (R9)(R12*8), R12
-	VBROADCASTF64X4   (DX)(R12*8), Z2
-	MOVLQSX           24(R8)(R11*4), R12
-	MOVQ              (R9)(R12*8), R12
-	VINSERTF64X4      $0x01, (DX)(R12*8), Z2, Z2
-	MOVLQSX           20(R8)(R11*4), R12
-	MOVQ              (R9)(R12*8), R12
-	VBROADCASTF64X4   (DX)(R12*8), Z3
-	MOVLQSX           28(R8)(R11*4), R12
-	MOVQ              (R9)(R12*8), R12
-	VINSERTF64X4      $0x01, (DX)(R12*8), Z3, Z3
-	VUNPCKLPD         Z1, Z0, Z4
-	VUNPCKHPD         Z1, Z0, Z0
-	VUNPCKLPD         Z3, Z2, Z1
-	VUNPCKHPD         Z3, Z2, Z2
-	VSHUFF64X2        $0x88, Z1, Z4, Z3
-	VSHUFF64X2        $0xdd, Z1, Z4, Z1
-	VSHUFF64X2        $0x88, Z2, Z0, Z4
-	VSHUFF64X2        $0xdd, Z2, Z0, Z0
-	MOVLQSX           (BX)(R11*4), R12
-	SHLQ              $0x04, R12
-	VBROADCASTF64X2   (AX)(R12*1), Z2
-	MOVLQSX           8(BX)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x01, (AX)(R12*1), Z2, Z2
-	MOVLQSX           16(BX)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x02, (AX)(R12*1), Z2, Z2
-	MOVLQSX           24(BX)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x03, (AX)(R12*1), Z2, Z2
-	MOVLQSX           4(BX)(R11*4), R12
-	SHLQ              $0x04, R12
-	VBROADCASTF64X2   (AX)(R12*1), Z5
-	MOVLQSX           12(BX)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x01, (AX)(R12*1), Z5, Z5
-	MOVLQSX           20(BX)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x02, (AX)(R12*1), Z5, Z5
-	MOVLQSX           28(BX)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x03, (AX)(R12*1), Z5, Z5
-	VUNPCKLPD         Z5, Z2, Z6
-	VUNPCKHPD         Z5, Z2, Z2
-	VMOVAPD           Z6, Z5
-	VMOVAPD           Z2, Z7
-	MOVLQSX           (DI)(R11*4), R12
-	XORQ              $0x01, R12
-	SHLQ              $0x04, R12
-	VBROADCASTF64X2   (CX)(R12*1), Z8
-	MOVLQSX           8(DI)(R11*4), R12
-	XORQ              $0x01, R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x01, (CX)(R12*1), Z8, Z8
-	MOVLQSX           16(DI)(R11*4), R12
-	XORQ              $0x01, R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x02, (CX)(R12*1), Z8, Z8
-	MOVLQSX           24(DI)(R11*4), R12
-	XORQ              $0x01, R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x03, (CX)(R12*1), Z8, Z8
-	MOVLQSX           4(DI)(R11*4), R12
-	XORQ              $0x01, R12
-	SHLQ              $0x04, R12
-	VBROADCASTF64X2   (CX)(R12*1), Z9
-	MOVLQSX           12(DI)(R11*4), R12
-	XORQ              $0x01, R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x01, (CX)(R12*1), Z9, Z9
-	MOVLQSX           20(DI)(R11*4), R12
-	XORQ              $0x01, R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x02, (CX)(R12*1), Z9, Z9
-	MOVLQSX           28(DI)(R11*4), R12
-	XORQ              $0x01, R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x03, (CX)(R12*1), Z9, Z9
-	VUNPCKLPD         Z9, Z8, Z10
-	VUNPCKHPD         Z9, Z8, Z8
-	VBROADCASTSD      constants<>+760(SB), Z9
-	VCMPPD            $0x00, Z9, Z10, K1
-	VSUBPD            Z10, Z6, Z6
-	VBROADCASTSD      constants<>+760(SB), Z9
-	VMOVUPD           Z9, K1, Z6
-	VBROADCASTSD      constants<>+760(SB), Z9
-	VCMPPD            $0x00, Z9, Z8, K1
-	VSUBPD            Z8, Z2, Z2
-	VBROADCASTSD      constants<>+760(SB), Z8
-	VMOVUPD           Z8, K1, Z2
-	VBROADCASTSD      constants<>+800(SB), Z8
-	VMAXPD            Z6, Z8, Z8
-	VBROADCASTSD      constants<>+800(SB), Z9
-	VMAXPD            Z2, Z9, Z9
-	VBROADCASTSD      constants<>+0(SB), Z10
-	VMAXPD            Z5, Z10, Z5
-	VBROADCASTSD      constants<>+0(SB), Z10
-	VMAXPD            Z7, Z10, Z7
-	VBROADCASTSD      constants<>+8(SB), Z10
-	VMINPD            Z5, Z10, Z5
-	VBROADCASTSD      constants<>+8(SB), Z10
-	VMINPD            Z7, Z10, Z7
-	VBROADCASTSD      constants<>+16(SB), Z14
-	VBROADCASTSD      constants<>+16(SB), Z15
-	VFMADD231PD.BCST  constants<>+24(SB), Z5, Z14
-	VFMADD231PD.BCST  constants<>+24(SB), Z7, Z15
-	VSUBPD.BCST       constants<>+16(SB), Z14, Z10
-	VSUBPD.BCST       constants<>+16(SB), Z15, Z11
-	VFNMADD231PD.BCST constants<>+320(SB), Z10, Z5
-	VFNMADD231PD.BCST constants<>+320(SB), Z11, Z7
-	VFNMADD231PD.BCST constants<>+328(SB), Z10, Z5
-	VFNMADD231PD.BCST constants<>+328(SB), Z11, Z7
-	VMOVAPD           Z14, Z12
-	VMOVUPD           constants<>+64(SB), Z13
-	VPERMI2PD         constants<>+128(SB), Z13, Z12
-	VMOVAPD           Z15, Z13
-	VMOVUPD           constants<>+64(SB), Z16
-	VPERMI2PD         constants<>+128(SB), Z16, Z13
-	VMOVUPD           constants<>+192(SB), Z16
-	VPERMI2PD         constants<>+256(SB), Z16, Z14
-	VMOVUPD           constants<>+192(SB), Z16
-	VPERMI2PD         constants<>+256(SB), Z16, Z15
-	VMULPD            Z5, Z5, Z16
-	VMULPD            Z7, Z7, Z17
-	VBROADCASTSD      constants<>+336(SB), Z18
-	VFMADD231PD.BCST  constants<>+344(SB), Z5, Z18
-	VBROADCASTSD      constants<>+336(SB), Z19
-	VFMADD231PD.BCST  constants<>+344(SB), Z7, Z19
-	VBROADCASTSD      constants<>+352(SB), Z20
-	VFMADD231PD.BCST  constants<>+360(SB), Z5, Z20
-	VBROADCASTSD      constants<>+352(SB), Z21
-	VFMADD231PD.BCST  constants<>+360(SB), Z7, Z21
-	VFMADD213PD       Z20, Z16, Z18
-	VFMADD213PD       Z21, Z17, Z19
-	VBROADCASTSD      constants<>+368(SB), Z20
-	VFMADD231PD.BCST  constants<>+376(SB), Z5, Z20
-	VBROADCASTSD      constants<>+368(SB), Z21
-	VFMADD231PD.BCST  constants<>+376(SB), Z7, Z21
-	VADDPD            Z5, Z12, Z12
-	VADDPD            Z7, Z13, Z13
-	VFMADD213PD       Z20, Z16, Z18
-	VFMADD213PD       Z21, Z17, Z19
-	VFMADD213PD       Z12, Z16, Z18
-	VFMADD213PD       Z13, Z17, Z19
-	VFMADD213PD       Z14, Z14, Z18
-	VFMADD213PD       Z15, Z15, Z19
-	VSCALEFPD         Z10, Z18, Z18
-	VSCALEFPD         Z11, Z19, Z19
-	VBROADCASTSD      constants<>+0(SB), Z5
-	VMAXPD            Z6, Z5, Z6
-	VBROADCASTSD      constants<>+0(SB), Z5
-	VMAXPD            Z2, Z5, Z2
-	VBROADCASTSD      constants<>+8(SB), Z5
-	VMINPD            Z6, Z5, Z6
-	VBROADCASTSD      constants<>+8(SB), Z5
-	VMINPD            Z2, Z5, Z2
-	VBROADCASTSD      constants<>+16(SB), Z12
-	VBROADCASTSD      constants<>+16(SB), Z13
-	VFMADD231PD.BCST  constants<>+24(SB), Z6, Z12
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z13
-	VSUBPD.BCST       constants<>+16(SB), Z12, Z5
-	VSUBPD.BCST       constants<>+16(SB), Z13, Z7
-	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z6
-	VFNMADD231PD.BCST constants<>+320(SB), Z7, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z6
-	VFNMADD231PD.BCST constants<>+328(SB), Z7, Z2
-	VMOVAPD           Z12, Z10
-	VMOVUPD           constants<>+64(SB), Z11
-	VPERMI2PD         constants<>+128(SB), Z11, Z10
-	VMOVAPD           Z13, Z11
-	VMOVUPD           constants<>+64(SB), Z14
-	VPERMI2PD         constants<>+128(SB), Z14, Z11
-	VMOVUPD           constants<>+192(SB), Z14
-	VPERMI2PD         constants<>+256(SB), Z14, Z12
-	VMOVUPD           constants<>+192(SB), Z14
-	VPERMI2PD         constants<>+256(SB), Z14, Z13
-	VMULPD            Z6, Z6, Z14
-	VMULPD            Z2, Z2, Z15
-	VBROADCASTSD      constants<>+336(SB), Z16
-	VFMADD231PD.BCST  constants<>+344(SB), Z6, Z16
-	VBROADCASTSD      constants<>+336(SB), Z17
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z17
-	VBROADCASTSD      constants<>+352(SB), Z20
-	VFMADD231PD.BCST  constants<>+360(SB), Z6, Z20
-	VBROADCASTSD      constants<>+352(SB), Z21
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z21
-	VFMADD213PD       Z20, Z14, Z16
-	VFMADD213PD       Z21, Z15, Z17
-	VBROADCASTSD      constants<>+368(SB), Z20
-	VFMADD231PD.BCST  constants<>+376(SB), Z6, Z20
-	VBROADCASTSD      constants<>+368(SB), Z21
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z21
-	VADDPD            Z6, Z10, Z10
-	VADDPD            Z2, Z11, Z11
-	VFMADD213PD       Z20, Z14, Z16
-	VFMADD213PD       Z21, Z15, Z17
-	VFMADD213PD       Z10, Z14, Z16
-	VFMADD213PD       Z11, Z15, Z17
-	VFMADD213PD       Z12, Z12, Z16
-	VFMADD213PD       Z13, Z13, Z17
-	VSCALEFPD         Z5, Z16, Z16
-	VSCALEFPD         Z7, Z17, Z17
-	MOVLQSX           (SI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VBROADCASTF64X2   (AX)(R12*1), Z2
-	MOVLQSX           8(SI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x01, (AX)(R12*1), Z2, Z2
-	MOVLQSX           16(SI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x02, (AX)(R12*1), Z2, Z2
-	MOVLQSX           24(SI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x03, (AX)(R12*1), Z2, Z2
-	MOVLQSX           4(SI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VBROADCASTF64X2   (AX)(R12*1), Z5
-	MOVLQSX           12(SI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x01, (AX)(R12*1), Z5, Z5
-	MOVLQSX           20(SI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x02, (AX)(R12*1), Z5, Z5
-	MOVLQSX           28(SI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x03, (AX)(R12*1), Z5, Z5
-	VUNPCKLPD         Z5, Z2, Z6
-	VUNPCKHPD         Z5, Z2, Z2
-	VMOVAPD           Z6, Z5
-	VMOVAPD           Z2, Z7
-	MOVLQSX           (DI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VBROADCASTF64X2   (CX)(R12*1), Z10
-	MOVLQSX           8(DI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x01, (CX)(R12*1), Z10, Z10
-	MOVLQSX           16(DI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x02, (CX)(R12*1), Z10, Z10
-	MOVLQSX           24(DI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x03, (CX)(R12*1), Z10, Z10
-	MOVLQSX           4(DI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VBROADCASTF64X2   (CX)(R12*1), Z11
-	MOVLQSX           12(DI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x01, (CX)(R12*1), Z11, Z11
-	MOVLQSX           20(DI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x02, (CX)(R12*1), Z11, Z11
-	MOVLQSX           28(DI)(R11*4), R12
-	SHLQ              $0x04, R12
-	VINSERTF64X2      $0x03, (CX)(R12*1), Z11, Z11
-	VUNPCKLPD         Z11, Z10, Z12
-	VUNPCKHPD         Z11, Z10, Z10
-	VBROADCASTSD      constants<>+760(SB), Z11
-	VCMPPD            $0x00, Z11, Z12, K1
-	VSUBPD            Z12, Z6, Z6
-	VBROADCASTSD      constants<>+760(SB), Z11
-	VMOVUPD           Z11, K1, Z6
-	VBROADCASTSD      constants<>+760(SB), Z11
-	VCMPPD            $0x00, Z11, Z10, K1
-	VSUBPD            Z10, Z2, Z2
-	VBROADCASTSD      constants<>+760(SB), Z10
-	VMOVUPD           Z10, K1, Z2
-	VBROADCASTSD      constants<>+800(SB), Z10
-	VMAXPD            Z6, Z10, Z10
-	VBROADCASTSD      constants<>+800(SB), Z11
-	VMAXPD            Z2, Z11, Z11
-	VBROADCASTSD      constants<>+0(SB), Z12
-	VMAXPD            Z5, Z12, Z5
-	VBROADCASTSD      constants<>+0(SB), Z12
-	VMAXPD            Z7, Z12, Z7
-	VBROADCASTSD      constants<>+8(SB), Z12
-	VMINPD            Z5, Z12, Z5
-	VBROADCASTSD      constants<>+8(SB), Z12
-	VMINPD            Z7, Z12, Z7
-	VBROADCASTSD      constants<>+16(SB), Z20
-	VBROADCASTSD      constants<>+16(SB), Z21
-	VFMADD231PD.BCST  constants<>+24(SB), Z5, Z20
-	VFMADD231PD.BCST  constants<>+24(SB), Z7, Z21
-	VSUBPD.BCST       constants<>+16(SB), Z20, Z12
-	VSUBPD.BCST       constants<>+16(SB), Z21, Z13
-	VFNMADD231PD.BCST constants<>+320(SB), Z12, Z5
-	VFNMADD231PD.BCST constants<>+320(SB), Z13, Z7
-	VFNMADD231PD.BCST constants<>+328(SB), Z12, Z5
-	VFNMADD231PD.BCST constants<>+328(SB), Z13, Z7
-	VMOVAPD           Z20, Z14
-	VMOVUPD           constants<>+64(SB), Z15
-	VPERMI2PD         constants<>+128(SB), Z15, Z14
-	VMOVAPD           Z21, Z15
-	VMOVUPD           constants<>+64(SB), Z22
-	VPERMI2PD         constants<>+128(SB), Z22, Z15
-	VMOVUPD           constants<>+192(SB), Z22
-	VPERMI2PD         constants<>+256(SB), Z22, Z20
-	VMOVUPD           constants<>+192(SB), Z22
-	VPERMI2PD         constants<>+256(SB), Z22, Z21
-	VMULPD            Z5, Z5, Z22
-	VMULPD            Z7, Z7, Z23
-	VBROADCASTSD      constants<>+336(SB), Z24
-	VFMADD231PD.BCST  constants<>+344(SB), Z5, Z24
-	VBROADCASTSD      constants<>+336(SB), Z25
-	VFMADD231PD.BCST  constants<>+344(SB), Z7, Z25
-	VBROADCASTSD      constants<>+352(SB), Z26
-	VFMADD231PD.BCST  constants<>+360(SB), Z5, Z26
-	VBROADCASTSD      constants<>+352(SB), Z27
-	VFMADD231PD.BCST  constants<>+360(SB), Z7, Z27
-	VFMADD213PD       Z26, Z22, Z24
-	VFMADD213PD       Z27, Z23, Z25
-	VBROADCASTSD      constants<>+368(SB), Z26
-	VFMADD231PD.BCST  constants<>+376(SB), Z5, Z26
-	VBROADCASTSD      constants<>+368(SB), Z27
-	VFMADD231PD.BCST  constants<>+376(SB), Z7, Z27
-	VADDPD            Z5, Z14, Z14
-	VADDPD            Z7, Z15, Z15
-	VFMADD213PD       Z26, Z22, Z24
-	VFMADD213PD       Z27, Z23, Z25
-	VFMADD213PD       Z14, Z22, Z24
-	VFMADD213PD       Z15, Z23, Z25
-	VFMADD213PD       Z20, Z20, Z24
-	VFMADD213PD       Z21, Z21, Z25
-	VSCALEFPD         Z12, Z24, Z24
-	VSCALEFPD         Z13, Z25, Z25
-	VBROADCASTSD      constants<>+0(SB), Z5
-	VMAXPD            Z6, Z5, Z6
-	VBROADCASTSD      constants<>+0(SB), Z5
-	VMAXPD            Z2, Z5, Z2
-	VBROADCASTSD      constants<>+8(SB), Z5
-	VMINPD            Z6, Z5, Z6
-	VBROADCASTSD      constants<>+8(SB), Z5
-	VMINPD            Z2, Z5, Z2
-	VBROADCASTSD      constants<>+16(SB), Z14
-	VBROADCASTSD      constants<>+16(SB), Z15
-	VFMADD231PD.BCST  constants<>+24(SB), Z6, Z14
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z15
-	VSUBPD.BCST       constants<>+16(SB), Z14, Z5
-	VSUBPD.BCST       constants<>+16(SB), Z15, Z7
-	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z6
-	VFNMADD231PD.BCST constants<>+320(SB), Z7, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z6
-	VFNMADD231PD.BCST constants<>+328(SB), Z7, Z2
-	VMOVAPD           Z14, Z12
-	VMOVUPD           constants<>+64(SB), Z13
-	VPERMI2PD         constants<>+128(SB), Z13, Z12
-	VMOVAPD           Z15, Z13
-	VMOVUPD           constants<>+64(SB), Z20
-	VPERMI2PD         constants<>+128(SB), Z20, Z13
-	VMOVUPD           constants<>+192(SB), Z20
-	VPERMI2PD         constants<>+256(SB), Z20, Z14
-	VMOVUPD           constants<>+192(SB), Z20
-	VPERMI2PD         constants<>+256(SB), Z20, Z15
-	VMULPD            Z6, Z6, Z20
-	VMULPD            Z2, Z2, Z21
-	VBROADCASTSD      constants<>+336(SB), Z22
-	VFMADD231PD.BCST  constants<>+344(SB), Z6, Z22
-	VBROADCASTSD      constants<>+336(SB), Z23
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z23
-	VBROADCASTSD      constants<>+352(SB), Z26
-	VFMADD231PD.BCST  constants<>+360(SB), Z6, Z26
-	VBROADCASTSD      constants<>+352(SB), Z27
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z27
-	VFMADD213PD       Z26, Z20, Z22
-	VFMADD213PD       Z27, Z21, Z23
-	VBROADCASTSD      constants<>+368(SB), Z26
-	VFMADD231PD.BCST  constants<>+376(SB), Z6, Z26
-	VBROADCASTSD      constants<>+368(SB), Z27
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z27
-	VADDPD            Z6, Z12, Z12
-	VADDPD            Z2, Z13, Z13
-	VFMADD213PD       Z26, Z20, Z22
-	VFMADD213PD       Z27, Z21, Z23
-	VFMADD213PD       Z12, Z20, Z22
-	VFMADD213PD       Z13, Z21, Z23
-	VFMADD213PD       Z14, Z14, Z22
-	VFMADD213PD       Z15, Z15, Z23
-	VSCALEFPD         Z5, Z22, Z22
-	VSCALEFPD         Z7, Z23, Z23
-	VMULPD            Z3, Z22, Z2
-	VFMADD231PD       Z4, Z23, Z2
-	VMULPD            Z1, Z22, Z5
-	VFMADD231PD       Z0, Z23, Z5
-	VMULPD            Z16, Z2, Z6
-	VFMADD231PD       Z17, Z5, Z6
-	VXORPD            Z7, Z7, Z7
-	VMULPD            Z16, Z3, Z12
-	VFMADD231PD       Z17, Z1, Z12
-	VMULPD            Z22, Z12, Z12
-	VFMADD231PD       Z10, Z12, Z7
-	VMULPD            Z16, Z4, Z10
-	VFMADD231PD       Z17, Z0, Z10
-	VMULPD            Z23, Z10, Z10
-	VFMADD231PD       Z11, Z10, Z7
-	VMULPD            Z2, Z16, Z16
-	VFMADD231PD       Z8, Z16, Z7
-	VBROADCASTSD      constants<>+768(SB), Z8
-	VMAXPD            Z8, Z2, Z2
-	VDIVPD            Z2, Z18, Z2
-	VMULPD            Z2, Z3, Z3
-	VMULPD            Z2, Z4, Z4
-	VMULPD            Z5, Z17, Z17
-	VFMADD231PD       Z9, Z17, Z7
-	VBROADCASTSD      constants<>+768(SB), Z2
-	VMAXPD            Z2, Z5, Z5
-	VDIVPD            Z5, Z19, Z5
-	VMULPD            Z5, Z1, Z1
-	VMULPD            Z5, Z0, Z0
-	VADDPD            Z3, Z1, Z2
-	VFNMADD231PD      Z2, Z22, Z24
-	VMULPD            Z22, Z3, Z3
-	VFMADD231PD       Z24, Z18, Z3
-	VMULPD            Z22, Z1, Z1
-	VFMADD231PD       Z24, Z19, Z1
-	VADDPD            Z4, Z0, Z2
-	VFNMADD231PD      Z2, Z23, Z25
-	VMULPD            Z23, Z4, Z4
-	VFMADD231PD       Z25, Z18, Z4
-	VMULPD            Z23, Z0, Z0
-	VFMADD231PD       Z25, Z19, Z0
-	MOVQ              z_base+24(FP), R12
-	VMOVUPD           Z6, (R12)(R11*8)
-	MOVQ              l_base+48(FP), R12
-	VMOVUPD           Z7, (R12)(R11*8)
-	MOVQ              R11, R12
-	SHLQ              $0x05, R12
-	MOVQ              o_base+0(FP), R13
-	ADDQ              R13, R12
-	VUNPCKLPD         Z4, Z3, Z2
-	VUNPCKHPD         Z4, Z3, Z3
-	VMOVUPD           X2, (R12)
-	VEXTRACTF64X2     $0x01, Z2, 64(R12)
-	VEXTRACTF64X2     $0x02, Z2, 128(R12)
-	VEXTRACTF64X2     $0x03, Z2, 192(R12)
-	VMOVUPD           X3, 32(R12)
-	VEXTRACTF64X2     $0x01, Z3, 96(R12)
-	VEXTRACTF64X2     $0x02, Z3, 160(R12)
-	VEXTRACTF64X2     $0x03, Z3, 224(R12)
-	VUNPCKLPD         Z0, Z1, Z2
-	VUNPCKHPD         Z0, Z1, Z0
-	VMOVUPD           X2, 16(R12)
-	VEXTRACTF64X2     $0x01, Z2, 80(R12)
-	VEXTRACTF64X2     $0x02, Z2, 144(R12)
-	VEXTRACTF64X2     $0x03, Z2, 208(R12)
-	VMOVUPD           X0, 48(R12)
-	VEXTRACTF64X2     $0x01, Z0, 112(R12)
-	VEXTRACTF64X2     $0x02, Z0, 176(R12)
-	VEXTRACTF64X2     $0x03, Z0, 240(R12)
-	CMPQ              R11, R10
-	JE                done369
-	ADDQ              $0x08, R11
-	CMPQ              R11, R10
-	CMOVQGT           R10, R11
-	JMP               vector368
-
-done369:
 	VZEROUPPER
 	RET
 
@@ -5659,9 +5022,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few371
+	JLT  few359
 
-block370:
+block358:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5706,11 +5069,11 @@ block370:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block370
+	JGE        block358
 
-few371:
+few359:
 	TESTQ      R8, R8
-	JZ         blocks372
+	JZ         blocks360
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5748,32 +5111,32 @@ few371:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end374
+	JLE        end362
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end374
+	JLE        end362
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end374
+	JLE        end362
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end374
+	JLE        end362
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end374
+	JLE        end362
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end374
+	JLE        end362
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end374
+	JLE        end362
 	VMOVUPD    Z0, 448(AX)
 
-end374:
+end362:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks372:
+blocks360:
 	VZEROUPPER
 	RET
 
@@ -5789,9 +5152,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few376
+	JLT  few364
 
-block375:
+block363:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5844,11 +5207,11 @@ block375:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block375
+	JGE        block363
 
-few376:
+few364:
 	TESTQ   R8, R8
-	JZ      blocks377
+	JZ      blocks365
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5862,28 +5225,28 @@ few376:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end379
+	JLE     end367
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end379
+	JLE     end367
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end379
+	JLE     end367
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end379
+	JLE     end367
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end379
+	JLE     end367
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end379
+	JLE     end367
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end379
+	JLE     end367
 	VMOVUPD 448(CX), Z7
 
-end379:
+end367:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5919,7 +5282,7 @@ end379:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks377:
+blocks365:
 	VZEROUPPER
 	RET
 
@@ -5939,32 +5302,32 @@ TEXT ·consistent512(SB), $0-216
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector380:
+vector368:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector380
+	JL      vector368
 	XORQ    CX, CX
 
-scaling381:
+scaling369:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector383:
+vector371:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector383
+	JL      vector371
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few385
+	JL      few373
 
-rows384:
+rows372:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5973,7 +5336,7 @@ rows384:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector386:
+vector374:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5982,7 +5345,7 @@ vector386:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector386
+	JL          vector374
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -6016,7 +5379,7 @@ vector386:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector387:
+vector375:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -6026,30 +5389,30 @@ vector387:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector387
+	JL          vector375
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows384
+	JGE         rows372
 
-few385:
+few373:
 	CMPQ SI, $0x01
-	JL   few389
+	JL   few377
 
-rows388:
+rows376:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector390:
+vector378:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector390
+	JL          vector378
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -6062,24 +5425,24 @@ vector390:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector391:
+vector379:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector391
+	JL          vector379
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows388
+	JGE         rows376
 
-few389:
+few377:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector392:
+vector380:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -6090,28 +5453,28 @@ vector392:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector392
+	JL           vector380
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled382
+	JZ           scaled370
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled382
+	JGE          scaled370
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain393
+	JLT          plain381
 	CMPQ         CX, $0x14
-	JGE          plain393
+	JGE          plain381
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain393
+	JZ           plain381
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector395:
+vector383:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -6126,15 +5489,15 @@ vector395:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector395
+	JL        vector383
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles396:
+tiles384:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile397:
+tile385:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -6150,7 +5513,7 @@ tile397:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows398:
+rows386:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -6170,7 +5533,7 @@ rows398:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows398
+	JNZ         rows386
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -6183,11 +5546,11 @@ rows398:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile397
+	JGE         tile385
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles396
+	JL          tiles384
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -6199,7 +5562,7 @@ rows398:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector399:
+vector387:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -6210,7 +5573,7 @@ vector399:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector400:
+vector388:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -6218,13 +5581,13 @@ vector400:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector400
+	JL          vector388
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector399
+	JL          vector387
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -6234,47 +5597,47 @@ vector400:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector401:
+vector389:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before402
+	JZ    before390
 	XORQ  R8, R8
 
-vector403:
+vector391:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before404
+	JZ      before392
 	XORQ    R9, R9
 
-vector405:
+vector393:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector405
+	JL           vector393
 
-before404:
+before392:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector403
+	JL      vector391
 
-before402:
+before390:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before406
+	JZ      before394
 	XORQ    DI, DI
 
-vector407:
+vector395:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector407
+	JL           vector395
 
-before406:
+before394:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -6289,7 +5652,7 @@ before406:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector401
+	JL      vector389
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6305,55 +5668,55 @@ before406:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector408:
+vector396:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before409
+	JZ      before397
 	XORQ    R8, R8
 
-vector410:
+vector398:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector410
+	JL           vector398
 
-before409:
+before397:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector408
+	JL      vector396
 	MOVQ    AX, DI
 
-back411:
+back399:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below412:
+below400:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved413
+	JGE          solved401
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below412
+	JMP          below400
 
-solved413:
+solved401:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back411
-	JMP     scale394
+	JNZ     back399
+	JMP     scale382
 
-plain393:
+plain381:
 	XORQ DX, DX
 
-vector414:
+vector402:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -6370,11 +5733,11 @@ vector414:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector414
+	JL        vector402
 	INCQ      CX
-	JMP       scaling381
+	JMP       scaling369
 
-scale394:
+scale382:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -6384,18 +5747,18 @@ scale394:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector415:
+vector403:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector415
+	JL      vector403
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector416:
+vector404:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -6418,14 +5781,14 @@ vector416:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector416
+	JL        vector404
 	INCQ      CX
-	JMP       scaling381
+	JMP       scaling369
 
-scaled382:
+scaled370:
 	XORQ CX, CX
 
-vector417:
+vector405:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -6449,14 +5812,14 @@ vector417:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector417
+	JL        vector405
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector418:
+vector406:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -6464,12 +5827,12 @@ vector418:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector419:
+vector407:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector419
+	JL           vector407
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -6479,7 +5842,7 @@ vector419:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector418
+	JL           vector406
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -6493,7 +5856,7 @@ vector419:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent420
+	JZ           silent408
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -6502,14 +5865,14 @@ vector419:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector422:
+vector410:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector423:
+vector411:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6545,16 +5908,16 @@ vector423:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector423
+	JL               vector411
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector422
+	JL               vector410
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded421
+	JMP              rounded409
 
-silent420:
+silent408:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6562,14 +5925,14 @@ silent420:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector424:
+vector412:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector425:
+vector413:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6577,13 +5940,13 @@ vector425:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector425
+	JL          vector413
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector424
+	JL          vector412
 
-rounded421:
+rounded409:
 	VZEROUPPER
 	RET
 

@@ -17,7 +17,6 @@ var plain = implementation{
 	multiplyMatrix: plainMultiplyMatrix,
 	scatterMatrix:  plainScatterMatrix,
 	moments:        plainMoments,
-	ratios:         plainRatios,
 	outer:          plainOuter,
 	gather:         plainGather,
 	cavities:       plainCavities,

@@ -16,30 +16,13 @@ func plainMoments(totals, logged, logs, weights, out []float64, n int) {
 	}
 }
 
-// plainRatios computes dst[i] = x[i]/max(y[i], TooSmall).
-func plainRatios(dst, x, y []float64) {
-	for i := range dst {
-		dst[i] = x[i] / max(y[i], TooSmall)
-	}
-}
-
-// plainOuter computes f[i] table[i,j] c[j] for edges whose tables are at at, with their factors f and weights c at V,
-// and for feasible beliefs adds t[i] (b[j] − Σ_i f[i] table[i,j] c[j]), t and b being those of rows and columns.
-func plainOuter(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv int, feasible bool) {
+// plainOuter computes f[i] table[i,j] c[j] for edges whose tables are at at, with their factors f and weights c at V.
+func plainOuter(dst, tables, factors, weights []float64, at []int, ku, kv int) {
 	for q, place := range at {
 		table, out := tables[place:][:ku*kv], dst[q*ku*kv:][:ku*kv]
-		f, t := factors[q*ku:][:ku], rows[q*ku:][:ku]
-		for j, c := range weights[q*kv:][:kv] {
-			sum := 0.0
-			for i, x := range f {
-				out[i*kv+j] = x * (table[i*kv+j] * c)
-				sum += x * table[i*kv+j]
-			}
-			if feasible {
-				lack := columns[q*kv+j] - c*sum
-				for i := range f {
-					out[i*kv+j] += t[i] * lack
-				}
+		for i, f := range factors[q*ku:][:ku] {
+			for j, c := range weights[q*kv:][:kv] {
+				out[i*kv+j] = f * (table[i*kv+j] * c)
 			}
 		}
 	}

@@ -14,8 +14,7 @@ type implementation struct {
 	multiplyMatrix func(dst, f, w []float64, rows, d, k int)
 	scatterMatrix  func(w, f, t []float64, rows, d, k int)
 	moments        func(totals, logged, logs, weights, out []float64, n int)
-	ratios         func(dst, x, y []float64)
-	outer          func(dst, tables, factors, rows, columns, weights []float64, at []int, ku, kv int, feasible bool)
+	outer          func(dst, tables, factors, weights []float64, at []int, ku, kv int)
 	gather         func(dst, x []float64, list []int32, at []int, n int)
 	cavities       func(weights, beliefs, messages []float64, source, directed []int32, beliefAt, messageAt []int,
 		n int, sizes []int32)
@@ -38,7 +37,6 @@ type implementation struct {
 type pairKernels struct {
 	least    int
 	messages func(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) (safe bool)
-	beliefs  func(dst, totals, products, beliefs, messages, tables []float64, u, v, directed, edge []int32, at []int)
 }
 
 // mostNarrow is the most entries of a row for which vectors of four are quicker: they do not fill half of one of eight.

@@ -110,7 +110,7 @@ func BenchmarkEdgeBeliefs(b *testing.B) {
 			for q := range int32(n) {
 				e.Add(q, q, q+1)
 			}
-			e.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, at, true)
+			e.WriteBeliefs(c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, at)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/edge")
 	})

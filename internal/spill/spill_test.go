@@ -91,9 +91,7 @@ func TestPool(t *testing.T) {
 		if errors.Is(err, errNoFiles) {
 			t.Skip("skipped: this system has no files of this kind; the test runs on Linux, macOS and BSD")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		x := Zeros[float64](s, 9)
 		for j := range x {
 			x[j] = float64(i)
@@ -147,10 +145,7 @@ func TestPoolEnds(t *testing.T) {
 		p := &Pool{Folder: folder}
 		var s *Space
 		for range 3 {
-			var err error
-			if s, err = p.Reserve(poolFile); err != nil {
-				t.Fatal(err)
-			}
+			s = oracle.Must(p.Reserve(poolFile))(t)
 		}
 		return p, s
 	}

@@ -78,8 +78,7 @@ func TestMap(t *testing.T) {
 	m := oracle.Must(Measure(context.Background(), schema, data, 3))(t).Map()
 	var scaled []*crf.Instance
 	for _, in := range data {
-		s := oracle.Must(m.Instance(in, nil))(t)
-		scaled = append(scaled, s)
+		scaled = append(scaled, oracle.Must(m.Instance(in, nil))(t))
 	}
 	for _, j := range []int{0, 2, 4} {
 		if !slices.Equal(columnOf(data, nodes, j), columnOf(scaled, nodes, j)) {
@@ -158,12 +157,8 @@ func TestSparse(t *testing.T) {
 			start = append(start, len(column))
 		}
 		spec := in.Spec()
-		var err error
-		if spec.NodeFeat[0], err = crf.Sparse(start, column, value, f.Dim()); err != nil {
-			t.Fatal(err)
-		}
-		s := oracle.Must(crf.NewInstance(schema, spec))(t)
-		sparse = append(sparse, s)
+		spec.NodeFeat[0] = oracle.Must(crf.Sparse(start, column, value, f.Dim()))(t)
+		sparse = append(sparse, oracle.Must(crf.NewInstance(schema, spec))(t))
 	}
 	ctx := context.Background()
 	dense := oracle.Must(Measure(ctx, schema, data, 1))(t).Map()

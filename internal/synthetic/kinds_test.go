@@ -25,9 +25,7 @@ func files(t *testing.T, root string) map[string]string {
 		found[strings.TrimPrefix(path, root)] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	return found
 }
 

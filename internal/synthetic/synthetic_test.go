@@ -28,8 +28,7 @@ func smallOn(kind string) Synthetic {
 
 func generate(t *testing.T, s Synthetic, threads int) *Generated {
 	t.Helper()
-	g := oracle.Must(Generate(s, threads))(t)
-	return g
+	return oracle.Must(Generate(s, threads))(t)
 }
 
 // Same seed, same problem, whatever the threads; another seed, another problem.

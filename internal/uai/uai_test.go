@@ -217,17 +217,12 @@ func TestCompetitionFiles(t *testing.T) {
 // checkRoundTrip writes and reads n: everything comes back, logarithms as precisely as
 // float64 has the values.
 func checkRoundTrip(t interface {
+	oracle.TB
 	Errorf(string, ...any)
-	Fatal(...any)
 }, n *mrf.Network) {
 	var text bytes.Buffer
-	if err := uai.Write(&text, n); err != nil {
-		t.Fatal(err)
-	}
-	again, err := uai.Read(&text, "round trip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, uai.Write(&text, n))
+	again := oracle.Must(uai.Read(&text, "round trip"))(t)
 	if difference := cmp.Diff(n.Card, again.Card); difference != "" && len(n.Card) > 0 {
 		t.Errorf("states differ: %s", difference)
 	}

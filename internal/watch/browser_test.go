@@ -46,13 +46,9 @@ func openBrowser(t *testing.T) *browser {
 		t.Skipf("skipped: the page is looked at in a browser, and none of %q is installed here", names)
 	}
 	theirIn, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	in, theirOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), names[at], // it ends when it is told, in Cleanup
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+profileFolder(t), "about:blank")
@@ -76,23 +72,19 @@ func openBrowser(t *testing.T) *browser {
 	return b
 }
 
-// profileFolder is removed when the test is over. Processes that a browser has started may write to it for a moment
-// after
+// profileFolder is removed when the test is over. Processes that a browser has started may write to it for a moment after
 // the browser itself has ended.
 func profileFolder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "browser")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := oracle.Must(os.MkdirTemp("", "browser"))(t)
 	t.Cleanup(func() {
 		for range 100 {
-			if err = os.RemoveAll(dir); err == nil {
+			if os.RemoveAll(dir) == nil {
 				return
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		t.Error(err)
+		t.Errorf("%s cannot be removed", dir)
 	})
 	return dir
 }

@@ -93,9 +93,7 @@ func write(t *testing.T, dir, text string) {
 	if err == nil {
 		_, err = f.WriteString(text)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle.OK(t, err)
 	f.Close()
 }
 

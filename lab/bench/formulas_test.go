@@ -58,7 +58,7 @@ func TestWorkByHand(t *testing.T) {
 		// features, 4 node potentials, a table, 4 beliefs, 4 numbers of messages. Written: 17
 		// numbers.
 		{"gradient", gradientWork(m, b), Work{
-			Operations: Operations{Flops: 4*(8+4+1+2) + 2*2*10 + 2*2*(4+1+6), Exps: 4 + 4, Logs: 1},
+			Operations: Operations{Flops: 4*(4+2+1+2) + 2*(2*6+1) + 2*2*(4+1+6), Exps: 4 + 4, Logs: 1},
 			BlockBytes: table + 8*(7+4+4+4+17),
 		}},
 	} {

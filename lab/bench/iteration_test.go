@@ -23,7 +23,7 @@ const sweeps, passes = 2, 10
 
 // BenchmarkIteration learns the paper's synthetic problem on one thread, cut as training cuts it.
 // It reports nanoseconds per edge of the network and pass over all blocks, and what share that is of the roofline.
-// The phases of an iteration are timed beside their code (internal/bp, BenchmarkPhases).
+// Its steps are timed beside their code (internal/simd, BenchmarkSteps).
 func BenchmarkIteration(b *testing.B) {
 	for _, graph := range []synthetic.GraphSpec{{Kind: "grid", Rows: 200, Cols: 200}, {Kind: "ba", Nodes: 20_000}} {
 		for _, states := range []int{2, 8, 16, 21} {

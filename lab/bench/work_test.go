@@ -157,12 +157,10 @@ func sweepsWork(m modelShape, b blockShape, sweeps float64) Work {
 	return w
 }
 
-// gradientWork: the beliefs (6) of nodes, feasible ones of edges, their free energies, and M τ.
-// Per entry of an edge's belief: a multiply-add into the sum of its row, and one into what the
-// row lacks; two into sums of its column, as it is and with rows scaled; two multiplications and
-// a multiply-add for the belief; the sum of beliefs, and a multiply-add per feature. Per state of
-// each of its ends: cavity, maximum, shift, exponential and a multiply-add into the free energy;
-// division by the sum and its limit; and what is lacking, a difference, a maximum and a sum.
+// gradientWork: the beliefs (6) of nodes and of edges, their free energies, and M τ.
+// Per entry of an edge's belief: a multiply-add into the sum of its row, and one into that of its column; two
+// multiplications for the belief; the sum of beliefs, and a multiply-add per feature. Per state of each of its ends:
+// cavity, exponential, and for Z and the free energy two operations, a sum and a multiply-add; division by Z at one.
 // Per state of a node: exponential, four operations for the free energy, the sum of beliefs and
 // a multiply-add per feature.
 // All that is read was used in the same visit; a contribution is written,
@@ -173,7 +171,7 @@ func gradientWork(m modelShape, b blockShape) Work {
 		(m.edgeFeatures+2*k)*b.edges) + m.tableBytes(b.edges) // features, messages and tables
 	return Work{
 		Operations: Operations{
-			Flops: ((2*m.edgeFeatures+13)*k*k+20*k)*b.edges + (2*m.nodeFeatures+5)*k*b.nodes,
+			Flops: ((2*m.edgeFeatures+7)*k*k+13*k)*b.edges + (2*m.nodeFeatures+5)*k*b.nodes,
 			Exps:  2*k*b.edges + k*b.nodes, Logs: b.edges,
 		},
 		BlockBytes:   read + numberBytes*m.contribution(),

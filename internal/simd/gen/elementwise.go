@@ -42,18 +42,6 @@ func (v vectors) extrapolate() {
 	v.end()
 }
 
-func (v vectors) ratios() {
-	v.function(v.name("ratios"), "func(dst, x, y []float64)", "is plainRatios.")
-	dst, x, y := v.base("dst"), v.base("x"), v.base("y")
-	v.loop(v.length("dst"), 2, func(i reg.Register, offset int, r *rest) {
-		a, b := v.load(at64(x, i, offset), r), v.load(at64(y, i, offset), r)
-		v.VMAXPD(v.wide("tooSmall"), b, b)
-		v.VDIVPD(b, a, a)
-		v.store(a, at64(dst, i, offset), r)
-	})
-	v.end()
-}
-
 // dot keeps four sums, so that no addition waits for the one before.
 func (v vectors) dot() {
 	v.function(v.name("dot"), "func(x, y []float64) float64", "is Dot.")

@@ -46,12 +46,11 @@ func (v vectors) kernels() {
 	v.matrix()
 	v.batch()
 	v.edges()
-	v.pairs()
+	v.pairMessages()
 	v.consistency()
 	if v.lanes == 4 { // both take these
 		v.addScaled()
 		v.extrapolate()
-		v.ratios()
 	}
 }
 

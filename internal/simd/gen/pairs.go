@@ -6,14 +6,7 @@ import (
 )
 
 // Where every node has two states, messages and beliefs are pairs of numbers and tables four. Kernels of pairs have as
-// many messages, or edges, in a vector as it has entries, one in each.
-
-func (v vectors) pairs() {
-	v.pairMessages()
-	if v.lanes == 8 {
-		v.pairBeliefs()
-	}
-}
+// many messages in a vector as it has entries, one in each.
 
 // lists are where arrays and lists begin that a kernel of pairs reads, by the names of its parameters.
 type lists map[string]reg.Register
@@ -187,67 +180,4 @@ func (v vectors) pairMessages() {
 	v.returnBool(true)
 	v.Label(unsafe)
 	v.returnBool(false)
-}
-
-// pairBeliefs makes feasible beliefs of edges by the formulas of WriteBeliefs, with AVX-512 only: it takes 24 registers.
-func (v vectors) pairBeliefs() {
-	v.function(v.name("pairBeliefs"), "func(o, z, l, b, m, t []float64, u, v, d, e []int32, p []int)",
-		"is Edges.steps of at least a vector of edges with feasible beliefs o, Z and Z times the product l.")
-	from := v.lists("b", "m", "t", "u", "v", "d", "e", "p")
-	v.eachVector(v.length("u"), func(i reg.Register) {
-		t := v.gatherTables(from, i)
-		rows, a, left := v.pairEnd(from, "u", i, true)
-		columns, c, right := v.pairEnd(from, "v", i, false)
-		y := [2]reg.VecVirtual{v.weigh(t[0], c[0], t[1], c[1]), v.weigh(t[2], c[0], t[3], c[1])}
-		total, product := v.weigh(a[0], y[0], a[1], y[1]), v.zeroVector()
-		for x := range c {
-			sum := v.weigh(a[0], t[x], a[1], t[2+x])
-			v.VMULPD(c[x], sum, sum)
-			v.VFMADD231PD(right[x], sum, product)
-		}
-		for x, sum := range y {
-			v.VMULPD(sum, a[x], a[x])
-			v.VFMADD231PD(left[x], a[x], product)
-			v.VMAXPD(v.wide("tooSmall"), sum, sum)
-			v.VDIVPD(sum, rows[x], sum)
-			v.VMULPD(sum, t[2*x], t[2*x])
-			v.VMULPD(sum, t[2*x+1], t[2*x+1])
-		}
-		for x, lack := range columns {
-			sum := v.vector()
-			v.VADDPD(t[x], t[2+x], sum)
-			v.VFNMADD231PD(sum, c[x], lack)
-			for i, row := range rows {
-				v.VMULPD(c[x], t[2*i+x], t[2*i+x])
-				v.VFMADD231PD(lack, row, t[2*i+x])
-			}
-		}
-		v.VMOVUPD(total, at64(v.base("z"), i, 0))
-		v.VMOVUPD(product, at64(v.base("l"), i, 0))
-		to := v.GP64()
-		v.MOVQ(i, to)
-		v.SHLQ(operand.U8(5), to)
-		v.ADDQ(v.base("o"), to)
-		for row := range rows {
-			v.storePairs([2]reg.VecVirtual{t[2*row], t[2*row+1]}, to, 16*row, 32)
-		}
-	})
-	v.end()
-}
-
-// pairEnd returns the beliefs at one end of edges, and their cavities and the logarithms of these.
-func (v vectors) pairEnd(from lists, end string, i reg.Register, turned bool) (beliefs, cavities, logs [2]reg.VecVirtual) {
-	belief := v.gatherPairs(from["b"], from[end], i, false)
-	for x, b := range belief {
-		beliefs[x] = v.vector()
-		v.VMOVAPD(b, beliefs[x])
-	}
-	cavity := v.pairCavities(belief, v.gatherPairs(from["m"], from["d"], i, turned))
-	for x, c := range cavity {
-		logs[x] = v.copyOf("minusLargest")
-		v.VMAXPD(c, logs[x], logs[x])
-	}
-	copy(beliefs[:], v.functions(anyExp, beliefs[:]))
-	copy(cavities[:], v.functions(anyExp, cavity[:]))
-	return beliefs, cavities, logs
 }
