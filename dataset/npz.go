@@ -109,7 +109,9 @@ type npzContents struct {
 }
 
 // openNPZ reads a file with arrays of such rules, and its hash.
-func openNPZ(ctx context.Context, path string, rules arrayRules, budget *memory.Budget) (*npzContents, Source, []error) {
+func openNPZ(
+	ctx context.Context, path string, rules arrayRules, budget *memory.Budget,
+) (*npzContents, Source, []error) {
 	file, _, err := fileio.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, Source{}, []error{err}

@@ -53,8 +53,8 @@ type statistics struct {
 }
 
 // OpenStatistics reads means of nodes and edges in place of samples, from an npz file with the arrays edges [m, 2],
-// edge_means [m, states, states] and node_means [n, states]: probabilities, or counts, which say of how many observations
-// they are. NaN are not known: a table with some is not matched. Set.Means has them; the sample of its instance is not
+// edge_means [m, states, states] and node_means [n, states]: probabilities, or counts, which say of how many
+// observations they are. NaN are not known: a table with some is not matched. Set.Means has them; the sample of its instance is not
 // one that was observed, and weighs as much as there are observations, in the median.
 func OpenStatistics(ctx context.Context, path string, o Options) (*Set, error) {
 	contents, source, list := openNPZ(ctx, path, statisticsArrays, memory.NewBudget(o.Memory))
@@ -113,8 +113,8 @@ func (s *statistics) take(c *npzContents) {
 		a, ok := c.arrays[name]
 		x := slices.Repeat([]float64{otherwise}, n)
 		if ok && a.Len() != n {
-			s.add(0, name, "", "shape is %s: there are %d nodes, %d edges and %d states", npy.ShapeText(a.Shape), s.nodes, s.edges,
-				s.states)
+			s.add(0, name, "", "shape is %s: there are %d nodes, %d edges and %d states", npy.ShapeText(a.Shape), s.nodes,
+				s.edges, s.states)
 			return x
 		}
 		for i := range x {
@@ -150,7 +150,8 @@ func (s *statistics) normalise() {
 			sum, table := 0.0, all[i*size:][:size]
 			for j, x := range table {
 				if sum += x; x < 0 || math.IsInf(x, 0) {
-					s.add(0, name+npy.IndexText([]int{len(weights), size}, i*size+j), "", "is %v, want a mean of 0 to 1, or a count", x)
+					s.add(0, name+npy.IndexText([]int{len(weights), size}, i*size+j), "", "is %v, want a mean of 0 to 1, or a count",
+						x)
 				}
 			}
 			counts = counts || math.Abs(sum-1) > roundedMeans
@@ -238,8 +239,8 @@ func (s *statistics) reconcile() {
 			}
 			if s.apart = max(s.apart, apart); apart > allowed && len(s.list) == 0 {
 				s.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, e), "correct one of them; numbers of observations, as counts or in "+
-					edgeObservationsArray+", allow for chance", "state %d of node %d has the mean %.6g in it, and %.6g in all that is "+
-					"said of the node", x, n, p, want)
+					edgeObservationsArray+", allow for chance", "state %d of node %d has the mean %.6g in it, and %.6g in all that "+
+					"is said of the node", x, n, p, want)
 			}
 		}
 	})

@@ -314,7 +314,8 @@ func TestStatistics(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--statistics " + path: "go with --model ising", samples + " --model potts --statistics " + path: "in place of DATA",
-		"--model potts --method pseudo --statistics " + path: "single samples", "--model potts --select-edges --statistics " + path: "need samples",
+		"--model potts --method pseudo --statistics " + path: "single samples",
+		"--model potts --select-edges --statistics " + path:  "need samples",
 	} {
 		run(t, append([]string{"train", "-q"}, strings.Fields(args)...)...).wantFailure(t, 2, want)
 	}

@@ -119,7 +119,8 @@ func (o *Options) selectEdges(ctx context.Context, t *Task) (*EdgeSelection, err
 }
 
 // stable returns the edges that so many random halves of the samples keep.
-func (o *Options) stable(ctx context.Context, b *local.Bonds, halves int, found *EdgeSelection) (kept []int32, err error) {
+func (o *Options) stable(ctx context.Context, b *local.Bonds, halves int, found *EdgeSelection) (kept []int32,
+	err error) {
 	count, data, total := make([]int, found.Of), b.Data, b.Total
 	for h := range halves {
 		rng := rand.New(rand.NewPCG(o.Seed, uint64(h)))
