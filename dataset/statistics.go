@@ -54,8 +54,8 @@ type statistics struct {
 
 // OpenStatistics reads means of nodes and edges in place of samples, from an npz file with the arrays edges [m, 2],
 // edge_means [m, states, states] and node_means [n, states]: probabilities, or counts, which say of how many
-// observations they are. NaN are not known: a table with some is not matched. Set.Means has them; the sample of its instance is not
-// one that was observed, and weighs as much as there are observations, in the median.
+// observations they are. NaN are not known: a table with some is not matched. Set.Means has them; the sample of its
+// instance is not one that was observed, and weighs as much as there are observations, in the median.
 func OpenStatistics(ctx context.Context, path string, o Options) (*Set, error) {
 	contents, source, list := openNPZ(ctx, path, statisticsArrays, memory.NewBudget(o.Memory))
 	if err := firstOf(list); err != nil {

@@ -181,9 +181,9 @@ func (b *Bonds) slopes() {
 	}
 }
 
-// shrink finds the minimum at λ, and the edges whose J is not zero there. Most of the others are left out at first: those
-// whose slope at the λ before tells that they will not appear (the strong rule, Tibshirani et al. 2012). Whether they do
-// is then looked at, of all edges.
+// shrink finds the minimum at λ, and the edges whose J is not zero there. Most of the others are left out at first:
+// those whose slope at the λ before tells that they will not appear (the strong rule, Tibshirani et al. 2012). Whether
+// they do is then looked at, of all edges.
 func (b *Bonds) shrink(ctx context.Context, lambda, before float64, found *Chosen) (active []int32, err error) {
 	var working []int32
 	for e, g := range b.groups {
@@ -391,8 +391,8 @@ func (p *subset) step(next, at, slope []float64, lambda float64) {
 	}
 }
 
-// missed is by how much, relative to its penalty, a condition of the minimum is missed: the gradient that a step of that
-// length comes from.
+// missed is by how much, relative to its penalty, a condition of the minimum is missed: the gradient that a step of
+// that length comes from.
 func (p *subset) missed(next, at []float64, lambda float64) (most float64) {
 	apart := func(lo, n int) (sum float64) {
 		for i := lo; i < lo+n; i++ {
