@@ -109,8 +109,10 @@ type npzContents struct {
 	samples *samples // of a table or an alignment; nil: of arrays
 }
 
-// openNPZ reads the instance file at path and its hash.
-func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzContents, Source, []error) {
+// openNPZ reads a file with arrays of such rules, and its hash.
+func openNPZ(
+	ctx context.Context, path string, rules arrayRules, budget *memory.Budget,
+) (*npzContents, Source, []error) {
 	file, _, err := fileio.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, Source{}, []error{err}
@@ -121,7 +123,7 @@ func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzConte
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	contents, list := readArchive(path, endingReaderAt{ctx, file}, size, instanceArrays, budget)
+	contents, list := readArchive(path, endingReaderAt{ctx, file}, size, rules, budget)
 	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
 }
 

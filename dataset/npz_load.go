@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -22,10 +23,11 @@ import (
 type npzLoader struct {
 	loader
 	instances []*npzInstance
-	labels    map[int]*labelSurvey // of each node type
-	areSpins  bool                 // labels were -1 and 1, and are numbered
-	names     map[int][]int32      // labels that are names of states, and are numbered, of node types
-	pairs     string               // a table of the edges of samples; "": there is none
+	pairs     string                        // a table of the edges of samples; "": there is none
+	labels    map[int]*labelSurvey          // of each node type
+	areSpins  bool                          // labels were -1 and 1, and are numbered
+	fewer     map[*graph.Graph]*graph.Graph // with the edges that a model keeps
+	names     map[int][]int32               // labels that are names of states, and are numbered, of node types
 }
 
 // at records a problem at a place in an instance's file.
@@ -160,7 +162,7 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 			parts = []*npzContents{contents}
 		}
 	} else {
-		contents, source, list := openNPZ(l.ctx, path, budget)
+		contents, source, list := openNPZ(l.ctx, path, instanceArrays, budget)
 		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
 			parts = []*npzContents{contents}
 		}

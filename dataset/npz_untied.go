@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 )
 
 // loadUntied makes a set whose nodes and edges all have weights of their own: one node type per cardinality and one
@@ -31,11 +32,50 @@ func (l *npzLoader) loadUntied() {
 			if structureOf(in, cards[i], &l.set.Schema) != l.set.Recipe.Structure {
 				l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several",
 					"its edges or numbers of states are not %s", where)
-			} else {
-				l.typeByStates(in, cards[i])
+				continue
 			}
+			l.keepEdges(in)
+			l.typeByStates(in, cards[i])
 		}
 	}, l.build, l.noteBothWays)
+}
+
+// keepEdges leaves those that the recipe keeps, if it does not keep all.
+func (l *npzLoader) keepEdges(in *npzInstance) {
+	kept := l.set.Recipe.KeptEdges
+	if len(kept) == 0 {
+		return
+	}
+	if int(kept[len(kept)-1]) >= in.edges.count {
+		l.at(in, edgesArray, "", "there are %d edges, and the model keeps edges up to %d", in.edges.count, kept[len(kept)-1])
+		return
+	}
+	u, v := in.graph.Ends()
+	us, vs := make([]int32, len(kept)), make([]int32, len(kept))
+	for i, e := range kept {
+		us[i], vs[i] = u[e], v[e]
+	}
+	less := l.fewer[in.graph]
+	if less == nil {
+		less, _ = graph.FromEdges(in.nodes.count, us, vs) // some edges of a graph make a graph
+		l.fewer = map[*graph.Graph]*graph.Graph{in.graph: less}
+	}
+	in.graph, in.edges.count = less, len(kept)
+}
+
+// KeepEdges returns the set with some of the edges of its untied networks, numbered and in ascending order, and no
+// others. Its recipe keeps these of new data, too.
+func (s *Set) KeepEdges(kept []int32) (*Set, error) {
+	less := *s
+	less.Schema, less.Instances, less.Recipe.KeptEdges = s.Instances[0].Keeping(kept), nil, kept
+	for _, in := range s.Instances {
+		some, err := in.KeepEdges(&less.Schema, kept)
+		if err != nil {
+			return nil, err
+		}
+		less.Instances = append(less.Instances, some)
+	}
+	return &less, nil
 }
 
 // cardinalities returns the number of states of every node of every instance: of files without the array states,

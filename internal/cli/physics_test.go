@@ -4,11 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/job"
+	arrayfile "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -221,5 +224,99 @@ func TestSpinsElsewhere(t *testing.T) {
 		if o := run(t, verb, spins); o.code != 3 || !strings.Contains(o.stdout+o.stderr, "if they are spins, use blockbp train --model ising, or write 0 and 1") {
 			t.Errorf("%s: code %d, and says:\n%s%s", verb, o.code, o.stdout, o.stderr)
 		}
+	}
+}
+
+// TestSelectEdges: the edge that samples tell nothing of goes, by either rule, and files with all edges go with the model.
+func TestSelectEdges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := ring(t, dir, 3, false, 0, 0)
+	for _, rule := range []string{"ebic", "stability:5"} {
+		out := filepath.Join(dir, strings.ReplaceAll(rule, ":", "-"))
+		o := mustRun(t, "train", path, "--model", "potts", "--select-edges", rule, "-o", out, "-q")
+		o.prints(t, "3 of 4, by ")
+		o.says(t, "3 of 4 edges stay", "standard errors")
+		found := couplingsOf(t, out)
+		if _, kept := found["edge 2 3 0 0"]; !kept || len(found) != 4*3+3*6 {
+			t.Errorf("%s: the table has %d rows", rule, len(found))
+		}
+		mustRun(t, "sample", path, "-m", out, "-o", out+".npz", "--samples", "10", "-q")
+		mustRun(t, "eval", path, "-m", out, "-q")
+	}
+	for args, want := range map[string]string{
+		"--model potts --select-edges=ebc": "want ebic", "--select-edges": "is for --model ising",
+		"--model potts --select-edges=ebic:2": "0 to 1", "--model potts --select-edges=stability:1": "2 or more",
+	} {
+		run(t, append([]string{"train", path, "-q"}, strings.Fields(args)...)...).wantFailure(t, 2, want)
+	}
+}
+
+// means writes those of the samples of an instance file: what is done to the tables [edges][3][3] may change them.
+func means(t *testing.T, samples, path string, observations float64, change func(tables []float64)) {
+	t.Helper()
+	set := oracle.Must(dataset.Open(t.Context(), []string{samples}, dataset.Options{Untied: true}))(t)
+	in := set.Instances[0]
+	us, vs := in.Graph.Ends()
+	var edges []int32
+	tables := make([]float64, 9*len(us))
+	for e := range us {
+		edges = append(edges, us[e], vs[e])
+		for _, labels := range in.Samples() {
+			tables[9*e+3*int(labels[us[e]])+int(labels[vs[e]])] += 1 / float64(len(in.Samples()))
+		}
+	}
+	if change != nil {
+		change(tables)
+	}
+	arrays := []arrayfile.Array{arrayfile.ArrayOf("edges", edges, len(us), 2), arrayfile.ArrayOf("edge_means", tables, len(us), 3, 3)}
+	if observations > 0 {
+		arrays = append(arrays, arrayfile.ArrayOf("edge_observations", slices.Repeat([]float64{observations}, len(us)), len(us)))
+	}
+	oracle.OK(t, arrayfile.WriteArchive(path, arrays...))
+}
+
+// TestStatistics: means of samples give the weights of the samples, by the likelihood and by bounds; what is not known
+// has weights of zero, and what contradicts itself is refused, or noted where it may be chance.
+func TestStatistics(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	samples, path := ring(t, dir, 3, false, 0, 0), filepath.Join(dir, "means.npz")
+	means(t, samples, path, 300, nil)
+	for _, method := range []string{"exact", "bbpl", "inner-dual"} {
+		a, b := filepath.Join(dir, method), filepath.Join(dir, method+"-means")
+		how := strings.Fields("--method " + method + " --tol 1e-10 --gap 1e-11 -q -o ")
+		mustRun(t, append(append([]string{"train", samples, "--untied"}, how...), a)...)
+		o := mustRun(t, append(append([]string{"train", "--statistics", path, "--model", "potts"}, how...), b)...)
+		o.prints(t, "suboptimality  at most")
+		want := oracle.Must(job.LoadModel(a))(t).Model.Weights
+		for i, w := range oracle.Must(job.LoadModel(b))(t).Model.Weights {
+			if math.Abs(w-want[i]) > 1e-8 {
+				t.Fatalf("%s: weight %d is %v by means, and %v by samples", method, i, w, want[i])
+			}
+		}
+	}
+	means(t, samples, path, 300, func(tables []float64) { tables[1] = math.NaN() })
+	out := filepath.Join(dir, "partial")
+	mustRun(t, "train", "--statistics", path, "--model", "potts", "-q", "-o", out).says(t, "1 edges and 0 nodes have no means")
+	mustRun(t, "sample", samples, "-m", out, "-q", "-o", out+".npz", "--samples", "5")
+	if found := couplingsOf(t, out); len(found) != 4*3+3*6 {
+		t.Errorf("the table has %d rows", len(found))
+	}
+	for observations, code := range map[float64]int{0: 3, 100: 0, 1e6: 3} {
+		means(t, samples, path, observations, func(tables []float64) { tables[9] += 0.05; tables[17] -= 0.05 })
+		o := run(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "-o", filepath.Join(dir, "chance"))
+		if code == 0 {
+			o.says(t, "contradict those of nodes by 0.0")
+		} else {
+			o.wantFailure(t, code, "edge_means[", "state 0 of node", "numbers of observations")
+		}
+	}
+	for args, want := range map[string]string{
+		"--statistics " + path: "go with --model ising", samples + " --model potts --statistics " + path: "in place of DATA",
+		"--model potts --method pseudo --statistics " + path: "single samples",
+		"--model potts --select-edges --statistics " + path:  "need samples",
+	} {
+		run(t, append([]string{"train", "-q"}, strings.Fields(args)...)...).wantFailure(t, 2, want)
 	}
 }

@@ -28,7 +28,7 @@ type trainFlags struct {
 	options   job.Options
 
 	out, copy, init, resume, config string
-	reference                       string
+	reference, statistics           string
 	eval                            []string
 
 	mpi   string
@@ -94,6 +94,13 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		"standard errors of weights: auto (exact and pseudo have them), "+
 			"cheap (where quick), bootstrap[:B], or none (default none, with --model cheap)")
 	fl.Lookup("errors").NoOptDefVal = "auto"
+	fl.Var(wordValue(&o.SelectEdges, "rule", "a rule"), "select-edges",
+		"with --model: keep the edges that samples tell of: ebic[:GAMMA] (extended BIC on a group-lasso path; gamma 0.25) "+
+			"or stability[:HALVES] (those in 0.6 of 20 halves)")
+	fl.Lookup("select-edges").NoOptDefVal = "ebic"
+	fl.StringVar(&f.statistics, "statistics", "", "with --model, in place of DATA: an .npz of edges, edge_means and "+
+		"node_means, probabilities or counts; nan is not matched")
+	reads(fl, "means of nodes and edges, as .npz", "statistics")
 	fl.StringVar((*string)(&o.Method), "method", "auto",
 		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the "+
 			"baselines pseudo (pseudo-likelihood) and piecewise")
@@ -252,6 +259,13 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.statistics != "" {
+		if len(data) > 0 && !folder.Resume {
+			return nil, nil, usagef("{statistics} %s is in place of DATA, and %s is given, too: give one of them", f.statistics,
+				data[0])
+		}
+		data = []string{f.statistics}
+	}
 	if folder.Anew = a.files.force && !folder.Resume; !f.dryRun && !t.follows() {
 		if err := folder.Open(); err != nil {
 			return nil, nil, err
@@ -279,7 +293,7 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 // before any data are read is.
 func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, err error) {
 	o = f.options
-	if len(data) == 0 {
+	if o.Statistics = f.statistics != ""; !o.Statistics && len(data) == 0 {
 		return o, usagef("train: name the data to learn from: blockbp train DATA")
 	}
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
@@ -337,7 +351,16 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 	}
 	o := read(t.Initial)
 	o.Learning = t.Initial != nil
-	if t.Set, err = a.openData(data, o); err != nil {
+	if f.statistics != "" {
+		t.Set, err = dataset.OpenStatistics(a.ctx, f.statistics, o)
+		if err == nil {
+			a.noteAll(t.Set.Notes())
+			err = a.readsAlso(t.Set.Sources)
+		}
+	} else {
+		t.Set, err = a.openData(data, o)
+	}
+	if err != nil {
 		return t, f.nameModel(err, data)
 	}
 	t.Owned, t.HopsOpen = true, !hopsGiven

@@ -14,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -30,6 +31,7 @@ type Objective struct {
 	Model        *crf.Model // what the weights are of
 	Data         []*crf.Instance
 	ClassWeights [][]float64 // nil: ones
+	Statistics   []float64   // of Exact, M w̄ in place of those of the labels; nil: those
 	L2           float64
 	Total        float64 // N, the sum of the samples' weights
 
@@ -48,6 +50,7 @@ type Objective struct {
 	given    []*crf.Instance // those that have hidden labels, where Data has these filled in
 	filled   []float64       // weights by which they were
 	fillings int
+	labels   []float64 // M w of the labels, where Statistics are in their place
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -81,6 +84,10 @@ func (o *Objective) Allocate(threads int) {
 		if o.Kind == Exact {
 			o.terms[in] = ground.Terms(o.ClassWeights, in)
 		}
+	}
+	if o.Statistics != nil {
+		o.labels = (&instances.Labels{Model: o.Model, Data: o.Data, ClassWeights: o.ClassWeights, Total: o.Total,
+			Adder: instances.Adder{Each: parallel.Serially}, Adjoints: []*ground.Adjoint{{}}}).Observed()
 	}
 	for range o.Together() {
 		o.parts = append(o.parts, part{gradient: make([]float64, o.Model.Layout.Size)})
@@ -218,6 +225,10 @@ func (o *Objective) Evaluate(gradient, weights []float64) (value float64) {
 	for i := range o.parts {
 		value += o.parts[i].value
 		simd.AddScaled(gradient, o.parts[i].gradient, 1)
+	}
+	for i, given := range o.Statistics {
+		value -= weights[i] * (given - o.labels[i])
+		gradient[i] -= given - o.labels[i]
 	}
 	o.Model.Layout.Symmetrise(gradient)
 	return value
