@@ -70,10 +70,10 @@ func TestBondsOfChain(t *testing.T) {
 func TestBondsMinimum(t *testing.T) {
 	b := chainOfStates(t, 5, 3, 300, false)
 	b.begin()
-	defer b.whole.Close()
+	defer b.objective.Close()
 	b.slopes()
 	lambda := 0.05
-	active := oracle.Must(b.shrink(context.Background(), lambda, 1, &Chosen{}))(t)
+	active := oracle.Must(b.shrink(context.Background(), lambda, &Chosen{}))(t)
 	if len(active) < 4 || len(active) == len(b.groups) {
 		t.Fatalf("%d edges stay", len(active))
 	}
