@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph"
 )
 
 // loadUntied makes a set whose nodes and edges all have weights of their own: one node type per cardinality and one
@@ -50,17 +49,12 @@ func (l *npzLoader) keepEdges(in *npzInstance) {
 		l.at(in, edgesArray, "", "there are %d edges, and the model keeps edges up to %d", in.edges.count, kept[len(kept)-1])
 		return
 	}
-	u, v := in.graph.Ends()
-	us, vs := make([]int32, len(kept)), make([]int32, len(kept))
-	for i, e := range kept {
-		us[i], vs[i] = u[e], v[e]
+	var ends []int32
+	for _, e := range kept {
+		ends = append(ends, in.graph.U(e), in.graph.V(e))
 	}
-	less := l.fewer[in.graph]
-	if less == nil {
-		less, _ = graph.FromEdges(in.nodes.count, us, vs) // some edges of a graph make a graph
-		l.fewer = map[*graph.Graph]*graph.Graph{in.graph: less}
-	}
-	in.graph, in.edges.count = less, len(kept)
+	in.graph, _ = l.fewer.get(in.nodes.count, ends) // some edges of a graph make a graph
+	in.edges.count = len(kept)
 }
 
 // KeepEdges returns the set with some of the edges of its untied networks, numbered and in ascending order, and no
@@ -170,7 +164,7 @@ func (l *npzLoader) untiedStates(k int) []string {
 			return names
 		}
 	}
-	if l.areSpins && k == len(spinStates) {
+	if (l.areSpins || l.o.Spins && l.o.Statistics) && k == len(spinStates) {
 		return spinStates
 	}
 	if names := l.names[0]; len(names) == k {

@@ -1,13 +1,10 @@
 package dataset
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
 )
 
@@ -19,6 +16,8 @@ const (
 	edgeObservationsArray = "edge_observations"
 )
 
+// statisticsArrays are means of nodes and edges in place of samples: probabilities, or counts, which say of how many
+// observations they are. NaN are not known: a table with some is not matched.
 var statisticsArrays = arrayRules{
 	{name: edgesArray, of: ofEdges, shape: "[m, 2]"},
 	{name: nodeMeansArray, float: true, shape: "[n, states]"},
@@ -36,315 +35,234 @@ const (
 	surprising = 4
 	// apartTold is above what rounding leaves between means of the same samples.
 	apartTold = 1e-6
-	// mostRaking bounds the passes that fit a table to the means of its ends.
-	mostRaking = 1000
+	// mostRaking bounds the passes that fit a table to the means of its ends, and raked is where they are.
+	mostRaking, raked = 1000, 1e-15
 )
 
-// statistics are tables of means on their way into a set.
+// statistics are means in place of the samples of an instance.
 type statistics struct {
-	problems
-	nodes, edges, states      int
-	us, vs                    []int32
-	node, edge                []float64 // [nodes][states] and [edges][states][states], of sum 1; NaN: not known
-	nodeWeight, edgeWeight    []float64 // observations
-	known                     bool      // their numbers are
-	apart                     float64   // the largest contradiction
-	unmatchedNodes, unmatched int
+	nodes, edges means
+	counted      bool    // numbers of observations are known
+	apart        float64 // the largest contradiction
 }
 
-// OpenStatistics reads means of nodes and edges in place of samples, from an npz file with the arrays edges [m, 2],
-// edge_means [m, states, states] and node_means [n, states]: probabilities, or counts, which say of how many
-// observations they are. NaN are not known: a table with some is not matched. Set.Means has them; the sample of its
-// instance is not one that was observed, and weighs as much as there are observations, in the median.
-func OpenStatistics(ctx context.Context, path string, o Options) (*Set, error) {
-	contents, source, list := openNPZ(ctx, path, statisticsArrays, memory.NewBudget(o.Memory))
-	if err := firstOf(list); err != nil {
-		return nil, err
-	}
-	s := &statistics{problems: problems{file: path}}
-	for _, step := range []func(){func() { s.take(contents) }, s.checkEdges, s.normalise, s.reconcile} {
-		if step(); len(s.list) > 0 {
-			_, list := told(nil, s.errors())
-			return nil, firstOf(list)
-		}
-	}
-	if a, ok := contents.arrays[directedArray]; ok {
-		o.Directed = o.Directed || a.Ints[0] == 1
-	}
-	set, err := s.set(&o)
-	if err != nil {
-		return nil, err
-	}
-	set.Sources = []Source{source}
-	s.warn(set)
-	set, _ = told(set, nil)
-	return set, nil
+// means are tables of one size, which sum to 1.
+type means struct {
+	array        string
+	tables       [][]float64 // nil: not known
+	observations []float64   // as many as the median where it is not said
 }
 
-// take checks the shapes, and copies the numbers.
-func (s *statistics) take(c *npzContents) {
-	edges, table, node := c.arrays[edgesArray], c.arrays[edgeMeansArray], c.arrays[nodeMeansArray]
-	for name, a := range c.arrays {
-		if rule := statisticsArrays.rule(name); !rule.fits(a.Shape) {
-			s.add(0, name, "", "shape is %s, want %s", npy.ShapeText(a.Shape), rule.shape)
-		}
-	}
-	for _, name := range []string{edgesArray, edgeMeansArray} {
-		if _, ok := c.arrays[name]; !ok {
-			s.add(0, name, "", "the array is missing, want shape %s", statisticsArrays.rule(name).shape)
-		}
-	}
-	if len(s.list) > 0 {
+// readMeans takes the means of nodes and edges. The label of each node is the state that it has most often, which
+// weighs as much as there are observations, in the median.
+func (b *npzBuilder) readMeans() {
+	in, a := b.in, b.c.arrays[edgeMeansArray]
+	if a.Shape == nil {
 		return
 	}
-	s.edges, s.states = edges.Rows(), table.Shape[1]
-	for i, x := range edges.Ints {
-		s.nodes = max(s.nodes, int(x)+1)
-		if i%2 == 0 {
-			s.us = append(s.us, x)
-		} else {
-			s.vs = append(s.vs, x)
-		}
+	k := a.Shape[1]
+	s := &statistics{nodes: b.means(nodeMeansArray, nodeObservationsArray, in.nodes.count, k),
+		edges: b.means(edgeMeansArray, edgeObservationsArray, in.edges.count, k*k)}
+	if len(b.list) > 0 {
+		return
 	}
-	if node.Shape != nil {
-		s.nodes = node.Rows()
+	said := slices.DeleteFunc(slices.Concat(s.nodes.observations, s.edges.observations),
+		func(n float64) bool { return n == 0 })
+	in.statistics, in.states, in.weight = s, []int32{int32(k)}, 1
+	if s.counted = len(said) > 0; s.counted {
+		slices.Sort(said)
+		in.weight = said[len(said)/2]
 	}
-	numbers := func(name string, n int, otherwise float64) []float64 {
-		a, ok := c.arrays[name]
-		x := slices.Repeat([]float64{otherwise}, n)
-		if ok && a.Len() != n {
-			s.add(0, name, "", "shape is %s: there are %d nodes, %d edges and %d states", npy.ShapeText(a.Shape), s.nodes,
-				s.edges, s.states)
-			return x
-		}
-		for i := range x {
-			if ok {
-				x[i] = a.At(i)
+	for _, observations := range [][]float64{s.nodes.observations, s.edges.observations} {
+		for i, n := range observations {
+			if n == 0 {
+				observations[i] = in.weight
 			}
 		}
-		return x
 	}
-	s.node, s.edge = numbers(nodeMeansArray, s.nodes*s.states, math.NaN()),
-		numbers(edgeMeansArray, s.edges*s.states*s.states, math.NaN())
-	s.nodeWeight, s.edgeWeight = numbers(nodeObservationsArray, s.nodes, 0), numbers(edgeObservationsArray, s.edges, 0)
+	b.reconcile(s, k)
+	labels := make([]int32, in.nodes.count)
+	for n, table := range s.nodes.tables {
+		if table != nil {
+			labels[n] = int32(slices.Index(table, slices.Max(table)))
+		}
+	}
+	in.labels = [][]int32{labels}
 }
 
-// checkEdges refuses ends that are no nodes, loops, and edges that are there twice.
-func (s *statistics) checkEdges() {
-	for e := range s.us {
-		if u, v := s.us[e], s.vs[e]; u < 0 || v < 0 || int(max(u, v)) >= s.nodes {
-			s.add(0, fmt.Sprintf("%s[%d]", edgesArray, e), "", "is (%d, %d), and there are %d nodes", u, v, s.nodes)
-			return
+// means takes tables of an array, as probabilities.
+func (b *npzBuilder) means(array, observations string, count, size int) means {
+	m := means{array, make([][]float64, count), make([]float64, count)} // 0 observations: not said
+	a, given := b.c.arrays[array]
+	of, told := b.c.arrays[observations]
+	if given && a.Len() != count*size {
+		b.add(0, array, "", "shape is %s, want %s: the numbers of states differ", npy.ShapeText(a.Shape),
+			statisticsArrays.rule(array).shape)
+	}
+	if !given || len(b.list) > 0 {
+		return m
+	}
+	sums, counts := make([]float64, count), false
+	for i := range m.tables {
+		row, table := i, make([]float64, size)
+		if array == edgeMeansArray {
+			row = b.in.row(i)
+		}
+		for j := range table {
+			table[j] = a.At(row*size + j)
+			sums[i] += table[j]
+		}
+		least, most := slices.Min(table), slices.Max(table) // NaN if one is
+		switch {
+		case least < 0 || math.IsInf(most, 1) || most == 0:
+			b.add(0, fmt.Sprintf("%s[%d]", array, row), "write nan where nothing is known",
+				"has entries from %v to %v, want probabilities or counts", least, most)
+		case told && !(of.At(row) > 0) && !math.IsNaN(most):
+			b.add(0, fmt.Sprintf("%s[%d]", observations, row), "", "is %v, want a positive number", of.At(row))
+		case told && !math.IsNaN(most):
+			m.observations[i] = of.At(row)
+		}
+		if counts = counts || math.Abs(sums[i]-1) > roundedMeans; !math.IsNaN(most) {
+			m.tables[i] = table
 		}
 	}
-	if _, err := graph.FromEdges(s.nodes, s.us, s.vs); err != nil {
-		s.add(0, edgesArray, "", "%v", err)
+	for i, table := range m.tables {
+		if counts && !told && table != nil {
+			m.observations[i] = sums[i]
+		}
+		for j := range table {
+			table[j] /= sums[i]
+		}
 	}
+	return m
 }
 
-// normalise makes probabilities of counts. Tables that are not known become NaN as a whole.
-func (s *statistics) normalise() {
-	tables := func(name string, all, weights []float64, size int) {
-		counts := false
-		for i := range weights {
-			sum, table := 0.0, all[i*size:][:size]
-			for j, x := range table {
-				if sum += x; x < 0 || math.IsInf(x, 0) {
-					s.add(0, name+npy.IndexText([]int{len(weights), size}, i*size+j), "", "is %v, want a mean of 0 to 1, or a count",
-						x)
-				}
-			}
-			counts = counts || math.Abs(sum-1) > roundedMeans
-			if sum == 0 {
-				s.add(0, fmt.Sprintf("%s[%d]", name, i), "write nan where nothing is known", "all its means are 0")
-			}
-		}
-		for i := range weights {
-			sum, table := 0.0, all[i*size:][:size]
-			for _, x := range table {
-				sum += x
-			}
-			for j := range table {
-				table[j] /= sum
-			}
-			if counts && weights[i] == 0 && !math.IsNaN(sum) {
-				weights[i] = sum
-			}
-			s.known = s.known || weights[i] > 0
-		}
+// marginal is that of a table of states × states of an edge: of its first end, 0, or the second.
+func marginal(table []float64, k, end int) []float64 {
+	sums := make([]float64, k)
+	for i, p := range table {
+		sums[stateOf(i, k, end)] += p
 	}
-	tables(nodeMeansArray, s.node, s.nodeWeight, s.states)
-	tables(edgeMeansArray, s.edge, s.edgeWeight, s.states*s.states)
-	for _, weights := range [][]float64{s.nodeWeight, s.edgeWeight} {
-		for i, w := range weights {
-			if !(w > 0) {
-				weights[i] = 1 // not said
-			}
-		}
-	}
+	return sums
 }
 
-// ends calls do for both ends of an edge whose table is known, with its marginals there.
-func (s *statistics) ends(do func(e int, node int32, marginal []float64)) {
-	k := s.states
-	for e := range s.us {
-		table := s.edge[e*k*k:][:k*k]
-		if math.IsNaN(table[0]) {
-			continue
-		}
-		rows, columns := make([]float64, k), make([]float64, k)
-		for i, x := range table {
-			rows[i/k] += x
-			columns[i%k] += x
-		}
-		do(e, s.us[e], rows)
-		do(e, s.vs[e], columns)
-	}
-}
+// stateOf is the state of an end in an entry of a table.
+func stateOf(entry, k, end int) int { return [2]int{entry / k, entry % k}[end] }
 
 // reconcile takes for the means of a node the mean of what is said of it, and fits tables to those, where what they say
 // differs by no more than chance explains.
-func (s *statistics) reconcile() {
-	k := s.states
-	mean, total := make([]float64, len(s.node)), make([]float64, s.nodes)
-	add := func(n int32, means []float64, weight float64) {
-		if math.IsNaN(means[0]) {
-			return
+func (b *npzBuilder) reconcile(s *statistics, k int) {
+	mean, total := make([][]float64, b.in.nodes.count), make([]float64, b.in.nodes.count)
+	say := func(n int32, table []float64, weight float64) {
+		if mean[n] == nil {
+			mean[n] = make([]float64, k)
 		}
 		total[n] += weight
-		for x, p := range means {
-			mean[int(n)*k+x] += weight * p
+		for x, p := range table {
+			mean[n][x] += weight * p
 		}
 	}
-	for n := range int32(s.nodes) {
-		add(n, s.node[int(n)*k:][:k], s.nodeWeight[n])
-	}
-	s.ends(func(e int, n int32, marginal []float64) { add(n, marginal, s.edgeWeight[e]) })
-	for n, t := range total {
-		if t == 0 {
-			s.unmatchedNodes++
-		}
-		for x := range k {
-			if mean[n*k+x] /= t; t == 0 {
-				mean[n*k+x] = math.NaN()
-			}
+	for n, table := range s.nodes.tables {
+		if table != nil {
+			say(int32(n), table, s.nodes.observations[n])
 		}
 	}
-	s.ends(func(e int, n int32, marginal []float64) {
-		for x, p := range marginal {
-			want := mean[int(n)*k+x]
-			apart, allowed := math.Abs(p-want), roundedMeans
-			if s.known {
-				allowed += surprising * math.Sqrt(max(want*(1-want), 1/s.edgeWeight[e])/s.edgeWeight[e])
-			}
-			if s.apart = max(s.apart, apart); apart > allowed && len(s.list) == 0 {
-				s.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, e), "correct one of them; numbers of observations, as counts or in "+
-					edgeObservationsArray+", allow for chance", "state %d of node %d has the mean %.6g in it, and %.6g in all that "+
-					"is said of the node", x, n, p, want)
-			}
+	us, vs := b.in.graph.Ends()
+	for e, table := range s.edges.tables {
+		if table != nil {
+			say(us[e], marginal(table, k, 0), s.edges.observations[e])
+			say(vs[e], marginal(table, k, 1), s.edges.observations[e])
 		}
-	})
-	s.node = mean
-	for e := range s.us {
-		s.rake(s.edge[e*k*k:][:k*k], mean[int(s.us[e])*k:][:k], mean[int(s.vs[e])*k:][:k])
+	}
+	for n := range mean {
+		for x := range mean[n] {
+			mean[n][x] /= total[n]
+		}
+	}
+	s.nodes.tables = mean
+	for e, table := range s.edges.tables {
+		if table != nil {
+			ends := [2]int32{us[e], vs[e]}
+			for end, n := range ends {
+				b.compare(s, e, n, marginal(table, k, end))
+			}
+			rake(table, k, [2][]float64{mean[ends[0]], mean[ends[1]]})
+		}
+	}
+}
+
+// compare refuses what an edge says of a node where it differs from the mean of all by more than chance explains.
+func (b *npzBuilder) compare(s *statistics, e int, n int32, said []float64) {
+	for x, p := range said {
+		want, allowed := s.nodes.tables[n][x], roundedMeans
+		if of := s.edges.observations[e]; s.counted {
+			allowed += surprising * math.Sqrt(max(want*(1-want), 1/of)/of)
+		}
+		if s.apart = max(s.apart, math.Abs(p-want)); math.Abs(p-want) > allowed && len(b.list) == 0 {
+			b.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, b.in.row(e)), "correct one of them; numbers of observations, as "+
+				"counts or in "+edgeObservationsArray+", allow for chance", "state %d of node %d has the mean %.6g in it, and "+
+				"%.6g in all that is said of the node", x, n, p, want)
+		}
 	}
 }
 
 // rake gives a table the marginals of its ends, and keeps its odds ratios (iterative proportional fitting).
-func (s *statistics) rake(table, u, v []float64) {
-	if math.IsNaN(table[0]) {
-		s.unmatched++
-		return
-	}
-	k := s.states
-	scale := func(at, stride int, want float64) (apart float64) {
-		sum := 0.0
-		for i := range k {
-			sum += table[at+i*stride]
-		}
-		for i := range k {
-			if sum > 0 {
-				table[at+i*stride] *= want / sum
-			}
-		}
-		return math.Abs(sum - want)
-	}
-	const rounding = 1e-15
-	for apart, pass := 1.0, 0; apart > rounding && pass < mostRaking; pass++ {
+func rake(table []float64, k int, want [2][]float64) {
+	for apart, pass := 1.0, 0; apart > raked && pass < mostRaking; pass++ {
 		apart = 0
-		for y := range k {
-			apart = max(apart, scale(y, k, v[y]))
-		}
-		for x := range k {
-			apart = max(apart, scale(x*k, 1, u[x]))
+		for end := range want {
+			sums := marginal(table, k, end)
+			for i := range table {
+				if x := stateOf(i, k, end); sums[x] > 0 {
+					table[i] *= want[end][x] / sums[x]
+					apart = max(apart, math.Abs(want[end][x]-sums[x]))
+				}
+			}
 		}
 	}
 }
 
-// set makes the set. Edges without a table are left out: an edge whose statistics are not matched has no weights.
-func (s *statistics) set(o *Options) (*Set, error) {
-	k := s.states
-	l := &npzLoader{loader: newLoader(context.Background(), o)}
-	in := &npzInstance{path: s.file, name: "statistics", directed: o.Directed}
-	in.nodes.count, in.edges.count = s.nodes, s.edges
-	var err error
-	if in.graph, err = graph.FromEdges(s.nodes, s.us, s.vs); err != nil {
-		return nil, err
+// takeMeans gives the set its means. Edges without a table are left out: they have no weights.
+func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
+	if len(list) > 0 {
+		return nil, list
 	}
-	labels, cards := make([]int32, s.nodes), make([]int32, s.nodes)
-	for n := range labels {
-		cards[n] = int32(k)
-		if means := s.node[n*k:][:k]; !math.IsNaN(means[0]) {
-			labels[n] = int32(slices.Index(means, slices.Max(means)))
-		}
-	}
-	in.labels, in.states = [][]int32{labels}, []int32{int32(k)}
-	observed := slices.Sorted(slices.Values(append(slices.Clone(s.nodeWeight), s.edgeWeight...)))
-	in.weight = observed[len(observed)/2]
-	l.instances, l.areSpins = []*npzInstance{in}, o.Spins && k == len(spinStates)
-	if l.loadUntied(); len(l.problems) > 0 {
-		_, list := told(nil, l.problems)
-		return nil, firstOf(list)
-	}
-	set := l.set
+	s, k := l.instances[0].statistics, int(l.instances[0].states[0])
 	var kept []int32
-	for e := range s.us {
-		if !math.IsNaN(s.edge[e*k*k]) {
+	for e, table := range s.edges.tables {
+		if table != nil {
 			kept = append(kept, int32(e))
 		}
 	}
-	if s.unmatched > 0 {
+	unmatched := len(s.edges.tables) - len(kept)
+	if len(kept) == 0 {
+		return nil, []error{wrong(l.instances[0].path, 0, edgeMeansArray, "", "every table has nan: nothing can be learned")}
+	} else if unmatched > 0 {
+		var err error
 		if set, err = set.KeepEdges(kept); err != nil {
-			return nil, err
+			return nil, []error{err}
 		}
 	}
-	for _, p := range s.node {
-		if math.IsNaN(p) {
-			p = 1 / float64(k) // what weights of zero have: they stay
+	for _, table := range s.nodes.tables {
+		if table == nil { // what weights of zero have: they stay
+			unmatched, table = unmatched+1, slices.Repeat([]float64{1 / float64(k)}, k)
 		}
-		set.Means = append(set.Means, p)
+		set.Means = append(set.Means, table...)
 	}
 	for _, e := range kept {
-		set.Means = append(set.Means, s.edge[int(e)*k*k:][:k*k]...)
+		set.Means = append(set.Means, s.edges.tables[e]...)
 	}
 	layout := set.Schema.Layout()
 	layout.Symmetrise(set.Means)
+	say := func(told bool, format string, a ...any) {
+		if told {
+			set.Warnings = append(set.Warnings, fmt.Sprintf(format, a...))
+		}
+	}
+	say(s.apart > apartTold, "means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said "+
+		"of them, and tables are fitted to it", s.apart)
+	say(unmatched > 0, "%d nodes and edges have no means: nothing is matched there, and their weights are 0", unmatched)
+	say(!s.counted, "of how many observations means are is not said: the prior counts as much as one; give counts, or "+
+		"arrays of observations, or {prior}")
 	return set, nil
-}
-
-// warn says what was done to the means.
-func (s *statistics) warn(set *Set) {
-	say := func(format string, a ...any) { set.Warnings = append(set.Warnings, fmt.Sprintf(format, a...)) }
-	if s.apart > apartTold {
-		say("means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said of them, and "+
-			"tables are fitted to it", s.apart)
-	}
-	if s.unmatched+s.unmatchedNodes > 0 {
-		say("%d edges and %d nodes have no means: nothing is matched there, and their weights are 0", s.unmatched,
-			s.unmatchedNodes)
-	}
-	if !s.known {
-		say("of how many observations means are is not said: the prior counts as much as one; give counts, or arrays of " +
-			"observations, or {prior}")
-	}
 }

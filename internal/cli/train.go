@@ -351,16 +351,8 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 	}
 	o := read(t.Initial)
 	o.Learning = t.Initial != nil
-	if f.statistics != "" {
-		t.Set, err = dataset.OpenStatistics(a.ctx, f.statistics, o)
-		if err == nil {
-			a.noteAll(t.Set.Notes())
-			err = a.readsAlso(t.Set.Sources)
-		}
-	} else {
-		t.Set, err = a.openData(data, o)
-	}
-	if err != nil {
+	o.Statistics = f.statistics != ""
+	if t.Set, err = a.openData(data, o); err != nil {
 		return t, f.nameModel(err, data)
 	}
 	t.Owned, t.HopsOpen = true, !hopsGiven

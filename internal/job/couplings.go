@@ -68,7 +68,7 @@ func (o *Options) validatePhysics() error {
 // transposed notes samples that look like columns, where rows are wanted: there are fewer of them than nodes, and no
 // edge joins a node beyond as many, or they are of an Ising model, of which so few samples tell little.
 func transposed(o *Options, data []*crf.Instance) []string {
-	if o.Physics == "" || len(data) != 1 {
+	if o.Physics == "" || o.Statistics || len(data) != 1 {
 		return nil
 	}
 	samples, nodes := len(data[0].Samples()), data[0].Graph.NumNodes()
