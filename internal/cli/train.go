@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -220,8 +221,12 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	if t != nil {
 		watch.Opened, watch.Fitted, watch.SaveNow = t.together, t.fitted, t.group.TakeSignal
 	}
-	if t == nil {
-		a.saves.Lock() // until the command has ended
+	if iteration := watch.Iteration; t == nil {
+		saves := sync.OnceFunc(a.saves.Lock) // from the first step until the command has ended
+		watch.Iteration = func(e learn.Event) {
+			saves()
+			iteration(e)
+		}
 	}
 	result, err := p.Train(a.ctx, folder, watch)
 	show.done()

@@ -1,10 +1,12 @@
 package ground
 
 import (
+	"context"
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -33,8 +35,8 @@ type Piecewise struct {
 }
 
 // Add implements LocalObjective.
-func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
-	weight float64) (value float64) {
+func (l *Piecewise) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
+	whole *partition.Block, weight float64) (value float64) {
 	l.potential.Ground(m, in, whole)
 	for s := range int32(in.Graph.NumNodes()) {
 		theta := l.potential.Node[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]]
@@ -53,6 +55,9 @@ func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whol
 	}
 	l.normaliseTables(m, in, whole)
 	for e := range int32(in.Graph.NumEdges()) {
+		if parallel.Ended(ctx) != nil {
+			break
+		}
 		u, v, id := in.Graph.U(e), in.Graph.V(e), l.potential.TableID[e]
 		l.factor = append(l.factor[:0], l.tables[id]...)
 		theta := l.potential.Table[l.potential.EdgeAt[e]:][:len(l.factor)]

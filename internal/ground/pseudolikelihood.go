@@ -39,8 +39,8 @@ type PseudoLikelihood struct {
 }
 
 // Add implements LocalObjective.
-func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
-	weight float64) (value float64) {
+func (l *PseudoLikelihood) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
+	whole *partition.Block, weight float64) (value float64) {
 	l.potential.Ground(m, in, whole)
 	l.countLabels(in)
 	l.last, l.place = numeric.Resize(l.last, in.Graph.NumNodes()), numeric.Resize(l.place, in.Graph.NumNodes())
@@ -48,14 +48,14 @@ func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instanc
 	if threads := max(1, l.Threads); len(l.tiles) != threads {
 		l.tiles = make([]tile, threads)
 	}
-	for next, number, nodes := int32(0), int32(0), int32(in.Graph.NumNodes()); next < nodes; {
+	for next, number, nodes := int32(0), int32(0), int32(in.Graph.NumNodes()); next < nodes && ctx.Err() == nil; {
 		n := 0
 		for ; n < len(l.tiles) && next < nodes; n++ {
 			number++
 			l.layOut(&l.tiles[n], in, next, number)
 			next = l.tiles[n].hi
 		}
-		_ = parallel.Each(context.Background(), n, n, func(i int) { l.tiles[i].compute(l, in, weight, gradient != nil) })
+		_ = parallel.Each(ctx, n, n, func(i int) { l.tiles[i].compute(l, in, weight, gradient != nil) })
 		for i := range l.tiles[:n] {
 			t := &l.tiles[i]
 			if value += t.value; gradient != nil {

@@ -84,7 +84,7 @@ func TestStretchedIsDense(t *testing.T) {
 		for name, objective := range map[string]func() LocalObjective{"pseudo": func() LocalObjective { return &PseudoLikelihood{} }, "piecewise": func() LocalObjective { return &Piecewise{} }} {
 			same(name, func(in *crf.Instance) []float64 {
 				gradient := make([]float64, len(m.Weights))
-				value := objective().Add(gradient, m, in, whole, 0.7)
+				value := objective().Add(t.Context(), gradient, m, in, whole, 0.7)
 				return append(gradient, value)
 			})
 		}

@@ -30,8 +30,8 @@ type likelihood struct {
 }
 
 // Add implements ground.LocalObjective. What inference cannot compute is NaN.
-func (l *likelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
-	weight float64) (value float64) {
+func (l *likelihood) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
+	whole *partition.Block, weight float64) (value float64) {
 	pot, weights, terms := &l.space.Potentials, 0.0, l.objective.terms[in]
 	pot.Ground(m, in, whole)
 	for _, t := range terms {
