@@ -96,11 +96,11 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 			"cheap (where quick), bootstrap[:B], or none (default none, with --model cheap)")
 	fl.Lookup("errors").NoOptDefVal = "auto"
 	fl.Var(wordValue(&o.SelectEdges, "rule", "a rule"), "select-edges",
-		"with --model: keep the edges that samples tell of: ebic[:GAMMA] (extended BIC on a group-lasso path; gamma 0.25) "+
-			"or stability[:HALVES] (those in 0.6 of 20 halves)")
+		"with --model, edges that samples tell of alone: ebic[:GAMMA] (extended BIC, 0.25) or "+
+			"stability[:HALVES] (of 20)")
 	fl.Lookup("select-edges").NoOptDefVal = "ebic"
 	fl.StringVar(&f.statistics, "statistics", "", "with --model, in place of DATA: an .npz of edges, edge_means and "+
-		"node_means, probabilities or counts; nan is not matched")
+		"node_means")
 	reads(fl, "means of nodes and edges, as .npz", "statistics")
 	fl.StringVar((*string)(&o.Method), "method", "auto",
 		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the "+

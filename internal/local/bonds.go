@@ -90,7 +90,7 @@ func (b *Bonds) Choose(ctx context.Context) (*Chosen, error) {
 		return nil, err
 	}
 	copy(b.weights, b.fitted)
-	b.slopes()
+	b.slopes(ctx)
 	first, last := 0.0, []int32(nil)
 	for _, g := range b.groups {
 		first = max(first, g.slope/g.scale())
@@ -162,9 +162,9 @@ func (b *Bonds) only(edges []int32) {
 }
 
 // slopes finds how steep L is along every J.
-func (b *Bonds) slopes() {
+func (b *Bonds) slopes(ctx context.Context) {
 	clear(b.objective.Skipped)
-	b.objective.Evaluate(b.gradient, b.weights)
+	b.objective.Evaluate(ctx, b.gradient, b.weights)
 	for i := range b.groups {
 		g := &b.groups[i]
 		g.centre(b.objective, b.gradient)
@@ -205,7 +205,7 @@ func (b *Bonds) shrink(ctx context.Context, lambda float64, found *Chosen) (acti
 			return nil, err
 		}
 		found.Violation = max(found.Violation, missed)
-		b.slopes()
+		b.slopes(ctx)
 	}
 	return slices.DeleteFunc(active, func(e int32) bool { return !b.stays(b.groups[e]) }), nil
 }
@@ -249,10 +249,10 @@ func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (mis
 	b.only(edges)
 	momentum := 1.0
 	for i := range mostSteps {
+		b.objective.Evaluate(ctx, slope, at)
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		b.objective.Evaluate(slope, at)
 		for _, e := range edges {
 			b.groups[e].centre(b.objective, slope)
 		}

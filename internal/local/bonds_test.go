@@ -71,7 +71,7 @@ func TestBondsMinimum(t *testing.T) {
 	b := chainOfStates(t, 5, 3, 300, false)
 	b.begin()
 	defer b.objective.Close()
-	b.slopes()
+	b.slopes(t.Context())
 	lambda := 0.05
 	active := oracle.Must(b.shrink(context.Background(), lambda, &Chosen{}))(t)
 	if len(active) < 4 || len(active) == len(b.groups) {
