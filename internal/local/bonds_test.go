@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -65,61 +66,123 @@ func TestBondsOfChain(t *testing.T) {
 	}
 }
 
-// TestBondsMinimum: no weights near those of the path have a smaller objective, written out here, and some couplings
-// are zero.
-func TestBondsMinimum(t *testing.T) {
-	b := chainOfStates(t, 5, 3, 300, false)
-	b.begin()
-	defer b.objective.Close()
-	b.slopes(t.Context())
-	lambda := 0.05
-	active := oracle.Must(b.shrink(context.Background(), lambda, &Chosen{}))(t)
-	if len(active) < 4 || len(active) == len(b.groups) {
-		t.Fatalf("%d edges stay", len(active))
-	}
-	objective := func(weights []float64) (sum float64) {
-		in := b.Data[0]
-		us, vs := in.Graph.Ends()
-		for _, labels := range in.Samples() {
-			for s := range labels {
-				all, own := 0.0, 0.0
-				for x := range 3 {
-					score := weights[3*s+x]
-					for e, g := range b.groups {
-						switch s {
-						case int(us[e]):
-							score += weights[g.at+3*x+int(labels[vs[e]])]
-						case int(vs[e]):
-							score += weights[g.at+3*int(labels[us[e]])+x]
-						}
-					}
-					if all += math.Exp(score); x == int(labels[s]) {
-						own = score
+// penalised is the problem of a path, written out: L and its gradient by differences of every weight.
+type penalised struct {
+	*Bonds
+	lambda float64
+}
+
+// smooth is L.
+func (p *penalised) smooth(weights []float64) (sum float64) {
+	in, k := p.Data[0], p.groups[0].rows
+	for i, labels := range in.Samples() {
+		for s := range labels {
+			all, own := 0.0, 0.0
+			for x := range k {
+				score := weights[k*s+x]
+				for e, g := range p.groups {
+					u, v := int(in.Graph.U(int32(e))), int(in.Graph.V(int32(e)))
+					switch s {
+					case u:
+						score += weights[g.at+k*x+int(labels[v])]
+					case v:
+						score += weights[g.at+k*int(labels[u])+x]
 					}
 				}
-				sum += (math.Log(all) - own) / b.Total
+				if all += math.Exp(score); x == int(labels[s]) {
+					own = score
+				}
 			}
+			sum += in.SampleWeight(i) * (math.Log(all) - own) / p.Total
 		}
-		for _, w := range weights {
-			sum += b.L2 / 2 * w * w
-		}
-		for _, g := range b.groups {
-			norm := 0.0
-			for _, w := range weights[g.at:][:9] {
-				norm += w * w
-			}
-			sum += lambda * 2 * math.Sqrt(norm)
-		}
-		return sum
 	}
-	least, rng, moved := objective(b.weights), rand.New(rand.NewPCG(1, 1)), make([]float64, len(b.weights))
-	for i := range 300 {
-		size := math.Pow(10, -float64(i%3))
-		for j, w := range b.weights {
-			moved[j] = w + size*rng.NormFloat64()/30
+	for _, w := range weights {
+		sum += p.L2 / 2 * w * w
+	}
+	return sum
+}
+
+// slope is the gradient of L, of tables without what is a field.
+func (p *penalised) slope(weights []float64) []float64 {
+	const width = 1e-5
+	gradient := make([]float64, len(weights))
+	for j, w := range weights {
+		weights[j] = w + width
+		gradient[j] = p.smooth(weights)
+		weights[j] = w - width
+		gradient[j] = (gradient[j] - p.smooth(weights)) / (2 * width)
+		weights[j] = w
+	}
+	for _, g := range p.groups {
+		table, k := slices.Clone(g.of(gradient)), g.columns
+		for i := range table {
+			for j := range k { // less the means of its row and its column
+				g.of(gradient)[i] += -table[i/k*k+j]/float64(k) - table[j*k+i%k]/float64(k)
+			}
+			for _, x := range table {
+				g.of(gradient)[i] += x / float64(k*k)
+			}
 		}
-		if at := objective(moved); at < least-1e-5 {
-			t.Fatalf("objective %v, and %v near it", least, at)
+	}
+	return gradient
+}
+
+// value is what is minimised.
+func (p *penalised) value(weights []float64) float64 {
+	sum := p.smooth(weights)
+	for _, g := range p.groups {
+		sum += p.lambda * math.Sqrt(g.free) * numeric.Norm(g.of(weights))
+	}
+	return sum
+}
+
+// TestBondsMinimum: weights of the path meet the conditions of the minimum of an objective that is written out here
+// (Yuan and Lin 2006), and no lower value is found by short proximal steps that have nothing in common with the path.
+func TestBondsMinimum(t *testing.T) {
+	for _, lambda := range []float64{0.2, 0.05, 0.02} {
+		b := chainOfStates(t, 4, 3, 60, false)
+		b.begin()
+		b.slopes(t.Context())
+		active := oracle.Must(b.shrink(t.Context(), lambda, &Chosen{}))(t)
+		b.objective.Close()
+		p := &penalised{b, lambda}
+		gradient, fields := p.slope(b.weights), 4*3
+		for j, g := range gradient[:fields] {
+			if math.Abs(g) > 2*conditionsMet*lambda {
+				t.Errorf("λ %v: slope of field %d is %v", lambda, j, g)
+			}
+		}
+		for e, g := range b.groups {
+			table, norm := g.of(gradient), numeric.Norm(g.of(b.weights))
+			if stays := slices.Contains(active, int32(e)); stays != (norm > 0) {
+				t.Errorf("λ %v: edge %d stays: %v, ‖J‖ = %v", lambda, e, stays, norm)
+			}
+			limit := (1 + 2*conditionsMet) * lambda * math.Sqrt(g.free)
+			if norm > 0 {
+				limit = 2 * conditionsMet * lambda
+				for i, w := range g.of(b.weights) {
+					table[i] += lambda * math.Sqrt(g.free) * w / norm
+				}
+			}
+			if miss := numeric.Norm(table); miss > limit {
+				t.Errorf("λ %v: edge %d, ‖J‖ = %v, misses its condition by %v, of %v", lambda, e, norm, miss, limit)
+			}
+		}
+		const length = 1.0
+		w := make([]float64, len(b.weights))
+		for range 150 {
+			for j, g := range p.slope(w) {
+				w[j] -= length * g
+			}
+			for _, g := range b.groups {
+				norm := numeric.Norm(g.of(w))
+				for j := range g.of(w) {
+					g.of(w)[j] *= max(0, 1-length*lambda*math.Sqrt(g.free)/norm)
+				}
+			}
+		}
+		if found, least := p.value(b.weights), p.value(w); math.Abs(found-least) > 1e-5 {
+			t.Errorf("λ %v: the path has %v, short steps %v", lambda, found, least)
 		}
 	}
 }
