@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -109,7 +111,7 @@ func TestSoak(t *testing.T) {
 			}
 			t.Run(kind+map[bool]string{true: ", closed"}[close], func(t *testing.T) {
 				folder := filepath.Join(t.TempDir(), "data")
-				oracle.Soak(t, func() {
+				soak(t, func() {
 					writeSoaked(t, folder, files)
 					soaked(t, path, must(blockbp.Open(folder)), close)
 					oracle.OK(t, os.RemoveAll(folder))
@@ -118,13 +120,13 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	t.Run("memory", func(t *testing.T) {
-		oracle.Soak(t, func() { soaked(t, path, must(blockbp.NewData(stripes(1, 6, 7), stripes(2, 6, 7))), true) })
+		soak(t, func() { soaked(t, path, must(blockbp.NewData(stripes(1, 6, 7), stripes(2, 6, 7))), true) })
 	})
 	t.Run("errors", func(t *testing.T) {
 		folder := t.TempDir()
 		writeSoaked(t, folder, all["networks in arrays"])
 		writeSoaked(t, folder, map[string]string{"labels.npy": "no array"})
-		oracle.Soak(t, func() {
+		soak(t, func() {
 			if _, err := blockbp.Train(t.Context(), must(blockbp.Open(folder)), blockbp.Options{}); err == nil {
 				t.Error("damaged data are learned from")
 			}
@@ -267,4 +269,78 @@ func TestCancel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// soak calls do again and again, and fails where the process keeps something of each call: maps of memory,
+// open files, disk of deleted files, goroutines, or memory. Numbers are compared after collections, as what
+// nobody closes is left to the garbage collector.
+//
+// BLOCKBP_SOAK says how many calls there are, in the place of a few dozen.
+func soak(t *testing.T, do func()) {
+	t.Helper()
+	calls := 24
+	if asked, err := strconv.Atoi(os.Getenv("BLOCKBP_SOAK")); err == nil {
+		calls = max(calls, asked)
+	}
+	for range calls / 4 { // caches and scratch of the runtime are made
+		do()
+	}
+	before := settled(t)
+	for range calls {
+		do()
+	}
+	after := settled(t)
+	t.Logf("%d calls: %v, then %v", calls, before, after)
+	for i, what := range kinds {
+		// What is kept of one call in four is a leak; of memory, 8 KiB of each call.
+		most := before[i] + calls/4
+		if what == resident {
+			most = before[i] + 8*calls + 2<<10
+		}
+		if after[i] > most && !(what == resident && racing()) {
+			t.Errorf("%d calls leave %d %s, and there were %d before", calls, after[i], what, before[i])
+		}
+	}
+}
+
+const resident = "KiB in memory"
+
+// kinds are what is counted.
+var kinds = [...]string{"maps", "open files", "maps and open files of deleted files", "goroutines", resident}
+
+// settled counts when collections find nothing any more.
+func settled(t *testing.T) (least [len(kinds)]int) {
+	for try := range 10 {
+		debug.FreeOSMemory()
+		time.Sleep(5 * time.Millisecond) // cleanups follow a collection
+		for i, n := range count(t) {
+			if try == 0 || n < least[i] {
+				least[i] = n
+			}
+		}
+	}
+	return least
+}
+
+func count(t *testing.T) (n [len(kinds)]int) {
+	maps := oracle.Must(os.ReadFile("/proc/self/maps"))(t)
+	const deleted = " (deleted)"
+	n[0], n[2] = bytes.Count(maps, []byte("\n")), bytes.Count(maps, []byte(deleted))
+	files := oracle.Must(os.ReadDir("/proc/self/fd"))(t)
+	for _, file := range files {
+		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", file.Name())); strings.HasSuffix(to, deleted) {
+			n[2]++
+		}
+	}
+	n[1], n[3] = len(files), runtime.NumGoroutine()
+	status := oracle.Must(os.ReadFile("/proc/self/status"))(t)
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	n[4] = oracle.Must(strconv.Atoi(strings.Fields(rest)[0]))(t)
+	return n
+}
+
+// racing reports whether the race detector watches, which takes memory of its own for every address that is ever used.
+func racing() bool {
+	build, _ := debug.ReadBuildInfo()
+	return slices.ContainsFunc(build.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }

@@ -28,7 +28,7 @@ func references(t *testing.T) map[string]*oracle.Reference {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
-		r := oracle.Must(oracle.LoadReference(dir))(t)
+		r := oracle.LoadReference(t, dir)
 		all[filepath.Base(dir)] = r
 	}
 	return all

@@ -71,8 +71,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 	f.Var(sizeValue(&d.memory), "memory", memoryHelp)
 }
 
-// options returns the reader's options. m is the trained model to read for, or
-// nil.
+// options returns the reader's options. m is the trained model to read for, or nil.
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, Layout: d.layout, List: d.list, Observed: d.observed,
@@ -87,8 +86,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 	return o
 }
 
-// validate refuses a number of states where their names are wanted: it would be
-// the name of the only one.
+// validate refuses a number of states where their names are wanted: it would be the name of the only one.
 func (d *dataFlags) validate() error {
 	if len(d.states) != 1 {
 		return nil

@@ -98,10 +98,9 @@ var methodsOf = map[string][]string{
 // asksForBP are the options by which a command line asks for belief propagation.
 var asksForBP = []string{"counting", "sweeps"}
 
-// resolve fills in what depends on the task, and refuses options that it, or the
-// chosen method, would not use. The options of belief propagation may stand beside
-// --method exact, so that a command line can be compared with the exact answer by
-// adding that alone; a note says that they are not used.
+// resolve fills in what depends on the task, and refuses options that it, or the chosen method, would not use. The
+// options of belief propagation may stand beside --method exact, so that a command line can be compared with the
+// exact answer by adding that alone; a note says that they are not used.
 func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if f.task == "MAP" {
 		f.task = "MPE"
@@ -177,9 +176,8 @@ var optionUsers = []users{
 	{"seed", []string{"bp"}},
 }
 
-// checkUnused refuses options that the method does not use, and values that it
-// cannot use. What belief propagation uses may stand beside exact inference: it
-// returns those, to say that they have no say.
+// checkUnused refuses options that the method does not use, and values that it cannot use. What belief propagation
+// uses may stand beside exact inference: it returns those, to say that they have no say.
 func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, err error) {
 	for _, u := range optionUsers {
 		switch {
@@ -285,8 +283,7 @@ type inferred struct {
 		Write(w io.Writer) error
 		Table() *report.Table
 	}
-	// about says what an answer is and what it is by, and shortfall why it did not converge,
-	// or is not proved optimal.
+	// about says what an answer is and what it is by, and shortfall why it did not converge, or is not proved optimal.
 	about, shortfall          string
 	zIsZero, converged, exact bool
 }
@@ -338,9 +335,8 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	}, nil
 }
 
-// costlyBytes and costlyOperations are what a user would like to hear of before it
-// starts: a quarter of the memory that is allowed unless told otherwise, and some
-// seconds.
+// costlyBytes and costlyOperations are what a user would like to hear of before it starts: a quarter of the memory
+// that is allowed unless told otherwise, and some seconds.
 const (
 	costlyBytes      = 1 << 29
 	costlyOperations = 1e9

@@ -19,8 +19,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// networkFlags name networks with explicit tables: one in a UAI file, or a model
-// given instances of a data set.
+// networkFlags name networks with explicit tables: one in a UAI file, or a model given instances of a data set.
 type networkFlags struct {
 	data            dataFlags
 	model, instance string

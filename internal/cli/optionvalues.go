@@ -108,8 +108,7 @@ func (v numberValue) Set(text string) error {
 	return nil
 }
 
-// refuseZero makes flags refuse zero, on the command line and in a configuration
-// file.
+// refuseZero makes flags refuse zero, on the command line and in a configuration file.
 func refuseZero(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f := flags.Lookup(name)

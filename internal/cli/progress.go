@@ -30,8 +30,7 @@ func terminalOf(w io.Writer) io.Writer {
 	return w
 }
 
-// line is one line of progress on standard error: with a bar on a terminal, printed
-// now and then elsewhere.
+// line is one line of progress on standard error: with a bar on a terminal, printed now and then elsewhere.
 type line struct {
 	out      io.Writer
 	terminal bool

@@ -10,9 +10,8 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 )
 
-// record puts into the configuration of a run folder what data were read and how,
-// with absolute paths, so that the run can be resumed from any folder. The other
-// options are resolved by the job.
+// record puts into the configuration of a run folder what data were read and how, with absolute paths, so that the
+// run can be resumed from any folder. The other options are resolved by the job.
 func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (err error) {
 	absolute := func(path string) string {
 		text, absErr := filepath.Abs(path)

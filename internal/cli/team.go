@@ -61,8 +61,7 @@ func (a *app) join(f *trainFlags) (*team, error) {
 	return t, nil
 }
 
-// refuseTeam refuses to do the same in several processes of a job, which would write over each
-// other's files.
+// refuseTeam refuses to do the same in several processes of a job, which would write over each other's files.
 func (a *app) refuseTeam(cmd *cobra.Command) error {
 	launch, found := distributed.Detect()
 	if !found || cmd.Name() == "train" {

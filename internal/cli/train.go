@@ -294,8 +294,7 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	return p, folder, f.record(folder, data, &task)
 }
 
-// checked returns what is asked for, as far as it can be used; what can be checked
-// before any data are read is.
+// checked returns what is asked for, as far as it can be used; what can be checked before any data are read is.
 func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, err error) {
 	o = f.options
 	if o.Statistics = f.statistics != ""; !o.Statistics && len(data) == 0 {
@@ -388,8 +387,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 	return t, nil
 }
 
-// nameModel names --model in errors about what it asks of data, and says how samples are given
-// where they are not.
+// nameModel names --model in errors about what it asks of data, and says how samples are given where they are not.
 func (f *trainFlags) nameModel(err error, data []string) error {
 	if f.options.Physics == "" {
 		return err

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
@@ -65,7 +64,7 @@ func TestRunFolder(t *testing.T) {
 	r := train(t, data, "-o", dir, "-m", model, "--l2", "0.5", "--eval", "same="+data, "--threads", "1",
 		"--eval-every", "5", "--report")
 
-	want := []string{"checkpoint", "config.json", "data.json", "env.json", "metrics.csv", "metrics.jsonl", "model.safetensors", "plots", "report.html", "result.json"}
+	want := []string{"checkpoint", "config.json", "data.json", "env.json", "metrics.jsonl", "model.safetensors", "plots", "report.html", "result.json"}
 	if got := namesIn(dir); !slices.Equal(got, want) {
 		t.Errorf("the run folder holds %q, want %q", got, want)
 	}
@@ -207,15 +206,6 @@ func checkMetrics(t *testing.T, dir string, r trainResult) {
 	}
 	if evaluations < 2 {
 		t.Errorf("%d evaluations are in the metrics", evaluations)
-	}
-	table := oracle.Must(csv.NewReader(strings.NewReader(readFile(t, dir, "metrics.csv"))).ReadAll())(t)
-	for _, name := range []string{"iter", "pass", "wall_s", "block", "objective", "grad_norm", "step", "bp_sweeps", "bp_residual", "eval.same.accuracy", "eval.same.iou"} {
-		if !slices.Contains(table[0], name) {
-			t.Errorf("metrics.csv has columns %q, no %q", table[0], name)
-		}
-	}
-	if len(table) != len(metrics)+1 {
-		t.Errorf("metrics.csv has %d rows, metrics.jsonl %d", len(table)-1, len(metrics))
 	}
 }
 

@@ -92,8 +92,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	return d, err
 }
 
-// jsonOr returns metadata that are JSON as they are, others as a text, and nothing
-// where there are none.
+// jsonOr returns metadata that are JSON as they are, others as a text, and nothing where there are none.
 func jsonOr(text string) json.RawMessage {
 	switch {
 	case text == "":

@@ -15,8 +15,7 @@ type Network struct {
 	MostStates int `json:"most_states" fact:"most states"`
 	Factors    int `json:"factors" fact:"factors"`
 	Arity      int `json:"largest_arity" fact:"largest arity"`
-	// Edges and Forest are of the graph of factors over two variables; nil where some
-	// factor has more.
+	// Edges and Forest are of the graph of factors over two variables; nil where some factor has more.
 	Edges  *int  `json:"edges" fact:"edges"`
 	Forest *bool `json:"is_a_forest" fact:"is a forest"`
 	Width  int   `json:"induced_width" fact:"induced width"`

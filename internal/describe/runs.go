@@ -21,8 +21,7 @@ import (
 type Run struct {
 	Run    string          `json:"run"`
 	Result json.RawMessage `json:"result"` // as its folder has it
-	// Distance is ‖θ − θ_first‖/‖θ_first‖ to the weights of the first run; NaN where
-	// the models differ in shape.
+	// Distance is ‖θ − θ_first‖/‖θ_first‖ to the weights of the first run; NaN where the models differ in shape.
 	Distance runfolder.Float `json:"theta_distance_to_first"`
 
 	summary job.Summary
@@ -34,8 +33,7 @@ type Run struct {
 // Runs are runs side by side.
 type Runs []*Run
 
-// NewRuns reads run folders. One that is no run folder, or whose run has not come to
-// its end, is an error.
+// NewRuns reads run folders. One that is no run folder, or whose run has not come to its end, is an error.
 func NewRuns(folders []string) (Runs, error) {
 	var runs Runs
 	for _, folder := range folders {
@@ -168,8 +166,7 @@ func (runs Runs) Write(folder *runfolder.Run) error {
 	return folder.WriteFile(report.ReportFile, page.Write)
 }
 
-// objectiveOptions are the options that decide what a run minimises, beside what its
-// result says.
+// objectiveOptions are the options that decide what a run minimises, beside what its result says.
 var objectiveOptions = []string{"counting", "no-edges", "class-weights", "observed", "list", "kind", "features",
 	"edge-features", "offsets", "edge-maps", "bins", "neighbours", "no-bias", "untied", "states", "sample-weights"}
 

@@ -5,13 +5,11 @@ import (
 	"fmt"
 )
 
-// ErrZero says that every joint state of a network has probability zero: its hard zeros
-// contradict each other. So log Z is −Inf, exactly, and marginals, most probable states and
-// samples do not exist.
+// ErrZero says that every joint state of a network has probability zero: its hard zeros contradict each other. So log
+// Z is −Inf, exactly, and marginals, most probable states and samples do not exist.
 var ErrZero = errors.New("every joint state has probability zero; look for contradictory evidence or constraints")
 
-// TooWideError says that a network needs more memory than allowed. Nothing has
-// been allocated when it is returned.
+// TooWideError says that a network needs more memory than allowed. Nothing has been allocated when it is returned.
 type TooWideError struct {
 	Width      int     // induced width of the best elimination order found
 	Bytes      int64   // forecast for the tables of the whole run

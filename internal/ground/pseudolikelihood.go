@@ -14,9 +14,8 @@ import (
 //
 //	−Σ_s ω(x_s) log p(x_s | x_N(s)),   p(x_s = i | x_N(s)) ∝ exp{θ_s(i) + Σ_v θ_sv(i, x_v)}
 //
-// over the nodes s that have a label. Edges to neighbours without one are left
-// out of the conditionals: summing over hidden labels would join the terms again.
-// The zero value works. It is a LocalObjective.
+// over the nodes s that have a label. Edges to neighbours without one are left out of the conditionals: summing over
+// hidden labels would join the terms again. The zero value works. It is a LocalObjective.
 type PseudoLikelihood struct {
 	// ClassWeights are ω, [node type][state], all positive; nil: ones. Each term is
 	// a distribution of one variable, so that its label may weigh it.
@@ -88,9 +87,8 @@ func (l *PseudoLikelihood) countLabels(in *crf.Instance) {
 	}
 }
 
-// LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s
-// for which count is true (nil: all), and their number. Neighbours count by their
-// labels, whether they are counted themselves or not.
+// LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s for which count is true (nil: all),
+// and their number. Neighbours count by their labels, whether they are counted themselves or not.
 func (l *PseudoLikelihood) LogLikelihood(m *crf.Model, in *crf.Instance, whole *partition.Block, labels []int32,
 	count []bool) (sum float64, nodes int64) {
 	l.potential.Ground(m, in, whole)

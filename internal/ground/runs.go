@@ -7,8 +7,7 @@ import "github.com/blockbp/blockbp/crf"
 // per load, and few enough for the beliefs of a batch to stay in the nearest cache.
 const RowsPerBatch = 24
 
-// NodeRun returns the end of the run of nodes of one type that begins at lo, and at
-// most hi.
+// NodeRun returns the end of the run of nodes of one type that begins at lo, and at most hi.
 func NodeRun(in *crf.Instance, nodes []int32, lo, hi int) int {
 	if len(in.Schema().NodeTypes) == 1 {
 		return hi

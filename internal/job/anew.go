@@ -16,13 +16,13 @@ import (
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
 	configFile, envFile, dataFile, choiceFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
+	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
+	runfolder.PlotFolder + "/*.png",
 	// of earlier versions
-	CouplingsFile, ErrorsFile, report.ReportFile, "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*",
-	runfolder.MetricsFile, runfolder.MetricsCSVFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png",
+	"l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
 }
 
-// IsRunFile reports whether a training leaves a file of this name, with slashes, in its
-// folder.
+// IsRunFile reports whether a training leaves a file of this name, with slashes, in its folder.
 func IsRunFile(name string) bool {
 	return slices.ContainsFunc(runFiles, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)
@@ -33,8 +33,7 @@ func IsRunFile(name string) bool {
 // IsReadOfRun reports whether a file of a training, by its name as for IsRunFile, is
 // there to be read by programs. The others are for people.
 func IsReadOfRun(name string) bool {
-	return IsRunFile(name) && name != report.ReportFile && name != runfolder.MetricsCSVFile &&
-		path.Dir(name) != runfolder.PlotFolder
+	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
 }
 
 // isUnfinished reports whether a path in a run folder is of a file that was being
@@ -43,9 +42,8 @@ func isUnfinished(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover)
 }
 
-// RunFiles lists the files of the training in a folder, config.json last. A folder that
-// holds anything else, or no training, is an *Error of kind Usage: its files are
-// nothing to be removed.
+// RunFiles lists the files of the training in a folder, config.json last. A folder that holds anything else, or no
+// training, is an *Error of kind Usage: its files are nothing to be removed.
 func RunFiles(dir string) (files []string, err error) {
 	if _, err := ReadConfig(dir); err != nil {
 		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove "+

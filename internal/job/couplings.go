@@ -88,9 +88,8 @@ func transposed(o *Options, data []*crf.Instance) []string {
 	return nil
 }
 
-// physics decides how samples of a physical system are learned from: by the likelihood, if
-// that is cheap, and else by pseudo-likelihood, which both come to the truth with more
-// samples. Bounds of the likelihood do not.
+// physics decides how samples of a physical system are learned from: by the likelihood, if that is cheap, and else by
+// pseudo-likelihood, which both come to the truth with more samples. Bounds of the likelihood do not.
 func (p *Prepared) physics(ctx context.Context) error {
 	o, data := &p.Options, p.Problem.Data
 	if o.Physics == "" {
@@ -400,11 +399,9 @@ func ErrorText(x runfolder.Float) string {
 
 // Agreement compares couplings with those of a reference.
 type Agreement struct {
-	// Slope is that of the line through the origin with the least squares of couplings, over
-	// those of the reference.
+	// Slope is that of the line through the origin with the least squares of couplings, over those of the reference.
 	Slope runfolder.Float `json:"slope"`
-	// Inside is the share of intervals of 95 % that hold the reference, of couplings and of
-	// fields together.
+	// Inside is the share of intervals of 95 % that hold the reference, of couplings and of fields together.
 	Inside runfolder.Float `json:"inside"`
 }
 

@@ -69,9 +69,8 @@ func share(left, whole float64) float64 {
 	return 1 - left/whole
 }
 
-// Of takes note of an event and returns the share of the work that is done, from 0 to 1:
-// the nearest of the limits, and the lesser of the ways of gradient and
-// bound to what convergence asks for.
+// Of takes note of an event and returns the share of the work that is done, from 0 to 1: the nearest of the limits,
+// and the lesser of the ways of gradient and bound to what convergence asks for.
 func (d *Doneness) Of(e learn.Event) float64 {
 	s := d.Settings.Resolved()
 	if !d.seen {

@@ -94,7 +94,7 @@ func TestTrainInMemory(t *testing.T) {
 	if r.Summary.ThetaSHA256 != kept.Summary.ThetaSHA256 || !reflect.DeepEqual(r.Model.Meta, kept.Model.Meta) {
 		t.Errorf("in a folder the model is %v %v, without %v %v", kept.Summary.ThetaSHA256, kept.Model.Meta, r.Summary.ThetaSHA256, r.Model.Meta)
 	}
-	want := []string{"checkpoint", configFile, dataFile, envFile, "metrics.csv", "metrics.jsonl", ModelFile, "plots", "report.html", ResultFile}
+	want := []string{"checkpoint", configFile, dataFile, envFile, "metrics.jsonl", ModelFile, "plots", "report.html", ResultFile}
 	if names := namesIn(t, "run"); !slices.Equal(names, want) {
 		t.Errorf("the run folder holds %q, want %q", names, want)
 	}

@@ -185,8 +185,7 @@ func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
 	return rows
 }
 
-// write writes what is found of one instance, with labels as the data have them, and takes
-// note of that.
+// write writes what is found of one instance, with labels as the data have them, and takes note of that.
 func (p *Prediction) write(run *runfolder.Run, name string, labels []int32, b *infer.Beliefs) error {
 	file := run.Path(name + ".npz")
 	if err := run.Via(name+".npz", func(path string) error {
@@ -238,8 +237,7 @@ func HeldLabels(instances []*crf.Instance) (held [][]int32, several int, err err
 // picturesFile is the page of pictures among predictions.
 const picturesFile = "pictures.png"
 
-// UniqueNames returns a file name for every instance: its own where it is unique and
-// not among those that are taken.
+// UniqueNames returns a file name for every instance: its own where it is unique and not among those that are taken.
 func UniqueNames(instances []*crf.Instance, taken ...string) []string {
 	names := make([]string, len(instances))
 	used := map[string]bool{"": true, ".": true}

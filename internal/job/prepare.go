@@ -285,9 +285,8 @@ func (p *Prepared) checkMemory() (err error) {
 	return err
 }
 
-// CheckTraining says what a training with the choices of a user who makes none would note
-// of data, and whether it would take more memory than it may, as Options.Memory has it. The
-// features of the set may be changed.
+// CheckTraining says what a training with the choices of a user who makes none would note of data, and whether it
+// would take more memory than it may, as Options.Memory has it. The features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
 	o, err := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}.Resolved()
 	if err != nil {

@@ -250,8 +250,7 @@ var offTexts = []string{"0", "0s", "none", "auto"}
 // notOfCommand are options of one command, or of one folder.
 var notOfCommand = []string{"out", "resume", "force", "write-model", "quiet", "json", "dry-run"}
 
-// commandLine is a command that asks for the same training in another folder; "" where no
-// command did.
+// commandLine is a command that asks for the same training in another folder; "" where no command did.
 func (c *Config) commandLine() string {
 	if len(c.Data) == 0 {
 		return ""

@@ -23,8 +23,7 @@ const (
 	// mostKnown is the share of known labels up to which the others are taken for what is to be
 	// predicted from these, as the folds are.
 	mostKnown = 0.9
-	// choiceHops is the largest number that is tried: further neighbours add little, and
-	// fill sparse features.
+	// choiceHops is the largest number that is tried: further neighbours add little, and fill sparse features.
 	choiceHops = 2
 	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
 	// not: few labels often take them by chance (results/README.md).
@@ -205,8 +204,7 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 	return best, nil
 }
 
-// network makes the network with means over hops; nil where they would take too much memory, or
-// are not to be had.
+// network makes the network with means over hops; nil where they would take too much memory, or are not to be had.
 func (c *selection) network(ctx context.Context, hops int) (*crf.Instance, error) {
 	if hops == c.p.Set.Recipe.Hops {
 		return c.p.networks()[0], nil

@@ -31,8 +31,7 @@ const (
 	// replicateTolerance is the norm of the gradient at which a replicate ends, relative to
 	// where it begins, at the weights of all samples: what is left is that share of its way.
 	replicateTolerance = 1e-3
-	// correlationTold is the correlation of neighbouring samples that is told of: errors are
-	// too small by a tenth.
+	// correlationTold is the correlation of neighbouring samples that is told of: errors are too small by a tenth.
 	correlationTold = 0.1
 	// cheapWork takes a few seconds on one core of 2026.
 	cheapWork = 1e10

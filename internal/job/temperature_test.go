@@ -100,7 +100,7 @@ func TestNoTemperature(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"0", "-1", "x", "NaN", "Inf", ""} {
-		if err := CheckMeta("m", map[string]string{MetaTemperature: text}); err == nil {
+		if err := checkMeta("m", map[string]string{MetaTemperature: text}); err == nil {
 			t.Errorf("metadata say temperature %q: no error", text)
 		}
 	}

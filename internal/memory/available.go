@@ -24,9 +24,8 @@ const (
 	statusFile = "/proc/self/status"
 )
 
-// AvailableMemory returns how many bytes a program may take without pushing others
-// out of memory: as Linux says it, within the bounds of a container and of the process
-// itself; 2 GiB where nothing is known.
+// AvailableMemory returns how many bytes a program may take without pushing others out of memory: as Linux says it,
+// within the bounds of a container and of the process itself; 2 GiB where nothing is known.
 func AvailableMemory() int64 {
 	free, ok := readKilobytes(memoryFile, "MemAvailable:")
 	if !ok {
@@ -35,8 +34,7 @@ func AvailableMemory() int64 {
 	return min(free, groupMemory(groupFile, groupFolder), processMemory(limitsFile, statusFile))
 }
 
-// processMemory is what this process may still take within its own limits, the largest
-// number where it has none.
+// processMemory is what this process may still take within its own limits, the largest number where it has none.
 func processMemory(limits, status string) int64 {
 	left := int64(math.MaxInt64)
 	for _, l := range []struct{ limit, taken string }{{"Max data size", "VmData:"}, {"Max address space", "VmSize:"}} {
@@ -48,8 +46,7 @@ func processMemory(limits, status string) int64 {
 	return left
 }
 
-// readLimit reads the soft limit of the line "name SOFT HARD bytes"; ok is false where it
-// is unlimited or not known.
+// readLimit reads the soft limit of the line "name SOFT HARD bytes"; ok is false where it is unlimited or not known.
 func readLimit(path, name string) (bytes int64, ok bool) {
 	for line := range strings.Lines(readWord(path)) {
 		rest, found := strings.CutPrefix(line, name)
@@ -61,9 +58,8 @@ func readLimit(path, name string) (bytes int64, ok bool) {
 	return 0, false
 }
 
-// groupMemory is what the control groups of this process, and all above them, leave: the largest
-// number where they have no bounds. Files are in a folder a controller in version 1, and in one for
-// all in version 2.
+// groupMemory is what the control groups of this process, and all above them, leave: the largest number where they
+// have no bounds. Files are in a folder a controller in version 1, and in one for all in version 2.
 func groupMemory(membership, folder string) int64 {
 	left := int64(math.MaxInt64)
 	for line := range strings.Lines(readWord(membership)) {
@@ -109,9 +105,8 @@ func readStatistic(path, name string) (n int64) {
 	return n
 }
 
-// PeakMemory returns the most bytes that this process has had in memory at a time,
-// since it began; ok is false where the system does not
-// tell: Linux does.
+// PeakMemory returns the most bytes that this process has had in memory at a time, since it began; ok is false where
+// the system does not tell: Linux does.
 func PeakMemory() (bytes int64, ok bool) { return readKilobytes(statusFile, "VmHWM:") }
 
 // readKilobytes reads the line "name N kB" of a file.

@@ -1,6 +1,5 @@
-// Package printable makes texts safe to show: names come from archives, folders and
-// options, and may hold whatever moves the cursor of a terminal, hides or turns around
-// what stands beside it, or ends a line.
+// Package printable makes texts safe to show: names come from archives, folders and options, and may hold whatever
+// moves the cursor of a terminal, hides or turns around what stands beside it, or ends a line.
 package printable
 
 import (
@@ -13,9 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line is a text on one line, in which all that is not printed is written as in Go:
-// control characters, line ends, formatting characters such as those that change the
-// direction of writing, and bytes that are no UTF-8.
+// Line is a text on one line, in which all that is not printed is written as in Go: control characters, line ends,
+// formatting characters such as those that change the direction of writing, and bytes that are no UTF-8.
 func Line(text string) string { return escape(text, "") }
 
 // Text is Line for a text whose line ends and tabs are meant.

@@ -14,17 +14,15 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// PanelRow is one image of a panel: the photograph and what is said of its
-// pixels. Labels and confidences are row by row from the top, W·H of them; what is
-// nil is left blank.
+// PanelRow is one image of a panel: the photograph and what is said of its pixels. Labels and confidences are row by
+// row from the top, W·H of them; what is nil is left blank.
 type PanelRow struct {
 	Title      string
 	Photo      image.Image // of any size
 	Truth      []int32     // classes, −1 unknown
 	Prediction []int32     // classes, −1 unknown
 	Confidence []float64   // of the prediction, 0 to 1; NaN unknown
-	// Models are predictions to set side by side; those of the first row name the
-	// columns of all rows.
+	// Models are predictions to set side by side; those of the first row name the columns of all rows.
 	Models []ModelLabels
 	W, H   int // size of labels and confidences, in pixels
 }
@@ -44,8 +42,7 @@ type Panel struct {
 	Names []string // of the classes, which have the colours of ClassPalette, unless all are called #rrggbb
 }
 
-// tileWidth of each image, in pixels, is enough to see a pixel of the usual 320 × 240
-// images.
+// tileWidth of each image, in pixels, is enough to see a pixel of the usual 320 × 240 images.
 const tileWidth = 280
 
 // Measures of a panel, in points.
@@ -62,8 +59,7 @@ const (
 type panelColumn struct {
 	heading string
 	given   func(row *PanelRow) bool
-	// ink is the colour of pixel i of the labels, transparent where it is unknown; nil:
-	// the photograph.
+	// ink is the colour of pixel i of the labels, transparent where it is unknown; nil: the photograph.
 	ink func(s *panelSheet, row *PanelRow, i int) color.RGBA
 }
 
@@ -105,9 +101,8 @@ func (p *Panel) modelColumns() (columns []panelColumn) {
 	return columns
 }
 
-// PNG writes the panel as an image. It fails if there is nothing to draw, a
-// length does not fit W and H, a label has no name or a confidence is not within 0
-// and 1; the error names the row.
+// PNG writes the panel as an image. It fails if there is nothing to draw, a length does not fit W and H, a label has
+// no name or a confidence is not within 0 and 1; the error names the row.
 func (p Panel) PNG(w io.Writer) error {
 	img, err := p.Image()
 	if err != nil {
@@ -266,8 +261,7 @@ func (s *panelSheet) classInk(label int32) color.RGBA {
 	return s.palette[label]
 }
 
-// swatches explain the colours: of the classes where classes are shown, and of unknown
-// where it occurs.
+// swatches explain the colours: of the classes where classes are shown, and of unknown where it occurs.
 func (s *panelSheet) swatches() (all []Swatch) {
 	classes, unknown := false, false
 	for _, column := range s.columns {

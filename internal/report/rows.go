@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// TableOf is a table of rows, a slice of structs: a column for each field with this
-// tag, in the order of the fields. The tag is the header and, behind a semicolon, the
-// format by which fmt writes values, if not as they are:
+// TableOf is a table of rows, a slice of structs: a column for each field with this tag, in the order of the fields.
+// The tag is the header and, behind a semicolon, the format by which fmt writes values, if not as they are:
 //
 //	Seconds float64 `table:"seconds;%.2f"`
 //

@@ -10,8 +10,7 @@ type Lines struct {
 	cells []int32
 }
 
-// Line writes the features of a line of pixels to dst [pixels × features], as they are in the
-// map.
+// Line writes the features of a line of pixels to dst [pixels × features], as they are in the map.
 func (l *Lines) Line(dst []float32, m *Map, y int) {
 	if width := m.of.Cols * m.depth; l.of != m || len(l.line) != width {
 		*l = Lines{of: m, rows: [2]int32{-1, -1}, kept: [2][]float32{make([]float32, width), make([]float32, width)},

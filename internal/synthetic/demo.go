@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// DemoTolerance is the gradient norm, relative to the first, that each method of a
-	// Demo runs to.
+	// DemoTolerance is the gradient norm, relative to the first, that each method of a Demo runs to.
 	DemoTolerance = 1e-6
 	// referenceTolerance is what θ* is solved to.
 	referenceTolerance = 1e-10

@@ -101,8 +101,7 @@ func quoted(word string) string {
 // spaced lists numbers with blanks between them.
 func spaced(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }
 
-// source is the random source of one part of an example: changing how many parts
-// there are leaves each as it was.
+// source is the random source of one part of an example: changing how many parts there are leaves each as it was.
 func source(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
 
 // folder is an example being written. After the first error nothing more is.
@@ -112,8 +111,7 @@ type folder struct {
 	err     error
 }
 
-// write hands the path of a file to a function that writes it, once its folder is
-// there.
+// write hands the path of a file to a function that writes it, once its folder is there.
 func (f *folder) write(name string, write func(path string) error) {
 	path := filepath.Join(f.path, name)
 	if f.err == nil {

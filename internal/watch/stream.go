@@ -97,8 +97,7 @@ func follow(ctx context.Context, dirs []string, send func(text []byte) error) {
 
 // look sends what has changed.
 func (s *stream) look(send func(text []byte) error) error {
-	// The state is found before the metrics are read: a run that has ended has written
-	// all of them.
+	// The state is found before the metrics are read: a run that has ended has written all of them.
 	atWork := runfolder.CheckUnlocked(s.dir)
 	end, endErr := s.readResult()
 	from := len(s.so.rows)
@@ -188,8 +187,7 @@ func (s *stream) readResult() (*result, error) {
 	return &r, nil
 }
 
-// state says how the run fares. atWork is what runfolder.CheckUnlocked found, and wrong
-// what files could not be read.
+// state says how the run fares. atWork is what runfolder.CheckUnlocked found, and wrong what files could not be read.
 func (s *stream) state(atWork error, end *result, wrong error) state {
 	last := s.so.last()
 	var inUse *runfolder.InUseError
