@@ -10,20 +10,16 @@ import (
 
 // Names of the arrays of a file of statistics, beside edges.
 const (
-	nodeMeansArray        = "node_means"
-	edgeMeansArray        = "edge_means"
-	nodeObservationsArray = "node_observations"
-	edgeObservationsArray = "edge_observations"
+	nodeMeansArray = "node_means"
+	edgeMeansArray = "edge_means"
 )
 
 // statisticsArrays are means of nodes and edges in place of samples: probabilities, or counts, which say of how many
-// observations they are. NaN are not known: a table with some is not matched.
+// observations they are. A table with NaN is not known.
 var statisticsArrays = arrayRules{
 	{name: edgesArray, of: ofEdges, shape: "[m, 2]"},
 	{name: nodeMeansArray, float: true, shape: "[n, states]"},
 	{name: edgeMeansArray, of: ofEdges, float: true, shape: "[m, states, states]"},
-	{name: nodeObservationsArray, float: true, shape: "[n]"},
-	{name: edgeObservationsArray, of: ofEdges, float: true, shape: "[m]"},
 	{name: directedArray, of: ofAll, shape: "[]"},
 }
 
@@ -41,107 +37,22 @@ const (
 
 // statistics are means in place of the samples of an instance.
 type statistics struct {
-	nodes, edges means
-	counted      bool    // numbers of observations are known
+	states       int
+	nodes, edges []means
 	apart        float64 // the largest contradiction
 }
 
-// means are tables of one size, which sum to 1.
+// means are probabilities of the states of a node, or of the pairs of states of an edge, row by row.
 type means struct {
-	array        string
-	tables       [][]float64 // nil: not known
-	observations []float64   // as many as the median where it is not said
+	table        []float64 // nil: not known
+	observations float64   // that they are of; 1 of probabilities
 }
 
-// readMeans takes the means of nodes and edges. The label of each node is the state that it has most often, which
-// weighs as much as there are observations, in the median.
-func (b *npzBuilder) readMeans() {
-	in, a := b.in, b.c.arrays[edgeMeansArray]
-	if a.Shape == nil {
-		return
-	}
-	k := a.Shape[1]
-	s := &statistics{nodes: b.means(nodeMeansArray, nodeObservationsArray, in.nodes.count, k),
-		edges: b.means(edgeMeansArray, edgeObservationsArray, in.edges.count, k*k)}
-	if len(b.list) > 0 {
-		return
-	}
-	said := slices.DeleteFunc(slices.Concat(s.nodes.observations, s.edges.observations),
-		func(n float64) bool { return n == 0 })
-	in.statistics, in.states, in.weight = s, []int32{int32(k)}, 1
-	if s.counted = len(said) > 0; s.counted {
-		slices.Sort(said)
-		in.weight = said[len(said)/2]
-	}
-	for _, observations := range [][]float64{s.nodes.observations, s.edges.observations} {
-		for i, n := range observations {
-			if n == 0 {
-				observations[i] = in.weight
-			}
-		}
-	}
-	b.reconcile(s, k)
-	labels := make([]int32, in.nodes.count)
-	for n, table := range s.nodes.tables {
-		if table != nil {
-			labels[n] = int32(slices.Index(table, slices.Max(table)))
-		}
-	}
-	in.labels = [][]int32{labels}
-}
-
-// means takes tables of an array, as probabilities.
-func (b *npzBuilder) means(array, observations string, count, size int) means {
-	m := means{array, make([][]float64, count), make([]float64, count)} // 0 observations: not said
-	a, given := b.c.arrays[array]
-	of, told := b.c.arrays[observations]
-	if given && a.Len() != count*size {
-		b.add(0, array, "", "shape is %s, want %s: the numbers of states differ", npy.ShapeText(a.Shape),
-			statisticsArrays.rule(array).shape)
-	}
-	if !given || len(b.list) > 0 {
-		return m
-	}
-	sums, counts := make([]float64, count), false
-	for i := range m.tables {
-		row, table := i, make([]float64, size)
-		if array == edgeMeansArray {
-			row = b.in.row(i)
-		}
-		for j := range table {
-			table[j] = a.At(row*size + j)
-			sums[i] += table[j]
-		}
-		least, most := slices.Min(table), slices.Max(table) // NaN if one is
-		switch {
-		case least < 0 || math.IsInf(most, 1) || most == 0:
-			b.add(0, fmt.Sprintf("%s[%d]", array, row), "write nan where nothing is known",
-				"has entries from %v to %v, want probabilities or counts", least, most)
-		case told && !(of.At(row) > 0) && !math.IsNaN(most):
-			b.add(0, fmt.Sprintf("%s[%d]", observations, row), "", "is %v, want a positive number", of.At(row))
-		case told && !math.IsNaN(most):
-			m.observations[i] = of.At(row)
-		}
-		if counts = counts || math.Abs(sums[i]-1) > roundedMeans; !math.IsNaN(most) {
-			m.tables[i] = table
-		}
-	}
-	for i, table := range m.tables {
-		if counts && !told && table != nil {
-			m.observations[i] = sums[i]
-		}
-		for j := range table {
-			table[j] /= sums[i]
-		}
-	}
-	return m
-}
-
-// marginal is that of a table of states × states of an edge: of its first end, 0, or the second.
-func marginal(table []float64, k, end int) []float64 {
-	sums := make([]float64, k)
-	for i, p := range table {
-		sums[stateOf(i, k, end)] += p
+// marginal is what those of an edge say of its first end, 0, or the second.
+func (m *means) marginal(k, end int) means {
+	sums := means{make([]float64, k), m.observations}
+	for i, p := range m.table {
+		sums.table[stateOf(i, k, end)] += p
 	}
 	return sums
 }
@@ -149,72 +60,148 @@ func marginal(table []float64, k, end int) []float64 {
 // stateOf is the state of an end in an entry of a table.
 func stateOf(entry, k, end int) int { return [2]int{entry / k, entry % k}[end] }
 
-// reconcile takes for the means of a node the mean of what is said of it, and fits tables to those, where what they say
-// differs by no more than chance explains.
-func (b *npzBuilder) reconcile(s *statistics, k int) {
-	mean, total := make([][]float64, b.in.nodes.count), make([]float64, b.in.nodes.count)
-	say := func(n int32, table []float64, weight float64) {
-		if mean[n] == nil {
-			mean[n] = make([]float64, k)
-		}
-		total[n] += weight
-		for x, p := range table {
-			mean[n][x] += weight * p
+// readMeans takes the means of nodes and edges. The label of each node is the state that it has most often, which
+// weighs as much as there are observations of edges, in the median.
+func (b *npzBuilder) readMeans() {
+	in, tables := b.in, b.c.arrays[edgeMeansArray]
+	if tables.Shape == nil {
+		return
+	}
+	k := tables.Shape[1]
+	s := &statistics{states: k, nodes: b.means(nodeMeansArray, in.nodes.count, k),
+		edges: b.means(edgeMeansArray, in.edges.count, k*k)}
+	if len(b.list) > 0 {
+		return
+	}
+	var observations []float64
+	for _, m := range s.edges {
+		if m.table != nil {
+			observations = append(observations, m.observations)
 		}
 	}
-	for n, table := range s.nodes.tables {
-		if table != nil {
-			say(int32(n), table, s.nodes.observations[n])
-		}
+	if len(observations) == 0 {
+		b.add(0, edgeMeansArray, "", "has no table without nan: nothing can be learned")
+		return
 	}
-	us, vs := b.in.graph.Ends()
-	for e, table := range s.edges.tables {
-		if table != nil {
-			say(us[e], marginal(table, k, 0), s.edges.observations[e])
-			say(vs[e], marginal(table, k, 1), s.edges.observations[e])
-		}
-	}
-	for n := range mean {
-		for x := range mean[n] {
-			mean[n][x] /= total[n]
-		}
-	}
-	s.nodes.tables = mean
-	for e, table := range s.edges.tables {
-		if table != nil {
-			ends := [2]int32{us[e], vs[e]}
-			for end, n := range ends {
-				b.compare(s, e, n, marginal(table, k, end))
-			}
-			rake(table, k, [2][]float64{mean[ends[0]], mean[ends[1]]})
+	slices.Sort(observations)
+	in.statistics, in.states, in.weight = s, []int32{int32(k)}, observations[len(observations)/2]
+	b.reconcile(s)
+	in.labels = [][]int32{make([]int32, in.nodes.count)}
+	for n, m := range s.nodes {
+		if m.table != nil {
+			in.labels[0][n] = int32(slices.Index(m.table, slices.Max(m.table)))
 		}
 	}
 }
 
+// means takes tables of an array, as probabilities.
+func (b *npzBuilder) means(array string, count, size int) []means {
+	all := make([]means, count)
+	a, given := b.c.arrays[array]
+	if given && a.Len() != count*size {
+		b.add(0, array, "", "shape is %s, want %s: the numbers of states differ", npy.ShapeText(a.Shape),
+			statisticsArrays.rule(array).shape)
+		return all
+	}
+	for i := range all {
+		row, sum, table := i, 0.0, make([]float64, size)
+		if array == edgeMeansArray {
+			row = b.in.row(i)
+		}
+		for j := range table {
+			table[j] = math.NaN()
+			if given {
+				table[j] = a.At(row*size + j)
+			}
+			sum += table[j]
+		}
+		least, most := slices.Min(table), slices.Max(table) // NaN if one is
+		if least < 0 || math.IsInf(sum, 1) || sum == 0 {
+			b.add(0, fmt.Sprintf("%s[%d]", array, row), "write nan where nothing is known",
+				"has entries from %v to %v, want probabilities or counts", least, most)
+		}
+		if math.IsNaN(sum) {
+			continue
+		}
+		for j := range table {
+			table[j] /= sum
+		}
+		if all[i] = (means{table, sum}); math.Abs(sum-1) <= roundedMeans {
+			all[i].observations = 1
+		}
+	}
+	return all
+}
+
+// reconcile takes for the means of a node the mean of what is said of it, and fits tables to those, where what they say
+// differs by no more than chance explains.
+func (b *npzBuilder) reconcile(s *statistics) {
+	us, vs := b.in.graph.Ends()
+	said, ends := make([][]means, len(s.nodes)), func(e, end int) int32 { return [2][]int32{us, vs}[end][e] }
+	for n, m := range s.nodes {
+		said[n] = []means{m}
+	}
+	for e, m := range s.edges {
+		for end := range 2 {
+			if n := ends(e, end); m.table != nil {
+				said[n] = append(said[n], m.marginal(s.states, end))
+			}
+		}
+	}
+	for n := range s.nodes {
+		mean := means{table: make([]float64, s.states)}
+		for _, m := range said[n] {
+			if m.table != nil {
+				mean.observations += m.observations
+			}
+			for x, p := range m.table {
+				mean.table[x] += m.observations * p
+			}
+		}
+		for x := range mean.table {
+			mean.table[x] /= mean.observations
+		}
+		if s.nodes[n] = mean; mean.observations == 0 {
+			s.nodes[n].table = nil
+		}
+	}
+	for e, m := range s.edges {
+		if m.table == nil {
+			continue
+		}
+		want := [2][]float64{s.nodes[us[e]].table, s.nodes[vs[e]].table}
+		for end := range want {
+			b.compare(e, ends(e, end), m.marginal(s.states, end), want[end])
+		}
+		m.rake(s.states, want)
+	}
+}
+
 // compare refuses what an edge says of a node where it differs from the mean of all by more than chance explains.
-func (b *npzBuilder) compare(s *statistics, e int, n int32, said []float64) {
-	for x, p := range said {
-		want, allowed := s.nodes.tables[n][x], roundedMeans
-		if of := s.edges.observations[e]; s.counted {
+func (b *npzBuilder) compare(e int, n int32, said means, mean []float64) {
+	for x, p := range said.table {
+		want, allowed, of := mean[x], roundedMeans, said.observations
+		if of != 1 {
 			allowed += surprising * math.Sqrt(max(want*(1-want), 1/of)/of)
 		}
-		if s.apart = max(s.apart, math.Abs(p-want)); math.Abs(p-want) > allowed && len(b.list) == 0 {
-			b.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, b.in.row(e)), "correct one of them; numbers of observations, as "+
-				"counts or in "+edgeObservationsArray+", allow for chance", "state %d of node %d has the mean %.6g in it, and "+
-				"%.6g in all that is said of the node", x, n, p, want)
+		if b.in.statistics.apart = max(b.in.statistics.apart, math.Abs(p-want)); !(math.Abs(p-want) <= allowed) {
+			b.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, b.in.row(e)), "correct one of them; counts in place of "+
+				"probabilities allow for chance", "state %d of node %d has the mean %.6g in it, and %.6g in all that is said "+
+				"of the node", x, n, p, want)
+			return
 		}
 	}
 }
 
 // rake gives a table the marginals of its ends, and keeps its odds ratios (iterative proportional fitting).
-func rake(table []float64, k int, want [2][]float64) {
+func (m *means) rake(k int, want [2][]float64) {
 	for apart, pass := 1.0, 0; apart > raked && pass < mostRaking; pass++ {
 		apart = 0
 		for end := range want {
-			sums := marginal(table, k, end)
-			for i := range table {
+			sums := m.marginal(k, end).table
+			for i := range m.table {
 				if x := stateOf(i, k, end); sums[x] > 0 {
-					table[i] *= want[end][x] / sums[x]
+					m.table[i] *= want[end][x] / sums[x]
 					apart = max(apart, math.Abs(want[end][x]-sums[x]))
 				}
 			}
@@ -227,42 +214,35 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 	if len(list) > 0 {
 		return nil, list
 	}
-	s, k := l.instances[0].statistics, int(l.instances[0].states[0])
-	var kept []int32
-	for e, table := range s.edges.tables {
-		if table != nil {
+	s, unmatched, kept := l.instances[0].statistics, 0, []int32(nil)
+	for _, m := range s.nodes {
+		if m.table == nil { // what weights of zero have: they stay
+			unmatched, m.table = unmatched+1, slices.Repeat([]float64{1 / float64(s.states)}, s.states)
+		}
+		set.Means = append(set.Means, m.table...)
+	}
+	for e, m := range s.edges {
+		if set.Means = append(set.Means, m.table...); m.table != nil {
 			kept = append(kept, int32(e))
 		}
 	}
-	unmatched := len(s.edges.tables) - len(kept)
-	if len(kept) == 0 {
-		return nil, []error{wrong(l.instances[0].path, 0, edgeMeansArray, "", "every table has nan: nothing can be learned")}
-	} else if unmatched > 0 {
+	if unmatched += len(s.edges) - len(kept); unmatched > 0 {
+		l.warn("%d nodes and edges have no means: nothing is matched there, and their weights are 0", unmatched)
+	}
+	if s.apart > apartTold {
+		l.warn("means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said of them, and "+
+			"tables are fitted to it", s.apart)
+	}
+	if l.instances[0].weight == 1 {
+		l.warn("of how many observations means are is not said: the prior counts as much as one; give counts, or {prior}")
+	}
+	if len(kept) < len(s.edges) {
 		var err error
 		if set, err = set.KeepEdges(kept); err != nil {
 			return nil, []error{err}
 		}
 	}
-	for _, table := range s.nodes.tables {
-		if table == nil { // what weights of zero have: they stay
-			unmatched, table = unmatched+1, slices.Repeat([]float64{1 / float64(k)}, k)
-		}
-		set.Means = append(set.Means, table...)
-	}
-	for _, e := range kept {
-		set.Means = append(set.Means, s.edges.tables[e]...)
-	}
 	layout := set.Schema.Layout()
 	layout.Symmetrise(set.Means)
-	say := func(told bool, format string, a ...any) {
-		if told {
-			set.Warnings = append(set.Warnings, fmt.Sprintf(format, a...))
-		}
-	}
-	say(s.apart > apartTold, "means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said "+
-		"of them, and tables are fitted to it", s.apart)
-	say(unmatched > 0, "%d nodes and edges have no means: nothing is matched there, and their weights are 0", unmatched)
-	say(!s.counted, "of how many observations means are is not said: the prior counts as much as one; give counts, or "+
-		"arrays of observations, or {prior}")
 	return set, nil
 }

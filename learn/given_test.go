@@ -19,10 +19,9 @@ import (
 
 // given are means of a random model, which a file has in place of samples.
 type given struct {
-	edges            []int32
-	nodes, states    int
-	node, edge       [][]float64
-	nodeObs, edgeObs []float64
+	edges         []int32
+	nodes, states int
+	node, edge    [][]float64
 }
 
 // network is the model with these weights: fields, and then tables of edges.
@@ -50,7 +49,6 @@ func givenOf(t *testing.T, nodes, states int, edges ...int32) *given {
 		weights[i] = rng.NormFloat64() / 2
 	}
 	g.node, g.edge = oracle.Marginals(g.network(t, edges, weights))
-	g.nodeObs, g.edgeObs = slices.Repeat([]float64{1e4}, nodes), slices.Repeat([]float64{1e4}, len(edges)/2)
 	return g
 }
 
@@ -59,9 +57,7 @@ func (g *given) open(t *testing.T) (*dataset.Set, error) {
 	path, k := filepath.Join(t.TempDir(), "means.npz"), g.states
 	oracle.OK(t, npy.WriteArchive(path, npy.ArrayOf("edges", g.edges, len(g.edges)/2, 2),
 		npy.ArrayOf("directed", []int32{1}), npy.ArrayOf("node_means", slices.Concat(g.node...), g.nodes, k),
-		npy.ArrayOf("edge_means", slices.Concat(g.edge...), len(g.edge), k, k),
-		npy.ArrayOf("node_observations", g.nodeObs, g.nodes),
-		npy.ArrayOf("edge_observations", g.edgeObs, len(g.edgeObs))))
+		npy.ArrayOf("edge_means", slices.Concat(g.edge...), len(g.edge), k, k)))
 	return dataset.Open(t.Context(), []string{path}, dataset.Options{Untied: true, Statistics: true})
 }
 
@@ -116,12 +112,11 @@ func TestStatisticsByEnumeration(t *testing.T) {
 // of their ends and the odds ratios that they were given with.
 func TestNoisyStatistics(t *testing.T) {
 	g := givenOf(t, 3, 2, 0, 1, 1, 2)
-	g.nodeObs, g.edgeObs = []float64{100, 300, 100}, []float64{100, 200}
-	g.node = [][]float64{{0.5, 0.5}, {0.4, 0.6}, {0.3, 0.7}}
-	g.edge = [][]float64{{0.2, 0.3, 0.3, 0.2}, {0.1, 0.35, 0.2, 0.35}} // node 1 has 0.5, and 0.45
+	g.node = [][]float64{{50, 50}, {120, 180}, {30, 70}}
+	g.edge = [][]float64{{20, 30, 30, 20}, {20, 70, 40, 70}} // node 1 has 0.5 and 0.45, and 0.4 above
 	set := oracle.Must(g.open(t))(t)
 	first := func(i int) float64 { return set.Means[i] }
-	if want := (300*0.4 + 100*0.5 + 200*0.45) / 600; math.Abs(first(2)-want) > 1e-12 || set.Instances[0].Weight() != 100 {
+	if want := (300*0.4 + 100*0.5 + 200*0.45) / 600; math.Abs(first(2)-want) > 1e-12 || set.Instances[0].Weight() != 200 {
 		t.Errorf("node 1 has %v, want %v; the sample weighs %v", first(2), want, set.Instances[0].Weight())
 	}
 	for e, table := range g.edge {
@@ -132,7 +127,10 @@ func TestNoisyStatistics(t *testing.T) {
 			t.Errorf("table %d is %v", e, got)
 		}
 	}
-	g.edgeObs = []float64{1e6, 1e6}
+	for i := range g.edge[0] {
+		g.edge[0][i] *= 1e4
+		g.edge[1][i] *= 1e4
+	}
 	if _, err := g.open(t); err == nil {
 		t.Error("means that chance does not explain are taken")
 	}
