@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -50,29 +51,30 @@ func (s *EdgeSelection) note() string {
 }
 
 // selectsEdges reads the option: γ, and how many halves of the samples there are, 0: none.
-func (o *Options) selectsEdges() (gamma float64, halves int, err error) {
+func (o *Options) selectsEdges() (gamma, halves float64, err error) {
 	rule, text, given := strings.Cut(o.SelectEdges, ":")
 	gamma = defaultGamma
-	switch {
-	case rule == selectEBIC && given:
-		if gamma, err = strconv.ParseFloat(text, 64); err != nil || !(gamma >= 0 && gamma <= 1) {
-			return 0, 0, usagef("{select-edges} %q: want a number of 0 to 1, such as ebic:%v", o.SelectEdges, defaultGamma)
-		}
-	case rule == selectStability && given:
-		if halves, err = strconv.Atoi(text); err != nil || halves < 2 {
-			return 0, 0, usagef("{select-edges} %q: want how many halves of the samples to look at, 2 or more, such as "+
-				"stability:%d", o.SelectEdges, defaultHalves)
-		}
-	case rule == selectStability:
+	number := &gamma
+	if rule == selectStability {
 		halves = defaultHalves
-	case rule != selectEBIC && rule != "":
-		return 0, 0, usagef("{select-edges} %q: want ebic, ebic:GAMMA, stability or stability:HALVES%s", o.SelectEdges,
+		number = &halves
+	}
+	if given {
+		*number, err = strconv.ParseFloat(text, 64)
+	}
+	switch {
+	case o.SelectEdges == "":
+		return 0, 0, nil
+	case rule != selectEBIC && rule != selectStability:
+		err = usagef("{select-edges} %q: want ebic, ebic:GAMMA, stability or stability:HALVES%s", o.SelectEdges,
 			option.Hint(rule, []string{selectEBIC, selectStability}))
+	case err != nil, !(gamma >= 0 && gamma <= 1), halves != 0 && !(halves >= 2 && halves == math.Trunc(halves)):
+		err = usagef("{select-edges} %q: want a gamma of 0 to 1, such as ebic:%v, or how many halves of the samples, 2 or "+
+			"more, such as stability:%d", o.SelectEdges, defaultGamma, defaultHalves)
+	case o.Physics == "":
+		err = usagef("{select-edges} is for {model=ising} and {model=potts}, whose edges have tables of their own")
 	}
-	if rule != "" && o.Physics == "" {
-		return 0, 0, usagef("{select-edges} is for {model=ising} and {model=potts}, whose edges have tables of their own")
-	}
-	return gamma, halves, nil
+	return gamma, halves, err
 }
 
 // selectEdges leaves the set, and those of evaluations, the edges that the samples tell of.
@@ -119,12 +121,12 @@ func (o *Options) selectEdges(ctx context.Context, t *Task) (found *EdgeSelectio
 }
 
 // keptEdges are those that all samples keep, or, where there are halves, enough of these, which are drawn at random.
-func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves int, found *EdgeSelection) (kept []int32,
+func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves float64, found *EdgeSelection) (kept []int32,
 	err error) {
-	units, count, runs := samplesOf(b.Data), make([]int, found.Of), max(1, halves)
-	for h := range runs {
+	units, count, runs := samplesOf(b.Data), make([]float64, found.Of), max(1, halves)
+	for h := range uint64(runs) {
 		if halves > 0 {
-			rng := rand.New(rand.NewPCG(o.Seed, uint64(h)))
+			rng := rand.New(rand.NewPCG(o.Seed, h))
 			rng.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
 			if b.Data, err = instancesOf(units[:(len(units)+1)/2]); err != nil {
 				return nil, err
@@ -139,11 +141,11 @@ func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves int, fou
 		for _, e := range chosen.Edges {
 			count[e]++
 		}
-		found.Penalty += chosen.Penalty / float64(runs)
+		found.Penalty += chosen.Penalty / runs
 		found.Violation = max(found.Violation, chosen.Violation)
 	}
 	for e, n := range count {
-		if float64(n) >= stableShare*float64(runs) {
+		if n >= stableShare*runs {
 			kept = append(kept, int32(e))
 		}
 	}

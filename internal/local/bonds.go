@@ -32,7 +32,6 @@ type Bonds struct {
 
 	objective         *Objective
 	weights, gradient []float64 // at the λ at hand; tables are J
-	fitted            []float64 // minima without a penalty, of the edges at hand
 	groups            []group   // [edges]
 	curvature         float64   // the largest that steps have met
 }
@@ -85,11 +84,10 @@ func (b *Bonds) Bytes() float64 {
 func (b *Bonds) Choose(ctx context.Context) (*Chosen, error) {
 	b.begin()
 	defer b.objective.Close()
-	least, err := b.criterion(ctx, nil)
+	least, err := b.criterion(ctx, nil, b.weights)
 	if err != nil {
 		return nil, err
 	}
-	copy(b.weights, b.fitted)
 	b.slopes(ctx)
 	first, last := 0.0, []int32(nil)
 	for _, g := range b.groups {
@@ -104,7 +102,7 @@ func (b *Bonds) Choose(ctx context.Context) (*Chosen, error) {
 		if slices.Equal(active, last) {
 			continue
 		}
-		criterion, err := b.criterion(ctx, active)
+		criterion, err := b.criterion(ctx, active, slices.Clone(b.weights))
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +117,7 @@ func (b *Bonds) Choose(ctx context.Context) (*Chosen, error) {
 // begin makes the problem with all edges.
 func (b *Bonds) begin() {
 	size, in, seen := b.Model.Layout.Size, b.Data[0], statesSeen(b.Data)
-	b.weights, b.gradient, b.fitted = make([]float64, size), make([]float64, size), make([]float64, size)
+	b.weights, b.gradient = make([]float64, size), make([]float64, size)
 	b.groups, b.curvature = nil, firstCurvature
 	b.objective = &Objective{Kind: Pseudo, Model: b.Model, Data: b.Data, L2: b.L2, Total: b.Total,
 		Skipped: make([]bool, in.Graph.NumEdges())}
@@ -215,18 +213,14 @@ func (b *Bonds) stays(g group) bool {
 	return slices.ContainsFunc(g.of(b.weights), func(x float64) bool { return x != 0 })
 }
 
-// criterion fits the edges without a penalty, and returns the extended BIC.
-func (b *Bonds) criterion(ctx context.Context, edges []int32) (float64, error) {
+// criterion fits the edges without a penalty, from weights of these edges alone, and returns the extended BIC.
+func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64) (float64, error) {
 	b.only(edges)
 	free := 0.0
-	for e, g := range b.groups {
-		if b.objective.Skipped[e] {
-			clear(g.of(b.fitted))
-		} else {
-			free += g.free
-		}
+	for _, e := range edges {
+		free += b.groups[e].free
 	}
-	m := lbfgs.NewMinimiser(b.objective, b.fitted)
+	m := lbfgs.NewMinimiser(b.objective, weights)
 	m.Begin()
 	for gain := math.Inf(1); gain > fitEnough; {
 		before := m.Value
@@ -256,13 +250,17 @@ func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (mis
 		for _, e := range edges {
 			b.groups[e].centre(b.objective, slope)
 		}
-		if i > 0 && b.meets(at, slope, lastAt, lastSlope) {
-			momentum = 1
+		along, square, moved, up := 0.0, 0.0, 0.0, 0.0
+		for j, g := range slope {
+			along += (g - lastSlope[j]) * (at[j] - lastAt[j])
+			square += (g - lastSlope[j]) * (g - lastSlope[j])
+		}
+		if i > 0 && along > 0 && square > b.curvature*along {
+			b.curvature, momentum = square/along, 1
 		}
 		b.step(to, at, slope, lambda)
 		copy(lastAt, at)
 		copy(lastSlope, slope)
-		moved, up := 0.0, 0.0
 		for j, x := range to {
 			moved += (at[j] - x) * (at[j] - x)
 			up += (at[j] - x) * (x - b.weights[j])
@@ -281,21 +279,6 @@ func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (mis
 		}
 	}
 	return missed, nil
-}
-
-// meets raises the curvature to what two gradients show of it, and reports whether that was more.
-func (b *Bonds) meets(at, slope, lastAt, lastSlope []float64) bool {
-	along, square := 0.0, 0.0
-	for i, g := range slope {
-		change := g - lastSlope[i]
-		along += change * (at[i] - lastAt[i])
-		square += change * change
-	}
-	if !(along > 0 && square > b.curvature*along) {
-		return false
-	}
-	b.curvature = square / along
-	return true
 }
 
 // step writes the minimum of λ Σ √d_e ‖J_e‖ and of L as it seems from a place, with the curvature that is known.
