@@ -59,7 +59,7 @@ func (p tablePair) incomplete() error {
 	} {
 		var lost *fs.PathError
 		if _, err := os.Stat(table.path); errors.As(err, &lost) && errors.Is(err, fs.ErrNotExist) {
-			if err := fileio.Check(table.other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if _, err := fileio.Check(table.other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err // a device, say: what is beside it does not matter
 			}
 			return &fs.PathError{Op: "read", Path: table.path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or "+

@@ -10,7 +10,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gibbs"
-	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -33,7 +32,10 @@ type chains struct {
 
 // newChains starts so many chains from random joint states of positive probability. See Sample for the errors.
 func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, threads int) (*chains, error) {
-	d, err := prepare(p)
+	if err := checkPotentials(p); err != nil {
+		return nil, err
+	}
+	d, err := domains(p)
 	if err != nil {
 		return nil, err
 	}
@@ -71,20 +73,6 @@ func (c *chains) frozen() bool {
 	return len(c.free) > 0
 }
 
-// diagnose judges draws of the chains, of which chain k has those from first[k] to first[k+1].
-func (c *chains) diagnose(ctx context.Context, draws *drawStore, first []int, threads int) (*Diagnosis, error) {
-	d, err := diagnose(ctx, draws, c.p.Card, first, threads)
-	if err == nil {
-		d.Irreducible = c.irreducible
-	}
-	return d, err
-}
-
-// run calls job for every chain, several at a time.
-func (c *chains) run(ctx context.Context, job func(k int, chain *chain)) error {
-	return parallel.Each(ctx, len(c.all), c.concurrent, func(k int) { job(k, c.all[k]) })
-}
-
 // searchState draws a possible joint state.
 func searchState(d *gibbs.Domains, rng *rand.Rand) ([]int32, error) {
 	x, err := d.Search(rng)
@@ -108,14 +96,6 @@ func searchZero(p *mrf.Pairwise, seed uint64) error {
 		return err
 	}
 	return nil
-}
-
-// prepare returns what the hard zeros of a network leave possible, and refuses what cannot be sampled.
-func prepare(p *mrf.Pairwise) (*gibbs.Domains, error) {
-	if err := checkPotentials(p); err != nil {
-		return nil, err
-	}
-	return domains(p)
 }
 
 // domains returns the states that the hard zeros of a network leave possible.

@@ -212,7 +212,8 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 		}
 	}
 	done := &tally{total: options.Chains*options.BurnIn + options.Draws*options.Thin, report: options.Progress}
-	err = c.run(ctx, func(k int, chain *chain) {
+	err = parallel.Each(ctx, len(c.all), c.concurrent, func(k int) {
+		chain := c.all[k]
 		chain.sweeps(ctx, options.BurnIn, done)
 		for i := first[k]; i < first[k+1]; i++ {
 			if !chain.sweeps(ctx, options.Thin, done) {
@@ -224,10 +225,11 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.diagnose(ctx, s.draws, first, options.Threads)
+	d, err := diagnose(ctx, s.draws, r.pairwise.Card, first, options.Threads)
 	if err != nil {
 		return nil, err
 	}
+	d.Irreducible = c.irreducible
 	s.Converged = d.Irreducible && d.good(options.MaxRHat, options.MinESS)
 	s.Diagnosis = d.of(r.conditioned)
 	return s, nil

@@ -60,7 +60,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 				problems = append(problems, err)
 			}
 		case dataset.IsNetwork(path):
-			if _, err := dataset.ReadNetworkWithin(path, f.data.memory); err != nil {
+			if _, err := dataset.ReadNetworkWithin(path, f.data.Memory); err != nil {
 				problems = append(problems, err)
 			}
 		default:
@@ -84,7 +84,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			notes = append(notes, set.Notes()...)
 		}
 		if set != nil && m == nil {
-			said, err := job.CheckTraining(a.ctx, set, f.data.memory)
+			said, err := job.CheckTraining(a.ctx, set, f.data.Memory)
 			if notes = append(notes, said...); err != nil {
 				list = append(list, err)
 			}

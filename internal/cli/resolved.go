@@ -38,8 +38,8 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	}
 	folder.NoCheckpoint, folder.NoReport, folder.NoPlots = !f.checkpoint, !f.report, !f.plots
 	recipe := &task.Set.Recipe
-	if f.data.list != "" {
-		put("list", absolute(dataset.ListPath(data[0], f.data.list)))
+	if f.data.List != "" {
+		put("list", absolute(dataset.ListPath(data[0], f.data.List)))
 	}
 	sets, wrong := f.recordSets(task.Set, data[0], absolute)
 	if wrong != nil {
@@ -58,9 +58,9 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	switch recipe.Kind {
 	case dataset.KindImages:
 		if put("features", nil); !recipe.Colours {
-			put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
+			put("features", absolute(dataset.FeatureFolder(data[0], f.data.FeatureDir)))
 		}
-		for name, folder := range map[string]string{"edge-maps": f.data.edgeMaps, "superpixels": f.data.superpixels} {
+		for name, folder := range map[string]string{"edge-maps": f.data.EdgeMaps, "superpixels": f.data.Superpixels} {
 			if folder != "" {
 				put(name, absolute(dataset.ListPath(data[0], folder)))
 			}
@@ -111,7 +111,7 @@ func (f *trainFlags) recordPixels(recipe *dataset.Recipe, put func(name string, 
 // askedBins returns the number of bins asked for, which can be more than there are
 // where distances are equal; those of a model are as they are.
 func (f *trainFlags) askedBins(recipe *dataset.Recipe) int {
-	switch asked := f.data.bins; {
+	switch asked := f.data.Bins; {
 	case f.init != "":
 		return recipe.Bins
 	case asked > 0:

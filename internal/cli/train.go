@@ -345,7 +345,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 			return t, err
 		}
 	}
-	f.data.memory = f.options.Memory
+	f.data.Memory = f.options.Memory
 	read := func(m *job.Model) dataset.Options {
 		o := f.data.options(m)
 		if physics := f.options.Physics; physics != "" {
@@ -399,7 +399,7 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 	case whole && filepath.Ext(at.File) != ".npz":
 		return usagef("{model=%s}: samples and the bonds of a network are wanted, as .npz; %s", f.options.Physics,
 			option.Text(option.References(err)))
-	case named && !f.data.untied:
+	case named && !f.data.Untied:
 		return usagef("{model=%s}%s", f.options.Physics, option.Text(of))
 	}
 	return err

@@ -627,9 +627,7 @@ func TestCheckCompare(t *testing.T) {
 	o := mustRun(t, "compare", dir, gridRun(t), "-o", compared)
 	var ended struct{ Suboptimality float64 }
 	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "result.json")), &ended))
-	for _, want := range []string{"distance to first", "converged", "above optimum", fmt.Sprintf("≤ %.2g", ended.Suboptimality)} {
-		o.prints(t, want)
-	}
+	o.prints(t, "distance to first", "converged", "above optimum", fmt.Sprintf("≤ %.2g", ended.Suboptimality))
 	var about struct {
 		Training struct{ Suboptimality float64 }
 	}

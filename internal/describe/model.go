@@ -131,7 +131,7 @@ func (d *Model) Tables() []report.Table {
 	rows = append(rows, objectRows("synthetic", d.Synthetic)...)
 	rows = append(rows,
 		[]string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
-	tables := []report.Table{table(slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })...)}
+	tables := []report.Table{table(rows...)}
 	largest := report.Table{Headers: []string{"largest weights", "value", "error"}}
 	for _, w := range d.Largest {
 		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value), job.ErrorText(w.Error)})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
@@ -244,7 +245,7 @@ func (s *sequential) visit(forward bool, node int32) (bound float64) {
 		ending--
 	}
 	if ending > 0 {
-		rest := float64(ending) * gamma * largest(sum)
+		rest := float64(ending) * gamma * slices.Max(sum)
 		s.size += math.Abs(rest)
 		bound += rest
 	}
@@ -275,12 +276,4 @@ func (s *sequential) send(d int32, own []float64) (delta float64) {
 		}
 	}
 	return delta
-}
-
-func largest(values []float64) float64 {
-	best := math.Inf(-1)
-	for _, x := range values {
-		best = max(best, x)
-	}
-	return best
 }

@@ -89,14 +89,10 @@ func writeDirectly(path string, write func(w io.Writer) error) error {
 	if err != nil {
 		return err
 	}
+	defer file.Close()
 	buffered := bufio.NewWriterSize(file, bufferBytes)
 	if err := write(buffered); err != nil {
-		file.Close()
 		return err
 	}
-	if err := buffered.Flush(); err != nil {
-		file.Close()
-		return err
-	}
-	return file.Close()
+	return errors.Join(buffered.Flush(), file.Close())
 }

@@ -36,12 +36,6 @@ func IsReadOfRun(name string) bool {
 	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
 }
 
-// isUnfinished reports whether a path in a run folder is of a file that was being
-// written when its training was killed.
-func isUnfinished(name string) bool {
-	return slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover)
-}
-
 // RunFiles lists the files of the training in a folder, config.json last. A folder that holds anything else, or no
 // training, is an *Error of kind Usage: its files are nothing to be removed.
 func RunFiles(dir string) (files []string, err error) {
@@ -58,7 +52,7 @@ func RunFiles(dir string) (files []string, err error) {
 		}
 		inside, err := filepath.Rel(dir, file)
 		if name := filepath.ToSlash(inside); err == nil && name != configFile && name != runfolder.LockFile {
-			if !IsRunFile(name) && !isUnfinished(name) {
+			if !IsRunFile(name) && !slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover) {
 				return usagef("%q holds %q, which no training left there: move it away, or choose another folder", dir, name)
 			}
 			files = append(files, file)

@@ -335,9 +335,7 @@ func TestPrior(t *testing.T) {
 	if again.FirstGradientNorm > 1e-6 {
 		t.Errorf("the gradient at the weights of the optimum is %v", again.FirstGradientNorm)
 	}
-	if err := refused(Options{Prior: 1, L2: 1}); err == nil || !strings.Contains(err.Error(), "Options.Prior and Options.L2") {
-		t.Errorf("prior and l2: %v", err)
-	}
+	oracle.WantError(t, refused(Options{Prior: 1, L2: 1}), "Options.Prior and Options.L2")
 }
 
 // TestChooseL2: one instance is divided into its samples, and one sample into its labels;

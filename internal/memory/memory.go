@@ -82,7 +82,7 @@ func Whole(bytes float64) int64 {
 var units = []struct {
 	name  string
 	bytes float64
-}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+}{{"EiB", 1 << 60}, {"PiB", 1 << 50}, {"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
 // unitOf returns the unit that a number of bytes is written in.
 func unitOf(bytes float64) (unit float64, name string) {

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/blockbp/blockbp/graph"
 )
@@ -76,19 +75,6 @@ func (p *Partition) Elements() (n int) {
 		}
 	}
 	return n
-}
-
-// Bytes returns the memory that the lists of all blocks take. Those of a restricted
-// partition share Of, which is counted with each.
-func (p *Partition) Bytes() (bytes int) {
-	const index, group, page = 4, 16, 8192 // large slices are of whole pages
-	bytes = index*len(p.Of) + (len(p.Blocks)*int(unsafe.Sizeof(Block{}))+page-1)/page*page
-	for b := range p.Blocks {
-		x := &p.Blocks[b]
-		bytes += group*len(x.Groups) +
-			index*(len(x.Nodes)+len(x.Edges)+len(x.Order)+len(x.Runs)+len(x.InStart)+3*len(x.In)+len(x.OutStart)+3*len(x.Out))
-	}
-	return bytes
 }
 
 // EachList calls do for every list of node and edge numbers, which may put one with the same numbers in its place.

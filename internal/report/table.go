@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
@@ -13,6 +14,19 @@ import (
 type Table struct {
 	Headers []string
 	Rows    [][]string
+}
+
+// Add adds a row with a cell for each value, by the formats, which blanks separate. NaN is a dash.
+func (t *Table) Add(formats string, values ...any) {
+	var row []string
+	for i, format := range strings.Fields(formats) {
+		cell := fmt.Sprintf(format, values[i])
+		if cell == "NaN" {
+			cell = "–"
+		}
+		row = append(row, cell)
+	}
+	t.Rows = append(t.Rows, row)
 }
 
 // columnGap separates the columns of a table in a terminal.

@@ -115,16 +115,10 @@ func ReadMetrics(path string) (metrics []Metric, err error) {
 	return metrics, err
 }
 
-// headBytes is how much of a metrics file, at its beginning and before the last record that was read, tells it from
-// another one of its name: a record, with its seconds, is not longer by much.
-const headBytes = 256
-
 // A Follower reads a metrics file while a process writes it. The file need not be there yet.
 type Follower struct {
 	place
 	file os.FileInfo // as it was last read; nil: not yet
-	head []byte      // its first bytes
-	tail []byte      // those before offset
 }
 
 // Follow begins at the first record of the metrics file at path.
@@ -147,9 +141,7 @@ func (f *Follower) Next(anew func(), visit func(*Metric)) error {
 	if err != nil {
 		return err
 	}
-	if f.file == nil || !os.SameFile(f.file, info) || size < f.offset ||
-		!bytes.Equal(f.head, bytesAt(file, 0, len(f.head))) ||
-		!bytes.Equal(f.tail, bytesAt(file, f.offset-int64(len(f.tail)), len(f.tail))) {
+	if f.file == nil || !os.SameFile(f.file, info) || size < f.offset { // a run that is resumed makes another file
 		f.restart(anew)
 	}
 	f.file = info
@@ -162,8 +154,6 @@ func (f *Follower) Next(anew func(), visit func(*Metric)) error {
 		}
 		return nil
 	})
-	n := int(min(f.offset, headBytes))
-	f.head, f.tail = bytesAt(file, 0, n), bytesAt(file, f.offset-int64(n), n)
 	if err == nil && first != nil {
 		err = first
 	}
@@ -176,13 +166,6 @@ func (f *Follower) restart(anew func()) {
 		anew()
 	}
 	*f = *Follow(f.path)
-}
-
-// bytesAt is a part of a file, of at most so many bytes.
-func bytesAt(file io.ReaderAt, offset int64, most int) []byte {
-	part := make([]byte, most)
-	n, _ := file.ReadAt(part, offset) // what cannot be read differs from what was
-	return part[:n]
 }
 
 // errRepeated says that a record is not of a later iteration than the one before.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // Kind is one kind of example.
@@ -80,22 +81,11 @@ func (k *Kind) Next(path string) []string {
 	for i, command := range k.commands {
 		var words []string
 		for word := range strings.FieldsSeq(command) {
-			words = append(words, quoted(strings.Replace(word, "PATH", path, 1)))
+			words = append(words, printable.Word(strings.Replace(word, "PATH", path, 1)))
 		}
 		next[i] = strings.Join(words, " ")
 	}
 	return next
-}
-
-// quoted is a word as a shell takes it for one.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=:,@%+\\", r)
-	}
-	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // spaced lists numbers with blanks between them.

@@ -173,7 +173,7 @@ func (s *stream) about() about {
 // readResult reads result.json, nil if there is none.
 func (s *stream) readResult() (*result, error) {
 	path := filepath.Join(s.dir, job.ResultFile)
-	if fileio.Check(path, "the result of a run") != nil {
+	if _, err := fileio.Check(path, "the result of a run"); err != nil {
 		return nil, nil
 	}
 	text, err := fileio.Read(path, "the result of a run", fileio.Text)
