@@ -67,7 +67,7 @@ const (
 	// patience is for how many more sets of edges the criterion may be above its least.
 	patience = 6
 	// conditionsMet is by how much of λ the conditions of a minimum may be missed, after at most mostSteps.
-	conditionsMet, mostSteps = 0.02, 2000
+	conditionsMet, mostSteps = 0.005, 2000
 	// firstCurvature is that before any is known: half of what it is along the field of a node of two states.
 	firstCurvature = 0.25
 	// fitEnough is the decrease of N L, in nats, below which a fit without a penalty has ended.
