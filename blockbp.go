@@ -35,8 +35,8 @@ type Options struct {
 	// Method is auto, which goes by the sizes of the networks, bbpl, inner-dual or full; exact, maximum likelihood of
 	// narrow networks; or pseudo or piecewise, baselines without inference. "" means auto.
 	Method learn.Method
-	// Counting names the counting numbers of the free energy: convex, cover, trw, bethe, or a
-	// file of them. "" or auto means convex for an image folder, else trw.
+	// Counting names the counting numbers of the free energy: convex, cover, trw or bethe.
+	// "" or auto means convex for an image folder, else trw.
 	Counting string
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
 	// beside the sum of the log-likelihoods of all N samples: L2 = 1/(N σ²). 0 stands for 1.

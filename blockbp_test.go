@@ -115,7 +115,8 @@ func TestFolder(t *testing.T) {
 			return
 		}
 		for _, resume := range []bool{false, true} { // the folder is this training's alone
-			oracle.Fails(blockbp.Train(ctx, data, blockbp.Options{Folder: folder, Resume: resume}))(t, "in use by this very process")
+			oracle.Fails(blockbp.Train(ctx, data, blockbp.Options{Folder: folder, Resume: resume}))(t,
+				"in use by this very process")
 		}
 		cancel()
 	}}
@@ -166,7 +167,8 @@ func TestDoorErrors(t *testing.T) {
 		}
 	}
 	strange := must(blockbp.NewData(change(func(g *blockbp.Graph) { g.Labels[4] = "grey" })))
-	oracle.Fails(model.Evaluate(ctx, strange))(t, `label 4 is "grey", which is no state of the model: want one of ["dark" "light"]`)
+	oracle.Fails(model.Evaluate(ctx, strange))(t,
+		`label 4 is "grey", which is no state of the model: want one of ["dark" "light"]`)
 	oracle.Fails(blockbp.Open(filepath.Join(t.TempDir(), "missing")))(t, "missing")
 	oracle.Fails(blockbp.Train(ctx, must(blockbp.NewData(ok)), blockbp.Options{Counting: "convx"}))(t, "convex")
 	for want, o := range map[string]blockbp.Options{

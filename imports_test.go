@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"internal/runfolder": {"internal/option", "internal/fileio", "internal/printable"},
 	"internal/report":    {"internal/option", "internal/printable"},
 
-	"internal/watch": {"internal/report", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},
+	"internal/watch": {"learn", "internal/report", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},
 
 	// What info says of files.
 	"internal/describe": {

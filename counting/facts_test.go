@@ -3,13 +3,13 @@ package counting
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // treeReweightedCounts are the counting numbers of edge appearances μ, without
@@ -236,7 +236,8 @@ func TestCountingErrors(t *testing.T) {
 		oracle.Fails(New("given", g, test.node, test.edge))(t, test.want)
 	}
 	alone := legal(graph.FromEdges(1, nil, nil))
-	oracle.Fails(New("given", alone, []float64{1e-320}, nil))(t, "node 0: its counting number and those of its edges sum to 1e-320 (ρ_s of equation 3), want one from")
+	oracle.Fails(New("given", alone, []float64{1e-320}, nil))(t,
+		"node 0: its counting number and those of its edges sum to 1e-320 (ρ_s of equation 3), want one from")
 	for _, appearances := range [][]float64{{1}, {1, 0.5, 0.5}} {
 		if _, err := TreeReweighted(g, appearances); err == nil {
 			t.Errorf("%d appearances for two edges were accepted", len(appearances))

@@ -110,7 +110,8 @@ func TestInstanceErrors(t *testing.T) {
 	}
 	noEdges := Schema{NodeTypes: schema.NodeTypes[:1]}
 	g, _ := graph.FromEdges(2, []int32{0}, []int32{1})
-	oracle.Fails(NewInstance(&noEdges, InstanceSpec{Graph: g, NodeFeat: []Features{Constant(2, 2)}}))(t, "1 edges, but the model has no edge type")
+	oracle.Fails(NewInstance(&noEdges, InstanceSpec{Graph: g, NodeFeat: []Features{Constant(2, 2)}}))(t,
+		"1 edges, but the model has no edge type")
 }
 
 func TestWeightName(t *testing.T) {

@@ -148,15 +148,6 @@ func (o *SampleOptions) check(z *sizes, chains int) error {
 	return tooMuch("sampling", draws+z.network()+double*z.states+together, o.Memory, reason)
 }
 
-// nodeSizes are those of nodes with these numbers of states, without edges.
-func nodeSizes(card []int32) *sizes {
-	z := &sizes{}
-	for _, k := range card {
-		z.addNode(int(k))
-	}
-	return z
-}
-
 func tooMuch(what string, bytes float64, allowed int64, reason string) error {
 	if err, ok := memory.Check(what, bytes, allowed).(*memory.Error); ok {
 		err.Reason = reason

@@ -36,17 +36,13 @@ func (l *Likelihood) Merge(o *Likelihood) {
 	l.NegativeLog += o.NegativeLog
 	l.Pseudo += o.Pseudo
 	l.Labels += o.Labels
-	if l.Bound != o.Bound {
-		l.Bound = weaker(l.Bound, o.Bound)
+	switch {
+	case l.Bound == o.Bound:
+	case l.Bound == counting.None || o.Bound == counting.None:
+		l.Bound = counting.None
+	default:
+		l.Bound = counting.Upper
 	}
-}
-
-// weaker returns what can be said of a sum of two values.
-func weaker(a, b counting.Bound) counting.Bound {
-	if a == counting.None || b == counting.None {
-		return counting.None
-	}
-	return counting.Upper
 }
 
 // Assess predicts an instance, as Predict does, and says how probable the labels of its samples are. clamp holds

@@ -143,8 +143,12 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	if err != nil {
 		return nil, err
 	}
-	card := states(given.Network)
-	if err := options.check(nodeSizes(card), 0); err != nil {
+	z, card := &sizes{}, make([]int32, len(given.Network.Card))
+	for v, k := range given.Network.Card {
+		z.addNode(k)
+		card[v] = int32(k)
+	}
+	if err := options.check(z, 0); err != nil {
 		return nil, err
 	}
 	plan, err := newPlan(given.Network, options.Method, mostOperations, options.Memory)
@@ -178,15 +182,6 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 		return nil, err
 	}
 	return s, nil
-}
-
-// states are the numbers of states of the variables.
-func states(n *mrf.Network) []int32 {
-	card := make([]int32, len(n.Card))
-	for v, k := range n.Card {
-		card[v] = int32(k)
-	}
-	return card
 }
 
 // sampleChains keeps draws of chains.

@@ -29,8 +29,6 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.Edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features "+
 		"(default contrast)")
 	f.IntSliceVar(&d.Offsets, "offsets", nil, "images: how far apart joined pixels are, such as 1,4,12 (default 1)")
-	f.StringVar(&d.EdgeMaps, "edge-maps", "", "images: folder with <id>.png or .npy, strengths of edges (default none; "+
-		"DATA/edges if the model has them)")
 	f.IntVar(&d.Bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
 	f.IntVar(&d.Neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
 	f.StringSliceVar(&d.Columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+
@@ -46,7 +44,6 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
 		"the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
-	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
 	reads(f, "a file of weights, a number for each sample", "sample-weights")
 	f.StringVar(&d.Superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+

@@ -173,7 +173,8 @@ func TestErrorsOfChains(t *testing.T) {
 	if o := mustRun(t, "train", chain, "--model", "ising", "-o", in("curve"), "-q"); !strings.Contains(o.stderr, "samples are correlated with the one before (0.") {
 		t.Errorf("train notes:\n%s", o.stderr)
 	}
-	mustRun(t, "train", chain, "--model", "ising", "--errors=bootstrap:200", "-o", in("drawn"), "-q").says(t, "standard errors are of blocks of")
+	mustRun(t, "train", chain, "--model", "ising", "--errors=bootstrap:200", "-o", in("drawn"), "-q").says(t,
+		"standard errors are of blocks of")
 	curve, drawn := couplingsOf(t, in("curve")), couplingsOf(t, in("drawn"))
 	ratio := 0.0
 	for name, x := range curve {

@@ -52,7 +52,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		put("states", types[0].States)
 	}
 	put("neighbours", nil)
-	for _, name := range []string{"superpixels", "edge-features", "offsets", "edge-maps", "bins"} {
+	for _, name := range []string{"superpixels", "edge-features", "offsets", "bins"} {
 		put(name, nil)
 	}
 	switch recipe.Kind {
@@ -60,10 +60,8 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		if put("features", nil); !recipe.Colours {
 			put("features", absolute(dataset.FeatureFolder(data[0], f.data.FeatureDir)))
 		}
-		for name, folder := range map[string]string{"edge-maps": f.data.EdgeMaps, "superpixels": f.data.Superpixels} {
-			if folder != "" {
-				put(name, absolute(dataset.ListPath(data[0], folder)))
-			}
+		if f.data.Superpixels != "" {
+			put("superpixels", absolute(dataset.ListPath(data[0], f.data.Superpixels)))
 		}
 		put("no-bias", !recipe.Bias)
 		f.recordPixels(recipe, put)

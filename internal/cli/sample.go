@@ -55,8 +55,10 @@ effective sample size tell whether they agree.`,
 	fl.IntVar(&f.Thin, "thin", 10, "gibbs: keep one draw in so many sweeps")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of everything drawn")
 	threadsVar(fl, &f.Threads, "number of threads; draws do not depend on it")
-	fl.Float64Var(&f.MaxRHat, "max-rhat", sampleMaxRHat, "gibbs: largest R-hat of a converged variable")
-	fl.Float64Var(&f.MinESS, "min-ess", sampleMinESS, "gibbs: smallest effective sample size of a converged variable")
+	// Less is asked of a number of draws that the user has fixed than of inference, which goes on until it is content: of
+	// a thousand perfect draws the worst of many variables is above 1.01, or below 400 effective draws, by chance.
+	fl.Float64Var(&f.MaxRHat, "max-rhat", 1.05, "gibbs: largest R-hat of a converged variable")
+	fl.Float64Var(&f.MinESS, "min-ess", 100, "gibbs: smallest effective sample size of a converged variable")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless all chains converged")
 	a.writes(cmd, "out", byExtension(false, ".npz"))
 	forceable(cmd, forceHelp)
@@ -68,14 +70,6 @@ effective sample size tell whether they agree.`,
 
 // samplerAuto is the sampler that fits.
 const samplerAuto = "auto"
-
-// Less is asked of a number of draws that the user has fixed than of inference,
-// which goes on until it is content: of a thousand perfect draws the worst of many
-// variables is above an R-hat of 1.01, or below 400 effective draws, by chance.
-const (
-	sampleMaxRHat = 1.05
-	sampleMinESS  = 100
-)
 
 // gibbsOptions have a meaning for chains only.
 var gibbsOptions = []string{"chains", "burn-in", "thin", "max-rhat", "min-ess"}

@@ -216,10 +216,11 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 		return a.describeTraining(f, p)
 	}
 	folder.Copy = a.target(copyOption)
-	show := newDisplay(a, f.quiet, p.Settings)
+	show := &display{progress: a.newProgress(f.quiet, p.Settings), app: a}
 	watch := show.watch()
 	if t != nil {
-		watch.Opened, watch.Fitted, watch.SaveNow = t.together, t.fitted, t.group.TakeSignal
+		watch.Opened, watch.SaveNow = t.together, t.group.TakeSignal
+		watch.Fitted = func() { t.alone = true } // the others wait to leave
 	}
 	if iteration := watch.Iteration; t == nil {
 		saves := sync.OnceFunc(a.saves.Lock) // from the first step until the command has ended
@@ -281,7 +282,9 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	if err != nil {
 		return nil, folder, err
 	}
-	task.Began, task.Group = began, t.learners()
+	if task.Began = began; t != nil {
+		task.Group = t.group
+	}
 	if p, err = job.Prepare(a.ctx, options, task); err != nil {
 		return nil, folder, err
 	}

@@ -83,7 +83,7 @@ func TestRunFolder(t *testing.T) {
 		t.Errorf("eval says %+v, the run %v", results[0], r.Eval)
 	}
 	t.Run("report", func(t *testing.T) {
-		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged", "are exact, from inference",
+		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged", "over the whole network at the final weights",
 			"Settings", data, filepath.Base(data)+": ", "auto → bbpl: whole networks", "inner-sweeps", "trw", "seed", "same="+data)
 	})
 }
@@ -440,7 +440,8 @@ func TestPredictAndEval(t *testing.T) {
 
 	// Held labels stay.
 	held := filepath.Join(folder, "held")
-	mustRun(t, "predict", data, "-m", model, "-o", held, "--clamp", "--threads", "1").says(t, "2 of 2 instances have several samples")
+	mustRun(t, "predict", data, "-m", model, "-o", held, "--clamp", "--threads", "1").says(t,
+		"2 of 2 instances have several samples")
 	if labels := predictedLabels(t, filepath.Join(held, "1.npz"), 36, 3); !slices.Equal(labels, set.Instances[1].Samples()[0]) {
 		t.Error("predict --clamp changed labels that are held")
 	}

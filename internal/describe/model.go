@@ -72,7 +72,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, i := range job.LargestWeights(m.Model, listed) {
+	for _, i := range job.Largest(m.Model.Weights, listed) {
 		w := Weight{m.Model.WeightName(i), weights[i], runfolder.Float(math.NaN())}
 		if deviations != nil {
 			w.Error = runfolder.Float(deviations[i])

@@ -93,7 +93,7 @@ next:
 	for _, s := range single {
 		for i := range merged {
 			m := &merged[i]
-			scope := union(m.scope, s.scope)
+			scope := slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.scope, s.scope))))
 			entries, fits := cappedEntries(scope, n, order)
 			if fits || len(scope) == len(m.scope) {
 				if fits {
@@ -117,11 +117,4 @@ func cappedEntries(scope []int32, n *mrf.Network, order []int32) (entries int, f
 		}
 	}
 	return entries, true
-}
-
-// union merges two ascending lists.
-func union(a, b []int32) []int32 {
-	merged := slices.Concat(a, b)
-	slices.Sort(merged)
-	return slices.Compact(merged)
 }

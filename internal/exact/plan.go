@@ -65,9 +65,9 @@ func newPlan(n *mrf.Network, operations float64, steps int) (*Plan, error) {
 		return p, nil
 	}
 	p.buckets = buildBuckets(n, e)
-	p.Bytes = p.forecast(true)
-	p.PartitionBytes = p.forecast(false)
-	p.MaximumBytes = p.forecastMaximum()
+	p.PartitionBytes = p.forecast(func(r *run) { _, _ = r.forward(false) })
+	p.Bytes = p.forecast(func(r *run) { _, _ = r.forward(true); _ = r.backward(nil) })
+	p.MaximumBytes = p.forecast(func(r *run) { _, _ = r.maximize() })
 	return p, nil
 }
 
@@ -86,21 +86,10 @@ func withoutConstants(n *mrf.Network) *mrf.Network {
 	return &less
 }
 
-// forecast counts the bytes of a run's tables by going through its motions.
-func (p *Plan) forecast(marginals bool) int64 {
+// forecast counts the bytes of a run's tables by going through its motions: a dry run computes nothing that could fail.
+func (p *Plan) forecast(motions func(*run)) int64 {
 	r := newRun(context.Background(), p, true)
-	// A dry run computes nothing that could fail.
-	_, _ = r.forward(marginals)
-	if marginals {
-		_ = r.backward(nil)
-	}
-	return r.memory.bytes + p.groupBytes()
-}
-
-// forecastMaximum is forecast for Maximize.
-func (p *Plan) forecastMaximum() int64 {
-	r := newRun(context.Background(), p, true)
-	_, _ = r.maximize()
+	motions(r)
 	return r.memory.bytes + p.groupBytes()
 }
 

@@ -77,7 +77,8 @@ func (p *Problem) order() []int32 {
 	after := make([][]int32, len(p.network.Card)) // auxiliary variables that follow each variable
 	if p.Auxiliary != nil {
 		for i, f := range p.Auxiliary.FactorOf {
-			middle := median(p.network.Factors[f].Scope)
+			scope := slices.Sorted(slices.Values(p.network.Factors[f].Scope))
+			middle := scope[(len(scope)-1)/2]
 			after[middle] = append(after[middle], int32(p.Auxiliary.Variables+i))
 		}
 	}

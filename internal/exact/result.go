@@ -3,7 +3,6 @@ package exact
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Result is a joint state and what is known about it.
@@ -36,13 +35,6 @@ type NotFoundError struct {
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no joint state of positive probability was found in %d sweeps: in the best one %d factors are "+
 		"zero; try the method exact, or more sweeps", e.Sweeps, e.Violated)
-}
-
-// median returns the middle one of some variables.
-func median(scope []int) int {
-	sorted := slices.Clone(scope)
-	slices.Sort(sorted)
-	return sorted[(len(sorted)-1)/2]
 }
 
 // score is the value of a joint state, or of one variable's state given the others: how many factors are zero, and

@@ -32,7 +32,8 @@ func newPlan(t *testing.T, n *mrf.Network) *exact.Plan {
 }
 
 func TestPlanRefusesInvalidNetwork(t *testing.T) {
-	oracle.Fails(exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{1}, LogTable: []float64{0, 0}}}}))(t, "factors[0]: variable 1 does not exist")
+	oracle.Fails(exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{1}, LogTable: []float64{0, 0}}}}))(t,
+		"factors[0]: variable 1 does not exist")
 }
 
 func TestTooWide(t *testing.T) {

@@ -374,12 +374,7 @@ func nameOf(u, v string, states []string) string {
 
 // largest lists the largest of them.
 func (c *Couplings) largest(n int) (rows []CouplingRow) {
-	order := make([]int, len(c.Values)) // rows of all would take gigabytes where sites and states are many
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(math.Abs(c.Values[j]), math.Abs(c.Values[i])) })
-	for _, i := range order[:min(n, len(order))] {
+	for _, i := range Largest(c.Values, n) { // rows of all would take gigabytes where sites and states are many
 		row, err := readCoupling(c.row(i))
 		if err != nil {
 			panic("job: " + err.Error()) // what was written can be read

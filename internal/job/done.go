@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -98,12 +97,6 @@ func (d *Doneness) Of(e learn.Event) float64 {
 		}
 	}
 	return max(0, done)
-}
-
-// OfRecord does what Of does, for a record of an event.
-func (d *Doneness) OfRecord(m *runfolder.Metric) float64 {
-	return d.Of(learn.Event{Iteration: m.Iter, Pass: m.Pass, Elapsed: time.Duration(m.WallS * float64(time.Second)),
-		Objective: m.Objective, GradientNorm: m.GradNorm, Suboptimality: m.Suboptimality})
 }
 
 // Nothing is forecast before half of the way, in logarithms, as the first steps gain most, and a training looks several

@@ -99,8 +99,9 @@ func checkMeta(path string, meta map[string]string) error {
 	if edges, ok := meta[MetaEdges]; ok && edges != edgesNone {
 		return dataf("%s: metadata %q are %q, want %q or none at all: the file is damaged", path, MetaEdges, edges, edgesNone)
 	}
-	if err := checkTemperature(path, meta); err != nil {
-		return err
+	text, ok := meta[MetaTemperature]
+	if t, err := strconv.ParseFloat(text, 64); ok && (err != nil || !(t > 0) || math.IsInf(t, 0)) {
+		return dataf("%s: metadata %q are %q, want a number above 0: the file is damaged", path, MetaTemperature, text)
 	}
 	if seed, ok := meta[MetaSeed]; ok {
 		if _, err := strconv.ParseUint(seed, 10, 64); err != nil {

@@ -209,7 +209,7 @@ func reportWeights(page *report.Report, result *Result) {
 			rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)})
 		}
 	} else {
-		for _, i := range LargestWeights(m, weightsShown) {
+		for _, i := range Largest(m.Weights, weightsShown) {
 			row := []string{m.WeightName(i), fmt.Sprintf("%.5g", m.Weights[i]), ""}
 			if result.Errors != nil {
 				row[2] = ErrorText(runfolder.Float(result.Errors[i]))

@@ -65,7 +65,8 @@ func (p *Prepared) hides() bool {
 		cmp.Or(how.Order, orderCyclic) != orderCyclic || cmp.Or(how.Step, autoStep) != autoStep ||
 		how.InnerSweeps != 0 || how.InnerTolerance != 0
 	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone || o.AutoL2 ||
-		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown || !p.everyTypeSeen() {
+		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
+		slices.ContainsFunc(p.labels().of, func(counts []int) bool { return slices.Max(counts) == 0 }) {
 		return false
 	}
 	pairs := pairsOf(data[0])

@@ -172,16 +172,10 @@ func (p *Prepared) cheapErrors() bool {
 		n := 2 * float64(parameters(&p.Problem.Model.Layout))
 		return n*local.Work(p.Problem.Data, cheapEntries) <= cheapEntries
 	case learn.Pseudo:
-		return p.covarianceWork() <= cheapWork
+		n := float64(p.Problem.Model.Layout.Size) // two factors of matrices, one divides the other, and a sum over samples
+		return n*n*(5./3*n+float64(len(samplesOf(p.Problem.Data)))) <= cheapWork
 	}
 	return true
-}
-
-// covarianceWork is about how many multiplications the covariance of weights by the pseudo-likelihood takes: two
-// factors of matrices, one of which divides the other, and their sum over samples.
-func (p *Prepared) covarianceWork() float64 {
-	n := float64(p.Problem.Model.Layout.Size)
-	return n * n * (5./3*n + float64(len(samplesOf(p.Problem.Data))))
 }
 
 // replicates are weights learned from resampled samples, less their mean, such that the sum

@@ -34,15 +34,6 @@ func (m *Model) setTemperature(t float64) {
 	m.Meta = meta
 }
 
-// checkTemperature refuses metadata that are none.
-func checkTemperature(path string, meta map[string]string) error {
-	text, ok := meta[MetaTemperature]
-	if t, err := strconv.ParseFloat(text, 64); ok && (err != nil || !(t > 0) || math.IsInf(t, 0)) {
-		return dataf("%s: metadata %q are %q, want a number above 0: the file is damaged", path, MetaTemperature, text)
-	}
-	return nil
-}
-
 // Calibration says how the temperature of beliefs was chosen, and what that gained on the set that it was chosen on.
 type Calibration struct {
 	Set              string          `json:"set"`

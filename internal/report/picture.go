@@ -287,11 +287,10 @@ func (s *panelSheet) swatches() (all []Swatch) {
 	return all
 }
 
-// paint draws the whole panel.
+// paint draws the whole panel, without a background and in letters that are read on light and dark pages.
 func (s *panelSheet) paint() *image.RGBA {
 	dst := image.NewRGBA(image.Rect(0, 0, pixels(s.width), pixels(s.height)))
-	fill(dst, dst.Rect, inks["paper"])
-	text, quiet := inks["text"], inks["quiet"]
+	text := inks["letters"]
 	s.heading.place(
 		func(line string, y float64) { titleLetters.draw(dst, text, line, pagePadding, y, atLeft) },
 		func(i int, x, y float64) {
@@ -311,7 +310,7 @@ func (s *panelSheet) paint() *image.RGBA {
 	for i := range s.panel.Rows {
 		row := &s.panel.Rows[i]
 		title := tickLetters.fit(row.Title, s.width-2*pagePadding)
-		tickLetters.draw(dst, quiet, title, pagePadding, y+tickLetters.size, atLeft)
+		tickLetters.draw(dst, text, title, pagePadding, y+tickLetters.size, atLeft)
 		y += row.titleHeight()
 		for j, column := range s.columns {
 			box := box(left(j), y, s.heights[i])
@@ -319,8 +318,7 @@ func (s *panelSheet) paint() *image.RGBA {
 				s.paintTile(dst, box, &column, row)
 				continue
 			}
-			fill(dst, box, inks["grid"])
-			tickLetters.draw(dst, quiet, "not given", left(j)+tile/2, y+points(s.heights[i])/2, atCenter)
+			tickLetters.draw(dst, text, "not given", left(j)+tile/2, y+points(s.heights[i])/2, atCenter)
 		}
 		y += points(s.heights[i]) + tileGap
 	}
@@ -378,6 +376,6 @@ func paintBar(dst *image.RGBA, x, y float64) {
 	for k := range parts + 1 {
 		part := float64(k) / parts
 		label := strconv.FormatFloat(part, 'g', -1, 64) // the ends within the bar
-		tickLetters.draw(dst, inks["quiet"], label, x+part*points(bar.Dx()), y+barHeight+1.2*tickLetters.size, part)
+		tickLetters.draw(dst, inks["letters"], label, x+part*points(bar.Dx()), y+barHeight+1.2*tickLetters.size, part)
 	}
 }

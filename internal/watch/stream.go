@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // pollEvery is how often the files of a run are looked at. Four times a second looks
@@ -127,7 +128,8 @@ func (s *stream) note(m *runfolder.Metric) {
 			s.done.Settings = config.Stops()
 		}
 	}
-	s.done.OfRecord(m)
+	s.done.Of(learn.Event{Iteration: m.Iter, Pass: m.Pass, Elapsed: time.Duration(m.WallS * float64(time.Second)),
+		Objective: m.Objective, GradientNorm: m.GradNorm, Suboptimality: m.Suboptimality})
 }
 
 // event sends one event.

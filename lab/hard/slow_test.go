@@ -90,7 +90,8 @@ func TestClaimsHoldUp(t *testing.T) {
 			continue // the evaluation has not settled either
 		}
 		if ratio := x.GradientNorm / (tolerance * r.FirstGradientNorm); !(ratio <= hidden) || math.Abs(x.Objective-r.Objective) > allowed*max(1, math.Abs(r.Objective)) {
-			t.Errorf("seed %d: gradient %.3g of the tolerance, objective %.10g instead of %.10g", seed, ratio, x.Objective, r.Objective)
+			t.Errorf("seed %d: gradient %.3g of the tolerance, objective %.10g instead of %.10g",
+				seed, ratio, x.Objective, r.Objective)
 		}
 	}
 	if claims < 2 {

@@ -198,7 +198,8 @@ func TestFewLabels(t *testing.T) {
 			}
 			t.Logf("%s, %d of each class: %+.3f, at worst %+.3f; log loss %.3f", name, each, mean, worst, loss)
 			if mean < c.atLeast || worst < c.eachOver || loss > math.Log(float64(c.net.states))+.15 {
-				t.Errorf("%s, %d of each class: accuracy %+.3f against label propagation, at worst %+.3f; log loss %.3f", name, each, mean, worst, loss)
+				t.Errorf("%s, %d of each class: accuracy %+.3f against label propagation, at worst %+.3f; log loss %.3f",
+					name, each, mean, worst, loss)
 			}
 		}
 	}

@@ -104,7 +104,8 @@ func TestSettled(t *testing.T) {
 					said += tolerance / 5
 				}
 				if farthest > said || got.Left > tolerance {
-					t.Errorf("%s: beliefs are off by %.3g, said to be %.3g after %d sweeps, want at most %g", name, farthest, got.Left, got.Sweeps, tolerance)
+					t.Errorf("%s: beliefs are off by %.3g, said to be %.3g after %d sweeps, want at most %g",
+						name, farthest, got.Left, got.Sweeps, tolerance)
 				}
 				if float64(differ) > 1e-3*float64(len(want.Labels)) {
 					t.Errorf("%s: %d of %d labels differ", name, differ, len(want.Labels))

@@ -140,7 +140,8 @@ func TestTeamMistakes(t *testing.T) {
 			began := time.Now()
 			r := t.job(start, 3, strings.Fields(c.args)...)
 			if n, took := strings.Count(r.stderr, c.say), time.Since(began); r.code == 0 || n != 1 || took > 30*time.Second {
-				t.failf("%s: exit code %d after %v, %q is said %d times, want a failure and once:\n%s", c.args, r.code, took, c.say, n, r.stderr)
+				t.failf("%s: exit code %d after %v, %q is said %d times, want a failure and once:\n%s",
+					c.args, r.code, took, c.say, n, r.stderr)
 			}
 		}
 		if r := t.run("train", "data", "--mpi", "on"); r.code != 2 || !strings.Contains(r.stderr, "mpirun -np 4 blockbp train") {
