@@ -149,8 +149,8 @@ func (p *sampleReader) allPairs() (edges []int32) {
 	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
 		len(edges)/2, n)
 	if p.symmetric() {
-		p.note("rows and columns say the same, as in a matrix of edges, and are taken for %d samples: of edges, write a line "+
-			"for each and a table of nodes", n)
+		p.note("rows and columns say the same, as in a matrix of edges, and are taken for %d samples: of edges, write a "+
+			"line for each and a table of nodes", n)
 	}
 	return edges
 }

@@ -64,8 +64,8 @@ func (p tablePair) incomplete() error {
 			return err // a device, say: what is beside it does not matter
 		}
 		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both "+
-			"tables if it has another name; a table without any edges is a header alone", lost.Err,
-			[]string{"a table of nodes", "a table of edges, two nodes in every row,"}[i], other)}
+			"tables if it has another name", lost.Err,
+			[]string{"a table of nodes", "a table of edges (two nodes in every row, or a header alone)"}[i], other)}
 	}
 	return nil
 }

@@ -336,8 +336,8 @@ func (l *textLoader) read(f *textFile) {
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
 			"learned from?", f.path)
 	case unread != "" && !ofModel:
-		l.warn("%s: the last column is taken for labels, but none, such as %s, is a state of the model: tokens without labels "+
-			"have one column less", f.path, abbreviate(unread))
+		l.warn("%s: the last column is taken for labels, but none, such as %s, is a state of the model: tokens without "+
+			"labels have one column less", f.path, abbreviate(unread))
 	}
 	l.fail(p.errors()...)
 	if l.o.Recipe == nil || l.o.Learning {

@@ -12,8 +12,8 @@ type Status string
 
 // The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as small as was asked for or, by
 // Settings.Proof, that the optimum is near enough or steps promise no more, after a check of the whole network at the
-// final weights; a proof needs no more than the pass that found it, with messages as they are. Converged is the optimum,
-// and Result.Convex is set. StationaryPoint need not be the best of several, or is where steps promise no more.
+// final weights; a proof needs no more than the pass that found it, with messages as they are. Converged is the
+// optimum: Result.Convex is set. StationaryPoint need not be the best of several, or is where steps promise no more.
 const (
 	Converged       Status = "converged"
 	StationaryPoint Status = "stationary_point"

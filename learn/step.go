@@ -17,7 +17,8 @@ type StepRule interface {
 	// Start is called before the first step of a run and forgets any run before.
 	Start(p StepProblem) error
 	// Step changes theta, given g = ∇L of (8), partly stale, and returns the size of the
-	// step: 0 says that weights stayed, so that messages which circle are damped more. It must not keep or change gradient.
+	// step: 0 says that weights stayed, so that messages which circle are damped more. It must not keep or change
+	// gradient.
 	Step(theta, gradient []float64) float64
 	// State returns a pointer to a struct, every field of which a resumed run must find as it
 	// was: int, float64, bool and string, []float64 of a length that is fixed after Start, and
