@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/flow", "internal/gibbs", "internal/memory", "internal/numeric"},
-	"internal/local":       {"crf", "counting", "internal/memory", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
+	"internal/local":       {"crf", "counting", "internal/lbfgs", "internal/memory", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
 	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/partition", "internal/safetensors", "internal/stretch"},
 	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/instances", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},

@@ -75,6 +75,9 @@ var instanceArrays = arrayRules{
 // folderArrays are the arrays of an array folder.
 var folderArrays = append(arrayRules{{name: sizesArray, of: ofInstances, shape: "[instances, 2]"}}, instanceArrays...)
 
+// knownArrays are all that any of these files have.
+var knownArrays = slices.Concat(folderArrays, statisticsArrays)
+
 const oneFeature = "a single feature is x.reshape(-1, 1)"
 
 // rule returns that of an array; nil: the array does not belong into such a file.
@@ -109,8 +112,10 @@ type npzContents struct {
 	samples *samples // of a table or an alignment; nil: of arrays
 }
 
-// openNPZ reads the instance file at path and its hash.
-func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzContents, Source, []error) {
+// openNPZ reads a file with arrays of such rules, and its hash.
+func openNPZ(
+	ctx context.Context, path string, rules arrayRules, budget *memory.Budget,
+) (*npzContents, Source, []error) {
 	file, _, err := fileio.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, Source{}, []error{err}
@@ -121,7 +126,7 @@ func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzConte
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	contents, list := readArchive(path, endingReaderAt{ctx, file}, size, instanceArrays, budget)
+	contents, list := readArchive(path, endingReaderAt{ctx, file}, size, rules, budget)
 	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
 }
 
@@ -295,7 +300,7 @@ func sideOf(name string, a *npy.Values) side {
 	if name == statesArray && (len(a.Shape) == 0 || a.Rows() == 1) {
 		return ofAll
 	}
-	return folderArrays.rule(name).of
+	return knownArrays.rule(name).of
 }
 
 // checkRows checks that arrays have as many rows as there are nodes, edges or instances, as the arrays known have it;

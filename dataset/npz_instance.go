@@ -27,6 +27,7 @@ type npzInstance struct {
 	directed     bool      // its edges lead from their first end to the second
 	tied         bool      // it says that they do not
 	samples      *samples  // nil: it was read from arrays
+	statistics   *statistics
 }
 
 // elements are the nodes, or the edges, of an instance.
@@ -62,7 +63,7 @@ func (e *elements) counts(n int) []int {
 func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
 	b := &npzBuilder{c: c, problems: problems{file: path}}
 	b.in = &npzInstance{path: path, name: strings.TrimSuffix(filepath.Base(path), ".npz"), samples: c.samples}
-	for _, step := range []func(){b.checkShapes, b.countNodes, b.fill, func() { b.buildGraph(graphs) }} {
+	for _, step := range []func(){b.checkShapes, b.countNodes, b.fill, func() { b.buildGraph(graphs) }, b.readMeans} {
 		if step(); len(b.list) > 0 {
 			return nil, b.errors()
 		}
@@ -86,7 +87,7 @@ func (b *npzBuilder) checkShapes() {
 	}
 	_, bins := b.c.arrays[edgeBinsArray]
 	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
-		shape, rule := b.c.arrays[name].Shape, instanceArrays.rule(name)
+		shape, rule := b.c.arrays[name].Shape, knownArrays.rule(name)
 		if !rule.fits(shape) {
 			remedy := rule.remedy
 			if name == edgesArray && len(shape) == 2 && shape[0] == 2 {
@@ -114,11 +115,11 @@ func (b *npzBuilder) countNodes() {
 		*count, b.known = b.c.nodes, sizesArray
 		return
 	}
-	for _, name := range []string{nodeFeaturesArray, nodeTypesArray, labelsArray, statesArray} {
+	for _, name := range []string{nodeFeaturesArray, nodeMeansArray, nodeTypesArray, labelsArray, statesArray} {
 		a := b.c.arrays[name]
 		if n := a.Len(); n > 1 || n > 0 && name != statesArray {
 			*count, b.known = a.Shape[len(a.Shape)-1], name
-			if name == nodeFeaturesArray {
+			if name == nodeFeaturesArray || name == nodeMeansArray {
 				*count = a.Rows()
 			}
 			return
@@ -305,7 +306,7 @@ func (b *npzBuilder) leaveOutReversed(edges []int32) bool {
 // agree reports whether rows have the type and features of the rows of the same edges, or else a problem.
 func (b *npzBuilder) agree(again [][2]int32) bool {
 	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
-		a, rule := b.c.arrays[name], instanceArrays.rule(name)
+		a, rule := b.c.arrays[name], knownArrays.rule(name)
 		if rule.of != ofEdges || name == edgesArray {
 			continue
 		}

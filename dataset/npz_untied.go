@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 )
 
 // loadUntied makes a set whose nodes and edges all have weights of their own: one node type per cardinality and one
@@ -31,11 +32,64 @@ func (l *npzLoader) loadUntied() {
 			if structureOf(in, cards[i], &l.set.Schema) != l.set.Recipe.Structure {
 				l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several",
 					"its edges or numbers of states are not %s", where)
-			} else {
-				l.typeByStates(in, cards[i])
+				continue
 			}
+			l.keepEdges(in)
+			l.typeByStates(in, cards[i])
 		}
 	}, l.build, l.noteBothWays)
+}
+
+// keepEdges leaves those that the recipe keeps, if it does not keep all.
+func (l *npzLoader) keepEdges(in *npzInstance) {
+	kept := l.set.Recipe.KeptEdges
+	if n := len(kept); n > 0 && int(kept[n-1]) >= in.edges.count {
+		l.at(in, edgesArray, "", "there are %d edges, and the model keeps edges up to %d", in.edges.count, kept[n-1])
+	} else if n > 0 {
+		in.graph, in.edges.count = l.fewer.some(in.graph, kept), n
+	}
+}
+
+// some is the graph with some of its edges.
+func (c *graphCache) some(g *graph.Graph, kept []int32) *graph.Graph {
+	var ends []int32
+	for _, e := range kept {
+		ends = append(ends, g.U(e), g.V(e))
+	}
+	g, _ = c.get(g.NumNodes(), ends) // some edges of a graph make a graph
+	return g
+}
+
+// KeepEdges returns the set with some of the edges of its untied networks, numbered and in ascending order, and no
+// others: types have so many copies less, and those that lose all of their edges are left out. The recipe keeps these
+// edges of new data, too.
+func (s *Set) KeepEdges(kept []int32) (*Set, error) {
+	less, graphs := *s, graphCache{}
+	less.Recipe.KeptEdges, less.Instances, less.Schema.EdgeTypes = kept, nil, nil
+	var features []crf.Features
+	types := make([]int32, len(kept)) // of the edges
+	for b, t := range s.Schema.EdgeTypes {
+		t.Copies = 0
+		for i, e := range kept {
+			if s.Instances[0].EdgeType(e) == b {
+				types[i] = int32(len(features))
+				t.Copies++
+			}
+		}
+		if t.Copies > 0 {
+			less.Schema.EdgeTypes, features = append(less.Schema.EdgeTypes, t), append(features, crf.Constant(t.Copies, 1))
+		}
+	}
+	for _, in := range s.Instances {
+		spec := in.Spec()
+		spec.Graph, spec.EdgeType, spec.EdgeFeat = graphs.some(in.Graph, kept), types, features
+		in, err := crf.NewInstance(&less.Schema, spec)
+		if err != nil {
+			return nil, err
+		}
+		less.Instances = append(less.Instances, in)
+	}
+	return &less, nil
 }
 
 // cardinalities returns the number of states of every node of every instance: of files without the array states,
@@ -129,7 +183,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 // untiedStates names k states as the options or dataset.json do, or the labels, if they name that many.
 func (l *npzLoader) untiedStates(k int) []string {
 	named := [][]string{l.o.States, l.manifest.States, labelTextsOf(l.names[0])}
-	if l.areSpins {
+	if l.areSpins || l.o.Spins && l.o.Statistics {
 		named = append(named, spinStates)
 	}
 	for _, t := range l.manifest.NodeTypes {

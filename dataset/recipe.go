@@ -71,6 +71,8 @@ type Recipe struct {
 	// Structure is the SHA-256 of nodes, cardinalities and edges of an untied
 	// model: its weights mean nothing on any other graph.
 	Structure string `json:"structure,omitempty"`
+	// KeptEdges are the edges that an untied model has weights of, of those that Structure is of; nil: all.
+	KeptEdges []int32 `json:"kept_edges,omitempty"`
 	// Spins says that labels which are -1 and 1 alone are spins, for npz: see Options.
 	Spins bool `json:"spins,omitempty"`
 	// Columns are the nodes, for npz, where samples were read from a table or an alignment.
@@ -162,6 +164,11 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: node_form is %q", r.NodeForm)
 	case r.Kind == KindNPZ && !slices.Contains([]string{FormConstant, FormDense, FormBins}, r.EdgeForm):
 		return fmt.Errorf("recipe: edge_form is %q", r.EdgeForm)
+	}
+	for i, e := range r.KeptEdges {
+		if e < 0 || i > 0 && e <= r.KeptEdges[i-1] {
+			return fmt.Errorf("recipe: kept_edges[%d] is %d, want numbers of edges that rise", i, e)
+		}
 	}
 	for i, e := range r.BinEdges {
 		if math.IsNaN(e) || math.IsInf(e, 0) || i > 0 && e <= r.BinEdges[i-1] {

@@ -99,7 +99,7 @@ func (l *learner) splitRoom() int {
 
 // ownReference reports that the labellings are all there is of labels.
 func (l *learner) ownReference() bool {
-	return !slices.ContainsFunc(l.units, func(u *unit) bool {
+	return l.problem.Statistics == nil && !slices.ContainsFunc(l.units, func(u *unit) bool {
 		return u.weight < 0 || u.labels == nil ||
 			len(u.in.Samples()) > 1
 	})

@@ -63,7 +63,7 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 	p = p.joined(s)
 	l = &localLearner{course: planCourse(p, s), objective: local.Objective{
 		Kind: local.Kind(s.Method), Model: p.Model, Data: p.Data, ClassWeights: p.ClassWeights, L2: p.L2,
-		Total: instances.TotalWeight(p.given().Data),
+		Statistics: p.Statistics, Total: instances.TotalWeight(p.given().Data),
 	}}
 	return l, l.objective.Plan(math.Inf(1))
 }

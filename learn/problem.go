@@ -34,6 +34,9 @@ type Problem struct {
 	// Without edges, and with Pseudo, they multiply the term of the label. Where labels depend on each other, those of
 	// larger weight count once more, given the others: see docs/explanation/equations.md, section 5.
 	ClassWeights [][]float64
+	// Statistics, laid out as the weights, are M w̄ in place of those of the labels, with BBPL, InnerDual, Full and Exact;
+	// nil: those. Labels then are any that are allowed.
+	Statistics []float64
 
 	apart *Problem // what this one was joined of: see joined
 }
@@ -246,6 +249,8 @@ func (s *Settings) validateAlone(p *Problem) error {
 		return violated("Group is one process with Method %q", s.Method)
 	case memory.ThreadsProblem(s.Threads) != "":
 		return violated("Threads is %d: %s", s.Threads, memory.ThreadsProblem(s.Threads))
+	case p.Statistics != nil && s.Method.Local() && s.Method != Exact:
+		return violated("Method %q has samples, not Statistics", s.Method)
 	case s.Together < 0:
 		return violated("Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):
@@ -272,6 +277,9 @@ func (s *Settings) validateAlone(p *Problem) error {
 func (p *Problem) validate() error {
 	if problem := ground.ClassWeightsProblem(p.Model.Schema.NodeTypes, p.ClassWeights); problem != "" {
 		return violated("%s", problem)
+	}
+	if n := len(p.Statistics); n > 0 && n != p.Model.Layout.Size {
+		return violated("Problem.Statistics has %d numbers, one for each weight, got %d", p.Model.Layout.Size, n)
 	}
 	for i, in := range p.Data {
 		if !ground.SameShape(in.Schema(), &p.Model.Schema) {

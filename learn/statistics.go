@@ -17,7 +17,8 @@ func (l *learner) statistics() *instances.Statistics {
 		}
 	}
 	return &instances.Statistics{
-		Layout: &l.model.Layout, Data: l.problem.Data, Adder: instances.Adder{Each: l.each, Group: l.ranks},
+		Layout: &l.model.Layout, Data: l.problem.Data, Given: l.problem.Statistics,
+		Adder: instances.Adder{Each: l.each, Group: l.ranks},
 		Scales: func(in *crf.Instance) (node, edge func(int32) float64) {
 			u := free[in]
 			c := u.net.Counting
@@ -34,7 +35,9 @@ func (l *learner) addLabels() {
 	for _, w := range l.workers {
 		a.Adjoints = append(a.Adjoints, w.adjoint)
 	}
-	l.data = a.Observed()
+	if l.data = l.problem.Statistics; l.data == nil {
+		l.data = a.Observed()
+	}
 	l.magnitude = a.Magnitude(l.data)
 	if l.reference = l.data; l.ownReference() {
 		return

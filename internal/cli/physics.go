@@ -22,6 +22,9 @@ func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {
 		rows = append(rows, []string{"prior of couplings", fmt.Sprintf("deviation %.4g: that of --prior is of each of "+
 			"the four entries of a table", float64(n.Prior)/2)})
 	}
+	if n.Selection != nil {
+		rows = append(rows, []string{"edges", n.Selection.Text()})
+	}
 	if c := n.Couplings; c != nil {
 		rows = append(rows, []string{"slope on --reference", job.Known("%.3f", c.Slope)},
 			[]string{"in 95 % intervals", job.Known("%.3g %%", 100*c.Inside)})

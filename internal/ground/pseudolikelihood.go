@@ -24,6 +24,9 @@ type PseudoLikelihood struct {
 	// Threads is how many goroutines share the work of an instance, 0: 1. Results do not depend on it.
 	Threads int
 
+	// Skipped [edges] are left out, as if they were not there; nil: none.
+	Skipped []bool
+
 	potential Potentials
 	adjoint   Adjoint
 	logits    []float64 // of one node

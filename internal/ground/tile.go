@@ -65,6 +65,9 @@ func (l *PseudoLikelihood) layOut(t *tile, in *crf.Instance, lo, number int32) {
 	for nodes := int32(in.Graph.NumNodes()); t.hi < nodes; t.hi++ {
 		k, sources, edges, states := in.States(t.hi)-t.first, len(t.sources), len(t.rows), 0
 		for _, d := range in.Graph.Incoming(t.hi) {
+			if l.Skipped != nil && l.Skipped[d>>1] {
+				continue
+			}
 			v := in.Graph.Source(d)
 			if l.last[v] != number {
 				l.last[v], l.place[v] = number, t.at[len(t.sources)]
@@ -88,10 +91,13 @@ func (l *PseudoLikelihood) layOut(t *tile, in *crf.Instance, lo, number int32) {
 
 // eachEdge calls do for every directed edge into a target, with the first entry that its source's rows have in the
 // target's columns.
-func (t *tile) eachEdge(in *crf.Instance, do func(d int32, at int)) {
+func (t *tile) eachEdge(l *PseudoLikelihood, in *crf.Instance, do func(d int32, at int)) {
 	i := 0
 	for s := t.lo; s < t.hi; s++ {
 		for _, d := range in.Graph.Incoming(s) {
+			if l.Skipped != nil && l.Skipped[d>>1] {
+				continue
+			}
 			do(d, int(t.rows[i])*t.width+int(t.column[s-t.lo]))
 			i++
 		}
@@ -112,7 +118,7 @@ func (t *tile) fill(l *PseudoLikelihood, in *crf.Instance) {
 			t.constant[int(t.column[s-t.lo])+x] = v
 		}
 	}
-	t.eachEdge(in, func(d int32, at int) {
+	t.eachEdge(l, in, func(d int32, at int) {
 		v, k := in.Graph.Source(d), in.States(in.Graph.Target(d))
 		table := pot.Table[pot.EdgeAt[d>>1]:]
 		for y, n := range l.count[pot.NodeAt[v]:pot.NodeAt[v+1]] {
@@ -314,7 +320,7 @@ func (t *tile) scatter(l *PseudoLikelihood, gradient []float64, m *crf.Model, in
 		all(t.total[t.column[s-t.lo]:t.column[s-t.lo+1]], func(x int, v float64) { l.logits[x] = v })
 		l.adjoint.AddNode(gradient, m, in, s, l.logits)
 	}
-	t.eachEdge(in, func(d int32, at int) {
+	t.eachEdge(l, in, func(d int32, at int) {
 		k, sourceStates := in.States(in.Graph.Target(d)), in.States(in.Graph.Source(d))
 		l.logits = numeric.Resize(l.logits, k*sourceStates)
 		for y := range sourceStates {

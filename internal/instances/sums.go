@@ -80,6 +80,8 @@ type Statistics struct {
 	Adder
 	Layout *crf.Layout
 	Data   []*crf.Instance
+	// Given are M w̄ in place of those of the labels, or nil.
+	Given []float64
 	// Scales return (weight of the instance)/ρ of a node or edge: what its features' second
 	// moments are multiplied by in the curvature of L.
 	Scales func(in *crf.Instance) (node, edge func(element int32) float64)
@@ -188,6 +190,13 @@ func (s *Statistics) Frequencies() []float64 {
 		}
 	})
 	for kind, span := range spans {
+		if span.Untied && s.Given != nil { // its features are constant
+			of := counts[at[kind]:][:span.States]
+			clear(of)
+			for i, mean := range s.Given[span.At:][:span.Len] {
+				of[i%span.States] += mean
+			}
+		}
 		Normalise(counts[at[kind]:][:span.States])
 		span.Symmetrise(counts[at[kind]:][:span.States])
 	}

@@ -65,6 +65,11 @@ type Options struct {
 	// Scale is what standardised features of nodes have: each, the deviation 1; one:D, one divisor for all, with which
 	// the root mean square of their deviations is D; "" or auto, what predicts best labels that are held out.
 	Scale string
+	// Statistics: means are learned from in place of samples. Then a bound of the likelihood may be minimised, too.
+	Statistics bool
+	// SelectEdges says how the edges are chosen that couplings are learned of, with Physics: ebic, ebic:γ, stability or
+	// stability:B. "": all stay.
+	SelectEdges string
 	// ClassWeights is balanced or STATE=WEIGHT,…: how much labels of a state count.
 	ClassWeights string
 
@@ -110,7 +115,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Errors == "" {
 		o.Errors = errorsNone
-		if o.Physics != "" {
+		if o.Physics != "" && !o.Statistics {
 			o.Errors = errorsCheap
 		}
 	}
@@ -144,7 +149,7 @@ func (o *Options) fields() []field {
 	return []field{
 		{"method", (*string)(&o.Method)}, {"model", &o.Physics}, {"errors", &o.Errors}, {"step", &o.Step},
 		{"order", &o.Order}, {"seed", &o.Seed}, {"no-edges", &o.NoEdges}, {"edges", &o.Edges},
-		{"class-weights", &o.ClassWeights}, {"counting", &o.Counting}, {"prior", &o.Prior},
+		{"select-edges", &o.SelectEdges}, {"class-weights", &o.ClassWeights}, {"counting", &o.Counting}, {"prior", &o.Prior},
 		{"standardise", &o.Standardise}, {"scale", &o.Scale}, {"inner-sweeps", &o.InnerSweeps},
 		{"inner-tol", &o.InnerTolerance}, {"tol", &o.GradientTolerance}, {"rtol", &o.RelativeTolerance}, {"gap", &o.Gap},
 		{"max-iter", &o.MaxIterations}, {"together", &o.Together},
@@ -214,6 +219,9 @@ func (o *Options) validate() error {
 		return err
 	}
 	if _, _, err := o.bootstrap(); err != nil {
+		return err
+	}
+	if _, _, err := o.selectsEdges(); err != nil {
 		return err
 	}
 	if err := o.validateEdges(); err != nil {

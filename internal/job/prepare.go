@@ -51,6 +51,8 @@ type Prepared struct {
 	// data, and what is wrong with data or settings; result and report repeat them.
 	Hints, Notes []string
 
+	// Selection says which edges stay, nil: all.
+	Selection *EdgeSelection
 	// Choice says why the method is what it is, "" where it was asked for.
 	Choice string
 
@@ -91,7 +93,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	o.Counting = o.countingFor(t.Set)
-	p := &Prepared{Options: o, Task: t, Settings: o.Settings, asked: *o.asked}
+	p := &Prepared{Options: o, Settings: o.Settings, asked: *o.asked}
+	if p.Selection, err = o.selectEdges(ctx, &t); err != nil {
+		return nil, err
+	}
+	p.Task = t
 	if o.Spill != "" {
 		p.pool = &spill.Pool{Folder: o.Spill}
 	}
@@ -152,7 +158,7 @@ func (p *Prepared) evaluations() (err error) {
 func (p *Prepared) note(few string) {
 	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data),
 		learnedFrom(p.Set, p.Evaluations), p.idleHints())
-	p.Notes = slices.Concat(p.Set.Notes(), noOptimum(p.Problem), p.features)
+	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem), p.features)
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
@@ -161,7 +167,7 @@ func (p *Prepared) note(few string) {
 	if few == "" && p.featuresFirst() && !p.choosing {
 		few = p.featuresFirstNote()
 	}
-	for _, text := range []string{p.scaled, p.hidden, few, p.ruleNote(), together} {
+	for _, text := range []string{p.scaled, p.hidden, few, p.ruleNote(), together, p.Selection.note()} {
 		if text != "" {
 			p.Notes = append(p.Notes, text)
 		}
@@ -245,7 +251,7 @@ func sampleCount(data []*crf.Instance) (n float64) {
 // problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
 func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
-	problem.L2 = o.l2(sampleCount(problem.Data))
+	problem.L2, problem.Statistics = o.l2(sampleCount(problem.Data)), t.Set.Means
 	var err error
 	numbers := o.Counting
 	if o.Method == learn.Exact {

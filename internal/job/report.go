@@ -272,7 +272,7 @@ func (c *Config) commandLine() string {
 			slices.Contains(notOfCommand, name) {
 			continue
 		}
-		if name == "errors" { // the value may be missing, and stands behind a sign
+		if name == "errors" || name == "select-edges" { // the value may be missing, and stands behind a sign
 			words = append(words, fmt.Sprintf("--%s=%v", name, o.Value))
 			continue
 		}

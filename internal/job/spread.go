@@ -263,22 +263,29 @@ func samplesOf(data []*crf.Instance) (units []sample) {
 }
 
 // resample draws as many samples, in blocks.
-func resample(units []sample, block int, rng *rand.Rand) (data []*crf.Instance, err error) {
-	drawn, weights := map[*crf.Instance][][]int32{}, map[*crf.Instance][]float64{}
-	var order []*crf.Instance
-	for n := 0; n < len(units); {
+func resample(units []sample, block int, rng *rand.Rand) ([]*crf.Instance, error) {
+	var drawn []sample
+	for len(drawn) < len(units) {
 		first := rng.IntN(len(units))
-		for i := 0; i < block && n < len(units); i++ {
-			u := units[(first+i)%len(units)]
-			if drawn[u.in] == nil {
-				order = append(order, u.in)
-			}
-			drawn[u.in], weights[u.in] = append(drawn[u.in], u.labels), append(weights[u.in], u.weight)
-			n++
+		for i := 0; i < block && len(drawn) < len(units); i++ {
+			drawn = append(drawn, units[(first+i)%len(units)])
 		}
 	}
+	return instancesOf(drawn)
+}
+
+// instancesOf are those that some samples are of, without others.
+func instancesOf(drawn []sample) (data []*crf.Instance, err error) {
+	labels, weights := map[*crf.Instance][][]int32{}, map[*crf.Instance][]float64{}
+	var order []*crf.Instance
+	for _, u := range drawn {
+		if labels[u.in] == nil {
+			order = append(order, u.in)
+		}
+		labels[u.in], weights[u.in] = append(labels[u.in], u.labels), append(weights[u.in], u.weight)
+	}
 	for _, in := range order {
-		again, err := relabelled(in, drawn[in], weights[in])
+		again, err := relabelled(in, labels[in], weights[in])
 		if err != nil {
 			return nil, err
 		}

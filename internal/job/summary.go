@@ -64,6 +64,8 @@ type Summary struct {
 	// Edges is the rule that made the weights of edges, "" where they were learned.
 	Edges       string       `json:"edges,omitempty"`
 	Calibration *Calibration `json:"calibration,omitempty"`
+	// Selection says which edges couplings were learned of, where not of all.
+	Selection *EdgeSelection `json:"edge_selection,omitempty"`
 	// Couplings compares those that were learned with those of the reference.
 	Couplings *Agreement `json:"couplings,omitempty"`
 }
@@ -96,6 +98,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
 		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown,
 		Standardised: r.p.scale != nil, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
+		Selection: r.p.Selection,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -31,8 +32,10 @@ type Objective struct {
 	Model        *crf.Model // what the weights are of
 	Data         []*crf.Instance
 	ClassWeights [][]float64 // nil: ones
+	Statistics   []float64   // of Exact, M w̄ in place of those of the labels; nil: those
 	L2           float64
 	Total        float64 // N, the sum of the samples' weights
+	Skipped      []bool  // [edges] that Pseudo has no terms of, whose tables are zero; nil: none
 
 	model   crf.Model                     // with the weights at hand
 	nets    map[*crf.Instance]*bp.Net     // of Exact, where nodes are in order
@@ -49,6 +52,7 @@ type Objective struct {
 	given    []*crf.Instance // those that have hidden labels, where Data has these filled in
 	filled   []float64       // weights by which they were
 	fillings int
+	labels   []float64 // M w of the labels, where Statistics are in their place
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -82,6 +86,10 @@ func (o *Objective) Allocate(threads int) {
 		if o.Kind == Exact {
 			o.terms[in] = ground.Terms(o.ClassWeights, in)
 		}
+	}
+	if o.Statistics != nil {
+		o.labels = (&instances.Labels{Model: o.Model, Data: o.Data, ClassWeights: o.ClassWeights, Total: o.Total,
+			Adder: instances.Adder{Each: parallel.Serially}, Adjoints: []*ground.Adjoint{{}}}).Observed()
 	}
 	for range o.Together() {
 		o.parts = append(o.parts, part{gradient: make([]float64, o.Model.Layout.Size)})
@@ -164,7 +172,7 @@ func (o *Objective) Worker() ground.LocalObjective {
 	case Piecewise:
 		return &ground.Piecewise{ClassWeights: o.ClassWeights}
 	}
-	return &ground.PseudoLikelihood{ClassWeights: o.ClassWeights, Threads: o.inside}
+	return &ground.PseudoLikelihood{ClassWeights: o.ClassWeights, Threads: o.inside, Skipped: o.Skipped}
 }
 
 // Whole returns the one block of an instance.
@@ -223,6 +231,10 @@ func (o *Objective) Evaluate(ctx context.Context, gradient, weights []float64) (
 		value += o.parts[i].value
 		simd.AddScaled(gradient, o.parts[i].gradient, 1)
 	}
+	for i, given := range o.Statistics {
+		value -= weights[i] * (given - o.labels[i])
+		gradient[i] -= given - o.labels[i]
+	}
 	o.Model.Layout.Symmetrise(gradient)
 	return value
 }
@@ -233,39 +245,51 @@ func (o *Objective) Evaluate(ctx context.Context, gradient, weights []float64) (
 func (o *Objective) Solve(dst, g []float64) {
 	copy(dst, g)
 	in, layout := o.Data[0], &o.Model.Layout
-	share := func(s int32) float64 { return 1 / (1 + float64(in.Graph.Degree(s))/float64(in.States(s))) }
+	us, vs := in.Graph.Ends()
+	skips := func(e int) bool { return o.Skipped != nil && o.Skipped[e] }
+	degree := make([]float64, in.Graph.NumNodes())
+	for e := range us {
+		if !skips(e) {
+			degree[us[e]]++
+			degree[vs[e]]++
+		}
+	}
+	share := func(s int32) float64 { return 1 / (1 + degree[s]/float64(in.States(s))) }
 	for s := range int32(in.Graph.NumNodes()) {
 		if span := &layout.Node[in.NodeType(s)]; span.Untied {
 			own := dst[span.At+in.NodeRow(s)*span.Copy():][:span.Copy()]
 			simd.AddScaled(own, own, share(s)-1)
 		}
 	}
-	us, vs := in.Graph.Ends()
 	for e, u := range us {
 		span, k := &layout.Edge[in.EdgeType(int32(e))], in.States(vs[e])
-		if !span.Untied || span.Copy() != span.States {
+		if !span.Untied || span.Copy() != span.States || skips(e) {
 			continue
 		}
 		table := dst[span.At+in.EdgeRow(int32(e))*span.States:][:span.States]
-		o.sums = numeric.Resize(o.sums, in.States(u)+k)
-		clear(o.sums)
-		rows, columns := o.sums[k:], o.sums[:k]
-		for i := range rows {
-			for j, x := range table[i*k:][:k] {
-				rows[i] += x
-				columns[j] += x
-			}
-		}
-		all, less := 0.0, 1-(share(u)+share(vs[e]))/2
-		for _, x := range rows {
-			all += x / float64(span.States)
-		}
+		rows, columns, mean := o.sumsOf(table, k)
+		less := 1 - (share(u)+share(vs[e]))/2
 		for i, x := range rows {
 			for j, y := range columns {
-				table[i*k+j] -= less * (x/float64(k) + y/float64(len(rows)) - 2*all)
+				table[i*k+j] -= less * (x/float64(k) + y/float64(len(rows)) - 2*mean)
 			}
 		}
 	}
+}
+
+// sumsOf are those of the rows and columns of a table, good for one call, and its mean.
+func (o *Objective) sumsOf(table []float64, k int) (rows, columns []float64, mean float64) {
+	o.sums = numeric.Resize(o.sums, len(table)/k+k)
+	clear(o.sums)
+	rows, columns = o.sums[k:], o.sums[:k]
+	for i := range rows {
+		for j, x := range table[i*k:][:k] {
+			rows[i] += x
+			columns[j] += x
+		}
+		mean += rows[i] / float64(len(table))
+	}
+	return rows, columns, mean
 }
 
 // kindError is a choice of a kind that the data do not allow.

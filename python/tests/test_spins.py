@@ -206,3 +206,16 @@ def test_couplings_in_the_order_of_edges() -> None:
     assert np.isfinite(model.errors_["couplings"]).all()
     copy = pickle.loads(pickle.dumps(model))
     assert np.array_equal(copy.edges_, model.edges_) and np.array_equal(copy.couplings_, model.couplings_)
+
+
+def test_select_edges(tmp_path):
+    """Of all pairs of a ring's sites those of the ring stay, and a saved model knows them."""
+    samples, edges, J = ring(count=1000)
+    with pytest.warns(BlockbpWarning, match="are too small"):
+        model = IsingModel(select_edges="ebic").fit(samples)
+    kept = {tuple(e) for e in model.edges_.tolist()}
+    assert {tuple(e) for e in edges[abs(J) > 0.3].tolist()} <= kept <= {tuple(e) for e in edges.tolist()}
+    assert len(model.couplings_) == len(kept)
+    assert np.isfinite(model.errors_["couplings"]).all()
+    model.save(tmp_path / "m")
+    assert np.array_equal(IsingModel.load(tmp_path / "m").edges_, model.edges_)

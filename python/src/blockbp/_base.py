@@ -59,6 +59,8 @@ prior : float
     errors : str
         Standard errors: "auto", of independent samples; "bootstrap" or "bootstrap:B", also of
         samples of a chain; or "none".
+    select_edges : str, optional
+        Which of the edges stay: "ebic" or "stability"; all without it.
     max_time : float, optional
         Seconds after which learning ends.
 {run}""",

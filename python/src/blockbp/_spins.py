@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class _Couplings(Estimator):
     """What Ising and Potts models have in common."""
 
-    _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
+    _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "select_edges": "select-edges", "max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
     _model: str  # of the command
     errors: str
     edges_: NDArray[np.int64]
@@ -97,7 +97,13 @@ class _Couplings(Estimator):
     def _read_model(self) -> None:
         super()._read_model()
         if hasattr(self, "edges_"):
+            self.edges_ = self._chosen(self.edges_)
             self._gauge(self.coef_["node"][:, :, 0].copy(), self.coef_["edge"][:, :, :, 0].copy())
+
+    def _chosen(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the pairs that select_edges has kept."""
+        kept = Model(self.model_).recipe.get("kept_edges")
+        return edges[kept] if kept and len(edges) > kept[-1] and len(edges) != len(kept) else edges
 
     def _gauge(self, fields: NDArray[np.float64], couplings: NDArray[np.float64]) -> None:
         """Take fields out of couplings: both then sum to zero over the states of each site."""
@@ -123,7 +129,7 @@ class _Couplings(Estimator):
         """
         self = super().load(path)
         if edges is not None or not hasattr(self, "edges_"):
-            given = _bonds(edges, self.n_features_in_)
+            given = self._chosen(_bonds(edges, self.n_features_in_))
             if len(given) != len(self.coef_["edge"]) or not np.array_equal(given, getattr(self, "edges_", given)):
                 raise ModelError(f"these {len(given)} edges are not those of the {len(self.coef_['edge'])} couplings of the model: give those that it was learned with")
             self.edges_ = given
@@ -252,6 +258,7 @@ class IsingModel(_Couplings):
         l2: float | str | None = None,
         method: str = "auto",
         errors: str = "auto",
+        select_edges: str | None = None,
         max_time: float | None = None,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -329,6 +336,7 @@ class PottsModel(_Couplings):
         l2: float | str | None = None,
         method: str = "auto",
         errors: str = "auto",
+        select_edges: str | None = None,
         max_time: float | None = None,
         random_state: int | None = None,
         n_jobs: int | None = None,
