@@ -47,7 +47,7 @@ api: ## renew api.txt, the list of all exported names
 	git diff --stat -- api.txt
 
 licences: ## renew the texts of the licences of all modules, which blockbp carries
-	go test ./internal/cli -run Notices -update
+	go test -C lab ./licences -update
 	git diff --stat -- internal/cli/notices.txt
 
 generate: ## renew the assembly

@@ -1,6 +1,5 @@
-// Package blockbp learns the weights of pairwise Markov random fields and conditional
-// random fields on any graph, and uses them: to label new data, to fill in hidden
-// labels, and to say how sure it is.
+// Package blockbp learns the weights of pairwise Markov random fields and conditional random fields on any graph, and
+// uses them: to label new data, to fill in hidden labels, and to say how sure it is.
 //
 //	data, err := blockbp.Open("train")                         // files, as blockbp train takes them; or NewData
 //	model, err := blockbp.Train(ctx, data, blockbp.Options{})  // zero Options are good defaults
@@ -8,14 +7,12 @@
 //	report, err := model.Evaluate(ctx, test)
 //	err = model.Save("model.safetensors")                      // and blockbp.Load
 //
-// What is learned is the optimum of convex belief propagation, not of the exact
-// likelihood, which nobody can compute on large graphs with loops. Training says how
-// near the weights are to that optimum: the norm of the gradient, and the gap of the
-// inference that it was computed with.
+// What is learned is the optimum of convex belief propagation, not of the exact likelihood, which nobody can compute
+// on large graphs with loops. Training says how near the weights are to that optimum: the norm of the gradient, and
+// the gap of the inference that it was computed with.
 //
-// The packages below say more of each part: graph and crf describe networks and
-// models, dataset reads files, counting chooses the free energy, learn is the
-// block loop, infer answers questions about a network (package mrf) or a model.
+// The packages below say more of each part: graph and crf describe networks and models, dataset reads files, counting
+// chooses the free energy, learn is the block loop, infer answers questions about a network (package mrf) or a model.
 package blockbp
 
 import (
@@ -35,12 +32,11 @@ import (
 // Options are the choices of a training. The zero value is what the command blockbp
 // train does where nothing is asked for.
 type Options struct {
-	// Method is auto, which goes by the sizes of the networks, bbpl, inner-dual or full;
-	// exact, maximum likelihood of narrow networks; or pseudo or piecewise, baselines
-	// without inference. "" means auto.
+	// Method is auto, which goes by the sizes of the networks, bbpl, inner-dual or full; exact, maximum likelihood of
+	// narrow networks; or pseudo or piecewise, baselines without inference. "" means auto.
 	Method learn.Method
-	// Counting names the counting numbers of the free energy: convex, cover, trw, bethe, or a
-	// file of them. "" or auto means convex for an image folder, else trw.
+	// Counting names the counting numbers of the free energy: convex, cover, trw or bethe.
+	// "" or auto means convex for an image folder, else trw.
 	Counting string
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
 	// beside the sum of the log-likelihoods of all N samples: L2 = 1/(N σ²). 0 stands for 1.
@@ -49,28 +45,24 @@ type Options struct {
 	// sample, in the place of Prior. 0 leaves the choice to Prior; NoL2 leaves the term out.
 	L2   float64
 	NoL2 bool
-	// Standardise learns with features of mean 0 and deviation 1, NoStandardise with
-	// features as they are; where neither is set features are standardised unless L2 or NoL2
-	// is. Constants, features that are 0 or 1, and those that sparse rows do not all hold stay.
-	// The weights of the model are for features as they are.
+	// Standardise learns with features of mean 0 and deviation 1, NoStandardise with features as they are; where neither
+	// is set features are standardised unless L2 or NoL2 is. Constants, features that are 0 or 1, and those that sparse
+	// rows do not all hold stay. The weights of the model are for features as they are.
 	Standardise, NoStandardise bool
-	// Physics is ising or potts for samples of a physical system: every node has fields and
-	// every edge couplings of its own, learned by exact likelihood or pseudo-likelihood, and
-	// Training.Couplings has them with standard errors. Samples are those of an .npz, or the
-	// graphs of NewData, which all have the same edges. "" is for all other data.
+	// Physics is ising or potts for samples of a physical system: every node has fields and every edge couplings of its
+	// own, learned by exact likelihood or pseudo-likelihood, and Training.Couplings has them with standard errors.
+	// Samples are those of an .npz, or the graphs of NewData, which all have the same edges. "" is for all other data.
 	Physics string
 	// NoEdges learns from node features alone, as a baseline.
 	NoEdges bool
-	// Edges says how weights of edges come about: "together" (learned with those of nodes),
-	// "potts:J" or "moments:S" (by a rule, beside node weights that are learned without edges), or
-	// "", which is together, but where a tenth of the labels of one network are hidden, or more,
-	// what predicts best known ones that are held out.
+	// Edges says how weights of edges come about: "together" (learned with those of nodes), "potts:J" or "moments:S" (by
+	// a rule, beside node weights that are learned without edges), or "", which is together, but where a tenth of the
+	// labels of one network are hidden, or more, what predicts best known ones that are held out.
 	Edges string
 	// Cut says how networks are cut into blocks; the zero value leaves it to the data.
 	Cut learn.Cut
-	// RelativeTolerance ends the run where the norm of the gradient is at most this
-	// share of the first; 0 means 1e-5 or, but with Physics, where the optimum is proved
-	// to be within 0.001 of what was gained, whichever comes first.
+	// RelativeTolerance ends the run where the norm of the gradient is at most this share of the first; 0 means 1e-5 or,
+	// but with Physics, where the optimum is proved to be within 0.001 of what was gained, whichever comes first.
 	RelativeTolerance float64
 	// MaxPasses and MaxTime bound the run; 0: 10,000 passes over the data, and no time.
 	MaxPasses float64
@@ -117,10 +109,9 @@ func (o *Options) job() job.Options {
 	return j
 }
 
-// Train learns a model from labelled data. Labels may be hidden in part. A training
-// that met a limit, or was interrupted through ctx, is a model all the same:
-// Model.Training says why it ended. Where the weights got worse instead of
-// better the error is a *learn.DivergedError.
+// Train learns a model from labelled data. Labels may be hidden in part. A training that met a limit, or was
+// interrupted through ctx, is a model all the same: Model.Training says why it ended. Where the weights got worse
+// instead of better the error is a *learn.DivergedError.
 func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	began := time.Now()
 	if err := o.validate(); err != nil {
@@ -220,8 +211,7 @@ func (n *notes) add(texts ...string) {
 	}
 }
 
-// Load reads a model from the file that Save, or the command blockbp train, wrote, or
-// from the folder of a training.
+// Load reads a model from the file that Save, or the command blockbp train, wrote, or from the folder of a training.
 func Load(path string) (*Model, error) {
 	m, err := job.LoadModel(path)
 	if err != nil {

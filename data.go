@@ -15,8 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 )
 
-// Data are networks with features and, for training and evaluation, labels. They may be used
-// from several goroutines.
+// Data are networks with features and, for training and evaluation, labels. They may be used from several goroutines.
 type Data struct {
 	paths   []string
 	options dataset.Options
@@ -28,10 +27,9 @@ type Data struct {
 	closed bool
 }
 
-// Close gives back what was read for training: memory, and files that were mapped. A
-// training that is at work goes on, and gives them back when it ends; all that begins later
-// is an error. Data that are not closed are given back by the garbage collector, once
-// nothing refers to them.
+// Close gives back what was read for training: memory, and files that were mapped. A training that is at work goes
+// on, and gives them back when it ends; all that begins later is an error. Data that are not closed are given back by
+// the garbage collector, once nothing refers to them.
 func (d *Data) Close() error {
 	if d == nil {
 		return nil
@@ -109,8 +107,7 @@ type Graph struct {
 	Rows, Cols int
 }
 
-// GridEdges returns the edges of rows × cols pixels, row by row, with their neighbours
-// to the right and below.
+// GridEdges returns the edges of rows × cols pixels, row by row, with their neighbours to the right and below.
 func GridEdges(rows, cols int) [][2]int {
 	var edges [][2]int
 	for p := range rows * cols {
@@ -208,8 +205,7 @@ func (d *Data) read(ctx context.Context, m *job.Model, labels bool) (*dataset.Se
 	return d.load(ctx, m, labels)
 }
 
-// load reads the data for a model; nil: for a new one. Labels in files are left unread
-// where they do not matter.
+// load reads the data for a model; nil: for a new one. Labels in files are left unread where they do not matter.
 func (d *Data) load(ctx context.Context, m *job.Model, labels bool) (*dataset.Set, error) {
 	o := d.options
 	o.NoLabels = o.NoLabels || !labels && d.paths != nil && o.Observed == ""

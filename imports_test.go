@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"dataset": {"internal/option", "internal/fileio", "crf", "mrf", "graph", "internal/uai", "internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
-	"internal/exact":       {"mrf", "graph", "internal/flow", "internal/gibbs", "internal/numeric"},
+	"internal/exact":       {"mrf", "graph", "internal/flow", "internal/gibbs", "internal/memory", "internal/numeric"},
 	"internal/local":       {"crf", "counting", "internal/memory", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
 	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/partition", "internal/safetensors", "internal/stretch"},
@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"internal/runfolder": {"internal/option", "internal/fileio", "internal/printable"},
 	"internal/report":    {"internal/option", "internal/printable"},
 
-	"internal/watch": {"internal/report", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},
+	"internal/watch": {"learn", "internal/report", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},
 
 	// What info says of files.
 	"internal/describe": {
@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	},
 
 	// What is drawn at random, to be learned.
-	"internal/synthetic": {"internal/fileio", "internal/npy",
+	"internal/synthetic": {"internal/fileio", "internal/npy", "internal/printable",
 		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
 		"internal/runfolder", "internal/report",
 	},

@@ -18,8 +18,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Model is a conditional random field with learned weights. It may be used from
-// several goroutines.
+// Model is a conditional random field with learned weights. It may be used from several goroutines.
 type Model struct {
 	inner    *job.Model
 	threads  int
@@ -46,17 +45,15 @@ type Training struct {
 	Gap     float64
 	Passes  float64 // the work, in message sweeps over all data
 	Seconds float64
-	// Validation has the scores of the model on Options.Validation, by the names of
-	// metrics.jsonl.
+	// Validation has the scores of the model on Options.Validation, by the names of metrics.jsonl.
 	Validation map[string]float64
 	Notes      []string // what is wrong with data or settings, in words
 	// Couplings are, after Options.Physics, the fields and couplings of the system.
 	Couplings []Coupling
 }
 
-// Coupling is a field of a node or a coupling of two, in the zero-sum gauge: of ising the
-// factor of x_U, or of x_U x_V, in log p(x) for spins of −1, the first state, and 1; of potts
-// the term of States.
+// Coupling is a field of a node or a coupling of two, in the zero-sum gauge: of ising the factor of x_U, or of x_U
+// x_V, in log p(x) for spins of −1, the first state, and 1; of potts the term of States.
 type Coupling struct {
 	U, V   int       // nodes; V is −1 for a field
 	States [2]string // of U and V, for potts; "" otherwise
@@ -140,12 +137,10 @@ func absolute(path string) string {
 	return path
 }
 
-// Training returns what the training of this model ended with, nil for a model that
-// was loaded.
+// Training returns what the training of this model ended with, nil for a model that was loaded.
 func (m *Model) Training() *Training { return m.training }
 
-// States returns the names of the states of nodes; of the first type where there are
-// several.
+// States returns the names of the states of nodes; of the first type where there are several.
 func (m *Model) States() []string { return m.inner.Model.Schema.NodeTypes[0].States }
 
 // CRF returns the model with its schema and weights, for the packages below.
@@ -158,20 +153,17 @@ func (m *Model) Save(path string) error { return m.inner.Save(path) }
 // Prediction is what a model says of one network.
 type Prediction struct {
 	Name string
-	// Labels [nodes] are the most likely states. Beliefs [nodes][states] are the
-	// probabilities of all states under the model, by convex belief propagation. Nodes of
-	// graph tables are in the order of their rows.
+	// Labels [nodes] are the most likely states. Beliefs [nodes][states] are the probabilities of all states under the
+	// model, by convex belief propagation. Nodes of graph tables are in the order of their rows.
 	Labels  []string
 	Beliefs [][]float64
-	// Converged: messages settled; with counting numbers that are not convex, at one of
-	// perhaps several fixed points.
+	// Converged: messages settled; with counting numbers that are not convex, at one of perhaps several fixed points.
 	Converged bool
 }
 
-// Predict labels networks. Labels in files are not looked at, except those of
-// dataset.Options.Observed, which are held. Where a network of NewData has some labels
-// and others are hidden, the known ones are held and the others are filled in given
-// them; a network whose labels are all known is predicted as if none were.
+// Predict labels networks. Labels in files are not looked at, except those of dataset.Options.Observed, which are
+// held. Where a network of NewData has some labels and others are hidden, the known ones are held and the others are
+// filled in given them; a network whose labels are all known is predicted as if none were.
 func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 	set, err := d.read(ctx, m.inner, false)
 	if err != nil {
@@ -216,8 +208,7 @@ func (m *Model) inference(ctx context.Context) (*job.Inference, error) {
 		Temperature: m.inner.Temperature(), Threads: threads}, nil
 }
 
-// partlyKnown returns the labels to hold: the first sample of each instance that has
-// some labels, but not all.
+// partlyKnown returns the labels to hold: the first sample of each instance that has some labels, but not all.
 func partlyKnown(instances []*crf.Instance) [][]int32 {
 	held := make([][]int32, len(instances))
 	for i, in := range instances {
@@ -245,11 +236,10 @@ func prediction(in *crf.Instance, b *infer.Beliefs, rows int, node func(row int)
 // Report says how predictions compare with labels.
 type Report struct {
 	Nodes int64 // that were compared
-	// Accuracy is the share of nodes predicted right; ClassAccuracy, F1 and IoU are
-	// means over the states that occur. LogLoss is the mean of −log belief of the true
-	// state, in nats. CalibrationError is the mean difference of confidence and accuracy.
-	// ROCAUC and AveragePrecision, of each state against the others, are means over the
-	// states that some of the nodes have, but not all.
+	// Accuracy is the share of nodes predicted right; ClassAccuracy, F1 and IoU are means over the states that occur.
+	// LogLoss is the mean of −log belief of the true state, in nats. CalibrationError is the mean difference of
+	// confidence and accuracy. ROCAUC and AveragePrecision, of each state against the others, are means over the states
+	// that some of the nodes have, but not all.
 	Accuracy, ClassAccuracy, F1, IoU, ROCAUC, AveragePrecision, LogLoss, CalibrationError float64
 	// Confusion [truth][predicted] counts nodes, in the order of States.
 	States    []string

@@ -33,9 +33,8 @@ type Numbers struct {
 
 	// Rho [nodes] is ρ_s of equation (3), positive. New computes it.
 	Rho []float64
-	// EdgeClass [edges] numbers the distinct values of Edge, below Classes: edges of one
-	// class that share a potential table share its exponentials too. nil where there are
-	// more than 256 of them.
+	// EdgeClass [edges] numbers the distinct values of Edge, below Classes: edges of one class that share a potential
+	// table share its exponentials too. nil where there are more than 256 of them.
 	EdgeClass []uint8
 	Classes   int
 }
@@ -68,21 +67,17 @@ const (
 // exponentials of shared tables are shared: it fits the uint8 of Numbers.EdgeClass.
 const maxClasses = 256
 
-// What can be computed with. Potentials are divided by counting numbers, and
-// messages multiplied by them.
+// What can be computed with. Potentials are divided by counting numbers, and messages multiplied by them.
 const (
-	// smallestCount and largestCount bound c_uv, ρ_s and |c_s|, so that quotients
-	// and sums of them stay finite.
+	// smallestCount and largestCount bound c_uv, ρ_s and |c_s|, so that quotients and sums of them stay finite.
 	smallestCount, largestCount = 1e-100, 1e100
-	// largestRatio bounds c_uv/ρ_s: by it the rounding of a message is multiplied on
-	// its way into a belief.
+	// largestRatio bounds c_uv/ρ_s: by it the rounding of a message is multiplied on its way into a belief.
 	largestRatio = 1e9
 )
 
-// New returns counting numbers given by hand, after checking that they
-// can be computed with: c_uv and ρ_s between 1e-100 and 1e100, c_uv at most 1e9
-// times the ρ_s of its ends. Nothing is claimed of them until Prove is called.
-// The slices are kept without copying.
+// New returns counting numbers given by hand, after checking that they can be computed with: c_uv and ρ_s between
+// 1e-100 and 1e100, c_uv at most 1e9 times the ρ_s of its ends. Nothing is claimed of them until Prove is called. The
+// slices are kept without copying.
 func New(name string, g *graph.Graph, node, edge []float64) (*Numbers, error) {
 	if len(node) != g.NumNodes() || len(edge) != g.NumEdges() {
 		return nil, fmt.Errorf("counting numbers for %d nodes and %d edges, the network has %d and %d",
@@ -104,8 +99,7 @@ func New(name string, g *graph.Graph, node, edge []float64) (*Numbers, error) {
 	return c, nil
 }
 
-// wantedCount says what a number that potentials are divided by should be, or
-// nothing where it can be used.
+// wantedCount says what a number that potentials are divided by should be, or nothing where it can be used.
 func wantedCount(x float64) string {
 	switch {
 	case !(x > 0) || math.IsInf(x, 0):
@@ -142,8 +136,7 @@ func (c *Numbers) weigh(g *graph.Graph, s int32) error {
 	return nil
 }
 
-// Convex returns c_s = c_uv = 1: strongly convex, an upper bound, loose. It is
-// the choice of the paper's authors.
+// Convex returns c_s = c_uv = 1: strongly convex, an upper bound, loose. It is the choice of the paper's authors.
 func Convex(g *graph.Graph) *Numbers {
 	n, m := g.NumNodes(), g.NumEdges()
 	ones := constants(max(n, m), 1)
@@ -152,9 +145,8 @@ func Convex(g *graph.Graph) *Numbers {
 	return c
 }
 
-// Bethe returns c_s = 1 − deg s, c_uv = 1: ordinary belief propagation. It is
-// exact on forests. Elsewhere it bounds nothing, and Facts does not call it
-// convex, although it is where no component has more than one loop: Prove finds
+// Bethe returns c_s = 1 − deg s, c_uv = 1: ordinary belief propagation. It is exact on forests. Elsewhere it bounds
+// nothing, and Facts does not call it convex, although it is where no component has more than one loop: Prove finds
 // that.
 func Bethe(g *graph.Graph) *Numbers {
 	node := make([]float64, g.NumNodes())
@@ -170,9 +162,8 @@ func Bethe(g *graph.Graph) *Numbers {
 	return c
 }
 
-// Cover returns c_uv = min(1/deg u, 1/deg v) and c_s = 1 − Σ_v c_sv, an edge cover: every
-// variable is counted once, and no number is negative. It is looser than trees and
-// tighter than Convex.
+// Cover returns c_uv = min(1/deg u, 1/deg v) and c_s = 1 − Σ_v c_sv, an edge cover: every variable is counted once,
+// and no number is negative. It is looser than trees and tighter than Convex.
 //
 // With the variables in any order, H(τ_S) ≥ Σ_{s∈S} H(s | all before s) for a node or an
 // edge S. The counts of the S with s sum to 1, so that Σ c_S H(τ_S) ≥ Σ_s H(s | all before
@@ -194,18 +185,16 @@ func Cover(g *graph.Graph) *Numbers {
 	return c
 }
 
-// countOnce sets ρ_s to 1 for numbers that sum to it by definition; their sums may be off
-// by rounding.
+// countOnce sets ρ_s to 1 for numbers that sum to it by definition; their sums may be off by rounding.
 func (c *Numbers) countOnce() {
 	for s := range c.Rho {
 		c.Rho[s] = 1
 	}
 }
 
-// TreeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ
-// [edges] that the caller knows to lie in the spanning-forest polytope, as the
-// averages of sampled forests do: convex, and an upper bound. That they do is not
-// checked; for numbers of unknown origin there is New with Prove.
+// TreeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ [edges] that the caller knows to lie
+// in the spanning-forest polytope, as the averages of sampled forests do: convex, and an upper bound. That they do is
+// not checked; for numbers of unknown origin there is New with Prove.
 func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 	c, err := treeReweighted(g, appearance)
 	if err == nil {

@@ -12,9 +12,8 @@ import (
 // countTolerance is the rounding allowed in counting numbers given by hand.
 const countTolerance = 1e-9
 
-// Prove finds out what can be said of counting numbers given by hand and sets
-// Facts. What is not proved is not claimed: Convex may be false for a free
-// energy that is convex, and Bound None for one that is a bound.
+// Prove finds out what can be said of counting numbers given by hand and sets Facts. What is not proved is not
+// claimed: Convex may be false for a free energy that is convex, and Bound None for one that is a bound.
 func (c *Numbers) Prove(g *graph.Graph) {
 	split, convex := c.provablyConvex(g)
 	c.Facts = Facts{Convex: convex, Bound: None}
@@ -27,8 +26,7 @@ func (c *Numbers) Prove(g *graph.Graph) {
 	}
 }
 
-// certify notes what gives a dual value, given the split of numbers that need one, nil
-// where none is known.
+// certify notes what gives a dual value, given the split of numbers that need one, nil where none is known.
 func (c *Numbers) certify(split []float64) {
 	c.Split = nil
 	c.Facts.Dual = !c.hasNegative()
@@ -42,11 +40,10 @@ func (c *Numbers) hasNegative() bool {
 	return slices.ContainsFunc(c.Node, func(x float64) bool { return x < 0 })
 }
 
-// provablyConvex tests the condition of Heskes (2006) and Weiss, Yanover and
-// Meltzer (2007): edge entropies can be split into conditional entropies
-// H_uv − H_s, which are concave, so that every negative c_s is covered. What an
-// edge does not give to one end it gives to the other, so the same numbers must
-// fit into the capacities ρ_s: c'_uv = 0, and c'_s is the room that is left.
+// provablyConvex tests the condition of Heskes (2006) and Weiss, Yanover and Meltzer (2007): edge entropies can be
+// split into conditional entropies H_uv − H_s, which are concave, so that every negative c_s is covered. What an edge
+// does not give to one end it gives to the other, so the same numbers must fit into the capacities ρ_s: c'_uv = 0,
+// and c'_s is the room that is left.
 //
 // If all nodes of a component can have as much room, they have: small c'_s let the
 // dual value fall slowly. For numbers in the spanning-forest polytope that is so.
@@ -63,8 +60,7 @@ func (c *Numbers) provablyConvex(g *graph.Graph) (split []float64, ok bool) {
 	return split, ok
 }
 
-// evenRoom returns ρ_s less the room that a node of its component has on average when
-// all amounts are shifted.
+// evenRoom returns ρ_s less the room that a node of its component has on average when all amounts are shifted.
 func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
 	component, components := g.Components()
 	room, nodes := make([]float64, components), make([]float64, components)
@@ -82,9 +78,8 @@ func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
 	return capacity
 }
 
-// maxSpread is the largest quotient of amounts to be shifted between which
-// divide can decide: it forgives 1e-9 of the largest, which must be
-// little beside the smallest.
+// maxSpread is the largest quotient of amounts to be shifted between which divide can decide: it forgives 1e-9 of the
+// largest, which must be little beside the smallest.
 const maxSpread = 1e5
 
 // shift reports whether the supply of every edge can be split between its ends without
@@ -152,9 +147,8 @@ func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
 // appearances of SampledTreeReweighted.
 const leastForests = 16
 
-// SampledTreeReweighted returns tree-reweighted counting numbers whose edge
-// appearances are the average of random spanning forests that prefer edges
-// chosen less often so far, drawn until every edge is covered.
+// SampledTreeReweighted returns tree-reweighted counting numbers whose edge appearances are the average of random
+// spanning forests that prefer edges chosen less often so far, drawn until every edge is covered.
 func SampledTreeReweighted(g *graph.Graph, seed uint64) (*Numbers, error) {
 	return sampledTreeReweighted(context.Background(), g, seed)
 }

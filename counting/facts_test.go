@@ -3,7 +3,6 @@ package counting
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -109,25 +108,6 @@ func TestNamedCountings(t *testing.T) {
 				if !near(rho, c.Rho[s], 1e-14) {
 					t.Errorf("%s on %s: ρ of node %d is %v, want %v", c.Name, name, s, c.Rho[s], rho)
 				}
-			}
-		}
-	}
-}
-
-// TestProveOnReferences: what is proved of the counting numbers of the reference models holds.
-func TestProveOnReferences(t *testing.T) {
-	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12", "grid4x4_K3_huge"} {
-		dir := oracle.SharedData(t, "reference", name)
-		ref := oracle.Must(oracle.LoadReference(dir))(t)
-		g := ref.Model.Graph
-		for file, counts := range ref.Counts {
-			c := legal(New(file, g, counts.Node, counts.Edge))
-			c.Prove(g)
-			if !c.Facts.Dual || !c.Facts.Convex {
-				t.Errorf("%s/%s: %+v, and c_s ≥ 0", name, file, c.Facts)
-			}
-			if c.Facts.Bound == Upper && ref.Solutions[strings.Replace(file, "counts_", "convex_", 1)].LogZ < ref.Solutions["exact"].LogZ {
-				t.Errorf("%s/%s: not an upper bound", name, file)
 			}
 		}
 	}
@@ -253,14 +233,11 @@ func TestCountingErrors(t *testing.T) {
 		{[]float64{1, 1, -1e99}, []float64{1, 1e99 * (1 + 1e-14)}, "counting number of edge 1 (1 – 2) is 1.00000000000001e+99, more than 1e+09 times"},
 		{[]float64{-1 + 1e-12, 1, 1}, []float64{1, 1}, "node 0 and its edges (ρ_s of equation 3): beliefs of the node would be rounding errors; raise its counting number"},
 	} {
-		if _, err := New("given", g, test.node, test.edge); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v %v: error %v, want %q", test.node, test.edge, err, test.want)
-		}
+		oracle.Fails(New("given", g, test.node, test.edge))(t, test.want)
 	}
 	alone := legal(graph.FromEdges(1, nil, nil))
-	if _, err := New("given", alone, []float64{1e-320}, nil); err == nil || !strings.Contains(err.Error(), "node 0: its counting number and those of its edges sum to 1e-320 (ρ_s of equation 3), want one from") {
-		t.Errorf("a node alone: %v", err)
-	}
+	oracle.Fails(New("given", alone, []float64{1e-320}, nil))(t,
+		"node 0: its counting number and those of its edges sum to 1e-320 (ρ_s of equation 3), want one from")
 	for _, appearances := range [][]float64{{1}, {1, 0.5, 0.5}} {
 		if _, err := TreeReweighted(g, appearances); err == nil {
 			t.Errorf("%d appearances for two edges were accepted", len(appearances))
@@ -269,9 +246,7 @@ func TestCountingErrors(t *testing.T) {
 	if c, err := TreeReweighted(g, []float64{1, 0.5}); err != nil || c.Facts != (Facts{Convex: true, Certified: true, Bound: Upper}) {
 		t.Errorf("half an edge of a tree: %+v, %v", c, err)
 	}
-	if _, err := TreeReweighted(g, []float64{1, 0}); err == nil || !strings.Contains(err.Error(), "edge 1") {
-		t.Errorf("appearance 0: error %v", err)
-	}
+	oracle.Fails(TreeReweighted(g, []float64{1, 0}))(t, "edge 1")
 }
 
 // TestSplit: the terms of a split are not negative and sum to the counting numbers, and

@@ -13,10 +13,9 @@ import (
 type forestSample struct {
 	Forests int     // number of forests
 	Count   []int32 // [edges] number of forests that have the edge
-	// Parent [directed edges] says how often the target of d is the parent of its source
-	// in a tree that has the edge, where trees are rooted at each of their nodes equally
-	// often. The two shares of an edge sum to its appearance, and those of the far ends of
-	// a node's edges to 1 − 1/(nodes of its component): in the other cases it is the root.
+	// Parent [directed edges] says how often the target of d is the parent of its source in a tree that has the edge,
+	// where trees are rooted at each of their nodes equally often. The two shares of an edge sum to its appearance, and
+	// those of the far ends of a node's edges to 1 − 1/(nodes of its component): in the other cases it is the root.
 	Parent []float64
 }
 
@@ -29,12 +28,10 @@ func (s *forestSample) Appearance() []float64 {
 	return mu
 }
 
-// coverForests draws spanning forests, each with one tree for every component of the
-// graph, until every edge is in one of them and there are at least minForests
-// (and at least one). Each forest prefers the edges that were used least so far,
-// in random order among equals. Edges are thus covered quickly, and with more
-// forests μ becomes as even as the graph allows: this is greedy tree packing
-// (Thorup 2007).
+// coverForests draws spanning forests, each with one tree for every component of the graph, until every edge is in
+// one of them and there are at least minForests (and at least one). Each forest prefers the edges that were used
+// least so far, in random order among equals. Edges are thus covered quickly, and with more forests μ becomes as even
+// as the graph allows: this is greedy tree packing (Thorup 2007).
 //
 // Once ctx has ended no more forests are drawn, and its error is returned.
 //

@@ -10,8 +10,7 @@ type roots struct {
 	at    []rootNode // [nodes]
 }
 
-// rootNode is what is known of a node while a forest is taken apart, side by side: nodes come
-// in any order.
+// rootNode is what is known of a node while a forest is taken apart, side by side: nodes come in any order.
 type rootNode struct {
 	size   int32 // nodes in its component
 	left   int32 // edges that have not been taken off yet
@@ -64,8 +63,7 @@ func (r *roots) add(forest []int32) {
 	}
 }
 
-// shares returns, for every directed edge, in what share of the roots of so many forests
-// its target is the parent.
+// shares returns, for every directed edge, in what share of the roots of so many forests its target is the parent.
 func (r *roots) shares(forests int) []float64 {
 	shares := make([]float64, len(r.below))
 	for d, sum := range r.below {

@@ -1,7 +1,6 @@
 package counting
 
-// disjointSets is a union-find structure: the parent of each element, or for a
-// root minus the size of its set.
+// disjointSets is a union-find structure: the parent of each element, or for a root minus the size of its set.
 type disjointSets []int32
 
 // reset makes every element a set of its own.

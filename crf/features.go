@@ -7,9 +7,8 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// Features is the frozen feature matrix of all nodes (or edges) of one type in
-// one instance: rows × dim, in one of several forms that give the same numbers.
-// The zero value has no features.
+// Features is the frozen feature matrix of all nodes (or edges) of one type in one instance: rows × dim, in one of
+// several forms that give the same numbers. The zero value has no features.
 type Features struct{ data FeatureData }
 
 // FeatureData is how Features keeps its matrix: in the one form that is not nil, or
@@ -41,13 +40,11 @@ type Computed interface {
 	Pick(rows []int32) Computed
 }
 
-// Constant returns rows × dim ones: the feature of an untied type (dim = 1), or
-// no features at all (dim = 0).
+// Constant returns rows × dim ones: the feature of an untied type (dim = 1), or no features at all (dim = 0).
 func Constant(rows, dim int) Features { return Features{FeatureData{Rows: rows, Dim: dim}} }
 
-// Dense returns the features x[row*dim+column]; x is kept without copying. In single
-// precision features take half the memory; arithmetic is in double precision all the
-// same. A value that is not finite is reported as *Error.
+// Dense returns the features x[row*dim+column]; x is kept without copying. In single precision features take half the
+// memory; arithmetic is in double precision all the same. A value that is not finite is reported as *Error.
 func Dense[T float32 | float64](x []T, dim int) (Features, error) {
 	if dim < 1 || len(x)%dim != 0 {
 		return Features{}, fmt.Errorf("features: %d values do not divide into rows of %d", len(x), dim)
@@ -73,9 +70,8 @@ func notFinite(row, column int, v float64) *Error {
 	return &Error{"", []int{row, column}, fmt.Sprintf("feature is %v, want a finite number", v)}
 }
 
-// Bins returns one-hot features: row r has a one at column bins[r] and zeros
-// elsewhere. Rows with the same bin share one potential table, which is computed
-// once per block. bins is kept without copying; a bin outside [0, dim) is
+// Bins returns one-hot features: row r has a one at column bins[r] and zeros elsewhere. Rows with the same bin share
+// one potential table, which is computed once per block. bins is kept without copying; a bin outside [0, dim) is
 // reported as *Error.
 func Bins(bins []int32, dim int) (Features, error) {
 	for r, b := range bins {
@@ -86,10 +82,9 @@ func Bins(bins []int32, dim int) (Features, error) {
 	return Features{FeatureData{Rows: len(bins), Dim: dim, Bins: kept(bins)}}, nil
 }
 
-// Coded returns features of which many rows are equal: row r is row codes[r] of book
-// [distinct rows*dim]. Rows of one code share one potential table, as with Bins, which are
-// the codes of the identity. Both are kept without copying; a code outside the book, or a
-// value in it that is not finite, is reported as *Error.
+// Coded returns features of which many rows are equal: row r is row codes[r] of book [distinct rows*dim]. Rows of one
+// code share one potential table, as with Bins, which are the codes of the identity. Both are kept without copying; a
+// code outside the book, or a value in it that is not finite, is reported as *Error.
 func Coded(codes []int32, book []float64, dim int) (Features, error) {
 	if dim < 1 || len(book)%dim != 0 {
 		return Features{}, fmt.Errorf("features: a book of %d values does not divide into rows of %d", len(book), dim)
@@ -112,9 +107,8 @@ func kept[T any](x []T) []T {
 	return x
 }
 
-// Sparse returns features given by rows: row r has value[i] at column index[i]
-// for start[r] ≤ i < start[r+1]. A nil value means ones. The slices are kept
-// without copying.
+// Sparse returns features given by rows: row r has value[i] at column index[i] for start[r] ≤ i < start[r+1]. A nil
+// value means ones. The slices are kept without copying.
 func Sparse(start []int, index []int32, value []float64, dim int) (Features, error) {
 	if dim < 0 || len(start) == 0 || start[0] != 0 || start[len(start)-1] != len(index) ||
 		(value != nil && len(value) != len(index)) {

@@ -17,9 +17,8 @@ import (
 // What a model file says of itself, in its metadata.
 const (
 	fileFormat = "blockbp-model"
-	// fileVersion is raised when an older program could misread the file, or trust it
-	// less than it could: since 2 there are forbidden states, since 3 a checksum of the
-	// whole file.
+	// fileVersion is raised when an older program could misread the file, or trust it less than it could: since 2 there
+	// are forbidden states, since 3 a checksum of the whole file.
 	fileVersion   = 3
 	sealedVersion = 3
 
@@ -38,13 +37,12 @@ const (
 //	node.<type>  [states, features]              untied: [copies, states, features]
 //	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
 //
-// Counts, if the model has any, as counting.node [nodes] and counting.edge [edges],
-// and as metadata the format, its version, the schema as JSON, a checksum of the whole
-// file, and the given keys. The same model gives the same bytes. A weight that is not
-// finite is refused by name, and so is a key that the format uses itself.
+// Counts, if the model has any, as counting.node [nodes] and counting.edge [edges], and as metadata the format, its
+// version, the schema as JSON, a checksum of the whole file, and the given keys. The same model gives the same bytes.
+// A weight that is not finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
-	if problems := m.wrongWeights(); len(problems) > 0 {
-		return fmt.Errorf("model is not saved: %w", problems[0])
+	if err := m.checkWeights(); err != nil {
+		return fmt.Errorf("model is not saved: %w", err)
 	}
 	schema, err := json.Marshal(m.Schema)
 	if err != nil {
@@ -77,86 +75,68 @@ func Save(path string, m *Model, meta map[string]string) error {
 	return safetensors.WriteFile(path, metadata, tensors)
 }
 
-// Load reads a model that Save wrote and returns the metadata given to Save.
-// Everything is checked: a damaged file, tensors that do not fit the schema,
-// weights that are not finite (named), and files of newer versions are errors
+// Load reads a model that Save wrote and returns the metadata given to Save. Everything is checked: a damaged file,
+// tensors that do not fit the schema, weights that are not finite (named), and files of newer versions are errors
 // that begin with path. Memory is bounded by the size of the file.
-func Load(path string) (*Model, map[string]string, error) {
-	m, meta, problems := read(path)
-	if len(problems) > 0 {
-		return nil, nil, problems[0]
+func Load(path string) (m *Model, meta map[string]string, err error) {
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("model: %w", err)
+	}
+	defer f.Close()
+	if m, meta, err = readFile(f); err != nil {
+		return nil, nil, fmt.Errorf("model: %s: %w", path, err)
 	}
 	return m, meta, nil
 }
 
-// Check reads a model file as Load does and returns everything that is wrong with
-// it, up to 20 weights that are not finite, and the metadata given to Save, which
-// are nil where the file cannot be read as a model's at all.
-func Check(path string) (meta map[string]string, problems []error) {
-	_, meta, problems = read(path)
-	return meta, problems
-}
-
-func read(path string) (m *Model, meta map[string]string, problems []error) {
-	f, err := safetensors.Open(path)
-	if err != nil {
-		return nil, nil, []error{fmt.Errorf("model: %w", err)}
-	}
-	defer f.Close()
-	m, meta, problems = readFile(f)
-	for i, err := range problems {
-		problems[i] = fmt.Errorf("model: %s: %w", path, err)
-	}
-	return m, meta, problems
-}
-
-// readFile finds a damaged file first: whatever else is wrong with it follows from
-// that.
-func readFile(f *safetensors.File) (m *Model, meta map[string]string, problems []error) {
-	if err := checkFormat(f); err != nil {
-		return nil, nil, []error{err}
+// readFile finds a damaged file first: whatever else is wrong with it follows from that.
+func readFile(f *safetensors.File) (m *Model, meta map[string]string, err error) {
+	metadata := f.Metadata()
+	if got := metadata[formatKey]; got != fileFormat {
+		return nil, nil, fmt.Errorf("metadata %q is %q, want %q: this is not a model file of blockbp", formatKey, got,
+			fileFormat)
 	}
 	if err := f.Verify(); err != nil {
-		problems = append(problems, err)
+		return nil, nil, err
 	}
 	schema, err := parseFileSchema(f)
-	if err != nil {
-		return nil, nil, append(problems, err)
+	if err == nil {
+		m, err = readWeights(f, &schema)
 	}
-	meta = maps.Clone(f.Metadata())
+	if err != nil {
+		return nil, nil, err
+	}
+	meta = maps.Clone(metadata)
 	for _, key := range []string{formatKey, versionKey, schemaKey, safetensors.ChecksumKey, safetensors.DataChecksumKey} {
 		delete(meta, key)
-	}
-	m, list := readWeights(f, &schema)
-	if problems = append(problems, list...); len(problems) > 0 {
-		return nil, meta, problems
 	}
 	return m, meta, nil
 }
 
 // readWeights reads the weights of a schema. The shapes are compared before anything
 // is allocated, so that the schema cannot ask for more memory than the file has data.
-func readWeights(f *safetensors.File, schema *Schema) (m *Model, problems []error) {
+func readWeights(f *safetensors.File, schema *Schema) (*Model, error) {
 	tensors := fileTensors(schema)
-	if problems = append(problems, checkTensors(f, tensors)...); len(problems) > 0 {
-		return nil, problems
+	if err := checkTensors(f, tensors); err != nil {
+		return nil, err
 	}
 	m, err := NewModel(*schema)
 	if err != nil {
-		return nil, []error{err}
+		return nil, err
 	}
 	spans := slices.Concat(m.Layout.Node, m.Layout.Edge)
 	for i, t := range tensors {
 		data, err := safetensors.Read[float64](f, t.name)
 		if err != nil {
-			return nil, []error{err}
+			return nil, err
 		}
 		spans[i].fromFileOrder(m.Weights, data)
 	}
 	if m.Counts, err = readCounts(f); err != nil {
-		return nil, []error{err}
+		return nil, err
 	}
-	return m, m.wrongWeights()
+	return m, m.checkWeights()
 }
 
 // readCounts reads the counting numbers of a file, nil where it has none.
@@ -198,14 +178,6 @@ func checkCounts(name string, counts []float64) error {
 	return nil
 }
 
-// checkFormat refuses files of other programs.
-func checkFormat(f *safetensors.File) error {
-	if got := f.Metadata()[formatKey]; got != fileFormat {
-		return fmt.Errorf("metadata %q is %q, want %q: this is not a model file of blockbp", formatKey, got, fileFormat)
-	}
-	return nil
-}
-
 // parseFileSchema reads the schema of a version that is known. Every version has its
 // own kind of checksum, so that a damaged number of the version does not turn the check off.
 func parseFileSchema(f *safetensors.File) (Schema, error) {
@@ -229,48 +201,38 @@ func parseFileSchema(f *safetensors.File) (Schema, error) {
 	return schema, schema.Validate()
 }
 
-// checkTensors lists what keeps f from having exactly these tensors.
-func checkTensors(f *safetensors.File, tensors []fileTensor) (problems []error) {
-	fail := func(format string, a ...any) { problems = append(problems, fmt.Errorf(format, a...)) }
+// checkTensors says what keeps f from having exactly these tensors.
+func checkTensors(f *safetensors.File, tensors []fileTensor) error {
 	wanted := map[string]bool{}
 	for _, t := range tensors {
 		wanted[t.name] = true
 		info, ok := f.Find(t.name)
 		switch {
 		case !ok:
-			fail("tensor %q is missing; the schema has that type", t.name)
+			return fmt.Errorf("tensor %q is missing; the schema has that type", t.name)
 		case !slices.Equal(info.Shape, t.shape):
-			fail("tensor %q has shape %v, the schema wants %v", t.name, info.Shape, t.shape)
+			return fmt.Errorf("tensor %q has shape %v, the schema wants %v", t.name, info.Shape, t.shape)
 		case info.DType != safetensors.F64:
-			fail("tensor %q has dtype %s, want %s; convert it with astype(numpy.float64)", t.name, info.DType, safetensors.F64)
+			return fmt.Errorf("tensor %q has dtype %s, want %s; convert it with astype(numpy.float64)", t.name, info.DType,
+				safetensors.F64)
 		}
 	}
 	for _, info := range f.Tensors() {
 		if !wanted[info.Name] && !(hasCounts(f) && (info.Name == nodeCounts || info.Name == edgeCounts)) {
-			fail("tensor %q belongs to no type of the schema", info.Name)
+			return fmt.Errorf("tensor %q belongs to no type of the schema", info.Name)
 		}
 	}
-	return problems
+	return nil
 }
 
-// mostWeightsNamed bounds how many weights wrongWeights lists.
-const mostWeightsNamed = 20
-
-// wrongWeights lists the first weights that are not finite, or that a symmetric type cannot
-// have.
-func (m *Model) wrongWeights() (problems []error) {
+// checkWeights refuses weights that are not finite, or that a symmetric type cannot have.
+func (m *Model) checkWeights() error {
 	for i, w := range m.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
-			problems = append(problems, fmt.Errorf("weight %s is %v, want a finite number", m.WeightName(i), w))
-			if len(problems) == mostWeightsNamed {
-				return problems
-			}
+			return fmt.Errorf("weight %s is %v, want a finite number", m.WeightName(i), w)
 		}
 	}
-	if err := m.CheckSymmetry(); err != nil {
-		problems = append(problems, err)
-	}
-	return problems
+	return m.CheckSymmetry()
 }
 
 // fileTensor is one type's tensor in a file.
@@ -279,8 +241,7 @@ type fileTensor struct {
 	shape []int // [states…, features], with the copies before it if untied
 }
 
-// fileTensors lists the tensors of a schema: node types, then edge types, as in
-// the layout.
+// fileTensors lists the tensors of a schema: node types, then edge types, as in the layout.
 func fileTensors(s *Schema) []fileTensor {
 	var tensors []fileTensor
 	for a, t := range s.NodeTypes {

@@ -16,8 +16,7 @@ const Unobserved = -1
 type Instance struct {
 	Name  string
 	Graph *graph.Graph
-	// Rows and Cols are the size of the grid the nodes lie on, or 0: used to cut
-	// tiles and to draw, never by inference.
+	// Rows and Cols are the size of the grid the nodes lie on, or 0: used to cut tiles and to draw, never by inference.
 	Rows, Cols int
 
 	schema   *Schema
@@ -32,8 +31,7 @@ type Instance struct {
 	counts   []float64  // [samples] what each counts beside that, nil: 1
 }
 
-// InstanceSpec is what NewInstance checks and freezes. Slices are kept without
-// copying.
+// InstanceSpec is what NewInstance checks and freezes. Slices are kept without copying.
 type InstanceSpec struct {
 	Name       string
 	Graph      *graph.Graph
@@ -51,8 +49,7 @@ type InstanceSpec struct {
 	SampleWeights []float64
 }
 
-// NewInstance checks spec against the schema. Errors name the array and the
-// index at fault.
+// NewInstance checks spec against the schema. Errors name the array and the index at fault.
 func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 	in := &Instance{
 		Name: spec.Name, Graph: spec.Graph, Rows: spec.Rows, Cols: spec.Cols, schema: schema,
@@ -93,9 +90,8 @@ func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 	return in, nil
 }
 
-// Spec returns what NewInstance made the instance of: to make one that differs in some
-// of it. Its slices are those of the instance, and must not be changed, but for those of
-// features, by types, which are its own.
+// Spec returns what NewInstance made the instance of: to make one that differs in some of it. Its slices are those of
+// the instance, and must not be changed, but for those of features, by types, which are its own.
 func (in *Instance) Spec() InstanceSpec {
 	return InstanceSpec{
 		Name: in.Name, Graph: in.Graph, Rows: in.Rows, Cols: in.Cols, NodeType: in.nodeType, EdgeType: in.edgeType,
@@ -261,8 +257,7 @@ func (in *Instance) NodeFeatures(a int) *Features { return &in.nodeFeat[a] }
 // EdgeFeatures returns the features of the edges of type b.
 func (in *Instance) EdgeFeatures(b int) *Features { return &in.edgeFeat[b] }
 
-// Weight returns what the terms of each of the instance's samples are multiplied
-// by in learning.
+// Weight returns what the terms of each of the instance's samples are multiplied by in learning.
 func (in *Instance) Weight() float64 { return in.weight }
 
 // SampleWeight returns what the terms of a sample are multiplied by beside Weight.

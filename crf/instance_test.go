@@ -69,9 +69,7 @@ func TestInstanceErrors(t *testing.T) {
 			Labels: [][]int32{{0, -1, 1}},
 		}
 	}
-	if _, err := NewInstance(&schema, fresh()); err != nil {
-		t.Fatal(err)
-	}
+	oracle.Must(NewInstance(&schema, fresh()))(t)
 	for _, test := range []struct {
 		want  string
 		spoil func(s *InstanceSpec)
@@ -102,9 +100,7 @@ func TestInstanceErrors(t *testing.T) {
 	} {
 		spec := fresh()
 		test.spoil(&spec)
-		if _, err := NewInstance(&schema, spec); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want %q", err, test.want)
-		}
+		oracle.Fails(NewInstance(&schema, spec))(t, test.want)
 	}
 	var array *Error
 	spec := fresh()
@@ -114,9 +110,8 @@ func TestInstanceErrors(t *testing.T) {
 	}
 	noEdges := Schema{NodeTypes: schema.NodeTypes[:1]}
 	g, _ := graph.FromEdges(2, []int32{0}, []int32{1})
-	if _, err := NewInstance(&noEdges, InstanceSpec{Graph: g, NodeFeat: []Features{Constant(2, 2)}}); err == nil || !strings.Contains(err.Error(), "1 edges, but the model has no edge type") {
-		t.Errorf("error %v", err)
-	}
+	oracle.Fails(NewInstance(&noEdges, InstanceSpec{Graph: g, NodeFeat: []Features{Constant(2, 2)}}))(t,
+		"1 edges, but the model has no edge type")
 }
 
 func TestWeightName(t *testing.T) {
@@ -163,14 +158,10 @@ func TestSchemaErrors(t *testing.T) {
 		{[]NodeType{a}, []EdgeType{{Name: "e", Copies: -1}}, "copies -1 must not be negative"},
 		{[]NodeType{a}, []EdgeType{{Name: "e", FeatureNames: []string{"x"}}}, "1 feature names for 0 features"},
 	} {
-		if _, err := NewModel(Schema{NodeTypes: test.nodes, EdgeTypes: test.edges}); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want %q", err, test.want)
-		}
+		oracle.Fails(NewModel(Schema{NodeTypes: test.nodes, EdgeTypes: test.edges}))(t, test.want)
 	}
 	// A node type and an edge type may have the same name.
-	if _, err := NewModel(Schema{NodeTypes: []NodeType{a}, EdgeTypes: []EdgeType{{Name: "a"}}}); err != nil {
-		t.Error(err)
-	}
+	oracle.Must(NewModel(Schema{NodeTypes: []NodeType{a}, EdgeTypes: []EdgeType{{Name: "a"}}}))(t)
 }
 
 // TestCoded: a row reads as that of the book, and only its entries that are not 0 are gone through.
@@ -204,9 +195,7 @@ func TestCoded(t *testing.T) {
 		{[]int32{0}, nil, 0, "does not divide"},
 		{[]int32{0}, []float64{1, math.NaN()}, 2, "feature is NaN"},
 	} {
-		if _, err := Coded(c.codes, c.book, c.dim); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v of %v: %v, want %q", c.codes, c.book, err, c.want)
-		}
+		oracle.Fails(Coded(c.codes, c.book, c.dim))(t, c.want)
 	}
 }
 

@@ -69,9 +69,8 @@ func (s *Schema) validatePairs(t *EdgeType) error {
 	return fmt.Errorf("every pair of states is forbidden")
 }
 
-// CheckLabels returns an *Error of the first label, or pair of labels of neighbours,
-// that the schema forbids: no weights make such a sample possible. The schema must
-// have the types of the instance's own.
+// CheckLabels returns an *Error of the first label, or pair of labels of neighbours, that the schema forbids: no
+// weights make such a sample possible. The schema must have the types of the instance's own.
 func (in *Instance) CheckLabels(s *Schema) error {
 	m := s.mask()
 	for i, labels := range in.labels {
@@ -82,10 +81,9 @@ func (in *Instance) CheckLabels(s *Schema) error {
 	return nil
 }
 
-// CheckHeld is CheckLabels for labels [nodes] that are held while the others are
-// inferred; Unobserved stands for those, and nil for no labels. Inference given
-// forbidden labels has no meaning, and where the ends of an edge are all held it
-// would not meet what forbids them.
+// CheckHeld is CheckLabels for labels [nodes] that are held while the others are inferred; Unobserved stands for
+// those, and nil for no labels. Inference given forbidden labels has no meaning, and where the ends of an edge are
+// all held it would not meet what forbids them.
 func (in *Instance) CheckHeld(s *Schema, labels []int32) error {
 	if found := in.forbidden(s.mask(), labels, 0); found != nil {
 		found.Array = "held " + found.Array

@@ -7,18 +7,15 @@ import (
 
 // Model is a schema with its weights θ̃.
 //
-// Weights is one flat slice: first every node type, then every edge type. The
-// weights of a type are laid out as [copy][feature][state] for nodes and
-// [copy][feature][state of U][state of V] for edges, so that products with features
-// run over contiguous states. Files show them as
-// [state, feature] (docs/reference/formats.md).
+// Weights is one flat slice: first every node type, then every edge type. The weights of a type are laid out as
+// [copy][feature][state] for nodes and [copy][feature][state of U][state of V] for edges, so that products with
+// features run over contiguous states. Files show them as [state, feature] (docs/reference/formats.md).
 type Model struct {
 	Schema  Schema
 	Layout  Layout
 	Weights []float64
-	// Counts are the counting numbers that the model was trained with, where they were
-	// given one by one; nil: a rule makes them for any graph. Inference takes them by
-	// counting.Given.
+	// Counts are the counting numbers that the model was trained with, where they were given one by one; nil: a rule
+	// makes them for any graph. Inference takes them by counting.Given.
 	Counts *Counts
 }
 
@@ -43,8 +40,7 @@ type Span struct {
 	Features int // length of the feature vector
 	States   int // states of a node, or joint states of an edge
 	Untied   bool
-	// Ends is the number of states of either end of an edge of a symmetric type, 0 for all
-	// other types.
+	// Ends is the number of states of either end of an edge of a symmetric type, 0 for all other types.
 	Ends int
 	// Part is the offset among the weights of the same tiedness: gradient
 	// contributions of tied and untied weights are stored apart.
@@ -71,8 +67,7 @@ func (m *Model) Clone() *Model {
 	return &c
 }
 
-// Layout says where the weights of a model of the schema are. Nothing that is as large
-// as they are is made.
+// Layout says where the weights of a model of the schema are. Nothing that is as large as they are is made.
 func (s *Schema) Layout() Layout {
 	l := Layout{Masked: s.masked()}
 	add := func(states, features, copies int) Span {
@@ -106,9 +101,8 @@ func (l *Layout) Symmetric() bool {
 	return slices.ContainsFunc(l.Edge, func(s Span) bool { return s.Ends > 0 })
 }
 
-// Symmetrise puts the mean of both in the places of the states a, b and b, a of symmetric
-// types in x, which is laid out like the weights. It is the projection on the weights that
-// such a model can have, of weights and of gradients.
+// Symmetrise puts the mean of both in the places of the states a, b and b, a of symmetric types in x, which is laid
+// out like the weights. It is the projection on the weights that such a model can have, of weights and of gradients.
 func (l *Layout) Symmetrise(x []float64) {
 	for i := range l.Edge {
 		if s := &l.Edge[i]; s.Ends > 0 {

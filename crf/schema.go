@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// Schema names the types of nodes and edges of a model, their states and their
-// features.
+// Schema names the types of nodes and edges of a model, their states and their features.
 type Schema struct {
 	NodeTypes []NodeType `json:"node_types"`
 	EdgeTypes []EdgeType `json:"edge_types"`
@@ -26,13 +25,11 @@ type NodeType struct {
 	// Copies is 0 for a tied type. Otherwise the type is untied: it has this many
 	// nodes in every instance, each with weights of its own, in node order.
 	Copies int `json:"copies,omitempty"`
-	// Forbidden are states that no node of the type can be in, whatever the weights:
-	// their potentials are −Inf.
+	// Forbidden are states that no node of the type can be in, whatever the weights: their potentials are −Inf.
 	Forbidden []int `json:"forbidden,omitempty"`
 }
 
-// EdgeType describes a kind of edge. The first end of such an edge is of node
-// type U and the second of node type V.
+// EdgeType describes a kind of edge. The first end of such an edge is of node type U and the second of node type V.
 type EdgeType struct {
 	Name         string   `json:"name"`
 	U            int      `json:"u"`
@@ -40,12 +37,10 @@ type EdgeType struct {
 	Features     int      `json:"features"`
 	FeatureNames []string `json:"feature_names,omitempty"`
 	Copies       int      `json:"copies,omitempty"`
-	// Forbidden are pairs of states, of the first end and of the second, that no edge
-	// of the type can join.
+	// Forbidden are pairs of states, of the first end and of the second, that no edge of the type can join.
 	Forbidden [][2]int `json:"forbidden,omitempty"`
-	// Symmetric ties the weights of the states a, b of the two ends to those of b, a: which
-	// end of an edge comes first means nothing. Both ends are of one node type, and what is
-	// forbidden is so both ways.
+	// Symmetric ties the weights of the states a, b of the two ends to those of b, a: which end of an edge comes first
+	// means nothing. Both ends are of one node type, and what is forbidden is so both ways.
 	Symmetric bool `json:"symmetric,omitempty"`
 }
 
@@ -59,8 +54,7 @@ var numbered struct {
 // mostShared bounds numbered, which is never let go.
 const mostShared = 1 << 16
 
-// NumberedStates returns the state names "0" … "n-1". They must not be changed: others
-// may have the same slice.
+// NumberedStates returns the state names "0" … "n-1". They must not be changed: others may have the same slice.
 func NumberedStates(n int) []string {
 	if n > mostShared {
 		return numbersFrom(make([]string, 0, n), n)
@@ -90,15 +84,13 @@ func Homogeneous(states []string, nodeFeatures, edgeFeatures int) Schema {
 // NodeStates returns the number of states of node type a.
 func (s *Schema) NodeStates(a int) int { return len(s.NodeTypes[a].States) }
 
-// EdgeStates returns the numbers of states of the first and second end of an
-// edge of type b.
+// EdgeStates returns the numbers of states of the first and second end of an edge of type b.
 func (s *Schema) EdgeStates(b int) (u, v int) {
 	t := s.EdgeTypes[b]
 	return s.NodeStates(t.U), s.NodeStates(t.V)
 }
 
-// mostTypes bounds the types of nodes, and those of edges: learning goes through all
-// elements once for each.
+// mostTypes bounds the types of nodes, and those of edges: learning goes through all elements once for each.
 const mostTypes = 1 << 10
 
 // Validate reports the first thing that makes the schema unusable.

@@ -14,7 +14,7 @@ import (
 const mostLabelsNamed = 5
 
 // advise warns of what a model cannot learn from the data that were read: a direction that is not asked for, edges
-// where there are none, hidden labels, node types whose labels have one state alone, and states that no label has.
+// where there are none, hidden labels, and states that no label has.
 func (l *loader) advise() {
 	l.noteDirection()
 	// Sentences of one token and pictures of one pixel are what they are.
@@ -44,25 +44,14 @@ func (l *loader) advise() {
 	if hidden > 0 {
 		l.warn("%d of %d labels are hidden (%s)", hidden, all, option.Text(l.hiddenBy()))
 	}
-	var alone, never []string
+	var never []string
 	for a, t := range types {
-		var seen, missing []string
-		forbidden := setOf(t.Forbidden)
+		forbidden, some := setOf(t.Forbidden), slices.Max(counts[a]) > 0
 		for x, n := range counts[a] {
-			if n > 0 {
-				seen = append(seen, t.States[x])
-			} else if !forbidden[x] {
-				missing = append(missing, fmt.Sprintf("state %q of node type %q", t.States[x], t.Name))
+			if n == 0 && !forbidden[x] && some { // of nodes without any label nothing is asked
+				never = append(never, fmt.Sprintf("state %q of node type %q", t.States[x], t.Name))
 			}
 		}
-		if len(seen) == 1 && len(missing) > 0 {
-			alone = append(alone, fmt.Sprintf("%q of node type %q, which has %d states", seen[0], t.Name, len(t.States)))
-		} else if len(seen) > 0 { // of nodes without any label nothing is asked
-			never = append(never, missing...)
-		}
-	}
-	if len(alone) > 0 {
-		l.warn("all known labels are %s: nothing tells states apart; label some of each", firstFew(alone))
 	}
 	if len(never) > 0 {
 		verb := map[bool]string{true: "occurs", false: "occur"}[len(never) == 1]
@@ -124,14 +113,10 @@ const (
 	leastDirection = 0.1
 )
 
-// pairCount counts how often the ends of an edge have the larger and the smaller of two states, and how often the
-// smaller and the larger.
-type pairCount struct{ there, back int }
-
 // evident reports whether the order of ends is sure to tell something, and much: a test of signs. Of so many pairs,
 // one is sooner met by chance.
-func (n pairCount) evident(pairs int) bool {
-	balance, edges := float64(n.there-n.back), float64(n.there+n.back)
+func evident(there, back, pairs int) bool {
+	balance, edges := float64(there-back), float64(there+back)
 	return balance*balance >= leastDirection*edges*edges &&
 		balance*balance > (squareOfChance+2*math.Log(float64(pairs)))*edges
 }
@@ -145,54 +130,45 @@ func (l *loader) noteDirection() {
 		return
 	}
 	for b, counts := range l.pairs() {
-		t := &s.EdgeTypes[b]
-		states, pair, most := s.NodeTypes[t.U].States, [2]int32{}, pairCount{}
-		for x, n := range counts {
-			by, before := abs(n.there-n.back), abs(most.there-most.back)
-			if n.evident(len(counts)) && (by > before || by == before && comparePairs(x, pair) < 0) {
-				pair, most = x, n
+		var pair [2]int32
+		most, t := 0, &s.EdgeTypes[b]
+		for x, there := range counts {
+			back := counts[[2]int32{x[1], x[0]}]
+			by := there - back
+			if evident(there, back, len(counts)) && (by > most || by == most && comparePairs(x, pair) < 0) {
+				pair, most = x, by
 			}
 		}
-		from, to := states[pair[0]], states[pair[1]]
-		if most.there < most.back {
-			from, to = to, from
-		}
-		if most != (pairCount{}) {
+		if there, states := counts[pair], s.NodeTypes[t.U].States; most > 0 {
 			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means "+
 				"something else than the second, say \"directed\": true in %s, or use {directed}",
-				t.Name, from, to, max(most.there, most.back), min(most.there, most.back), ManifestName)
+				t.Name, states[pair[0]], states[pair[1]], there, there-most, ManifestName)
 		}
 	}
 }
 
-func abs(n int) int { return max(n, -n) }
-
-// pairs counts the pairs of different states that symmetric edges of each type join, by the larger state and the
-// smaller. Samples share one order of ends, so that the first stands for all.
-func (l *loader) pairs() []map[[2]int32]pairCount {
-	all := make([]map[[2]int32]pairCount, len(l.set.Schema.EdgeTypes))
+// pairs counts the pairs of different states that symmetric edges of each type lead from and to, as the data name
+// the ends. Samples share one order of ends, so that the first stands for all.
+func (l *loader) pairs() []map[[2]int32]int {
+	all := make([]map[[2]int32]int, len(l.set.Schema.EdgeTypes))
 	for b, t := range l.set.Schema.EdgeTypes {
 		if t.Symmetric {
-			all[b] = map[[2]int32]pairCount{}
+			all[b] = map[[2]int32]int{}
 		}
 	}
 	for _, in := range l.set.Instances {
 		u, v := in.Graph.Ends()
+		turned := l.turned[in.Graph]
 		for _, labels := range in.Samples()[:min(1, len(in.Samples()))] {
 			for e := range u {
-				counts := all[in.EdgeType(int32(e))]
 				x, y := labels[u[e]], labels[v[e]]
-				if counts == nil || x == y || x == crf.Unobserved || y == crf.Unobserved {
-					continue
+				if turned != nil && turned[e] {
+					x, y = y, x
 				}
-				pair := [2]int32{max(x, y), min(x, y)}
-				n := counts[pair]
-				if turned := l.turned[in.Graph]; (x > y) != (turned != nil && turned[e]) { // as the data name the ends
-					n.there++
-				} else {
-					n.back++
+				counts := all[in.EdgeType(int32(e))]
+				if counts != nil && x != y && x != crf.Unobserved && y != crf.Unobserved {
+					counts[[2]int32{x, y}]++
 				}
-				counts[pair] = n
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -41,6 +40,7 @@ func (p *peek) isAlignment() bool {
 // readAlignment makes samples of sequences.
 func (p *sampleReader) readAlignment(data []byte) {
 	p.aligned = true
+	p.keep(notText(p.file, data))
 	rows, lines := p.sequences(string(data))
 	if len(p.list) > 0 {
 		return
@@ -118,7 +118,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 	if x, err := strconv.ParseFloat(asked, 64); err == nil && x > 0 && x <= 1 {
 		identity = x
 	} else if asked != "" {
-		p.weigh(nil, -1, nil)
+		p.weigh(nil, -1)
 		return
 	}
 	sites := len(rows[0])
@@ -153,9 +153,4 @@ func equalBytes(a, b []uint64) (same int) {
 		same += bits.OnesCount64(^(x&low + low | x | low)) // a bit for each byte that is zero
 	}
 	return same
-}
-
-// sayAligned is how an alignment is learned from.
-func sayAligned(p *peek) string {
-	return fmt.Sprintf("learn its couplings by {model!blockbp train --model potts} %s", shellWord(p.path))
 }

@@ -18,60 +18,30 @@ const sampleSize = 1 << 18
 type pixelFeatures struct {
 	graph    *graph.Graph
 	features *stretch.Map
-	width    int // pixels in a line
-	depth    int // features that count; a bias may follow
 }
 
-// distances measures how far apart the features of neighbours are. It keeps the two lines of
-// pixels that it has looked at last.
-type distances struct {
-	*pixelFeatures
-	maker  stretch.Lines
-	lines  [2]int // in values; −1: none
-	values [2][]float32
-}
-
-func (p *pixelFeatures) distances() *distances {
-	d := &distances{pixelFeatures: p, lines: [2]int{-1, -1}}
-	for i := range d.values {
-		d.values[i] = make([]float32, p.width*p.depth)
-	}
-	return d
-}
-
-// pixel returns the features of a pixel. keep is a line that is still needed.
-func (d *distances) pixel(s int32, keep int) []float32 {
-	y, x := int(s)/d.width, int(s)%d.width
-	i := slices.Index(d.lines[:], y)
-	if i < 0 {
-		if i = 0; d.lines[0] == keep {
-			i = 1
-		}
-		d.lines[i] = y
-		d.maker.Line(d.values[i], d.features, y)
-	}
-	return d.values[i][x*d.depth:][:d.depth]
-}
-
-// of returns the ℓ2 distance of the features of the ends of edge e. The
+// distances returns what measures how far apart the features of the ends of an edge are: their ℓ2 distance. The
 // conversion keeps sums the same on machines that fuse multiply and add.
-func (d *distances) of(e int32) float64 {
-	u, v := d.graph.U(e), d.graph.V(e)
-	a := d.pixel(u, int(v)/d.width)
-	b := d.pixel(v, int(u)/d.width)
-	sum := 0.0
-	for i := range a {
-		d := float64(a[i]) - float64(b[i])
-		sum += float64(d * d)
+func (p *pixelFeatures) distances() func(e int32) float64 {
+	first, second := p.features.Reader(), p.features.Reader()
+	a, b := make([]float64, p.features.Dim()), make([]float64, p.features.Dim())
+	return func(e int32) float64 {
+		first(a, int(p.graph.U(e)))
+		second(b, int(p.graph.V(e)))
+		sum := 0.0
+		for i := range a {
+			d := a[i] - b[i]
+			sum += float64(d * d)
+		}
+		return math.Sqrt(sum)
 	}
-	return math.Sqrt(sum)
 }
 
 // bins returns the bin of every edge.
 func (p *pixelFeatures) bins(edges []float64) []int32 {
-	bins, distances := make([]int32, p.graph.NumEdges()), p.distances()
+	bins, distance := make([]int32, p.graph.NumEdges()), p.distances()
 	for e := range bins {
-		bins[e] = int32(binOf(distances.of(int32(e)), edges))
+		bins[e] = int32(binOf(distance(int32(e)), edges))
 	}
 	return bins
 }
@@ -93,16 +63,16 @@ func sampleDistances(pictures []pixelFeatures) []float64 {
 	random := rand.New(rand.NewPCG(1, 2))
 	sample := make([]float64, 0, size)
 	at, begin := 0, 0 // picture, and the number of its first edge
-	distances := pictures[0].distances()
+	distance := pictures[0].distances()
 	for i := range size {
 		from, to := fraction(i, total, size), fraction(i+1, total, size)
 		edge := from + random.IntN(to-from)
 		for edge >= begin+pictures[at].graph.NumEdges() {
 			begin += pictures[at].graph.NumEdges()
 			at++
-			distances = pictures[at].distances()
+			distance = pictures[at].distances()
 		}
-		sample = append(sample, distances.of(int32(edge-begin)))
+		sample = append(sample, distance(int32(edge-begin)))
 	}
 	return sample
 }

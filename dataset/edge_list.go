@@ -4,17 +4,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // A list of edges has neither commas nor, mostly, a header: two nodes a line and perhaps a weight, or what networkx
-// writes of an edge, {'weight': 4}; or each node with all its neighbours behind it, as in .adjlist and, with their
-// number and a line break between, in .gal of PySAL. It is read as the table of edges that it is.
+// writes of an edge, {'weight': 4}; or each node with all its neighbours behind it, as in .adjlist. It is read as the
+// table of edges that it is.
 
 const edgeList = "a list of edges"
 
-var edgeListExtensions = []string{".edgelist", ".edges", ".el", ".adjlist", ".gal"}
+var edgeListExtensions = []string{".edgelist", ".edges", ".el", ".adjlist"}
 
 // edgeAttribute is one of an edge, as Python prints it.
 var edgeAttribute = regexp.MustCompile(`['"](\w+)['"]: *['"]?([^,'"}]*)`)
@@ -109,7 +108,7 @@ func isEdgeList(path string) bool { return newPeek(path).best().what == edgeList
 func (t *table) readEdgeList(data []byte) {
 	var rows [][]string
 	var lines []int
-	line, extension := 0, strings.ToLower(filepath.Ext(t.file))
+	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
 		if fields := edgeFields(text); len(fields) > 0 && !isComment(fields[0]) {
@@ -118,37 +117,15 @@ func (t *table) readEdgeList(data []byte) {
 	}
 	first := headers(rows)
 	t.addRow(1, []string{"source", "target"})
-	switch {
-	case extension == ".gal":
-		t.addGal(rows, lines)
-	case extension == ".adjlist" || !areEdges(rows[first:]):
+	switch neighbours := strings.EqualFold(filepath.Ext(t.file), ".adjlist") || !areEdges(rows[first:]); {
+	case neighbours:
 		for i, fields := range rows {
-			t.addNeighbours(lines[i], fields[0], fields[1:])
+			for _, other := range fields[1:] {
+				t.addRow(lines[i], []string{fields[0], other})
+			}
 		}
 	case len(rows) > first:
 		t.addEdges(rows, lines, first)
-	}
-}
-
-// addNeighbours adds an edge from a node to each of some.
-func (t *table) addNeighbours(line int, node string, neighbours []string) {
-	for _, other := range neighbours {
-		t.addRow(line, []string{node, other})
-	}
-}
-
-// addGal adds the edges of words that are, behind the first line, a node, the number of its neighbours, and these.
-func (t *table) addGal(rows [][]string, at []int) {
-	var words []string
-	var lines []int
-	for i, row := range rows[min(1, len(rows)):] {
-		words, lines = append(words, row...), append(lines, slices.Repeat(at[i+1:i+2], len(row))...)
-	}
-	for len(words) > 1 {
-		count, _ := strconv.Atoi(words[1])
-		end := max(2, min(2+count, len(words)))
-		t.addNeighbours(lines[0], words[0], words[2:end])
-		words, lines = words[end:], lines[end:]
 	}
 }
 

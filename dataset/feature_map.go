@@ -156,28 +156,14 @@ func (s *storedCells) Read(dst []float32, cells []int32) {
 
 // values reads values from a place on, each so many places behind the one before.
 func (s *storedCells) values(dst []float32, at, step int) {
-	little := s.header.Order == binary.ByteOrder(binary.LittleEndian)
-	switch code := s.header.Code(); {
-	case code == "u1":
-		for i := range dst {
-			dst[i] = float32(s.data[at])
-			at += step
+	single := s.header.Code() == "f4" && s.header.Order == binary.ByteOrder(binary.LittleEndian)
+	for i := range dst {
+		if raw := s.data[s.header.Size*at:]; single {
+			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw))
+		} else {
+			dst[i] = float32(s.number(raw))
 		}
-	case code == "f4" && little:
-		for i := range dst {
-			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(s.data[4*at:]))
-			at += step
-		}
-	case code == "f2" && little:
-		for i := range dst {
-			dst[i] = npy.Half(binary.LittleEndian.Uint16(s.data[2*at:])).Float32()
-			at += step
-		}
-	default:
-		for i := range dst {
-			dst[i] = float32(s.number(s.data[s.header.Size*at:]))
-			at += step
-		}
+		at += step
 	}
 }
 

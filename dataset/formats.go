@@ -50,12 +50,20 @@ var formats = []format{
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
 	{"a table of tokens", "", (*peek).isTokenTable, (*peek).fromTokenTable},
 	{"a table", KindGraph, (*peek).isTable, nil},
-	{"an alignment of sequences", "", (*peek).isAlignment, sayAligned},
+	{"an alignment of sequences", "", (*peek).isAlignment, func(p *peek) string {
+		return "learn its couplings by {model!blockbp train --model potts} " + shellWord(p.path)
+	}},
 	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; ` +
 		`pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
+	{"a picture", "", extensions(pictureSuffixes...), say("put pictures into a folder DATA/images, and their labels, " +
+		"ID.png, into DATA/labels, and give DATA")},
 	{"a workbook", "", extensions(".xls", ".xlsx", ".ods"), say("save its sheets as CSV, one of nodes and one of edges")},
 	{"a GraphML file", "", extensions(".graphml"), networkxToTables("read_graphml")},
 	{"a GML file", "", extensions(".gml"), networkxToTables("read_gml")},
+	{"a GAL file of PySAL", "", extensions(".gal"), func(p *peek) string {
+		return `awk 'NR == 1 {print "source,target"; next} NR % 2 == 0 {id = $1; next} ` +
+			`{for (i = 1; i <= NF; i++) print id "," $i}' ` + shellWord(p.path) + " > edges.csv"
+	}},
 	{"a GEXF file", "", extensions(".gexf"), networkxToTables("read_gexf")},
 	{"a network as Hugin writes it", "", func(p *peek) bool {
 		return p.extension == ".net" && strings.Contains(p.start, "{")
@@ -69,8 +77,8 @@ var formats = []format{
 		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
 		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)`)},
 	{"an array without a name", "", extensions(".npy"), func(p *peek) string {
-		return `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…); ` +
-			p.fromSamples()
+		return `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…); of ` +
+			`samples, ` + python(`import numpy; numpy.savetxt("samples.csv", numpy.load(%q), "%%d", ",")`)(p)
 	}},
 	{"a MATLAB file", "", extensions(".mat"), say(`write its arrays as npz, in Python ` +
 		`numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`)},
@@ -79,7 +87,7 @@ var formats = []format{
 		`numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
 	{edgeList, KindGraph, (*peek).isEdgeList, nil},
 	{"text of words with tags behind them", "", (*peek).isWordTags, (*peek).fromWordTags},
-	{"rows of numbers", "", (*peek).isNumbers, func(p *peek) string {
+	{"rows of numbers", "", (*peek).isRows, func(p *peek) string {
 		return "write a header and commas for a table of nodes or edges; " + p.fromSamples()
 	}},
 	{"text as MALLET's SimpleTagger reads it", "", (*peek).isMallet, (*peek).fromMallet},
@@ -332,60 +340,35 @@ func isIndex(text string) bool {
 	return err == nil
 }
 
+// isNumbers knows rows of as many numbers each, below a header or none.
 func (p *peek) isNumbers() bool {
-	_, _, numbers := p.rowsOfNumbers()
-	return numbers && p.text.ends < 2 &&
-		!slices.Contains(slices.Concat(tableExtensions, textExtensions), p.extension)
-}
-
-// rowsOfNumbers knows rows of as many numbers each, below a header or none, and what separates them; "": blanks.
-func (p *peek) rowsOfNumbers() (separator string, header int, are bool) {
-	if separator = string(separatorOf(p.header(), separators)); !strings.Contains(p.header(), separator) {
-		separator = ""
-	}
-	columns := 0
+	separator, columns, header := separatorOf(p.header(), separators), 0, 0
 	for i, line := range p.lines {
 		cells := strings.Fields(line)
-		if separator != "" {
-			cells = strings.Split(line, separator)
+		if strings.ContainsRune(line, separator) {
+			cells = trimmed(strings.Split(line, string(separator)))
 		}
-		switch numbers := !slices.ContainsFunc(cells, func(x string) bool { return !isNumber(strings.TrimSpace(x)) }); {
+		switch numbers := !slices.ContainsFunc(cells, isNoNumber); {
 		case i == 0 && !numbers:
 			header = 1
 		case !numbers, i > header && len(cells) != columns:
-			return "", 0, false
+			return false
 		}
 		columns = len(cells)
 	}
-	return separator, header, columns > 1 && len(p.lines) > header
+	return columns > 1 && len(p.lines) > header
 }
 
-// fromSamples is how samples of a physical system are written as arrays.
+// isRows knows them in a file whose name tells nothing else.
+func (p *peek) isRows() bool {
+	return p.isNumbers() && p.text.ends < 2 &&
+		!slices.Contains(slices.Concat(tableExtensions, textExtensions), p.extension)
+}
+
+// fromSamples is how samples of a physical system are learned from.
 func (p *peek) fromSamples() string {
-	if slices.Contains(tableExtensions, p.extension) {
-		return "of samples, {model!blockbp train --model ising} " + shellWord(p.path)
-	}
-	load := ""
-	fraction := func(line string) bool { return strings.ContainsAny(line, ".eE") }
-	if separator, header, are := p.rowsOfNumbers(); are && !slices.ContainsFunc(p.lines[header:], fraction) {
-		load = fmt.Sprintf("numpy.loadtxt(%q, delimiter=%q, skiprows=%d)", p.path, separator, header)
-	}
-	if load = strings.Replace(load, `delimiter="", `, "", 1); p.extension == ".npy" {
-		load = fmt.Sprintf("numpy.load(%q)", p.path)
-	}
-	if load == "" {
-		return `of samples, in Python numpy.savez("samples.npz", labels=samples, edges=bonds), a row for each ` +
-			`sample, all pairs of n ` +
-			`columns being bonds = ` + fmt.Sprintf(allPairs, "(n, n)")
-	}
-	program := "import numpy; x = " + load + `.astype(int); numpy.savez("samples.npz", labels=x, edges=` +
-		fmt.Sprintf(allPairs, "2 * x.shape[1:]") + ")"
-	return "of samples, python3 -c " + shellWord(program) +
-		", where all pairs are bonds, and then {model!blockbp train --model ising} samples.npz"
+	return "of samples, {model!blockbp train --model ising} " + shellWord(p.path)
 }
-
-// allPairs are the bonds of a complete network, a program in which %s is the shape of a matrix.
-const allPairs = "numpy.argwhere(numpy.triu(numpy.ones(%s), 1))"
 
 // tagMark is what stands between words and tags behind them: /, _ or |; 0: nothing does.
 func (p *peek) tagMark() byte {

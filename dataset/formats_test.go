@@ -43,7 +43,7 @@ func TestFormats(t *testing.T) {
 		{"karate", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n1 2 {}\n", edgeList},
 		{"karate.adjlist", "#-\n# GMT\n0 1 2\n1 2\n2\n", edgeList},
 		{"near.txt", "0 1 2 3\n1 2\n2 3\n3\n", edgeList},
-		{"county.gal", "0 3 county id\n1 2\n2 3\n2 1\n1\n3 1\n1\n", edgeList},
+		{"county.gal", "0 3 county id\n1 2\n2 3\n2 1\n1\n3 1\n1\n", "a GAL file of PySAL"},
 		{"spins.txt", "1 -1 1\n-1 -1 1\n1 1 1\n", "rows of numbers"},
 		{"measured.txt", ".5 1.5 2\n.5 1 3\n", "rows of numbers"},
 		{"ragged.txt", "EU B-ORG\nrejects\n\nPeter B-PER\n", "tagged text"},
@@ -141,7 +141,6 @@ func TestEdgeList(t *testing.T) {
 		"two.edgelist":   "0 1 {'weight': 4, 'x': 1}\n0 2 {}\n0 3 {'weight': 3}\n1 2 {}\n1 3 {}\n2 3 {}\n",
 		"karate.adjlist": "#-\n0 1 2 3\n1 2 3\n2 3\n3\n",
 		"names.txt":      "Source Target w\n0 1 4\n0 2 5\n0 3 3\n1 2 6\n1 3 3\n2 3 3\n",
-		"karate.gal":     "4\n0 3\n1 2 3\n1 3\n0 2 3\n2 3\n0 1 3\n3 3\n0 1 2\n",
 	} {
 		folder := writeFiles(t, map[string]string{"nodes.csv": karateID, name: text})
 		set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, name)},

@@ -25,8 +25,6 @@ type edgeRecipe struct {
 	Offsets []int `json:"offsets"`
 	// Colour has, for every offset, the contrasts exp(−β|Δrgb|²) of colours of 0 to 255.
 	Colour []contrast `json:"colour"`
-	// Map has those of the largest value of an edge map on the way, exp(−βm); nil: no maps.
-	Map []contrast `json:"map,omitempty"`
 }
 
 // contrast makes features of a number x ≥ 0: exp(−βx) for several β. Numbers are sorted into
@@ -38,11 +36,9 @@ type contrast struct {
 }
 
 const (
-	// colourBins, and mapBins beside them, bound what is lost: in one of n bins, each of three
-	// contrasts differs from that of the bin by at most 1.5/n.
-	colourBins     = 32
-	colourMapsBins = 16 // of colours where there are maps too
-	mapBins        = 16
+	// colourBins bound what is lost: in one of n bins, each of three contrasts differs from that of the bin by at most
+	// 1.5/n.
+	colourBins = 32
 	// mostOffset and mostOffsets bound what a list of offsets asks for.
 	mostOffset  = 1 << 10
 	mostOffsets = 16
@@ -139,18 +135,15 @@ func (r *edgeRecipe) problem() string {
 	if p := offsetsProblem(r.Offsets); p != "" || len(r.Offsets) == 0 {
 		return fmt.Sprintf("edges.offsets are %v: %s", r.Offsets, p)
 	}
-	if len(r.Colour) != len(r.Offsets) || r.Map != nil && len(r.Map) != len(r.Offsets) {
-		return fmt.Sprintf("edges has %d contrasts of colours and %d of maps for %d offsets", len(r.Colour), len(r.Map),
-			len(r.Offsets))
+	if len(r.Colour) != len(r.Offsets) {
+		return fmt.Sprintf("edges has %d contrasts of colours for %d offsets", len(r.Colour), len(r.Offsets))
 	}
-	for _, list := range [][]contrast{r.Colour, r.Map} {
-		for i := range list {
-			if p := list[i].problem(); p != "" {
-				return "edges: " + p
-			}
-			if len(list[i].Scales) != len(list[0].Scales) {
-				return "edges: offsets have different numbers of scales"
-			}
+	for i := range r.Colour {
+		if p := r.Colour[i].problem(); p != "" {
+			return "edges: " + p
+		}
+		if len(r.Colour[i].Scales) != len(r.Colour[0].Scales) {
+			return "edges: offsets have different numbers of scales"
 		}
 	}
 	return ""
@@ -177,13 +170,7 @@ var directions = []struct {
 func numDirections(neighbours int) int { return neighbours / 2 }
 
 // width returns the number of features of one offset and direction: a constant and contrasts.
-func (r *edgeRecipe) width() int {
-	w := 1 + len(r.Colour[0].Scales)
-	if r.Map != nil {
-		w += len(r.Map[0].Scales)
-	}
-	return w
-}
+func (r *edgeRecipe) width() int { return 1 + len(r.Colour[0].Scales) }
 
 // dim returns the number of features of an edge.
 func (r *edgeRecipe) dim(neighbours int) int {
@@ -203,23 +190,9 @@ func (r *edgeRecipe) names(neighbours int) []string {
 			for _, beta := range r.Colour[o].Scales {
 				names = append(names, fmt.Sprintf("%s, exp(−%.3g |Δrgb|²)", way, beta))
 			}
-			if r.Map != nil {
-				for _, beta := range r.Map[o].Scales {
-					names = append(names, fmt.Sprintf("%s, exp(−%.3g edge)", way, beta))
-				}
-			}
 		}
 	}
 	return names
-}
-
-// tables returns how many bins edges of an offset and direction have.
-func (r *edgeRecipe) tables(o int) int {
-	n := len(r.Colour[o].Values)
-	if r.Map != nil {
-		n *= len(r.Map[o].Values)
-	}
-	return n
 }
 
 // book returns the features of all bins, offset by offset and direction by direction.
@@ -228,17 +201,11 @@ func (r *edgeRecipe) book(neighbours int) []float64 {
 	width, dim := r.width(), r.dim(neighbours)
 	for o := range r.Offsets {
 		for d := range numDirections(neighbours) {
-			for code := range r.tables(o) {
+			for bin := range r.Colour[o].Values {
 				row := make([]float64, dim)
 				own := row[(o*numDirections(neighbours)+d)*width:][:width]
 				own[0] = 1
-				colour := code
-				if r.Map != nil {
-					n := len(r.Map[o].Values)
-					colour = code / n
-					r.Map[o].row(own[1+len(r.Colour[o].Scales):], code%n)
-				}
-				r.Colour[o].row(own[1:], colour)
+				r.Colour[o].row(own[1:], bin)
 				book = append(book, row...)
 			}
 		}
@@ -304,50 +271,32 @@ const mostDifference = 3 * 255 * 255
 // pixelEdges is what features of a picture's edges are made of.
 type pixelEdges struct {
 	rows, cols int
-	colours    []uint8   // [4*pixels]
-	edges      []float32 // [pixels] an edge map, nil: there is none
-}
-
-// strength returns the largest value of the edge map on an edge's way, between two pixels and at both.
-func (p *pixelEdges) strength(u, v, offset int) float64 {
-	most := p.edges[u]
-	for step := (v - u) / offset; u != v; {
-		u += step
-		most = max(most, p.edges[u])
-	}
-	return float64(most)
+	colours    []uint8 // [4*pixels]
 }
 
 // edgeSums are sums by offset.
-type edgeSums struct{ n, colour, edges []float64 }
+type edgeSums struct{ n, colour []float64 }
 
 func (p *pixelEdges) sums(offsets []int, neighbours int) edgeSums {
 	k, n := len(offsets), numDirections(neighbours)
-	s := edgeSums{make([]float64, k), make([]float64, k), make([]float64, k)}
+	s := edgeSums{make([]float64, k), make([]float64, k)}
 	eachPair(p.rows, p.cols, offsets, neighbours, func(u, v, way int) {
 		o := way / n
 		s.n[o]++
 		s.colour[o] += float64(difference(p.colours, u, v))
-		if p.edges != nil {
-			s.edges[o] += p.strength(u, v, offsets[o])
-		}
 	})
 	return s
 }
 
 // newEdgeRecipe takes the scales from training data: all sums are in the order of pictures.
-func newEdgeRecipe(offsets []int, parts []edgeSums, maps bool) *edgeRecipe {
+func newEdgeRecipe(offsets []int, parts []edgeSums) *edgeRecipe {
 	r := &edgeRecipe{Offsets: offsets}
 	for o := range offsets {
-		n, colour, edges := 0.0, 0.0, 0.0
+		n, colour := 0.0, 0.0
 		for _, p := range parts {
-			n, colour, edges = n+p.n[o], colour+p.colour[o], edges+p.edges[o]
+			n, colour = n+p.n[o], colour+p.colour[o]
 		}
-		bins := colourBins
-		if maps {
-			bins, r.Map = colourMapsBins, append(r.Map, newContrast(edges/n, mapBins))
-		}
-		r.Colour = append(r.Colour, newContrast(colour/n, bins))
+		r.Colour = append(r.Colour, newContrast(colour/n, colourBins))
 	}
 	return r
 }
@@ -360,16 +309,11 @@ func (r *edgeRecipe) features(
 	var first []int32 // [ways]
 	for way := range len(r.Offsets) * n {
 		first = append(first, at)
-		at += int32(r.tables(way / n))
+		at += int32(len(r.Colour[way/n].Values))
 	}
 	codes := make([]int32, 0, edges)
 	eachPair(p.rows, p.cols, r.Offsets, neighbours, func(u, v, way int) {
-		o := way / n
-		code := int32(bins[o][difference(p.colours, u, v)])
-		if r.Map != nil {
-			code = code*int32(len(r.Map[o].Values)) + int32(r.Map[o].bin(p.strength(u, v, r.Offsets[o])))
-		}
-		codes = append(codes, first[way]+code)
+		codes = append(codes, first[way]+int32(bins[way/n][difference(p.colours, u, v)]))
 	})
 	return crf.Coded(codes, book, r.dim(neighbours))
 }

@@ -19,9 +19,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// colourful is a folder of pictures of those sizes in random colours, with grey edge maps in
-// edges, and the colours and maps themselves.
-func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]string, pictures []*image.NRGBA, maps []*image.Gray) {
+// colourful is a folder of pictures of those sizes in random colours, and the colours themselves.
+func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]string, pictures []*image.NRGBA) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	files = map[string]string{ManifestName: `{"states": ["a", "b"]}`}
 	encode := func(p image.Image) string {
@@ -30,23 +29,22 @@ func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]str
 		return b.String()
 	}
 	for i, s := range sizes {
-		picture, edges := image.NewNRGBA(image.Rect(0, 0, s[1], s[0])), image.NewGray(image.Rect(0, 0, s[1], s[0]))
+		picture := image.NewNRGBA(image.Rect(0, 0, s[1], s[0]))
 		var labels strings.Builder
 		for r := range s[0] {
 			for c := range s[1] {
 				picture.Set(c, r, color.NRGBA{uint8(random.IntN(60)), uint8(random.IntN(60)), uint8(random.IntN(60)), 255})
-				edges.Set(c, r, color.Gray{uint8(random.IntN(256))})
 				fmt.Fprintf(&labels, "%d ", (r+c+i)%2)
 			}
 			labels.WriteString("\n")
 		}
 		id := fmt.Sprintf("p%d", i)
-		files["images/"+id+".png"], files["edges/"+id+".png"] = encode(picture), encode(edges)
+		files["images/"+id+".png"] = encode(picture)
 		files["labels/"+id+".regions.txt"] = labels.String()
 		files["features/"+id+".npy"] = cells(s[0], s[1], 1)
-		pictures, maps = append(pictures, picture), append(maps, edges)
+		pictures = append(pictures, picture)
 	}
-	return files, pictures, maps
+	return files, pictures
 }
 
 // stepOf returns rows and columns from the first to the second end of an edge, in the
@@ -60,7 +58,7 @@ func stepOf(u, v int32, cols int) (down, over, offset int) {
 // TestContrastEdges compares the features of edges with those computed pixel by pixel, without bins.
 func TestContrastEdges(t *testing.T) {
 	const scales = 3
-	files, pictures, maps := colourful(t, 1, [2]int{7, 5}, [2]int{4, 9})
+	files, pictures := colourful(t, 1, [2]int{7, 5}, [2]int{4, 9})
 	folder := writeFiles(t, files)
 	for _, c := range []struct {
 		o    Options
@@ -68,22 +66,18 @@ func TestContrastEdges(t *testing.T) {
 	}{
 		{Options{}, colourBins},
 		{Options{Offsets: []int{1, 3}, Neighbours: 8}, colourBins},
-		{Options{Offsets: []int{2}, EdgeMaps: filepath.Join(folder, "edges")}, colourMapsBins},
+		{Options{Offsets: []int{2}}, colourBins},
 	} {
 		set := mustOpen(t, folder, c.o)
 		offsets := c.o.offsets()
 		ways := len(offsets) * numDirections(set.Recipe.Neighbours)
 		width := 1 + scales
-		if c.o.EdgeMaps != "" {
-			width += scales
-		}
 		if edges := set.Schema.EdgeTypes[0]; edges.Features != ways*width || edges.Symmetric || len(edges.FeatureNames) != edges.Features {
 			t.Fatalf("%+v: %d features, want %d; %+v", c.o, edges.Features, ways*width, edges)
 		}
-		// What is compared with: |Δrgb|² and the largest of the map, and their means.
-		type edge struct{ colour, most float64 }
-		known := map[[3]int]edge{}
-		sums := map[int]*[3]float64{}
+		// What is compared with: |Δrgb|² and its means.
+		known := map[[3]int]float64{}
+		sums := map[int]*[2]float64{}
 		for i, in := range set.Instances {
 			joined := map[[2]int32]bool{}
 			for e := range int32(in.Graph.NumEdges()) {
@@ -92,23 +86,19 @@ func TestContrastEdges(t *testing.T) {
 					t.Errorf("%d and %d are joined twice", u, v)
 				}
 				joined[[2]int32{u, v}] = true
-				down, over, k := stepOf(u, v, in.Cols)
-				x := edge{}
+				_, _, k := stepOf(u, v, in.Cols)
+				x := 0.0
 				at := func(s int32) color.NRGBA { return pictures[i].NRGBAAt(int(s)%in.Cols, int(s)/in.Cols) }
 				a, b := at(u), at(v)
 				for _, d := range []int{int(a.R) - int(b.R), int(a.G) - int(b.G), int(a.B) - int(b.B)} {
-					x.colour += float64(d * d)
-				}
-				for j := range k + 1 {
-					x.most = max(x.most, float64(maps[i].GrayAt(int(u)%in.Cols+j*over, int(u)/in.Cols+j*down).Y)/255)
+					x += float64(d * d)
 				}
 				known[[3]int{i, int(u), int(v)}] = x
 				if sums[k] == nil {
-					sums[k] = &[3]float64{}
+					sums[k] = &[2]float64{}
 				}
 				sums[k][0]++
-				sums[k][1] += x.colour
-				sums[k][2] += x.most
+				sums[k][1] += x
 			}
 			// Every pair of pixels so far apart is joined.
 			for r := range in.Rows {
@@ -138,10 +128,7 @@ func TestContrastEdges(t *testing.T) {
 				own[0] = 1
 				tolerance := slices.Repeat([]float64{0}, width)
 				for j, factor := range []float64{1, 4, 16} {
-					own[1+j], tolerance[1+j] = math.Exp(-factor*x.colour/(2*sums[k][1]/sums[k][0])), 1.5/c.bins
-					if c.o.EdgeMaps != "" {
-						own[4+j], tolerance[4+j] = math.Exp(-factor*x.most/(2*sums[k][2]/sums[k][0])), 1.5/mapBins
-					}
+					own[1+j], tolerance[1+j] = math.Exp(-factor*x/(2*sums[k][1]/sums[k][0])), 1.5/c.bins
 				}
 				got := row(in.EdgeFeatures(0), int(e))
 				for j := range want {
@@ -154,7 +141,7 @@ func TestContrastEdges(t *testing.T) {
 					}
 				}
 			}
-			if n := ground.Tables(in.EdgeFeatures(0)); n != ways*set.Recipe.Edges.tables(0) {
+			if n := ground.Tables(in.EdgeFeatures(0)); n != ways*len(set.Recipe.Edges.Colour[0].Values) {
 				t.Errorf("%d tables", n)
 			}
 		}
@@ -177,51 +164,8 @@ func writeList(t testing.TB, text string) string {
 	return filepath.Join(writeFiles(t, map[string]string{"list.txt": text}), "list.txt")
 }
 
-// TestEdgeMapArrays: a map as an array says what it says as a picture, at any resolution.
-func TestEdgeMapArrays(t *testing.T) {
-	files, _, _ := colourful(t, 2, [2]int{4, 6})
-	folder := writeFiles(t, files)
-	files["maps/p0.npy"] = cells(2, 3, 1, 0, .25, .5, .5, .75, 1)
-	other := writeFiles(t, files)
-	set := mustOpen(t, other, Options{EdgeMaps: filepath.Join(other, "maps")})
-	if set.Recipe.Edges.Map == nil {
-		t.Fatal("no maps")
-	}
-	// The map is stretched: pixel (0, 0) has 0 and the last 1, so the weakest and strongest edges are there.
-	in := set.Instances[0]
-	last := row(in.EdgeFeatures(0), in.Graph.NumEdges()-1)
-	first := row(in.EdgeFeatures(0), 0)
-	if !(first[4] > last[4]) {
-		t.Errorf("contrasts of edges are %v and %v", first, last)
-	}
-	// A model with maps looks for them in edges, and says what is missing.
-	model := modelOf(set)
-	if again := mustOpen(t, folder, model); len(again.Instances) != 1 {
-		t.Error("no instance")
-	}
-	delete(files, "edges/p0.png")
-	refuses(t, writeFiles(t, files), model, "p0.png: it has no edge map: there is neither ", filepath.FromSlash("edges/p0.png"))
-	for name, c := range map[string]struct{ text, want string }{
-		"p0.png": {"x", "the edge map cannot be read"},
-		"p0.npy": {cells(2, 3, 1, -1), "is -1, want the strength of an edge"},
-	} {
-		bad, _, _ := colourful(t, 2, [2]int{4, 6})
-		bad["maps/"+name] = c.text
-		folder := writeFiles(t, bad)
-		refuses(t, folder, Options{EdgeMaps: filepath.Join(folder, "maps")}, c.want)
-	}
-	for name, text := range map[string]string{"p0.png": files["images/p0.png"], "p0.npy": cells(2, 3, 2)} {
-		bad, _, _ := colourful(t, 2, [2]int{4, 6})
-		bad["maps/"+name] = text
-		folder := writeFiles(t, bad)
-		if _, err := Open(t.Context(), []string{folder}, Options{EdgeMaps: filepath.Join(folder, "maps")}); err == nil {
-			t.Errorf("%s is taken", name)
-		}
-	}
-}
-
 func TestEdgeOptionsRefuse(t *testing.T) {
-	files, _, _ := colourful(t, 3, [2]int{3, 3})
+	files, _ := colourful(t, 3, [2]int{3, 3})
 	folder := writeFiles(t, files)
 	for _, c := range []struct {
 		o    Options
@@ -230,11 +174,9 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		{Options{Edges: "contrasts"}, `did you mean "contrast"?`},
 		{Options{Edges: EdgesContrast, Bins: 4}, "Bins: it goes with dataset.Options.Edges"},
 		{Options{Bins: 4, Offsets: []int{2}}, "Offsets: it goes with dataset.Options.Edges"},
-		{Options{Edges: EdgesBins, EdgeMaps: folder}, "EdgeMaps: it goes with dataset.Options.Edges"},
 		{Options{Offsets: []int{0, 2}}, "numbers of pixels that rise"},
 		{Options{Offsets: []int{2, 2}}, "numbers of pixels that rise"},
 		{Options{Offsets: []int{mostOffset + 1}}, "numbers of pixels that rise"},
-		{Options{EdgeMaps: filepath.Join(folder, "none")}, "it has no edge map"},
 	} {
 		refuses(t, folder, c.o, c.want)
 	}
@@ -243,7 +185,6 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 		"bins":    func(r *Recipe) { r.Bins = 1 },
 		"offsets": func(r *Recipe) { r.Edges.Offsets = nil },
 		"colours": func(r *Recipe) { r.Edges.Colour = nil },
-		"maps":    func(r *Recipe) { r.Edges.Map = []contrast{} },
 		"scales":  func(r *Recipe) { r.Edges.Colour[0].Scales = nil },
 		"values":  func(r *Recipe) { r.Edges.Colour[0].Values[0] = math.Inf(1) },
 		"bounds":  func(r *Recipe) { r.Edges.Colour[0].Bounds = r.Edges.Colour[0].Bounds[1:] },
@@ -254,7 +195,7 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 			t.Errorf("%s: %+v is taken", name, r)
 		}
 	}
-	if set := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, Offsets: []int{5}, Bins: 3, EdgeMaps: "x"}); len(set.Warnings) != 3 {
+	if set := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, Offsets: []int{5}, Bins: 3}); len(set.Warnings) != 2 {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
 }

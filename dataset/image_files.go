@@ -13,7 +13,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
@@ -22,7 +21,6 @@ const (
 	imagesFolder   = "images"
 	labelsFolder   = "labels"
 	featuresFolder = "features"
-	edgesFolder    = "edges"
 	regionsSuffix  = ".regions.txt"
 )
 
@@ -31,7 +29,6 @@ type imageFiles struct {
 	id       string
 	picture  string
 	features string // "": the colours of the picture
-	edges    string // an edge map, without .png or .npy; "": none
 	// superpixels is a map of regions, without .png or .npy; "": pixels are the nodes
 	superpixels string
 	labels      string // without .regions.txt, .png or .tif; "": none
@@ -98,9 +95,9 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 		if features != "" {
 			f.features = filepath.Join(features, e.text+".npy")
 		}
-		r := cmp.Or(o.Recipe, &Recipe{})
-		f.edges = mapOf(folder, edgesFolder, o.EdgeMaps, e.text, o.Recipe == nil, r.Edges != nil && r.Edges.Map != nil)
-		f.superpixels = mapOf(folder, superpixelsFolder, o.Superpixels, e.text, o.Recipe == nil, r.Superpixels != nil)
+		if o.superpixels() {
+			f.superpixels = filepath.Join(ListPath(folder, cmp.Or(o.Superpixels, superpixelsFolder)), e.text)
+		}
 		found = append(found, f)
 	}
 	return found, sources, list
@@ -145,18 +142,6 @@ func findFeatures(folder string, o *Options) (string, error) {
 	return features, err
 }
 
-// mapOf returns where Open reads a map of a picture, but for its extension: in the folder asked for or, for a model
-// that has such maps, in that of the data folder; or "" where there is none.
-func mapOf(folder, usual, asked, id string, learned, modelHas bool) string {
-	switch {
-	case !learned && !modelHas, learned && asked == "":
-		return ""
-	case asked == "":
-		return filepath.Join(folder, usual, id)
-	}
-	return filepath.Join(ListPath(folder, asked), id)
-}
-
 // read reads everything about one picture and checks that it fits together.
 func (f *imageFiles) read(o *Options) (*imageData, []error) {
 	d, list := &imageData{allowed: o.Memory}, []error(nil)
@@ -173,9 +158,6 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 	if m, s := d.labels, d.image; len(list) == 0 && m != nil && (m.rows != s.Height || m.cols != s.Width) {
 		fail(wrong(m.path, 0, "", "use the labels of this picture in its own size",
 			"it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width))
-	}
-	if len(list) == 0 && f.edges != "" {
-		fail(f.readEdgeMap(d))
 	}
 	if len(list) == 0 && f.superpixels != "" {
 		fail(f.readSuperpixels(d))
@@ -230,51 +212,9 @@ func (f *imageFiles) firstThere(d *imageData, wanted, missing, remedy string, pa
 		paths[1])
 }
 
-// readGrey reads a map of a number for each pixel: a grey picture, whose values are divided by their largest, or an
-// array [h, w]. what are the maps, and option names their folder.
-func (f *imageFiles) readGrey(d *imageData, stem, option string) (*featureMap, error) {
-	what, remedy := "edge map", ""
-	if option == superpixelsFolder {
-		what, remedy = "map of superpixels", ", as by "+makeSuperpixels(f.picture)
-	}
-	path, data, err := f.firstThere(d, "a map", what, "name the folder of the maps by {"+option+
-		"}, leave the picture out of the list, or make the map"+remedy, stem+".png", stem+".npy")
-	switch {
-	case err != nil:
-		return nil, err
-	case filepath.Ext(path) == ".npy":
-		return parseMap(path, data, nil, 2)
-	}
-	return parseGreyPicture(path, data, d.allowed, what)
-}
-
-// readEdgeMap reads a map of the strength of edges, which is stretched over the picture.
-func (f *imageFiles) readEdgeMap(d *imageData) error {
-	m, err := f.readGrey(d, f.edges, "edge-maps")
-	if err != nil {
-		return err
-	}
-	value := make([]float32, 1)
-	for i := range m.rows * m.cols {
-		if m.cells.Read(value, []int32{int32(i)}); value[0] < 0 {
-			return wrong(m.path, 0, npy.IndexText([]int{m.rows, m.cols}, i), "",
-				"is %v, want the strength of an edge, 0 or more", value[0])
-		}
-	}
-	if s := d.image; !m.fits(s.Height, s.Width) {
-		return m.misfit(&s, "[h, w]")
-	}
-	d.edges = make([]float32, d.rows*d.cols)
-	var lines stretch.Lines
-	for y, over := 0, m.over(&d.image, false); y < d.rows; y++ {
-		lines.Line(d.edges[y*d.cols:][:d.cols], over, y)
-	}
-	return nil
-}
-
 // parseGreyPicture reads a grey png as numbers from 0 to 1.
-func parseGreyPicture(path string, data []byte, allowed int64, what string) (*featureMap, error) {
-	picture, _, err := decodePicture(path, data, allowed, what, "save it again as a grey png, or as npy")
+func parseGreyPicture(path string, data []byte, allowed int64) (*featureMap, error) {
+	picture, _, err := decodePicture(path, data, allowed, "map", "save it again as a grey png, or as npy")
 	if err != nil {
 		return nil, err
 	}

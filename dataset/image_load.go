@@ -151,8 +151,12 @@ func (l *imageLoader) chooseStates() {
 			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.form != labelsText})
 		}
 	}
-	if l.o.Schema == nil && !l.set.Recipe.LabelColours {
-		l.set.Recipe.States = l.numberStates("pixels are", "every label of every picture",
+	switch r := &l.set.Recipe; {
+	case r.LabelColours:
+	case l.o.Schema != nil:
+		l.readNames(nil, true)
+	default:
+		r.States = l.numberStates("pixels are", "every label of every picture",
 			optionError("States", "there are no labels to tell the number of states; name them"))
 	}
 }
@@ -183,8 +187,7 @@ func (l *imageLoader) buildPixels() {
 			}
 			grids[size] = grid
 		}
-		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias), width: d.image.Width,
-			depth: r.FeatureDim}
+		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias)}
 	}
 }
 
@@ -246,7 +249,7 @@ func (l *imageLoader) chooseBins() (names []string) {
 		if len(l.problems) > 0 {
 			return nil
 		}
-		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts, l.o.EdgeMaps != "")
+		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts)
 		return r.Edges.names(r.Neighbours)
 	}
 	wanted := cmp.Or(l.o.Bins, DefaultBins)

@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"image"
+	"image/color"
 	"slices"
 	"testing"
 
@@ -93,6 +95,35 @@ func TestLabelsOfNamesThatAreNumbers(t *testing.T) {
 		set := Set{Recipe: c.recipe, Schema: crf.Schema{NodeTypes: []crf.NodeType{{States: c.states}}}}
 		if got := set.Labels(nil, []int32{1, 0, crf.Unobserved}); !slices.Equal(got, c.want) {
 			t.Errorf("%+v of %q: %v, want %v", c.recipe, c.states, got, c.want)
+		}
+	}
+}
+
+// TestLabelsWithGaps: numbers most of which never occur are names, in pictures, with the colours of these, and in
+// tables, as in arrays.
+func TestLabelsWithGaps(t *testing.T) {
+	coded := image.NewPaletted(image.Rect(0, 0, 4, 2), make(color.Palette, 256))
+	for i := range coded.Palette {
+		coded.Palette[i] = color.RGBA{R: uint8(200 - i/2), A: 255}
+	}
+	copy(coded.Pix, []uint8{3, 255, 15})
+	for kind, files := range map[string]map[string]string{
+		"palette": labelFolder(t, nil, coded),
+		"table":   tables("a\t3\ttrain\t0\nb\t-1\ttrain\t0\nc\t15\ttrain\t0\nd\t0\ttrain\t0\n", "a\tb\n"),
+	} {
+		folder := writeFiles(t, files)
+		set := mustOpen(t, folder, Options{})
+		again := mustOpen(t, folder, modelOf(set))
+		for _, set := range []*Set{set, again} {
+			states := set.Instances[0].Samples()[0]
+			if got := set.Labels(set.Instances[0], states)[:4]; !slices.Equal(got, []int32{3, -1, 15, 0}) ||
+				!slices.Equal(states[:4], []int32{1, -1, 2, 0}) ||
+				!slices.Equal(set.Schema.NodeTypes[0].States, []string{"0", "3", "15"}) {
+				t.Errorf("%s: states %v of %q are labels %v", kind, states, set.Schema.NodeTypes[0].States, got)
+			}
+		}
+		if p := set.Recipe.Palette; kind == "palette" && !slices.Equal(p, [][3]uint8{{200}, {199}, {193}}) {
+			t.Errorf("colours %v", p)
 		}
 	}
 }

@@ -71,12 +71,20 @@ func (n *numbered) typeAt(s int) int {
 	return n.typeOf(s)
 }
 
+// hidden is what hides a label.
+func (n *numbered) hidden() string {
+	if n.voids {
+		return fmt.Sprint(voidLabel)
+	}
+	return fmt.Sprint(crf.Unobserved)
+}
+
 // labelSurvey is what the labels of one node type are, where they are numbers.
 type labelSurvey struct {
 	minus, zeros, plus, others int
 	first                      [2]int         // of -1: the array, and the element
 	known                      top            // of labels that are not hidden
-	numbers                    map[int32]bool // that occur, until 0 is among them
+	numbers                    map[int32]bool // that occur
 	negative                   bool           // some are below −1
 }
 
@@ -93,7 +101,7 @@ func (l *loader) surveyLabels() map[int]*labelSurvey {
 				of = all[a]
 			}
 			of.see(&n, y, i, s)
-			if y >= 0 && y != before && !of.numbers[0] {
+			if y >= 0 && y != before {
 				of.numbers[y] = true
 			}
 			before = y
@@ -124,13 +132,9 @@ func (x *labelSurvey) see(n *numbered, y int32, i, s int) {
 // checkNumbers reports the first label of each array that is out of range.
 func (l *loader) checkNumbers(what string, states func(a int) int, arrays ...numbered) {
 	for _, n := range arrays {
-		hidden := "-1"
-		if n.voids {
-			hidden = "255"
-		}
 		for s, y := range n.labels {
 			if k := states(n.typeAt(s)); y < crf.Unobserved || int(y) >= k {
-				l.fail(n.place(wrong("", 0, "", "", what+"is %d, want "+hidden+" (unobserved) or 0 to %d", y, k-1), s))
+				l.fail(n.place(wrong("", 0, "", "", what+"is %d, want %s (unobserved) or 0 to %d", y, n.hidden(), k-1), s))
 				break
 			}
 		}
@@ -174,12 +178,10 @@ func (l *loader) askWhatHides(what string) {
 }
 
 // A number in a file, such as a label, can ask for any amount of memory: a model has a weight for every pair of states
-// and every feature. A number is doubtful where it is farFactor times the next smaller one, and at least farLeast:
-// labels, bins and features are numbered without large gaps, and in small numbers a gap costs nothing. It is met by a
-// warning, and from farMost on refused, until somebody says how many there are.
+// and every feature. From farMost on a number that is farFactor times the next smaller one is refused, until somebody
+// says how many there are: labels, bins and features are numbered without large gaps.
 const (
 	farFactor = 4
-	farLeast  = 16
 	farMost   = 1 << 10
 )
 
@@ -201,36 +203,38 @@ func (t *top) see(x int32, file, sample, element int) {
 	}
 }
 
-// doubt asks whether the largest is a mistake, "" where that is unlikely.
-func (t *top) doubt(what, otherwise string) string {
-	switch {
-	case t.largest < farLeast || t.largest < farFactor*(t.next+1):
-		return ""
-	case t.next < 0:
-		return fmt.Sprintf("is %d a mistake?%s", t.largest, otherwise)
-	}
-	return fmt.Sprintf("the next largest %s is %d: is %d a mistake?%s", what, t.next, t.largest, otherwise)
-}
+// isFar reports that the largest is far above all others.
+func (t *top) isFar() bool { return t.largest >= farMost && t.largest >= farFactor*(t.next+1) }
 
-// refuseFar fails where a number is too large to be taken in doubt, which is at a place; sayso is how data say that it
-// is meant.
-func (l *loader) refuseFar(t *top, at Error, doubt, sayso string) (refused bool) {
-	if doubt == "" || t.largest < farMost {
+// refuseFar fails where the largest is far above all others. at is its place, what the numbers are, and sayso how data
+// say that it is meant.
+func (l *loader) refuseFar(t *top, at Error, what, sayso string) (refused bool) {
+	if !t.isFar() {
 		return false
 	}
-	at.Problem = fmt.Sprintf("%sis %d; %s", at.Problem, t.largest, doubt)
+	next := ""
+	if t.next >= 0 {
+		next = fmt.Sprintf("; the next largest %s is %d", what, t.next)
+	}
+	at.Problem = fmt.Sprintf("%sis %d%s: is %[2]d a mistake?", at.Problem, t.largest, next)
 	at.Remedy = "correct it, or " + sayso
 	l.fail(&at)
 	return true
 }
 
-// numberStates names as many states as the largest label asks for, where neither the options nor the manifest name
-// them.
+// numberStates names the states by the options or the manifest, or else by labels that are names, or as many as the
+// largest label asks for.
 func (l *loader) numberStates(what, every string, missing error) []string {
-	if names, _ := l.namedStates(0); len(names) > 0 {
+	names, _ := l.namedStates(0)
+	all := l.surveyLabels()
+	switch l.readNames(all, len(names) > 0); {
+	case len(names) > 0:
 		return names
+	case l.names[0] != nil:
+		l.set.Recipe.LabelNames = []int{0}
+		return labelTextsOf(l.names[0])
 	}
-	return l.countStates(0, l.surveyLabels(), what, every, " or {states}", missing)
+	return l.countStates(0, all, what, every, " or {states}", missing)
 }
 
 // countStates takes as many states of a node type as the largest label asks for. otherwise says where else than in
@@ -247,16 +251,12 @@ func (l *loader) countStates(a int, all map[int]*labelSurvey, what, every, other
 			"%s is 0, which tells of one state only", every)
 		return nil
 	}
-	doubt := found.doubt("label", " -1 means unobserved")
-	if l.refuseFar(found, *at, doubt, "give \"states\" in "+ManifestName+otherwise) {
+	if l.refuseFar(found, *at, "label", "give \"states\" in "+ManifestName+otherwise) {
 		return nil
 	}
-	if doubt != "" {
-		doubt = "; " + doubt
-	}
 	count := int(found.largest) + 1
-	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s%s to be sure",
-		what, count, found.largest, at.where(), doubt, ManifestName, option.Text(otherwise))
+	l.warn("%s taken to have %d states, because the largest label is %d (%s); give \"states\" in %s%s to be sure",
+		what, count, found.largest, at.where(), ManifestName, option.Text(otherwise))
 	return crf.NumberedStates(count)
 }
 
@@ -269,9 +269,7 @@ func (l *loader) skip(labels []int32) {
 	}
 }
 
-// readLabels gives labels that are no numbers of states such numbers: spins, and names of states. In training data
-// these are labels that do not begin at 0 where nothing else tells the states, and else those that the model has
-// learned so. As in tables, states are the labels that occur then, in ascending order.
+// readLabels gives labels that are no numbers of states such numbers: spins, and names of states.
 func (l *npzLoader) readLabels() {
 	for _, in := range l.instances {
 		for n := range in.labels {
@@ -286,28 +284,39 @@ func (l *npzLoader) readLabels() {
 		all.minus, all.zeros, all.plus, all.others = all.minus+of.minus, all.zeros+of.zeros, all.plus+of.plus,
 			all.others+of.others
 	}
-	l.names = map[int][]int32{}
-	switch l.areSpins = l.minusOne(&all, len(spinStates)) == isSpin; {
-	case l.areSpins:
-		if all.zeros > 0 {
-			l.warn(voteNote, "0", all.zeros, all.minus+all.zeros+all.plus)
-		}
-		for _, n := range l.numbers {
-			for s, y := range n.labels {
-				if n.labels[s] = max(y, 0); y == 0 && all.plus > 0 {
-					n.labels[s] = crf.Unobserved
-				}
+	if l.areSpins = l.minusOne(&all, len(spinStates)) == isSpin; !l.areSpins {
+		l.readNames(l.labels, l.manifest.States != nil ||
+			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }))
+		return
+	}
+	if all.zeros > 0 {
+		l.warn(voteNote, "0", all.zeros, all.minus+all.zeros+all.plus)
+	}
+	for _, n := range l.numbers {
+		for s, y := range n.labels {
+			if n.labels[s] = max(y, 0); y == 0 && all.plus > 0 {
+				n.labels[s] = crf.Unobserved
 			}
 		}
-	case l.o.Recipe != nil:
-		for _, a := range l.o.Recipe.LabelNames {
+	}
+}
+
+// spinStates names the states of spins.
+var spinStates = []string{"-1", "1"}
+
+// readNames replaces labels that are the names of states by the numbers of these: those that the model has learned so,
+// or, in training data of which nothing tells the states, those that do not begin at 0, or have large gaps. As in
+// tables, states are the labels that occur then, in ascending order.
+func (l *loader) readNames(all map[int]*labelSurvey, told bool) {
+	l.names = map[int][]int32{}
+	if r := l.o.Recipe; r != nil {
+		for _, a := range r.LabelNames {
 			if a < len(l.o.Schema.NodeTypes) {
 				l.names[a] = numbersOf(l.o.Schema.NodeTypes[a].States)
 			}
 		}
-	case l.o.Schema == nil && len(l.o.States) == 0 && l.manifest.States == nil &&
-		!slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }):
-		l.findNames()
+	} else if l.o.Schema == nil && len(l.o.States) == 0 && !told {
+		l.findNames(all)
 	}
 	for _, n := range l.numbers {
 		if len(l.names) == 0 || len(l.problems) > 0 {
@@ -320,32 +329,36 @@ func (l *npzLoader) readLabels() {
 			}
 			x, known := slices.BinarySearch(names, y)
 			if n.labels[s] = int32(x); !known {
-				l.fail(n.place(wrong("", 0, "", "", "is %d, want -1 (unobserved) or a state of the model: %s", y,
-					firstFew(labelTextsOf(names))), s))
+				l.fail(n.place(wrong("", 0, "", "learn from labels that have it, too", "is %d, want %s (unobserved) or a state of "+
+					"the model: %s", y, n.hidden(), firstFew(labelTextsOf(names))), s))
 				break
 			}
 		}
 	}
 }
 
-// spinStates names the states of spins.
-var spinStates = []string{"-1", "1"}
-
-// findNames finds the labels of the node types whose labels do not begin at 0.
-func (l *npzLoader) findNames() {
-	types := slices.Sorted(maps.Keys(l.labels))
-	if slices.ContainsFunc(types, func(a int) bool { return l.labels[a].negative }) { // these are refused
+// findNames finds the node types whose labels are names of states: most of the numbers from 0 to the largest, or 0
+// itself, are none, unless the largest may be a mistake.
+func (l *loader) findNames(all map[int]*labelSurvey) {
+	types := slices.Sorted(maps.Keys(all))
+	if slices.ContainsFunc(types, func(a int) bool { return all[a].negative }) { // these are refused
 		return
 	}
 	for _, a := range types {
+		known, names, why := &all[a].known, slices.Sorted(maps.Keys(all[a].numbers)), "labels do not begin at 0"
 		told := a >= 0 && a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil
-		names := slices.Sorted(maps.Keys(l.labels[a].numbers))
-		if told || len(names) < 2 || names[0] == 0 || len(names) > mostStates || l.o.Untied && len(types) > 1 {
+		if told || len(names) < 2 || len(names) > mostStates || l.o.Untied && len(types) > 1 {
 			continue
 		}
+		if names[0] == 0 {
+			if 2*len(names) > int(known.largest) || known.isFar() {
+				continue
+			}
+			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", known.largest)
+		}
 		l.names[a] = names
-		l.warn("labels do not begin at 0, and are the names of %d states: %s; if they number states, give \"states\" in %s",
-			len(names), firstFew(labelTextsOf(names)), ManifestName)
+		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s", why, len(names),
+			firstFew(labelTextsOf(names)), ManifestName)
 	}
 }
 

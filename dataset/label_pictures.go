@@ -16,7 +16,7 @@ import (
 const (
 	labelsText    = iota // numbers of states in a text
 	labelsIndices        // indices of a palette
-	labelsGreys          // 0 to 255
+	labelsGreys          // 0xrrggbb, all of which are greys
 	labelsColours        // 0xrrggbb
 )
 
@@ -57,7 +57,7 @@ func (m *labelMap) readGrey(p *image.Gray16) error {
 		if v == math.MaxUint16 {
 			v = math.MaxUint8
 		}
-		if m.labels[s] = int32(v); v > math.MaxUint8 {
+		if m.labels[s] = greyColour(int32(v)); v > math.MaxUint8 {
 			return m.place(wrong("", 0, "", "number the classes from 0; numbers of single objects are no labels",
 				"is %d in 16 bits, want a label of 0 to 254, or 255 or 65535", v), s)
 		}
@@ -77,11 +77,6 @@ func (m *labelMap) readColours(picture image.Image) error {
 			m.form = labelsColours
 		}
 	}
-	if m.form == labelsGreys {
-		for s, c := range m.labels {
-			m.labels[s] = c & math.MaxUint8
-		}
-	}
 	return nil
 }
 
@@ -89,16 +84,13 @@ func (m *labelMap) readColours(picture image.Image) error {
 type tally map[int32]int
 
 // add counts the pixels of a picture, most of which are as the one before.
-func (t tally) add(pixels []int32, greys bool) {
+func (t tally) add(pixels []int32) {
 	for s := 0; s < len(pixels); {
 		v, n := pixels[s], 1
 		for s+n < len(pixels) && pixels[s+n] == v {
 			n++
 		}
-		if s += n; greys {
-			v = greyColour(v)
-		}
-		t[v] += n
+		s, t[v] = s+n, t[v]+n
 	}
 }
 
@@ -117,7 +109,7 @@ func (l *imageLoader) readColours() {
 				forms[m.form] = m.path
 			}
 			if m.form >= labelsGreys {
-				counts.add(m.labels, false)
+				counts.add(m.labels)
 			}
 		}
 	}
@@ -135,7 +127,7 @@ func (l *imageLoader) readColours() {
 	for _, d := range l.images {
 		if m := d.labels; m != nil && m.form != labelsText {
 			for s, y := range m.labels {
-				if y == voidLabel {
+				if m.labels[s] = y & math.MaxUint8; m.labels[s] == voidLabel { // all three parts of a grey are the same
 					m.labels[s] = crf.Unobserved
 				}
 			}
@@ -148,7 +140,7 @@ func (l *imageLoader) blackAndWhite(counts tally, forms map[int]string) bool {
 	names, _ := l.namedStates(0)
 	states := len(names)
 	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (states == 0 || states == 2) && len(forms) == 1 &&
-		len(counts) == 2 && counts[0] > 0 && counts[voidLabel] > 0
+		len(counts) == 2 && counts[0] > 0 && counts[greyColour(voidLabel)] > 0
 }
 
 // chooseColours numbers the states by the colours of label pictures, black first.
@@ -159,14 +151,6 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 				"its pixels are colours, and the labels of %s are %s", other, what)
 			return
 		}
-	}
-	if forms[labelsColours] != "" {
-		counts = tally{}
-		for _, d := range l.images {
-			counts.add(d.labels.labels, d.labels.form == labelsGreys)
-		}
-	} else {
-		counts = tally{0: counts[0], greyColour(voidLabel): counts[voidLabel]}
 	}
 	colours := slices.Sorted(maps.Keys(counts))
 	names, _ := l.namedStates(0)
@@ -233,9 +217,6 @@ func (l *imageLoader) mapColours(palette [][3]uint8) {
 			continue
 		}
 		for s, v := range m.labels {
-			if m.form == labelsGreys {
-				v = greyColour(v)
-			}
 			y, ok := states[v]
 			if !ok {
 				l.fail(m.place(wrong("", 0, "", "learn from pictures that have it, too; soft borders, which interpolation makes, "+
@@ -262,8 +243,14 @@ func (l *imageLoader) keepPalette() {
 			best = d.labels.palette
 		}
 	}
-	for _, c := range best[:min(len(best), len(r.States))] {
-		red, green, blue, _ := c.RGBA()
+	for x := range r.States {
+		if names := l.names[0]; names != nil {
+			x = int(names[x])
+		}
+		if x >= len(best) {
+			break
+		}
+		red, green, blue, _ := best[x].RGBA()
 		r.Palette = append(r.Palette, [3]uint8{uint8(red >> 8), uint8(green >> 8), uint8(blue >> 8)})
 	}
 }

@@ -75,7 +75,7 @@ func TestLabelPictures(t *testing.T) {
 		"mask":        {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"}, "the labels of all pictures are 0 or 255: both are states (0, 255), and 255 hides nothing"},
 		"named mask":  {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["out", "in"]}`}, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "(0 is out, 255 is in)"},
 		"no mask":     {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
-		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, map[string]string{}, []int32{0, -1, 15, 0, 0, 0, 0, 0}, strings.Fields("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15"), "1 of 16 labels are hidden"},
+		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "15"}, "labels have gaps, and are the names of 2 states: 0, 15"},
 		"void":        {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
 		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
 		"rgb greys":   {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
@@ -147,10 +147,13 @@ func TestLabelPicturesRefuse(t *testing.T) {
 // TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside
 // each other, say what to do.
 func TestMisplacedPictures(t *testing.T) {
-	for _, c := range []struct{ name, path string }{
-		{"imgs/a.png", ""}, {"a.png", ""}, {"a.png", "a.png"}, {"images/a.png", "images"}, {"images/a.png", "images/a.png"},
+	here := "a.png is a picture, which is not read; put pictures into a folder DATA/images"
+	it := "it is a picture, which is not read; put pictures into a folder DATA/images"
+	for _, c := range []struct{ name, path, want string }{
+		{"imgs/a.png", "", "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/"},
+		{"a.png", "", here}, {"a.png", "a.png", it}, {"images/a.png", "images", here}, {"images/a.png", "images/a.png", it},
 	} {
-		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, "pictures are not read from here; put pictures into a folder DATA/images", "and give DATA")
+		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, c.want)
 	}
 }
 

@@ -36,6 +36,7 @@ type loader struct {
 	noted         bool                    // that edges are directed for that
 	known, unread int                     // nodes whose labels are left unread: known ones, and all
 	numbers       []numbered              // labels that are numbers
+	names         map[int][]int32         // those that are names of states, and are numbered, of node types
 	turned        map[*graph.Graph][]bool // [edge] its ends are the other way round in the table
 }
 
@@ -217,7 +218,7 @@ func (l *loader) completeSchema() {
 	}
 	l.direct(s)
 	l.set.Recipe.About = l.manifest.About
-	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath, l.set.Recipe.Untied)...)
+	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath)...)
 	if l.checkMirrors(s); len(l.problems) > 0 {
 		return
 	}

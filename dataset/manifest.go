@@ -47,10 +47,10 @@ type Manifest struct {
 	// NodeTypes and EdgeTypes name the numbers in node_types and edge_types.
 	NodeTypes nodeTypes `json:"node_types,omitempty"`
 	EdgeTypes edgeTypes `json:"edge_types,omitempty"`
-	// ForbiddenStates and ForbiddenPairs name what no node, and no edge, can be in,
-	// for all types that have these states and no list of their own.
+	// ForbiddenStates and ForbiddenPairs name what no node, and no edge, can be in, for all types that have these
+	// states: a pair is a state of the first end, and one of the second.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
-	ForbiddenPairs  statePairs `json:"forbidden_pairs,omitempty"`
+	ForbiddenPairs  [][]string `json:"forbidden_pairs,omitempty"`
 	// Directed says that edges lead from their first end to the second, for all types without a word of their own:
 	// what comes after what. Without it, an edge that joins nodes of one type has no direction, and the pairs a, b
 	// and b, a have one weight. nil: so have edges, unless every one leads from a row to the next.
@@ -67,7 +67,6 @@ type (
 	stateNames []string       // also their number, for the names "0", "1", …
 	nodeTypes  []ManifestNode // also a name in the place of each
 	edgeTypes  []ManifestEdge
-	statePairs [][2]string // a state of an edge's first end and one of its second
 )
 
 // ManifestNode describes a node type. In JSON a plain string is its name.
@@ -75,8 +74,6 @@ type ManifestNode struct {
 	Name     string     `json:"name"`
 	States   stateNames `json:"states,omitempty"`
 	Features []string   `json:"features,omitempty"`
-	// Forbidden names states that nodes of the type cannot be in.
-	Forbidden []string `json:"forbidden,omitempty"`
 }
 
 // ManifestEdge describes an edge type. In JSON a plain string is its name.
@@ -88,8 +85,6 @@ type ManifestEdge struct {
 	V        string   `json:"v,omitempty"`
 	Features []string `json:"features,omitempty"`
 	Bins     int      `json:"bins,omitempty"` // 0: Manifest.EdgeBins
-	// Forbidden names pairs of states that edges of the type cannot join.
-	Forbidden statePairs `json:"forbidden,omitempty"`
 	// Directed, of edges between nodes of one type; nil: Manifest.Directed.
 	Directed *bool `json:"directed,omitempty"`
 }
@@ -147,21 +142,6 @@ func namedOrWhole[T any](data []byte, name func(*T) *string) ([]T, error) {
 		}
 	}
 	return all, nil
-}
-
-func (p *statePairs) UnmarshalJSON(data []byte) error {
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	for _, text := range list {
-		var names []string
-		if err := json.Unmarshal(text, &names); err != nil || len(names) != 2 {
-			return fmt.Errorf("a forbidden pair is %s, want the names of two states", abbreviate(string(text)))
-		}
-		*p = append(*p, [2]string{names[0], names[1]})
-	}
-	return nil
 }
 
 // WriteManifest writes dataset.json into folder, whole or not at all.
@@ -234,7 +214,7 @@ func parseManifest(path string, data []byte) (Manifest, error) {
 
 var manifestFields = []string{
 	"states", "node_features", "edge_features", "edge_bins", "node_types", "edge_types",
-	"forbidden_states", "forbidden_pairs", "hidden_labels", "directed", "name", "features", "u", "v", "bins", "forbidden",
+	"forbidden_states", "forbidden_pairs", "hidden_labels", "directed", "name", "features", "u", "v", "bins",
 }
 
 // manifestError finds the line that a decoding error is about.
@@ -301,6 +281,11 @@ func (m *Manifest) validate() string {
 	for a, t := range m.NodeTypes {
 		if problem := namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States, mostStates); problem != "" {
 			return problem
+		}
+	}
+	for i, pair := range m.ForbiddenPairs {
+		if len(pair) != 2 {
+			return fmt.Sprintf("forbidden_pairs[%d] is %q, want the names of two states", i, pair)
 		}
 	}
 	names := namesOf(m.NodeTypes, nodeName)

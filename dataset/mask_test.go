@@ -25,15 +25,15 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// TestMaskOfTypes: a type's own list replaces that for all.
+// TestMaskOfTypes: each type has the states and pairs that are its own.
 func TestMaskOfTypes(t *testing.T) {
 	a := triangle()
 	a.NodeTypes, a.Labels = []int32{0, 0, 1}, [][]int32{{0, 1, 0}}
 	a.EdgeFeatures = nil
 	set := mustOpen(t, writeSet(t, `{
-		"states": ["x", "y", "z"], "forbidden_states": ["z"], "forbidden_pairs": [["y", "y"]],
-		"node_types": ["a", {"name": "b", "states": ["p", "q", "r"], "forbidden": ["q"]}],
-		"edge_types": [{"name": "aa", "u": "a", "v": "a"}, {"name": "ab", "u": "a", "v": "b", "forbidden": [["x", "r"], ["y", "r"]]}]}`, a), Options{})
+		"states": ["x", "y", "z"], "forbidden_states": ["z", "q"], "forbidden_pairs": [["y", "y"], ["x", "r"], ["y", "r"]],
+		"node_types": ["a", {"name": "b", "states": ["p", "q", "r"]}],
+		"edge_types": [{"name": "aa", "u": "a", "v": "a"}, {"name": "ab", "u": "a", "v": "b"}]}`, a), Options{})
 	n, e := set.Schema.NodeTypes, set.Schema.EdgeTypes
 	if !slices.Equal(n[0].Forbidden, []int{2}) || !slices.Equal(n[1].Forbidden, []int{1}) || !slices.Equal(e[0].Forbidden, [][2]int{{1, 1}}) || !slices.Equal(e[1].Forbidden, [][2]int{{0, 2}, {1, 2}}) {
 		t.Errorf("forbidden %v %v, %v %v", n[0].Forbidden, n[1].Forbidden, e[0].Forbidden, e[1].Forbidden)
@@ -49,8 +49,6 @@ func TestMaskRefuses(t *testing.T) {
 		`{"states": ["x", "y"], "forbidden_pairs": [["x"]]}`:                                                               "want the names of two states",
 		`{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`:                                                           "dataset.json: schema: node_types[0] (\"node\"): every state is forbidden",
 		`{"states": ["x", "y"], "forbidden_states": ["x", "x"]}`:                                                           "which is there already",
-		`{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["q"]}]}`:                                        `dataset.json:node_types[0].forbidden: node type "n" has no state "q"`,
-		`{"states": ["x", "y"], "node_types": ["n"], "edge_types": [{"name": "e", "forbidden": [["x", "q"]]}]}`:            `dataset.json:edge_types[0].forbidden[0]: edge type "e" joins states`,
 		`{"states": ["x", "y"], "forbidden_pairs": [["x", "y"]]}`:                                                          `dataset.json: edges of type "edge" have no direction, but x, y is forbidden and y, x is not; forbid both, or say "directed": true`,
 		`{"states": ["x", "y"], "forbidden_pair": [["x", "y"]]}`:                                                           `did you mean "forbidden_pairs"?`,
 		`{"states": ["x", "y"], "forbidden_pairs": [["x", "x"], ["x", "y"], ["y", "x"], ["y", "y"]], "node_types": ["n"]}`: "every pair of states is forbidden",
@@ -62,7 +60,6 @@ func TestMaskRefuses(t *testing.T) {
 	if wantError(t, err, "dataset.json: ", "every state is forbidden"); !errors.As(err, &data) {
 		t.Errorf("%v is no *Error", err)
 	}
-	refuses(t, writeSet(t, `{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["x"]}]}`, a), Options{Untied: true}, "untied weights have types of their own; use forbidden_states")
 }
 
 // TestMaskOfModel: a mask that is not that of the model is a warning, and a problem

@@ -41,12 +41,8 @@ func (s *hopMeans) Of(f *crf.Features) (means crf.Features, reached []bool, err 
 		return *f, reached, nil
 	}
 	for hop := range s.Hops {
-		if hop < s.Hops-1 {
-			m, err = s.hop(m, nil)
-		} else {
-			m, err = s.hop(m, weight)
-		}
-		if err != nil {
+		last := hop == s.Hops-1
+		if m, err = s.hop(m, map[bool][]float64{true: weight}[last]); err != nil {
 			return means, nil, err
 		}
 	}
@@ -95,10 +91,12 @@ func (s *hopMeans) hop(m *crf.FeatureData, weight []float64) (*crf.FeatureData, 
 		}
 		touched = touched[:0]
 		add(i)
-		s.neighbours(i, add)
+		for _, d := range s.Graph.Incoming(int32(i)) {
+			add(int(s.Graph.Source(d)))
+		}
 		slices.Sort(touched)
 		for _, c := range touched {
-			x := sums[c] / s.size(i)
+			x := sums[c] / float64(1+s.Graph.Degree(int32(i)))
 			if weight != nil && weight[i] != 0 {
 				x /= weight[i]
 			}
@@ -121,16 +119,6 @@ func (s *hopMeans) allow(next *crf.FeatureData) error {
 	return memory.Check(fmt.Sprintf("means of features over %d hops", s.Hops),
 		float64(copies*(number*cap(next.Double)+entry*len(next.Column))), s.Memory)
 }
-
-// neighbours calls f for every neighbour of a node.
-func (s *hopMeans) neighbours(node int, f func(j int)) {
-	for _, d := range s.Graph.Incoming(int32(node)) {
-		f(int(s.Graph.Source(d)))
-	}
-}
-
-// size is how many a node and its neighbours are.
-func (s *hopMeans) size(node int) float64 { return float64(1 + s.Graph.Degree(int32(node))) }
 
 // weights are S^hops known; nil where all are ones.
 func (s *hopMeans) weights() (weights []float64, err error) {

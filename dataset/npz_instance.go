@@ -81,7 +81,7 @@ type npzBuilder struct {
 // checkShapes checks everything about the arrays' dimensions that does not depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
 	if _, ok := b.c.arrays[edgesArray]; !ok {
-		b.add(0, edgesArray, "all pairs of n nodes are "+fmt.Sprintf(allPairs, "(n, n)"),
+		b.add(0, edgesArray, "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))",
 			"the array is missing, want shape [m, 2] of integers")
 	}
 	_, bins := b.c.arrays[edgeBinsArray]
@@ -271,36 +271,29 @@ func (in *npzInstance) edgePlace(edge int) string {
 }
 
 // leaveOutReversed finds such rows. It reports whether there are any; then count, types and bins of edges are those of
-// the rows that are kept. Rows that are no edges are kept.
+// the rows that are kept.
 func (b *npzBuilder) leaveOutReversed(edges []int32) bool {
-	in, n, m := b.in, int32(b.in.nodes.count), b.in.edges.count
-	low, high, rows := make([]int32, m), make([]int32, m), make([]int32, 0, m)
-	for e := range int32(m) {
-		low[e], high[e] = min(edges[2*e], edges[2*e+1]), max(edges[2*e], edges[2*e+1])
-		if low[e] >= 0 && high[e] < n && low[e] < high[e] {
-			rows = append(rows, e)
-		}
-	}
-	slices.SortFunc(rows, byEnds(low, high))
-	same := func(e, f int32) bool { return low[e] == low[f] && high[e] == high[f] }
-	both, dropped := &bothWays{}, map[int32]bool{}
-	for i := 1; i < len(rows); i++ {
-		f, e := rows[i-1], rows[i]
-		third := i > 1 && same(rows[i-2], f) // which is one too many
-		if !same(f, e) || third || edges[2*f] != edges[2*e+1] {
+	in, both, first := b.in, &bothWays{}, map[[2]int32]int32{} // the row of each edge
+	out := make([]bool, in.edges.count)
+	for e := range int32(in.edges.count) {
+		u, v := edges[2*e], edges[2*e+1]
+		f, again := first[[2]int32{v, u}]
+		if !again || u == v {
+			first[[2]int32{u, v}] = e
 			continue
 		}
-		// Without edge_types the end of the smaller type comes first.
-		if in.nodes.typeOf(int(edges[2*f])) > in.nodes.typeOf(int(edges[2*e])) {
-			e, f = f, e
+		delete(first, [2]int32{v, u}) // a third row is one too many
+		kept, left := f, e
+		if u >= 0 && v >= 0 && max(u, v) < int32(in.nodes.count) && in.nodes.typeOf(int(v)) > in.nodes.typeOf(int(u)) {
+			kept, left = e, f // without edge_types the end of the smaller type comes first
 		}
-		both.again, dropped[e] = append(both.again, [2]int32{e, f}), true
+		both.again, out[left] = append(both.again, [2]int32{left, kept}), true
 	}
 	slices.SortFunc(both.again, func(x, y [2]int32) int { return int(x[0] - y[0]) })
 	if len(both.again) == 0 || !b.agree(both.again) {
 		return false
 	}
-	both.kept = slices.DeleteFunc(numbersTo(m), func(e int32) bool { return dropped[e] })
+	both.kept = slices.DeleteFunc(numbersTo(len(out)), func(e int32) bool { return out[e] })
 	in.both, in.edges.count = both, len(both.kept)
 	in.edges.types = npy.TakeRows(in.edges.types, 1, both.kept)
 	if m, ok := in.edges.features[""]; ok {

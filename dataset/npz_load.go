@@ -24,7 +24,6 @@ type npzLoader struct {
 	instances []*npzInstance
 	labels    map[int]*labelSurvey // of each node type
 	areSpins  bool                 // labels were -1 and 1, and are numbered
-	names     map[int][]int32      // labels that are names of states, and are numbered, of node types
 	pairs     string               // a table of the edges of samples; "": there is none
 }
 
@@ -230,18 +229,15 @@ func (l *npzLoader) checkForms() {
 	if l.o.Recipe == nil {
 		other = l.instances[0].path + " has"
 	}
-	name := func(form, array string) string {
-		return map[string]string{FormBins: edgeBinsArray, FormDense: array, FormNone: "no " + array,
-			FormConstant: "no " + array}[form]
-	}
-	check := func(in *npzInstance, array, got, want string) {
-		if got != want {
-			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name(got, array), other, name(want, array))
-		}
-	}
 	for _, in := range l.instances {
-		check(in, nodeFeaturesArray, nodeForm(in), l.set.Recipe.NodeForm)
-		check(in, edgeFeaturesArray, edgeForm(in), l.set.Recipe.EdgeForm)
+		for _, x := range [][3]string{{nodeFeaturesArray, nodeForm(in), l.set.Recipe.NodeForm},
+			{edgeFeaturesArray, edgeForm(in), l.set.Recipe.EdgeForm}} {
+			none := "no " + x[0]
+			name := map[string]string{FormBins: edgeBinsArray, FormDense: x[0], FormNone: none, FormConstant: none}
+			if x[1] != x[2] {
+				l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[x[1]], other, name[x[2]])
+			}
+		}
 	}
 }
 

@@ -412,12 +412,9 @@ func (l *npzLoader) binCounts() []int {
 		return told
 	}
 	count := int(max(0, largest.largest)) + 1
-	if doubt := largest.doubt("bin", ""); doubt != "" {
-		in := l.instances[largest.at[0]]
+	if in := l.instances[largest.at[0]]; count > 1 {
 		at := Error{File: in.path, Place: place(in, largest.at[2])}
-		if !l.refuseFar(&largest, at, doubt, `give "edge_bins" in `+ManifestName) {
-			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", count, doubt, ManifestName)
-		}
+		l.refuseFar(&largest, at, "bin", `give "edge_bins" in `+ManifestName)
 	}
 	for b := range told {
 		told[b] = cmp.Or(told[b], count)

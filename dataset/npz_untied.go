@@ -73,7 +73,10 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	in, s := l.instances[0], &l.set.Schema
 	kind := cards // what tells nodes apart that are of different types
 	if in.samples != nil {
-		kind = in.samples.types()
+		kind = make([]int32, len(in.samples.columns))
+		for i, c := range in.samples.columns {
+			kind[i] = int32(c.Type)
+		}
 	}
 	nodes := map[int32]int{}
 	for _, k := range kind {
@@ -123,23 +126,17 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	}
 }
 
-// untiedStates names k states as the options or dataset.json do, if they name that many.
+// untiedStates names k states as the options or dataset.json do, or the labels, if they name that many.
 func (l *npzLoader) untiedStates(k int) []string {
-	for _, names := range [][]string{l.o.States, l.manifest.States} {
-		if len(names) == k {
-			return names
-		}
-	}
-	if l.areSpins && k == len(spinStates) {
-		return spinStates
-	}
-	if names := l.names[0]; len(names) == k {
-		return labelTextsOf(names)
+	named := [][]string{l.o.States, l.manifest.States, labelTextsOf(l.names[0])}
+	if l.areSpins {
+		named = append(named, spinStates)
 	}
 	for _, t := range l.manifest.NodeTypes {
-		if len(t.States) == k {
-			return t.States
-		}
+		named = append(named, t.States)
+	}
+	if i := slices.IndexFunc(named, func(names []string) bool { return len(names) == k }); i >= 0 {
+		return named[i]
 	}
 	if len(l.o.States) > 0 {
 		l.fail(optionError("States", "it names %d states, the data have nodes with %d", len(l.o.States), k))

@@ -56,8 +56,8 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, []error{optionError("paths", "no data are given")}
 	}
 	kind, list := kindOf(paths, o.Kind, o.readsSamples())
-	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind &&
-		!slices.ContainsFunc(paths, isNoText)) {
+	noText := func(path string) bool { return slices.Contains([]string{".npz", ".csv"}, filepath.Ext(path)) }
+	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind && !slices.ContainsFunc(paths, noText)) {
 		// A folder may hold several kinds of data, and text look like another; the model knows which to read.
 		if _, again := kindOf(paths, o.Recipe.Kind, o.readsSamples()); len(again) == 0 {
 			kind, list = o.Recipe.Kind, nil
@@ -67,11 +67,8 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, list
 	}
 	if o.Untied && kind != KindNPZ {
-		e := optionError("Untied", "it applies to %s data only, and these are of the kind %s", KindNPZ, kind)
-		if p := newPeek(paths[0]); p.isNumbers() || kind == KindGraph {
-			e.Remedy = p.fromSamples()
-		}
-		return nil, []error{e}
+		return nil, []error{optionError("Untied", "it applies to %s data and tables of samples only, and these are of the "+
+			"kind %s", KindNPZ, kind)}
 	}
 	if err := o.validate(kind); err != nil {
 		return nil, []error{err}
@@ -142,7 +139,8 @@ func detect(path, wanted string, samples bool) (string, error) {
 	switch best := p.best(); {
 	case samples && (isSamples(path) || isPairs(path)):
 		return KindNPZ, nil
-	case wanted == KindText, wanted == KindGraph && isTable(path), wanted == KindNPZ && isArrayFile(path):
+	case wanted == KindText, wanted == KindGraph && isTable(path),
+		wanted == KindNPZ && extensions(".npz", ".txt", ".list")(p):
 		return wanted, nil
 	case best.what == "":
 		return "", unknown(path)
@@ -172,24 +170,8 @@ func asWanted(path string, found []string, wanted string) (string, error) {
 	return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
 }
 
-// hasPictures reports whether a path leads to pictures, which are somewhere else than they are read from.
-func hasPictures(path string) bool {
-	is := slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(path)))
-	folders, _ := filepath.Glob(filepath.Join(path, "*"))
-	for _, folder := range append(folders, path) {
-		found, err := pictures(folder)
-		is = is || err == nil && len(found) > 0
-	}
-	return is
-}
-
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
-	if hasPictures(path) {
-		return wrong(path, 0, "",
-			"put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give "+
-				"DATA", "pictures are not read from here")
-	}
 	return wrong(path, 0, "",
 		"give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of "+
 			"nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
@@ -250,7 +232,7 @@ func byContent(folder string, files []string) error {
 		p := newPeek(path)
 		f := p.best()
 		switch {
-		case f.what == "" || hasPictures(folder):
+		case f.what == "":
 			continue
 		case f.kind == "":
 			return wrong(folder, 0, "", f.how(p), "%s is %s, which is not read", path, f.what)
@@ -276,16 +258,6 @@ func ambiguousText(folder string, texts, others []string) error {
 		}
 	}
 	return nil
-}
-
-// isArrayFile reports whether a file is one of arrays, or a list of such files, by its name.
-func isArrayFile(path string) bool {
-	return slices.Contains([]string{".npz", ".txt", ".list"}, filepath.Ext(path))
-}
-
-// isNoText reports whether the name of a file is that of arrays or of a table with commas.
-func isNoText(path string) bool {
-	return slices.Contains([]string{".npz", ".csv"}, filepath.Ext(path))
 }
 
 func isFolder(path string) bool {

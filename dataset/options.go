@@ -66,10 +66,6 @@ type Options struct {
 	// Offsets are, for contrasts, how far apart the pixels are that are joined, in a row or
 	// column (and on diagonals with 8 neighbours); they rise. nil: 1.
 	Offsets []int
-	// EdgeMaps is, for contrasts, a folder with an edge map for each image: ID.png, grey, or ID.npy [h, w].
-	// An edge has contrasts of the largest value between its two pixels. "": there are none,
-	// or those in edges in the data folder, of a model that was trained with them.
-	EdgeMaps string
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int
 	// Superpixels is a folder with a map of regions for each image, such as superpixels: ID.png, grey, or ID.npy [h, w],
@@ -146,7 +142,6 @@ func (o *Options) uses() []optionUse {
 		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},
 		{"Bins", KindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", KindImages, o.Edges != "", o.Edges, edges},
 		{"Offsets", KindImages, len(o.Offsets) > 0, o.Offsets, r.offsets()}, {"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
-		{"EdgeMaps", KindImages, o.EdgeMaps != "", true, r.Edges != nil && r.Edges.Map != nil},
 		{"Directed", "", o.Directed, true, directed}, {"NoBias", "", o.NoBias, true, !r.Bias},
 	}
 }
@@ -210,15 +205,13 @@ func (o *Options) validateImages(binned bool) error {
 		return optionError("Layout", "it is %q; %s", o.Layout, suggestion(o.Layout, layouts))
 	case o.Edges == EdgesContrast && o.Bins != 0:
 		return optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)
-	case binned && (len(o.Offsets) > 0 || o.EdgeMaps != ""):
-		field := map[bool]string{true: "Offsets", false: "EdgeMaps"}[len(o.Offsets) > 0]
-		return optionError(field, "it goes with {edge-features=%s} only", EdgesContrast)
+	case binned && len(o.Offsets) > 0:
+		return optionError("Offsets", "it goes with {edge-features=%s} only", EdgesContrast)
 	case offsetsProblem(o.Offsets) != "":
 		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
-	case o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 ||
-		o.EdgeMaps != ""):
+	case o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0):
 		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their "+
-			"own: leave {bins}, {neighbours}, {edge-features}, {offsets} and {edge-maps} out")
+			"own: leave {bins}, {neighbours}, {edge-features} and {offsets} out")
 	case o.Superpixels != "" && o.Directed:
 		return optionError("Directed", "superpixels have no direction")
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:

@@ -75,7 +75,7 @@ type Recipe struct {
 	Spins bool `json:"spins,omitempty"`
 	// Columns are the nodes, for npz, where samples were read from a table or an alignment.
 	Columns []sampleColumn `json:"columns,omitempty"`
-	// LabelNames are the node types whose labels in arrays are the names of states, for npz.
+	// LabelNames are the node types whose labels that are numbers are the names of states.
 	LabelNames []int `json:"label_names,omitempty"`
 	// About is what the data said for those who read the model.
 	About string `json:"about,omitempty"`
@@ -218,17 +218,14 @@ func (r *Recipe) fits(s *crf.Schema) error {
 	switch {
 	case slices.ContainsFunc(r.Columns, func(c sampleColumn) bool { return c.Type < 0 || c.Type >= len(s.NodeTypes) }):
 		return fmt.Errorf("recipe: a column is of a type that the model does not have")
-	case r.Kind == KindGraph && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) > 1):
-		return fmt.Errorf("recipe: graph tables have one node type and at most one edge type, the model has %d and %d; "+
-			"train it again", len(s.NodeTypes), len(s.EdgeTypes))
-	case r.Kind == KindImages && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1):
-		return fmt.Errorf("recipe: images have one node type and one edge type, the model has %d and %d",
-			len(s.NodeTypes), len(s.EdgeTypes))
+	case r.Kind != KindNPZ && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1 && (r.Kind != KindGraph ||
+		len(s.EdgeTypes) > 0)):
+		return fmt.Errorf("recipe: data of the kind %s have one node type and one edge type, the model has %d and %d; "+
+			"train it again", r.Kind, len(s.NodeTypes), len(s.EdgeTypes))
 	case (r.Kind == KindImages || r.Sheets != nil) && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != edges:
 		return check("edge", edges, s.EdgeTypes[0].Features)
-	case r.Text != nil && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1 || len(s.NodeTypes[0].FeatureNames) != dim):
-		return fmt.Errorf("recipe: text has one node type, whose features have names, and one edge type, the model has %d "+
-			"and %d", len(s.NodeTypes), len(s.EdgeTypes))
+	case r.Text != nil && len(s.NodeTypes[0].FeatureNames) != dim:
+		return check("named node", dim, len(s.NodeTypes[0].FeatureNames))
 	case r.Kind != KindNPZ:
 		return check("node", dim, s.NodeTypes[0].Features)
 	}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image/color"
 	_ "image/jpeg" // pictures
@@ -43,19 +44,20 @@ func parseRegions(path string, data []byte) (*labelMap, []error) {
 	line := 0
 	for row := range bytes.Lines(data) {
 		line++
-		before := len(m.labels)
-		var problem string
-		if m.labels, problem = appendNumbers(m.labels, row); problem != "" {
-			p.add(line, "", "", "%s", problem)
-			m.labels = m.labels[:before]
-			continue
+		before, problem := len(m.labels), ""
+		for text := range bytes.FieldsSeq(row) {
+			label, err := parseLabel(text)
+			if m.labels = append(m.labels, label); err != nil && problem == "" {
+				problem = fmt.Sprintf("%q is not a label: want a whole number below %d, negative for unknown",
+					abbreviate(string(text)), mostStates)
+			}
 		}
 		got := len(m.labels) - before
-		if m.cols == 0 {
-			m.cols = got
+		if m.cols = cmp.Or(m.cols, got); problem == "" && (got != m.cols || got == 0) {
+			problem = fmt.Sprintf("there are %d numbers, want %d as on the lines before", got, m.cols)
 		}
-		if got != m.cols || got == 0 {
-			p.add(line, "", "", "there are %d numbers, want %d as on the lines before", got, m.cols)
+		if problem != "" {
+			p.add(line, "", "", "%s", problem)
 			m.labels = m.labels[:before]
 		}
 	}
@@ -64,19 +66,6 @@ func parseRegions(path string, data []byte) (*labelMap, []error) {
 		p.add(0, "", "", "there are no labels")
 	}
 	return m, p.errors()
-}
-
-// appendNumbers appends the labels of one line, or says which is at fault.
-func appendNumbers(labels []int32, line []byte) ([]int32, string) {
-	for text := range bytes.FieldsSeq(line) {
-		label, err := parseLabel(text)
-		if err != nil {
-			return labels, fmt.Sprintf("%q is not a label: want a whole number below %d, negative for unknown",
-				abbreviate(string(text)), mostStates)
-		}
-		labels = append(labels, label)
-	}
-	return labels, ""
 }
 
 // parseLabel reads a label; one digit, the usual case, is read without strconv.

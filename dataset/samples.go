@@ -2,10 +2,7 @@ package dataset
 
 import (
 	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -36,15 +33,6 @@ type samples struct {
 	notes   []string
 }
 
-// types are those of the columns.
-func (s *samples) types() []int32 {
-	types := make([]int32, len(s.columns))
-	for i, c := range s.columns {
-		types[i] = int32(c.Type)
-	}
-	return types
-}
-
 // takeSamples adds what tables of samples and alignments have beside arrays.
 func (l *npzLoader) takeSamples(spec *crf.InstanceSpec, in *npzInstance) {
 	if columns := l.set.Recipe.Columns; len(columns) > 0 && columns[0].Name != "" {
@@ -68,7 +56,8 @@ func (o *Options) readsSamples() bool { return o.Untied || o.Recipe != nil && o.
 
 // isSamples reports whether a file can be samples, by its name, or what it begins with.
 func isSamples(path string) bool {
-	return slices.Contains(tableExtensions, strings.ToLower(filepath.Ext(path))) || newPeek(path).isAlignment()
+	p := newPeek(path)
+	return slices.Contains(tableExtensions, p.extension) || p.isAlignment() || p.isRows()
 }
 
 // isPairs reports whether a file names pairs of nodes, which the samples beside it are joined by.
@@ -78,21 +67,17 @@ func isPairs(path string) bool { return isEdgesTable(filepath.Base(path)) || isE
 func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
 	read := func(path, what string) []byte {
 		data, source, err := readSource(path, what, math.MaxInt64, l.o.Memory)
-		if r.sources = append(r.sources, source); err == nil {
-			data = fileio.Lines(data)
-			err = notText(path, data)
-		}
-		if err != nil {
+		if r.sources = append(r.sources, source); err != nil {
 			r.list = append(r.list, err)
 		}
-		return data
+		return fileio.Lines(data)
 	}
 	p := &sampleReader{problems: problems{file: path}, l: l, samples: &samples{}}
 	if data := read(path, "samples"); len(r.list) == 0 {
 		if newPeek(path).isAlignment() {
 			p.readAlignment(data)
 		} else {
-			p.readTable(bytes.TrimPrefix(data, []byte("\ufeff")))
+			p.readTable(data)
 		}
 	}
 	var edges []int32
@@ -143,6 +128,17 @@ func (p *sampleReader) join(edges []int32, u, v int32) []int32 {
 	return append(edges, u, v)
 }
 
+// symmetric reports whether the samples are a symmetric matrix.
+func (p *sampleReader) symmetric() bool {
+	n := len(p.columns)
+	for i := range p.labels {
+		if len(p.labels) != n*n || p.labels[i] != p.labels[i%n*n+i/n] {
+			return false
+		}
+	}
+	return n > 2
+}
+
 func (p *sampleReader) allPairs() (edges []int32) {
 	n := int32(len(p.columns))
 	for u := range n {
@@ -152,6 +148,10 @@ func (p *sampleReader) allPairs() (edges []int32) {
 	}
 	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
 		len(edges)/2, n)
+	if p.symmetric() {
+		p.note("rows and columns say the same, as in a matrix of edges, and are taken for %d samples: of edges, write a line "+
+			"for each and a table of nodes", n)
+	}
 	return edges
 }
 
@@ -163,11 +163,9 @@ func (p *sampleReader) pairs(t *table) (edges []int32) {
 		p.keep(wrong(t.file, 0, "", "", "there is one column, want two: the nodes of each edge"))
 		return nil
 	}
-	ends := [2]int{0, 1}
-	for i, names := range [2][]string{{"source", "from", "src", "u"}, {"target", "to", "dst", "v"}} {
-		if at := t.column(names...); at >= 0 {
-			ends[i] = at
-		}
+	ends := t.usualEnds()
+	if ends[0] < 0 {
+		ends = [2]int{0, 1}
 	}
 	number, known := map[string]int32{}, map[[2]int32]bool{}
 	for s := range p.columns {
@@ -194,26 +192,44 @@ func (p *sampleReader) pairs(t *table) (edges []int32) {
 
 // readTable reads rows of cells, below names of columns or none.
 func (p *sampleReader) readTable(data []byte) {
-	rows, lines := p.cells(data)
-	if len(p.list) > 0 {
+	if first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n")); !bytes.ContainsAny(first, separators) {
+		lines := strings.Split(string(data), "\n") // of numbers between blanks
+		for i, line := range lines {
+			lines[i] = strings.Join(strings.Fields(strings.TrimPrefix(line, "#")), "\t")
+		}
+		data = []byte(strings.Join(lines, "\n"))
+	}
+	t := readRows(p.l.ctx, p.file, data, false)
+	if p.list = t.list; len(p.list) > 0 {
 		return
 	}
-	names := make([]string, len(rows[0]))
-	if !isSampleRow(rows) {
-		if names, rows, lines = rows[0], rows[1:], lines[1:]; len(rows) == 0 {
-			p.add(0, "", "", "there is a header, and no sample below it")
-			return
-		}
+	columns, names := len(t.rows[0]), make([]string, len(t.rows[0]))
+	if !isSampleRow(t.rows) {
+		p.keep(t.takeHeader(true))
+		names = t.header
 	}
-	var kept []int // columns that are nodes
+	t.keepWhole(columns)
+	switch p.list = append(p.list, t.list...); {
+	case len(p.list) > 0:
+	case columns < 2:
+		p.add(0, "", "separate columns by commas, semicolons or tabs", "want rows that are samples, with a column for each "+
+			"of two nodes or more")
+	case len(t.rows) == 0:
+		p.add(0, "", "", "there is a header, and no sample below it")
+	default:
+		p.take(names, t)
+	}
+}
+
+// take makes samples of the columns that are nodes.
+func (p *sampleReader) take(names []string, t *table) {
+	var kept []int
 	ignored, weights := p.l.o.given(roleIgnore), -1
 	for i, name := range names {
 		switch {
-		case name != "" && slices.Index(names, name) < i:
-			p.add(int(lines[0]), "", "rename one of them", "two columns are called %q", abbreviate(name))
 		case name != "" && name == p.l.o.SampleWeights:
 			weights = i
-		case slices.Contains(ignored, name) && name != "", i == 0 && isIndexName(name) && names[len(names)-1] != "":
+		case slices.Contains(ignored, name) && name != "", i == 0 && name == "" && names[len(names)-1] != "":
 			p.note("column %d, %q, is left out", i+1, abbreviate(name))
 		default:
 			kept = append(kept, i)
@@ -222,39 +238,9 @@ func (p *sampleReader) readTable(data []byte) {
 	if p.takeModelColumns(names, &kept); len(p.list) > 0 {
 		return
 	}
-	p.number(names, kept, rows, lines)
-	p.weigh(rows, weights, lines)
+	p.number(names, kept, t)
+	p.weigh(t, weights)
 }
-
-// cells are those of a table, of rows that are alike.
-func (p *sampleReader) cells(data []byte) (rows [][]string, lines []int) {
-	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\n"), []byte("\n"))
-	r := csv.NewReader(endingReader{p.l.ctx, bytes.NewReader(data)})
-	r.Comma, r.ReuseRecord, r.FieldsPerRecord = separatorOf(string(first), separators), false, -1
-	cells, err := r.Read()
-	for ; err == nil; cells, err = r.Read() {
-		line, _ := r.FieldPos(0)
-		if rows = append(rows, trimmed(cells)); len(cells) != len(rows[0]) {
-			p.add(line, "", "leave the cell empty where a value is missing", "there are %d cells, the first row has %d",
-				len(cells), len(rows[0]))
-		}
-		lines = append(lines, line)
-	}
-	if at := (*csv.ParseError)(nil); errors.As(err, &at) {
-		p.add(at.StartLine, "", `put a whole cell that has quotes or separators in quotes, and write its quotes twice, ""`,
-			"%v", at.Err)
-	} else if err != io.EOF {
-		p.keep(ofFile(p.file, err))
-	}
-	if len(p.list) == 0 && (len(rows) == 0 || len(rows[0]) < 2) {
-		p.add(0, "", "separate columns by commas, semicolons or tabs", "want rows that are samples, with a column for each "+
-			"of two nodes or more")
-	}
-	return rows, lines
-}
-
-// isIndexName reports whether a first column numbers rows, as R and pandas write it.
-func isIndexName(name string) bool { return name == "" || name == pandasIndex }
 
 // isSampleRow reports whether the first row is a sample, and no header: its cells are among those below, or missing.
 func isSampleRow(rows [][]string) bool {
@@ -279,10 +265,11 @@ func (p *sampleReader) takeModelColumns(names []string, kept *[]int) {
 
 // number makes labels of cells. Columns that have a value in common are of one type, whose states are the values of
 // all of them.
-func (p *sampleReader) number(names []string, kept []int, rows [][]string, lines []int) {
-	texts, column := make([]labelTexts, len(kept)), make([]int, len(kept)) // of columns; which stands for the type
-	at := make([]int32, len(rows)*len(kept))
-	owner := map[string]int{} // column that had the value first
+func (p *sampleReader) number(names []string, kept []int, t *table) {
+	all := labelTexts{named: setOf(p.l.o.States)}
+	p.labels = make([]int32, len(t.rows)*len(kept)) // numbers of texts, for now
+	column := make([]int, len(kept))                // that stands for the type of each
+	var owner []int                                 // the first column with each text
 	root := func(c int) int {
 		for column[c] != c {
 			c = column[c]
@@ -290,85 +277,71 @@ func (p *sampleReader) number(names []string, kept []int, rows [][]string, lines
 		return c
 	}
 	for c, i := range kept {
-		column[c], texts[c].named = c, setOf(p.l.o.States)
-		for r, row := range rows {
-			at[r*len(kept)+c] = texts[c].see(p.file, lines[r], row[i])
-		}
-		for _, text := range texts[c].texts {
-			if first, known := owner[text]; known {
-				a, b := root(first), root(c)
+		column[c] = c
+		before := all.total
+		for r, row := range t.rows {
+			x := all.see(p.file, int(t.lines[r]), row[i])
+			if p.labels[r*len(kept)+c] = x; int(x) == len(owner) {
+				owner = append(owner, c)
+			} else if x >= 0 && owner[x] != c {
+				a, b := root(owner[x]), root(c)
 				column[max(a, b)] = min(a, b)
-			} else {
-				owner[text] = c
 			}
+		}
+		if all.total == before {
+			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
+				abbreviate(names[i]))
 		}
 	}
 	types, ofType := map[int]int{}, []labelTexts{}
 	for c, i := range kept {
 		if _, known := types[root(c)]; !known {
 			types[root(c)] = len(ofType)
-			ofType = append(ofType, labelTexts{named: texts[c].named})
+			ofType = append(ofType, labelTexts{})
 		}
-		kind := types[root(c)]
-		p.columns = append(p.columns, sampleColumn{names[i], kind})
-		all := &ofType[kind]
-		for x, text := range texts[c].texts {
-			n := all.add(p.file, texts[c].first[x].Line, text)
-			all.count[n] += texts[c].count[x] - 1
-			all.total += texts[c].count[x] - 1
-		}
-		if len(texts[c].texts) == 0 {
-			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
-				abbreviate(names[i]))
-		}
+		p.columns = append(p.columns, sampleColumn{names[i], types[root(c)]})
 	}
-	p.label(at, texts, ofType)
-}
-
-// label gives the values of columns the states of their types.
-func (p *sampleReader) label(at []int32, texts, types []labelTexts) {
-	model := p.l.o.Recipe
-	if model != nil && len(model.Columns) != len(p.columns) {
-		p.add(0, "", "", "there are %d columns, the model has %d", len(p.columns), len(model.Columns))
-		return
+	for x, text := range all.texts {
+		of := &ofType[types[root(owner[x])]]
+		n := of.add(p.file, all.first[x].Line, text)
+		of.count[n], of.total = all.count[x], of.total+all.count[x]-1
 	}
-	for a := range types {
-		p.states = append(p.states, p.statesOf(&types[a]))
+	for a := range ofType {
+		p.states = append(p.states, p.statesOf(&ofType[a]))
 	}
-	of := make([][]int32, len(texts))
-	for c := range texts {
-		if model != nil {
-			p.columns[c].Type = model.Columns[c].Type
+	if model := p.l.o.Recipe; model != nil {
+		if len(model.Columns) != len(p.columns) {
+			p.add(0, "", "", "there are %d columns, the model has %d", len(p.columns), len(model.Columns))
+			return
 		}
-		states := p.l.modelStates(p.columns[c].Type, p.states)
-		for x, text := range texts[c].texts {
-			n := slices.Index(states, text)
-			if of[c] = append(of[c], int32(n)); n < 0 && model != nil && text != "0" && text != hiddenNumber {
-				p.keep(texts[c].at(x, suggestion(text, states), "column %d has %q, which is no state of the model", c+1,
-					abbreviate(text)))
-			}
-		}
-	}
-	if model != nil {
-		p.states = nil
+		p.columns, p.states = model.Columns, nil
 		for _, t := range p.l.o.Schema.NodeTypes {
 			p.states = append(p.states, t.States)
 		}
 	}
-	for i, x := range at {
-		if x >= 0 {
-			at[i] = of[i%len(texts)][x]
-		}
-	}
-	p.labels = at
+	p.label(all.texts, t)
 }
 
-// modelStates are the states of a type, as the model has them, or those that were read.
-func (l *npzLoader) modelStates(a int, read [][]string) []string {
-	if l.o.Schema != nil {
-		return l.o.Schema.NodeTypes[a].States
+// label gives the texts of cells the states of their columns.
+func (p *sampleReader) label(texts []string, t *table) {
+	of := make([][]int32, len(p.states)) // [type][text]
+	for i, x := range p.labels {
+		if x < 0 {
+			continue
+		}
+		c := i % len(p.columns)
+		a := p.columns[c].Type
+		if of[a] == nil {
+			for _, text := range texts {
+				of[a] = append(of[a], int32(slices.Index(p.states[a], text)))
+			}
+		}
+		p.labels[i] = of[a][x]
+		if text := texts[x]; of[a][x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
+			p.add(int(t.lines[i/len(p.columns)]), "", suggestion(text, p.states[a]),
+				"column %d has %q, which is no state of the model", c+1, abbreviate(text))
+		}
 	}
-	return read[a]
 }
 
 // statesOf names the states of a type: the values that occur. Of spins there are two; where -1, 0 and 1 occur, one of
@@ -414,13 +387,13 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 }
 
 // weigh takes weights of samples from a column, or a file of numbers.
-func (p *sampleReader) weigh(rows [][]string, column int, lines []int) {
+func (p *sampleReader) weigh(t *table, column int) {
 	path, texts := p.l.o.SampleWeights, []string(nil)
 	switch {
 	case path == "" || path == noWeights || len(p.list) > 0:
 		return
 	case column >= 0:
-		for _, row := range rows {
+		for _, row := range t.rows {
 			texts = append(texts, row[column])
 		}
 		path = p.file
@@ -435,14 +408,13 @@ func (p *sampleReader) weigh(rows [][]string, column int, lines []int) {
 			p.keep(wrong(path, 0, "", "", "there are %d weights for %d samples", len(texts), len(p.labels)/len(p.columns)))
 			return
 		}
-		lines = nil
 	}
 	for i, text := range texts {
 		w, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(w >= 0 && w <= 1e150) {
 			line := i + 1
-			if lines != nil {
-				line = lines[i]
+			if column >= 0 {
+				line = int(t.lines[i])
 			}
 			p.keep(wrong(path, line, "", "", "the weight of a sample is %q, want a number that is not negative",
 				abbreviate(text)))
@@ -450,7 +422,7 @@ func (p *sampleReader) weigh(rows [][]string, column int, lines []int) {
 		}
 		p.weights = append(p.weights, w)
 	}
-	p.note("samples weigh %.6g in all, as much as %.4g of equal weight", sum(p.weights), effective(p.weights))
+	p.note("samples weigh %.6g in all", sum(p.weights))
 }
 
 func sum(x []float64) (total float64) {
@@ -458,13 +430,4 @@ func sum(x []float64) (total float64) {
 		total += w
 	}
 	return total
-}
-
-// effective is how many samples of equal weight say as much (Kish 1965).
-func effective(weights []float64) float64 {
-	squares := 0.0
-	for _, w := range weights {
-		squares += w * w
-	}
-	return sum(weights) * sum(weights) / squares
 }

@@ -22,6 +22,7 @@ func TestSamples(t *testing.T) {
 	}{
 		"spins":       {"a,b,c\n-1,1,1\n1,-1,1\n1,1,-1\n", "", ising, "a b c", "[[-1 1]]", "[[0 1 1] [1 0 1] [1 1 0]]", 3},
 		"no header":   {"0,1,1\n1,0,0\n1,1,0\n0,0,1\n", "", ising, "  ", "[[0 1]]", "[[0 1 1] [1 0 0] [1 1 0] [0 0 1]]", 3},
+		"blanks":      {"# a b c\n 0  1 1\n1 0 0\n", "", ising, "a b c", "[[0 1]]", "[[0 1 1] [1 0 0]]", 3},
 		"words":       {"party\tbill\t\"a\tlaw\"\nrep\ty\tn\ndem\t?\ty\nrep\tn\tNA\ndem\ty\t\n", "", ising, "party bill a\tlaw", "[[dem rep] [n y]]", "[[1 1 0] [0 -1 1] [1 0 -1] [0 1 -1]]", 3},
 		"answers":     {"q1;q2\n1;2\n3;2\n2;1\n", "", potts, "q1 q2", "[[1 2 3]]", "[[0 1] [2 1] [1 0]]", 1},
 		"pandas":      {",a,b\n0,0.0,1\n1,1.0,0\n2,,1\n", "", ising, "a b", "[[0 1]]", "[[0 1] [1 0] [-1 1]]", 1},
@@ -53,6 +54,10 @@ func TestSamples(t *testing.T) {
 		if got := fmt.Sprint(in.Samples()); got != c.labels || fmt.Sprint(states) != c.states || strings.Join(columns, " ") != c.columns || in.Graph.NumEdges() != c.pairs {
 			t.Errorf("%s: labels %s, states %v, columns %q, %d edges", name, got, states, columns, in.Graph.NumEdges())
 		}
+		const matrix = "rows and columns say the same, as in a matrix of edges, and are taken for 3 samples"
+		if strings.Contains(strings.Join(set.Warnings, "\n"), matrix) != (name == "spins") {
+			t.Errorf("%s: warnings %q", name, set.Warnings)
+		}
 		if name == "weights" && (in.SampleWeight(0) != 0.5 || in.TotalWeight() != 2.5) {
 			t.Errorf("weights %v, %v", in.SampleWeight(0), in.TotalWeight())
 		}
@@ -80,8 +85,8 @@ func TestSamplesMistakes(t *testing.T) {
 		"a,b\n0,1\n2,0\n1,1\n":         "third value of a column: 0, 1, 2",
 		"a,b\nx,1\nx,0\n":              `all values of a column are "x"`,
 		"a,b\n?,1\n,0\n":               `column 1, "a", has no value`,
-		"a,a\n0,1\n1,0\n":              `two columns are called "a"`,
-		"a,b\n0,1\n1,0,1\n":            "s.csv:3: there are 3 cells, the first row has 2",
+		"a,a\n0,1\n1,0\n":              `columns 1 and 2 are both called "a"`,
+		"a,b\n0,1\n1,0,1\n":            "s.csv:3: the number of cells is 3, the first row has 2",
 		"a,b\n":                        "no sample below it",
 		"a\n0\n1\n":                    "separate columns by commas",
 		"a,b\n0,\"1\n":                 "s.csv:2: ",
@@ -94,6 +99,7 @@ func TestSamplesMistakes(t *testing.T) {
 		_, err := Open(t.Context(), []string{writeText(t, "s.csv", text)}, ising)
 		wantError(t, err, want)
 	}
+	mustOpen(t, writeText(t, "rows.txt", "0 1 1\n1 0 0\n"), ising)
 	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"), writeText(t, "edges.csv", "u,v\na,z\n")}, ising)
 	wantError(t, err, `edges.csv:2: there is no node "z"`)
 	_, err = Open(t.Context(), []string{writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n")}, Options{})

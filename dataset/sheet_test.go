@@ -243,15 +243,15 @@ func TestSheetsOfPrograms(t *testing.T) {
 		t.Error(got)
 	}
 	_, err := open("id\tlabel\na\tu\t1\nb\tv\n", "source,target\na,b\n")
-	wantError(t, err, "nodes.csv:2: the number of cells is 3, the header has 2 columns")
+	wantError(t, err, "nodes.csv:2: the number of cells is 3, the first row has 2")
 
 	// Separators at the end of every row are no names of rows: cells would move to the right.
 	for _, ends := range []string{",", ", "} {
 		_, err = open("id,label\na,u\nb,v\n", "source,target,w\na,b,1"+ends+"\nb,a,2"+ends+"\n")
-		wantError(t, err, "edges.csv:2: the number of cells is 4, the header has 3 columns")
+		wantError(t, err, "edges.csv:2: the number of cells is 4, the first row has 3")
 	}
 	_, err = open("id,label\na,u\nb,v\n", "source,target\na,b,1\na,a,2\n") // nor are cells that are there twice
-	wantError(t, err, "edges.csv:2: the number of cells is 3, the header has 2 columns")
+	wantError(t, err, "edges.csv:2: the number of cells is 3, the first row has 2")
 
 	// Of several columns that could identify nodes, the error names the one that does.
 	const counties = "OBJECTID,FIPS,NAME,label,pop\n1,37001,Lee,a,5\n2,37003,Clay,b,6\n3,37005,%s,a,7\n4,37007,Ash,a,7\n"

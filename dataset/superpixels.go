@@ -74,9 +74,19 @@ type border struct {
 	length int // in sides of pixels
 }
 
-// readSuperpixels reads a map in which pixels of one value are a region.
+// readSuperpixels reads a map, a grey picture or an array [h, w], in which pixels of one value are a region.
 func (f *imageFiles) readSuperpixels(d *imageData) error {
-	m, err := f.readGrey(d, f.superpixels, "superpixels")
+	remedy := "name the folder of the maps by {superpixels}, leave the picture out of the list, or make the map, as by " +
+		makeSuperpixels(f.picture)
+	path, data, err := f.firstThere(d, "a map", "map of superpixels", remedy, f.superpixels+".png", f.superpixels+".npy")
+	var m *featureMap
+	switch {
+	case err != nil:
+	case filepath.Ext(path) == ".npy":
+		m, err = parseMap(path, data, nil, 2)
+	default:
+		m, err = parseGreyPicture(path, data, d.allowed)
+	}
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,8 @@ func halves(t *testing.T) map[string]string {
 	t.Helper()
 	const rows, cols = 12, 20
 	random := rand.New(rand.NewPCG(5, 6))
-	files := map[string]string{ManifestName: `{"states": ["left", "right", "corner"]}`}
+	files := map[string]string{ManifestName: `{"states": ["left", "right", "corner"]}`,
+		"superpixels/a.png": mapOfRegions(t, rows, cols, func(x, y int) uint16 { return uint16(1000*(y/4) + x/4) })}
 	for _, id := range []string{"a", "b"} {
 		p := image.NewRGBA(image.Rect(0, 0, cols, rows))
 		var labels strings.Builder
@@ -58,7 +59,11 @@ func halves(t *testing.T) map[string]string {
 		var picture bytes.Buffer
 		oracle.OK(t, png.Encode(&picture, p))
 		files["images/"+id+".png"], files["labels/"+id+".regions.txt"] = picture.String(), labels.String()
-		files["superpixels/"+id+".png"] = mapOfRegions(t, rows, cols, func(x, y int) uint16 { return uint16(1000*(y/4) + x/4) })
+		numbers := make([]float32, rows*cols)
+		for s := range numbers {
+			numbers[s] = float32(s/cols/4) + float32(s%cols/4)/8
+		}
+		files["superpixels/b.npy"] = cells(rows, cols, 1, numbers...)
 		files["features/"+id+".npy"] = cells(rows, cols, 2, features...)
 	}
 	return files

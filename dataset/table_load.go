@@ -72,7 +72,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	for _, pair := range pairs {
 		l.readManifest(filepath.Dir(pair.nodes), true)
 		nodes, edges := l.source(pair.nodes), l.source(pair.edges)
-		plain := !pair.loose && !o.hasHeader(pair.nodes, nodes)
+		plain := !pair.loose && !hasHeader(pair.nodes, nodes)
 		if len(l.graphs) == 0 {
 			l.plain = plain
 		} else if plain != l.plain {
@@ -257,6 +257,7 @@ func (l *tableLoader) chooseSchema() {
 	if l.o.Schema != nil {
 		l.adoptModel()
 		l.compareNames()
+		l.readNames(nil, true)
 	} else {
 		l.learnSchema()
 	}
@@ -312,7 +313,7 @@ func (l *tableLoader) countFeatures() {
 		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
 			r.FeatureDim = dim
 			at := Error{File: g.nodes.file, Line: g.used.at[0], Problem: "the index of a feature "}
-			l.refuseFar(&g.used, at, g.used.doubt("feature", ""), `name "node_features" in `+ManifestName)
+			l.refuseFar(&g.used, at, "feature", `name "node_features" in `+ManifestName)
 		}
 		missing = missing || slices.Contains(g.given.known, false)
 	}

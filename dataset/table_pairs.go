@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
@@ -53,18 +54,18 @@ func pairOf(table string) tablePair {
 
 // incomplete tells of a table that is not there beside the other.
 func (p tablePair) incomplete() error {
-	for _, table := range []struct{ path, other, wanted, remedy string }{
-		{p.nodes, p.edges, "a table of nodes", ""},
-		{p.edges, p.nodes, "a table of edges, two nodes in every row,", "; without any edges, it is a header alone"},
-	} {
-		var lost *fs.PathError
-		if _, err := os.Stat(table.path); errors.As(err, &lost) && errors.Is(err, fs.ErrNotExist) {
-			if err := fileio.Check(table.other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err // a device, say: what is beside it does not matter
-			}
-			return &fs.PathError{Op: "read", Path: table.path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or "+
-				"name both tables if it has another name%s", lost.Err, table.wanted, table.other, table.remedy)}
+	for i, path := range []string{p.nodes, p.edges} {
+		lost := &fs.PathError{}
+		if _, err := os.Stat(path); !errors.As(err, &lost) || !errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		other := []string{p.edges, p.nodes}[i]
+		if _, err := fileio.Check(other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err // a device, say: what is beside it does not matter
+		}
+		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both "+
+			"tables if it has another name; a table without any edges is a header alone", lost.Err,
+			[]string{"a table of nodes", "a table of edges, two nodes in every row,"}[i], other)}
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func (l *tableLoader) refuseAlone(path string) {
 	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
 		"sentences, "+asTaggedText
 	p := newPeek(path)
-	if _, _, numbers := p.rowsOfNumbers(); numbers {
+	if p.isNumbers() {
 		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
 	}
 	if p.best().what == edgeList {
@@ -157,22 +158,16 @@ func extensionBehind(prefix string) string {
 	return tableExtensions[0]
 }
 
-// hasHeader reports whether a table of nodes has a header: csv has, and tsv where the first line has a name that a
-// column of nodes usually has, or is said to have. With the four columns of tables without a header, that line lacks
-// the # of a comment.
-func (o *Options) hasHeader(path string, data []byte) bool {
+// hasHeader reports whether a table of nodes has a header: csv has, and tsv unless the second of its first cells, of
+// at most four, is a label that is a number.
+func hasHeader(path string, data []byte) bool {
 	if filepath.Ext(path) != tableExtensions[0] {
 		return true
 	}
-	known := slices.Concat(idNames, labelNames, splitNames, o.given(roleID), o.given(roleLabel))
 	for _, text := range tableLines(context.Background(), data[:min(len(data), npy.MostHeaderBytes)]) {
-		named, plain := false, strings.Fields("node label split features")
-		cells := strings.Split(strings.ReplaceAll(text, `"`, ""), string(separatorOf(text, separators)))
-		for i, cell := range trimmed(cells) {
-			cells[i] = strings.ToLower(cell)
-			named = named || slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
-		}
-		return named && !slices.Equal(cells, plain)
+		cells := trimmed(strings.Split(text, "\t"))
+		_, err := strconv.Atoi(cells[min(1, len(cells)-1)])
+		return err != nil || len(cells) < 2 || len(cells) > plainColumns
 	}
 	return false
 }

@@ -23,6 +23,7 @@ type table struct {
 	problems
 	plain  bool
 	comma  rune
+	first  string   // line
 	header []string // names of columns; those of a plain table are empty
 	lines  []int32  // [row] from 1
 	rows   [][]string
@@ -87,39 +88,52 @@ func trimmed(cells []string) []string {
 // one. Rows without any cell are left out, and those with another number than the header are problems. It has no
 // header where nothing of it can be read.
 func readTable(ctx context.Context, path string, data []byte) *table {
+	t := readRows(ctx, path, data, isEdgeList(path))
+	if len(t.rows) == 0 {
+		return t
+	}
+	if problem := t.takeHeader(false); problem != nil {
+		t.list = []error{problem}
+		return t
+	}
+	t.keepWhole(len(t.header))
+	return t
+}
+
+// readRows reads the rows of a table, the first of which may be a header, or a list of edges.
+func readRows(ctx context.Context, path string, data []byte, list bool) *table {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	t := &table{problems: problems{file: path}}
 	if t.keep(notText(path, data)); len(t.list) > 0 {
 		return t
 	}
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
-	first := string(start)
-	if t.comma = separatorOf(first, separators); isEdgeList(path) {
+	t.first = string(start)
+	if t.comma = separatorOf(t.first, separators); list {
 		t.readEdgeList(data)
-		first = strings.Join(t.rows[0], ",")
+		t.first = strings.Join(t.rows[0], ",")
 	} else {
 		t.readCells(ctx, data)
 	}
 	if len(t.rows) == 0 {
 		t.add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
-		return t
 	}
-	if problem := t.takeHeader(first); problem != nil {
-		t.list = []error{problem}
-		return t
-	}
+	return t
+}
+
+// keepWhole keeps the rows that have as many cells as the first row, and reports the others.
+func (t *table) keepWhole(columns int) {
 	whole := make([]int32, 0, len(t.rows))
 	for i, cells := range t.rows {
-		if len(cells) == len(t.header) {
+		if len(cells) == columns {
 			whole = append(whole, int32(i))
 		} else {
 			t.add(int(t.lines[i]), "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
 				"in quotes, and give names of rows, as R writes them, a column", t.comma),
-				"the number of cells is %d, the header has %d columns", len(cells), len(t.header))
+				"the number of cells is %d, the first row has %d", len(cells), columns)
 		}
 	}
 	t.pick(whole)
-	return t
 }
 
 // readCells reads the rows of a table with separators.
@@ -141,16 +155,16 @@ func (t *table) readCells(ctx context.Context, data []byte) {
 	}
 }
 
-// takeHeader makes names of columns of the first row, whose text is given too.
-func (t *table) takeHeader(text string) error {
+// takeHeader makes names of columns of the first row, which may be any numbers or not.
+func (t *table) takeHeader(numbers bool) error {
 	line := int(t.lines[0])
 	t.header, t.rows, t.lines = t.rows[0], t.rows[1:], t.lines[1:]
 	if t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#")); t.header[0] == pandasIndex {
 		t.header[0] = ""
 	}
-	if len(t.header) == 1 && strings.Contains(text, " ") {
+	if len(t.header) == 1 && strings.Contains(t.first, " ") {
 		return wrong(t.file, line, "", "separate columns by commas, semicolons or tabs",
-			"the header %q is one column; blanks separate the words", abbreviate(text))
+			"the header %q is one column; blanks separate the words", abbreviate(t.first))
 	}
 	t.places, t.folded = map[string]int{}, map[string]int{}
 	for i, name := range t.header {
@@ -166,7 +180,7 @@ func (t *table) takeHeader(text string) error {
 			t.folded[fileio.Fold(name)] = i
 		}
 	}
-	if name := t.numberInHeader(); name != "" {
+	if name := t.numberInHeader(); name != "" && !numbers {
 		return wrong(t.file, line, "", "put a line with the names of the columns first",
 			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
 	}

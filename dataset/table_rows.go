@@ -269,8 +269,7 @@ func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 	return e
 }
 
-// end finds a node that a row joins. A program may have taken identifiers for numbers, and people write them in any
-// case.
+// end finds a node that a row joins. A program may have taken identifiers for numbers.
 func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int32, known bool) {
 	name, place := cells[g.ends[k]], abbreviate(g.edges.header[g.ends[k]])
 	if node, known = g.byName[name]; known || p.over() {
@@ -283,10 +282,10 @@ func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies " +
 		"nodes, and " +
 		"source=NAME,target=NAME which are the ends"
-	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
+	bare := func(name string) string { return strings.TrimLeft(wholeNumber(name), "0") }
 	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
-		remedy = fmt.Sprintf("%q is one: write identifiers in the same case and, if they are numbers, as whole numbers with "+
-			"the same leading zeros in both tables", g.names[i])
+		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+
+			"zeros in both tables", g.names[i])
 	}
 	p.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.file)
 	return 0, false
@@ -295,12 +294,11 @@ func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int
 // sort brings edges into the order of their ends, the smaller number first. Where edges have no direction, the smaller
 // end comes first, and turned says which are the other way round in the table.
 func (e *edgeRows) sort(directed bool) (turned []bool) {
-	low, high := make([]int32, len(e.u)), make([]int32, len(e.u))
-	for i := range e.u {
-		low[i], high[i] = min(e.u[i], e.v[i]), max(e.u[i], e.v[i])
-	}
-	order := numbersTo(len(e.u))
-	slices.SortFunc(order, byEnds(low, high))
+	order := numbersTo(len(e.u)) // no two edges have the same ends
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(min(e.u[a], e.v[a]), min(e.u[b], e.v[b])), cmp.Compare(max(e.u[a], e.v[a]),
+			max(e.u[b], e.v[b])))
+	})
 	e.u, e.v, e.rows = take(e.u, order), take(e.v, order), take(e.rows, order)
 	if directed {
 		return nil
@@ -312,13 +310,6 @@ func (e *edgeRows) sort(directed bool) (turned []bool) {
 		}
 	}
 	return turned
-}
-
-// byEnds compares edges by their ends, the smaller first, and then by their numbers.
-func byEnds(low, high []int32) func(e, f int32) int {
-	return func(e, f int32) int {
-		return cmp.Or(cmp.Compare(low[e], low[f]), cmp.Compare(high[e], high[f]), cmp.Compare(e, f))
-	}
 }
 
 // edgesDirected reports whether ends of the edges of tables mean something.

@@ -100,7 +100,7 @@ func TestTablesAgainstOtherModels(t *testing.T) {
 	wantError(t, err, `nodes "1" and "0" are joined, but the model has no edge type`)
 	schema.NodeTypes = append(schema.NodeTypes, crf.NodeType{Name: "other", States: states, Features: 1})
 	_, err = Open(t.Context(), paths, model)
-	wantError(t, err, "graph tables have one node type and at most one edge type, the model has 2 and 0")
+	wantError(t, err, "data of the kind graph have one node type and one edge type, the model has 2 and 0")
 }
 
 func TestTablesRefuse(t *testing.T) {
@@ -130,7 +130,7 @@ func TestTablesRefuse(t *testing.T) {
 	files := tables("0\t0\ttrain\n", "")
 	files[ManifestName] = `{"edge_bins": 3}`
 	refuses(t, writeFiles(t, files), Options{}, "dataset.json:edge_bins: it applies to npz data only")
-	if _, list := Check(t.Context(), []string{writeFiles(t, tables(strings.Repeat("x\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
+	if _, list := Check(t.Context(), []string{writeFiles(t, tables(strings.Repeat("x\t0\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
 		t.Errorf("%d problems, want %d", len(list), mostPerFile+1)
 	}
 }

@@ -294,3 +294,17 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// TestLabelsThatAreNone: data to predict whose last column is no label of the model say so.
+func TestLabelsThatAreNone(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "the D\ndog N\n\na D\n"}), Options{})
+	model := modelOf(set)
+	model.NoLabels = true
+	for text, noted := range map[string]bool{"1 the\n2 dog\n": true, "D the\n": true, "the D\ndog X\n": false, "the\n": false} {
+		again := mustOpen(t, writeFiles(t, map[string]string{"b.conll": text}), model)
+		const note = "the last column is taken for labels, but none, such as the, is a state of the model"
+		if got := strings.Contains(strings.Join(again.Warnings, "\n"), note); got != noted {
+			t.Errorf("%q: %q", text, again.Warnings)
+		}
+	}
+}

@@ -41,12 +41,15 @@ func (r *textRecipe) problem() string {
 
 // textExtensions are those of tagged text. Names with one of plainExtensions tell nothing.
 var (
-	textExtensions  = []string{".conll", ".conllu", ".crfsuite", ".iob", ".bio"}
+	textExtensions  = []string{".conll", ".conllu", crfsuiteExtension, ".iob", ".bio"}
 	plainExtensions = []string{"", ".txt", ".data", ".train", ".dev", ".test"}
 )
 
-// tabbedTextExtension is of tables and of tagged text.
-const tabbedTextExtension = ".tsv"
+// tabbedTextExtension is of tables and of tagged text, and crfsuiteExtension of text with attributes.
+const (
+	tabbedTextExtension = ".tsv"
+	crfsuiteExtension   = ".crfsuite"
+)
 
 // fewEnds is how often lines end before an empty one, or the end, where that may be by chance.
 const fewEnds = 2
@@ -154,7 +157,9 @@ func (l *textLoader) chooseForm() {
 		return
 	}
 	for _, f := range l.files {
-		if is, want := textForms[f.form()], textForms[l.rules.Form]; is != want && f.differs(l.rules) {
+		is, want := f.form(), l.rules.Form
+		tenColumns := f.usual != l.rules.Columns && slices.Contains([]string{is, want}, textCoNLLU)
+		if is != want && (filepath.Ext(f.path) == crfsuiteExtension || is != textAttributes && tenColumns) { // is no slip
 			l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s", is, want)
 			continue
 		}
@@ -178,19 +183,6 @@ func (l *textLoader) chooseForm() {
 		l.fail(p.errors()...)
 		f.ten, f.attributes, f.skip = l.rules.Form == textCoNLLU, l.rules.Form == textAttributes, l.rules.Skip
 	}
-}
-
-// textForms are the forms in words.
-var textForms = map[string]string{textColumns: "a word, perhaps more, and its label on each line (CoNLL)",
-	textAttributes: "a label and its attributes on each line (crfsuite)", textCoNLLU: "ten columns of CoNLL-U"}
-
-// differs reports whether a form that is not that of the rules is no slip: by the name of the file, or as it has other
-// columns.
-func (f *textFile) differs(r *textRecipe) bool {
-	if f.form() == textAttributes {
-		return strings.HasPrefix(filepath.Ext(f.path), ".crfsuite")
-	}
-	return f.usual != r.Columns && (f.isCoNLLU() || r.Form == textCoNLLU)
 }
 
 // tokenColumns is how many columns before that of the label tell of a token.
@@ -306,6 +298,7 @@ func (l *textLoader) read(f *textFile) {
 		l.numbered = map[string]int{}
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
+	unread, ofModel := "", false // the first label that is left unread, and whether any is a state of the model
 	f.sentences(func(s *sentence) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines)}
@@ -326,16 +319,25 @@ func (l *textLoader) read(f *textFile) {
 				t.words = append(t.words, strings.Clone(fields[0]))
 			}
 			text := int32(crf.Unobserved)
-			if label := l.label(fields); !l.o.NoLabels && label != "" && label != missingFeatures {
+			switch label := l.label(fields); {
+			case label == "" || label == missingFeatures:
+			case !l.o.NoLabels:
 				text = l.labels.add(f.path, int(s.lines[i]), label)
+			case l.o.Schema != nil && !ofModel:
+				unread = cmp.Or(unread, strings.Clone(label))
+				ofModel = slices.Contains(l.o.Schema.NodeTypes[0].States, label)
 			}
 			t.texts = append(t.texts, text)
 		}
 		l.sentences = append(l.sentences, t)
 	})
-	if attributes > 0 && known == 0 {
+	switch {
+	case attributes > 0 && known == 0:
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
 			"learned from?", f.path)
+	case unread != "" && !ofModel:
+		l.warn("%s: the last column is taken for labels, but none, such as %s, is a state of the model: tokens without labels "+
+			"have one column less", f.path, abbreviate(unread))
 	}
 	l.fail(p.errors()...)
 	if l.o.Recipe == nil || l.o.Learning {

@@ -103,7 +103,7 @@ const documentMark = "-DOCSTART-"
 func (f *textFile) isMark(text string) bool {
 	before, behind := strings.CutSuffix(strings.TrimRight(text, blanks), documentMark)
 	return strings.HasPrefix(text, documentMark) ||
-		behind && before != strings.TrimRight(before, blanks) && filepath.Ext(f.path) != ".crfsuite"
+		behind && before != strings.TrimRight(before, blanks) && filepath.Ext(f.path) != crfsuiteExtension
 }
 
 // commentMark begins a comment.
@@ -164,7 +164,7 @@ func (f *textFile) fields(text string) []string {
 // separated by tabs, as many as a token has, or most of them are NAME=VALUE.
 func (f *textFile) form() string {
 	switch {
-	case strings.HasPrefix(filepath.Ext(f.path), ".crfsuite"):
+	case filepath.Ext(f.path) == crfsuiteExtension:
 		return textAttributes
 	case f.isCoNLLU():
 		return textCoNLLU
@@ -325,7 +325,7 @@ func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
 		put(a.prefix, "word=", strings.ToLower(fields[0]))
 		put(a.prefix, "shape=", shape(fields[0]))
 		for c := 1; c < columns; c++ {
-			put(a.prefix, "column ", columnNumber(c), "=", strings.Trim(fields[c], blanks))
+			put(a.prefix, "column ", strconv.Itoa(c+1), "=", strings.Trim(fields[c], blanks))
 		}
 	}
 	word := strings.ToLower(s.tokens[i][0])
@@ -337,9 +337,6 @@ func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
 		}
 	}
 }
-
-// columnNumber names the columns behind the first, from 2.
-func columnNumber(c int) string { return fmt.Sprint(c + 1) }
 
 // shape writes a word with X for capitals, x for other letters, 0 for digits and the other
 // characters as they are, each run of one kind as one.

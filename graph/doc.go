@@ -1,9 +1,8 @@
 // Package graph holds the topology of a pairwise network: undirected edges in a
 // frozen compressed-sparse-row form, without any numbers on it.
 //
-// A graph is built once, in bulk, by FromEdges, which checks everything; after
-// that it never changes and may be shared by any number of instances and
-// goroutines.
+// A graph is built once, in bulk, by FromEdges, which checks everything; after that it never changes and may be
+// shared by any number of instances and goroutines.
 //
 // # Directed edges
 //

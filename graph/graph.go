@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Graph is a frozen undirected graph. Nodes are 0 … NumNodes()-1 and edges keep
-// the order and orientation in which they were given. The zero value is the
-// empty graph.
+// Graph is a frozen undirected graph. Nodes are 0 … NumNodes()-1 and edges keep the order and orientation in which
+// they were given. The zero value is the empty graph.
 type Graph struct {
 	numNodes int
 	u, v     []int32 // ends of edge e, as given
@@ -88,8 +87,7 @@ func countIncoming(numNodes int, u, v []int32) ([]int32, error) {
 	return start, nil
 }
 
-// checkParallel reports a second edge between two nodes. seen is scratch of
-// length numNodes.
+// checkParallel reports a second edge between two nodes. seen is scratch of length numNodes.
 func (g *Graph) checkParallel(seen []int32) error {
 	for s := range seen {
 		seen[s] = -1
@@ -123,15 +121,13 @@ func (g *Graph) U(e int32) int32 { return g.u[e] }
 // V returns the second end of edge e.
 func (g *Graph) V(e int32) int32 { return g.v[e] }
 
-// Ends returns the two slices of first and second ends, indexed by edge. They
-// must not be changed.
+// Ends returns the two slices of first and second ends, indexed by edge. They must not be changed.
 func (g *Graph) Ends() (u, v []int32) { return g.u, g.v }
 
 // Degree returns the number of edges at node s.
 func (g *Graph) Degree(s int32) int { return int(g.start[s+1] - g.start[s]) }
 
-// Incoming returns the directed edges whose target is s, in ascending order.
-// The slice must not be changed.
+// Incoming returns the directed edges whose target is s, in ascending order. The slice must not be changed.
 func (g *Graph) Incoming(s int32) []int32 { return g.incoming[g.start[s]:g.start[s+1]] }
 
 // Source returns the node that directed edge d leaves.

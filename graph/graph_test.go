@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // drawEdges returns up to 40 pairs of distinct nodes, each pair once.
@@ -34,9 +35,7 @@ func TestFromEdges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, u, v := drawEdges(t)
 		g, err := graph.FromEdges(n, u, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		if g.NumNodes() != n || g.NumEdges() != len(u) {
 			t.Fatalf("%d nodes and %d edges, want %d and %d", g.NumNodes(), g.NumEdges(), n, len(u))
 		}
@@ -68,9 +67,7 @@ func TestComponents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, u, v := drawEdges(t)
 		g, err := graph.FromEdges(n, u, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, err)
 		smallest := make([]int32, n) // node of the component
 		for s := range smallest {
 			smallest[s] = int32(s)

@@ -5,26 +5,21 @@ import (
 	"math"
 )
 
-// GridOptions chooses the neighbourhood of a grid. The zero value is the plain
-// grid with four neighbours.
+// GridOptions chooses the neighbourhood of a grid. The zero value is the plain grid with four neighbours.
 type GridOptions struct {
 	Eight bool // join the diagonal neighbours too
 	Torus bool // join the last row to the first and the last column to the first
 }
 
-// smallestTorus is the least number of rows and columns of a torus: with two,
-// going right and going left reach the same node, which would need two edges
-// between the same two nodes.
+// smallestTorus is the least number of rows and columns of a torus: with two, going right and going left reach the
+// same node, which would need two edges between the same two nodes.
 const smallestTorus = 3
 
-// Grid returns the grid of rows × cols nodes; the node in row r and column c is
-// r*cols + c.
+// Grid returns the grid of rows × cols nodes; the node in row r and column c is r*cols + c.
 //
-// Edges are listed node by node in row-major order. Each node contributes, in
-// this order and where they exist, its edges to the right, downwards, and with
-// Eight to the lower right and to the lower left; the node itself is the first
-// end. On a torus the neighbours wrap round, so every node contributes all of
-// them.
+// Edges are listed node by node in row-major order. Each node contributes, in this order and where they exist, its
+// edges to the right, downwards, and with Eight to the lower right and to the lower left; the node itself is the
+// first end. On a torus the neighbours wrap round, so every node contributes all of them.
 //
 // It is an error if a dimension is below 1, or below 3 on a torus, or if the
 // grid has more nodes or edges than a graph can hold. Cost: O(nodes).

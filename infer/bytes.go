@@ -20,21 +20,18 @@ const (
 
 // sizes are those of a pairwise network, as float64: none of them overflows.
 type sizes struct {
-	nodes, edges   float64
-	states, pairs  float64 // of all nodes, and in the tables of all edges
-	messages       float64 // numbers in the messages of all edges, in both directions
-	mostStates     int     // of a node
-	mostPairs      float64 // of an edge
-	largestForTalk string  // what has mostStates
+	nodes, edges  float64
+	states, pairs float64 // of all nodes, and in the tables of all edges
+	messages      float64 // numbers in the messages of all edges, in both directions
+	mostStates    int     // of a node
+	mostPairs     float64 // of an edge
 }
 
 // addNode counts a node of k states.
-func (z *sizes) addNode(k int, name func() string) {
+func (z *sizes) addNode(k int) {
 	z.nodes++
 	z.states += float64(k)
-	if k > z.mostStates {
-		z.mostStates, z.largestForTalk = k, name()
-	}
+	z.mostStates = max(z.mostStates, k)
 }
 
 // addEdge counts an edge with a table of its own.
@@ -52,7 +49,7 @@ func (z *sizes) reason() string {
 		text += fmt.Sprintf(" %.4g pairs of them", z.pairs)
 	}
 	if float64(z.mostStates)*z.nodes > 2*z.states {
-		text += fmt.Sprintf("; %s alone has %d", z.largestForTalk, z.mostStates)
+		text += fmt.Sprintf("; one alone has %d states", z.mostStates)
 	}
 	return text
 }
@@ -61,8 +58,8 @@ func (z *sizes) reason() string {
 // two variables are variables of their own; see mpe.WithAuxiliary.
 func sizesOf(n *mrf.Network) *sizes {
 	z := &sizes{}
-	for v, k := range n.Card {
-		z.addNode(k, func() string { return fmt.Sprintf("variable %d", v) })
+	for _, k := range n.Card {
+		z.addNode(k)
 	}
 	for f := range n.Factors {
 		scope := n.Factors[f].Scope
@@ -79,7 +76,7 @@ func sizesOf(n *mrf.Network) *sizes {
 			}
 		}
 		possible = max(1, possible)
-		z.addNode(possible, func() string { return fmt.Sprintf("factor %d of %d variables, as a variable,", f, len(scope)) })
+		z.addNode(possible)
 		for _, v := range scope {
 			z.addEdge(float64(possible), float64(n.Card[v]))
 		}
@@ -151,15 +148,6 @@ func (o *SampleOptions) check(z *sizes, chains int) error {
 	return tooMuch("sampling", draws+z.network()+double*z.states+together, o.Memory, reason)
 }
 
-// nodeSizes are those of nodes with these numbers of states, without edges.
-func nodeSizes(card []int32) *sizes {
-	z := &sizes{}
-	for _, k := range card {
-		z.addNode(int(k), func() string { return "" })
-	}
-	return z
-}
-
 func tooMuch(what string, bytes float64, allowed int64, reason string) error {
 	if err, ok := memory.Check(what, bytes, allowed).(*memory.Error); ok {
 		err.Reason = reason
@@ -197,7 +185,7 @@ func (p *Predictor) Bytes(in *crf.Instance) (float64, error) {
 func predictedSizes(in *crf.Instance) *sizes {
 	z := &sizes{}
 	for s := range int32(in.Graph.NumNodes()) {
-		z.addNode(in.States(s), func() string { return fmt.Sprintf("node %d", s) })
+		z.addNode(in.States(s))
 	}
 	u, v := in.Graph.Ends()
 	for e := range u {

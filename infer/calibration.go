@@ -2,9 +2,8 @@ package infer
 
 import "math"
 
-// confidenceBins is the number of bins of equal width that confidences, the beliefs
-// in the predicted labels, are sorted into (as by Guo et al. 2017). Bin i holds those
-// in (i/n, (i+1)/n].
+// confidenceBins is the number of bins of equal width that confidences, the beliefs in the predicted labels, are
+// sorted into (as by Guo et al. 2017). Bin i holds those in (i/n, (i+1)/n].
 const confidenceBins = 15
 
 // confidenceBin counts the predictions of about the same confidence.
@@ -23,8 +22,7 @@ func (s *Score) calibrate(confidence float64, right bool) {
 	}
 }
 
-// CalibrationBin compares the confidence of predictions, the beliefs in the predicted
-// labels, with their accuracy.
+// CalibrationBin compares the confidence of predictions, the beliefs in the predicted labels, with their accuracy.
 type CalibrationBin struct {
 	From       float64 `json:"from"` // confidences in (From, To]
 	To         float64 `json:"to"`

@@ -19,9 +19,8 @@ type chain struct {
 	score []float64
 }
 
-// stream returns a source of randomness for one part of a piece of work. The
-// numbers are mixed well, since generators that begin near each other could run
-// alike.
+// stream returns a source of randomness for one part of a piece of work. The numbers are mixed well, since generators
+// that begin near each other could run alike.
 func stream(seed, piece, part uint64) *rand.Rand {
 	a := mix(seed + mix(piece+mix(part)))
 	return rand.New(rand.NewPCG(a, mix(a)))
@@ -45,8 +44,7 @@ func (c *chain) sweep() {
 	}
 }
 
-// frozen reports whether no single node can leave its state: then the chain would
-// repeat its start for ever.
+// frozen reports whether no single node can leave its state: then the chain would repeat its start for ever.
 func (c *chain) frozen() bool {
 	for _, s := range c.free {
 		score := c.score[:c.p.Card[s]]

@@ -10,12 +10,10 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gibbs"
-	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// errFrozen says that Gibbs sampling cannot move: hard zeros hold every variable in
-// place while the others stay.
+// errFrozen says that Gibbs sampling cannot move: hard zeros hold every variable in place while the others stay.
 func errFrozen(chains int) error {
 	return unsuitedError{fmt.Errorf("one variable at a time is changed by Gibbs sampling, and from the possible joint "+
 		"states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat "+
@@ -32,10 +30,12 @@ type chains struct {
 	concurrent  int // how many run at a time
 }
 
-// newChains starts so many chains from random joint states of positive
-// probability. See Sample for the errors.
+// newChains starts so many chains from random joint states of positive probability. See Sample for the errors.
 func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, threads int) (*chains, error) {
-	d, err := prepare(p)
+	if err := checkPotentials(p); err != nil {
+		return nil, err
+	}
+	d, err := domains(p)
 	if err != nil {
 		return nil, err
 	}
@@ -73,21 +73,6 @@ func (c *chains) frozen() bool {
 	return len(c.free) > 0
 }
 
-// diagnose judges draws of the chains, of which chain k has those from first[k] to
-// first[k+1].
-func (c *chains) diagnose(ctx context.Context, draws *drawStore, first []int, threads int) (*Diagnosis, error) {
-	d, err := diagnose(ctx, draws, c.p.Card, first, threads)
-	if err == nil {
-		d.Irreducible = c.irreducible
-	}
-	return d, err
-}
-
-// run calls job for every chain, several at a time.
-func (c *chains) run(ctx context.Context, job func(k int, chain *chain)) error {
-	return parallel.Each(ctx, len(c.all), c.concurrent, func(k int) { job(k, c.all[k]) })
-}
-
 // searchState draws a possible joint state.
 func searchState(d *gibbs.Domains, rng *rand.Rand) ([]int32, error) {
 	x, err := d.Search(rng)
@@ -100,9 +85,8 @@ func searchState(d *gibbs.Domains, rng *rand.Rand) ([]int32, error) {
 	return x, nil
 }
 
-// searchZero looks for a possible joint state and returns ErrZero where it has
-// proved that there is none, on graphs with loops too; nil where it found one, or gave
-// up. The seed decides what is tried first.
+// searchZero looks for a possible joint state and returns ErrZero where it has proved that there is none, on graphs
+// with loops too; nil where it found one, or gave up. The seed decides what is tried first.
 func searchZero(p *mrf.Pairwise, seed uint64) error {
 	d, err := domains(p)
 	if err != nil {
@@ -112,15 +96,6 @@ func searchZero(p *mrf.Pairwise, seed uint64) error {
 		return err
 	}
 	return nil
-}
-
-// prepare returns what the hard zeros of a network leave possible, and refuses what
-// cannot be sampled.
-func prepare(p *mrf.Pairwise) (*gibbs.Domains, error) {
-	if err := checkPotentials(p); err != nil {
-		return nil, err
-	}
-	return domains(p)
 }
 
 // domains returns the states that the hard zeros of a network leave possible.
@@ -147,8 +122,7 @@ func checkPotentials(p *mrf.Pairwise) error {
 	return nil
 }
 
-// magnitudeAt is the largest magnitude that a sum of finite potentials at node s
-// can have.
+// magnitudeAt is the largest magnitude that a sum of finite potentials at node s can have.
 func magnitudeAt(p *mrf.Pairwise, s int32) float64 {
 	sum := magnitude(p.Node[p.NodeAt[s]:p.NodeAt[s+1]])
 	for _, in := range p.Graph.Incoming(s) {
@@ -168,8 +142,7 @@ func magnitude(potentials []float64) float64 {
 	return largest
 }
 
-// tally calls report with growing numbers of work done, from several goroutines,
-// one at a time.
+// tally calls report with growing numbers of work done, from several goroutines, one at a time.
 type tally struct {
 	lock        sync.Mutex
 	done, total int

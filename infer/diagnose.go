@@ -8,26 +8,21 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Diagnosis judges draws of several Markov chains. For a discrete variable the
-// numbers are those of the indicators of its states, [x_s = i], and the worst
-// counts; ranks, which are of use for heavy tails, do not matter to indicators.
+// Diagnosis judges draws of several Markov chains. For a discrete variable the numbers are those of the indicators of
+// its states, [x_s = i], and the worst counts; ranks, which are of use for heavy tails, do not matter to indicators.
 type Diagnosis struct {
-	// RHat [variables] is the split R̂ (Gelman and others, Bayesian Data Analysis, 2013):
-	// the spread of all draws over that within halves of chains. It is near 1 where
-	// all chains tell the same, +Inf where each stands still at a state of its own.
-	// NaN for a variable that was observed, or in one state in all draws, and where
-	// there are too few.
+	// RHat [variables] is the split R̂ (Gelman and others, Bayesian Data Analysis, 2013): the spread of all draws over
+	// that within halves of chains. It is near 1 where all chains tell the same, +Inf where each stands still at a state
+	// of its own. NaN for a variable that was observed, or in one state in all draws, and where there are too few.
 	RHat []float64
-	// ESS [variables] is the effective sample size over all chains: the number of
-	// independent draws that would estimate the probabilities as well (Vehtari and
-	// others, Bayesian Analysis 16, 2021, without ranks). NaN as RHat.
+	// ESS [variables] is the effective sample size over all chains: the number of independent draws that would estimate
+	// the probabilities as well (Vehtari and others, Bayesian Analysis 16, 2021, without ranks). NaN as RHat.
 	ESS []float64
 	// MaxRHat and MinESS are the worst of all variables, NaN if there is none;
 	// WorstRHat and WorstESS are the variables, −1 if there is none.
 	MaxRHat, MinESS     float64
 	WorstRHat, WorstESS int
-	// Constant is the number of free variables that were in one state in all draws, of which
-	// nothing can be said.
+	// Constant is the number of free variables that were in one state in all draws, of which nothing can be said.
 	Constant int
 	// Enough: there were the four draws in every chain that a judgement needs.
 	Enough bool
@@ -37,9 +32,8 @@ type Diagnosis struct {
 	Irreducible bool
 }
 
-// good reports whether the draws speak against no node: R̂ at most maxRHat, and an
-// effective sample size of at least minESS. It is no proof: chains that all missed
-// the same states agree with each other.
+// good reports whether the draws speak against no node: R̂ at most maxRHat, and an effective sample size of at least
+// minESS. It is no proof: chains that all missed the same states agree with each other.
 func (d *Diagnosis) good(maxRHat, minESS float64) bool {
 	return d.Enough && (d.WorstRHat < 0 || d.MaxRHat <= maxRHat && d.MinESS >= minESS)
 }
@@ -167,17 +161,15 @@ func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant 
 	return rhat, ess, false
 }
 
-// indicator returns split R̂ and effective sample size of [x = state], equation
-// (11) of docs/explanation/equations.md. With h draws
-// in each of m sequences, W the mean of their variances and B/h the variance of
-// their means:
+// indicator returns split R̂ and effective sample size of [x = state], equation (11) of
+// docs/explanation/equations.md. With h draws in each of m sequences, W the mean of their variances and B/h the
+// variance of their means:
 //
 //	var⁺ = (h−1)/h W + B/h    R̂ = √(var⁺/W)    ESS = m h / (−1 + 2 Σ_{k<K} P_k + ρ_2K)
 //	P_k = ρ_2k + ρ_2k+1       ρ_t = 1 − (W − mean autocovariance at t)/var⁺
 //
-// where P_K is the first that is not positive, or the last that there is, and each
-// P_k counts at most as much as the one before (Geyer 1992; Vehtari and others).
-// A negative ρ_2K counts as 0 where P_K < 0.
+// where P_K is the first that is not positive, or the last that there is, and each P_k counts at most as much as the
+// one before (Geyer 1992; Vehtari and others). A negative ρ_2K counts as 0 where P_K < 0.
 func (j *nodeJudge) indicator(state int32) (rhat, ess float64) {
 	h, m := float64(j.length), float64(len(j.states))
 	within, overall := 0.0, 0.0
@@ -221,8 +213,7 @@ func (j *nodeJudge) indicator(state int32) (rhat, ess float64) {
 	return math.Sqrt(total / within), m * h / tau
 }
 
-// autocovariance returns the mean over the sequences of that of the indicator at a
-// lag.
+// autocovariance returns the mean over the sequences of that of the indicator at a lag.
 func (j *nodeJudge) autocovariance(state int32, lag int) float64 {
 	h, sum := float64(j.length), 0.0
 	for q, states := range j.states {

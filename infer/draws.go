@@ -2,8 +2,7 @@ package infer
 
 import "slices"
 
-// drawStore keeps joint states, in a byte each where all nodes have at most 256
-// states.
+// drawStore keeps joint states, in a byte each where all nodes have at most 256 states.
 type drawStore struct {
 	nodes  int
 	narrow []uint8 // [draws*nodes], or else

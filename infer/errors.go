@@ -11,9 +11,8 @@ import (
 )
 
 var (
-	// ErrZero is matched by errors that say that every joint state of a network has
-	// probability zero: its hard zeros contradict each other. So log Z is −Inf, exactly,
-	// and marginals, joint states and samples do not exist.
+	// ErrZero is matched by errors that say that every joint state of a network has probability zero: its hard zeros
+	// contradict each other. So log Z is −Inf, exactly, and marginals, joint states and samples do not exist.
 	ErrZero = exact.ErrZero
 	// ErrUnsuited is matched by errors that say that a method cannot be used on a
 	// network, or not within the memory that it is allowed: another one may.
@@ -47,9 +46,8 @@ var (
 	errContradiction = errors.New("some node has no possible state left")
 )
 
-// explain makes ErrZero of a numerical error on a network whose hard zeros
-// prove that Z = 0. An overflow, which can look the same to an iteration, stays
-// what it is.
+// explain makes ErrZero of a numerical error on a network whose hard zeros prove that Z = 0. An overflow, which can
+// look the same to an iteration, stays what it is.
 func explain(err error, p *mrf.Pairwise) error {
 	var numerical *bp.NumericalError
 	if errors.As(err, &numerical) && contradicts(p) {
@@ -58,8 +56,7 @@ func explain(err error, p *mrf.Pairwise) error {
 	return err
 }
 
-// contradicts reports whether the hard zeros prove that every joint state has
-// probability zero.
+// contradicts reports whether the hard zeros prove that every joint state has probability zero.
 func contradicts(p *mrf.Pairwise) bool { return !gibbs.New(p).Propagate() }
 
 // tooLarge says that a value of log Z is not finite.

@@ -15,9 +15,8 @@ type Likelihood struct {
 	// NegativeLog is −Σ log p(labels | held labels, features) in nats, up to what
 	// Bound says; +Inf where the model forbids them.
 	NegativeLog float64
-	// Bound compares NegativeLog with the true value: Upper where log Z is bounded
-	// from above and every label is known, Exact, or None where it is an
-	// approximation, such as the difference of two bounds.
+	// Bound compares NegativeLog with the true value: Upper where log Z is bounded from above and every label is known,
+	// Exact, or None where it is an approximation, such as the difference of two bounds.
 	Bound counting.Bound
 	// Pseudo is Σ_s log p(label of s | labels of its neighbours), exact.
 	Pseudo float64
@@ -37,24 +36,19 @@ func (l *Likelihood) Merge(o *Likelihood) {
 	l.NegativeLog += o.NegativeLog
 	l.Pseudo += o.Pseudo
 	l.Labels += o.Labels
-	if l.Bound != o.Bound {
-		l.Bound = weaker(l.Bound, o.Bound)
+	switch {
+	case l.Bound == o.Bound:
+	case l.Bound == counting.None || o.Bound == counting.None:
+		l.Bound = counting.None
+	default:
+		l.Bound = counting.Upper
 	}
 }
 
-// weaker returns what can be said of a sum of two values.
-func weaker(a, b counting.Bound) counting.Bound {
-	if a == counting.None || b == counting.None {
-		return counting.None
-	}
-	return counting.Upper
-}
-
-// Assess predicts an instance, as Predict does, and says how probable the labels of
-// its samples are. clamp holds labels, or is nil; count says which of the others
-// are compared, nil: all. Labels of samples that are held, or not counted, are not
-// compared; the neighbours in Pseudo have all labels of the sample. Held states that
-// the model forbids are a *crf.Error.
+// Assess predicts an instance, as Predict does, and says how probable the labels of its samples are. clamp holds
+// labels, or is nil; count says which of the others are compared, nil: all. Labels of samples that are held, or not
+// counted, are not compared; the neighbours in Pseudo have all labels of the sample. Held states that the model
+// forbids are a *crf.Error.
 func (p *Predictor) Assess(
 	ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool,
 ) (*Beliefs, *Likelihood, error) {
@@ -117,8 +111,7 @@ func join(clamp, labels []int32, count []bool) (given []int32, compared int64) {
 	return given, compared
 }
 
-// logJoint returns log Σ exp of the scores of all joint states with the given
-// labels: exact where every node has one.
+// logJoint returns log Σ exp of the scores of all joint states with the given labels: exact where every node has one.
 func (p *Predictor) logJoint(
 	ctx context.Context, in *crf.Instance, given []int32,
 ) (value float64, exact bool, err error) {
@@ -141,9 +134,8 @@ func (p *Predictor) score(in *crf.Instance, labels []int32) float64 {
 	return p.potential.LogScore(in, labels)
 }
 
-// logZ returns the log-partition function where an inference ended, with what is
-// clamped, and how it compares with the truth. Where only a fixed point has a proof
-// it goes on from there.
+// logZ returns the log-partition function where an inference ended, with what is clamped, and how it compares with
+// the truth. Where only a fixed point has a proof it goes on from there.
 func (p *Predictor) logZ(
 	ctx context.Context, r *inferred, in *crf.Instance, clamp []int32,
 ) (float64, counting.Bound, error) {

@@ -71,15 +71,19 @@ func TestLikelihood(t *testing.T) {
 		counting counting.Func
 		exact    bool
 		limits   Limits
+		solved   bool // by elimination
 	}
 	rough := Limits{Tolerance: 1, MaxSweeps: 1} // bounds hold at any messages
-	setups := []setup{{loopy, square, convex, false, DefaultLimits}, {loopy, square, convex, false, rough}, {loopy, square, trw, false, DefaultLimits}}
+	setups := []setup{
+		{loopy, square, convex, false, DefaultLimits, false}, {loopy, square, convex, false, rough, false},
+		{loopy, square, trw, false, DefaultLimits, false}, {loopy, square, nil, true, DefaultLimits, true},
+	}
 	for _, in := range trees {
-		setups = append(setups, setup{model, in, bethe, true, DefaultLimits}, setup{model, in.WithoutEdges(), convex, true, DefaultLimits})
+		setups = append(setups, setup{model, in, bethe, true, DefaultLimits, false}, setup{model, in.WithoutEdges(), convex, true, DefaultLimits, false})
 	}
 	for n, test := range setups {
 		nodes := test.in.Graph.NumNodes()
-		a := &Predictor{Model: test.model, Counting: test.counting, Limits: test.limits}
+		a := &Predictor{Model: test.model, Counting: test.counting, Limits: test.limits, Exact: test.solved}
 		network := ground.Condition(test.model, test.in)
 		for round := range 12 {
 			labels, clamp, count := make([]int32, nodes), slices.Repeat([]int32{crf.Unobserved}, nodes), make([]bool, nodes)

@@ -13,16 +13,14 @@ import (
 // Result is the answer of LogPartition or Marginals, and what is known of it.
 type Result struct {
 	Method Method
-	// NotExact says why the best method that fits was not Exact; "": it was, or a method
-	// was asked for.
+	// NotExact says why the best method that fits was not Exact; "": it was, or a method was asked for.
 	NotExact string
 	// LogZ is the natural logarithm of the sum over all joint states that agree with
 	// the evidence, or what stands for it.
 	//
-	// Where a dual exists, Propagation gives the dual value, which is a certified bound
-	// at any messages: D of equation (7) of docs/explanation/equations.md, or for tree-reweighted
-	// numbers that kept their forests the mean of what each proves. Elsewhere it gives
-	// the free energy at the final beliefs.
+	// Where a dual exists, Propagation gives the dual value, which is a certified bound at any messages: D of equation
+	// (7) of docs/explanation/equations.md, or for tree-reweighted numbers that kept their forests the mean of what each
+	// proves. Elsewhere it gives the free energy at the final beliefs.
 	LogZ float64
 	// Bound says what LogZ is relative to the true value. Without a dual it is None
 	// unless the iteration converged to 1e-8 or less.
@@ -30,8 +28,7 @@ type Result struct {
 	// Gap of Propagation is the dual minus the value of beliefs made consistent; NaN
 	// where no dual exists, +Inf where consistency would take a forbidden state.
 	Gap float64
-	// Marginals [variable][state]; nil of LogPartition. Of an observed variable its
-	// state has probability 1.
+	// Marginals [variable][state]; nil of LogPartition. Of an observed variable its state has probability 1.
 	Marginals [][]float64
 	Outcome
 	// SweepSeconds is what the Sweeps of Propagation took on the clock; 0 of other methods.
@@ -42,8 +39,7 @@ type Result struct {
 
 	// Counting are the counting numbers of Propagation.
 	Counting *counting.Numbers
-	// Auxiliary is the number of variables that Propagation added, one for each factor
-	// of more than two.
+	// Auxiliary is the number of variables that Propagation added, one for each factor of more than two.
 	Auxiliary int
 
 	// Width, Bytes and Operations are what Exact took; see Options.Forecast.
@@ -61,17 +57,15 @@ func exactResult(method Method, logZ float64) *Result {
 // a bound on it or an approximation: see Result.Bound. Where a method proves that
 // every joint state has probability zero the answer is −Inf, exactly.
 //
-// An iteration that ends before it has converged, or because ctx ended, is no error of
-// Propagation, whose answer holds nevertheless: see Result.Outcome. Other methods
-// return the error of ctx. Errors are *OptionError and ErrUnsuited; those of the
-// network name the variable or factor.
+// An iteration that ends before it has converged, or because ctx ended, is no error of Propagation, whose answer
+// holds nevertheless: see Result.Outcome. Other methods return the error of ctx. Errors are *OptionError and
+// ErrUnsuited; those of the network name the variable or factor.
 func LogPartition(ctx context.Context, n *mrf.Network, o Options) (*Result, error) {
 	return o.withDefaults().infer(ctx, n, false)
 }
 
-// Marginals computes the probabilities of the states of all variables, given
-// evidence, or approximates them. It says of log Z what LogPartition says. Errors are
-// those of LogPartition, and ErrZero.
+// Marginals computes the probabilities of the states of all variables, given evidence, or approximates them. It says
+// of log Z what LogPartition says. Errors are those of LogPartition, and ErrZero.
 func Marginals(ctx context.Context, n *mrf.Network, o Options) (*Result, error) {
 	return o.withDefaults().infer(ctx, n, true)
 }

@@ -17,9 +17,8 @@ type Method string
 // The methods of LogPartition and Marginals are Exact and Propagation. Those of
 // MostProbable are Cut, Exact and TRWS, and those of Sample Exact and Gibbs.
 //
-// No method, "", is the best that fits: Exact wherever its tables have room and take
-// about ten seconds at most, and Cut where it suits; else Propagation, TRWS, or Gibbs.
-// Counting numbers ask for Propagation.
+// No method, "", is the best that fits: Exact wherever its tables have room and take about ten seconds at most, and
+// Cut where it suits; else Propagation, TRWS, or Gibbs. Counting numbers ask for Propagation.
 const (
 	Propagation Method = "bp"    // convex belief propagation
 	Exact       Method = "exact" // variable elimination; independent draws
@@ -82,14 +81,12 @@ func classified(err error) error {
 	return err
 }
 
-// mostOperations bounds the work of an elimination that nobody asked for by name: ten
-// seconds on one core of 2026 for marginals, and a few for log Z; quickOperations is
-// a second or so.
+// mostOperations bounds the work of an elimination that nobody asked for by name: ten seconds on one core of 2026 for
+// marginals, and a few for log Z; quickOperations is a second or so.
 const mostOperations, quickOperations = 1e9, 2e8
 
-// newPlan plans an elimination whose tables may take some bytes; 0: what package exact
-// allows, and is available. Where the method is not asked for by name, the search for an
-// order gives up beyond the given operations.
+// newPlan plans an elimination whose tables may take some bytes; 0: what package exact allows, and is available.
+// Where the method is not asked for by name, the search for an order gives up beyond the given operations.
 func newPlan(n *mrf.Network, asked Method, operations float64, bytes int64) (*exact.Plan, error) {
 	var plan *exact.Plan
 	var err error

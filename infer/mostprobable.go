@@ -16,9 +16,8 @@ type State struct {
 	NotExact string
 	// States[v] is the state of variable v.
 	States []int
-	// Energy is minus the sum of the natural logarithms of its factors, and LowerBound
-	// at most that of every joint state, up to rounding. Gap is their difference, at
-	// least 0.
+	// Energy is minus the sum of the natural logarithms of its factors, and LowerBound at most that of every joint
+	// state, up to rounding. Gap is their difference, at least 0.
 	Energy, LowerBound, Gap float64
 	// Optimal says that no joint state has a smaller energy, up to rounding.
 	Optimal bool
@@ -28,9 +27,8 @@ type State struct {
 	Sweeps    int
 }
 
-// MostProbable finds a most probable joint state of a network, given evidence (MAP,
-// or MPE). TRWS need not find an optimal one: see State. It uses Method, Evidence, Limits,
-// Memory and Forecast of the options.
+// MostProbable finds a most probable joint state of a network, given evidence (MAP, or MPE). TRWS need not find an
+// optimal one: see State. It uses Method, Evidence, Limits, Memory and Forecast of the options.
 //
 // Errors are *OptionError, ErrZero, and ErrUnsuited; that TRWS found no state of positive
 // probability, though there may be some; and potentials that overflow. If ctx ends,

@@ -17,10 +17,9 @@ type Options struct {
 	Evidence map[int]int
 	// Limits of Propagation and TRWS.
 	Limits Limits
-	// Counting makes the counting numbers of Propagation; nil: tree-reweighted ones, by
-	// Seed. The graph that it is given has a node for each variable without evidence, one
-	// for each factor of more than two of them, and an edge for each pair that shares a
-	// factor.
+	// Counting makes the counting numbers of Propagation; nil: tree-reweighted ones, by Seed. The graph that it is given
+	// has a node for each variable without evidence, one for each factor of more than two of them, and an edge for each
+	// pair that shares a factor.
 	Counting counting.Func
 	// Memory is how many bytes inference may take; 0: four fifths of what the machine has
 	// available, and of Exact 2 GiB for its tables.
@@ -67,10 +66,9 @@ func checkThreads(threads int) error {
 
 // Limits say when an iteration ends.
 type Limits struct {
-	// Tolerance is what a sweep may still change where the iteration has converged:
-	// of belief propagation the largest change of a log-message or log-belief, of
-	// TRW-S the share of its size by which the bound must rise in 20 sweeps to go on. 0:
-	// that of DefaultLimits, of TRW-S 1e-9. Below 0 an iteration ends by MaxSweeps alone.
+	// Tolerance is what a sweep may still change where the iteration has converged: of belief propagation the largest
+	// change of a log-message or log-belief, of TRW-S the share of its size by which the bound must rise in 20 sweeps to
+	// go on. 0: that of DefaultLimits, of TRW-S 1e-9. Below 0 an iteration ends by MaxSweeps alone.
 	Tolerance float64
 	// MaxSweeps bounds the sweeps over the network; 0: that of DefaultLimits, of TRW-S
 	// 4000. Below 0 no sweep is made, but one by TRW-S.
@@ -79,8 +77,7 @@ type Limits struct {
 	threads int // of sweeps over a large network; 0: 1
 }
 
-// DefaultLimits are those of all methods but TRW-S. Zero fields of Limits stand for
-// them.
+// DefaultLimits are those of all methods but TRW-S. Zero fields of Limits stand for them.
 var DefaultLimits = Limits{Tolerance: 1e-10, MaxSweeps: 10000}
 
 // resolved are the limits with their defaults.
@@ -91,16 +88,14 @@ func (l Limits) resolved() bp.Limits {
 
 // Outcome tells how an iteration ended.
 type Outcome struct {
-	// Converged says that the last sweep changed no more than Limits.Tolerance. Methods
-	// that do not iterate have converged. It does not say that there is no better
-	// solution: see Result.Stationary.
+	// Converged says that the last sweep changed no more than Limits.Tolerance. Methods that do not iterate have
+	// converged. It does not say that there is no better solution: see Result.Stationary.
 	Converged bool
 	// Sweeps over the network; 0 where the method does not iterate.
 	Sweeps int
 	// Residual is what the last sweep changed, as Limits.Tolerance measures it.
 	Residual float64
-	// Damping is the weight of the old message in the last sweep of belief
-	// propagation.
+	// Damping is the weight of the old message in the last sweep of belief propagation.
 	Damping float64
 	// Left of Predictor.Settled is by how much a belief is expected to change in all sweeps
 	// that could follow, and Unsure how many nodes may come to another label: +Inf and all

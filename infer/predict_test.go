@@ -58,47 +58,20 @@ func instances(t *testing.T) (*crf.Model, []*crf.Instance) {
 
 func bethe(g *graph.Graph) (*counting.Numbers, error) { return counting.Bethe(g), nil }
 
-// TestPredictOnTrees: beliefs are the exact marginals, of the conditional
-// distribution where some nodes are clamped; the predictor is used again and
+// TestPredict: beliefs are the exact marginals, on trees and by elimination anywhere, of the
+// conditional distribution where some nodes are clamped; the predictor is used again and
 // again for instances of different sizes.
-func TestPredictOnTrees(t *testing.T) {
+func TestPredict(t *testing.T) {
 	model, all := instances(t)
+	loopy, square := gridModel(t, 3, 3, 2)
 	p := &Predictor{Model: model, Counting: bethe, Limits: DefaultLimits}
-	for round := range 2 {
-		for i, in := range all {
-			network := ground.Condition(model, in)
-			clamp := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
-			evidence := map[int]int{}
-			if round == 1 {
-				for s := 0; s < len(clamp); s += 3 {
-					evidence[s] = s % in.States(int32(s))
-					clamp[s] = int32(evidence[s])
-				}
-			}
-			conditioned := must(network.Network().Condition(evidence))
-			variables, _ := oracle.NetworkMarginals(conditioned.Network)
-			want := conditioned.Marginals(variables)
-			b := must(p.Predict(context.Background(), in, clamp))
-			for s := range want {
-				if got := b.Of(s); len(got) != len(want[s]) {
-					t.Fatalf("instance %d, node %d: %d states", i, s, len(got))
-				}
-			}
-			got := make([][]float64, len(want))
-			for s := range got {
-				got[s] = b.Of(s)
-				if int(b.Labels[s]) != slices.Index(got[s], slices.Max(got[s])) {
-					t.Errorf("instance %d, node %d: label %d of belief %v", i, s, b.Labels[s], got[s])
-				}
-			}
-			compare(t, "node", got, want, 1e-10)
-			if !b.Outcome.Converged {
-				t.Errorf("instance %d: %+v", i, b.Outcome)
-			}
-			if round == 0 {
-				if free := must(p.Predict(context.Background(), in, nil)); !slices.Equal(free.Node, b.Node) {
-					t.Errorf("instance %d: no clamp and a clamp of no node give other bits", i)
-				}
+	for _, c := range []struct {
+		p   *Predictor
+		all []*crf.Instance
+	}{{p, all}, {&Predictor{Model: model, Exact: true}, all}, {&Predictor{Model: loopy, Exact: true}, []*crf.Instance{square}}} {
+		for i, in := range c.all {
+			for _, held := range []bool{false, true} {
+				predictedRight(t, c.p, in, i, held)
 			}
 		}
 	}
@@ -106,6 +79,34 @@ func TestPredictOnTrees(t *testing.T) {
 	in := all[1]
 	if b := must(p.Predict(context.Background(), in, []int32{1, 2})); !slices.Equal(b.Node, []float64{0, 1, 0, 0, 1}) {
 		t.Errorf("all clamped: %v", b.Node)
+	}
+}
+
+// predictedRight holds a prediction against enumeration, with a third of the nodes clamped or none.
+func predictedRight(t *testing.T, p *Predictor, in *crf.Instance, i int, held bool) {
+	t.Helper()
+	clamp := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
+	evidence := map[int]int{}
+	for s := 0; held && s < len(clamp); s += 3 {
+		evidence[s] = s % in.States(int32(s))
+		clamp[s] = int32(evidence[s])
+	}
+	conditioned := must(ground.Condition(p.Model, in).Network().Condition(evidence))
+	variables, _ := oracle.NetworkMarginals(conditioned.Network)
+	want := conditioned.Marginals(variables)
+	b := must(p.Predict(context.Background(), in, clamp))
+	got := make([][]float64, len(want))
+	for s := range got {
+		if got[s] = b.Of(s); len(got[s]) != len(want[s]) || int(b.Labels[s]) != slices.Index(got[s], slices.Max(got[s])) {
+			t.Fatalf("instance %d, node %d: label %d of belief %v, want %v", i, s, b.Labels[s], got[s], want[s])
+		}
+	}
+	compare(t, "node", got, want, 1e-10)
+	if !b.Outcome.Converged || p.Exact != (b.Sweeps == 0) {
+		t.Errorf("instance %d: %+v", i, b.Outcome)
+	}
+	if free := must(p.Predict(context.Background(), in, nil)); !held && !slices.Equal(free.Node, b.Node) {
+		t.Errorf("instance %d: no clamp and a clamp of no node give other bits", i)
 	}
 }
 

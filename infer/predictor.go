@@ -42,9 +42,8 @@ type Predictor struct {
 	// changes of the last sweeps tell, none changes by more than that in all that could
 	// follow, and at most one label in a thousand does. See Outcome.Left.
 	Settled float64
-	// Joint asks for a most probable joint state as labels, and says when the search
-	// for it ends, as in MostProbable; nil: the states of largest belief, node by
-	// node.
+	// Joint asks for a most probable joint state as labels, and says when the search for it ends, as in MostProbable;
+	// nil: the states of largest belief, node by node.
 	Joint *Limits
 	// Exact asks for elimination of variables in the place of belief propagation, for
 	// every instance whose tables take no more than 64 MiB, and on which the counting
@@ -53,8 +52,7 @@ type Predictor struct {
 	// Temperature T makes beliefs τ_s(i) proportional to τ_s(i)^(1/T), node by node: above 1
 	// they are less sure of themselves. It changes neither labels nor likelihoods. 0 is 1.
 	Temperature float64
-	// Threads is how many goroutines belief propagation on a large network may take; 0: 1.
-	// Results do not depend on it.
+	// Threads is how many goroutines belief propagation on a large network may take; 0: 1. Results do not depend on it.
 	Threads int
 
 	workspace bp.Workspace
@@ -64,9 +62,8 @@ type Predictor struct {
 	pseudo    ground.PseudoLikelihood
 }
 
-// Predict infers the node marginals of an instance. clamp, if not nil, gives the
-// states of nodes to hold fixed and −1 for the others; states that the model forbids
-// are a *crf.Error.
+// Predict infers the node marginals of an instance. clamp, if not nil, gives the states of nodes to hold fixed and −1
+// for the others; states that the model forbids are a *crf.Error.
 func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32) (*Beliefs, error) {
 	defer runtime.KeepAlive(in) // and with it the files that its features lie in
 	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
@@ -179,8 +176,7 @@ func (p *Predictor) beliefs(ctx context.Context, r *inferred, in *crf.Instance, 
 	return b, nil
 }
 
-// mostProbable finds a most probable joint state of p in which the nodes that are
-// held keep their states.
+// mostProbable finds a most probable joint state of p in which the nodes that are held keep their states.
 func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Limits) (*State, error) {
 	o := Options{Limits: limits, Evidence: map[int]int{}}
 	for s, y := range held {

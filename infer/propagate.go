@@ -21,19 +21,16 @@ type fixedPoint struct {
 	workspace bp.Workspace
 }
 
-// provenTolerance is the residual at which the free energy of the beliefs counts
-// as that of the fixed point, which is what bounds are proved of: a value is then
-// off by little more than rounding.
+// provenTolerance is the residual at which the free energy of the beliefs counts as that of the fixed point, which is
+// what bounds are proved of: a value is then off by little more than rounding.
 const provenTolerance = 1e-8
 
-// propagate runs convex belief propagation on the whole network until the residual
-// is at most limits.Tolerance in a sweep after the first, from constant messages and
-// uniform beliefs.
+// propagate runs convex belief propagation on the whole network until the residual is at most limits.Tolerance in a
+// sweep after the first, from constant messages and uniform beliefs.
 //
-// An iteration that ends unconverged, or because ctx ended, is no error: see Outcome.
-// Non-finite potentials are a *bp.NumericalError, and contradictory hard zeros, where
-// they are found, ErrZero. They may stay unfound, above all on graphs with loops;
-// the answer is then a bound, or an approximation, like others.
+// An iteration that ends unconverged, or because ctx ended, is no error: see Outcome. Non-finite potentials are a
+// *bp.NumericalError, and contradictory hard zeros, where they are found, ErrZero. They may stay unfound, above all
+// on graphs with loops; the answer is then a bound, or an approximation, like others.
 func propagate(
 	ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits,
 ) (*fixedPoint, error) {

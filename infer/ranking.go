@@ -9,8 +9,7 @@ import (
 // ranking ranks nodes by their belief in one class, to say how well the belief tells the
 // nodes of the class from the others, whatever the threshold.
 type ranking struct {
-	// counts has the nodes of each belief. The first settled of them are sorted by it,
-	// with no belief twice.
+	// counts has the nodes of each belief. The first settled of them are sorted by it, with no belief twice.
 	counts  []ranked
 	settled int
 	// coarse says that beliefs are rounded: there are more different ones than mostBeliefs.
@@ -23,9 +22,8 @@ type ranked struct {
 	in, out int64
 }
 
-// mostBeliefs bounds the memory of a ranking, at 6 MiB. Beliefs have coarseBeliefs values
-// after rounding, less than half of it, so that room is made at a cost of O(log n) for a
-// node.
+// mostBeliefs bounds the memory of a ranking, at 6 MiB. Beliefs have coarseBeliefs values after rounding, less than
+// half of it, so that room is made at a cost of O(log n) for a node.
 const mostBeliefs = 1 << 18
 
 // coarseBits is to how many binary digits odds are rounded where there are too many different
@@ -94,11 +92,10 @@ func (r *ranking) settle() {
 	r.counts, r.settled = kept, len(kept)
 }
 
-// measures returns the area under the ROC curve, which is the share of the pairs of a node
-// in the class and one outside in which the former has the larger belief, ties counting
-// half, and the average precision Σ_t (R_t − R_{t−1}) P_t over the thresholds from the largest
-// belief down, R and P being recall and precision of the nodes from there up. Both are NaN
-// where all nodes are in the class, or none is.
+// measures returns the area under the ROC curve, which is the share of the pairs of a node in the class and one
+// outside in which the former has the larger belief, ties counting half, and the average precision Σ_t (R_t −
+// R_{t−1}) P_t over the thresholds from the largest belief down, R and P being recall and precision of the nodes from
+// there up. Both are NaN where all nodes are in the class, or none is.
 func (r *ranking) measures() (rocAUC, averagePrecision float64) {
 	r.settle()
 	var in, out float64

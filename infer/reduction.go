@@ -10,14 +10,11 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// reduction is a network on its way to belief propagation: evidence has removed
-// variables, factors on the same pair have become one edge, and larger factors
-// auxiliary variables. It knows which variable and which factors of the original
-// network a node and an edge are, so that files and errors can go by the numbers
-// that users know.
+// reduction is a network on its way to belief propagation: evidence has removed variables, factors on the same pair
+// have become one edge, and larger factors auxiliary variables. It knows which variable and which factors of the
+// original network a node and an edge are, so that files and errors can go by the numbers that users know.
 type reduction struct {
-	// pairwise is what inference takes: the variables without evidence, in their
-	// order, and then the auxiliary ones.
+	// pairwise is what inference takes: the variables without evidence, in their order, and then the auxiliary ones.
 	pairwise *mrf.Pairwise
 
 	original    *mrf.Network
@@ -25,10 +22,9 @@ type reduction struct {
 	problem     *exact.Problem
 }
 
-// reduce brings n, given evidence, into pairwise form. Factors that join more than
-// two unobserved variables become auxiliary variables, which changes neither log Z
-// nor marginals, and so no bound on them; where they take too much memory, the error
-// is that the method is unsuited.
+// reduce brings n, given evidence, into pairwise form. Factors that join more than two unobserved variables become
+// auxiliary variables, which changes neither log Z nor marginals, and so no bound on them; where they take too much
+// memory, the error is that the method is unsuited.
 //
 // check looks at the network that evidence leaves before anything is made of it.
 func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error) (*reduction, error) {
@@ -49,9 +45,8 @@ func reduce(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error
 	return r, nil
 }
 
-// reducePairwise is reduce for Gibbs sampling, to which auxiliary variables are no use, and
-// refuses larger factors: the hard zeros that tie such a variable keep single variables
-// from changing.
+// reducePairwise is reduce for Gibbs sampling, to which auxiliary variables are no use, and refuses larger factors:
+// the hard zeros that tie such a variable keep single variables from changing.
 func reducePairwise(n *mrf.Network, evidence map[int]int, check func(*mrf.Network) error) (*reduction, error) {
 	for f := range n.Factors {
 		scope, free := n.Factors[f].Scope, 0
@@ -79,9 +74,8 @@ func condition(n *mrf.Network, evidence map[int]int) (*mrf.Conditioned, error) {
 // numAuxiliary returns the number of auxiliary variables.
 func (r *reduction) numAuxiliary() int { return len(r.pairwise.Card) - len(r.conditioned.Variable) }
 
-// locate puts a numerical error of inference on r.pairwise into the numbers of
-// the original network: its variables and factors. Other errors stay as they
-// are.
+// locate puts a numerical error of inference on r.pairwise into the numbers of the original network: its variables
+// and factors. Other errors stay as they are.
 func (r *reduction) locate(err error) error {
 	var numerical *bp.NumericalError
 	if !errors.As(err, &numerical) {

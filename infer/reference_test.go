@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -17,18 +18,18 @@ import (
 // repository: the tests that need it skip where it is absent.
 const referenceDir = "../../shared/data/reference"
 
-func references(t *testing.T) map[string]*oracle.Reference {
+func references(t *testing.T) map[string]*reference {
 	t.Helper()
 	dirs, _ := filepath.Glob(filepath.Join(referenceDir, "*"))
 	if len(dirs) == 0 {
 		t.Skip("skipped: the reference models may not be passed on with the repository (other tests compare with enumeration); the test runs where they lie in " + referenceDir)
 	}
-	all := map[string]*oracle.Reference{}
+	all := map[string]*reference{}
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue
 		}
-		r := oracle.Must(oracle.LoadReference(dir))(t)
+		r := loadReference(t, dir)
 		all[filepath.Base(dir)] = r
 	}
 	return all
@@ -60,9 +61,43 @@ func TestReferenceModels(t *testing.T) {
 	}
 }
 
+// TestExactOnReferences: elimination finds the same.
+func TestExactOnReferences(t *testing.T) {
+	for name, ref := range references(t) {
+		want := ref.Solutions["exact"]
+		if want == nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			got := oracle.Must(oracle.Must(exact.NewPlan(ref.Model.Network()))(t).Run(context.Background(), true))(t)
+			if math.Abs(got.LogZ-want.LogZ) > 1e-12*math.Max(1, math.Abs(want.LogZ)) {
+				t.Errorf("log Z = %.13f, want %.13f", got.LogZ, want.LogZ)
+			}
+			compare(t, "node", got.Marginals, want.Nodes, 1e-10)
+		})
+	}
+}
+
+// TestProveOnReferences: what is proved of the counting numbers of the reference models holds.
+func TestProveOnReferences(t *testing.T) {
+	for name, ref := range references(t) {
+		for file, counts := range ref.Counts {
+			c := oracle.Must(counting.New(file, ref.Model.Graph, counts.Node, counts.Edge))(t)
+			c.Prove(ref.Model.Graph)
+			if !c.Facts.Dual || !c.Facts.Convex {
+				t.Errorf("%s/%s: %+v, and c_s ≥ 0", name, file, c.Facts)
+			}
+			of := ref.Solutions[strings.Replace(file, "counts_", "convex_", 1)]
+			if c.Facts.Bound == counting.Upper && of.LogZ < ref.Solutions["exact"].LogZ {
+				t.Errorf("%s/%s: not an upper bound", name, file)
+			}
+		}
+	}
+}
+
 // countingOf returns the counting numbers that belong to a solution file, and
 // the accuracy asked of it.
-func countingOf(t *testing.T, ref *oracle.Reference, solution string) (*counting.Numbers, float64) {
+func countingOf(t *testing.T, ref *reference, solution string) (*counting.Numbers, float64) {
 	g := ref.Model.Graph
 	switch {
 	case solution == "bp":

@@ -12,8 +12,7 @@ import (
 
 // SampleOptions say how to draw. The zero value works.
 type SampleOptions struct {
-	// Method is Exact or Gibbs; "": Exact where its tables have room and take about ten
-	// seconds at most, else Gibbs.
+	// Method is Exact or Gibbs; "": Exact where its tables have room and take about ten seconds at most, else Gibbs.
 	Method Method
 	// Evidence are the states of observed variables.
 	Evidence map[int]int
@@ -22,24 +21,20 @@ type SampleOptions struct {
 	// Chains of Gibbs sampling, each from a start of its own; 0: 4, and no more than
 	// Draws. Fewer than 2 can be judged by their halves only.
 	Chains int
-	// BurnIn is how many sweeps of each chain are thrown away; 0: 1000. None is asked
-	// for by a negative number.
+	// BurnIn is how many sweeps of each chain are thrown away; 0: 1000. None is asked for by a negative number.
 	BurnIn int
 	// Thin is how many sweeps lie between draws that are kept; 0: 10.
 	Thin int
-	// MaxRHat and MinESS are what the draws of every variable should keep to; 0: 1.05
-	// and 100. Less is asked of a number of draws that the user has fixed than of
-	// Marginals, which goes on until it is content: of a thousand perfect draws the
-	// worst of many variables is above an R̂ of 1.01, or below 400 effective draws, by
-	// chance.
+	// MaxRHat and MinESS are what the draws of every variable should keep to; 0: 1.05 and 100. Less is asked of a number
+	// of draws that the user has fixed than of Marginals, which goes on until it is content: of a thousand perfect draws
+	// the worst of many variables is above an R̂ of 1.01, or below 400 effective draws, by chance.
 	MaxRHat, MinESS float64
 	Seed            uint64
 	// Part keeps the randomness of several networks apart that share a seed.
 	Part uint64
 	// Threads; 0: 1. The draws do not depend on it.
 	Threads int
-	// Memory is how many bytes sampling may take; 0: four fifths of what the machine has
-	// available.
+	// Memory is how many bytes sampling may take; 0: four fifths of what the machine has available.
 	Memory int64
 	// Progress, if not nil, is told now and then how many sweeps of all chains, or
 	// draws, are done, by one goroutine at a time.
@@ -57,8 +52,7 @@ func (o SampleOptions) withDefaults() SampleOptions {
 // mixedSeed is the seed of one part.
 func (o *SampleOptions) mixedSeed() uint64 { return mix(o.Seed + mix(o.Part)) }
 
-// maxDrawnStates bounds draws times nodes: they are kept in memory, in a byte or in
-// four each.
+// maxDrawnStates bounds draws times nodes: they are kept in memory, in a byte or in four each.
 const maxDrawnStates = 1 << 31
 
 // validate names the first option that cannot be used, defaults included.
@@ -87,20 +81,17 @@ func (o *SampleOptions) validate(variables int) error {
 type Samples struct {
 	// Method is what drew them: Gibbs or Exact.
 	Method Method
-	// NotExact says why the best method that fits was not Exact; "": it was, or a method
-	// was asked for.
+	// NotExact says why the best method that fits was not Exact; "": it was, or a method was asked for.
 	NotExact string
-	// Chain and Sweep [draws] are where each comes from: the number of its chain, in
-	// ascending order, and how many sweeps that chain had made; zeros where draws
-	// are independent.
+	// Chain and Sweep [draws] are where each comes from: the number of its chain, in ascending order, and how many
+	// sweeps that chain had made; zeros where draws are independent.
 	Chain, Sweep []int32
 	// Chains, BurnIn and Thin are what was used; zero where draws are independent.
 	Chains, BurnIn, Thin int
 	// Diagnosis judges the chains; nil where draws are independent.
 	Diagnosis *Diagnosis
-	// Converged reports whether the draws are from the network's distribution as far
-	// as can be told: they are independent, or the chains can reach everything and
-	// their diagnosis is good.
+	// Converged reports whether the draws are from the network's distribution as far as can be told: they are
+	// independent, or the chains can reach everything and their diagnosis is good.
 	Converged bool
 	// LogZ is the log-partition function, which exact sampling knows; else NaN.
 	LogZ float64
@@ -124,15 +115,13 @@ func (s *Samples) Draw(x []int32, i int) {
 
 // Sample draws joint states from a network, given evidence.
 //
-// Where elimination fits, draws are exact and independent. Elsewhere chains of Gibbs
-// sampling run in parallel from random joint states of positive probability.
-// Draws depend on the options but Threads alone, to the last bit.
+// Where elimination fits, draws are exact and independent. Elsewhere chains of Gibbs sampling run in parallel from
+// random joint states of positive probability. Draws depend on the options but Threads alone, to the last bit.
 //
-// Errors are *OptionError, ErrZero, and ErrUnsuited: of Exact for networks that are too
-// wide, and of Gibbs for factors of more than two free variables, for networks of which no
-// possible joint state is found, and for those whose hard zeros let no single variable
-// move. Potentials that are not finite, and a network that is not valid, are named. If ctx
-// ends, its error is returned.
+// Errors are *OptionError, ErrZero, and ErrUnsuited: of Exact for networks that are too wide, and of Gibbs for
+// factors of more than two free variables, for networks of which no possible joint state is found, and for those
+// whose hard zeros let no single variable move. Potentials that are not finite, and a network that is not valid, are
+// named. If ctx ends, its error is returned.
 func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
 	options = options.withDefaults()
 	s, notExact, err := follow(options.Method,
@@ -145,8 +134,7 @@ func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Sample
 	return s, nil
 }
 
-// drawsTogether is how many independent draws one goroutine makes before it takes
-// others.
+// drawsTogether is how many independent draws one goroutine makes before it takes others.
 const drawsTogether = 16
 
 // sampleExactly makes independent draws, each with a source of its own.
@@ -155,8 +143,12 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	if err != nil {
 		return nil, err
 	}
-	card := states(given.Network)
-	if err := options.check(nodeSizes(card), 0); err != nil {
+	z, card := &sizes{}, make([]int32, len(given.Network.Card))
+	for v, k := range given.Network.Card {
+		z.addNode(k)
+		card[v] = int32(k)
+	}
+	if err := options.check(z, 0); err != nil {
 		return nil, err
 	}
 	plan, err := newPlan(given.Network, options.Method, mostOperations, options.Memory)
@@ -192,15 +184,6 @@ func sampleExactly(ctx context.Context, n *mrf.Network, options *SampleOptions) 
 	return s, nil
 }
 
-// states are the numbers of states of the variables.
-func states(n *mrf.Network) []int32 {
-	card := make([]int32, len(n.Card))
-	for v, k := range n.Card {
-		card[v] = int32(k)
-	}
-	return card
-}
-
 // sampleChains keeps draws of chains.
 func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (*Samples, error) {
 	r, err := reducePairwise(n, options.Evidence, func(left *mrf.Network) error {
@@ -224,7 +207,8 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 		}
 	}
 	done := &tally{total: options.Chains*options.BurnIn + options.Draws*options.Thin, report: options.Progress}
-	err = c.run(ctx, func(k int, chain *chain) {
+	err = parallel.Each(ctx, len(c.all), c.concurrent, func(k int) {
+		chain := c.all[k]
 		chain.sweeps(ctx, options.BurnIn, done)
 		for i := first[k]; i < first[k+1]; i++ {
 			if !chain.sweeps(ctx, options.Thin, done) {
@@ -236,17 +220,17 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.diagnose(ctx, s.draws, first, options.Threads)
+	d, err := diagnose(ctx, s.draws, r.pairwise.Card, first, options.Threads)
 	if err != nil {
 		return nil, err
 	}
+	d.Irreducible = c.irreducible
 	s.Converged = d.Irreducible && d.good(options.MaxRHat, options.MinESS)
 	s.Diagnosis = d.of(r.conditioned)
 	return s, nil
 }
 
-// divide shares out n draws among chains: chain k has those from first[k] to
-// first[k+1].
+// divide shares out n draws among chains: chain k has those from first[k] to first[k+1].
 func divide(n, chains int) (first []int) {
 	first = make([]int, chains+1)
 	for k := range chains {

@@ -63,27 +63,23 @@ func (s *Score) MeanLogLoss() float64 { return s.LogLoss / float64(s.Count()) }
 // ClassScore says how the nodes of one class were predicted.
 type ClassScore struct {
 	Nodes int64 `json:"nodes"` // of this class
-	// Recall is the share of them that were predicted as it; NaN for a class without
-	// nodes.
+	// Recall is the share of them that were predicted as it; NaN for a class without nodes.
 	Recall float64 `json:"recall"`
-	// Precision is the share of the nodes predicted as it that are it; NaN for a class
-	// never predicted.
+	// Precision is the share of the nodes predicted as it that are it; NaN for a class never predicted.
 	Precision float64 `json:"precision"`
 	// F1 is the harmonic mean of both, 2·right/(truth + predicted), and IoU intersection
 	// over union of truth and prediction; NaN for a class that occurs in neither.
 	F1  float64 `json:"f1"`
 	IoU float64 `json:"iou"`
-	// ROCAUC and AveragePrecision say how well beliefs tell the nodes of the class from the
-	// others that could be of it, whatever the labels: the area under the ROC curve, and
-	// Σ_t (recall_t − recall_{t−1}) precision_t over all thresholds t. NaN where all of these nodes are
-	// of the class, or none is. With more than 262,144 different beliefs, odds that
-	// differ by 0.1 % may count as equal.
+	// ROCAUC and AveragePrecision say how well beliefs tell the nodes of the class from the others that could be of it,
+	// whatever the labels: the area under the ROC curve, and Σ_t (recall_t − recall_{t−1}) precision_t over all
+	// thresholds t. NaN where all of these nodes are of the class, or none is. With more than 262,144 different beliefs,
+	// odds that differ by 0.1 % may count as equal.
 	ROCAUC           float64 `json:"roc_auc"`
 	AveragePrecision float64 `json:"average_precision"`
 }
 
-// Classes returns the score of every class, and of each measure the mean over the
-// classes for which it is a number.
+// Classes returns the score of every class, and of each measure the mean over the classes for which it is a number.
 func (s *Score) Classes() (each []ClassScore, mean ClassScore) {
 	each = make([]ClassScore, len(s.Confusion))
 	for c := range each {

@@ -32,9 +32,7 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 	l := must(newLearner(p, s))
 	defer l.pool.Close()
 	for l.progress.Check.Active {
-		if _, err := l.visitInPass(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.Must(l.visitInPass())(t)
 	}
 	iterate := func() {
 		oracle.OK(t, l.iterate())

@@ -15,15 +15,13 @@ import (
 //
 //	A = Σ f fᵀ/ρ over nodes (edges),   C = diag(π) − ππᵀ,
 //
-// with f the features, ρ the counting number that divides the potentials in the
-// beliefs, and π the mean belief, or the frequency in the labels where that is
-// larger: it is where the belief has to go. A is diagonalised once; P⁻¹ is applied
-// at each pass's π. It makes steps independent of the scales and correlations of
-// features, and is the inverse Hessian where no node answers to another.
+// with f the features, ρ the counting number that divides the potentials in the beliefs, and π the mean belief, or the
+// frequency in the labels where that is larger: it is where the belief has to go. A is diagonalised once; P⁻¹ is
+// applied at the π of each accepted step. It makes steps independent of the scales and correlations of features, and is
+// the inverse Hessian where no node answers to another.
 //
-// For large data that this is too rough for, it is the Hessian of all weights together
-// as the beliefs of the moment have it (linear.Dense), where each node answers while its
-// neighbours hold their beliefs.
+// For large data that this is too rough for, it is the Hessian of all weights together as the beliefs of the moment
+// have it (linear.Dense), where each node answers while its neighbours hold their beliefs.
 //
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.

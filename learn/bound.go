@@ -11,14 +11,12 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// The upper bound of the objective that weights and messages lower together
-// (docs/explanation/equations.md, section 8):
+// The upper bound of the objective that weights and messages lower together (docs/explanation/equations.md, section 8):
 //
 //	F(λ, θ̃) = (1/N) Σ_n [D(λ_n, θ_n) − ⟨θ_n, w_n⟩] + (l2/2)‖θ̃‖²  ≥  L(θ̃)
 //
-// The beliefs (4) and (6) of messages have c_s log τ_s = θ_s + Σ_v λ'_vs − c_s A_s and
-// ρ log τ_uv = θ_uv − λ'_uv − λ'_vu − ρ log Z_uv. At the states y of any labelling the
-// messages cancel when these are added up, so that
+// The beliefs (4) and (6) of messages have c_s log τ_s = θ_s + Σ_v λ'_vs − c_s A_s and ρ log τ_uv = θ_uv − λ'_uv −
+// λ'_vu − ρ log Z_uv. At the states y of any labelling the messages cancel when these are added up, so that
 //
 //	D(λ, θ) = ⟨θ, w(y)⟩ − Σ_s c_s log τ_s(y_s) − Σ_uv ρ_uv log τ_uv(y_u, y_v):
 //
@@ -26,20 +24,18 @@ import (
 // only sample for y the products with θ cancel too: F is a sum of cross entropies. Node
 // beliefs have to be those of the potentials of the moment, as after a sweep.
 //
-// A clamped unit, whose elements are those with a hidden label, has the value of its consistent
-// beliefs where no c_s is negative (byConsistent), and else its dual value, found in the same
-// way, with hidden labels taken for any. A free unit of a masked model has no such labelling
-// that is known to be allowed. It has its free energy there: equal to D where its messages have
-// settled, but with an error as large as theirs, not as their square.
+// A clamped unit, whose elements are those with a hidden label, has the value of its consistent beliefs where no c_s is
+// negative (byConsistent), and else its dual value, found in the same way, with hidden labels taken for any. A free
+// unit of a masked model has no such labelling that is known to be allowed. It has its free energy there: equal to D
+// where its messages have settled, but with an error as large as theirs, not as their square.
 
 // entropyAt and crossAt are where a contribution has its parts of Σ c H(τ), and of the
 // bound: −Σ c log τ(y), or the free energy of units without labels.
 func (l *learner) entropyAt() int { return l.stride - 1 }
 func (l *learner) crossAt() int   { return l.stride - 2 }
 
-// referenceLabels returns the labelling y of an instance: the first sample without hidden
-// labels, or else the first with its hidden labels taken for state 0, which does where
-// nothing is forbidden; nil where there is none.
+// referenceLabels returns the labelling y of an instance: the first sample without hidden labels, or else the first
+// with its hidden labels taken for state 0, which does where nothing is forbidden; nil where there is none.
 func referenceLabels(in *crf.Instance, masked bool) []int32 {
 	samples := in.Samples()
 	for _, labels := range samples {
@@ -125,9 +121,8 @@ func (u *unit) crossNodes(nodes []int32, free float64) (sum float64) {
 // Beliefs below smallestBelief may have underflowed: their logarithms are found without them.
 const smallestBelief = 1e-290
 
-// crossEdges returns the part in the bound of the edges lo ≤ q < hi of the block, given
-// their beliefs and free energy. It leaves each edge's part in w.logs, where there are labels.
-// Without bounds it is 0.
+// crossEdges returns the part in the bound of the edges lo ≤ q < hi of the block, given their beliefs and free energy.
+// It leaves each edge's part in w.logs, where there are labels. Without bounds it is 0.
 func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs []float64,
 	free float64) (sum float64, err error) {
 	n := hi - lo
@@ -162,13 +157,11 @@ func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs
 	return sum, nil
 }
 
-// byConsistent reports a clamped unit whose value in F is the free energy of its consistent
-// beliefs, at most B(clamped): subtracted from D(free) it leaves an upper bound of L, where
-// the difference of two duals is none.
+// byConsistent reports a clamped unit whose value in F is the free energy of its consistent beliefs, at most
+// B(clamped): subtracted from D(free) it leaves an upper bound of L, where the difference of two duals is none.
 func (u *unit) byConsistent() bool { return u.labels == nil && u.weight < 0 }
 
-// freeEnergies returns the sum of the free energies of edges at beliefs, and leaves them in
-// w.logs.
+// freeEnergies returns the sum of the free energies of edges at beliefs, and leaves them in w.logs.
 func (w *worker) freeEnergies(u *unit, block *partition.Block, lo int, beliefs []float64) (sum float64) {
 	states := len(beliefs) / len(w.logs)
 	for i := range w.logs {

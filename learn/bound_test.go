@@ -22,9 +22,7 @@ func TestBoundIsFlat(t *testing.T) {
 				set := l.whole[i]
 				v := visit{kind: consistentVisit, blocks: set,
 					limits: l.wholeLimits()}
-				if _, err := l.visitBlocks(v); err != nil {
-					t.Fatal(err)
-				}
+				oracle.Must(l.visitBlocks(v))(t)
 			}
 			oracle.OK(t, l.endWholePass())
 			return l.progress.Upper

@@ -8,10 +8,9 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// A check infers the whole network with the weights held still: whole passes of a few
-// sweeps, each of which renews gradient, upper and lower bound (bound.go), until what is
-// left of the gradient's way decides what was asked. It runs block by block like learning
-// itself, so that it can be interrupted and resumed.
+// A check infers the whole network with the weights held still: whole passes of a few sweeps, each of which renews
+// gradient, upper and lower bound (bound.go), until what is left of the gradient's way decides what was asked. It runs
+// block by block like learning itself, so that it can be interrupted and resumed.
 
 type checkPurpose string
 
@@ -46,11 +45,10 @@ type checkProgress struct {
 
 // The bounds of checks, all in one place.
 const (
-	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim
-	// whose messages do not settle: learning settles them, too, and lowers the gradient. fewPasses
-	// or finalShare of the passes of the run, if that is more, end the check of a run that a
-	// limit ended: somebody asked for an end. As few may bring no smaller residual before
-	// messages are damped, where convergence is not certain anyway.
+	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim whose messages do not
+	// settle: learning settles them, too, and lowers the gradient. fewPasses or finalShare of the passes of the run, if
+	// that is more, end the check of a run that a limit ended: somebody asked for an end. As few may bring no smaller
+	// residual before messages are damped, where convergence is not certain anyway.
 	maxCheckPasses = 300
 	fewPasses      = 10
 	finalShare     = 0.1
@@ -65,9 +63,8 @@ const (
 	// stillResidual is the largest change of a message with which convergence is claimed
 	// where messages have no dual value, and can have other things in store.
 	stillResidual = 1e-6
-	// closedGap is the gap between upper bound and consistent beliefs, relatively to
-	// 1 + |L|, with which convergence is claimed where messages ascend no dual, and with which
-	// the last check of a run ends.
+	// closedGap is the gap between upper bound and consistent beliefs, relatively to 1 + |L|, with which convergence is
+	// claimed where messages ascend no dual, and with which the last check of a run ends.
 	closedGap = 1e-6
 )
 
@@ -83,9 +80,8 @@ func (l *learner) maxCheckPasses() int {
 	return maxCheckPasses
 }
 
-// startCheck begins a check at the weights of the moment. Where inference may have several
-// fixed points, a claim is about the one that anybody finds from scratch, not about the one
-// that messages followed the weights to.
+// startCheck begins a check at the weights of the moment. Where inference may have several fixed points, a claim is
+// about the one that anybody finds from scratch, not about the one that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
 	if purpose != checkInitial && purpose != checkCurvature && !l.convexNumbers {
 		l.resetMessages()
@@ -137,8 +133,8 @@ func (l *learner) outOfTime() bool {
 	return longest > 0 && l.seconds()+l.wholePassSeconds() >= longest
 }
 
-// startFinalCheck is for a run that a limit ended. What a longer run would go on
-// from is the state before the final check.
+// startFinalCheck is for a run that a limit ended, at the weights that it ends with. What a longer run would go on
+// from is the state before the final check. A pass at these weights which a limit of time has cut short is its first.
 func (l *learner) startFinalCheck() error {
 	p := &l.progress
 	if p.Status != TimeLimit || l.savesInTime() {
@@ -152,18 +148,26 @@ func (l *learner) startFinalCheck() error {
 	known, pass := p.Status == TimeLimit && l.knowsAccepted(), p.Pass
 	finishes := p.Status == TimeLimit && l.canFinishPass()
 	l.takeAccepted()
-	if known = known && slices.Equal(l.model.Weights, l.auto.descent.origin); !known {
-		if l.startCheck(checkFinal); finishes {
-			p.Pass.Next, p.Pass.Current, p.Pass.WorstAt = pass.Next, pass.Current, pass.WorstAt
-		}
+	if known && slices.Equal(l.model.Weights, l.auto.descent.origin) {
+		l.takeAcceptedValues()
 		return nil
 	}
+	l.startCheck(checkFinal)
+	if finishes {
+		p.Pass.Next, p.Pass.Current, p.Pass.WorstAt = pass.Next, pass.Current, pass.WorstAt
+	}
+	return nil
+}
+
+// takeAcceptedValues begins a final check that needs no pass: its values are those of the pass that accepted the
+// weights.
+func (l *learner) takeAcceptedValues() {
+	p, d := &l.progress, l.auto.descent
 	l.restoreMessages()
-	l.gradient, p.Pass = l.auto.descent.originGradient, p.Accepted
-	p.Upper, p.Objective = l.auto.descent.value, l.auto.descent.value
+	copy(l.gradient, d.originGradient)
+	p.Pass, p.Upper, p.Objective = p.Accepted, d.value, d.value
 	p.GradientNorm = math.Sqrt(simd.Dot(l.gradient, l.gradient))
 	p.Check = checkProgress{Active: true, Purpose: checkFinal, AtHand: true}
-	return nil
 }
 
 // savesInTime reports that a limit of time leaves a state. One that takes more than longestSave of the time there was
@@ -222,9 +226,10 @@ func (l *learner) decided() (decided bool) {
 		decided, c.Certain = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
-		// networks with hidden labels.
+		// networks with hidden labels. Where consistent beliefs take a forbidden state, residuals alone tell.
 		closed := (l.certified || l.monotone) && pass.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		c.Certain = norm+c.Left <= tolerance && (l.monotone && l.certified || closed || pass.Residual <= stillResidual)
+		bounds := l.monotone && l.certified && !math.IsInf(pass.Gap, 1)
+		c.Certain = norm+c.Left <= tolerance && (bounds || closed || pass.Residual <= stillResidual)
 		// Where the norm exceeds the tolerance by more than messages can still change it, the claim is refuted already:
 		// learning goes on.
 		c.Certain = c.Certain || norm-left > tolerance && l.monotone && !c.Again || l.proves(l.suboptimality())
@@ -302,7 +307,7 @@ func (l *learner) endRun() (done bool, err error) {
 	p := &l.progress
 	l.boundByLowest()
 	switch {
-	case !l.fallBack():
+	case !l.fallBack(): // the run ends with the weights at hand
 	case l.outOfTime():
 		l.recall()
 	default:
@@ -353,7 +358,7 @@ func (l *learner) missing() string {
 			l.convexNumbersHelp()
 	case !c.Certain:
 		return "messages have not settled: more passes may settle them" + l.convexNumbersHelp()
-	case math.IsInf(pass.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing
+	case math.IsInf(pass.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing: the gradient decides
 		if pass.Residual > stillResidual {
 			return fmt.Sprintf("messages still change by %.3g > %.3g", pass.Residual, stillResidual)
 		}
@@ -420,8 +425,11 @@ func (l *learner) claim() string {
 	if sub := l.suboptimality(); sub <= l.settings.Gap*(1+math.Abs(l.progress.Objective)) {
 		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, l.settings.Gap*(1+math.Abs(l.progress.Objective)))
 	}
-	if l.problem.L2 == 0 && l.convex {
+	switch {
+	case l.problem.L2 == 0 && l.convex:
 		text += ", and l2 is 0: nothing bounds how far the optimum is"
+	case math.IsInf(l.progress.Pass.Gap, 1):
+		text += "; consistent beliefs take a forbidden state: nothing bounds how far the optimum is"
 	}
 	if l.lanczos != nil {
 		text += l.lanczos.Text()

@@ -45,7 +45,7 @@ func (l *learner) placeCutEdges() {
 // keepsCut reports whether there are cut edges that keep their beliefs.
 func (l *learner) keepsCut() bool { return l.blocks > 1 }
 
-// keptPerEdge returns how many numbers are kept of a cut edge: its belief, which for untied types is kept elsewhere,
+// numbersPerCutEdge returns how many numbers are kept of a cut edge: its belief, which for untied types is kept elsewhere,
 // its part of the upper bound, and its entropy times the counting number.
 func (l *learner) numbersPerCutEdge() int {
 	largest := 0

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -64,9 +65,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 	}
 	for _, set := range l.whole {
 		v := visit{blocks: set, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
-		if _, err := l.visitBlocks(v); err != nil {
-			t.Fatal(err)
-		}
+		oracle.Must(l.visitBlocks(v))(t)
 	}
 	return l
 }

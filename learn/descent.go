@@ -9,14 +9,13 @@ import (
 )
 
 // descent is descent on the upper bound F of the objective, in weights and messages together
-// (docs/explanation/equations.md, section 8). Weights move after whole passes at the same weights, of a few
-// sweeps each, when F is known exactly for the messages at hand. The direction comes from the gradient of consistent
-// beliefs, which is that of F once messages have settled. Sweeps lower F; a step is accepted where F, after the sweeps
-// at the new weights, has fallen by a share of what the slope promised (Armijo 1966), or by its slope where rounding
-// hides the fall. From a step that is not accepted messages go back to those of the accepted weights, which are the
-// origin of the line. Where a pass is made there, its value of F is taken as it is.
-// Where hidden labels leave no bound, F may rise by what it may still change: the accepted point of
-// the lowest F is kept for a run that a limit ends.
+// (docs/explanation/equations.md, section 8). Weights move after whole passes at the same weights, of a few sweeps
+// each, when F is known exactly for the messages at hand. The direction comes from the gradient of consistent beliefs,
+// which is that of F once messages have settled. Sweeps lower F; a step is accepted where F, after the sweeps at the
+// new weights, has fallen by a share of what the slope promised (Armijo 1966), or by its slope where rounding hides the
+// fall. From a step that is not accepted messages go back to those of the accepted weights, which are the origin of the
+// line. Where a pass is made there, its value of F is taken as it is. Where hidden labels leave no bound, F may rise by
+// what it may still change. Where F is a bound, the accepted point of the lowest F is kept for a run that a limit ends.
 //
 // Where F is convex and smooth in both, and a system is small enough to solve, steps are those
 // of Levenberg and Marquardt on weights and messages together (linear.Response): whole ones, with more
@@ -94,7 +93,7 @@ func newDescent(run *learner, curvature *lbfgs.Curvature, dense *linear.Dense) *
 	return d
 }
 
-// damps reports whether weights and messages make damped steps together.
+// dampsSteps reports whether weights and messages make damped steps together.
 func (d *descent) dampsSteps() bool { return d.run.isSmall() && d.run.response.Damps }
 
 // begin starts descent: theta are the first weights to be judged, against those of start, where F is value. Those to
@@ -121,7 +120,7 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 }
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
-// accepted. Otherwise it moves theta along the line, or leaves it where another pass may
+// accepted. Otherwise it moves theta along the line, which is what moved reports, or leaves it where another pass may
 // tell. gap is how far above the objective value is at most, where it is a bound of it.
 func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
 	fell, rounding := d.lastValue-value, meritRounding*(1+math.Abs(value))
@@ -185,8 +184,7 @@ func (d *descent) trusts(gradient []float64, value, lacks, fell, rounding float6
 	return accepted, d.alpha == 0
 }
 
-// judgeDamped accepts a damped step by what it gained of what it promised, and adjusts the
-// damping (Nielsen 1999).
+// judgeDamped accepts a damped step by what it gained of what it promised, and adjusts the damping (Nielsen 1999).
 func (d *descent) judgeDamped(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
 	gain := d.value - value
 	ratio := gain / (-d.slope / 2)

@@ -1,6 +1,5 @@
-// Package learn fits the weights of a pairwise model by full belief
-// propagation, inner-dual learning or block belief propagation learning (BBPL;
-// Lu, Liu and Huang, AAAI 2019): three settings of one loop.
+// Package learn fits the weights of a pairwise model by full belief propagation, inner-dual learning or block belief
+// propagation learning (BBPL; Lu, Liu and Huang, AAAI 2019): three settings of one loop.
 //
 // # The loop (the paper's Algorithm 2; docs/explanation/equations.md, section 6)
 //
@@ -16,19 +15,16 @@
 //	inner-dual   1        1
 //	bbpl         D        at most k, 2 unless Settings.InnerSweeps says otherwise; 300 is the paper's "to convergence"
 //
-// The gradient g is a sum of contributions, one per block, of its nodes and the
-// edges inside it, and of beliefs that each cut edge keeps. Updating block i
-// replaces its own, and those of its cut edges. So an iteration costs what its
+// The gradient g is a sum of contributions, one per block, of its nodes and the edges inside it, and of beliefs that
+// each cut edge keeps. Updating block i replaces its own, and those of its cut edges. So an iteration costs what its
 // block costs, whatever the size of the network, apart from the step, which goes over all weights.
 //
-// That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep), and of the first pass of the
-// automatic one, where F bounds the objective. Then automatic steps descend on the upper bound F of the objective
-// (docs/explanation/equations.md, section 8):
-// weights move after whole passes, in which every block is visited at the same weights, and a step is accepted where F
-// has fallen.
+// That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep), and of the first pass of the automatic
+// one, where F bounds the objective. Then automatic steps descend on the upper bound F of the objective
+// (docs/explanation/equations.md, section 8): weights move after whole passes, in which every block is visited at the
+// same weights, and a step is accepted where F has fallen.
 //
-// Instances are worked on together: an iteration updates the same block of
-// every instance.
+// Instances are worked on together: an iteration updates the same block of every instance.
 //
 // # Baselines
 //

@@ -7,16 +7,14 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
-// Evaluator computes the objective and its gradient at given weights, by
-// inference over the whole network. Messages are kept from one call to the next,
-// so that nearby weights cost little. It is for judging a run, not part of one.
-// One goroutine at a time may use it.
+// Evaluator computes the objective and its gradient at given weights, by inference over the whole network. Messages are
+// kept from one call to the next, so that nearby weights cost little. It is for judging a run, not part of one. One
+// goroutine at a time may use it.
 type Evaluator struct{ l *learner }
 
 const (
-	// evaluatorTolerance is the residual that an Evaluator asks for. It has to serve
-	// objectives that are compared with an optimum known to ten digits and more, so
-	// it does not depend on the tolerance of any run.
+	// evaluatorTolerance is the residual that an Evaluator asks for. It has to serve objectives that are compared with an
+	// optimum known to ten digits and more, so it does not depend on the tolerance of any run.
 	evaluatorTolerance = 1e-10
 	// evaluatorSweeps bounds the sweeps of one evaluation.
 	evaluatorSweeps = 1000
@@ -36,13 +34,12 @@ func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
 	return &Evaluator{l}, nil
 }
 
-// At evaluates at weights, laid out like crf.Model.Weights, of which symmetric types have
-// the mean of both ways round. Of the result it sets
-// Objective, GradientNorm, Gap, Suboptimality, Gradient, Residual, the largest change of a log-message or
-// log-belief in the last sweep, and InferenceConverged. Numbers are exact up to what such
-// changes leave unknown; where the messages have not settled, they belong to beliefs that
-// contradict each other, and another call goes on from there. Gradient is valid until the
-// next call. Weights that no inference can work with are a *DivergedError.
+// At evaluates at weights, laid out like crf.Model.Weights, of which symmetric types have the mean of both ways round.
+// Of the result it sets Objective, GradientNorm, Gap, Suboptimality, Gradient, Residual, the largest change of a
+// log-message or log-belief in the last sweep, and InferenceConverged. Numbers are exact up to what such changes leave
+// unknown; where the messages have not settled, they belong to beliefs that contradict each other, and another call
+// goes on from there. Gradient is valid until the next call. Weights that no inference can work with are a
+// *DivergedError.
 func (e *Evaluator) At(weights []float64) (*Result, error) {
 	l := e.l
 	if len(weights) != len(l.model.Weights) {

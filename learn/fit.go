@@ -12,9 +12,8 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Fit minimises the objective of p. It returns a *DivergedError where the run
-// got worse instead of better; a run that reached a limit, or was interrupted
-// through ctx, is a Result with the Status that says so.
+// Fit minimises the objective of p. It returns a *DivergedError where the run got worse instead of better; a run that
+// reached a limit, or was interrupted through ctx, is a Result with the Status that says so.
 func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	began := time.Now()
 	s, err := settings.resolve(&p)
@@ -50,8 +49,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	return l.run(ctx, began)
 }
 
-// progress is where a run stands: with the weights, messages and contributions,
-// all that a resumed run needs.
+// progress is where a run stands: with the weights, messages and contributions, all that a resumed run needs.
 type progress struct {
 	Iterations     int
 	Passes         float64
@@ -79,8 +77,7 @@ type progress struct {
 	BestValue      float64
 	SinceBest      int
 
-	// Damping of the messages, for inference that need not converge without, and what
-	// decides it.
+	// Damping of the messages, for inference that need not converge without, and what decides it.
 	MessageDamping float64
 	Circling       circling
 
@@ -267,9 +264,8 @@ func (l *learner) innerLimits() bp.Limits {
 	return limits
 }
 
-// checkBelow returns the aggregated gradient norm at which a check is worth its
-// cost. Stale contributions can make the norm look smaller than it is, so each check
-// that failed asks for a smaller one.
+// checkBelow returns the aggregated gradient norm at which a check is worth its cost. Stale contributions can make the
+// norm look smaller than it is, so each check that failed asks for a smaller one.
 func (l *learner) checkBelow() float64 {
 	return l.tolerance() * math.Max(math.Pow(0.5, float64(l.progress.FailedChecks)), 0.01)
 }
@@ -334,8 +330,7 @@ func (l *learner) endSeconds() float64 {
 	return seconds
 }
 
-// seconds is how long the run has taken until now, in all processes the same: what it decides
-// they do together.
+// seconds is how long the run has taken until now, in all processes the same: what it decides they do together.
 func (l *learner) seconds() float64 {
 	if l.clock.IsZero() { // it does not run
 		return l.progress.Seconds
@@ -389,10 +384,9 @@ func (l *learner) canFinishPass() bool {
 		slices.Equal(l.weightsToEndWith(TimeLimit), l.model.Weights)
 }
 
-// limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early
-// stopping, or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But
-// for these it depends on the state alone, so that a resumed run ends where the first one did unless its limits were
-// raised.
+// limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early stopping,
+// or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But for these it
+// depends on the state alone, so that a resumed run ends where the first one did unless its limits were raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
 	case p.SmallPromises >= smallPromises && p.Promised <= s.Proof:
@@ -467,10 +461,9 @@ func (l *learner) judgePass(block int) error {
 	return &DivergedError{Iteration: l.progress.Iterations, Block: block, Reason: reason}
 }
 
-// belowZero reports a running objective that no true one can have: with every
-// label observed the labelling itself, whose entropy is zero, is feasible in the
-// free energy (2), so that L ≥ 0. Stale beliefs lead there where steps are so long
-// that a block's beliefs never see the weights they are used with.
+// belowZero reports a running objective that no true one can have: with every label observed the labelling itself,
+// whose entropy is zero, is feasible in the free energy (2), so that L ≥ 0. Stale beliefs lead there where steps are so
+// long that a block's beliefs never see the weights they are used with.
 func (l *learner) belowZero(objective float64) bool {
 	for _, u := range l.units {
 		if u.weight < 0 {
@@ -480,9 +473,8 @@ func (l *learner) belowZero(objective float64) bool {
 	return objective < -l.slack()
 }
 
-// slack is the rise over the first objective that proves nothing: what the
-// messages of a check still change by, 1e-6 even where they settled, leaves the
-// objective unknown by about as much per variable. A first objective may be zero.
+// slack is the rise over the first objective that proves nothing: what the messages of a check still change by, 1e-6
+// even where they settled, leaves the objective unknown by about as much per variable. A first objective may be zero.
 func (l *learner) slack(residuals ...float64) float64 {
 	unknown := 1e-6
 	for _, r := range residuals {
@@ -502,9 +494,8 @@ func (l *learner) remedy() string {
 	return fmt.Sprintf("the step %v is probably too large: try auto, or a smaller one", l.settings.Step)
 }
 
-// worthSaving reports a state that may replace the checkpoint before it: at the
-// end of a pass that did not go wrong, or while a claim of convergence is checked.
-// A final check is not saved: a longer run goes on from the state before it.
+// worthSaving reports a state that may replace the checkpoint before it: at the end of a pass that did not go wrong, or
+// while a claim of convergence is checked. A final check is not saved: a longer run goes on from the state before it.
 func (l *learner) worthSaving() bool {
 	if c := &l.progress.Check; c.Active {
 		return c.Purpose == checkConvergence || c.Purpose == checkCurvature
@@ -565,8 +556,7 @@ func (l *learner) checkpoint() error {
 
 // finish makes the result. An interrupted run saves its state first.
 func (l *learner) finish(status Status) (*Result, error) {
-	// The state before a final check was saved already; one within it would not be
-	// what a longer run goes on from.
+	// The state before a final check was saved already; one within it would not be what a longer run goes on from.
 	if inFinalCheck := l.progress.Check.Active && l.progress.Check.Purpose == checkFinal; status == Interrupted &&
 		!inFinalCheck {
 		if err := l.checkpoint(); err != nil {

@@ -179,8 +179,7 @@ func (l *learner) edgeValues(
 	return cross, free, err
 }
 
-// moments returns where in a contribution the beliefs of a type are added up, nil for untied
-// types.
+// moments returns where in a contribution the beliefs of a type are added up, nil for untied types.
 func moments(contribution []float64, at int, span *crf.Span) []float64 {
 	if span.Untied {
 		return nil
@@ -192,8 +191,7 @@ func moments(contribution []float64, at int, span *crf.Span) []float64 {
 // computed in one call: 32 KiB stay in the nearest cache, or in the second one.
 const beliefsTogether = 4096
 
-// edgesTogether returns how many edges are computed in one call: as many of the
-// type with the largest tables.
+// edgesTogether returns how many edges are computed in one call: as many of the type with the largest tables.
 func edgesTogether(m *crf.Model) int {
 	return max(1, min(ground.RowsPerBatch, beliefsTogether/largestTable(m.Layout.Edge)))
 }
@@ -280,8 +278,7 @@ func (l *learner) sumContributions() {
 	layout.Symmetrise(l.total)
 }
 
-// estimate computes the aggregated gradient and the saddle value at the current
-// weights.
+// estimate computes the aggregated gradient and the saddle value at the current weights.
 func (l *learner) estimate() (objective, norm float64) {
 	theta := l.model.Weights
 	product, square := 0.0, 0.0

@@ -5,6 +5,9 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // BenchmarkGradient is the gradient phase of a visit alone, of one block of 12×12 nodes: the
@@ -45,4 +48,8 @@ func BenchmarkGradient(b *testing.B) {
 			})
 		}
 	}
+}
+
+func tiles(rows, cols int) func(*crf.Instance) ([]int32, int, error) {
+	return func(in *crf.Instance) ([]int32, int, error) { return partition.Tiles(in.Rows, in.Cols, rows, cols) }
 }

@@ -13,9 +13,8 @@ import (
 // Checkpoint is called in process 0 alone; State.WriteFile there brings the parts of all processes together.
 // The result is the same on all, to the last bit, and that of one process.
 //
-// All processes call the same methods in the same order. A method returns when this process has
-// its part of the result; where another one has ended, a Group ends this one, too. Slices are used
-// until then only.
+// All processes call the same methods in the same order. A method returns when this process has its part of the result;
+// where another one has ended, a Group ends this one, too. Slices are used until then only.
 type Group interface {
 	// Rank is the number of this process, below Size.
 	Rank() int

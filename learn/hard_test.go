@@ -60,43 +60,6 @@ func slow(seed uint64) (p Problem, tolerance float64) {
 	return p, math.Pow(10, -5-1.5*rng.Float64())
 }
 
-// TestClaimsHoldUp: where convergence is claimed after messages that settle ever more slowly,
-// inference to the end gives the same objective, and a gradient that is within the tolerance or little above.
-// Without a bound on the gap two of these claims are wrong.
-func TestClaimsHoldUp(t *testing.T) {
-	oracle.Long(t)
-	const (
-		allowed = 2e-6
-		hidden  = 1.25 // gradient, of the tolerance: messages that move by 1e-5 of their way in a pass hide the rest
-	)
-	claims := 0
-	for _, seed := range []uint64{3, 17, 23, 37, 53} {
-		p, tolerance := slow(seed)
-		r := oracle.Must(Fit(context.Background(), p, Settings{RelativeTolerance: tolerance, MaxPasses: 6000}))(t)
-		if r.Status != Converged {
-			continue
-		}
-		claims++
-		e := must(NewEvaluator(p, 1))
-		var x *Result
-		for range 40 {
-			if x = must(e.At(r.Model.Weights)); x.Residual < 1e-7 {
-				break
-			}
-		}
-		e.Close()
-		if x.Residual >= 1e-7 {
-			continue // the evaluation has not settled either
-		}
-		if ratio := x.GradientNorm / (tolerance * r.FirstGradientNorm); !(ratio <= hidden) || !near(x.Objective, r.Objective, allowed) {
-			t.Errorf("seed %d: gradient %.3g of the tolerance, objective %.10g instead of %.10g", seed, ratio, x.Objective, r.Objective)
-		}
-	}
-	if claims < 2 {
-		t.Errorf("only %d claims", claims)
-	}
-}
-
 // TestLimitInJointDescent: a run with more passes never ends with a worse model.
 func TestLimitInJointDescent(t *testing.T) {
 	p, tolerance := slow(66)
@@ -172,18 +135,6 @@ func TestDamagedCopies(t *testing.T) {
 	}
 }
 
-// TestWarmStartWhereMessagesCrawl: the value that visits see at the start is below any F there, and is
-// not taken for the smallest.
-func TestWarmStartWhereMessagesCrawl(t *testing.T) {
-	oracle.Long(t)
-	p := regions(1, 40, 40, 4, 1e-6*40*40, 0.01, 20)
-	before := fit(t, p, Settings{RelativeTolerance: 1e-6, MaxPasses: 300})
-	r := fit(t, p.startingAt(before.Model.Weights), Settings{RelativeTolerance: 1e-6, MaxPasses: 1500})
-	if r.AtStart || !(r.Objective < before.Objective) {
-		t.Errorf("at the start: %v; objective %v, %v where it began", r.AtStart, r.Objective, before.Objective)
-	}
-}
-
 // TestLimitInAClaim: a limit within the check of a claim leaves the weights that were about
 // to be claimed, also where a resumed run finds it.
 func TestLimitInAClaim(t *testing.T) {
@@ -200,17 +151,5 @@ func TestLimitInAClaim(t *testing.T) {
 	settings.Resume = last
 	if again := fit(t, p, settings); !sameBits(cut, again) {
 		t.Error("resumed: other bits")
-	}
-}
-
-// TestDenseWithoutL2: the Hessian is singular there, and rounding must not decide where
-// the weights go.
-func TestDenseWithoutL2(t *testing.T) {
-	for seed, noise := range map[uint64]float64{3: 0.3, 6: 0.6, 9: 0.6, 13: 0.6} {
-		p := regions(seed, 24, 24, 3, 0, noise, 1)
-		r := oracle.Must(Fit(context.Background(), p, Settings{RelativeTolerance: 1e-9, MaxPasses: 300}))(t)
-		if r.Status != Converged {
-			t.Errorf("seed %d: %s", seed, r.Reason)
-		}
 	}
 }

@@ -149,7 +149,7 @@ func TestJoinedLocal(t *testing.T) {
 			l := must(newLocalLearner(&p, &s))
 			defer l.objective.Close()
 			gradient = make([]float64, len(l.model.Weights))
-			return l.objective.Evaluate(gradient, l.model.Weights), gradient, len(l.problem.Data)
+			return l.objective.Evaluate(t.Context(), gradient, l.model.Weights), gradient, len(l.problem.Data)
 		}
 		got, slope, networks := evaluate(p)
 		if networks > 8 {

@@ -84,8 +84,7 @@ type learner struct {
 	random *rand.Rand
 }
 
-// newLearner makes a run. More memory than the settings allow is a *MemoryError, before
-// any of it is taken.
+// newLearner makes a run. More memory than the settings allow is a *MemoryError, before any of it is taken.
 func newLearner(p *Problem, s *Settings) (*learner, error) {
 	l, err := planLearner(p, s)
 	if err != nil {
@@ -123,7 +122,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	return l, nil
 }
 
-// allocate takes the memory of the run, and fills it as runs begin.
+// allocate takes the memory of the run, and begins it.
 func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = parallel.NewPool(s.Threads, l.visitJob) // its goroutines run until it is closed
@@ -149,9 +148,15 @@ func (l *learner) allocate() (err error) {
 	if l.ranks.size == 1 && l.space == nil {
 		l.useLargePages()
 	}
+	l.makeWorkers()
+	return l.begin()
+}
+
+// begin makes everything what it is before the first iteration, which is a check of the weights of the start.
+func (l *learner) begin() error {
+	s := l.settings
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
-	l.makeWorkers()
 	l.addLabels()
 	l.passBegan = math.NaN()
 	l.startCheck(checkInitial)
@@ -228,8 +233,7 @@ func (l *learner) layOut() {
 	l.planResults()
 }
 
-// makeRoom allocates the vectors over all weights and the contributions, and what units
-// remember.
+// makeRoom allocates the vectors over all weights and the contributions, and what units remember.
 func (l *learner) makeRoom() {
 	layout := &l.model.Layout
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size),
@@ -291,8 +295,7 @@ func (l *learner) passWork() (work float64) {
 	return work
 }
 
-// meanBeliefs writes the mean belief of every type: uniform for untied types and
-// for types without elements.
+// meanBeliefs writes the mean belief of every type: uniform for untied types and for types without elements.
 func (l *learner) meanBeliefs(dst []float64) {
 	at := 0
 	mean := func(moment, states int) {
@@ -323,8 +326,7 @@ func (l *learner) meanBeliefs(dst []float64) {
 	}
 }
 
-// locate turns an error of inference into one that names instance, block and
-// iteration, and the likely cause.
+// locate turns an error of inference into one that names instance, block and iteration, and the likely cause.
 func (l *learner) locate(err error, u *unit, block int) error {
 	var numerical *bp.NumericalError
 	if !errors.As(err, &numerical) {

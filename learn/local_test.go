@@ -29,7 +29,7 @@ func localAt(p Problem, m Method, threads int, weights []float64) (value float64
 	l.allocate()
 	defer l.objective.Close()
 	gradient = make([]float64, len(weights))
-	return l.objective.Evaluate(gradient, slices.Clone(weights)), gradient
+	return l.objective.Evaluate(context.Background(), gradient, slices.Clone(weights)), gradient
 }
 
 // edgesObserved says which edges have labels at both ends.

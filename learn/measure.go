@@ -154,7 +154,7 @@ func (l *localLearner) secondsPerPass() (float64, error) {
 	}
 	sum, worker, whole := make([]float64, size), o.Worker(), partition.Whole(least.Graph)
 	perWork, err := timed(func() (float64, error) {
-		worker.Add(sum, l.model, least, &whole.Blocks[0], 1)
+		worker.Add(context.Background(), sum, l.model, least, &whole.Blocks[0], 1)
 		return work(least), nil
 	})
 	return perWork * all / float64(min(l.settings.Threads, o.Together())), err

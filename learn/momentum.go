@@ -14,9 +14,8 @@ import (
 // go back, or F rises at the same weights, it begins anew. Where some c_s is negative there is none: messages circle
 // in directions that F hardly feels. Small problems move messages together with weights (response) instead.
 
-// passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps (results/README.md).
-// Visits of Algorithm 2 are never over-relaxed: with strong potentials they can circle for ever
-// (results/README.md).
+// passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps (results/README.md). Visits of Algorithm
+// 2 are never over-relaxed: with strong potentials they can circle for ever (results/README.md).
 const passMomentum, overRelaxed = 0.7, -0.3
 
 // copies reports whether whole passes remember messages: they do where these are not solved for.

@@ -40,9 +40,7 @@ func TestPassMomentum(t *testing.T) {
 			for _, set := range l.whole {
 				v := visit{kind: consistentVisit, blocks: set,
 					limits: l.wholeLimits()}
-				if _, err := l.visitBlocks(v); err != nil {
-					t.Fatal(err)
-				}
+				oracle.Must(l.visitBlocks(v))(t)
 			}
 			oracle.OK(t, l.endWholePass())
 			if passes[momentum]++; l.progress.Pass.Gap <= 1e-9*math.Abs(l.progress.Upper) || passes[momentum] == 5000 {

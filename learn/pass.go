@@ -56,15 +56,9 @@ func (l *learner) visitInPass() (done bool, err error) {
 		return l.endCheck()
 	}
 	blocks, uniform := l.whole[at.Next], check.Active && check.Uniform
-	v := visit{kind: consistentVisit, blocks: blocks, until: l.stopped}
+	v := visit{kind: consistentVisit, blocks: blocks, until: l.stopped, remainder: l.remainder()}
 	if l.forests {
 		v.kind = forestVisit
-	}
-	switch {
-	case !check.Active:
-		v.remainder = l.remainder()
-	case !(at.Residual <= lagging) && !l.model.Layout.Masked:
-		v.remainder = mostRemainder
 	}
 	if !uniform {
 		v.limits = l.wholeLimits()
@@ -115,14 +109,19 @@ func (l *learner) wholeLimits() bp.Limits {
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.isSmall()}
 }
 
-// remainder returns the share of an edge's mass that consistent beliefs may leave to spread in a whole
-// pass of a large network that is to lead to a step. Others leave nothing but rounding, and so do
-// those with forbidden states, to which what is left would be spread, too.
+// remainder returns the share of an edge's mass that consistent beliefs may leave to spread: in a whole pass of a large
+// network that is to lead to a step, and in a check while messages lag. Other passes leave nothing but rounding, and so
+// do those with forbidden states, to which what is left would be spread, too.
 func (l *learner) remainder() float64 {
-	if !l.copies() || !l.monotone && !l.certified || l.model.Layout.Masked {
+	p := &l.progress
+	switch {
+	case l.model.Layout.Masked:
+		return 0
+	case p.Check.Active && !(p.Pass.Residual <= lagging):
+		return mostRemainder
+	case p.Check.Active, !l.copies(), !l.monotone && !l.certified:
 		return 0
 	}
-	p := &l.progress
 	share := min(p.GradientNorm/l.magnitude, l.settings.Gap*(1+math.Abs(p.Objective))/l.links)
 	if !(share <= mostRemainder/remainderShare) {
 		return mostRemainder
@@ -130,16 +129,14 @@ func (l *learner) remainder() float64 {
 	return remainderShare * share
 }
 
-// endWholePass takes what is known after every block was visited at the weights of the
-// moment: the upper bound, the gradient of consistent beliefs, and the lower bound. Of that
-// gradient the directions in which weights and messages move at no change of the model are
-// free, whatever the messages lack.
+// endWholePass takes what is known after every block was visited at the weights of the moment: the upper bound, the
+// gradient of consistent beliefs, and the lower bound. Of that gradient the directions in which weights and messages
+// move at no change of the model are free, whatever the messages lack.
 //
-// With hidden labels F is the dual value of the free network less the value of consistent
-// beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
-// dual values, and bounds nothing: if counting numbers are convex all the same, the value of
-// consistent beliefs stands for it, whose error is far smaller where messages lag
-// (results/README.md).
+// With hidden labels F is the dual value of the free network less the value of consistent beliefs of the clamped one
+// (byConsistent). Where some c_s is negative it is a difference of two dual values, and bounds nothing: if counting
+// numbers are convex all the same, the value of consistent beliefs stands for it, whose error is far smaller where
+// messages lag (results/README.md).
 func (l *learner) endWholePass() (err error) {
 	p, pass := &l.progress, &l.progress.Pass
 	l.sumContributions()
@@ -164,7 +161,7 @@ func (l *learner) endWholePass() (err error) {
 	return nil
 }
 
-// held is how many passes of descent the weights have had, which no pass has decided about.
+// passesHere is how many whole passes of descent were made at these weights, none of which has decided.
 func (l *learner) passesHere() int {
 	if !l.descends() {
 		return 0

@@ -128,7 +128,7 @@ func taken(t *testing.T, p Problem, s Settings) int64 {
 		for range min(s.Threads, o.Together()) {
 			worker := o.Worker()
 			for _, in := range o.Data[:o.Together()] {
-				worker.Add(gradient, l.model, in, o.Whole(in), 1)
+				worker.Add(t.Context(), gradient, l.model, in, o.Whole(in), 1)
 			}
 			used = append(used, worker)
 		}

@@ -24,31 +24,26 @@ import (
 type Problem struct {
 	// Model gives the schema and the weights to start from. Fit changes a copy.
 	Model *crf.Model
-	// Data are instances of Model's schema, or of one with the same types, with at
-	// least one sample of labels each.
+	// Data are instances of Model's schema, or of one with the same types, with at least one sample of labels each.
 	Data []*crf.Instance
-	// Counting gives the counting numbers of each distinct graph; nil:
-	// counting.Convex.
+	// Counting gives the counting numbers of each distinct graph; nil: counting.Convex.
 	Counting counting.Func
 	// L2 is the weight of the regulariser, not negative.
 	L2 float64
-	// ClassWeights, [node type][state], are how much labels of each state count, all
-	// positive and finite; nil: ones. Without edges, and with Pseudo, they multiply the
-	// term of the label. Where labels depend on each other, those of larger weight count
-	// once more, given the others: see docs/explanation/equations.md, section 5.
+	// ClassWeights, [node type][state], are how much labels of each state count, all positive and finite; nil: ones.
+	// Without edges, and with Pseudo, they multiply the term of the label. Where labels depend on each other, those of
+	// larger weight count once more, given the others: see docs/explanation/equations.md, section 5.
 	ClassWeights [][]float64
 
 	apart *Problem // what this one was joined of: see joined
 }
 
-// Method names one of the three settings of the loop, or an objective that L-BFGS
-// minimises: see Method.Local.
+// Method names one of the three settings of the loop, or an objective that L-BFGS minimises: see Method.Local.
 type Method string
 
 // The methods. See the package documentation.
 const (
-	// Auto is BBPL with a number of blocks that the sizes of the networks decide: see
-	// Settings.Choose.
+	// Auto is BBPL with a number of blocks that the sizes of the networks decide: see Settings.Choose.
 	Auto Method = "auto"
 
 	Full      Method = "full"
@@ -72,8 +67,7 @@ func (m Method) Local() bool {
 	return m == Pseudo || m == Piecewise || m == Exact
 }
 
-// Settings are the choices of a run. The zero value works: what Choose makes of
-// method Auto, with automatic steps.
+// Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps.
 type Settings struct {
 	// Method is Auto by default.
 	Method Method
@@ -82,24 +76,21 @@ type Settings struct {
 	// Assign, unless it is nil, cuts them instead: of [nodes] is the block of each
 	// node, from 0 to blocks−1. Every instance must get as many blocks.
 	Assign func(*crf.Instance) (of []int32, blocks int, err error)
-	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of
-	// the paper's future work; inner-dual makes one. 0 means 300, in effect to
-	// convergence, for full, and 2 for bbpl: messages persist from visit to visit, so
-	// that more sweeps per visit cost more than they gain (results/README.md).
-	// Automatic steps make three in each visit where weights move after whole passes.
+	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of the paper's future work; inner-dual makes
+	// one. 0 means 300, in effect to convergence, for full, and 2 for bbpl: messages persist from visit to visit, so that
+	// more sweeps per visit cost more than they gain (results/README.md). Automatic steps make three in each visit where
+	// weights move after whole passes.
 	InnerSweeps int
-	// InnerTolerance is the residual, the largest change of a log-message or log-belief
-	// in a sweep, at which a block counts as converged. Every iteration makes at least
-	// one sweep and messages persist, so the optimum does not depend on it. 0
-	// means 1e-3.
+	// InnerTolerance is the residual, the largest change of a log-message or log-belief in a sweep, at which a block
+	// counts as converged. Every iteration makes at least one sweep and messages persist, so the optimum does not depend
+	// on it. 0 means 1e-3.
 	InnerTolerance float64
 	// RandomOrder picks blocks uniformly, from Seed, for visits with a step; else they are picked 0, 1, …, D−1,
 	// 0, … in turn, as the paper found faster.
 	RandomOrder bool
-	// Together is how many blocks a visit with a step is of, as far as there are so many of
-	// which no two share an edge; 0 means what Fit decides, or 1 with Assign.
-	// Several threads can then work on one instance. Weights move after all of them:
-	// it is one block, in several parts.
+	// Together is how many blocks a visit with a step is of, as far as there are so many of which no two share an edge; 0
+	// means what Fit decides, or 1 with Assign. Several threads can then work on one instance. Weights move after all of
+	// them: it is one block, in several parts.
 	Together int
 	// Seed is that of RandomOrder, and of the weights that states which no label tells
 	// apart begin with: see Result.Seeded.
@@ -116,14 +107,12 @@ type Settings struct {
 	Group Group
 	team  *distributed.Team
 
-	// Memory bounds, in bytes, what a run takes beside its data and its model; more, by
-	// what Forecast says, is a *MemoryError. 0: four fifths of what the system has
-	// available. Negative: no bound.
+	// Memory bounds, in bytes, what a run takes beside its data and its model; more, by what Forecast says, is a
+	// *MemoryError. 0: four fifths of what the system has available. Negative: no bound.
 	Memory int64
 
-	// Spill is a folder. Messages, beliefs, contributions and lists of blocks lie in a file there,
-	// that has no name and is gone with the run, and the system has in memory what is in use. "":
-	// all lies in memory. Results do not depend on it.
+	// Spill is a folder. Messages, beliefs, contributions and lists of blocks lie in a file there, that has no name and is
+	// gone with the run, and the system has in memory what is in use. "": all lies in memory. Results do not depend on it.
 	Spill string
 
 	// GradientTolerance stops at ‖∇L‖₂ ≤ GradientTolerance, absolute. 0: not used.
@@ -132,15 +121,15 @@ type Settings struct {
 	// where GradientTolerance is 0 too, else not used.
 	RelativeTolerance float64
 	// Gap is the largest Result.Suboptimality, relatively to 1 + |L|, with which a run has
-	// converged, or Result.Gap, where no suboptimality is known. 0: 1e-3.
+	// converged, or Result.Gap, where no suboptimality is known. Where consistent beliefs take a forbidden state neither
+	// is looked at: the gradient alone decides, and Result.Reason says so. 0: 1e-3.
 	Gap float64
 	// Proof, above 0, also ends a run where Result.Suboptimality is proved to be at most this share of what
 	// was gained, Objective at the start less Objective now, whatever gradient and messages lack: with 1e-3
 	// no prediction feels what is left. Where nothing bounds the objective from below, as with hidden labels, three
 	// steps in a row that promise less end it. Weights that are read as numbers deserve more. 0: not used.
 	Proof float64
-	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses
-	// defaults to 10,000.
+	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses defaults to 10,000.
 	MaxIterations int
 	MaxPasses     float64
 	MaxTime       time.Duration
@@ -148,28 +137,24 @@ type Settings struct {
 	// Checking is told of every pass of a check that goes on: how many it has made, and the
 	// largest change of a log-message in the last; nil: nobody is.
 	Checking func(passes int, residual float64)
-	// Recorder is called after every iteration and at the end of every check; an error
-	// ends the run. nil: nobody looks.
+	// Recorder is called after every iteration and at the end of every check; an error ends the run. nil: nobody looks.
 	Recorder func(Event) error
-	// Evaluate is called after the first iteration and then every EvaluateEvery
-	// passes (0: 20) with the model of the moment, which it must neither change nor
-	// keep; its values, named metric@set, go to the recorder. nil puts it off.
+	// Evaluate is called after the first iteration and then every EvaluateEvery passes (0: 20) with the model of the
+	// moment, which it must neither change nor keep; its values, named metric@set, go to the recorder. nil puts it off.
 	Evaluate      func(*crf.Model) (map[string]float64, error)
 	EvaluateEvery float64
 	// EarlyStop ends the run where a value of Evaluate stopped improving.
 	EarlyStop *EarlyStop
 
-	// Checkpoint is called when the state should be saved: at the start, at pass ends
-	// CheckpointEvery apart (0: so often that saving takes about 1 % of the time, and
-	// at least every 10 minutes) unless the objective got worse, when the run is
-	// interrupted, and when it ends. nil: never, and an interrupted run ends at once.
+	// Checkpoint is called when the state should be saved: at the start, at pass ends CheckpointEvery apart (0: so often
+	// that saving takes about 1 % of the time, and at least every 10 minutes) unless the objective got worse, when the run
+	// is interrupted, and when it ends. nil: never, and an interrupted run ends at once.
 	Checkpoint      func(*State) error
 	CheckpointEvery time.Duration
 	// CheckpointNow is asked at pass ends: true makes a checkpoint before it is due. nil: never.
 	CheckpointNow func() bool
-	// Resume is a state to go on from, of the same problem and of settings that agree
-	// in what decides the course of a run; else the error is ErrState. nil:
-	// start afresh.
+	// Resume is a state to go on from, of the same problem and of settings that agree in what decides the course of a run;
+	// else the error is ErrState. nil: start afresh.
 	Resume *State
 }
 
@@ -194,9 +179,8 @@ const (
 // leastGap is the smallest Gap: rounding leaves somewhat less unknown of two bounds.
 const leastGap = 1e-12
 
-// Resolved returns the settings with the default in the place of every zero value
-// that stands for one: what Fit will use, but for what Choose and Fit make of
-// the data.
+// Resolved returns the settings with the default in the place of every zero value that stands for one: what Fit will
+// use, but for what Choose and Fit make of the data.
 func (s Settings) Resolved() Settings {
 	s.Method = cmp.Or(s.Method, Auto)
 	blocks := s.Method == BBPL || s.Method == Auto

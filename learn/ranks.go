@@ -59,8 +59,7 @@ func (r *ranks) whose(v *visit, job int) int {
 // has reports whether this process has the contributions of the jobs of a part.
 func (r *ranks) has(part int32) bool { return !r.l.alone() || r.Owns(part) }
 
-// visits returns a function that reports whether a node of the i-th unit is in a block that is visited
-// here.
+// visits returns a function that reports whether a node of the i-th unit is in a block that is visited here.
 func (r *ranks) visits(i int) func(node int32) bool {
 	of, l := r.l.units[i].partition.Of, r.l
 	return func(node int32) bool { return r.Owns(l.part[int(of[node])*len(l.units)+i]) }
@@ -90,7 +89,7 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 	return r.mine
 }
 
-// visit does n jobs of v, from v.first on, in all processes, and returns their results, good until the next call,
+// visit does n jobs of v, from v.firstJob on, in all processes, and returns their results, good until the next call,
 // and how they went. Where the tally says that v.until has ended the visit, some have contributed nothing.
 func (r *ranks) visit(v visit, n int) (results []jobResult, t tally) {
 	l := r.l
@@ -124,7 +123,7 @@ func (r *ranks) endVisit(v *visit) {
 	}
 }
 
-// tally tells how jobs of a visit went, in all processes. jobs are done here, and results of those from v.first on.
+// tally tells how jobs of a visit went, in all processes. jobs are done here, and results of those from v.firstJob on.
 func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
 	t := nothingYet
 	t.ended = v.ended()

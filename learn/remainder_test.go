@@ -30,6 +30,7 @@ func TestRemainder(t *testing.T) {
 		pass(l.wholeLimits(), 0)
 	}
 	exact, gap := pass(bp.Limits{}, 0)
+	l.progress.Check.Active = false // as before a step
 	norm, allowed := l.progress.GradientNorm, l.remainder()
 	distance := func(remainder float64) (gradient, ofGap float64) {
 		g, other := pass(bp.Limits{}, remainder)

@@ -68,9 +68,7 @@ func TestLean(t *testing.T) {
 			for range 3 {
 				for _, s := range e.l.whole { // one sweep, for beliefs of these messages
 					v := visit{blocks: s, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
-					if _, err := e.l.visitBlocks(v); err != nil {
-						t.Fatal(err)
-					}
+					oracle.Must(e.l.visitBlocks(v))(t)
 				}
 				if !m.Tangents(nil, 0) {
 					t.Fatalf("%s, %s: not settled", kind, counting)

@@ -12,9 +12,8 @@ type Status string
 
 // The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as small as was asked for or, by
 // Settings.Proof, that the optimum is near enough or steps promise no more, after a check of the whole network at the
-// final weights.
-// Converged is the optimum: Result.Convex is set. StationaryPoint need not be the best of
-// several.
+// final weights; a proof needs no more than the pass that found it, with messages as they are. Converged is the optimum,
+// and Result.Convex is set. StationaryPoint need not be the best of several, or is where steps promise no more.
 const (
 	Converged       Status = "converged"
 	StationaryPoint Status = "stationary_point"
@@ -46,17 +45,15 @@ type Result struct {
 	// Model has the final weights. Those of a run that a limit ended are the best
 	// that a step rule knows of, if it keeps any.
 	Model *crf.Model
-	// Best is the model of the best evaluation where EarlyStop was set, nil where it
-	// was not and before the first one.
+	// Best is the model of the best evaluation where EarlyStop was set, nil where it was not and before the first one.
 	Best *crf.Model
 	// Status says why the run ended.
 	Status Status
 	// Reason is the inequality that ended the run, with its numbers.
 	Reason string
 
-	// Objective is L of (8), and GradientNorm ‖∇L‖₂, at the final weights. Where
-	// Checked they are exact, up to what messages that still change by Residual
-	// leave unknown; else they are running estimates.
+	// Objective is L of (8), and GradientNorm ‖∇L‖₂, at the final weights. Where Checked they are exact, up to what
+	// messages that still change by Residual leave unknown; else they are running estimates.
 	Objective    float64
 	GradientNorm float64
 	// Gradient is ∇L of that norm, laid out like Model.Weights; nil where a run went back to the
@@ -66,11 +63,10 @@ type Result struct {
 	FirstGradientNorm float64
 	// Checked: the whole network was inferred at the final weights.
 	Checked bool
-	// Residual is the largest change of a log-message or log-belief in the last pass
-	// of that check, taken over the first sweep of every block: later sweeps of a visit see
-	// less than the whole network. InferenceConverged says whether it was small
-	// enough. NaN and false where not Checked; 0 and true for methods without
-	// inference.
+	// Residual is the largest change of a log-message or log-belief in the last pass of that check, taken over the first
+	// sweep of every block: later sweeps of a visit see less than the whole network. InferenceConverged says that what
+	// messages still change does not matter to Status: it was small enough, or a proof bounds what is left. NaN and false
+	// where not Checked; 0 and true for methods without inference.
 	Residual           float64
 	InferenceConverged bool
 	// Gap is the primal–dual gap of that inference, summed over instances: with labels
@@ -87,30 +83,26 @@ type Result struct {
 	// ConvexCounting: the counting numbers of all networks are provably convex.
 	ConvexCounting bool
 
-	// Unsettled says where the messages of that check changed the most, "" where
-	// InferenceConverged and where not Checked: "block 3 of instance x". Damping is the
-	// weight that old messages came to have, where they circled. Separable: there is no
-	// optimum.
+	// Unsettled says where the messages of that check changed the most, "" where InferenceConverged and where not Checked:
+	// "block 3 of instance x". Damping is the weight that old messages came to have, where they circled. Separable: there
+	// is no optimum.
 	Unsettled string
 	Damping   float64
 	Separable bool
-	// Seeded names the node types with states that no label tells apart. Their weights began
-	// at small random numbers, by Settings.Seed, where all weights were zero: those that
-	// treat such states alike are a saddle of the objective.
+	// Seeded names the node types with states that no label tells apart. Their weights began at small random numbers, by
+	// Settings.Seed, where all weights were zero: those that treat such states alike are a saddle of the objective.
 	Seeded []string
 	// AtStart: a limit ended the run with the weights that it began with, as no better ones
 	// were found, or no step was made before.
 	AtStart bool
 
 	Iterations int // visits with a step and, in descent, whole passes
-	// Passes is the message work done, in whole-network sweeps; CheckPasses is
-	// the part of it spent on checks. GradientPasses counts gradients, checks' included,
-	// by the nodes and edges of the whole network: with blocks a pass is more than one,
-	// as a cut edge is computed in both of its blocks.
+	// Passes is the message work done, in whole-network sweeps; CheckPasses is the part of it spent on checks.
+	// GradientPasses counts gradients, checks' included, by the nodes and edges of the whole network: with blocks a pass
+	// is more than one, as a cut edge is computed in both of its blocks.
 	Passes, CheckPasses, GradientPasses float64
-	// Seconds is the time of the run, before an interruption too, with what
-	// evaluations, recorders and checkpoints took; CheckSeconds is the part of it
-	// spent on checks.
+	// Seconds is the time of the run, before an interruption too, with what evaluations, recorders and checkpoints took;
+	// CheckSeconds is the part of it spent on checks.
 	Seconds, CheckSeconds float64
 	StateBytes            int64 // messages, beliefs and contributions
 }
@@ -135,13 +127,11 @@ type Event struct {
 	Theta []float64
 	// Eval holds the values of Settings.Evaluate, nil in most iterations.
 	Eval map[string]float64
-	// Check is set on the event that ends a check of the whole network; its
-	// Objective and GradientNorm are then exact.
+	// Check is set on the event that ends a check of the whole network; its Objective and GradientNorm are then exact.
 	Check bool
 }
 
-// DivergedError reports a run that got worse instead of better, or met a number
-// it could not go on with.
+// DivergedError reports a run that got worse instead of better, or met a number it could not go on with.
 type DivergedError struct {
 	Iteration int
 	Instance  string // where one is known

@@ -387,9 +387,7 @@ func TestDamagedState(t *testing.T) {
 	p := problems(t)["plain"]
 	base := Settings{Assign: blocksOf(4)}
 	whole := someState(t, p, base)
-	if _, err := Fit(context.Background(), p, Settings{Assign: blocksOf(4), Resume: whole.clone()}); err != nil {
-		t.Fatal(err)
-	}
+	oracle.Must(Fit(context.Background(), p, Settings{Assign: blocksOf(4), Resume: whole.clone()}))(t)
 	progress := func(old, new string) func(*State) {
 		return func(s *State) {
 			if !strings.Contains(string(s.saved.Progress), old) {
@@ -535,9 +533,7 @@ func TestStateFile(t *testing.T) {
 	text := must(os.ReadFile(path))
 	weights := slices.Clone(p.Model.Weights)
 	refused := func(name, want string) {
-		if _, err := Fit(context.Background(), p, long); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s after it was read: error is %v, want one with %q", name, err, want)
-		}
+		oracle.Fails(Fit(context.Background(), p, long))(t, want)
 		if !slices.Equal(p.Model.Weights, weights) {
 			t.Errorf("%s after it was read: the refused state has changed the model", name)
 		}

@@ -70,9 +70,7 @@ func TestSpillForecast(t *testing.T) {
 		t.Errorf("in memory %d, of a file %d and %d beside it, with %d of pieces", memory.AtMost, file.Spilled, file.AtMost, pieces)
 	}
 	s.Memory = file.AtMost
-	if _, err := Fit(context.Background(), p, s); err != nil {
-		t.Error(err)
-	}
+	oracle.Must(Fit(context.Background(), p, s))(t)
 	s.Memory--
 	var tooMuch *MemoryError
 	if _, err := Fit(context.Background(), p, s); !errors.As(err, &tooMuch) || slices.ContainsFunc(tooMuch.Items, func(i MemoryItem) bool { return i.Spilled }) {

@@ -30,9 +30,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 					for _, set := range l.whole {
 						v := visit{kind: consistentVisit, blocks: set,
 							limits: l.wholeLimits()}
-						if _, err := l.visitBlocks(v); err != nil {
-							t.Fatal(err)
-						}
+						oracle.Must(l.visitBlocks(v))(t)
 					}
 					oracle.OK(t, l.endWholePass())
 					theta := l.model.Weights

@@ -234,38 +234,6 @@ func (s *spins) couplings(t testing.TB, p Problem, method Method) (value, deviat
 	return value, deviation, x.Correlation
 }
 
-// TestSpreadCovers: over draws of samples, couplings scatter about the truth as their errors
-// say: the mean of squares of (estimate − truth)/error is 1, and 95 % of intervals of 1.96
-// errors hold the truth.
-func TestSpreadCovers(t *testing.T) {
-	oracle.Long(t)
-	for _, method := range []Method{Exact, Pseudo} {
-		square, inside, all := 0.0, 0.0, 0.0
-		for seed := range uint64(30) {
-			s := newSpins(t, seed)
-			value, deviation, correlation := s.couplings(t, s.problem(t, 100+seed, 400, 0), method)
-			if math.Abs(correlation) > 0.05 {
-				t.Errorf("%s: independent samples have correlation %v", method, correlation)
-			}
-			for e, j := range s.coupling {
-				z := (value[e] - j) / deviation[e]
-				square += z * z
-				all++
-				if math.Abs(z) <= 1.96 {
-					inside++
-				}
-			}
-		}
-		t.Logf("%s: mean square %.3f, %.1f %% inside, of %v", method, square/all, 100*inside/all, all)
-		if square /= all; !(square > 0.85 && square < 1.15) {
-			t.Errorf("%s: mean square of z is %v", method, square)
-		}
-		if inside /= all; !(inside > 0.92 && inside < 0.98) {
-			t.Errorf("%s: %v inside", method, inside)
-		}
-	}
-}
-
 // TestSpreadOfChains: where a sample is that before it with probability one half, the gradients
 // of neighbours are correlated by so much.
 func TestSpreadOfChains(t *testing.T) {

@@ -42,9 +42,7 @@ func stateFile(t testing.TB, s Settings) []byte {
 	path := filepath.Join(t.TempDir(), "state")
 	s.MaxIterations, s.RelativeTolerance = 5, 1e-12
 	s.Checkpoint = func(state *State) error { return state.WriteFile(path) }
-	if _, err := Fit(context.Background(), tinyProblem(t), s); err != nil {
-		t.Fatal(err)
-	}
+	oracle.Must(Fit(context.Background(), tinyProblem(t), s))(t)
 	return must(os.ReadFile(path))
 }
 

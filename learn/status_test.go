@@ -153,9 +153,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 	}
 	s := Settings{EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "accuracy@dev", Patience: 1},
 		Evaluate: func(*crf.Model) (map[string]float64, error) { return map[string]float64{}, nil }}
-	if _, err := Fit(context.Background(), p, s); err == nil || !strings.Contains(err.Error(), `"accuracy@dev"`) {
-		t.Errorf("a metric that does not exist: %v", err)
-	}
+	oracle.Fails(Fit(context.Background(), p, s))(t, `"accuracy@dev"`)
 	broken := errors.New("broken")
 	s.Evaluate = func(*crf.Model) (map[string]float64, error) { return nil, broken }
 	if _, err := Fit(context.Background(), p, s); !errors.Is(err, broken) {
@@ -405,9 +403,7 @@ func TestValidate(t *testing.T) {
 		p, s := good, Settings{}
 		test.change(&p, &s)
 		_, err := Fit(context.Background(), p, s)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want %q", err, test.want)
-		}
+		oracle.WantError(t, err, test.want)
 		if also := s.Validate(&p); also == nil || also.Error() != err.Error() {
 			t.Errorf("Validate says %v, Fit %v", also, err)
 		}
@@ -453,9 +449,7 @@ func TestUnitErrors(t *testing.T) {
 	} {
 		q, s := p, Settings{}
 		test.change(&q, &s)
-		if _, err := Fit(context.Background(), q, s); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want %q", err, test.want)
-		}
+		oracle.Fails(Fit(context.Background(), q, s))(t, test.want)
 	}
 }
 
@@ -693,9 +687,7 @@ func TestLooseTolerances(t *testing.T) {
 	if !strings.Contains(short.Reason, "more passes lower it") {
 		t.Errorf("a limit ended the run: %s", short.Reason)
 	}
-	if _, err := Fit(context.Background(), p, Settings{Gap: leastGap / 10}); err == nil || !strings.Contains(err.Error(), "rounding") {
-		t.Errorf("the error is %v", err)
-	}
+	oracle.Fails(Fit(context.Background(), p, Settings{Gap: leastGap / 10}))(t, "rounding")
 	p.L2 = 0
 	if r := must(Fit(context.Background(), p, Settings{MaxPasses: 30})); !math.IsNaN(r.Suboptimality) {
 		t.Errorf("without a regulariser the suboptimality is %v", r.Suboptimality)

@@ -16,8 +16,8 @@ type StepRule interface {
 	String() string
 	// Start is called before the first step of a run and forgets any run before.
 	Start(p StepProblem) error
-	// Step changes theta, given g = ∇L of (8), partly stale, and returns the size
-	// of the step for the record. It must not keep or change gradient.
+	// Step changes theta, given g = ∇L of (8), partly stale, and returns the size of the
+	// step: 0 says that weights stayed, so that messages which circle are damped more. It must not keep or change gradient.
 	Step(theta, gradient []float64) float64
 	// State returns a pointer to a struct, every field of which a resumed run must find as it
 	// was: int, float64, bool and string, []float64 of a length that is fixed after Start, and
@@ -35,8 +35,7 @@ type StepProblem struct {
 	// Variables is the mean number of variables per sample. Fixed steps multiply
 	// ∇L/Variables, so that one α serves networks of all sizes.
 	Variables float64
-	// Objective returns the objective at the start of the run, as the first check has found it: F, where
-	// that bounds L.
+	// Objective returns the objective at the start of the run, as the first check has found it: F, where that bounds L.
 	Objective func() float64
 
 	run *learner // for automatic steps, which are a part of it

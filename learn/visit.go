@@ -135,8 +135,7 @@ type visit struct {
 	limits bp.Limits
 	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
 	remainder float64
-	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all
-	// sweeps are made.
+	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all sweeps are made.
 	until    context.Context
 	jobs     []int32             // those that are done here
 	firstJob int                 // job of this round, of all processes
@@ -147,7 +146,7 @@ type visit struct {
 // ended reports that the visit was.
 func (v *visit) ended() bool { return v.until != nil && v.until.Err() != nil }
 
-// number is how many jobs visit some blocks.
+// jobsOf is how many jobs visit some blocks.
 func (j *unitSet) jobsOf(blocks []int) int { return len(blocks) * j.perBlock() }
 
 // job returns the block of a job, and the units lo ≤ j < hi in which it is visited: all jobs of the first block come
@@ -157,7 +156,7 @@ func (j *unitSet) job(blocks []int, i int) (block, lo, hi int) {
 	return blocks[i/n], j.shares[i%n], j.shares[i%n+1]
 }
 
-// place is that of a job among those of all blocks.
+// placeOfJob is that of a job among those of all blocks.
 func (j *unitSet) placeOfJob(blocks []int, job int) int {
 	n := j.perBlock()
 	return blocks[job/n]*n + job%n
@@ -177,8 +176,7 @@ type visitReport struct {
 	elements int // that contributed
 }
 
-// visitBlocks grounds blocks in every unit, sweeps over them, and
-// replaces their contribution to the gradient in place:
+// visitBlocks grounds blocks in every unit, sweeps over them, and replaces their contribution to the gradient in place:
 //
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
 func (l *learner) visitBlocks(v visit) (visitReport, error) {

@@ -12,10 +12,9 @@ const unobserved = -1
 // Conditioned is a network given the states of some of its variables. It holds
 // the network over the others and what is needed to report results for all.
 type Conditioned struct {
-	// Network is over the unobserved variables only, renumbered from 0 in their
-	// old order. Its log Z is the logarithm of the sum over joint states that
-	// agree with the evidence: nothing is renormalised. Factors keep their
-	// order; one whose variables are all observed stays as a constant.
+	// Network is over the unobserved variables only, renumbered from 0 in their old order. Its log Z is the logarithm of
+	// the sum over joint states that agree with the evidence: nothing is renormalised. Factors keep their order; one
+	// whose variables are all observed stays as a constant.
 	Network *Network
 	// Variable[i] is the original number of the new network's variable i.
 	Variable []int
@@ -24,9 +23,8 @@ type Conditioned struct {
 	card     []int // of the original variables
 }
 
-// Condition fixes the variables in evidence, a map from variable to its
-// observed state, and removes them by slicing every table. The network must be
-// valid. A variable or state that does not exist is an error.
+// Condition fixes the variables in evidence, a map from variable to its observed state, and removes them by slicing
+// every table. The network must be valid. A variable or state that does not exist is an error.
 func (n *Network) Condition(evidence map[int]int) (*Conditioned, error) {
 	c := &Conditioned{Observed: make([]int, len(n.Card)), card: n.Card}
 	for v := range c.Observed {
@@ -58,8 +56,7 @@ func (n *Network) Condition(evidence map[int]int) (*Conditioned, error) {
 	return c, nil
 }
 
-// slice returns the factor with observed variables fixed and the others
-// renumbered.
+// slice returns the factor with observed variables fixed and the others renumbered.
 func (f *Factor) slice(card, observed, renumbered []int) Factor {
 	var result Factor
 	var cards, strides []int // of the free variables
@@ -100,9 +97,8 @@ func copyStrided(dst, src []float64, cards, strides []int) {
 	}
 }
 
-// Marginals extends marginals of the conditioned network, [new variable][state],
-// to all original variables: an observed one has probability 1 at its state.
-// The rows of unobserved variables are shared, not copied.
+// Marginals extends marginals of the conditioned network, [new variable][state], to all original variables: an
+// observed one has probability 1 at its state. The rows of unobserved variables are shared, not copied.
 func (c *Conditioned) Marginals(marginals [][]float64) [][]float64 {
 	all := make([][]float64, len(c.Observed))
 	for i, v := range c.Variable {
@@ -117,8 +113,7 @@ func (c *Conditioned) Marginals(marginals [][]float64) [][]float64 {
 	return all
 }
 
-// States extends a joint state of the conditioned network to all original
-// variables.
+// States extends a joint state of the conditioned network to all original variables.
 func (c *Conditioned) States(x []int) []int {
 	all := slices.Clone(c.Observed)
 	for i, v := range c.Variable {

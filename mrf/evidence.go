@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// WithEvidence returns the network with a factor for each observed variable that is
-// 1 at its state and 0 elsewhere: variables and states keep their numbers, log Z and
-// marginals are those given the evidence. Tables are shared with n, not copied. See
-// Condition, which removes observed variables instead, for the errors.
+// WithEvidence returns the network with a factor for each observed variable that is 1 at its state and 0 elsewhere:
+// variables and states keep their numbers, log Z and marginals are those given the evidence. Tables are shared with
+// n, not copied. See Condition, which removes observed variables instead, for the errors.
 func (n *Network) WithEvidence(evidence map[int]int) (*Network, error) {
 	if _, err := (&Network{Card: n.Card}).Condition(evidence); err != nil {
 		return nil, err

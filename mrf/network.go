@@ -2,8 +2,7 @@ package mrf
 
 import "github.com/blockbp/blockbp/graph"
 
-// Network is a discrete factor network of any arity:
-// p(x) ∝ exp Σ_f LogTable_f(x_scope(f)).
+// Network is a discrete factor network of any arity: p(x) ∝ exp Σ_f LogTable_f(x_scope(f)).
 type Network struct {
 	Card    []int // states of each variable
 	Factors []Factor

@@ -10,19 +10,16 @@ import (
 // noEdge is the entry of edgeOfFactor for a factor of fewer than two variables.
 const noEdge = -1
 
-// Pairwise merges the network's factors into one table per node and one per
-// edge: unary factors of a variable are multiplied, so are all factors on the
-// same two variables, in whichever order they name them, and factors without a
+// Pairwise merges the network's factors into one table per node and one per edge: unary factors of a variable are
+// multiplied, so are all factors on the same two variables, in whichever order they name them, and factors without a
 // variable become Constant.
 //
-// Edges are numbered in the order in which their first factor appears and take
-// its orientation: U is the first variable of its scope. edgeOfFactor[f] is the
-// edge that holds factor f, −1 for a smaller factor. A file with one number
-// per pairwise factor, such as counting numbers, follows that order.
+// Edges are numbered in the order in which their first factor appears and take its orientation: U is the first
+// variable of its scope. edgeOfFactor[f] is the edge that holds factor f, −1 for a smaller factor. A file with one
+// number per pairwise factor, such as counting numbers, follows that order.
 //
-// A network that is not valid, a factor of more than two variables and a product
-// beyond float64's range, which could pass for a hard zero, are errors that name
-// the factor.
+// A network that is not valid, a factor of more than two variables and a product beyond float64's range, which could
+// pass for a hard zero, are errors that name the factor.
 func (n *Network) Pairwise() (p *Pairwise, edgeOfFactor []int, err error) {
 	if err := n.Validate(); err != nil {
 		return nil, nil, err
@@ -107,8 +104,7 @@ func (p *Pairwise) multiply(factor *Factor, edge int) (finite bool) {
 	return addTo(table, turned)
 }
 
-// addTo adds src to the first len(src) entries of dst. It reports false if a sum
-// of finite numbers is not finite.
+// addTo adds src to the first len(src) entries of dst. It reports false if a sum of finite numbers is not finite.
 func addTo(dst, src []float64) (finite bool) {
 	finite = true
 	for i, value := range src {
@@ -121,10 +117,9 @@ func addTo(dst, src []float64) (finite bool) {
 	return finite
 }
 
-// Network returns the same distribution as a list of factors: first the
-// constant, if it is not zero, then one unary factor per node, then one factor
-// per edge in the order and orientation of the edges, so that Pairwise on the
-// result gives p back. The tables are shared with p, not copied.
+// Network returns the same distribution as a list of factors: first the constant, if it is not zero, then one unary
+// factor per node, then one factor per edge in the order and orientation of the edges, so that Pairwise on the result
+// gives p back. The tables are shared with p, not copied.
 func (p *Pairwise) Network() *Network {
 	n := &Network{Card: make([]int, len(p.Card))}
 	n.Factors = make([]Factor, 0, 1+len(p.Card)+p.Graph.NumEdges())

@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// Validate checks the whole network: every variable has at least one state,
-// every scope names different existing variables, every table has one value per
-// joint state of its scope, and no value is NaN or +Inf (-Inf is a legal zero).
-// The error names the first variable or factor at fault.
+// Validate checks the whole network: every variable has at least one state, every scope names different existing
+// variables, every table has one value per joint state of its scope, and no value is NaN or +Inf (-Inf is a legal
+// zero). The error names the first variable or factor at fault.
 func (n *Network) Validate() error {
 	for v, card := range n.Card {
 		if card <= 0 {
@@ -51,9 +50,8 @@ func (n *Network) validateFactor(f int, seen []int) error {
 	return nil
 }
 
-// TableSize returns the number of joint states of the variables in scope, 1 for
-// an empty scope. ok is false when it does not fit an int. The variables must
-// exist and have at least one state each.
+// TableSize returns the number of joint states of the variables in scope, 1 for an empty scope. ok is false when it
+// does not fit an int. The variables must exist and have at least one state each.
 func TableSize(card, scope []int) (size int, ok bool) {
 	size = 1
 	for _, v := range scope {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,6 +44,14 @@ func mustRun(t *testing.T, args ...string) {
 	}
 }
 
+// generated makes data to learn from.
+func generated(t *testing.T) string {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "data")
+	mustRun(t, "generate", "-o", data, "--graph", "grid:5x5", "--states", "2", "--node-features", "2", "--edge-features", "2", "--samples", "2", "--sweeps", "5")
+	return data
+}
+
 // TestInterruptedProcess ends a running training, by the signal of Ctrl-C and as a
 // power cut would: a resumed run ends as one never interrupted.
 func TestInterruptedProcess(t *testing.T) {
@@ -51,8 +60,7 @@ func TestInterruptedProcess(t *testing.T) {
 		signals = append(signals, os.Interrupt)
 	}
 	folder := t.TempDir()
-	data := filepath.Join(folder, "data")
-	mustRun(t, "generate", "-o", data, "--graph", "grid:5x5", "--states", "2", "--node-features", "2", "--edge-features", "2", "--samples", "2", "--sweeps", "5")
+	data := generated(t)
 	// Without an end of its own, however fast the machine is: the steps are too short
 	// to get anywhere.
 	options := []string{"--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--blocks", "4", "-q", "--report=false"}
@@ -126,5 +134,21 @@ func TestProcess(t *testing.T) {
 	cmd.Stdin = strings.NewReader("MARKOV\n1\n2\n1\n1 0\n2 0.5 0.5\n")
 	if err := cmd.Run(); err != nil || stdout.String() != "PR\n0\n" {
 		t.Errorf("infer of standard input: %v, stdout %q", err, stdout)
+	}
+}
+
+// TestHangUp: a process that was told to outlive its terminal does.
+func TestHangUp(t *testing.T) {
+	if _, err := exec.LookPath("nohup"); err != nil {
+		t.Skip("skipped: the system has no nohup; the test runs where the PATH has one")
+	}
+	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
+	cmd, _, stderr := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--max-time", "1s", "--checkpoint-every", "5ms", "-q", "--report=false")
+	cmd.Path, cmd.Args = oracle.Must(exec.LookPath("nohup"))(t), append([]string{"nohup"}, cmd.Args...)
+	oracle.OK(t, cmd.Start())
+	waitForIterations(t, dir)
+	oracle.OK(t, cmd.Process.Signal(syscall.SIGHUP))
+	if err := cmd.Wait(); err != nil || !strings.Contains(read(t, dir, "result.json"), "time_limit") {
+		t.Errorf("it ended with %v: %s", err, stderr)
 	}
 }

@@ -1,15 +1,20 @@
 package cli_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"image/png"
+	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -48,6 +53,19 @@ func npz(t testing.TB, a arrays) string {
 		entries[name+".npy"] = text
 	}
 	return archive(t, entries)
+}
+
+// archive is a zip file with entries of any names, in their order.
+func archive(t testing.TB, entries map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		entry := oracle.Must(w.CreateHeader(&zip.FileHeader{Name: name, NonUTF8: !utf8.ValidString(name)}))(t)
+		oracle.Must(io.WriteString(entry, entries[name]))(t)
+	}
+	oracle.OK(t, w.Close())
+	return b.String()
 }
 
 // badCase is a mistake in the input and what the command must say of it.

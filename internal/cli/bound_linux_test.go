@@ -26,7 +26,7 @@ func runBound(t *testing.T, args ...string) (o outcome) {
 		)
 		// Where it cannot be taken away, the caller finds out that files can be written.
 		_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, dropFromBoundingSet, overridePermissions, 0)
-		o = runProcess(t, nil, args...)
+		o = runProcess(t, args...)
 	}()
 	<-done
 	return o

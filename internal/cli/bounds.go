@@ -25,8 +25,7 @@ func threadsVar(fl *pflag.FlagSet, threads *int, help string) {
 	}}, "threads", help)
 }
 
-// withMemoryRemedy says what allows what was refused for its memory. Training says that by
-// itself.
+// withMemoryRemedy says what allows what was refused for its memory. Training says that by itself.
 func withMemoryRemedy(err error) error {
 	var large *memory.Error
 	if !errors.As(err, &large) {

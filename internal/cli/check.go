@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
@@ -56,10 +55,12 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 		switch {
 		case filepath.Ext(path) == ".safetensors":
-			said, list := checkModel(path)
-			notes, problems = append(notes, said...), append(problems, list...)
+			said, err := checkModel(path)
+			if notes = append(notes, said...); err != nil {
+				problems = append(problems, err)
+			}
 		case dataset.IsNetwork(path):
-			if _, err := dataset.ReadNetworkWithin(path, f.data.memory); err != nil {
+			if _, err := dataset.ReadNetworkWithin(path, f.data.Memory); err != nil {
 				problems = append(problems, err)
 			}
 		default:
@@ -83,7 +84,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			notes = append(notes, set.Notes()...)
 		}
 		if set != nil && m == nil {
-			said, err := job.CheckTraining(a.ctx, set, f.data.memory)
+			said, err := job.CheckTraining(a.ctx, set, f.data.Memory)
 			if notes = append(notes, said...); err != nil {
 				list = append(list, err)
 			}
@@ -109,41 +110,18 @@ func checkCheckpoint(path string) (is bool, err error) {
 	return true, err
 }
 
-// checkModel lists all that is wrong with a model file or a checkpoint, and what should
-// be known of one that is sound.
-func checkModel(path string) (notes []string, problems []error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, []error{err}
-	}
+// checkModel says what is wrong with a model file or a checkpoint, or what should be known of one that is sound.
+func checkModel(path string) (notes []string, err error) {
 	if is, err := checkCheckpoint(path); err != nil {
-		return nil, []error{job.DataError(path, err)}
+		return nil, job.DataError(path, err)
 	} else if is {
 		return nil, nil
 	}
-	meta, list := crf.Check(path)
-	for _, err := range list {
-		problems = append(problems, job.DataError(path, err))
-	}
-	if meta != nil {
-		for _, err := range []error{job.CheckMeta(path, meta), recipeProblem(path, meta)} {
-			if err != nil {
-				problems = append(problems, err)
-			}
-		}
-	}
-	if len(problems) > 0 {
-		return nil, problems
-	}
 	m, err := job.LoadModel(path)
 	if err != nil {
-		return nil, []error{err}
+		return nil, err
 	}
 	return m.Notes, nil
-}
-
-func recipeProblem(path string, meta map[string]string) error {
-	_, err := job.RecipeOf(path, meta)
-	return err
 }
 
 // checked is what check says.

@@ -31,10 +31,9 @@ const (
 // ofOneCommand are options that are known before a file is read, and that no run to resume has set.
 var ofOneCommand = []string{"config", "resume", forceOption, "mpi", "stall"}
 
-// applyConfig sets the flags of cmd that were not given on the command line from
-// a TOML file whose keys are their names, and returns every flag's value with
-// its source. path may be empty. recalled are the sources of flags that a run to
-// be resumed has set.
+// applyConfig sets the flags of cmd that were not given on the command line from a TOML file whose keys are their
+// names, and returns every flag's value with its source. path may be empty. recalled are the sources of flags that a
+// run to be resumed has set.
 func (a *app) applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (map[string]job.Option, error) {
 	fromFile := map[string]bool{}
 	if path != "" {
@@ -144,10 +143,9 @@ func readConfig(verb, path string) (values map[string]any, lines map[string]int,
 	return values, lines, nil
 }
 
-// locate puts in front of an error about an option where its value stands, if that is in
-// a file of options. The option is the first that the error refers to; one that is not about
-// the command line can refer to others as remedies, and begins with the option if it is
-// about one.
+// locate puts in front of an error about an option where its value stands, if that is in a file of options. The
+// option is the first that the error refers to; one that is not about the command line can refer to others as
+// remedies, and begins with the option if it is about one.
 func (a *app) locate(err error) error {
 	name, begins := option.First(option.References(err))
 	place, ok := a.places[name]
@@ -157,8 +155,7 @@ func (a *app) locate(err error) error {
 	return &exitError{codeOf(err), fmt.Errorf("%s: %w", place, err)}
 }
 
-// setFromConfig sets a flag unless the command line did, and reports whether it
-// did so.
+// setFromConfig sets a flag unless the command line did, and reports whether it did so.
 func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool, err error) {
 	flag := cmd.Flags().Lookup(key)
 	if commandLineOnly := slices.Concat(ofOneCommand, []string{"help"}); flag != nil &&

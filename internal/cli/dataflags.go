@@ -14,50 +14,39 @@ import (
 
 // dataFlags say how data are read.
 type dataFlags struct {
-	kind, features, layout, list, observed string
-	edges, edgeMaps, superpixels           string
-	states, columns                        []string
-	offsets                                []int
-	bins, neighbours, hops                 int
-	noBias, untied, directed               bool
-	given                                  func(flag string) bool // nil: no flags were registered
-	minCount                               int
-	sampleWeights                          string
-	memory                                 int64
+	dataset.Options
+	given func(flag string) bool // nil: no flags were registered
 }
 
 func (d *dataFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&d.kind, "kind", "", "kind of data: npz, images, graph or text (default: found out from the paths)")
-	f.StringVar(&d.features, "features", "", "images: folder with <id>.npy, features [h,w,d] or [d,h,w] (default: "+
+	f.StringVar(&d.Kind, "kind", "", "kind of data: npz, images, graph or text (default: found out from the paths)")
+	f.StringVar(&d.FeatureDir, "features", "", "images: folder with <id>.npy, features [h,w,d] or [d,h,w] (default: "+
 		"DATA/features)")
-	f.StringVar(&d.layout, "layout", "", "images: axes of the features, hwc or chw (default: what fits the pictures)")
-	f.StringVar(&d.list, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: "+
+	f.StringVar(&d.Layout, "layout", "", "images: axes of the features, hwc or chw (default: what fits the pictures)")
+	f.StringVar(&d.List, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: "+
 		"all images)")
-	f.StringSliceVar(&d.states, "states", nil, "names of the states, separated by commas")
-	f.StringVar(&d.edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features "+
+	f.StringSliceVar(&d.States, "states", nil, "names of the states, separated by commas")
+	f.StringVar(&d.Edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features "+
 		"(default contrast)")
-	f.IntSliceVar(&d.offsets, "offsets", nil, "images: how far apart joined pixels are, such as 1,4,12 (default 1)")
-	f.StringVar(&d.edgeMaps, "edge-maps", "", "images: folder with <id>.png or .npy, strengths of edges (default none; "+
-		"DATA/edges if the model has them)")
-	f.IntVar(&d.bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
-	f.IntVar(&d.neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
-	f.StringSliceVar(&d.columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+
+	f.IntSliceVar(&d.Offsets, "offsets", nil, "images: how far apart joined pixels are, such as 1,4,12 (default 1)")
+	f.IntVar(&d.Bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
+	f.IntVar(&d.Neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
+	f.StringSliceVar(&d.Columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+
 		"source, target, text and ignore")
-	f.IntVar(&d.hops, "hops", 0, "graph tables: replace features by means over a node and its neighbours, so many times")
-	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
-	f.BoolVar(&d.noBias, "no-bias", false, "images, tables and text: do not add the constant feature")
-	f.IntVar(&d.minCount, "min-count", 0, "tagged text: leave out attributes that occur less often")
-	f.BoolVar(&d.untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
-	f.StringVar(&d.sampleWeights, "sample-weights", "", "samples: a column or file of weights; of alignments the "+
+	f.IntVar(&d.Hops, "hops", 0, "graph tables: replace features by means over a node and its neighbours, so many times")
+	f.StringVar(&d.Observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
+	f.BoolVar(&d.NoBias, "no-bias", false, "images, tables and text: do not add the constant feature")
+	f.IntVar(&d.MinCount, "min-count", 0, "tagged text: leave out attributes that occur less often")
+	f.BoolVar(&d.Untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
+	f.StringVar(&d.SampleWeights, "sample-weights", "", "samples: a column or file of weights; of alignments the "+
 		"identity that counts as alike (default 0.8), or none")
 	d.given = f.Changed
-	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
+	f.BoolVar(&d.Directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
 		"the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
-	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
 	reads(f, "a file of weights, a number for each sample", "sample-weights")
-	f.StringVar(&d.superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+
+	f.StringVar(&d.Superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+
 		"nodes (default: pixels are; DATA/superpixels if the model has them)")
 	reads(f, "a folder of maps of regions, one ID.png or ID.npy for each picture", "superpixels")
 	refuseZero(f, "bins", "neighbours")
@@ -68,32 +57,25 @@ const memoryHelp = "most memory to take, in bytes or such as 40GiB (default: fou
 
 // registerMemory is for verbs that have no such option of their own.
 func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
-	f.Var(sizeValue(&d.memory), "memory", memoryHelp)
+	f.Var(sizeValue(&d.Memory), "memory", memoryHelp)
 }
 
-// options returns the reader's options. m is the trained model to read for, or
-// nil.
+// options returns the reader's options. m is the trained model to read for, or nil.
 func (d *dataFlags) options(m *job.Model) dataset.Options {
-	o := dataset.Options{
-		Kind: d.kind, FeatureDir: d.features, Layout: d.layout, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins,
-		Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied,
-		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed,
-		MinCount: d.minCount, SampleWeights: d.sampleWeights, Memory: d.memory,
-	}
+	o := d.Options
+	o.Tied = d.given != nil && d.given("directed") && !d.Directed
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
 	}
 	return o
 }
 
-// validate refuses a number of states where their names are wanted: it would be
-// the name of the only one.
+// validate refuses a number of states where their names are wanted: it would be the name of the only one.
 func (d *dataFlags) validate() error {
-	if len(d.states) != 1 {
+	if len(d.States) != 1 {
 		return nil
 	}
-	if n, err := strconv.Atoi(d.states[0]); err == nil {
+	if n, err := strconv.Atoi(d.States[0]); err == nil {
 		return usagef("{states} %d: want the names of the states, separated by commas, such as {states} %s", n,
 			strings.Join(crf.NumberedStates(min(max(n, 2), 4)), ","))
 	}
@@ -142,7 +124,7 @@ type given struct {
 func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) (g given, err error) {
 	o := d.options(model)
 	// where -1 is a label, and counts as known
-	o.NoLabels = !clamp && d.observed == "" && (o.Recipe == nil || !o.Recipe.Spins)
+	o.NoLabels = !clamp && d.Observed == "" && (o.Recipe == nil || !o.Recipe.Spins)
 	if g.set, err = a.openData(paths, o); err != nil {
 		return g, err
 	}

@@ -17,12 +17,9 @@ import (
 
 // demoFlags are the options of demo.
 type demoFlags struct {
-	out     string
-	side    int
-	l2      float64
-	seed    uint64
-	threads int
-	json    bool
+	synthetic.Demo
+	out  string
+	json bool
 }
 
 func (a *app) demoCommand() *cobra.Command {
@@ -41,10 +38,10 @@ the curves.`,
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make (default: blockbp-demo, or blockbp-demo-2 and so on)")
 	a.writes(cmd, "out", always(outputFolder))
 	forceable(cmd, forceHelp)
-	fl.IntVar(&f.side, "side", 50, "rows and columns of the grid")
-	fl.Float64Var(&f.l2, "l2", 1, "weight of (l2/2)|w|^2 in the objective")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of the problem")
-	threadsVar(fl, &f.threads, "number of threads")
+	fl.IntVar(&f.Side, "side", 50, "rows and columns of the grid")
+	fl.Float64Var(&f.L2, "l2", 1, "weight of (l2/2)|w|^2 in the objective")
+	fl.Uint64Var(&f.Seed, "seed", 1, "seed of the problem")
+	threadsVar(fl, &f.Threads, "number of threads")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -52,10 +49,10 @@ the curves.`,
 func (f *demoFlags) validate() error {
 	const most = 10_000 // rows: beyond it the features take hundreds of GiB
 	switch {
-	case f.side < 5 || f.side > most:
-		return usagef("--side %d: want 5, for 4x5 blocks, to %d", f.side, most)
-	case !(f.l2 >= 0) || math.IsInf(f.l2, 0):
-		return usagef("--l2 %v: want a finite number that is not negative", f.l2)
+	case f.Side < 5 || f.Side > most:
+		return usagef("--side %d: want 5, for 4x5 blocks, to %d", f.Side, most)
+	case !(f.L2 >= 0) || math.IsInf(f.L2, 0):
+		return usagef("--l2 %v: want a finite number that is not negative", f.L2)
 	}
 	return nil
 }
@@ -75,7 +72,7 @@ func (a *app) demo(f *demoFlags) error {
 	defer run.Close()
 	var shown learn.Method
 	var bar *progress
-	d := synthetic.Demo{Side: f.side, L2: f.l2, Seed: f.seed, Threads: f.threads}
+	d := f.Demo
 	d.Say = func(text string) {
 		if bar != nil {
 			bar.done()

@@ -109,13 +109,13 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Restrict(f.split, f.data.observed); err != nil {
+	if err := e.Restrict(f.split, f.data.Observed); err != nil {
 		return nil, err
 	}
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	if text := m.Unheld(set, f.split); text != "" && f.data.observed == "" {
+	if text := m.Unheld(set, f.split); text != "" && f.data.Observed == "" {
 		a.note("%s", option.Text(text))
 	}
 	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {

@@ -186,3 +186,20 @@ func TestVersion(t *testing.T) {
 	}
 	run(t, "version", "now").wantFailure(t, 2, `"now"`)
 }
+
+// TestLicences: version --licences prints them, as text alone.
+func TestLicences(t *testing.T) {
+	t.Parallel()
+	if o := mustRun(t, "version", "--licences"); o.stdout != readFile(t, "notices.txt") || o.stderr != "" {
+		t.Errorf("version --licences prints %d bytes and %q, want notices.txt", len(o.stdout), o.stderr)
+	}
+	run(t, "version", "--licences", "--json").wantFailure(t, 2, "--json")
+	for _, part := range []string{
+		"github.com/blockbp/blockbp: LICENSE", "Bigelow & Holmes", "Apache License", "Copyright 2009 The Go Authors",
+		"github.com/ebitengine/purego ", "github.com/inconshreveable/mousetrap ", "Leon Sorokin",
+	} {
+		if !strings.Contains(readFile(t, "notices.txt"), part) {
+			t.Errorf("notices.txt does not have %q", part)
+		}
+	}
+}

@@ -21,10 +21,9 @@ import (
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
-// A verb declares which of its options and arguments are paths, and whether it reads or
-// writes them. So one place keeps the promise of all verbs: nothing is written over a
-// file that is there unless --force allows it, and nothing ever over a file that the
-// same command reads. What a verb writes it gets from there too: target and newFolder.
+// A verb declares which of its options and arguments are paths, and whether it reads or writes them. So one place
+// keeps the promise of all verbs: nothing is written over a file that is there unless --force allows it, and nothing
+// ever over a file that the same command reads. What a verb writes it gets from there too: target and newFolder.
 
 // Annotations of options, and of verbs for their arguments; a value says what is wanted.
 const (
@@ -145,8 +144,7 @@ type files struct {
 	held    bool       // the folder of the training is made, or opened, and kept for it
 }
 
-// openFiles takes note of what a command reads and writes, and refuses outputs that
-// would be written over something.
+// openFiles takes note of what a command reads and writes, and refuses outputs that would be written over something.
 func (a *app) openFiles(cmd *cobra.Command, args []string) error {
 	f := &files{force: cmd.Flags().Changed(forceOption) && cmd.Flags().Lookup(forceOption).Value.String() == "true"}
 	if wanted, ok := cmd.Annotations[readsAnnotation]; ok {
@@ -248,8 +246,7 @@ func (f *files) checkFile(o written) error {
 	return o.refusef("it is there already; choose another, or write over it with {force}")
 }
 
-// checkOwner refuses a file in a folder in which another process is at work, or in one of
-// the folders in that.
+// checkOwner refuses a file in a folder in which another process is at work, or in one of the folders in that.
 func (f *files) checkOwner(o written) error {
 	if f.held {
 		return nil
@@ -295,8 +292,7 @@ func reason(err error) error {
 	return err
 }
 
-// isCopy reports whether the output holds the same bytes as the file that it may be a
-// copy of.
+// isCopy reports whether the output holds the same bytes as the file that it may be a copy of.
 func (o written) isCopy() bool {
 	if o.copyOf == "" {
 		return false
@@ -371,8 +367,7 @@ func (o written) meaning() option.Text {
 	return option.Text(" (" + o.option + " is: " + o.wanted + ")")
 }
 
-// checkWay refuses a folder that cannot be made, because a file is in the place of it
-// or of one above.
+// checkWay refuses a folder that cannot be made, because a file is in the place of it or of one above.
 func (o written) checkWay() error {
 	for dir := filepath.Clean(o.path); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
@@ -462,8 +457,7 @@ func (f *files) identities() []identity {
 	return f.known
 }
 
-// files are the file of an input, or those of the training in its folder that verbs
-// read.
+// files are the file of an input, or those of the training in its folder that verbs read.
 func (in input) files() []string {
 	if !job.IsRunFolder(in.path) {
 		return []string{in.path}
@@ -516,8 +510,7 @@ func (f *files) mayReplace(path string) error {
 	return nil
 }
 
-// newFolder makes the folder that an option of the command names, for results that no
-// training can be resumed with.
+// newFolder makes the folder that an option of the command names, for results that no training can be resumed with.
 func (a *app) newFolder(option string) (*runfolder.Run, error) {
 	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "{"+option+"}" })
 	var run *runfolder.Run
@@ -533,8 +526,7 @@ func (a *app) newFolder(option string) (*runfolder.Run, error) {
 	return run, err
 }
 
-// nameInput says which option or argument names a file that is not there, and what is
-// wanted.
+// nameInput says which option or argument names a file that is not there, and what is wanted.
 func (a *app) nameInput(err error) error {
 	var path *fs.PathError
 	if a.files == nil || !errors.As(err, &path) || !errors.Is(err, fs.ErrNotExist) || err.Error() != path.Error() {

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,30 +21,15 @@ import (
 
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/distributed"
-	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// asCommand makes the test binary the command itself: tests that need a process
-// of their own start it so. peakFile, if set, names the file that gets its peak of
-// memory: the system's own account of a child begins at its parent's peak (Linux
-// carries the larger of both over the start of a program).
-const (
-	asCommand = "BLOCKBP_TEST_AS_COMMAND"
-	peakFile  = "BLOCKBP_TEST_PEAK"
-)
+// asCommand makes the test binary the command itself: tests that need a process of their own start it so.
+const asCommand = "BLOCKBP_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		code := cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-		if path := os.Getenv(peakFile); path != "" {
-			peak, _ := memory.PeakMemory()
-			if err := os.WriteFile(path, []byte(strconv.FormatInt(peak, 10)), 0o600); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				code = 99
-			}
-		}
-		distributed.Exit(code)
+		distributed.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(testMain(m))
 }
@@ -112,13 +96,10 @@ func mustRun(t testing.TB, args ...string) outcome {
 	return o
 }
 
-// runProcess runs the command in a process of its own, started by a prefix such
-// as a shell with limits; no prefix starts it directly.
-func runProcess(t testing.TB, prefix []string, args ...string) outcome {
+// runProcess runs the command in a process of its own.
+func runProcess(t testing.TB, args ...string) outcome {
 	t.Helper()
-	self := oracle.Must(os.Executable())(t)
-	line := slices.Concat(prefix, []string{self}, args)
-	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	cmd := exec.CommandContext(t.Context(), oracle.Must(os.Executable())(t), args...)
 	// More threads than cores make data races show.
 	cmd.Env = append(os.Environ(), asCommand+"=1", "GOMAXPROCS=8")
 	var stdout, stderr bytes.Buffer

@@ -167,7 +167,8 @@ func TestImages(t *testing.T) {
 	}
 	checkReport(t, filepath.Join(compared, "report.html"), "with8", "without", "post")
 	checkPNG(t, filepath.Join(compared, "plots", "pictures.png"))
-	mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8").says(t, "note: --neighbours is 8, but the model was trained with 4")
+	mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8").says(t,
+		"note: --neighbours is 8, but the model was trained with 4")
 
 	// Images of one model may be named with dots, and no prediction is lost.
 	dotted := filepath.Join(folder, "dotted")

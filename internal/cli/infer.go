@@ -27,11 +27,8 @@ import (
 type inferFlags struct {
 	task, counting, method, out string
 	evidence                    []string
-	tolerance                   float64
-	maxSweeps, sweeps           int
-	memory                      int64
-	seed                        uint64
-	threads                     int
+	infer.Options               // but for the method, counting numbers and evidence
+	sweeps                      int
 	json, requireConvergence    bool
 	unused                      []string // options of bp, of which exact inference makes no use
 }
@@ -70,16 +67,16 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
-	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance,
+	fl.Float64Var(&f.Limits.Tolerance, "tol", infer.DefaultLimits.Tolerance,
 		"change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if "+
 			"not given")
-	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
+	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
 		"most sweeps over the network (MPE: 4000 if not given)")
 	fl.IntVar(&f.sweeps, "sweeps", 0, "bp: exactly this many sweeps")
-	fl.Var(sizeValue(&f.memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
+	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees")
-	threadsVar(fl, &f.threads, "bp: number of threads; results do not depend on it")
+	fl.Uint64Var(&f.Seed, "seed", 1, "seed of trw's spanning trees")
+	threadsVar(fl, &f.Threads, "bp: number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
 	return cmd
@@ -98,10 +95,9 @@ var methodsOf = map[string][]string{
 // asksForBP are the options by which a command line asks for belief propagation.
 var asksForBP = []string{"counting", "sweeps"}
 
-// resolve fills in what depends on the task, and refuses options that it, or the
-// chosen method, would not use. The options of belief propagation may stand beside
-// --method exact, so that a command line can be compared with the exact answer by
-// adding that alone; a note says that they are not used.
+// resolve fills in what depends on the task, and refuses options that it, or the chosen method, would not use. The
+// options of belief propagation may stand beside --method exact, so that a command line can be compared with the
+// exact answer by adding that alone; a note says that they are not used.
 func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if f.task == "MAP" {
 		f.task = "MPE"
@@ -120,10 +116,10 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	}
 	if f.task == "MPE" {
 		if !changed("tol") {
-			f.tolerance = 0 // that of TRW-S
+			f.Limits.Tolerance = 0 // that of TRW-S
 		}
 		if !changed("max-sweeps") {
-			f.maxSweeps = 0
+			f.Limits.MaxSweeps = 0
 		}
 	}
 	if err := f.resolveSweeps(changed); err != nil {
@@ -136,8 +132,8 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if changed("seed") && f.method == "bp" && f.counting != "trw" {
 		return usagef("{seed} is used by {counting=trw} only: with %s nothing is random", f.counting)
 	}
-	if changed("tol") && !(f.tolerance > 0) || changed("max-sweeps") && f.maxSweeps < 1 {
-		return usagef("{tol} %v and {max-sweeps} %d: want positive numbers", f.tolerance, f.maxSweeps)
+	if changed("tol") && !(f.Limits.Tolerance > 0) || changed("max-sweeps") && f.Limits.MaxSweeps < 1 {
+		return usagef("{tol} %v and {max-sweeps} %d: want positive numbers", f.Limits.Tolerance, f.Limits.MaxSweeps)
 	}
 	return nil
 }
@@ -156,7 +152,7 @@ func (f *inferFlags) resolveSweeps(changed func(string) bool) error {
 		}
 	}
 	if f.method != "exact" {
-		f.tolerance, f.maxSweeps = -1, f.sweeps
+		f.Limits.Tolerance, f.Limits.MaxSweeps = -1, f.sweeps
 	}
 	return nil
 }
@@ -177,9 +173,8 @@ var optionUsers = []users{
 	{"seed", []string{"bp"}},
 }
 
-// checkUnused refuses options that the method does not use, and values that it
-// cannot use. What belief propagation uses may stand beside exact inference: it
-// returns those, to say that they have no say.
+// checkUnused refuses options that the method does not use, and values that it cannot use. What belief propagation
+// uses may stand beside exact inference: it returns those, to say that they have no say.
 func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, err error) {
 	for _, u := range optionUsers {
 		switch {
@@ -209,7 +204,7 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if len(args) != 1 {
 		return usagef("infer: want one network: blockbp infer MODEL.uai --task PR")
 	}
-	network, err := a.readNetwork(args[0], f.memory)
+	network, err := a.readNetwork(args[0], f.Memory)
 	if err != nil {
 		return err
 	}
@@ -285,21 +280,17 @@ type inferred struct {
 		Write(w io.Writer) error
 		Table() *report.Table
 	}
-	// about says what an answer is and what it is by, and shortfall why it did not converge,
-	// or is not proved optimal.
+	// about says what an answer is and what it is by, and shortfall why it did not converge, or is not proved optimal.
 	about, shortfall          string
 	zIsZero, converged, exact bool
 }
 
 // inferNetwork carries out the task on a network, given evidence.
 func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) (*inferred, error) {
-	options := infer.Options{
-		Method: infer.Method(f.method), Evidence: evidence,
-		Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps}, Memory: f.memory, Forecast: a.noteCost,
-		Seed: f.seed, Threads: f.threads,
-	}
-	if f.method == methodAuto {
-		options.Method = ""
+	options := f.Options
+	options.Evidence, options.Forecast = evidence, a.noteCost
+	if f.method != methodAuto {
+		options.Method = infer.Method(f.method)
 	}
 	if f.task == describe.TaskStates {
 		began := time.Now()
@@ -313,7 +304,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	}
 	if f.method == "bp" {
 		var err error
-		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed); err != nil {
+		if options.Counting, err = job.Counting(a.ctx, f.counting, f.Seed); err != nil {
 			return nil, err
 		}
 	}
@@ -338,9 +329,8 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	}, nil
 }
 
-// costlyBytes and costlyOperations are what a user would like to hear of before it
-// starts: a quarter of the memory that is allowed unless told otherwise, and some
-// seconds.
+// costlyBytes and costlyOperations are what a user would like to hear of before it starts: a quarter of the memory
+// that is allowed unless told otherwise, and some seconds.
 const (
 	costlyBytes      = 1 << 29
 	costlyOperations = 1e9

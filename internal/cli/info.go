@@ -69,7 +69,7 @@ type description interface{ Tables() []report.Table }
 func (f *infoFlags) describe(a *app, args []string, network, model bool) (description, error) {
 	switch {
 	case network:
-		n, err := dataset.ReadNetworkWithin(args[0], f.data.memory)
+		n, err := dataset.ReadNetworkWithin(args[0], f.data.Memory)
 		if err != nil {
 			return nil, err
 		}

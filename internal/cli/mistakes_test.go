@@ -194,9 +194,7 @@ func TestLargeMistakes(t *testing.T) {
 		}
 		args := strings.NewReplacer("$DIR", folder, "$OUT", filepath.Join(folder, "run")).Replace(c.args)
 		o := mustRun(t, strings.Fields(args)...)
-		for _, part := range c.parts {
-			o.says(t, part)
-		}
+		o.says(t, c.parts...)
 	}
 }
 

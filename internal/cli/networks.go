@@ -19,8 +19,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// networkFlags name networks with explicit tables: one in a UAI file, or a model
-// given instances of a data set.
+// networkFlags name networks with explicit tables: one in a UAI file, or a model given instances of a data set.
 type networkFlags struct {
 	data            dataFlags
 	model, instance string
@@ -80,7 +79,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
 		return nil, usagef("{%s} is used with a model only (-m)", name)
 	}
-	network, err := a.readNetwork(args[0], f.data.memory)
+	network, err := a.readNetwork(args[0], f.data.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +141,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	}
 	for i, name := range n.names {
 		bytes := ground.ConditionBytes(data.instances[numbers[i]])
-		if err := memory.Check("the network with explicit tables of "+name, bytes, f.data.memory); err != nil {
+		if err := memory.Check("the network with explicit tables of "+name, bytes, f.data.Memory); err != nil {
 			return nil, dataf("%w", err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/learn"
@@ -107,8 +106,7 @@ func (v numberValue) Set(text string) error {
 	return nil
 }
 
-// refuseZero makes flags refuse zero, on the command line and in a configuration
-// file.
+// refuseZero makes flags refuse zero, on the command line and in a configuration file.
 func refuseZero(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
@@ -166,23 +164,19 @@ var decodings = []string{"marginals", "map"}
 
 // inferenceFlags are the options of predictions, by predict and eval.
 type inferenceFlags struct {
-	data      dataFlags
-	counting  string
-	decode    string
-	cost      string
-	threads   int
-	tolerance float64
-	maxSweeps int
+	data                   dataFlags
+	work                   job.Inference // but for the model and what follows from it
+	counting, decode, cost string
 }
 
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: convex, cover, trw or "+
 		"bethe")
-	threadsVar(fl, &f.threads, "number of threads")
-	fl.Float64Var(&f.tolerance, "tol", job.PredictTolerance,
+	threadsVar(fl, &f.work.Threads, "number of threads")
+	fl.Float64Var(&f.work.Settled, "tol", job.PredictTolerance,
 		"inference ends where no belief is expected to change by more")
-	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "most sweeps per instance")
+	fl.IntVar(&f.work.Limits.MaxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "most sweeps per instance")
 	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals (the most likely state of every node) or map (a "+
 		"most probable joint state)")
 	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1)")
@@ -190,11 +184,11 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 
 func (f *inferenceFlags) validate() error {
 	switch {
-	case !(f.tolerance > 0 && f.tolerance < 1):
+	case !(f.work.Settled > 0 && f.work.Settled < 1):
 		return usagef("{tol} %v: want a number between 0 and 1, by which a belief may still change, such as %v",
-			f.tolerance, job.PredictTolerance)
-	case f.maxSweeps < 1:
-		return usagef("{max-sweeps} %d: want at least 1", f.maxSweeps)
+			f.work.Settled, job.PredictTolerance)
+	case f.work.Limits.MaxSweeps < 1:
+		return usagef("{max-sweeps} %d: want at least 1", f.work.Limits.MaxSweeps)
 	case !slices.Contains(decodings, f.decode):
 		return usagef("{decode} %q: want %s", f.decode, strings.Join(decodings, " or "))
 	}
@@ -210,18 +204,15 @@ func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *
 	if err != nil {
 		return job.Inference{}, err
 	}
-	var costs *job.Costs
+	w := f.work
 	if f.cost != "" {
-		if costs, err = job.ParseCosts(f.cost, m.Model.Schema.NodeTypes); err != nil {
+		if w.Costs, err = job.ParseCosts(f.cost, m.Model.Schema.NodeTypes); err != nil {
 			return job.Inference{}, err
 		}
 	}
-	w := job.Inference{
-		Model: m.Model, Counting: numbers, Convex: m.Convex(f.counting), Exact: m.Exact(f.counting),
-		Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: job.PredictLimits.Tolerance,
-			MaxSweeps: f.maxSweeps}, Settled: f.tolerance,
-		Joint: f.decode == decodings[1], Costs: costs, Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
-	}
+	w.Model, w.Counting, w.Convex, w.Exact = m.Model, numbers, m.Convex(f.counting), m.Exact(f.counting)
+	w.Temperature, w.Limits.Tolerance, w.Joint = m.Temperature(), job.PredictLimits.Tolerance, f.decode == decodings[1]
+	w.Memory, w.Progress = f.data.Memory, progress.show
 	return w, nil
 }
 

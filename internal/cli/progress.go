@@ -30,8 +30,7 @@ func terminalOf(w io.Writer) io.Writer {
 	return w
 }
 
-// line is one line of progress on standard error: with a bar on a terminal, printed
-// now and then elsewhere.
+// line is one line of progress on standard error: with a bar on a terminal, printed now and then elsewhere.
 type line struct {
 	out      io.Writer
 	terminal bool
@@ -187,17 +186,18 @@ type display struct {
 	instance *counter // nil, or the one that is on show
 }
 
-func newDisplay(a *app, quiet bool, s learn.Settings) *display {
-	return &display{progress: a.newProgress(quiet, s), app: a}
-}
-
 // watch returns what a job tells the display.
 func (d *display) watch() job.Watch {
 	return job.Watch{
 		Iteration: d.show,
 		Checking:  d.checking,
 		Instances: d.count,
-		Candidate: d.candidate,
+		Candidate: func(c job.Candidate) {
+			if !d.quiet {
+				fmt.Fprintf(d.out, "%s: log loss %.4f, accuracy %.4f\n", option.Command(c.String()), float64(c.Loss),
+					float64(c.Accuracy))
+			}
+		},
 		Note: func(text string) {
 			d.done()
 			d.app.note("%s", text)
@@ -214,14 +214,6 @@ func (d *display) count(work string, done, total int) {
 	d.instance.show(done, total)
 	if done == total {
 		d.instance.done()
-	}
-}
-
-// candidate tells of a candidate of a choice.
-func (d *display) candidate(c job.Candidate) {
-	if !d.quiet {
-		fmt.Fprintf(d.out, "%s: log loss %.4f, accuracy %.4f\n", option.Command(c.String()),
-			float64(c.Loss), float64(c.Accuracy))
 	}
 }
 

@@ -10,9 +10,8 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 )
 
-// record puts into the configuration of a run folder what data were read and how,
-// with absolute paths, so that the run can be resumed from any folder. The other
-// options are resolved by the job.
+// record puts into the configuration of a run folder what data were read and how, with absolute paths, so that the
+// run can be resumed from any folder. The other options are resolved by the job.
 func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (err error) {
 	absolute := func(path string) string {
 		text, absErr := filepath.Abs(path)
@@ -39,8 +38,8 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	}
 	folder.NoCheckpoint, folder.NoReport, folder.NoPlots = !f.checkpoint, !f.report, !f.plots
 	recipe := &task.Set.Recipe
-	if f.data.list != "" {
-		put("list", absolute(dataset.ListPath(data[0], f.data.list)))
+	if f.data.List != "" {
+		put("list", absolute(dataset.ListPath(data[0], f.data.List)))
 	}
 	sets, wrong := f.recordSets(task.Set, data[0], absolute)
 	if wrong != nil {
@@ -53,18 +52,16 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		put("states", types[0].States)
 	}
 	put("neighbours", nil)
-	for _, name := range []string{"superpixels", "edge-features", "offsets", "edge-maps", "bins"} {
+	for _, name := range []string{"superpixels", "edge-features", "offsets", "bins"} {
 		put(name, nil)
 	}
 	switch recipe.Kind {
 	case dataset.KindImages:
 		if put("features", nil); !recipe.Colours {
-			put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
+			put("features", absolute(dataset.FeatureFolder(data[0], f.data.FeatureDir)))
 		}
-		for name, folder := range map[string]string{"edge-maps": f.data.edgeMaps, "superpixels": f.data.superpixels} {
-			if folder != "" {
-				put(name, absolute(dataset.ListPath(data[0], folder)))
-			}
+		if f.data.Superpixels != "" {
+			put("superpixels", absolute(dataset.ListPath(data[0], f.data.Superpixels)))
 		}
 		put("no-bias", !recipe.Bias)
 		f.recordPixels(recipe, put)
@@ -112,7 +109,7 @@ func (f *trainFlags) recordPixels(recipe *dataset.Recipe, put func(name string, 
 // askedBins returns the number of bins asked for, which can be more than there are
 // where distances are equal; those of a model are as they are.
 func (f *trainFlags) askedBins(recipe *dataset.Recipe) int {
-	switch asked := f.data.bins; {
+	switch asked := f.data.Bins; {
 	case f.init != "":
 		return recipe.Bins
 	case asked > 0:

@@ -12,8 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 )
 
-// resumeHere is the value of --resume without a folder. Help shows it, as
-// --resume[=<run folder>].
+// resumeHere is the value of --resume without a folder. Help shows it, as --resume[=<run folder>].
 const resumeHere = "<run folder>"
 
 // folder says where the training is to leave its files and what data it is to learn
@@ -40,8 +39,7 @@ func (f *trainFlags) folder(cmd *cobra.Command, args []string) (folder *job.Fold
 	return folder, data, recalled, nil
 }
 
-// resumed finds the run that the command line asks to go on with, and the data that
-// it names, if any.
+// resumed finds the run that the command line asks to go on with, and the data that it names, if any.
 func (f *trainFlags) resumed(args []string) (dir string, data []string, err error) {
 	dir = f.out
 	if f.resume != resumeHere {

@@ -44,8 +44,7 @@ type app struct {
 	allOptions     bool             // --help-all was given
 }
 
-// note says something on standard error that is no failure, once: the same data
-// may be read for several purposes.
+// note says something on standard error that is no failure, once: the same data may be read for several purposes.
 func (a *app) note(format string, arguments ...any) {
 	text := fmt.Sprintf(format, option.Literals(format, arguments)...)
 	if a.noted[text] {
@@ -75,9 +74,8 @@ func (a *app) noteAll(texts []string) {
 	}
 }
 
-// Run executes the command line args (without the program's name) and returns
-// the exit code. Results go to stdout, progress and errors to stderr. When ctx
-// ends, long work is saved and the code is 130.
+// Run executes the command line args (without the program's name) and returns the exit code. Results go to stdout,
+// progress and errors to stderr. When ctx ends, long work is saved and the code is 130.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return RunPromptly(ctx, args, stdin, stdout, stderr, nil)
 }
@@ -165,8 +163,7 @@ func (a *app) guard(f func() error) (code int) {
 	return a.end(f())
 }
 
-// helpCommand is "blockbp help VERB"; cobra's own succeeds for verbs that do not
-// exist.
+// helpCommand is "blockbp help VERB"; cobra's own succeeds for verbs that do not exist.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",
@@ -189,8 +186,7 @@ func goneVerb(name, now string) *cobra.Command {
 	}}
 }
 
-// output remembers that something could not be written: not all of what writes to
-// it, such as help, looks.
+// output remembers that something could not be written: not all of what writes to it, such as help, looks.
 type output struct {
 	w   io.Writer
 	err error

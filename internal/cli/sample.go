@@ -16,12 +16,9 @@ import (
 
 // sampleFlags are the options of sample.
 type sampleFlags struct {
+	infer.SampleOptions
 	networks                        networkFlags
 	out, sampler                    string
-	draws, chains, burnIn, thin     int
-	seed                            uint64
-	threads                         int
-	maxRHat, minESS                 float64
 	json, requireConvergence, quiet bool
 	cmd                             *cobra.Command
 }
@@ -52,14 +49,16 @@ effective sample size tell whether they agree.`,
 	fl.StringVar(&f.sampler, "sampler", samplerAuto, "auto: exact where it takes about ten seconds at most, else "+
 		"gibbs; or "+
 		"exact (independent draws) or gibbs")
-	fl.IntVar(&f.draws, "samples", 1000, "draws of each network, over all chains")
-	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")
-	fl.IntVar(&f.burnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")
-	fl.IntVar(&f.thin, "thin", 10, "gibbs: keep one draw in so many sweeps")
-	fl.Uint64Var(&f.seed, "seed", 1, "seed of everything drawn")
-	threadsVar(fl, &f.threads, "number of threads; draws do not depend on it")
-	fl.Float64Var(&f.maxRHat, "max-rhat", sampleMaxRHat, "gibbs: largest R-hat of a converged variable")
-	fl.Float64Var(&f.minESS, "min-ess", sampleMinESS, "gibbs: smallest effective sample size of a converged variable")
+	fl.IntVar(&f.Draws, "samples", 1000, "draws of each network, over all chains")
+	fl.IntVar(&f.Chains, "chains", 4, "gibbs: chains, from different starts")
+	fl.IntVar(&f.BurnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")
+	fl.IntVar(&f.Thin, "thin", 10, "gibbs: keep one draw in so many sweeps")
+	fl.Uint64Var(&f.Seed, "seed", 1, "seed of everything drawn")
+	threadsVar(fl, &f.Threads, "number of threads; draws do not depend on it")
+	// Less is asked of a number of draws that the user has fixed than of inference, which goes on until it is content: of
+	// a thousand perfect draws the worst of many variables is above 1.01, or below 400 effective draws, by chance.
+	fl.Float64Var(&f.MaxRHat, "max-rhat", 1.05, "gibbs: largest R-hat of a converged variable")
+	fl.Float64Var(&f.MinESS, "min-ess", 100, "gibbs: smallest effective sample size of a converged variable")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless all chains converged")
 	a.writes(cmd, "out", byExtension(false, ".npz"))
 	forceable(cmd, forceHelp)
@@ -72,21 +71,13 @@ effective sample size tell whether they agree.`,
 // samplerAuto is the sampler that fits.
 const samplerAuto = "auto"
 
-// Less is asked of a number of draws that the user has fixed than of inference,
-// which goes on until it is content: of a thousand perfect draws the worst of many
-// variables is above an R-hat of 1.01, or below 400 effective draws, by chance.
-const (
-	sampleMaxRHat = 1.05
-	sampleMinESS  = 100
-)
-
 // gibbsOptions have a meaning for chains only.
 var gibbsOptions = []string{"chains", "burn-in", "thin", "max-rhat", "min-ess"}
 
 func (f *sampleFlags) validate() error {
 	if err := checkLeast(
-		intOption{"samples", f.draws, 1}, intOption{"chains", f.chains, 1}, intOption{"burn-in", f.burnIn, 0},
-		intOption{"thin", f.thin, 1},
+		intOption{"samples", f.Draws, 1}, intOption{"chains", f.Chains, 1}, intOption{"burn-in", f.BurnIn, 0},
+		intOption{"thin", f.Thin, 1},
 	); err != nil {
 		return err
 	}
@@ -100,7 +91,7 @@ func (f *sampleFlags) validate() error {
 	default:
 		return usagef("{sampler} %q: want auto, gibbs or exact%s", f.sampler, option.Hint(f.sampler, samplers))
 	}
-	return checkDiagnosisLimits(f.maxRHat, f.minESS)
+	return checkDiagnosisLimits(f.MaxRHat, f.MinESS)
 }
 
 // checkDiagnosisLimits refuses limits that nothing could meet, or everything.
@@ -115,14 +106,10 @@ func checkDiagnosisLimits(maxRHat, minESS float64) error {
 }
 
 func (f *sampleFlags) options(n *namedNetwork, progress *counter) infer.SampleOptions {
-	o := infer.SampleOptions{
-		Method: infer.Method(f.sampler), Evidence: n.evidence, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn,
-		Thin:    f.thin,
-		MaxRHat: f.maxRHat, MinESS: f.minESS, Seed: f.seed, Part: uint64(n.number), Threads: f.threads,
-		Memory: f.networks.data.memory, Progress: progress.show,
-	}
-	if f.sampler == samplerAuto {
-		o.Method = ""
+	o := f.SampleOptions
+	o.Evidence, o.Part, o.Memory, o.Progress = n.evidence, uint64(n.number), f.networks.data.Memory, progress.show
+	if f.sampler != samplerAuto {
+		o.Method = infer.Method(f.sampler)
 	}
 	if o.BurnIn == 0 {
 		o.BurnIn = -1 // 0 stands for the default
@@ -178,7 +165,7 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 	}
 	one := describe.NewSamples(n.name, n.network, len(n.evidence), drawn, out.path(n.name))
 	return one, out.write(n.name, func(path string) error {
-		return dataset.WriteSamples(path, describe.Draws(n.network, n.evidence, f.seed, drawn, n.labels))
+		return dataset.WriteSamples(path, describe.Draws(n.network, n.evidence, f.Seed, drawn, n.labels))
 	})
 }
 
@@ -192,7 +179,7 @@ func (a *app) reportSamples(f *sampleFlags, sampled []*describe.Samples, elapsed
 	for _, one := range sampled {
 		if !one.Converged {
 			if unsettled++; unsettled == 1 {
-				reason = one.Shortfall(f.maxRHat, f.minESS)
+				reason = one.Shortfall(f.MaxRHat, f.MinESS)
 			}
 		}
 		texts = append(texts, one.Text())
@@ -203,7 +190,7 @@ func (a *app) reportSamples(f *sampleFlags, sampled []*describe.Samples, elapsed
 		Seed      uint64              `json:"seed"`
 		Unsettled int                 `json:"not_converged"`
 		Networks  []*describe.Samples `json:"networks"`
-	}{f.out, elapsed.Seconds(), f.seed, unsettled, sampled}, "%s", linesOf(texts))
+	}{f.out, elapsed.Seconds(), f.Seed, unsettled, sampled}, "%s", linesOf(texts))
 	if err != nil || unsettled == 0 {
 		return err
 	}

@@ -222,7 +222,8 @@ func TestConvertModel(t *testing.T) {
 	}
 	calibrated := filepath.Join(folder, "calibrated")
 	mustRun(t, "train", data, "-o", calibrated, "--l2", "0.5", "--eval", "same="+data, "--calibrate", "same", noReport, "-q")
-	mustRun(t, "convert", data, "-m", calibrated, "-o", filepath.Join(folder, "tempered")).says(t, "networks hold no temperature")
+	mustRun(t, "convert", data, "-m", calibrated, "-o", filepath.Join(folder, "tempered")).says(t,
+		"networks hold no temperature")
 	model, nets := gridRun(t), filepath.Join(folder, "held")
 	mustRun(t, "convert", data, "-m", model, "-o", nets, "--clamp")
 	// With all labels held, log Z is the score of the labels.

@@ -61,8 +61,7 @@ func (a *app) join(f *trainFlags) (*team, error) {
 	return t, nil
 }
 
-// refuseTeam refuses to do the same in several processes of a job, which would write over each
-// other's files.
+// refuseTeam refuses to do the same in several processes of a job, which would write over each other's files.
 func (a *app) refuseTeam(cmd *cobra.Command) error {
 	launch, found := distributed.Detect()
 	if !found || cmd.Name() == "train" {
@@ -129,14 +128,6 @@ func (t *team) threads(all int) int {
 // follows reports whether process 0 is another one.
 func (t *team) follows() bool { return t != nil && t.group.Rank() > 0 }
 
-// learners is the team as the learner knows it.
-func (t *team) learners() learn.Group {
-	if t == nil {
-		return nil
-	}
-	return t.group
-}
-
 // together returns an error in all processes where there is one in any: process 0 names which.
 func (t *team) together(err error) error {
 	if t == nil {
@@ -166,16 +157,6 @@ func (t *team) coded(err error, process int) error {
 	return &exitError{int(codes[process][0]), err}
 }
 
-// fitted is called by process 0 when the model is learned: what it does then it does alone, and
-// the others wait to leave.
-func (t *team) fitted() { t.alone = true }
-
-func (t *team) leave() {
-	if err := t.group.Close(); err != nil {
-		t.app.note("leaving the job: %v", err)
-	}
-}
-
 // end leaves the job, or ends it where this process alone has failed: others would wait for it.
 func (t *team) end(err error) error {
 	if t == nil {
@@ -186,7 +167,9 @@ func (t *team) end(err error) error {
 		err = t.coded(err, common.Process())
 	}
 	if err == nil || common != nil || !t.met || t.alone || everywhere(err) {
-		t.leave()
+		if err := t.group.Close(); err != nil {
+			t.app.note("leaving the job: %v", err)
+		}
 		return err
 	}
 	t.app.waitForFirst(1)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -208,13 +209,18 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 		return a.describeTraining(f, p)
 	}
 	folder.Copy = a.target(copyOption)
-	show := newDisplay(a, f.quiet, p.Settings)
+	show := &display{progress: a.newProgress(f.quiet, p.Settings), app: a}
 	watch := show.watch()
 	if t != nil {
-		watch.Opened, watch.Fitted, watch.SaveNow = t.together, t.fitted, t.group.TakeSignal
+		watch.Opened, watch.SaveNow = t.together, t.group.TakeSignal
+		watch.Fitted = func() { t.alone = true } // the others wait to leave
 	}
-	if t == nil {
-		a.saves.Lock() // until the command has ended
+	if iteration := watch.Iteration; t == nil {
+		saves := sync.OnceFunc(a.saves.Lock) // from the first step until the command has ended
+		watch.Iteration = func(e learn.Event) {
+			saves()
+			iteration(e)
+		}
 	}
 	result, err := p.Train(a.ctx, folder, watch)
 	show.done()
@@ -262,7 +268,9 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	if err != nil {
 		return nil, folder, err
 	}
-	task.Began, task.Group = began, t.learners()
+	if task.Began = began; t != nil {
+		task.Group = t.group
+	}
 	if p, err = job.Prepare(a.ctx, options, task); err != nil {
 		return nil, folder, err
 	}
@@ -275,8 +283,7 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	return p, folder, f.record(folder, data, &task)
 }
 
-// checked returns what is asked for, as far as it can be used; what can be checked
-// before any data are read is.
+// checked returns what is asked for, as far as it can be used; what can be checked before any data are read is.
 func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, err error) {
 	o = f.options
 	if len(data) == 0 {
@@ -327,7 +334,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 			return t, err
 		}
 	}
-	f.data.memory = f.options.Memory
+	f.data.Memory = f.options.Memory
 	read := func(m *job.Model) dataset.Options {
 		o := f.data.options(m)
 		if physics := f.options.Physics; physics != "" {
@@ -368,8 +375,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 	return t, nil
 }
 
-// nameModel names --model in errors about what it asks of data, and says how samples are given
-// where they are not.
+// nameModel names --model in errors about what it asks of data, and says how samples are given where they are not.
 func (f *trainFlags) nameModel(err error, data []string) error {
 	if f.options.Physics == "" {
 		return err
@@ -381,7 +387,7 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 	case whole && filepath.Ext(at.File) != ".npz":
 		return usagef("{model=%s}: samples and the bonds of a network are wanted, as .npz; %s", f.options.Physics,
 			option.Text(option.References(err)))
-	case named && !f.data.untied:
+	case named && !f.data.Untied:
 		return usagef("{model=%s}%s", f.options.Physics, option.Text(of))
 	}
 	return err

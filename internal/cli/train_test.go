@@ -22,9 +22,7 @@ func TestDryRun(t *testing.T) {
 	folder := t.TempDir()
 	args := []string{"train", gridData(t), "-o", filepath.Join(folder, "run"), "-m", filepath.Join(folder, "m.safetensors"), "--blocks", "4", "--dry-run"}
 	o := mustRun(t, args...)
-	for _, part := range []string{"nodes", "72", "edges", "120", "weights", "24", "memory", "seconds per pass"} {
-		o.prints(t, part)
-	}
+	o.prints(t, "nodes", "72", "edges", "120", "weights", "24", "memory", "seconds per pass")
 	mustRun(t, append(args, "--json")...).object(t)
 	if names := namesIn(folder); len(names) != 0 {
 		t.Errorf("train --dry-run wrote %q", names)
@@ -46,9 +44,7 @@ func TestRequireConvergence(t *testing.T) {
 	}
 	// The same run without the option is a success.
 	o = mustRun(t, "train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--max-iter", "3")
-	for _, part := range []string{"status", "iteration_limit", "objective", "gradient norm", "peak memory", "model.safetensors", "report.html"} {
-		o.prints(t, part)
-	}
+	o.prints(t, "status", "iteration_limit", "objective", "gradient norm", "peak memory", "model.safetensors", "report.html")
 }
 
 // TestNoEdges: a baseline of independent nodes, which stays one.
@@ -278,18 +274,14 @@ func TestLocalMethods(t *testing.T) {
 		mustRun(t, "info", dir)
 	}
 	o := mustRun(t, "compare", filepath.Join(folder, "pseudo"), filepath.Join(folder, "bbpl"))
-	if !strings.Contains(o.stdout, "(pseudo_likelihood)") {
-		t.Errorf("compare does not say that objectives differ:\n%s", o.stdout)
-	}
+	o.prints(t, "(pseudo_likelihood)")
 	// What was learned exactly predicts so, unless counting numbers are asked for.
 	for asked, bound := range map[string]string{"": "exact", "--counting=convex": "upper"} {
 		args := []string{"eval", gridData(t), "-m", filepath.Join(folder, "exact"), "--json"}
 		if asked != "" {
 			args = append(args, asked)
 		}
-		if o := mustRun(t, args...); !strings.Contains(o.stdout, `"negative_log_likelihood_bound":"`+bound+`"`) {
-			t.Errorf("eval %s: %s", asked, o.stdout)
-		}
+		mustRun(t, args...).prints(t, `"negative_log_likelihood_bound":"`+bound+`"`)
 	}
 	mustRun(t, "eval", gridData(t), "-m", filepath.Join(folder, "pseudo"), "-m", filepath.Join(folder, "bbpl"))
 	mustRun(t, "train", gridData(t), "--method", "piecewise", "--dry-run")

@@ -29,8 +29,7 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-// readBuild asks the program itself. What was built between releases counts as the
-// release that its source prepares.
+// readBuild asks the program itself. What was built between releases counts as the release that its source prepares.
 func readBuild() build {
 	b := build{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

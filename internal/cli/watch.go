@@ -64,8 +64,7 @@ func (a *app) watch(dirs []string, port int) error {
 	return watch.Serve(a.ctx, listener, dirs, token)
 }
 
-// checkWatched refuses what no training is in. One that has just started has nothing but
-// its lock.
+// checkWatched refuses what no training is in. One that has just started has nothing but its lock.
 func checkWatched(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -197,8 +197,7 @@ func (c Cut) tiles(in *crf.Instance) (rows, cols int) {
 	return evenTiles(c.Blocks, in.Rows, in.Cols)
 }
 
-// Assign cuts a network as a resolved cut says: of [nodes] is the block of each node,
-// of blocks in all.
+// Assign cuts a network as a resolved cut says: of [nodes] is the block of each node, of blocks in all.
 func (c Cut) Assign(in *crf.Instance) (of []int32, blocks int, err error) {
 	filled := min(c.Blocks, max(1, in.Graph.NumNodes()))
 	switch c.Kind {

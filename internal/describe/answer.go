@@ -201,8 +201,7 @@ func (s *States) About() string {
 	return "this state is a most probable one, as proved by " + by[s.Method]
 }
 
-// Shortfall says how far the states are from being proved optimal; nothing where they
-// are.
+// Shortfall says how far the states are from being proved optimal; nothing where they are.
 func (s *States) Shortfall() string {
 	if s.Optimal {
 		return ""

@@ -2,7 +2,6 @@ package describe
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
@@ -15,36 +14,22 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// contents counts what a data set holds.
-type contents struct {
-	Kind       string `json:"kind" fact:"kind"`
-	Instances  int    `json:"instances" fact:"instances"`
-	Graphs     int    `json:"distinct_graphs" fact:"distinct graphs"`
-	Nodes      int    `json:"nodes" fact:"nodes"`
-	Edges      int    `json:"edges" fact:"edges"`
-	Samples    int    `json:"samples" fact:"samples"`
-	Unobserved int    `json:"unobserved_labels" fact:"unobserved labels"`
-}
-
-// cutting is how training would cut the first instance.
-type cutting struct {
-	Blocks      int             `json:"blocks" fact:"blocks"`
-	CutEdges    int             `json:"edges_cut" fact:"edges cut"`
-	CutFraction runfolder.Float `json:"cut_fraction"`
-	Balance     runfolder.Float `json:"balance" fact:"balance;%.3f (largest block's edges over the mean)"`
-}
-
-// CutEdgesText has the share beside the number.
-func (c cutting) CutEdgesText() string {
-	return fmt.Sprintf("%d (%.2f %%)", c.CutEdges, 100*float64(c.CutFraction))
-}
-
 // Data describes a data set.
 type Data struct {
-	contents
-	NodeTypes []crf.NodeType `json:"node_types"`
-	EdgeTypes []crf.EdgeType `json:"edge_types"`
-	cutting
+	Kind       string         `json:"kind"`
+	Instances  int            `json:"instances"`
+	Graphs     int            `json:"distinct_graphs"`
+	Nodes      int            `json:"nodes"`
+	Edges      int            `json:"edges"`
+	Samples    int            `json:"samples"`
+	Unobserved int            `json:"unobserved_labels"`
+	NodeTypes  []crf.NodeType `json:"node_types"`
+	EdgeTypes  []crf.EdgeType `json:"edge_types"`
+	// How training would cut the first instance.
+	Blocks      int             `json:"blocks"`
+	CutEdges    int             `json:"edges_cut"`
+	CutFraction runfolder.Float `json:"cut_fraction"`
+	Balance     runfolder.Float `json:"balance"`
 }
 
 // NewData describes a set, of which training is asked to cut instances in some way. An
@@ -55,9 +40,9 @@ func NewData(set *dataset.Set, asked learn.Cut) (*Data, error) {
 		return nil, err
 	}
 	d := &Data{
-		contents:  contents{Kind: set.Recipe.Kind, Instances: len(set.Instances)},
-		NodeTypes: set.Schema.NodeTypes, EdgeTypes: set.Schema.EdgeTypes,
-		cutting: cutting{q.Blocks, q.CutEdges, runfolder.Float(q.CutFraction), runfolder.Float(q.Balance)},
+		Kind: set.Recipe.Kind, Instances: len(set.Instances),
+		NodeTypes: set.Schema.NodeTypes, EdgeTypes: set.Schema.EdgeTypes, Blocks: q.Blocks, CutEdges: q.CutEdges,
+		CutFraction: runfolder.Float(q.CutFraction), Balance: runfolder.Float(q.Balance),
 	}
 	graphs := map[*graph.Graph]bool{}
 	for _, in := range set.Instances {
@@ -103,6 +88,11 @@ func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error)
 
 // Tables are the description for people.
 func (d *Data) Tables() []report.Table {
-	return []report.Table{table(slices.Concat(facts(d.contents), typeRows(d.NodeTypes, d.EdgeTypes, false),
-		facts(d.cutting))...)}
+	rows := [][]string{fact("kind", d.Kind), fact("instances", d.Instances), fact("distinct graphs", d.Graphs),
+		fact("nodes", d.Nodes), fact("edges", d.Edges), fact("samples", d.Samples),
+		fact("unobserved labels", d.Unobserved)}
+	rows = append(rows, typeRows(d.NodeTypes, d.EdgeTypes, false)...)
+	return []report.Table{table(append(rows, fact("blocks", d.Blocks),
+		fact("edges cut", fmt.Sprintf("%d (%.2f %%)", d.CutEdges, 100*float64(d.CutFraction))),
+		fact("balance", fmt.Sprintf("%.3f (largest block's edges over the mean)", float64(d.Balance))))...)}
 }

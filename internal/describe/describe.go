@@ -4,26 +4,19 @@ package describe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
-// facts is a table of the fields of a struct that have the tag fact, as
-// report.TableOf writes them. Fields whose text is empty are left out.
-func facts[T any](of T) (rows [][]string) {
-	across := report.TableOf([]T{of}, "fact")
-	for i, name := range across.Headers {
-		if value := across.Rows[0][i]; value != "" {
-			rows = append(rows, []string{name, value})
-		}
-	}
-	return rows
-}
+// fact is a row of a table of facts.
+func fact(name string, value any) []string { return []string{name, fmt.Sprint(value)} }
 
-// table is the form of all descriptions.
+// table is the form of all descriptions. Facts of no text are left out.
 func table(rows ...[]string) report.Table {
+	rows = slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
 	return report.Table{Headers: []string{"property", "value"}, Rows: rows}
 }
 

@@ -72,7 +72,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, i := range job.LargestWeights(m.Model, listed) {
+	for _, i := range job.Largest(m.Model.Weights, listed) {
 		w := Weight{m.Model.WeightName(i), weights[i], runfolder.Float(math.NaN())}
 		if deviations != nil {
 			w.Error = runfolder.Float(deviations[i])
@@ -92,8 +92,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	return d, err
 }
 
-// jsonOr returns metadata that are JSON as they are, others as a text, and nothing
-// where there are none.
+// jsonOr returns metadata that are JSON as they are, others as a text, and nothing where there are none.
 func jsonOr(text string) json.RawMessage {
 	switch {
 	case text == "":
@@ -132,7 +131,7 @@ func (d *Model) Tables() []report.Table {
 	rows = append(rows, objectRows("synthetic", d.Synthetic)...)
 	rows = append(rows,
 		[]string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
-	tables := []report.Table{table(slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })...)}
+	tables := []report.Table{table(rows...)}
 	largest := report.Table{Headers: []string{"largest weights", "value", "error"}}
 	for _, w := range d.Largest {
 		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value), job.ErrorText(w.Error)})

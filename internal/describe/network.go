@@ -11,17 +11,16 @@ import (
 
 // Network describes a network with explicit tables.
 type Network struct {
-	Variables  int `json:"variables" fact:"variables"`
-	MostStates int `json:"most_states" fact:"most states"`
-	Factors    int `json:"factors" fact:"factors"`
-	Arity      int `json:"largest_arity" fact:"largest arity"`
-	// Edges and Forest are of the graph of factors over two variables; nil where some
-	// factor has more.
-	Edges  *int  `json:"edges" fact:"edges"`
-	Forest *bool `json:"is_a_forest" fact:"is a forest"`
-	Width  int   `json:"induced_width" fact:"induced width"`
+	Variables  int `json:"variables"`
+	MostStates int `json:"most_states"`
+	Factors    int `json:"factors"`
+	Arity      int `json:"largest_arity"`
+	// Edges and Forest are of the graph of factors over two variables; nil where some factor has more.
+	Edges  *int  `json:"edges"`
+	Forest *bool `json:"is_a_forest"`
+	Width  int   `json:"induced_width"`
 	// Bytes is the memory that exact inference needs; at least, where LowerBound.
-	Bytes      int64 `json:"exact_inference_bytes" fact:"memory for exact inference"`
+	Bytes      int64 `json:"exact_inference_bytes"`
 	LowerBound bool  `json:"exact_inference_bytes_is_lower_bound"`
 }
 
@@ -46,12 +45,6 @@ func NewNetwork(n *mrf.Network) (*Network, error) {
 	return d, nil
 }
 
-// EdgesText is empty where it is not known, like ForestText.
-func (d Network) EdgesText() string { return known(d.Edges) }
-
-// ForestText says whether the graph is a forest.
-func (d Network) ForestText() string { return known(d.Forest) }
-
 func known[T any](value *T) string {
 	if value == nil {
 		return ""
@@ -59,14 +52,14 @@ func known[T any](value *T) string {
 	return fmt.Sprint(*value)
 }
 
-// BytesText is the forecast in MiB.
-func (d Network) BytesText() string {
-	text := job.Mebibytes(d.Bytes)
-	if d.LowerBound {
-		return "more than " + text
-	}
-	return text
-}
-
 // Tables are the description for people.
-func (d *Network) Tables() []report.Table { return []report.Table{table(facts(*d)...)} }
+func (d *Network) Tables() []report.Table {
+	bytes := job.Mebibytes(d.Bytes)
+	if d.LowerBound {
+		bytes = "more than " + bytes
+	}
+	return []report.Table{table(fact("variables", d.Variables), fact("most states", d.MostStates),
+		fact("factors", d.Factors), fact("largest arity", d.Arity), fact("edges", known(d.Edges)),
+		fact("is a forest", known(d.Forest)), fact("induced width", d.Width),
+		fact("memory for exact inference", bytes))}
+}

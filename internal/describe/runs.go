@@ -21,8 +21,7 @@ import (
 type Run struct {
 	Run    string          `json:"run"`
 	Result json.RawMessage `json:"result"` // as its folder has it
-	// Distance is ‖θ − θ_first‖/‖θ_first‖ to the weights of the first run; NaN where
-	// the models differ in shape.
+	// Distance is ‖θ − θ_first‖/‖θ_first‖ to the weights of the first run; NaN where the models differ in shape.
 	Distance runfolder.Float `json:"theta_distance_to_first"`
 
 	summary job.Summary
@@ -34,8 +33,7 @@ type Run struct {
 // Runs are runs side by side.
 type Runs []*Run
 
-// NewRuns reads run folders. One that is no run folder, or whose run has not come to
-// its end, is an error.
+// NewRuns reads run folders. One that is no run folder, or whose run has not come to its end, is an error.
 func NewRuns(folders []string) (Runs, error) {
 	var runs Runs
 	for _, folder := range folders {
@@ -62,8 +60,10 @@ func readRun(folder string) (*Run, error) {
 	if err := json.Unmarshal(r.Result, &r.summary); err != nil {
 		return nil, job.DataError(path, err)
 	}
-	if err := job.CheckRunFolder(folder, job.ModelFile); err != nil {
-		return nil, err
+	for _, file := range []string{job.ModelFile, runfolder.MetricsFile} {
+		if err := job.CheckRunFolder(folder, file); err != nil {
+			return nil, err
+		}
 	}
 	path = filepath.Join(folder, job.ModelFile)
 	model, _, err := crf.Load(path)
@@ -71,9 +71,6 @@ func readRun(folder string) (*Run, error) {
 		return nil, job.DataError(path, err)
 	}
 	r.weights = model.Weights
-	if err := job.CheckRunFolder(folder, runfolder.MetricsFile); err != nil {
-		return nil, err
-	}
 	if r.metrics, err = runfolder.ReadMetrics(filepath.Join(folder, runfolder.MetricsFile)); err != nil {
 		return nil, err
 	}
@@ -81,28 +78,17 @@ func readRun(folder string) (*Run, error) {
 	return r, err
 }
 
-// runRow is what a table shows of a run.
-type runRow struct {
-	Run        string          `table:"run"`
-	Status     string          `table:"status"`
-	Objective  string          `table:"objective"`
-	Gradient   runfolder.Float `table:"gradient;%.2g"`
-	Bound      string          `table:"above optimum"`
-	Iterations int             `table:"iterations"`
-	Passes     float64         `table:"passes;%.1f"`
-	Seconds    float64         `table:"seconds;%.2f"`
-	Distance   runfolder.Float `table:"distance to first;%.2g"`
-}
-
 // Table has a row for each run.
 func (runs Runs) Table() report.Table {
-	rows := make([]runRow, len(runs))
-	for i, r := range runs {
+	t := report.Table{Headers: []string{"run", "status", "objective", "gradient", "above optimum", "iterations", "passes",
+		"seconds", "distance to first"}}
+	for _, r := range runs {
 		n := &r.summary
-		rows[i] = runRow{r.Run, n.StatusText(), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), n.GradNorm,
-			job.Known("≤ %.2g", n.Suboptimality), n.Iterations, n.Passes, n.Seconds, r.Distance}
+		t.Add("%s %s %s %.2g %s %d %.1f %.2f %.2g", r.Run, n.StatusText(),
+			fmt.Sprintf("%.10g", float64(n.Objective))+n.ObjectiveNote(), float64(n.GradNorm),
+			job.Known("≤ %.2g", n.Suboptimality), n.Iterations, n.Passes, n.Seconds, float64(r.Distance))
 	}
-	return report.TableOf(rows, "table")
+	return t
 }
 
 // Quality has the measures of each run on its evaluation sets; without rows where no run has any.
@@ -168,10 +154,9 @@ func (runs Runs) Write(folder *runfolder.Run) error {
 	return folder.WriteFile(report.ReportFile, page.Write)
 }
 
-// objectiveOptions are the options that decide what a run minimises, beside what its
-// result says.
+// objectiveOptions are the options that decide what a run minimises, beside what its result says.
 var objectiveOptions = []string{"counting", "no-edges", "class-weights", "observed", "list", "kind", "features",
-	"edge-features", "offsets", "edge-maps", "bins", "neighbours", "no-bias", "untied", "states", "sample-weights"}
+	"edge-features", "offsets", "bins", "neighbours", "no-bias", "untied", "states", "sample-weights"}
 
 // objective names what a run minimises: two runs of one name have one objective.
 func (r *Run) objective() string {

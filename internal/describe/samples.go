@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Diagnosis says how Markov chains went. The worst variables are nil where nothing is
-// known of any.
+// Diagnosis says how Markov chains went. The worst variables are nil where nothing is known of any.
 type Diagnosis struct {
 	MaxRHat   runfolder.Float `json:"max_rhat"`
 	WorstRHat *int            `json:"max_rhat_variable"`
@@ -52,8 +51,7 @@ type Samples struct {
 	names []string // of the variables
 }
 
-// NewSamples describes draws from a network, some variables of which were held, that
-// are kept in a file.
+// NewSamples describes draws from a network, some variables of which were held, that are kept in a file.
 func NewSamples(name string, n *mrf.Network, held int, drawn *infer.Samples, file string) *Samples {
 	s := &Samples{
 		Name: name, names: n.Names, Variables: len(n.Card), Held: held, Draws: drawn.Len(), Sampler: drawn.Method,

@@ -81,10 +81,9 @@ var (
 	standardFiles = []string{"libmpi_abi.so.1", "libmpi_abi.so.0"}
 )
 
-// candidates returns the files to try, in this order: what the variable names alone, or
-// else for each name that fits the launcher the file in its own installation, and then
-// what the system finds under it. A library that does not belong to the launcher would
-// see a job of one rank.
+// candidates returns the files to try, in this order: what the variable names alone, or else for each name that fits
+// the launcher the file in its own installation, and then what the system finds under it. A library that does not
+// belong to the launcher would see a job of one rank.
 func candidates(launch Launch) []string {
 	if named := os.Getenv(Variable); named != "" {
 		return []string{named}

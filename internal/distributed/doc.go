@@ -1,5 +1,4 @@
-// Package distributed lets the processes of an MPI job work together with the same bits as
-// one process.
+// Package distributed lets the processes of an MPI job work together with the same bits as one process.
 //
 // Detect says from the environment whether a launcher (mpirun, mpiexec, srun) started this
 // process as a rank of a job. Join then loads the MPI library of that launcher at run time

@@ -134,9 +134,8 @@ func (g *Group) gather(kind operation, dst, own []float64, lengths []int) {
 	g.run(kind)
 }
 
-// Sum sets dst to the sum over all parts of vectors of its length, in the order of a Tree.
-// Rank r has the vectors of parts [bounds[r], bounds[r+1]), and own is those of this rank.
-// dst may be one of them.
+// Sum sets dst to the sum over all parts of vectors of its length, in the order of a Tree. Rank r has the vectors of
+// parts [bounds[r], bounds[r+1]), and own is those of this rank. dst may be one of them.
 func (g *Group) Sum(dst []float64, own [][]float64, bounds []int) {
 	if g.size == 1 {
 		g.tree.Sum(dst, own)
@@ -353,10 +352,9 @@ func (g *Group) run(kind operation) {
 	g.messages = g.messages[:0]
 }
 
-// Waiting begins with spinning, since most messages come within microseconds; then it lets
-// others run between looks; then it sleeps for a part of the time that it has waited, so
-// that ranks which wait for long use no processor, and a wait is longer by that part at
-// most. Messages move only in looks: the larger they are, the later it sleeps.
+// Waiting begins with spinning, since most messages come within microseconds; then it lets others run between looks;
+// then it sleeps for a part of the time that it has waited, so that ranks which wait for long use no processor, and a
+// wait is longer by that part at most. Messages move only in looks: the larger they are, the later it sleeps.
 const (
 	spinning      = 20 * time.Microsecond
 	yielding      = 200 * time.Microsecond

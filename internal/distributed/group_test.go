@@ -113,9 +113,7 @@ func TestDetect(t *testing.T) {
 func TestDisagree(t *testing.T) {
 	launch := Launch{By: "MPICH", Rank: 2, Size: 4}
 	oracle.OK(t, disagree(launch, "x", 4))
-	if err := disagree(launch, "x", 1); err == nil || !strings.Contains(err.Error(), "rank 2 of 4, but the library x sees 1") || !strings.Contains(err.Error(), Variable) {
-		t.Errorf("the error is %v", err)
-	}
+	oracle.WantError(t, disagree(launch, "x", 1), "rank 2 of 4, but the library x sees 1", Variable)
 	launch.Size = -1
 	oracle.OK(t, disagree(launch, "x", 1))
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Join makes this process, which a launcher started, a rank of its job. A process joins
-// once.
+// Join makes this process, which a launcher started, a rank of its job. A process joins once.
 func Join(launch Launch, options Options) (*Group, error) {
 	e := &mpi{left: make(chan chan error)}
 	joined := make(chan error)
@@ -179,8 +178,7 @@ func (e *mpi) load(names []string) error {
 	return e.findHandles(handle)
 }
 
-// open loads the first library that can be loaded. Global: the plug-ins of Open MPI look
-// for their symbols there.
+// open loads the first library that can be loaded. Global: the plug-ins of Open MPI look for their symbols there.
 func (e *mpi) open(names []string) (handle uintptr, err error) {
 	var problems []string
 	for _, name := range names {
@@ -227,8 +225,7 @@ func (e *mpi) findHandles(handle uintptr) error {
 
 func (e *mpi) name() string { return fmt.Sprintf("%s (%s)", e.path, e.version) }
 
-// call calls a function. Addresses of Go's memory are made of pointers in the call, which
-// keeps them.
+// call calls a function. Addresses of Go's memory are made of pointers in the call, which keeps them.
 //
 //go:uintptrescapes
 func (e *mpi) call(f function, arguments ...uintptr) (status uintptr) {
@@ -449,16 +446,14 @@ func Exit(code int) {
 	os.Exit(code)
 }
 
-// signalActionRoom is more than the size of a struct sigaction on any system (152 bytes on
-// Linux), in words.
+// signalActionRoom is more than the size of a struct sigaction on any system (152 bytes on Linux), in words.
 const signalActionRoom = 64
 
 // signals are those that have handlers, from 1.
 const signals = 31
 
-// keepHandlers saves the handlers of all signals, and returns the function that puts them
-// back: with the handlers of a library, a nil pointer would end the process before Go says
-// where, and a signal on a stack of Go would crash it.
+// keepHandlers saves the handlers of all signals, and returns the function that puts them back: with the handlers of
+// a library, a nil pointer would end the process before Go says where, and a signal on a stack of Go would crash it.
 func keepHandlers() (restore func(), err error) {
 	address, err := purego.Dlsym(purego.RTLD_DEFAULT, "sigaction")
 	if err != nil {

@@ -188,9 +188,7 @@ func TestFarewell(t *testing.T) {
 		"    29cmd=finalize-response;rc=0;thrd": "unexpected EOF",
 	} {
 		ends := oracle.Must(syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
-		if _, err := syscall.Write(ends[1], []byte(answer)); err != nil {
-			t.Fatal(err)
-		}
+		oracle.Must(syscall.Write(ends[1], []byte(answer)))(t)
 		oracle.OK(t, syscall.Shutdown(ends[1], syscall.SHUT_WR))
 		got := ""
 		if err := tell(ends[0]); err != nil {
@@ -307,9 +305,7 @@ func TestSignal(t *testing.T) {
 		j := l.start(t, 2, "signal")
 		j.output.when(t, "process ")
 		process := 0
-		if _, err := fmt.Sscanf(regexp.MustCompile(`process \d+`).FindString(j.output.String()), "process %d", &process); err != nil {
-			t.Fatal(err)
-		}
+		oracle.Must(fmt.Sscanf(regexp.MustCompile(`process \d+`).FindString(j.output.String()), "process %d", &process))(t)
 		time.Sleep(100 * time.Millisecond)
 		oracle.OK(t, syscall.Kill(process, syscall.SIGUSR1))
 		if output := j.mustSucceed(t); strings.Count(output, "asked") != 2 {

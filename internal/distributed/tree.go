@@ -1,17 +1,15 @@
 package distributed
 
-// A Tree adds vectors in the order of a binary tree over P parts: part p is leaf p, the
-// tree is padded to a power of two, and an absent leaf adds nothing. The order depends on
-// P alone. So whoever holds all leaves of a subtree can add it up, and the sum has the
-// same bits. The zero value is ready; a Tree keeps its scratch.
+// A Tree adds vectors in the order of a binary tree over P parts: part p is leaf p, the tree is padded to a power of
+// two, and an absent leaf adds nothing. The order depends on P alone. So whoever holds all leaves of a subtree can
+// add it up, and the sum has the same bits. The zero value is ready; a Tree keeps its scratch.
 type Tree struct {
 	leaves []node
 	stack  []term
 	work   []float64 // [depth][chunk]
 }
 
-// node is the subtree over the parts [first, first+size) that exist; size is a power of
-// two that divides first.
+// node is the subtree over the parts [first, first+size) that exist; size is a power of two that divides first.
 type node struct{ first, size int }
 
 // term is a subtree on the way to its sum.
@@ -40,9 +38,8 @@ func (t *Tree) leavesOf(from, to int) []node {
 	return t.leaves[from:to]
 }
 
-// add sets dst to the sum of neighbouring subtrees that make up one subtree, in ascending
-// order: siblings are joined as soon as both are there, and what has no right sibling,
-// since it is absent, in the end.
+// add sets dst to the sum of neighbouring subtrees that make up one subtree, in ascending order: siblings are joined
+// as soon as both are there, and what has no right sibling, since it is absent, in the end.
 func (t *Tree) add(dst []float64, nodes []node, values [][]float64) {
 	for from := 0; from < len(dst); from += chunk {
 		to := min(from+chunk, len(dst))

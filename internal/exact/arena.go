@@ -5,9 +5,8 @@ import "slices"
 // bytesPerEntry is the size of a float64.
 const bytesPerEntry = 8
 
-// arena hands out tables and takes them back for reuse. A dry arena goes
-// through the same motions without memory; it is how a plan knows what a run
-// will need.
+// arena hands out tables and takes them back for reuse. A dry arena goes through the same motions without memory; it
+// is how a plan knows what a run will need.
 type arena struct {
 	dry   bool
 	sizes []sizeClass // ascending

@@ -8,39 +8,32 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// maxAuxiliaryEntries bounds the entries of all tables that WithAuxiliary makes:
-// 2 GiB.
+// maxAuxiliaryEntries bounds the entries of all tables that WithAuxiliary makes: 2 GiB.
 const maxAuxiliaryEntries = 1 << 28
 
-// Auxiliary is a network in which every factor of more than two variables has
-// become a variable of its own.
+// Auxiliary is a network in which every factor of more than two variables has become a variable of its own.
 type Auxiliary struct {
-	// Network has the variables of the original network first, then the auxiliary
-	// ones. Its factors have at most two variables. Factors 0 to F−1 stand for the
-	// original F, in their order: a small factor is itself, its table shared, a
-	// large one is now the unary factor of its auxiliary variable. Those that tie
-	// auxiliary variables to their scopes follow.
+	// Network has the variables of the original network first, then the auxiliary ones. Its factors have at most two
+	// variables. Factors 0 to F−1 stand for the original F, in their order: a small factor is itself, its table shared,
+	// a large one is now the unary factor of its auxiliary variable. Those that tie auxiliary variables to their scopes
+	// follow.
 	Network *mrf.Network
 	// Variables is the number of the original variables.
 	Variables int
 	// FactorOf[i] is the factor that the auxiliary variable Variables+i stands for.
 	FactorOf []int
-	// TieOf[i] is, for factor F+i, the large factor that it ties to one of its
-	// variables.
+	// TieOf[i] is, for factor F+i, the large factor that it ties to one of its variables.
 	TieOf []int
 }
 
-// WithAuxiliary turns a network of any arity into one of at most two variables in
-// a factor. A factor ψ_f(x_1 … x_k) of k > 2 variables becomes a variable z_f with
-// one state for each joint state of x_1 … x_k in which ψ_f is not zero, the unary
-// factor ψ_f(z_f), and k factors that are 1 where z_f agrees with x_i and 0
-// elsewhere (Weiss and Freeman 2001). So every joint state x extends to one joint
-// state (x, z) of the same score, and all others have probability zero: log Z, the
-// marginals of x and the most probable states are those of the original.
+// WithAuxiliary turns a network of any arity into one of at most two variables in a factor. A factor ψ_f(x_1 … x_k)
+// of k > 2 variables becomes a variable z_f with one state for each joint state of x_1 … x_k in which ψ_f is not
+// zero, the unary factor ψ_f(z_f), and k factors that are 1 where z_f agrees with x_i and 0 elsewhere (Weiss and
+// Freeman 2001). So every joint state x extends to one joint state (x, z) of the same score, and all others have
+// probability zero: log Z, the marginals of x and the most probable states are those of the original.
 //
-// Factors that are zero everywhere keep one state, whose factor is zero. The
-// network must be valid. More than maxAuxiliaryEntries new entries are an error
-// that names the factor.
+// Factors that are zero everywhere keep one state, whose factor is zero. The network must be valid. More than
+// maxAuxiliaryEntries new entries are an error that names the factor.
 func WithAuxiliary(n *mrf.Network) (*Auxiliary, error) {
 	network := &mrf.Network{Card: slices.Clone(n.Card), Factors: slices.Clone(n.Factors)}
 	a := &Auxiliary{Variables: len(n.Card), Network: network}

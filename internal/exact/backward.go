@@ -6,8 +6,7 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// backward passes separator marginals from the roots to the leaves and fills
-// the answer's marginals.
+// backward passes separator marginals from the roots to the leaves and fills the answer's marginals.
 func (r *run) backward(answer *Answer) error {
 	if !r.memory.dry {
 		for _, card := range r.plan.network.Card {
@@ -45,9 +44,8 @@ func (r *run) setProbability(i int, value float64) {
 	}
 }
 
-// toWeight turns P_i into P_i / m_i, in the form in which bucket i computes, and
-// gives m_i back. Where m_i is zero the bucket's table is as well, and the weight
-// does not matter.
+// toWeight turns P_i into P_i / m_i, in the form in which bucket i computes, and gives m_i back. Where m_i is zero
+// the bucket's table is as well, and the weight does not matter.
 func (r *run) toWeight(i int) {
 	w, m, way := &r.weights[i], &r.messages[i], r.ways[i]
 	scale := math.Exp(-way.logScale)
@@ -68,8 +66,7 @@ func (r *run) toWeight(i int) {
 	r.give(m)
 }
 
-// distribute computes P(x_i, S_i) block by block and adds it up into the
-// marginal of i and P_c of all children.
+// distribute computes P(x_i, S_i) block by block and adds it up into the marginal of i and P_c of all children.
 func (r *run) distribute(i int, answer *Answer) error {
 	b := &r.plan.buckets[i]
 	loop := newLoop(b)

@@ -6,10 +6,9 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Variables are called by their position in the elimination order from here on:
-// bucket i eliminates variable i. Scopes are ascending, so a bucket's own
-// variable comes first and is the slowest of its table, and the separator is a
-// table of its own without any stride changed.
+// Variables are called by their position in the elimination order from here on: bucket i eliminates variable i.
+// Scopes are ascending, so a bucket's own variable comes first and is the slowest of its table, and the separator is
+// a table of its own without any stride changed.
 
 // bucket is one step of the elimination.
 type bucket struct {
@@ -94,7 +93,7 @@ next:
 	for _, s := range single {
 		for i := range merged {
 			m := &merged[i]
-			scope := union(m.scope, s.scope)
+			scope := slices.Compact(slices.Sorted(slices.Values(slices.Concat(m.scope, s.scope))))
 			entries, fits := cappedEntries(scope, n, order)
 			if fits || len(scope) == len(m.scope) {
 				if fits {
@@ -109,8 +108,7 @@ next:
 	return merged
 }
 
-// cappedEntries returns the entries of a table over the positions in scope
-// unless they exceed groupEntries.
+// cappedEntries returns the entries of a table over the positions in scope unless they exceed groupEntries.
 func cappedEntries(scope []int32, n *mrf.Network, order []int32) (entries int, fits bool) {
 	entries = 1
 	for _, p := range scope {
@@ -119,11 +117,4 @@ func cappedEntries(scope []int32, n *mrf.Network, order []int32) (entries int, f
 		}
 	}
 	return entries, true
-}
-
-// union merges two ascending lists.
-func union(a, b []int32) []int32 {
-	merged := slices.Concat(a, b)
-	slices.Sort(merged)
-	return slices.Compact(merged)
 }

@@ -22,15 +22,13 @@ func (e *NotSubmodularError) Error() string {
 //
 //	w = E(0,1) + E(1,0) − E(0,0) − E(1,1) ≥ 0   on every edge,
 //
-// if necessary after the two states of some nodes have changed names. States that
-// hard zeros rule out do not count, so a node of more states may be binary after
-// all. With E(0,0) = A, E(0,1) = B, E(1,0) = C, E(1,1) = D,
+// if necessary after the two states of some nodes have changed names. States that hard zeros rule out do not count,
+// so a node of more states may be binary after all. With E(0,0) = A, E(0,1) = B, E(1,0) = C, E(1,1) = D,
 //
 //	E(x_u, x_v) = A + (C−A) x_u + (D−C) x_v + w (1−x_u) x_v:
 //
-// what stands before x_u and x_v joins the node to the source or the sink, and w is
-// the capacity from u to v. A *NotSubmodularError is returned for other networks,
-// ErrZero where hard zeros contradict each other.
+// what stands before x_u and x_v joins the node to the source or the sink, and w is the capacity from u to v. A
+// *NotSubmodularError is returned for other networks, ErrZero where hard zeros contradict each other.
 func (p *Problem) MinimumCut() (*Result, error) {
 	if f := p.largeFactor(); f >= 0 {
 		return nil, &NotSubmodularError{fmt.Sprintf("factor %d joins %d variables", f, len(p.network.Factors[f].Scope))}
@@ -77,8 +75,7 @@ func (p *Problem) MinimumCut() (*Result, error) {
 type cut struct {
 	*Problem
 	possible []bool
-	// states[s] are the states of node s that stand for 0 and 1; the same twice
-	// where only one is possible.
+	// states[s] are the states of node s that stand for 0 and 1; the same twice where only one is possible.
 	states            [][2]int32
 	excess            []float64 // [nodes] energy of 1 over that of 0
 	forward, backward []float64 // [edges] energy of (0, 1) and of (1, 0) on top
@@ -126,8 +123,7 @@ func (c *cut) coupling(e int32) float64 {
 	if !c.binary(c.pairwise.Graph.U(e)) || !c.binary(c.pairwise.Graph.V(e)) {
 		return 0
 	}
-	// Every state left has a partner left, so A and D are not infinite where B or C
-	// is: w is a number.
+	// Every state left has a partner left, so A and D are not infinite where B or C is: w is a number.
 	a, b, x, d := c.energies(e)
 	w := (b - a) + (x - d)
 	if math.Abs(w) <= modularShare*(math.Abs(a)+math.Abs(b)+math.Abs(x)+math.Abs(d)) && !math.IsInf(w, 0) {
@@ -136,9 +132,8 @@ func (c *cut) coupling(e int32) float64 {
 	return w
 }
 
-// rename exchanges the states of nodes so that no w is negative, if that can be
-// done: the ends of an edge with w < 0 must be treated differently, those of one
-// with w > 0 alike.
+// rename exchanges the states of nodes so that no w is negative, if that can be done: the ends of an edge with w < 0
+// must be treated differently, those of one with w > 0 alike.
 func (c *cut) rename() error {
 	g := c.pairwise.Graph
 	const unknown, keep, exchange = 0, 1, 2

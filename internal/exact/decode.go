@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// consider decodes a joint state and keeps it, after local search, if it is the
-// best so far. Local search is spared where decoding alone promises less than
-// before.
+// consider decodes a joint state and keeps it, after local search, if it is the best so far. Local search is spared
+// where decoding alone promises less than before.
 func (s *sequential) consider(ctx context.Context, forward bool) {
 	s.decode(forward)
 	copy(s.trial, s.decoded) // the variables come before the auxiliary ones
@@ -27,8 +26,7 @@ func (s *sequential) consider(ctx context.Context, forward bool) {
 //
 //	x_s = argmax θ_s(x_s) + Σ_{t fixed} θ_st(x_s, x_t) + Σ_{t not fixed} M_ts(x_s)
 //
-// The messages from nodes not yet fixed must be those of the sweep just made, which
-// came from there.
+// The messages from nodes not yet fixed must be those of the sweep just made, which came from there.
 func (s *sequential) decode(forward bool) {
 	for i := range s.order {
 		node := s.order[i]

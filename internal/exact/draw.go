@@ -8,10 +8,9 @@ import (
 	"github.com/blockbp/blockbp/internal/gibbs"
 )
 
-// Sampler draws independent joint states from the messages of an elimination. From the
-// roots to the leaves, each variable is drawn given those of its separator, which all
-// come before it: equation (12) of docs/explanation/equations.md.
-// Several goroutines may draw at the same time.
+// Sampler draws independent joint states from the messages of an elimination. From the roots to the leaves, each
+// variable is drawn given those of its separator, which all come before it: equation (12) of
+// docs/explanation/equations.md. Several goroutines may draw at the same time.
 type Sampler struct {
 	// LogZ is the natural logarithm of the partition function.
 	LogZ float64
@@ -21,8 +20,7 @@ type Sampler struct {
 	mostStates   int
 }
 
-// conditional is the distribution of a bucket's variable given its separator, as a
-// product of tables.
+// conditional is the distribution of a bucket's variable given its separator, as a product of tables.
 type conditional struct {
 	logarithmic bool // of all tables
 	factors     []conditionalFactor

@@ -3,15 +3,15 @@ package exact
 import (
 	"errors"
 	"fmt"
+
+	"github.com/blockbp/blockbp/internal/memory"
 )
 
-// ErrZero says that every joint state of a network has probability zero: its hard zeros
-// contradict each other. So log Z is −Inf, exactly, and marginals, most probable states and
-// samples do not exist.
+// ErrZero says that every joint state of a network has probability zero: its hard zeros contradict each other. So log
+// Z is −Inf, exactly, and marginals, most probable states and samples do not exist.
 var ErrZero = errors.New("every joint state has probability zero; look for contradictory evidence or constraints")
 
-// TooWideError says that a network needs more memory than allowed. Nothing has
-// been allocated when it is returned.
+// TooWideError says that a network needs more memory than allowed. Nothing has been allocated when it is returned.
 type TooWideError struct {
 	Width      int     // induced width of the best elimination order found
 	Bytes      int64   // forecast for the tables of the whole run
@@ -23,26 +23,12 @@ type TooWideError struct {
 // Error implements error.
 func (e *TooWideError) Error() string {
 	need := fmt.Sprintf("the best elimination order found has induced width %d and needs %s of memory",
-		e.Width, formatBytes(e.Bytes))
+		e.Width, memory.Text(float64(e.Bytes)))
 	if e.LowerBound {
 		need = fmt.Sprintf("every elimination order tried passes induced width %d and needs more than %s of memory",
-			e.Width, formatBytes(e.Bytes))
+			e.Width, memory.Text(float64(e.Bytes)))
 	}
 	return fmt.Sprintf("exact: %s, the limit is %s: raise the limit, fix more variables by evidence, or use another "+
 		"method: the cost of belief propagation and of TRW-S does not depend on the width",
-		need, formatBytes(e.Limit))
-}
-
-// formatBytes writes a number of bytes in binary units.
-func formatBytes(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, prefix := float64(n)/unit, 0
-	for value >= unit && prefix < len("KMGTPE")-1 {
-		value /= unit
-		prefix++
-	}
-	return fmt.Sprintf("%.1f %ciB", value, "KMGTPE"[prefix])
+		need, memory.Text(float64(e.Limit)))
 }

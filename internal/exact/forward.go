@@ -34,8 +34,7 @@ func (r *run) forward(keep bool) (logZ float64, err error) {
 	return logZ, nil
 }
 
-// computeMessage fills r.messages[i]. zero reports that all of it, and so Z, is
-// zero.
+// computeMessage fills r.messages[i]. zero reports that all of it, and so Z, is zero.
 func (r *run) computeMessage(i int) (zero bool, err error) {
 	b := &r.plan.buckets[i]
 	for g := range b.groups {

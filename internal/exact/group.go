@@ -21,8 +21,7 @@ func (p *Plan) logGroup(g *group) table {
 	return t
 }
 
-// eachEntry calls visit with the offsets of every joint state of the group in
-// the group's table and in the factor's.
+// eachEntry calls visit with the offsets of every joint state of the group in the group's table and in the factor's.
 func (p *Plan) eachEntry(g *group, factor *mrf.Factor, visit func(inGroup, inFactor int)) {
 	card := make([]int, len(g.scope))
 	strides := make([]int, len(g.scope)) // in the factor's table

@@ -6,9 +6,8 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// localSearch improves joint states by iterated conditional modes (Besag 1986):
-// variable after variable takes its best state given all others, until none
-// changes. It never makes a state worse.
+// localSearch improves joint states by iterated conditional modes (Besag 1986): variable after variable takes its
+// best state given all others, until none changes. It never makes a state worse.
 type localSearch struct {
 	network *mrf.Network
 	// Variable v is in the factors touch[start[v]:start[v+1]].
@@ -67,8 +66,7 @@ func (l *localSearch) place(x []int) score {
 // less may be rounding, on which the search could go in circles.
 const slackShare = 1e-12
 
-// improve changes x, in place, until no variable alone can be improved, or ctx
-// ends, and returns the score.
+// improve changes x, in place, until no variable alone can be improved, or ctx ends, and returns the score.
 func (l *localSearch) improve(ctx context.Context, x []int) score {
 	l.place(x)
 	for changed := true; changed && ctx.Err() == nil; {

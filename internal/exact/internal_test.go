@@ -32,9 +32,7 @@ func TestForecastIsExact(t *testing.T) {
 		}
 		for _, marginals := range []bool{false, true} {
 			r := newRun(context.Background(), plan, false)
-			if _, err := r.forward(marginals); err != nil {
-				t.Fatal(err)
-			}
+			oracle.Must(r.forward(marginals))(t)
 			groups := int64(0)
 			want := plan.PartitionBytes
 			for i := range plan.buckets {
@@ -76,9 +74,7 @@ func TestFormFollowsRange(t *testing.T) {
 	}{{1, false}, {1e4, true}} {
 		plan := randomPlan(t, rand.New(rand.NewPCG(8, 9)), c.scale)
 		r := newRun(context.Background(), plan, false)
-		if _, err := r.forward(true); err != nil {
-			t.Fatal(err)
-		}
+		oracle.Must(r.forward(true))(t)
 		any := slices.ContainsFunc(r.ways, func(w way) bool { return w.logarithmic })
 		if any != c.logarithmic {
 			t.Errorf("scale %g: logarithmic %v, want %v", c.scale, any, c.logarithmic)

@@ -13,8 +13,7 @@ type product struct {
 	gathered  []float64 // scratch
 }
 
-// newProduct divides the views by how they are met in a block. The loop must
-// not get further views.
+// newProduct divides the views by how they are met in a block. The loop must not get further views.
 func newProduct(views []view) *product {
 	p := &product{}
 	for i := range views {
@@ -88,8 +87,7 @@ func (p *product) log(dst []float64, own int) bool {
 	return true
 }
 
-// probability is linear or log, as the tables are, and sets dst to values either
-// way.
+// probability is linear or log, as the tables are, and sets dst to values either way.
 func (p *product) probability(dst []float64, own int, logarithmic bool) bool {
 	if !logarithmic {
 		return p.linear(dst, own)
@@ -111,8 +109,7 @@ func add(dst, src []float64) {
 	}
 }
 
-// scatter adds src to the view's table, entry by entry: a marginalisation.
-// total is the sum of src.
+// scatter adds src to the view's table, entry by entry: a marginalisation. total is the sum of src.
 func (v *view) scatter(src []float64, own int, total float64) {
 	dst := v.block(own)
 	switch v.access {

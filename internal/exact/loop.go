@@ -4,10 +4,9 @@ package exact
 // products and the index lists of a bucket's tables fit the first-level cache.
 const blockEntries = 1 << 10
 
-// loop walks a bucket's joint table, own variable first. The separator's
-// variables are divided in two: the trailing ones make up a block, the others,
-// outer ones, are counted up like an odometer. A table is met in a block in one
-// of three ways, so no coordinate is ever decoded.
+// loop walks a bucket's joint table, own variable first. The separator's variables are divided in two: the trailing
+// ones make up a block, the others, outer ones, are counted up like an odometer. A table is met in a block in one of
+// three ways, so no coordinate is ever decoded.
 type loop struct {
 	own    int   // states of the bucket's own variable
 	outer  []int // states of the outer variables
@@ -49,8 +48,7 @@ func newLoop(b *bucket) *loop {
 	return l
 }
 
-// addView adds a table over scope, a subset of the bucket's, and returns the
-// view's number.
+// addView adds a table over scope, a subset of the bucket's, and returns the view's number.
 func (l *loop) addView(b *bucket, scope []int32, entries []float64) int {
 	strides := make([]int, len(b.scope)) // 0: not in the table's scope
 	stride := 1
@@ -76,10 +74,9 @@ func (l *loop) addView(b *bucket, scope []int32, entries []float64) int {
 	return len(l.views) - 1
 }
 
-// blockOffsets lists a table's offset for every entry of a block over variables
-// with the given states, last one fastest. reach is one more than the largest.
-// Because a table's variables keep the bucket's order, reach equals the block's
-// size only if the offsets are 0, 1, 2, ….
+// blockOffsets lists a table's offset for every entry of a block over variables with the given states, last one
+// fastest. reach is one more than the largest. Because a table's variables keep the bucket's order, reach equals the
+// block's size only if the offsets are 0, 1, 2, ….
 func blockOffsets(card, strides []int, block int) (offsets []int32, reach int) {
 	offsets = make([]int32, 1, block)
 	for i := len(card) - 1; i >= 0; i-- {

@@ -14,10 +14,9 @@ import (
 // in logarithms, and a walk back from the roots along the states that were best.
 // Of a message only these are kept until then.
 //
-// A *TooWideError is returned, before any table is allocated, if the forecast
-// exceeds the limit, ErrZero if every joint state has probability zero,
-// and an error if the score overflows. After ctx is cancelled its error is
-// returned within milliseconds.
+// A *TooWideError is returned, before any table is allocated, if the forecast exceeds the limit, ErrZero if every
+// joint state has probability zero, and an error if the score overflows. After ctx is cancelled its error is returned
+// within milliseconds.
 func (p *Plan) Maximize(ctx context.Context) (*Result, error) {
 	if err := p.Check(p.MaximumBytes); err != nil {
 		return nil, err
@@ -94,8 +93,7 @@ func (r *run) maximizeMessage(i int, chosen choices) error {
 	return nil
 }
 
-// keepLarger takes over the values that are larger than the best so far, and
-// notes the state that they belong to.
+// keepLarger takes over the values that are larger than the best so far, and notes the state that they belong to.
 func keepLarger(best []float64, state []int32, values []float64, own int32) {
 	best, state = best[:len(values)], state[:len(values)]
 	for k, v := range values {
@@ -119,9 +117,8 @@ func (p *Plan) traceBack(chosen []choices) []int {
 	return states
 }
 
-// choices holds one state for every entry of a separator's table, in as many
-// bytes as its variable's number of states takes: planes[b][k] is byte b, from
-// the lowest, of the state at entry k.
+// choices holds one state for every entry of a separator's table, in as many bytes as its variable's number of states
+// takes: planes[b][k] is byte b, from the lowest, of the state at entry k.
 type choices struct{ planes [][]uint8 }
 
 // takeChoices gets the memory for bucket b's choices, and counts it.

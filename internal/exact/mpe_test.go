@@ -111,9 +111,7 @@ func TestBoundsNeverFall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := draw(t, 3)
 		p := must(NewProblem(n))
-		if _, err := p.Pairwise(); err != nil {
-			t.Fatal(err)
-		}
+		oracle.Must(p.Pairwise())(t)
 		possible, ok := gibbs.Possible(p.pairwise)
 		if !ok || math.IsInf(p.pairwise.Constant, -1) {
 			return

@@ -13,9 +13,8 @@ const (
 	// largestTable is log2 of the number of entries of a table above which the
 	// search for an order gives up: no machine holds it.
 	largestTable = 42
-	// The search for a better order by breaking ties at random goes on as long
-	// as its list steps stay below this fraction of the work forecast, and below
-	// a total that takes about half a second.
+	// The search for a better order by breaking ties at random goes on as long as its list steps stay below this
+	// fraction of the work forecast, and below a total that takes about half a second.
 	searchFraction = 0.05
 	searchBudget   = 40e6
 )
@@ -32,9 +31,8 @@ type elimination struct {
 	steps      int     // work spent on finding it
 }
 
-// findOrder plays the elimination game by min-fill, by min-weight and as a
-// sweep, then, where even the cheapest order is costly, by min-fill with ties
-// broken at random, and returns the cheapest order of all.
+// findOrder plays the elimination game by min-fill, by min-weight and as a sweep, then, where even the cheapest order
+// is costly, by min-fill with ties broken at random, and returns the cheapest order of all.
 //
 // Orders that take more than the given operations are given up on, and so is the
 // search by a rule that takes more than the given number of steps.
@@ -112,8 +110,7 @@ const (
 	sweep                     // the lowest tie number
 )
 
-// game is the state of the elimination game: eliminating a variable joins all
-// its neighbours with each other.
+// game is the state of the elimination game: eliminating a variable joins all its neighbours with each other.
 type game struct {
 	rule       rule
 	neighbours [][]int32 // sorted, with stale ones that are eliminated: see live
@@ -163,8 +160,7 @@ func (g *game) less(v, w int32) bool {
 	return v < w
 }
 
-// common calls visit with every element of both sorted lists and returns their
-// number.
+// common calls visit with every element of both sorted lists and returns their number.
 func (g *game) common(a, b []int32, visit func(int32)) int {
 	g.steps += len(a) + len(b)
 	count := 0

@@ -8,34 +8,29 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// DefaultLimit is the memory that a run may use for tables unless the plan says
-// otherwise: 2 GiB.
+// DefaultLimit is the memory that a run may use for tables unless the plan says otherwise: 2 GiB.
 const DefaultLimit = 2 << 30
 
-// Plan is an elimination order for one network together with what following it
-// costs. A plan holds the network: it may be run again after values in the
-// factors' tables have changed, but not after anything else has.
+// Plan is an elimination order for one network together with what following it costs. A plan holds the network: it
+// may be run again after values in the factors' tables have changed, but not after anything else has.
 type Plan struct {
 	// Width is the induced width: the number of variables of the largest table
 	// that is stored, one less than those of the largest that is computed.
 	Width int
-	// Bytes forecasts the memory for all tables of a run with marginals,
-	// PartitionBytes that of a run for log Z alone, MaximumBytes that of Maximize.
-	// Scratch memory, a few KiB per table, and Go's reserve between garbage
-	// collections come on top.
+	// Bytes forecasts the memory for all tables of a run with marginals, PartitionBytes that of a run for log Z alone,
+	// MaximumBytes that of Maximize. Scratch memory, a few KiB per table, and Go's reserve between garbage collections
+	// come on top.
 	Bytes          int64
 	PartitionBytes int64
 	MaximumBytes   int64
 	// Operations is the number of entries of all joint tables. A run for log Z
 	// reads about three numbers for each, one with marginals three times that.
 	Operations float64
-	// LowerBound says that the search for an order gave up on a network far beyond
-	// any machine, or beyond what NewPlanWithin was given: the forecasts hold for as
-	// far as it got, and the plan cannot be run.
+	// LowerBound says that the search for an order gave up on a network far beyond any machine, or beyond what
+	// NewPlanWithin was given: the forecasts hold for as far as it got, and the plan cannot be run.
 	LowerBound bool
 
-	// Limit is the number of bytes that a run may use for tables; 0 means
-	// DefaultLimit.
+	// Limit is the number of bytes that a run may use for tables; 0 means DefaultLimit.
 	Limit int64
 
 	network *mrf.Network
@@ -43,17 +38,15 @@ type Plan struct {
 	buckets []bucket // nil if LowerBound
 }
 
-// NewPlan chooses an order for the elimination of the network's variables and
-// forecasts its cost, without allocating any table. A network that is not valid
-// is an error; one that is too wide is not, until it is run.
+// NewPlan chooses an order for the elimination of the network's variables and forecasts its cost, without allocating
+// any table. A network that is not valid is an error; one that is too wide is not, until it is run.
 func NewPlan(n *mrf.Network) (*Plan, error) {
 	return newPlan(n, math.Inf(1), math.MaxInt)
 }
 
-// NewPlanWithin is NewPlan for those who have something else to do with a network
-// on which elimination is not cheap: it gives up, with LowerBound, where all orders
-// that it tries take more than the given operations, or where the search takes more
-// than about a second.
+// NewPlanWithin is NewPlan for those who have something else to do with a network on which elimination is not cheap:
+// it gives up, with LowerBound, where all orders that it tries take more than the given operations, or where the
+// search takes more than about a second.
 func NewPlanWithin(n *mrf.Network, operations float64) (*Plan, error) {
 	return newPlan(n, operations, searchBudget)
 }
@@ -72,9 +65,9 @@ func newPlan(n *mrf.Network, operations float64, steps int) (*Plan, error) {
 		return p, nil
 	}
 	p.buckets = buildBuckets(n, e)
-	p.Bytes = p.forecast(true)
-	p.PartitionBytes = p.forecast(false)
-	p.MaximumBytes = p.forecastMaximum()
+	p.PartitionBytes = p.forecast(func(r *run) { _, _ = r.forward(false) })
+	p.Bytes = p.forecast(func(r *run) { _, _ = r.forward(true); _ = r.backward(nil) })
+	p.MaximumBytes = p.forecast(func(r *run) { _, _ = r.maximize() })
 	return p, nil
 }
 
@@ -93,21 +86,10 @@ func withoutConstants(n *mrf.Network) *mrf.Network {
 	return &less
 }
 
-// forecast counts the bytes of a run's tables by going through its motions.
-func (p *Plan) forecast(marginals bool) int64 {
+// forecast counts the bytes of a run's tables by going through its motions: a dry run computes nothing that could fail.
+func (p *Plan) forecast(motions func(*run)) int64 {
 	r := newRun(context.Background(), p, true)
-	// A dry run computes nothing that could fail.
-	_, _ = r.forward(marginals)
-	if marginals {
-		_ = r.backward(nil)
-	}
-	return r.memory.bytes + p.groupBytes()
-}
-
-// forecastMaximum is forecast for Maximize.
-func (p *Plan) forecastMaximum() int64 {
-	r := newRun(context.Background(), p, true)
-	_, _ = r.maximize()
+	motions(r)
 	return r.memory.bytes + p.groupBytes()
 }
 

@@ -13,9 +13,8 @@ type Problem struct {
 	// had before evidence removed others; nil means their own.
 	Variable []int
 
-	// Auxiliary is the network with variables for its large factors, nil where all factors
-	// have at most two variables; EdgeOfFactor is what mrf.Network.Pairwise says of it.
-	// Pairwise makes both.
+	// Auxiliary is the network with variables for its large factors, nil where all factors have at most two variables;
+	// EdgeOfFactor is what mrf.Network.Pairwise says of it. Pairwise makes both.
 	Auxiliary    *Auxiliary
 	EdgeOfFactor []int
 
@@ -23,9 +22,8 @@ type Problem struct {
 	pairwise *mrf.Pairwise // nil until Pairwise makes it
 }
 
-// NewProblem is about a network of any arity. Cut and TRWS take factors of more
-// than two variables as auxiliary variables (WithAuxiliary). A network
-// that is not valid is an error.
+// NewProblem is about a network of any arity. Cut and TRWS take factors of more than two variables as auxiliary
+// variables (WithAuxiliary). A network that is not valid is an error.
 func NewProblem(n *mrf.Network) (*Problem, error) {
 	if err := n.Validate(); err != nil {
 		return nil, err
@@ -41,8 +39,7 @@ func FromPairwise(p *mrf.Pairwise) *Problem {
 // Network returns the network, with factors of any arity.
 func (p *Problem) Network() *mrf.Network { return p.network }
 
-// Pairwise returns the pairwise form: the variables of the network, and then the auxiliary
-// ones.
+// Pairwise returns the pairwise form: the variables of the network, and then the auxiliary ones.
 func (p *Problem) Pairwise() (*mrf.Pairwise, error) {
 	if p.pairwise != nil {
 		return p.pairwise, nil
@@ -73,15 +70,15 @@ func (p *Problem) largeFactor() int {
 	return slices.IndexFunc(p.network.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 })
 }
 
-// order lists the nodes of p.pairwise such that an auxiliary variable comes between
-// the variables that it ties together: chains along the order then pass through
-// it, which is what TRW-S needs to send anything on.
+// order lists the nodes of p.pairwise such that an auxiliary variable comes between the variables that it ties
+// together: chains along the order then pass through it, which is what TRW-S needs to send anything on.
 func (p *Problem) order() []int32 {
 	order := make([]int32, 0, len(p.pairwise.Card))
 	after := make([][]int32, len(p.network.Card)) // auxiliary variables that follow each variable
 	if p.Auxiliary != nil {
 		for i, f := range p.Auxiliary.FactorOf {
-			middle := median(p.network.Factors[f].Scope)
+			scope := slices.Sorted(slices.Values(p.network.Factors[f].Scope))
+			middle := scope[(len(scope)-1)/2]
 			after[middle] = append(after[middle], int32(p.Auxiliary.Variables+i))
 		}
 	}

@@ -9,11 +9,10 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// regionSearch improves a joint state region by region (large neighbourhood search,
-// Shaw 1998): it takes the variables around a centre, as many as elimination can
-// cheaply solve, and gives them a most probable joint state given all others. On
-// networks of conflicting couplings that leads out of the local optima in which
-// single variables are stuck.
+// regionSearch improves a joint state region by region (large neighbourhood search, Shaw 1998): it takes the
+// variables around a centre, as many as elimination can cheaply solve, and gives them a most probable joint state
+// given all others. On networks of conflicting couplings that leads out of the local optima in which single variables
+// are stuck.
 type regionSearch struct {
 	*localSearch
 	x   []int // current states
@@ -43,8 +42,7 @@ const (
 	failures, coverings = 40, 4
 )
 
-// searchRegions improves the state that s has found, within the limits above. It
-// goes the same way in every run.
+// searchRegions improves the state that s has found, within the limits above. It goes the same way in every run.
 func (s *sequential) searchRegions(ctx context.Context) {
 	n := len(s.states)
 	r := newRegionSearch(s.search, s.states)
@@ -70,8 +68,7 @@ func newRegionSearch(l *localSearch, x []int) *regionSearch {
 	}
 }
 
-// move solves one region, and reports whether its states became better, and what
-// work it was.
+// move solves one region, and reports whether its states became better, and what work it was.
 func (r *regionSearch) move(ctx context.Context) (better bool, operations float64) {
 	r.grow(r.centre())
 	c := r.conditioned()

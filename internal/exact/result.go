@@ -3,7 +3,6 @@ package exact
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Result is a joint state and what is known about it.
@@ -16,16 +15,13 @@ type Result struct {
 	LowerBound float64
 	// Optimal says that no joint state has a smaller energy, up to rounding.
 	Optimal bool
-	// Converged says that more sweeps would hardly raise the bound. Methods that do
-	// not iterate have converged.
+	// Converged says that more sweeps would hardly raise the bound. Methods that do not iterate have converged.
 	Converged bool
-	// Sweeps over all nodes, forward and backward ones counted apart; 0 where the
-	// method does not iterate.
+	// Sweeps over all nodes, forward and backward ones counted apart; 0 where the method does not iterate.
 	Sweeps int
 }
 
-// Gap returns Energy − LowerBound, at least 0: the most by which the energy can be
-// above the smallest one.
+// Gap returns Energy − LowerBound, at least 0: the most by which the energy can be above the smallest one.
 func (r *Result) Gap() float64 { return max(0, r.Energy-r.LowerBound) }
 
 // NotFoundError says that no joint state of positive probability was found,
@@ -41,16 +37,8 @@ func (e *NotFoundError) Error() string {
 		"zero; try the method exact, or more sweeps", e.Sweeps, e.Violated)
 }
 
-// median returns the middle one of some variables.
-func median(scope []int) int {
-	sorted := slices.Clone(scope)
-	slices.Sort(sorted)
-	return sorted[(len(sorted)-1)/2]
-}
-
-// score is the value of a joint state, or of one variable's state given the others:
-// how many factors are zero, and the sum of the others' logarithms, and of their
-// sizes.
+// score is the value of a joint state, or of one variable's state given the others: how many factors are zero, and
+// the sum of the others' logarithms, and of their sizes.
 type score struct {
 	zeros     int
 	sum, size float64
@@ -66,8 +54,7 @@ func (s *score) add(x float64) {
 	s.size += math.Abs(x)
 }
 
-// above reports whether s is better than o by more than slack: fewer zeros count
-// more than any sum.
+// above reports whether s is better than o by more than slack: fewer zeros count more than any sum.
 func (s score) above(o score, slack float64) bool {
 	return s.zeros < o.zeros || s.zeros == o.zeros && s.sum > o.sum+slack
 }

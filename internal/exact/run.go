@@ -9,13 +9,11 @@ import (
 
 // Answer is the result of a run.
 type Answer struct {
-	// LogZ is the natural logarithm of the partition function, -Inf if every
-	// joint state has probability zero.
+	// LogZ is the natural logarithm of the partition function, -Inf if every joint state has probability zero.
 	LogZ float64
 	// Marginals[v][i] is P(x_v = i); nil if not asked for.
 	Marginals [][]float64
-	// Factors[f] is the distribution of the joint state of factor f, laid out as its
-	// LogTable; nil if not asked for.
+	// Factors[f] is the distribution of the joint state of factor f, laid out as its LogTable; nil if not asked for.
 	Factors [][]float64
 }
 
@@ -50,9 +48,8 @@ func newRun(ctx context.Context, p *Plan, dry bool) *run {
 
 // Run computes log Z and, if asked, the marginals of all variables.
 //
-// A *TooWideError is returned, before any table is allocated, if the forecast
-// exceeds the limit. If Z = 0 and marginals are asked for, the answer, with
-// LogZ = -Inf, comes together with ErrZero. After ctx is cancelled its
+// A *TooWideError is returned, before any table is allocated, if the forecast exceeds the limit. If Z = 0 and
+// marginals are asked for, the answer, with LogZ = -Inf, comes together with ErrZero. After ctx is cancelled its
 // error is returned within milliseconds.
 func (p *Plan) Run(ctx context.Context, wantMarginals bool) (*Answer, error) {
 	return p.run(ctx, wantMarginals, false)

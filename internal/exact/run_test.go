@@ -10,48 +10,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// pairs returns a network with a random factor for each pair of variables.
-func pairs(numVariables, states int, list [][2]int) *mrf.Network {
-	rng := rand.New(rand.NewPCG(4, 5))
-	n := &mrf.Network{Card: slices.Repeat([]int{states}, numVariables)}
-	for _, pair := range list {
-		table := make([]float64, states*states)
-		for i := range table {
-			table[i] = rng.NormFloat64()
-		}
-		n.Factors = append(n.Factors, mrf.Factor{Scope: pair[:], LogTable: table})
-	}
-	return n
-}
-
-// complete returns a network in which every two variables share a factor.
-func complete(numVariables, states int) *mrf.Network {
-	var list [][2]int
-	for v := range numVariables {
-		for w := range v {
-			list = append(list, [2]int{w, v})
-		}
-	}
-	return pairs(numVariables, states, list)
-}
-
-// grid returns a network on a grid with 4 neighbours.
+// grid returns a network with random factors on a grid with 4 neighbours.
 func grid(rows, columns, states int) *mrf.Network {
-	var list [][2]int
-	for v := range rows * columns {
-		if v%columns+1 < columns {
-			list = append(list, [2]int{v, v + 1})
-		}
-		if v+columns < rows*columns {
-			list = append(list, [2]int{v, v + columns})
-		}
+	g, err := graph.Grid(rows, columns, graph.GridOptions{})
+	if err != nil {
+		panic(err)
 	}
-	return pairs(rows*columns, states, list)
+	card := slices.Repeat([]int32{int32(states)}, rows*columns)
+	return oracle.RandomPairwise(rand.New(rand.NewPCG(4, 5)), g, card, 1, 0).Network()
 }
 
 func newPlan(t *testing.T, n *mrf.Network) *exact.Plan {
@@ -60,10 +32,8 @@ func newPlan(t *testing.T, n *mrf.Network) *exact.Plan {
 }
 
 func TestPlanRefusesInvalidNetwork(t *testing.T) {
-	_, err := exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{1}, LogTable: []float64{0, 0}}}})
-	if err == nil || !strings.Contains(err.Error(), "factors[0]: variable 1 does not exist") {
-		t.Errorf("error is %v", err)
-	}
+	oracle.Fails(exact.NewPlan(&mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{1}, LogTable: []float64{0, 0}}}}))(t,
+		"factors[0]: variable 1 does not exist")
 }
 
 func TestTooWide(t *testing.T) {
@@ -76,8 +46,8 @@ func TestTooWide(t *testing.T) {
 		message    string
 	}{
 		{"small limit", grid(4, 4, 3), 100, true, false, "the limit is 100 B: raise the limit"},
-		{"one table", complete(33, 2), 0, false, false, "induced width 32 and needs 51.2 GiB of memory, the limit is 2.0 GiB"},
-		{"marginals only", complete(27, 2), 0, true, false, "needs 2.0 GiB of memory"},
+		{"one table", everyPair(slices.Repeat([]int{2}, 33), 1), 0, false, false, "induced width 32 and needs 51.2 GiB of memory, the limit is 2.0 GiB"},
+		{"marginals only", everyPair(slices.Repeat([]int{2}, 27), 1), 0, true, false, "needs 2.0 GiB of memory"},
 		{"hopeless", grid(100, 100, 2), 1 << 62, false, true, "every elimination order tried passes induced width 42 and needs more than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,9 +71,7 @@ func TestTooWide(t *testing.T) {
 func TestLimitIsInclusive(t *testing.T) {
 	plan := newPlan(t, grid(4, 4, 3))
 	plan.Limit = plan.Bytes
-	if _, err := plan.Run(context.Background(), true); err != nil {
-		t.Error(err)
-	}
+	oracle.Must(plan.Run(context.Background(), true))(t)
 	plan.Limit--
 	if _, err := plan.Run(context.Background(), true); err == nil {
 		t.Error("one byte less than the forecast was accepted")
@@ -212,7 +180,7 @@ func TestPlanIsRunAgainWithOtherValues(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	plan := newPlan(t, complete(25, 2))
+	plan := newPlan(t, everyPair(slices.Repeat([]int{2}, 25), 1))
 	for _, marginals := range []bool{false, true} {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 		if _, err := plan.Run(ctx, marginals); !errors.Is(err, context.DeadlineExceeded) {

@@ -2,10 +2,9 @@ package exact
 
 import "slices"
 
-// sweepRanks numbers the variables in reverse Cuthill–McKee order: a breadth
-// first search from the rim of each component, neighbours by ascending degree,
-// read backwards. Eliminating in that order sweeps a front across the network,
-// which on grids is far narrower than what greedy rules find.
+// sweepRanks numbers the variables in reverse Cuthill–McKee order: a breadth first search from the rim of each
+// component, neighbours by ascending degree, read backwards. Eliminating in that order sweeps a front across the
+// network, which on grids is far narrower than what greedy rules find.
 func sweepRanks(neighbours [][]int32) []uint32 {
 	s := &searcher{neighbours: neighbours, seen: make([]int, len(neighbours))}
 	rank := make([]uint32, len(neighbours))
@@ -42,8 +41,7 @@ func (s *searcher) farthest(start int32) int32 {
 	return start
 }
 
-// search returns start's component in the order of a breadth first search that
-// visits neighbours by ascending degree.
+// search returns start's component in the order of a breadth first search that visits neighbours by ascending degree.
 func (s *searcher) search(start int32) []int32 {
 	s.searches++
 	s.seen[start] = s.searches

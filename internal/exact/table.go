@@ -2,9 +2,8 @@ package exact
 
 import "math"
 
-// safeSpan is the largest ratio, as a natural logarithm, between positive
-// numbers of a linear product: e^±600 is well inside float64's normal range, so
-// such a product loses nothing.
+// safeSpan is the largest ratio, as a natural logarithm, between positive numbers of a linear product: e^±600 is well
+// inside float64's normal range, so such a product loses nothing.
 const safeSpan = 600
 
 // table is a non-negative function on the joint states of a scope. Its true
@@ -20,8 +19,7 @@ type table struct {
 	zero        bool    // all entries are zero; nothing else is meaningful then
 }
 
-// extent is the range of a table's positive entries. In logarithmic tables the
-// bounds are logarithms.
+// extent is the range of a table's positive entries. In logarithmic tables the bounds are logarithms.
 type extent struct{ low, high float64 }
 
 // newExtent is the range of nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
@@ -18,8 +19,7 @@ type Limits struct {
 	MaxSweeps int
 }
 
-// The defaults: the bound to about nine digits, and as many sweeps as hard
-// networks take to get there.
+// The defaults: the bound to about nine digits, and as many sweeps as hard networks take to get there.
 const (
 	DefaultTolerance = 1e-9
 	DefaultMaxSweeps = 4000
@@ -29,15 +29,13 @@ const (
 // stand still for some while messages travel across the network.
 const stallSweeps = 20
 
-// Sequential runs TRW-S (Kolmogorov 2006) with decoding and local search until the
-// best state found is proved optimal, the bound stops rising, or the limits or ctx
-// end it.
+// Sequential runs TRW-S (Kolmogorov 2006) with decoding and local search until the best state found is proved
+// optimal, the bound stops rising, or the limits or ctx end it.
 //
-// In the order of the nodes every edge has a smaller and a larger end. n_s is the
-// larger one of the numbers of edges from s to smaller nodes and to larger ones.
-// The network is thus covered by chains that ascend in the order, n_s of them
-// through node s, each with a share γ_s = 1/n_s of its potential. A forward sweep
-// visits nodes in ascending order, a backward sweep in descending order. At s, with
+// In the order of the nodes every edge has a smaller and a larger end. n_s is the larger one of the numbers of edges
+// from s to smaller nodes and to larger ones. The network is thus covered by chains that ascend in the order, n_s of
+// them through node s, each with a share γ_s = 1/n_s of its potential. A forward sweep visits nodes in ascending
+// order, a backward sweep in descending order. At s, with
 //
 //	θ̂_s = θ_s + Σ_t M_ts,
 //
@@ -45,8 +43,7 @@ const stallSweeps = 20
 //
 //	M_st(x_t) = max_{x_s} { γ_s θ̂_s(x_s) − M_ts(x_s) + θ_st(x_s, x_t) } − δ_st
 //
-// with δ_st its maximum. At the end of the sweep the largest scores of all chains
-// sum to
+// with δ_st its maximum. At the end of the sweep the largest scores of all chains sum to
 //
 //	D = Σ_edges δ_st + Σ_s γ_s (n_s − edges that lead on) max θ̂_s  ≥  max_x Σ θ(x),
 //
@@ -114,8 +111,7 @@ type stall struct {
 	count  int
 }
 
-// stalled takes a bound into account and reports whether the last ones have not
-// fallen by more than the tolerance.
+// stalled takes a bound into account and reports whether the last ones have not fallen by more than the tolerance.
 func (s *stall) stalled(bound, tolerance float64) bool {
 	old := &s.bounds[s.count%stallSweeps]
 	s.count++
@@ -124,14 +120,12 @@ func (s *stall) stalled(bound, tolerance float64) bool {
 	return stalled
 }
 
-// roundingShare is the share of the sizes of all numbers that were added up below
-// which the difference of two sums is rounding: some thousand times what one addition
-// rounds by.
+// roundingShare is the share of the sizes of all numbers that were added up below which the difference of two sums is
+// rounding: some thousand times what one addition rounds by.
 const roundingShare = 1e-12
 
-// closes reports whether the best state reaches the bound, up to rounding. Potentials
-// that play no part in it, such as those that all but forbid a state, do not count:
-// they may be large.
+// closes reports whether the best state reaches the bound, up to rounding. Potentials that play no part in it, such
+// as those that all but forbid a state, do not count: they may be large.
 func (s *sequential) closes(bound float64) bool {
 	return s.best.zeros == 0 && bound-s.best.sum <= roundingShare*(s.size+s.best.size)
 }
@@ -207,8 +201,7 @@ func (s *sequential) potential(node int32) []float64 {
 	return s.node[s.p.NodeAt[node]:s.p.NodeAt[node+1]]
 }
 
-// leadsOn reports whether an edge from a node to a neighbour goes in the sweep's
-// direction.
+// leadsOn reports whether an edge from a node to a neighbour goes in the sweep's direction.
 func (s *sequential) leadsOn(forward bool, from, to int32) bool {
 	return (s.rank[to] > s.rank[from]) == forward
 }
@@ -252,15 +245,14 @@ func (s *sequential) visit(forward bool, node int32) (bound float64) {
 		ending--
 	}
 	if ending > 0 {
-		rest := float64(ending) * gamma * largest(sum)
+		rest := float64(ending) * gamma * slices.Max(sum)
 		s.size += math.Abs(rest)
 		bound += rest
 	}
 	return bound
 }
 
-// send computes the message along directed edge d from γ_s θ̂_s − M_ts, and returns
-// δ.
+// send computes the message along directed edge d from γ_s θ̂_s − M_ts, and returns δ.
 func (s *sequential) send(d int32, own []float64) (delta float64) {
 	e, message := d>>1, s.incoming(d)
 	table := s.p.Edge[s.p.EdgeAt[e]:s.p.EdgeAt[e+1]]
@@ -284,12 +276,4 @@ func (s *sequential) send(d int32, own []float64) (delta float64) {
 		}
 	}
 	return delta
-}
-
-func largest(values []float64) float64 {
-	best := math.Inf(-1)
-	for _, x := range values {
-		best = max(best, x)
-	}
-	return best
 }

@@ -14,14 +14,12 @@ import (
 	"sync"
 )
 
-// bufferBytes is the size of the write buffer: large enough that small records
-// do not each cost a system call.
+// bufferBytes is the size of the write buffer: large enough that small records do not each cost a system call.
 const bufferBytes = 1 << 18
 
-// Write calls write with a buffered writer to a temporary file in the folder of
-// path, syncs it and renames it to path. When write or anything after it fails,
-// the error is returned, the temporary file is removed and path is left as it
-// was. New files get the permissions 0644 less the umask.
+// Write calls write with a buffered writer to a temporary file in the folder of path, syncs it and renames it to
+// path. When write or anything after it fails, the error is returned, the temporary file is removed and path is left
+// as it was. New files get the permissions 0644 less the umask.
 //
 // A symbolic link is followed, and stays. A path that is not a regular file, such
 // as a pipe or /dev/stdout, is written to directly.
@@ -91,14 +89,10 @@ func writeDirectly(path string, write func(w io.Writer) error) error {
 	if err != nil {
 		return err
 	}
+	defer file.Close()
 	buffered := bufio.NewWriterSize(file, bufferBytes)
 	if err := write(buffered); err != nil {
-		file.Close()
 		return err
 	}
-	if err := buffered.Flush(); err != nil {
-		file.Close()
-		return err
-	}
-	return file.Close()
+	return errors.Join(buffered.Flush(), file.Close())
 }

@@ -88,8 +88,7 @@ func checkKeys(data []byte) error {
 	}
 }
 
-// Fold maps all spellings that differ in case to one, as encoding/json and strings.EqualFold
-// take them.
+// Fold maps all spellings that differ in case to one, as encoding/json and strings.EqualFold take them.
 func Fold(key string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

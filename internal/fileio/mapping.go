@@ -20,9 +20,8 @@ type Mapping struct {
 	behind runtime.Cleanup
 }
 
-// CutError is a file that has become shorter while it was in use. A look at what is gone
-// panics with it, between Begin and End. Elsewhere such a look ends the program, or, after
-// debug.SetPanicOnFault, is a panic that Cut knows.
+// CutError is a file that has become shorter while it was in use. A look at what is gone panics with it, between
+// Begin and End. Elsewhere such a look ends the program, or, after debug.SetPanicOnFault, is a panic that Cut knows.
 type CutError struct{ Path string }
 
 func (e *CutError) Error() string {
@@ -30,14 +29,12 @@ func (e *CutError) Error() string {
 		"start again"
 }
 
-// Map opens a regular file as Open does. A file that cannot be mapped is read, if allow has
-// nothing against its size.
+// Map opens a regular file as Open does. A file that cannot be mapped is read, if allow has nothing against its size.
 func Map(path, wanted string, allow func(size int64) error) (*Mapping, error) {
 	return mapFile(path, wanted, allow, false)
 }
 
-// MapOwn is Map with bytes that may be changed: the pages that are take memory then, and the
-// file stays as it is.
+// MapOwn is Map with bytes that may be changed: the pages that are take memory then, and the file stays as it is.
 func MapOwn(path, wanted string, allow func(size int64) error) (*Mapping, error) {
 	return mapFile(path, wanted, allow, true)
 }

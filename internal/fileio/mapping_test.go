@@ -30,9 +30,7 @@ func TestMap(t *testing.T) {
 	if text, err := os.ReadFile(path); err != nil || text[0] != 'm' {
 		t.Errorf("the file begins with %q: %v", text[0], err)
 	}
-	if _, err := Map(filepath.Dir(path), "a file", nil); err == nil || !strings.Contains(err.Error(), "a folder") {
-		t.Errorf("a folder: %v", err)
-	}
+	oracle.Fails(Map(filepath.Dir(path), "a file", nil))(t, "a folder")
 	if _, err := Map(path+"s", "a file", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}

@@ -22,36 +22,23 @@ const Text = 64 << 20
 // Open opens a regular file, or a symbolic link to one, and returns its size. wanted says
 // in errors, which are *fs.PathError, what the file was to be.
 func Open(path, wanted string) (file *os.File, size int64, err error) {
-	info, err := os.Stat(path) // before it is opened: that would wait for a pipe
-	if err != nil {
+	if size, err = Check(path, wanted); err != nil { // before it is opened: that would wait for a pipe
 		return nil, 0, err
 	}
-	if problem := notRegular(info.Mode(), wanted); problem != nil {
-		return nil, 0, &fs.PathError{Op: "read", Path: path, Err: problem}
-	}
-	if file, err = os.Open(path); err != nil {
-		return nil, 0, err
-	}
-	return file, info.Size(), nil
+	file, err = os.Open(path)
+	return file, size, err
 }
 
-// Check refuses what Open refuses, and opens nothing.
-func Check(path, wanted string) error {
+// Check refuses what Open refuses, opens nothing, and returns the size.
+func Check(path, wanted string) (size int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if problem := notRegular(info.Mode(), wanted); problem != nil {
-		return &fs.PathError{Op: "read", Path: path, Err: problem}
-	}
-	return nil
-}
-
-func notRegular(mode fs.FileMode, wanted string) error {
-	kind := "a device"
+	kind, mode := "a device", info.Mode()
 	switch {
 	case mode.IsRegular():
-		return nil
+		return info.Size(), nil
 	case mode.IsDir():
 		kind = "a folder"
 	case mode&fs.ModeNamedPipe != 0:
@@ -59,7 +46,8 @@ func notRegular(mode fs.FileMode, wanted string) error {
 	case mode&fs.ModeSocket != 0:
 		kind = "a socket"
 	}
-	return fmt.Errorf("it is no regular file but %s: want %s", kind, wanted)
+	return 0, &fs.PathError{Op: "read", Path: path,
+		Err: fmt.Errorf("it is no regular file but %s: want %s", kind, wanted)}
 }
 
 // Read reads a file as Open opens it, of at most so many bytes.

@@ -21,8 +21,7 @@ type Target struct {
 // Always is the Replace of a Target that may replace anything.
 func Always() error { return nil }
 
-// ExistsError says that something is in the place of a file that was to be made, and
-// that it was left alone.
+// ExistsError says that something is in the place of a file that was to be made, and that it was left alone.
 type ExistsError struct{ Path string }
 
 // Error implements error.
@@ -38,10 +37,9 @@ func (t Target) Write(write func(io.Writer) error) error {
 	return t.Via(func(path string) error { return Write(path, write) })
 }
 
-// Via makes the file through a function that writes a file at a path that it is given:
-// one of the same name in a folder of its own beside it, which then takes the place of
-// the file. So the function needs to know nothing of what is there. If that appears
-// while the function works, Via returns an *ExistsError, unless it may be replaced. A
+// Via makes the file through a function that writes a file at a path that it is given: one of the same name in a
+// folder of its own beside it, which then takes the place of the file. So the function needs to know nothing of what
+// is there. If that appears while the function works, Via returns an *ExistsError, unless it may be replaced. A
 // symbolic link that may be replaced is followed, and stays.
 func (t Target) Via(write func(path string) error) error {
 	if IsStream(t.Path) {
@@ -88,8 +86,7 @@ func (e *movedError) Unwrap() error { return e.err }
 // link is replaced by tests: not all file systems have hard links.
 var link = os.Link
 
-// moveToFree gives a file another name, in one step that fails if there is anything of
-// that name.
+// moveToFree gives a file another name, in one step that fails if there is anything of that name.
 func moveToFree(from, to string) error {
 	err := link(from, to)
 	if err == nil {

@@ -16,10 +16,9 @@ const relativelyNegligible = 0x1p-52
 //	Σ_{s ∉ S, excess_s > 0} excess_s + Σ_{s ∈ S, excess_s < 0} |excess_s|
 //	  + Σ_{e: U ∈ S, V ∉ S} forward_e + Σ_{e: V ∈ S, U ∉ S} backward_e
 //
-// up to rounding: a source is joined to the nodes of positive excess and a sink to
-// those of negative excess. Of several sets that are minimal it is the smallest.
-// Capacities must not be negative or NaN, but may be infinite; excess [nodes] must
-// be finite. It panics if the lengths are not those of the graph.
+// up to rounding: a source is joined to the nodes of positive excess and a sink to those of negative excess. Of
+// several sets that are minimal it is the smallest. Capacities must not be negative or NaN, but may be infinite;
+// excess [nodes] must be finite. It panics if the lengths are not those of the graph.
 //
 // The work is that of push-relabel with exact heights (Goldberg and Tarjan 1988).
 func MinimumCut(g *graph.Graph, excess, forward, backward []float64) (inside []bool) {
@@ -55,11 +54,10 @@ func MinimumCut(g *graph.Graph, excess, forward, backward []float64) (inside []b
 // the next, hardly ever a third time.
 const trimmings = 2
 
-// trim takes away what cannot matter, before it drowns the rest in rounding: beside
-// a penalty of 1e14, 0.01 is nothing. A node whose excess is more than its arcs can
-// carry, or than all nodes together could take, stays on its side of the cut with a
-// little more than that as well. An arc that carries more than all excess is never
-// cut, so it may as well be infinite. The minimal sets stay the same.
+// trim takes away what cannot matter, before it drowns the rest in rounding: beside a penalty of 1e14, 0.01 is
+// nothing. A node whose excess is more than its arcs can carry, or than all nodes together could take, stays on its
+// side of the cut with a little more than that as well. An arc that carries more than all excess is never cut, so it
+// may as well be infinite. The minimal sets stay the same.
 func (f *Residual) trim() {
 	positive, negative := 0.0, 0.0
 	for s, x := range f.load {

@@ -2,9 +2,8 @@ package flow
 
 import "github.com/blockbp/blockbp/graph"
 
-// Residual is a flow problem under way: nodes that have excess or room, and what
-// the arcs between neighbours can still carry. Excess is to be moved to nodes with
-// room by Settle.
+// Residual is a flow problem under way: nodes that have excess or room, and what the arcs between neighbours can
+// still carry. Excess is to be moved to nodes with room by Settle.
 type Residual struct {
 	g        *graph.Graph
 	residual []float64 // [directed edges] what the arc from Target(d) to Source(d) can carry
@@ -14,9 +13,8 @@ type Residual struct {
 	// would leave crumbs that take rounds of their own.
 	negligible float64
 
-	// level is the distance [nodes] from the overfull nodes or to the nodes with
-	// room, or unreached; reached lists the nodes that have one, ascending by
-	// level.
+	// level is the distance [nodes] from the overfull nodes or to the nodes with room, or unreached; reached lists the
+	// nodes that have one, ascending by level.
 	level, reached []int32
 }
 
@@ -37,11 +35,10 @@ func newResidual(g *graph.Graph, negligible float64) *Residual {
 	return f
 }
 
-// Divide is the problem of splitting the amount [edges] of every edge between its
-// two ends, so that no node holds more than its capacity [nodes]. It begins with
-// half of each amount at either end; what an edge has placed at one end can be
-// moved over to the other, so it is the residual capacity of that arc. capacity is
-// kept, not copied. Amounts up to negligible are not moved.
+// Divide is the problem of splitting the amount [edges] of every edge between its two ends, so that no node holds
+// more than its capacity [nodes]. It begins with half of each amount at either end; what an edge has placed at one
+// end can be moved over to the other, so it is the residual capacity of that arc. capacity is kept, not copied.
+// Amounts up to negligible are not moved.
 func Divide(g *graph.Graph, amount, capacity []float64, negligible float64) *Residual {
 	f := newResidual(g, negligible)
 	f.capacity = capacity

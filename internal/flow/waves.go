@@ -1,15 +1,12 @@
 package flow
 
-// Settle moves as much excess as possible from all nodes to nodes with room. Afterwards
-// reached lists the nodes that the excess left over can still reach: none of them has
-// room, and no arc that can carry anything leads out of them.
+// Settle moves as much excess as possible from all nodes to nodes with room. Afterwards reached lists the nodes that
+// the excess left over can still reach: none of them has room, and no arc that can carry anything leads out of them.
 //
-// In each wave excess runs downhill, where the height of a node is its distance
-// to the nearest node with room: from the highest nodes down, every overfull
-// node gives all it can to nodes one lower. So excess from many nodes goes
-// together along shared paths. What gets stuck on the way finds new heights in
-// the next wave; the heights of overfull nodes only ever grow, so it ends. (This
-// is the push-relabel method of Goldberg & Tarjan 1988 with exact heights.)
+// In each wave excess runs downhill, where the height of a node is its distance to the nearest node with room: from
+// the highest nodes down, every overfull node gives all it can to nodes one lower. So excess from many nodes goes
+// together along shared paths. What gets stuck on the way finds new heights in the next wave; the heights of overfull
+// nodes only ever grow, so it ends. (This is the push-relabel method of Goldberg & Tarjan 1988 with exact heights.)
 func (f *Residual) Settle() {
 	for f.findHeights() {
 		for i := len(f.reached) - 1; i >= 0; i-- {

@@ -1,8 +1,7 @@
 // Package gen makes the graphs of synthetic studies: grids, chains, trees,
 // complete graphs and the two classical random graphs.
 //
-// Every generator states the order of its nodes and edges, so that features and
-// potentials made elsewhere can be matched to them. Random generators draw from
-// the source they are given and from nothing else: the same source state gives
-// the same graph.
+// Every generator states the order of its nodes and edges, so that features and potentials made elsewhere can be
+// matched to them. Random generators draw from the source they are given and from nothing else: the same source state
+// gives the same graph.
 package gen

@@ -8,13 +8,11 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// ErdosRenyi returns a draw from G(n, p): every two of n nodes are joined with
-// probability p, independently. Edges (u, v) have u < v and are ordered by v,
-// then u.
+// ErdosRenyi returns a draw from G(n, p): every two of n nodes are joined with probability p, independently. Edges
+// (u, v) have u < v and are ordered by v, then u.
 //
-// Instead of a coin for each pair, the lengths of the runs of missing pairs are
-// drawn, which are geometric (Batagelj & Brandes 2005), so the cost is
-// O(nodes + edges).
+// Instead of a coin for each pair, the lengths of the runs of missing pairs are drawn, which are geometric (Batagelj
+// & Brandes 2005), so the cost is O(nodes + edges).
 //
 // It is an error if n is below 1, if p is not in [0, 1], or if more edges are
 // expected than a graph can hold. rng must not be nil.
@@ -51,17 +49,15 @@ func ErdosRenyi(n int, p float64, rng *rand.Rand) (*graph.Graph, error) {
 	return graph.FromEdges(n, u, v)
 }
 
-// BarabasiAlbert returns a scale-free graph grown by preferential attachment
-// (Barabási & Albert 1999). It starts from a star of m+1 nodes with centre 0;
-// then nodes m+1, …, n-1 arrive in the order of their numbers, and each is
-// joined to m different earlier nodes, drawn with probability proportional to
-// their degree. There are m(n-m) edges, and the graph is connected.
+// BarabasiAlbert returns a scale-free graph grown by preferential attachment (Barabási & Albert 1999). It starts from
+// a star of m+1 nodes with centre 0; then nodes m+1, …, n-1 arrive in the order of their numbers, and each is joined
+// to m different earlier nodes, drawn with probability proportional to their degree. There are m(n-m) edges, and the
+// graph is connected.
 //
 // Edges (u, v) have u < v and are ordered by v, the younger end; those of one
 // node are in the order in which they were drawn.
 //
-// It is an error if m is below 1 or n below m+1; rng must not be nil.
-// Cost: O(edges) for m small against n.
+// It is an error if m is below 1 or n below m+1; rng must not be nil. Cost: O(edges) for m small against n.
 func BarabasiAlbert(n, m int, rng *rand.Rand) (*graph.Graph, error) {
 	if m < 1 {
 		return nil, fmt.Errorf("gen: %d edges per new node, want at least 1", m)
@@ -82,8 +78,7 @@ func BarabasiAlbert(n, m int, rng *rand.Rand) (*graph.Graph, error) {
 	for t := int32(m + 1); t < int32(n); t++ {
 		ends := 2 * len(u)
 		for drawn := 0; drawn < m; {
-			// A node is an end of as many edges as its degree, so a uniform end
-			// of a uniform edge has the wanted distribution.
+			// A node is an end of as many edges as its degree, so a uniform end of a uniform edge has the wanted distribution.
 			end := rng.IntN(ends)
 			s := u[end>>1]
 			if end&1 == 1 {

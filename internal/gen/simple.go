@@ -8,8 +8,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// Chain returns the path 0 – 1 – … – n-1; edge e joins e to e+1. It is an error
-// if n is below 1.
+// Chain returns the path 0 – 1 – … – n-1; edge e joins e to e+1. It is an error if n is below 1.
 func Chain(n int) (*graph.Graph, error) {
 	if err := checkNodes("chain", n, 1); err != nil {
 		return nil, err
@@ -21,9 +20,8 @@ func Chain(n int) (*graph.Graph, error) {
 	return graph.FromEdges(n, u, v)
 }
 
-// Complete returns the graph in which every two of n nodes are joined. Edges are
-// in lexicographic order: (0, 1), (0, 2), …, (n-2, n-1). It is an error if n is
-// below 1 or the n(n-1)/2 edges are more than a graph can hold.
+// Complete returns the graph in which every two of n nodes are joined. Edges are in lexicographic order: (0, 1), (0,
+// 2), …, (n-2, n-1). It is an error if n is below 1 or the n(n-1)/2 edges are more than a graph can hold.
 func Complete(n int) (*graph.Graph, error) {
 	if err := checkNodes("complete graph", n, 1); err != nil {
 		return nil, err
@@ -42,9 +40,8 @@ func Complete(n int) (*graph.Graph, error) {
 	return graph.FromEdges(n, u, v)
 }
 
-// Tree returns a tree drawn uniformly from the n^(n-2) labelled trees on n
-// nodes, by decoding a uniform Prüfer sequence. Edge e joins the e-th leaf that
-// the decoding takes off (first end) to the node it hung on.
+// Tree returns a tree drawn uniformly from the n^(n-2) labelled trees on n nodes, by decoding a uniform Prüfer
+// sequence. Edge e joins the e-th leaf that the decoding takes off (first end) to the node it hung on.
 //
 // It is an error if n is below 1; rng must not be nil. Cost: O(n).
 func Tree(n int, rng *rand.Rand) (*graph.Graph, error) {
@@ -62,9 +59,8 @@ func Tree(n int, rng *rand.Rand) (*graph.Graph, error) {
 	return graph.FromEdges(n, u, v)
 }
 
-// decodePruefer returns the edges of the tree on len(sequence)+2 nodes that has
-// the given Prüfer sequence: again and again the smallest leaf is taken off, and
-// the sequence names the node it hung on.
+// decodePruefer returns the edges of the tree on len(sequence)+2 nodes that has the given Prüfer sequence: again and
+// again the smallest leaf is taken off, and the sequence names the node it hung on.
 func decodePruefer(sequence []int32) (u, v []int32) {
 	n := int32(len(sequence) + 2)
 	uses := make([]int32, n) // how often a node is still to be named

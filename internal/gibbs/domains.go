@@ -6,9 +6,8 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Domains are the states of every node that hard zeros leave possible, as far as
-// is known. States can be struck out, and put back in the opposite order.
-// Potentials of NaN and +Inf count as possible.
+// Domains are the states of every node that hard zeros leave possible, as far as is known. States can be struck out,
+// and put back in the opposite order. Potentials of NaN and +Inf count as possible.
 type Domains struct {
 	p        *mrf.Pairwise
 	possible []bool  // [states of all nodes] at p.NodeAt
@@ -55,10 +54,9 @@ func (d *Domains) enqueue(s int32) {
 	}
 }
 
-// Possible strikes out every state that its node's table forbids, and what Propagate
-// does. possible[p.NodeAt[s]+i] says whether state i of node s is left; the others
-// have probability zero. ok is false where that is proved of every joint state;
-// possible is then not complete.
+// Possible strikes out every state that its node's table forbids, and what Propagate does. possible[p.NodeAt[s]+i]
+// says whether state i of node s is left; the others have probability zero. ok is false where that is proved of every
+// joint state; possible is then not complete.
 func Possible(p *mrf.Pairwise) (possible []bool, ok bool) {
 	d := New(p)
 	ok = d.Propagate()
@@ -86,9 +84,8 @@ func (d *Domains) undo(length int) {
 	d.queue = d.queue[:0]
 }
 
-// Propagate strikes out every state without a possible state at some neighbour,
-// again and again (arc consistency). It reports false where a node has no state
-// left: a proof that no joint state is possible, though not the only one that
+// Propagate strikes out every state without a possible state at some neighbour, again and again (arc consistency). It
+// reports false where a node has no state left: a proof that no joint state is possible, though not the only one that
 // there can be.
 func (d *Domains) Propagate() bool {
 	for len(d.queue) > 0 {
@@ -106,8 +103,7 @@ func (d *Domains) Propagate() bool {
 	return true
 }
 
-// revise strikes out the states of the target of directed edge e that have no
-// possible state at its source.
+// revise strikes out the states of the target of directed edge e that have no possible state at its source.
 func (d *Domains) revise(e int32) {
 	source, target := d.of(d.p.Graph.Source(e)), d.of(d.p.Graph.Target(e))
 	for state, known := range target {
@@ -117,8 +113,7 @@ func (d *Domains) revise(e int32) {
 	}
 }
 
-// supported reports whether a state of the target of directed edge e goes with one
-// of the states at its source.
+// supported reports whether a state of the target of directed edge e goes with one of the states at its source.
 func (d *Domains) supported(e int32, source []bool, state int) bool {
 	for y, known := range source {
 		if known && d.allowed(e, y, state) {
@@ -128,8 +123,7 @@ func (d *Domains) supported(e int32, source []bool, state int) bool {
 	return false
 }
 
-// allowed reports whether directed edge e allows the states y of its source and x
-// of its target together.
+// allowed reports whether directed edge e allows the states y of its source and x of its target together.
 func (d *Domains) allowed(e int32, y, x int) bool {
 	p, table := d.p, d.p.Edge[d.p.EdgeAt[e>>1]:]
 	if e&1 == 0 { // the source is U: its state picks a row

@@ -1,7 +1,6 @@
-// Package gibbs has what Gibbs sampling of a pairwise network is made of. It draws the states of
-// single nodes given their neighbours, and reasons about hard zeros, the potentials of −Inf:
-// which states they leave possible, whether any joint state is left, and whether changes of
-// single nodes lead from every one to every other.
+// Package gibbs has what Gibbs sampling of a pairwise network is made of. It draws the states of single nodes given
+// their neighbours, and reasons about hard zeros, the potentials of −Inf: which states they leave possible, whether
+// any joint state is left, and whether changes of single nodes lead from every one to every other.
 package gibbs
 
 import (
@@ -11,11 +10,10 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Sample draws from p by Gibbs sampling, once and without a look at convergence, for
-// which there is package infer: a random start, then the given number of
-// sweeps over all nodes in order. The same source gives the same sample. States
-// of probability zero are never entered from a state of positive probability;
-// a start that is itself impossible is left as soon as the conditionals allow.
+// Sample draws from p by Gibbs sampling, once and without a look at convergence, for which there is package infer: a
+// random start, then the given number of sweeps over all nodes in order. The same source gives the same sample.
+// States of probability zero are never entered from a state of positive probability; a start that is itself
+// impossible is left as soon as the conditionals allow.
 func Sample(p *mrf.Pairwise, sweeps int, rng *rand.Rand) []int32 {
 	x := make([]int32, len(p.Card))
 	for s, k := range p.Card {
@@ -35,8 +33,7 @@ func Sample(p *mrf.Pairwise, sweeps int, rng *rand.Rand) []int32 {
 	return x
 }
 
-// Conditional writes log p(x_s | rest), up to a constant, into score: equation (10)
-// of docs/explanation/equations.md.
+// Conditional writes log p(x_s | rest), up to a constant, into score: equation (10) of docs/explanation/equations.md.
 func Conditional(score []float64, p *mrf.Pairwise, x []int32, s int32) {
 	copy(score, p.Node[p.NodeAt[s]:])
 	for _, d := range p.Graph.Incoming(s) {
@@ -76,9 +73,8 @@ func Pick(cumulative []float64, rng *rand.Rand) int32 {
 	return int32(len(cumulative) - 1)
 }
 
-// Accumulate turns logarithms into the cumulative sums of their exponentials,
-// relative to the largest, and returns the logarithm of the whole sum. Where all
-// are −Inf the sums are 0.
+// Accumulate turns logarithms into the cumulative sums of their exponentials, relative to the largest, and returns
+// the logarithm of the whole sum. Where all are −Inf the sums are 0.
 func Accumulate(row []float64) (logSum float64) {
 	largest := math.Inf(-1)
 	for _, v := range row {

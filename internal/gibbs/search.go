@@ -10,9 +10,8 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// maxBacktracks is how many wrong guesses a search for a possible joint state
-// makes before it gives up: whether one exists is hard to decide in general, and
-// the networks that people draw from need few or none.
+// maxBacktracks is how many wrong guesses a search for a possible joint state makes before it gives up: whether one
+// exists is hard to decide in general, and the networks that people draw from need few or none.
 const maxBacktracks = 20000
 
 // What Search returns where it finds no joint state.
@@ -24,11 +23,9 @@ var (
 		"there is nothing to start from: the hard zeros leave few or none; exact inference can tell", maxBacktracks)
 )
 
-// Search completes the domains to a joint state of positive probability, drawn at
-// random, though not uniformly: x [nodes]. It guesses the state of the node with
-// the fewest left, strikes out what that makes impossible, and takes back guesses
-// that leave some node without any. The domains must have been propagated; they
-// are left as they were.
+// Search completes the domains to a joint state of positive probability, drawn at random, though not uniformly: x
+// [nodes]. It guesses the state of the node with the fewest left, strikes out what that makes impossible, and takes
+// back guesses that leave some node without any. The domains must have been propagated; they are left as they were.
 //
 // The error is ErrNone or ErrGivenUp.
 func (d *Domains) Search(rng *rand.Rand) (x []int32, err error) {
@@ -90,8 +87,7 @@ func (d *Domains) keepOnly(kept struckOut) {
 	}
 }
 
-// complete draws the states of the nodes that still have a choice: those that no
-// hard zero of an edge concerns.
+// complete draws the states of the nodes that still have a choice: those that no hard zero of an edge concerns.
 func (d *Domains) complete(rng *rand.Rand) []int32 {
 	x := make([]int32, len(d.Size))
 	for s := range x {

@@ -9,12 +9,10 @@ import (
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-// Adjoint adds beliefs, multiplied by features, to gradients: M τ, the adjoint of
-// grounding. It carries the scratch that this needs; one per goroutine. The zero
-// value is ready.
+// Adjoint adds beliefs, multiplied by features, to gradients: M τ, the adjoint of grounding. It carries the scratch
+// that this needs; one per goroutine. The zero value is ready.
 //
-// Beliefs of nodes whose features are stretched over pixels are held back, until Release
-// adds all of them at once.
+// Beliefs of nodes whose features are stretched over pixels are held back, until Release adds all of them at once.
 type Adjoint struct {
 	scratch   scratch
 	indicator []float64       // [rows of a batch*states] of one state each
@@ -22,8 +20,7 @@ type Adjoint struct {
 	one       [1]int32
 }
 
-// ScatterNode adds f_s ⊗ belief to dst, the weights of one copy of the type of
-// node s.
+// ScatterNode adds f_s ⊗ belief to dst, the weights of one copy of the type of node s.
 func (a *Adjoint) ScatterNode(dst []float64, in *crf.Instance, s int32, belief []float64) {
 	nodeFeatures(in, in.NodeType(s)).scatter(dst, belief, in.NodeRow(s), &a.scratch)
 }
@@ -51,9 +48,8 @@ func (a *Adjoint) AddEdge(gradient []float64, m *crf.Model, in *crf.Instance, e 
 	a.ScatterEdge(copyOf(&m.Layout.Edge[in.EdgeType(e)], gradient, in.EdgeRow(e)), in, e, belief)
 }
 
-// AddStatistics adds weight · M w to dst [weights], w being the one-hot statistics
-// of the labels: of every node that has one, and of every edge both of whose ends
-// have one.
+// AddStatistics adds weight · M w to dst [weights], w being the one-hot statistics of the labels: of every node that
+// has one, and of every edge both of whose ends have one.
 func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, labels []int32, weight float64) {
 	a.AddChange(dst, m, in, Whole(in), nil, labels, weight)
 }
@@ -158,8 +154,7 @@ func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instanc
 	flush()
 }
 
-// PrefetchNodes asks for the features of nodes that ScatterNodes is about to need, at
-// most RowsPerBatch of one type.
+// PrefetchNodes asks for the features of nodes that ScatterNodes is about to need, at most RowsPerBatch of one type.
 func (a *Adjoint) PrefetchNodes(in *crf.Instance, nodes []int32) {
 	if f := nodeFeatures(in, in.NodeType(nodes[0])); f.dense() {
 		f.prefetch(nodeRows(in, nodes, &a.scratch.next))
@@ -191,8 +186,7 @@ func (a *Adjoint) ScatterEdges(dst []float64, in *crf.Instance, edges []int32, b
 	a.scatterRows(dst, edgeFeatures(in, in.EdgeType(edges[0])), edgeRows(in, edges, &a.scratch.rows), beliefs)
 }
 
-// scatterRows computes w[j*k+x] += Σ_i f[rows[i],j] t[i*k+x], the adjoint of
-// Potentials.multiply.
+// scatterRows computes w[j*k+x] += Σ_i f[rows[i],j] t[i*k+x], the adjoint of Potentials.multiply.
 func (a *Adjoint) scatterRows(w []float64, f *matrix, rows []int32, t []float64) {
 	k := len(t) / len(rows)
 	if f.dense() || f.Book != nil {

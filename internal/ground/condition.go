@@ -25,8 +25,7 @@ func Condition(m *crf.Model, in *crf.Instance) *mrf.Pairwise {
 	return p
 }
 
-// ConditionBytes returns how much memory Condition takes for an instance, the tables that
-// it copies included.
+// ConditionBytes returns how much memory Condition takes for an instance, the tables that it copies included.
 func ConditionBytes(in *crf.Instance) float64 {
 	const double, node, edge = 8, 50, 60
 	single, pairs := states(in)

@@ -1,6 +1,7 @@
 package ground
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -8,16 +9,15 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// LocalObjective is a sum of terms that each normalise over a few variables only,
-// so that value and gradient need no inference: PseudoLikelihood and Piecewise.
-// It carries scratch; use one per goroutine.
+// LocalObjective is a sum of terms that each normalise over a few variables only, so that value and gradient need no
+// inference: PseudoLikelihood and Piecewise. It carries scratch; use one per goroutine.
 type LocalObjective interface {
-	// Add returns weight times the sum of the terms of all samples of an instance, in
-	// nats and at the weights of m, and adds its gradient to gradient [weights], or
-	// none where that is nil. whole is the one block of partition.Whole(in.Graph).
-	// Terms are convex in the weights. A term that a missing label leaves without
-	// its variables is left out.
-	Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block, weight float64) float64
+	// Add returns weight times the sum of the terms of all samples of an instance, in nats and at the weights of m, and
+	// adds its gradient to gradient [weights], or none where that is nil. whole is the one block of
+	// partition.Whole(in.Graph). Terms are convex in the weights. A term that a missing label leaves without its
+	// variables is left out. Where ctx ends before, what is returned and added is of no use.
+	Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
+		weight float64) float64
 }
 
 // ClassWeight is that of a label, [node type][state] having them all: 1 where they are nil, or the label

@@ -22,8 +22,7 @@ type scratch struct {
 	patch  stretch.Patch       // potentials at cells
 }
 
-// Tables returns how many distinct potential tables the rows of f can have, or 0
-// where every row has its own.
+// Tables returns how many distinct potential tables the rows of f can have, or 0 where every row has its own.
 func Tables(f *crf.Features) int { return (*matrix)(f.Data()).tables() }
 
 // UsedFeatures returns how many features of every edge of a type are not zero, at most.
@@ -54,8 +53,7 @@ func (f *matrix) tableOf(r int) int {
 	return 0
 }
 
-// dense reports whether rows of f are multiplied in batches: those of other forms
-// have ways of their own.
+// dense reports whether rows of f are multiplied in batches: those of other forms have ways of their own.
 func (f *matrix) dense() bool { return f.Double != nil || f.Single != nil }
 
 // entries returns the entries of row r.

@@ -1,10 +1,12 @@
 package ground
 
 import (
+	"context"
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -13,10 +15,9 @@ import (
 //
 //	Σ_s [log Σ_i exp θ_s(i) − θ_s(x_s)] + Σ_uv [log Σ_ij exp θ_uv(i,j) − θ_uv(x_u,x_v)]
 //
-// over the nodes that have a label and the edges both of whose ends have one. With
-// all labels known it is an upper bound on the negative log-likelihood: a product
-// of sums has all terms of the sum of products, and more. The zero value works. It
-// is a LocalObjective.
+// over the nodes that have a label and the edges both of whose ends have one. With all labels known it is an upper
+// bound on the negative log-likelihood: a product of sums has all terms of the sum of products, and more. The zero
+// value works. It is a LocalObjective.
 //
 // Of two labels of different class weights, ω_u > ω_v, the piece of their edge counts ω_v times,
 // and ω_u − ω_v times what it says of x_u given x_v.
@@ -33,8 +34,8 @@ type Piecewise struct {
 }
 
 // Add implements LocalObjective.
-func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
-	weight float64) (value float64) {
+func (l *Piecewise) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
+	whole *partition.Block, weight float64) (value float64) {
 	l.potential.Ground(m, in, whole)
 	for s := range int32(in.Graph.NumNodes()) {
 		theta := l.potential.Node[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]]
@@ -53,6 +54,9 @@ func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whol
 	}
 	l.normaliseTables(m, in, whole)
 	for e := range int32(in.Graph.NumEdges()) {
+		if parallel.Ended(ctx) != nil {
+			break
+		}
 		u, v, id := in.Graph.U(e), in.Graph.V(e), l.potential.TableID[e]
 		l.factor = append(l.factor[:0], l.tables[id]...)
 		theta := l.potential.Table[l.potential.EdgeAt[e]:][:len(l.factor)]
@@ -74,10 +78,9 @@ func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whol
 	return value
 }
 
-// piece adds one factor's terms up over the samples, given θ and log Σ exp θ, and
-// turns l.factor from probabilities into the derivative. labelOf gives the (joint)
-// state that a sample's labels choose, and its weight, or crf.Unobserved. used is false
-// where none does.
+// piece adds one factor's terms up over the samples, given θ and log Σ exp θ, and turns l.factor from probabilities
+// into the derivative. labelOf gives the (joint) state that a sample's labels choose, and its weight, or
+// crf.Unobserved. used is false where none does.
 func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *crf.Instance,
 	labelOf func([]int32) (int, float64)) (value float64, used bool) {
 	terms := 0.0

@@ -9,24 +9,21 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Potentials are the ground potentials θ of one block: scratch that is filled
-// when the block is picked, used, and filled again for the next one. The zero value
-// is ready.
+// Potentials are the ground potentials θ of one block: scratch that is filled when the block is picked, used, and
+// filled again for the next one. The zero value is ready.
 type Potentials struct {
 	// Node holds θ_s(i) of the p-th node of the block at Node[NodeAt[p]+i].
 	Node   []float64
 	NodeAt []int
-	// Table holds edge tables θ_uv(i,j), row-major with the state of U(e) slow.
-	// The q-th edge of the block has the table at Table[EdgeAt[q]]. Edges that
-	// have equal features may share one.
+	// Table holds edge tables θ_uv(i,j), row-major with the state of U(e) slow. The q-th edge of the block has the table
+	// at Table[EdgeAt[q]]. Edges that have equal features may share one.
 	Table  []float64
 	EdgeAt []int
 	// TableID numbers the distinct tables: the q-th edge has number TableID[q],
 	// below NumTables. Edges with equal numbers share their table.
 	TableID   []int32
 	NumTables int
-	// Forbidding says that some potentials may be −Inf. Ground makes those that the
-	// schema forbids.
+	// Forbidding says that some potentials may be −Inf. Ground makes those that the schema forbids.
 	Forbidding bool
 
 	scratch scratch
@@ -148,9 +145,8 @@ func reserve[T any](s *[]T, n float64) {
 	}
 }
 
-// Ground computes the potentials of a block from the model's weights:
-// θ_s(i) = Σ_j W[i,j] f_s[j] and θ_uv(i,i') = Σ_j W[i,i',j] f_uv[j]
-// (docs/explanation/equations.md, section 1).
+// Ground computes the potentials of a block from the model's weights: θ_s(i) = Σ_j W[i,j] f_s[j] and θ_uv(i,i') = Σ_j
+// W[i,i',j] f_uv[j] (docs/explanation/equations.md, section 1).
 func (pot *Potentials) Ground(m *crf.Model, in *crf.Instance, block *partition.Block) {
 	pot.Reserve(RoomOf(&m.Layout, in, block))
 	pot.GroundNodes(m, in, block)
@@ -159,8 +155,7 @@ func (pot *Potentials) Ground(m *crf.Model, in *crf.Instance, block *partition.B
 	}
 }
 
-// GroundNodes begins with a block: it forgets the one before and computes the
-// potentials of its nodes.
+// GroundNodes begins with a block: it forgets the one before and computes the potentials of its nodes.
 func (pot *Potentials) GroundNodes(m *crf.Model, in *crf.Instance, block *partition.Block) {
 	pot.reset(m, in)
 	for lo, hi := 0, 0; lo < len(block.Nodes); lo = hi {
@@ -237,8 +232,7 @@ func (pot *Potentials) groundShared(m *crf.Model, f *matrix, edgeType, r int) {
 	pot.NumTables++
 }
 
-// multiply computes dst[i*k+x] = Σ_j f[rows[i],j] w[j*k+x] for rows of one type, w
-// being the weights of the row.
+// multiply computes dst[i*k+x] = Σ_j f[rows[i],j] w[j*k+x] for rows of one type, w being the weights of the row.
 func (pot *Potentials) multiply(dst []float64, m *crf.Model, span *crf.Span, f *matrix, rows []int32) {
 	k := span.States
 	if pixels := f.pixels(); pixels != nil {
@@ -267,8 +261,7 @@ func (pot *Potentials) reset(m *crf.Model, in *crf.Instance) {
 	}
 }
 
-// forbidNodes puts −Inf in the place of the potentials of nodes that the schema
-// forbids.
+// forbidNodes puts −Inf in the place of the potentials of nodes that the schema forbids.
 func (pot *Potentials) forbidNodes(m *crf.Model, in *crf.Instance, nodes []int32) {
 	for p, s := range nodes {
 		for _, x := range m.Schema.NodeTypes[in.NodeType(s)].Forbidden {
@@ -291,9 +284,8 @@ func forbidPairs(m *crf.Model, tables []float64, places []int, edgeType int) {
 	}
 }
 
-// LogScore returns Σ_s θ_s(y_s) + Σ_uv θ_uv(y_u, y_v) over the nodes that have a
-// label and the edges both of whose ends have one, given the potentials of a whole
-// network: those of Ground on the one block of partition.Whole.
+// LogScore returns Σ_s θ_s(y_s) + Σ_uv θ_uv(y_u, y_v) over the nodes that have a label and the edges both of whose
+// ends have one, given the potentials of a whole network: those of Ground on the one block of partition.Whole.
 func (pot *Potentials) LogScore(in *crf.Instance, labels []int32) (score float64) {
 	for s, y := range labels {
 		if y != crf.Unobserved {

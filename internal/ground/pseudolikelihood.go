@@ -14,9 +14,8 @@ import (
 //
 //	−Σ_s ω(x_s) log p(x_s | x_N(s)),   p(x_s = i | x_N(s)) ∝ exp{θ_s(i) + Σ_v θ_sv(i, x_v)}
 //
-// over the nodes s that have a label. Edges to neighbours without one are left
-// out of the conditionals: summing over hidden labels would join the terms again.
-// The zero value works. It is a LocalObjective.
+// over the nodes s that have a label. Edges to neighbours without one are left out of the conditionals: summing over
+// hidden labels would join the terms again. The zero value works. It is a LocalObjective.
 type PseudoLikelihood struct {
 	// ClassWeights are ω, [node type][state], all positive; nil: ones. Each term is
 	// a distribution of one variable, so that its label may weigh it.
@@ -36,8 +35,8 @@ type PseudoLikelihood struct {
 }
 
 // Add implements LocalObjective.
-func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
-	weight float64) (value float64) {
+func (l *PseudoLikelihood) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
+	whole *partition.Block, weight float64) (value float64) {
 	l.potential.Ground(m, in, whole)
 	l.countLabels(in)
 	l.last, l.place = numeric.Resize(l.last, in.Graph.NumNodes()), numeric.Resize(l.place, in.Graph.NumNodes())
@@ -45,14 +44,14 @@ func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instanc
 	if threads := max(1, l.Threads); len(l.tiles) != threads {
 		l.tiles = make([]tile, threads)
 	}
-	for next, number, nodes := int32(0), int32(0), int32(in.Graph.NumNodes()); next < nodes; {
+	for next, number, nodes := int32(0), int32(0), int32(in.Graph.NumNodes()); next < nodes && ctx.Err() == nil; {
 		n := 0
 		for ; n < len(l.tiles) && next < nodes; n++ {
 			number++
 			l.layOut(&l.tiles[n], in, next, number)
 			next = l.tiles[n].hi
 		}
-		_ = parallel.Each(context.Background(), n, n, func(i int) { l.tiles[i].compute(l, in, weight, gradient != nil) })
+		_ = parallel.Each(ctx, n, n, func(i int) { l.tiles[i].compute(l, in, weight, gradient != nil) })
 		for i := range l.tiles[:n] {
 			t := &l.tiles[i]
 			if value += t.value; gradient != nil {
@@ -85,9 +84,8 @@ func (l *PseudoLikelihood) countLabels(in *crf.Instance) {
 	}
 }
 
-// LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s
-// for which count is true (nil: all), and their number. Neighbours count by their
-// labels, whether they are counted themselves or not.
+// LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s for which count is true (nil: all),
+// and their number. Neighbours count by their labels, whether they are counted themselves or not.
 func (l *PseudoLikelihood) LogLikelihood(m *crf.Model, in *crf.Instance, whole *partition.Block, labels []int32,
 	count []bool) (sum float64, nodes int64) {
 	l.potential.Ground(m, in, whole)

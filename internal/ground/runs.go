@@ -7,26 +7,22 @@ import "github.com/blockbp/blockbp/crf"
 // per load, and few enough for the beliefs of a batch to stay in the nearest cache.
 const RowsPerBatch = 24
 
-// NodeRun returns the end of the run of nodes of one type that begins at lo, and at
-// most hi.
+// NodeRun returns the end of the run of nodes of one type that begins at lo, and at most hi.
 func NodeRun(in *crf.Instance, nodes []int32, lo, hi int) int {
-	if len(in.Schema().NodeTypes) == 1 {
-		return hi
-	}
-	end := lo + 1
-	for t := in.NodeType(nodes[lo]); end < hi && in.NodeType(nodes[end]) == t; {
-		end++
-	}
-	return end
+	return runOf(nodes, lo, hi, len(in.Schema().NodeTypes), in.NodeType)
 }
 
 // EdgeRun is NodeRun for edges.
 func EdgeRun(in *crf.Instance, edges []int32, lo, hi int) int {
-	if len(in.Schema().EdgeTypes) == 1 {
+	return runOf(edges, lo, hi, len(in.Schema().EdgeTypes), in.EdgeType)
+}
+
+func runOf(numbers []int32, lo, hi, types int, typeOf func(int32) int) int {
+	if types == 1 {
 		return hi
 	}
 	end := lo + 1
-	for t := in.EdgeType(edges[lo]); end < hi && in.EdgeType(edges[end]) == t; {
+	for t := typeOf(numbers[lo]); end < hi && typeOf(numbers[end]) == t; {
 		end++
 	}
 	return end
@@ -35,24 +31,22 @@ func EdgeRun(in *crf.Instance, edges []int32, lo, hi int) int {
 // nodeRows returns the rows of at most RowsPerBatch nodes among the features of
 // their type; they are in dst where these are not the nodes' own numbers.
 func nodeRows(in *crf.Instance, nodes []int32, dst *[RowsPerBatch]int32) []int32 {
-	if len(in.Schema().NodeTypes) == 1 {
-		return nodes
-	}
-	for i, n := range nodes {
-		dst[i] = int32(in.NodeRow(n))
-	}
-	return dst[:len(nodes)]
+	return rowsOf(nodes, dst, len(in.Schema().NodeTypes), in.NodeRow)
 }
 
 // edgeRows is nodeRows for edges.
 func edgeRows(in *crf.Instance, edges []int32, dst *[RowsPerBatch]int32) []int32 {
-	if len(in.Schema().EdgeTypes) == 1 {
-		return edges
+	return rowsOf(edges, dst, len(in.Schema().EdgeTypes), in.EdgeRow)
+}
+
+func rowsOf(numbers []int32, dst *[RowsPerBatch]int32, types int, row func(int32) int) []int32 {
+	if types == 1 {
+		return numbers
 	}
-	for i, e := range edges {
-		dst[i] = int32(in.EdgeRow(e))
+	for i, n := range numbers {
+		dst[i] = int32(row(n))
 	}
-	return dst[:len(edges)]
+	return dst[:len(numbers)]
 }
 
 // SharesTables reports whether edges of the instance may share potential tables:

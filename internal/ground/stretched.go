@@ -36,8 +36,7 @@ func multiplyStretched(m *stretch.Map, dst, w []float64, rows []int32, s *scratc
 	s.patch.Interpolate(dst, rows)
 }
 
-// eachCells calls use for batches of n cells of a patch, with their features and with their
-// values, k for each.
+// eachCells calls use for batches of n cells of a patch, with their features and with their values, k for each.
 func (s *scratch) eachCells(m *stretch.Map, p *stretch.Patch, use func(features, values []float64, n, k int)) {
 	d, k := m.Dim(), p.Numbers()
 	for lo := 0; lo < len(p.Cells); lo += RowsPerBatch {

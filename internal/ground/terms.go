@@ -98,8 +98,7 @@ func Terms(classWeights [][]float64, in *crf.Instance) (all []Term) {
 	return all
 }
 
-// levelsOf returns the different weights of the labels that are known, in ascending order; 1 where
-// none is.
+// levelsOf returns the different weights of the labels that are known, in ascending order; 1 where none is.
 func levelsOf(classWeights [][]float64, in *crf.Instance, labels []int32) (levels []float64) {
 	for s, y := range labels {
 		if y == crf.Unobserved || classWeights == nil {

@@ -65,7 +65,7 @@ func TestTilesAgainstTerms(t *testing.T) {
 			}
 		})
 		got := make([]float64, len(gradient))
-		if v := objective.Add(got, m, in, whole, 0.3); !(math.Abs(v-value) <= 1e-12*(1+value)) {
+		if v := objective.Add(t.Context(), got, m, in, whole, 0.3); !(math.Abs(v-value) <= 1e-12*(1+value)) {
 			t.Fatalf("trial %d: value %v, want %v", trial, v, value)
 		}
 		for i, want := range gradient {
@@ -75,7 +75,7 @@ func TestTilesAgainstTerms(t *testing.T) {
 		}
 		threads := PseudoLikelihood{ClassWeights: objective.ClassWeights, Threads: 1 + trial%4}
 		again := make([]float64, len(gradient))
-		a, b := objective.Add(nil, m, in, whole, 0.3), threads.Add(again, m, in, whole, 0.3)
+		a, b := objective.Add(t.Context(), nil, m, in, whole, 0.3), threads.Add(t.Context(), again, m, in, whole, 0.3)
 		if a != b {
 			t.Fatalf("trial %d: values %v and %v", trial, a, b)
 		}
@@ -152,7 +152,7 @@ func TestSampleWeights(t *testing.T) {
 		var values [2]float64
 		gradients := [2][]float64{make([]float64, len(m.Weights)), make([]float64, len(m.Weights))}
 		for i, spec := range []crf.InstanceSpec{weighted, repeated} {
-			values[i] = objective.Add(gradients[i], m, oracle.Must(crf.NewInstance(&m.Schema, spec))(t), whole, 0.3)
+			values[i] = objective.Add(t.Context(), gradients[i], m, oracle.Must(crf.NewInstance(&m.Schema, spec))(t), whole, 0.3)
 		}
 		for i, g := range gradients[0] {
 			if math.Abs(g-gradients[1][i]) > 1e-12 || math.Abs(values[0]-values[1]) > 1e-12 {

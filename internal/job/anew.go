@@ -16,13 +16,13 @@ import (
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
 	configFile, envFile, dataFile, choiceFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
+	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
+	runfolder.PlotFolder + "/*.png",
 	// of earlier versions
-	CouplingsFile, ErrorsFile, report.ReportFile, "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*",
-	runfolder.MetricsFile, runfolder.MetricsCSVFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png",
+	"l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
 }
 
-// IsRunFile reports whether a training leaves a file of this name, with slashes, in its
-// folder.
+// IsRunFile reports whether a training leaves a file of this name, with slashes, in its folder.
 func IsRunFile(name string) bool {
 	return slices.ContainsFunc(runFiles, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)
@@ -33,19 +33,11 @@ func IsRunFile(name string) bool {
 // IsReadOfRun reports whether a file of a training, by its name as for IsRunFile, is
 // there to be read by programs. The others are for people.
 func IsReadOfRun(name string) bool {
-	return IsRunFile(name) && name != report.ReportFile && name != runfolder.MetricsCSVFile &&
-		path.Dir(name) != runfolder.PlotFolder
+	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
 }
 
-// isUnfinished reports whether a path in a run folder is of a file that was being
-// written when its training was killed.
-func isUnfinished(name string) bool {
-	return slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover)
-}
-
-// RunFiles lists the files of the training in a folder, config.json last. A folder that
-// holds anything else, or no training, is an *Error of kind Usage: its files are
-// nothing to be removed.
+// RunFiles lists the files of the training in a folder, config.json last. A folder that holds anything else, or no
+// training, is an *Error of kind Usage: its files are nothing to be removed.
 func RunFiles(dir string) (files []string, err error) {
 	if _, err := ReadConfig(dir); err != nil {
 		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove "+
@@ -60,7 +52,7 @@ func RunFiles(dir string) (files []string, err error) {
 		}
 		inside, err := filepath.Rel(dir, file)
 		if name := filepath.ToSlash(inside); err == nil && name != configFile && name != runfolder.LockFile {
-			if !IsRunFile(name) && !isUnfinished(name) {
+			if !IsRunFile(name) && !slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover) {
 				return usagef("%q holds %q, which no training left there: move it away, or choose another folder", dir, name)
 			}
 			files = append(files, file)

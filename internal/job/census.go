@@ -1,8 +1,6 @@
 package job
 
 import (
-	"slices"
-
 	"github.com/blockbp/blockbp/crf"
 )
 
@@ -57,11 +55,6 @@ func (p *Prepared) everyStateSeen() bool {
 		}
 	}
 	return true
-}
-
-// everyTypeSeen reports whether all types of nodes have a label.
-func (p *Prepared) everyTypeSeen() bool {
-	return !slices.ContainsFunc(p.labels().of, func(counts []int) bool { return slices.Max(counts) == 0 })
 }
 
 // anyHidden reports whether a label that is learned from is hidden.

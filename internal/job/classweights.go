@@ -12,8 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// classWeights reads Options.ClassWeights as learn.Problem wants them, [node
-// type][state].
+// classWeights reads Options.ClassWeights as learn.Problem wants them, [node type][state].
 func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]float64, error) {
 	spec := o.ClassWeights
 	switch spec {

@@ -80,9 +80,8 @@ func transposed(o *Options, data []*crf.Instance) []string {
 	return nil
 }
 
-// physics decides how samples of a physical system are learned from: by the likelihood, if
-// that is cheap, and else by pseudo-likelihood, which both come to the truth with more
-// samples. Bounds of the likelihood do not.
+// physics decides how samples of a physical system are learned from: by the likelihood, if that is cheap, and else by
+// pseudo-likelihood, which both come to the truth with more samples. Bounds of the likelihood do not.
 func (p *Prepared) physics(ctx context.Context) error {
 	o, data := &p.Options, p.Problem.Data
 	if o.Physics == "" {
@@ -363,12 +362,7 @@ func nameOf(u, v string, states []string) string {
 
 // largest lists the largest of them.
 func (c *Couplings) largest(n int) (rows []CouplingRow) {
-	order := make([]int, len(c.Values)) // rows of all would take gigabytes where sites and states are many
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(math.Abs(c.Values[j]), math.Abs(c.Values[i])) })
-	for _, i := range order[:min(n, len(order))] {
+	for _, i := range Largest(c.Values, n) { // rows of all would take gigabytes where sites and states are many
 		row, err := readCoupling(c.row(i))
 		if err != nil {
 			panic("job: " + err.Error()) // what was written can be read
@@ -388,11 +382,9 @@ func ErrorText(x runfolder.Float) string {
 
 // Agreement compares couplings with those of a reference.
 type Agreement struct {
-	// Slope is that of the line through the origin with the least squares of couplings, over
-	// those of the reference.
+	// Slope is that of the line through the origin with the least squares of couplings, over those of the reference.
 	Slope runfolder.Float `json:"slope"`
-	// Inside is the share of intervals of 95 % that hold the reference, of couplings and of
-	// fields together.
+	// Inside is the share of intervals of 95 % that hold the reference, of couplings and of fields together.
 	Inside runfolder.Float `json:"inside"`
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -172,14 +171,14 @@ func evaluated(runs []NamedMetrics) (all []quantity) {
 	return all
 }
 
-// LargestWeights returns the indices of the n weights of largest magnitude.
-func LargestWeights(m *crf.Model, n int) []int {
-	order := make([]int, len(m.Weights))
+// Largest returns the indices of the n values of largest magnitude.
+func Largest(values []float64, n int) []int {
+	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(math.Abs(m.Weights[b]), math.Abs(m.Weights[a])), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(math.Abs(values[b]), math.Abs(values[a])), cmp.Compare(a, b))
 	})
 	return order[:min(n, len(order))]
 }

@@ -48,8 +48,7 @@ func noOptimum(p learn.Problem) []string {
 		"give {l2} a positive value, or leave such states out of the data", some(names, " and %d more"))}
 }
 
-// resultNotes say what a result shows to be wrong with data or settings, each with what to
-// do about it.
+// resultNotes say what a result shows to be wrong with data or settings, each with what to do about it.
 func resultNotes(r *learn.Result) []string {
 	var texts []string
 	if r.Separable {

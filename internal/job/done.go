@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -69,9 +68,8 @@ func share(left, whole float64) float64 {
 	return 1 - left/whole
 }
 
-// Of takes note of an event and returns the share of the work that is done, from 0 to 1:
-// the nearest of the limits, and the lesser of the ways of gradient and
-// bound to what convergence asks for.
+// Of takes note of an event and returns the share of the work that is done, from 0 to 1: the nearest of the limits,
+// and the lesser of the ways of gradient and bound to what convergence asks for.
 func (d *Doneness) Of(e learn.Event) float64 {
 	s := d.Settings.Resolved()
 	if !d.seen {
@@ -99,12 +97,6 @@ func (d *Doneness) Of(e learn.Event) float64 {
 		}
 	}
 	return max(0, done)
-}
-
-// OfRecord does what Of does, for a record of an event.
-func (d *Doneness) OfRecord(m *runfolder.Metric) float64 {
-	return d.Of(learn.Event{Iteration: m.Iter, Pass: m.Pass, Elapsed: time.Duration(m.WallS * float64(time.Second)),
-		Objective: m.Objective, GradientNorm: m.GradNorm, Suboptimality: m.Suboptimality})
 }
 
 // Nothing is forecast before half of the way, in logarithms, as the first steps gain most, and a training looks several

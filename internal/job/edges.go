@@ -26,14 +26,12 @@ const (
 	noEdges       = edgesPotts + ":0"
 )
 
-// edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With
-// potts, the strength is the weight of equal states, of edges that weigh as much as the mean, and
-// grows with what they weigh. With moments, weights are those with
-// which beliefs of edges would be the mean ones that labels and the model of nodes tell of
-// (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), that is
-// log p(a, b)/(p(a) p(b)), but for a factor: the strength is the largest weight less the
-// smallest. Means of uncertain beliefs are closer to independence than states are, so that
-// the factor is not known.
+// edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With potts, the strength is
+// the weight of equal states, of edges that weigh as much as the mean, and grows with what they weigh. With moments,
+// weights are those with which beliefs of edges would be the mean ones that labels and the model of nodes tell of
+// (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), that is log p(a, b)/(p(a) p(b)), but for a
+// factor: the strength is the largest weight less the smallest. Means of uncertain beliefs are closer to independence
+// than states are, so that the factor is not known.
 type edgeRule struct {
 	name     string // edgesPotts or edgesMoments; else weights are learned, or as they are
 	strength float64
@@ -422,9 +420,8 @@ func moments(ctx context.Context, nodes *crf.Model, data []*crf.Instance, tables
 	return nil
 }
 
-// dependence puts log p(a, b)/(p(a) p(b)) in the place of sums of beliefs in pairs of states a,
-// b of a type, and 0 where the schema forbids them. One edge more, of which nothing is known,
-// keeps numbers finite.
+// dependence puts log p(a, b)/(p(a) p(b)) in the place of sums of beliefs in pairs of states a, b of a type, and 0
+// where the schema forbids them. One edge more, of which nothing is known, keeps numbers finite.
 func dependence(schema *crf.Schema, b int, table []float64) {
 	t := &schema.EdgeTypes[b]
 	u, v := schema.EdgeStates(b)
@@ -456,9 +453,8 @@ func dependence(schema *crf.Schema, b int, table []float64) {
 	}
 }
 
-// constantColumns are the features of every tied type of edges whose sum is one for all of its
-// edges, by type: a rule has no weights for others. Potts is for edges that join nodes of one
-// type.
+// constantColumns are the features of every tied type of edges whose sum is one for all of its edges, by type: a rule
+// has no weights for others. Potts is for edges that join nodes of one type.
 func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[int][]int {
 	columns := map[int][]int{}
 	for b, t := range schema.EdgeTypes {

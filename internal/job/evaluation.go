@@ -21,8 +21,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Evaluation is a named set of labelled instances that predictions are compared
-// with.
+// Evaluation is a named set of labelled instances that predictions are compared with.
 type Evaluation struct {
 	Name      string
 	Set       *dataset.Set
@@ -117,10 +116,9 @@ type Source struct {
 	Options dataset.Options
 }
 
-// OpenEvaluation reads the evaluation set that path names beside the training set
-// that was read from a source: other files, a list of ids in the same image folder,
-// or a split of the same graph tables. Errors of reading are those of package
-// dataset.
+// OpenEvaluation reads the evaluation set that path names beside the training set that was read from a source: other
+// files, a list of ids in the same image folder, or a split of the same graph tables. Errors of reading are those of
+// package dataset.
 func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path string, noEdges bool) (*Evaluation,
 	error) {
 	paths, o := []string{path}, source.Options
@@ -167,8 +165,7 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	return e, err
 }
 
-// isSplit reports whether an evaluation set is a split of the training's graph tables, and
-// no other tables.
+// isSplit reports whether an evaluation set is a split of the training's graph tables, and no other tables.
 func (t *Task) isSplit(path string) bool {
 	if t.Set.Recipe.Kind != dataset.KindGraph {
 		return false
@@ -258,9 +255,8 @@ func metricsOf[T ~float64](values map[string]T, set string, s *Scored) {
 // are wanted, and the final one the same share of --max-time, which none in training outlasts.
 const evaluationGrace, evaluationShare = time.Second, 0.1
 
-// evaluateDuring returns what learn.Settings.Evaluate asks, and adds up in spent
-// what it takes. Values are those that a final evaluation of the same weights has. draw gets each with its pictures;
-// nil: nobody wants them.
+// evaluateDuring returns what learn.Settings.Evaluate asks, and adds up in spent what it takes. Values are those that
+// a final evaluation of the same weights has. draw gets each with its pictures; nil: nobody wants them.
 func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*Scored) error) func(*crf.Model) (
 	map[string]float64, error) {
 	if len(p.Evaluations) == 0 {
@@ -318,9 +314,8 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 	}
 }
 
-// evaluate scores the final model on every evaluation set, and notes on which its edges
-// do harm. There are no scores where the training was interrupted, or is now, which
-// interrupted tells apart.
+// evaluate scores the final model on every evaluation set, and notes on which its edges do harm. There are no scores
+// where the training was interrupted, or is now, which interrupted tells apart.
 func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores []*Scored, interrupted bool,
 	err error) {
 	if r.Status == learn.Interrupted {

@@ -16,9 +16,8 @@ import (
 // its optimum tight bounds are exact: a run from there ends no higher.
 const fewLabels = 0.5
 
-// featuresFirst reports whether weights begin with those of node features alone. Every
-// state needs a label: without edges nothing tells apart the others, which would begin at
-// a saddle.
+// featuresFirst reports whether weights begin with those of node features alone. Every state needs a label: without
+// edges nothing tells apart the others, which would begin at a saddle.
 func (p *Prepared) featuresFirst() bool {
 	return p.mostHidden() && p.everyStateSeen() &&
 		slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 })
@@ -55,9 +54,8 @@ func (p *Prepared) featuresFirstNote() string {
 	return text
 }
 
-// featuresPasses bounds the passes of the fit without edges: node weights are about there by
-// then. The limits of the run do not count, so that a run that goes on after one has begun
-// where one in one go does.
+// featuresPasses bounds the passes of the fit without edges: node weights are about there by then. The limits of the
+// run do not count, so that a run that goes on after one has begun where one in one go does.
 const featuresPasses = 500
 
 // beginWithFeatures learns node weights without edges, and begins the training there, where

@@ -21,7 +21,6 @@ type network struct {
 	labels  []int32
 	edges   [][2]int32
 	weights []float64 // of edges; nil: they have none
-	noBias  bool      // nodes have not even a constant feature
 }
 
 // karate are the members of a club, who is a friend of whom, and where each went when it split
@@ -88,54 +87,7 @@ func (n *network) some(each int, seed uint64) (known []bool) {
 	return known
 }
 
-// propagated is the share of hidden labels that label propagation has right: each node has the mean of
-// its neighbours' beliefs, by weight, with the known labels held (harmonic functions: Zhu, Ghahramani and Lafferty, 2003).
-func (n *network) propagated(known []bool) float64 {
-	near, beliefs := make([]map[int32]float64, len(n.labels)), make([][]float64, len(n.labels))
-	for s := range near {
-		near[s] = map[int32]float64{}
-	}
-	for i, e := range n.edges {
-		w := 1.0
-		if n.weights != nil {
-			w = n.weights[i]
-		}
-		near[e[0]][e[1]], near[e[1]][e[0]] = w, w
-	}
-	for s, y := range n.labels {
-		if beliefs[s] = slices.Repeat([]float64{1 / float64(n.states)}, n.states); known[s] {
-			clear(beliefs[s])
-			beliefs[s][y] = 1
-		}
-	}
-	right, hidden := 0, 0
-	for range 2000 {
-		right, hidden = 0, 0
-		for s, y := range n.labels {
-			if known[s] {
-				continue
-			}
-			for k := range beliefs[s] {
-				sum, all := 0.0, 0.0
-				for t, w := range near[s] {
-					sum, all = sum+w*beliefs[t][k], all+w
-				}
-				beliefs[s][k] = sum / max(1e-300, all)
-			}
-			if hidden++; beliefs[s][y] == slices.Max(beliefs[s]) {
-				right++
-			}
-		}
-	}
-	return float64(right) / float64(hidden)
-}
-
 // task reads the network as tables.
-func (n network) withoutBias() network {
-	n.noBias = true
-	return n
-}
-
 func (n *network) task(t *testing.T, known []bool) Task {
 	t.Helper()
 	var nodes, edges strings.Builder
@@ -156,47 +108,7 @@ func (n *network) task(t *testing.T, known []bool) Task {
 	for i, text := range []string{nodes.String(), edges.String()} {
 		oracle.OK(t, os.WriteFile(paths[i], []byte(text), 0o666))
 	}
-	return fewOf(t, paths, dataset.Options{Observed: "train", NoBias: n.noBias}, true)
-}
-
-// TestFewLabels: with a handful of labels and no features, predictions are about as good as those of
-// label propagation or better, beliefs are not surer than they may be, and a note says what is assumed.
-func TestFewLabels(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	const splits = 10
-	for name, c := range map[string]struct {
-		net      network
-		each     []int
-		atLeast  float64 // by how much the mean is above that of label propagation
-		eachOver float64 // and every single one
-	}{
-		"karate club":    {karate(), []int{1, 2, 5}, -.02, -.045},
-		"three classes":  {planted(3, 60, 8, .15, 1), []int{1, 2}, .02, -.1},
-		"no constant":    {planted(3, 60, 8, .15, 1).withoutBias(), []int{1, 2}, .02, -.1},
-		"twelve classes": {planted(12, 10, 10, .04, 2), []int{2}, -.02, -.1},
-		"weights":        {planted(3, 60, 8, .4, 4).weighed(4), []int{5, 12}, -.02, -.1},
-		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
-	} {
-		for _, each := range c.each {
-			mean, loss, worst := 0.0, 0.0, 1.0
-			for split := range uint64(splits) {
-				known := c.net.some(each, split)
-				r := train(t, Options{}, c.net.task(t, known), nil)
-				gain := r.Scores[0].Score.Accuracy() - c.net.propagated(known)
-				mean, worst = mean+gain/splits, min(worst, gain)
-				loss += r.Scores[0].Score.MeanLogLoss() / splits
-				few := slices.ContainsFunc(r.Summary.Notes, func(text string) bool { return strings.HasPrefix(text, "few labels: ") })
-				if few == (r.Summary.Choice != nil) {
-					t.Errorf("%s, %d: chosen is %v, and notes are %q", name, each, r.Summary.Choice, r.Summary.Notes)
-				}
-			}
-			t.Logf("%s, %d of each class: %+.3f, at worst %+.3f; log loss %.3f", name, each, mean, worst, loss)
-			if mean < c.atLeast || worst < c.eachOver || loss > math.Log(float64(c.net.states))+.15 {
-				t.Errorf("%s, %d of each class: accuracy %+.3f against label propagation, at worst %+.3f; log loss %.3f", name, each, mean, worst, loss)
-			}
-		}
-	}
+	return fewOf(t, paths, dataset.Options{Observed: "train"}, true)
 }
 
 // TestFewLabelsResumed: a run goes on with the edges that were made for it.

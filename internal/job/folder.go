@@ -42,8 +42,7 @@ type Folder struct {
 	Resume bool
 	// Anew removes the training that Dir has, and nothing else, before this one starts.
 	Anew bool
-	// Copy is another file for the model; without a path there is none. An interrupted
-	// run leaves it alone.
+	// Copy is another file for the model; without a path there is none. An interrupted run leaves it alone.
 	Copy         fileio.Target
 	NoCheckpoint bool   // nothing to resume the training from, which takes time and room
 	NoReport     bool   // no plots and no report.html
@@ -54,9 +53,8 @@ type Folder struct {
 	over  bool           // Dir has a training that Anew removes
 }
 
-// Open makes the folder, or opens the one to resume, and keeps other processes out of it
-// until Close: before any data are read, if the caller has to read some. A second call
-// does nothing.
+// Open makes the folder, or opens the one to resume, and keeps other processes out of it until Close: before any data
+// are read, if the caller has to read some. A second call does nothing.
 func (f *Folder) Open() (err error) {
 	switch {
 	case f.files != nil:
@@ -108,10 +106,9 @@ const SourceDefault = "default"
 var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "prior", "l2",
 	"standardise", "scale", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
 
-// keptOptions are all that a resumed run must keep: these too say what data and
-// model are.
+// keptOptions are all that a resumed run must keep: these too say what data and model are.
 var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features", "layout",
-	"list", "edge-features", "offsets", "edge-maps", "bins", "neighbours", "superpixels", "observed", "hops",
+	"list", "edge-features", "offsets", "bins", "neighbours", "superpixels", "observed", "hops",
 	"no-bias", "sample-weights", "eval"})
 
 // IsRunFolder reports whether a path is the folder of a training.
@@ -155,8 +152,7 @@ type run struct {
 	checkpointed bool // there is a checkpoint
 }
 
-// openRun writes what is known before training into a new folder, or reads what the run
-// to resume has come to.
+// openRun writes what is known before training into a new folder, or reads what the run to resume has come to.
 func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	r := &run{p: p, watch: watch, began: p.Began}
 	if p.Reference != nil {
@@ -228,13 +224,10 @@ func (r *run) reopen() (err error) {
 		return DataError(r.files.Path(checkpointFile), err)
 	}
 	gaps, err := runfolder.Gaps(r.files.Path(runfolder.MetricsFile), r.last)
-	if err != nil {
-		return err
+	if gaps != "" {
+		r.watch.note("%s", gaps)
 	}
-	for _, text := range gaps {
-		r.watch.note("%s", text)
-	}
-	return nil
+	return err
 }
 
 // neverBegan refuses to start from the beginning in the folder of a run that was further
@@ -345,9 +338,8 @@ func (r *run) sameData() error {
 	return nil
 }
 
-// goesOnFrom refuses to go on with a run under other options than it began with:
-// it could not end as one that never stopped. The file that options once came from
-// is kept on the record.
+// goesOnFrom refuses to go on with a run under other options than it began with: it could not end as one that never
+// stopped. The file that options once came from is kept on the record.
 func (c Config) goesOnFrom(before *Config, dir string) error {
 	differs := func(name string) bool {
 		was, ok := before.Options[name]
@@ -375,8 +367,7 @@ func (c Config) goesOnFrom(before *Config, dir string) error {
 	return c.sameMetric(before.Options["early-stop"], dir)
 }
 
-// sameMetric refuses to wait for another metric than before: the best value so far
-// is of the old one.
+// sameMetric refuses to wait for another metric than before: the best value so far is of the old one.
 func (c Config) sameMetric(was Option, dir string) error {
 	before, _ := was.Value.(string)
 	now, _ := c.Options["early-stop"].Value.(string)

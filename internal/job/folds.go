@@ -120,9 +120,8 @@ type label struct {
 	node     int32
 }
 
-// dealLabels divides the labels that are compared into up to mostFolds parts: shuffled, and
-// dealt out anew for each state, so that every part has its share of all states, and what is left of a
-// few labels is as balanced as all are.
+// dealLabels divides the labels that are compared into up to mostFolds parts: shuffled, and dealt out anew for each
+// state, so that every part has its share of all states, and what is left of a few labels is as balanced as all are.
 func dealLabels(data []*crf.Instance, seed uint64) [][]label {
 	var known []label
 	for i, in := range data {

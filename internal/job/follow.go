@@ -57,9 +57,8 @@ func (p *Prepared) idleHints() []string {
 	return nil
 }
 
-// Follow takes part in the training that process 0 of Task.Group makes with Train, and writes
-// nothing. folder is that of process 0, as far as it says what to resume, and opened is
-// Watch.Opened.
+// Follow takes part in the training that process 0 of Task.Group makes with Train, and writes nothing. folder is that
+// of process 0, as far as it says what to resume, and opened is Watch.Opened.
 func (p *Prepared) Follow(ctx context.Context, folder *Folder, opened func(error) error) error {
 	own := *p
 	r, err := openRun(nil, &own, Watch{})

@@ -11,15 +11,13 @@ type gaugeTerm struct {
 	A, B int   // states of them
 }
 
-// gauge reads couplings and fields off the weights of an untied model, by a linear map: p(x) is
-// proportional to
+// gauge reads couplings and fields off the weights of an untied model, by a linear map: p(x) is proportional to
 //
 //	exp{Σ_s h_s(x_s) + Σ_uv J_uv(x_u, x_v)}
 //
-// with Σ_a h_s(a) = 0 and Σ_a J(a, b) = Σ_b J(a, b) = 0, the zero-sum gauge. Weights are
-// tables without such sums: what an edge's table has of one end alone is part of h there, so
-// that all weights of the same probabilities have the same J and h. Of two states, spins of
-// −1 and 1, h_s(x) is h_s x and J_uv(x, y) is J_uv x y.
+// with Σ_a h_s(a) = 0 and Σ_a J(a, b) = Σ_b J(a, b) = 0, the zero-sum gauge. Weights are tables without such sums:
+// what an edge's table has of one end alone is part of h there, so that all weights of the same probabilities have
+// the same J and h. Of two states, spins of −1 and 1, h_s(x) is h_s x and J_uv(x, y) is J_uv x y.
 type gauge struct {
 	Terms []gaugeTerm // fields in the order of nodes, then couplings in that of edges
 
@@ -88,8 +86,7 @@ func (g *gauge) values(dst, weights []float64) {
 	}
 }
 
-// centre takes the means of rows and columns out of a table, and adds them to the potentials
-// of its ends.
+// centre takes the means of rows and columns out of a table, and adds them to the potentials of its ends.
 func centre(table, u, v []float64) {
 	k := len(v)
 	for a := range u {

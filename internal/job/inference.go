@@ -18,17 +18,15 @@ import (
 	"github.com/blockbp/blockbp/internal/report"
 )
 
-// PredictLimits bound the inference of predictions, which mostly ends where beliefs are
-// settled.
+// PredictLimits bound the inference of predictions, which mostly ends where beliefs are settled.
 var PredictLimits = infer.Limits{Tolerance: infer.DefaultLimits.Tolerance, MaxSweeps: 300}
 
 // PredictTolerance is what a belief may still change by where predictions are settled: less
 // than anybody acts on. Means over many, such as a log loss, are off by far less.
 const PredictTolerance = 1e-3
 
-// jointTolerance is the share of itself by which the bound on a joint state must rise
-// in 20 sweeps to go on. States hardly change any more then, and on pictures, which
-// have many nodes, sweeps take long.
+// jointTolerance is the share of itself by which the bound on a joint state must rise in 20 sweeps to go on. States
+// hardly change any more then, and on pictures, which have many nodes, sweeps take long.
 const jointTolerance = 1e-5
 
 // Inference says how instances are predicted.
@@ -40,8 +38,7 @@ type Inference struct {
 	Limits infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
 	// Settled is that of infer.Predictor.
 	Settled float64
-	// Joint asks for a most probable joint state as labels, instead of the most likely
-	// state of every node.
+	// Joint asks for a most probable joint state as labels, instead of the most likely state of every node.
 	Joint bool
 	// Temperature of beliefs, as infer.Predictor.Temperature.
 	Temperature float64
@@ -69,9 +66,8 @@ func (w *Inference) predictor() *infer.Predictor {
 	return p
 }
 
-// Check makes the counting numbers of every network, and looks whether the model
-// forbids labels that are to be held, so that what is wrong is known before anything
-// is written. held may be nil.
+// Check makes the counting numbers of every network, and looks whether the model forbids labels that are to be held,
+// so that what is wrong is known before anything is written. held may be nil.
 func (w *Inference) Check(ctx context.Context, instances []*crf.Instance, held [][]int32) error {
 	for i, in := range instances {
 		if held != nil {
@@ -135,9 +131,8 @@ func checkCounting(ctx context.Context, instances []*crf.Instance, numbers count
 	return nil
 }
 
-// Each predicts instances on several threads and hands the beliefs to use in the
-// order of the instances. held are labels to hold in each, −1 where there is none;
-// nil: none in any. A panic goes on in the goroutine of the caller.
+// Each predicts instances on several threads and hands the beliefs to use in the order of the instances. held are
+// labels to hold in each, −1 where there is none; nil: none in any. A panic goes on in the goroutine of the caller.
 func (w Inference) Each(ctx context.Context, instances []*crf.Instance, held [][]int32,
 	use func(i int, b *infer.Beliefs) error) error {
 	e := &Evaluation{Instances: instances, Held: held}

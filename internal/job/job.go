@@ -1,7 +1,6 @@
-// Package job is a training as a value: Prepare checks and resolves choices, Train
-// fits, evaluates and reports, in a run folder or in memory alone. Model, Predict and
-// Evaluate are what a trained model is used with. The command and the package at
-// the root are built on it; nothing here prints.
+// Package job is a training as a value: Prepare checks and resolves choices, Train fits, evaluates and reports, in a
+// run folder or in memory alone. Model, Predict and Evaluate are what a trained model is used with. The command and
+// the package at the root are built on it; nothing here prints.
 //
 // Texts name options as the command line does, such as --l2.
 package job
@@ -81,10 +80,9 @@ type Result struct {
 	Summary   *Summary
 }
 
-// Train chooses what is left open, fits, evaluates the final model and writes
-// everything into folder; nil keeps all in memory. A training that was interrupted
-// through ctx, or met a limit, is a Result that says so; one that got worse instead of
-// better is a *learn.DivergedError.
+// Train chooses what is left open, fits, evaluates the final model and writes everything into folder; nil keeps all
+// in memory. A training that was interrupted through ctx, or met a limit, is a Result that says so; one that got
+// worse instead of better is a *learn.DivergedError.
 func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Result, error) {
 	if folder != nil {
 		if err := folder.Open(); err != nil {
@@ -154,7 +152,6 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 // times are what the parts of a training took.
 type times struct {
 	earlier float64 // seconds of training before this start
-	// evaluating is the time of evaluations during training, evaluated that of the
-	// final ones.
+	// evaluating is the time of evaluations during training, evaluated that of the final ones.
 	evaluating, evaluated time.Duration
 }

@@ -10,9 +10,8 @@ import (
 // later is about what code and stacks take that come into memory as the program trains, and then plots and the report.
 const later = 3 << 20
 
-// Forecast says how much memory the process will have taken when it has trained and
-// reported: what it has now, with the data, and what is still to come, or what reading
-// the data took, where that is more.
+// Forecast says how much memory the process will have taken when it has trained and reported: what it has now, with
+// the data, and what is still to come, or what reading the data took, where that is more.
 func (p *Prepared) Forecast() *learn.Memory {
 	reading, measured := memory.PeakMemory()
 	m := &learn.Memory{}
@@ -40,8 +39,7 @@ func (p *Prepared) Forecast() *learn.Memory {
 	return m
 }
 
-// inferenceBytes is what inference of some instances takes: as many at a time as there
-// are threads.
+// inferenceBytes is what inference of some instances takes: as many at a time as there are threads.
 func (p *Prepared) inferenceBytes(instances []*crf.Instance) float64 {
 	w := p.inference(p.Problem.Model, infer.Limits{})
 	_, most, err := w.largest(instances)

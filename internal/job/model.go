@@ -36,19 +36,16 @@ const (
 	// countingOwn stands for the numbers in crf.Model.Counts. Files of earlier versions
 	// have the path of a file there, which is never opened: a model may come from anywhere.
 	countingOwn = "numbers"
-	// countingExact stands for exact inference, where that is cheap, and else for
-	// countingBeside.
+	// countingExact stands for exact inference, where that is cheap, and else for countingBeside.
 	countingExact, countingBeside = "exact", "trw"
 	// metaOrigin is what package synthetic says of the models that it draws.
 	metaOrigin = "synthetic"
 )
 
-// metaKeys are all of them. Another one would change what a model means without this
-// program knowing how.
+// metaKeys are all of them. Another one would change what a model means without this program knowing how.
 var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
 
-// Model is a model with what is known of how data are read for it and how it was
-// trained.
+// Model is a model with what is known of how data are read for it and how it was trained.
 type Model struct {
 	Path   string // of its file; "" where it has none yet
 	Model  *crf.Model
@@ -77,10 +74,10 @@ func LoadModel(path string) (*Model, error) {
 		return nil, DataError(path, err)
 	}
 	m := &Model{Path: path, Model: model, Meta: meta}
-	if err := CheckMeta(path, meta); err != nil {
+	if err := checkMeta(path, meta); err != nil {
 		return nil, err
 	}
-	if m.Recipe, err = RecipeOf(path, meta); err != nil {
+	if m.Recipe, err = recipeOf(path, meta); err != nil {
 		return nil, err
 	}
 	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
@@ -91,8 +88,8 @@ func LoadModel(path string) (*Model, error) {
 	return m, nil
 }
 
-// CheckMeta refuses metadata that this program would have to guess the meaning of.
-func CheckMeta(path string, meta map[string]string) error {
+// checkMeta refuses metadata that this program would have to guess the meaning of.
+func checkMeta(path string, meta map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if !slices.Contains(metaKeys, key) {
 			return dataf("%s: metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it",
@@ -102,8 +99,9 @@ func CheckMeta(path string, meta map[string]string) error {
 	if edges, ok := meta[MetaEdges]; ok && edges != edgesNone {
 		return dataf("%s: metadata %q are %q, want %q or none at all: the file is damaged", path, MetaEdges, edges, edgesNone)
 	}
-	if err := checkTemperature(path, meta); err != nil {
-		return err
+	text, ok := meta[MetaTemperature]
+	if t, err := strconv.ParseFloat(text, 64); ok && (err != nil || !(t > 0) || math.IsInf(t, 0)) {
+		return dataf("%s: metadata %q are %q, want a number above 0: the file is damaged", path, MetaTemperature, text)
 	}
 	if seed, ok := meta[MetaSeed]; ok {
 		if _, err := strconv.ParseUint(seed, 10, 64); err != nil {
@@ -125,8 +123,7 @@ func (m *Model) notes() (notes []string) {
 	return notes
 }
 
-// unfinished says that a limit or an interruption ended the training; "": none did, or the file
-// does not say.
+// unfinished says that a limit or an interruption ended the training; "": none did, or the file does not say.
 func (m *Model) unfinished() string {
 	var training struct {
 		Status learn.Status `json:"status"`
@@ -157,8 +154,8 @@ func countingUnknown(spec string) bool {
 	return spec != "" && spec != countingOwn && spec != countingExact && !slices.Contains(counting.Names, spec)
 }
 
-// RecipeOf reads how data are read for the model at path from its metadata.
-func RecipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
+// recipeOf reads how data are read for the model at path from its metadata.
+func recipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
 	text, ok := meta[dataset.RecipeKey]
 	if !ok {
 		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+
@@ -174,8 +171,7 @@ func RecipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
 // Save writes the model into a file, whole or not at all.
 func (m *Model) Save(path string) error { return crf.Save(path, m.Model, m.Meta) }
 
-// beside returns the path of another file of the run folder that the model is in; "": it is in
-// none.
+// beside returns the path of another file of the run folder that the model is in; "": it is in none.
 func (m *Model) beside(name string) string {
 	if filepath.Base(m.Path) != ModelFile {
 		return ""
@@ -272,8 +268,7 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	}, nil
 }
 
-// Instances returns the instances of a set as the model wants them: without edges
-// if it was trained without.
+// Instances returns the instances of a set as the model wants them: without edges if it was trained without.
 func (m *Model) Instances(set *dataset.Set) []*crf.Instance {
 	return Instances(set, m.Meta[MetaEdges] == edgesNone)
 }

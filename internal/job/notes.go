@@ -44,8 +44,7 @@ func (p *Prepared) hints() (texts []string) {
 	return texts
 }
 
-// gapUnknown says that --gap was not asked for, where neither a suboptimality nor a gap is known of what was
-// learned.
+// gapUnknown says that --gap was not asked for, where neither a suboptimality nor a gap is known of what was learned.
 func gapUnknown(o *Options, fitted *learn.Result) []string {
 	if o.Gap == 0 || o.L2 == 0 && o.givesL2() || !math.IsNaN(fitted.Gap) || !math.IsNaN(fitted.Suboptimality) ||
 		!fitted.Status.Stationary() {
@@ -99,10 +98,9 @@ func (m *Model) Unheld(set *dataset.Set, compared string) string {
 		others[0])
 }
 
-// learnedFrom names the evaluation sets that share files with the training set, as where a
-// folder holds both: their measures do not tell how good the model is. Graph tables share
-// files anyway, and have splits; folders of arrays share edges and features of one network,
-// whose labels differ; pictures are the same if their names are, too.
+// learnedFrom names the evaluation sets that share files with the training set, as where a folder holds both: their
+// measures do not tell how good the model is. Graph tables share files anyway, and have splits; folders of arrays
+// share edges and features of one network, whose labels differ; pictures are the same if their names are, too.
 func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 	for _, e := range evaluations {
 		if e.Set == set || e.Set.Recipe.Kind == dataset.KindGraph {

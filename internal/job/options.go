@@ -55,9 +55,8 @@ type Options struct {
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
 	// beside the sum of all samples' log-likelihoods: l2 = 1/(N σ²). 0: 1.
 	Prior float64
-	// L2 is the weight of (l2/2)‖w‖² in the objective, in the place of the prior; 0: not
-	// given. NoL2 leaves the term out. AutoL2 has it chosen, on the first evaluation set or
-	// by cross-validation.
+	// L2 is the weight of (l2/2)‖w‖² in the objective, in the place of the prior; 0: not given. NoL2 leaves the term
+	// out. AutoL2 has it chosen, on the first evaluation set or by cross-validation.
 	L2           float64
 	NoL2, AutoL2 bool
 	// Standardise learns with features of mean 0 and deviation 1, and NoStandardise with
@@ -70,8 +69,7 @@ type Options struct {
 	ClassWeights string
 
 	EarlyStop string // METRIC@NAME[:PATIENCE]
-	// Calibrate names the evaluation set that the temperature of beliefs is chosen on; "":
-	// none is chosen.
+	// Calibrate names the evaluation set that the temperature of beliefs is chosen on; "": none is chosen.
 	Calibrate string
 
 	asked *Options // as they were given; nil: these are not resolved
@@ -237,10 +235,9 @@ const autoStep = "auto"
 // autoCounting leaves counting numbers to the data.
 const autoCounting = "auto"
 
-// countingFor returns the counting numbers that are taken for data: trw, which are exact
-// on graphs without cycles and predict best where there are some. Pixels of photographs
-// are another case: features of neighbours are wrong together, which tight numbers take
-// for evidence. With the default l2 they are surer than right, and convex is not.
+// countingFor returns the counting numbers that are taken for data: trw, which are exact on graphs without cycles and
+// predict best where there are some. Pixels of photographs are another case: features of neighbours are wrong
+// together, which tight numbers take for evidence. With the default l2 they are surer than right, and convex is not.
 func (o *Options) countingFor(set *dataset.Set) string {
 	switch {
 	case o.Counting != autoCounting:
@@ -255,10 +252,9 @@ func (o *Options) countingFor(set *dataset.Set) string {
 // (results/README.md).
 const proofForPredictions = 1e-3
 
-// predictsExactly reports whether predictions are exact where that is cheap, and by
-// countingBeside elsewhere. Weights that belief propagation has learned with are those of its
-// counting numbers, and predict best with these. Those of local methods are of the model
-// itself.
+// predictsExactly reports whether predictions are exact where that is cheap, and by countingBeside elsewhere. Weights
+// that belief propagation has learned with are those of its counting numbers, and predict best with these. Those of
+// local methods are of the model itself.
 func (o *Options) predictsExactly() bool {
 	return o.Method == learn.Exact || o.Method.Local() && o.Counting == countingBeside && !o.NoEdges
 }
@@ -300,8 +296,7 @@ func Unused(method learn.Method) []string {
 	return nil
 }
 
-// Counting returns what makes the counting numbers that a user names, as
-// counting.Parse does.
+// Counting returns what makes the counting numbers that a user names, as counting.Parse does.
 func Counting(ctx context.Context, name string, seed uint64) (counting.Func, error) {
 	numbers, err := counting.Parse(ctx, name, seed)
 	switch {

@@ -120,7 +120,8 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	palette := paletteOf(set)
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 		b = inRows(set, i, b)
-		if err := p.write(run, names[i], set.Labels(instances[i], b.Labels), b); err != nil || i >= len(set.Images) {
+		labels := set.Labels(instances[i], b.Labels)
+		if err := p.write(run, names[i], labels, b); err != nil || i >= len(set.Images) {
 			return err
 		}
 		source := set.Images[i]
@@ -131,7 +132,11 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 			}
 			rows = append(rows, row)
 		}
-		picture, err := report.LabelImage(b.Labels, source.Width, source.Height, palette)
+		colours := coloursOfNames(set, palette)
+		if colours == nil {
+			labels, colours = b.Labels, palette
+		}
+		picture, err := report.LabelImage(labels, source.Width, source.Height, colours)
 		if err != nil {
 			return err
 		}
@@ -160,6 +165,24 @@ func paletteOf(set *dataset.Set) []color.RGBA {
 	return palette
 }
 
+// coloursOfNames has the colours of labels that are names of states, by these; nil: label pictures have the numbers
+// of states, or no room for these names.
+func coloursOfNames(set *dataset.Set, palette []color.RGBA) []color.RGBA {
+	if len(set.Recipe.LabelNames) == 0 {
+		return nil
+	}
+	var colours []color.RGBA
+	for x := range palette {
+		name := set.Labels(nil, []int32{int32(x)})[0]
+		if name >= report.MaxClasses {
+			return nil
+		}
+		colours = append(colours, make([]color.RGBA, int(name)+1-len(colours))...)
+		colours[name] = palette[x]
+	}
+	return colours
+}
+
 // NodeOfRow returns the node of a row of an instance's table, the same where there is none.
 func NodeOfRow(set *dataset.Set, instance, row int) int {
 	if instance < len(set.Rows) && set.Rows[instance] != nil {
@@ -185,8 +208,7 @@ func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
 	return rows
 }
 
-// write writes what is found of one instance, with labels as the data have them, and takes
-// note of that.
+// write writes what is found of one instance, with labels as the data have them, and takes note of that.
 func (p *Prediction) write(run *runfolder.Run, name string, labels []int32, b *infer.Beliefs) error {
 	file := run.Path(name + ".npz")
 	if err := run.Via(name+".npz", func(path string) error {
@@ -238,8 +260,7 @@ func HeldLabels(instances []*crf.Instance) (held [][]int32, several int, err err
 // picturesFile is the page of pictures among predictions.
 const picturesFile = "pictures.png"
 
-// UniqueNames returns a file name for every instance: its own where it is unique and
-// not among those that are taken.
+// UniqueNames returns a file name for every instance: its own where it is unique and not among those that are taken.
 func UniqueNames(instances []*crf.Instance, taken ...string) []string {
 	names := make([]string, len(instances))
 	used := map[string]bool{"": true, ".": true}

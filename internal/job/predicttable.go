@@ -21,10 +21,9 @@ var TableExtensions = []string{".csv", ".tsv", conll, conllu}
 // Extensions of text. In the second the data must be, too.
 const conll, conllu = ".conll", ".conllu"
 
-// PredictTable labels instances of a set and writes one table into a file: a row for each
-// node, with its name, or number, its label, and the probability of every state. Where
-// there are several instances, their names come first. In .conll and .conllu is the text, with
-// labels. held is as in Inference.Each.
+// PredictTable labels instances of a set and writes one table into a file: a row for each node, with its name, or
+// number, its label, and the probability of every state. Where there are several instances, their names come first.
+// In .conll and .conllu is the text, with labels. held is as in Inference.Each.
 func (w Inference) PredictTable(ctx context.Context, file fileio.Target, set *dataset.Set,
 	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	if len(set.Images) > 0 {
@@ -124,8 +123,7 @@ func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bo
 	return t
 }
 
-// write writes a row for every node of an instance, in the order of the rows that it was
-// read from.
+// write writes a row for every node of an instance, in the order of the rows that it was read from.
 func (t *predictionTable) write(in *crf.Instance, names []string, b *infer.Beliefs, node func(row int) int) error {
 	const digits = 6 // more than inference is good for
 	leading := t.row[:0]

@@ -101,7 +101,13 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		func() error { p.choosing, few = p.chooses(), p.fewLabels(); return nil },
 		func() error { return p.standardise(ctx) },
 		p.deal,
-		func() error { return checkReference(t.Reference, p.Problem.Model) },
+		func() error {
+			r, size := t.Reference, p.Problem.Model.Layout.Size
+			if r != nil && len(r.Model.Weights) != size {
+				return dataf("%s: the model has %d weights, the one to be learned %d", r.Path, len(r.Model.Weights), size)
+			}
+			return nil
+		},
 		func() error { return checkCounting(ctx, p.Problem.Data, p.Problem.Counting) },
 		func() error { return p.physics(ctx) },
 		p.separate, p.choose, p.cut,
@@ -110,7 +116,13 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			p.Problem.ClassWeights, err = classWeights(&p.Options, t.Set.Schema.NodeTypes, p.Problem.Data)
 			return err
 		},
-		p.checkSettings, p.checkMemory, p.evaluations,
+		func() error {
+			if err := p.Settings.Validate(&p.Problem); err != nil {
+				return usagef("%w", err)
+			}
+			return nil
+		},
+		p.checkMemory, p.evaluations,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -118,13 +130,6 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	}
 	p.note(few)
 	return p, nil
-}
-
-func (p *Prepared) checkSettings() error {
-	if err := p.Settings.Validate(&p.Problem); err != nil {
-		return usagef("%w", err)
-	}
-	return nil
 }
 
 // evaluations decides what the evaluation sets are for.
@@ -279,9 +284,8 @@ func (p *Prepared) checkMemory() (err error) {
 	return err
 }
 
-// CheckTraining says what a training with the choices of a user who makes none would note
-// of data, and whether it would take more memory than it may, as Options.Memory has it. The
-// features of the set may be changed.
+// CheckTraining says what a training with the choices of a user who makes none would note of data, and whether it
+// would take more memory than it may, as Options.Memory has it. The features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
 	o, err := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}.Resolved()
 	if err != nil {
@@ -303,14 +307,6 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 		return nil, err
 	}
 	return append(noOptimum(p.Problem), p.features...), nil
-}
-
-func checkReference(reference *Model, model *crf.Model) error {
-	if reference != nil && len(reference.Model.Weights) != model.Layout.Size {
-		return dataf("%s: the model has %d weights, the one to be learned %d", reference.Path,
-			len(reference.Model.Weights), model.Layout.Size)
-	}
-	return nil
 }
 
 // choose decides on the method, where that is left to the data.

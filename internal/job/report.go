@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -150,6 +151,9 @@ func (s *Summary) verdict() string {
 	return text
 }
 
+// settledResidual is the largest change of a message with which values are called exact.
+const settledResidual = 1e-6
+
 // sourceOfValues says how far the values of the result can be trusted.
 func sourceOfValues(r *learn.Result) string {
 	const place = "The values of the result are "
@@ -159,6 +163,9 @@ func sourceOfValues(r *learn.Result) string {
 	case !r.InferenceConverged:
 		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, "+
 			"which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
+	case r.Residual > settledResidual:
+		return place + fmt.Sprintf("those of the last pass over the whole network at the final weights, exact up to what "+
+			"messages leave unknown that still changed by %.3g there.", r.Residual)
 	}
 	return place + "exact, from inference over the whole network at the final weights."
 }
@@ -202,7 +209,7 @@ func reportWeights(page *report.Report, result *Result) {
 			rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)})
 		}
 	} else {
-		for _, i := range LargestWeights(m, weightsShown) {
+		for _, i := range Largest(m.Weights, weightsShown) {
 			row := []string{m.WeightName(i), fmt.Sprintf("%.5g", m.Weights[i]), ""}
 			if result.Errors != nil {
 				row[2] = ErrorText(runfolder.Float(result.Errors[i]))
@@ -250,15 +257,14 @@ var offTexts = []string{"0", "0s", "none", "auto"}
 // notOfCommand are options of one command, or of one folder.
 var notOfCommand = []string{"out", "resume", "force", "write-model", "quiet", "json", "dry-run"}
 
-// commandLine is a command that asks for the same training in another folder; "" where no
-// command did.
+// commandLine is a command that asks for the same training in another folder; "" where no command did.
 func (c *Config) commandLine() string {
 	if len(c.Data) == 0 {
 		return ""
 	}
 	words := []string{"blockbp", trainCommand}
 	for _, path := range c.Data {
-		words = append(words, quoted(path))
+		words = append(words, printable.Word(path))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
 		o := c.Options[name]
@@ -275,28 +281,17 @@ func (c *Config) commandLine() string {
 			words = append(words, fmt.Sprintf("--%s=%v", name, v))
 		case []string:
 			for _, text := range v {
-				words = append(words, "--"+name, quoted(text))
+				words = append(words, "--"+name, printable.Word(text))
 			}
 		case []any:
 			for _, text := range v {
-				words = append(words, "--"+name, quoted(fmt.Sprint(text)))
+				words = append(words, "--"+name, printable.Word(fmt.Sprint(text)))
 			}
 		default:
-			words = append(words, "--"+name, quoted(fmt.Sprint(v)))
+			words = append(words, "--"+name, printable.Word(fmt.Sprint(v)))
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// quoted is a word as a shell reads it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@%", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // settingText writes the value of an option, and nothing for one that is off.

@@ -115,8 +115,7 @@ func (s *Scored) constant() *Scored {
 	return c
 }
 
-// MeasuresTable sets the measures of scores side by side. A measure that one of them lacks
-// is left out of its column.
+// MeasuresTable sets the measures of scores side by side. A measure that one of them lacks is left out of its column.
 func MeasuresTable(scored []*Scored) report.Table {
 	table := report.Table{Headers: []string{"measure"}}
 	for i, s := range scored {
@@ -275,8 +274,7 @@ func readImage(file string) (image.Image, error) {
 	return picture, nil
 }
 
-// ModelScore is what an evaluation says of one model, as JSON, where NaN is null. Likelihoods are in
-// nats per label.
+// ModelScore is what an evaluation says of one model, as JSON, where NaN is null. Likelihoods are in nats per label.
 type ModelScore struct {
 	Model            string                 `json:"model"`
 	Decode           string                 `json:"decode"` // how beliefs became the labels compared

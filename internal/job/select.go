@@ -139,14 +139,18 @@ const (
 	// Powers of beliefs are so many steps of √2 to either side, whose logarithm has a normal prior of deviation
 	// powerDeviation. The probability of a label is no smaller than the least one, lest it be all of the loss.
 	powerSteps, powerDeviation, leastProbability = 6, 0.5, 1e-12
+	// unseenMistakes is how many labels more, all wrong, candidates are charged with: few that are right prove
+	// no certainty. It is the half of Krichevsky and Trofimov (1981).
+	unseenMistakes = 0.5
 )
 
 // trial is what came of one candidate. Edges are those before labels are asked for a power of beliefs.
 type trial struct {
 	Candidate
-	rule   edgeRule  // of Edges
-	power  float64   // of beliefs, with which the score is smallest
-	losses []float64 // of each label that was held out
+	rule     edgeRule  // of Edges
+	power    float64   // of beliefs, with which the score is smallest
+	losses   []float64 // of each label that was held out
+	surprise float64   // the mean loss of these, were each another than the likeliest
 }
 
 // shown is the candidate for a reader, with the power that was found.
@@ -170,13 +174,14 @@ func (t *trial) loss() float64 {
 // score is what trials are compared by.
 func (t *trial) score() float64 { return t.loss() + t.penalty() }
 
-// penalty is a label's share of three normal priors. Weights have one of deviation 1: they are half of a
-// rule's strength on either side of their middle. The logarithms of the power, and of the deviation of the weights of
-// features, have the others. Where all labels that were held out are right, the loss alone falls with any strength.
+// penalty is a label's share of what unseen mistakes cost, and of three normal priors. Weights have one of deviation 1:
+// they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
+// of the weights of features, have the others. Where all labels that were held out are right, the loss alone falls with
+// any strength.
 func (t *trial) penalty() float64 {
 	half, steps := t.rule.strength/2, math.Log(t.power/cmp.Or(t.rule.power, 1))/powerDeviation
 	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
-	return (half*half + steps*steps + wider*wider) / 2 / float64(len(t.losses))
+	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
 }
 
 // apart is the mean difference of the scores of a and b, and its standard error.
@@ -431,9 +436,9 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	for i := -steps; i <= steps; i++ {
 		powers = append(powers, rounded(cmp.Or(best.rule.power, 1)*math.Pow(math.Sqrt2, float64(i)), 2))
 	}
-	losses, hits := make([][][]float64, len(c.folds)), make([]int, len(c.folds))
+	losses, hits, surprise := make([][][]float64, len(c.folds)), make([]int, len(c.folds)), make([][]float64, len(c.folds))
 	if err := c.eachFold(ctx, func(k int) (err error) {
-		losses[k], hits[k], err = c.predict(ctx, best, powers, models[k], &c.folds[k])
+		losses[k], hits[k], surprise[k], err = c.predict(ctx, best, powers, models[k], &c.folds[k])
 		return err
 	}); err != nil {
 		return nil, err
@@ -443,7 +448,11 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 		for k := range c.folds {
 			t.losses = append(t.losses, losses[k][i]...)
 			t.Accuracy += runfolder.Float(hits[k])
+			if steps > 0 {
+				t.surprise += surprise[k][i]
+			}
 		}
+		t.surprise /= float64(len(t.losses))
 		t.Accuracy /= runfolder.Float(len(t.losses))
 		if i == 0 || t.score() < best.score() {
 			best = t
@@ -538,9 +547,9 @@ func (c *selection) eachFold(ctx context.Context, do func(k int) error) error {
 var foldLimits = infer.Limits{Tolerance: 1e-2, MaxSweeps: 30}
 
 // predict predicts what a fold holds out, given the others, and returns the losses of its labels with each of the
-// powers of beliefs, and how many are right.
+// powers of beliefs, how many are right, and for each power the sum of what they would lose if they were not.
 func (c *selection) predict(ctx context.Context, of *trial, powers []float64, m *crf.Model, f *fold) (
-	losses [][]float64, hits int, err error) {
+	losses [][]float64, hits int, surprise []float64, err error) {
 	held, w := *f.held, c.p.inference(m, foldLimits)
 	w.Threads = c.inside()
 	switch {
@@ -555,10 +564,10 @@ func (c *selection) predict(ctx context.Context, of *trial, powers []float64, m 
 		}
 	default:
 		if w.Model, err = of.rule.of(ctx, m, f.data, c.p.scale); err != nil {
-			return nil, 0, err
+			return nil, 0, nil, err
 		}
 	}
-	losses = make([][]float64, len(powers))
+	losses, surprise = make([][]float64, len(powers)), make([]float64, len(powers))
 	err = w.each(ctx, &held, false, func(i int, p prediction) error {
 		samples, beliefs, node := held.compared(i, p.beliefs)
 		for _, truth := range samples {
@@ -572,10 +581,15 @@ func (c *selection) predict(ctx context.Context, of *trial, powers []float64, m 
 				}
 				label := math.Log(max(leastProbability, beliefs.Of(s)[y]))
 				for j, power := range powers {
-					sum := 0.0
-					for _, x := range beliefs.Of(s) {
-						sum += math.Exp(power * (math.Log(max(leastProbability, x)) - label))
+					sum, others := 0.0, 0.0
+					for a, x := range beliefs.Of(s) {
+						x = math.Exp(power * (math.Log(max(leastProbability, x)) - label))
+						if sum += x; int32(a) != beliefs.Labels[s] {
+							others += x
+						}
 					}
+					ratio := sum * float64(len(beliefs.Of(s))-1) / max(others, leastProbability)
+					surprise[j] += weight * min(math.Log(max(1, ratio)), least)
 					losses[j] = append(losses[j], weight*min(math.Log(sum), least))
 				}
 				if beliefs.Labels[s] == y {
@@ -585,7 +599,7 @@ func (c *selection) predict(ctx context.Context, of *trial, powers []float64, m 
 		}
 		return nil
 	})
-	return losses, hits, err
+	return losses, hits, surprise, err
 }
 
 // meanVariables is the mean number of variables per sample.

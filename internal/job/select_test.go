@@ -348,9 +348,7 @@ func TestEdgeRules(t *testing.T) {
 					t.Errorf("%s: weights %v, want zeros and %v", rule, m.Weights[at:], want)
 				}
 			}
-			if err := m.CheckSymmetry(); err != nil {
-				t.Error(err)
-			}
+			oracle.OK(t, m.CheckSymmetry())
 		}
 		for i := range logs {
 			logs[i] *= 1.5 / span
@@ -379,10 +377,13 @@ func TestDecide(t *testing.T) {
 		}
 		return x
 	}
+	sure := made("potts:1", .38)
+	sure.surprise = 20 // half of which is more than 100 labels gain
 	for name, c := range map[string]struct {
 		finalists []*trial
 		want      string
 	}{
+		"surer than proved":     {[]*trial{made(noEdges, .4), sure}, noEdges},
 		"clearly the best":      {[]*trial{made(noEdges, 1), made("potts:1", .5)}, "potts:1"},
 		"no more than by noise": {[]*trial{noisy(made(noEdges, .51), .2), made("potts:1", .5)}, noEdges},
 		"neighbours differ":     {[]*trial{noisy(made(noEdges, .53), .2), made("potts:-1", .5)}, noEdges},

@@ -23,8 +23,7 @@ const (
 	// mostKnown is the share of known labels up to which the others are taken for what is to be
 	// predicted from these, as the folds are.
 	mostKnown = 0.9
-	// choiceHops is the largest number that is tried: further neighbours add little, and
-	// fill sparse features.
+	// choiceHops is the largest number that is tried: further neighbours add little, and fill sparse features.
 	choiceHops = 2
 	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
 	// not: few labels often take them by chance (results/README.md).
@@ -66,7 +65,8 @@ func (p *Prepared) hides() bool {
 		cmp.Or(how.Order, orderCyclic) != orderCyclic || cmp.Or(how.Step, autoStep) != autoStep ||
 		how.InnerSweeps != 0 || how.InnerTolerance != 0
 	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone || o.AutoL2 ||
-		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown || !p.everyTypeSeen() {
+		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
+		slices.ContainsFunc(p.labels().of, func(counts []int) bool { return slices.Max(counts) == 0 }) {
 		return false
 	}
 	pairs := pairsOf(data[0])
@@ -205,8 +205,7 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 	return best, nil
 }
 
-// network makes the network with means over hops; nil where they would take too much memory, or
-// are not to be had.
+// network makes the network with means over hops; nil where they would take too much memory, or are not to be had.
 func (c *selection) network(ctx context.Context, hops int) (*crf.Instance, error) {
 	if hops == c.p.Set.Recipe.Hops {
 		return c.p.networks()[0], nil

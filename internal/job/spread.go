@@ -31,8 +31,7 @@ const (
 	// replicateTolerance is the norm of the gradient at which a replicate ends, relative to
 	// where it begins, at the weights of all samples: what is left is that share of its way.
 	replicateTolerance = 1e-3
-	// correlationTold is the correlation of neighbouring samples that is told of: errors are
-	// too small by a tenth.
+	// correlationTold is the correlation of neighbouring samples that is told of: errors are too small by a tenth.
 	correlationTold = 0.1
 	// cheapWork takes a few seconds on one core of 2026.
 	cheapWork = 1e10
@@ -173,16 +172,10 @@ func (p *Prepared) cheapErrors() bool {
 		n := 2 * float64(parameters(&p.Problem.Model.Layout))
 		return n*local.Work(p.Problem.Data, cheapEntries) <= cheapEntries
 	case learn.Pseudo:
-		return p.covarianceWork() <= cheapWork
+		n := float64(p.Problem.Model.Layout.Size) // two factors of matrices, one divides the other, and a sum over samples
+		return n*n*(5./3*n+float64(len(samplesOf(p.Problem.Data)))) <= cheapWork
 	}
 	return true
-}
-
-// covarianceWork is about how many multiplications the covariance of weights by the pseudo-likelihood takes: two
-// factors of matrices, one of which divides the other, and their sum over samples.
-func (p *Prepared) covarianceWork() float64 {
-	n := float64(p.Problem.Model.Layout.Size)
-	return n * n * (5./3*n + float64(len(samplesOf(p.Problem.Data))))
 }
 
 // replicates are weights learned from resampled samples, less their mean, such that the sum

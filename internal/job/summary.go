@@ -122,8 +122,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 	return s
 }
 
-// methodText is what Prepared.MethodText says, also where a run goes on with the method
-// that was chosen at its start.
+// methodText is what Prepared.MethodText says, also where a run goes on with the method that was chosen at its start.
 func (r *run) methodText() string {
 	if r.folder == nil {
 		return r.p.MethodText()
@@ -141,8 +140,7 @@ func (r *run) totalSeconds(took times) float64 {
 	return took.earlier + r.chosenFor + time.Since(r.began).Seconds()
 }
 
-// peakBytes returns the largest memory the process has had, where the system
-// tells, else what Go has taken from it.
+// peakBytes returns the largest memory the process has had, where the system tells, else what Go has taken from it.
 func peakBytes() int64 {
 	if bytes, ok := memory.PeakMemory(); ok {
 		return bytes
@@ -200,8 +198,7 @@ func (s *Summary) StatusText() string {
 	return string(s.Status)
 }
 
-// Caveat says what follows where the objective may have several optima, "" where it
-// has one.
+// Caveat says what follows where the objective may have several optima, "" where it has one.
 func (s *Summary) Caveat() string {
 	switch {
 	case s.Convex:
@@ -318,15 +315,11 @@ func (r *run) report(result *Result, took times) error {
 	if r.folder == nil {
 		return nil
 	}
-	// First without the time of the report: if that cannot be written, the numbers
-	// are there all the same.
+	// First without the time of the report: if that cannot be written, the numbers are there all the same.
 	if err := r.files.WriteJSON(ResultFile, result.Summary); err != nil {
 		return err
 	}
 	started := time.Now()
-	if err := r.files.WriteMetricsCSV(); err != nil {
-		return err
-	}
 	if !r.folder.NoReport {
 		if err := r.writeReport(result); err != nil {
 			return err

@@ -18,8 +18,7 @@ import (
 // MetaTemperature is the key, of a model file's metadata, of the temperature of its beliefs.
 const MetaTemperature = "temperature"
 
-// Temperature is that of the model's beliefs, as infer.Predictor.Temperature; 1 where none was
-// chosen.
+// Temperature is that of the model's beliefs, as infer.Predictor.Temperature; 1 where none was chosen.
 func (m *Model) Temperature() float64 {
 	if t, err := strconv.ParseFloat(m.Meta[MetaTemperature], 64); err == nil {
 		return t
@@ -35,17 +34,7 @@ func (m *Model) setTemperature(t float64) {
 	m.Meta = meta
 }
 
-// checkTemperature refuses metadata that are none.
-func checkTemperature(path string, meta map[string]string) error {
-	text, ok := meta[MetaTemperature]
-	if t, err := strconv.ParseFloat(text, 64); ok && (err != nil || !(t > 0) || math.IsInf(t, 0)) {
-		return dataf("%s: metadata %q are %q, want a number above 0: the file is damaged", path, MetaTemperature, text)
-	}
-	return nil
-}
-
-// Calibration says how the temperature of beliefs was chosen, and what that gained on the set
-// that it was chosen on.
+// Calibration says how the temperature of beliefs was chosen, and what that gained on the set that it was chosen on.
 type Calibration struct {
 	Set              string          `json:"set"`
 	Temperature      float64         `json:"temperature"`
@@ -112,8 +101,7 @@ type calibrator struct {
 	ends         []int     // of nodes in logs
 }
 
-// add keeps nodes whose labels have a belief above 0: those of the others cost the same at any
-// temperature.
+// add keeps nodes whose labels have a belief above 0: those of the others cost the same at any temperature.
 func (c *calibrator) add(b *infer.Beliefs, truth []int32, count []bool) {
 	for s, y := range truth {
 		if y < 0 || count != nil && !count[s] {
@@ -153,8 +141,7 @@ func (c *calibrator) slope(beta float64) (slope float64) {
 	return slope
 }
 
-// Temperatures lie between 1/100 and 100. Beyond, beliefs hardly are any: they are 0 and 1, or
-// all the same.
+// Temperatures lie between 1/100 and 100. Beyond, beliefs hardly are any: they are 0 and 1, or all the same.
 const mostTemperature = 100
 
 // temperature returns 1/β at the minimum of the log loss, by bisection, to far more digits than can be known;

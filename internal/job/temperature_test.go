@@ -95,12 +95,10 @@ func TestNoTemperature(t *testing.T) {
 		sets []*Evaluation
 		want string
 	}{{nil, "Options.Calibrate dve: it needs Options.Validation"}, {[]*Evaluation{e}, "no Options.Validation set has that name; valid are dev"}} {
-		if _, err := Prepare(t.Context(), Options{Calibrate: "dve"}, Task{Set: set, Evaluations: test.sets}); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v, want %q", err, test.want)
-		}
+		oracle.Fails(Prepare(t.Context(), Options{Calibrate: "dve"}, Task{Set: set, Evaluations: test.sets}))(t, test.want)
 	}
 	for _, text := range []string{"0", "-1", "x", "NaN", "Inf", ""} {
-		if err := CheckMeta("m", map[string]string{MetaTemperature: text}); err == nil {
+		if err := checkMeta("m", map[string]string{MetaTemperature: text}); err == nil {
 			t.Errorf("metadata say temperature %q: no error", text)
 		}
 	}

@@ -12,9 +12,8 @@ import (
 // H x = λ P x, of the Hessian H and its estimate P, and looks for a way down along it where
 // it is negative. Products with H are differences of gradients at θ + ε v and at θ.
 //
-// The pairs of quasi-Newton steps lend their room: to vectors v_k, with v_jᵀ P v_k = 1 where
-// j = k and 0 elsewhere, and to P v_k; in the place after them to θ and to the gradient there, or
-// the way to leave. What they had is forgotten.
+// The pairs of quasi-Newton steps lend their room: to vectors v_k, with v_jᵀ P v_k = 1 where j = k and 0 elsewhere, and
+// to P v_k; in the place after them to θ and to the gradient there, or the way to leave. What they had is forgotten.
 type Lanczos struct {
 	LanczosState
 	q *Curvature
@@ -35,8 +34,7 @@ type LanczosState struct {
 	last     float64 // that of the last probe that came to its end, +Inf before
 	slope    float64 // largest change of the gradient, by length
 	rest     float64 // of the last product, what is in no v_j
-	// curvature has v_kᵀ H v_j for j ≤ k in its rows, and unsettled what the last pass of each
-	// product has changed there.
+	// curvature has v_kᵀ H v_j for j ≤ k in its rows, and unsettled what the last pass of each product has changed there.
 	curvature, unsettled [Products][Products]float64
 }
 

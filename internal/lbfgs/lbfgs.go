@@ -109,8 +109,8 @@ func (q *Curvature) Direct(dst, gradient []float64) {
 // Objective is a smooth function of weights.
 type Objective interface {
 	// Evaluate returns the value at weights, and sets gradient to that there. It may take out of
-	// weights what rounding has left.
-	Evaluate(gradient, weights []float64) (value float64)
+	// weights what rounding has left. Where ctx ends before, value and gradient are of no use.
+	Evaluate(ctx context.Context, gradient, weights []float64) (value float64)
 	// Solve writes P⁻¹ g to dst, which may be g, P being what is known of the Hessian.
 	Solve(dst, g []float64)
 }
@@ -151,12 +151,12 @@ func (m *Minimiser) State() any {
 // Begin evaluates at the weights of the start.
 func (m *Minimiser) Begin() {
 	copy(m.trial, m.Weights)
-	m.accept(m.evaluate())
+	m.accept(m.evaluate(context.Background()))
 }
 
-func (m *Minimiser) evaluate() float64 {
+func (m *Minimiser) evaluate(ctx context.Context) float64 {
 	m.Evaluations++
-	return m.objective.Evaluate(m.trialSlope, m.trial)
+	return m.objective.Evaluate(ctx, m.trialSlope, m.trial)
 }
 
 // accept makes the trial weights, of that value, those of the last step.
@@ -181,14 +181,11 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 		first = min(1, 1/math.Sqrt(simd.Dot(m.direction, m.direction))) // no scale is known yet: a step of length 1
 	}
 	along := func(t float64) (value, slope float64, err error) {
-		if err := ctx.Err(); err != nil {
-			return 0, 0, err
-		}
 		for i, d := range m.direction {
 			m.trial[i] = m.Weights[i] - t*d
 		}
-		value = m.evaluate()
-		return value, -simd.Dot(m.direction, m.trialSlope), nil
+		value = m.evaluate(ctx)
+		return value, -simd.Dot(m.direction, m.trialSlope), ctx.Err()
 	}
 	step, value, err := search(m.Value, -simd.Dot(m.direction, m.Gradient), first, along)
 	switch {
@@ -215,17 +212,17 @@ func (m *Minimiser) Leave(ctx context.Context, start []float64) (left bool, err 
 	before, z := m.Evaluations, m.Saddle
 	z.Begin(m.Weights, m.Gradient, start, m.Value, ProductStep)
 	for more := true; more; {
+		z.Point(m.trial)
+		value := m.evaluate(ctx)
 		if err := ctx.Err(); err != nil { // it begins anew when the run goes on
 			m.Evaluations = before
 			return false, err
 		}
-		z.Point(m.trial)
-		value := m.evaluate()
 		more = z.Take(m.trialSlope, value)
 	}
 	if z.Leaves() {
 		z.Point(m.trial)
-		m.accept(m.evaluate())
+		m.accept(m.evaluate(context.Background()))
 	}
 	return z.Leaves(), nil
 }

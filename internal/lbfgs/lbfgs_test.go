@@ -46,7 +46,7 @@ func TestLineSearch(t *testing.T) {
 // valley is a function with a narrow curved valley (Rosenbrock 1960), which is smallest at (1, 1).
 type valley struct{}
 
-func (valley) Evaluate(gradient, x []float64) float64 {
+func (valley) Evaluate(_ context.Context, gradient, x []float64) float64 {
 	a, b := 1-x[0], x[1]-x[0]*x[0]
 	gradient[0], gradient[1] = -2*a-400*x[0]*b, 200*b
 	return a*a + 100*b*b

@@ -29,8 +29,7 @@ type Coupling struct {
 }
 
 const (
-	// couplingFloor is the share by which the diagonal of M is larger: ends that are sure of
-	// each other leave no inverse.
+	// couplingFloor is the share by which the diagonal of M is larger: ends that are sure of each other leave no inverse.
 	couplingFloor = 1e-11
 	// dampedShare of the beliefs that damp is uniform: a model that is sure of something else
 	// than the labels has to leave that, at no curvature of its own.
@@ -199,8 +198,7 @@ func (c *Coupling) Rest(n int) []float64 {
 	return c.row
 }
 
-// Answered returns what is left of the belief after messages have answered to the excess, as
-// linear equations have it.
+// Answered returns what is left of the belief after messages have answered to the excess, as linear equations have it.
 func (c *Coupling) Answered(excess []float64) []float64 {
 	k := c.KU + c.KV
 	for x, p := range c.Root {

@@ -1,6 +1,5 @@
-// Package linear has the equations that say how messages answer to each other: those of an edge, and
-// symmetric systems of many, which are dense or narrow. They give the Hessian of learning's objective (Response), or
-// estimates of it.
+// Package linear has the equations that say how messages answer to each other: those of an edge, and symmetric systems
+// of many, which are dense or narrow. They give the Hessian of learning's objective (Response), or estimates of it.
 package linear
 
 import (

@@ -20,9 +20,8 @@ import (
 // messages along its edges, while its neighbours hold their beliefs (docs/explanation/equations.md, section 8). A star
 // is exactly what a visit of the paper finds whose block is one node.
 //
-// Beliefs far from their mean, as most are where a model is sure, make this another
-// matrix than Kronecker products: those know of a mean covariance only. The
-// sums are over a sample of the nodes, and over half of each of their edges.
+// Beliefs far from their mean, as most are where a model is sure, make this another matrix than Kronecker products:
+// those know of a mean covariance only. The sums are over a sample of the nodes, and over half of each of their edges.
 //
 // Each process draws from its own blocks, and records what the sample has: features and beliefs. All processes
 // are told all records, in the order of the parts. Each thread then adds up some rows of H, in the

@@ -305,7 +305,11 @@ func (e *estimate) differences(ctx context.Context) error {
 		for _, i := range of[f] {
 			trial[i] += step
 		}
-		if value := e.o.Evaluate(gradient, trial); math.IsNaN(value) {
+		value := e.o.Evaluate(ctx, gradient, trial)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if math.IsNaN(value) {
 			return fmt.Errorf("the likelihood cannot be computed near the weights")
 		}
 		clear(dst)
@@ -316,9 +320,6 @@ func (e *estimate) differences(ctx context.Context) error {
 	}
 	up, down := e.last, e.next
 	for f := range e.n {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if err := at(up, f, slopeStep); err != nil {
 			return err
 		}

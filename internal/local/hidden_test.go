@@ -65,9 +65,7 @@ func TestHiddenSpins(t *testing.T) {
 		w := m.Clone()
 		clear(w.Weights)
 		o := &Objective{Kind: kind, Model: w, Data: []*crf.Instance{in}, L2: 1e-4, Total: samples}
-		if err := o.Plan(math.Inf(1)); err != nil {
-			t.Fatal(err)
-		}
+		oracle.OK(t, o.Plan(math.Inf(1)))
 		o.Allocate(1)
 		defer o.Close()
 		steps := lbfgs.NewMinimiser(o, w.Weights)

@@ -17,9 +17,8 @@ import (
 //
 //	Σ_n [log Z(θ_n) − ⟨θ_n, w_n⟩],    or log Z(θ_n) − log Z(θ_n | known labels)
 //
-// for a sample with missing ones. Its gradient is M (τ − w), τ being exact marginals: those of belief
-// propagation where one sweep back and one forth are exact, as on chains, and elsewhere of the elimination of
-// variables.
+// for a sample with missing ones. Its gradient is M (τ − w), τ being exact marginals: those of belief propagation where
+// one sweep back and one forth are exact, as on chains, and elsewhere of the elimination of variables.
 type likelihood struct {
 	objective *Objective   // has plans and terms, for all goroutines
 	space     bp.Workspace // its potentials are those of elimination, too
@@ -30,8 +29,8 @@ type likelihood struct {
 }
 
 // Add implements ground.LocalObjective. What inference cannot compute is NaN.
-func (l *likelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
-	weight float64) (value float64) {
+func (l *likelihood) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
+	whole *partition.Block, weight float64) (value float64) {
 	pot, weights, terms := &l.space.Potentials, 0.0, l.objective.terms[in]
 	pot.Ground(m, in, whole)
 	for _, t := range terms {

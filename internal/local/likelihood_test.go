@@ -67,8 +67,8 @@ func TestChainsAgainstElimination(t *testing.T) {
 			o.Allocate(1)
 			defer o.Close()
 			gradients[i] = make([]float64, len(m.Weights))
-			values[i] = o.Evaluate(gradients[i], m.Weights)
-			if v := o.Worker().Add(nil, m, in, o.Whole(in), 1./3); math.Abs(v-values[i]) > 1e-12*math.Abs(v) {
+			values[i] = o.Evaluate(t.Context(), gradients[i], m.Weights)
+			if v := o.Worker().Add(t.Context(), nil, m, in, o.Whole(in), 1./3); math.Abs(v-values[i]) > 1e-12*math.Abs(v) {
 				t.Errorf("untied %v: %v without a gradient, and %v with one", untied, v, values[i])
 			}
 		}

@@ -4,6 +4,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -39,7 +40,7 @@ type Objective struct {
 	entries float64                       // of joint tables that an evaluation of Exact computes
 	terms   map[*crf.Instance][]ground.Term
 	whole   map[*graph.Graph]*partition.Partition
-	pool    *parallel.Pool[int]
+	pool    *parallel.Pool[context.Context]
 	inside  int // threads that share the work of an instance
 	workers []ground.LocalObjective
 	parts   []part
@@ -91,12 +92,15 @@ func (o *Objective) Allocate(threads int) {
 	for range threads {
 		o.workers = append(o.workers, o.Worker())
 	}
-	o.pool = parallel.NewPool(threads, func(parts *int, worker, i int) {
-		part, n := &o.parts[i], len(o.Data)
+	o.pool = parallel.NewPool(threads, func(ctx *context.Context, worker, i int) {
+		part, n, parts := &o.parts[i], len(o.Data), len(o.parts)
 		part.value = 0
 		clear(part.gradient)
-		for _, in := range o.Data[i*n / *parts : (i+1)*n / *parts] {
-			part.value += o.workers[worker].Add(part.gradient, &o.model, in, o.Whole(in), in.Weight()/o.Total)
+		for _, in := range o.Data[i*n/parts : (i+1)*n/parts] {
+			if (*ctx).Err() != nil {
+				return
+			}
+			part.value += o.workers[worker].Add(*ctx, part.gradient, &o.model, in, o.Whole(in), in.Weight()/o.Total)
 		}
 	})
 }
@@ -206,15 +210,15 @@ func (o *Objective) Operations(in *crf.Instance) float64 {
 }
 
 // Evaluate returns L at the weights, and its gradient. Weights of symmetric types lose what rounding
-// has left between them.
-func (o *Objective) Evaluate(gradient, weights []float64) (value float64) {
+// has left between them. Where ctx ends before, value and gradient are of no use.
+func (o *Objective) Evaluate(ctx context.Context, gradient, weights []float64) (value float64) {
 	o.Model.Layout.Symmetrise(weights)
 	o.model.Weights = weights
 	for i, w := range weights {
 		value += o.L2 / 2 * w * w
 		gradient[i] = o.L2 * w
 	}
-	o.pool.Run(len(o.parts), len(o.parts))
+	o.pool.Run(ctx, len(o.parts))
 	for i := range o.parts {
 		value += o.parts[i].value
 		simd.AddScaled(gradient, o.parts[i].gradient, 1)

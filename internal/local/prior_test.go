@@ -69,7 +69,7 @@ func TestSpinsByHand(t *testing.T) {
 	o.Allocate(2)
 	defer o.Close()
 	gradient := make([]float64, len(m.Weights))
-	if got := o.Evaluate(gradient, m.Weights); math.Abs(got-want) > 1e-12*want {
+	if got := o.Evaluate(t.Context(), gradient, m.Weights); math.Abs(got-want) > 1e-12*want {
 		t.Errorf("objective %v, want %v", got, want)
 	}
 	for e, want := range slopes {

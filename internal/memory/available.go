@@ -24,9 +24,8 @@ const (
 	statusFile = "/proc/self/status"
 )
 
-// AvailableMemory returns how many bytes a program may take without pushing others
-// out of memory: as Linux says it, within the bounds of a container and of the process
-// itself; 2 GiB where nothing is known.
+// AvailableMemory returns how many bytes a program may take without pushing others out of memory: as Linux says it,
+// within the bounds of a container and of the process itself; 2 GiB where nothing is known.
 func AvailableMemory() int64 {
 	free, ok := readKilobytes(memoryFile, "MemAvailable:")
 	if !ok {
@@ -35,35 +34,32 @@ func AvailableMemory() int64 {
 	return min(free, groupMemory(groupFile, groupFolder), processMemory(limitsFile, statusFile))
 }
 
-// processMemory is what this process may still take within its own limits, the largest
-// number where it has none.
+// processMemory is what this process may still take within its own limits, the largest number where it has none.
 func processMemory(limits, status string) int64 {
 	left := int64(math.MaxInt64)
 	for _, l := range []struct{ limit, taken string }{{"Max data size", "VmData:"}, {"Max address space", "VmSize:"}} {
 		taken, ok := readKilobytes(status, l.taken)
-		if most, limited := readLimit(limits, l.limit); ok && limited {
+		if most, limited := numberBehind(limits, l.limit); ok && limited {
 			left = min(left, max(0, most-taken))
 		}
 	}
 	return left
 }
 
-// readLimit reads the soft limit of the line "name SOFT HARD bytes"; ok is false where it
-// is unlimited or not known.
-func readLimit(path, name string) (bytes int64, ok bool) {
+// numberBehind reads the number behind a name that begins a line of a file; ok is false where there is none.
+func numberBehind(path, name string) (n int64, ok bool) {
 	for line := range strings.Lines(readWord(path)) {
 		rest, found := strings.CutPrefix(line, name)
 		if fields := strings.Fields(rest); found && len(fields) > 0 {
-			bytes, err := strconv.ParseInt(fields[0], 10, 64)
-			return bytes, err == nil
+			n, err := strconv.ParseInt(fields[0], 10, 64)
+			return n, err == nil
 		}
 	}
 	return 0, false
 }
 
-// groupMemory is what the control groups of this process, and all above them, leave: the largest
-// number where they have no bounds. Files are in a folder a controller in version 1, and in one for
-// all in version 2.
+// groupMemory is what the control groups of this process, and all above them, leave: the largest number where they
+// have no bounds. Files are in a folder a controller in version 1, and in one for all in version 2.
 func groupMemory(membership, folder string) int64 {
 	left := int64(math.MaxInt64)
 	for line := range strings.Lines(readWord(membership)) {
@@ -83,7 +79,8 @@ func groupMemory(membership, folder string) int64 {
 			most, limited := readNumber(filepath.Join(at, limit))
 			taken, known := readNumber(filepath.Join(at, used))
 			if limited && known {
-				left = min(left, max(0, most-max(0, taken-readStatistic(filepath.Join(at, "memory.stat"), cache))))
+				free, _ := numberBehind(filepath.Join(at, "memory.stat"), cache+" ")
+				left = min(left, max(0, most-max(0, taken-free)))
 			}
 			if group == "/" {
 				break
@@ -99,28 +96,12 @@ func readNumber(path string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// readStatistic reads the line "name N" of a file, 0 where there is none.
-func readStatistic(path, name string) (n int64) {
-	for line := range strings.Lines(readWord(path)) {
-		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == name {
-			n, _ = strconv.ParseInt(fields[1], 10, 64) // 0 where it is none
-		}
-	}
-	return n
-}
-
-// PeakMemory returns the most bytes that this process has had in memory at a time,
-// since it began; ok is false where the system does not
-// tell: Linux does.
+// PeakMemory returns the most bytes that this process has had in memory at a time, since it began; ok is false where
+// the system does not tell: Linux does.
 func PeakMemory() (bytes int64, ok bool) { return readKilobytes(statusFile, "VmHWM:") }
 
 // readKilobytes reads the line "name N kB" of a file.
 func readKilobytes(path, name string) (bytes int64, ok bool) {
-	for line := range strings.Lines(readWord(path)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name {
-			kilobytes, err := strconv.ParseInt(fields[1], 10, 64)
-			return kilobytes << 10, err == nil
-		}
-	}
-	return 0, false
+	kilobytes, ok := numberBehind(path, name)
+	return kilobytes << 10, ok
 }

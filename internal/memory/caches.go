@@ -31,8 +31,7 @@ func Caches() (caches []Cache, known bool) {
 	return slices.Clone(assumedCaches), false
 }
 
-// readCaches reads a folder in the form of systemCaches; nothing if it cannot be
-// read or makes no sense.
+// readCaches reads a folder in the form of systemCaches; nothing if it cannot be read or makes no sense.
 func readCaches(folder string) []Cache {
 	entries, err := filepath.Glob(filepath.Join(folder, "index*"))
 	if err != nil {

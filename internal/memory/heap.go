@@ -10,17 +10,15 @@ import (
 )
 
 const (
-	// leastGarbage may lie about at any time, and garbageShare of what is in use: the
-	// collector's own rule, as much garbage as there is in use, would make every large array
-	// need its memory twice. What is in use here has few pointers as a rule, so that a collection
-	// takes less than a millisecond; scannedShare of what has to be searched for pointers may lie
-	// about, too, or collections while a table grows would take time with the square of its size.
+	// leastGarbage may lie about at any time, and garbageShare of what is in use: the collector's own rule, as much
+	// garbage as there is in use, would make every large array need its memory twice. What is in use here has few
+	// pointers as a rule, so that a collection takes less than a millisecond; scannedShare of what has to be searched
+	// for pointers may lie about, too, or collections while a table grows would take time with the square of its size.
 	leastGarbage = 4 << 20
 	garbageShare = 0.04
 	scannedShare = 0.5
-	// mostShare bounds the share where next to nothing is in use. The runtime never lets the heap
-	// be smaller than 4 MiB times the share, here 8 MiB: programs as small as that need no
-	// collection.
+	// mostShare bounds the share where next to nothing is in use. The runtime never lets the heap be smaller than 4 MiB
+	// times the share, here 8 MiB: programs as small as that need no collection.
 	mostShare = 2.0
 )
 
@@ -35,8 +33,7 @@ var KeepHeapTight = sync.OnceFunc(func() {
 	afterCollections(tighten)
 })
 
-// MostGarbage returns how much garbage may lie about, where KeepHeapTight was called, when
-// so many bytes are in use.
+// MostGarbage returns how much garbage may lie about, where KeepHeapTight was called, when so many bytes are in use.
 func MostGarbage(inUse float64) float64 { return max(leastGarbage, garbageShare*inUse) }
 
 // tighten sets the share of garbage that the next collection waits for.
@@ -48,8 +45,7 @@ func tighten() {
 	debug.SetGCPercent(int(math.Ceil(100 * share)))
 }
 
-// afterCollections calls do after every collection: a finalizer runs then, and sets itself
-// up again.
+// afterCollections calls do after every collection: a finalizer runs then, and sets itself up again.
 func afterCollections(do func()) {
 	type sentinel struct{ _ [16]byte }
 	var again func(*sentinel)

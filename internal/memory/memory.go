@@ -13,10 +13,9 @@ import (
 	"sync"
 )
 
-// Share is the part of the memory that the machine has available which work may take
-// where nobody says how much: the rest is for what a forecast does not see, such
-// as garbage between two collections, and for other programs. Linux ends a program that
-// takes all.
+// Share is the part of the memory that the machine has available which work may take where nobody says how much: the
+// rest is for what a forecast does not see, such as garbage between two collections, and for other programs. Linux
+// ends a program that takes all.
 const Share = 0.8
 
 // Allowed returns how many bytes work may take: what was asked for, or where that is 0
@@ -57,8 +56,7 @@ func (e *Error) Enough() string {
 	return fmt.Sprintf("%.0f%s", math.Ceil(reserve*e.Bytes/unit), name)
 }
 
-// Check returns an *Error if what would take more bytes than are allowed; asked is as in
-// Allowed.
+// Check returns an *Error if what would take more bytes than are allowed; asked is as in Allowed.
 func Check(what string, bytes float64, asked int64) error {
 	if allowed := Allowed(asked); bytes > float64(allowed) {
 		return &Error{What: what, Bytes: bytes, Allowed: allowed, Asked: asked > 0}
@@ -84,7 +82,7 @@ func Whole(bytes float64) int64 {
 var units = []struct {
 	name  string
 	bytes float64
-}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+}{{"EiB", 1 << 60}, {"PiB", 1 << 50}, {"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
 // unitOf returns the unit that a number of bytes is written in.
 func unitOf(bytes float64) (unit float64, name string) {
@@ -105,10 +103,9 @@ func Text(bytes float64) string {
 	return fmt.Sprintf("%.1f %s", bytes/unit, name)
 }
 
-// Threads beyond the processors of a machine make nothing faster, and each has a
-// scratch of its own, as large as the largest block. A few times as many are allowed, for
-// a machine whose processors are shared, and leastThreads on every machine: results do
-// not depend on the number, and a configuration may come from a larger machine.
+// Threads beyond the processors of a machine make nothing faster, and each has a scratch of its own, as large as the
+// largest block. A few times as many are allowed, for a machine whose processors are shared, and leastThreads on
+// every machine: results do not depend on the number, and a configuration may come from a larger machine.
 const (
 	threadsPerProcessor = 4
 	leastThreads        = 64
@@ -117,8 +114,7 @@ const (
 // MostThreads returns how many threads may be asked for.
 func MostThreads() int { return max(leastThreads, threadsPerProcessor*runtime.NumCPU()) }
 
-// ThreadsProblem says what is wrong with a number of threads, "" for one that can be
-// used.
+// ThreadsProblem says what is wrong with a number of threads, "" for one that can be used.
 func ThreadsProblem(n int) string {
 	if most := MostThreads(); n > most {
 		return fmt.Sprintf("at most %d are supported here: this machine has %d processors", most, runtime.NumCPU())

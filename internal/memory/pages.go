@@ -6,17 +6,15 @@ import "unsafe"
 // lie anywhere make the processor look up where nearly every time.
 const largePage = 2 << 20
 
-// leastLarge is the size of slices, in bytes, from which large pages are worth the
-// copy that making them takes.
+// leastLarge is the size of slices, in bytes, from which large pages are worth the copy that making them takes.
 const leastLarge = 16 << 20
 
 // leastWhole is the size of slices that have a large page of their own wherever they begin.
 const leastWhole = 2 * largePage
 
-// LargePages asks the system to keep a large slice in large pages, at once where it
-// can and as it finds time where not: a copy of the memory, of about a second for
-// every few gigabytes. Contents stay as they are. It is advice: small slices are left
-// alone, and so are all slices on systems other than Linux, or on those that refuse.
+// LargePages asks the system to keep a large slice in large pages, at once where it can and as it finds time where
+// not: a copy of the memory, of about a second for every few gigabytes. Contents stay as they are. It is advice:
+// small slices are left alone, and so are all slices on systems other than Linux, or on those that refuse.
 func LargePages[T float32 | float64](slice []T) {
 	var one T
 	bytes := len(slice) * int(unsafe.Sizeof(one))
@@ -37,8 +35,7 @@ func Zeros[T float32 | float64](n int) []T {
 	return zeros
 }
 
-// wholeLargePages returns the part of memory that fills large pages: the others have
-// other data too.
+// wholeLargePages returns the part of memory that fills large pages: the others have other data too.
 func wholeLargePages(memory []byte) []byte {
 	before := -uintptr(unsafe.Pointer(unsafe.SliceData(memory))) % largePage
 	memory = memory[before:]

@@ -2,9 +2,8 @@ package memory
 
 import "golang.org/x/sys/unix"
 
-// askForLargePages gives advice that fails where large pages are switched off, or none
-// is free. MADV_COLLAPSE came with Linux 6.1; the first advice lets the kernel do the
-// same later.
+// askForLargePages gives advice that fails where large pages are switched off, or none is free. MADV_COLLAPSE came
+// with Linux 6.1; the first advice lets the kernel do the same later.
 func askForLargePages(memory []byte) error {
 	if err := offerLargePages(memory); err != nil {
 		return err

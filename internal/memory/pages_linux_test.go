@@ -58,9 +58,7 @@ func inLargePages(t *testing.T) (bytes int) {
 func largeAtOnce(t *testing.T) bool {
 	memory := oracle.Must(unix.Mmap(-1, 0, 8*largePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE))(t)
 	defer func() {
-		if err := unix.Munmap(memory); err != nil {
-			t.Error(err)
-		}
+		oracle.OK(t, unix.Munmap(memory))
 	}()
 	before, pages := inLargePages(t), wholeLargePages(memory)
 	if err := offerLargePages(pages); err != nil {

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// ParseDecimal returns the float64 nearest to a decimal number: digits with at most one
-// point, a sign before them and an exponent behind them if need be. Errors are those of
-// strconv.ParseFloat, of which this is a part: there 0x10 and 1_0 are numbers too, and
-// so are inf and nan, which in a file are slips of the pen.
+// ParseDecimal returns the float64 nearest to a decimal number: digits with at most one point, a sign before them and
+// an exponent behind them if need be. Errors are those of strconv.ParseFloat, of which this is a part: there 0x10 and
+// 1_0 are numbers too, and so are inf and nan, which in a file are slips of the pen.
 func ParseDecimal(text string) (float64, error) {
 	if !IsDecimal(text) {
 		// A copy, so that callers need not keep text in memory of its own.

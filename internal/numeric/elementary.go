@@ -2,9 +2,8 @@ package numeric
 
 import "math"
 
-// PlainExp is up to where math.Exp is right on every platform. On amd64 (Go 1.26) it
-// is +Inf from 709.437 on, since 2^1024, the power of two next to the result, has no
-// float64; e^x is finite up to 709.7827.
+// PlainExp is up to where math.Exp is right on every platform. On amd64 (Go 1.26) it is +Inf from 709.437 on, since
+// 2^1024, the power of two next to the result, has no float64; e^x is finite up to 709.7827.
 const PlainExp = 709
 
 // smallestNormal is the smallest positive number that is not denormal.

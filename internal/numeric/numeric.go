@@ -1,5 +1,4 @@
-// Package numeric holds the small functions on slices of numbers that several rooms
-// need.
+// Package numeric holds the small functions on slices of numbers that several rooms need.
 package numeric
 
 import (

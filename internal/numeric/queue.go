@@ -2,8 +2,7 @@ package numeric
 
 import "container/heap"
 
-// Queue has the numbers 0 to n−1, such as those of variables, in an order that may change
-// while they wait.
+// Queue has the numbers 0 to n−1, such as those of variables, in an order that may change while they wait.
 type Queue struct{ list waiting }
 
 // NewQueue begins with all numbers.

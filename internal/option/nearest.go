@@ -24,8 +24,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// editDistance is the number of insertions, deletions and replacements of bytes
-// between two names.
+// editDistance is the number of insertions, deletions and replacements of bytes between two names.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -54,8 +53,7 @@ func Hint(name string, names []string) string {
 	return ""
 }
 
-// Suggestion says which name was probably meant, or else lists all, each with a
-// prefix such as the dashes of options.
+// Suggestion says which name was probably meant, or else lists all, each with a prefix such as the dashes of options.
 func Suggestion(name string, names []string, prefix string) string {
 	if n := Nearest(name, names); n != "" {
 		return "did you mean " + prefix + n + "?"

@@ -1,4 +1,3 @@
-// Package oracle computes by enumeration of all joint states what the rest of
-// the project computes cleverly, and reads reference solutions made by
-// independent code. It is for tests only: nothing but tests may import it.
+// Package oracle computes by enumeration of all joint states what the rest of the project computes cleverly. It is for
+// tests only: nothing but tests may import it.
 package oracle

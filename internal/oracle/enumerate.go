@@ -7,8 +7,7 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// MaxStates is the largest number of joint states that is enumerated. More is a
-// mistake in the test and panics.
+// MaxStates is the largest number of joint states that is enumerated. More is a mistake in the test and panics.
 const MaxStates = 1 << 20
 
 // each calls visit with every joint state of variables with the given numbers
@@ -59,9 +58,8 @@ func NetworkMax(n *mrf.Network) (x []int, logScore float64) {
 	return x, logScore
 }
 
-// NetworkMarginals returns the marginal of every variable, [variable][state],
-// and of every factor, [factor][entry of its table]. It panics above MaxStates
-// joint states and where every joint state has probability zero.
+// NetworkMarginals returns the marginal of every variable, [variable][state], and of every factor, [factor][entry of
+// its table]. It panics above MaxStates joint states and where every joint state has probability zero.
 func NetworkMarginals(n *mrf.Network) (variables, factors [][]float64) {
 	logZ := NetworkLogZ(n)
 	if math.IsInf(logZ, -1) {

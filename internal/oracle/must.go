@@ -1,8 +1,11 @@
 package oracle
 
+import "strings"
+
 // TB is what the tests of package testing and of package rapid have in common.
 type TB interface {
 	Helper()
+	Errorf(format string, args ...any)
 	Fatal(args ...any)
 }
 
@@ -20,5 +23,23 @@ func Must[T any](value T, err error) func(TB) T {
 		tb.Helper()
 		OK(tb, err)
 		return value
+	}
+}
+
+// WantError fails a test unless there is an error, with all parts in its text.
+func WantError(tb TB, err error, parts ...string) {
+	tb.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			tb.Errorf("the error is %v, want one with %q", err, part)
+		}
+	}
+}
+
+// Fails is WantError of a call that returns a value, too, as in oracle.Fails(crf.Load(path))(t, "no schema").
+func Fails[T any](_ T, err error) func(tb TB, parts ...string) {
+	return func(tb TB, parts ...string) {
+		tb.Helper()
+		WantError(tb, err, parts...)
 	}
 }

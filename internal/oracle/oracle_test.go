@@ -31,7 +31,7 @@ func TestByHand(t *testing.T) {
 	if got, want := LogZ(p), 7000+math.Log(10); math.Abs(got-want) > 1e-11 {
 		t.Errorf("log Z = %v, want %v", got, want)
 	}
-	x, score := Max(p)
+	x, score := NetworkMax(p.Network())
 	if !slices.Equal(x, []int{1, 0}) || math.Abs(score-7000-math.Log(5)) > 1e-11 {
 		t.Errorf("maximum is %v with %v", x, score)
 	}

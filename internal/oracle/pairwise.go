@@ -2,17 +2,11 @@ package oracle
 
 import "github.com/blockbp/blockbp/mrf"
 
-// LogZ returns the log-partition function of p by enumeration, natural
-// logarithm. See NetworkLogZ.
+// LogZ returns the log-partition function of p by enumeration, natural logarithm. See NetworkLogZ.
 func LogZ(p *mrf.Pairwise) float64 { return NetworkLogZ(p.Network()) }
 
-// Max returns a most probable joint state of p and its logarithmic score by
-// enumeration. See NetworkMax.
-func Max(p *mrf.Pairwise) (x []int, logScore float64) { return NetworkMax(p.Network()) }
-
-// Marginals returns the node marginals, [node][state], and the edge marginals,
-// [edge][i*Card[v]+j] in the orientation of p's tables, by enumeration. See
-// NetworkMarginals.
+// Marginals returns the node marginals, [node][state], and the edge marginals, [edge][i*Card[v]+j] in the orientation
+// of p's tables, by enumeration. See NetworkMarginals.
 func Marginals(p *mrf.Pairwise) (nodes, edges [][]float64) {
 	n := p.Network()
 	nodes, factors := NetworkMarginals(n)

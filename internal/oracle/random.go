@@ -8,10 +8,9 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// RandomPairwise returns a network on g with log potentials drawn from
-// N(0, scale²), each replaced by a hard zero (-Inf) with zeroProbability. Joint
-// state (0, 0, …, 0) is spared from zeros so that Z is never zero. card [nodes]
-// is kept, not copied.
+// RandomPairwise returns a network on g with log potentials drawn from N(0, scale²), each replaced by a hard zero
+// (-Inf) with zeroProbability. Joint state (0, 0, …, 0) is spared from zeros so that Z is never zero. card [nodes] is
+// kept, not copied.
 func RandomPairwise(rng *rand.Rand, g *graph.Graph, card []int32, scale, zeroProbability float64) *mrf.Pairwise {
 	p := &mrf.Pairwise{Graph: g, Card: card, NodeAt: []int{0}, EdgeAt: []int{0}}
 	for _, states := range card {
@@ -26,9 +25,8 @@ func RandomPairwise(rng *rand.Rand, g *graph.Graph, card []int32, scale, zeroPro
 	return p
 }
 
-// RandomNetwork returns a network of numFactors factors on random scopes of 0
-// to maxArity variables with log values as in RandomPairwise. card [variables]
-// is kept, not copied.
+// RandomNetwork returns a network of numFactors factors on random scopes of 0 to maxArity variables with log values
+// as in RandomPairwise. card [variables] is kept, not copied.
 func RandomNetwork(rng *rand.Rand, card []int, numFactors, maxArity int, scale, zeroProbability float64) *mrf.Network {
 	n := &mrf.Network{Card: card}
 	for range numFactors {

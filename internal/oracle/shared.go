@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// SharedData returns the path of a file or folder under ../shared/data, seen
-// from the project's root. The data belong to others and are not in the
-// repository: where they are absent the test is skipped.
+// SharedData returns the path of a file or folder under ../shared/data, seen from the project's root. The data belong
+// to others and are not in the repository: where they are absent the test is skipped.
 func SharedData(tb testing.TB, elements ...string) string {
 	tb.Helper()
 	dir := Must(os.Getwd())(tb)

@@ -10,12 +10,11 @@ import (
 	"sync/atomic"
 )
 
-// Each calls job(0) … job(n-1) on at most so many goroutines, the caller's among
-// them. Which one does what is left to chance: jobs write to places of their own.
-// Once ctx has ended no more jobs begin, and its error is returned; then some places
-// are empty. A panic of a job goes on in the goroutine of the caller, who could not
-// recover from it elsewhere: as a text with the stack of where it began; a fault as an error
-// with that text, which keeps its address; an error that is not of the runtime as it is.
+// Each calls job(0) … job(n-1) on at most so many goroutines, the caller's among them. Which one does what is left to
+// chance: jobs write to places of their own. Once ctx has ended no more jobs begin, and its error is returned; then
+// some places are empty. A panic of a job goes on in the goroutine of the caller, who could not recover from it
+// elsewhere: as a text with the stack of where it began; a fault as an error with that text, which keeps its address;
+// an error that is not of the runtime as it is.
 func Each(ctx context.Context, n, threads int, job func(i int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -76,8 +75,7 @@ func isError(r any) bool {
 	return ok
 }
 
-// Ended returns the error of ctx if it has ended. It asks the channel, which costs no
-// lock.
+// Ended returns the error of ctx if it has ended. It asks the channel, which costs no lock.
 func Ended(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

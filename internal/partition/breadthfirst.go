@@ -2,12 +2,10 @@ package partition
 
 import "github.com/blockbp/blockbp/graph"
 
-// BreadthFirst returns an assignment to exactly the given number of non-empty
-// blocks, each grown breadth first from a node next to the blocks before it. A block is
-// full when its share of the remaining work is reached; the work of a node is its number of
-// incident edges plus one, as in Block.Work. A single node with more work than
-// a share, such as a hub, is a block that exceeds it. Then nodes move between blocks for
-// fewer edges to be cut (refine).
+// BreadthFirst returns an assignment to exactly the given number of non-empty blocks, each grown breadth first from a
+// node next to the blocks before it. A block is full when its share of the remaining work is reached; the work of a
+// node is its number of incident edges plus one, as in Block.Work. A single node with more work than a share, such as
+// a hub, is a block that exceeds it. Then nodes move between blocks for fewer edges to be cut (refine).
 //
 // The result depends on the graph alone. It is an error if blocks is below 1 or
 // above the number of nodes. Cost: O(nodes + edges).
@@ -72,8 +70,7 @@ func (w *growth) grow(block int32, blocksLeft int) {
 	w.border = append(w.border, w.queue[w.head:]...)
 }
 
-// next returns the node at the head of the queue, which it fills with a new
-// start if the block has nowhere to grow.
+// next returns the node at the head of the queue, which it fills with a new start if the block has nowhere to grow.
 func (w *growth) next(block int32) int32 {
 	if w.head == len(w.queue) {
 		start := w.start()

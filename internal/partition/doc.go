@@ -2,8 +2,7 @@
 // from each block of nodes V_i the sub-network F_i = (V_i, E_i) that block
 // belief propagation works on (paper, Algorithm 2; docs/explanation/equations.md, section 6).
 //
-// Ways to choose the blocks: Tiles for grids, Ranges of consecutive nodes,
-// BreadthFirst growth with a refinement for any graph, or an assignment of the user's
-// own. FromAssignment makes the blocks, and Partition.Quality says how many edges they
-// cut and how even they are.
+// Ways to choose the blocks: Tiles for grids, Ranges of consecutive nodes, BreadthFirst growth with a refinement for
+// any graph, or an assignment of the user's own. FromAssignment makes the blocks, and Partition.Quality says how many
+// edges they cut and how even they are.
 package partition

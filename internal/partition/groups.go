@@ -2,10 +2,9 @@ package partition
 
 import "slices"
 
-// distributeEdges gives every block its edges, grouped by the block at the other
-// end, and numbers the groups in the order of their pairs (a, b), a ≤ b, whatever
-// the order of the edges. Cost: O(nodes + edges), and sorting what each block is
-// next to.
+// distributeEdges gives every block its edges, grouped by the block at the other end, and numbers the groups in the
+// order of their pairs (a, b), a ≤ b, whatever the order of the edges. Cost: O(nodes + edges), and sorting what each
+// block is next to.
 func (p *Partition) distributeEdges() {
 	p.collectEdges()
 	d := &distribution{p: p, size: make([]int32, len(p.Blocks)), higher: make([]int32, len(p.Blocks))}
@@ -48,8 +47,7 @@ func (p *Partition) collectEdges() {
 	}
 }
 
-// distribution is the state of distributeEdges between blocks, which it goes
-// through in ascending order.
+// distribution is the state of distributeEdges between blocks, which it goes through in ascending order.
 type distribution struct {
 	p        *Partition
 	numbered int32 // groups that have a number
@@ -88,8 +86,7 @@ func (d *distribution) group(b int32) {
 	}
 }
 
-// survey finds the blocks that edges of block b lead to, itself first and then
-// ascending, and how many lead to each.
+// survey finds the blocks that edges of block b lead to, itself first and then ascending, and how many lead to each.
 func (d *distribution) survey(b int32, edges []int32) {
 	of := d.p.Of
 	d.edges = append(d.edges[:0], edges...)
@@ -105,9 +102,8 @@ func (d *distribution) survey(b int32, edges []int32) {
 	slices.Sort(d.others[1:])
 }
 
-// number returns the number of the group of blocks b and other: a new one, or the
-// one that other, if it is lower, has given it. The groups of a block that lead to
-// higher ones are asked for in their order.
+// number returns the number of the group of blocks b and other: a new one, or the one that other, if it is lower, has
+// given it. The groups of a block that lead to higher ones are asked for in their order.
 func (d *distribution) number(b, other int32) int32 {
 	if other >= b {
 		d.numbered++

@@ -2,14 +2,12 @@ package partition
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/blockbp/blockbp/graph"
 )
 
-// Partition is a frozen division of a graph's nodes into blocks together with
-// the sub-network of every block. It may be shared by all instances that have
-// the same graph.
+// Partition is a frozen division of a graph's nodes into blocks together with the sub-network of every block. It may
+// be shared by all instances that have the same graph.
 type Partition struct {
 	Graph  *graph.Graph
 	Blocks []Block
@@ -19,8 +17,7 @@ type Partition struct {
 	NumGroups int
 }
 
-// Block is the sub-network F_i = (V_i, E_i): its nodes, and every edge with at
-// least one end among them.
+// Block is the sub-network F_i = (V_i, E_i): its nodes, and every edge with at least one end among them.
 type Block struct {
 	// Nodes are V_i, ascending.
 	Nodes []int32
@@ -30,10 +27,9 @@ type Block struct {
 	// Groups divides Edges: the group of the inside comes first and always
 	// exists, even without edges, because it also carries the nodes.
 	Groups []Group
-	// Order [len(Nodes)] are the positions in Nodes in the order in which message
-	// passing visits them, and Runs [runs+1] divides it: run r is
-	// Order[Runs[r]:Runs[r+1]]. No two nodes of a run are neighbours, so that they can
-	// be updated at the same time.
+	// Order [len(Nodes)] are the positions in Nodes in the order in which message passing visits them, and Runs [runs+1]
+	// divides it: run r is Order[Runs[r]:Runs[r+1]]. No two nodes of a run are neighbours, so that they can be updated
+	// at the same time.
 	Order []int32
 	Runs  []int32
 	// InStart [len(Nodes)+1] and In, InEdge, InSource [directed edges into V_i] are,
@@ -61,8 +57,7 @@ type Group struct {
 // updates: what a sweep costs, in units that do not depend on the machine.
 func (b *Block) Work() int { return len(b.In) + len(b.Nodes) }
 
-// Elements returns how many nodes and edges the block has: what grounding it, and its
-// part of a gradient, cost.
+// Elements returns how many nodes and edges the block has: what grounding it, and its part of a gradient, cost.
 func (b *Block) Elements() int { return len(b.Nodes) + len(b.Edges) }
 
 // Elements returns how many nodes and edges all blocks have together, each once: less
@@ -80,21 +75,7 @@ func (p *Partition) Elements() (n int) {
 	return n
 }
 
-// Bytes returns the memory that the lists of all blocks take. Those of a restricted
-// partition share Of, which is counted with each.
-func (p *Partition) Bytes() (bytes int) {
-	const index, group, page = 4, 16, 8192 // large slices are of whole pages
-	bytes = index*len(p.Of) + (len(p.Blocks)*int(unsafe.Sizeof(Block{}))+page-1)/page*page
-	for b := range p.Blocks {
-		x := &p.Blocks[b]
-		bytes += group*len(x.Groups) +
-			index*(len(x.Nodes)+len(x.Edges)+len(x.Order)+len(x.Runs)+len(x.InStart)+3*len(x.In)+3*len(x.Out))
-	}
-	return bytes
-}
-
-// EachList calls do for every list of node and edge numbers, which may put one with the same
-// numbers in its place.
+// EachList calls do for every list of node and edge numbers, which may put one with the same numbers in its place.
 func (p *Partition) EachList(do func(list *[]int32)) {
 	do(&p.Of)
 	for b := range p.Blocks {
@@ -117,8 +98,7 @@ func (b *Block) lists() [10]*[]int32 {
 	}
 }
 
-// Quality describes a partition: how much of the graph it cuts and how evenly
-// it spreads the work.
+// Quality describes a partition: how much of the graph it cuts and how evenly it spreads the work.
 type Quality struct {
 	Blocks      int     `json:"blocks"`
 	CutEdges    int     `json:"cut_edges"`
@@ -128,10 +108,9 @@ type Quality struct {
 	LargestEdge int     `json:"largest_edges"`
 }
 
-// FromAssignment builds the blocks of the partition in which node s belongs to
-// block of[s], from 0 to numBlocks-1; a block may be empty. of is kept without
-// copying. Cost: O(nodes + edges) and sorting, for each block, the blocks that it is
-// next to.
+// FromAssignment builds the blocks of the partition in which node s belongs to block of[s], from 0 to numBlocks-1; a
+// block may be empty. of is kept without copying. Cost: O(nodes + edges) and sorting, for each block, the blocks that
+// it is next to.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
 	return (&Partition{Graph: g, Of: of}).build(numBlocks)
 }
@@ -154,8 +133,7 @@ func (p *Partition) build(numBlocks int) (*Partition, error) {
 	return p, nil
 }
 
-// Whole returns the partition into a single block: the setting of full BP and
-// of inner-dual learning.
+// Whole returns the partition into a single block: the setting of full BP and of inner-dual learning.
 func Whole(g *graph.Graph) *Partition {
 	p, err := FromAssignment(g, make([]int32, g.NumNodes()), 1)
 	if err != nil {
@@ -182,9 +160,8 @@ func (p *Partition) distributeNodes() error {
 	return nil
 }
 
-// indexMessages records, per block, the directed edges into its nodes and those out of it, and
-// where in the block's edge list each of them is found. With keep, of all nodes, none leads out to a
-// node that is not kept.
+// indexMessages records, per block, the directed edges into its nodes and those out of it, and where in the block's
+// edge list each of them is found. With keep, of all nodes, none leads out to a node that is not kept.
 func (p *Partition) indexMessages(keep []bool) {
 	nodes, incoming, cut := 0, 0, 0
 	for b := range p.Blocks {

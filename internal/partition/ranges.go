@@ -5,14 +5,12 @@ import (
 	"math"
 )
 
-// Tiles returns the assignment of the nodes of a rows × cols grid, numbered row
-// by row, to tileRows × tileCols rectangular tiles. The heights of the tiles
-// differ by at most one row and their widths by at most one column; tiles are
-// numbered row by row, and blocks = tileRows*tileCols.
+// Tiles returns the assignment of the nodes of a rows × cols grid, numbered row by row, to tileRows × tileCols
+// rectangular tiles. The heights of the tiles differ by at most one row and their widths by at most one column; tiles
+// are numbered row by row, and blocks = tileRows*tileCols.
 //
-// It is an error if a number is below 1, if there are more tile rows than rows
-// or more tile columns than columns, or if the grid has more than MaxInt32
-// nodes.
+// It is an error if a number is below 1, if there are more tile rows than rows or more tile columns than columns, or
+// if the grid has more than MaxInt32 nodes.
 func Tiles(rows, cols, tileRows, tileCols int) (of []int32, blocks int, err error) {
 	if rows < 1 || cols < 1 || rows > math.MaxInt32 || cols > math.MaxInt32/rows {
 		return nil, 0, fmt.Errorf("partition: grid of %d rows and %d columns, want at least 1 of each and at most %d nodes",
@@ -40,9 +38,8 @@ func SquareTiles(count, rows, cols int) (tileRows, tileCols int) {
 	return tileRows, min((count+tileRows-1)/tileRows, cols)
 }
 
-// Ranges returns the assignment of nodes 0 … numNodes-1 to runs of consecutive
-// nodes whose lengths differ by at most one: the paper's partition of graphs
-// that are not grids.
+// Ranges returns the assignment of nodes 0 … numNodes-1 to runs of consecutive nodes whose lengths differ by at most
+// one: the paper's partition of graphs that are not grids.
 //
 // It is an error if blocks is below 1 or above the number of nodes.
 func Ranges(numNodes, blocks int) (of []int32, err error) {

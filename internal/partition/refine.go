@@ -6,10 +6,9 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// Rounds of refine, the noise of its warm ones, in neighbours, and the work that a block may
-// have, of the mean. On Barabási–Albert graphs of 10⁵ nodes, two edges each, 20 blocks cut 57.4 %
-// of the edges as they have grown, 46.8 % after cold rounds alone, 43.2 % after these and
-// 42.3 % after 70; blocks of up to 1.2 of the mean cut 42.9 %.
+// Rounds of refine, the noise of its warm ones, in neighbours, and the work that a block may have, of the mean. On
+// Barabási–Albert graphs of 10⁵ nodes, two edges each, 20 blocks cut 57.4 % of the edges as they have grown, 46.8 %
+// after cold rounds alone, 43.2 % after these and 42.3 % after 70; blocks of up to 1.2 of the mean cut 42.9 %.
 const (
 	warmRounds = 25
 	coldRounds = 15
@@ -17,11 +16,10 @@ const (
 	mostWork   = 1.1
 )
 
-// refine moves nodes one at a time to the block that holds most of their neighbours, so that
-// fewer edges lie between blocks. In warm rounds, whose noise fades, a node may follow fewer
-// of its neighbours than it could: that leads out of assignments that no single move betters.
-// Blocks stay non-empty, and none grows beyond mostWork by it. of [nodes] is changed in
-// place. Cost: O(nodes + edges) for each round.
+// refine moves nodes one at a time to the block that holds most of their neighbours, so that fewer edges lie between
+// blocks. In warm rounds, whose noise fades, a node may follow fewer of its neighbours than it could: that leads out
+// of assignments that no single move betters. Blocks stay non-empty, and none grows beyond mostWork by it. of [nodes]
+// is changed in place. Cost: O(nodes + edges) for each round.
 func refine(g *graph.Graph, of []int32, blocks int) {
 	r := refinement{
 		g: g, of: of, work: make([]int, blocks), nodes: make([]int, blocks), shared: make([]int32, blocks),

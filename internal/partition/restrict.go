@@ -1,9 +1,8 @@
 package partition
 
-// Restrict returns the partition with only the nodes for which keep is true, and
-// of the edges those that have such a node among their ends. Blocks and groups
-// keep their numbers, and blocks may become empty. It is the shape of inference
-// with some variables observed: p.Graph and p.Of stay those of all nodes.
+// Restrict returns the partition with only the nodes for which keep is true, and of the edges those that have such a
+// node among their ends. Blocks and groups keep their numbers, and blocks may become empty. It is the shape of
+// inference with some variables observed: p.Graph and p.Of stay those of all nodes.
 func (p *Partition) Restrict(keep []bool) *Partition {
 	r := &Partition{Graph: p.Graph, Of: p.Of, NumGroups: p.NumGroups,
 		Blocks: make([]Block, len(p.Blocks))}

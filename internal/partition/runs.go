@@ -2,16 +2,14 @@ package partition
 
 import "github.com/blockbp/blockbp/graph"
 
-// WindowNodes is how many consecutive nodes of a block are sorted into runs among themselves:
-// few enough for their tables to stay in a cache while run after run picks nodes
-// from all over the window.
+// WindowNodes is how many consecutive nodes of a block are sorted into runs among themselves: few enough for their
+// tables to stay in a cache while run after run picks nodes from all over the window.
 const WindowNodes = 1024
 
-// orderRuns puts the nodes of every block into runs, of which no two nodes are
-// neighbours. A node comes into the run after the last one of its neighbours that
-// are before it in Nodes, so that visiting run after run updates every node from
-// the same neighbours, new or old, as visiting Nodes one after the other: runs
-// change what can be done at a time, and not the result.
+// orderRuns puts the nodes of every block into runs, of which no two nodes are neighbours. A node comes into the run
+// after the last one of its neighbours that are before it in Nodes, so that visiting run after run updates every node
+// from the same neighbours, new or old, as visiting Nodes one after the other: runs change what can be done at a
+// time, and not the result.
 func (p *Partition) orderRuns() {
 	run := make([]int32, p.Graph.NumNodes())             // of the nodes of the window that were placed, from 1 on; else 0
 	order := make([]int32, len(run))                     // of all blocks, one behind the other; and so are runs
@@ -37,8 +35,7 @@ func (p *Partition) orderRuns() {
 	}
 }
 
-// chooseRuns numbers the runs of the nodes of a window from 1 on, and returns how
-// many nodes each of them has.
+// chooseRuns numbers the runs of the nodes of a window from 1 on, and returns how many nodes each of them has.
 func (p *Partition) chooseRuns(window []int32, block int32, run, count []int32) []int32 {
 	count = append(count[:0], 0)
 	for _, s := range window {
@@ -57,9 +54,8 @@ func (p *Partition) chooseRuns(window []int32, block int32, run, count []int32) 
 	return count
 }
 
-// appendRuns sorts the window, which begins at position lo, by runs into Order and
-// appends the end of each run to runs. It clears the runs of its nodes: for later
-// windows they are in the past.
+// appendRuns sorts the window, which begins at position lo, by runs into Order and appends the end of each run to
+// runs. It clears the runs of its nodes: for later windows they are in the past.
 func (b *Block) appendRuns(runs []int32, lo int, window, run, count []int32) []int32 {
 	at := int32(lo)
 	for r, n := range count[1:] {

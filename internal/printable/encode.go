@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -40,85 +41,56 @@ var (
 	texts     = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// finite returns what has the JSON of a value, but for null in the place of what is no
-// number. What writes its own JSON sees to that itself.
+// finite returns what has the JSON of a value, but for null in the place of what is no number. What writes its own JSON
+// sees to that itself.
 func finite(v reflect.Value) any {
-	if !v.IsValid() || v.Type().Implements(marshaler) || v.Type().Implements(texts) {
-		return held(v)
-	}
-	switch v.Kind() {
-	case reflect.Float32, reflect.Float64:
-		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
-			return nil
-		}
-	case reflect.Pointer, reflect.Interface:
+	switch kind := v.Kind(); {
+	case !v.IsValid() || v.CanFloat() && (math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)):
+		return nil
+	case v.Type().Implements(marshaler) || v.Type().Implements(texts):
+	case kind == reflect.Pointer || kind == reflect.Interface:
 		return finite(v.Elem())
-	case reflect.Slice, reflect.Array:
-		if v.Kind() == reflect.Slice && (v.IsNil() || v.Type().Elem().Kind() == reflect.Uint8) {
-			break // null, or base64
-		}
+	case kind == reflect.Array || kind == reflect.Slice && !v.IsNil() && v.Type().Elem().Kind() != reflect.Uint8:
 		list := make([]any, v.Len())
 		for i := range list {
 			list[i] = finite(v.Index(i))
 		}
 		return list
-	case reflect.Map:
-		entries := reflect.MakeMap(reflect.MapOf(v.Type().Key(), anything))
+	case kind == reflect.Map:
+		entries := map[string]any{}
 		for key, value := range v.Seq2() {
-			entries.SetMapIndex(key, boxed(finite(value)))
+			entries[fmt.Sprint(key)] = finite(value)
 		}
-		return entries.Interface()
-	case reflect.Struct:
+		return entries
+	case kind == reflect.Struct:
 		return finiteFields(v)
 	}
-	return held(v)
+	return v.Interface()
 }
 
-// finiteFields is finite for a struct: another whose fields have the same names and tags.
+// finiteFields is finite for a struct: another whose fields have the same names and tags, and which leaves out nil
+// where v would leave out what is empty.
 func finiteFields(v reflect.Value) any {
 	var fields []reflect.StructField
-	var values []reflect.Value
+	var values []any
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		value, err := v.FieldByIndexErr(f.Index)
 		if err != nil || !f.IsExported() || f.Anonymous && f.Tag == "" { // those within are visible, too
 			continue
 		}
-		omitted := strings.Contains(f.Tag.Get("json"), ",omitempty") && empty(value)
-		fields = append(fields, reflect.StructField{Name: f.Name, Type: anything, Tag: f.Tag})
-		if values = append(values, reflect.Zero(anything)); !omitted {
-			values[len(values)-1] = boxed(finite(value))
+		kept := finite(value)
+		if list := value.Kind() == reflect.Slice || value.Kind() == reflect.Map; strings.Contains(f.Tag.Get("json"),
+			",omitempty") && (list && value.Len() == 0 || value.IsZero() && value.Kind() != reflect.Struct) {
+			kept = nil
 		}
+		fields = append(fields, reflect.StructField{Name: f.Name, Type: anything, Tag: f.Tag})
+		values = append(values, kept)
 	}
 	same := reflect.New(reflect.StructOf(fields)).Elem()
 	for i, value := range values {
-		same.Field(i).Set(value)
+		if value != nil {
+			same.Field(i).Set(reflect.ValueOf(value))
+		}
 	}
 	return same.Interface()
-}
-
-// empty reports what omitempty leaves out.
-func empty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map, reflect.Array, reflect.String:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
-}
-
-// held is what a value holds, boxed the other way round.
-func held(v reflect.Value) any {
-	if !v.IsValid() {
-		return nil
-	}
-	return v.Interface()
-}
-
-func boxed(x any) reflect.Value {
-	box := reflect.New(anything).Elem()
-	if x != nil {
-		box.Set(reflect.ValueOf(x))
-	}
-	return box
 }

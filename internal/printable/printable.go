@@ -1,21 +1,20 @@
-// Package printable makes texts safe to show: names come from archives, folders and
-// options, and may hold whatever moves the cursor of a terminal, hides or turns around
-// what stands beside it, or ends a line.
+// Package printable makes texts safe to show: names come from archives, folders and options, and may hold whatever
+// moves the cursor of a terminal, hides or turns around what stands beside it, or ends a line.
 package printable
 
 import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// Line is a text on one line, in which all that is not printed is written as in Go:
-// control characters, line ends, formatting characters such as those that change the
-// direction of writing, and bytes that are no UTF-8.
+// Line is a text on one line, in which all that is not printed is written as in Go: control characters, line ends,
+// formatting characters such as those that change the direction of writing, and bytes that are no UTF-8.
 func Line(text string) string { return escape(text, "") }
 
 // Text is Line for a text whose line ends and tabs are meant.
@@ -74,4 +73,16 @@ func (w Writer) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Word is a word as a shell reads it.
+func Word(word string) string {
+	special := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != os.PathSeparator &&
+			!strings.ContainsRune("/._-+=:,@%", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -20,6 +20,8 @@ var inks = map[string]color.RGBA{
 	"four":  {0xcc, 0x79, 0xa7, 0xff}, // reddish purple
 	"five":  {0xe6, 0x9f, 0x00, 0xff}, // orange
 	"six":   {0x56, 0xb4, 0xe9, 0xff}, // sky blue
+	// Contrasts with white and nearly black of 4.5 and 4 to 1.
+	"letters": {0x76, 0x76, 0x76, 0xff},
 }
 
 // seriesInks are the inks of curves in their order.

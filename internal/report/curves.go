@@ -23,12 +23,10 @@ type Series struct {
 	Dashed bool
 }
 
-// Curves is a figure of curves over two axes. Points that an axis cannot show are
-// left out, and their neighbours joined: NaN, which means that a value is not
-// known, and infinities, magnitudes beyond 1e300 and, on a logarithmic axis, values
-// below 1e-300, whose number stands in a note. Long curves are thinned to about
-// 600 points without a visible difference, peaks included. Without any point to
-// draw the figure says so.
+// Curves is a figure of curves over two axes. Points that an axis cannot show are left out, and their neighbours
+// joined: NaN, which means that a value is not known, and infinities, magnitudes beyond 1e300 and, on a logarithmic
+// axis, values below 1e-300, whose number stands in a note. Long curves are thinned to about 600 points without a
+// visible difference, peaks included. Without any point to draw the figure says so.
 type Curves struct {
 	Title          string
 	XLabel, YLabel string

@@ -12,10 +12,9 @@ const unknownIndex = 255
 // unknownLabel is the label of a pixel whose class is not known.
 const unknownLabel = -1
 
-// LabelImage is the w × h image of labels, row by row from the top: label k is palette entry k, and
-// −1, unknown, is entry 255, dark grey: as an indexed PNG its pixel values are the labels. The palette
-// may have at most MaxClasses colours. It fails if the number of labels is not w·h or a label has no
-// colour.
+// LabelImage is the w × h image of labels, row by row from the top: label k is palette entry k, and −1, unknown, is
+// entry 255, dark grey: as an indexed PNG its pixel values are the labels. The palette may have at most MaxClasses
+// colours. It fails if the number of labels is not w·h or a label has no colour.
 func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted, error) {
 	if err := checkLabels("labels", labels, w, h, len(palette)); err != nil {
 		return nil, err
@@ -30,8 +29,7 @@ func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted
 	return img, nil
 }
 
-// checkLabels tells whether the labels called name are those of a w × h image
-// with this number of classes.
+// checkLabels tells whether the labels called name are those of a w × h image with this number of classes.
 func checkLabels(name string, labels []int32, w, h, classes int) error {
 	switch {
 	case classes > MaxClasses:

@@ -25,8 +25,7 @@ var firstClassColors = []color.RGBA{
 	{0xe6, 0x9f, 0x00, 0xff}, // orange
 }
 
-// unknownColors are the two greys of the hatch that stands for unknown; the first
-// alone where nothing can be hatched.
+// unknownColors are the two greys of the hatch that stands for unknown; the first alone where nothing can be hatched.
 var unknownColors = [2]color.RGBA{{0x4a, 0x4a, 0x4a, 0xff}, {0x78, 0x78, 0x78, 0xff}}
 
 // Limits of the colours that are given to classes: neither grey, which means
@@ -41,10 +40,9 @@ const (
 // classes are sought: enough for MaxClasses, few enough to be searched at once.
 const candidateLevels = 9
 
-// ClassPalette is n distinct opaque colours, none of them grey. Colour k is the
-// same for every n > k. The first eight are chosen by hand; each further one is as
-// far as can be from all before it, to the eye. n may be 0 to MaxClasses; more
-// repeat the colours from the start.
+// ClassPalette is n distinct opaque colours, none of them grey. Colour k is the same for every n > k. The first eight
+// are chosen by hand; each further one is as far as can be from all before it, to the eye. n may be 0 to MaxClasses;
+// more repeat the colours from the start.
 func ClassPalette(n int) []color.RGBA {
 	palette := slices.Clone(firstClassColors[:min(max(n, 0), len(firstClassColors))])
 	if n > len(palette) {
@@ -60,8 +58,7 @@ func ClassPalette(n int) []color.RGBA {
 	return palette
 }
 
-// paletteOf returns the colours of classes: those that they are called by, if all are, or else
-// those of ClassPalette.
+// paletteOf returns the colours of classes: those that they are called by, if all are, or else those of ClassPalette.
 func paletteOf(names []string) []color.RGBA {
 	palette := ClassPalette(len(names))
 	called := make([]color.RGBA, len(names))

@@ -14,17 +14,15 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// PanelRow is one image of a panel: the photograph and what is said of its
-// pixels. Labels and confidences are row by row from the top, W·H of them; what is
-// nil is left blank.
+// PanelRow is one image of a panel: the photograph and what is said of its pixels. Labels and confidences are row by
+// row from the top, W·H of them; what is nil is left blank.
 type PanelRow struct {
 	Title      string
 	Photo      image.Image // of any size
 	Truth      []int32     // classes, −1 unknown
 	Prediction []int32     // classes, −1 unknown
 	Confidence []float64   // of the prediction, 0 to 1; NaN unknown
-	// Models are predictions to set side by side; those of the first row name the
-	// columns of all rows.
+	// Models are predictions to set side by side; those of the first row name the columns of all rows.
 	Models []ModelLabels
 	W, H   int // size of labels and confidences, in pixels
 }
@@ -44,8 +42,7 @@ type Panel struct {
 	Names []string // of the classes, which have the colours of ClassPalette, unless all are called #rrggbb
 }
 
-// tileWidth of each image, in pixels, is enough to see a pixel of the usual 320 × 240
-// images.
+// tileWidth of each image, in pixels, is enough to see a pixel of the usual 320 × 240 images.
 const tileWidth = 280
 
 // Measures of a panel, in points.
@@ -62,8 +59,7 @@ const (
 type panelColumn struct {
 	heading string
 	given   func(row *PanelRow) bool
-	// ink is the colour of pixel i of the labels, transparent where it is unknown; nil:
-	// the photograph.
+	// ink is the colour of pixel i of the labels, transparent where it is unknown; nil: the photograph.
 	ink func(s *panelSheet, row *PanelRow, i int) color.RGBA
 }
 
@@ -105,9 +101,8 @@ func (p *Panel) modelColumns() (columns []panelColumn) {
 	return columns
 }
 
-// PNG writes the panel as an image. It fails if there is nothing to draw, a
-// length does not fit W and H, a label has no name or a confidence is not within 0
-// and 1; the error names the row.
+// PNG writes the panel as an image. It fails if there is nothing to draw, a length does not fit W and H, a label has
+// no name or a confidence is not within 0 and 1; the error names the row.
 func (p Panel) PNG(w io.Writer) error {
 	img, err := p.Image()
 	if err != nil {
@@ -266,8 +261,7 @@ func (s *panelSheet) classInk(label int32) color.RGBA {
 	return s.palette[label]
 }
 
-// swatches explain the colours: of the classes where classes are shown, and of unknown
-// where it occurs.
+// swatches explain the colours: of the classes where classes are shown, and of unknown where it occurs.
 func (s *panelSheet) swatches() (all []Swatch) {
 	classes, unknown := false, false
 	for _, column := range s.columns {
@@ -293,11 +287,10 @@ func (s *panelSheet) swatches() (all []Swatch) {
 	return all
 }
 
-// paint draws the whole panel.
+// paint draws the whole panel, without a background and in letters that are read on light and dark pages.
 func (s *panelSheet) paint() *image.RGBA {
 	dst := image.NewRGBA(image.Rect(0, 0, pixels(s.width), pixels(s.height)))
-	fill(dst, dst.Rect, inks["paper"])
-	text, quiet := inks["text"], inks["quiet"]
+	text := inks["letters"]
 	s.heading.place(
 		func(line string, y float64) { titleLetters.draw(dst, text, line, pagePadding, y, atLeft) },
 		func(i int, x, y float64) {
@@ -317,7 +310,7 @@ func (s *panelSheet) paint() *image.RGBA {
 	for i := range s.panel.Rows {
 		row := &s.panel.Rows[i]
 		title := tickLetters.fit(row.Title, s.width-2*pagePadding)
-		tickLetters.draw(dst, quiet, title, pagePadding, y+tickLetters.size, atLeft)
+		tickLetters.draw(dst, text, title, pagePadding, y+tickLetters.size, atLeft)
 		y += row.titleHeight()
 		for j, column := range s.columns {
 			box := box(left(j), y, s.heights[i])
@@ -325,8 +318,7 @@ func (s *panelSheet) paint() *image.RGBA {
 				s.paintTile(dst, box, &column, row)
 				continue
 			}
-			fill(dst, box, inks["grid"])
-			tickLetters.draw(dst, quiet, "not given", left(j)+tile/2, y+points(s.heights[i])/2, atCenter)
+			tickLetters.draw(dst, text, "not given", left(j)+tile/2, y+points(s.heights[i])/2, atCenter)
 		}
 		y += points(s.heights[i]) + tileGap
 	}
@@ -384,6 +376,6 @@ func paintBar(dst *image.RGBA, x, y float64) {
 	for k := range parts + 1 {
 		part := float64(k) / parts
 		label := strconv.FormatFloat(part, 'g', -1, 64) // the ends within the bar
-		tickLetters.draw(dst, inks["quiet"], label, x+part*points(bar.Dx()), y+barHeight+1.2*tickLetters.size, part)
+		tickLetters.draw(dst, inks["letters"], label, x+part*points(bar.Dx()), y+barHeight+1.2*tickLetters.size, part)
 	}
 }

@@ -48,10 +48,9 @@ type KeyValue struct {
 	Key, Value string
 }
 
-// Report collects the parts of one HTML page, in order. The page is
-// self-contained: style and images are inside, and it has no script. It is for light and dark screens, from
-// telephones on, and for paper. All texts are taken as plain text. A part that cannot be made is reported by
-// Write. The zero Report is empty and ready to use.
+// Report collects the parts of one HTML page, in order. The page is self-contained: style and images are inside, and
+// it has no script. It is for light and dark screens, from telephones on, and for paper. All texts are taken as plain
+// text. A part that cannot be made is reported by Write. The zero Report is empty and ready to use.
 type Report struct {
 	Title, Subtitle string
 
@@ -111,8 +110,7 @@ func (r *Report) Paragraph(text string) {
 	r.blocks = append(r.blocks, reportBlock{Kind: "paragraph", Text: option.Command(text)})
 }
 
-// Callout adds a coloured box with one message; other kinds than those defined
-// here look like CalloutWarn.
+// Callout adds a coloured box with one message; other kinds than those defined here look like CalloutWarn.
 func (r *Report) Callout(kind CalloutKind, text string) {
 	if calloutLabels[kind] == "" {
 		kind = CalloutWarn
@@ -261,8 +259,7 @@ func (r *Report) contents() []reportBlock {
 	return sections
 }
 
-// Write writes the page. It fails, and writes nothing, if a part could not be
-// made.
+// Write writes the page. It fails, and writes nothing, if a part could not be made.
 func (r *Report) Write(w io.Writer) error {
 	if r.err != nil {
 		return fmt.Errorf("report %q: %w", r.Title, r.err)

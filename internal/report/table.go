@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -13,6 +15,19 @@ import (
 type Table struct {
 	Headers []string
 	Rows    [][]string
+}
+
+// Add adds a row with a cell for each value, by the formats, which blanks separate. NaN is a dash.
+func (t *Table) Add(formats string, values ...any) {
+	var row []string
+	for i, format := range strings.Fields(formats) {
+		cell := fmt.Sprintf(format, values[i])
+		if cell == "NaN" {
+			cell = "–"
+		}
+		row = append(row, cell)
+	}
+	t.Rows = append(t.Rows, row)
 }
 
 // columnGap separates the columns of a table in a terminal.
@@ -27,7 +42,10 @@ func (t Table) Text() string {
 		padded := padRow(row, widths, numeric)
 		lines = append(lines, strings.TrimRight(strings.Join(padded, columnGap), " "))
 		if i == 0 {
-			lines = append(lines, strings.Join(rules("─", widths), columnGap))
+			for j, width := range widths {
+				padded[j] = strings.Repeat("─", width)
+			}
+			lines = append(lines, strings.Join(padded, columnGap))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -60,15 +78,6 @@ func padRow(row []string, widths []int, numeric []bool) []string {
 		}
 	}
 	return padded
-}
-
-// rules are lines as long as the columns are wide.
-func rules(mark string, widths []int) []string {
-	lines := make([]string, len(widths))
-	for j, width := range widths {
-		lines[j] = strings.Repeat(mark, width)
-	}
-	return lines
 }
 
 // displayWidth is the number of columns that text takes in a terminal: none for
@@ -109,9 +118,9 @@ func (t Table) numericColumn(j int) bool {
 			continue
 		}
 		switch cell := strings.TrimSpace(row[j]); {
-		case isNumber(cell):
+		case numberPattern.MatchString(cell):
 			found = true
-		case !isBlank(cell):
+		case cell != "" && !slices.Contains(blanks, strings.ToLower(cell)):
 			return false
 		}
 	}
@@ -124,16 +133,5 @@ var numberPattern = regexp.MustCompile(
 	`^[<>≤≥~≈]?\s?[+\-−]?(\d[\d,\x{00a0}\x{202f} ]*(\.\d+)?|\.\d+)([eE][+\-]?\d+)?` +
 		`(\s?±\s?[\d.]+([eE][+\-]?\d+)?)?\s?(%|×|[a-zA-Zµ/]{1,5})?$`)
 
-// isNumber tells whether a cell holds a number.
-func isNumber(cell string) bool {
-	return numberPattern.MatchString(cell)
-}
-
-// isBlank tells whether a cell stands for a value that is not there.
-func isBlank(cell string) bool {
-	switch strings.ToLower(cell) {
-	case "", "-", "–", "—", "n/a", "nan", "inf", "+inf", "-inf", "unknown":
-		return true
-	}
-	return false
-}
+// blanks stand for values that are not there.
+var blanks = strings.Fields("- – — n/a nan inf +inf -inf unknown")

@@ -5,11 +5,10 @@ import "slices"
 // pointsPerColumn is what thinning keeps: the first, lowest, highest and last.
 const pointsPerColumn = 4
 
-// Thin keeps of many points only those that show: runs of neighbouring points in
-// the same one of so many columns of the figure are reduced to their first, lowest, highest and
-// last (the M4 aggregation of Jugel et al., VLDB 2014). x holds places on the
-// axis. A curve that runs back and forth too often is cut into equal runs
-// instead. The result are indices, increasing.
+// Thin keeps of many points only those that show: runs of neighbouring points in the same one of so many columns of
+// the figure are reduced to their first, lowest, highest and last (the M4 aggregation of Jugel et al., VLDB 2014). x
+// holds places on the axis. A curve that runs back and forth too often is cut into equal runs instead. The result are
+// indices, increasing.
 func Thin(x, y []float64, columns int) []int {
 	limit := columns * pointsPerColumn
 	if len(x) <= limit {

@@ -15,10 +15,9 @@ const modulePath = "github.com/blockbp/blockbp"
 // cpuInfoFile is where Linux describes the processor.
 const cpuInfoFile = "/proc/cpuinfo"
 
-// Environment describes what a run ran on, for env.json: go_version, os, arch,
-// cpu_model (where the system tells), cores, gomaxprocs, blockbp_version and,
-// where the build knew them, vcs_revision, vcs_time and vcs_modified; and time,
-// now in UTC. It names neither the machine nor the user.
+// Environment describes what a run ran on, for env.json: go_version, os, arch, cpu_model (where the system tells),
+// cores, gomaxprocs, blockbp_version and, where the build knew them, vcs_revision, vcs_time and vcs_modified; and
+// time, now in UTC. It names neither the machine nor the user.
 func Environment() map[string]any {
 	environment := map[string]any{
 		"go_version": runtime.Version(),
@@ -37,8 +36,7 @@ func Environment() map[string]any {
 	return environment
 }
 
-// addBuild adds the version of this module and, where this module is the main
-// one, the state of its repository.
+// addBuild adds the version of this module and, where this module is the main one, the state of its repository.
 func addBuild(environment map[string]any, build *debug.BuildInfo) {
 	if build.Main.Path != modulePath {
 		for _, dependency := range build.Deps {
@@ -61,8 +59,7 @@ func addBuild(environment map[string]any, build *debug.BuildInfo) {
 	}
 }
 
-// cpuModel is the first "model name" in a file in the format of /proc/cpuinfo, or
-// "" if there is none.
+// cpuModel is the first "model name" in a file in the format of /proc/cpuinfo, or "" if there is none.
 func cpuModel(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

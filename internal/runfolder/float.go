@@ -6,8 +6,7 @@ import (
 	"math"
 )
 
-// Float is a number that JSON can always hold: NaN and ±Inf are written as null,
-// and null is read as NaN.
+// Float is a number that JSON can always hold: NaN and ±Inf are written as null, and null is read as NaN.
 type Float float64
 
 // MarshalJSON implements json.Marshaler.

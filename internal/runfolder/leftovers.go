@@ -12,8 +12,7 @@ import (
 // point before it and a random number behind it, or a folder with one in it.
 var leftover = regexp.MustCompile(`^\.(blockbp-[0-9]+|[^/]+\.(json|jsonl|csv|safetensors|svg|png|html|npz)[0-9]{6,})$`)
 
-// IsLeftover reports whether a file or folder of this name is there only while something
-// is written.
+// IsLeftover reports whether a file or folder of this name is there only while something is written.
 func IsLeftover(name string) bool { return leftover.MatchString(name) }
 
 // isOurs reports a leftover that is a file or a folder, as those that are written are.

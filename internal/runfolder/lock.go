@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// LockFile is in a folder as long as a process writes there: locked by that process,
-// whose owner it names. The lock goes with the process, however it ends. A file that
-// is left over is no obstacle.
+// LockFile is in a folder as long as a process writes there: locked by that process, whose owner it names. The lock
+// goes with the process, however it ends. A file that is left over is no obstacle.
 const LockFile = ".lock"
 
 // owner is what a lock file holds.
@@ -46,15 +45,13 @@ var errHeld = errors.New("locked")
 // lockFile is replaced by tests.
 var lockFile = tryLock
 
-// A lock that is held for a moment only, by a process that looks whether it is free, is
-// tried again.
+// A lock that is held for a moment only, by a process that looks whether it is free, is tried again.
 const (
 	lockAttempts = 5
 	lockPause    = 5 * time.Millisecond
 )
 
-// acquire locks the folder dir for this process. Where the file system has no locks the
-// result says so.
+// acquire locks the folder dir for this process. Where the file system has no locks the result says so.
 func acquire(dir string) (*lock, error) {
 	l := &lock{path: filepath.Join(dir, LockFile)}
 	for attempt := 0; ; {

@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks an open file, for itself alone or with others that look, or returns
-// errHeld at once. The lock belongs to the open file: another one of the same process
-// does not have it, programs that are started do not inherit it, and it ends with the
-// process.
+// tryLock locks an open file, for itself alone or with others that look, or returns errHeld at once. The lock belongs
+// to the open file: another one of the same process does not have it, programs that are started do not inherit it,
+// and it ends with the process.
 func tryLock(file *os.File, alone bool) error {
 	how := unix.LOCK_SH
 	if alone {
@@ -30,8 +29,7 @@ func tryLock(file *os.File, alone bool) error {
 	}
 }
 
-// release removes the lock file first and unlocks it then: who opens it in between
-// finds that its name is gone.
+// release removes the lock file first and unlocks it then: who opens it in between finds that its name is gone.
 func release(file *os.File) error {
 	return errors.Join(os.Remove(file.Name()), file.Close())
 }

@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock locks an open file, for itself alone or with others that look, or returns
-// errHeld at once. What is locked is a byte far behind the end of the file, so that
-// others can read whom it names. The lock belongs to the open file and ends with the
-// process.
+// tryLock locks an open file, for itself alone or with others that look, or returns errHeld at once. What is locked
+// is a byte far behind the end of the file, so that others can read whom it names. The lock belongs to the open file
+// and ends with the process.
 func tryLock(file *os.File, alone bool) error {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if alone {

@@ -1,11 +1,9 @@
 package runfolder
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -19,8 +17,7 @@ const evalPrefix = "eval."
 // unknownBlock is the Block of a record that belongs to no single block.
 const unknownBlock = -1
 
-// Metric is one record of a run. Numbers that are not known are NaN, and the
-// block is −1; NewMetric sets them so.
+// Metric is one record of a run. Numbers that are not known are NaN, and the block is −1; NewMetric sets them so.
 type Metric struct {
 	Iter       int     // outer iterations done, at least 0
 	Pass       float64 // work done, in sweeps over the whole network
@@ -96,8 +93,7 @@ func (m *Metric) each(use func(name string, number []byte)) {
 // errNoIteration says that a record lacks the one field it must have.
 var errNoIteration = errors.New("the record has no iter, want a whole number, at least 0")
 
-// MarshalJSON implements json.Marshaler: one flat object with the names of a
-// metrics file, without what is unknown.
+// MarshalJSON implements json.Marshaler: one flat object with the names of a metrics file, without what is unknown.
 func (m Metric) MarshalJSON() ([]byte, error) {
 	if m.Iter < 0 {
 		return nil, errNoIteration
@@ -161,33 +157,4 @@ func put(field any, v float64) error {
 		}
 	}
 	return nil
-}
-
-// WriteMetricsCSV makes metrics.csv from metrics.jsonl: the fixed columns, then
-// every eval.<set>.<metric> that is known somewhere, by name; unknown values are empty. Flush the
-// writer of the metrics first.
-func (run *Run) WriteMetricsCSV() error {
-	metrics, err := ReadMetrics(run.Path(MetricsFile))
-	if err != nil {
-		return err
-	}
-	at, header := map[string]int{}, slices.Clone(columnNames)
-	for i := range metrics {
-		metrics[i].each(func(name string, _ []byte) { at[name] = 0 })
-	}
-	for _, name := range slices.Sorted(maps.Keys(at)) {
-		if !slices.Contains(columnNames, name) {
-			header = append(header, name)
-		}
-	}
-	for j, name := range header {
-		at[name] = j
-	}
-	table := [][]string{header}
-	for i := range metrics {
-		row := make([]string, len(header))
-		metrics[i].each(func(name string, number []byte) { row[at[name]] = string(number) })
-		table = append(table, row)
-	}
-	return run.WriteFile(MetricsCSVFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) })
 }

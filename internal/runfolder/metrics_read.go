@@ -102,9 +102,8 @@ func eachLine(path string, visit visitor) error {
 	return p.read(file, visit)
 }
 
-// ReadMetrics reads a metrics file, in the order of its lines. Blank lines are
-// passed over, and so is a last line that is torn: one without a line end that is
-// no record. Any other bad line is a *LineError.
+// ReadMetrics reads a metrics file, in the order of its lines. Blank lines are passed over, and so is a last line
+// that is torn: one without a line end that is no record. Any other bad line is a *LineError.
 func ReadMetrics(path string) (metrics []Metric, err error) {
 	err = eachLine(path, func(m *Metric, _ []byte, wrong *LineError) error {
 		if wrong != nil {
@@ -116,27 +115,18 @@ func ReadMetrics(path string) (metrics []Metric, err error) {
 	return metrics, err
 }
 
-// headBytes is how much of a metrics file, at its beginning and before the last record
-// that was read, tells it from another one of its name: a record, with its seconds, is
-// not longer by much.
-const headBytes = 256
-
-// A Follower reads a metrics file while a process writes it. The file need not be there
-// yet.
+// A Follower reads a metrics file while a process writes it. The file need not be there yet.
 type Follower struct {
 	place
 	file os.FileInfo // as it was last read; nil: not yet
-	head []byte      // its first bytes
-	tail []byte      // those before offset
 }
 
 // Follow begins at the first record of the metrics file at path.
 func Follow(path string) *Follower { return &Follower{place: place{path: path, growing: true}} }
 
-// Next hands each record that was written since the last call to visit; a line that is
-// not written whole is left for later. Where records that were handed over are there no
-// more, as when a resumed run repeats iterations, anew is called first, and all records
-// follow from the first one. A whole line that is no record is passed over: the first
+// Next hands each record that was written since the last call to visit; a line that is not written whole is left for
+// later. Where records that were handed over are there no more, as when a resumed run repeats iterations, anew is
+// called first, and all records follow from the first one. A whole line that is no record is passed over: the first
 // of them is the *LineError returned.
 func (f *Follower) Next(anew func(), visit func(*Metric)) error {
 	file, size, err := fileio.Open(f.path, "the metrics of a run")
@@ -151,9 +141,7 @@ func (f *Follower) Next(anew func(), visit func(*Metric)) error {
 	if err != nil {
 		return err
 	}
-	if f.file == nil || !os.SameFile(f.file, info) || size < f.offset ||
-		!bytes.Equal(f.head, bytesAt(file, 0, len(f.head))) ||
-		!bytes.Equal(f.tail, bytesAt(file, f.offset-int64(len(f.tail)), len(f.tail))) {
+	if f.file == nil || !os.SameFile(f.file, info) || size < f.offset { // a run that is resumed makes another file
 		f.restart(anew)
 	}
 	f.file = info
@@ -166,8 +154,6 @@ func (f *Follower) Next(anew func(), visit func(*Metric)) error {
 		}
 		return nil
 	})
-	n := int(min(f.offset, headBytes))
-	f.head, f.tail = bytesAt(file, 0, n), bytesAt(file, f.offset-int64(n), n)
 	if err == nil && first != nil {
 		err = first
 	}
@@ -180,13 +166,6 @@ func (f *Follower) restart(anew func()) {
 		anew()
 	}
 	*f = *Follow(f.path)
-}
-
-// bytesAt is a part of a file, of at most so many bytes.
-func bytesAt(file io.ReaderAt, offset int64, most int) []byte {
-	part := make([]byte, most)
-	n, _ := file.ReadAt(part, offset) // what cannot be read differs from what was
-	return part[:n]
 }
 
 // errRepeated says that a record is not of a later iteration than the one before.
@@ -211,52 +190,28 @@ func eachUntil(path string, iter int, visit visitor) error {
 	})
 }
 
-// mostGaps bounds how many gaps are told.
-const mostGaps = 5
-
-// Gaps says in words what the metrics file at path lacks of the iterations 0 to last of
-// a run, one record each, and which lines of it are of no use; nothing if it is whole.
-func Gaps(path string, last int) (texts []string, err error) {
-	var gaps []string
-	var refused []*LineError
-	missing, next := 0, 0
-	gap := func(end int) {
-		switch n := end - next; {
-		case n == 1:
-			gaps = append(gaps, fmt.Sprint(next))
-		case n > 1:
-			gaps = append(gaps, fmt.Sprintf("%d–%d", next, end-1))
-		}
-		missing += end - next
-		next = end + 1
-	}
-	err = eachUntil(path, last, func(m *Metric, _ []byte, wrong *LineError) error {
-		if wrong != nil {
-			refused = append(refused, wrong)
-		} else {
-			gap(m.Iter)
+// Gaps says in words how many of the iterations 0 to last, one record each, the metrics file at path lacks, and the
+// first of its lines that is of no use; "" if it is whole.
+func Gaps(path string, last int) (text string, err error) {
+	var refused *LineError
+	missing := last + 1
+	err = eachUntil(path, last, func(_ *Metric, _ []byte, wrong *LineError) error {
+		if wrong == nil {
+			missing--
+		} else if refused == nil {
+			refused = wrong
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return "", err
 	}
-	what := "does not have"
-	if err != nil {
-		what = "is missing, and with it"
-	}
-	gap(last + 1)
 	if missing > 0 && last > 0 { // a run may be interrupted before the record of its start
-		more := ""
-		if len(gaps) > mostGaps {
-			gaps, more = gaps[:mostGaps], ", …"
-		}
-		texts = append(texts, fmt.Sprintf("%s %s the records of %d of the %d iterations so far (%s%s): curves will lack "+
-			"them; the training itself goes on unchanged", path, what, missing, last+1, strings.Join(gaps, ", "), more))
+		text = fmt.Sprintf("%s lacks the records of %d of the %d iterations so far, and curves will lack them; the training "+
+			"itself goes on unchanged", path, missing, last+1)
 	}
-	if len(refused) > 0 {
-		texts = append(texts, fmt.Sprintf("lines of %s that are left out: %d, the first for %v",
-			path, len(refused), refused[0]))
+	if refused != nil {
+		text = strings.TrimPrefix(fmt.Sprintf("%s; a line is left out: %v", text, refused), "; ")
 	}
-	return texts, nil
+	return text, nil
 }

@@ -55,8 +55,7 @@ func (run *Run) Metrics(last int) (*MetricsWriter, error) {
 	return &MetricsWriter{path: path, file: file, flushed: time.Now()}, nil
 }
 
-// Write appends one record. It may reach the file only with a later Write, Flush or
-// Close.
+// Write appends one record. It may reach the file only with a later Write, Flush or Close.
 func (w *MetricsWriter) Write(m Metric) error {
 	if w.err != nil {
 		return w.err
@@ -85,8 +84,7 @@ func (w *MetricsWriter) Flush() error {
 	return nil
 }
 
-// Close flushes, syncs to the disk and closes the file. A second call does
-// nothing.
+// Close flushes, syncs to the disk and closes the file. A second call does nothing.
 func (w *MetricsWriter) Close() error {
 	if w.file == nil {
 		return nil

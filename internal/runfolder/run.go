@@ -15,11 +15,8 @@ import (
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
-// Names of the files of a run folder that this package itself reads or writes.
-const (
-	MetricsFile    = "metrics.jsonl" // one Metric per line
-	MetricsCSVFile = "metrics.csv"   // the same as a table, made at the end
-)
+// MetricsFile is the file of a run folder that has one Metric per line.
+const MetricsFile = "metrics.jsonl"
 
 // Permissions asked for; the umask of the process narrows them as usual.
 const (
@@ -27,12 +24,10 @@ const (
 	filePermission   fs.FileMode = 0o666
 )
 
-// Run is an open run folder. Its methods may be called by several goroutines as
-// long as they write different files.
+// Run is an open run folder. Its methods may be called by several goroutines as long as they write different files.
 type Run struct {
 	dir string
-	// replace is asked before a file that is there is replaced; nil: only those are
-	// that the Run itself has made.
+	// replace is asked before a file that is there is replaced; nil: only those are that the Run itself has made.
 	replace func(path string) error
 	made    sync.Map // names of files that it has made
 	lock    *lock    // nil: the folder is not kept for this process alone, or no longer
@@ -67,12 +62,10 @@ func (e *MissingRunError) Error() string {
 // Unwrap makes errors.Is(err, fs.ErrNotExist) true.
 func (e *MissingRunError) Unwrap() error { return fs.ErrNotExist }
 
-// Create makes the run folder dir, and its parents, for a new run, and keeps other
-// processes out of it until Close. An empty folder that is already there is used. It
-// returns an *InUseError if another run is at work in the folder, a *NotEmptyError if it
-// holds anything, and an error naming the path if dir is a file or not writable, so that
-// a run fails before its work and not after it. Files that appear in the folder later
-// are not replaced either.
+// Create makes the run folder dir, and its parents, for a new run, and keeps other processes out of it until Close.
+// An empty folder that is already there is used. It returns an *InUseError if another run is at work in the folder, a
+// *NotEmptyError if it holds anything, and an error naming the path if dir is a file or not writable, so that a run
+// fails before its work and not after it. Files that appear in the folder later are not replaced either.
 func Create(dir string) (*Run, error) {
 	if err := CheckFree(dir); err != nil {
 		return nil, err
@@ -111,9 +104,8 @@ func create(dir string) (*Run, error) {
 	return run, nil
 }
 
-// CreateOver makes the folder dir as Create does, but for results that may replace what
-// is there already: replace is asked, at the last moment, before each file of its name
-// is. Nothing is removed.
+// CreateOver makes the folder dir as Create does, but for results that may replace what is there already: replace is
+// asked, at the last moment, before each file of its name is. Nothing is removed.
 func CreateOver(dir string, replace func(path string) error) (*Run, error) {
 	run, err := Create(dir)
 	var taken *NotEmptyError
@@ -126,8 +118,7 @@ func CreateOver(dir string, replace func(path string) error) (*Run, error) {
 	return run, err
 }
 
-// CreateFree makes the first of the folders name, name-2, name-3 and so on that is
-// free.
+// CreateFree makes the first of the folders name, name-2, name-3 and so on that is free.
 func CreateFree(name string) (*Run, error) {
 	for i := 1; ; i++ {
 		dir := name
@@ -145,10 +136,9 @@ func CreateFree(name string) (*Run, error) {
 	}
 }
 
-// Open continues the run in the existing folder dir, whatever it holds, and keeps other
-// processes out of it until Close. It returns a *MissingRunError if there is no such
-// folder, an *InUseError if another run is at work in it, and an error naming the path
-// if dir is a file or not writable.
+// Open continues the run in the existing folder dir, whatever it holds, and keeps other processes out of it until
+// Close. It returns a *MissingRunError if there is no such folder, an *InUseError if another run is at work in it,
+// and an error naming the path if dir is a file or not writable.
 func Open(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -199,10 +189,9 @@ func (run *Run) Path(name string) string {
 	return filepath.Join(run.dir, filepath.FromSlash(name))
 }
 
-// WriteFile writes the file called name, with slashes, through fill. Folders on
-// the way are made. Readers see the old file or the whole new one: the bytes go
-// to a temporary file, which is synced and renamed. An error of fill leaves the
-// old file as it was. Errors name the path.
+// WriteFile writes the file called name, with slashes, through fill. Folders on the way are made. Readers see the old
+// file or the whole new one: the bytes go to a temporary file, which is synced and renamed. An error of fill leaves
+// the old file as it was. Errors name the path.
 func (run *Run) WriteFile(name string, fill func(io.Writer) error) error {
 	return run.Via(name, func(path string) error { return fileio.Write(path, fill) })
 }
@@ -253,8 +242,7 @@ func (run *Run) WriteFigure(name string, svg func(io.Writer) error) error {
 	return run.WriteFile(path.Join(PlotFolder, name+".svg"), svg)
 }
 
-// firstEntry is the name of one thing in the folder dir that is there to stay, "" if it
-// is empty.
+// firstEntry is the name of one thing in the folder dir that is there to stay, "" if it is empty.
 func firstEntry(dir string) (string, error) {
 	folder, err := os.Open(dir)
 	if err != nil {

@@ -68,12 +68,8 @@ func TestCreate(t *testing.T) {
 func TestCreateOnFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	oracle.OK(t, os.WriteFile(path, nil, 0o666))
-	if _, err := Create(path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("Create on a file: %v", err)
-	}
-	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "not a folder") {
-		t.Errorf("Open on a file: %v", err)
-	}
+	oracle.Fails(Create(path))(t, path)
+	oracle.Fails(Open(path))(t, "not a folder")
 }
 
 func TestOpenMissing(t *testing.T) {
@@ -90,16 +86,12 @@ func TestOpenMissing(t *testing.T) {
 
 func TestNotWritable(t *testing.T) {
 	if os.Geteuid() == 0 {
-		if _, err := Create("/proc/self/blockbp"); err == nil || !strings.Contains(err.Error(), "/proc/self/blockbp") {
-			t.Errorf("Create where nothing can be made: %v", err)
-		}
+		oracle.Fails(Create("/proc/self/blockbp"))(t, "/proc/self/blockbp")
 		return // the superuser may write to any other folder
 	}
 	dir := t.TempDir()
 	oracle.OK(t, os.Chmod(dir, 0o555))
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not writable") {
-		t.Errorf("Open of a read-only folder: %v", err)
-	}
+	oracle.Fails(Open(dir))(t, "not writable")
 }
 
 func TestWriteFile(t *testing.T) {
@@ -182,9 +174,7 @@ func TestWriteJSON(t *testing.T) {
 		t.Errorf("plain NaN is %q, %v", text, err)
 	}
 	// What a run goes on from must not come back as another number.
-	if err := run.WriteSealed("state.json", plain); err == nil || !strings.Contains(err.Error(), "state.json") {
-		t.Errorf("plain NaN, sealed: %v", err)
-	}
+	oracle.WantError(t, run.WriteSealed("state.json", plain), "state.json")
 	run.Close()
 	onlyFile(t, run.Dir(), "result.json")
 }
@@ -238,9 +228,7 @@ func TestFilesThatAppear(t *testing.T) {
 	theirs := run.Path("theirs.json")
 	oracle.OK(t, os.WriteFile(theirs, []byte("theirs"), 0o644))
 	for range 2 {
-		if err := run.WriteJSON("ours.json", 1); err != nil {
-			t.Error(err)
-		}
+		oracle.OK(t, run.WriteJSON("ours.json", 1))
 	}
 	var exists *fileio.ExistsError
 	if err := run.WriteJSON("theirs.json", 1); !errors.As(err, &exists) {

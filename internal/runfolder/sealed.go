@@ -21,9 +21,8 @@ const (
 	sealDigits = 8
 )
 
-// WriteSealed is WriteJSON for an object with fields, which gets a checksum of itself as
-// its last entry: what a resumed run does follows from such files, so that a number which
-// JSON cannot hold is an error unless it is a Float.
+// WriteSealed is WriteJSON for an object with fields, which gets a checksum of itself as its last entry: what a
+// resumed run does follows from such files, so that a number which JSON cannot hold is an error unless it is a Float.
 func (run *Run) WriteSealed(name string, v any) error {
 	text, err := printable.Encode(v, indent)
 	if err != nil {
@@ -39,14 +38,12 @@ func (run *Run) WriteSealed(name string, v any) error {
 	})
 }
 
-// anySeal finds a checksum wherever it stands: within a JSON string its quotes would have
-// backslashes.
+// anySeal finds a checksum wherever it stands: within a JSON string its quotes would have backslashes.
 var anySeal = regexp.MustCompile(`"checksum"\s*:\s*"crc32c:`)
 
-// Unseal returns what WriteSealed was given from the text of its file, and refuses one
-// that has another checksum. A text without any, which earlier versions wrote, is not
-// sealed: where damage to the checksum itself makes a text look so, the key stays behind,
-// which a reader that refuses unknown fields finds.
+// Unseal returns what WriteSealed was given from the text of its file, and refuses one that has another checksum. A
+// text without any, which earlier versions wrote, is not sealed: where damage to the checksum itself makes a text
+// look so, the key stays behind, which a reader that refuses unknown fields finds.
 func Unseal(text []byte) (object []byte, sealed bool, err error) {
 	at := len(text) - len(sealBegin) - sealDigits - len(sealEnd)
 	if at < 0 || !bytes.HasPrefix(text[at:], []byte(sealBegin)) || !bytes.HasSuffix(text, []byte(sealEnd)) {

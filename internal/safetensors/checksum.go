@@ -6,19 +6,16 @@ import (
 	"strings"
 )
 
-// ChecksumKey is the metadata key of the checksum of a whole file: its length, header
-// and data, with zeros in the place of the eight digits of the checksum itself. A file
-// whose metadata have the key with an empty value is written with the checksum filled
-// in; File.Verify checks it.
+// ChecksumKey is the metadata key of the checksum of a whole file: its length, header and data, with zeros in the
+// place of the eight digits of the checksum itself. A file whose metadata have the key with an empty value is written
+// with the checksum filled in; File.Verify checks it.
 //
-// CRC-32C finds what happens to files by chance: every change of up to three bits in
-// a file of up to 256 MiB, every burst of up to 32 bits, and all but one in four
-// thousand million of others. It takes a tenth of the time of SHA-256, which would
-// hold against someone who means to deceive, and who could write a new digest as well.
+// CRC-32C finds what happens to files by chance: every change of up to three bits in a file of up to 256 MiB, every
+// burst of up to 32 bits, and all but one in four thousand million of others. It takes a tenth of the time of
+// SHA-256, which would hold against someone who means to deceive, and who could write a new digest as well.
 const ChecksumKey = "checksum"
 
-// DataChecksumKey is the key of the checksum that files of earlier versions have, of
-// their data alone.
+// DataChecksumKey is the key of the checksum that files of earlier versions have, of their data alone.
 const DataChecksumKey = "crc32c"
 
 const (
@@ -36,9 +33,8 @@ func (r *running) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sumBefore is the checksum of what stands before the data. The value of ChecksumKey
-// must stand in the header as it was written, as its digits are the only bytes of the
-// file that the checksum does not see.
+// sumBefore is the checksum of what stands before the data. The value of ChecksumKey must stand in the header as it
+// was written, as its digits are the only bytes of the file that the checksum does not see.
 func (p *parsed) sumBefore(length, header []byte) (uint32, error) {
 	value := p.metadata[ChecksumKey]
 	digits, ok := strings.CutPrefix(value, checksumPrefix)

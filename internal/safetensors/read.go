@@ -12,15 +12,13 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 )
 
-// File is an opened file whose header has been checked. Tensors are read from
-// it on demand.
+// File is an opened file whose header has been checked. Tensors are read from it on demand.
 type File struct {
 	metadata map[string]string
 	tensors  []Info          // in the order of the header
 	named    map[string]Info // the same
 	data     *io.SectionReader
-	// sum is the checksum of all that stands before the data; unsummed says why it
-	// cannot be made.
+	// sum is the checksum of all that stands before the data; unsummed says why it cannot be made.
 	sum      uint32
 	unsummed error
 	closer   io.Closer
@@ -87,12 +85,10 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Metadata returns the string map; it is nil where the file has none and must
-// not be changed.
+// Metadata returns the string map; it is nil where the file has none and must not be changed.
 func (f *File) Metadata() map[string]string { return f.metadata }
 
-// Tensors describes all tensors in the order of the header. The slice must not
-// be changed.
+// Tensors describes all tensors in the order of the header. The slice must not be changed.
 func (f *File) Tensors() []Info { return f.tensors }
 
 // Find describes the tensor of that name.
@@ -101,9 +97,8 @@ func (f *File) Find(name string) (Info, bool) {
 	return info, ok
 }
 
-// Read returns the elements of a tensor in row-major order. A tensor that is
-// missing or of another type than T is an error. The allocation is bounded by
-// the size of the file.
+// Read returns the elements of a tensor in row-major order. A tensor that is missing or of another type than T is an
+// error. The allocation is bounded by the size of the file.
 func Read[T Number](f *File, name string) ([]T, error) {
 	t, ok := f.Find(name)
 	if !ok {
@@ -116,8 +111,7 @@ func Read[T Number](f *File, name string) ([]T, error) {
 	return data, ReadInto(f, t, data)
 }
 
-// ReadInto puts the elements of a tensor of f in the place of data, which must have its
-// type and as many elements.
+// ReadInto puts the elements of a tensor of f in the place of data, which must have its type and as many elements.
 func ReadInto[T Number](f *File, t Info, data []T) error {
 	if t.DType != typeOf[T]() || t.Elements() != len(data) {
 		return fmt.Errorf("tensor %q has %d elements of dtype %s, want %d of %s", t.Name, t.Elements(), t.DType, len(data),
@@ -172,9 +166,8 @@ func (f *File) Sealed() bool {
 	return sealed
 }
 
-// Verify compares the file with its checksum: of all its bytes where it is sealed, else
-// the one of earlier versions, which is of the data alone. A file without either, or
-// with both, is an error.
+// Verify compares the file with its checksum: of all its bytes where it is sealed, else the one of earlier versions,
+// which is of the data alone. A file without either, or with both, is an error.
 func (f *File) Verify() error {
 	want, old := f.metadata[DataChecksumKey]
 	sum, format := uint32(0), "%08x"

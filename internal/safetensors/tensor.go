@@ -38,8 +38,7 @@ func typeOf[T Number]() DType {
 	return F32
 }
 
-// chunkElements is the number of elements converted at a time: the buffer of at
-// most 256 KiB stays in the cache.
+// chunkElements is the number of elements converted at a time: the buffer of at most 256 KiB stays in the cache.
 const chunkElements = 1 << 15
 
 // Tensor is one array to be written; New and NewChunks make it.
@@ -56,10 +55,9 @@ func New[T Number](name string, shape []int, data []T) Tensor {
 	return NewChunks(name, shape, func(yield func([]T) bool) { yield(data) })
 }
 
-// NewChunks returns the tensor whose elements, in row-major order, are the
-// concatenation of the chunks: for data that do not lie in memory as the file
-// has them. chunks may be gone through more than once; a chunk is used only
-// until the next one is asked for.
+// NewChunks returns the tensor whose elements, in row-major order, are the concatenation of the chunks: for data that
+// do not lie in memory as the file has them. chunks may be gone through more than once; a chunk is used only until
+// the next one is asked for.
 func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor {
 	emit := func(w io.Writer) (elements int, err error) {
 		var buffer []byte
@@ -79,8 +77,7 @@ func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor 
 	return Tensor{Name: name, Shape: shape, dtype: typeOf[T](), emit: emit}
 }
 
-// elements multiplies a shape out. The result is small enough that the
-// number of bytes does not overflow either.
+// elements multiplies a shape out. The result is small enough that the number of bytes does not overflow either.
 func elements(shape []int) (int, error) {
 	product := 1
 	for _, n := range shape {

@@ -26,9 +26,8 @@ func WriteFile(path string, metadata map[string]string, tensors []Tensor) error 
 	return fileio.Write(path, func(w io.Writer) error { return Write(w, metadata, tensors) })
 }
 
-// Write writes metadata and tensors. The order of tensors does not matter. An
-// error names the tensor whose name, shape or number of elements is at fault.
-// If metadata has ChecksumKey with an empty value, all data are gone through
+// Write writes metadata and tensors. The order of tensors does not matter. An error names the tensor whose name,
+// shape or number of elements is at fault. If metadata has ChecksumKey with an empty value, all data are gone through
 // twice, first for the checksum.
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	tensors = slices.Clone(tensors)

@@ -1,10 +1,9 @@
 // Package standardise puts features on one scale while weights are learned, so that one
 // prior suits the weights of all of them.
 //
-// A feature x becomes (x − mean)/deviation, mean and deviation being those of all nodes,
-// or edges, of its type in the data. The means need a feature that is one everywhere,
-// whose weights take them; without it x becomes x/deviation. The model stays the same:
-// Map.Original gives the weights with which features as they are have the same potentials.
+// A feature x becomes (x − mean)/deviation, mean and deviation being those of all nodes, or edges, of its type in the
+// data. The means need a feature that is one everywhere, whose weights take them; without it x becomes x/deviation.
+// The model stays the same: Map.Original gives the weights with which features as they are have the same potentials.
 package standardise
 
 import (
@@ -420,10 +419,9 @@ func scaleSparse(c *columns, dst []float64, x *crf.FeatureData) []float64 {
 	return dst
 }
 
-// InPlace puts the features of instances on the new scale where they lie, for instances
-// that nobody else uses. Features that several of them share are changed once. Sparse rows of
-// ones alone have no place for other values: where there are some, nothing is changed and
-// the answer is false.
+// InPlace puts the features of instances on the new scale where they lie, for instances that nobody else uses.
+// Features that several of them share are changed once. Sparse rows of ones alone have no place for other values:
+// where there are some, nothing is changed and the answer is false.
 func (m *Map) InPlace(data []*crf.Instance) bool {
 	for _, in := range data {
 		for i := range m.columns {

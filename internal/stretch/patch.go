@@ -38,8 +38,7 @@ type corner struct {
 	line         int // first pixel of the line
 }
 
-// corners calls use for every run of rows between the same cells, on one line of pixels: the
-// rows from ≤ i < to.
+// corners calls use for every run of rows between the same cells, on one line of pixels: the rows from ≤ i < to.
 func (p *Patch) corners(rows []int32, use func(c corner, from, to int)) {
 	m, width := p.of, p.of.over.Cols
 	var c corner

@@ -4,9 +4,8 @@
 // (i+½)·h/n − ½ in a map of h cells, and what lies beyond the outermost centres takes their
 // value. This is align_corners=False of PyTorch and the "half-pixel" convention of others.
 //
-// Interpolation is linear, and its weights sum to one. So what is linear in the features of
-// a pixel, such as its potentials, is interpolated from the same of the cells: there is a
-// product for each cell, not for each pixel.
+// Interpolation is linear, and its weights sum to one. So what is linear in the features of a pixel, such as its
+// potentials, is interpolated from the same of the cells: there is a product for each cell, not for each pixel.
 package stretch
 
 import (
@@ -16,11 +15,9 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// Cells are the values of a map, wherever they are kept. They do not change, and several
-// goroutines may read them.
+// Cells are the values of a map, wherever they are kept. They do not change, and several goroutines may read them.
 type Cells interface {
-	// Read writes the features of some cells to dst [cells × features]. Cell r*columns+c is
-	// in row r and column c.
+	// Read writes the features of some cells to dst [cells × features]. Cell r*columns+c is in row r and column c.
 	Read(dst []float32, cells []int32)
 }
 
@@ -41,8 +38,7 @@ type Size struct{ Rows, Cols int }
 // Count returns how many cells or pixels there are.
 func (s Size) Count() int { return s.Rows * s.Cols }
 
-// Map has the features of the pixels of a picture, a row for each. It does not change, and is
-// crf.Computed.
+// Map has the features of the pixels of a picture, a row for each. It does not change, and is crf.Computed.
 type Map struct {
 	cells         Cells
 	of, over      Size
@@ -60,8 +56,7 @@ func New(cells Cells, of Size, depth int, over Size, bias bool) *Map {
 		across: newAxis(over.Cols, of.Cols), bias: bias}
 }
 
-// axis gives, for every pixel along it, the two cells of the map that it lies between, and
-// the weight of the second.
+// axis gives, for every pixel along it, the two cells of the map that it lies between, and the weight of the second.
 type axis struct {
 	low, high []int32
 	weight    []float32

@@ -181,35 +181,3 @@ func TestPatch(t *testing.T) {
 		}
 	}
 }
-
-// TestLines: lines in single precision are rows, in any order of lines; a map of the picture's size
-// is unchanged.
-func TestLines(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	var l Lines
-	for _, c := range pictures {
-		const depth = 3
-		m, values := drawn(rng, c.of, c.over, depth, true)
-		line, row := make([]float32, c.over.Cols*depth), make([]float64, depth+1)
-		check := func(y int) {
-			l.Line(line, m, y)
-			for x := range c.over.Cols {
-				m.Row(row, y*c.over.Cols+x)
-				for j := range depth {
-					if got := line[x*depth+j]; math.Abs(float64(got)-row[j]) > 1e-5 {
-						t.Fatalf("%v: feature %d of pixel %d, %d is %v, want %v", c, j, y, x, got, row[j])
-					}
-				}
-			}
-			if c.of == c.over && !slices.Equal(line, values[y*len(line):][:len(line)]) {
-				t.Fatalf("%v: line %d is changed", c, y)
-			}
-		}
-		for y := range c.over.Rows {
-			check(y)
-		}
-		for range 20 {
-			check(rng.IntN(c.over.Rows))
-		}
-	}
-}

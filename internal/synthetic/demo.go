@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// DemoTolerance is the gradient norm, relative to the first, that each method of a
-	// Demo runs to.
+	// DemoTolerance is the gradient norm, relative to the first, that each method of a Demo runs to.
 	DemoTolerance = 1e-6
 	// referenceTolerance is what θ* is solved to.
 	referenceTolerance = 1e-10
@@ -43,17 +42,17 @@ type Demo struct {
 
 // DemoRow is one method in the result of a Demo.
 type DemoRow struct {
-	Method         string          `json:"method" table:"method"`
+	Method         string          `json:"method"`
 	Status         learn.Status    `json:"status"`
-	Iterations     int             `json:"iterations" table:"iterations"`
-	Passes         float64         `json:"passes" table:"passes;%.1f"`
-	CheckPasses    float64         `json:"check_passes" table:"of checks;%.1f"`
+	Iterations     int             `json:"iterations"`
+	Passes         float64         `json:"passes"`
+	CheckPasses    float64         `json:"check_passes"`
 	GradientPasses float64         `json:"gradient_passes"`
-	Seconds        float64         `json:"seconds" table:"seconds;%.2f"`
-	SecondsTo1e3   runfolder.Float `json:"seconds_to_distance_1e_3" table:"to 1e-3;%.3f"`
-	Objective      float64         `json:"objective" table:"objective;%.6f"`
+	Seconds        float64         `json:"seconds"`
+	SecondsTo1e3   runfolder.Float `json:"seconds_to_distance_1e_3"`
+	Objective      float64         `json:"objective"`
 	GradNorm       float64         `json:"grad_norm"`
-	ThetaDist      float64         `json:"theta_dist" table:"‖θ−θ*‖/‖θ*‖;%.1e"`
+	ThetaDist      float64         `json:"theta_dist"`
 }
 
 // DemoResult is what came of a Demo.
@@ -166,7 +165,15 @@ func (d *DemoResult) add(p *path) {
 }
 
 // Table is one row for each method.
-func (d *DemoResult) Table() report.Table { return report.TableOf(d.Rows, "table") }
+func (d *DemoResult) Table() report.Table {
+	t := report.Table{Headers: []string{"method", "iterations", "passes", "of checks", "seconds", "to 1e-3", "objective",
+		"‖θ−θ*‖/‖θ*‖"}}
+	for _, r := range d.Rows {
+		t.Add("%s %d %.1f %.1f %.2f %.3f %.6f %.1e", r.Method, r.Iterations, r.Passes, r.CheckPasses, r.Seconds,
+			float64(r.SecondsTo1e3), r.Objective, r.ThetaDist)
+	}
+	return t
+}
 
 // Page is a report on the comparison, without its figures.
 func (d *DemoResult) Page(program string) *report.Report {

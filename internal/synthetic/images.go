@@ -119,8 +119,7 @@ func (l *landscape) regions() (text string) {
 	return text
 }
 
-// features returns the mean colour of every cell, with noise: what a poor network
-// might say of the picture.
+// features returns the mean colour of every cell, with noise: what a poor network might say of the picture.
 func (l *landscape) features(rng *rand.Rand) (shape []int, features []float32) {
 	shape = []int{len(l.truth) / featureCell, len(l.truth[0]) / featureCell, 3}
 	for r := range shape[0] {

@@ -21,9 +21,8 @@ const (
 	couplingSpread = 0.3
 )
 
-// fillIsing writes samples of p(x) ∝ exp Σ_uv J_uv x_u x_v over spins x = ±1 on a
-// periodic lattice: spins.npz with label 0 for −1 and 1 for +1, the couplings as
-// couplings.tsv, and the same as weights in truth.safetensors.
+// fillIsing writes samples of p(x) ∝ exp Σ_uv J_uv x_u x_v over spins x = ±1 on a periodic lattice: spins.npz with
+// label 0 for −1 and 1 for +1, the couplings as couplings.tsv, and the same as weights in truth.safetensors.
 func fillIsing(f *folder, seed uint64) {
 	var lattice *graph.Graph
 	if lattice, f.err = graph.Grid(latticeSide, latticeSide, graph.GridOptions{Torus: true}); f.err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // Kind is one kind of example.
@@ -80,29 +81,17 @@ func (k *Kind) Next(path string) []string {
 	for i, command := range k.commands {
 		var words []string
 		for word := range strings.FieldsSeq(command) {
-			words = append(words, quoted(strings.Replace(word, "PATH", path, 1)))
+			words = append(words, printable.Word(strings.Replace(word, "PATH", path, 1)))
 		}
 		next[i] = strings.Join(words, " ")
 	}
 	return next
 }
 
-// quoted is a word as a shell takes it for one.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=:,@%+\\", r)
-	}
-	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // spaced lists numbers with blanks between them.
 func spaced(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }
 
-// source is the random source of one part of an example: changing how many parts
-// there are leaves each as it was.
+// source is the random source of one part of an example: changing how many parts there are leaves each as it was.
 func source(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
 
 // folder is an example being written. After the first error nothing more is.
@@ -112,8 +101,7 @@ type folder struct {
 	err     error
 }
 
-// write hands the path of a file to a function that writes it, once its folder is
-// there.
+// write hands the path of a file to a function that writes it, once its folder is there.
 func (f *folder) write(name string, write func(path string) error) {
 	path := filepath.Join(f.path, name)
 	if f.err == nil {

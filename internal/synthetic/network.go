@@ -11,8 +11,7 @@ const (
 	networkStates = 3
 )
 
-// fillNetwork writes a grid of variables in UAI format whose neighbours prefer to be
-// equal.
+// fillNetwork writes a grid of variables in UAI format whose neighbours prefer to be equal.
 func fillNetwork(f *folder, seed uint64) {
 	const variables = networkSide * networkSide
 	rng := source(seed, 0)

@@ -13,8 +13,7 @@ const trainSentences, testSentences = 60, 40
 
 var (
 	partsOfSpeech = []string{"determiner", "adjective", "noun", "verb"}
-	// words of each part of speech: many stand in several lists, so that only the
-	// words around them tell which they are.
+	// words of each part of speech: many stand in several lists, so that only the words around them tell which they are.
 	words = [][]string{
 		{"the", "a", "this", "every"},
 		{"red", "old", "light", "cool", "dry", "clean", "open", "round", "back", "calm", "short"},

@@ -23,8 +23,7 @@ type Synthetic struct {
 	Graph GraphSpec
 	// States of every variable; 8.
 	States int
-	// NodeFeatures and EdgeFeatures are the lengths of the feature vectors, all
-	// entries N(0,1); 20 and 10.
+	// NodeFeatures and EdgeFeatures are the lengths of the feature vectors, all entries N(0,1); 20 and 10.
 	NodeFeatures, EdgeFeatures int
 	// Samples drawn per instance, which share its features; 20.
 	Samples int
@@ -32,8 +31,7 @@ type Synthetic struct {
 	Instances int
 	// WeightScale is the standard deviation of the true weights; 1.
 	WeightScale float64
-	// Sweeps of Gibbs sampling before a sample is taken, from a random start of
-	// its own; 100.
+	// Sweeps of Gibbs sampling before a sample is taken, from a random start of its own; 100.
 	Sweeps int
 	Seed   uint64
 }
@@ -102,8 +100,7 @@ const (
 	StreamSamples
 )
 
-// mostParts bounds instances, and samples of each, so that every sample has a
-// random source of its own.
+// mostParts bounds instances, and samples of each, so that every sample has a random source of its own.
 const mostParts = 1 << 16
 
 func (s *Synthetic) Source(stream, part uint64) *rand.Rand {
@@ -149,8 +146,7 @@ func (s *Synthetic) bytes(threads int) float64 {
 		number*(weights+edges*states*states+nodes*states*float64(1+threads)) + node*nodes + edge*edges
 }
 
-// Generate draws a problem. threads samples are drawn at a time; the result
-// does not depend on threads.
+// Generate draws a problem. threads samples are drawn at a time; the result does not depend on threads.
 func Generate(s Synthetic, threads int) (*Generated, error) {
 	s = s.withDefaults()
 	if err := s.validate(); err != nil {

@@ -14,8 +14,7 @@ import (
 const (
 	// TruthFile holds the weights that written data were drawn from.
 	TruthFile = "truth.safetensors"
-	// OriginKey is the key in the metadata of TruthFile under which it says how the
-	// data were drawn, as JSON.
+	// OriginKey is the key in the metadata of TruthFile under which it says how the data were drawn, as JSON.
 	OriginKey = "synthetic"
 )
 

@@ -25,9 +25,8 @@ func ReadEvidenceFile(path string, n *mrf.Network) ([]map[int]int, error) {
 	return fromFile(path, func(r io.Reader, name string) ([]map[int]int, error) { return ReadEvidence(r, name, n) })
 }
 
-// ReadEvidence reads the observed states for network n: one map from variable to
-// state per sample. name stands for the file in errors, which are *Error where
-// the content is at fault.
+// ReadEvidence reads the observed states for network n: one map from variable to state per sample. name stands for
+// the file in errors, which are *Error where the content is at fault.
 //
 // Two forms are in use, and a file does not say which it has:
 //
@@ -35,13 +34,11 @@ func ReadEvidenceFile(path string, n *mrf.Network) ([]map[int]int, error) {
 //	S                         new: S samples, then
 //	n var val …               one line for each
 //
-// They are told apart in this order. A lone "0" is one sample without
-// observations. If the first number stands alone on its line and every further
-// line is one complete sample, and there are S of them, it is the new form. If
-// the file has exactly 1 + 2n numbers it is the old form, over any number of
-// lines. If S samples use up the file exactly it is the new form without the
-// line structure. Of a network with names, a file may have pairs of these alone.
-// Anything else is an error.
+// They are told apart in this order. A lone "0" is one sample without observations. If the first number stands alone
+// on its line and every further line is one complete sample, and there are S of them, it is the new form. If the file
+// has exactly 1 + 2n numbers it is the old form, over any number of lines. If S samples use up the file exactly it is
+// the new form without the line structure. Of a network with names, a file may have pairs of these alone. Anything
+// else is an error.
 func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, error) {
 	t := &evidenceTokens{scanner: newScanner(r, name), n: n}
 	if err := t.read(); err != nil {
@@ -138,8 +135,7 @@ func (t *evidenceTokens) readWord(word string) error {
 	return nil
 }
 
-// samples decides between the two forms and returns where each sample's number
-// of observations stands.
+// samples decides between the two forms and returns where each sample's number of observations stands.
 func (t *evidenceTokens) samples() ([]int, error) {
 	count := t.values[0]
 	t.at = t.lines[len(t.lines)-1]
@@ -160,8 +156,7 @@ func (t *evidenceTokens) samples() ([]int, error) {
 		"that many samples", len(t.values), count)
 }
 
-// chain follows count samples from position at. complete is false unless they
-// end where the file ends.
+// chain follows count samples from position at. complete is false unless they end where the file ends.
 func (t *evidenceTokens) chain(at, count int) (starts []int, complete bool) {
 	for range count {
 		if at >= len(t.values) {
@@ -173,8 +168,7 @@ func (t *evidenceTokens) chain(at, count int) (starts []int, complete bool) {
 	return starts, at == len(t.values)
 }
 
-// onePerLine reports whether the first number and every sample have a line of
-// their own.
+// onePerLine reports whether the first number and every sample have a line of their own.
 func (t *evidenceTokens) onePerLine(starts []int) bool {
 	previous := t.lines[0]
 	for i, start := range starts {

@@ -10,9 +10,8 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Limits on what a header may claim without a table that backs it up: a
-// variable costs later stages memory in proportion to its states even if no
-// factor mentions it.
+// Limits on what a header may claim without a table that backs it up: a variable costs later stages memory in
+// proportion to its states even if no factor mentions it.
 const (
 	// MaxCardinality is the largest number of states of one variable.
 	MaxCardinality = 1 << 20
@@ -37,13 +36,11 @@ func ReadFile(path string) (*mrf.Network, error) {
 	return read(strings.TrimPrefix(string(fileio.Lines(text)), byteOrderMark), filepath.ToSlash(path))
 }
 
-// Read reads a network with a MARKOV or BAYES preamble; both give the same kind
-// of factors, and conditional tables are not checked to sum to 1. name stands
-// for the file in errors.
+// Read reads a network with a MARKOV or BAYES preamble; both give the same kind of factors, and conditional tables
+// are not checked to sum to 1. name stands for the file in errors.
 //
-// The last variable of a scope varies fastest in its table. Values are turned
-// into natural logarithms, 0 into -Inf. Negative values, NaN, Inf, a table whose
-// size does not fit its scope and anything after the last table are refused
+// The last variable of a scope varies fastest in its table. Values are turned into natural logarithms, 0 into -Inf.
+// Negative values, NaN, Inf, a table whose size does not fit its scope and anything after the last table are refused
 // with an *Error.
 func Read(r io.Reader, name string) (*mrf.Network, error) {
 	s := newScanner(r, name)

@@ -19,9 +19,8 @@ func WritePR(w io.Writer, logZ float64) error {
 	return err
 }
 
-// WriteMAR writes a .MAR file: the task's name, then in one line the number of
-// variables and for each its number of states and marginal probabilities,
-// marginals[variable][state], in as many digits as give them back exactly.
+// WriteMAR writes a .MAR file: the task's name, then in one line the number of variables and for each its number of
+// states and marginal probabilities, marginals[variable][state], in as many digits as give them back exactly.
 func WriteMAR(w io.Writer, marginals [][]float64) error {
 	out := bufio.NewWriter(w)
 	line := strconv.AppendInt([]byte("MAR\n"), int64(len(marginals)), 10)
@@ -37,8 +36,7 @@ func WriteMAR(w io.Writer, marginals [][]float64) error {
 	return out.Flush()
 }
 
-// WriteMPE writes a .MPE file: the task's name, then in one line the number of
-// variables and the state of each.
+// WriteMPE writes a .MPE file: the task's name, then in one line the number of variables and the state of each.
 func WriteMPE(w io.Writer, states []int) error {
 	line := strconv.AppendInt([]byte("MPE\n"), int64(len(states)), 10)
 	if len(states) > 0 {

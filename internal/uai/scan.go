@@ -21,8 +21,7 @@ const maxToken = 1 << 10
 // Error is a mistake in the content of a file, with its line.
 type Error = option.Error
 
-// scanner splits a stream into tokens separated by white space and knows the
-// line of the last one.
+// scanner splits a stream into tokens separated by white space and knows the line of the last one.
 type scanner struct {
 	in    *bufio.Scanner
 	file  string
@@ -89,9 +88,8 @@ func (s *scanner) next() error {
 	}
 }
 
-// word reads a token that must be there; what says in an error what it is, with the
-// index in the place of %d. The first error stays in s.err, and from then on no method
-// reads anything.
+// word reads a token that must be there; what says in an error what it is, with the index in the place of %d. The
+// first error stays in s.err, and from then on no method reads anything.
 func (s *scanner) word(what string) (ok bool) {
 	if s.err == nil {
 		s.err = s.next()
@@ -136,8 +134,7 @@ func (s *scanner) number(what string) float64 {
 	return value
 }
 
-// finish reports anything after the last token that belongs to the file, or the
-// first error before.
+// finish reports anything after the last token that belongs to the file, or the first error before.
 func (s *scanner) finish(what string) error {
 	if s.err != nil {
 		return s.err

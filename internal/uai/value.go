@@ -10,8 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
-// MaxLogValue is the largest absolute value of a logarithm that is read or
-// written.
+// MaxLogValue is the largest absolute value of a logarithm that is read or written.
 const MaxLogValue = 1e15
 
 // smallestNormal is the smallest positive float64 of full precision.
@@ -22,9 +21,8 @@ var (
 	errRange  = errors.New("want 0 or a number whose logarithm is from -1e15 to 1e15")
 )
 
-// parseLog returns the natural logarithm of a number in text, -Inf for 0: that of the
-// nearest float64, or beyond float64's normal range that of mantissa and exponent. A
-// negative number and whatever is not decimal is an error.
+// parseLog returns the natural logarithm of a number in text, -Inf for 0: that of the nearest float64, or beyond
+// float64's normal range that of mantissa and exponent. A negative number and whatever is not decimal is an error.
 func parseLog(text string) (float64, error) {
 	value, err := numeric.ParseDecimal(text)
 	switch {
@@ -55,10 +53,9 @@ func parseLog(text string) (float64, error) {
 	return log, nil
 }
 
-// appendValue appends exp(logValue) in at most 17 digits: where float64 have that very
-// logarithm, the shortest of their decimals, so that log 3 is written as 3. Beyond
-// float64's normal range it is a mantissa and a decimal exponent. The logarithm must be
-// -Inf or within MaxLogValue.
+// appendValue appends exp(logValue) in at most 17 digits: where float64 have that very logarithm, the shortest of
+// their decimals, so that log 3 is written as 3. Beyond float64's normal range it is a mantissa and a decimal
+// exponent. The logarithm must be -Inf or within MaxLogValue.
 func appendValue(dst []byte, logValue float64) []byte {
 	if math.IsInf(logValue, -1) {
 		return append(dst, '0')

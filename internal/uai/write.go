@@ -10,10 +10,9 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Write writes a network as a MARKOV file, values in at most 17 digits. Those beyond
-// float64's range are decimals such as 1.5e1200, which this package reads back but other
-// programs may take for infinity or zero. A network that is not valid and a logarithm
-// beyond MaxLogValue are errors.
+// Write writes a network as a MARKOV file, values in at most 17 digits. Those beyond float64's range are decimals
+// such as 1.5e1200, which this package reads back but other programs may take for infinity or zero. A network that is
+// not valid and a logarithm beyond MaxLogValue are errors.
 func Write(w io.Writer, n *mrf.Network) error {
 	if err := CheckWrite(n); err != nil {
 		return err

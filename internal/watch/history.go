@@ -8,13 +8,11 @@ import (
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
-// mostRows is how many records are kept before those that do not show are dropped. Two
-// curves fit, of at most 2000 points in so many columns, and a browser draws as many in some
-// milliseconds.
+// mostRows is how many records are kept before those that do not show are dropped. Two curves fit, of at most 2000
+// points in so many columns, and a browser draws as many in some milliseconds.
 const mostRows, thinColumns = 4096, 500
 
-// history is what is shown of a run so far: its records, and of a long run those that
-// make its curves.
+// history is what is shown of a run so far: its records, and of a long run those that make its curves.
 type history struct {
 	rows  []runfolder.Metric
 	limit int // when to thin; 0: mostRows

@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // pollEvery is how often the files of a run are looked at. Four times a second looks
@@ -97,8 +98,7 @@ func follow(ctx context.Context, dirs []string, send func(text []byte) error) {
 
 // look sends what has changed.
 func (s *stream) look(send func(text []byte) error) error {
-	// The state is found before the metrics are read: a run that has ended has written
-	// all of them.
+	// The state is found before the metrics are read: a run that has ended has written all of them.
 	atWork := runfolder.CheckUnlocked(s.dir)
 	end, endErr := s.readResult()
 	from := len(s.so.rows)
@@ -128,7 +128,8 @@ func (s *stream) note(m *runfolder.Metric) {
 			s.done.Settings = config.Stops()
 		}
 	}
-	s.done.OfRecord(m)
+	s.done.Of(learn.Event{Iteration: m.Iter, Pass: m.Pass, Elapsed: time.Duration(m.WallS * float64(time.Second)),
+		Objective: m.Objective, GradientNorm: m.GradNorm, Suboptimality: m.Suboptimality})
 }
 
 // event sends one event.
@@ -174,7 +175,7 @@ func (s *stream) about() about {
 // readResult reads result.json, nil if there is none.
 func (s *stream) readResult() (*result, error) {
 	path := filepath.Join(s.dir, job.ResultFile)
-	if fileio.Check(path, "the result of a run") != nil {
+	if _, err := fileio.Check(path, "the result of a run"); err != nil {
 		return nil, nil
 	}
 	text, err := fileio.Read(path, "the result of a run", fileio.Text)
@@ -188,8 +189,7 @@ func (s *stream) readResult() (*result, error) {
 	return &r, nil
 }
 
-// state says how the run fares. atWork is what runfolder.CheckUnlocked found, and wrong
-// what files could not be read.
+// state says how the run fares. atWork is what runfolder.CheckUnlocked found, and wrong what files could not be read.
 func (s *stream) state(atWork error, end *result, wrong error) state {
 	last := s.so.last()
 	var inUse *runfolder.InUseError

@@ -50,8 +50,7 @@ var policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; base
 	"frame-ancestors 'none'; style-src" +
 	hashesOf(page, "style") + "; script-src" + hashesOf(page, "script")
 
-// hashesOf lists the hashes of the elements of a name as a Content-Security-Policy has
-// them.
+// hashesOf lists the hashes of the elements of a name as a Content-Security-Policy has them.
 func hashesOf(page, element string) string {
 	var hashes strings.Builder
 	for _, part := range strings.Split(page, "<"+element+">")[1:] {

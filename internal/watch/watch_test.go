@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,9 +39,6 @@ func metricOf(iter int) runfolder.Metric {
 			"test.accuracy": 0.84 - 0.3*math.Exp(-i/40), "dev.accuracy": 0.84 - 0.4*math.Exp(-i/60),
 			"test.log_loss": 0.97 + math.Exp(-i/40), "dev.log_loss": 1.1 + math.Exp(-i/30),
 		}
-		if iter > 200 { // round, so that they are read off the page
-			m.Eval = map[string]float64{"test.accuracy": 0.84, "dev.accuracy": 0.84, "test.log_loss": 0.97, "dev.log_loss": 1.1}
-		}
 	}
 	return m
 }
@@ -58,15 +54,6 @@ func lines(from, to int) string {
 		text.Write(append(line, '\n'))
 	}
 	return text.String()
-}
-
-// digitsOf is a number of a record as the page shows it.
-func digitsOf(t *testing.T, iter int, field string) string {
-	t.Helper()
-	m := metricOf(iter)
-	v := map[string]float64{"objective": m.Objective, "grad_norm": m.GradNorm}[field]
-	rounded := oracle.Must(strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64))(t)
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // newRun is a folder in which a training is at work. finish ends it with a result, or

@@ -247,14 +247,15 @@ func casesTable(all []*Contest) report.Table {
 
 // proofsTable lists the runs to a claim.
 func proofsTable(all []*Contest) report.Table {
-	var proofs []Proof
+	t := report.Table{Headers: []string{"problem", "method", "status", "passes", "of them checks", "gradient passes",
+		"gradient claimed", "from scratch", "distance"}}
 	for _, c := range all {
 		for _, p := range c.Proofs {
-			p.Problem = c.Case.name()
-			proofs = append(proofs, p)
+			t.Add("%s %s %s %.1f %.1f %.1f %.3g %.3g %.1e", c.Case.name(), p.Name, p.Status, p.Passes, p.CheckPasses,
+				p.Gradients, p.GradientNorm, p.ExactNorm, p.Distance)
 		}
 	}
-	return report.TableOf(proofs, "table")
+	return t
 }
 
 // meansFigure draws geometric means of the effort to all distances that a method

@@ -66,18 +66,17 @@ type Contest struct {
 // Proof is a run with automatic steps as a user makes it, from cold start to a
 // claim of convergence.
 type Proof struct {
-	Problem     string  `json:"-" table:"problem"` // of the table only
-	Name        string  `json:"name" table:"method"`
-	Status      string  `json:"status" table:"status"`
-	Passes      float64 `json:"passes" table:"passes;%.1f"`
-	CheckPasses float64 `json:"check_passes" table:"of them checks;%.1f"`
-	Gradients   float64 `json:"gradient_passes" table:"gradient passes;%.1f"`
+	Name        string  `json:"name"`
+	Status      string  `json:"status"`
+	Passes      float64 `json:"passes"`
+	CheckPasses float64 `json:"check_passes"`
+	Gradients   float64 `json:"gradient_passes"`
 	Seconds     float64 `json:"seconds"`
 	// GradientNorm and ExactNorm are that of the claim, and of the same weights by
 	// inference from scratch, over the first one.
-	GradientNorm float64 `json:"grad_norm" table:"gradient claimed;%.3g"`
-	ExactNorm    float64 `json:"exact_grad_norm" table:"from scratch;%.3g"`
-	Distance     float64 `json:"distance" table:"distance;%.1e"`
+	GradientNorm float64 `json:"grad_norm"`
+	ExactNorm    float64 `json:"exact_grad_norm"`
+	Distance     float64 `json:"distance"`
 	Reason       string  `json:"reason"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	ossignal "os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// TestKills: SIGKILL of trainings, resumed: same bytes.
+// TestKills: trainings that are killed, or asked to end, at any moment, resumed: same bytes.
 func TestKills(t *testing.T) { attack(t, 10, 200, setupKills) }
 
 // killable are trainings that write a checkpoint whenever they may.
@@ -111,7 +112,10 @@ func same(t *trial, dir string, want *ran) {
 	}
 }
 
-// killOnce starts a command and kills it at a moment drawn, or in the first write of a
+// endings are the signals that end a training: half of the time without its knowledge.
+var endings = []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL, syscall.SIGHUP}
+
+// killOnce starts a command and ends it by a signal at a moment drawn, or in the first write of a
 // checkpoint after that moment; false if it ended before.
 func killOnce(t *trial, v victim, args []string) bool {
 	wait := time.Duration(t.rng.Float64() * v.seconds * float64(time.Second))
@@ -121,10 +125,14 @@ func killOnce(t *trial, v victim, args []string) bool {
 	for hit && inWrite && !writesCheckpoint(t.path("r/checkpoint")) {
 		hit = waited(p, time.Duration(50+rand.IntN(100))*time.Microsecond)
 	}
-	_ = p.Process.Kill()
+	signal := endings[t.rng.IntN(len(endings))]
+	if ossignal.Ignored(signal) {
+		signal = syscall.SIGKILL // these tests run under nohup, and so do the processes that they start
+	}
+	_ = p.Process.Signal(signal)
 	r := p.end()
-	if r.signal == syscall.SIGKILL {
-		t.notef("# killed after %v, in a write: %v", wait, inWrite)
+	if r.signal == signal || r.code == 130 && signal != syscall.SIGKILL { // also before the program began
+		t.notef("# %v after %v, in a write: %v", signal, wait, inWrite)
 		return true
 	}
 	t.bounded(r)

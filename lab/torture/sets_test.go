@@ -59,8 +59,8 @@ func (c *campaign) source() *rand.Rand { return rand.New(rand.NewPCG(c.seed, 0))
 
 // typedNames is the dataset.json of the typed networks.
 const typedNames = `{"node_types": [{"name": "pixel", "states": ["sky", "tree", "sea"], "features": ["height", "bias"]},
-                {"name": "region", "states": ["in", "out"], "features": ["size"], "forbidden": []}],
- "edge_types": ["next", {"name": "part of", "u": "pixel", "v": "region", "forbidden": [["sky", "out"]]}]}
+                {"name": "region", "states": ["in", "out"], "features": ["size"]}],
+ "edge_types": ["next", {"name": "part of", "u": "pixel", "v": "region"}], "forbidden_pairs": [["sky", "out"]]}
 `
 
 // features are n·d random features, the last of each row 1.

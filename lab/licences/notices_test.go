@@ -1,9 +1,11 @@
-package cli_test
+// Package licences writes the texts of the licences of all that is linked into blockbp.
+package licences
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -20,7 +22,9 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-const noticesFile = "notices.txt"
+const noticesFile = "../../internal/cli/notices.txt"
+
+var update = flag.Bool("update", false, "write the texts anew")
 
 // noticesHead is what the licences ask to be said, beside their own texts.
 const noticesHead = `blockbp contains the Go standard library, the modules below, and uPlot, all unchanged.
@@ -49,34 +53,13 @@ type linkedPackage struct {
 // TestNotices: the texts that blockbp carries are those of all modules that are linked into it
 // on any system that has a release. Write them anew with make licences.
 func TestNotices(t *testing.T) {
-	if !*update {
-		oracle.Long(t)
-	}
-	t.Parallel()
 	want := notices(t)
 	if *update {
 		oracle.OK(t, os.WriteFile(noticesFile, []byte(want), 0o644))
 	}
-	if readFile(t, noticesFile) != want {
-		t.Errorf("internal/cli/%s does not have the licences of the modules in go.mod: "+
+	if string(oracle.Must(os.ReadFile(noticesFile))(t)) != want {
+		t.Errorf("%s does not have the licences of the modules in go.mod: "+
 			"run make licences, and read the difference", noticesFile)
-	}
-}
-
-// TestLicences: version --licences prints them, as text alone.
-func TestLicences(t *testing.T) {
-	t.Parallel()
-	if o := mustRun(t, "version", "--licences"); o.stdout != readFile(t, noticesFile) || o.stderr != "" {
-		t.Errorf("version --licences prints %d bytes and %q, want the %s", len(o.stdout), o.stderr, noticesFile)
-	}
-	run(t, "version", "--licences", "--json").wantFailure(t, 2, "--json")
-	for _, part := range []string{
-		"github.com/blockbp/blockbp: LICENSE", "Bigelow & Holmes", "Apache License", "Copyright 2009 The Go Authors",
-		"github.com/ebitengine/purego ", "github.com/inconshreveable/mousetrap ", "Leon Sorokin",
-	} {
-		if !strings.Contains(readFile(t, noticesFile), part) {
-			t.Errorf("%s does not have %q", noticesFile, part)
-		}
 	}
 }
 
@@ -139,7 +122,8 @@ func notices(t *testing.T) string {
 // folder. A build that loads libraries has what the static ones have, and more.
 func linked(t *testing.T) []linkedPackage {
 	t.Helper()
-	platforms := regexp.MustCompile(`(?m)^PLATFORMS := (.*)$`).FindStringSubmatch(readFile(t, "../../Makefile"))
+	makefile := oracle.Must(os.ReadFile("../../Makefile"))(t)
+	platforms := regexp.MustCompile(`(?m)^PLATFORMS := (.*)$`).FindStringSubmatch(string(makefile))
 	if platforms == nil {
 		t.Fatal("the Makefile does not say PLATFORMS")
 	}
@@ -147,7 +131,8 @@ func linked(t *testing.T) []linkedPackage {
 	for platform := range strings.FieldsSeq(platforms[1]) {
 		system, processor, _ := strings.Cut(platform, "/")
 		const fields = "-json=Dir,Module,GoFiles,EmbedFiles"
-		list := exec.CommandContext(t.Context(), "go", "list", "-deps", fields, "../../cmd/blockbp")
+		list := exec.CommandContext(t.Context(), "go", "list", "-deps", fields, "./cmd/blockbp")
+		list.Dir = "../.."
 		list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+processor)
 		var complaint bytes.Buffer
 		list.Stderr = &complaint
@@ -196,7 +181,7 @@ func addFiles(t *testing.T, owner, folder string, below bool, add func(owner, te
 		case entry.IsDir() || filepath.Ext(name) == ".go":
 		case name == fontLicence || licenceFile.MatchString(entry.Name()) || licenceFile.MatchString(filepath.Base(filepath.Dir(name))):
 			found = true
-			add(owner+": "+name, readFile(t, path))
+			add(owner+": "+name, string(oracle.Must(os.ReadFile(path))(t)))
 		}
 		return nil
 	}))

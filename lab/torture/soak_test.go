@@ -1,4 +1,6 @@
-package blockbp_test
+//go:build linux
+
+package torture
 
 import (
 	"bytes"
@@ -11,18 +13,34 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/blockbp/blockbp"
-	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/learn"
 )
+
+// stripes is a noisy picture of diagonal stripes: features that tell a little of each
+// pixel, and the truth.
+func stripes(seed uint64, rows, cols int) blockbp.Graph {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	g := blockbp.Graph{Edges: blockbp.GridEdges(rows, cols), Rows: rows, Cols: cols}
+	for p := range rows * cols {
+		dark := (p/cols+p%cols)/6%2 == 1
+		seen, name := rng.NormFloat64(), "light"
+		if dark {
+			seen, name = seen+1, "dark"
+		}
+		g.Nodes, g.Labels = append(g.Nodes, []float64{seen, 1}), append(g.Labels, name)
+	}
+	return g
+}
 
 // arrayOf is a file of one array.
 func arrayOf[T npy.Number](x []T, shape ...int) string {
@@ -100,7 +118,6 @@ func soaked(t *testing.T, path string, data *blockbp.Data, close bool) {
 // TestSoak: whatever calls there are, and whether data are closed or not, nothing of them stays: neither of
 // those that work, nor of errors.
 func TestSoak(t *testing.T) {
-	oracle.Long(t)
 	all, path := soakData(), filepath.Join(t.TempDir(), "model.safetensors")
 	for kind, files := range all {
 		for _, close := range []bool{true, false} {
@@ -109,7 +126,7 @@ func TestSoak(t *testing.T) {
 			}
 			t.Run(kind+map[bool]string{true: ", closed"}[close], func(t *testing.T) {
 				folder := filepath.Join(t.TempDir(), "data")
-				oracle.Soak(t, func() {
+				soak(t, func() {
 					writeSoaked(t, folder, files)
 					soaked(t, path, must(blockbp.Open(folder)), close)
 					oracle.OK(t, os.RemoveAll(folder))
@@ -118,13 +135,13 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	t.Run("memory", func(t *testing.T) {
-		oracle.Soak(t, func() { soaked(t, path, must(blockbp.NewData(stripes(1, 6, 7), stripes(2, 6, 7))), true) })
+		soak(t, func() { soaked(t, path, must(blockbp.NewData(stripes(1, 6, 7), stripes(2, 6, 7))), true) })
 	})
 	t.Run("errors", func(t *testing.T) {
 		folder := t.TempDir()
 		writeSoaked(t, folder, all["networks in arrays"])
 		writeSoaked(t, folder, map[string]string{"labels.npy": "no array"})
-		oracle.Soak(t, func() {
+		soak(t, func() {
 			if _, err := blockbp.Train(t.Context(), must(blockbp.Open(folder)), blockbp.Options{}); err == nil {
 				t.Error("damaged data are learned from")
 			}
@@ -132,58 +149,15 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// TestClose: data that are closed are used no more; one who is at work ends it first.
-func TestClose(t *testing.T) {
-	folder, ctx := t.TempDir(), t.Context()
-	writeSoaked(t, folder, soakData()["networks in arrays"])
-	data := must(blockbp.Open(folder))
-	mapped := func() int { return strings.Count(string(must(os.ReadFile("/proc/self/maps"))), folder) }
-	model := must(blockbp.Train(ctx, data, blockbp.Options{Threads: 1}))
-	if mapped() == 0 {
-		t.Error("features do not stay in their files")
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
 	}
-	at := 0
-	again := must(blockbp.Train(ctx, data, blockbp.Options{Threads: 1, Watch: func(learn.Event) {
-		if at++; at > 1 {
-			return
-		}
-		if err := data.Close(); err != nil || mapped() == 0 {
-			t.Errorf("files of a training are closed: %v", err)
-		}
-	}}))
-	if !same(model, again) || mapped() != 0 {
-		t.Errorf("%d maps are left", mapped())
-	}
-	for what, err := range map[string]error{
-		"Train": second(blockbp.Train(ctx, data, blockbp.Options{})), "Predict": second(model.Predict(ctx, data)), "Evaluate": second(model.Evaluate(ctx, data)),
-		"Physics": second(blockbp.Train(ctx, data, blockbp.Options{Physics: "ising"})),
-		"Folder":  second(blockbp.Train(ctx, data, blockbp.Options{Folder: filepath.Join(folder, "run")})),
-	} {
-		if err == nil || !strings.Contains(err.Error(), "the data are closed") {
-			t.Errorf("%s of closed data: %v", what, err)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(folder, "run")); err == nil {
-		t.Error("a folder is made for closed data")
-	}
-	// Sets that nobody closes are kept by their instances alone.
-	in := must(dataset.Open(ctx, []string{folder}, dataset.Options{})).Instances[1]
-	runtime.GC()
-	runtime.GC()
-	x := make([]float64, 2)
-	for s := range in.Graph.NumNodes() {
-		in.NodeFeatures(0).Row(x, s)
-	}
-	if x[1] != 1 || mapped() == 0 {
-		t.Error("instances do not keep their files")
-	}
-	runtime.KeepAlive(in)
+	return value
 }
 
-func second[T any](_ T, err error) error { return err }
-
-// processorTime is what this program has taken.
-func processorTime() time.Duration {
+// ownTime is what this program has taken.
+func ownTime() time.Duration {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
@@ -214,10 +188,9 @@ func largeTables(t *testing.T, nodes int) (prefix string) {
 	return folder
 }
 
-// TestCancel: whatever the door is at, it ends soon after its context does, with the error of
+// TestDoorCancelled: whatever the door is at, it ends soon after its context does, with the error of
 // that or with the weights so far, and gives the memory back.
-func TestCancel(t *testing.T) {
-	oracle.Long(t)
+func TestDoorCancelled(t *testing.T) {
 	const nodes, times = 20000, 2
 	tables := largeTables(t, nodes)
 	open := func() *blockbp.Data { return must(blockbp.Open(tables)) }
@@ -239,14 +212,14 @@ func TestCancel(t *testing.T) {
 			wait := time.Duration(rng.Float64() * float64(alone))
 			var asked time.Time
 			var spent time.Duration
-			timer := time.AfterFunc(wait, func() { asked, spent = time.Now(), processorTime(); cancel() })
+			timer := time.AfterFunc(wait, func() { asked, spent = time.Now(), ownTime(); cancel() })
 			err := work(ctx)
 			if timer.Stop() {
 				cancel()
 				continue // it had ended
 			}
 			<-ctx.Done()
-			if took, worked := time.Since(asked), processorTime()-spent; min(took, worked) > time.Second {
+			if took, worked := time.Since(asked), ownTime()-spent; min(took, worked) > time.Second {
 				t.Errorf("%s: cancelled after %v, it ended %v later", name, wait, took)
 			}
 			if err != nil && !errors.Is(err, context.Canceled) {
@@ -267,4 +240,78 @@ func TestCancel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// soak calls do again and again, and fails where the process keeps something of each call: maps of memory,
+// open files, disk of deleted files, goroutines, or memory. Numbers are compared after collections, as what
+// nobody closes is left to the garbage collector.
+//
+// BLOCKBP_SOAK says how many calls there are, in the place of a few dozen.
+func soak(t *testing.T, do func()) {
+	t.Helper()
+	calls := 24
+	if asked, err := strconv.Atoi(os.Getenv("BLOCKBP_SOAK")); err == nil {
+		calls = max(calls, asked)
+	}
+	for range calls / 4 { // caches and scratch of the runtime are made
+		do()
+	}
+	before := settled(t)
+	for range calls {
+		do()
+	}
+	after := settled(t)
+	t.Logf("%d calls: %v, then %v", calls, before, after)
+	for i, what := range kinds {
+		// What is kept of one call in four is a leak; of memory, 8 KiB of each call.
+		most := before[i] + calls/4
+		if what == resident {
+			most = before[i] + 8*calls + 2<<10
+		}
+		if after[i] > most && !(what == resident && racing()) {
+			t.Errorf("%d calls leave %d %s, and there were %d before", calls, after[i], what, before[i])
+		}
+	}
+}
+
+const resident = "KiB in memory"
+
+// kinds are what is counted.
+var kinds = [...]string{"maps", "open files", "maps and open files of deleted files", "goroutines", resident}
+
+// settled counts when collections find nothing any more.
+func settled(t *testing.T) (least [len(kinds)]int) {
+	for try := range 10 {
+		debug.FreeOSMemory()
+		time.Sleep(5 * time.Millisecond) // cleanups follow a collection
+		for i, n := range kept(t) {
+			if try == 0 || n < least[i] {
+				least[i] = n
+			}
+		}
+	}
+	return least
+}
+
+func kept(t *testing.T) (n [len(kinds)]int) {
+	maps := oracle.Must(os.ReadFile("/proc/self/maps"))(t)
+	const deleted = " (deleted)"
+	n[0], n[2] = bytes.Count(maps, []byte("\n")), bytes.Count(maps, []byte(deleted))
+	files := oracle.Must(os.ReadDir("/proc/self/fd"))(t)
+	for _, file := range files {
+		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", file.Name())); strings.HasSuffix(to, deleted) {
+			n[2]++
+		}
+	}
+	n[1], n[3] = len(files), runtime.NumGoroutine()
+	status := oracle.Must(os.ReadFile("/proc/self/status"))(t)
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	n[4] = oracle.Must(strconv.Atoi(strings.Fields(rest)[0]))(t)
+	return n
+}
+
+// racing reports whether the race detector watches, which takes memory of its own for every address that is ever used.
+func racing() bool {
+	build, _ := debug.ReadBuildInfo()
+	return slices.ContainsFunc(build.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }

@@ -1,4 +1,5 @@
-package watch
+// Package browser looks at the page of blockbp watch in a real browser.
+package browser
 
 import (
 	"bufio"
@@ -9,17 +10,98 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/watch"
 )
+
+// testToken is where pages of tests are, and pollEvery how often they are looked at.
+const (
+	testToken = "secret"
+	pollEvery = 250 * time.Millisecond
+)
+
+// metricOf is a record of a made-up run.
+func metricOf(iter int) runfolder.Metric {
+	m, i := runfolder.NewMetric(iter), float64(iter)
+	m.Pass, m.WallS, m.Block = i/20, i/100, iter%20
+	m.Objective = 1.25 + 3*math.Exp(-i/80)*(1+0.1*math.Sin(i))
+	m.GradNorm = 5*math.Exp(-i/90)*(1.2+math.Sin(i/3)) + 1e-6
+	if iter%20 == 19 {
+		m.Suboptimality = 6 * math.Exp(-i/70)
+		m.Eval = map[string]float64{
+			"test.accuracy": 0.84 - 0.3*math.Exp(-i/40), "dev.accuracy": 0.84 - 0.4*math.Exp(-i/60),
+			"test.log_loss": 0.97 + math.Exp(-i/40), "dev.log_loss": 1.1 + math.Exp(-i/30),
+		}
+		if iter > 200 { // round, so that they are read off the page
+			m.Eval = map[string]float64{"test.accuracy": 0.84, "dev.accuracy": 0.84, "test.log_loss": 0.97, "dev.log_loss": 1.1}
+		}
+	}
+	return m
+}
+
+// lines are records as a metrics file has them.
+func lines(from, to int) string {
+	var text strings.Builder
+	for iter := from; iter < to; iter++ {
+		line, err := json.Marshal(metricOf(iter))
+		if err != nil {
+			panic(err)
+		}
+		text.Write(append(line, '\n'))
+	}
+	return text.String()
+}
+
+// digitsOf is a number of a record as the page shows it.
+func digitsOf(t *testing.T, iter int, field string) string {
+	t.Helper()
+	m := metricOf(iter)
+	v := map[string]float64{"objective": m.Objective, "grad_norm": m.GradNorm}[field]
+	rounded := oracle.Must(strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64))(t)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// newRun is a folder in which a training is at work. finish ends it with a result, or
+// with none.
+func newRun(t *testing.T) (dir string, finish func(result string)) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run of \u202e\x1bnight")
+	folder := oracle.Must(runfolder.Create(dir))(t)
+	config := job.Config{Command: "train", Data: []string{"/data/<b>pictures</b>"}, Options: map[string]job.Option{"method": {Value: "bbpl", Source: "default"}, "max-passes": {Value: 100, Source: "flag"}}}
+	oracle.OK(t, folder.WriteSealed("config.json", config))
+	t.Cleanup(func() { folder.Close() })
+	return dir, func(result string) {
+		if result != "" {
+			oracle.OK(t, os.WriteFile(filepath.Join(dir, job.ResultFile), []byte(result), 0o666))
+		}
+		oracle.OK(t, folder.Close())
+	}
+}
+
+// write appends to the metrics of a run.
+func write(t *testing.T, dir, text string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, runfolder.MetricsFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	oracle.OK(t, err)
+	f.Close()
+}
 
 // patience is how long a browser may take for all of a test, on a slow machine.
 const patience = 2 * time.Minute
@@ -187,7 +269,7 @@ func inkOf(section string) string {
 func (b *browser) open(dirs ...string) {
 	listener := oracle.Must(net.Listen("tcp", "127.0.0.1:0"))(b.t)
 	served := make(chan error)
-	go func() { served <- Serve(b.t.Context(), listener, dirs, testToken) }()
+	go func() { served <- watch.Serve(b.t.Context(), listener, dirs, testToken) }()
 	b.t.Cleanup(func() {
 		if err := <-served; err != nil {
 			b.t.Error(err)
