@@ -89,12 +89,10 @@ func (w *Workspace) listNodes(net *Net, block *partition.Block, lo, hi int32) in
 	return lo + int32(len(b.nodes))
 }
 
-// sendRun updates the messages lo ≤ i < hi out of the block. The first sum takes what nobody asks for:
-// a belief outside has none.
-func (w *Workspace) sendRun(
-	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
-) (residual float64, err error) {
+// send updates the messages out of the block. The first sum takes what nobody asks for: a belief outside has none.
+func (w *Workspace) send(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	b := &w.batch
+	lo, hi := int32(0), int32(len(block.Out))
 	for first := lo; first < hi && err == nil; first = lo {
 		k := net.Card[net.Graph.Target(block.Out[first])]
 		most := min(hi, first+int32(b.mostMessages))
@@ -118,10 +116,13 @@ func (w *Workspace) absorb(net *Net, st *State, list links, lo, hi int32, potent
 	if net.same != 0 {
 		rho = nil
 	}
+	inverse := b.nodes[0].Inverse
 	for more := true; more; potentials = b.sums {
 		end := min(hi, lo+int32(b.mostMessages))
 		if more = end < hi; len(b.nodes) == 1 { // as many messages as there is room for
-			b.nodes[0].Messages = end - lo
+			if b.nodes[0].Messages, b.nodes[0].Inverse = end-lo, inverse; more {
+				b.nodes[0].Inverse = 0
+			}
 		}
 		if err := w.recompute(net, st, list, lo, end); err != nil {
 			return residual, err
@@ -147,9 +148,7 @@ func (w *Workspace) recompute(net *Net, st *State, list links, lo, hi int32) err
 	simd.Exp(b.weights[:weights], b.weights)
 	b.kernels.Products(b.out, b.weights, w.arena, directed, edge, w.at, n)
 	out := b.out[:sent]
-	safe := simd.AllSafe(out)
-	simd.Log(out, out)
-	if safe {
+	if simd.Log(out, out) {
 		return nil
 	}
 	for at := 0; lo < hi; lo++ {
@@ -210,14 +209,13 @@ func (w *Workspace) settle(st *State, block *partition.Block, first int32) (resi
 	b := &w.batch
 	last := &b.nodes[len(b.nodes)-1]
 	used := last.Sum + last.States
-	if done := b.kernels.Shift(b.sums, b.nodes); done < len(b.nodes) {
-		n := &b.nodes[done]
-		s := block.Nodes[block.Order[int(first)+done]]
-		return 0, &NumericalError{s, -1, beliefTrouble(b.sums[n.Sum:][:n.States])}
-	}
 	weights, totals := b.weights[:used], b.totals[:len(b.nodes)]
 	simd.Exp(weights, b.sums)
 	b.kernels.Totals(totals, weights, b.nodes)
-	simd.Log(totals, totals)
+	if !simd.Log(totals, totals) {
+		bad := slices.IndexFunc(totals, func(x float64) bool { return !(math.Abs(x) <= math.MaxFloat64) })
+		s, n := block.Nodes[block.Order[int(first)+bad]], &b.nodes[bad]
+		return 0, &NumericalError{s, -1, beliefTrouble(b.sums[n.Sum:][:n.States])}
+	}
 	return b.kernels.Settle(st.LogBelief, b.sums, totals, b.nodes), nil
 }

@@ -162,8 +162,13 @@ var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku,
 	kv int) (n int) {
 	u, v := net.Graph.Ends()
-	w.together.Begin(hi-lo, ku, kv, net.beliefAt, net.messageAt)
+	w.logZ, w.product = numeric.Resize(w.logZ, hi-lo), numeric.Resize(w.product, hi-lo)
 	plain := net.uniform > 0 && len(w.forms) == 0
+	if plain && ku == 2 && simd.PairBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena,
+		block.Edges[lo:hi], u, v, w.at[lo:hi]) {
+		return hi - lo
+	}
+	w.together.Begin(hi-lo, ku, kv, net.beliefAt, net.messageAt)
 	for q, e := range block.Edges[lo:hi] {
 		a, c := u[e], v[e]
 		if !plain && (w.form(int32(lo+q)).log || net.observed(a) || net.observed(c)) {
@@ -171,7 +176,6 @@ func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *parti
 		}
 		w.together.Add(e, a, c)
 	}
-	w.logZ, w.product = numeric.Resize(w.logZ, hi-lo), numeric.Resize(w.product, hi-lo)
 	return w.together.WriteBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.at[lo:hi])
 }
 
@@ -180,34 +184,35 @@ func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *parti
 // nil, and returns the sum of what NodeBelief returns. dst may be longer.
 func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo,
 	hi int) (freeEnergy float64) {
-	k := int(net.Card[block.Nodes[lo]])
-	dst = dst[:(hi-lo)*k]
-	for i, u := range block.Nodes[lo:hi] {
-		copy(dst[i*k:][:k], net.belief(st, u)) // nothing, if it is observed
-	}
-	simd.Exp(dst, dst)
-	for i, u := range block.Nodes[lo:hi] {
-		freeEnergy += w.nodeFreeEnergy(dst[i*k:][:k], net, st, u, lo+i)
-	}
-	AddRows(sum, dst)
-	return freeEnergy
-}
-
-// nodeFreeEnergy returns the share of the p-th node of the block, u, whose belief is
-// tau, but for an observed one, where it writes the belief too.
-func (w *Workspace) nodeFreeEnergy(tau []float64, net *Net, st *State, u int32, p int) (freeEnergy float64) {
-	theta := w.Potentials.Node[w.Potentials.NodeAt[p]:][:len(tau)]
-	logs := net.belief(st, u)
-	if logs == nil {
-		net.Belief(tau, st, u)
-		return theta[net.Observed[u]]
-	}
-	count := net.Counting.Node[u]
-	for i, x := range tau {
-		if x > 0 {
-			freeEnergy += x * (theta[i] - count*logs[i])
+	nodes := block.Nodes[lo:hi]
+	k := int(net.Card[nodes[0]])
+	dst = dst[:len(nodes)*k]
+	w.nodeLogs = numeric.Resize(w.nodeLogs, len(dst)+simd.Padding)
+	logs, theta := w.nodeLogs[:len(dst)], w.Potentials.Node[w.Potentials.NodeAt[lo]:]
+	if net.uniform > 0 {
+		simd.Gather(logs, st.LogBelief, nodes, nil, k)
+	} else {
+		for i, u := range nodes {
+			copy(logs[i*k:][:k], net.belief(st, u)) // nothing, if it is observed
 		}
 	}
+	simd.Exp(dst, logs)
+	for i, u := range nodes {
+		first := i * k
+		if net.observed(u) {
+			net.Belief(dst[first:][:k], st, u)
+			freeEnergy += theta[first+int(net.Observed[u])]
+			continue
+		}
+		count, share := net.Counting.Node[u], 0.0
+		for j := first; j < first+k; j++ {
+			if x := dst[j]; x > 0 {
+				share += x * (theta[j] - count*logs[j])
+			}
+		}
+		freeEnergy += share
+	}
+	AddRows(sum, dst)
 	return freeEnergy
 }
 

@@ -34,13 +34,13 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 		}
 		change, err := w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
 		residual = larger(residual, change)
-		if err == nil && w.outward {
-			change, err = w.sendRun(net, st, block, block.OutStart[r], block.OutStart[r+1], damping)
-			residual = larger(residual, change)
-		}
 		if err != nil {
 			return residual, err
 		}
+	}
+	if w.outward { // no message into the block depends on these
+		change, err := w.send(net, st, block, damping)
+		return larger(residual, change), err
 	}
 	return residual, nil
 }

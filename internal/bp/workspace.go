@@ -42,6 +42,7 @@ type Workspace struct {
 	batch         batch      // nodes that are updated together
 	together      simd.Edges // edges whose beliefs are computed in one call
 	logZ, product []float64  // of these
+	nodeLogs      []float64  // beliefs of nodes that are computed together
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
 	wide      bool

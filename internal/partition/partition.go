@@ -39,10 +39,8 @@ type Block struct {
 	In       []int32
 	InEdge   []int32
 	InSource []int32
-	// OutStart [runs+1] and Out, OutEdge, OutSource [directed edges out of V_i] are, for run r, the
-	// directed edges Out[OutStart[r]:OutStart[r+1]] that lead from its nodes to nodes of other
-	// blocks, the position in Edges of each, and its source.
-	OutStart  []int32
+	// Out, OutEdge, OutSource [directed edges out of V_i] are the directed edges that lead to nodes of other
+	// blocks, from nodes in the order of Order, the position in Edges of each, and its source.
 	Out       []int32
 	OutEdge   []int32
 	OutSource []int32
@@ -94,9 +92,9 @@ func (b *Block) EachList(do func(list *[]int32)) {
 }
 
 // lists are all of a block but Nodes.
-func (b *Block) lists() [11]*[]int32 {
+func (b *Block) lists() [10]*[]int32 {
 	return [...]*[]int32{
-		&b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource, &b.OutStart, &b.Out, &b.OutEdge, &b.OutSource,
+		&b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource, &b.Out, &b.OutEdge, &b.OutSource,
 	}
 }
 
@@ -165,17 +163,17 @@ func (p *Partition) distributeNodes() error {
 // indexMessages records, per block, the directed edges into its nodes and those out of it, and where in the block's
 // edge list each of them is found. With keep, of all nodes, none leads out to a node that is not kept.
 func (p *Partition) indexMessages(keep []bool) {
-	nodes, incoming, runs, cut := 0, 0, 0, 0
+	nodes, incoming, cut := 0, 0, 0
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
-		nodes, runs = nodes+len(block.Nodes), runs+len(block.Runs)
+		nodes += len(block.Nodes)
 		cut += len(block.Edges) - int(block.Groups[0].Hi)
 		for _, s := range block.Nodes {
 			incoming += p.Graph.Degree(s)
 		}
 	}
 	// The lists of all blocks lie one behind the other.
-	starts, outStarts := make([]int32, nodes+len(p.Blocks)), make([]int32, runs)
+	starts := make([]int32, nodes+len(p.Blocks))
 	in, inEdge, inSource := make([]int32, incoming), make([]int32, incoming), make([]int32, incoming)
 	out, outEdge, outSource := make([]int32, cut), make([]int32, cut), make([]int32, cut)
 	local := make([]int32, p.Graph.NumEdges())
@@ -185,12 +183,8 @@ func (p *Partition) indexMessages(keep []bool) {
 			local[e] = int32(i)
 		}
 		block.InStart, starts = starts[:len(block.Nodes)+1:len(block.Nodes)+1], starts[len(block.Nodes)+1:]
-		block.OutStart, outStarts = outStarts[:len(block.Runs):len(block.Runs)], outStarts[len(block.Runs):]
-		n, m, run := int32(0), int32(0), 1
+		n, m := int32(0), int32(0)
 		for i, at := range block.Order {
-			for ; int(block.Runs[run]) <= i; run++ {
-				block.OutStart[run] = m
-			}
 			s := block.Nodes[at]
 			for _, d := range p.Graph.Incoming(s) {
 				t := p.Graph.Source(d)
@@ -202,9 +196,6 @@ func (p *Partition) indexMessages(keep []bool) {
 				}
 			}
 			block.InStart[i+1] = n
-		}
-		for ; run < len(block.Runs); run++ {
-			block.OutStart[run] = m
 		}
 		block.In, in = in[:n:n], in[n:]
 		block.InEdge, inEdge = inEdge[:n:n], inEdge[n:]

@@ -197,21 +197,19 @@ func checkIncoming(t fataler, p *partition.Partition) {
 	}
 }
 
-// checkOutgoing: run by run, every directed edge from a node of the block to one that another block has.
+// checkOutgoing: in the order of visits, every directed edge from a node of the block to one that another block has.
 func checkOutgoing(t fataler, p *partition.Partition, b int) {
 	block := &p.Blocks[b]
-	for r := range len(block.Runs) - 1 {
-		var want []int32
-		for _, at := range block.Order[block.Runs[r]:block.Runs[r+1]] {
-			for _, d := range p.Graph.Incoming(block.Nodes[at]) {
-				if t := p.Graph.Source(d); int(p.Of[t]) != b && slices.Contains(p.Blocks[p.Of[t]].Nodes, t) {
-					want = append(want, d^1)
-				}
+	var want []int32
+	for _, at := range block.Order {
+		for _, d := range p.Graph.Incoming(block.Nodes[at]) {
+			if t := p.Graph.Source(d); int(p.Of[t]) != b && slices.Contains(p.Blocks[p.Of[t]].Nodes, t) {
+				want = append(want, d^1)
 			}
 		}
-		if got := block.Out[block.OutStart[r]:block.OutStart[r+1]]; !slices.Equal(got, want) {
-			t.Fatalf("block %d, run %d: directed edges out %v, want %v", b, r, got, want)
-		}
+	}
+	if !slices.Equal(block.Out, want) {
+		t.Fatalf("block %d: directed edges out %v, want %v", b, block.Out, want)
 	}
 	for i, d := range block.Out {
 		if block.OutSource[i] != p.Graph.Source(d) || block.Edges[block.OutEdge[i]] != d>>1 {

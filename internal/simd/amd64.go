@@ -14,7 +14,6 @@ type vectorKernels struct {
 	implementation
 	absorb func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 		same float64, list *int, count int, damping float64) (residual float64)
-	shift        func(sums []float64, list *int, count int) (left int)
 	totals       func(totals, weights []float64, list *int, count int)
 	settle       func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)
 	exponentials func(tables []float64, size int, inverse []float64) (left int)
@@ -24,23 +23,23 @@ type vectorKernels struct {
 var kernels512 = vectorKernels{
 	implementation: implementation{
 		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate256,
-		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, allSafe: allSafe512,
+		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512,
 		cavities: cavities512, products: products512, edgeBeliefs: edgeBeliefs512,
 		panels: &panelKernels{8, interleave512, separate512, consistent512},
-		pairs:  pairKernels{8, pairMessages512},
+		pairs:  pairKernels{8, pairMessages512, pairBeliefs512},
 	},
-	absorb: absorb512, shift: shiftAll512, totals: totals512, settle: settle512, exponentials: exponentials512,
+	absorb: absorb512, totals: totals512, settle: settle512, exponentials: exponentials512,
 }
 
 var kernels256 = vectorKernels{
 	implementation: implementation{
 		name: "avx2", exp: exp256, log: log256, dot: dot256, addScaled: addScaled256, extrapolate: extrapolate256,
-		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, allSafe: allSafe256,
+		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256,
 		cavities: cavities256, products: products256, edgeBeliefs: edgeBeliefs256,
 		panels: &panelKernels{4, interleave256, separate256, consistent256},
-		pairs:  pairKernels{4, pairMessages256},
+		pairs:  pairKernels{4, pairMessages256, pairBeliefs256},
 	},
-	absorb: absorb256, shift: shiftAll256, totals: totals256, settle: settle256, exponentials: exponentials256,
+	absorb: absorb256, totals: totals256, settle: settle256, exponentials: exponentials256,
 }
 
 // supported returns the implementations this machine can run, the best first.
@@ -71,7 +70,6 @@ func (k vectorKernels) onLists() implementation {
 		same float64, list []Node, damping float64) float64 {
 		return k.absorb(messages, sums, potentials, out, directed, messageAt, rho, same, pointer(list), len(list), damping)
 	}
-	with.shift = func(sums []float64, list []Node) int { return len(list) - k.shift(sums, pointer(list), len(list)) }
 	with.totals = func(totals, weights []float64, list []Node) { k.totals(totals, weights, pointer(list), len(list)) }
 	with.settle = func(beliefs, sums, logTotals []float64, list []Node) float64 {
 		return k.settle(beliefs, sums, logTotals, pointer(list), len(list))

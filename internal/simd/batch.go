@@ -4,7 +4,7 @@ package simd
 // scratch.
 type Node struct {
 	Belief    int     // of its log-belief, in beliefs
-	Inverse   float64 // 1/ρ_s
+	Inverse   float64 // 1/ρ_s, or 0 where more messages follow
 	Potential int     // of what its sum begins with, in potentials
 	Sum       int32   // of its sum
 	States    int32
@@ -21,13 +21,11 @@ const Padding = 8
 //	Cavities     weights = log τ_s − λ_rev(d)/ρ
 //	Exp          weights = e^weights
 //	Products     out = table · weights
-//	AllSafe      can the sums be trusted?
-//	Log          out = log out
-//	Absorb       λ_d/ρ = out − max out,  sum = potentials + Σ ρ λ_d/ρ
+//	Log          out = log out, and can the sums be trusted?
+//	Absorb       λ_d/ρ = out − max out,  sum = potentials + Σ ρ λ_d/ρ,  sum = (sum − max sum)/ρ_s
 //
 // and for the nodes:
 //
-//	Shift        sum = (sum − max sum)/ρ_s
 //	Exp          weights = e^sum
 //	Totals       totals = Σ weights
 //	Log          totals = log totals
@@ -64,15 +62,12 @@ func (k *Lists) Products(out, weights, tables []float64, directed, edge []int32,
 	k.products(out, weights, tables, directed, edge, at, n.Source, n.Target, n.Sources, n.Targets)
 }
 
-// Pairs does the steps Cavities to Log at once, for two states at either end of all edges and parts that follow each
+// Pairs does the steps Cavities to Log at once, but for what Absorb takes off a message anyway, for two states at either end of all edges and parts that follow each
 // other. It reports false where that is not what it can do, or a sum is not safe: out is rubbish then.
 func (k *Lists) Pairs(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) bool {
 	return k.pairs.messages != nil && len(directed) >= k.pairs.least &&
 		k.pairs.messages(out, beliefs, messages, tables, source, directed, edge, at)
 }
-
-// AllSafe reports whether every entry is in [TooSmall, MaxFloat64].
-func AllSafe(x []float64) bool { return active.allSafe(x) }
 
 // Lists are the kernels of lists of nodes.
 type Lists implementation
@@ -86,18 +81,14 @@ func ForRows(most int) *Lists { return (*Lists)(active.forRows(most)) }
 //	new = out, or (1−damping)·out + damping·old where the two differ and damping is not 0;
 //	sum += ρ·new;   old = new,
 //
-// where ρ is that of the edge, or the same for all if rho is nil. It returns the largest |new − old| over the entries
+// where ρ is that of the edge, or the same for all if rho is nil. After the last message sum = (sum − max sum)·inverse,
+// unless that is 0: with a NaN where there was one, or +Inf, and all −Inf where they were. It returns the largest |new − old| over the entries
 // that differ, 0 if none does: −Inf does not differ from −Inf, a NaN differs from everything and makes the residual
 // a NaN. Potentials may be sums.
 func (k *Lists) Absorb(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 	same float64, list []Node, damping float64) (residual float64) {
 	return k.absorb(messages, sums, potentials, out, directed, messageAt, rho, same, list, damping)
 }
-
-// Shift computes sum[x] = (sum[x] − max sum)·inverse for every node and returns how
-// many are done: all, or those before the first that has a NaN among its sums or
-// whose largest is not finite.
-func (k *Lists) Shift(sums []float64, list []Node) (done int) { return k.shift(sums, list) }
 
 // Totals computes totals[i] = Σ_x weights[x] of the i-th node; its weights lie where
 // its sums do. len(totals) ≥ len(list).

@@ -11,8 +11,8 @@
 // complete, is the reference and serves every other architecture. Both vector sets come
 // from one source, the generator in internal/simd/gen, in which a kernel is written once
 // over vectors of eight float64 or of four; AVX-512 takes the kernels of AVX2 for rows of up
-// to 4 entries. Where every node has two states, kernels of pairs have a message
-// in each entry of a vector. One is chosen when the program starts, from golang.org/x/sys/cpu, so that
+// to 4 entries. Where every node has two states, kernels of pairs have a message,
+// or an edge, in each entry of a vector. One is chosen when the program starts, from golang.org/x/sys/cpu, so that
 // GODEBUG=cpu.avx512f=off gives AVX2 and GODEBUG=cpu.all=off plain Go; the build
 // tag purego leaves the assembly out. Name tells which is in use.
 //

@@ -372,13 +372,14 @@ done11:
 	VZEROUPPER
 	RET
 
-// func log256(dst []float64, x []float64)
+// func log256(dst []float64, x []float64) bool
 // Requires: AVX, AVX2, FMA3
-TEXT ·log256(SB), $0-48
+TEXT ·log256(SB), $0-49
 	VBROADCASTSD constants<>+576(SB), Y0
 	VBROADCASTSD constants<>+584(SB), Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VBROADCASTSD constants<>+592(SB), Y3
+	VXORPD       Y4, Y4, Y4
 	MOVQ         dst_len+8(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         dst_base+0(FP), DX
@@ -387,174 +388,182 @@ TEXT ·log256(SB), $0-48
 	JLT          rest19
 
 whole18:
-	VMOVUPD      (CX)(BX*8), Y4
-	VMOVUPD      32(CX)(BX*8), Y5
-	VCMPPD       $0x19, constants<>+608(SB), Y4, Y6
-	VCMPPD       $0x1e, constants<>+640(SB), Y4, Y7
-	VORPD        Y7, Y6, Y6
-	VMOVMSKPD    Y6, SI
+	VMOVUPD      (CX)(BX*8), Y5
+	VCMPPD       $0x19, constants<>+608(SB), Y5, Y6
+	VORPD        Y6, Y4, Y4
+	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y6
+	VORPD        Y6, Y4, Y4
+	VMOVUPD      32(CX)(BX*8), Y6
+	VCMPPD       $0x19, constants<>+608(SB), Y6, Y7
+	VORPD        Y7, Y4, Y4
+	VCMPPD       $0x1e, constants<>+640(SB), Y6, Y7
+	VORPD        Y7, Y4, Y4
+	VCMPPD       $0x19, constants<>+672(SB), Y5, Y7
+	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y8
+	VORPD        Y8, Y7, Y7
+	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
 	JNZ          slow20
-	VPADDQ       Y0, Y4, Y4
-	VPSRLQ       $0x34, Y4, Y6
-	VORPD        Y1, Y6, Y6
-	VSUBPD       constants<>+672(SB), Y6, Y6
-	VANDPD       constants<>+704(SB), Y4, Y4
-	VPADDQ       constants<>+736(SB), Y4, Y4
-	VSUBPD       Y2, Y4, Y4
-	VADDPD       constants<>+768(SB), Y4, Y7
-	VDIVPD       Y7, Y4, Y7
-	VMULPD       Y7, Y7, Y8
+	VPADDQ       Y0, Y5, Y5
+	VPSRLQ       $0x34, Y5, Y7
+	VORPD        Y1, Y7, Y7
+	VSUBPD       constants<>+704(SB), Y7, Y7
+	VANDPD       constants<>+736(SB), Y5, Y5
+	VPADDQ       constants<>+768(SB), Y5, Y5
+	VSUBPD       Y2, Y5, Y5
+	VADDPD       constants<>+800(SB), Y5, Y8
+	VDIVPD       Y8, Y5, Y8
 	VMULPD       Y8, Y8, Y9
-	VBROADCASTSD constants<>+800(SB), Y10
-	VFMADD213PD  constants<>+832(SB), Y9, Y10
-	VFMADD213PD  constants<>+864(SB), Y9, Y10
-	VFMADD213PD  constants<>+896(SB), Y9, Y10
-	VBROADCASTSD constants<>+928(SB), Y11
-	VFMADD213PD  constants<>+960(SB), Y9, Y11
-	VFMADD213PD  constants<>+992(SB), Y9, Y11
-	VMULPD       Y3, Y4, Y12
-	VMULPD       Y4, Y12, Y12
-	VMOVUPD      Y12, Y13
-	VFMADD231PD  Y11, Y9, Y13
-	VFMADD231PD  Y10, Y8, Y13
-	VMULPD       constants<>+1024(SB), Y6, Y9
-	VFMADD231PD  Y13, Y7, Y9
-	VSUBPD       Y9, Y12, Y12
-	VSUBPD       Y4, Y12, Y12
-	VFMSUB132PD  constants<>+1056(SB), Y12, Y6
-	VMOVUPD      Y6, Y4
-	JMP          done21
-
-slow20:
-	VMOVUPD      Y4, Y6
-	VCMPPD       $0x19, constants<>+608(SB), Y4, Y8
-	VMULPD       constants<>+1088(SB), Y4, Y7
-	VBLENDVPD    Y8, Y7, Y4, Y4
-	VANDPD       constants<>+1120(SB), Y8, Y7
-	VPADDQ       Y0, Y4, Y4
-	VPSRLQ       $0x34, Y4, Y8
-	VORPD        Y1, Y8, Y8
-	VSUBPD       constants<>+672(SB), Y8, Y8
-	VANDPD       constants<>+704(SB), Y4, Y4
-	VPADDQ       constants<>+736(SB), Y4, Y4
-	VADDPD       Y7, Y8, Y8
-	VSUBPD       Y2, Y4, Y4
-	VADDPD       constants<>+768(SB), Y4, Y7
-	VDIVPD       Y7, Y4, Y7
-	VMULPD       Y7, Y7, Y9
 	VMULPD       Y9, Y9, Y10
-	VBROADCASTSD constants<>+800(SB), Y11
-	VFMADD213PD  constants<>+832(SB), Y10, Y11
+	VBROADCASTSD constants<>+832(SB), Y11
 	VFMADD213PD  constants<>+864(SB), Y10, Y11
 	VFMADD213PD  constants<>+896(SB), Y10, Y11
-	VBROADCASTSD constants<>+928(SB), Y12
-	VFMADD213PD  constants<>+960(SB), Y10, Y12
+	VFMADD213PD  constants<>+928(SB), Y10, Y11
+	VBROADCASTSD constants<>+960(SB), Y12
 	VFMADD213PD  constants<>+992(SB), Y10, Y12
-	VMULPD       Y3, Y4, Y13
-	VMULPD       Y4, Y13, Y13
-	VMOVUPD      Y13, Y14
-	VFMADD231PD  Y12, Y10, Y14
-	VFMADD231PD  Y11, Y9, Y14
-	VMULPD       constants<>+1024(SB), Y8, Y10
-	VFMADD231PD  Y14, Y7, Y10
-	VSUBPD       Y10, Y13, Y13
-	VSUBPD       Y4, Y13, Y13
-	VFMSUB132PD  constants<>+1056(SB), Y13, Y8
-	VMOVUPD      Y8, Y4
-	VXORPD       Y7, Y7, Y7
-	VCMPPD       $0x00, Y7, Y6, Y8
-	VBLENDVPD    Y8, constants<>+1152(SB), Y4, Y4
-	VCMPPD       $0x00, constants<>+1184(SB), Y6, Y8
-	VBLENDVPD    Y8, constants<>+1184(SB), Y4, Y4
-	VCMPPD       $0x19, Y7, Y6, Y8
-	VBLENDVPD    Y8, constants<>+1216(SB), Y4, Y4
-
-done21:
-	VCMPPD       $0x19, constants<>+608(SB), Y5, Y6
-	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y7
-	VORPD        Y7, Y6, Y6
-	VMOVMSKPD    Y6, SI
-	TESTL        SI, SI
-	JNZ          slow22
-	VPADDQ       Y0, Y5, Y5
-	VPSRLQ       $0x34, Y5, Y6
-	VORPD        Y1, Y6, Y6
-	VSUBPD       constants<>+672(SB), Y6, Y6
-	VANDPD       constants<>+704(SB), Y5, Y5
-	VPADDQ       constants<>+736(SB), Y5, Y5
-	VSUBPD       Y2, Y5, Y5
-	VADDPD       constants<>+768(SB), Y5, Y7
-	VDIVPD       Y7, Y5, Y7
-	VMULPD       Y7, Y7, Y8
-	VMULPD       Y8, Y8, Y9
-	VBROADCASTSD constants<>+800(SB), Y10
-	VFMADD213PD  constants<>+832(SB), Y9, Y10
-	VFMADD213PD  constants<>+864(SB), Y9, Y10
-	VFMADD213PD  constants<>+896(SB), Y9, Y10
-	VBROADCASTSD constants<>+928(SB), Y11
-	VFMADD213PD  constants<>+960(SB), Y9, Y11
-	VFMADD213PD  constants<>+992(SB), Y9, Y11
-	VMULPD       Y3, Y5, Y12
-	VMULPD       Y5, Y12, Y12
-	VMOVUPD      Y12, Y13
-	VFMADD231PD  Y11, Y9, Y13
-	VFMADD231PD  Y10, Y8, Y13
-	VMULPD       constants<>+1024(SB), Y6, Y9
-	VFMADD231PD  Y13, Y7, Y9
-	VSUBPD       Y9, Y12, Y12
-	VSUBPD       Y5, Y12, Y12
-	VFMSUB132PD  constants<>+1056(SB), Y12, Y6
-	VMOVUPD      Y6, Y5
-	JMP          done23
-
-slow22:
-	VMOVUPD      Y5, Y6
-	VCMPPD       $0x19, constants<>+608(SB), Y5, Y8
-	VMULPD       constants<>+1088(SB), Y5, Y7
-	VBLENDVPD    Y8, Y7, Y5, Y5
-	VANDPD       constants<>+1120(SB), Y8, Y7
-	VPADDQ       Y0, Y5, Y5
-	VPSRLQ       $0x34, Y5, Y8
-	VORPD        Y1, Y8, Y8
-	VSUBPD       constants<>+672(SB), Y8, Y8
-	VANDPD       constants<>+704(SB), Y5, Y5
-	VPADDQ       constants<>+736(SB), Y5, Y5
-	VADDPD       Y7, Y8, Y8
-	VSUBPD       Y2, Y5, Y5
-	VADDPD       constants<>+768(SB), Y5, Y7
-	VDIVPD       Y7, Y5, Y7
-	VMULPD       Y7, Y7, Y9
-	VMULPD       Y9, Y9, Y10
-	VBROADCASTSD constants<>+800(SB), Y11
-	VFMADD213PD  constants<>+832(SB), Y10, Y11
-	VFMADD213PD  constants<>+864(SB), Y10, Y11
-	VFMADD213PD  constants<>+896(SB), Y10, Y11
-	VBROADCASTSD constants<>+928(SB), Y12
-	VFMADD213PD  constants<>+960(SB), Y10, Y12
-	VFMADD213PD  constants<>+992(SB), Y10, Y12
+	VFMADD213PD  constants<>+1024(SB), Y10, Y12
 	VMULPD       Y3, Y5, Y13
 	VMULPD       Y5, Y13, Y13
 	VMOVUPD      Y13, Y14
 	VFMADD231PD  Y12, Y10, Y14
 	VFMADD231PD  Y11, Y9, Y14
-	VMULPD       constants<>+1024(SB), Y8, Y10
-	VFMADD231PD  Y14, Y7, Y10
+	VMULPD       constants<>+1056(SB), Y7, Y10
+	VFMADD231PD  Y14, Y8, Y10
 	VSUBPD       Y10, Y13, Y13
 	VSUBPD       Y5, Y13, Y13
-	VFMSUB132PD  constants<>+1056(SB), Y13, Y8
-	VMOVUPD      Y8, Y5
-	VXORPD       Y7, Y7, Y7
-	VCMPPD       $0x00, Y7, Y6, Y8
-	VBLENDVPD    Y8, constants<>+1152(SB), Y5, Y5
-	VCMPPD       $0x00, constants<>+1184(SB), Y6, Y8
-	VBLENDVPD    Y8, constants<>+1184(SB), Y5, Y5
-	VCMPPD       $0x19, Y7, Y6, Y8
-	VBLENDVPD    Y8, constants<>+1216(SB), Y5, Y5
+	VFMSUB132PD  constants<>+1088(SB), Y13, Y7
+	VMOVUPD      Y7, Y5
+	JMP          done21
+
+slow20:
+	VMOVUPD      Y5, Y7
+	VCMPPD       $0x19, constants<>+672(SB), Y5, Y9
+	VMULPD       constants<>+1120(SB), Y5, Y8
+	VBLENDVPD    Y9, Y8, Y5, Y5
+	VANDPD       constants<>+1152(SB), Y9, Y8
+	VPADDQ       Y0, Y5, Y5
+	VPSRLQ       $0x34, Y5, Y9
+	VORPD        Y1, Y9, Y9
+	VSUBPD       constants<>+704(SB), Y9, Y9
+	VANDPD       constants<>+736(SB), Y5, Y5
+	VPADDQ       constants<>+768(SB), Y5, Y5
+	VADDPD       Y8, Y9, Y9
+	VSUBPD       Y2, Y5, Y5
+	VADDPD       constants<>+800(SB), Y5, Y8
+	VDIVPD       Y8, Y5, Y8
+	VMULPD       Y8, Y8, Y10
+	VMULPD       Y10, Y10, Y11
+	VBROADCASTSD constants<>+832(SB), Y12
+	VFMADD213PD  constants<>+864(SB), Y11, Y12
+	VFMADD213PD  constants<>+896(SB), Y11, Y12
+	VFMADD213PD  constants<>+928(SB), Y11, Y12
+	VBROADCASTSD constants<>+960(SB), Y13
+	VFMADD213PD  constants<>+992(SB), Y11, Y13
+	VFMADD213PD  constants<>+1024(SB), Y11, Y13
+	VMULPD       Y3, Y5, Y14
+	VMULPD       Y5, Y14, Y14
+	VMOVUPD      Y14, Y15
+	VFMADD231PD  Y13, Y11, Y15
+	VFMADD231PD  Y12, Y10, Y15
+	VMULPD       constants<>+1056(SB), Y9, Y11
+	VFMADD231PD  Y15, Y8, Y11
+	VSUBPD       Y11, Y14, Y14
+	VSUBPD       Y5, Y14, Y14
+	VFMSUB132PD  constants<>+1088(SB), Y14, Y9
+	VMOVUPD      Y9, Y5
+	VXORPD       Y8, Y8, Y8
+	VCMPPD       $0x00, Y8, Y7, Y9
+	VBLENDVPD    Y9, constants<>+1184(SB), Y5, Y5
+	VCMPPD       $0x00, constants<>+1216(SB), Y7, Y9
+	VBLENDVPD    Y9, constants<>+1216(SB), Y5, Y5
+	VCMPPD       $0x19, Y8, Y7, Y9
+	VBLENDVPD    Y9, constants<>+1248(SB), Y5, Y5
+
+done21:
+	VCMPPD       $0x19, constants<>+672(SB), Y6, Y7
+	VCMPPD       $0x1e, constants<>+640(SB), Y6, Y8
+	VORPD        Y8, Y7, Y7
+	VMOVMSKPD    Y7, SI
+	TESTL        SI, SI
+	JNZ          slow22
+	VPADDQ       Y0, Y6, Y6
+	VPSRLQ       $0x34, Y6, Y7
+	VORPD        Y1, Y7, Y7
+	VSUBPD       constants<>+704(SB), Y7, Y7
+	VANDPD       constants<>+736(SB), Y6, Y6
+	VPADDQ       constants<>+768(SB), Y6, Y6
+	VSUBPD       Y2, Y6, Y6
+	VADDPD       constants<>+800(SB), Y6, Y8
+	VDIVPD       Y8, Y6, Y8
+	VMULPD       Y8, Y8, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constants<>+832(SB), Y11
+	VFMADD213PD  constants<>+864(SB), Y10, Y11
+	VFMADD213PD  constants<>+896(SB), Y10, Y11
+	VFMADD213PD  constants<>+928(SB), Y10, Y11
+	VBROADCASTSD constants<>+960(SB), Y12
+	VFMADD213PD  constants<>+992(SB), Y10, Y12
+	VFMADD213PD  constants<>+1024(SB), Y10, Y12
+	VMULPD       Y3, Y6, Y13
+	VMULPD       Y6, Y13, Y13
+	VMOVUPD      Y13, Y14
+	VFMADD231PD  Y12, Y10, Y14
+	VFMADD231PD  Y11, Y9, Y14
+	VMULPD       constants<>+1056(SB), Y7, Y10
+	VFMADD231PD  Y14, Y8, Y10
+	VSUBPD       Y10, Y13, Y13
+	VSUBPD       Y6, Y13, Y13
+	VFMSUB132PD  constants<>+1088(SB), Y13, Y7
+	VMOVUPD      Y7, Y6
+	JMP          done23
+
+slow22:
+	VMOVUPD      Y6, Y7
+	VCMPPD       $0x19, constants<>+672(SB), Y6, Y9
+	VMULPD       constants<>+1120(SB), Y6, Y8
+	VBLENDVPD    Y9, Y8, Y6, Y6
+	VANDPD       constants<>+1152(SB), Y9, Y8
+	VPADDQ       Y0, Y6, Y6
+	VPSRLQ       $0x34, Y6, Y9
+	VORPD        Y1, Y9, Y9
+	VSUBPD       constants<>+704(SB), Y9, Y9
+	VANDPD       constants<>+736(SB), Y6, Y6
+	VPADDQ       constants<>+768(SB), Y6, Y6
+	VADDPD       Y8, Y9, Y9
+	VSUBPD       Y2, Y6, Y6
+	VADDPD       constants<>+800(SB), Y6, Y8
+	VDIVPD       Y8, Y6, Y8
+	VMULPD       Y8, Y8, Y10
+	VMULPD       Y10, Y10, Y11
+	VBROADCASTSD constants<>+832(SB), Y12
+	VFMADD213PD  constants<>+864(SB), Y11, Y12
+	VFMADD213PD  constants<>+896(SB), Y11, Y12
+	VFMADD213PD  constants<>+928(SB), Y11, Y12
+	VBROADCASTSD constants<>+960(SB), Y13
+	VFMADD213PD  constants<>+992(SB), Y11, Y13
+	VFMADD213PD  constants<>+1024(SB), Y11, Y13
+	VMULPD       Y3, Y6, Y14
+	VMULPD       Y6, Y14, Y14
+	VMOVUPD      Y14, Y15
+	VFMADD231PD  Y13, Y11, Y15
+	VFMADD231PD  Y12, Y10, Y15
+	VMULPD       constants<>+1056(SB), Y9, Y11
+	VFMADD231PD  Y15, Y8, Y11
+	VSUBPD       Y11, Y14, Y14
+	VSUBPD       Y6, Y14, Y14
+	VFMSUB132PD  constants<>+1088(SB), Y14, Y9
+	VMOVUPD      Y9, Y6
+	VXORPD       Y8, Y8, Y8
+	VCMPPD       $0x00, Y8, Y7, Y9
+	VBLENDVPD    Y9, constants<>+1184(SB), Y6, Y6
+	VCMPPD       $0x00, constants<>+1216(SB), Y7, Y9
+	VBLENDVPD    Y9, constants<>+1216(SB), Y6, Y6
+	VCMPPD       $0x19, Y8, Y7, Y9
+	VBLENDVPD    Y9, constants<>+1248(SB), Y6, Y6
 
 done23:
-	VMOVUPD Y4, (DX)(BX*8)
-	VMOVUPD Y5, 32(DX)(BX*8)
+	VMOVUPD Y5, (DX)(BX*8)
+	VMOVUPD Y6, 32(DX)(BX*8)
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, AX
 	CMPQ    AX, $0x00000008
@@ -565,90 +574,94 @@ rest19:
 	JLT  rest25
 
 whole24:
-	VMOVUPD      (CX)(BX*8), Y4
-	VCMPPD       $0x19, constants<>+608(SB), Y4, Y5
-	VCMPPD       $0x1e, constants<>+640(SB), Y4, Y6
-	VORPD        Y6, Y5, Y5
-	VMOVMSKPD    Y5, SI
+	VMOVUPD      (CX)(BX*8), Y5
+	VCMPPD       $0x19, constants<>+608(SB), Y5, Y6
+	VORPD        Y6, Y4, Y4
+	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y6
+	VORPD        Y6, Y4, Y4
+	VCMPPD       $0x19, constants<>+672(SB), Y5, Y6
+	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y7
+	VORPD        Y7, Y6, Y6
+	VMOVMSKPD    Y6, SI
 	TESTL        SI, SI
 	JNZ          slow26
-	VPADDQ       Y0, Y4, Y4
-	VPSRLQ       $0x34, Y4, Y5
-	VORPD        Y1, Y5, Y5
-	VSUBPD       constants<>+672(SB), Y5, Y5
-	VANDPD       constants<>+704(SB), Y4, Y4
-	VPADDQ       constants<>+736(SB), Y4, Y4
-	VSUBPD       Y2, Y4, Y4
-	VADDPD       constants<>+768(SB), Y4, Y6
-	VDIVPD       Y6, Y4, Y6
-	VMULPD       Y6, Y6, Y7
+	VPADDQ       Y0, Y5, Y5
+	VPSRLQ       $0x34, Y5, Y6
+	VORPD        Y1, Y6, Y6
+	VSUBPD       constants<>+704(SB), Y6, Y6
+	VANDPD       constants<>+736(SB), Y5, Y5
+	VPADDQ       constants<>+768(SB), Y5, Y5
+	VSUBPD       Y2, Y5, Y5
+	VADDPD       constants<>+800(SB), Y5, Y7
+	VDIVPD       Y7, Y5, Y7
 	VMULPD       Y7, Y7, Y8
-	VBROADCASTSD constants<>+800(SB), Y9
-	VFMADD213PD  constants<>+832(SB), Y8, Y9
-	VFMADD213PD  constants<>+864(SB), Y8, Y9
-	VFMADD213PD  constants<>+896(SB), Y8, Y9
-	VBROADCASTSD constants<>+928(SB), Y10
-	VFMADD213PD  constants<>+960(SB), Y8, Y10
-	VFMADD213PD  constants<>+992(SB), Y8, Y10
-	VMULPD       Y3, Y4, Y11
-	VMULPD       Y4, Y11, Y11
-	VMOVUPD      Y11, Y12
-	VFMADD231PD  Y10, Y8, Y12
-	VFMADD231PD  Y9, Y7, Y12
-	VMULPD       constants<>+1024(SB), Y5, Y8
-	VFMADD231PD  Y12, Y6, Y8
-	VSUBPD       Y8, Y11, Y11
-	VSUBPD       Y4, Y11, Y11
-	VFMSUB132PD  constants<>+1056(SB), Y11, Y5
-	VMOVUPD      Y5, Y4
-	JMP          done27
-
-slow26:
-	VMOVUPD      Y4, Y5
-	VCMPPD       $0x19, constants<>+608(SB), Y4, Y7
-	VMULPD       constants<>+1088(SB), Y4, Y6
-	VBLENDVPD    Y7, Y6, Y4, Y4
-	VANDPD       constants<>+1120(SB), Y7, Y6
-	VPADDQ       Y0, Y4, Y4
-	VPSRLQ       $0x34, Y4, Y7
-	VORPD        Y1, Y7, Y7
-	VSUBPD       constants<>+672(SB), Y7, Y7
-	VANDPD       constants<>+704(SB), Y4, Y4
-	VPADDQ       constants<>+736(SB), Y4, Y4
-	VADDPD       Y6, Y7, Y7
-	VSUBPD       Y2, Y4, Y4
-	VADDPD       constants<>+768(SB), Y4, Y6
-	VDIVPD       Y6, Y4, Y6
-	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VBROADCASTSD constants<>+800(SB), Y10
-	VFMADD213PD  constants<>+832(SB), Y9, Y10
+	VBROADCASTSD constants<>+832(SB), Y10
 	VFMADD213PD  constants<>+864(SB), Y9, Y10
 	VFMADD213PD  constants<>+896(SB), Y9, Y10
-	VBROADCASTSD constants<>+928(SB), Y11
-	VFMADD213PD  constants<>+960(SB), Y9, Y11
+	VFMADD213PD  constants<>+928(SB), Y9, Y10
+	VBROADCASTSD constants<>+960(SB), Y11
 	VFMADD213PD  constants<>+992(SB), Y9, Y11
-	VMULPD       Y3, Y4, Y12
-	VMULPD       Y4, Y12, Y12
+	VFMADD213PD  constants<>+1024(SB), Y9, Y11
+	VMULPD       Y3, Y5, Y12
+	VMULPD       Y5, Y12, Y12
 	VMOVUPD      Y12, Y13
 	VFMADD231PD  Y11, Y9, Y13
 	VFMADD231PD  Y10, Y8, Y13
-	VMULPD       constants<>+1024(SB), Y7, Y9
-	VFMADD231PD  Y13, Y6, Y9
+	VMULPD       constants<>+1056(SB), Y6, Y9
+	VFMADD231PD  Y13, Y7, Y9
 	VSUBPD       Y9, Y12, Y12
-	VSUBPD       Y4, Y12, Y12
-	VFMSUB132PD  constants<>+1056(SB), Y12, Y7
-	VMOVUPD      Y7, Y4
-	VXORPD       Y6, Y6, Y6
-	VCMPPD       $0x00, Y6, Y5, Y7
-	VBLENDVPD    Y7, constants<>+1152(SB), Y4, Y4
-	VCMPPD       $0x00, constants<>+1184(SB), Y5, Y7
-	VBLENDVPD    Y7, constants<>+1184(SB), Y4, Y4
-	VCMPPD       $0x19, Y6, Y5, Y7
-	VBLENDVPD    Y7, constants<>+1216(SB), Y4, Y4
+	VSUBPD       Y5, Y12, Y12
+	VFMSUB132PD  constants<>+1088(SB), Y12, Y6
+	VMOVUPD      Y6, Y5
+	JMP          done27
+
+slow26:
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x19, constants<>+672(SB), Y5, Y8
+	VMULPD       constants<>+1120(SB), Y5, Y7
+	VBLENDVPD    Y8, Y7, Y5, Y5
+	VANDPD       constants<>+1152(SB), Y8, Y7
+	VPADDQ       Y0, Y5, Y5
+	VPSRLQ       $0x34, Y5, Y8
+	VORPD        Y1, Y8, Y8
+	VSUBPD       constants<>+704(SB), Y8, Y8
+	VANDPD       constants<>+736(SB), Y5, Y5
+	VPADDQ       constants<>+768(SB), Y5, Y5
+	VADDPD       Y7, Y8, Y8
+	VSUBPD       Y2, Y5, Y5
+	VADDPD       constants<>+800(SB), Y5, Y7
+	VDIVPD       Y7, Y5, Y7
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constants<>+832(SB), Y11
+	VFMADD213PD  constants<>+864(SB), Y10, Y11
+	VFMADD213PD  constants<>+896(SB), Y10, Y11
+	VFMADD213PD  constants<>+928(SB), Y10, Y11
+	VBROADCASTSD constants<>+960(SB), Y12
+	VFMADD213PD  constants<>+992(SB), Y10, Y12
+	VFMADD213PD  constants<>+1024(SB), Y10, Y12
+	VMULPD       Y3, Y5, Y13
+	VMULPD       Y5, Y13, Y13
+	VMOVUPD      Y13, Y14
+	VFMADD231PD  Y12, Y10, Y14
+	VFMADD231PD  Y11, Y9, Y14
+	VMULPD       constants<>+1056(SB), Y8, Y10
+	VFMADD231PD  Y14, Y7, Y10
+	VSUBPD       Y10, Y13, Y13
+	VSUBPD       Y5, Y13, Y13
+	VFMSUB132PD  constants<>+1088(SB), Y13, Y8
+	VMOVUPD      Y8, Y5
+	VXORPD       Y7, Y7, Y7
+	VCMPPD       $0x00, Y7, Y6, Y8
+	VBLENDVPD    Y8, constants<>+1184(SB), Y5, Y5
+	VCMPPD       $0x00, constants<>+1216(SB), Y6, Y8
+	VBLENDVPD    Y8, constants<>+1216(SB), Y5, Y5
+	VCMPPD       $0x19, Y7, Y6, Y8
+	VBLENDVPD    Y8, constants<>+1248(SB), Y5, Y5
 
 done27:
-	VMOVUPD Y4, (DX)(BX*8)
+	VMOVUPD Y5, (DX)(BX*8)
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, AX
 	CMPQ    AX, $0x00000004
@@ -660,90 +673,94 @@ rest25:
 	LEAQ         constants<>+544(SB), SI
 	MOVQ         AX, DI
 	NEGQ         DI
-	VMOVUPD      (SI)(DI*8), Y4
-	VMASKMOVPD   (CX)(BX*8), Y4, Y5
-	VMOVAPD      Y2, Y6
-	VBLENDVPD    Y4, Y5, Y6, Y6
-	VCMPPD       $0x19, constants<>+608(SB), Y6, Y4
-	VCMPPD       $0x1e, constants<>+640(SB), Y6, Y5
+	VMOVUPD      (SI)(DI*8), Y5
+	VMASKMOVPD   (CX)(BX*8), Y5, Y6
+	VMOVAPD      Y2, Y7
+	VBLENDVPD    Y5, Y6, Y7, Y7
+	VCMPPD       $0x19, constants<>+608(SB), Y7, Y5
 	VORPD        Y5, Y4, Y4
-	VMOVMSKPD    Y4, CX
+	VCMPPD       $0x1e, constants<>+640(SB), Y7, Y5
+	VORPD        Y5, Y4, Y4
+	VCMPPD       $0x19, constants<>+672(SB), Y7, Y5
+	VCMPPD       $0x1e, constants<>+640(SB), Y7, Y6
+	VORPD        Y6, Y5, Y5
+	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
 	JNZ          slow29
-	VPADDQ       Y0, Y6, Y6
-	VPSRLQ       $0x34, Y6, Y0
+	VPADDQ       Y0, Y7, Y7
+	VPSRLQ       $0x34, Y7, Y0
 	VORPD        Y1, Y0, Y0
-	VSUBPD       constants<>+672(SB), Y0, Y0
-	VANDPD       constants<>+704(SB), Y6, Y6
-	VPADDQ       constants<>+736(SB), Y6, Y6
-	VSUBPD       Y2, Y6, Y6
-	VADDPD       constants<>+768(SB), Y6, Y1
-	VDIVPD       Y1, Y6, Y1
+	VSUBPD       constants<>+704(SB), Y0, Y0
+	VANDPD       constants<>+736(SB), Y7, Y7
+	VPADDQ       constants<>+768(SB), Y7, Y7
+	VSUBPD       Y2, Y7, Y7
+	VADDPD       constants<>+800(SB), Y7, Y1
+	VDIVPD       Y1, Y7, Y1
 	VMULPD       Y1, Y1, Y2
-	VMULPD       Y2, Y2, Y4
-	VBROADCASTSD constants<>+800(SB), Y5
-	VFMADD213PD  constants<>+832(SB), Y4, Y5
-	VFMADD213PD  constants<>+864(SB), Y4, Y5
-	VFMADD213PD  constants<>+896(SB), Y4, Y5
-	VBROADCASTSD constants<>+928(SB), Y7
-	VFMADD213PD  constants<>+960(SB), Y4, Y7
-	VFMADD213PD  constants<>+992(SB), Y4, Y7
-	VMULPD       Y3, Y6, Y3
-	VMULPD       Y6, Y3, Y3
-	VMOVUPD      Y3, Y8
-	VFMADD231PD  Y7, Y4, Y8
-	VFMADD231PD  Y5, Y2, Y8
-	VMULPD       constants<>+1024(SB), Y0, Y4
-	VFMADD231PD  Y8, Y1, Y4
-	VSUBPD       Y4, Y3, Y3
-	VSUBPD       Y6, Y3, Y3
-	VFMSUB132PD  constants<>+1056(SB), Y3, Y0
+	VMULPD       Y2, Y2, Y5
+	VBROADCASTSD constants<>+832(SB), Y6
+	VFMADD213PD  constants<>+864(SB), Y5, Y6
+	VFMADD213PD  constants<>+896(SB), Y5, Y6
+	VFMADD213PD  constants<>+928(SB), Y5, Y6
+	VBROADCASTSD constants<>+960(SB), Y8
+	VFMADD213PD  constants<>+992(SB), Y5, Y8
+	VFMADD213PD  constants<>+1024(SB), Y5, Y8
+	VMULPD       Y3, Y7, Y3
+	VMULPD       Y7, Y3, Y3
+	VMOVUPD      Y3, Y9
+	VFMADD231PD  Y8, Y5, Y9
+	VFMADD231PD  Y6, Y2, Y9
+	VMULPD       constants<>+1056(SB), Y0, Y5
+	VFMADD231PD  Y9, Y1, Y5
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y7, Y3, Y3
+	VFMSUB132PD  constants<>+1088(SB), Y3, Y0
 	VMOVUPD      Y0, Y0
 	JMP          done30
 
 slow29:
-	VMOVUPD      Y6, Y4
-	VCMPPD       $0x19, constants<>+608(SB), Y6, Y7
-	VMULPD       constants<>+1088(SB), Y6, Y5
-	VBLENDVPD    Y7, Y5, Y6, Y6
-	VANDPD       constants<>+1120(SB), Y7, Y5
-	VPADDQ       Y0, Y6, Y6
-	VPSRLQ       $0x34, Y6, Y0
+	VMOVUPD      Y7, Y5
+	VCMPPD       $0x19, constants<>+672(SB), Y7, Y8
+	VMULPD       constants<>+1120(SB), Y7, Y6
+	VBLENDVPD    Y8, Y6, Y7, Y7
+	VANDPD       constants<>+1152(SB), Y8, Y6
+	VPADDQ       Y0, Y7, Y7
+	VPSRLQ       $0x34, Y7, Y0
 	VORPD        Y1, Y0, Y0
-	VSUBPD       constants<>+672(SB), Y0, Y0
-	VANDPD       constants<>+704(SB), Y6, Y6
-	VPADDQ       constants<>+736(SB), Y6, Y6
-	VADDPD       Y5, Y0, Y0
-	VSUBPD       Y2, Y6, Y6
-	VADDPD       constants<>+768(SB), Y6, Y1
-	VDIVPD       Y1, Y6, Y1
+	VSUBPD       constants<>+704(SB), Y0, Y0
+	VANDPD       constants<>+736(SB), Y7, Y7
+	VPADDQ       constants<>+768(SB), Y7, Y7
+	VADDPD       Y6, Y0, Y0
+	VSUBPD       Y2, Y7, Y7
+	VADDPD       constants<>+800(SB), Y7, Y1
+	VDIVPD       Y1, Y7, Y1
 	VMULPD       Y1, Y1, Y2
-	VMULPD       Y2, Y2, Y5
-	VBROADCASTSD constants<>+800(SB), Y7
-	VFMADD213PD  constants<>+832(SB), Y5, Y7
-	VFMADD213PD  constants<>+864(SB), Y5, Y7
-	VFMADD213PD  constants<>+896(SB), Y5, Y7
-	VBROADCASTSD constants<>+928(SB), Y8
-	VFMADD213PD  constants<>+960(SB), Y5, Y8
-	VFMADD213PD  constants<>+992(SB), Y5, Y8
-	VMULPD       Y3, Y6, Y3
-	VMULPD       Y6, Y3, Y3
-	VMOVUPD      Y3, Y9
-	VFMADD231PD  Y8, Y5, Y9
-	VFMADD231PD  Y7, Y2, Y9
-	VMULPD       constants<>+1024(SB), Y0, Y5
-	VFMADD231PD  Y9, Y1, Y5
-	VSUBPD       Y5, Y3, Y3
+	VMULPD       Y2, Y2, Y6
+	VBROADCASTSD constants<>+832(SB), Y8
+	VFMADD213PD  constants<>+864(SB), Y6, Y8
+	VFMADD213PD  constants<>+896(SB), Y6, Y8
+	VFMADD213PD  constants<>+928(SB), Y6, Y8
+	VBROADCASTSD constants<>+960(SB), Y9
+	VFMADD213PD  constants<>+992(SB), Y6, Y9
+	VFMADD213PD  constants<>+1024(SB), Y6, Y9
+	VMULPD       Y3, Y7, Y3
+	VMULPD       Y7, Y3, Y3
+	VMOVUPD      Y3, Y10
+	VFMADD231PD  Y9, Y6, Y10
+	VFMADD231PD  Y8, Y2, Y10
+	VMULPD       constants<>+1056(SB), Y0, Y6
+	VFMADD231PD  Y10, Y1, Y6
 	VSUBPD       Y6, Y3, Y3
-	VFMSUB132PD  constants<>+1056(SB), Y3, Y0
+	VSUBPD       Y7, Y3, Y3
+	VFMSUB132PD  constants<>+1088(SB), Y3, Y0
 	VMOVUPD      Y0, Y0
 	VXORPD       Y1, Y1, Y1
-	VCMPPD       $0x00, Y1, Y4, Y7
-	VBLENDVPD    Y7, constants<>+1152(SB), Y0, Y0
-	VCMPPD       $0x00, constants<>+1184(SB), Y4, Y7
-	VBLENDVPD    Y7, constants<>+1184(SB), Y0, Y0
-	VCMPPD       $0x19, Y1, Y4, Y7
-	VBLENDVPD    Y7, constants<>+1216(SB), Y0, Y0
+	VCMPPD       $0x00, Y1, Y5, Y8
+	VBLENDVPD    Y8, constants<>+1184(SB), Y0, Y0
+	VCMPPD       $0x00, constants<>+1216(SB), Y5, Y8
+	VBLENDVPD    Y8, constants<>+1216(SB), Y0, Y0
+	VCMPPD       $0x19, Y1, Y5, Y8
+	VBLENDVPD    Y8, constants<>+1248(SB), Y0, Y0
 
 done30:
 	CMPQ    AX, $0x04
@@ -767,6 +784,14 @@ noTwo33:
 
 stored34:
 done28:
+	XORB      AL, AL
+	VMOVMSKPD Y4, CX
+	TESTL     CX, CX
+	JNZ       any35
+	MOVB      $0x01, AL
+
+any35:
+	MOVB AL, ret+48(FP)
 	VZEROUPPER
 	RET
 
@@ -782,9 +807,9 @@ TEXT ·dot256(SB), $0-56
 	MOVQ   x_len+8(FP), DX
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest36
+	JLT    rest37
 
-whole35:
+whole36:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -800,24 +825,24 @@ whole35:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole35
+	JGE         whole36
 
-rest36:
+rest37:
 	CMPQ DX, $0x00000004
-	JLT  rest38
+	JLT  rest39
 
-whole37:
+whole38:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole37
+	JGE         whole38
 
-rest38:
+rest39:
 	TESTQ       DX, DX
-	JZ          done39
+	JZ          done40
 	LEAQ        constants<>+544(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -825,7 +850,7 @@ rest38:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done39:
+done40:
 	VADDPD     Y1, Y0, Y0
 	VADDPD     Y3, Y2, Y2
 	VADDPD     Y2, Y0, Y0
@@ -848,17 +873,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  few41
+	JLT  few42
 
-panel40:
+panel41:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles44
+	JLT  tiles45
 
-tile43:
+tile44:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -875,9 +900,9 @@ tile43:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done46
+	JLE    done47
 
-again45:
+again46:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -907,9 +932,9 @@ again45:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again45
+	JNZ          again46
 
-done46:
+done47:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -933,13 +958,13 @@ done46:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile43
+	JGE     tile44
 
-tiles44:
+tiles45:
 	CMPQ R10, $0x00000002
-	JLT  tiles48
+	JLT  tiles49
 
-tile47:
+tile48:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -948,9 +973,9 @@ tile47:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done50
+	JLE    done51
 
-again49:
+again50:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -964,9 +989,9 @@ again49:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again49
+	JNZ          again50
 
-done50:
+done51:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -978,22 +1003,22 @@ done50:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile47
+	JGE     tile48
 
-tiles48:
+tiles49:
 	CMPQ R10, $0x00000001
-	JLT  tiles52
+	JLT  tiles53
 
-tile51:
+tile52:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done54
+	JLE    done55
 
-again53:
+again54:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -1003,27 +1028,27 @@ again53:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again53
+	JNZ          again54
 
-done54:
+done55:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile51
+	JGE     tile52
 
-tiles52:
+tiles53:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel40
+	JGE  panel41
 
-few41:
+few42:
 	TESTQ   R9, R9
-	JZ      done42
+	JZ      done43
 	CMPQ    R9, $0x00000004
-	JGT     wider55
+	JGT     wider56
 	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -1033,9 +1058,9 @@ few41:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles57
+	JLT     tiles58
 
-tile56:
+tile57:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1046,9 +1071,9 @@ tile56:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done59
+	JLE    done60
 
-again58:
+again59:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -1071,156 +1096,156 @@ again58:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again58
+	JNZ          again59
 
-done59:
+done60:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial60
+	JLT     partial61
 	VMOVUPD Y1, (DI)
-	JMP     stored63
+	JMP     stored64
 
-partial60:
+partial61:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo62
+	JZ           noTwo63
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo62:
+noTwo63:
 	TESTQ  $0x00000001, R9
-	JZ     stored63
+	JZ     stored64
 	VMOVSD X1, (BX)
 
-stored63:
+stored64:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial64
+	JLT     partial65
 	VMOVUPD Y2, (DI)
-	JMP     stored67
+	JMP     stored68
 
-partial64:
+partial65:
 	LEAQ         (DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo66
+	JZ           noTwo67
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo66:
+noTwo67:
 	TESTQ  $0x00000001, R9
-	JZ     stored67
+	JZ     stored68
 	VMOVSD X1, (BX)
 
-stored67:
+stored68:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial68
+	JLT     partial69
 	VMOVUPD Y3, (DI)
-	JMP     stored71
+	JMP     stored72
 
-partial68:
+partial69:
 	LEAQ         (DI), BX
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo70
+	JZ           noTwo71
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo70:
+noTwo71:
 	TESTQ  $0x00000001, R9
-	JZ     stored71
+	JZ     stored72
 	VMOVSD X1, (BX)
 
-stored71:
+stored72:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial72
+	JLT     partial73
 	VMOVUPD Y4, (DI)
-	JMP     stored75
+	JMP     stored76
 
-partial72:
+partial73:
 	LEAQ         (DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo74
+	JZ           noTwo75
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo74:
+noTwo75:
 	TESTQ  $0x00000001, R9
-	JZ     stored75
+	JZ     stored76
 	VMOVSD X1, (BX)
 
-stored75:
+stored76:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial76
+	JLT     partial77
 	VMOVUPD Y5, (DI)
-	JMP     stored79
+	JMP     stored80
 
-partial76:
+partial77:
 	LEAQ         (DI), BX
 	VMOVAPD      Y5, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo78
+	JZ           noTwo79
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo78:
+noTwo79:
 	TESTQ  $0x00000001, R9
-	JZ     stored79
+	JZ     stored80
 	VMOVSD X1, (BX)
 
-stored79:
+stored80:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial80
+	JLT     partial81
 	VMOVUPD Y6, (DI)
-	JMP     stored83
+	JMP     stored84
 
-partial80:
+partial81:
 	LEAQ         (DI), BX
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo82
+	JZ           noTwo83
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo82:
+noTwo83:
 	TESTQ  $0x00000001, R9
-	JZ     stored83
+	JZ     stored84
 	VMOVSD X1, (BX)
 
-stored83:
+stored84:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile56
+	JGE  tile57
 
-tiles57:
+tiles58:
 	CMPQ R10, $0x00000002
-	JLT  tiles85
+	JLT  tiles86
 
-tile84:
+tile85:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done87
+	JLE    done88
 
-again86:
+again87:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -1231,71 +1256,71 @@ again86:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again86
+	JNZ          again87
 
-done87:
+done88:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial88
+	JLT     partial89
 	VMOVUPD Y1, (DI)
-	JMP     stored91
+	JMP     stored92
 
-partial88:
+partial89:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo90
+	JZ           noTwo91
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo90:
+noTwo91:
 	TESTQ  $0x00000001, R9
-	JZ     stored91
+	JZ     stored92
 	VMOVSD X1, (BX)
 
-stored91:
+stored92:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial92
+	JLT     partial93
 	VMOVUPD Y2, (DI)
-	JMP     stored95
+	JMP     stored96
 
-partial92:
+partial93:
 	LEAQ         (DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo94
+	JZ           noTwo95
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo94:
+noTwo95:
 	TESTQ  $0x00000001, R9
-	JZ     stored95
+	JZ     stored96
 	VMOVSD X1, (BX)
 
-stored95:
+stored96:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile84
+	JGE  tile85
 
-tiles85:
+tiles86:
 	CMPQ R10, $0x00000001
-	JLT  tiles97
+	JLT  tiles98
 
-tile96:
+tile97:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done99
+	JLE    done100
 
-again98:
+again99:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -1303,38 +1328,38 @@ again98:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again98
+	JNZ          again99
 
-done99:
+done100:
 	CMPQ    R9, $0x04
-	JLT     partial100
+	JLT     partial101
 	VMOVUPD Y1, (DI)
-	JMP     stored103
+	JMP     stored104
 
-partial100:
+partial101:
 	LEAQ         (DI), CX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo102
+	JZ           noTwo103
 	VMOVUPD      X1, (CX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, CX
 
-noTwo102:
+noTwo103:
 	TESTQ  $0x00000001, R9
-	JZ     stored103
+	JZ     stored104
 	VMOVSD X1, (CX)
 
-stored103:
+stored104:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile96
+	JGE  tile97
 
-tiles97:
-	JMP done42
+tiles98:
+	JMP done43
 
-wider55:
+wider56:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
@@ -1345,9 +1370,9 @@ wider55:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles106
+	JLT     tiles107
 
-tile105:
+tile106:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1364,9 +1389,9 @@ tile105:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done108
+	JLE    done109
 
-again107:
+again108:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -1396,153 +1421,153 @@ again107:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again107
+	JNZ          again108
 
-done108:
+done109:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial109
+	JLT     partial110
 	VMOVUPD Y2, 32(DI)
-	JMP     stored112
+	JMP     stored113
 
-partial109:
+partial110:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo111
+	JZ           noTwo112
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo111:
+noTwo112:
 	TESTQ  $0x00000001, R9
-	JZ     stored112
+	JZ     stored113
 	VMOVSD X1, (BX)
 
-stored112:
+stored113:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial113
+	JLT     partial114
 	VMOVUPD Y4, 32(DI)
-	JMP     stored116
+	JMP     stored117
 
-partial113:
+partial114:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo115
+	JZ           noTwo116
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo115:
+noTwo116:
 	TESTQ  $0x00000001, R9
-	JZ     stored116
+	JZ     stored117
 	VMOVSD X1, (BX)
 
-stored116:
+stored117:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial117
+	JLT     partial118
 	VMOVUPD Y6, 32(DI)
-	JMP     stored120
+	JMP     stored121
 
-partial117:
+partial118:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo119
+	JZ           noTwo120
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo119:
+noTwo120:
 	TESTQ  $0x00000001, R9
-	JZ     stored120
+	JZ     stored121
 	VMOVSD X1, (BX)
 
-stored120:
+stored121:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial121
+	JLT     partial122
 	VMOVUPD Y8, 32(DI)
-	JMP     stored124
+	JMP     stored125
 
-partial121:
+partial122:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y8, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo123
+	JZ           noTwo124
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo123:
+noTwo124:
 	TESTQ  $0x00000001, R9
-	JZ     stored124
+	JZ     stored125
 	VMOVSD X1, (BX)
 
-stored124:
+stored125:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial125
+	JLT     partial126
 	VMOVUPD Y10, 32(DI)
-	JMP     stored128
+	JMP     stored129
 
-partial125:
+partial126:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y10, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo127
+	JZ           noTwo128
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo127:
+noTwo128:
 	TESTQ  $0x00000001, R9
-	JZ     stored128
+	JZ     stored129
 	VMOVSD X1, (BX)
 
-stored128:
+stored129:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial129
+	JLT     partial130
 	VMOVUPD Y12, 32(DI)
-	JMP     stored132
+	JMP     stored133
 
-partial129:
+partial130:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y12, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo131
+	JZ           noTwo132
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo131:
+noTwo132:
 	TESTQ  $0x00000001, R9
-	JZ     stored132
+	JZ     stored133
 	VMOVSD X1, (BX)
 
-stored132:
+stored133:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile105
+	JGE  tile106
 
-tiles106:
+tiles107:
 	CMPQ R10, $0x00000002
-	JLT  tiles134
+	JLT  tiles135
 
-tile133:
+tile134:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1551,9 +1576,9 @@ tile133:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done136
+	JLE    done137
 
-again135:
+again136:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -1567,74 +1592,74 @@ again135:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again135
+	JNZ          again136
 
-done136:
+done137:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial137
+	JLT     partial138
 	VMOVUPD Y2, 32(DI)
-	JMP     stored140
+	JMP     stored141
 
-partial137:
+partial138:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo139
+	JZ           noTwo140
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo139:
+noTwo140:
 	TESTQ  $0x00000001, R9
-	JZ     stored140
+	JZ     stored141
 	VMOVSD X1, (BX)
 
-stored140:
+stored141:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial141
+	JLT     partial142
 	VMOVUPD Y4, 32(DI)
-	JMP     stored144
+	JMP     stored145
 
-partial141:
+partial142:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo143
+	JZ           noTwo144
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo143:
+noTwo144:
 	TESTQ  $0x00000001, R9
-	JZ     stored144
+	JZ     stored145
 	VMOVSD X1, (BX)
 
-stored144:
+stored145:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile133
+	JGE  tile134
 
-tiles134:
+tiles135:
 	CMPQ R10, $0x00000001
-	JLT  tiles146
+	JLT  tiles147
 
-tile145:
+tile146:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done148
+	JLE    done149
 
-again147:
+again148:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -1644,37 +1669,37 @@ again147:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again147
+	JNZ          again148
 
-done148:
+done149:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial149
+	JLT     partial150
 	VMOVUPD Y2, 32(DI)
-	JMP     stored152
+	JMP     stored153
 
-partial149:
+partial150:
 	LEAQ         32(DI), CX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo151
+	JZ           noTwo152
 	VMOVUPD      X1, (CX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, CX
 
-noTwo151:
+noTwo152:
 	TESTQ  $0x00000001, R9
-	JZ     stored152
+	JZ     stored153
 	VMOVSD X1, (CX)
 
-stored152:
+stored153:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile145
+	JGE  tile146
 
-tiles146:
-done42:
+tiles147:
+done43:
 	VZEROUPPER
 	RET
 
@@ -1689,17 +1714,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  few154
+	JLT  few155
 
-panel153:
+panel154:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles157
+	JLT  tiles158
 
-tile156:
+tile157:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1715,9 +1740,9 @@ tile156:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done159
+	JLE    done160
 
-again158:
+again159:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -1738,9 +1763,9 @@ again158:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again158
+	JNZ          again159
 
-done159:
+done160:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -1779,13 +1804,13 @@ done159:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile156
+	JGE     tile157
 
-tiles157:
+tiles158:
 	CMPQ R10, $0x00000002
-	JLT  tiles161
+	JLT  tiles162
 
-tile160:
+tile161:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1795,9 +1820,9 @@ tile160:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done163
+	JLE    done164
 
-again162:
+again163:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -1809,9 +1834,9 @@ again162:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again162
+	JNZ          again163
 
-done163:
+done164:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -1829,13 +1854,13 @@ done163:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile160
+	JGE     tile161
 
-tiles161:
+tiles162:
 	CMPQ R10, $0x00000001
-	JLT  tiles165
+	JLT  tiles166
 
-tile164:
+tile165:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -1843,9 +1868,9 @@ tile164:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done167
+	JLE    done168
 
-again166:
+again167:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -1854,9 +1879,9 @@ again166:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again166
+	JNZ          again167
 
-done167:
+done168:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -1867,19 +1892,19 @@ done167:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile164
+	JGE     tile165
 
-tiles165:
+tiles166:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel153
+	JGE  panel154
 
-few154:
+few155:
 	TESTQ   R9, R9
-	JZ      done155
+	JZ      done156
 	CMPQ    R9, $0x00000004
-	JGT     wider168
+	JGT     wider169
 	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
@@ -1889,9 +1914,9 @@ few154:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles170
+	JLT     tiles171
 
-tile169:
+tile170:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1902,9 +1927,9 @@ tile169:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done172
+	JLE    done173
 
-again171:
+again172:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -1919,134 +1944,134 @@ again171:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again171
+	JNZ          again172
 
-done172:
+done173:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial173
+	JLT        partial174
 	VMOVUPD    Y1, (DI)
-	JMP        stored176
+	JMP        stored177
 
-partial173:
+partial174:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo175
+	JZ           noTwo176
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo175:
+noTwo176:
 	TESTQ  $0x00000001, R9
-	JZ     stored176
+	JZ     stored177
 	VMOVSD X1, (BX)
 
-stored176:
+stored177:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial177
+	JLT        partial178
 	VMOVUPD    Y2, (DI)
-	JMP        stored180
+	JMP        stored181
 
-partial177:
+partial178:
 	LEAQ         (DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo179
+	JZ           noTwo180
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo179:
+noTwo180:
 	TESTQ  $0x00000001, R9
-	JZ     stored180
+	JZ     stored181
 	VMOVSD X1, (BX)
 
-stored180:
+stored181:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial181
+	JLT        partial182
 	VMOVUPD    Y3, (DI)
-	JMP        stored184
+	JMP        stored185
 
-partial181:
+partial182:
 	LEAQ         (DI), BX
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo183
+	JZ           noTwo184
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo183:
+noTwo184:
 	TESTQ  $0x00000001, R9
-	JZ     stored184
+	JZ     stored185
 	VMOVSD X1, (BX)
 
-stored184:
+stored185:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial185
+	JLT        partial186
 	VMOVUPD    Y4, (DI)
-	JMP        stored188
+	JMP        stored189
 
-partial185:
+partial186:
 	LEAQ         (DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo187
+	JZ           noTwo188
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo187:
+noTwo188:
 	TESTQ  $0x00000001, R9
-	JZ     stored188
+	JZ     stored189
 	VMOVSD X1, (BX)
 
-stored188:
+stored189:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial189
+	JLT        partial190
 	VMOVUPD    Y5, (DI)
-	JMP        stored192
+	JMP        stored193
 
-partial189:
+partial190:
 	LEAQ         (DI), BX
 	VMOVAPD      Y5, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo191
+	JZ           noTwo192
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo191:
+noTwo192:
 	TESTQ  $0x00000001, R9
-	JZ     stored192
+	JZ     stored193
 	VMOVSD X1, (BX)
 
-stored192:
+stored193:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile169
+	JGE  tile170
 
-tiles170:
+tiles171:
 	CMPQ R10, $0x00000002
-	JLT  tiles194
+	JLT  tiles195
 
-tile193:
+tile194:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -2054,9 +2079,9 @@ tile193:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done196
+	JLE    done197
 
-again195:
+again196:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2065,115 +2090,115 @@ again195:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again195
+	JNZ          again196
 
-done196:
+done197:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial197
+	JLT        partial198
 	VMOVUPD    Y1, (DI)
-	JMP        stored200
+	JMP        stored201
 
-partial197:
+partial198:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo199
+	JZ           noTwo200
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo199:
+noTwo200:
 	TESTQ  $0x00000001, R9
-	JZ     stored200
+	JZ     stored201
 	VMOVSD X1, (BX)
 
-stored200:
+stored201:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial201
+	JLT        partial202
 	VMOVUPD    Y2, (DI)
-	JMP        stored204
+	JMP        stored205
 
-partial201:
+partial202:
 	LEAQ         (DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo203
+	JZ           noTwo204
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo203:
+noTwo204:
 	TESTQ  $0x00000001, R9
-	JZ     stored204
+	JZ     stored205
 	VMOVSD X1, (BX)
 
-stored204:
+stored205:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile193
+	JGE  tile194
 
-tiles194:
+tiles195:
 	CMPQ R10, $0x00000001
-	JLT  tiles206
+	JLT  tiles207
 
-tile205:
+tile206:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done208
+	JLE    done209
 
-again207:
+again208:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again207
+	JNZ          again208
 
-done208:
+done209:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial209
+	JLT        partial210
 	VMOVUPD    Y1, (DI)
-	JMP        stored212
+	JMP        stored213
 
-partial209:
+partial210:
 	LEAQ         (DI), BX
 	VMOVAPD      Y1, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo211
+	JZ           noTwo212
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo211:
+noTwo212:
 	TESTQ  $0x00000001, R9
-	JZ     stored212
+	JZ     stored213
 	VMOVSD X1, (BX)
 
-stored212:
+stored213:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile205
+	JGE  tile206
 
-tiles206:
-	JMP done155
+tiles207:
+	JMP done156
 
-wider168:
+wider169:
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
@@ -2184,9 +2209,9 @@ wider168:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles215
+	JLT     tiles216
 
-tile214:
+tile215:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -2202,9 +2227,9 @@ tile214:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done217
+	JLE    done218
 
-again216:
+again217:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -2225,34 +2250,34 @@ again216:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again216
+	JNZ          again217
 
-done217:
+done218:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial218
+	JLT        partial219
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored221
+	JMP        stored222
 
-partial218:
+partial219:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo220
+	JZ           noTwo221
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo220:
+noTwo221:
 	TESTQ  $0x00000001, R9
-	JZ     stored221
+	JZ     stored222
 	VMOVSD X1, (BX)
 
-stored221:
+stored222:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -2260,25 +2285,25 @@ stored221:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial222
+	JLT        partial223
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored225
+	JMP        stored226
 
-partial222:
+partial223:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo224
+	JZ           noTwo225
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo224:
+noTwo225:
 	TESTQ  $0x00000001, R9
-	JZ     stored225
+	JZ     stored226
 	VMOVSD X1, (BX)
 
-stored225:
+stored226:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -2286,25 +2311,25 @@ stored225:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial226
+	JLT        partial227
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored229
+	JMP        stored230
 
-partial226:
+partial227:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y6, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo228
+	JZ           noTwo229
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo228:
+noTwo229:
 	TESTQ  $0x00000001, R9
-	JZ     stored229
+	JZ     stored230
 	VMOVSD X1, (BX)
 
-stored229:
+stored230:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -2312,25 +2337,25 @@ stored229:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial230
+	JLT        partial231
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored233
+	JMP        stored234
 
-partial230:
+partial231:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y8, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo232
+	JZ           noTwo233
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo232:
+noTwo233:
 	TESTQ  $0x00000001, R9
-	JZ     stored233
+	JZ     stored234
 	VMOVSD X1, (BX)
 
-stored233:
+stored234:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -2338,36 +2363,36 @@ stored233:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial234
+	JLT        partial235
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored237
+	JMP        stored238
 
-partial234:
+partial235:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y10, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo236
+	JZ           noTwo237
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo236:
+noTwo237:
 	TESTQ  $0x00000001, R9
-	JZ     stored237
+	JZ     stored238
 	VMOVSD X1, (BX)
 
-stored237:
+stored238:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile214
+	JGE  tile215
 
-tiles215:
+tiles216:
 	CMPQ R10, $0x00000002
-	JLT  tiles239
+	JLT  tiles240
 
-tile238:
+tile239:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -2377,9 +2402,9 @@ tile238:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done241
+	JLE    done242
 
-again240:
+again241:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -2391,34 +2416,34 @@ again240:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again240
+	JNZ          again241
 
-done241:
+done242:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial242
+	JLT        partial243
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored245
+	JMP        stored246
 
-partial242:
+partial243:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo244
+	JZ           noTwo245
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo244:
+noTwo245:
 	TESTQ  $0x00000001, R9
-	JZ     stored245
+	JZ     stored246
 	VMOVSD X1, (BX)
 
-stored245:
+stored246:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -2426,36 +2451,36 @@ stored245:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial246
+	JLT        partial247
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored249
+	JMP        stored250
 
-partial246:
+partial247:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y4, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo248
+	JZ           noTwo249
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo248:
+noTwo249:
 	TESTQ  $0x00000001, R9
-	JZ     stored249
+	JZ     stored250
 	VMOVSD X1, (BX)
 
-stored249:
+stored250:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile238
+	JGE  tile239
 
-tiles239:
+tiles240:
 	CMPQ R10, $0x00000001
-	JLT  tiles251
+	JLT  tiles252
 
-tile250:
+tile251:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -2463,9 +2488,9 @@ tile250:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done253
+	JLE    done254
 
-again252:
+again253:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -2474,80 +2499,80 @@ again252:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again252
+	JNZ          again253
 
-done253:
+done254:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial254
+	JLT        partial255
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored257
+	JMP        stored258
 
-partial254:
+partial255:
 	LEAQ         32(DI), BX
 	VMOVAPD      Y2, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo256
+	JZ           noTwo257
 	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, BX
 
-noTwo256:
+noTwo257:
 	TESTQ  $0x00000001, R9
-	JZ     stored257
+	JZ     stored258
 	VMOVSD X1, (BX)
 
-stored257:
+stored258:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile250
+	JGE  tile251
 
-tiles251:
-done155:
+tiles252:
+done156:
 	VZEROUPPER
 	RET
 
 // func cavities256(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX
 TEXT ·cavities256(SB), $0-200
-	VBROADCASTSD constants<>+1248(SB), Y0
+	VBROADCASTSD constants<>+1280(SB), Y0
 	MOVQ         w_base+0(FP), AX
 	MOVQ         s_base+72(FP), CX
 	MOVQ         d_base+96(FP), DX
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	TESTQ        BX, BX
-	JZ           long258
+	JZ           long259
 	CMPQ         BX, $0x04
-	JG           long258
+	JG           long259
 	XORQ         DI, DI
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         BX, R9
 	NEGQ         R9
 	VMOVUPD      (R8)(R9*8), Y1
 	TESTQ        SI, SI
-	JLE          done261
+	JLE          done262
 
-again260:
+again261:
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same262
+	JZ      same263
 	MOVQ    (R9)(R8*8), R9
-	JMP     found263
+	JMP     found264
 
-same262:
+same263:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found263:
+found264:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2555,63 +2580,63 @@ found263:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same264
+	JZ      same265
 	MOVQ    (R10)(R8*8), R10
-	JMP     found265
+	JMP     found266
 
-same264:
+same265:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found265:
+found266:
 	MOVQ       m_base+48(FP), R8
 	LEAQ       (R8)(R10*8), R10
 	VMASKMOVPD (R9)(DI*8), Y1, Y2
 	MOVQ       m_base+48(FP), R8
 	TESTQ      R8, R8
-	JZ         none266
+	JZ         none267
 	VMASKMOVPD (R10)(DI*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 
-none266:
+none267:
 	VMOVAPD   Y0, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3
 	VMOVUPD   Y3, (AX)(DI*8)
 	LEAQ      (AX)(BX*8), AX
 	DECQ      SI
-	JNZ       again260
+	JNZ       again261
 
-done261:
-	JMP done259
+done262:
+	JMP done260
 
-long258:
+long259:
 	XORQ  DI, DI
 	TESTQ SI, SI
-	JLE   done268
+	JLE   done269
 
-again267:
+again268:
 	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
-	JZ      same269
+	JZ      same270
 	MOVLQSX (R8)(DI*4), BX
 
-same269:
+same270:
 	INCQ    DI
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same270
+	JZ      same271
 	MOVQ    (R9)(R8*8), R9
-	JMP     found271
+	JMP     found272
 
-same270:
+same271:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found271:
+found272:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2619,66 +2644,66 @@ found271:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same272
+	JZ      same273
 	MOVQ    (R10)(R8*8), R10
-	JMP     found273
+	JMP     found274
 
-same272:
+same273:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found273:
+found274:
 	MOVQ m_base+48(FP), R8
 	LEAQ (R8)(R10*8), R10
 	XORQ R8, R8
 	MOVQ BX, R11
 	CMPQ R11, $0x00000004
-	JLT  rest275
+	JLT  rest276
 
-whole274:
+whole275:
 	VMOVUPD   (R9)(R8*8), Y1
 	MOVQ      m_base+48(FP), R12
 	TESTQ     R12, R12
-	JZ        none276
+	JZ        none277
 	VMOVUPD   (R10)(R8*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
 
-none276:
+none277:
 	VMOVUPD Y1, (AX)(R8*8)
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole274
+	JGE     whole275
 
-rest275:
+rest276:
 	TESTQ      R11, R11
-	JZ         done277
+	JZ         done278
 	LEAQ       constants<>+544(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y1
 	VMASKMOVPD (R9)(R8*8), Y1, Y2
 	MOVQ       m_base+48(FP), R9
 	TESTQ      R9, R9
-	JZ         none278
+	JZ         none279
 	VMASKMOVPD (R10)(R8*8), Y1, Y3
 	VCMPPD     $0x00, Y0, Y3, Y4
 	VSUBPD     Y3, Y2, Y2
 	VBLENDVPD  Y4, Y0, Y2, Y2
 
-none278:
+none279:
 	VMOVAPD   Y0, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3
 	VMOVUPD   Y3, (AX)(R8*8)
 
-done277:
+done278:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  again267
+	JNZ  again268
 
-done268:
-done259:
+done269:
+done260:
 	VZEROUPPER
 	RET
 
@@ -2690,18 +2715,18 @@ TEXT ·products256(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other279
+	JNE   other280
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other279
+	JNE   other280
 	TESTQ DX, DX
-	JLE   done282
+	JLE   done283
 
-again281:
+again282:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last285
+	JLE        last286
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2717,7 +2742,7 @@ again281:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last285:
+last286:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2726,7 +2751,7 @@ last285:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back284
+	JNZ          back285
 	VBROADCASTSD (CX), Y0
 	VMULPD       (SI), Y0, Y1
 	VMULPD       32(SI), Y0, Y0
@@ -2755,9 +2780,9 @@ last285:
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y1, (AX)
 	VMOVUPD      Y0, 32(AX)
-	JMP          next283
+	JMP          next284
 
-back284:
+back285:
 	VMOVUPD     (CX), Y0
 	VMOVUPD     32(CX), Y1
 	VMULPD      (SI), Y0, Y2
@@ -2797,42 +2822,42 @@ back284:
 	VADDPD      Y1, Y0, Y0
 	VMOVUPD     Y0, 32(AX)
 
-next283:
+next284:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again281
+	JNZ  again282
 
-done282:
-	JMP done280
+done283:
+	JMP done281
 
-other279:
+other280:
 	TESTQ DX, DX
-	JLE   done287
+	JLE   done288
 
-again286:
+again287:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same291
-	MOVLQSX (DI)(BX*4), SI
-
-same291:
-	MOVQ    SI, x+144(FP)
-	MOVQ    y+152(FP), SI
-	MOVQ    ys_base+184(FP), DI
-	TESTQ   DI, DI
 	JZ      same292
 	MOVLQSX (DI)(BX*4), SI
 
 same292:
+	MOVQ    SI, x+144(FP)
+	MOVQ    y+152(FP), SI
+	MOVQ    ys_base+184(FP), DI
+	TESTQ   DI, DI
+	JZ      same293
+	MOVLQSX (DI)(BX*4), SI
+
+same293:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last290
+	JLE        last291
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2848,7 +2873,7 @@ same292:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last290:
+last291:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2857,16 +2882,16 @@ last290:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back289
+	JNZ     back290
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000010
-	JLT     few294
+	JLT     few295
 
-panel293:
+panel294:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2879,9 +2904,9 @@ panel293:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows297
+	JLT    rows298
 
-row296:
+row297:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2904,13 +2929,13 @@ row296:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row296
+	JGE          row297
 
-rows297:
+rows298:
 	CMPQ R11, $0x00000001
-	JLT  rows299
+	JLT  rows300
 
-row298:
+row299:
 	VBROADCASTSD (DI), Y8
 	VMOVUPD      (R8), Y9
 	VFMADD231PD  Y9, Y8, Y0
@@ -2924,9 +2949,9 @@ row298:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row298
+	JGE          row299
 
-rows299:
+rows300:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (AX)(R9*1)
 	VADDPD  Y5, Y1, Y1
@@ -2938,13 +2963,13 @@ rows299:
 	ADDQ    $0x00000080, R9
 	SUBQ    $0x00000010, R10
 	CMPQ    R10, $0x00000010
-	JGE     panel293
+	JGE     panel294
 
-few294:
+few295:
 	TESTQ   R10, R10
-	JZ      done295
+	JZ      done296
 	CMPQ    R10, $0x00000004
-	JGT     wider300
+	JGT     wider301
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
 	NEGQ    R8
@@ -2955,9 +2980,9 @@ few294:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows302
+	JLT     rows303
 
-row301:
+row302:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -2968,13 +2993,13 @@ row301:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row301
+	JGE          row302
 
-rows302:
+rows303:
 	CMPQ SI, $0x00000001
-	JLT  rows304
+	JLT  rows305
 
-row303:
+row304:
 	VBROADCASTSD (DI), Y3
 	VMASKMOVPD   (R8), Y0, Y4
 	VFMADD231PD  Y4, Y3, Y1
@@ -2982,16 +3007,16 @@ row303:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row303
+	JGE          row304
 
-rows304:
+rows305:
 	VADDPD  Y2, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
-	JMP     done295
+	JMP     done296
 
-wider300:
+wider301:
 	CMPQ    R10, $0x00000008
-	JGT     wider305
+	JGT     wider306
 	SUBQ    $0x00000004, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3005,9 +3030,9 @@ wider300:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows307
+	JLT     rows308
 
-row306:
+row307:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3022,13 +3047,13 @@ row306:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row306
+	JGE          row307
 
-rows307:
+rows308:
 	CMPQ SI, $0x00000001
-	JLT  rows309
+	JLT  rows310
 
-row308:
+row309:
 	VBROADCASTSD (DI), Y5
 	VMOVUPD      (R8), Y6
 	VFMADD231PD  Y6, Y5, Y1
@@ -3038,18 +3063,18 @@ row308:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row308
+	JGE          row309
 
-rows309:
+rows310:
 	VADDPD  Y3, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y4, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     done295
+	JMP     done296
 
-wider305:
+wider306:
 	CMPQ    R10, $0x0000000c
-	JGT     wider310
+	JGT     wider311
 	SUBQ    $0x00000008, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3065,9 +3090,9 @@ wider305:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows312
+	JLT     rows313
 
-row311:
+row312:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3086,13 +3111,13 @@ row311:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row311
+	JGE          row312
 
-rows312:
+rows313:
 	CMPQ SI, $0x00000001
-	JLT  rows314
+	JLT  rows315
 
-row313:
+row314:
 	VBROADCASTSD (DI), Y7
 	VMOVUPD      (R8), Y8
 	VFMADD231PD  Y8, Y7, Y1
@@ -3104,18 +3129,18 @@ row313:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row313
+	JGE          row314
 
-rows314:
+rows315:
 	VADDPD  Y4, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y5, Y2, Y2
 	VMOVUPD Y2, 32(AX)(R9*1)
 	VADDPD  Y6, Y3, Y3
 	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     done295
+	JMP     done296
 
-wider310:
+wider311:
 	SUBQ    $0x0000000c, R10
 	LEAQ    constants<>+544(SB), DI
 	MOVQ    R10, R8
@@ -3133,9 +3158,9 @@ wider310:
 	LEAQ    (SI)(R9*1), R8
 	MOVQ    x+144(FP), SI
 	CMPQ    SI, $0x00000002
-	JLT     rows317
+	JLT     rows318
 
-row316:
+row317:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3158,13 +3183,13 @@ row316:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row316
+	JGE          row317
 
-rows317:
+rows318:
 	CMPQ SI, $0x00000001
-	JLT  rows319
+	JLT  rows320
 
-row318:
+row319:
 	VBROADCASTSD (DI), Y9
 	VMOVUPD      (R8), Y10
 	VFMADD231PD  Y10, Y9, Y1
@@ -3178,9 +3203,9 @@ row318:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row318
+	JGE          row319
 
-rows319:
+rows320:
 	VADDPD  Y5, Y1, Y1
 	VMOVUPD Y1, (AX)(R9*1)
 	VADDPD  Y6, Y2, Y2
@@ -3190,10 +3215,10 @@ rows319:
 	VADDPD  Y8, Y4, Y4
 	VMOVUPD Y4, 96(AX)(R9*1)
 
-done295:
-	JMP next288
+done296:
+	JMP next289
 
-back289:
+back290:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3203,9 +3228,9 @@ back289:
 	MOVQ y+152(FP), R8
 	MOVQ R8, R9
 	CMPQ R9, $0x00000004
-	JLT  few321
+	JLT  few322
 
-block320:
+block321:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3215,9 +3240,9 @@ block320:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest324
+	JLT    rest325
 
-whole323:
+whole324:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
@@ -3232,11 +3257,11 @@ whole323:
 	ADDQ        $0x00000004, R12
 	SUBQ        $0x00000004, R11
 	CMPQ        R11, $0x00000004
-	JGE         whole323
+	JGE         whole324
 
-rest324:
+rest325:
 	TESTQ       R11, R11
-	JZ          done326
+	JZ          done327
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3252,7 +3277,7 @@ rest324:
 	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
 
-done326:
+done327:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3267,11 +3292,11 @@ done326:
 	LEAQ       (SI)(BX*4), SI
 	SUBQ       $0x00000004, R9
 	CMPQ       R9, $0x00000004
-	JGE        block320
+	JGE        block321
 
-few321:
+few322:
 	TESTQ  R9, R9
-	JZ     blocks322
+	JZ     blocks323
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -3281,36 +3306,36 @@ few321:
 	MOVQ   x+144(FP), R11
 	XORQ   R12, R12
 	CMPQ   R11, $0x00000004
-	JLT    rest329
+	JLT    rest330
 
-whole328:
+whole329:
 	VMOVUPD     (R10), Y4
 	VMOVUPD     (R8), Y5
 	VFMADD231PD Y5, Y4, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column330
+	JLE         column331
 	VMOVUPD     (R8)(BX*1), Y5
 	VFMADD231PD Y5, Y4, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column330
+	JLE         column331
 	VMOVUPD     (R8)(BX*2), Y5
 	VFMADD231PD Y5, Y4, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column330
+	JLE         column331
 	VMOVUPD     (R8)(DI*1), Y5
 	VFMADD231PD Y5, Y4, Y3
 
-column330:
+column331:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 	ADDQ $0x00000004, R12
 	SUBQ $0x00000004, R11
 	CMPQ R11, $0x00000004
-	JGE  whole328
+	JGE  whole329
 
-rest329:
+rest330:
 	TESTQ       R11, R11
-	JZ          done331
+	JZ          done332
 	LEAQ        constants<>+544(SB), R12
 	NEGQ        R11
 	VMOVUPD     (R12)(R11*8), Y4
@@ -3318,23 +3343,23 @@ rest329:
 	VMASKMOVPD  (R8), Y4, Y6
 	VFMADD231PD Y6, Y5, Y0
 	CMPQ        R9, $0x00000001
-	JLE         column332
+	JLE         column333
 	VMASKMOVPD  (R8)(BX*1), Y4, Y6
 	VFMADD231PD Y6, Y5, Y1
 	CMPQ        R9, $0x00000002
-	JLE         column332
+	JLE         column333
 	VMASKMOVPD  (R8)(BX*2), Y4, Y6
 	VFMADD231PD Y6, Y5, Y2
 	CMPQ        R9, $0x00000003
-	JLE         column332
+	JLE         column333
 	VMASKMOVPD  (R8)(DI*1), Y4, Y4
 	VFMADD231PD Y4, Y5, Y3
 
-column332:
+column333:
 	ADDQ $0x00000020, R10
 	ADDQ $0x00000020, R8
 
-done331:
+done332:
 	VUNPCKHPD  Y1, Y0, Y4
 	VUNPCKLPD  Y1, Y0, Y0
 	VADDPD     Y4, Y0, Y0
@@ -3348,106 +3373,19 @@ done331:
 	ADDQ       $0x00000020, AX
 	LEAQ       (SI)(BX*4), SI
 
-blocks322:
+blocks323:
 	MOVQ (SP), AX
 
-next288:
+next289:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again286
+	JNZ  again287
 
-done287:
-done280:
-	VZEROUPPER
-	RET
-
-// func allSafe256(x []float64) bool
-// Requires: AVX
-TEXT ·allSafe256(SB), $0-25
-	MOVQ         x_base+0(FP), AX
-	VBROADCASTSD constants<>+1256(SB), Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	MOVQ         x_len+8(FP), CX
-	XORQ         DX, DX
-	CMPQ         CX, $0x00000010
-	JLT          rest334
-
-whole333:
-	VMOVUPD (AX)(DX*8), Y6
-	VMAXPD  Y6, Y2, Y2
-	VCMPPD  $0x19, Y0, Y6, Y6
-	VORPD   Y6, Y1, Y1
-	VMOVUPD 32(AX)(DX*8), Y6
-	VMAXPD  Y6, Y3, Y3
-	VCMPPD  $0x19, Y0, Y6, Y6
-	VORPD   Y6, Y1, Y1
-	VMOVUPD 64(AX)(DX*8), Y6
-	VMAXPD  Y6, Y4, Y4
-	VCMPPD  $0x19, Y0, Y6, Y6
-	VORPD   Y6, Y1, Y1
-	VMOVUPD 96(AX)(DX*8), Y6
-	VMAXPD  Y6, Y5, Y5
-	VCMPPD  $0x19, Y0, Y6, Y6
-	VORPD   Y6, Y1, Y1
-	ADDQ    $0x00000010, DX
-	SUBQ    $0x00000010, CX
-	CMPQ    CX, $0x00000010
-	JGE     whole333
-
-rest334:
-	CMPQ CX, $0x00000004
-	JLT  rest336
-
-whole335:
-	VMOVUPD (AX)(DX*8), Y6
-	VMAXPD  Y6, Y2, Y2
-	VCMPPD  $0x19, Y0, Y6, Y6
-	VORPD   Y6, Y1, Y1
-	ADDQ    $0x00000004, DX
-	SUBQ    $0x00000004, CX
-	CMPQ    CX, $0x00000004
-	JGE     whole335
-
-rest336:
-	TESTQ        CX, CX
-	JZ           done337
-	LEAQ         constants<>+544(SB), BX
-	NEGQ         CX
-	VMOVUPD      (BX)(CX*8), Y6
-	VMASKMOVPD   (AX)(DX*8), Y6, Y7
-	VBROADCASTSD constants<>+1256(SB), Y8
-	VBLENDVPD    Y6, Y7, Y8, Y8
-	VMAXPD       Y8, Y2, Y2
-	VCMPPD       $0x19, Y0, Y8, Y0
-	VORPD        Y0, Y1, Y1
-
-done337:
-	VCMPPD    $0x1e, constants<>+640(SB), Y2, Y0
-	VORPD     Y0, Y1, Y1
-	VCMPPD    $0x1e, constants<>+640(SB), Y3, Y0
-	VORPD     Y0, Y1, Y1
-	VCMPPD    $0x1e, constants<>+640(SB), Y4, Y0
-	VORPD     Y0, Y1, Y1
-	VCMPPD    $0x1e, constants<>+640(SB), Y5, Y0
-	VORPD     Y0, Y1, Y1
-	VMOVMSKPD Y1, AX
-	TESTL     AX, AX
-	JNZ       unsafe338
-	MOVB      $0x01, AL
-	MOVB      AL, ret+24(FP)
-	VZEROUPPER
-	RET
-
-unsafe338:
-	MOVB $0x00, AL
-	MOVB AL, ret+24(FP)
+done288:
+done281:
 	VZEROUPPER
 	RET
 
@@ -3465,9 +3403,9 @@ TEXT ·absorb256(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done341
+	JLE          done336
 
-again340:
+again335:
 	MOVQ    potentials_base+48(FP), SI
 	MOVQ    16(DX), DI
 	LEAQ    (SI)(DI*8), DI
@@ -3477,37 +3415,37 @@ again340:
 	MOVLQSX 28(DX), SI
 	MOVLQSX 32(DX), R9
 	CMPQ    SI, $0x04
-	JG      long342
+	JG      long337
 	CMPQ    SI, $0x02
-	JNE     more344
+	JNE     more339
 	VMOVUPD (DI), X5
 	TESTQ   R9, R9
-	JLE     done346
+	JLE     done341
 
-again345:
+again340:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same348
+	JZ      same343
 	MOVQ    (R11)(DI*8), R11
-	JMP     found349
+	JMP     found344
 
-same348:
+same343:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found349:
-	MOVQ         messages_base+0(FP), R12
-	LEAQ         (R12)(R11*8), R11
-	VBROADCASTSD same+168(FP), Y6
-	TESTQ        R10, R10
-	JZ           same347
-	SHRQ         $0x01, DI
-	VBROADCASTSD (R10)(DI*8), Y6
+found344:
+	MOVQ     messages_base+0(FP), R12
+	LEAQ     (R12)(R11*8), R11
+	VMOVDDUP same+168(FP), X6
+	TESTQ    R10, R10
+	JZ       same342
+	SHRQ     $0x01, DI
+	VMOVDDUP (R10)(DI*8), X6
 
-same347:
+same342:
 	VMOVUPD   (AX), X7
 	VMOVAPD   X7, X8
 	VPERMILPD $0x55, X8, X9
@@ -3515,17 +3453,17 @@ same347:
 	VMOVUPD   (R11), X9
 	VSUBPD    X8, X7, X7
 	VUCOMISD  X2, X0
-	JE        undamped350
+	JE        undamped345
 	VCMPPD    $0x04, X9, X7, X11
 	VMULPD    X0, X9, X8
 	VMULPD    X1, X7, X10
 	VADDPD    X8, X10, X10
 	VBLENDVPD X11, X10, X7, X7
 
-undamped350:
+undamped345:
 	VCMPPD      $0x04, X9, X7, X8
 	VSUBPD      X9, X7, X9
-	VANDPD      constants<>+1280(SB), X9, X9
+	VANDPD      constants<>+1312(SB), X9, X9
 	VANDPD      X8, X9, X9
 	VPCMPGTQ    X4, X9, X8
 	VBLENDVPD   X8, X9, X4, X4
@@ -3533,47 +3471,58 @@ undamped350:
 	VFMADD231PD X7, X6, X5
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again345
+	JNZ         again340
 
-done346:
+done341:
+	CMPQ      8(DX), $0x00
+	JE        zero346
+	VMOVAPD   X5, X6
+	VPERMILPD $0x55, X6, X7
+	VMAXPD    X7, X6, X6
+	VMAXPD    constants<>+1344(SB), X6, X6
+	VSUBPD    X6, X5, X5
+	VMOVDDUP  8(DX), X6
+	VMULPD    X6, X5, X5
+
+zero346:
 	VMOVUPD X5, (R8)
-	JMP     absorbed343
+	JMP     absorbed338
 
-more344:
+more339:
 	LEAQ       constants<>+544(SB), R10
 	MOVQ       SI, R11
 	NEGQ       R11
 	VMOVUPD    (R10)(R11*8), Y5
 	VMASKMOVPD (DI), Y5, Y6
 	TESTQ      R9, R9
-	JLE        done352
+	JLE        done348
 
-again351:
+again347:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same354
+	JZ      same350
 	MOVQ    (R11)(DI*8), R11
-	JMP     found355
+	JMP     found351
 
-same354:
+same350:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found355:
+found351:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y7
 	TESTQ        R10, R10
-	JZ           same353
+	JZ           same349
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y7
 
-same353:
+same349:
 	VMASKMOVPD   (AX), Y5, Y8
-	VBROADCASTSD constants<>+1248(SB), Y9
+	VBROADCASTSD constants<>+1280(SB), Y9
 	VBLENDVPD    Y5, Y8, Y9, Y9
 	VMOVAPD      Y9, Y9
 	VPERM2F128   $0x01, Y9, Y9, Y10
@@ -3584,197 +3533,212 @@ same353:
 	VSUBPD       Y9, Y8, Y8
 	VANDPD       Y5, Y8, Y8
 	VUCOMISD     X2, X0
-	JE           undamped356
+	JE           undamped352
 	VCMPPD       $0x04, Y10, Y8, Y12
 	VMULPD       Y0, Y10, Y9
 	VMULPD       Y1, Y8, Y11
 	VADDPD       Y9, Y11, Y11
 	VBLENDVPD    Y12, Y11, Y8, Y8
 
-undamped356:
+undamped352:
 	VCMPPD    $0x04, Y10, Y8, Y9
 	VSUBPD    Y10, Y8, Y10
-	VANDPD    constants<>+1280(SB), Y10, Y10
+	VANDPD    constants<>+1312(SB), Y10, Y10
 	VANDPD    Y9, Y10, Y10
 	VPCMPGTQ  Y3, Y10, Y9
 	VBLENDVPD Y9, Y10, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial357
+	JLT       partial353
 	VMOVUPD   Y8, (R11)
-	JMP       stored360
+	JMP       stored356
 
-partial357:
+partial353:
 	LEAQ         (R11), DI
 	VMOVAPD      Y8, Y9
 	TESTQ        $0x00000002, SI
-	JZ           noTwo359
+	JZ           noTwo355
 	VMOVUPD      X9, (DI)
 	VEXTRACTF128 $0x01, Y9, X9
 	ADDQ         $0x00000010, DI
 
-noTwo359:
+noTwo355:
 	TESTQ  $0x00000001, SI
-	JZ     stored360
+	JZ     stored356
 	VMOVSD X9, (DI)
 
-stored360:
+stored356:
 	VFMADD231PD Y8, Y7, Y6
 	LEAQ        (AX)(SI*8), AX
 	DECQ        R9
-	JNZ         again351
+	JNZ         again347
 
-done352:
+done348:
+	CMPQ         8(DX), $0x00
+	JE           zero357
+	VBROADCASTSD constants<>+1280(SB), Y7
+	VBLENDVPD    Y5, Y6, Y7, Y7
+	VMOVAPD      Y7, Y5
+	VPERM2F128   $0x01, Y5, Y5, Y7
+	VMAXPD       Y7, Y5, Y5
+	VPERMILPD    $0x55, Y5, Y7
+	VMAXPD       Y7, Y5, Y5
+	VMAXPD       constants<>+1344(SB), Y5, Y5
+	VSUBPD       Y5, Y6, Y6
+	VBROADCASTSD 8(DX), Y5
+	VMULPD       Y5, Y6, Y6
+
+zero357:
 	CMPQ    SI, $0x04
-	JLT     partial361
+	JLT     partial358
 	VMOVUPD Y6, (R8)
-	JMP     stored364
+	JMP     stored361
 
-partial361:
+partial358:
 	LEAQ         (R8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, SI
-	JZ           noTwo363
+	JZ           noTwo360
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo363:
+noTwo360:
 	TESTQ  $0x00000001, SI
-	JZ     stored364
+	JZ     stored361
 	VMOVSD X5, (DI)
 
-stored364:
-	JMP absorbed343
+stored361:
+	JMP absorbed338
 
-long342:
+long337:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest366
+	JLT  rest363
 
-whole365:
+whole362:
 	VMOVUPD (DI)(R10*8), Y5
 	VMOVUPD Y5, (R8)(R10*8)
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole365
+	JGE     whole362
 
-rest366:
+rest363:
 	TESTQ      R11, R11
-	JZ         done367
+	JZ         done364
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
 	VMOVUPD    (R12)(R13*8), Y5
 	VMASKMOVPD (DI)(R10*8), Y5, Y5
 	CMPQ       R11, $0x04
-	JLT        partial368
+	JLT        partial365
 	VMOVUPD    Y5, (R8)(R10*8)
-	JMP        stored371
+	JMP        stored368
 
-partial368:
+partial365:
 	LEAQ         (R8)(R10*8), DI
 	VMOVAPD      Y5, Y5
 	TESTQ        $0x00000002, R11
-	JZ           noTwo370
+	JZ           noTwo367
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo370:
+noTwo367:
 	TESTQ  $0x00000001, R11
-	JZ     stored371
+	JZ     stored368
 	VMOVSD X5, (DI)
 
-stored371:
-done367:
+stored368:
+done364:
 	TESTQ R9, R9
-	JLE   done373
+	JLE   done370
 
-again372:
+again369:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same375
+	JZ      same372
 	MOVQ    (R11)(DI*8), R11
-	JMP     found376
+	JMP     found373
 
-same375:
+same372:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found376:
+found373:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Y5
 	TESTQ        R10, R10
-	JZ           same374
+	JZ           same371
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Y5
 
-same374:
-	VBROADCASTSD constants<>+1248(SB), Y6
+same371:
+	VBROADCASTSD constants<>+1280(SB), Y6
 	CMPQ         SI, $0x08
-	JNE          other377
+	JNE          other374
 	XORQ         DI, DI
 	VMOVUPD      (AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
 	VMOVUPD      32(AX)(DI*8), Y7
 	VMAXPD       Y7, Y6, Y6
-	JMP          row378
+	JMP          row375
 
-other377:
+other374:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest380
+	JLT  rest377
 
-whole379:
+whole376:
 	VMOVUPD (AX)(DI*8), Y7
 	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole379
+	JGE     whole376
 
-rest380:
+rest377:
 	TESTQ        R10, R10
-	JZ           done381
+	JZ           done378
 	LEAQ         constants<>+544(SB), R12
 	NEGQ         R10
 	VMOVUPD      (R12)(R10*8), Y7
 	VMASKMOVPD   (AX)(DI*8), Y7, Y8
-	VBROADCASTSD constants<>+1248(SB), Y9
+	VBROADCASTSD constants<>+1280(SB), Y9
 	VBLENDVPD    Y7, Y8, Y9, Y9
 	VMAXPD       Y9, Y6, Y6
 
-done381:
-row378:
+done378:
+row375:
 	VPERM2F128 $0x01, Y6, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	VPERMILPD  $0x55, Y6, Y7
 	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        other382
+	JNE        other379
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Y7
 	VMOVUPD    (R11)(DI*8), Y8
 	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped384
+	JE         undamped381
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped384:
+undamped381:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      constants<>+1312(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
@@ -3786,17 +3750,17 @@ undamped384:
 	VMOVUPD     32(R11)(DI*8), Y8
 	VSUBPD      Y6, Y7, Y7
 	VUCOMISD    X2, X0
-	JE          undamped385
+	JE          undamped382
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y6
 	VMULPD      Y1, Y7, Y9
 	VADDPD      Y6, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped385:
+undamped382:
 	VCMPPD      $0x04, Y8, Y7, Y6
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      constants<>+1312(SB), Y8, Y8
 	VANDPD      Y6, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y6
 	VBLENDVPD   Y6, Y8, Y3, Y3
@@ -3804,30 +3768,30 @@ undamped385:
 	VMOVUPD     32(R8)(DI*8), Y6
 	VFMADD231PD Y7, Y5, Y6
 	VMOVUPD     Y6, 32(R8)(DI*8)
-	JMP         row383
+	JMP         row380
 
-other382:
+other379:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000004
-	JLT  rest387
+	JLT  rest384
 
-whole386:
+whole383:
 	VMOVUPD   (AX)(DI*8), Y7
 	VMOVUPD   (R11)(DI*8), Y8
 	VSUBPD    Y6, Y7, Y7
 	VUCOMISD  X2, X0
-	JE        undamped388
+	JE        undamped385
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped388:
+undamped385:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      constants<>+1312(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
@@ -3838,11 +3802,11 @@ undamped388:
 	ADDQ        $0x00000004, DI
 	SUBQ        $0x00000004, R10
 	CMPQ        R10, $0x00000004
-	JGE         whole386
+	JGE         whole383
 
-rest387:
+rest384:
 	TESTQ      R10, R10
-	JZ         done389
+	JZ         done386
 	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
@@ -3852,75 +3816,203 @@ rest387:
 	VSUBPD     Y6, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped390
+	JE         undamped387
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y6
 	VMULPD     Y1, Y8, Y10
 	VADDPD     Y6, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped390:
+undamped387:
 	VCMPPD    $0x04, Y9, Y8, Y6
 	VSUBPD    Y9, Y8, Y9
-	VANDPD    constants<>+1280(SB), Y9, Y9
+	VANDPD    constants<>+1312(SB), Y9, Y9
 	VANDPD    Y6, Y9, Y9
 	VPCMPGTQ  Y3, Y9, Y6
 	VBLENDVPD Y6, Y9, Y3, Y3
 	CMPQ      R10, $0x04
-	JLT       partial391
+	JLT       partial388
 	VMOVUPD   Y8, (R11)(DI*8)
-	JMP       stored394
+	JMP       stored391
 
-partial391:
+partial388:
 	LEAQ         (R11)(DI*8), R11
 	VMOVAPD      Y8, Y6
 	TESTQ        $0x00000002, R10
-	JZ           noTwo393
+	JZ           noTwo390
 	VMOVUPD      X6, (R11)
 	VEXTRACTF128 $0x01, Y6, X6
 	ADDQ         $0x00000010, R11
 
-noTwo393:
+noTwo390:
 	TESTQ  $0x00000001, R10
-	JZ     stored394
+	JZ     stored391
 	VMOVSD X6, (R11)
 
-stored394:
+stored391:
 	VMASKMOVPD  (R8)(DI*8), Y7, Y6
 	VFMADD231PD Y8, Y5, Y6
 	CMPQ        R10, $0x04
-	JLT         partial395
+	JLT         partial392
 	VMOVUPD     Y6, (R8)(DI*8)
-	JMP         stored398
+	JMP         stored395
 
-partial395:
+partial392:
 	LEAQ         (R8)(DI*8), DI
 	VMOVAPD      Y6, Y5
 	TESTQ        $0x00000002, R10
-	JZ           noTwo397
+	JZ           noTwo394
 	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
 	ADDQ         $0x00000010, DI
 
-noTwo397:
+noTwo394:
 	TESTQ  $0x00000001, R10
-	JZ     stored398
+	JZ     stored395
 	VMOVSD X5, (DI)
 
-stored398:
-done389:
-row383:
+stored395:
+done386:
+row380:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again372
+	JNZ  again369
 
-done373:
-absorbed343:
+done370:
+	CMPQ         8(DX), $0x00
+	JE           zero396
+	VBROADCASTSD constants<>+1280(SB), Y5
+	CMPQ         SI, $0x08
+	JNE          other397
+	XORQ         DI, DI
+	VMOVUPD      (R8)(DI*8), Y6
+	VMAXPD       Y6, Y5, Y5
+	VMOVUPD      32(R8)(DI*8), Y6
+	VMAXPD       Y6, Y5, Y5
+	JMP          row398
+
+other397:
+	XORQ DI, DI
+	MOVQ SI, R9
+	CMPQ R9, $0x00000004
+	JLT  rest400
+
+whole399:
+	VMOVUPD (R8)(DI*8), Y6
+	VMAXPD  Y6, Y5, Y5
+	ADDQ    $0x00000004, DI
+	SUBQ    $0x00000004, R9
+	CMPQ    R9, $0x00000004
+	JGE     whole399
+
+rest400:
+	TESTQ        R9, R9
+	JZ           done401
+	LEAQ         constants<>+544(SB), R10
+	NEGQ         R9
+	VMOVUPD      (R10)(R9*8), Y6
+	VMASKMOVPD   (R8)(DI*8), Y6, Y7
+	VBROADCASTSD constants<>+1280(SB), Y8
+	VBLENDVPD    Y6, Y7, Y8, Y8
+	VMAXPD       Y8, Y5, Y5
+
+done401:
+row398:
+	CMPQ         SI, $0x08
+	JNE          other402
+	XORQ         SI, SI
+	VMOVUPD      (R8)(SI*8), Y6
+	VMOVAPD      Y5, Y7
+	VPERM2F128   $0x01, Y7, Y7, Y8
+	VMAXPD       Y8, Y7, Y7
+	VPERMILPD    $0x55, Y7, Y8
+	VMAXPD       Y8, Y7, Y7
+	VMAXPD       constants<>+1344(SB), Y7, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD 8(DX), Y7
+	VMULPD       Y7, Y6, Y6
+	VMOVUPD      Y6, (R8)(SI*8)
+	VMOVUPD      32(R8)(SI*8), Y6
+	VMOVAPD      Y5, Y5
+	VPERM2F128   $0x01, Y5, Y5, Y7
+	VMAXPD       Y7, Y5, Y5
+	VPERMILPD    $0x55, Y5, Y7
+	VMAXPD       Y7, Y5, Y5
+	VMAXPD       constants<>+1344(SB), Y5, Y5
+	VSUBPD       Y5, Y6, Y6
+	VBROADCASTSD 8(DX), Y5
+	VMULPD       Y5, Y6, Y6
+	VMOVUPD      Y6, 32(R8)(SI*8)
+	JMP          row403
+
+other402:
+	XORQ DI, DI
+	CMPQ SI, $0x00000004
+	JLT  rest405
+
+whole404:
+	VMOVUPD      (R8)(DI*8), Y6
+	VMOVAPD      Y5, Y7
+	VPERM2F128   $0x01, Y7, Y7, Y8
+	VMAXPD       Y8, Y7, Y7
+	VPERMILPD    $0x55, Y7, Y8
+	VMAXPD       Y8, Y7, Y7
+	VMAXPD       constants<>+1344(SB), Y7, Y7
+	VSUBPD       Y7, Y6, Y6
+	VBROADCASTSD 8(DX), Y7
+	VMULPD       Y7, Y6, Y6
+	VMOVUPD      Y6, (R8)(DI*8)
+	ADDQ         $0x00000004, DI
+	SUBQ         $0x00000004, SI
+	CMPQ         SI, $0x00000004
+	JGE          whole404
+
+rest405:
+	TESTQ        SI, SI
+	JZ           done406
+	LEAQ         constants<>+544(SB), R9
+	MOVQ         SI, R10
+	NEGQ         R10
+	VMOVUPD      (R9)(R10*8), Y6
+	VMASKMOVPD   (R8)(DI*8), Y6, Y6
+	VMOVAPD      Y5, Y5
+	VPERM2F128   $0x01, Y5, Y5, Y7
+	VMAXPD       Y7, Y5, Y5
+	VPERMILPD    $0x55, Y5, Y7
+	VMAXPD       Y7, Y5, Y5
+	VMAXPD       constants<>+1344(SB), Y5, Y5
+	VSUBPD       Y5, Y6, Y6
+	VBROADCASTSD 8(DX), Y5
+	VMULPD       Y5, Y6, Y6
+	CMPQ         SI, $0x04
+	JLT          partial407
+	VMOVUPD      Y6, (R8)(DI*8)
+	JMP          stored410
+
+partial407:
+	LEAQ         (R8)(DI*8), DI
+	VMOVAPD      Y6, Y5
+	TESTQ        $0x00000002, SI
+	JZ           noTwo409
+	VMOVUPD      X5, (DI)
+	VEXTRACTF128 $0x01, Y5, X5
+	ADDQ         $0x00000010, DI
+
+noTwo409:
+	TESTQ  $0x00000001, SI
+	JZ     stored410
+	VMOVSD X5, (DI)
+
+stored410:
+done406:
+row403:
+zero396:
+absorbed338:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again340
+	JNZ  again335
 
-done341:
+done336:
 	VPCMPGTQ   Y3, Y4, Y0
 	VBLENDVPD  Y0, Y4, Y3, Y3
 	VPERM2F128 $0x01, Y3, Y3, Y0
@@ -3933,146 +4025,6 @@ done341:
 	VZEROUPPER
 	RET
 
-// func shiftAll256(sums []float64, list *int, count int) (left int)
-// Requires: AVX
-TEXT ·shiftAll256(SB), $0-48
-	MOVQ  sums_base+0(FP), AX
-	MOVQ  list+24(FP), CX
-	MOVQ  count+32(FP), DX
-	TESTQ DX, DX
-	JLE   done401
-
-again400:
-	MOVLQSX      24(CX), BX
-	LEAQ         (AX)(BX*8), BX
-	MOVLQSX      28(CX), SI
-	VBROADCASTSD constants<>+1248(SB), Y0
-	VXORPD       Y1, Y1, Y1
-	CMPQ         SI, $0x08
-	JNE          other402
-	XORQ         DI, DI
-	VMOVUPD      (BX)(DI*8), Y2
-	VCMPPD       $0x03, Y2, Y2, Y3
-	VORPD        Y3, Y1, Y1
-	VMAXPD       Y2, Y0, Y0
-	VMOVUPD      32(BX)(DI*8), Y2
-	VCMPPD       $0x03, Y2, Y2, Y3
-	VORPD        Y3, Y1, Y1
-	VMAXPD       Y2, Y0, Y0
-	JMP          row403
-
-other402:
-	XORQ DI, DI
-	MOVQ SI, R8
-	CMPQ R8, $0x00000004
-	JLT  rest405
-
-whole404:
-	VMOVUPD (BX)(DI*8), Y2
-	VCMPPD  $0x03, Y2, Y2, Y3
-	VORPD   Y3, Y1, Y1
-	VMAXPD  Y2, Y0, Y0
-	ADDQ    $0x00000004, DI
-	SUBQ    $0x00000004, R8
-	CMPQ    R8, $0x00000004
-	JGE     whole404
-
-rest405:
-	TESTQ        R8, R8
-	JZ           done406
-	LEAQ         constants<>+544(SB), R9
-	NEGQ         R8
-	VMOVUPD      (R9)(R8*8), Y2
-	VMASKMOVPD   (BX)(DI*8), Y2, Y3
-	VCMPPD       $0x03, Y3, Y3, Y4
-	VORPD        Y4, Y1, Y1
-	VBROADCASTSD constants<>+1248(SB), Y4
-	VBLENDVPD    Y2, Y3, Y4, Y4
-	VMAXPD       Y4, Y0, Y0
-
-done406:
-row403:
-	VPERM2F128   $0x01, Y0, Y0, Y2
-	VMAXPD       Y2, Y0, Y0
-	VPERMILPD    $0x55, Y0, Y2
-	VMAXPD       Y2, Y0, Y0
-	VANDPD       constants<>+1280(SB), Y0, Y2
-	VCMPPD       $0x1e, constants<>+640(SB), Y2, Y2
-	VORPD        Y2, Y1, Y1
-	VMOVMSKPD    Y1, DI
-	TESTL        DI, DI
-	JNZ          done399
-	VBROADCASTSD 8(CX), Y1
-	CMPQ         SI, $0x08
-	JNE          other407
-	XORQ         SI, SI
-	VMOVUPD      (BX)(SI*8), Y2
-	VSUBPD       Y0, Y2, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (BX)(SI*8)
-	VMOVUPD      32(BX)(SI*8), Y2
-	VSUBPD       Y0, Y2, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row408
-
-other407:
-	XORQ DI, DI
-	CMPQ SI, $0x00000004
-	JLT  rest410
-
-whole409:
-	VMOVUPD (BX)(DI*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (BX)(DI*8)
-	ADDQ    $0x00000004, DI
-	SUBQ    $0x00000004, SI
-	CMPQ    SI, $0x00000004
-	JGE     whole409
-
-rest410:
-	TESTQ      SI, SI
-	JZ         done411
-	LEAQ       constants<>+544(SB), R8
-	MOVQ       SI, R9
-	NEGQ       R9
-	VMOVUPD    (R8)(R9*8), Y2
-	VMASKMOVPD (BX)(DI*8), Y2, Y2
-	VSUBPD     Y0, Y2, Y2
-	VMULPD     Y1, Y2, Y2
-	CMPQ       SI, $0x04
-	JLT        partial412
-	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored415
-
-partial412:
-	LEAQ         (BX)(DI*8), BX
-	VMOVAPD      Y2, Y0
-	TESTQ        $0x00000002, SI
-	JZ           noTwo414
-	VMOVUPD      X0, (BX)
-	VEXTRACTF128 $0x01, Y0, X0
-	ADDQ         $0x00000010, BX
-
-noTwo414:
-	TESTQ  $0x00000001, SI
-	JZ     stored415
-	VMOVSD X0, (BX)
-
-stored415:
-done411:
-row408:
-	ADDQ $0x00000028, CX
-	DECQ DX
-	JNZ  again400
-
-done401:
-done399:
-	MOVQ DX, left+40(FP)
-	VZEROUPPER
-	RET
-
 // func totals256(totals []float64, weights []float64, list *int, count int)
 // Requires: AVX
 TEXT ·totals256(SB), $0-64
@@ -4081,46 +4033,46 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done418
+	JLE   done413
 
-again417:
+again412:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other419
+	JNE     other414
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row420
+	JMP     row415
 
-other419:
+other414:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest422
+	JLT  rest417
 
-whole421:
+whole416:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole421
+	JGE     whole416
 
-rest422:
+rest417:
 	TESTQ      DI, DI
-	JZ         done423
+	JZ         done418
 	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done423:
-row420:
+done418:
+row415:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x55, Y0, Y1
@@ -4129,9 +4081,9 @@ row420:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again417
+	JNZ        again412
 
-done418:
+done413:
 	VZEROUPPER
 	RET
 
@@ -4145,9 +4097,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done426
+	JLE    done421
 
-again425:
+again420:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -4156,14 +4108,14 @@ again425:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other427
+	JNE          other422
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
 	VSUBPD       Y1, Y2, Y2
 	VCMPPD       $0x04, Y3, Y2, Y4
 	VSUBPD       Y3, Y2, Y3
-	VANDPD       constants<>+1280(SB), Y3, Y3
+	VANDPD       constants<>+1312(SB), Y3, Y3
 	VANDPD       Y4, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y4
 	VBLENDVPD    Y4, Y3, Y0, Y0
@@ -4173,25 +4125,25 @@ again425:
 	VSUBPD       Y1, Y2, Y2
 	VCMPPD       $0x04, Y3, Y2, Y1
 	VSUBPD       Y3, Y2, Y3
-	VANDPD       constants<>+1280(SB), Y3, Y3
+	VANDPD       constants<>+1312(SB), Y3, Y3
 	VANDPD       Y1, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row428
+	JMP          row423
 
-other427:
+other422:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest430
+	JLT  rest425
 
-whole429:
+whole424:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
 	VCMPPD    $0x04, Y3, Y2, Y4
 	VSUBPD    Y3, Y2, Y3
-	VANDPD    constants<>+1280(SB), Y3, Y3
+	VANDPD    constants<>+1312(SB), Y3, Y3
 	VANDPD    Y4, Y3, Y3
 	VPCMPGTQ  Y0, Y3, Y4
 	VBLENDVPD Y4, Y3, Y0, Y0
@@ -4199,11 +4151,11 @@ whole429:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole429
+	JGE       whole424
 
-rest430:
+rest425:
 	TESTQ      R9, R9
-	JZ         done431
+	JZ         done426
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4214,37 +4166,37 @@ rest430:
 	VANDPD     Y2, Y3, Y3
 	VCMPPD     $0x04, Y4, Y3, Y1
 	VSUBPD     Y4, Y3, Y2
-	VANDPD     constants<>+1280(SB), Y2, Y2
+	VANDPD     constants<>+1312(SB), Y2, Y2
 	VANDPD     Y1, Y2, Y2
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial432
+	JLT        partial427
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored435
+	JMP        stored430
 
-partial432:
+partial427:
 	LEAQ         (DI)(R10*8), DI
 	VMOVAPD      Y3, Y1
 	TESTQ        $0x00000002, R9
-	JZ           noTwo434
+	JZ           noTwo429
 	VMOVUPD      X1, (DI)
 	VEXTRACTF128 $0x01, Y1, X1
 	ADDQ         $0x00000010, DI
 
-noTwo434:
+noTwo429:
 	TESTQ  $0x00000001, R9
-	JZ     stored435
+	JZ     stored430
 	VMOVSD X1, (DI)
 
-stored435:
-done431:
-row428:
+stored430:
+done426:
+row423:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again425
+	JNZ  again420
 
-done426:
+done421:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
@@ -4265,79 +4217,79 @@ TEXT ·exponentials256(SB), $0-64
 	VBROADCASTSD constants<>+0(SB), Y0
 	VBROADCASTSD constants<>+32(SB), Y1
 	TESTQ        BX, BX
-	JLE          done437
+	JLE          done432
 
-table436:
+table431:
 	VBROADCASTSD (DX), Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest439
+	JLT          rest434
 
-whole438:
+whole433:
 	VMOVUPD   (AX)(SI*8), Y5
-	VANDPD    constants<>+1280(SB), Y5, Y5
+	VANDPD    constants<>+1312(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
 	VBLENDVPD Y6, Y5, Y3, Y3
 	VMOVUPD   32(AX)(SI*8), Y5
-	VANDPD    constants<>+1280(SB), Y5, Y5
+	VANDPD    constants<>+1312(SB), Y5, Y5
 	VPCMPGTQ  Y4, Y5, Y6
 	VBLENDVPD Y6, Y5, Y4, Y4
 	ADDQ      $0x00000008, SI
 	SUBQ      $0x00000008, DI
 	CMPQ      DI, $0x00000008
-	JGE       whole438
+	JGE       whole433
 
-rest439:
+rest434:
 	CMPQ DI, $0x00000004
-	JLT  rest441
+	JLT  rest436
 
-whole440:
+whole435:
 	VMOVUPD   (AX)(SI*8), Y5
-	VANDPD    constants<>+1280(SB), Y5, Y5
+	VANDPD    constants<>+1312(SB), Y5, Y5
 	VPCMPGTQ  Y3, Y5, Y6
 	VBLENDVPD Y6, Y5, Y3, Y3
 	ADDQ      $0x00000004, SI
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole440
+	JGE       whole435
 
-rest441:
+rest436:
 	TESTQ      DI, DI
-	JZ         done442
+	JZ         done437
 	LEAQ       constants<>+544(SB), R8
 	NEGQ       DI
 	VMOVUPD    (R8)(DI*8), Y5
 	VMASKMOVPD (AX)(SI*8), Y5, Y5
-	VANDPD     constants<>+1280(SB), Y5, Y5
+	VANDPD     constants<>+1312(SB), Y5, Y5
 	VPCMPGTQ   Y3, Y5, Y6
 	VBLENDVPD  Y6, Y5, Y3, Y3
 
-done442:
+done437:
 	VPCMPGTQ  Y3, Y4, Y5
 	VBLENDVPD Y5, Y4, Y3, Y3
 	VMULPD    Y2, Y3, Y3
-	VCMPPD    $0x06, constants<>+1312(SB), Y3, Y3
+	VCMPPD    $0x06, constants<>+1376(SB), Y3, Y3
 	VMOVMSKPD Y3, SI
 	TESTL     SI, SI
-	JNZ       done437
+	JNZ       done432
 	XORQ      SI, SI
 	MOVQ      CX, DI
 	CMPQ      DI, $0x00000008
-	JLT       rest444
+	JLT       rest439
 
-whole443:
+whole438:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVUPD      32(AX)(SI*8), Y4
 	VMULPD       Y2, Y4, Y4
 	VMOVAPD      Y0, Y5
-	VFMADD231PD  constants<>+1344(SB), Y3, Y5
+	VFMADD231PD  constants<>+1408(SB), Y3, Y5
 	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+1376(SB), Y6, Y3
-	VFNMADD231PD constants<>+1408(SB), Y6, Y3
+	VFNMADD231PD constants<>+1440(SB), Y6, Y3
+	VFNMADD231PD constants<>+1472(SB), Y6, Y3
 	VMULPD       Y3, Y3, Y6
 	VMULPD       Y6, Y6, Y7
 	VBROADCASTSD constants<>+96(SB), Y8
@@ -4359,10 +4311,10 @@ whole443:
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       Y5, Y3, Y3
 	VMOVAPD      Y0, Y5
-	VFMADD231PD  constants<>+1344(SB), Y4, Y5
+	VFMADD231PD  constants<>+1408(SB), Y4, Y5
 	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+1376(SB), Y6, Y4
-	VFNMADD231PD constants<>+1408(SB), Y6, Y4
+	VFNMADD231PD constants<>+1440(SB), Y6, Y4
+	VFNMADD231PD constants<>+1472(SB), Y6, Y4
 	VMULPD       Y4, Y4, Y6
 	VMULPD       Y6, Y6, Y7
 	VBROADCASTSD constants<>+96(SB), Y8
@@ -4388,20 +4340,20 @@ whole443:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole443
+	JGE          whole438
 
-rest444:
+rest439:
 	CMPQ DI, $0x00000004
-	JLT  rest446
+	JLT  rest441
 
-whole445:
+whole440:
 	VMOVUPD      (AX)(SI*8), Y3
 	VMULPD       Y2, Y3, Y3
 	VMOVAPD      Y0, Y4
-	VFMADD231PD  constants<>+1344(SB), Y3, Y4
+	VFMADD231PD  constants<>+1408(SB), Y3, Y4
 	VSUBPD       Y0, Y4, Y5
-	VFNMADD231PD constants<>+1376(SB), Y5, Y3
-	VFNMADD231PD constants<>+1408(SB), Y5, Y3
+	VFNMADD231PD constants<>+1440(SB), Y5, Y3
+	VFNMADD231PD constants<>+1472(SB), Y5, Y3
 	VMULPD       Y3, Y3, Y5
 	VMULPD       Y5, Y5, Y6
 	VBROADCASTSD constants<>+96(SB), Y7
@@ -4426,11 +4378,11 @@ whole445:
 	ADDQ         $0x00000004, SI
 	SUBQ         $0x00000004, DI
 	CMPQ         DI, $0x00000004
-	JGE          whole445
+	JGE          whole440
 
-rest446:
+rest441:
 	TESTQ        DI, DI
-	JZ           done447
+	JZ           done442
 	LEAQ         constants<>+544(SB), R8
 	MOVQ         DI, R9
 	NEGQ         R9
@@ -4440,10 +4392,10 @@ rest446:
 	VBLENDVPD    Y3, Y4, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	VMOVAPD      Y0, Y2
-	VFMADD231PD  constants<>+1344(SB), Y5, Y2
+	VFMADD231PD  constants<>+1408(SB), Y5, Y2
 	VSUBPD       Y0, Y2, Y3
-	VFNMADD231PD constants<>+1376(SB), Y3, Y5
-	VFNMADD231PD constants<>+1408(SB), Y3, Y5
+	VFNMADD231PD constants<>+1440(SB), Y3, Y5
+	VFNMADD231PD constants<>+1472(SB), Y3, Y5
 	VMULPD       Y5, Y5, Y3
 	VMULPD       Y3, Y3, Y4
 	VBROADCASTSD constants<>+96(SB), Y6
@@ -4465,32 +4417,32 @@ rest446:
 	VPSLLQ       $0x34, Y2, Y2
 	VPADDQ       Y2, Y5, Y5
 	CMPQ         DI, $0x04
-	JLT          partial448
+	JLT          partial443
 	VMOVUPD      Y5, (AX)(SI*8)
-	JMP          stored451
+	JMP          stored446
 
-partial448:
+partial443:
 	LEAQ         (AX)(SI*8), SI
 	VMOVAPD      Y5, Y2
 	TESTQ        $0x00000002, DI
-	JZ           noTwo450
+	JZ           noTwo445
 	VMOVUPD      X2, (SI)
 	VEXTRACTF128 $0x01, Y2, X2
 	ADDQ         $0x00000010, SI
 
-noTwo450:
+noTwo445:
 	TESTQ  $0x00000001, DI
-	JZ     stored451
+	JZ     stored446
 	VMOVSD X2, (SI)
 
-stored451:
-done447:
+stored446:
+done442:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table436
+	JNZ  table431
 
-done437:
+done432:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4506,14 +4458,14 @@ TEXT ·edgeBeliefs256(SB), $0-184
 	MOVQ         BX, DI
 	SHLQ         $0x03, DI
 	MOVQ         dst_base+0(FP), R8
-	VBROADCASTSD constants<>+1440(SB), Y2
+	VBROADCASTSD constants<>+1504(SB), Y2
 	MOVQ         DI, BX
 	IMULQ        AX, BX
 	ADDQ         SI, BX
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge452:
+edge447:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4521,10 +4473,10 @@ edge452:
 	VXORPD       Y1, Y1, Y1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other453
+	JNE          other448
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other453
+	JNE          other448
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
 	VBROADCASTSD (BX), Y5
@@ -4571,22 +4523,22 @@ edge452:
 	VFMADD231PD  Y3, Y5, Y0
 	VMOVUPD      32(SI), Y3
 	VFMADD231PD  Y4, Y3, Y0
-	JMP          columns454
+	JMP          columns449
 
-other453:
+other448:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x0000000c
-	JLT  few456
+	JLT  few451
 
-panel455:
+panel450:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row458:
+row453:
 	VBROADCASTSD (BX)(R11*8), Y6
 	VMOVUPD      (DX)(R12*1), Y7
 	VFMADD231PD  Y7, Y6, Y3
@@ -4598,7 +4550,7 @@ row458:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row458
+	JL           row453
 	VMOVUPD      (SI)(R10*1), Y6
 	VFMADD231PD  Y3, Y6, Y0
 	VMOVUPD      32(SI)(R10*1), Y3
@@ -4608,13 +4560,13 @@ row458:
 	ADDQ         $0x00000060, R10
 	SUBQ         $0x0000000c, R9
 	CMPQ         R9, $0x0000000c
-	JGE          panel455
+	JGE          panel450
 
-few456:
+few451:
 	TESTQ   R9, R9
-	JZ      done457
+	JZ      done452
 	CMPQ    R9, $0x00000004
-	JGT     wider459
+	JGT     wider454
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
 	VMOVUPD (R11)(R9*8), Y3
@@ -4622,7 +4574,7 @@ few456:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row460:
+row455:
 	VBROADCASTSD (BX)(R9*8), Y5
 	VMASKMOVPD   (DX)(R11*1), Y3, Y6
 	VFMADD231PD  Y6, Y5, Y4
@@ -4630,14 +4582,14 @@ row460:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row460
+	JL           row455
 	VMASKMOVPD   (SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y4, Y3, Y0
-	JMP          done457
+	JMP          done452
 
-wider459:
+wider454:
 	CMPQ    R9, $0x00000008
-	JGT     wider461
+	JGT     wider456
 	SUBQ    $0x00000004, R9
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
@@ -4647,7 +4599,7 @@ wider459:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row462:
+row457:
 	VBROADCASTSD (BX)(R9*8), Y6
 	VMOVUPD      (DX)(R11*1), Y7
 	VFMADD231PD  Y7, Y6, Y4
@@ -4657,14 +4609,14 @@ row462:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row462
+	JL           row457
 	VMOVUPD      (SI)(R10*1), Y6
 	VFMADD231PD  Y4, Y6, Y0
 	VMASKMOVPD   32(SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y5, Y3, Y0
-	JMP          done457
+	JMP          done452
 
-wider461:
+wider456:
 	SUBQ    $0x00000008, R9
 	LEAQ    constants<>+544(SB), R11
 	NEGQ    R9
@@ -4675,7 +4627,7 @@ wider461:
 	XORQ    R9, R9
 	MOVQ    R10, R11
 
-row464:
+row459:
 	VBROADCASTSD (BX)(R9*8), Y7
 	VMOVUPD      (DX)(R11*1), Y8
 	VFMADD231PD  Y8, Y7, Y4
@@ -4687,7 +4639,7 @@ row464:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row464
+	JL           row459
 	VMOVUPD      (SI)(R10*1), Y7
 	VFMADD231PD  Y4, Y7, Y0
 	VMOVUPD      32(SI)(R10*1), Y4
@@ -4695,18 +4647,18 @@ row464:
 	VMASKMOVPD   64(SI)(R10*1), Y3, Y3
 	VFMADD231PD  Y6, Y3, Y0
 
-done457:
-columns454:
+done452:
+columns449:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VADDPD       Y3, Y0, Y0
 	VPERMILPD    $0x55, Y0, Y3
 	VADDPD       Y3, Y0, Y0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other465
+	JNE          other460
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other465
+	JNE          other460
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
 	VXORPD       Y7, Y7, Y7
@@ -4847,15 +4799,15 @@ columns454:
 	VMAXPD       Y3, Y2, Y3
 	VFMADD231PD  Y6, Y3, Y8
 	VADDPD       Y8, Y1, Y1
-	JMP          columns466
+	JMP          columns461
 
-other465:
+other460:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x0000000c
-	JLT  few468
+	JLT  few463
 
-panel467:
+panel462:
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
 	VXORPD  Y8, Y8, Y8
@@ -4873,7 +4825,7 @@ panel467:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row470:
+row465:
 	VBROADCASTSD (BX)(R12*8), Y12
 	VBROADCASTSD (R11)(R12*8), Y13
 	VMAXPD       Y13, Y2, Y13
@@ -4899,7 +4851,7 @@ row470:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row470
+	JL           row465
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Y3
@@ -4917,13 +4869,13 @@ row470:
 	ADDQ         $0x00000060, R10
 	SUBQ         $0x0000000c, R9
 	CMPQ         R9, $0x0000000c
-	JGE          panel467
+	JGE          panel462
 
-few468:
+few463:
 	TESTQ      R9, R9
-	JZ         done469
+	JZ         done464
 	CMPQ       R9, $0x00000004
-	JGT        wider471
+	JGT        wider466
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
@@ -4937,7 +4889,7 @@ few468:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row472:
+row467:
 	VBROADCASTSD (BX)(R12*8), Y7
 	VBROADCASTSD (R11)(R12*8), Y8
 	VMAXPD       Y8, Y2, Y8
@@ -4945,43 +4897,43 @@ row472:
 	VMULPD       Y4, Y9, Y9
 	VMULPD       Y7, Y9, Y9
 	CMPQ         R9, $0x04
-	JLT          partial473
+	JLT          partial468
 	VMOVUPD      Y9, (R8)(R13*1)
-	JMP          stored476
+	JMP          stored471
 
-partial473:
+partial468:
 	LEAQ         (R8)(R13*1), R14
 	VMOVAPD      Y9, Y7
 	TESTQ        $0x00000002, R9
-	JZ           noTwo475
+	JZ           noTwo470
 	VMOVUPD      X7, (R14)
 	VEXTRACTF128 $0x01, Y7, X7
 	ADDQ         $0x00000010, R14
 
-noTwo475:
+noTwo470:
 	TESTQ  $0x00000001, R9
-	JZ     stored476
+	JZ     stored471
 	VMOVSD X7, (R14)
 
-stored476:
+stored471:
 	VADDPD      Y9, Y5, Y5
 	VFMADD231PD Y9, Y8, Y6
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row472
+	JL          row467
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMASKMOVPD  (R11)(R10*1), Y3, Y3
 	VMAXPD      Y3, Y2, Y3
 	VFMADD231PD Y5, Y3, Y6
 	VADDPD      Y6, Y1, Y1
-	JMP         done469
+	JMP         done464
 
-wider471:
+wider466:
 	CMPQ       R9, $0x00000008
-	JGT        wider477
+	JGT        wider472
 	SUBQ       $0x00000004, R9
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
@@ -5000,7 +4952,7 @@ wider471:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row478:
+row473:
 	VBROADCASTSD (BX)(R12*8), Y10
 	VBROADCASTSD (R11)(R12*8), Y11
 	VMAXPD       Y11, Y2, Y11
@@ -5014,32 +4966,32 @@ row478:
 	VMULPD       Y5, Y12, Y12
 	VMULPD       Y10, Y12, Y12
 	CMPQ         R9, $0x04
-	JLT          partial479
+	JLT          partial474
 	VMOVUPD      Y12, 32(R8)(R13*1)
-	JMP          stored482
+	JMP          stored477
 
-partial479:
+partial474:
 	LEAQ         32(R8)(R13*1), R14
 	VMOVAPD      Y12, Y10
 	TESTQ        $0x00000002, R9
-	JZ           noTwo481
+	JZ           noTwo476
 	VMOVUPD      X10, (R14)
 	VEXTRACTF128 $0x01, Y10, X10
 	ADDQ         $0x00000010, R14
 
-noTwo481:
+noTwo476:
 	TESTQ  $0x00000001, R9
-	JZ     stored482
+	JZ     stored477
 	VMOVSD X10, (R14)
 
-stored482:
+stored477:
 	VADDPD      Y12, Y7, Y7
 	VFMADD231PD Y12, Y11, Y9
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row478
+	JL          row473
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMOVUPD     (R11)(R10*1), Y4
@@ -5050,9 +5002,9 @@ stored482:
 	VMAXPD      Y3, Y2, Y3
 	VFMADD231PD Y7, Y3, Y9
 	VADDPD      Y9, Y1, Y1
-	JMP         done469
+	JMP         done464
 
-wider477:
+wider472:
 	SUBQ       $0x00000008, R9
 	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
@@ -5075,7 +5027,7 @@ wider477:
 	XORQ       R12, R12
 	MOVQ       R10, R13
 
-row484:
+row479:
 	VBROADCASTSD (BX)(R12*8), Y13
 	VBROADCASTSD (R11)(R12*8), Y14
 	VMAXPD       Y14, Y2, Y14
@@ -5095,32 +5047,32 @@ row484:
 	VMULPD       Y6, Y15, Y15
 	VMULPD       Y13, Y15, Y15
 	CMPQ         R9, $0x04
-	JLT          partial485
+	JLT          partial480
 	VMOVUPD      Y15, 64(R8)(R13*1)
-	JMP          stored488
+	JMP          stored483
 
-partial485:
+partial480:
 	LEAQ         64(R8)(R13*1), R14
 	VMOVAPD      Y15, Y13
 	TESTQ        $0x00000002, R9
-	JZ           noTwo487
+	JZ           noTwo482
 	VMOVUPD      X13, (R14)
 	VEXTRACTF128 $0x01, Y13, X13
 	ADDQ         $0x00000010, R14
 
-noTwo487:
+noTwo482:
 	TESTQ  $0x00000001, R9
-	JZ     stored488
+	JZ     stored483
 	VMOVSD X13, (R14)
 
-stored488:
+stored483:
 	VADDPD      Y15, Y9, Y9
 	VFMADD231PD Y15, Y14, Y12
 	ADDQ        DI, R13
 	INCQ        R12
 	MOVQ        ku+168(FP), R14
 	CMPQ        R12, R14
-	JL          row484
+	JL          row479
 	MOVQ        logs_base+120(FP), R11
 	ADDQ        SI, R11
 	VMOVUPD     (R11)(R10*1), Y4
@@ -5136,8 +5088,8 @@ stored488:
 	VFMADD231PD Y9, Y3, Y12
 	VADDPD      Y12, Y1, Y1
 
-done469:
-columns466:
+done464:
+columns461:
 	VPERM2F128 $0x01, Y1, Y1, Y3
 	VADDPD     Y3, Y1, Y1
 	VPERMILPD  $0x55, Y1, Y3
@@ -5155,7 +5107,7 @@ columns466:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge452
+	JNZ        edge447
 	VZEROUPPER
 	RET
 
@@ -5174,7 +5126,7 @@ TEXT ·pairMessages256(SB), $0-193
 	XORQ   R10, R10
 	SUBQ   $0x04, R9
 
-vector489:
+vector484:
 	MOVLQSX        (BX)(R10*4), R11
 	SHLQ           $0x04, R11
 	VBROADCASTF128 (AX)(R11*1), Y1
@@ -5207,40 +5159,294 @@ vector489:
 	VINSERTF128    $0x01, (CX)(R11*1), Y4, Y4
 	VUNPCKLPD      Y4, Y2, Y5
 	VUNPCKHPD      Y4, Y2, Y2
-	VCMPPD         $0x00, constants<>+1152(SB), Y5, Y4
 	VSUBPD         Y5, Y3, Y3
-	VBLENDVPD      Y4, constants<>+1152(SB), Y3, Y3
-	VCMPPD         $0x00, constants<>+1152(SB), Y2, Y4
 	VSUBPD         Y2, Y1, Y1
-	VBLENDVPD      Y4, constants<>+1152(SB), Y1, Y1
-	VANDPD         constants<>+1280(SB), Y3, Y2
+	VCMPPD         $0x1e, constants<>+640(SB), Y3, Y2
+	VORPD          Y2, Y0, Y0
+	VBROADCASTSD   constants<>+1504(SB), Y2
+	VSUBPD         Y3, Y1, Y1
+	VMAXPD         Y1, Y2, Y2
+	VANDPD         constants<>+1312(SB), Y1, Y2
+	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
+	VMOVMSKPD      Y2, R11
+	TESTL          R11, R11
+	JNZ            slow486
+	VBROADCASTSD   constants<>+0(SB), Y2
+	VFMADD231PD    constants<>+1408(SB), Y1, Y2
+	VSUBPD         constants<>+1536(SB), Y2, Y3
+	VFNMADD231PD   constants<>+1440(SB), Y3, Y1
+	VFNMADD231PD   constants<>+1472(SB), Y3, Y1
+	VMULPD         Y1, Y1, Y3
+	VMULPD         Y3, Y3, Y4
+	VBROADCASTSD   constants<>+96(SB), Y5
+	VFMADD231PD    constants<>+128(SB), Y1, Y5
+	VBROADCASTSD   constants<>+160(SB), Y6
+	VFMADD231PD    constants<>+192(SB), Y1, Y6
+	VBROADCASTSD   constants<>+224(SB), Y7
+	VFMADD231PD    constants<>+256(SB), Y1, Y7
+	VBROADCASTSD   constants<>+288(SB), Y8
+	VFMADD231PD    constants<>+320(SB), Y1, Y8
+	VBROADCASTSD   constants<>+352(SB), Y9
+	VFMADD231PD    constants<>+384(SB), Y1, Y9
+	VFMADD231PD    Y6, Y3, Y5
+	VFMADD231PD    Y8, Y3, Y7
+	VFMADD231PD    Y9, Y4, Y7
+	VFMADD231PD    Y7, Y4, Y5
+	VFMADD231PD    Y5, Y3, Y1
+	VADDPD         constants<>+1568(SB), Y1, Y1
+	VPSLLQ         $0x34, Y2, Y2
+	VPADDQ         Y2, Y1, Y1
+	VMOVUPD        Y1, Y1
+	JMP            done487
+
+slow486:
+	VBROADCASTSD constants<>+416(SB), Y2
+	VMAXPD       Y1, Y2, Y1
+	VMOVUPD      constants<>+448(SB), Y2
+	VMINPD       Y1, Y2, Y1
+	VBROADCASTSD constants<>+0(SB), Y2
+	VFMADD231PD  constants<>+1408(SB), Y1, Y2
+	VSUBPD       constants<>+1536(SB), Y2, Y2
+	VFNMADD231PD constants<>+1440(SB), Y2, Y1
+	VFNMADD231PD constants<>+1472(SB), Y2, Y1
+	VMULPD       Y1, Y1, Y3
+	VMULPD       Y3, Y3, Y4
+	VBROADCASTSD constants<>+96(SB), Y5
+	VFMADD231PD  constants<>+128(SB), Y1, Y5
+	VBROADCASTSD constants<>+160(SB), Y6
+	VFMADD231PD  constants<>+192(SB), Y1, Y6
+	VBROADCASTSD constants<>+224(SB), Y7
+	VFMADD231PD  constants<>+256(SB), Y1, Y7
+	VBROADCASTSD constants<>+288(SB), Y8
+	VFMADD231PD  constants<>+320(SB), Y1, Y8
+	VBROADCASTSD constants<>+352(SB), Y9
+	VFMADD231PD  constants<>+384(SB), Y1, Y9
+	VFMADD231PD  Y6, Y3, Y5
+	VFMADD231PD  Y8, Y3, Y7
+	VFMADD231PD  Y9, Y4, Y7
+	VFMADD231PD  Y7, Y4, Y5
+	VFMADD231PD  Y5, Y3, Y1
+	VADDPD       constants<>+1568(SB), Y1, Y1
+	VMULPD       constants<>+480(SB), Y2, Y3
+	VROUNDPD     $0x01, Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VADDPD       constants<>+1536(SB), Y3, Y3
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       constants<>+1568(SB), Y3, Y3
+	VADDPD       constants<>+1536(SB), Y2, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       constants<>+1568(SB), Y2, Y2
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y2, Y1, Y1
+
+done487:
+	MOVLQSX      (DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y2
+	MOVLQSX      4(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y3
+	MOVLQSX      8(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y4
+	MOVLQSX      12(DI)(R10*4), R11
+	MOVQ         (R8)(R11*8), R11
+	VMOVUPD      (DX)(R11*8), Y5
+	VUNPCKLPD    Y3, Y2, Y6
+	VUNPCKHPD    Y3, Y2, Y2
+	VUNPCKLPD    Y5, Y4, Y3
+	VUNPCKHPD    Y5, Y4, Y4
+	VPERM2F128   $0x20, Y3, Y6, Y5
+	VPERM2F128   $0x31, Y3, Y6, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y6
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VPMOVSXDQ    (SI)(R10*4), Y4
+	VPSLLQ       $0x3f, Y4, Y4
+	VMOVAPD      Y6, Y7
+	VBLENDVPD    Y4, Y3, Y6, Y6
+	VBLENDVPD    Y4, Y7, Y3, Y3
+	VMOVAPD      Y5, Y4
+	VFMADD231PD  Y1, Y3, Y4
+	VMOVAPD      Y6, Y3
+	VFMADD231PD  Y1, Y2, Y3
+	VCMPPD       $0x19, constants<>+608(SB), Y4, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x1e, constants<>+1600(SB), Y4, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x19, constants<>+608(SB), Y3, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x1e, constants<>+1600(SB), Y3, Y1
+	VORPD        Y1, Y0, Y0
+	VDIVPD       Y4, Y3, Y3
+	VCMPPD       $0x19, constants<>+608(SB), Y3, Y1
+	VORPD        Y1, Y0, Y0
+	VCMPPD       $0x1e, constants<>+1600(SB), Y3, Y1
+	VORPD        Y1, Y0, Y0
+	VPADDQ       constants<>+1632(SB), Y3, Y3
+	VPSRLQ       $0x34, Y3, Y1
+	VORPD        constants<>+1664(SB), Y1, Y1
+	VSUBPD       constants<>+704(SB), Y1, Y1
+	VANDPD       constants<>+736(SB), Y3, Y3
+	VPADDQ       constants<>+768(SB), Y3, Y3
+	VSUBPD       constants<>+1568(SB), Y3, Y3
+	VADDPD       constants<>+800(SB), Y3, Y2
+	VDIVPD       Y2, Y3, Y2
+	VMULPD       Y2, Y2, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+832(SB), Y6
+	VFMADD213PD  constants<>+864(SB), Y5, Y6
+	VFMADD213PD  constants<>+896(SB), Y5, Y6
+	VFMADD213PD  constants<>+928(SB), Y5, Y6
+	VBROADCASTSD constants<>+960(SB), Y7
+	VFMADD213PD  constants<>+992(SB), Y5, Y7
+	VFMADD213PD  constants<>+1024(SB), Y5, Y7
+	VMULPD       constants<>+480(SB), Y3, Y8
+	VMULPD       Y3, Y8, Y8
+	VMOVUPD      Y8, Y9
+	VFMADD231PD  Y7, Y5, Y9
+	VFMADD231PD  Y6, Y4, Y9
+	VMULPD       constants<>+1056(SB), Y1, Y5
+	VFMADD231PD  Y9, Y2, Y5
+	VSUBPD       Y5, Y8, Y8
+	VSUBPD       Y3, Y8, Y8
+	VFMSUB132PD  constants<>+1088(SB), Y8, Y1
+	MOVQ         R10, R11
+	SHLQ         $0x04, R11
+	MOVQ         o_base+0(FP), R12
+	ADDQ         R12, R11
+	VXORPD       Y2, Y2, Y2
+	VUNPCKLPD    Y1, Y2, Y3
+	VUNPCKHPD    Y1, Y2, Y1
+	VMOVUPD      X3, (R11)
+	VEXTRACTF128 $0x01, Y3, 32(R11)
+	VMOVUPD      X1, 16(R11)
+	VEXTRACTF128 $0x01, Y1, 48(R11)
+	CMPQ         R10, R9
+	JE           done485
+	ADDQ         $0x04, R10
+	CMPQ         R10, R9
+	CMOVQGT      R9, R10
+	JMP          vector484
+
+done485:
+	XORB      AL, AL
+	VMOVMSKPD Y0, CX
+	TESTL     CX, CX
+	JNZ       any488
+	MOVB      $0x01, AL
+
+any488:
+	MOVB AL, ret+192(FP)
+	VZEROUPPER
+	RET
+
+// func pairBeliefs256(o []float64, z []float64, l []float64, b []float64, m []float64, t []float64, e []int32, u []int32, v []int32, p []int) bool
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·pairBeliefs256(SB), $0-241
+	MOVQ   b_base+72(FP), AX
+	MOVQ   m_base+96(FP), CX
+	MOVQ   t_base+120(FP), DX
+	MOVQ   e_base+144(FP), BX
+	MOVQ   u_base+168(FP), SI
+	MOVQ   v_base+192(FP), DI
+	MOVQ   p_base+216(FP), R8
+	VXORPD Y0, Y0, Y0
+	MOVQ   e_len+152(FP), R9
+	XORQ   R10, R10
+	SUBQ   $0x04, R9
+
+vector489:
+	MOVLQSX        (BX)(R10*4), R11
+	SHLQ           $0x05, R11
+	VMOVUPD        (CX)(R11*1), Y1
+	MOVLQSX        4(BX)(R10*4), R11
+	SHLQ           $0x05, R11
+	VMOVUPD        (CX)(R11*1), Y2
+	MOVLQSX        8(BX)(R10*4), R11
+	SHLQ           $0x05, R11
+	VMOVUPD        (CX)(R11*1), Y3
+	MOVLQSX        12(BX)(R10*4), R11
+	SHLQ           $0x05, R11
+	VMOVUPD        (CX)(R11*1), Y4
+	VUNPCKLPD      Y2, Y1, Y5
+	VUNPCKHPD      Y2, Y1, Y1
+	VUNPCKLPD      Y4, Y3, Y2
+	VUNPCKHPD      Y4, Y3, Y3
+	VPERM2F128     $0x20, Y2, Y5, Y4
+	VPERM2F128     $0x31, Y2, Y5, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y5
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	MOVLQSX        (BX)(R10*4), R11
+	MOVLQSX        (SI)(R11*4), R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (AX)(R11*1), Y3
+	MOVLQSX        8(BX)(R10*4), R11
+	MOVLQSX        (SI)(R11*4), R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (AX)(R11*1), Y3, Y3
+	MOVLQSX        4(BX)(R10*4), R11
+	MOVLQSX        (SI)(R11*4), R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (AX)(R11*1), Y6
+	MOVLQSX        12(BX)(R10*4), R11
+	MOVLQSX        (SI)(R11*4), R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (AX)(R11*1), Y6, Y6
+	VUNPCKLPD      Y6, Y3, Y7
+	VUNPCKHPD      Y6, Y3, Y3
+	MOVLQSX        (BX)(R10*4), R11
+	MOVLQSX        (DI)(R11*4), R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (AX)(R11*1), Y6
+	MOVLQSX        8(BX)(R10*4), R11
+	MOVLQSX        (DI)(R11*4), R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (AX)(R11*1), Y6, Y6
+	MOVLQSX        4(BX)(R10*4), R11
+	MOVLQSX        (DI)(R11*4), R11
+	SHLQ           $0x04, R11
+	VBROADCASTF128 (AX)(R11*1), Y8
+	MOVLQSX        12(BX)(R10*4), R11
+	MOVLQSX        (DI)(R11*4), R11
+	SHLQ           $0x04, R11
+	VINSERTF128    $0x01, (AX)(R11*1), Y8, Y8
+	VUNPCKLPD      Y8, Y6, Y9
+	VUNPCKHPD      Y8, Y6, Y6
+	VSUBPD         Y2, Y7, Y7
+	VSUBPD         Y1, Y3, Y3
+	VCMPPD         $0x1e, constants<>+640(SB), Y7, Y1
+	VORPD          Y1, Y0, Y0
+	VBROADCASTSD   constants<>+1504(SB), Y1
+	VSUBPD         Y7, Y3, Y3
+	VMAXPD         Y3, Y1, Y1
+	VANDPD         constants<>+1312(SB), Y3, Y2
 	VCMPPD         $0x06, constants<>+64(SB), Y2, Y2
 	VMOVMSKPD      Y2, R11
 	TESTL          R11, R11
 	JNZ            slow491
 	VBROADCASTSD   constants<>+0(SB), Y2
-	VFMADD231PD    constants<>+1344(SB), Y3, Y2
-	VSUBPD         constants<>+1472(SB), Y2, Y4
-	VFNMADD231PD   constants<>+1376(SB), Y4, Y3
-	VFNMADD231PD   constants<>+1408(SB), Y4, Y3
-	VMULPD         Y3, Y3, Y4
-	VMULPD         Y4, Y4, Y5
-	VBROADCASTSD   constants<>+96(SB), Y6
-	VFMADD231PD    constants<>+128(SB), Y3, Y6
-	VBROADCASTSD   constants<>+160(SB), Y7
-	VFMADD231PD    constants<>+192(SB), Y3, Y7
-	VBROADCASTSD   constants<>+224(SB), Y8
-	VFMADD231PD    constants<>+256(SB), Y3, Y8
-	VBROADCASTSD   constants<>+288(SB), Y9
-	VFMADD231PD    constants<>+320(SB), Y3, Y9
-	VBROADCASTSD   constants<>+352(SB), Y10
-	VFMADD231PD    constants<>+384(SB), Y3, Y10
-	VFMADD231PD    Y7, Y4, Y6
-	VFMADD231PD    Y9, Y4, Y8
-	VFMADD231PD    Y10, Y5, Y8
-	VFMADD231PD    Y8, Y5, Y6
-	VFMADD231PD    Y6, Y4, Y3
-	VADDPD         constants<>+1504(SB), Y3, Y3
+	VFMADD231PD    constants<>+1408(SB), Y3, Y2
+	VSUBPD         constants<>+1536(SB), Y2, Y8
+	VFNMADD231PD   constants<>+1440(SB), Y8, Y3
+	VFNMADD231PD   constants<>+1472(SB), Y8, Y3
+	VMULPD         Y3, Y3, Y8
+	VMULPD         Y8, Y8, Y10
+	VBROADCASTSD   constants<>+96(SB), Y11
+	VFMADD231PD    constants<>+128(SB), Y3, Y11
+	VBROADCASTSD   constants<>+160(SB), Y12
+	VFMADD231PD    constants<>+192(SB), Y3, Y12
+	VBROADCASTSD   constants<>+224(SB), Y13
+	VFMADD231PD    constants<>+256(SB), Y3, Y13
+	VBROADCASTSD   constants<>+288(SB), Y14
+	VFMADD231PD    constants<>+320(SB), Y3, Y14
+	VBROADCASTSD   constants<>+352(SB), Y15
+	VFMADD231PD    constants<>+384(SB), Y3, Y15
+	VFMADD231PD    Y12, Y8, Y11
+	VFMADD231PD    Y14, Y8, Y13
+	VFMADD231PD    Y15, Y10, Y13
+	VFMADD231PD    Y13, Y10, Y11
+	VFMADD231PD    Y11, Y8, Y3
+	VADDPD         constants<>+1568(SB), Y3, Y3
 	VPSLLQ         $0x34, Y2, Y2
 	VPADDQ         Y2, Y3, Y3
 	VMOVUPD        Y3, Y2
@@ -5252,218 +5458,210 @@ slow491:
 	VMOVUPD      constants<>+448(SB), Y2
 	VMINPD       Y3, Y2, Y3
 	VBROADCASTSD constants<>+0(SB), Y2
-	VFMADD231PD  constants<>+1344(SB), Y3, Y2
-	VSUBPD       constants<>+1472(SB), Y2, Y2
-	VFNMADD231PD constants<>+1376(SB), Y2, Y3
-	VFNMADD231PD constants<>+1408(SB), Y2, Y3
-	VMULPD       Y3, Y3, Y4
-	VMULPD       Y4, Y4, Y5
-	VBROADCASTSD constants<>+96(SB), Y6
-	VFMADD231PD  constants<>+128(SB), Y3, Y6
-	VBROADCASTSD constants<>+160(SB), Y7
-	VFMADD231PD  constants<>+192(SB), Y3, Y7
-	VBROADCASTSD constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y3, Y8
-	VBROADCASTSD constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y3, Y9
-	VBROADCASTSD constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y3, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+1504(SB), Y3, Y3
-	VMULPD       constants<>+480(SB), Y2, Y4
-	VROUNDPD     $0x01, Y4, Y4
-	VSUBPD       Y4, Y2, Y2
-	VADDPD       constants<>+1472(SB), Y4, Y4
-	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1504(SB), Y4, Y4
-	VADDPD       constants<>+1472(SB), Y2, Y2
+	VFMADD231PD  constants<>+1408(SB), Y3, Y2
+	VSUBPD       constants<>+1536(SB), Y2, Y2
+	VFNMADD231PD constants<>+1440(SB), Y2, Y3
+	VFNMADD231PD constants<>+1472(SB), Y2, Y3
+	VMULPD       Y3, Y3, Y8
+	VMULPD       Y8, Y8, Y10
+	VBROADCASTSD constants<>+96(SB), Y11
+	VFMADD231PD  constants<>+128(SB), Y3, Y11
+	VBROADCASTSD constants<>+160(SB), Y12
+	VFMADD231PD  constants<>+192(SB), Y3, Y12
+	VBROADCASTSD constants<>+224(SB), Y13
+	VFMADD231PD  constants<>+256(SB), Y3, Y13
+	VBROADCASTSD constants<>+288(SB), Y14
+	VFMADD231PD  constants<>+320(SB), Y3, Y14
+	VBROADCASTSD constants<>+352(SB), Y15
+	VFMADD231PD  constants<>+384(SB), Y3, Y15
+	VFMADD231PD  Y12, Y8, Y11
+	VFMADD231PD  Y14, Y8, Y13
+	VFMADD231PD  Y15, Y10, Y13
+	VFMADD231PD  Y13, Y10, Y11
+	VFMADD231PD  Y11, Y8, Y3
+	VADDPD       constants<>+1568(SB), Y3, Y3
+	VMULPD       constants<>+480(SB), Y2, Y8
+	VROUNDPD     $0x01, Y8, Y8
+	VSUBPD       Y8, Y2, Y2
+	VADDPD       constants<>+1536(SB), Y8, Y8
+	VPSLLQ       $0x34, Y8, Y8
+	VPADDQ       constants<>+1568(SB), Y8, Y8
+	VADDPD       constants<>+1536(SB), Y2, Y2
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constants<>+1504(SB), Y2, Y2
-	VMULPD       Y4, Y3, Y3
+	VPADDQ       constants<>+1568(SB), Y2, Y2
+	VMULPD       Y8, Y3, Y3
 	VMULPD       Y2, Y3, Y2
 
 done492:
-	VANDPD       constants<>+1280(SB), Y1, Y3
-	VCMPPD       $0x06, constants<>+64(SB), Y3, Y3
-	VMOVMSKPD    Y3, R11
+	VSUBPD       Y4, Y9, Y9
+	VSUBPD       Y5, Y6, Y6
+	VCMPPD       $0x1e, constants<>+640(SB), Y9, Y3
+	VORPD        Y3, Y0, Y0
+	VBROADCASTSD constants<>+1504(SB), Y3
+	VSUBPD       Y9, Y6, Y6
+	VMAXPD       Y6, Y3, Y3
+	VANDPD       constants<>+1312(SB), Y6, Y4
+	VCMPPD       $0x06, constants<>+64(SB), Y4, Y4
+	VMOVMSKPD    Y4, R11
 	TESTL        R11, R11
 	JNZ          slow493
-	VBROADCASTSD constants<>+0(SB), Y3
-	VFMADD231PD  constants<>+1344(SB), Y1, Y3
-	VSUBPD       constants<>+1472(SB), Y3, Y4
-	VFNMADD231PD constants<>+1376(SB), Y4, Y1
-	VFNMADD231PD constants<>+1408(SB), Y4, Y1
-	VMULPD       Y1, Y1, Y4
-	VMULPD       Y4, Y4, Y5
-	VBROADCASTSD constants<>+96(SB), Y6
-	VFMADD231PD  constants<>+128(SB), Y1, Y6
-	VBROADCASTSD constants<>+160(SB), Y7
-	VFMADD231PD  constants<>+192(SB), Y1, Y7
-	VBROADCASTSD constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y1, Y8
-	VBROADCASTSD constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y1, Y9
-	VBROADCASTSD constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y1, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y1
-	VADDPD       constants<>+1504(SB), Y1, Y1
-	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       Y3, Y1, Y1
-	VMOVUPD      Y1, Y1
+	VBROADCASTSD constants<>+0(SB), Y4
+	VFMADD231PD  constants<>+1408(SB), Y6, Y4
+	VSUBPD       constants<>+1536(SB), Y4, Y5
+	VFNMADD231PD constants<>+1440(SB), Y5, Y6
+	VFNMADD231PD constants<>+1472(SB), Y5, Y6
+	VMULPD       Y6, Y6, Y5
+	VMULPD       Y5, Y5, Y8
+	VBROADCASTSD constants<>+96(SB), Y10
+	VFMADD231PD  constants<>+128(SB), Y6, Y10
+	VBROADCASTSD constants<>+160(SB), Y11
+	VFMADD231PD  constants<>+192(SB), Y6, Y11
+	VBROADCASTSD constants<>+224(SB), Y12
+	VFMADD231PD  constants<>+256(SB), Y6, Y12
+	VBROADCASTSD constants<>+288(SB), Y13
+	VFMADD231PD  constants<>+320(SB), Y6, Y13
+	VBROADCASTSD constants<>+352(SB), Y14
+	VFMADD231PD  constants<>+384(SB), Y6, Y14
+	VFMADD231PD  Y11, Y5, Y10
+	VFMADD231PD  Y13, Y5, Y12
+	VFMADD231PD  Y14, Y8, Y12
+	VFMADD231PD  Y12, Y8, Y10
+	VFMADD231PD  Y10, Y5, Y6
+	VADDPD       constants<>+1568(SB), Y6, Y6
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       Y4, Y6, Y6
+	VMOVUPD      Y6, Y4
 	JMP          done494
 
 slow493:
-	VBROADCASTSD constants<>+416(SB), Y3
-	VMAXPD       Y1, Y3, Y1
-	VMOVUPD      constants<>+448(SB), Y3
-	VMINPD       Y1, Y3, Y1
-	VBROADCASTSD constants<>+0(SB), Y3
-	VFMADD231PD  constants<>+1344(SB), Y1, Y3
-	VSUBPD       constants<>+1472(SB), Y3, Y3
-	VFNMADD231PD constants<>+1376(SB), Y3, Y1
-	VFNMADD231PD constants<>+1408(SB), Y3, Y1
-	VMULPD       Y1, Y1, Y4
-	VMULPD       Y4, Y4, Y5
-	VBROADCASTSD constants<>+96(SB), Y6
-	VFMADD231PD  constants<>+128(SB), Y1, Y6
-	VBROADCASTSD constants<>+160(SB), Y7
-	VFMADD231PD  constants<>+192(SB), Y1, Y7
-	VBROADCASTSD constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y1, Y8
-	VBROADCASTSD constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y1, Y9
-	VBROADCASTSD constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y1, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y1
-	VADDPD       constants<>+1504(SB), Y1, Y1
-	VMULPD       constants<>+480(SB), Y3, Y4
-	VROUNDPD     $0x01, Y4, Y4
-	VSUBPD       Y4, Y3, Y3
-	VADDPD       constants<>+1472(SB), Y4, Y4
+	VBROADCASTSD constants<>+416(SB), Y4
+	VMAXPD       Y6, Y4, Y6
+	VMOVUPD      constants<>+448(SB), Y4
+	VMINPD       Y6, Y4, Y6
+	VBROADCASTSD constants<>+0(SB), Y4
+	VFMADD231PD  constants<>+1408(SB), Y6, Y4
+	VSUBPD       constants<>+1536(SB), Y4, Y4
+	VFNMADD231PD constants<>+1440(SB), Y4, Y6
+	VFNMADD231PD constants<>+1472(SB), Y4, Y6
+	VMULPD       Y6, Y6, Y5
+	VMULPD       Y5, Y5, Y8
+	VBROADCASTSD constants<>+96(SB), Y10
+	VFMADD231PD  constants<>+128(SB), Y6, Y10
+	VBROADCASTSD constants<>+160(SB), Y11
+	VFMADD231PD  constants<>+192(SB), Y6, Y11
+	VBROADCASTSD constants<>+224(SB), Y12
+	VFMADD231PD  constants<>+256(SB), Y6, Y12
+	VBROADCASTSD constants<>+288(SB), Y13
+	VFMADD231PD  constants<>+320(SB), Y6, Y13
+	VBROADCASTSD constants<>+352(SB), Y14
+	VFMADD231PD  constants<>+384(SB), Y6, Y14
+	VFMADD231PD  Y11, Y5, Y10
+	VFMADD231PD  Y13, Y5, Y12
+	VFMADD231PD  Y14, Y8, Y12
+	VFMADD231PD  Y12, Y8, Y10
+	VFMADD231PD  Y10, Y5, Y6
+	VADDPD       constants<>+1568(SB), Y6, Y6
+	VMULPD       constants<>+480(SB), Y4, Y5
+	VROUNDPD     $0x01, Y5, Y5
+	VSUBPD       Y5, Y4, Y4
+	VADDPD       constants<>+1536(SB), Y5, Y5
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       constants<>+1568(SB), Y5, Y5
+	VADDPD       constants<>+1536(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+1504(SB), Y4, Y4
-	VADDPD       constants<>+1472(SB), Y3, Y3
-	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constants<>+1504(SB), Y3, Y3
-	VMULPD       Y4, Y1, Y1
-	VMULPD       Y3, Y1, Y1
+	VPADDQ       constants<>+1568(SB), Y4, Y4
+	VMULPD       Y5, Y6, Y6
+	VMULPD       Y4, Y6, Y4
 
 done494:
-	MOVLQSX      (DI)(R10*4), R11
-	MOVQ         (R8)(R11*8), R11
-	VMOVUPD      (DX)(R11*8), Y3
-	MOVLQSX      4(DI)(R10*4), R11
-	MOVQ         (R8)(R11*8), R11
-	VMOVUPD      (DX)(R11*8), Y4
-	MOVLQSX      8(DI)(R10*4), R11
-	MOVQ         (R8)(R11*8), R11
+	MOVQ         (R8)(R10*8), R11
 	VMOVUPD      (DX)(R11*8), Y5
-	MOVLQSX      12(DI)(R10*4), R11
-	MOVQ         (R8)(R11*8), R11
+	MOVQ         8(R8)(R10*8), R11
 	VMOVUPD      (DX)(R11*8), Y6
-	VUNPCKLPD    Y4, Y3, Y7
-	VUNPCKHPD    Y4, Y3, Y3
-	VUNPCKLPD    Y6, Y5, Y4
+	MOVQ         16(R8)(R10*8), R11
+	VMOVUPD      (DX)(R11*8), Y8
+	MOVQ         24(R8)(R10*8), R11
+	VMOVUPD      (DX)(R11*8), Y10
+	VUNPCKLPD    Y6, Y5, Y11
 	VUNPCKHPD    Y6, Y5, Y5
-	VPERM2F128   $0x20, Y4, Y7, Y6
-	VPERM2F128   $0x31, Y4, Y7, Y4
-	VPERM2F128   $0x20, Y5, Y3, Y7
-	VPERM2F128   $0x31, Y5, Y3, Y3
-	VPMOVSXDQ    (SI)(R10*4), Y5
-	VPSLLQ       $0x3f, Y5, Y5
-	VMOVAPD      Y7, Y8
-	VBLENDVPD    Y5, Y4, Y7, Y7
-	VBLENDVPD    Y5, Y8, Y4, Y4
-	VMULPD       Y2, Y6, Y5
-	VFMADD231PD  Y1, Y4, Y5
-	VMULPD       Y2, Y7, Y2
-	VFMADD231PD  Y1, Y3, Y2
-	VCMPPD       $0x19, constants<>+1536(SB), Y5, Y1
-	VORPD        Y1, Y0, Y0
-	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y1
-	VORPD        Y1, Y0, Y0
-	VCMPPD       $0x19, constants<>+1536(SB), Y2, Y1
-	VORPD        Y1, Y0, Y0
-	VCMPPD       $0x1e, constants<>+640(SB), Y2, Y1
-	VORPD        Y1, Y0, Y0
-	VPADDQ       constants<>+1568(SB), Y5, Y5
-	VPSRLQ       $0x34, Y5, Y1
-	VORPD        constants<>+1600(SB), Y1, Y1
-	VSUBPD       constants<>+672(SB), Y1, Y1
-	VANDPD       constants<>+704(SB), Y5, Y5
-	VPADDQ       constants<>+736(SB), Y5, Y5
-	VSUBPD       constants<>+1504(SB), Y5, Y5
-	VADDPD       constants<>+768(SB), Y5, Y3
-	VDIVPD       Y3, Y5, Y3
+	VUNPCKLPD    Y10, Y8, Y6
+	VUNPCKHPD    Y10, Y8, Y8
+	VPERM2F128   $0x20, Y6, Y11, Y10
+	VPERM2F128   $0x31, Y6, Y11, Y6
+	VPERM2F128   $0x20, Y8, Y5, Y11
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMULPD       Y2, Y6, Y6
+	VMULPD       Y2, Y5, Y5
+	VMULPD       Y4, Y11, Y11
+	VMULPD       Y4, Y5, Y5
+	VBROADCASTSD constants<>+32(SB), Y8
+	VADDPD       Y11, Y10, Y2
+	VADDPD       Y5, Y6, Y4
+	VADDPD       Y4, Y2, Y2
+	VCMPPD       $0x19, constants<>+608(SB), Y2, Y4
+	VORPD        Y4, Y0, Y0
+	VCMPPD       $0x1e, constants<>+1600(SB), Y2, Y4
+	VORPD        Y4, Y0, Y0
+	VDIVPD       Y2, Y8, Y8
+	VMULPD       Y8, Y10, Y10
+	VMULPD       Y8, Y11, Y11
+	VMULPD       Y8, Y6, Y6
+	VMULPD       Y8, Y5, Y5
+	MOVQ         R10, R11
+	SHLQ         $0x05, R11
+	MOVQ         o_base+0(FP), R12
+	ADDQ         R12, R11
+	VUNPCKLPD    Y11, Y10, Y4
+	VUNPCKHPD    Y11, Y10, Y8
+	VMOVUPD      X4, (R11)
+	VEXTRACTF128 $0x01, Y4, 64(R11)
+	VMOVUPD      X8, 32(R11)
+	VEXTRACTF128 $0x01, Y8, 96(R11)
+	VUNPCKLPD    Y5, Y6, Y4
+	VUNPCKHPD    Y5, Y6, Y8
+	VMOVUPD      X4, 16(R11)
+	VEXTRACTF128 $0x01, Y4, 80(R11)
+	VMOVUPD      X8, 48(R11)
+	VEXTRACTF128 $0x01, Y8, 112(R11)
+	VADDPD       Y9, Y7, Y7
+	VADDPD       Y5, Y11, Y11
+	VADDPD       Y5, Y6, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y3, Y11, Y6
+	VADDPD       Y7, Y6, Y6
+	MOVQ         l_base+48(FP), R11
+	VMOVUPD      Y6, (R11)(R10*8)
+	VPADDQ       constants<>+1632(SB), Y2, Y2
+	VPSRLQ       $0x34, Y2, Y1
+	VORPD        constants<>+1664(SB), Y1, Y1
+	VSUBPD       constants<>+704(SB), Y1, Y1
+	VANDPD       constants<>+736(SB), Y2, Y2
+	VPADDQ       constants<>+768(SB), Y2, Y2
+	VSUBPD       constants<>+1568(SB), Y2, Y2
+	VADDPD       constants<>+800(SB), Y2, Y3
+	VDIVPD       Y3, Y2, Y3
 	VMULPD       Y3, Y3, Y4
-	VMULPD       Y4, Y4, Y6
-	VBROADCASTSD constants<>+800(SB), Y7
-	VFMADD213PD  constants<>+832(SB), Y6, Y7
-	VFMADD213PD  constants<>+864(SB), Y6, Y7
-	VFMADD213PD  constants<>+896(SB), Y6, Y7
-	VBROADCASTSD constants<>+928(SB), Y8
-	VFMADD213PD  constants<>+960(SB), Y6, Y8
-	VFMADD213PD  constants<>+992(SB), Y6, Y8
-	VMULPD       constants<>+480(SB), Y5, Y9
-	VMULPD       Y5, Y9, Y9
-	VMOVUPD      Y9, Y10
-	VFMADD231PD  Y8, Y6, Y10
-	VFMADD231PD  Y7, Y4, Y10
-	VMULPD       constants<>+1024(SB), Y1, Y6
-	VFMADD231PD  Y10, Y3, Y6
-	VSUBPD       Y6, Y9, Y9
-	VSUBPD       Y5, Y9, Y9
-	VFMSUB132PD  constants<>+1056(SB), Y9, Y1
-	VPADDQ       constants<>+1568(SB), Y2, Y2
-	VPSRLQ       $0x34, Y2, Y3
-	VORPD        constants<>+1600(SB), Y3, Y3
-	VSUBPD       constants<>+672(SB), Y3, Y3
-	VANDPD       constants<>+704(SB), Y2, Y2
-	VPADDQ       constants<>+736(SB), Y2, Y2
-	VSUBPD       constants<>+1504(SB), Y2, Y2
-	VADDPD       constants<>+768(SB), Y2, Y4
-	VDIVPD       Y4, Y2, Y4
 	VMULPD       Y4, Y4, Y5
-	VMULPD       Y5, Y5, Y6
-	VBROADCASTSD constants<>+800(SB), Y7
-	VFMADD213PD  constants<>+832(SB), Y6, Y7
-	VFMADD213PD  constants<>+864(SB), Y6, Y7
-	VFMADD213PD  constants<>+896(SB), Y6, Y7
-	VBROADCASTSD constants<>+928(SB), Y8
-	VFMADD213PD  constants<>+960(SB), Y6, Y8
-	VFMADD213PD  constants<>+992(SB), Y6, Y8
+	VBROADCASTSD constants<>+832(SB), Y6
+	VFMADD213PD  constants<>+864(SB), Y5, Y6
+	VFMADD213PD  constants<>+896(SB), Y5, Y6
+	VFMADD213PD  constants<>+928(SB), Y5, Y6
+	VBROADCASTSD constants<>+960(SB), Y8
+	VFMADD213PD  constants<>+992(SB), Y5, Y8
+	VFMADD213PD  constants<>+1024(SB), Y5, Y8
 	VMULPD       constants<>+480(SB), Y2, Y9
 	VMULPD       Y2, Y9, Y9
 	VMOVUPD      Y9, Y10
-	VFMADD231PD  Y8, Y6, Y10
-	VFMADD231PD  Y7, Y5, Y10
-	VMULPD       constants<>+1024(SB), Y3, Y6
-	VFMADD231PD  Y10, Y4, Y6
-	VSUBPD       Y6, Y9, Y9
+	VFMADD231PD  Y8, Y5, Y10
+	VFMADD231PD  Y6, Y4, Y10
+	VMULPD       constants<>+1056(SB), Y1, Y5
+	VFMADD231PD  Y10, Y3, Y5
+	VSUBPD       Y5, Y9, Y9
 	VSUBPD       Y2, Y9, Y9
-	VFMSUB132PD  constants<>+1056(SB), Y9, Y3
-	MOVQ         R10, R11
-	SHLQ         $0x04, R11
-	MOVQ         o_base+0(FP), R12
-	ADDQ         R12, R11
-	VUNPCKLPD    Y3, Y1, Y2
-	VUNPCKHPD    Y3, Y1, Y1
-	VMOVUPD      X2, (R11)
-	VEXTRACTF128 $0x01, Y2, 32(R11)
-	VMOVUPD      X1, 16(R11)
-	VEXTRACTF128 $0x01, Y1, 48(R11)
+	VFMSUB132PD  constants<>+1088(SB), Y9, Y1
+	VADDPD       Y7, Y1, Y1
+	MOVQ         z_base+24(FP), R11
+	VMOVUPD      Y1, (R11)(R10*8)
 	CMPQ         R10, R9
 	JE           done490
 	ADDQ         $0x04, R10
@@ -5472,17 +5670,14 @@ done494:
 	JMP          vector489
 
 done490:
-	VMOVMSKPD Y0, AX
-	TESTL     AX, AX
-	JNZ       unsafe495
+	XORB      AL, AL
+	VMOVMSKPD Y0, CX
+	TESTL     CX, CX
+	JNZ       any495
 	MOVB      $0x01, AL
-	MOVB      AL, ret+192(FP)
-	VZEROUPPER
-	RET
 
-unsafe495:
-	MOVB $0x00, AL
-	MOVB AL, ret+192(FP)
+any495:
+	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
 
@@ -5779,28 +5974,28 @@ vector528:
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y1, Y6
 	VDIVPD      Y1, Y5, Y5
-	VMINPD      constants<>+1632(SB), Y5, Y5
+	VMINPD      constants<>+1696(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMOVUPD     Y5, (R9)(DX*1)
 	VMOVUPD     32(R8)(DX*1), Y1
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y2, Y6
 	VDIVPD      Y2, Y1, Y1
-	VMINPD      constants<>+1632(SB), Y1, Y1
+	VMINPD      constants<>+1696(SB), Y1, Y1
 	VANDPD      Y6, Y1, Y1
 	VMOVUPD     Y1, 32(R9)(DX*1)
 	VMOVUPD     64(R8)(DX*1), Y2
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y3, Y6
 	VDIVPD      Y3, Y2, Y2
-	VMINPD      constants<>+1632(SB), Y2, Y2
+	VMINPD      constants<>+1696(SB), Y2, Y2
 	VANDPD      Y6, Y2, Y2
 	VMOVUPD     Y2, 64(R9)(DX*1)
 	VMOVUPD     96(R8)(DX*1), Y3
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y4, Y6
 	VDIVPD      Y4, Y3, Y3
-	VMINPD      constants<>+1632(SB), Y3, Y3
+	VMINPD      constants<>+1696(SB), Y3, Y3
 	VANDPD      Y6, Y3, Y3
 	VMOVUPD     Y3, 96(R9)(DX*1)
 	MOVQ        sums_base+120(FP), R8
@@ -5846,7 +6041,7 @@ vector532:
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x1e, Y3, Y1, Y3
 	VDIVPD      Y1, Y2, Y2
-	VMINPD      constants<>+1632(SB), Y2, Y2
+	VMINPD      constants<>+1696(SB), Y2, Y2
 	VANDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (R8)(DX*1)
 	MOVQ        sums_base+120(FP), DI
@@ -5876,7 +6071,7 @@ vector534:
 	MOVQ         sums_base+120(FP), SI
 	VMOVUPD      (SI)(DX*1), Y3
 	VFNMADD231PD (BX)(DX*1), Y3, Y2
-	VANDPD       constants<>+1280(SB), Y2, Y2
+	VANDPD       constants<>+1312(SB), Y2, Y2
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
@@ -5911,7 +6106,7 @@ vector537:
 	VXORPD  Y5, Y5, Y5
 	VCMPPD  $0x1e, Y5, Y4, Y5
 	VDIVPD  Y4, Y3, Y3
-	VMINPD  constants<>+1632(SB), Y3, Y3
+	VMINPD  constants<>+1696(SB), Y3, Y3
 	VANDPD  Y5, Y3, Y3
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD Y3, (SI)(BX*1)
@@ -6070,7 +6265,7 @@ before548:
 	VMOVUPD      (DI)(SI*1), Y4
 	MOVQ         right_base+96(FP), DI
 	VMULPD       (DI)(SI*1), Y4, Y4
-	VMULPD       constants<>+1664(SB), Y4, Y4
+	VMULPD       constants<>+1728(SB), Y4, Y4
 	VCMPPD       $0x1e, Y4, Y3, Y4
 	VANDPD       Y4, Y2, Y2
 	VBROADCASTSD constants<>+32(SB), Y4
@@ -6154,7 +6349,7 @@ vector556:
 	VXORPD    Y5, Y5, Y5
 	VCMPPD    $0x1e, Y5, Y4, Y5
 	VDIVPD    Y4, Y3, Y3
-	VMINPD    constants<>+1632(SB), Y3, Y3
+	VMINPD    constants<>+1696(SB), Y3, Y3
 	VANDPD    Y5, Y3, Y3
 	VBLENDVPD Y1, Y3, Y2, Y2
 	MOVQ      right_base+96(FP), BX
@@ -6177,7 +6372,7 @@ scale536:
 
 vector557:
 	VMOVUPD (DX)(BX*1), Y4
-	VANDPD  constants<>+1280(SB), Y4, Y4
+	VANDPD  constants<>+1312(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
@@ -6196,7 +6391,7 @@ vector558:
 	VXORPD    Y7, Y7, Y7
 	VCMPPD    $0x1e, Y7, Y6, Y7
 	VDIVPD    Y6, Y5, Y5
-	VMINPD    constants<>+1632(SB), Y5, Y5
+	VMINPD    constants<>+1696(SB), Y5, Y5
 	VANDPD    Y7, Y5, Y5
 	VMULPD    (DX)(BX*1), Y3, Y6
 	VADDPD    Y6, Y0, Y7
@@ -6232,9 +6427,9 @@ vector559:
 	VXORPD  Y2, Y2, Y2
 	VCMPPD  $0x1e, Y2, Y3, Y2
 	VDIVPD  Y3, Y1, Y1
-	VMINPD  constants<>+1632(SB), Y1, Y1
+	VMINPD  constants<>+1696(SB), Y1, Y1
 	VANDPD  Y2, Y1, Y1
-	VMINPD  constants<>+1504(SB), Y1, Y1
+	VMINPD  constants<>+1568(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD Y0, (DX)(CX*1)
@@ -6271,7 +6466,7 @@ vector561:
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
 	JL           vector560
-	VCMPPD       $0x1e, constants<>+1696(SB), Y0, Y1
+	VCMPPD       $0x1e, constants<>+1760(SB), Y0, Y1
 	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
@@ -6299,35 +6494,35 @@ vector565:
 	VMULPD       Y1, Y4, Y4
 	VFMADD231PD  (DX)(R8*1), Y3, Y4
 	VMOVUPD      Y4, (BX)(R8*1)
-	VMAXPD       constants<>+608(SB), Y4, Y5
-	VPADDQ       constants<>+1568(SB), Y5, Y5
+	VMAXPD       constants<>+672(SB), Y4, Y5
+	VPADDQ       constants<>+1632(SB), Y5, Y5
 	VPSRLQ       $0x34, Y5, Y6
-	VORPD        constants<>+1600(SB), Y6, Y6
-	VSUBPD       constants<>+672(SB), Y6, Y6
-	VANDPD       constants<>+704(SB), Y5, Y5
-	VPADDQ       constants<>+736(SB), Y5, Y5
-	VSUBPD       constants<>+1504(SB), Y5, Y5
-	VADDPD       constants<>+768(SB), Y5, Y7
+	VORPD        constants<>+1664(SB), Y6, Y6
+	VSUBPD       constants<>+704(SB), Y6, Y6
+	VANDPD       constants<>+736(SB), Y5, Y5
+	VPADDQ       constants<>+768(SB), Y5, Y5
+	VSUBPD       constants<>+1568(SB), Y5, Y5
+	VADDPD       constants<>+800(SB), Y5, Y7
 	VDIVPD       Y7, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VBROADCASTSD constants<>+800(SB), Y10
-	VFMADD213PD  constants<>+832(SB), Y9, Y10
+	VBROADCASTSD constants<>+832(SB), Y10
 	VFMADD213PD  constants<>+864(SB), Y9, Y10
 	VFMADD213PD  constants<>+896(SB), Y9, Y10
-	VBROADCASTSD constants<>+928(SB), Y11
-	VFMADD213PD  constants<>+960(SB), Y9, Y11
+	VFMADD213PD  constants<>+928(SB), Y9, Y10
+	VBROADCASTSD constants<>+960(SB), Y11
 	VFMADD213PD  constants<>+992(SB), Y9, Y11
+	VFMADD213PD  constants<>+1024(SB), Y9, Y11
 	VMULPD       constants<>+480(SB), Y5, Y12
 	VMULPD       Y5, Y12, Y12
 	VMOVUPD      Y12, Y13
 	VFMADD231PD  Y11, Y9, Y13
 	VFMADD231PD  Y10, Y8, Y13
-	VMULPD       constants<>+1024(SB), Y6, Y9
+	VMULPD       constants<>+1056(SB), Y6, Y9
 	VFMADD231PD  Y13, Y7, Y9
 	VSUBPD       Y9, Y12, Y12
 	VSUBPD       Y5, Y12, Y12
-	VFMSUB132PD  constants<>+1056(SB), Y12, Y6
+	VFMSUB132PD  constants<>+1088(SB), Y12, Y6
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
@@ -6621,133 +6816,140 @@ DATA constants<>+568(SB)/8, $0x0000000000000000
 DATA constants<>+576(SB)/8, $0x00095f619980c433
 DATA constants<>+584(SB)/8, $0x4330000000000000
 DATA constants<>+592(SB)/8, $0x3fe0000000000000
-DATA constants<>+608(SB)/8, $0x0010000000000000
-DATA constants<>+616(SB)/8, $0x0010000000000000
-DATA constants<>+624(SB)/8, $0x0010000000000000
-DATA constants<>+632(SB)/8, $0x0010000000000000
+DATA constants<>+608(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+616(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+624(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+632(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+640(SB)/8, $0x7fefffffffffffff
 DATA constants<>+648(SB)/8, $0x7fefffffffffffff
 DATA constants<>+656(SB)/8, $0x7fefffffffffffff
 DATA constants<>+664(SB)/8, $0x7fefffffffffffff
-DATA constants<>+672(SB)/8, $0x43300000000003ff
-DATA constants<>+680(SB)/8, $0x43300000000003ff
-DATA constants<>+688(SB)/8, $0x43300000000003ff
-DATA constants<>+696(SB)/8, $0x43300000000003ff
-DATA constants<>+704(SB)/8, $0x000fffffffffffff
-DATA constants<>+712(SB)/8, $0x000fffffffffffff
-DATA constants<>+720(SB)/8, $0x000fffffffffffff
-DATA constants<>+728(SB)/8, $0x000fffffffffffff
-DATA constants<>+736(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+744(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+752(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+760(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+768(SB)/8, $0x4000000000000000
-DATA constants<>+776(SB)/8, $0x4000000000000000
-DATA constants<>+784(SB)/8, $0x4000000000000000
-DATA constants<>+792(SB)/8, $0x4000000000000000
-DATA constants<>+800(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+832(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+840(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+848(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+856(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+864(SB)/8, $0x3fd2492494229359
-DATA constants<>+872(SB)/8, $0x3fd2492494229359
-DATA constants<>+880(SB)/8, $0x3fd2492494229359
-DATA constants<>+888(SB)/8, $0x3fd2492494229359
-DATA constants<>+896(SB)/8, $0x3fe5555555555593
-DATA constants<>+904(SB)/8, $0x3fe5555555555593
-DATA constants<>+912(SB)/8, $0x3fe5555555555593
-DATA constants<>+920(SB)/8, $0x3fe5555555555593
-DATA constants<>+928(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+960(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+968(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+976(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+984(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+992(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1000(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1008(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1016(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1024(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1032(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1040(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1048(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1056(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1064(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1072(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1080(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1088(SB)/8, $0x4350000000000000
-DATA constants<>+1096(SB)/8, $0x4350000000000000
-DATA constants<>+1104(SB)/8, $0x4350000000000000
-DATA constants<>+1112(SB)/8, $0x4350000000000000
-DATA constants<>+1120(SB)/8, $0xc04b000000000000
-DATA constants<>+1128(SB)/8, $0xc04b000000000000
-DATA constants<>+1136(SB)/8, $0xc04b000000000000
-DATA constants<>+1144(SB)/8, $0xc04b000000000000
-DATA constants<>+1152(SB)/8, $0xfff0000000000000
-DATA constants<>+1160(SB)/8, $0xfff0000000000000
-DATA constants<>+1168(SB)/8, $0xfff0000000000000
-DATA constants<>+1176(SB)/8, $0xfff0000000000000
-DATA constants<>+1184(SB)/8, $0x7ff0000000000000
-DATA constants<>+1192(SB)/8, $0x7ff0000000000000
-DATA constants<>+1200(SB)/8, $0x7ff0000000000000
-DATA constants<>+1208(SB)/8, $0x7ff0000000000000
-DATA constants<>+1216(SB)/8, $0x7ff8000000000001
-DATA constants<>+1224(SB)/8, $0x7ff8000000000001
-DATA constants<>+1232(SB)/8, $0x7ff8000000000001
-DATA constants<>+1240(SB)/8, $0x7ff8000000000001
-DATA constants<>+1248(SB)/8, $0xfff0000000000000
-DATA constants<>+1256(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1280(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1288(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1296(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1304(SB)/8, $0x7fffffffffffffff
-DATA constants<>+1312(SB)/8, $0x4072c00000000000
-DATA constants<>+1320(SB)/8, $0x4072c00000000000
-DATA constants<>+1328(SB)/8, $0x4072c00000000000
-DATA constants<>+1336(SB)/8, $0x4072c00000000000
-DATA constants<>+1344(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1352(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1360(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1368(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+1376(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+1384(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+1392(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+1400(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+1408(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1416(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1424(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1432(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+1440(SB)/8, $0xffefffffffffffff
-DATA constants<>+1472(SB)/8, $0x4338000000000000
-DATA constants<>+1480(SB)/8, $0x4338000000000000
-DATA constants<>+1488(SB)/8, $0x4338000000000000
-DATA constants<>+1496(SB)/8, $0x4338000000000000
-DATA constants<>+1504(SB)/8, $0x3ff0000000000000
-DATA constants<>+1512(SB)/8, $0x3ff0000000000000
-DATA constants<>+1520(SB)/8, $0x3ff0000000000000
-DATA constants<>+1528(SB)/8, $0x3ff0000000000000
-DATA constants<>+1536(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1544(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1552(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1560(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1568(SB)/8, $0x00095f619980c433
-DATA constants<>+1576(SB)/8, $0x00095f619980c433
-DATA constants<>+1584(SB)/8, $0x00095f619980c433
-DATA constants<>+1592(SB)/8, $0x00095f619980c433
-DATA constants<>+1600(SB)/8, $0x4330000000000000
-DATA constants<>+1608(SB)/8, $0x4330000000000000
-DATA constants<>+1616(SB)/8, $0x4330000000000000
-DATA constants<>+1624(SB)/8, $0x4330000000000000
-DATA constants<>+1632(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1640(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1648(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1656(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1664(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1672(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1680(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1688(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1696(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1704(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1712(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1720(SB)/8, $0x3d3c25c268497682
-GLOBL constants<>(SB), RODATA|NOPTR, $1728
+DATA constants<>+672(SB)/8, $0x0010000000000000
+DATA constants<>+680(SB)/8, $0x0010000000000000
+DATA constants<>+688(SB)/8, $0x0010000000000000
+DATA constants<>+696(SB)/8, $0x0010000000000000
+DATA constants<>+704(SB)/8, $0x43300000000003ff
+DATA constants<>+712(SB)/8, $0x43300000000003ff
+DATA constants<>+720(SB)/8, $0x43300000000003ff
+DATA constants<>+728(SB)/8, $0x43300000000003ff
+DATA constants<>+736(SB)/8, $0x000fffffffffffff
+DATA constants<>+744(SB)/8, $0x000fffffffffffff
+DATA constants<>+752(SB)/8, $0x000fffffffffffff
+DATA constants<>+760(SB)/8, $0x000fffffffffffff
+DATA constants<>+768(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+776(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+784(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+792(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+800(SB)/8, $0x4000000000000000
+DATA constants<>+808(SB)/8, $0x4000000000000000
+DATA constants<>+816(SB)/8, $0x4000000000000000
+DATA constants<>+824(SB)/8, $0x4000000000000000
+DATA constants<>+832(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+864(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+872(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+880(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+888(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+896(SB)/8, $0x3fd2492494229359
+DATA constants<>+904(SB)/8, $0x3fd2492494229359
+DATA constants<>+912(SB)/8, $0x3fd2492494229359
+DATA constants<>+920(SB)/8, $0x3fd2492494229359
+DATA constants<>+928(SB)/8, $0x3fe5555555555593
+DATA constants<>+936(SB)/8, $0x3fe5555555555593
+DATA constants<>+944(SB)/8, $0x3fe5555555555593
+DATA constants<>+952(SB)/8, $0x3fe5555555555593
+DATA constants<>+960(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+992(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1000(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1008(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1016(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+1024(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1032(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1040(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1048(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1056(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1064(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1072(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1080(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1088(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1096(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1104(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1112(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1120(SB)/8, $0x4350000000000000
+DATA constants<>+1128(SB)/8, $0x4350000000000000
+DATA constants<>+1136(SB)/8, $0x4350000000000000
+DATA constants<>+1144(SB)/8, $0x4350000000000000
+DATA constants<>+1152(SB)/8, $0xc04b000000000000
+DATA constants<>+1160(SB)/8, $0xc04b000000000000
+DATA constants<>+1168(SB)/8, $0xc04b000000000000
+DATA constants<>+1176(SB)/8, $0xc04b000000000000
+DATA constants<>+1184(SB)/8, $0xfff0000000000000
+DATA constants<>+1192(SB)/8, $0xfff0000000000000
+DATA constants<>+1200(SB)/8, $0xfff0000000000000
+DATA constants<>+1208(SB)/8, $0xfff0000000000000
+DATA constants<>+1216(SB)/8, $0x7ff0000000000000
+DATA constants<>+1224(SB)/8, $0x7ff0000000000000
+DATA constants<>+1232(SB)/8, $0x7ff0000000000000
+DATA constants<>+1240(SB)/8, $0x7ff0000000000000
+DATA constants<>+1248(SB)/8, $0x7ff8000000000001
+DATA constants<>+1256(SB)/8, $0x7ff8000000000001
+DATA constants<>+1264(SB)/8, $0x7ff8000000000001
+DATA constants<>+1272(SB)/8, $0x7ff8000000000001
+DATA constants<>+1280(SB)/8, $0xfff0000000000000
+DATA constants<>+1312(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1320(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1328(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1336(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1344(SB)/8, $0xffefffffffffffff
+DATA constants<>+1352(SB)/8, $0xffefffffffffffff
+DATA constants<>+1360(SB)/8, $0xffefffffffffffff
+DATA constants<>+1368(SB)/8, $0xffefffffffffffff
+DATA constants<>+1376(SB)/8, $0x4072c00000000000
+DATA constants<>+1384(SB)/8, $0x4072c00000000000
+DATA constants<>+1392(SB)/8, $0x4072c00000000000
+DATA constants<>+1400(SB)/8, $0x4072c00000000000
+DATA constants<>+1408(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1416(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1424(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1432(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1440(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1448(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1456(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1464(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1472(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1480(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1488(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1496(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1504(SB)/8, $0xffefffffffffffff
+DATA constants<>+1536(SB)/8, $0x4338000000000000
+DATA constants<>+1544(SB)/8, $0x4338000000000000
+DATA constants<>+1552(SB)/8, $0x4338000000000000
+DATA constants<>+1560(SB)/8, $0x4338000000000000
+DATA constants<>+1568(SB)/8, $0x3ff0000000000000
+DATA constants<>+1576(SB)/8, $0x3ff0000000000000
+DATA constants<>+1584(SB)/8, $0x3ff0000000000000
+DATA constants<>+1592(SB)/8, $0x3ff0000000000000
+DATA constants<>+1600(SB)/8, $0x7c2485ce9e7a065f
+DATA constants<>+1608(SB)/8, $0x7c2485ce9e7a065f
+DATA constants<>+1616(SB)/8, $0x7c2485ce9e7a065f
+DATA constants<>+1624(SB)/8, $0x7c2485ce9e7a065f
+DATA constants<>+1632(SB)/8, $0x00095f619980c433
+DATA constants<>+1640(SB)/8, $0x00095f619980c433
+DATA constants<>+1648(SB)/8, $0x00095f619980c433
+DATA constants<>+1656(SB)/8, $0x00095f619980c433
+DATA constants<>+1664(SB)/8, $0x4330000000000000
+DATA constants<>+1672(SB)/8, $0x4330000000000000
+DATA constants<>+1680(SB)/8, $0x4330000000000000
+DATA constants<>+1688(SB)/8, $0x4330000000000000
+DATA constants<>+1696(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1704(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1712(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1720(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1728(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1736(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1744(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1752(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1760(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1768(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1776(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1784(SB)/8, $0x3d3c25c268497682
+GLOBL constants<>(SB), RODATA|NOPTR, $1792

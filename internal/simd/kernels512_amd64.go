@@ -12,7 +12,7 @@ func exp512(dst []float64, x []float64)
 // log512 is Log.
 //
 //go:noescape
-func log512(dst []float64, x []float64)
+func log512(dst []float64, x []float64) bool
 
 // dot512 is Dot.
 //
@@ -47,11 +47,6 @@ func products512(o []float64,
 	e []int32, p []int, x int,
 	y int, xs []int32, ys []int32)
 
-// allSafe512 is AllSafe.
-//
-//go:noescape
-func allSafe512(x []float64) bool
-
 // absorb512 is Absorb.
 //
 //go:noescape
@@ -61,12 +56,6 @@ func absorb512(messages []float64, sums []float64,
 	messageAt []int, rho []float64,
 	same float64, list *int, count int,
 	damping float64) (residual float64)
-
-// shiftAll512 is Shift; left counts the nodes that are not done.
-//
-//go:noescape
-func shiftAll512(sums []float64,
-	list *int, count int) (left int)
 
 // totals512 is Totals.
 //
@@ -101,6 +90,15 @@ func edgeBeliefs512(dst []float64, z []float64,
 func pairMessages512(o []float64, b []float64,
 	m []float64, t []float64, s []int32,
 	d []int32, e []int32, p []int) bool
+
+// pairBeliefs512 is WriteBeliefs of at least a vector of edges; it is false where a sum is not safe.
+//
+//go:noescape
+func pairBeliefs512(o []float64, z []float64,
+	l []float64, b []float64,
+	m []float64, t []float64,
+	e []int32,
+	u []int32, v []int32, p []int) bool
 
 // interleave512 puts as many rows of n entries into a panel as a vector has.
 //

@@ -201,9 +201,9 @@ done5:
 	VZEROUPPER
 	RET
 
-// func log512(dst []float64, x []float64)
+// func log512(dst []float64, x []float64) bool
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·log512(SB), $0-48
+TEXT ·log512(SB), $0-49
 	VBROADCASTSD constants<>+392(SB), Z0
 	VBROADCASTSD constants<>+384(SB), Z1
 	VBROADCASTSD constants<>+400(SB), Z2
@@ -214,6 +214,7 @@ TEXT ·log512(SB), $0-48
 	VMOVUPD      constants<>+512(SB), Z7
 	VMOVUPD      constants<>+576(SB), Z8
 	VMOVUPD      constants<>+640(SB), Z9
+	KXORB        K1, K1, K1
 	MOVQ         dst_len+8(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         dst_base+0(FP), DX
@@ -223,8 +224,26 @@ TEXT ·log512(SB), $0-48
 
 whole10:
 	VMOVUPD          (CX)(BX*8), Z10
+	VBROADCASTSD     constants<>+704(SB), Z11
+	VCMPPD           $0x19, Z11, Z10, K2
+	KORB             K2, K1, K1
+	VBROADCASTSD     constants<>+712(SB), Z11
+	VCMPPD           $0x1e, Z11, Z10, K2
+	KORB             K2, K1, K1
 	VMOVUPD          64(CX)(BX*8), Z11
+	VBROADCASTSD     constants<>+704(SB), Z12
+	VCMPPD           $0x19, Z12, Z11, K2
+	KORB             K2, K1, K1
+	VBROADCASTSD     constants<>+712(SB), Z12
+	VCMPPD           $0x1e, Z12, Z11, K2
+	KORB             K2, K1, K1
 	VMOVUPD          128(CX)(BX*8), Z12
+	VBROADCASTSD     constants<>+704(SB), Z13
+	VCMPPD           $0x19, Z13, Z12, K2
+	KORB             K2, K1, K1
+	VBROADCASTSD     constants<>+712(SB), Z13
+	VCMPPD           $0x1e, Z13, Z12, K2
+	KORB             K2, K1, K1
 	VGETMANTPD       $0x0b, Z10, Z13
 	VGETMANTPD       $0x0b, Z11, Z14
 	VGETMANTPD       $0x0b, Z12, Z15
@@ -258,24 +277,15 @@ whole10:
 	VMULPD           Z13, Z13, Z19
 	VMULPD           Z14, Z14, Z20
 	VMULPD           Z15, Z15, Z21
-	VBROADCASTSD     constants<>+704(SB), Z25
+	VBROADCASTSD     constants<>+720(SB), Z25
 	VFMADD231PD      Z5, Z13, Z25
-	VBROADCASTSD     constants<>+704(SB), Z26
+	VBROADCASTSD     constants<>+720(SB), Z26
 	VFMADD231PD      Z5, Z14, Z26
-	VBROADCASTSD     constants<>+704(SB), Z27
+	VBROADCASTSD     constants<>+720(SB), Z27
 	VFMADD231PD      Z5, Z15, Z27
 	VFMADD231PD      Z4, Z19, Z25
 	VFMADD231PD      Z4, Z20, Z26
 	VFMADD231PD      Z4, Z21, Z27
-	VBROADCASTSD     constants<>+712(SB), Z28
-	VFMADD231PD.BCST constants<>+720(SB), Z13, Z28
-	VBROADCASTSD     constants<>+712(SB), Z29
-	VFMADD231PD.BCST constants<>+720(SB), Z14, Z29
-	VBROADCASTSD     constants<>+712(SB), Z30
-	VFMADD231PD.BCST constants<>+720(SB), Z15, Z30
-	VFMADD213PD      Z28, Z19, Z25
-	VFMADD213PD      Z29, Z20, Z26
-	VFMADD213PD      Z30, Z21, Z27
 	VBROADCASTSD     constants<>+728(SB), Z28
 	VFMADD231PD.BCST constants<>+736(SB), Z13, Z28
 	VBROADCASTSD     constants<>+728(SB), Z29
@@ -291,6 +301,15 @@ whole10:
 	VFMADD231PD.BCST constants<>+752(SB), Z14, Z29
 	VBROADCASTSD     constants<>+744(SB), Z30
 	VFMADD231PD.BCST constants<>+752(SB), Z15, Z30
+	VFMADD213PD      Z28, Z19, Z25
+	VFMADD213PD      Z29, Z20, Z26
+	VFMADD213PD      Z30, Z21, Z27
+	VBROADCASTSD     constants<>+760(SB), Z28
+	VFMADD231PD.BCST constants<>+768(SB), Z13, Z28
+	VBROADCASTSD     constants<>+760(SB), Z29
+	VFMADD231PD.BCST constants<>+768(SB), Z14, Z29
+	VBROADCASTSD     constants<>+760(SB), Z30
+	VFMADD231PD.BCST constants<>+768(SB), Z15, Z30
 	VFMADD213PD      Z28, Z19, Z25
 	VFMADD213PD      Z29, Z20, Z26
 	VFMADD213PD      Z30, Z21, Z27
@@ -320,6 +339,12 @@ rest11:
 
 whole12:
 	VMOVUPD          (CX)(BX*8), Z10
+	VBROADCASTSD     constants<>+704(SB), Z11
+	VCMPPD           $0x19, Z11, Z10, K2
+	KORB             K2, K1, K1
+	VBROADCASTSD     constants<>+712(SB), Z11
+	VCMPPD           $0x1e, Z11, Z10, K2
+	KORB             K2, K1, K1
 	VGETMANTPD       $0x0b, Z10, Z11
 	VGETEXPPD        Z10, Z12
 	VPSRLQ           $0x30, Z11, Z14
@@ -331,17 +356,17 @@ whole12:
 	VFMSUB213PD      Z1, Z13, Z11
 	VFMADD231PD      Z2, Z12, Z14
 	VMULPD           Z11, Z11, Z13
-	VBROADCASTSD     constants<>+704(SB), Z15
+	VBROADCASTSD     constants<>+720(SB), Z15
 	VFMADD231PD      Z5, Z11, Z15
 	VFMADD231PD      Z4, Z13, Z15
-	VBROADCASTSD     constants<>+712(SB), Z16
-	VFMADD231PD.BCST constants<>+720(SB), Z11, Z16
-	VFMADD213PD      Z16, Z13, Z15
 	VBROADCASTSD     constants<>+728(SB), Z16
 	VFMADD231PD.BCST constants<>+736(SB), Z11, Z16
 	VFMADD213PD      Z16, Z13, Z15
 	VBROADCASTSD     constants<>+744(SB), Z16
 	VFMADD231PD.BCST constants<>+752(SB), Z11, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VBROADCASTSD     constants<>+760(SB), Z16
+	VFMADD231PD.BCST constants<>+768(SB), Z11, Z16
 	VFMADD213PD      Z16, Z13, Z15
 	VFMADD213PD      Z11, Z13, Z15
 	VFMADD231PD      Z3, Z12, Z15
@@ -358,10 +383,16 @@ rest13:
 	JZ               done14
 	MOVQ             $-1, SI
 	BZHIQ            AX, SI, SI
-	KMOVB            SI, K1
-	VMOVUPD.Z        (CX)(BX*8), K1, Z10
+	KMOVB            SI, K2
+	VMOVUPD.Z        (CX)(BX*8), K2, Z10
 	VMOVAPD          Z1, Z11
-	VMOVUPD          Z10, K1, Z11
+	VMOVUPD          Z10, K2, Z11
+	VBROADCASTSD     constants<>+704(SB), Z10
+	VCMPPD           $0x19, Z10, Z11, K2
+	KORB             K2, K1, K1
+	VBROADCASTSD     constants<>+712(SB), Z10
+	VCMPPD           $0x1e, Z10, Z11, K2
+	KORB             K2, K1, K1
 	VGETMANTPD       $0x0b, Z11, Z10
 	VGETEXPPD        Z11, Z12
 	VPSRLQ           $0x30, Z10, Z14
@@ -373,17 +404,17 @@ rest13:
 	VFMSUB213PD      Z1, Z13, Z10
 	VFMADD231PD      Z2, Z12, Z14
 	VMULPD           Z10, Z10, Z1
-	VBROADCASTSD     constants<>+704(SB), Z2
+	VBROADCASTSD     constants<>+720(SB), Z2
 	VFMADD231PD      Z5, Z10, Z2
 	VFMADD231PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+712(SB), Z4
-	VFMADD231PD.BCST constants<>+720(SB), Z10, Z4
-	VFMADD213PD      Z4, Z1, Z2
 	VBROADCASTSD     constants<>+728(SB), Z4
 	VFMADD231PD.BCST constants<>+736(SB), Z10, Z4
 	VFMADD213PD      Z4, Z1, Z2
 	VBROADCASTSD     constants<>+744(SB), Z4
 	VFMADD231PD.BCST constants<>+752(SB), Z10, Z4
+	VFMADD213PD      Z4, Z1, Z2
+	VBROADCASTSD     constants<>+760(SB), Z4
+	VFMADD231PD.BCST constants<>+768(SB), Z10, Z4
 	VFMADD213PD      Z4, Z1, Z2
 	VFMADD213PD      Z10, Z1, Z2
 	VFMADD231PD      Z3, Z12, Z2
@@ -417,6 +448,13 @@ noTwo17:
 
 stored18:
 done14:
+	XORB     AL, AL
+	KORTESTB K1, K1
+	JNZ      any19
+	MOVB     $0x01, AL
+
+any19:
+	MOVB AL, ret+48(FP)
 	VZEROUPPER
 	RET
 
@@ -432,9 +470,9 @@ TEXT ·dot512(SB), $0-56
 	MOVQ   x_len+8(FP), DX
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000020
-	JLT    rest20
+	JLT    rest21
 
-whole19:
+whole20:
 	VMOVUPD     (CX)(BX*8), Z4
 	VMOVUPD     (AX)(BX*8), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -450,24 +488,24 @@ whole19:
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000020, DX
 	CMPQ        DX, $0x00000020
-	JGE         whole19
+	JGE         whole20
 
-rest20:
+rest21:
 	CMPQ DX, $0x00000008
-	JLT  rest22
+	JLT  rest23
 
-whole21:
+whole22:
 	VMOVUPD     (CX)(BX*8), Z4
 	VMOVUPD     (AX)(BX*8), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole21
+	JGE         whole22
 
-rest22:
+rest23:
 	TESTQ       DX, DX
-	JZ          done23
+	JZ          done24
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVB       SI, K1
@@ -475,7 +513,7 @@ rest22:
 	VMOVUPD.Z   (AX)(BX*8), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done23:
+done24:
 	VADDPD     Z1, Z0, Z0
 	VADDPD     Z3, Z2, Z2
 	VADDPD     Z2, Z0, Z0
@@ -500,17 +538,17 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000018
-	JLT  few25
+	JLT  few26
 
-panel24:
+panel25:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000008
-	JLT  tiles28
+	JLT  tiles29
 
-tile27:
+tile28:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -539,9 +577,9 @@ tile27:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done30
+	JLE    done31
 
-again29:
+again30:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -588,9 +626,9 @@ again29:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again29
+	JNZ          again30
 
-done30:
+done31:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
@@ -628,13 +666,13 @@ done30:
 	ADDQ    AX, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     tile27
+	JGE     tile28
 
-tiles28:
+tiles29:
 	CMPQ R10, $0x00000002
-	JLT  tiles32
+	JLT  tiles33
 
-tile31:
+tile32:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -645,9 +683,9 @@ tile31:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done34
+	JLE    done35
 
-again33:
+again34:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD      128(BX), Z8
@@ -664,9 +702,9 @@ again33:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again33
+	JNZ          again34
 
-done34:
+done35:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -680,13 +718,13 @@ done34:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile31
+	JGE     tile32
 
-tiles32:
+tiles33:
 	CMPQ R10, $0x00000001
-	JLT  tiles36
+	JLT  tiles37
 
-tile35:
+tile36:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -694,9 +732,9 @@ tile35:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done38
+	JLE    done39
 
-again37:
+again38:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD      128(BX), Z5
@@ -708,28 +746,28 @@ again37:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again37
+	JNZ          again38
 
-done38:
+done39:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile35
+	JGE     tile36
 
-tiles36:
+tiles37:
 	ADDQ $0x000000c0, R8
 	SUBQ $0x00000018, R9
 	CMPQ R9, $0x00000018
-	JGE  panel24
+	JGE  panel25
 
-few25:
+few26:
 	TESTQ R9, R9
-	JZ    done26
+	JZ    done27
 	CMPQ  R9, $0x00000008
-	JGT   wider39
+	JGT   wider40
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -738,9 +776,9 @@ few25:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R9
 	CMPQ  R9, $0x0000000c
-	JLT   tiles41
+	JLT   tiles42
 
-tile40:
+tile41:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -757,9 +795,9 @@ tile40:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done43
+	JLE    done44
 
-again42:
+again43:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -800,9 +838,9 @@ again42:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again42
+	JNZ          again43
 
-done43:
+done44:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
@@ -832,13 +870,13 @@ done43:
 	ADDQ    AX, DI
 	SUBQ    $0x0000000c, R9
 	CMPQ    R9, $0x0000000c
-	JGE     tile40
+	JGE     tile41
 
-tiles41:
+tiles42:
 	CMPQ R9, $0x00000004
-	JLT  tiles45
+	JLT  tiles46
 
-tile44:
+tile45:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -847,9 +885,9 @@ tile44:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done47
+	JLE    done48
 
-again46:
+again47:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -866,9 +904,9 @@ again46:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again46
+	JNZ          again47
 
-done47:
+done48:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
@@ -882,21 +920,21 @@ done47:
 	ADDQ    AX, DI
 	SUBQ    $0x00000004, R9
 	CMPQ    R9, $0x00000004
-	JGE     tile44
+	JGE     tile45
 
-tiles45:
+tiles46:
 	CMPQ R9, $0x00000001
-	JLT  tiles49
+	JLT  tiles50
 
-tile48:
+tile49:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done51
+	JLE    done52
 
-again50:
+again51:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -904,21 +942,21 @@ again50:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again50
+	JNZ          again51
 
-done51:
+done52:
 	VMOVUPD Z0, K1, (DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R9
 	CMPQ    R9, $0x00000001
-	JGE     tile48
+	JGE     tile49
 
-tiles49:
-	JMP done26
+tiles50:
+	JMP done27
 
-wider39:
+wider40:
 	CMPQ  R9, $0x00000010
-	JGT   wider52
+	JGT   wider53
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -928,9 +966,9 @@ wider39:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R9
 	CMPQ  R9, $0x00000008
-	JLT   tiles54
+	JLT   tiles55
 
-tile53:
+tile54:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -951,9 +989,9 @@ tile53:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done56
+	JLE    done57
 
-again55:
+again56:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -991,9 +1029,9 @@ again55:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again55
+	JNZ          again56
 
-done56:
+done57:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
@@ -1023,13 +1061,13 @@ done56:
 	ADDQ    AX, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     tile53
+	JGE     tile54
 
-tiles54:
+tiles55:
 	CMPQ R9, $0x00000004
-	JLT  tiles58
+	JLT  tiles59
 
-tile57:
+tile58:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1042,9 +1080,9 @@ tile57:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done60
+	JLE    done61
 
-again59:
+again60:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -1066,9 +1104,9 @@ again59:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again59
+	JNZ          again60
 
-done60:
+done61:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
@@ -1086,22 +1124,22 @@ done60:
 	ADDQ    AX, DI
 	SUBQ    $0x00000004, R9
 	CMPQ    R9, $0x00000004
-	JGE     tile57
+	JGE     tile58
 
-tiles58:
+tiles59:
 	CMPQ R9, $0x00000001
-	JLT  tiles62
+	JLT  tiles63
 
-tile61:
+tile62:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done64
+	JLE    done65
 
-again63:
+again64:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -1111,20 +1149,20 @@ again63:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again63
+	JNZ          again64
 
-done64:
+done65:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, K1, 64(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R9
 	CMPQ    R9, $0x00000001
-	JGE     tile61
+	JGE     tile62
 
-tiles62:
-	JMP done26
+tiles63:
+	JMP done27
 
-wider52:
+wider53:
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -1134,9 +1172,9 @@ wider52:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R9
 	CMPQ  R9, $0x00000008
-	JLT   tiles67
+	JLT   tiles68
 
-tile66:
+tile67:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1165,9 +1203,9 @@ tile66:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done69
+	JLE    done70
 
-again68:
+again69:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -1214,9 +1252,9 @@ again68:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again68
+	JNZ          again69
 
-done69:
+done70:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
@@ -1254,13 +1292,13 @@ done69:
 	ADDQ    AX, DI
 	SUBQ    $0x00000008, R9
 	CMPQ    R9, $0x00000008
-	JGE     tile66
+	JGE     tile67
 
-tiles67:
+tiles68:
 	CMPQ R9, $0x00000002
-	JLT  tiles71
+	JLT  tiles72
 
-tile70:
+tile71:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1271,9 +1309,9 @@ tile70:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R10
 	TESTQ  R10, R10
-	JLE    done73
+	JLE    done74
 
-again72:
+again73:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -1290,9 +1328,9 @@ again72:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R10
-	JNZ          again72
+	JNZ          again73
 
-done73:
+done74:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -1306,13 +1344,13 @@ done73:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R9
 	CMPQ    R9, $0x00000002
-	JGE     tile70
+	JGE     tile71
 
-tiles71:
+tiles72:
 	CMPQ R9, $0x00000001
-	JLT  tiles75
+	JLT  tiles76
 
-tile74:
+tile75:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1320,9 +1358,9 @@ tile74:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done77
+	JLE    done78
 
-again76:
+again77:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -1334,19 +1372,19 @@ again76:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again76
+	JNZ          again77
 
-done77:
+done78:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, K1, 128(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R9
 	CMPQ    R9, $0x00000001
-	JGE     tile74
+	JGE     tile75
 
-tiles75:
-done26:
+tiles76:
+done27:
 	VZEROUPPER
 	RET
 
@@ -1361,17 +1399,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000018
-	JLT  few79
+	JLT  few80
 
-panel78:
+panel79:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles82
+	JLT  tiles83
 
-tile81:
+tile82:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1392,9 +1430,9 @@ tile81:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done84
+	JLE    done85
 
-again83:
+again84:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD      128(SI), Z17
@@ -1421,9 +1459,9 @@ again83:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again83
+	JNZ          again84
 
-done84:
+done85:
 	VMOVUPD (DI), Z15
 	VADDPD  Z15, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -1477,13 +1515,13 @@ done84:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile81
+	JGE     tile82
 
-tiles82:
+tiles83:
 	CMPQ R10, $0x00000002
-	JLT  tiles86
+	JLT  tiles87
 
-tile85:
+tile86:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1495,9 +1533,9 @@ tile85:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done88
+	JLE    done89
 
-again87:
+again88:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD      128(SI), Z8
@@ -1512,9 +1550,9 @@ again87:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again87
+	JNZ          again88
 
-done88:
+done89:
 	VMOVUPD (DI), Z6
 	VADDPD  Z6, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -1538,13 +1576,13 @@ done88:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile85
+	JGE     tile86
 
-tiles86:
+tiles87:
 	CMPQ R10, $0x00000001
-	JLT  tiles90
+	JLT  tiles91
 
-tile89:
+tile90:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1553,9 +1591,9 @@ tile89:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done92
+	JLE    done93
 
-again91:
+again92:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD      128(SI), Z5
@@ -1566,9 +1604,9 @@ again91:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again91
+	JNZ          again92
 
-done92:
+done93:
 	VMOVUPD (DI), Z3
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -1582,19 +1620,19 @@ done92:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile89
+	JGE     tile90
 
-tiles90:
+tiles91:
 	ADDQ $0x000000c0, R8
 	SUBQ $0x00000018, R9
 	CMPQ R9, $0x00000018
-	JGE  panel78
+	JGE  panel79
 
-few79:
+few80:
 	TESTQ R9, R9
-	JZ    done80
+	JZ    done81
 	CMPQ  R9, $0x00000008
-	JGT   wider93
+	JGT   wider94
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -1603,9 +1641,9 @@ few79:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R9
 	CMPQ  R9, $0x0000000a
-	JLT   tiles95
+	JLT   tiles96
 
-tile94:
+tile95:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1621,9 +1659,9 @@ tile94:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done97
+	JLE    done98
 
-again96:
+again97:
 	VMOVUPD.Z    (SI), K1, Z10
 	VBROADCASTSD (BX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -1648,9 +1686,9 @@ again96:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again96
+	JNZ          again97
 
-done97:
+done98:
 	VMOVUPD.Z (DI), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, K1, (DI)
@@ -1694,13 +1732,13 @@ done97:
 	ADDQ      $0x00000050, DX
 	SUBQ      $0x0000000a, R9
 	CMPQ      R9, $0x0000000a
-	JGE       tile94
+	JGE       tile95
 
-tiles95:
+tiles96:
 	CMPQ R9, $0x00000005
-	JLT  tiles99
+	JLT  tiles100
 
-tile98:
+tile99:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1711,9 +1749,9 @@ tile98:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done101
+	JLE    done102
 
-again100:
+again101:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -1728,9 +1766,9 @@ again100:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again100
+	JNZ          again101
 
-done101:
+done102:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	VMOVUPD   Z0, K1, (DI)
@@ -1754,13 +1792,13 @@ done101:
 	ADDQ      $0x00000028, DX
 	SUBQ      $0x00000005, R9
 	CMPQ      R9, $0x00000005
-	JGE       tile98
+	JGE       tile99
 
-tiles99:
+tiles100:
 	CMPQ R9, $0x00000002
-	JLT  tiles103
+	JLT  tiles104
 
-tile102:
+tile103:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -1768,9 +1806,9 @@ tile102:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done105
+	JLE    done106
 
-again104:
+again105:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -1779,9 +1817,9 @@ again104:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again104
+	JNZ          again105
 
-done105:
+done106:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (DI)
@@ -1793,31 +1831,31 @@ done105:
 	ADDQ      $0x00000010, DX
 	SUBQ      $0x00000002, R9
 	CMPQ      R9, $0x00000002
-	JGE       tile102
+	JGE       tile103
 
-tiles103:
+tiles104:
 	CMPQ R9, $0x00000001
-	JLT  tiles107
+	JLT  tiles108
 
-tile106:
+tile107:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done109
+	JLE    done110
 
-again108:
+again109:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again108
+	JNZ          again109
 
-done109:
+done110:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (DI)
@@ -1825,14 +1863,14 @@ done109:
 	ADDQ      $0x00000008, DX
 	SUBQ      $0x00000001, R9
 	CMPQ      R9, $0x00000001
-	JGE       tile106
+	JGE       tile107
 
-tiles107:
-	JMP done80
+tiles108:
+	JMP done81
 
-wider93:
+wider94:
 	CMPQ  R9, $0x00000010
-	JGT   wider110
+	JGT   wider111
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -1842,9 +1880,9 @@ wider93:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R9
 	CMPQ  R9, $0x0000000a
-	JLT   tiles112
+	JLT   tiles113
 
-tile111:
+tile112:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1870,9 +1908,9 @@ tile111:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done114
+	JLE    done115
 
-again113:
+again114:
 	VMOVUPD      (SI), Z20
 	VMOVUPD.Z    64(SI), K1, Z21
 	VBROADCASTSD (BX), Z22
@@ -1908,9 +1946,9 @@ again113:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again113
+	JNZ          again114
 
-done114:
+done115:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -1984,13 +2022,13 @@ done114:
 	ADDQ      $0x00000050, DX
 	SUBQ      $0x0000000a, R9
 	CMPQ      R9, $0x0000000a
-	JGE       tile111
+	JGE       tile112
 
-tiles112:
+tiles113:
 	CMPQ R9, $0x00000005
-	JLT  tiles116
+	JLT  tiles117
 
-tile115:
+tile116:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2006,9 +2044,9 @@ tile115:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done118
+	JLE    done119
 
-again117:
+again118:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -2029,9 +2067,9 @@ again117:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again117
+	JNZ          again118
 
-done118:
+done119:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2070,13 +2108,13 @@ done118:
 	ADDQ      $0x00000028, DX
 	SUBQ      $0x00000005, R9
 	CMPQ      R9, $0x00000005
-	JGE       tile115
+	JGE       tile116
 
-tiles116:
+tiles117:
 	CMPQ R9, $0x00000001
-	JLT  tiles120
+	JLT  tiles121
 
-tile119:
+tile120:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -2084,9 +2122,9 @@ tile119:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done122
+	JLE    done123
 
-again121:
+again122:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -2095,9 +2133,9 @@ again121:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again121
+	JNZ          again122
 
-done122:
+done123:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2108,12 +2146,12 @@ done122:
 	ADDQ      $0x00000008, DX
 	SUBQ      $0x00000001, R9
 	CMPQ      R9, $0x00000001
-	JGE       tile119
+	JGE       tile120
 
-tiles120:
-	JMP done80
+tiles121:
+	JMP done81
 
-wider110:
+wider111:
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -2123,9 +2161,9 @@ wider110:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R9
 	CMPQ  R9, $0x00000005
-	JLT   tiles125
+	JLT   tiles126
 
-tile124:
+tile125:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2146,9 +2184,9 @@ tile124:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done127
+	JLE    done128
 
-again126:
+again127:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -2175,9 +2213,9 @@ again126:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again126
+	JNZ          again127
 
-done127:
+done128:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2231,13 +2269,13 @@ done127:
 	ADDQ      $0x00000028, DX
 	SUBQ      $0x00000005, R9
 	CMPQ      R9, $0x00000005
-	JGE       tile124
+	JGE       tile125
 
-tiles125:
+tiles126:
 	CMPQ R9, $0x00000002
-	JLT  tiles129
+	JLT  tiles130
 
-tile128:
+tile129:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2249,9 +2287,9 @@ tile128:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done131
+	JLE    done132
 
-again130:
+again131:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -2266,9 +2304,9 @@ again130:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again130
+	JNZ          again131
 
-done131:
+done132:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2292,13 +2330,13 @@ done131:
 	ADDQ      $0x00000010, DX
 	SUBQ      $0x00000002, R9
 	CMPQ      R9, $0x00000002
-	JGE       tile128
+	JGE       tile129
 
-tiles129:
+tiles130:
 	CMPQ R9, $0x00000001
-	JLT  tiles133
+	JLT  tiles134
 
-tile132:
+tile133:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2307,9 +2345,9 @@ tile132:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R10
 	TESTQ  R10, R10
-	JLE    done135
+	JLE    done136
 
-again134:
+again135:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -2320,9 +2358,9 @@ again134:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R10
-	JNZ          again134
+	JNZ          again135
 
-done135:
+done136:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -2336,47 +2374,47 @@ done135:
 	ADDQ      $0x00000008, DX
 	SUBQ      $0x00000001, R9
 	CMPQ      R9, $0x00000001
-	JGE       tile132
+	JGE       tile133
 
-tiles133:
-done80:
+tiles134:
+done81:
 	VZEROUPPER
 	RET
 
 // func cavities512(w []float64, b []float64, m []float64, s []int32, d []int32, bAt []int, mAt []int, n int, ns []int32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·cavities512(SB), $0-200
-	VBROADCASTSD constants<>+760(SB), Z0
+	VBROADCASTSD constants<>+776(SB), Z0
 	MOVQ         w_base+0(FP), AX
 	MOVQ         s_base+72(FP), CX
 	MOVQ         d_base+96(FP), DX
 	MOVQ         n+168(FP), BX
 	MOVQ         s_len+80(FP), SI
 	TESTQ        BX, BX
-	JZ           long136
+	JZ           long137
 	CMPQ         BX, $0x08
-	JG           long136
+	JG           long137
 	XORQ         DI, DI
 	MOVQ         $-1, R8
 	BZHIQ        BX, R8, R8
 	KMOVB        R8, K1
 	TESTQ        SI, SI
-	JLE          done139
+	JLE          done140
 
-again138:
+again139:
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same140
+	JZ      same141
 	MOVQ    (R9)(R8*8), R9
-	JMP     found141
+	JMP     found142
 
-same140:
+same141:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found141:
+found142:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2384,63 +2422,63 @@ found141:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same142
+	JZ      same143
 	MOVQ    (R10)(R8*8), R10
-	JMP     found143
+	JMP     found144
 
-same142:
+same143:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found143:
+found144:
 	MOVQ      m_base+48(FP), R8
 	LEAQ      (R8)(R10*8), R10
 	VMOVUPD.Z (R9)(DI*8), K1, Z1
 	MOVQ      m_base+48(FP), R8
 	TESTQ     R8, R8
-	JZ        none144
+	JZ        none145
 	VMOVUPD.Z (R10)(DI*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 
-none144:
+none145:
 	VMOVAPD Z0, Z2
 	VMOVUPD Z1, K1, Z2
 	VMOVUPD Z2, (AX)(DI*8)
 	LEAQ    (AX)(BX*8), AX
 	DECQ    SI
-	JNZ     again138
+	JNZ     again139
 
-done139:
-	JMP done137
+done140:
+	JMP done138
 
-long136:
+long137:
 	XORQ  DI, DI
 	TESTQ SI, SI
-	JLE   done146
+	JLE   done147
 
-again145:
+again146:
 	MOVQ    ns_base+176(FP), R8
 	TESTQ   R8, R8
-	JZ      same147
+	JZ      same148
 	MOVLQSX (R8)(DI*4), BX
 
-same147:
+same148:
 	INCQ    DI
 	MOVLQSX (CX), R8
 	ADDQ    $0x04, CX
 	MOVQ    bAt_base+120(FP), R9
 	TESTQ   R9, R9
-	JZ      same148
+	JZ      same149
 	MOVQ    (R9)(R8*8), R9
-	JMP     found149
+	JMP     found150
 
-same148:
+same149:
 	MOVQ  R8, R9
 	IMULQ BX, R9
 
-found149:
+found150:
 	MOVQ    b_base+24(FP), R8
 	LEAQ    (R8)(R9*8), R9
 	MOVLQSX (DX), R8
@@ -2448,66 +2486,66 @@ found149:
 	XORQ    $0x01, R8
 	MOVQ    mAt_base+144(FP), R10
 	TESTQ   R10, R10
-	JZ      same150
+	JZ      same151
 	MOVQ    (R10)(R8*8), R10
-	JMP     found151
+	JMP     found152
 
-same150:
+same151:
 	MOVQ  R8, R10
 	IMULQ BX, R10
 
-found151:
+found152:
 	MOVQ m_base+48(FP), R8
 	LEAQ (R8)(R10*8), R10
 	XORQ R8, R8
 	MOVQ BX, R11
 	CMPQ R11, $0x00000008
-	JLT  rest153
+	JLT  rest154
 
-whole152:
+whole153:
 	VMOVUPD (R9)(R8*8), Z1
 	MOVQ    m_base+48(FP), R12
 	TESTQ   R12, R12
-	JZ      none154
+	JZ      none155
 	VMOVUPD (R10)(R8*8), Z2
 	VCMPPD  $0x00, Z0, Z2, K1
 	VSUBPD  Z2, Z1, Z1
 	VMOVUPD Z0, K1, Z1
 
-none154:
+none155:
 	VMOVUPD Z1, (AX)(R8*8)
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole152
+	JGE     whole153
 
-rest153:
+rest154:
 	TESTQ     R11, R11
-	JZ        done155
+	JZ        done156
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (R9)(R8*8), K1, Z1
 	MOVQ      m_base+48(FP), R9
 	TESTQ     R9, R9
-	JZ        none156
+	JZ        none157
 	VMOVUPD.Z (R10)(R8*8), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VSUBPD    Z2, Z1, Z1
 	VMOVUPD   Z0, K2, Z1
 
-none156:
+none157:
 	VMOVAPD Z0, Z2
 	VMOVUPD Z1, K1, Z2
 	VMOVUPD Z2, (AX)(R8*8)
 
-done155:
+done156:
 	LEAQ (AX)(BX*8), AX
 	DECQ SI
-	JNZ  again145
+	JNZ  again146
 
-done146:
-done137:
+done147:
+done138:
 	VZEROUPPER
 	RET
 
@@ -2519,18 +2557,18 @@ TEXT ·products512(SB), $8-208
 	MOVQ  d_len+80(FP), DX
 	MOVQ  x+144(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other157
+	JNE   other158
 	MOVQ  y+152(FP), BX
 	CMPQ  BX, $0x08
-	JNE   other157
+	JNE   other158
 	TESTQ DX, DX
-	JLE   done160
+	JLE   done161
 
-again159:
+again160:
 	MOVQ       d_len+80(FP), BX
 	SUBQ       DX, BX
 	CMPQ       DX, $0x08
-	JLE        last163
+	JLE        last164
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2546,7 +2584,7 @@ again159:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last163:
+last164:
 	MOVQ         e_base+96(FP), SI
 	MOVLQSX      (SI)(BX*4), SI
 	MOVQ         p_base+120(FP), DI
@@ -2555,7 +2593,7 @@ last163:
 	LEAQ         (DI)(SI*8), SI
 	MOVQ         d_base+72(FP), DI
 	TESTL        $0x00000001, (DI)(BX*4)
-	JNZ          back162
+	JNZ          back163
 	VBROADCASTSD (CX), Z0
 	VMULPD       (SI), Z0, Z0
 	VBROADCASTSD 8(CX), Z1
@@ -2576,9 +2614,9 @@ last163:
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z1, Z0, Z0
 	VMOVUPD      Z0, (AX)
-	JMP          next161
+	JMP          next162
 
-back162:
+back163:
 	VMOVUPD    (CX), Z0
 	VMULPD     (SI), Z0, Z1
 	VMULPD     64(SI), Z0, Z2
@@ -2611,42 +2649,42 @@ back162:
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (AX)
 
-next161:
+next162:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again159
+	JNZ  again160
 
-done160:
-	JMP done158
+done161:
+	JMP done159
 
-other157:
+other158:
 	TESTQ DX, DX
-	JLE   done165
+	JLE   done166
 
-again164:
+again165:
 	MOVQ    d_len+80(FP), BX
 	SUBQ    DX, BX
 	MOVQ    x+144(FP), SI
 	MOVQ    xs_base+160(FP), DI
 	TESTQ   DI, DI
-	JZ      same169
-	MOVLQSX (DI)(BX*4), SI
-
-same169:
-	MOVQ    SI, x+144(FP)
-	MOVQ    y+152(FP), SI
-	MOVQ    ys_base+184(FP), DI
-	TESTQ   DI, DI
 	JZ      same170
 	MOVLQSX (DI)(BX*4), SI
 
 same170:
+	MOVQ    SI, x+144(FP)
+	MOVQ    y+152(FP), SI
+	MOVQ    ys_base+184(FP), DI
+	TESTQ   DI, DI
+	JZ      same171
+	MOVLQSX (DI)(BX*4), SI
+
+same171:
 	MOVQ       SI, y+152(FP)
 	CMPQ       DX, $0x08
-	JLE        last168
+	JLE        last169
 	MOVQ       e_base+96(FP), SI
 	MOVLQSX    32(SI)(BX*4), SI
 	MOVQ       p_base+120(FP), DI
@@ -2662,7 +2700,7 @@ same170:
 	PREFETCHT0 384(SI)
 	PREFETCHT0 448(SI)
 
-last168:
+last169:
 	MOVQ    e_base+96(FP), SI
 	MOVLQSX (SI)(BX*4), SI
 	MOVQ    p_base+120(FP), DI
@@ -2671,16 +2709,16 @@ last168:
 	LEAQ    (DI)(SI*8), SI
 	MOVQ    d_base+72(FP), DI
 	TESTL   $0x00000001, (DI)(BX*4)
-	JNZ     back167
+	JNZ     back168
 	MOVQ    y+152(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    y+152(FP), DI
 	XORQ    R9, R9
 	MOVQ    DI, R10
 	CMPQ    R10, $0x00000020
-	JLT     few172
+	JLT     few173
 
-panel171:
+panel172:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -2693,9 +2731,9 @@ panel171:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), R11
 	CMPQ   R11, $0x00000002
-	JLT    rows175
+	JLT    rows176
 
-row174:
+row175:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2718,13 +2756,13 @@ row174:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, R11
 	CMPQ         R11, $0x00000002
-	JGE          row174
+	JGE          row175
 
-rows175:
+rows176:
 	CMPQ R11, $0x00000001
-	JLT  rows177
+	JLT  rows178
 
-row176:
+row177:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2738,9 +2776,9 @@ row176:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row176
+	JGE          row177
 
-rows177:
+rows178:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -2752,13 +2790,13 @@ rows177:
 	ADDQ    $0x00000100, R9
 	SUBQ    $0x00000020, R10
 	CMPQ    R10, $0x00000020
-	JGE     panel171
+	JGE     panel172
 
-few172:
+few173:
 	TESTQ  R10, R10
-	JZ     done173
+	JZ     done174
 	CMPQ   R10, $0x00000008
-	JGT    wider178
+	JGT    wider179
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
 	KMOVB  DI, K1
@@ -2768,9 +2806,9 @@ few172:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows180
+	JLT    rows181
 
-row179:
+row180:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2781,13 +2819,13 @@ row179:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row179
+	JGE          row180
 
-rows180:
+rows181:
 	CMPQ SI, $0x00000001
-	JLT  rows182
+	JLT  rows183
 
-row181:
+row182:
 	VBROADCASTSD (DI), Z2
 	VMOVUPD.Z    (R8), K1, Z3
 	VFMADD231PD  Z3, Z2, Z0
@@ -2795,16 +2833,16 @@ row181:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row181
+	JGE          row182
 
-rows182:
+rows183:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     done173
+	JMP     done174
 
-wider178:
+wider179:
 	CMPQ   R10, $0x00000010
-	JGT    wider183
+	JGT    wider184
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2817,9 +2855,9 @@ wider178:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows185
+	JLT    rows186
 
-row184:
+row185:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2834,13 +2872,13 @@ row184:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row184
+	JGE          row185
 
-rows185:
+rows186:
 	CMPQ SI, $0x00000001
-	JLT  rows187
+	JLT  rows188
 
-row186:
+row187:
 	VBROADCASTSD (DI), Z4
 	VMOVUPD      (R8), Z5
 	VFMADD231PD  Z5, Z4, Z0
@@ -2850,18 +2888,18 @@ row186:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row186
+	JGE          row187
 
-rows187:
+rows188:
 	VADDPD  Z2, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     done173
+	JMP     done174
 
-wider183:
+wider184:
 	CMPQ   R10, $0x00000018
-	JGT    wider188
+	JGT    wider189
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2876,9 +2914,9 @@ wider183:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows190
+	JLT    rows191
 
-row189:
+row190:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2897,13 +2935,13 @@ row189:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row189
+	JGE          row190
 
-rows190:
+rows191:
 	CMPQ SI, $0x00000001
-	JLT  rows192
+	JLT  rows193
 
-row191:
+row192:
 	VBROADCASTSD (DI), Z6
 	VMOVUPD      (R8), Z7
 	VFMADD231PD  Z7, Z6, Z0
@@ -2915,18 +2953,18 @@ row191:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row191
+	JGE          row192
 
-rows192:
+rows193:
 	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z4, Z1, Z1
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     done173
+	JMP     done174
 
-wider188:
+wider189:
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, DI
 	BZHIQ  R10, DI, DI
@@ -2943,9 +2981,9 @@ wider188:
 	LEAQ   (SI)(R9*1), R8
 	MOVQ   x+144(FP), SI
 	CMPQ   SI, $0x00000002
-	JLT    rows195
+	JLT    rows196
 
-row194:
+row195:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2968,13 +3006,13 @@ row194:
 	LEAQ         (R8)(BX*2), R8
 	SUBQ         $0x00000002, SI
 	CMPQ         SI, $0x00000002
-	JGE          row194
+	JGE          row195
 
-rows195:
+rows196:
 	CMPQ SI, $0x00000001
-	JLT  rows197
+	JLT  rows198
 
-row196:
+row197:
 	VBROADCASTSD (DI), Z8
 	VMOVUPD      (R8), Z9
 	VFMADD231PD  Z9, Z8, Z0
@@ -2988,9 +3026,9 @@ row196:
 	ADDQ         BX, R8
 	SUBQ         $0x00000001, SI
 	CMPQ         SI, $0x00000001
-	JGE          row196
+	JGE          row197
 
-rows197:
+rows198:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (AX)(R9*1)
 	VADDPD  Z5, Z1, Z1
@@ -3000,10 +3038,10 @@ rows197:
 	VADDPD  Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)(R9*1)
 
-done173:
-	JMP next166
+done174:
+	JMP next167
 
-back167:
+back168:
 	MOVQ x+144(FP), BX
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), DI
@@ -3013,9 +3051,9 @@ back167:
 	MOVQ y+152(FP), R10
 	MOVQ R10, R11
 	CMPQ R11, $0x00000008
-	JLT  few199
+	JLT  few200
 
-block198:
+block199:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3029,9 +3067,9 @@ block198:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest202
+	JLT    rest203
 
-whole201:
+whole202:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
@@ -3054,11 +3092,11 @@ whole201:
 	ADDQ        $0x00000008, R14
 	SUBQ        $0x00000008, R13
 	CMPQ        R13, $0x00000008
-	JGE         whole201
+	JGE         whole202
 
-rest202:
+rest203:
 	TESTQ       R13, R13
-	JZ          done204
+	JZ          done205
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3082,7 +3120,7 @@ rest202:
 	ADDQ        $0x00000040, R12
 	ADDQ        $0x00000040, R10
 
-done204:
+done205:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3109,11 +3147,11 @@ done204:
 	LEAQ       (SI)(BX*8), SI
 	SUBQ       $0x00000008, R11
 	CMPQ       R11, $0x00000008
-	JGE        block198
+	JGE        block199
 
-few199:
+few200:
 	TESTQ  R11, R11
-	JZ     blocks200
+	JZ     blocks201
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -3127,52 +3165,52 @@ few199:
 	MOVQ   x+144(FP), R13
 	XORQ   R14, R14
 	CMPQ   R13, $0x00000008
-	JLT    rest207
+	JLT    rest208
 
-whole206:
+whole207:
 	VMOVUPD     (R12), Z8
 	VMOVUPD     (R10), Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column208
+	JLE         column209
 	VMOVUPD     (R10)(BX*1), Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column208
+	JLE         column209
 	VMOVUPD     (R10)(BX*2), Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column208
+	JLE         column209
 	VMOVUPD     (R10)(DI*1), Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column208
+	JLE         column209
 	VMOVUPD     (R10)(BX*4), Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column208
+	JLE         column209
 	VMOVUPD     (R10)(R8*1), Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column208
+	JLE         column209
 	VMOVUPD     (R10)(DI*2), Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column208
+	JLE         column209
 	VMOVUPD     (R10)(R9*1), Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column208:
+column209:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 	ADDQ $0x00000008, R14
 	SUBQ $0x00000008, R13
 	CMPQ R13, $0x00000008
-	JGE  whole206
+	JGE  whole207
 
-rest207:
+rest208:
 	TESTQ       R13, R13
-	JZ          done209
+	JZ          done210
 	MOVQ        $-1, R14
 	BZHIQ       R13, R14, R14
 	KMOVB       R14, K1
@@ -3180,39 +3218,39 @@ rest207:
 	VMOVUPD.Z   (R10), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
 	CMPQ        R11, $0x00000001
-	JLE         column210
+	JLE         column211
 	VMOVUPD.Z   (R10)(BX*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z1
 	CMPQ        R11, $0x00000002
-	JLE         column210
+	JLE         column211
 	VMOVUPD.Z   (R10)(BX*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
 	CMPQ        R11, $0x00000003
-	JLE         column210
+	JLE         column211
 	VMOVUPD.Z   (R10)(DI*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z3
 	CMPQ        R11, $0x00000004
-	JLE         column210
+	JLE         column211
 	VMOVUPD.Z   (R10)(BX*4), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
 	CMPQ        R11, $0x00000005
-	JLE         column210
+	JLE         column211
 	VMOVUPD.Z   (R10)(R8*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z5
 	CMPQ        R11, $0x00000006
-	JLE         column210
+	JLE         column211
 	VMOVUPD.Z   (R10)(DI*2), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 	CMPQ        R11, $0x00000007
-	JLE         column210
+	JLE         column211
 	VMOVUPD.Z   (R10)(R9*1), K1, Z9
 	VFMADD231PD Z9, Z8, Z7
 
-column210:
+column211:
 	ADDQ $0x00000040, R12
 	ADDQ $0x00000040, R10
 
-done209:
+done210:
 	VUNPCKHPD  Z1, Z0, Z8
 	VUNPCKLPD  Z1, Z0, Z0
 	VADDPD     Z8, Z0, Z0
@@ -3238,109 +3276,19 @@ done209:
 	ADDQ       $0x00000040, AX
 	LEAQ       (SI)(BX*8), SI
 
-blocks200:
+blocks201:
 	MOVQ (SP), AX
 
-next166:
+next167:
 	MOVQ x+144(FP), BX
 	LEAQ (CX)(BX*8), CX
 	MOVQ y+152(FP), BX
 	LEAQ (AX)(BX*8), AX
 	DECQ DX
-	JNZ  again164
+	JNZ  again165
 
-done165:
-done158:
-	VZEROUPPER
-	RET
-
-// func allSafe512(x []float64) bool
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·allSafe512(SB), $0-25
-	MOVQ         x_base+0(FP), AX
-	VBROADCASTSD constants<>+768(SB), Z0
-	KXORB        K1, K1, K1
-	VXORPD       Z1, Z1, Z1
-	VXORPD       Z2, Z2, Z2
-	VXORPD       Z3, Z3, Z3
-	VXORPD       Z4, Z4, Z4
-	MOVQ         x_len+8(FP), CX
-	XORQ         DX, DX
-	CMPQ         CX, $0x00000020
-	JLT          rest212
-
-whole211:
-	VMOVUPD (AX)(DX*8), Z5
-	VMAXPD  Z5, Z1, Z1
-	VCMPPD  $0x19, Z0, Z5, K2
-	KORB    K2, K1, K1
-	VMOVUPD 64(AX)(DX*8), Z5
-	VMAXPD  Z5, Z2, Z2
-	VCMPPD  $0x19, Z0, Z5, K2
-	KORB    K2, K1, K1
-	VMOVUPD 128(AX)(DX*8), Z5
-	VMAXPD  Z5, Z3, Z3
-	VCMPPD  $0x19, Z0, Z5, K2
-	KORB    K2, K1, K1
-	VMOVUPD 192(AX)(DX*8), Z5
-	VMAXPD  Z5, Z4, Z4
-	VCMPPD  $0x19, Z0, Z5, K2
-	KORB    K2, K1, K1
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000020, CX
-	CMPQ    CX, $0x00000020
-	JGE     whole211
-
-rest212:
-	CMPQ CX, $0x00000008
-	JLT  rest214
-
-whole213:
-	VMOVUPD (AX)(DX*8), Z5
-	VMAXPD  Z5, Z1, Z1
-	VCMPPD  $0x19, Z0, Z5, K2
-	KORB    K2, K1, K1
-	ADDQ    $0x00000008, DX
-	SUBQ    $0x00000008, CX
-	CMPQ    CX, $0x00000008
-	JGE     whole213
-
-rest214:
-	TESTQ        CX, CX
-	JZ           done215
-	MOVQ         $-1, BX
-	BZHIQ        CX, BX, BX
-	KMOVB        BX, K2
-	VMOVUPD.Z    (AX)(DX*8), K2, Z5
-	VBROADCASTSD constants<>+768(SB), Z6
-	VMOVUPD      Z5, K2, Z6
-	VMAXPD       Z6, Z1, Z1
-	VCMPPD       $0x19, Z0, Z6, K2
-	KORB         K2, K1, K1
-
-done215:
-	VBROADCASTSD constants<>+776(SB), Z0
-	VCMPPD       $0x1e, Z0, Z1, K2
-	KORB         K2, K1, K1
-	VBROADCASTSD constants<>+776(SB), Z0
-	VCMPPD       $0x1e, Z0, Z2, K2
-	KORB         K2, K1, K1
-	VBROADCASTSD constants<>+776(SB), Z0
-	VCMPPD       $0x1e, Z0, Z3, K2
-	KORB         K2, K1, K1
-	VBROADCASTSD constants<>+776(SB), Z0
-	VCMPPD       $0x1e, Z0, Z4, K2
-	KORB         K2, K1, K1
-	KORTESTB     K1, K1
-	JNZ          unsafe216
-	MOVB         $0x01, AL
-	MOVB         AL, ret+24(FP)
-	VZEROUPPER
-	RET
-
-unsafe216:
-	MOVB $0x00, AL
-	MOVB AL, ret+24(FP)
+done166:
+done159:
 	VZEROUPPER
 	RET
 
@@ -3348,7 +3296,7 @@ unsafe216:
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
 TEXT ·absorb512(SB), $0-208
 	VBROADCASTSD constants<>+784(SB), Z0
-	VBROADCASTSD constants<>+760(SB), Z1
+	VBROADCASTSD constants<>+776(SB), Z1
 	VBROADCASTSD damping+192(FP), Z2
 	VBROADCASTSD constants<>+384(SB), Z3
 	VXORPD       Z4, Z4, Z4
@@ -3360,9 +3308,9 @@ TEXT ·absorb512(SB), $0-208
 	MOVQ         list+176(FP), DX
 	MOVQ         count+184(FP), BX
 	TESTQ        BX, BX
-	JLE          done219
+	JLE          done214
 
-again218:
+again213:
 	MOVQ      potentials_base+48(FP), SI
 	MOVQ      16(DX), DI
 	LEAQ      (SI)(DI*8), DI
@@ -3372,38 +3320,38 @@ again218:
 	MOVLQSX   28(DX), SI
 	MOVLQSX   32(DX), R9
 	CMPQ      SI, $0x08
-	JG        long220
+	JG        long215
 	MOVQ      $-1, R10
 	BZHIQ     SI, R10, R10
 	KMOVB     R10, K1
 	VMOVUPD.Z (DI), K1, Z6
 	TESTQ     R9, R9
-	JLE       done223
+	JLE       done218
 
-again222:
+again217:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same225
+	JZ      same220
 	MOVQ    (R11)(DI*8), R11
-	JMP     found226
+	JMP     found221
 
-same225:
+same220:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found226:
+found221:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z7
 	TESTQ        R10, R10
-	JZ           same224
+	JZ           same219
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z7
 
-same224:
+same219:
 	VMOVUPD.Z  (AX), K1, Z8
 	VMOVAPD    Z1, Z9
 	VMOVUPD    Z8, K1, Z9
@@ -3418,182 +3366,200 @@ same224:
 	VSUBPD     Z9, Z8, Z8
 	VMOVAPD.Z  Z8, K1, Z8
 	VUCOMISD   X4, X2
-	JE         undamped227
+	JE         undamped222
 	VCMPPD     $0x04, Z10, Z8, K2
 	VMULPD     Z2, Z10, Z9
 	VMULPD     Z3, Z8, Z11
 	VADDPD     Z9, Z11, Z11
 	VMOVUPD    Z11, K2, Z8
 
-undamped227:
+undamped222:
 	VCMPPD    $0x04, Z10, Z8, K2
 	VSUBPD    Z10, Z8, Z9
 	VANDPD    Z0, Z9, Z9
 	VMOVAPD.Z Z9, K2, Z9
 	VPMAXUQ   Z9, Z5, Z5
 	CMPQ      SI, $0x08
-	JLT       partial228
+	JLT       partial223
 	VMOVUPD   Z8, (R11)
-	JMP       stored231
+	JMP       stored226
 
-partial228:
+partial223:
 	LEAQ          (R11), DI
 	VMOVAPD       Y8, Y9
 	TESTQ         $0x00000004, SI
-	JZ            noFour229
+	JZ            noFour224
 	VMOVUPD       Y9, (DI)
 	VEXTRACTF64X4 $0x01, Z8, Y9
+	ADDQ          $0x00000020, DI
+
+noFour224:
+	TESTQ         $0x00000002, SI
+	JZ            noTwo225
+	VMOVUPD       X9, (DI)
+	VEXTRACTF64X2 $0x01, Y9, X9
+	ADDQ          $0x00000010, DI
+
+noTwo225:
+	TESTQ  $0x00000001, SI
+	JZ     stored226
+	VMOVSD X9, (DI)
+
+stored226:
+	VFMADD231PD Z8, Z7, Z6
+	LEAQ        (AX)(SI*8), AX
+	DECQ        R9
+	JNZ         again217
+
+done218:
+	CMPQ         8(DX), $0x00
+	JE           zero227
+	VMOVAPD      Z1, Z7
+	VMOVUPD      Z6, K1, Z7
+	VMOVAPD      Z7, Z7
+	VSHUFF64X2   $0x4e, Z7, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VSHUFF64X2   $0xb1, Z7, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VPERMILPD    $0x55, Z7, Z8
+	VMAXPD       Z8, Z7, Z7
+	VBROADCASTSD constants<>+792(SB), Z8
+	VMAXPD       Z8, Z7, Z7
+	VSUBPD       Z7, Z6, Z6
+	VBROADCASTSD 8(DX), Z7
+	VMULPD       Z7, Z6, Z6
+
+zero227:
+	CMPQ    SI, $0x08
+	JLT     partial228
+	VMOVUPD Z6, (R8)
+	JMP     stored231
+
+partial228:
+	LEAQ          (R8), DI
+	VMOVAPD       Y6, Y7
+	TESTQ         $0x00000004, SI
+	JZ            noFour229
+	VMOVUPD       Y7, (DI)
+	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
 noFour229:
 	TESTQ         $0x00000002, SI
 	JZ            noTwo230
-	VMOVUPD       X9, (DI)
-	VEXTRACTF64X2 $0x01, Y9, X9
+	VMOVUPD       X7, (DI)
+	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
 noTwo230:
 	TESTQ  $0x00000001, SI
 	JZ     stored231
-	VMOVSD X9, (DI)
-
-stored231:
-	VFMADD231PD Z8, Z7, Z6
-	LEAQ        (AX)(SI*8), AX
-	DECQ        R9
-	JNZ         again222
-
-done223:
-	CMPQ    SI, $0x08
-	JLT     partial232
-	VMOVUPD Z6, (R8)
-	JMP     stored235
-
-partial232:
-	LEAQ          (R8), DI
-	VMOVAPD       Y6, Y7
-	TESTQ         $0x00000004, SI
-	JZ            noFour233
-	VMOVUPD       Y7, (DI)
-	VEXTRACTF64X4 $0x01, Z6, Y7
-	ADDQ          $0x00000020, DI
-
-noFour233:
-	TESTQ         $0x00000002, SI
-	JZ            noTwo234
-	VMOVUPD       X7, (DI)
-	VEXTRACTF64X2 $0x01, Y7, X7
-	ADDQ          $0x00000010, DI
-
-noTwo234:
-	TESTQ  $0x00000001, SI
-	JZ     stored235
 	VMOVSD X7, (DI)
 
-stored235:
-	JMP absorbed221
+stored231:
+	JMP absorbed216
 
-long220:
+long215:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000008
-	JLT  rest237
+	JLT  rest233
 
-whole236:
+whole232:
 	VMOVUPD (DI)(R10*8), Z6
 	VMOVUPD Z6, (R8)(R10*8)
 	ADDQ    $0x00000008, R10
 	SUBQ    $0x00000008, R11
 	CMPQ    R11, $0x00000008
-	JGE     whole236
+	JGE     whole232
 
-rest237:
+rest233:
 	TESTQ     R11, R11
-	JZ        done238
+	JZ        done234
 	MOVQ      $-1, R12
 	BZHIQ     R11, R12, R12
 	KMOVB     R12, K1
 	VMOVUPD.Z (DI)(R10*8), K1, Z6
 	CMPQ      R11, $0x08
-	JLT       partial239
+	JLT       partial235
 	VMOVUPD   Z6, (R8)(R10*8)
-	JMP       stored242
+	JMP       stored238
 
-partial239:
+partial235:
 	LEAQ          (R8)(R10*8), DI
 	VMOVAPD       Y6, Y7
 	TESTQ         $0x00000004, R11
-	JZ            noFour240
+	JZ            noFour236
 	VMOVUPD       Y7, (DI)
 	VEXTRACTF64X4 $0x01, Z6, Y7
 	ADDQ          $0x00000020, DI
 
-noFour240:
+noFour236:
 	TESTQ         $0x00000002, R11
-	JZ            noTwo241
+	JZ            noTwo237
 	VMOVUPD       X7, (DI)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, DI
 
-noTwo241:
+noTwo237:
 	TESTQ  $0x00000001, R11
-	JZ     stored242
+	JZ     stored238
 	VMOVSD X7, (DI)
 
-stored242:
-done238:
+stored238:
+done234:
 	TESTQ R9, R9
-	JLE   done244
+	JLE   done240
 
-again243:
+again239:
 	MOVLQSX (CX), DI
 	ADDQ    $0x04, CX
 	MOVQ    rho_base+144(FP), R10
 	MOVQ    messageAt_base+120(FP), R11
 	TESTQ   R11, R11
-	JZ      same246
+	JZ      same242
 	MOVQ    (R11)(DI*8), R11
-	JMP     found247
+	JMP     found243
 
-same246:
+same242:
 	MOVQ  DI, R11
 	IMULQ SI, R11
 
-found247:
+found243:
 	MOVQ         messages_base+0(FP), R12
 	LEAQ         (R12)(R11*8), R11
 	VBROADCASTSD same+168(FP), Z6
 	TESTQ        R10, R10
-	JZ           same245
+	JZ           same241
 	SHRQ         $0x01, DI
 	VBROADCASTSD (R10)(DI*8), Z6
 
-same245:
+same241:
 	VMOVAPD Z1, Z7
 	CMPQ    SI, $0x08
-	JNE     other248
+	JNE     other244
 	XORQ    DI, DI
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
-	JMP     row249
+	JMP     row245
 
-other248:
+other244:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest251
+	JLT  rest247
 
-whole250:
+whole246:
 	VMOVUPD (AX)(DI*8), Z8
 	VMAXPD  Z8, Z7, Z7
 	ADDQ    $0x00000008, DI
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
-	JGE     whole250
+	JGE     whole246
 
-rest251:
+rest247:
 	TESTQ     R10, R10
-	JZ        done252
+	JZ        done248
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3602,8 +3568,8 @@ rest251:
 	VMOVUPD   Z8, K1, Z9
 	VMAXPD    Z9, Z7, Z7
 
-done252:
-row249:
+done248:
+row245:
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
@@ -3611,20 +3577,20 @@ row249:
 	VPERMILPD  $0x55, Z7, Z8
 	VMAXPD     Z8, Z7, Z7
 	CMPQ       SI, $0x08
-	JNE        other253
+	JNE        other249
 	XORQ       DI, DI
 	VMOVUPD    (AX)(DI*8), Z8
 	VMOVUPD    (R11)(DI*8), Z9
 	VSUBPD     Z7, Z8, Z8
 	VUCOMISD   X4, X2
-	JE         undamped255
+	JE         undamped251
 	VCMPPD     $0x04, Z9, Z8, K1
 	VMULPD     Z2, Z9, Z7
 	VMULPD     Z3, Z8, Z10
 	VADDPD     Z7, Z10, Z10
 	VMOVUPD    Z10, K1, Z8
 
-undamped255:
+undamped251:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z7
 	VANDPD      Z0, Z7, Z7
@@ -3634,27 +3600,27 @@ undamped255:
 	VMOVUPD     (R8)(DI*8), Z7
 	VFMADD231PD Z8, Z6, Z7
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         row254
+	JMP         row250
 
-other253:
+other249:
 	XORQ DI, DI
 	MOVQ SI, R10
 	CMPQ R10, $0x00000008
-	JLT  rest257
+	JLT  rest253
 
-whole256:
+whole252:
 	VMOVUPD  (AX)(DI*8), Z8
 	VMOVUPD  (R11)(DI*8), Z9
 	VSUBPD   Z7, Z8, Z8
 	VUCOMISD X4, X2
-	JE       undamped258
+	JE       undamped254
 	VCMPPD   $0x04, Z9, Z8, K1
 	VMULPD   Z2, Z9, Z10
 	VMULPD   Z3, Z8, Z11
 	VADDPD   Z10, Z11, Z11
 	VMOVUPD  Z11, K1, Z8
 
-undamped258:
+undamped254:
 	VCMPPD      $0x04, Z9, Z8, K1
 	VSUBPD      Z9, Z8, Z9
 	VANDPD      Z0, Z9, Z9
@@ -3667,11 +3633,11 @@ undamped258:
 	ADDQ        $0x00000008, DI
 	SUBQ        $0x00000008, R10
 	CMPQ        R10, $0x00000008
-	JGE         whole256
+	JGE         whole252
 
-rest257:
+rest253:
 	TESTQ     R10, R10
-	JZ        done259
+	JZ        done255
 	MOVQ      $-1, R12
 	BZHIQ     R10, R12, R12
 	KMOVB     R12, K1
@@ -3680,88 +3646,218 @@ rest257:
 	VSUBPD    Z7, Z8, Z8
 	VMOVAPD.Z Z8, K1, Z8
 	VUCOMISD  X4, X2
-	JE        undamped260
+	JE        undamped256
 	VCMPPD    $0x04, Z9, Z8, K2
 	VMULPD    Z2, Z9, Z7
 	VMULPD    Z3, Z8, Z10
 	VADDPD    Z7, Z10, Z10
 	VMOVUPD   Z10, K2, Z8
 
-undamped260:
+undamped256:
 	VCMPPD    $0x04, Z9, Z8, K2
 	VSUBPD    Z9, Z8, Z7
 	VANDPD    Z0, Z7, Z7
 	VMOVAPD.Z Z7, K2, Z7
 	VPMAXUQ   Z7, Z5, Z5
 	CMPQ      R10, $0x08
-	JLT       partial261
+	JLT       partial257
 	VMOVUPD   Z8, (R11)(DI*8)
-	JMP       stored264
+	JMP       stored260
 
-partial261:
+partial257:
 	LEAQ          (R11)(DI*8), R11
 	VMOVAPD       Y8, Y7
 	TESTQ         $0x00000004, R10
-	JZ            noFour262
+	JZ            noFour258
 	VMOVUPD       Y7, (R11)
 	VEXTRACTF64X4 $0x01, Z8, Y7
 	ADDQ          $0x00000020, R11
 
-noFour262:
+noFour258:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo263
+	JZ            noTwo259
 	VMOVUPD       X7, (R11)
 	VEXTRACTF64X2 $0x01, Y7, X7
 	ADDQ          $0x00000010, R11
 
-noTwo263:
+noTwo259:
 	TESTQ  $0x00000001, R10
-	JZ     stored264
+	JZ     stored260
 	VMOVSD X7, (R11)
 
-stored264:
+stored260:
 	VMOVUPD.Z   (R8)(DI*8), K1, Z7
 	VFMADD231PD Z8, Z6, Z7
 	CMPQ        R10, $0x08
-	JLT         partial265
+	JLT         partial261
 	VMOVUPD     Z7, (R8)(DI*8)
-	JMP         stored268
+	JMP         stored264
 
-partial265:
+partial261:
 	LEAQ          (R8)(DI*8), DI
 	VMOVAPD       Y7, Y6
 	TESTQ         $0x00000004, R10
-	JZ            noFour266
+	JZ            noFour262
 	VMOVUPD       Y6, (DI)
 	VEXTRACTF64X4 $0x01, Z7, Y6
 	ADDQ          $0x00000020, DI
 
-noFour266:
+noFour262:
 	TESTQ         $0x00000002, R10
-	JZ            noTwo267
+	JZ            noTwo263
 	VMOVUPD       X6, (DI)
 	VEXTRACTF64X2 $0x01, Y6, X6
 	ADDQ          $0x00000010, DI
 
-noTwo267:
+noTwo263:
 	TESTQ  $0x00000001, R10
-	JZ     stored268
+	JZ     stored264
 	VMOVSD X6, (DI)
 
-stored268:
-done259:
-row254:
+stored264:
+done255:
+row250:
 	LEAQ (AX)(SI*8), AX
 	DECQ R9
-	JNZ  again243
+	JNZ  again239
 
-done244:
-absorbed221:
+done240:
+	CMPQ    8(DX), $0x00
+	JE      zero265
+	VMOVAPD Z1, Z6
+	CMPQ    SI, $0x08
+	JNE     other266
+	XORQ    DI, DI
+	VMOVUPD (R8)(DI*8), Z7
+	VMAXPD  Z7, Z6, Z6
+	JMP     row267
+
+other266:
+	XORQ DI, DI
+	MOVQ SI, R9
+	CMPQ R9, $0x00000008
+	JLT  rest269
+
+whole268:
+	VMOVUPD (R8)(DI*8), Z7
+	VMAXPD  Z7, Z6, Z6
+	ADDQ    $0x00000008, DI
+	SUBQ    $0x00000008, R9
+	CMPQ    R9, $0x00000008
+	JGE     whole268
+
+rest269:
+	TESTQ     R9, R9
+	JZ        done270
+	MOVQ      $-1, R10
+	BZHIQ     R9, R10, R10
+	KMOVB     R10, K1
+	VMOVUPD.Z (R8)(DI*8), K1, Z7
+	VMOVAPD   Z1, Z8
+	VMOVUPD   Z7, K1, Z8
+	VMAXPD    Z8, Z6, Z6
+
+done270:
+row267:
+	CMPQ         SI, $0x08
+	JNE          other271
+	XORQ         SI, SI
+	VMOVUPD      (R8)(SI*8), Z7
+	VMOVAPD      Z6, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z8
+	VMAXPD       Z8, Z6, Z6
+	VSHUFF64X2   $0xb1, Z6, Z6, Z8
+	VMAXPD       Z8, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z8
+	VMAXPD       Z8, Z6, Z6
+	VBROADCASTSD constants<>+792(SB), Z8
+	VMAXPD       Z8, Z6, Z6
+	VSUBPD       Z6, Z7, Z7
+	VBROADCASTSD 8(DX), Z6
+	VMULPD       Z6, Z7, Z7
+	VMOVUPD      Z7, (R8)(SI*8)
+	JMP          row272
+
+other271:
+	XORQ DI, DI
+	CMPQ SI, $0x00000008
+	JLT  rest274
+
+whole273:
+	VMOVUPD      (R8)(DI*8), Z7
+	VMOVAPD      Z6, Z8
+	VSHUFF64X2   $0x4e, Z8, Z8, Z9
+	VMAXPD       Z9, Z8, Z8
+	VSHUFF64X2   $0xb1, Z8, Z8, Z9
+	VMAXPD       Z9, Z8, Z8
+	VPERMILPD    $0x55, Z8, Z9
+	VMAXPD       Z9, Z8, Z8
+	VBROADCASTSD constants<>+792(SB), Z9
+	VMAXPD       Z9, Z8, Z8
+	VSUBPD       Z8, Z7, Z7
+	VBROADCASTSD 8(DX), Z8
+	VMULPD       Z8, Z7, Z7
+	VMOVUPD      Z7, (R8)(DI*8)
+	ADDQ         $0x00000008, DI
+	SUBQ         $0x00000008, SI
+	CMPQ         SI, $0x00000008
+	JGE          whole273
+
+rest274:
+	TESTQ        SI, SI
+	JZ           done275
+	MOVQ         $-1, R9
+	BZHIQ        SI, R9, R9
+	KMOVB        R9, K1
+	VMOVUPD.Z    (R8)(DI*8), K1, Z7
+	VMOVAPD      Z6, Z6
+	VSHUFF64X2   $0x4e, Z6, Z6, Z8
+	VMAXPD       Z8, Z6, Z6
+	VSHUFF64X2   $0xb1, Z6, Z6, Z8
+	VMAXPD       Z8, Z6, Z6
+	VPERMILPD    $0x55, Z6, Z8
+	VMAXPD       Z8, Z6, Z6
+	VBROADCASTSD constants<>+792(SB), Z8
+	VMAXPD       Z8, Z6, Z6
+	VSUBPD       Z6, Z7, Z7
+	VBROADCASTSD 8(DX), Z6
+	VMULPD       Z6, Z7, Z7
+	CMPQ         SI, $0x08
+	JLT          partial276
+	VMOVUPD      Z7, (R8)(DI*8)
+	JMP          stored279
+
+partial276:
+	LEAQ          (R8)(DI*8), DI
+	VMOVAPD       Y7, Y6
+	TESTQ         $0x00000004, SI
+	JZ            noFour277
+	VMOVUPD       Y6, (DI)
+	VEXTRACTF64X4 $0x01, Z7, Y6
+	ADDQ          $0x00000020, DI
+
+noFour277:
+	TESTQ         $0x00000002, SI
+	JZ            noTwo278
+	VMOVUPD       X6, (DI)
+	VEXTRACTF64X2 $0x01, Y6, X6
+	ADDQ          $0x00000010, DI
+
+noTwo278:
+	TESTQ  $0x00000001, SI
+	JZ     stored279
+	VMOVSD X6, (DI)
+
+stored279:
+done275:
+row272:
+zero265:
+absorbed216:
 	ADDQ $0x00000028, DX
 	DECQ BX
-	JNZ  again218
+	JNZ  again213
 
-done219:
+done214:
 	VSHUFF64X2 $0x4e, Z5, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	VSHUFF64X2 $0xb1, Z5, Z5, Z0
@@ -3769,148 +3865,6 @@ done219:
 	VPERMILPD  $0x55, Z5, Z0
 	VPMAXUQ    Z0, Z5, Z5
 	MOVSD      X5, residual+200(FP)
-	VZEROUPPER
-	RET
-
-// func shiftAll512(sums []float64, list *int, count int) (left int)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·shiftAll512(SB), $0-48
-	VBROADCASTSD constants<>+784(SB), Z0
-	VBROADCASTSD constants<>+760(SB), Z1
-	VBROADCASTSD constants<>+776(SB), Z2
-	MOVQ         sums_base+0(FP), AX
-	MOVQ         list+24(FP), CX
-	MOVQ         count+32(FP), DX
-	TESTQ        DX, DX
-	JLE          done271
-
-again270:
-	MOVLQSX 24(CX), BX
-	LEAQ    (AX)(BX*8), BX
-	MOVLQSX 28(CX), SI
-	VMOVAPD Z1, Z3
-	KXORB   K1, K1, K1
-	CMPQ    SI, $0x08
-	JNE     other272
-	XORQ    DI, DI
-	VMOVUPD (BX)(DI*8), Z4
-	VCMPPD  $0x03, Z4, Z4, K2
-	KORB    K2, K1, K1
-	VMAXPD  Z4, Z3, Z3
-	JMP     row273
-
-other272:
-	XORQ DI, DI
-	MOVQ SI, R8
-	CMPQ R8, $0x00000008
-	JLT  rest275
-
-whole274:
-	VMOVUPD (BX)(DI*8), Z4
-	VCMPPD  $0x03, Z4, Z4, K2
-	KORB    K2, K1, K1
-	VMAXPD  Z4, Z3, Z3
-	ADDQ    $0x00000008, DI
-	SUBQ    $0x00000008, R8
-	CMPQ    R8, $0x00000008
-	JGE     whole274
-
-rest275:
-	TESTQ     R8, R8
-	JZ        done276
-	MOVQ      $-1, R9
-	BZHIQ     R8, R9, R9
-	KMOVB     R9, K2
-	VMOVUPD.Z (BX)(DI*8), K2, Z4
-	VCMPPD    $0x03, Z4, Z4, K3
-	KORB      K3, K1, K1
-	VMOVAPD   Z1, Z5
-	VMOVUPD   Z4, K2, Z5
-	VMAXPD    Z5, Z3, Z3
-
-done276:
-row273:
-	VSHUFF64X2   $0x4e, Z3, Z3, Z4
-	VMAXPD       Z4, Z3, Z3
-	VSHUFF64X2   $0xb1, Z3, Z3, Z4
-	VMAXPD       Z4, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z4
-	VMAXPD       Z4, Z3, Z3
-	VANDPD       Z0, Z3, Z4
-	VCMPPD       $0x1e, Z2, Z4, K2
-	KORB         K2, K1, K1
-	KORTESTB     K1, K1
-	JNZ          done269
-	VBROADCASTSD 8(CX), Z4
-	CMPQ         SI, $0x08
-	JNE          other277
-	XORQ         SI, SI
-	VMOVUPD      (BX)(SI*8), Z5
-	VSUBPD       Z3, Z5, Z5
-	VMULPD       Z4, Z5, Z5
-	VMOVUPD      Z5, (BX)(SI*8)
-	JMP          row278
-
-other277:
-	XORQ DI, DI
-	CMPQ SI, $0x00000008
-	JLT  rest280
-
-whole279:
-	VMOVUPD (BX)(DI*8), Z5
-	VSUBPD  Z3, Z5, Z5
-	VMULPD  Z4, Z5, Z5
-	VMOVUPD Z5, (BX)(DI*8)
-	ADDQ    $0x00000008, DI
-	SUBQ    $0x00000008, SI
-	CMPQ    SI, $0x00000008
-	JGE     whole279
-
-rest280:
-	TESTQ     SI, SI
-	JZ        done281
-	MOVQ      $-1, R8
-	BZHIQ     SI, R8, R8
-	KMOVB     R8, K2
-	VMOVUPD.Z (BX)(DI*8), K2, Z5
-	VSUBPD    Z3, Z5, Z5
-	VMULPD    Z4, Z5, Z5
-	CMPQ      SI, $0x08
-	JLT       partial282
-	VMOVUPD   Z5, (BX)(DI*8)
-	JMP       stored285
-
-partial282:
-	LEAQ          (BX)(DI*8), BX
-	VMOVAPD       Y5, Y3
-	TESTQ         $0x00000004, SI
-	JZ            noFour283
-	VMOVUPD       Y3, (BX)
-	VEXTRACTF64X4 $0x01, Z5, Y3
-	ADDQ          $0x00000020, BX
-
-noFour283:
-	TESTQ         $0x00000002, SI
-	JZ            noTwo284
-	VMOVUPD       X3, (BX)
-	VEXTRACTF64X2 $0x01, Y3, X3
-	ADDQ          $0x00000010, BX
-
-noTwo284:
-	TESTQ  $0x00000001, SI
-	JZ     stored285
-	VMOVSD X3, (BX)
-
-stored285:
-done281:
-row278:
-	ADDQ $0x00000028, CX
-	DECQ DX
-	JNZ  again270
-
-done271:
-done269:
-	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
 
@@ -3922,44 +3876,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done288
+	JLE   done282
 
-again287:
+again281:
 	MOVLQSX 24(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 28(DX), DI
 	CMPQ    DI, $0x08
-	JNE     other289
+	JNE     other283
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row290
+	JMP     row284
 
-other289:
+other283:
 	XORQ R8, R8
 	CMPQ DI, $0x00000008
-	JLT  rest292
+	JLT  rest286
 
-whole291:
+whole285:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x00000008, R8
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole291
+	JGE     whole285
 
-rest292:
+rest286:
 	TESTQ     DI, DI
-	JZ        done293
+	JZ        done287
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-done293:
-row290:
+done287:
+row284:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -3970,9 +3924,9 @@ row290:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000028, DX
 	DECQ       BX
-	JNZ        again287
+	JNZ        again281
 
-done288:
+done282:
 	VZEROUPPER
 	RET
 
@@ -3987,9 +3941,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ         list+72(FP), BX
 	MOVQ         count+80(FP), SI
 	TESTQ        SI, SI
-	JLE          done296
+	JLE          done290
 
-again295:
+again289:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      24(BX), R8
@@ -3998,7 +3952,7 @@ again295:
 	ADDQ         $0x08, DX
 	MOVLQSX      28(BX), R9
 	CMPQ         R9, $0x08
-	JNE          other297
+	JNE          other291
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Z3
 	VMOVUPD      (DI)(R9*8), Z4
@@ -4009,14 +3963,14 @@ again295:
 	VMOVAPD.Z    Z2, K1, Z2
 	VPMAXUQ      Z2, Z1, Z1
 	VMOVUPD      Z3, (DI)(R9*8)
-	JMP          row298
+	JMP          row292
 
-other297:
+other291:
 	XORQ R10, R10
 	CMPQ R9, $0x00000008
-	JLT  rest300
+	JLT  rest294
 
-whole299:
+whole293:
 	VMOVUPD   (R8)(R10*8), Z3
 	VMOVUPD   (DI)(R10*8), Z4
 	VSUBPD    Z2, Z3, Z3
@@ -4029,11 +3983,11 @@ whole299:
 	ADDQ      $0x00000008, R10
 	SUBQ      $0x00000008, R9
 	CMPQ      R9, $0x00000008
-	JGE       whole299
+	JGE       whole293
 
-rest300:
+rest294:
 	TESTQ     R9, R9
-	JZ        done301
+	JZ        done295
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4047,39 +4001,39 @@ rest300:
 	VMOVAPD.Z Z2, K1, Z2
 	VPMAXUQ   Z2, Z1, Z1
 	CMPQ      R9, $0x08
-	JLT       partial302
+	JLT       partial296
 	VMOVUPD   Z3, (DI)(R10*8)
-	JMP       stored305
+	JMP       stored299
 
-partial302:
+partial296:
 	LEAQ          (DI)(R10*8), DI
 	VMOVAPD       Y3, Y2
 	TESTQ         $0x00000004, R9
-	JZ            noFour303
+	JZ            noFour297
 	VMOVUPD       Y2, (DI)
 	VEXTRACTF64X4 $0x01, Z3, Y2
 	ADDQ          $0x00000020, DI
 
-noFour303:
+noFour297:
 	TESTQ         $0x00000002, R9
-	JZ            noTwo304
+	JZ            noTwo298
 	VMOVUPD       X2, (DI)
 	VEXTRACTF64X2 $0x01, Y2, X2
 	ADDQ          $0x00000010, DI
 
-noTwo304:
+noTwo298:
 	TESTQ  $0x00000001, R9
-	JZ     stored305
+	JZ     stored299
 	VMOVSD X2, (DI)
 
-stored305:
-done301:
-row298:
+stored299:
+done295:
+row292:
 	ADDQ $0x00000028, BX
 	DECQ SI
-	JNZ  again295
+	JNZ  again289
 
-done296:
+done290:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z0
 	VPMAXUQ    Z0, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z0
@@ -4105,20 +4059,20 @@ TEXT ·exponentials512(SB), $0-64
 	VMOVUPD      constants<>+192(SB), Z5
 	VMOVUPD      constants<>+256(SB), Z6
 	VBROADCASTSD constants<>+784(SB), Z7
-	VBROADCASTSD constants<>+792(SB), Z8
+	VBROADCASTSD constants<>+800(SB), Z8
 	TESTQ        BX, BX
-	JLE          done307
+	JLE          done301
 
-table306:
+table300:
 	VBROADCASTSD (DX), Z9
 	VXORPD       Z10, Z10, Z10
 	VXORPD       Z11, Z11, Z11
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest309
+	JLT          rest303
 
-whole308:
+whole302:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
@@ -4128,24 +4082,24 @@ whole308:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole308
+	JGE     whole302
 
-rest309:
+rest303:
 	CMPQ DI, $0x00000008
-	JLT  rest311
+	JLT  rest305
 
-whole310:
+whole304:
 	VMOVUPD (AX)(SI*8), Z12
 	VANDPD  Z7, Z12, Z12
 	VPMAXUQ Z12, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole310
+	JGE     whole304
 
-rest311:
+rest305:
 	TESTQ     DI, DI
-	JZ        done312
+	JZ        done306
 	MOVQ      $-1, R8
 	BZHIQ     DI, R8, R8
 	KMOVB     R8, K1
@@ -4153,18 +4107,18 @@ rest311:
 	VANDPD    Z7, Z12, Z12
 	VPMAXUQ   Z12, Z10, Z10
 
-done312:
+done306:
 	VPMAXUQ  Z11, Z10, Z10
 	VMULPD   Z9, Z10, Z10
 	VCMPPD   $0x06, Z8, Z10, K1
 	KORTESTB K1, K1
-	JNZ      done307
+	JNZ      done301
 	XORQ     SI, SI
 	MOVQ     CX, DI
 	CMPQ     DI, $0x00000018
-	JLT      rest314
+	JLT      rest308
 
-whole313:
+whole307:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVUPD          64(AX)(SI*8), Z11
@@ -4231,13 +4185,13 @@ whole313:
 	ADDQ             $0x00000018, SI
 	SUBQ             $0x00000018, DI
 	CMPQ             DI, $0x00000018
-	JGE              whole313
+	JGE              whole307
 
-rest314:
+rest308:
 	CMPQ DI, $0x00000008
-	JLT  rest316
+	JLT  rest310
 
-whole315:
+whole309:
 	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
 	VMOVAPD          Z1, Z12
@@ -4262,11 +4216,11 @@ whole315:
 	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, DI
 	CMPQ             DI, $0x00000008
-	JGE              whole315
+	JGE              whole309
 
-rest316:
+rest310:
 	TESTQ            DI, DI
-	JZ               done317
+	JZ               done311
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -4293,39 +4247,39 @@ rest316:
 	VFMADD213PD      Z10, Z10, Z13
 	VSCALEFPD        Z9, Z13, Z13
 	CMPQ             DI, $0x08
-	JLT              partial318
+	JLT              partial312
 	VMOVUPD          Z13, (AX)(SI*8)
-	JMP              stored321
+	JMP              stored315
 
-partial318:
+partial312:
 	LEAQ          (AX)(SI*8), SI
 	VMOVAPD       Y13, Y9
 	TESTQ         $0x00000004, DI
-	JZ            noFour319
+	JZ            noFour313
 	VMOVUPD       Y9, (SI)
 	VEXTRACTF64X4 $0x01, Z13, Y9
 	ADDQ          $0x00000020, SI
 
-noFour319:
+noFour313:
 	TESTQ         $0x00000002, DI
-	JZ            noTwo320
+	JZ            noTwo314
 	VMOVUPD       X9, (SI)
 	VEXTRACTF64X2 $0x01, Y9, X9
 	ADDQ          $0x00000010, SI
 
-noTwo320:
+noTwo314:
 	TESTQ  $0x00000001, DI
-	JZ     stored321
+	JZ     stored315
 	VMOVSD X9, (SI)
 
-stored321:
-done317:
+stored315:
+done311:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table306
+	JNZ  table300
 
-done307:
+done301:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -4341,14 +4295,14 @@ TEXT ·edgeBeliefs512(SB), $0-184
 	MOVQ         BX, DI
 	SHLQ         $0x03, DI
 	MOVQ         dst_base+0(FP), R8
-	VBROADCASTSD constants<>+800(SB), Z2
+	VBROADCASTSD constants<>+792(SB), Z2
 	MOVQ         DI, BX
 	IMULQ        AX, BX
 	ADDQ         SI, BX
 	SUBQ         SI, DX
 	MOVQ         DX, logs_base+120(FP)
 
-edge322:
+edge316:
 	MOVQ         (CX), DX
 	MOVQ         tables_base+72(FP), R9
 	LEAQ         (R9)(DX*8), DX
@@ -4356,10 +4310,10 @@ edge322:
 	VXORPD       Z1, Z1, Z1
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other323
+	JNE          other317
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other323
+	JNE          other317
 	VXORPD       Z3, Z3, Z3
 	VBROADCASTSD (BX), Z4
 	VMOVUPD      (DX), Z5
@@ -4387,22 +4341,22 @@ edge322:
 	VFMADD231PD  Z5, Z4, Z3
 	VMOVUPD      (SI), Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          columns324
+	JMP          columns318
 
-other323:
+other317:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few326
+	JLT  few320
 
-panel325:
+panel319:
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	XORQ   R11, R11
 	MOVQ   R10, R12
 
-row328:
+row322:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VMOVUPD      (DX)(R12*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4414,7 +4368,7 @@ row328:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row328
+	JL           row322
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4424,13 +4378,13 @@ row328:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel325
+	JGE          panel319
 
-few326:
+few320:
 	TESTQ  R9, R9
-	JZ     done327
+	JZ     done321
 	CMPQ   R9, $0x00000008
-	JGT    wider329
+	JGT    wider323
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
 	KMOVB  R11, K1
@@ -4438,7 +4392,7 @@ few326:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row330:
+row324:
 	VBROADCASTSD (BX)(R9*8), Z4
 	VMOVUPD.Z    (DX)(R11*1), K1, Z5
 	VFMADD231PD  Z5, Z4, Z3
@@ -4446,14 +4400,14 @@ row330:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row330
+	JL           row324
 	VMOVUPD.Z    (SI)(R10*1), K1, Z4
 	VFMADD231PD  Z3, Z4, Z0
-	JMP          done327
+	JMP          done321
 
-wider329:
+wider323:
 	CMPQ   R9, $0x00000010
-	JGT    wider331
+	JGT    wider325
 	SUBQ   $0x00000008, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4463,7 +4417,7 @@ wider329:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row332:
+row326:
 	VBROADCASTSD (BX)(R9*8), Z5
 	VMOVUPD      (DX)(R11*1), Z6
 	VFMADD231PD  Z6, Z5, Z3
@@ -4473,14 +4427,14 @@ row332:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row332
+	JL           row326
 	VMOVUPD      (SI)(R10*1), Z5
 	VFMADD231PD  Z3, Z5, Z0
 	VMOVUPD.Z    64(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z4, Z3, Z0
-	JMP          done327
+	JMP          done321
 
-wider331:
+wider325:
 	SUBQ   $0x00000010, R9
 	MOVQ   $-1, R11
 	BZHIQ  R9, R11, R11
@@ -4491,7 +4445,7 @@ wider331:
 	XORQ   R9, R9
 	MOVQ   R10, R11
 
-row334:
+row328:
 	VBROADCASTSD (BX)(R9*8), Z6
 	VMOVUPD      (DX)(R11*1), Z7
 	VFMADD231PD  Z7, Z6, Z3
@@ -4503,7 +4457,7 @@ row334:
 	INCQ         R9
 	MOVQ         ku+168(FP), R12
 	CMPQ         R9, R12
-	JL           row334
+	JL           row328
 	VMOVUPD      (SI)(R10*1), Z6
 	VFMADD231PD  Z3, Z6, Z0
 	VMOVUPD      64(SI)(R10*1), Z3
@@ -4511,8 +4465,8 @@ row334:
 	VMOVUPD.Z    128(SI)(R10*1), K1, Z3
 	VFMADD231PD  Z5, Z3, Z0
 
-done327:
-columns324:
+done321:
+columns318:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z3
 	VADDPD       Z3, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z3
@@ -4521,10 +4475,10 @@ columns324:
 	VADDPD       Z3, Z0, Z0
 	MOVQ         ku+168(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other335
+	JNE          other329
 	MOVQ         kv+176(FP), R9
 	CMPQ         R9, $0x08
-	JNE          other335
+	JNE          other329
 	VXORPD       Z4, Z4, Z4
 	VXORPD       Z5, Z5, Z5
 	MOVQ         logs_base+120(FP), R9
@@ -4609,15 +4563,15 @@ columns324:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          columns336
+	JMP          columns330
 
-other335:
+other329:
 	MOVQ kv+176(FP), R9
 	XORQ R10, R10
 	CMPQ R9, $0x00000018
-	JLT  few338
+	JLT  few332
 
-panel337:
+panel331:
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
 	VXORPD  Z8, Z8, Z8
@@ -4635,7 +4589,7 @@ panel337:
 	XORQ    R12, R12
 	MOVQ    R10, R13
 
-row340:
+row334:
 	VBROADCASTSD (BX)(R12*8), Z12
 	VBROADCASTSD (R11)(R12*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4661,7 +4615,7 @@ row340:
 	INCQ         R12
 	MOVQ         ku+168(FP), R14
 	CMPQ         R12, R14
-	JL           row340
+	JL           row334
 	MOVQ         logs_base+120(FP), R11
 	ADDQ         SI, R11
 	VMOVUPD      (R11)(R10*1), Z3
@@ -4679,13 +4633,13 @@ row340:
 	ADDQ         $0x000000c0, R10
 	SUBQ         $0x00000018, R9
 	CMPQ         R9, $0x00000018
-	JGE          panel337
+	JGE          panel331
 
-few338:
+few332:
 	TESTQ     R9, R9
-	JZ        done339
+	JZ        done333
 	CMPQ      R9, $0x00000008
-	JGT       wider341
+	JGT       wider335
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
 	KMOVB     R11, K1
@@ -4698,7 +4652,7 @@ few338:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row342:
+row336:
 	VBROADCASTSD (BX)(R11*8), Z6
 	VBROADCASTSD (R9)(R11*8), Z7
 	VMAXPD       Z7, Z2, Z7
@@ -4712,18 +4666,18 @@ row342:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row342
+	JL           row336
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD.Z    (R9)(R10*1), K1, Z3
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z4, Z3, Z5
 	VADDPD       Z5, Z1, Z1
-	JMP          done339
+	JMP          done333
 
-wider341:
+wider335:
 	CMPQ      R9, $0x00000010
-	JGT       wider343
+	JGT       wider337
 	SUBQ      $0x00000008, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4741,7 +4695,7 @@ wider341:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row344:
+row338:
 	VBROADCASTSD (BX)(R11*8), Z9
 	VBROADCASTSD (R9)(R11*8), Z10
 	VMAXPD       Z10, Z2, Z10
@@ -4761,7 +4715,7 @@ row344:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row344
+	JL           row338
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4772,9 +4726,9 @@ row344:
 	VMAXPD       Z3, Z2, Z3
 	VFMADD231PD  Z6, Z3, Z8
 	VADDPD       Z8, Z1, Z1
-	JMP          done339
+	JMP          done333
 
-wider343:
+wider337:
 	SUBQ      $0x00000010, R9
 	MOVQ      $-1, R11
 	BZHIQ     R9, R11, R11
@@ -4796,7 +4750,7 @@ wider343:
 	XORQ      R11, R11
 	MOVQ      R10, R12
 
-row346:
+row340:
 	VBROADCASTSD (BX)(R11*8), Z12
 	VBROADCASTSD (R9)(R11*8), Z13
 	VMAXPD       Z13, Z2, Z13
@@ -4822,7 +4776,7 @@ row346:
 	INCQ         R11
 	MOVQ         ku+168(FP), R13
 	CMPQ         R11, R13
-	JL           row346
+	JL           row340
 	MOVQ         logs_base+120(FP), R9
 	ADDQ         SI, R9
 	VMOVUPD      (R9)(R10*1), Z3
@@ -4838,8 +4792,8 @@ row346:
 	VFMADD231PD  Z8, Z3, Z11
 	VADDPD       Z11, Z1, Z1
 
-done339:
-columns336:
+done333:
+columns330:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z3
 	VADDPD     Z3, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z3
@@ -4859,7 +4813,7 @@ columns336:
 	ADDQ       R9, R8
 	ADDQ       $0x08, CX
 	DECQ       AX
-	JNZ        edge322
+	JNZ        edge316
 	VZEROUPPER
 	RET
 
@@ -4882,265 +4836,531 @@ TEXT ·pairMessages512(SB), $0-193
 	VMOVUPD      constants<>+128(SB), Z5
 	VMOVUPD      constants<>+192(SB), Z6
 	VMOVUPD      constants<>+256(SB), Z7
-	VBROADCASTSD constants<>+760(SB), Z8
-	VBROADCASTSD constants<>+768(SB), Z9
-	VBROADCASTSD constants<>+776(SB), Z10
-	VBROADCASTSD constants<>+384(SB), Z11
-	VMOVUPD      constants<>+448(SB), Z12
-	VMOVUPD      constants<>+512(SB), Z13
-	VMOVUPD      constants<>+576(SB), Z14
-	VMOVUPD      constants<>+640(SB), Z15
+	VBROADCASTSD constants<>+704(SB), Z8
+	VBROADCASTSD constants<>+808(SB), Z9
+	VMOVUPD      constants<>+448(SB), Z10
+	VMOVUPD      constants<>+512(SB), Z11
+	VMOVUPD      constants<>+576(SB), Z12
+	VMOVUPD      constants<>+640(SB), Z13
 	MOVQ         d_len+128(FP), R9
 	XORQ         R10, R10
 	SUBQ         $0x08, R9
 
-vector347:
+vector341:
 	MOVLQSX           (BX)(R10*4), R11
 	SHLQ              $0x04, R11
-	VBROADCASTF64X2   (AX)(R11*1), Z16
+	VBROADCASTF64X2   (AX)(R11*1), Z14
 	MOVLQSX           8(BX)(R10*4), R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x01, (AX)(R11*1), Z16, Z16
+	VINSERTF64X2      $0x01, (AX)(R11*1), Z14, Z14
 	MOVLQSX           16(BX)(R10*4), R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x02, (AX)(R11*1), Z16, Z16
+	VINSERTF64X2      $0x02, (AX)(R11*1), Z14, Z14
 	MOVLQSX           24(BX)(R10*4), R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x03, (AX)(R11*1), Z16, Z16
+	VINSERTF64X2      $0x03, (AX)(R11*1), Z14, Z14
 	MOVLQSX           4(BX)(R10*4), R11
 	SHLQ              $0x04, R11
-	VBROADCASTF64X2   (AX)(R11*1), Z17
+	VBROADCASTF64X2   (AX)(R11*1), Z15
 	MOVLQSX           12(BX)(R10*4), R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x01, (AX)(R11*1), Z17, Z17
+	VINSERTF64X2      $0x01, (AX)(R11*1), Z15, Z15
 	MOVLQSX           20(BX)(R10*4), R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x02, (AX)(R11*1), Z17, Z17
+	VINSERTF64X2      $0x02, (AX)(R11*1), Z15, Z15
 	MOVLQSX           28(BX)(R10*4), R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x03, (AX)(R11*1), Z17, Z17
-	VUNPCKLPD         Z17, Z16, Z18
-	VUNPCKHPD         Z17, Z16, Z16
+	VINSERTF64X2      $0x03, (AX)(R11*1), Z15, Z15
+	VUNPCKLPD         Z15, Z14, Z16
+	VUNPCKHPD         Z15, Z14, Z14
 	MOVLQSX           (SI)(R10*4), R11
 	XORQ              $0x01, R11
 	SHLQ              $0x04, R11
-	VBROADCASTF64X2   (CX)(R11*1), Z17
+	VBROADCASTF64X2   (CX)(R11*1), Z15
 	MOVLQSX           8(SI)(R10*4), R11
 	XORQ              $0x01, R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x01, (CX)(R11*1), Z17, Z17
+	VINSERTF64X2      $0x01, (CX)(R11*1), Z15, Z15
 	MOVLQSX           16(SI)(R10*4), R11
 	XORQ              $0x01, R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x02, (CX)(R11*1), Z17, Z17
+	VINSERTF64X2      $0x02, (CX)(R11*1), Z15, Z15
 	MOVLQSX           24(SI)(R10*4), R11
 	XORQ              $0x01, R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x03, (CX)(R11*1), Z17, Z17
+	VINSERTF64X2      $0x03, (CX)(R11*1), Z15, Z15
 	MOVLQSX           4(SI)(R10*4), R11
 	XORQ              $0x01, R11
 	SHLQ              $0x04, R11
-	VBROADCASTF64X2   (CX)(R11*1), Z19
+	VBROADCASTF64X2   (CX)(R11*1), Z17
 	MOVLQSX           12(SI)(R10*4), R11
 	XORQ              $0x01, R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x01, (CX)(R11*1), Z19, Z19
+	VINSERTF64X2      $0x01, (CX)(R11*1), Z17, Z17
 	MOVLQSX           20(SI)(R10*4), R11
 	XORQ              $0x01, R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x02, (CX)(R11*1), Z19, Z19
+	VINSERTF64X2      $0x02, (CX)(R11*1), Z17, Z17
 	MOVLQSX           28(SI)(R10*4), R11
 	XORQ              $0x01, R11
 	SHLQ              $0x04, R11
-	VINSERTF64X2      $0x03, (CX)(R11*1), Z19, Z19
-	VUNPCKLPD         Z19, Z17, Z20
-	VUNPCKHPD         Z19, Z17, Z17
-	VCMPPD            $0x00, Z8, Z20, K2
-	VSUBPD            Z20, Z18, Z18
-	VMOVUPD           Z8, K2, Z18
-	VCMPPD            $0x00, Z8, Z17, K2
-	VSUBPD            Z17, Z16, Z16
-	VMOVUPD           Z8, K2, Z16
-	VMAXPD            Z18, Z0, Z18
-	VMAXPD            Z16, Z0, Z16
-	VMINPD            Z18, Z1, Z18
-	VMINPD            Z16, Z1, Z16
-	VMOVAPD           Z2, Z22
-	VMOVAPD           Z2, Z23
-	VFMADD231PD       Z3, Z18, Z22
-	VFMADD231PD       Z3, Z16, Z23
-	VSUBPD            Z2, Z22, Z17
-	VSUBPD            Z2, Z23, Z19
-	VFNMADD231PD.BCST constants<>+320(SB), Z17, Z18
-	VFNMADD231PD.BCST constants<>+320(SB), Z19, Z16
-	VFNMADD231PD.BCST constants<>+328(SB), Z17, Z18
-	VFNMADD231PD.BCST constants<>+328(SB), Z19, Z16
-	VMOVAPD           Z22, Z20
-	VPERMI2PD         Z5, Z4, Z20
-	VMOVAPD           Z23, Z21
-	VPERMI2PD         Z5, Z4, Z21
-	VPERMI2PD         Z7, Z6, Z22
-	VPERMI2PD         Z7, Z6, Z23
-	VMULPD            Z18, Z18, Z24
-	VMULPD            Z16, Z16, Z25
-	VBROADCASTSD      constants<>+336(SB), Z26
-	VFMADD231PD.BCST  constants<>+344(SB), Z18, Z26
-	VBROADCASTSD      constants<>+336(SB), Z27
-	VFMADD231PD.BCST  constants<>+344(SB), Z16, Z27
-	VBROADCASTSD      constants<>+352(SB), Z28
-	VFMADD231PD.BCST  constants<>+360(SB), Z18, Z28
-	VBROADCASTSD      constants<>+352(SB), Z29
-	VFMADD231PD.BCST  constants<>+360(SB), Z16, Z29
-	VFMADD213PD       Z28, Z24, Z26
-	VFMADD213PD       Z29, Z25, Z27
-	VBROADCASTSD      constants<>+368(SB), Z28
-	VFMADD231PD.BCST  constants<>+376(SB), Z18, Z28
-	VBROADCASTSD      constants<>+368(SB), Z29
-	VFMADD231PD.BCST  constants<>+376(SB), Z16, Z29
-	VADDPD            Z18, Z20, Z20
-	VADDPD            Z16, Z21, Z21
-	VFMADD213PD       Z28, Z24, Z26
-	VFMADD213PD       Z29, Z25, Z27
-	VFMADD213PD       Z20, Z24, Z26
-	VFMADD213PD       Z21, Z25, Z27
-	VFMADD213PD       Z22, Z22, Z26
-	VFMADD213PD       Z23, Z23, Z27
-	VSCALEFPD         Z17, Z26, Z26
-	VSCALEFPD         Z19, Z27, Z27
+	VINSERTF64X2      $0x03, (CX)(R11*1), Z17, Z17
+	VUNPCKLPD         Z17, Z15, Z18
+	VUNPCKHPD         Z17, Z15, Z15
+	VSUBPD            Z18, Z16, Z16
+	VSUBPD            Z15, Z14, Z14
+	VBROADCASTSD      constants<>+712(SB), Z15
+	VCMPPD            $0x1e, Z15, Z16, K2
+	KORB              K2, K1, K1
+	VBROADCASTSD      constants<>+792(SB), Z15
+	VSUBPD            Z16, Z14, Z14
+	VMAXPD            Z14, Z15, Z15
+	VMAXPD            Z14, Z0, Z14
+	VMINPD            Z14, Z1, Z14
+	VMOVAPD           Z2, Z17
+	VFMADD231PD       Z3, Z14, Z17
+	VSUBPD            Z2, Z17, Z15
+	VFNMADD231PD.BCST constants<>+320(SB), Z15, Z14
+	VFNMADD231PD.BCST constants<>+328(SB), Z15, Z14
+	VMOVAPD           Z17, Z16
+	VPERMI2PD         Z5, Z4, Z16
+	VPERMI2PD         Z7, Z6, Z17
+	VMULPD            Z14, Z14, Z18
+	VBROADCASTSD      constants<>+336(SB), Z19
+	VFMADD231PD.BCST  constants<>+344(SB), Z14, Z19
+	VBROADCASTSD      constants<>+352(SB), Z20
+	VFMADD231PD.BCST  constants<>+360(SB), Z14, Z20
+	VFMADD213PD       Z20, Z18, Z19
+	VBROADCASTSD      constants<>+368(SB), Z20
+	VFMADD231PD.BCST  constants<>+376(SB), Z14, Z20
+	VADDPD            Z14, Z16, Z16
+	VFMADD213PD       Z20, Z18, Z19
+	VFMADD213PD       Z16, Z18, Z19
+	VFMADD213PD       Z17, Z17, Z19
+	VSCALEFPD         Z15, Z19, Z19
 	MOVLQSX           (DI)(R10*4), R11
 	MOVQ              (R8)(R11*8), R11
-	VBROADCASTF64X4   (DX)(R11*8), Z16
+	VBROADCASTF64X4   (DX)(R11*8), Z14
 	MOVLQSX           8(DI)(R10*4), R11
 	MOVQ              (R8)(R11*8), R11
-	VINSERTF64X4      $0x01, (DX)(R11*8), Z16, Z16
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z14, Z14
 	MOVLQSX           4(DI)(R10*4), R11
 	MOVQ              (R8)(R11*8), R11
-	VBROADCASTF64X4   (DX)(R11*8), Z17
+	VBROADCASTF64X4   (DX)(R11*8), Z15
 	MOVLQSX           12(DI)(R10*4), R11
 	MOVQ              (R8)(R11*8), R11
-	VINSERTF64X4      $0x01, (DX)(R11*8), Z17, Z17
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z15, Z15
 	MOVLQSX           16(DI)(R10*4), R11
 	MOVQ              (R8)(R11*8), R11
-	VBROADCASTF64X4   (DX)(R11*8), Z18
+	VBROADCASTF64X4   (DX)(R11*8), Z16
 	MOVLQSX           24(DI)(R10*4), R11
 	MOVQ              (R8)(R11*8), R11
-	VINSERTF64X4      $0x01, (DX)(R11*8), Z18, Z18
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z16, Z16
 	MOVLQSX           20(DI)(R10*4), R11
 	MOVQ              (R8)(R11*8), R11
-	VBROADCASTF64X4   (DX)(R11*8), Z19
+	VBROADCASTF64X4   (DX)(R11*8), Z17
 	MOVLQSX           28(DI)(R10*4), R11
 	MOVQ              (R8)(R11*8), R11
-	VINSERTF64X4      $0x01, (DX)(R11*8), Z19, Z19
-	VUNPCKLPD         Z17, Z16, Z20
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z17, Z17
+	VUNPCKLPD         Z15, Z14, Z18
+	VUNPCKHPD         Z15, Z14, Z14
+	VUNPCKLPD         Z17, Z16, Z15
 	VUNPCKHPD         Z17, Z16, Z16
-	VUNPCKLPD         Z19, Z18, Z17
-	VUNPCKHPD         Z19, Z18, Z18
-	VSHUFF64X2        $0x88, Z17, Z20, Z19
-	VSHUFF64X2        $0xdd, Z17, Z20, Z17
-	VSHUFF64X2        $0x88, Z18, Z16, Z20
-	VSHUFF64X2        $0xdd, Z18, Z16, Z16
-	VPMOVSXDQ         (SI)(R10*4), Z18
-	VPSLLQ            $0x3f, Z18, Z18
-	VPMOVQ2M          Z18, K2
-	VMOVAPD           Z20, Z18
-	VMOVUPD           Z17, K2, Z20
-	VMOVUPD           Z18, K2, Z17
-	VMULPD            Z26, Z19, Z18
-	VFMADD231PD       Z27, Z17, Z18
-	VMULPD            Z26, Z20, Z17
-	VFMADD231PD       Z27, Z16, Z17
-	VCMPPD            $0x19, Z9, Z18, K2
+	VSHUFF64X2        $0x88, Z15, Z18, Z17
+	VSHUFF64X2        $0xdd, Z15, Z18, Z15
+	VSHUFF64X2        $0x88, Z16, Z14, Z18
+	VSHUFF64X2        $0xdd, Z16, Z14, Z14
+	VPMOVSXDQ         (SI)(R10*4), Z16
+	VPSLLQ            $0x3f, Z16, Z16
+	VPMOVQ2M          Z16, K2
+	VMOVAPD           Z18, Z16
+	VMOVUPD           Z15, K2, Z18
+	VMOVUPD           Z16, K2, Z15
+	VMOVAPD           Z17, Z16
+	VFMADD231PD       Z19, Z15, Z16
+	VMOVAPD           Z18, Z15
+	VFMADD231PD       Z19, Z14, Z15
+	VCMPPD            $0x19, Z8, Z16, K2
 	KORB              K2, K1, K1
-	VCMPPD            $0x1e, Z10, Z18, K2
+	VCMPPD            $0x1e, Z9, Z16, K2
 	KORB              K2, K1, K1
-	VCMPPD            $0x19, Z9, Z17, K2
+	VCMPPD            $0x19, Z8, Z15, K2
 	KORB              K2, K1, K1
-	VCMPPD            $0x1e, Z10, Z17, K2
+	VCMPPD            $0x1e, Z9, Z15, K2
 	KORB              K2, K1, K1
-	VGETMANTPD        $0x0b, Z18, Z16
-	VGETMANTPD        $0x0b, Z17, Z19
-	VGETEXPPD         Z18, Z18
-	VGETEXPPD         Z17, Z17
-	VPSRLQ            $0x30, Z16, Z22
-	VPSRLQ            $0x30, Z19, Z23
-	VGETEXPPD         Z16, Z20
-	VGETEXPPD         Z19, Z21
-	VSUBPD            Z20, Z18, Z18
-	VSUBPD            Z21, Z17, Z17
-	VMOVAPD           Z22, Z20
-	VPERMI2PD         Z13, Z12, Z20
-	VMOVAPD           Z23, Z21
-	VPERMI2PD         Z13, Z12, Z21
-	VPERMI2PD         Z15, Z14, Z22
-	VPERMI2PD         Z15, Z14, Z23
-	VFMSUB213PD       Z11, Z20, Z16
-	VFMSUB213PD       Z11, Z21, Z19
-	VFMADD231PD.BCST  constants<>+400(SB), Z18, Z22
-	VFMADD231PD.BCST  constants<>+400(SB), Z17, Z23
-	VMULPD            Z16, Z16, Z20
-	VMULPD            Z19, Z19, Z21
-	VBROADCASTSD      constants<>+704(SB), Z24
-	VFMADD231PD.BCST  constants<>+424(SB), Z16, Z24
-	VBROADCASTSD      constants<>+704(SB), Z25
-	VFMADD231PD.BCST  constants<>+424(SB), Z19, Z25
-	VFMADD231PD.BCST  constants<>+416(SB), Z20, Z24
-	VFMADD231PD.BCST  constants<>+416(SB), Z21, Z25
-	VBROADCASTSD      constants<>+712(SB), Z26
-	VFMADD231PD.BCST  constants<>+720(SB), Z16, Z26
-	VBROADCASTSD      constants<>+712(SB), Z27
-	VFMADD231PD.BCST  constants<>+720(SB), Z19, Z27
-	VFMADD213PD       Z26, Z20, Z24
-	VFMADD213PD       Z27, Z21, Z25
-	VBROADCASTSD      constants<>+728(SB), Z26
-	VFMADD231PD.BCST  constants<>+736(SB), Z16, Z26
-	VBROADCASTSD      constants<>+728(SB), Z27
-	VFMADD231PD.BCST  constants<>+736(SB), Z19, Z27
-	VFMADD213PD       Z26, Z20, Z24
-	VFMADD213PD       Z27, Z21, Z25
-	VBROADCASTSD      constants<>+744(SB), Z26
-	VFMADD231PD.BCST  constants<>+752(SB), Z16, Z26
-	VBROADCASTSD      constants<>+744(SB), Z27
-	VFMADD231PD.BCST  constants<>+752(SB), Z19, Z27
-	VFMADD213PD       Z26, Z20, Z24
-	VFMADD213PD       Z27, Z21, Z25
-	VFMADD213PD       Z16, Z20, Z24
-	VFMADD213PD       Z19, Z21, Z25
-	VFMADD231PD.BCST  constants<>+408(SB), Z18, Z24
-	VFMADD231PD.BCST  constants<>+408(SB), Z17, Z25
-	VADDPD            Z22, Z24, Z24
-	VADDPD            Z23, Z25, Z25
+	VDIVPD            Z16, Z15, Z15
+	VCMPPD            $0x19, Z8, Z15, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x1e, Z9, Z15, K2
+	KORB              K2, K1, K1
+	VGETMANTPD        $0x0b, Z15, Z14
+	VGETEXPPD         Z15, Z15
+	VPSRLQ            $0x30, Z14, Z17
+	VGETEXPPD         Z14, Z16
+	VSUBPD            Z16, Z15, Z15
+	VMOVAPD           Z17, Z16
+	VPERMI2PD         Z11, Z10, Z16
+	VPERMI2PD         Z13, Z12, Z17
+	VFMSUB213PD.BCST  constants<>+384(SB), Z16, Z14
+	VFMADD231PD.BCST  constants<>+400(SB), Z15, Z17
+	VMULPD            Z14, Z14, Z16
+	VBROADCASTSD      constants<>+720(SB), Z18
+	VFMADD231PD.BCST  constants<>+424(SB), Z14, Z18
+	VFMADD231PD.BCST  constants<>+416(SB), Z16, Z18
+	VBROADCASTSD      constants<>+728(SB), Z19
+	VFMADD231PD.BCST  constants<>+736(SB), Z14, Z19
+	VFMADD213PD       Z19, Z16, Z18
+	VBROADCASTSD      constants<>+744(SB), Z19
+	VFMADD231PD.BCST  constants<>+752(SB), Z14, Z19
+	VFMADD213PD       Z19, Z16, Z18
+	VBROADCASTSD      constants<>+760(SB), Z19
+	VFMADD231PD.BCST  constants<>+768(SB), Z14, Z19
+	VFMADD213PD       Z19, Z16, Z18
+	VFMADD213PD       Z14, Z16, Z18
+	VFMADD231PD.BCST  constants<>+408(SB), Z15, Z18
+	VADDPD            Z17, Z18, Z18
 	MOVQ              R10, R11
 	SHLQ              $0x04, R11
 	MOVQ              o_base+0(FP), R12
 	ADDQ              R12, R11
-	VUNPCKLPD         Z25, Z24, Z16
-	VUNPCKHPD         Z25, Z24, Z17
-	VMOVUPD           X16, (R11)
-	VEXTRACTF64X2     $0x01, Z16, 32(R11)
-	VEXTRACTF64X2     $0x02, Z16, 64(R11)
-	VEXTRACTF64X2     $0x03, Z16, 96(R11)
-	VMOVUPD           X17, 16(R11)
-	VEXTRACTF64X2     $0x01, Z17, 48(R11)
-	VEXTRACTF64X2     $0x02, Z17, 80(R11)
-	VEXTRACTF64X2     $0x03, Z17, 112(R11)
+	VXORPD            Z14, Z14, Z14
+	VUNPCKLPD         Z18, Z14, Z15
+	VUNPCKHPD         Z18, Z14, Z14
+	VMOVUPD           X15, (R11)
+	VEXTRACTF64X2     $0x01, Z15, 32(R11)
+	VEXTRACTF64X2     $0x02, Z15, 64(R11)
+	VEXTRACTF64X2     $0x03, Z15, 96(R11)
+	VMOVUPD           X14, 16(R11)
+	VEXTRACTF64X2     $0x01, Z14, 48(R11)
+	VEXTRACTF64X2     $0x02, Z14, 80(R11)
+	VEXTRACTF64X2     $0x03, Z14, 112(R11)
 	CMPQ              R10, R9
-	JE                done348
+	JE                done342
 	ADDQ              $0x08, R10
 	CMPQ              R10, R9
 	CMOVQGT           R9, R10
-	JMP               vector347
+	JMP               vector341
 
-done348:
+done342:
+	XORB     AL, AL
 	KORTESTB K1, K1
-	JNZ      unsafe349
+	JNZ      any343
 	MOVB     $0x01, AL
-	MOVB     AL, ret+192(FP)
+
+any343:
+	MOVB AL, ret+192(FP)
 	VZEROUPPER
 	RET
 
-unsafe349:
-	MOVB $0x00, AL
-	MOVB AL, ret+192(FP)
+// func pairBeliefs512(o []float64, z []float64, l []float64, b []float64, m []float64, t []float64, e []int32, u []int32, v []int32, p []int) bool
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·pairBeliefs512(SB), $0-241
+	MOVQ         b_base+72(FP), AX
+	MOVQ         m_base+96(FP), CX
+	MOVQ         t_base+120(FP), DX
+	MOVQ         e_base+144(FP), BX
+	MOVQ         u_base+168(FP), SI
+	MOVQ         v_base+192(FP), DI
+	MOVQ         p_base+216(FP), R8
+	KXORB        K1, K1, K1
+	VBROADCASTSD constants<>+0(SB), Z0
+	VBROADCASTSD constants<>+8(SB), Z1
+	VBROADCASTSD constants<>+16(SB), Z2
+	VBROADCASTSD constants<>+24(SB), Z3
+	VMOVUPD      constants<>+64(SB), Z4
+	VMOVUPD      constants<>+128(SB), Z5
+	VMOVUPD      constants<>+192(SB), Z6
+	VMOVUPD      constants<>+256(SB), Z7
+	VBROADCASTSD constants<>+704(SB), Z8
+	VBROADCASTSD constants<>+808(SB), Z9
+	VMOVUPD      constants<>+448(SB), Z10
+	VMOVUPD      constants<>+512(SB), Z11
+	VMOVUPD      constants<>+576(SB), Z12
+	VMOVUPD      constants<>+640(SB), Z13
+	MOVQ         e_len+152(FP), R9
+	XORQ         R10, R10
+	SUBQ         $0x08, R9
+
+vector344:
+	MOVLQSX           (BX)(R10*4), R11
+	SHLQ              $0x05, R11
+	VBROADCASTF64X4   (CX)(R11*1), Z14
+	MOVLQSX           8(BX)(R10*4), R11
+	SHLQ              $0x05, R11
+	VINSERTF64X4      $0x01, (CX)(R11*1), Z14, Z14
+	MOVLQSX           4(BX)(R10*4), R11
+	SHLQ              $0x05, R11
+	VBROADCASTF64X4   (CX)(R11*1), Z15
+	MOVLQSX           12(BX)(R10*4), R11
+	SHLQ              $0x05, R11
+	VINSERTF64X4      $0x01, (CX)(R11*1), Z15, Z15
+	MOVLQSX           16(BX)(R10*4), R11
+	SHLQ              $0x05, R11
+	VBROADCASTF64X4   (CX)(R11*1), Z16
+	MOVLQSX           24(BX)(R10*4), R11
+	SHLQ              $0x05, R11
+	VINSERTF64X4      $0x01, (CX)(R11*1), Z16, Z16
+	MOVLQSX           20(BX)(R10*4), R11
+	SHLQ              $0x05, R11
+	VBROADCASTF64X4   (CX)(R11*1), Z17
+	MOVLQSX           28(BX)(R10*4), R11
+	SHLQ              $0x05, R11
+	VINSERTF64X4      $0x01, (CX)(R11*1), Z17, Z17
+	VUNPCKLPD         Z15, Z14, Z18
+	VUNPCKHPD         Z15, Z14, Z14
+	VUNPCKLPD         Z17, Z16, Z15
+	VUNPCKHPD         Z17, Z16, Z16
+	VSHUFF64X2        $0x88, Z15, Z18, Z17
+	VSHUFF64X2        $0xdd, Z15, Z18, Z15
+	VSHUFF64X2        $0x88, Z16, Z14, Z18
+	VSHUFF64X2        $0xdd, Z16, Z14, Z14
+	MOVLQSX           (BX)(R10*4), R11
+	MOVLQSX           (SI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VBROADCASTF64X2   (AX)(R11*1), Z16
+	MOVLQSX           8(BX)(R10*4), R11
+	MOVLQSX           (SI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x01, (AX)(R11*1), Z16, Z16
+	MOVLQSX           16(BX)(R10*4), R11
+	MOVLQSX           (SI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x02, (AX)(R11*1), Z16, Z16
+	MOVLQSX           24(BX)(R10*4), R11
+	MOVLQSX           (SI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x03, (AX)(R11*1), Z16, Z16
+	MOVLQSX           4(BX)(R10*4), R11
+	MOVLQSX           (SI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VBROADCASTF64X2   (AX)(R11*1), Z19
+	MOVLQSX           12(BX)(R10*4), R11
+	MOVLQSX           (SI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x01, (AX)(R11*1), Z19, Z19
+	MOVLQSX           20(BX)(R10*4), R11
+	MOVLQSX           (SI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x02, (AX)(R11*1), Z19, Z19
+	MOVLQSX           28(BX)(R10*4), R11
+	MOVLQSX           (SI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x03, (AX)(R11*1), Z19, Z19
+	VUNPCKLPD         Z19, Z16, Z20
+	VUNPCKHPD         Z19, Z16, Z16
+	MOVLQSX           (BX)(R10*4), R11
+	MOVLQSX           (DI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VBROADCASTF64X2   (AX)(R11*1), Z19
+	MOVLQSX           8(BX)(R10*4), R11
+	MOVLQSX           (DI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x01, (AX)(R11*1), Z19, Z19
+	MOVLQSX           16(BX)(R10*4), R11
+	MOVLQSX           (DI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x02, (AX)(R11*1), Z19, Z19
+	MOVLQSX           24(BX)(R10*4), R11
+	MOVLQSX           (DI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x03, (AX)(R11*1), Z19, Z19
+	MOVLQSX           4(BX)(R10*4), R11
+	MOVLQSX           (DI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VBROADCASTF64X2   (AX)(R11*1), Z21
+	MOVLQSX           12(BX)(R10*4), R11
+	MOVLQSX           (DI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x01, (AX)(R11*1), Z21, Z21
+	MOVLQSX           20(BX)(R10*4), R11
+	MOVLQSX           (DI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x02, (AX)(R11*1), Z21, Z21
+	MOVLQSX           28(BX)(R10*4), R11
+	MOVLQSX           (DI)(R11*4), R11
+	SHLQ              $0x04, R11
+	VINSERTF64X2      $0x03, (AX)(R11*1), Z21, Z21
+	VUNPCKLPD         Z21, Z19, Z22
+	VUNPCKHPD         Z21, Z19, Z19
+	VSUBPD            Z15, Z20, Z20
+	VSUBPD            Z14, Z16, Z16
+	VBROADCASTSD      constants<>+712(SB), Z14
+	VCMPPD            $0x1e, Z14, Z20, K2
+	KORB              K2, K1, K1
+	VBROADCASTSD      constants<>+792(SB), Z14
+	VSUBPD            Z20, Z16, Z16
+	VMAXPD            Z16, Z14, Z14
+	VMAXPD            Z16, Z0, Z16
+	VMINPD            Z16, Z1, Z16
+	VMOVAPD           Z2, Z23
+	VFMADD231PD       Z3, Z16, Z23
+	VSUBPD            Z2, Z23, Z15
+	VFNMADD231PD.BCST constants<>+320(SB), Z15, Z16
+	VFNMADD231PD.BCST constants<>+328(SB), Z15, Z16
+	VMOVAPD           Z23, Z21
+	VPERMI2PD         Z5, Z4, Z21
+	VPERMI2PD         Z7, Z6, Z23
+	VMULPD            Z16, Z16, Z24
+	VBROADCASTSD      constants<>+336(SB), Z25
+	VFMADD231PD.BCST  constants<>+344(SB), Z16, Z25
+	VBROADCASTSD      constants<>+352(SB), Z26
+	VFMADD231PD.BCST  constants<>+360(SB), Z16, Z26
+	VFMADD213PD       Z26, Z24, Z25
+	VBROADCASTSD      constants<>+368(SB), Z26
+	VFMADD231PD.BCST  constants<>+376(SB), Z16, Z26
+	VADDPD            Z16, Z21, Z21
+	VFMADD213PD       Z26, Z24, Z25
+	VFMADD213PD       Z21, Z24, Z25
+	VFMADD213PD       Z23, Z23, Z25
+	VSCALEFPD         Z15, Z25, Z25
+	VSUBPD            Z17, Z22, Z22
+	VSUBPD            Z18, Z19, Z19
+	VBROADCASTSD      constants<>+712(SB), Z15
+	VCMPPD            $0x1e, Z15, Z22, K2
+	KORB              K2, K1, K1
+	VBROADCASTSD      constants<>+792(SB), Z15
+	VSUBPD            Z22, Z19, Z19
+	VMAXPD            Z19, Z15, Z15
+	VMAXPD            Z19, Z0, Z19
+	VMINPD            Z19, Z1, Z19
+	VMOVAPD           Z2, Z18
+	VFMADD231PD       Z3, Z19, Z18
+	VSUBPD            Z2, Z18, Z16
+	VFNMADD231PD.BCST constants<>+320(SB), Z16, Z19
+	VFNMADD231PD.BCST constants<>+328(SB), Z16, Z19
+	VMOVAPD           Z18, Z17
+	VPERMI2PD         Z5, Z4, Z17
+	VPERMI2PD         Z7, Z6, Z18
+	VMULPD            Z19, Z19, Z21
+	VBROADCASTSD      constants<>+336(SB), Z23
+	VFMADD231PD.BCST  constants<>+344(SB), Z19, Z23
+	VBROADCASTSD      constants<>+352(SB), Z24
+	VFMADD231PD.BCST  constants<>+360(SB), Z19, Z24
+	VFMADD213PD       Z24, Z21, Z23
+	VBROADCASTSD      constants<>+368(SB), Z24
+	VFMADD231PD.BCST  constants<>+376(SB), Z19, Z24
+	VADDPD            Z19, Z17, Z17
+	VFMADD213PD       Z24, Z21, Z23
+	VFMADD213PD       Z17, Z21, Z23
+	VFMADD213PD       Z18, Z18, Z23
+	VSCALEFPD         Z16, Z23, Z23
+	MOVQ              (R8)(R10*8), R11
+	VBROADCASTF64X4   (DX)(R11*8), Z16
+	MOVQ              16(R8)(R10*8), R11
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z16, Z16
+	MOVQ              8(R8)(R10*8), R11
+	VBROADCASTF64X4   (DX)(R11*8), Z17
+	MOVQ              24(R8)(R10*8), R11
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z17, Z17
+	MOVQ              32(R8)(R10*8), R11
+	VBROADCASTF64X4   (DX)(R11*8), Z18
+	MOVQ              48(R8)(R10*8), R11
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z18, Z18
+	MOVQ              40(R8)(R10*8), R11
+	VBROADCASTF64X4   (DX)(R11*8), Z19
+	MOVQ              56(R8)(R10*8), R11
+	VINSERTF64X4      $0x01, (DX)(R11*8), Z19, Z19
+	VUNPCKLPD         Z17, Z16, Z21
+	VUNPCKHPD         Z17, Z16, Z16
+	VUNPCKLPD         Z19, Z18, Z17
+	VUNPCKHPD         Z19, Z18, Z18
+	VSHUFF64X2        $0x88, Z17, Z21, Z19
+	VSHUFF64X2        $0xdd, Z17, Z21, Z17
+	VSHUFF64X2        $0x88, Z18, Z16, Z21
+	VSHUFF64X2        $0xdd, Z18, Z16, Z16
+	VMULPD            Z25, Z17, Z17
+	VMULPD            Z25, Z16, Z16
+	VMULPD            Z23, Z21, Z21
+	VMULPD            Z23, Z16, Z16
+	VBROADCASTSD      constants<>+384(SB), Z24
+	VADDPD            Z21, Z19, Z18
+	VADDPD            Z16, Z17, Z23
+	VADDPD            Z23, Z18, Z18
+	VCMPPD            $0x19, Z8, Z18, K2
+	KORB              K2, K1, K1
+	VCMPPD            $0x1e, Z9, Z18, K2
+	KORB              K2, K1, K1
+	VDIVPD            Z18, Z24, Z24
+	VMULPD            Z24, Z19, Z19
+	VMULPD            Z24, Z21, Z21
+	VMULPD            Z24, Z17, Z17
+	VMULPD            Z24, Z16, Z16
+	MOVQ              R10, R11
+	SHLQ              $0x05, R11
+	MOVQ              o_base+0(FP), R12
+	ADDQ              R12, R11
+	VUNPCKLPD         Z21, Z19, Z23
+	VUNPCKHPD         Z21, Z19, Z19
+	VMOVUPD           X23, (R11)
+	VEXTRACTF64X2     $0x01, Z23, 64(R11)
+	VEXTRACTF64X2     $0x02, Z23, 128(R11)
+	VEXTRACTF64X2     $0x03, Z23, 192(R11)
+	VMOVUPD           X19, 32(R11)
+	VEXTRACTF64X2     $0x01, Z19, 96(R11)
+	VEXTRACTF64X2     $0x02, Z19, 160(R11)
+	VEXTRACTF64X2     $0x03, Z19, 224(R11)
+	VUNPCKLPD         Z16, Z17, Z19
+	VUNPCKHPD         Z16, Z17, Z23
+	VMOVUPD           X19, 16(R11)
+	VEXTRACTF64X2     $0x01, Z19, 80(R11)
+	VEXTRACTF64X2     $0x02, Z19, 144(R11)
+	VEXTRACTF64X2     $0x03, Z19, 208(R11)
+	VMOVUPD           X23, 48(R11)
+	VEXTRACTF64X2     $0x01, Z23, 112(R11)
+	VEXTRACTF64X2     $0x02, Z23, 176(R11)
+	VEXTRACTF64X2     $0x03, Z23, 240(R11)
+	VADDPD            Z22, Z20, Z20
+	VADDPD            Z16, Z21, Z21
+	VADDPD            Z16, Z17, Z17
+	VMULPD            Z14, Z17, Z17
+	VFMADD231PD       Z15, Z21, Z17
+	VADDPD            Z20, Z17, Z17
+	MOVQ              l_base+48(FP), R11
+	VMOVUPD           Z17, (R11)(R10*8)
+	VGETMANTPD        $0x0b, Z18, Z14
+	VGETEXPPD         Z18, Z15
+	VPSRLQ            $0x30, Z14, Z17
+	VGETEXPPD         Z14, Z16
+	VSUBPD            Z16, Z15, Z15
+	VMOVAPD           Z17, Z16
+	VPERMI2PD         Z11, Z10, Z16
+	VPERMI2PD         Z13, Z12, Z17
+	VFMSUB213PD.BCST  constants<>+384(SB), Z16, Z14
+	VFMADD231PD.BCST  constants<>+400(SB), Z15, Z17
+	VMULPD            Z14, Z14, Z16
+	VBROADCASTSD      constants<>+720(SB), Z18
+	VFMADD231PD.BCST  constants<>+424(SB), Z14, Z18
+	VFMADD231PD.BCST  constants<>+416(SB), Z16, Z18
+	VBROADCASTSD      constants<>+728(SB), Z19
+	VFMADD231PD.BCST  constants<>+736(SB), Z14, Z19
+	VFMADD213PD       Z19, Z16, Z18
+	VBROADCASTSD      constants<>+744(SB), Z19
+	VFMADD231PD.BCST  constants<>+752(SB), Z14, Z19
+	VFMADD213PD       Z19, Z16, Z18
+	VBROADCASTSD      constants<>+760(SB), Z19
+	VFMADD231PD.BCST  constants<>+768(SB), Z14, Z19
+	VFMADD213PD       Z19, Z16, Z18
+	VFMADD213PD       Z14, Z16, Z18
+	VFMADD231PD.BCST  constants<>+408(SB), Z15, Z18
+	VADDPD            Z17, Z18, Z18
+	VADDPD            Z20, Z18, Z18
+	MOVQ              z_base+24(FP), R11
+	VMOVUPD           Z18, (R11)(R10*8)
+	CMPQ              R10, R9
+	JE                done345
+	ADDQ              $0x08, R10
+	CMPQ              R10, R9
+	CMOVQGT           R9, R10
+	JMP               vector344
+
+done345:
+	XORB     AL, AL
+	KORTESTB K1, K1
+	JNZ      any346
+	MOVB     $0x01, AL
+
+any346:
+	MOVB AL, ret+240(FP)
 	VZEROUPPER
 	RET
 
@@ -5156,9 +5376,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few351
+	JLT  few348
 
-block350:
+block347:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(DX*1), Z1
 	VMOVUPD    (CX)(DX*2), Z2
@@ -5203,11 +5423,11 @@ block350:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block350
+	JGE        block347
 
-few351:
+few348:
 	TESTQ      R8, R8
-	JZ         blocks352
+	JZ         blocks349
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
@@ -5245,32 +5465,32 @@ few351:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       R8, $0x00000001
-	JLE        end354
+	JLE        end351
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       R8, $0x00000002
-	JLE        end354
+	JLE        end351
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       R8, $0x00000003
-	JLE        end354
+	JLE        end351
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       R8, $0x00000004
-	JLE        end354
+	JLE        end351
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       R8, $0x00000005
-	JLE        end354
+	JLE        end351
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       R8, $0x00000006
-	JLE        end354
+	JLE        end351
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       R8, $0x00000007
-	JLE        end354
+	JLE        end351
 	VMOVUPD    Z0, 448(AX)
 
-end354:
+end351:
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000200, AX
 
-blocks352:
+blocks349:
 	VZEROUPPER
 	RET
 
@@ -5286,9 +5506,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(DX*4), DI
 	MOVQ n+48(FP), R8
 	CMPQ R8, $0x00000008
-	JLT  few356
+	JLT  few353
 
-block355:
+block352:
 	VXORPD     Z0, Z0, Z0
 	VXORPD     Z1, Z1, Z1
 	VXORPD     Z2, Z2, Z2
@@ -5341,11 +5561,11 @@ block355:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x00000008, R8
 	CMPQ       R8, $0x00000008
-	JGE        block355
+	JGE        block352
 
-few356:
+few353:
 	TESTQ   R8, R8
-	JZ      blocks357
+	JZ      blocks354
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -5359,28 +5579,28 @@ few356:
 	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
 	CMPQ    R8, $0x00000001
-	JLE     end359
+	JLE     end356
 	VMOVUPD 64(CX), Z1
 	CMPQ    R8, $0x00000002
-	JLE     end359
+	JLE     end356
 	VMOVUPD 128(CX), Z2
 	CMPQ    R8, $0x00000003
-	JLE     end359
+	JLE     end356
 	VMOVUPD 192(CX), Z3
 	CMPQ    R8, $0x00000004
-	JLE     end359
+	JLE     end356
 	VMOVUPD 256(CX), Z4
 	CMPQ    R8, $0x00000005
-	JLE     end359
+	JLE     end356
 	VMOVUPD 320(CX), Z5
 	CMPQ    R8, $0x00000006
-	JLE     end359
+	JLE     end356
 	VMOVUPD 384(CX), Z6
 	CMPQ    R8, $0x00000007
-	JLE     end359
+	JLE     end356
 	VMOVUPD 448(CX), Z7
 
-end359:
+end356:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -5416,7 +5636,7 @@ end359:
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
 
-blocks357:
+blocks354:
 	VZEROUPPER
 	RET
 
@@ -5424,44 +5644,44 @@ blocks357:
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·consistent512(SB), $0-216
 	VBROADCASTSD constants<>+384(SB), Z0
-	VBROADCASTSD constants<>+808(SB), Z1
-	VBROADCASTSD constants<>+816(SB), Z2
+	VBROADCASTSD constants<>+816(SB), Z1
+	VBROADCASTSD constants<>+824(SB), Z2
 	VBROADCASTSD constants<>+784(SB), Z3
-	VBROADCASTSD constants<>+824(SB), Z4
-	VBROADCASTSD constants<>+832(SB), Z5
-	VBROADCASTSD constants<>+840(SB), Z6
+	VBROADCASTSD constants<>+832(SB), Z4
+	VBROADCASTSD constants<>+840(SB), Z5
+	VBROADCASTSD constants<>+848(SB), Z6
 	MOVQ         right_len+104(FP), AX
 	SHLQ         $0x03, AX
 	VMOVAPD      Z0, Z7
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector360:
+vector357:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector360
+	JL      vector357
 	XORQ    CX, CX
 
-scaling361:
+scaling358:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector363:
+vector360:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector363
+	JL      vector360
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x03, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few365
+	JL      few362
 
-rows364:
+rows361:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5470,7 +5690,7 @@ rows364:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector366:
+vector363:
 	VMOVUPD     (R8)(R10*1), Z12
 	VFMADD231PD (R9), Z12, Z8
 	VFMADD231PD (R9)(AX*1), Z12, Z9
@@ -5479,7 +5699,7 @@ vector366:
 	ADDQ        $0x40, R9
 	ADDQ        $0x40, R10
 	CMPQ        R10, AX
-	JL          vector366
+	JL          vector363
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Z12
@@ -5513,7 +5733,7 @@ vector366:
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector367:
+vector364:
 	VMOVUPD     (R8)(R9*1), Z11
 	VFMADD231PD (BX), Z12, Z11
 	VFMADD231PD (BX)(AX*1), Z8, Z11
@@ -5523,30 +5743,30 @@ vector367:
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector367
+	JL          vector364
 	ADDQ        DI, BX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows364
+	JGE         rows361
 
-few365:
+few362:
 	CMPQ SI, $0x01
-	JL   few369
+	JL   few366
 
-rows368:
+rows365:
 	VXORPD Z8, Z8, Z8
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector370:
+vector367:
 	VMOVUPD     (DI)(R9*1), Z9
 	VFMADD231PD (R8), Z9, Z8
 	ADDQ        $0x40, R8
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector370
+	JL          vector367
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Z9
@@ -5559,24 +5779,24 @@ vector370:
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector371:
+vector368:
 	VMOVUPD     (DI)(R8*1), Z8
 	VFMADD231PD (BX), Z9, Z8
 	VMOVUPD     Z8, (DI)(R8*1)
 	ADDQ        $0x40, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector371
+	JL          vector368
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows368
+	JGE         rows365
 
-few369:
+few366:
 	VXORPD Z8, Z8, Z8
 	XORQ   DX, DX
 
-vector372:
+vector369:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
@@ -5587,28 +5807,28 @@ vector372:
 	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector372
+	JL           vector369
 	VBROADCASTSD enough+208(FP), Z9
 	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled362
+	JZ           scaled359
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled362
+	JGE          scaled359
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain373
+	JLT          plain370
 	CMPQ         CX, $0x14
-	JGE          plain373
+	JGE          plain370
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain373
+	JZ           plain370
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector375:
+vector372:
 	MOVQ      left_base+72(FP), SI
 	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
@@ -5623,15 +5843,15 @@ vector375:
 	VMOVUPD   Z8, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, DX
-	JL        vector375
+	JL        vector372
 	XORQ      BX, BX
 	MOVQ      system_base+144(FP), SI
 
-tiles376:
+tiles373:
 	LEAQ 64(BX), DI
 	ANDQ $-256, DI
 
-tile377:
+tile374:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	VXORPD Z10, Z10, Z10
@@ -5647,7 +5867,7 @@ tile377:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows378:
+rows375:
 	VMOVUPD     (R10), Z16
 	VMULPD      (R8), Z16, Z17
 	VMULPD      64(R8), Z16, Z16
@@ -5667,7 +5887,7 @@ rows378:
 	ADDQ        AX, R9
 	ADDQ        $0x40, R10
 	SUBQ        $0x40, DX
-	JNZ         rows378
+	JNZ         rows375
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Z8, (DX)
 	VMOVUPD     Z9, 64(DX)
@@ -5680,11 +5900,11 @@ rows378:
 	VMOVUPD     Z15, 192(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000100, DI
-	JGE         tile377
+	JGE         tile374
 	LEAQ        (SI)(AX*2), SI
 	ADDQ        $0x00000080, BX
 	CMPQ        BX, AX
-	JL          tiles376
+	JL          tiles373
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x00, DX
@@ -5696,7 +5916,7 @@ rows378:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector379:
+vector376:
 	VMOVUPD (SI)(R8*1), Z8
 	VMOVUPD (DI)(R8*1), Z9
 	VMULPD  Z9, Z8, Z10
@@ -5707,7 +5927,7 @@ vector379:
 	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector380:
+vector377:
 	VMOVUPD     (SI)(R10*1), Z11
 	VFMSUB213PD (BX)(R10*1), Z8, Z11
 	VMULPD      (DI)(R10*1), Z11, Z11
@@ -5715,13 +5935,13 @@ vector380:
 	VMOVUPD     Z11, (BX)(R10*1)
 	ADDQ        $0x40, R10
 	CMPQ        R10, R9
-	JL          vector380
+	JL          vector377
 	VADDPD      (BX)(R8*1), Z10, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector379
+	JL          vector376
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x01, DX
@@ -5731,47 +5951,47 @@ vector380:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector381:
+vector378:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before382
+	JZ    before379
 	XORQ  R8, R8
 
-vector383:
+vector380:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before384
+	JZ      before381
 	XORQ    R9, R9
 
-vector385:
+vector382:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector385
+	JL           vector382
 
-before384:
+before381:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector383
+	JL      vector380
 
-before382:
+before379:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before386
+	JZ      before383
 	XORQ    DI, DI
 
-vector387:
+vector384:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector387
+	JL           vector384
 
-before386:
+before383:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -5786,7 +6006,7 @@ before386:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector381
+	JL      vector378
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5802,55 +6022,55 @@ before386:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector388:
+vector385:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before389
+	JZ      before386
 	XORQ    R8, R8
 
-vector390:
+vector387:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector390
+	JL           vector387
 
-before389:
+before386:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector388
+	JL      vector385
 	MOVQ    AX, DI
 
-back391:
+back388:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below392:
+below389:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved393
+	JGE          solved390
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below392
+	JMP          below389
 
-solved393:
+solved390:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back391
-	JMP     scale374
+	JNZ     back388
+	JMP     scale371
 
-plain373:
+plain370:
 	XORQ DX, DX
 
-vector394:
+vector391:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -5867,11 +6087,11 @@ vector394:
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector394
+	JL        vector391
 	INCQ      CX
-	JMP       scaling361
+	JMP       scaling358
 
-scale374:
+scale371:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -5881,18 +6101,18 @@ scale374:
 	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector395:
+vector392:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector395
+	JL      vector392
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector396:
+vector393:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -5915,14 +6135,14 @@ vector396:
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector396
+	JL        vector393
 	INCQ      CX
-	JMP       scaling361
+	JMP       scaling358
 
-scaled362:
+scaled359:
 	XORQ CX, CX
 
-vector397:
+vector394:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -5946,14 +6166,14 @@ vector397:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector397
+	JL        vector394
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector398:
+vector395:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -5961,12 +6181,12 @@ vector398:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector399:
+vector396:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector399
+	JL           vector396
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -5976,7 +6196,7 @@ vector399:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector398
+	JL           vector395
 	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVAPD      Z0, Z2
 	VDIVPD       Z1, Z2, Z2
@@ -5990,7 +6210,7 @@ vector399:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent400
+	JZ           silent397
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -5999,14 +6219,14 @@ vector399:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector402:
+vector399:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector403:
+vector400:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -6024,17 +6244,17 @@ vector403:
 	VFMSUB213PD      Z0, Z15, Z14
 	VFMADD231PD      Z1, Z13, Z16
 	VMULPD           Z14, Z14, Z15
-	VBROADCASTSD     constants<>+704(SB), Z17
+	VBROADCASTSD     constants<>+720(SB), Z17
 	VFMADD231PD.BCST constants<>+424(SB), Z14, Z17
 	VFMADD231PD.BCST constants<>+416(SB), Z15, Z17
-	VBROADCASTSD     constants<>+712(SB), Z18
-	VFMADD231PD.BCST constants<>+720(SB), Z14, Z18
-	VFMADD213PD      Z18, Z15, Z17
 	VBROADCASTSD     constants<>+728(SB), Z18
 	VFMADD231PD.BCST constants<>+736(SB), Z14, Z18
 	VFMADD213PD      Z18, Z15, Z17
 	VBROADCASTSD     constants<>+744(SB), Z18
 	VFMADD231PD.BCST constants<>+752(SB), Z14, Z18
+	VFMADD213PD      Z18, Z15, Z17
+	VBROADCASTSD     constants<>+760(SB), Z18
+	VFMADD231PD.BCST constants<>+768(SB), Z14, Z18
 	VFMADD213PD      Z18, Z15, Z17
 	VFMADD213PD      Z14, Z15, Z17
 	VFMADD231PD      Z3, Z13, Z17
@@ -6042,16 +6262,16 @@ vector403:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector403
+	JL               vector400
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector402
+	JL               vector399
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded401
+	JMP              rounded398
 
-silent400:
+silent397:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -6059,14 +6279,14 @@ silent400:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector404:
+vector401:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector405:
+vector402:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z0, Z3, Z3
@@ -6074,13 +6294,13 @@ vector405:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector405
+	JL          vector402
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector404
+	JL          vector401
 
-rounded401:
+rounded398:
 	VZEROUPPER
 	RET
 
@@ -6166,22 +6386,23 @@ DATA constants<>+672(SB)/8, $0xbfbda730b7840000
 DATA constants<>+680(SB)/8, $0xbfb4d31d05204000
 DATA constants<>+688(SB)/8, $0xbfa894b9449f8000
 DATA constants<>+696(SB)/8, $0x0000000000000000
-DATA constants<>+704(SB)/8, $0xbfc0009bb3f03ea7
-DATA constants<>+712(SB)/8, $0xbfc55555497b6b01
-DATA constants<>+720(SB)/8, $0x3fc2492d25ef1a7c
-DATA constants<>+728(SB)/8, $0xbfcfffffffffa6ad
-DATA constants<>+736(SB)/8, $0x3fc99999982191f4
-DATA constants<>+744(SB)/8, $0xbfe0000000000000
-DATA constants<>+752(SB)/8, $0x3fd5555555555e73
-DATA constants<>+760(SB)/8, $0xfff0000000000000
-DATA constants<>+768(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+776(SB)/8, $0x7fefffffffffffff
+DATA constants<>+704(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+712(SB)/8, $0x7fefffffffffffff
+DATA constants<>+720(SB)/8, $0xbfc0009bb3f03ea7
+DATA constants<>+728(SB)/8, $0xbfc55555497b6b01
+DATA constants<>+736(SB)/8, $0x3fc2492d25ef1a7c
+DATA constants<>+744(SB)/8, $0xbfcfffffffffa6ad
+DATA constants<>+752(SB)/8, $0x3fc99999982191f4
+DATA constants<>+760(SB)/8, $0xbfe0000000000000
+DATA constants<>+768(SB)/8, $0x3fd5555555555e73
+DATA constants<>+776(SB)/8, $0xfff0000000000000
 DATA constants<>+784(SB)/8, $0x7fffffffffffffff
-DATA constants<>+792(SB)/8, $0x4072c00000000000
-DATA constants<>+800(SB)/8, $0xffefffffffffffff
-DATA constants<>+808(SB)/8, $0x3fe0000000000000
-DATA constants<>+816(SB)/8, $0x5f138d352e5096af
-DATA constants<>+824(SB)/8, $0x3d3c25c268497682
-DATA constants<>+832(SB)/8, $0x0010000000000000
-DATA constants<>+840(SB)/8, $0x3e112e0be826d695
-GLOBL constants<>(SB), RODATA|NOPTR, $848
+DATA constants<>+792(SB)/8, $0xffefffffffffffff
+DATA constants<>+800(SB)/8, $0x4072c00000000000
+DATA constants<>+808(SB)/8, $0x7c2485ce9e7a065f
+DATA constants<>+816(SB)/8, $0x3fe0000000000000
+DATA constants<>+824(SB)/8, $0x5f138d352e5096af
+DATA constants<>+832(SB)/8, $0x3d3c25c268497682
+DATA constants<>+840(SB)/8, $0x0010000000000000
+DATA constants<>+848(SB)/8, $0x3e112e0be826d695
+GLOBL constants<>(SB), RODATA|NOPTR, $856

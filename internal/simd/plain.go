@@ -19,9 +19,7 @@ var plain = implementation{
 	edgeBeliefs:    plainEdgeBeliefs,
 	cavities:       plainCavities,
 	products:       plainProducts,
-	allSafe:        plainAllSafe,
 	absorb:         plainAbsorb,
-	shift:          plainShift,
 	totals:         plainTotals,
 	settle:         plainSettle,
 	exponentials:   plainExponentials,
@@ -37,10 +35,13 @@ func plainExp(dst, x []float64) {
 	}
 }
 
-func plainLog(dst, x []float64) {
+func plainLog(dst, x []float64) (safe bool) {
+	safe = true
 	for i, v := range x {
+		safe = safe && v >= TooSmall && v <= math.MaxFloat64
 		dst[i] = numeric.Log(v)
 	}
+	return safe
 }
 
 // smallestNormal is the smallest positive number that is not denormal.

@@ -45,15 +45,6 @@ func plainProducts(out, weights, tables []float64, directed, edge []int32, at []
 	}
 }
 
-func plainAllSafe(x []float64) bool {
-	for _, v := range x {
-		if !(v >= TooSmall && v <= math.MaxFloat64) {
-			return false
-		}
-	}
-	return true
-}
-
 func plainAbsorb(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 	same float64, list []Node, damping float64) (residual float64) {
 	for _, node := range list {
@@ -69,6 +60,12 @@ func plainAbsorb(messages, sums, potentials, out []float64, directed []int32, me
 			out = out[n:]
 		}
 		directed = directed[node.Messages:]
+		if node.Inverse != 0 {
+			subtract(sum, max(Max(sum), -math.MaxFloat64))
+			for x := range sum {
+				sum[x] *= node.Inverse
+			}
+		}
 	}
 	return residual
 }
@@ -87,20 +84,6 @@ func absorbOne(old, message, sum []float64, rho, damping float64) (residual floa
 		sum[i] += rho * after
 	}
 	return residual
-}
-
-func plainShift(sums []float64, list []Node) (done int) {
-	for i := range list {
-		sum := sums[list[i].Sum:][:list[i].States]
-		largest := Max(sum)
-		if !(math.Abs(largest) <= math.MaxFloat64) {
-			return i
-		}
-		for x := range sum {
-			sum[x] = (sum[x] - largest) * list[i].Inverse
-		}
-	}
-	return len(list)
 }
 
 func plainTotals(totals, weights []float64, list []Node) {

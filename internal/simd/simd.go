@@ -7,7 +7,7 @@ import "math"
 type implementation struct {
 	name           string
 	exp            func(dst, x []float64)
-	log            func(dst, x []float64)
+	log            func(dst, x []float64) (safe bool)
 	dot            func(x, y []float64) float64
 	addScaled      func(dst, x []float64, a float64)
 	extrapolate    func(x, old []float64, a float64)
@@ -18,10 +18,8 @@ type implementation struct {
 		n int, sizes []int32)
 	products func(out, weights, tables []float64, directed, edge []int32, at []int, source, target int,
 		sources, targets []int32)
-	allSafe func(x []float64) bool
-	absorb  func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
+	absorb func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 		same float64, list []Node, damping float64) (residual float64)
-	shift        func(sums []float64, list []Node) (done int)
 	totals       func(totals, weights []float64, list []Node)
 	settle       func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
 	exponentials func(tables []float64, size int, inverse []float64) (done int)
@@ -31,10 +29,11 @@ type implementation struct {
 }
 
 // pairKernels are for two states at either end of all edges: for as many messages or edges as a vector has entries,
-// and more. They do the steps Cavities to Log, and those of Edges.
+// and more. They do the steps Cavities to Log, and WriteBeliefs of Edges.
 type pairKernels struct {
 	least    int
 	messages func(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) (safe bool)
+	beliefs  func(dst, logZ, product, beliefs, messages, tables []float64, edge, u, v []int32, at []int) (safe bool)
 }
 
 // mostNarrow is the most entries of a row for which vectors of four are quicker: they do not fill half of one of eight.
@@ -64,8 +63,8 @@ var negativeInfinity = math.Inf(-1)
 func Exp(dst, x []float64) { active.exp(dst, x[:len(dst)]) }
 
 // Log computes dst[i] = log x[i], the natural logarithm: −Inf at ±0 and NaN
-// below. len(x) ≥ len(dst); dst may be x.
-func Log(dst, x []float64) { active.log(dst, x[:len(dst)]) }
+// below. It reports whether every x[i] is in [TooSmall, MaxFloat64]. len(x) ≥ len(dst); dst may be x.
+func Log(dst, x []float64) (safe bool) { return active.log(dst, x[:len(dst)]) }
 
 // Max returns the largest entry: NaN if there is a NaN, −Inf if x is empty.
 func Max(x []float64) float64 {

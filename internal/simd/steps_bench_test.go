@@ -65,13 +65,8 @@ func BenchmarkSteps(b *testing.B) {
 		{"cavities", func(c *batchCase, with implementation) { c.cavities(with) }},
 		{"exp", func(c *batchCase, with implementation) { with.exp(c.out[:c.outUsed], c.weights[:c.outUsed]) }},
 		{"products", func(c *batchCase, with implementation) { c.products(with) }},
-		{"allSafe", func(c *batchCase, with implementation) { with.allSafe(c.weights[:c.outUsed]) }},
 		{"log", func(c *batchCase, with implementation) { with.log(c.out[:c.outUsed], c.weights[:c.outUsed]) }},
 		{"absorb", func(c *batchCase, with implementation) { c.absorb(with, c.weights, 0) }},
-		{"shift", func(c *batchCase, with implementation) {
-			copy(c.sums, c.weights[:c.sumsUsed])
-			with.shift(c.sums, c.nodes)
-		}},
 		{"totals", func(c *batchCase, with implementation) { with.totals(c.totals, c.weights, c.nodes) }},
 		{"settle", func(c *batchCase, with implementation) { with.settle(c.beliefs, c.weights, c.totals, c.nodes) }},
 	} {

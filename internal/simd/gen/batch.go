@@ -21,9 +21,7 @@ const (
 func (v vectors) batch() {
 	v.cavities()
 	v.products()
-	v.allSafe()
 	v.absorb()
-	v.shift()
 	v.totals()
 	v.settle()
 	v.exponentials()
@@ -153,33 +151,15 @@ func (v vectors) cavities() {
 	v.end()
 }
 
-// allSafe looks for entries below tooSmall, above the largest number, and that are none.
-func (v vectors) allSafe() {
-	v.function(v.name("allSafe"), "func(x []float64) bool", "is AllSafe.")
-	// Sums of their own for each vector of a round: no chain to wait for.
-	const unroll = 4
-	x, least, bad, largest := v.base("x"), v.copyOf("tooSmall"), v.nowhere(), v.zeros(unroll)
-	v.loop(v.length("x"), unroll, func(i reg.Register, offset int, r *rest) {
-		chain, y := offset/v.bytes(), v.orElse("tooSmall", v.load(at64(x, i, offset), r), r)
-		v.VMAXPD(y, largest[chain], largest[chain])
-		v.or(v.compare(cmpNotAtLeast, least, y), bad)
-	})
-	for chain := range unroll {
-		v.or(v.compare(cmpGreater, v.wide("largest"), largest[chain]), bad)
-	}
-	unsafe := v.label("unsafe")
-	v.ifAny(bad, unsafe)
-	v.returnBool(true)
-	v.Label(unsafe)
-	v.returnBool(false)
-}
-
-// returnBool ends the kernel with a constant as its result.
-func (g *generator) returnBool(result bool) {
-	r := g.GP8()
-	g.MOVB(operand.U8(map[bool]int{false: 0, true: 1}[result]), r)
-	g.Store(r, g.ReturnIndex(0))
-	g.end()
+// returnNone ends a kernel that tells whether a mask has no bit.
+func (v vectors) returnNone(mask operand.Op) {
+	r, any := v.GP8(), v.label("any")
+	v.XORB(r, r)
+	v.ifAny(mask, any)
+	v.MOVB(operand.U8(1), r)
+	v.Label(any)
+	v.Store(r, v.ReturnIndex(0))
+	v.end()
 }
 
 // absorbing is what absorb keeps in registers.
@@ -200,20 +180,21 @@ func (v vectors) absorb() {
 		n, left, long, done := v.short(item, nodeStates), v.short(item, nodeMessages), v.label("long"), v.label("absorbed")
 		v.CMPQ(n, operand.U8(v.lanes))
 		v.JG(label(long))
-		whole := v
 		short := func(v vectors, a absorbing, r *rest) {
 			total := v.load(operand.Mem{Base: from}, r)
 			v.times(left, func() {
-				old, rho := whole.nextMessage(directed, n)
-				if v.lanes == 2 {
-					rho = lower(rho)
-				}
+				old, rho := v.nextMessage(directed, n)
 				after, largest := v.load(operand.Mem{Base: o}, r), v.vector()
 				v.VMOVAPD(v.orElse("negativeInfinity", after, r), largest)
 				v.spread(v.VMAXPD, largest)
 				v.absorbInto(a, after, largest, operand.Mem{Base: old}, r)
 				v.VFMADD231PD(after, rho, total)
 				v.LEAQ(at64(o, n, 0), o)
+			})
+			v.unlessZero(item, nodeInverse, func() {
+				largest := v.vector()
+				v.VMOVAPD(v.orElse("negativeInfinity", total, r), largest)
+				v.shift(item, largest, total)
 			})
 			v.store(total, operand.Mem{Base: sum}, r)
 			v.JMP(label(done))
@@ -247,12 +228,42 @@ func (v vectors) absorb() {
 			})
 			v.LEAQ(at64(o, n, 0), o)
 		})
+		v.unlessZero(item, nodeInverse, func() {
+			largest := v.copyOf("negativeInfinity")
+			v.row(n, func(i reg.Register, offset int, r *rest) {
+				v.VMAXPD(v.orElse("negativeInfinity", v.load(at64(sum, i, offset), r), r), largest, largest)
+			})
+			v.row(n, func(i reg.Register, offset int, r *rest) {
+				total, most := v.load(at64(sum, i, offset), r), v.vector()
+				v.VMOVAPD(largest, most)
+				v.shift(item, most, total)
+				v.store(total, at64(sum, i, offset), r)
+			})
+		})
 		v.Label(done)
 	})
 	if v.lanes == 4 {
 		v.largerBits(pairs.residual.AsY(), a.residual)
 	}
 	v.storeResidual(a.residual)
+}
+
+// unlessZero emits body for where a field of a node is not 0.
+func (v vectors) unlessZero(item reg.Register, field int, body func()) {
+	zero := v.label("zero")
+	v.CMPQ(operand.Mem{Base: item, Disp: field}, operand.U8(0))
+	v.JE(label(zero))
+	body()
+	v.Label(zero)
+}
+
+// shift makes (sum − largest)/ρ_s of a vector of sums, the largest entry of some vectors being that of their node. Where
+// none is possible sums stay −Inf.
+func (v vectors) shift(item reg.Register, largest, sum reg.VecVirtual) {
+	v.spread(v.VMAXPD, largest)
+	v.VMAXPD(v.wide("minusLargest"), largest, largest)
+	v.VSUBPD(largest, sum, sum)
+	v.VMULPD(v.broadcast(operand.Mem{Base: item, Disp: nodeInverse}), sum, sum)
 }
 
 // nextMessage returns where the next message of a list is kept, and ρ of its edge.
@@ -262,7 +273,7 @@ func (v vectors) nextMessage(directed, n reg.Register) (old reg.Register, rho re
 	v.TESTQ(p, p)
 	v.JZ(label(same))
 	v.SHRQ(operand.U8(1), d)
-	v.VBROADCASTSD(at64(p, d, 0), rho)
+	v.broadcastTo(at64(p, d, 0), rho)
 	v.Label(same)
 	return old, rho
 }
@@ -282,36 +293,6 @@ func (v vectors) absorbInto(a absorbing, after, largest reg.VecVirtual, old oper
 	v.Label(undamped)
 	v.noteChange(after, before, a.residual)
 	v.store(after, old, r)
-}
-
-func (v vectors) shift() {
-	v.function(v.name("shiftAll"), "func(sums []float64, list *int, count int) (left int)",
-		"is Shift; left counts the nodes that are not done.")
-	v.spare("magnitude", "negativeInfinity", "largest")
-	sums := v.base("sums")
-	left := v.items(func(item reg.Register, stop string) {
-		sum, n := v.shortPlace(item, nodeSum, sums), v.short(item, nodeStates)
-		largest, bad := v.copyOf("negativeInfinity"), v.nowhere()
-		v.row(n, func(i reg.Register, offset int, r *rest) {
-			x := v.load(at64(sum, i, offset), r)
-			v.or(v.compare(cmpUnordered, x, x), bad)
-			v.VMAXPD(v.orElse("negativeInfinity", x, r), largest, largest)
-		})
-		v.spread(v.VMAXPD, largest)
-		magnitude := v.vector()
-		v.VANDPD(v.wide("magnitude"), largest, magnitude)
-		v.or(v.compare(cmpGreater, v.wide("largest"), magnitude), bad)
-		v.ifAny(bad, stop)
-		inverse := v.broadcast(operand.Mem{Base: item, Disp: nodeInverse})
-		v.row(n, func(i reg.Register, offset int, r *rest) {
-			x := v.load(at64(sum, i, offset), r)
-			v.VSUBPD(largest, x, x)
-			v.VMULPD(inverse, x, x)
-			v.store(x, at64(sum, i, offset), r)
-		})
-	})
-	v.Store(left, v.ReturnIndex(0))
-	v.end()
 }
 
 func (v vectors) totals() {

@@ -83,6 +83,7 @@ func (g constants) doubles() {
 	g.number("infinity", math.Inf(1))
 	g.number("notANumber", math.NaN())
 	g.number("tooSmall", 1e-290)
+	g.number("tooLarge", 1e290)
 	g.number("largest", math.MaxFloat64)
 	g.number("minusLargest", -math.MaxFloat64)
 	g.words("magnitude", math.MaxInt64)
@@ -130,7 +131,7 @@ func (g constants) doubles() {
 
 	// AVX2 has no operand that is broadcast from memory: four copies of each.
 	g.wideCopies(append(append(names("exp1", len(exp1)), names("atanh", len(atanh))...),
-		"negativeInfinity", "infinity", "notANumber", "tooSmall", "moderate", "largest", "minusLargest", "magnitude", "one", "two", "half",
+		"negativeInfinity", "infinity", "notANumber", "tooSmall", "tooLarge", "moderate", "largest", "minusLargest", "magnitude", "one", "two", "half",
 		"expNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
 		"logLn2High", "logLn2Low", "smallestNormal", "upscale", "upscaled", "sqrtHalf", "oneLessSqrtHalf",
 		"fraction", "integer", "integerBias", "largestScale", "negligible", "leastPivot")...)

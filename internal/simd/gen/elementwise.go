@@ -4,15 +4,18 @@ import "github.com/mmcloughlin/avo/reg"
 
 // elementwise emits exponentials, logarithms and dot products.
 func (v vectors) elementwise() {
-	for _, k := range []struct {
-		name, doc string
-		function  elementary
-	}{{"exp", "is Exp.", anyExp}, {"log", "is Log.", anyLog}} {
-		v.function(v.name(k.name), "func(dst, x []float64)", k.doc)
-		v.keep(k.function)
-		v.maps(v.length("dst"), v.base("x"), v.base("dst"), k.function, func(reg.VecVirtual) {})
-		v.end()
-	}
+	v.function(v.name("exp"), "func(dst, x []float64)", "is Exp.")
+	v.keep(anyExp)
+	v.maps(v.length("dst"), v.base("x"), v.base("dst"), anyExp, func(reg.VecVirtual) {})
+	v.end()
+	v.function(v.name("log"), "func(dst, x []float64) bool", "is Log.")
+	v.keep(anyLog)
+	bad := v.nowhere()
+	v.maps(v.length("dst"), v.base("x"), v.base("dst"), anyLog, func(x reg.VecVirtual) {
+		v.or(v.compare(cmpNotAtLeast, v.wide("tooSmall"), x), bad)
+		v.or(v.compare(cmpGreater, v.wide("largest"), x), bad)
+	})
+	v.returnNone(bad)
 	v.dot()
 }
 

@@ -47,6 +47,7 @@ func (v vectors) kernels() {
 	v.batch()
 	v.edgeBeliefs()
 	v.pairMessages()
+	v.pairBeliefs()
 	v.consistency()
 	if v.lanes == 4 { // both take these
 		v.addScaled()

@@ -43,17 +43,13 @@ func (v vectors) listed(list, i reg.Register, lane int) reg.Register {
 	return p
 }
 
-// gatherPairs returns the first and the second numbers of those pairs of an array that are listed from i on, or of
-// those of the other directions of the edges.
-func (v vectors) gatherPairs(array, list, i reg.Register, turned bool) [2]reg.VecVirtual {
+// gatherPairs returns the first and the second numbers of pairs of an array: one for each lane.
+func (v vectors) gatherPairs(array reg.Register, pair func(lane int) reg.Register) [2]reg.VecVirtual {
 	var halves [2]reg.VecVirtual // even entries, and odd ones
 	for parity := range halves {
 		halves[parity] = v.vector()
 		for lane := parity; lane < v.lanes; lane += 2 {
-			p := v.listed(list, i, lane)
-			if turned {
-				v.XORQ(operand.U8(1), p)
-			}
+			p := pair(lane)
 			v.SHLQ(operand.U8(4), p)
 			v.insertPair(bytes(array, p, 0), lane/2, halves[parity])
 		}
@@ -100,25 +96,17 @@ func (v vectors) storePairs(x [2]reg.VecVirtual, to reg.Register, offset, step i
 	}
 }
 
-// gatherTables returns the four numbers of the tables of listed edges.
-func (v vectors) gatherTables(l lists, i reg.Register) (t [4]reg.VecVirtual) {
+// gatherFours returns four numbers that follow each other in memory: from an address for each lane.
+func (v vectors) gatherFours(address func(lane int) operand.Mem) (t [4]reg.VecVirtual) {
 	rows := v.several(4)
 	for r, row := range rows {
-		lane := r
-		if v.lanes == 8 {
-			lane = r%2 + r/2*4 // and beside it the table two further on, so that pairLanes puts them in order
-		}
-		m := func(lane int) operand.Mem {
-			p := v.listed(l["e"], i, lane)
-			v.MOVQ(at64(l["p"], p, 0), p)
-			return at64(l["t"], p, 0)
-		}
 		if v.lanes == 4 {
-			v.VMOVUPD(m(lane), row)
+			v.VMOVUPD(address(r), row)
 			continue
 		}
-		v.VBROADCASTF64X4(m(lane), row)
-		v.VINSERTF64X4(operand.U8(1), m(lane+2), row, row)
+		lane := r%2 + r/2*4 // and beside it what is two further on, so that pairLanes puts them in order
+		v.VBROADCASTF64X4(address(lane), row)
+		v.VINSERTF64X4(operand.U8(1), address(lane+2), row, row)
 	}
 	first, second := v.unpack([2]reg.VecVirtual{rows[0], rows[1]}), v.unpack([2]reg.VecVirtual{rows[2], rows[3]})
 	for parity := range first {
@@ -127,57 +115,137 @@ func (v vectors) gatherTables(l lists, i reg.Register) (t [4]reg.VecVirtual) {
 	return t
 }
 
-// pairCavities returns belief − message, −Inf where either is. It changes beliefs.
-func (v vectors) pairCavities(belief, message [2]reg.VecVirtual) [2]reg.VecVirtual {
+// oddsOf returns the logarithm of the odds of the second state against the first of cavities, belief − message, and the
+// odds. It changes the belief. Odds of 0 may be those of a first state that a message forbids, which are bad.
+func (v vectors) oddsOf(belief, message [2]reg.VecVirtual, bad operand.Op) (log, odds reg.VecVirtual) {
 	for x, b := range belief {
-		forbidden := v.compare(cmpEqual, v.wide("negativeInfinity"), message[x])
 		v.VSUBPD(message[x], b, b)
-		v.choose(forbidden, v.wide("negativeInfinity"), b)
 	}
-	return belief
+	v.or(v.compare(cmpGreater, v.wide("largest"), belief[0]), bad)
+	odds, log = belief[1], v.copyOf("minusLargest")
+	v.VSUBPD(belief[0], odds, odds)
+	v.VMAXPD(odds, log, log)
+	return log, v.of(anyExp, odds)
 }
 
-// weigh returns a x + b y.
-func (v vectors) weigh(a, x, b, y reg.VecVirtual) reg.VecVirtual {
+// weigh returns x + a y.
+func (v vectors) weigh(x, a, y reg.VecVirtual) reg.VecVirtual {
 	sum := v.vector()
-	v.VMULPD(a, x, sum)
-	v.VFMADD231PD(b, y, sum)
+	v.VMOVAPD(x, sum)
+	v.VFMADD231PD(a, y, sum)
 	return sum
 }
 
-// pairMessages makes messages by the steps Cavities to Log.
+// unlessSafe adds where x is not in [tooSmall, 1/tooSmall].
+func (v vectors) unlessSafe(x reg.VecVirtual, bad operand.Op) {
+	v.or(v.compare(cmpNotAtLeast, v.wide("tooSmall"), x), bad)
+	v.or(v.compare(cmpGreater, v.wide("tooLarge"), x), bad)
+}
+
+// pairConstants keeps what both kernels of pairs use, where there are registers.
+func (v vectors) pairConstants() {
+	if v.lanes == 8 {
+		v.keep(anyExp)
+		v.hoist("tooSmall", "tooLarge", "reciprocal", "minusLog")
+	}
+}
+
+// pairMessages makes messages of the odds of cavities. They are 0 for the first state.
 func (v vectors) pairMessages() {
 	v.function(v.name("pairMessages"), "func(o, b, m, t []float64, s, d, e []int32, p []int) bool",
 		"is Cavities to Log for at least a vector of messages; it is false where a sum is not safe.")
 	l, bad := v.lists("b", "m", "t", "s", "d", "e", "p"), v.nowhere()
-	if v.lanes == 8 {
-		v.keep(anyExp)
-		v.hoist("negativeInfinity", "tooSmall", "largest", "one", "reciprocal", "minusLog")
-	}
+	v.pairConstants()
 	v.eachVector(v.length("d"), func(i reg.Register) {
-		w := v.pairCavities(v.gatherPairs(l["b"], l["s"], i, false), v.gatherPairs(l["m"], l["d"], i, true))
-		copy(w[:], v.functions(anyExp, w[:]))
-		t, odd := v.gatherTables(l, i), v.vector()
+		_, odds := v.oddsOf(
+			v.gatherPairs(l["b"], func(lane int) reg.Register { return v.listed(l["s"], i, lane) }),
+			v.gatherPairs(l["m"], func(lane int) reg.Register {
+				p := v.listed(l["d"], i, lane)
+				v.XORQ(operand.U8(1), p)
+				return p
+			}), bad)
+		t, odd := v.gatherFours(func(lane int) operand.Mem {
+			p := v.listed(l["e"], i, lane)
+			v.MOVQ(at64(l["p"], p, 0), p)
+			return at64(l["t"], p, 0)
+		}), v.vector()
 		v.VPMOVSXDQ(operand.Mem{Base: l["d"], Index: i, Scale: 4}, odd)
 		v.VPSLLQ(operand.U8(63), odd, odd)
 		back, forth := v.signs(odd), v.vector()
 		v.VMOVAPD(t[1], forth)
 		v.choose(back, t[2], t[1])
 		v.choose(back, forth, t[2])
-		sums := []reg.VecVirtual{v.weigh(w[0], t[0], w[1], t[2]), v.weigh(w[0], t[1], w[1], t[3])}
-		for _, x := range sums {
-			v.or(v.compare(cmpNotAtLeast, v.wide("tooSmall"), x), bad)
-			v.or(v.compare(cmpGreater, v.wide("largest"), x), bad)
-		}
-		logs, to := v.functions(normalLog, sums), v.GP64()
+		first, second := v.weigh(t[0], odds, t[2]), v.weigh(t[1], odds, t[3])
+		v.unlessSafe(first, bad)
+		v.unlessSafe(second, bad)
+		v.VDIVPD(first, second, second)
+		v.unlessSafe(second, bad)
+		log, to := v.of(normalLog, second), v.GP64()
 		v.MOVQ(i, to)
 		v.SHLQ(operand.U8(4), to)
 		v.ADDQ(v.base("o"), to)
-		v.storePairs([2]reg.VecVirtual(logs), to, 0, 16)
+		v.storePairs([2]reg.VecVirtual{v.zeroVector(), log}, to, 0, 16)
 	})
-	unsafe := v.label("unsafe")
-	v.ifAny(bad, unsafe)
-	v.returnBool(true)
-	v.Label(unsafe)
-	v.returnBool(false)
+	v.returnNone(bad)
+}
+
+// pairBeliefs makes beliefs of the odds of cavities at both ends.
+func (v vectors) pairBeliefs() {
+	v.function(v.name("pairBeliefs"), "func(o, z, l, b, m, t []float64, e, u, v []int32, p []int) bool",
+		"is WriteBeliefs of at least a vector of edges; it is false where a sum is not safe.")
+	from, bad := v.lists("b", "m", "t", "e", "u", "v", "p"), v.nowhere()
+	v.pairConstants()
+	v.eachVector(v.length("e"), func(i reg.Register) {
+		m := v.gatherFours(func(lane int) operand.Mem {
+			p := v.listed(from["e"], i, lane)
+			v.SHLQ(operand.U8(5), p)
+			return bytes(from["m"], p, 0)
+		})
+		end := func(end string) [2]reg.VecVirtual {
+			return v.gatherPairs(from["b"], func(lane int) reg.Register {
+				p := v.listed(from["e"], i, lane)
+				v.MOVLQSX(operand.Mem{Base: from[end], Index: p, Scale: 4}, p)
+				return p
+			})
+		}
+		u, w := end("u"), end("v")
+		logU, rows := v.oddsOf(u, [2]reg.VecVirtual{m[2], m[3]}, bad)
+		logV, columns := v.oddsOf(w, [2]reg.VecVirtual{m[0], m[1]}, bad)
+		t := v.gatherFours(func(lane int) operand.Mem {
+			p := v.GP64()
+			v.MOVQ(at64(from["p"], i, 8*lane), p)
+			return at64(from["t"], p, 0)
+		})
+		v.VMULPD(rows, t[2], t[2])
+		v.VMULPD(rows, t[3], t[3])
+		v.VMULPD(columns, t[1], t[1])
+		v.VMULPD(columns, t[3], t[3])
+		total, second, scale := v.vector(), v.vector(), v.copyOf("one")
+		v.VADDPD(t[1], t[0], total)
+		v.VADDPD(t[3], t[2], second)
+		v.VADDPD(second, total, total)
+		v.unlessSafe(total, bad)
+		v.VDIVPD(total, scale, scale)
+		for _, x := range t {
+			v.VMULPD(scale, x, x)
+		}
+		to := v.GP64()
+		v.MOVQ(i, to)
+		v.SHLQ(operand.U8(5), to)
+		v.ADDQ(v.base("o"), to)
+		v.storePairs([2]reg.VecVirtual{t[0], t[1]}, to, 0, 32)
+		v.storePairs([2]reg.VecVirtual{t[2], t[3]}, to, 16, 32)
+		first, product := u[0], t[2] // what logarithms of odds lack, and the sum of logarithms
+		v.VADDPD(w[0], first, first)
+		v.VADDPD(t[3], t[1], t[1])
+		v.VADDPD(t[3], product, product)
+		v.VMULPD(logU, product, product)
+		v.VFMADD231PD(logV, t[1], product)
+		v.VADDPD(first, product, product)
+		v.VMOVUPD(product, at64(v.base("l"), i, 0))
+		log := v.of(normalLog, total)
+		v.VADDPD(first, log, log)
+		v.VMOVUPD(log, at64(v.base("z"), i, 0))
+	})
+	v.returnNone(bad)
 }

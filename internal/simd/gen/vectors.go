@@ -116,8 +116,16 @@ func (v vectors) parameter(name string) reg.VecVirtual {
 // broadcast is a number from memory in every entry.
 func (v vectors) broadcast(m operand.Mem) reg.VecVirtual {
 	x := v.vector()
-	v.VBROADCASTSD(m, x)
+	v.broadcastTo(m, x)
 	return x
+}
+
+func (v vectors) broadcastTo(m operand.Mem, x reg.VecVirtual) {
+	if v.lanes == 2 {
+		v.VMOVDDUP(m, x)
+	} else {
+		v.VBROADCASTSD(m, x)
+	}
 }
 
 // A mask has a bit for each entry: an opmask with AVX-512, and with AVX2 all bits of a vector.
