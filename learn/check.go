@@ -226,9 +226,11 @@ func (l *learner) decided() (decided bool) {
 		decided, c.Certain = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
-		// networks with hidden labels. Where consistent beliefs take a forbidden state, residuals alone tell.
+		// networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing, residuals
+		// tell: learning goes on to a smaller gradient first, as long as the next check asks for one.
 		closed := (l.certified || l.monotone) && pass.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		bounds := l.monotone && l.certified && !math.IsInf(pass.Gap, 1)
+		_, smallest := l.shareOfCheck()
+		bounds := l.monotone && l.certified && (!math.IsInf(pass.Gap, 1) || !smallest)
 		c.Certain = norm+c.Left <= tolerance && (bounds || closed || pass.Residual <= stillResidual)
 		// Where the norm exceeds the tolerance by more than messages can still change it, the claim is refuted already:
 		// learning goes on.

@@ -267,7 +267,16 @@ func (l *learner) innerLimits() bp.Limits {
 // checkBelow returns the aggregated gradient norm at which a check is worth its cost. Stale contributions can make the
 // norm look smaller than it is, so each check that failed asks for a smaller one.
 func (l *learner) checkBelow() float64 {
-	return l.tolerance() * math.Max(math.Pow(0.5, float64(l.progress.FailedChecks)), 0.01)
+	share, _ := l.shareOfCheck()
+	return l.tolerance() * share
+}
+
+// shareOfCheck is the share of the tolerance at which the next check of a claim begins. Below the smallest it is not
+// the gradient that keeps claims from holding.
+func (l *learner) shareOfCheck() (share float64, smallest bool) {
+	const least = 0.01
+	share = math.Pow(0.5, float64(l.progress.FailedChecks))
+	return max(share, least), share <= least
 }
 
 // roundingShare of the norm of the data's statistics M w̄, with hidden labels taken for

@@ -3,7 +3,6 @@ package learn
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/gibbs"
@@ -12,13 +11,9 @@ import (
 
 // where names the blocks of a set, and the instance, where it is of one.
 func (l *learner) where(blocks blockSet) string {
-	const mostBlocks = 8 // that one text names
 	text := fmt.Sprintf("block %d", blocks[0])
 	if n := len(blocks); n > 1 {
-		text = fmt.Sprintf("blocks %s", strings.Trim(fmt.Sprint([]int(blocks[:min(n, mostBlocks)])), "[]"))
-		if n > mostBlocks {
-			text += fmt.Sprintf(" and %d more", n-mostBlocks)
-		}
+		text += fmt.Sprintf(" and %d more", n-1)
 	}
 	if data := l.problem.given().Data; len(data) == 1 {
 		text += " of instance " + data[0].Name

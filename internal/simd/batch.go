@@ -62,8 +62,9 @@ func (k *Lists) Products(out, weights, tables []float64, directed, edge []int32,
 	k.products(out, weights, tables, directed, edge, at, n.Source, n.Target, n.Sources, n.Targets)
 }
 
-// Pairs does the steps Cavities to Log at once, but for what Absorb takes off a message anyway, for two states at either end of all edges and parts that follow each
-// other. It reports false where that is not what it can do, or a sum is not safe: out is rubbish then.
+// Pairs does the steps Cavities to Log at once, but for what Absorb takes off a message anyway, for two states at either
+// end of all edges and parts that follow each other. It reports false where that is not what it can do, or a sum is not
+// safe: out is rubbish then.
 func (k *Lists) Pairs(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) bool {
 	return k.pairs.messages != nil && len(directed) >= k.pairs.least &&
 		k.pairs.messages(out, beliefs, messages, tables, source, directed, edge, at)
@@ -82,9 +83,9 @@ func ForRows(most int) *Lists { return (*Lists)(active.forRows(most)) }
 //	sum += ρ·new;   old = new,
 //
 // where ρ is that of the edge, or the same for all if rho is nil. After the last message sum = (sum − max sum)·inverse,
-// unless that is 0: with a NaN where there was one, or +Inf, and all −Inf where they were. It returns the largest |new − old| over the entries
-// that differ, 0 if none does: −Inf does not differ from −Inf, a NaN differs from everything and makes the residual
-// a NaN. Potentials may be sums.
+// unless that is 0: with a NaN where there was one, or +Inf, and all −Inf where they were. It returns the largest
+// |new − old| over the entries that differ, 0 if none does: −Inf does not differ from −Inf, a NaN differs from
+// everything and makes the residual a NaN. Potentials may be sums.
 func (k *Lists) Absorb(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 	same float64, list []Node, damping float64) (residual float64) {
 	return k.absorb(messages, sums, potentials, out, directed, messageAt, rho, same, list, damping)

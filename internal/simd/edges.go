@@ -2,8 +2,8 @@ package simd
 
 import "github.com/blockbp/blockbp/internal/numeric"
 
-// PairBeliefs is WriteBeliefs for edges between u[e] and v[e] of two states each, where beliefs and messages follow each
-// other. It reports false where that is not what it can do, or a sum is not safe: what it wrote is rubbish then.
+// PairBeliefs is WriteBeliefs for edges between u[e] and v[e] of two states each, where beliefs and messages follow
+// each other. It reports false where that is not what it can do, or a sum is not safe: what it wrote is rubbish then.
 func PairBeliefs(dst, logZ, product, beliefs, messages, tables []float64, edges, u, v []int32, at []int) bool {
 	return active.pairs.beliefs != nil && len(edges) >= active.pairs.least &&
 		active.pairs.beliefs(dst, logZ, product, beliefs, messages, tables, edges, u, v, at)
