@@ -62,8 +62,8 @@ func (k *Lists) Products(out, weights, tables []float64, directed, edge []int32,
 	k.products(out, weights, tables, directed, edge, at, n.Source, n.Target, n.Sources, n.Targets)
 }
 
-// Pairs does the steps Cavities to Log at once, but for what Absorb takes off a message anyway, for two states at either
-// end of all edges and parts that follow each other. It reports false where that is not what it can do, or a sum is not
+// Pairs does the steps Cavities to Log at once, but for what Absorb takes off a message anyway, for two states at
+// either end of all edges and parts that follow each other. It reports false where that is not what it can do, or a sum is not
 // safe: out is rubbish then.
 func (k *Lists) Pairs(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) bool {
 	return k.pairs.messages != nil && len(directed) >= k.pairs.least &&
