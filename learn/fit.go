@@ -64,7 +64,7 @@ type progress struct {
 	Objective      float64
 	GradientNorm   float64
 	Upper          float64 // F, NaN where blocks were visited at different weights
-	Lower          float64 // bound of the smallest objective
+	Lower          float64 // bound of the smallest objective, at first 0: that of known labels is not negative
 	SmallPromises  int     // steps in a row that promised little, and
 	Promised       float64 // the largest share of what was gained that one did
 	WatchedHere    bool    // learner.watched is of these weights
@@ -394,8 +394,8 @@ func (l *learner) canFinishPass() bool {
 }
 
 // limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early stopping,
-// or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But for these it
-// depends on the state alone, so that a resumed run ends where the first one did unless its limits were raised.
+// or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But for
+// these, and the limit of time, it depends on the state alone, so that a resumed run ends where the first one did unless its limits were raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
 	case p.SmallPromises >= smallPromises && p.Promised <= s.Proof:

@@ -34,8 +34,9 @@ func (w *wholePass) see(change float64) {
 func (w *wholePass) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
 
 const (
-	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
-	// two need more gradients, and four or more waste passes (results/README.md).
+	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass: two need more gradients, and
+	// six waste passes (results/README.md). Settings.MaxPasses, and Event.Pass, count sweeps over the whole network: a
+	// whole pass is three of those.
 	wholeSweeps = 3
 	// exactSweeps of a forest, back and forth, make its beliefs marginals.
 	exactSweeps = 2

@@ -73,9 +73,9 @@ type Result struct {
 	// missing, over the network and over what is known of it. NaN where not Checked and
 	// where no dual applies: counting numbers that are neither Facts.Dual nor Facts.Certified.
 	Gap float64
-	// Suboptimality is an upper bound of how far Objective is above the smallest there is:
-	// Objective is then an upper bound of L, and the rest is proved by consistent beliefs.
-	// NaN where not Checked and where no bound exists: see Gap, and Convex.
+	// Suboptimality is an upper bound of how far Objective is above the smallest there is: Objective is then an upper
+	// bound of L, and the rest is proved by consistent beliefs. Methods without inference have ‖∇L‖²/(2 l2). NaN where
+	// not Checked and where no bound exists: see Gap, and Convex.
 	Suboptimality float64
 	// Convex is false where the objective may have several optima: unobserved
 	// labels, or counting numbers that are not provably convex.
