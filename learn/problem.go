@@ -70,7 +70,8 @@ func (m Method) Local() bool {
 	return m == Pseudo || m == Piecewise || m == Exact
 }
 
-// Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps.
+// Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps. Who
+// adds one that decides the course of a run names it in traits, for resumed runs, or in everyOption, for processes.
 type Settings struct {
 	// Method is Auto by default.
 	Method Method
