@@ -94,8 +94,12 @@ const ruleName = "step"
 // state is what a checkpoint has of the run, given what a rule goes on from and other slices.
 func (c *course) state(of []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
 	p := &c.progress
+	recorded := p.Iterations
+	if p.Check.Active && p.Check.Purpose == checkInitial {
+		recorded = -1
+	}
 	out := runstate.Saved{
-		Iteration: p.Iterations, Run: map[string]string{}, Random: random, HasBest: c.best != nil,
+		Iteration: recorded, Run: map[string]string{}, Random: random, HasBest: c.best != nil,
 	}
 	for _, t := range c.traits(of) {
 		out.Run[t.name] = t.is
@@ -109,7 +113,7 @@ func (c *course) state(of []trait, random []byte, rule any, others []runstate.Ar
 		return nil, err
 	}
 	kept, err := runstate.New(out, c.allArrays(append(arrays, others...)))
-	return &State{p.Iterations, kept}, err
+	return &State{recorded, kept}, err
 }
 
 // allArrays begins the list of the slices of a state with the weights, also the best ones.

@@ -85,7 +85,11 @@ func (i interruptible) until(t testing.TB, from *State, rounds int) (*Result, *S
 	t.Helper()
 	s := i.settings()
 	s.Resume = from
-	last := from
+	last, recorded := from, -1
+	if from != nil {
+		recorded = from.Iteration
+	}
+	s.Recorder = func(e Event) error { recorded = e.Iteration; return nil }
 	s.Checkpoint = func(state *State) error {
 		last = state.clone()
 		return nil
@@ -93,6 +97,9 @@ func (i interruptible) until(t testing.TB, from *State, rounds int) (*Result, *S
 	r := oracle.Must(Fit(&countdown{context.Background(), rounds}, i.problem, s))(t)
 	if r.Status == Interrupted && (r.Checked || r.Reason == "") {
 		t.Fatalf("an interrupted run says it was checked: %+v", r)
+	}
+	if r.Status == Interrupted && last != nil && last.Iteration != recorded {
+		t.Errorf("the state is of iteration %d, and %d was recorded", last.Iteration, recorded)
 	}
 	return r, last
 }

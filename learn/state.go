@@ -11,7 +11,7 @@ import (
 // State is everything that a run needs to go on as if it had never stopped. One that
 // Settings.Checkpoint is given is valid only during that call: it has the live slices.
 type State struct {
-	Iteration int // made when the state was saved
+	Iteration int // the last that was recorded; −1: not even the check of the start was
 
 	saved runstate.State
 }

@@ -150,7 +150,7 @@ func tryNames(t *trial, evil string) {
 		{"infer", at("bad", "net.uai")}, {"infer", at("bad", "good.uai"), "--evidence", at("bad", "e.evid")},
 		{"infer", at("bad", "good.uai"), "--task", evil}, {"infer", at("bad", "good.uai"), "--method", evil}, {"infer", at("none" + evil)},
 		{"train", data, "--config", at("bad", "c.toml")}, {"train", data, "--config", at("bad", "d.toml")}, {"train", data, "--config", at("none" + evil)},
-		{evil}, {"train" + evil}, {"train", data, "--opt" + evil}, {"train", data, "--l2", evil}, {"train", data, "--threads", "1" + evil}, {"train", data, "--states", "a" + evil + ",b"},
+		{evil}, {"train" + evil}, {"train", data, "--" + evil}, {"train", data, "--l2", evil}, {"train", data, "--threads", "1" + evil}, {"train", data, "--states", "a" + evil + ",b"},
 		{"train", data, "--method", evil}, {"train", data, "--step", evil}, {"train", data, "--blocks", evil}, {"train", data, "--partition", evil}, {"train", data, "--order", evil},
 		{"train", data, "--kind", evil}, {"train", data, "--features", evil}, {"train", data, "--list", evil}, {"train", data, "--observed", evil}, {"train", data, "--counting", evil},
 		{"train", data, "--early-stop", evil}, {"train", data, "--class-weights", evil, "--method", "pseudo"}, {"train", data, "--eval", evil}, {"train", data, "--order", evil},
