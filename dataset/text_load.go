@@ -134,6 +134,10 @@ func (l *textLoader) expand(paths []string) (files []string) {
 	return files
 }
 
+// textForms are the forms in words.
+var textForms = map[string]string{textColumns: "a word, perhaps more, and its label on each line (CoNLL)",
+	textAttributes: "a label and its attributes on each line (crfsuite)", textCoNLLU: "ten columns of CoNLL-U"}
+
 // chooseForm decides how the lines are read, and checks that all have their columns.
 func (l *textLoader) chooseForm() {
 	if l.o.Recipe != nil {
@@ -160,7 +164,8 @@ func (l *textLoader) chooseForm() {
 		is, want := f.form(), l.rules.Form
 		tenColumns := f.usual != l.rules.Columns && slices.Contains([]string{is, want}, textCoNLLU)
 		if is != want && (filepath.Ext(f.path) == crfsuiteExtension || is != textAttributes && tenColumns) { // is no slip
-			l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s", is, want)
+			l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s",
+				textForms[is], textForms[want])
 			continue
 		}
 		if skip := l.rules.Skip > 0; l.rules.Form == textColumns && (skip && !f.counts || !skip && f.numbered) {

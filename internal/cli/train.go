@@ -397,10 +397,10 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 	}
 	of, named := strings.CutPrefix(option.References(err), "{untied}")
 	var at *dataset.Error
-	whole := errors.As(err, &at) && at.Option == "" && at.Place == "" && at.Line == 0 // a file is not what is wanted
+	whole := errors.As(err, &at) && at.Option == "" && at.Place == "" && at.Line == 0 && slices.Contains(data, at.File)
 	switch {
-	case whole && filepath.Ext(at.File) != ".npz":
-		return usagef("{model=%s}: samples and the bonds of a network are wanted, as .npz; %s", f.options.Physics,
+	case whole && filepath.Ext(at.File) != ".npz": // a file is not what is wanted
+		return usagef("{model=%s}: samples are wanted, as a table, an alignment or .npz; %s", f.options.Physics,
 			option.Text(option.References(err)))
 	case named && !f.data.Untied:
 		return usagef("{model=%s}%s", f.options.Physics, option.Text(of))

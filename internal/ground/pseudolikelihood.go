@@ -54,7 +54,9 @@ func (l *PseudoLikelihood) Add(ctx context.Context, gradient []float64, m *crf.M
 			l.layOut(&l.tiles[n], in, next, number)
 			next = l.tiles[n].hi
 		}
-		_ = parallel.Each(ctx, n, n, func(i int) { l.tiles[i].compute(l, in, weight, gradient != nil) })
+		if parallel.Each(ctx, n, n, func(i int) { l.tiles[i].compute(l, in, weight, gradient != nil) }) != nil {
+			break // some tiles were not computed
+		}
 		for i := range l.tiles[:n] {
 			t := &l.tiles[i]
 			if value += t.value; gradient != nil {

@@ -1,6 +1,7 @@
 package ground
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -84,7 +85,21 @@ func TestTilesAgainstTerms(t *testing.T) {
 				t.Fatalf("trial %d: derivative %d is %v with %d threads, %v with one", trial, i, again[i], threads.Threads, got[i])
 			}
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := PseudoLikelihood{Threads: 1 + trial%4} // which takes no tile for computed that was not
+		ended.Add(&endingOnce{ctx, cancel}, again, m, in, whole, 0.3)
 	}
+}
+
+// endingOnce ends right after it was asked once.
+type endingOnce struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+func (e *endingOnce) Err() error {
+	defer e.cancel()
+	return e.Context.Err()
 }
 
 // tileProblem draws weights, features and labels.

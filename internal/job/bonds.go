@@ -36,6 +36,7 @@ type EdgeSelection struct {
 	Penalty float64 `json:"penalty"` // λ; of stability the mean
 	// Violation is the largest by which conditions of a minimum on the path are missed, relative to its penalty.
 	Violation float64 `json:"violation"`
+	Filled    bool    `json:"filled,omitempty"` // missing values were filled in
 }
 
 // Text says it in a line.
@@ -46,8 +47,12 @@ func (s *EdgeSelection) note() string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d edges stay, chosen by the same samples that their couplings are learned from: standard "+
+	text := fmt.Sprintf("%d of %d edges stay, chosen by the same samples that their couplings are learned from: standard "+
 		"errors, which take the edges as given, are too small", s.Kept, s.Of)
+	if s.Filled {
+		text += "; missing values were filled in for that, as if they were known: where many are, too many edges may stay"
+	}
+	return text
 }
 
 // selectsEdges reads the option: γ, and how many halves of the samples there are, 0: none.
@@ -90,6 +95,9 @@ func (o *Options) selectEdges(ctx context.Context, t *Task) (found *EdgeSelectio
 		Gamma: gamma, Threads: o.Threads}
 	if err := memory.Check("the choice of edges", b.Bytes(), o.Memory); err != nil {
 		return nil, err
+	}
+	if b.Data[0].Graph.NumEdges() == 0 {
+		return nil, nil
 	}
 	found = &EdgeSelection{Of: b.Data[0].Graph.NumEdges(), Rule: fmt.Sprintf("the extended BIC with gamma %v", gamma)}
 	if halves > 0 {
@@ -142,7 +150,7 @@ func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves float64,
 			count[e]++
 		}
 		found.Penalty += chosen.Penalty / runs
-		found.Violation = max(found.Violation, chosen.Violation)
+		found.Violation, found.Filled = max(found.Violation, chosen.Violation), chosen.Filled
 	}
 	for e, n := range count {
 		if n >= stableShare*runs {

@@ -59,6 +59,8 @@ type Chosen struct {
 	Penalty float64 // λ
 	// Violation is the largest by which the conditions of a minimum are missed on the path, relative to λ.
 	Violation float64
+	// Filled: hidden labels were filled in.
+	Filled bool
 }
 
 const (
@@ -84,16 +86,21 @@ func (b *Bonds) Bytes() float64 {
 func (b *Bonds) Choose(ctx context.Context) (*Chosen, error) {
 	b.begin()
 	defer b.objective.Close()
+	if err := b.fill(ctx); err != nil {
+		return nil, err
+	}
 	least, err := b.criterion(ctx, nil, b.weights)
 	if err != nil {
 		return nil, err
 	}
-	b.slopes(ctx)
+	if b.slopes(ctx); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	first, last := 0.0, []int32(nil)
 	for _, g := range b.groups {
 		first = max(first, g.slope/g.scale())
 	}
-	best := &Chosen{Penalty: first}
+	best := &Chosen{Penalty: first, Filled: b.objective.given != nil}
 	for lambda, idle := first*pathStep, 0; idle < patience && lambda > shortestPath*first; lambda *= pathStep {
 		active, err := b.shrink(ctx, lambda, best)
 		if err != nil {
@@ -220,6 +227,14 @@ func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64)
 	for _, e := range edges {
 		free += b.groups[e].free
 	}
+	value, err := b.fit(ctx, weights)
+	fit := value - b.L2/2*simd.Dot(weights, weights)
+	samples, others := math.Log(max(1, b.Total)), math.Log(float64(b.Data[0].Graph.NumNodes()-1))
+	return 2*b.Total*fit + 2*free*(samples+2*b.Gamma*others), err
+}
+
+// fit moves weights to where L is smallest, and returns that.
+func (b *Bonds) fit(ctx context.Context, weights []float64) (float64, error) {
 	m := lbfgs.NewMinimiser(b.objective, weights)
 	m.Begin()
 	for gain := math.Inf(1); gain > fitEnough; {
@@ -229,8 +244,22 @@ func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64)
 		}
 		gain = b.Total * (before - m.Value)
 	}
-	fit := m.Value - b.L2/2*simd.Dot(m.Weights, m.Weights)
-	return 2*b.Total*fit + 2*free*(math.Log(b.Total)+2*b.Gamma*math.Log(float64(b.Data[0].Graph.NumNodes()-1))), nil
+	return m.Value, nil
+}
+
+// fill fills hidden labels in as the minimum with all edges has them, as learning does: conditionals that leave a
+// hidden neighbour out would find edges between those that it joins.
+func (b *Bonds) fill(ctx context.Context) error {
+	weights := make([]float64, len(b.weights))
+	for {
+		again, err := b.objective.Fill(weights)
+		if err != nil || !again {
+			return err
+		}
+		if _, err := b.fit(ctx, weights); err != nil {
+			return err
+		}
+	}
 }
 
 // descend minimises L + λ Σ √d_e ‖J_e‖ over some edges by accelerated proximal steps (Beck and Teboulle 2009), which

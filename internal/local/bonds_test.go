@@ -13,8 +13,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// chainOfStates is the problem of all pairs of some nodes, in samples of a chain through them.
-func chainOfStates(t *testing.T, nodes, states, samples int, symmetric bool) *Bonds {
+// chainOfStates is the problem of all pairs of some nodes, in samples of a chain through them, a share of which is hidden.
+func chainOfStates(t *testing.T, nodes, states, samples int, symmetric bool, hidden float64) *Bonds {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(states), 3))
 	var us, vs []int32
@@ -30,6 +30,11 @@ func chainOfStates(t *testing.T, nodes, states, samples int, symmetric bool) *Bo
 		for s := range labels {
 			if labels[s] = rng.Int32N(int32(states)); s > 0 && rng.Float64() < 0.5 {
 				labels[s] = labels[s-1]
+			}
+		}
+		for s := range labels {
+			if hidden > 0 && rng.Float64() < hidden {
+				labels[s] = crf.Unobserved
 			}
 		}
 		spec.Labels = append(spec.Labels, labels)
@@ -49,8 +54,9 @@ func TestBondsOfChain(t *testing.T) {
 	for _, c := range []struct {
 		states    int
 		symmetric bool
-	}{{2, true}, {2, false}, {3, true}, {3, false}} {
-		b := chainOfStates(t, 8, c.states, 600, c.symmetric)
+		hidden    float64
+	}{{2, true, 0}, {2, false, 0}, {3, true, 0}, {3, false, 0}, {2, true, 0.3}} {
+		b := chainOfStates(t, 8, c.states, 600+int(6000*c.hidden), c.symmetric, c.hidden)
 		found := oracle.Must(b.Choose(context.Background()))(t)
 		us, vs := b.Data[0].Graph.Ends()
 		var kept [][2]int32
@@ -140,7 +146,7 @@ func (p *penalised) value(weights []float64) float64 {
 // (Yuan and Lin 2006), and no lower value is found by short proximal steps that have nothing in common with the path.
 func TestBondsMinimum(t *testing.T) {
 	for _, lambda := range []float64{0.2, 0.05, 0.02} {
-		b := chainOfStates(t, 4, 3, 60, false)
+		b := chainOfStates(t, 4, 3, 60, false, 0)
 		b.begin()
 		b.slopes(t.Context())
 		active := oracle.Must(b.shrink(t.Context(), lambda, &Chosen{}))(t)
