@@ -42,7 +42,7 @@ func TestLabelNames(t *testing.T) {
 			t.Errorf("untied %v: predicted states are labels %v", untied, got)
 		}
 		for _, wrong := range []int32{2, 1004, -2} {
-			refuses(t, writeSet(t, "", labelled([]int32{1001, wrong, 1003})), of, "0.npz:labels[1]: is ", "want -1 (unobserved) or a state of the model: 1001, 1002, 1003")
+			refuses(t, writeSet(t, "", labelled([]int32{1001, wrong, 1003})), of, "0.npz:labels[1]: label is ", "want -1 (unobserved) or a state of the model: 1001, 1002, 1003")
 		}
 	}
 	for name, c := range map[string]struct {

@@ -329,8 +329,8 @@ func (l *loader) readNames(all map[int]*labelSurvey, told bool) {
 			}
 			x, known := slices.BinarySearch(names, y)
 			if n.labels[s] = int32(x); !known {
-				l.fail(n.place(wrong("", 0, "", "learn from labels that have it, too", "label is %d, want %s (unobserved) or a state of "+
-					"the model: %s", y, n.hidden(), firstFew(labelTextsOf(names))), s))
+				l.fail(n.place(wrong("", 0, "", "learn from labels that have it, too", "label is %d, want %s (unobserved) or a "+
+					"state of the model: %s", y, n.hidden(), firstFew(labelTextsOf(names))), s))
 				break
 			}
 		}

@@ -394,8 +394,9 @@ func (l *learner) canFinishPass() bool {
 }
 
 // limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early stopping,
-// or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But for
-// these, and the limit of time, it depends on the state alone, so that a resumed run ends where the first one did unless its limits were raised.
+// or of steps that promise little, which endRun confirms or withdraws; its end takes so many seconds. But for these,
+// and the limit of time, it depends on the state alone, so that a resumed run ends where the first one did unless its
+// limits were raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
 	case p.SmallPromises >= smallPromises && p.Promised <= s.Proof:

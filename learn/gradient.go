@@ -155,8 +155,8 @@ func (w *worker) rescale(beliefs, sum []float64) {
 }
 
 // edgeValues makes beliefs of edges consistent, where the visit asks for it, and returns what they add to the upper
-// bound, which it leaves for each edge in w.logs, and their free energy, or of consistent ones Σ ρ H(τ). messages is the
-// free energy of the beliefs as messages give them.
+// bound, which it leaves for each edge in w.logs, and their free energy, or of consistent ones Σ ρ H(τ). messages is
+// the free energy of the beliefs as messages give them.
 func (l *learner) edgeValues(
 	w *worker, s *jobResult, u *unit, block *partition.Block, lo, hi int, beliefs []float64, messages float64,
 ) (cross, free float64, err error) {

@@ -11,8 +11,7 @@ type Node struct {
 	Messages  int32 // of the list, that it takes
 }
 
-// Padding is how many entries of scratch must follow those that are used: kernels
-// read and write whole vectors.
+// Padding is how many entries of scratch must follow those that are used: kernels read and write whole vectors.
 const Padding = 8
 
 // The kernels of a batch are the steps of updating nodes of which no two are
@@ -31,12 +30,11 @@ const Padding = 8
 //	Log          totals = log totals
 //	Settle       log τ = sum − totals
 //
-// Each step is done for the whole batch: nothing in it waits for anything else, and
-// exponentials and logarithms are of long arrays, whatever the number of states.
-// Messages are listed by the numbers of their directed edges, the last bit of which is not 0 if rows of the edge's
-// table are states of the target, not of the source; weights and out of one follow those of the one before.
-// Offsets are not checked: the caller answers for them. An array of offsets that is nil says that all parts are of n
-// numbers, one behind the other.
+// Each step is done for the whole batch: nothing in it waits for anything else, and exponentials and logarithms are of
+// long arrays, whatever the number of states. Messages are listed by the numbers of their directed edges, the last bit
+// of which is not 0 if rows of the edge's table are states of the target, not of the source; weights and out of one
+// follow those of the one before. Offsets are not checked: the caller answers for them. An array of offsets that is nil
+// says that all parts are of n numbers, one behind the other.
 
 // Gather copies n numbers of each place of a list, one behind the other.
 func Gather(dst, x []float64, list []int32, at []int, n int) {
@@ -63,8 +61,8 @@ func (k *Lists) Products(out, weights, tables []float64, directed, edge []int32,
 }
 
 // Pairs does the steps Cavities to Log at once, but for what Absorb takes off a message anyway, for two states at
-// either end of all edges and parts that follow each other. It reports false where that is not what it can do, or a sum is not
-// safe: out is rubbish then.
+// either end of all edges and parts that follow each other. It reports false where that is not what it can do, or a sum
+// is not safe: out is rubbish then.
 func (k *Lists) Pairs(out, beliefs, messages, tables []float64, source, directed, edge []int32, at []int) bool {
 	return k.pairs.messages != nil && len(directed) >= k.pairs.least &&
 		k.pairs.messages(out, beliefs, messages, tables, source, directed, edge, at)
@@ -97,9 +95,8 @@ func (k *Lists) Totals(totals, weights []float64, list []Node) {
 	k.totals(totals[:len(list)], weights, list)
 }
 
-// Settle computes beliefs[x] = sums[x] − logTotals[i] of the i-th node, and returns
-// the largest change of an entry that changes, as Absorb does.
-// len(logTotals) ≥ len(list).
+// Settle computes beliefs[x] = sums[x] − logTotals[i] of the i-th node, and returns the largest change of an entry that
+// changes, as Absorb does. len(logTotals) ≥ len(list).
 func (k *Lists) Settle(beliefs, sums, logTotals []float64, list []Node) (residual float64) {
 	return k.settle(beliefs, sums, logTotals[:len(list)], list)
 }
@@ -107,10 +104,9 @@ func (k *Lists) Settle(beliefs, sums, logTotals []float64, list []Node) (residua
 // moderate is the largest magnitude of an exponent that Exponentials takes.
 const moderate = 300
 
-// Exponentials replaces the entries θ of tables [len(inverse)*size] by
-// e^(θ·inverse[i]), i being the number of the table, and returns how many tables are
-// done. If done < len(inverse), an exponent of table done has a magnitude above 300
-// or is a NaN, and the table is as it was: see Exponentiate.
+// Exponentials replaces the entries θ of tables [len(inverse)*size] by e^(θ·inverse[i]), i being the number of the
+// table, and returns how many tables are done. If done < len(inverse), an exponent of table done has a magnitude above
+// 300 or is a NaN, and the table is as it was: see Exponentiate.
 func Exponentials(tables []float64, size int, inverse []float64) (done int) {
 	return active.exponentials(tables[:size*len(inverse)], size, inverse)
 }
