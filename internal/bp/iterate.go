@@ -77,7 +77,11 @@ type way struct {
 	moves    bool // with momentum
 	together int  // so many at once
 	damping  float64
-	began    int // the sweep with which momentum began
+	began    int     // the sweep with which momentum began
+	momentum float64 // that sweeps have at most
+	best     float64 // when it was chosen last
+	// tuned are the residuals of the sweep with which it was chosen, and of the one before.
+	tuned [2]float64
 }
 
 // choose decides on the way, and says in limits whether it turns.
@@ -86,7 +90,7 @@ func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) way
 	switch {
 	case !limits.Accelerated:
 	case facts.Dual:
-		y.moves, y.damping = true, momentumDamping
+		y.moves, y.damping, y.momentum = true, momentumDamping, firstMomentum
 		w.last.fit(net)
 		if w.planWavefront(net, block) {
 			y.together = waves
@@ -133,11 +137,12 @@ func (w *Workspace) Iterate(
 		if err != nil || w.ended(net, st, block, limits, &o) {
 			return o, err
 		}
+		y.tune(o.Sweeps, last)
 		if last < best {
 			best, bestAt = last, o.Sweeps
 		}
 		if o.Sweeps-bestAt >= stallWindow {
-			best, bestAt, y.began = last, o.Sweeps, o.Sweeps
+			best, bestAt, y.began, y.tuned = last, o.Sweeps, o.Sweeps, [2]float64{}
 			if !net.Counting.Facts.Dual || y.damping < 0 {
 				y.damping = MoreDamping(y.damping)
 			}
@@ -146,16 +151,32 @@ func (w *Workspace) Iterate(
 	return o, nil
 }
 
+// beta returns β of a sweep, so many after momentum began.
+func (y *way) beta(after int) float64 { return min(Momentum(after), y.momentum) }
+
+// tune chooses the momentum of further sweeps from how fast residuals fell, after so many.
+func (y *way) tune(sweeps int, residual float64) {
+	if !y.moves || (sweeps-y.began)%tuneSweeps != 0 {
+		return
+	}
+	if before := y.tuned[1]; before > 0 {
+		z := math.Pow(residual/before, 1.0/(2*tuneSweeps))
+		best := bestMomentum(z, y.beta(sweeps-y.began))
+		y.momentum, y.best = min(mostMomentum, moreMomentum+max(best, y.best)), best
+	}
+	y.tuned = [2]float64{residual, y.tuned[0]}
+}
+
 // sweeps makes n sweeps, so many after momentum began, and returns the residuals of the first and the
 // last.
 func (w *Workspace) sweeps(
 	net *Net, st *State, block *partition.Block, y way, after, n int,
 ) (first, last float64, err error) {
 	if n > 1 {
-		return w.sweepTogether(net, st, after, n, y.damping)
+		return w.sweepTogether(net, st, after, n, y)
 	}
 	if y.moves {
-		w.last.extrapolate(st, 0, net.numMessages, 0, net.numBeliefs, Momentum(after))
+		w.last.extrapolate(st, 0, net.numMessages, 0, net.numBeliefs, y.beta(after))
 	}
 	last, err = w.Sweep(net, st, block, y.damping)
 	return last, last, err

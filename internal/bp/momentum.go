@@ -1,6 +1,8 @@
 package bp
 
 import (
+	"math"
+
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -16,8 +18,35 @@ import (
 // (results/README.md). Where some c_s is negative no dual is convex in messages, and
 // such steps diverge.
 
-// mostMomentum bounds β_k: with (k−1)/(k+2) alone, what is nearly at rest overshoots.
+// mostMomentum bounds β_k: with (k−1)/(k+2) alone, what is nearly at rest overshoots. How far it may go depends on the
+// network. A change that plain sweeps multiply by λ is multiplied by z with momentum,
+//
+//	z² = λ ((1 + β) z − β),
+//
+// and vanishes the fastest where both roots are the same: 1 − √(1 − λ) over 1 + √(1 − λ) is the best β. With more of it
+// roots are complex, |z| = √(λβ), and changes circle for longer than they need; with less the larger root is near λ.
 const mostMomentum = 0.9
+
+const (
+	// firstMomentum bounds β until sweeps have shown their λ, and moreMomentum is added to the best β: too little of it
+	// costs more than too much.
+	firstMomentum, moreMomentum = 0.6, 0.1
+	// tuneSweeps is after how many sweeps β is chosen anew, from what residuals were that long before, and twice as long.
+	tuneSweeps = 4
+)
+
+// bestMomentum returns the best β where residuals are multiplied by z in a sweep with some β: 1 where they do not fall.
+func bestMomentum(z, beta float64) float64 {
+	if !(z < 1) {
+		return 1
+	}
+	lambda := z * z / beta
+	if z > 2*beta/(1+beta) { // of real roots the larger one
+		lambda = z * z / ((1+beta)*z - beta)
+	}
+	root := math.Sqrt(max(0, 1-lambda))
+	return (1 - root) / (1 + root)
+}
 
 // momentumDamping over-relaxes sweeps with momentum. Farther than that, they circle.
 const momentumDamping = -0.1

@@ -101,12 +101,12 @@ func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 // sweepTogether makes n sweeps, at most waves of them, so many after momentum began, and returns the
 // residuals of the first and the last.
 func (w *Workspace) sweepTogether(
-	net *Net, st *State, after, n int, damping float64,
+	net *Net, st *State, after, n int, y way,
 ) (first, last float64, err error) {
 	f := &w.wavefront
 	for i := range n {
 		v := &f.waves[i]
-		*v = wave{space: v.space, momentum: Momentum(after + i)}
+		*v = wave{space: v.space, momentum: y.beta(after + i)}
 		if v.space == nil {
 			v.space = &Workspace{}
 		}
@@ -118,7 +118,7 @@ func (w *Workspace) sweepTogether(
 	step := 0
 	advance := func(i int) {
 		if k := step - i*f.distance; k >= 0 && k < len(f.stretches) && f.waves[i].err == nil {
-			w.advance(net, st, &f.waves[i], f.stretches[k], damping)
+			w.advance(net, st, &f.waves[i], f.stretches[k], y.damping)
 		}
 	}
 	for ; step < len(f.stretches)+(n-1)*f.distance; step++ {

@@ -52,7 +52,7 @@ func TestWavefront(t *testing.T) {
 			what := fmt.Sprintf("case %d on %d threads", i, threads)
 			r := newBlockInference(t, p, c.numbers, observed, partition.Whole(c.g))
 			r.space.Threads = threads
-			o, err := r.iterate(0, Limits{Tolerance: 1e-12, MaxSweeps: 22, Accelerated: true, Beliefs: 1e-9})
+			o, err := r.iterate(0, Limits{Tolerance: 1e-12, MaxSweeps: 22, Accelerated: true, Beliefs: 1e-14})
 			if err != nil || o.Sweeps != 22 || r.space.wavefront.block == nil {
 				t.Fatalf("%s: %+v, %v; want 22 sweeps, most of them at once", what, o, err)
 			}
@@ -63,14 +63,16 @@ func TestWavefront(t *testing.T) {
 				r.space.last.fit(r.net)
 				seen := &r.space.forecast
 				seen.begin(r.net, r.state, block, waves)
+				y := way{moves: true, momentum: firstMomentum}
 				for s := range o.Sweeps {
-					r.space.last.extrapolate(r.state, 0, len(r.state.LogMessage), 0, len(r.state.LogBelief), Momentum(s))
+					r.space.last.extrapolate(r.state, 0, len(r.state.LogMessage), 0, len(r.state.LogBelief), y.beta(s))
 					o.Residual = oracle.Must(r.space.Sweep(r.net, r.state, block, momentumDamping))(t)
 					if s == 0 {
 						o.FirstResidual = o.Residual
 					}
 					if s+1 == o.Sweeps || (s+1)%waves == 0 { // then somebody looks
 						times := 0.0
+						y.tune(s+1, o.Residual)
 						seen.add(r.net, r.state, block, o.Residual)
 						o.Left, times = seen.left()
 						o.Unsure = seen.unsure(r.net, block, times)
