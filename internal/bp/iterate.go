@@ -90,7 +90,7 @@ func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) way
 	switch {
 	case !limits.Accelerated:
 	case facts.Dual:
-		y.moves, y.damping, y.momentum = true, momentumDamping, firstMomentum
+		y.moves, y.damping, y.momentum = true, momentumDamping, mostMomentum
 		w.last.fit(net)
 		if w.planWavefront(net, block) {
 			y.together = waves
@@ -154,9 +154,10 @@ func (w *Workspace) Iterate(
 // beta returns β of a sweep, so many after momentum began.
 func (y *way) beta(after int) float64 { return min(Momentum(after), y.momentum) }
 
-// tune chooses the momentum of further sweeps from how fast residuals fell, after so many.
+// tune chooses the momentum of further sweeps over a large network from how fast residuals fell, after so many. In a
+// small one forecasts of beliefs would take what follows a change of momentum for the end.
 func (y *way) tune(sweeps int, residual float64) {
-	if !y.moves || (sweeps-y.began)%tuneSweeps != 0 {
+	if y.together < waves || (sweeps-y.began)%tuneSweeps != 0 {
 		return
 	}
 	if before := y.tuned[1]; before > 0 {

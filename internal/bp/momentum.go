@@ -28,9 +28,8 @@ import (
 const mostMomentum = 0.9
 
 const (
-	// firstMomentum bounds β until sweeps have shown their λ, and moreMomentum is added to the best β: too little of it
-	// costs more than too much.
-	firstMomentum, moreMomentum = 0.6, 0.1
+	// moreMomentum is added to the best β: too little of it costs more than too much.
+	moreMomentum = 0.2
 	// tuneSweeps is after how many sweeps β is chosen anew, from what residuals were that long before, and twice as long.
 	tuneSweeps = 4
 )

@@ -158,13 +158,8 @@ type State struct {
 // NewState returns constant messages and uniform beliefs: the fixed point where
 // all potentials are zero.
 func NewState(net *Net) *State {
-	return NewStateIn(net, make([]float64, net.numMessages), make([]float64, net.numBeliefs))
-}
-
-// NewStateIn is NewState in memory of the caller: zeros, Messages and Beliefs of them.
-func NewStateIn(net *Net, messages, beliefs []float64) *State {
-	st := &State{LogMessage: messages, LogBelief: beliefs}
-	st.evenBeliefs(net)
+	st := &State{}
+	st.Fit(net)
 	return st
 }
 
@@ -178,10 +173,6 @@ func (st *State) Fit(net *Net) {
 // Reset makes all messages and beliefs of st, a state of net, uniform.
 func (st *State) Reset(net *Net) {
 	clear(st.LogMessage)
-	st.evenBeliefs(net)
-}
-
-func (st *State) evenBeliefs(net *Net) {
 	for s := range int32(net.Graph.NumNodes()) {
 		Even(net.belief(st, s))
 	}
