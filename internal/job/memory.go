@@ -19,9 +19,9 @@ func (p *Prepared) Forecast() *learn.Memory {
 	for _, item := range p.Memory.Items {
 		m.AddItem(item)
 	}
-	if p.pool != nil {
+	if p.space != nil {
 		const name = "counting numbers and scaled features"
-		m.AddItem(learn.MemoryItem{Name: name, Bytes: p.pool.Bytes, Reason: "as they lie there now", Spilled: true})
+		m.AddItem(learn.MemoryItem{Name: name, Bytes: p.space.Bytes, Reason: "as they lie there now", Spilled: true})
 	}
 	beside, after := 0.0, 0.0 // the learner
 	for _, e := range p.Evaluations {

@@ -8,8 +8,8 @@ import (
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
-// spilled returns what makes the same counting numbers in a pool, which has to be there for as long as they.
-func spilled(make counting.Func, pool *spill.Pool) counting.Func {
+// spilled returns what makes the same counting numbers in a space, which has to be there for as long as they.
+func spilled(make counting.Func, space *spill.Space) counting.Func {
 	var lock sync.Mutex
 	moved := map[*counting.Numbers]bool{}
 	return func(g *graph.Graph) (*counting.Numbers, error) {
@@ -24,8 +24,7 @@ func spilled(make counting.Func, pool *spill.Pool) counting.Func {
 		for _, list := range lists {
 			bytes += spill.Room[float64](len(*list))
 		}
-		space, err := pool.Reserve(bytes)
-		if err != nil {
+		if err := space.Reserve(bytes); err != nil {
 			return nil, err
 		}
 		for _, list := range lists {
