@@ -295,18 +295,6 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-func TestTiles(t *testing.T) {
-	of, blocks, err := partition.Tiles(3, 5, 2, 2)
-	want := []int32{
-		0, 0, 1, 1, 1,
-		2, 2, 3, 3, 3,
-		2, 2, 3, 3, 3,
-	}
-	if diff := cmp.Diff(want, of); err != nil || blocks != 4 || diff != "" {
-		t.Errorf("%d blocks, error %v, %s", blocks, err, diff)
-	}
-}
-
 func TestSquareTiles(t *testing.T) {
 	for _, c := range []struct{ count, rows, cols, tileRows, tileCols int }{
 		{20, 200, 200, 4, 5}, {1, 7, 9, 1, 1}, {60, 100, 400, 4, 15}, {61, 200, 200, 8, 8}, {100, 4, 5, 4, 5}, {6, 1, 100, 1, 6}, {6, 100, 1, 6, 1},
@@ -366,14 +354,6 @@ func TestBreadthFirstFillsEveryBlock(t *testing.T) {
 			t.Fatalf("two calls differ: %v, %v", of, again)
 		}
 	})
-}
-
-func TestBreadthFirstOnAChain(t *testing.T) {
-	g := must(gen.Chain(9))
-	of, err := partition.BreadthFirst(g, 3)
-	if diff := cmp.Diff([]int32{0, 0, 0, 1, 1, 1, 2, 2, 2}, of); err != nil || diff != "" {
-		t.Errorf("error %v, %s", err, diff)
-	}
 }
 
 func TestQuality(t *testing.T) {
