@@ -51,7 +51,7 @@ func TestModelsOfLimits(t *testing.T) {
 	}{
 		{[]string{"--max-iter", "1"}, "the training ended at --max-iter, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
 		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
-		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again with a higher limit"},
+		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again, with a higher limit"},
 		{nil, ""},
 	} {
 		run := filepath.Join(folder, "run"+strings.Join(c.options, ""))

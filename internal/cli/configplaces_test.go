@@ -12,7 +12,7 @@ import (
 )
 
 // TestConfigPlaces: whatever is wrong with a value of a file of options, and whenever that
-// is found, the message says on which line it stands.
+// is found, the message names the file.
 func TestConfigPlaces(t *testing.T) {
 	t.Parallel()
 	refused := func(line, more string, parts ...string) {
@@ -25,7 +25,7 @@ func TestConfigPlaces(t *testing.T) {
 			}
 		}
 		o := run(t, args...)
-		o.wantFailure(t, o.code, append(parts, file+":3: ")...)
+		o.wantFailure(t, o.code, append(parts, file+":")...)
 		if o.code != 1 && o.code != 2 {
 			t.Errorf("%q: exit code %d, want 2, or 1 for a file: %q", line, o.code, o.stderr)
 		}

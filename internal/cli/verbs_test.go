@@ -105,8 +105,7 @@ func checkConfig(t *testing.T, dir, data string) {
 		"blocks": {1.0, "default"}, "partition": {nil, "default"}, "inner-sweeps": {2.0, "default"}, "inner-tol": {1e-3, "default"},
 		"rtol": {1e-5, "default"}, "tol": {nil, "default"}, "max-passes": {10000.0, "default"}, "max-iter": {nil, "default"},
 		"eval-every": {5.0, "flag"}, "eval": {[]any{"same=" + data}, "flag"}, "kind": {"npz", "default"},
-		"states": {[]any{"0", "1", "2"}, "default"},
-		"list":   {nil, "default"}, "no-edges": {false, "default"}, "threads": {1.0, "flag"},
+		"states": {nil, "default"}, "list": {nil, "default"}, "no-edges": {false, "default"}, "threads": {1.0, "flag"},
 	})
 	if m := config.Options["method"]; m.Value != "bbpl" || !strings.HasPrefix(m.Source, "auto: whole networks") {
 		t.Errorf("method %v", m)

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -65,9 +64,6 @@ func RunFiles(dir string) (files []string, err error) {
 // removeRun empties the folder of a training, for another to start in it anew.
 func removeRun(dir string) error {
 	files, err := RunFiles(dir)
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
 	if err != nil {
 		return err
 	}
@@ -75,18 +71,7 @@ func removeRun(dir string) error {
 		if err := os.Remove(file); err != nil {
 			return err
 		}
+		_ = os.Remove(filepath.Dir(file)) // which fails unless it is empty now
 	}
-	// Only folders that a training makes, or a killed one left, and that are empty now.
-	var folders []string
-	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() && file != dir {
-			folders = append(folders, file)
-		}
-		return err
-	})
-	slices.Reverse(folders) // what is within comes first
-	for _, folder := range folders {
-		err = errors.Join(err, os.Remove(folder))
-	}
-	return err
+	return nil
 }

@@ -234,25 +234,16 @@ func (r *run) reopen() (err error) {
 // than that and has lost its checkpoint.
 func (r *run) neverBegan() error {
 	path := r.files.Path(checkpointFile)
-	for _, name := range []string{path, filepath.Dir(path)} {
-		if to, err := os.Readlink(name); err == nil {
-			return dataf("%s is a link to %s, where there is nothing now: bring that back, or start a new run in another "+
-				"folder", name, to)
-		}
-	}
-	const lost = "%s is missing, although %s: bring it back, or start a new run in another folder"
+	const lost = "%s is missing, although the run has come to %s: bring it back, or start a new run in another folder"
 	if _, err := os.Lstat(r.files.Path(ModelFile)); err == nil {
-		return dataf(lost, path, "the run has come to a model ("+ModelFile+")")
+		return dataf(lost, path, "a model, "+ModelFile)
 	}
 	metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, m := range metrics {
-		if m.Iter > 0 {
-			return dataf(lost, path, fmt.Sprintf("the run has come to iteration %d or further (%s)", m.Iter,
-				runfolder.MetricsFile))
-		}
+	if i := slices.IndexFunc(metrics, func(m runfolder.Metric) bool { return m.Iter > 0 }); i >= 0 {
+		return dataf(lost, path, fmt.Sprintf("iteration %d or further (%s)", metrics[i].Iter, runfolder.MetricsFile))
 	}
 	return nil
 }
@@ -312,27 +303,21 @@ func (r *run) sameData() error {
 		return err
 	}
 	const remedy = "resume with the same data, or start a new run"
-	before, now := record.Files, r.sources()
-	has := func(list []dataset.Source, s dataset.Source) bool {
-		return slices.ContainsFunc(list, func(t dataset.Source) bool { return t.SHA256 == s.SHA256 })
+	lacks := func(list []dataset.Source, s dataset.Source) bool {
+		return !slices.ContainsFunc(list, func(t dataset.Source) bool { return t.SHA256 == s.SHA256 })
 	}
+	before, now := record.Files, r.sources()
 	for _, s := range now {
-		if has(before, s) {
-			continue
+		if lacks(before, s) {
+			return dataf("%s is not as it was when the run in %s began, or was not there: %s", s.Path, dir, remedy)
 		}
-		named := func(t dataset.Source) bool { return filepath.Base(t.Path) == filepath.Base(s.Path) }
-		if slices.ContainsFunc(before, named) {
-			return dataf("%s changed since the run in %s began: %s", s.Path, dir, remedy)
-		}
-		return dataf("%s was not part of the run in %s: %s", s.Path, dir, remedy)
 	}
 	for _, s := range before {
-		if !has(now, s) {
+		if lacks(now, s) {
 			return dataf("%s was part of the run in %s and is missing now: %s", s.Path, dir, remedy)
 		}
 	}
-	same := func(a, b dataset.Source) bool { return a.SHA256 == b.SHA256 }
-	if !slices.EqualFunc(before, now, same) {
+	if !slices.EqualFunc(before, now, func(a, b dataset.Source) bool { return a.SHA256 == b.SHA256 }) {
 		return dataf("the files of the run in %s are the same in another order: %s", dir, remedy)
 	}
 	return nil
@@ -341,11 +326,12 @@ func (r *run) sameData() error {
 // goesOnFrom refuses to go on with a run under other options than it began with: it could not end as one that never
 // stopped. The file that options once came from is kept on the record.
 func (c Config) goesOnFrom(before *Config, dir string) error {
+	given := func(name string) bool { return c.Options[name].Source != SourceDefault }
 	differs := func(name string) bool {
 		was, ok := before.Options[name]
-		return ok && jsonText(was.Value) != jsonText(c.Options[name].Value)
+		left := was.Source == SourceDefault && !given(name) && !slices.Contains(CourseOptions, name) // v0.1.0 resolved all
+		return ok && !left && jsonText(was.Value) != jsonText(c.Options[name].Value)
 	}
-	given := func(name string) bool { return c.Options[name].Source != SourceDefault }
 	// What was asked for is the cause, and a default may follow from it.
 	at := slices.IndexFunc(keptOptions, func(name string) bool { return differs(name) && given(name) })
 	if at < 0 {

@@ -25,10 +25,6 @@ func (p *Prepared) hints() (texts []string) {
 		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave {spill} out",
 			o.Spill))
 	}
-	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
-		texts = append(texts, "{gap} decides nothing: with l2 0 nothing bounds how far the optimum is; give {prior}, or "+
-			"{l2} above 0")
-	}
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
@@ -46,13 +42,15 @@ func (p *Prepared) hints() (texts []string) {
 
 // gapUnknown says that --gap was not asked for, where neither a suboptimality nor a gap is known of what was learned.
 func gapUnknown(o *Options, fitted *learn.Result) []string {
-	if o.Gap == 0 || o.L2 == 0 && o.givesL2() || !math.IsNaN(fitted.Gap) || !math.IsNaN(fitted.Suboptimality) ||
-		!fitted.Status.Stationary() {
+	if o.Gap == 0 || !math.IsNaN(fitted.Gap) || !math.IsNaN(fitted.Suboptimality) || !fitted.Status.Stationary() {
 		return nil
 	}
 	text := "{gap} decides nothing: neither a suboptimality nor a gap of the inference is known here; a smaller {tol} " +
 		"asks for more"
-	if o.Method != learn.Exact {
+	switch {
+	case o.L2 == 0 && o.givesL2():
+		text += "; or give {prior}, or {l2} above 0, without which nothing bounds how far the optimum is"
+	case o.Method != learn.Exact:
 		text += fmt.Sprintf(", and {counting=convex}, in place of %s, has a gap", o.Counting)
 	}
 	return []string{text}

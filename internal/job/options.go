@@ -17,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -203,38 +204,33 @@ func (o *Options) validate() error {
 	for _, m := range learn.Methods {
 		methods = append(methods, string(m))
 	}
-	for _, c := range []struct {
-		name, value string
-		valid       []string
-	}{
-		{"method", string(o.Method), methods},
-		{"order", o.Order, []string{orderCyclic, orderRandom}},
+	for _, check := range []func() error{
+		oneOf("method", string(o.Method), methods), oneOf("order", o.Order, []string{orderCyclic, orderRandom}),
+		o.validatePhysics,
+		func() error { _, _, err := o.bootstrap(); return err },
+		func() error { _, _, err := o.selectsEdges(); return err },
+		o.validateEdges,
+		func() error { _, err := onScale(nil, o.Scale); return err },
 	} {
-		if !slices.Contains(c.valid, c.value) {
-			return usagef("{%s} %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "),
-				option.Hint(c.value, c.valid))
+		if err := check(); err != nil {
+			return err
 		}
-	}
-	if err := o.validatePhysics(); err != nil {
-		return err
-	}
-	if _, _, err := o.bootstrap(); err != nil {
-		return err
-	}
-	if _, _, err := o.selectsEdges(); err != nil {
-		return err
-	}
-	if err := o.validateEdges(); err != nil {
-		return err
-	}
-	if _, err := onScale(nil, o.Scale); err != nil {
-		return err
 	}
 	if o.Counting == autoCounting {
 		return nil
 	}
 	_, err := Counting(context.Background(), o.Counting, o.Seed)
 	return err
+}
+
+// oneOf refuses any other value of an option.
+func oneOf(name, value string, valid []string) func() error {
+	return func() error {
+		if slices.Contains(valid, value) {
+			return nil
+		}
+		return usagef("{%s} %q: want one of %s%s", name, value, strings.Join(valid, ", "), option.Hint(value, valid))
+	}
 }
 
 // autoStep is the automatic rule of steps.
@@ -347,13 +343,13 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 	}
 	var known []string
 	for _, e := range sets {
-		for _, m := range metricsFor(newEntities(e.Set)) {
-			known = append(known, m.name+"@"+e.Name)
+		none := &Scored{Score: infer.NewScore(mostStates(e.Set)), Entities: newEntities(e.Set)}
+		for _, metric := range none.Metrics() {
+			known = append(known, metric+"@"+e.Name)
 		}
 	}
 	if !slices.Contains(known, name) {
 		return nil, usagef("{early-stop} %q: no such metric; %s", spec, option.Suggestion(name, known, ""))
 	}
-	loss := slices.ContainsFunc(metrics, func(m metric) bool { return m.name == short && m.loss })
-	return &learn.EarlyStop{Metric: name, Patience: patience, Minimise: loss}, nil
+	return &learn.EarlyStop{Metric: name, Patience: patience, Minimise: slices.Contains(losses, short)}, nil
 }

@@ -194,7 +194,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.features = measured.Notes(schema, p.scale, p.Problem.L2, p.Set.Recipe.Hops > 0); p.scale == nil {
+	if p.features = measured.Notes(schema, p.scale != nil, p.Set.Recipe.Hops > 0); p.scale == nil {
 		return nil
 	}
 	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -279,15 +280,11 @@ func (c *Config) commandLine() string {
 			words = append(words, fmt.Sprintf("--%s=%v", name, o.Value))
 			continue
 		}
-		switch v := o.Value.(type) {
-		case bool:
+		switch v := reflect.ValueOf(o.Value); v.Kind() {
+		case reflect.Bool:
 			words = append(words, fmt.Sprintf("--%s=%v", name, v))
-		case []string:
-			for _, text := range v {
-				words = append(words, "--"+name, printable.Word(text))
-			}
-		case []any:
-			for _, text := range v {
+		case reflect.Slice:
+			for _, text := range v.Seq2() {
 				words = append(words, "--"+name, printable.Word(fmt.Sprint(text)))
 			}
 		default:

@@ -21,11 +21,51 @@ import (
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
+// metric is a value of a score.
+type metric struct {
+	name  string // in results and metrics
+	title string // in tables
+	value float64
+	text  func(float64) string
+}
+
+// losses are the metrics of which smaller values are better.
+var losses = []string{"log_loss", "calibration_error"}
+
+// metrics are all of a score, in the order of tables: those of entities, if labels are tags of any, and of all data.
+func (s *Scored) metrics() (list []metric) {
+	if e := s.Entities.score(); e != nil {
+		list = []metric{
+			{"entity_precision", "entity precision", float64(e.Precision), percent},
+			{"entity_recall", "entity recall", float64(e.Recall), percent},
+			{"entity_f1", "entity F1", float64(e.F1), percent},
+		}
+	}
+	_, mean := s.Score.Classes()
+	return append(list,
+		metric{"accuracy", "accuracy", s.Score.Accuracy(), percent},
+		metric{"class_accuracy", "mean class accuracy", mean.Recall, percent},
+		metric{"f1", "mean F1", mean.F1, percent},
+		metric{"iou", "mean IoU", mean.IoU, percent},
+		metric{"roc_auc", "mean ROC AUC", mean.ROCAUC, fourDigits},
+		metric{"average_precision", "mean average precision", mean.AveragePrecision, fourDigits},
+		metric{"log_loss", "mean log loss (nats)", s.Score.MeanLogLoss(), fourDigits},
+		metric{"calibration_error", "calibration error", s.Score.CalibrationError(), percent})
+}
+
+// Metrics are the names of the values of a score, in the order of tables.
+func (s *Scored) Metrics() (names []string) {
+	for _, m := range s.metrics() {
+		names = append(names, m.name)
+	}
+	return names
+}
+
 // Measures lists the figures of a score for a table, each with its name.
 func (s *Scored) Measures() [][]string {
 	rows := [][]string{{"nodes compared", strconv.FormatInt(s.Score.Count(), 10)}}
-	for _, m := range metricsFor(s.Entities) {
-		rows = append(rows, []string{m.title, m.text(m.of(s))})
+	for _, m := range s.metrics() {
+		rows = append(rows, []string{m.title, m.text(m.value)})
 	}
 	if !math.IsNaN(s.MeanCost) {
 		rows = append(rows, []string{"mean cost", fmt.Sprintf("%.4g", s.MeanCost)})

@@ -120,7 +120,9 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		if s.Eval == nil {
 			s.Eval = map[string]runfolder.Float{}
 		}
-		metricsOf(s.Eval, scored.Name, scored)
+		for _, m := range scored.metrics() {
+			s.Eval[m.name+"@"+scored.Name] = runfolder.Float(m.value)
+		}
 	}
 	return s
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/option"
@@ -47,48 +46,44 @@ type visitor func(m *Metric, line []byte, wrong *LineError) error
 
 // read goes on in a file.
 func (p *place) read(file io.Reader, visit visitor) error {
-	lines := bufio.NewReaderSize(file, readBuffer)
-	for {
-		line, failure := readLine(lines)
-		switch {
-		case errors.Is(failure, errLongLine):
-			return lineError(p.path, p.line+1, failure)
-		case failure != nil && !errors.Is(failure, io.EOF):
-			return fmt.Errorf("reading metrics %s: %w", p.path, failure)
+	lines := bufio.NewScanner(file)
+	lines.Buffer(make([]byte, readBuffer), longestLine+1)
+	lines.Split(func(text []byte, atEnd bool) (int, []byte, error) {
+		n := bytes.IndexByte(text, '\n') + 1
+		if n == 0 && atEnd {
+			n = len(text)
 		}
-		text, ended := bytes.CutSuffix(line, []byte("\n"))
-		if len(bytes.TrimSpace(text)) > 0 && (ended || !p.growing) {
+		if n == 0 {
+			return 0, nil, nil
+		}
+		return n, text[:n:n], nil
+	})
+	for lines.Scan() {
+		line, ended := bytes.CutSuffix(lines.Bytes(), []byte("\n"))
+		if len(bytes.TrimSpace(line)) > 0 && (ended || !p.growing) {
 			var m Metric
 			var wrong *LineError
-			if err := m.UnmarshalJSON(text); err != nil {
+			if err := m.UnmarshalJSON(line); err != nil {
 				wrong = lineError(p.path, p.line+1, err)
 			}
 			if wrong == nil || ended {
-				if err := visit(&m, text, wrong); err != nil {
+				if err := visit(&m, line, wrong); err != nil {
 					return err
 				}
 			}
 		}
-		if failure != nil {
-			return nil
-		}
-		p.offset += int64(len(line))
-		p.line++
-	}
-}
-
-// readLine is ReadBytes up to a line end, for lines that are not too long.
-func readLine(in *bufio.Reader) (line []byte, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > longestLine:
-			return nil, errLongLine
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return line, err
+		if ended {
+			p.offset += int64(len(line)) + 1
+			p.line++
 		}
 	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return lineError(p.path, p.line+1, errLongLine)
+	case err != nil:
+		return fmt.Errorf("reading metrics %s: %w", p.path, err)
+	}
+	return nil
 }
 
 // eachLine reads the metrics file at path.
@@ -168,50 +163,30 @@ func (f *Follower) restart(anew func()) {
 	*f = *Follow(f.path)
 }
 
-// errRepeated says that a record is not of a later iteration than the one before.
-var errRepeated = errors.New("it is of an iteration that is there already")
-
-// eachUntil reads the records with iterations up to iter of the metrics file at path. One of an iteration that is there
-// already is wrong.
-func eachUntil(path string, iter int, visit visitor) error {
-	last, number := -1, 0
+// eachUntil reads the records with iterations up to iter of the metrics file at path, but for lines that are none, and
+// for records of an iteration that is there already.
+func eachUntil(path string, iter int, visit func(line []byte) error) error {
+	last := -1
 	return eachLine(path, func(m *Metric, line []byte, wrong *LineError) error {
-		number++ // of those that are not blank: metrics have no others
-		switch {
-		case wrong != nil:
-		case m.Iter > iter:
+		if wrong != nil || m.Iter > iter || m.Iter <= last {
 			return nil
-		case m.Iter <= last:
-			wrong = lineError(path, number, errRepeated)
-		default:
-			last = m.Iter
 		}
-		return visit(m, line, wrong)
+		last = m.Iter
+		return visit(line)
 	})
 }
 
-// Gaps says in words how many of the iterations 0 to last, one record each, the metrics file at path lacks, and the
-// first of its lines that is of no use; "" if it is whole.
+// Gaps says in words how many of the iterations 0 to last, one record each, the metrics file at path lacks; "" if it is
+// whole.
 func Gaps(path string, last int) (text string, err error) {
-	var refused *LineError
 	missing := last + 1
-	err = eachUntil(path, last, func(_ *Metric, _ []byte, wrong *LineError) error {
-		if wrong == nil {
-			missing--
-		} else if refused == nil {
-			refused = wrong
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err = eachUntil(path, last, func([]byte) error { missing--; return nil })
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return "", err
+	case missing == 0 || last <= 0: // a run may be interrupted before the record of its start
+		return "", nil
 	}
-	if missing > 0 && last > 0 { // a run may be interrupted before the record of its start
-		text = fmt.Sprintf("%s lacks the records of %d of the %d iterations so far, and curves will lack them; the training "+
-			"itself goes on unchanged", path, missing, last+1)
-	}
-	if refused != nil {
-		text = strings.TrimPrefix(fmt.Sprintf("%s; a line is left out: %v", text, refused), "; ")
-	}
-	return text, nil
+	return fmt.Sprintf("%s lacks the records of %d of the %d iterations so far, and curves will lack them; the training "+
+		"itself goes on unchanged", path, missing, last+1), nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/fileio"
@@ -26,17 +27,14 @@ type MetricsWriter struct {
 }
 
 // Metrics opens the metrics file of the run for appending. Of what is there the records of iterations up to last stay,
-// byte for byte, fields that are unknown here included: a resumed run repeats the others. A torn last line goes, and
-// what Gaps speaks of.
+// byte for byte, fields that are unknown here included: a resumed run repeats the others. Lines that
+// are no records go.
 func (run *Run) Metrics(last int) (*MetricsWriter, error) {
 	path := run.Path(MetricsFile)
 	err := writeAtomically(fileio.Target{Path: path, Replace: fileio.Always}, func(to string) error {
 		return fileio.Write(to, func(out io.Writer) error {
-			err := eachUntil(path, last, func(_ *Metric, line []byte, wrong *LineError) error {
-				if wrong != nil {
-					return nil
-				}
-				_, err := out.Write(append(line, '\n'))
+			err := eachUntil(path, last, func(line []byte) error {
+				_, err := out.Write(append(slices.Clip(line), '\n'))
 				return err
 			})
 			if errors.Is(err, fs.ErrNotExist) {

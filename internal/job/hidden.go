@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -10,6 +11,86 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/learn"
 )
+
+const (
+	// leastLabels is how many known labels folds take. With more than mostLabels, or more than
+	// mostPairs of states on edges, all candidates would take longer than minutes in all folds: one
+	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
+	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
+	// mostOfMost is mostLabels where labels of most nodes are known, and learning takes seconds.
+	mostOfMost = 500
+	// mostKnown is the share of known labels up to which the others are taken for what is to be
+	// predicted from these, as the folds are.
+	mostKnown = 0.9
+	// togetherPairs is for how many pairs of states on edges it is tried to learn these with nodes: more would take
+	// longer than all other candidates.
+	togetherPairs = 1 << 17
+)
+
+// open reports whether something is chosen by data that are held out.
+func (p *Prepared) open() bool { return p.choosing || p.Options.AutoL2 }
+
+// chooses reports whether folds of labels choose how edges are made. Several processes learn them together.
+func (p *Prepared) chooses() bool { return p.leavesOpen() && (p.Group == nil || p.Group.Size() == 1) }
+
+// leavesOpen reports whether options and data leave it open how edges are made, which have the constant feature that
+// rules give weights, and labels of one network are hidden. Where most are known, edges that are learned must be
+// compared, as they are what is usual.
+func (p *Prepared) leavesOpen() bool {
+	return p.hides() && !p.tooFew() && (p.mostHidden() || p.triesTogether()) &&
+		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
+}
+
+// tooFew reports whether labels are too few for folds. Without features they need twice as many: ten
+// chose strengths that were worse than what is justified (results/README.md).
+func (p *Prepared) tooFew() bool {
+	labels := len(comparedLabels(p.Problem.Data[0]))
+	return labels < leastLabels || labels < 2*leastLabels && p.bare()
+}
+
+// hides reports whether labels of one network are hidden, and options leave it open how edges are made.
+// Types of nodes without a label can be learned by their edges alone. Rules know no features of edges
+// but their weight, so that where there are some, edges must be learned too, and not take longer than minutes.
+func (p *Prepared) hides() bool {
+	o, data := &p.Options, p.Problem.Data
+	asksHow := cmp.Or(p.asked.Method, learn.Auto) != learn.Auto || p.asked.Cut != (learn.Cut{}) || o.Together != 0 ||
+		o.Order != orderCyclic || o.Step != autoStep || o.InnerSweeps != 0 || o.InnerTolerance != 0
+	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone || o.AutoL2 ||
+		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
+		slices.ContainsFunc(p.labels().of, func(counts []int) bool { return slices.Max(counts) == 0 }) {
+		return false
+	}
+	pairs := pairsOf(data[0])
+	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes,
+		func(t crf.EdgeType) bool {
+			return t.Features > 1 && (t.Features > 2 || weightColumn(&t) < 0) || t.Copies > 0
+		})
+	return pairs <= togetherPairs || pairs <= largestPairs && !featured
+}
+
+// triesTogether reports whether edges that are learned with nodes are compared: where that takes no
+// more than seconds, and begins with node features alone.
+func (p *Prepared) triesTogether() bool {
+	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
+}
+
+// large reports whether one fold, and the candidates that cost least, are all there is time for.
+func (p *Prepared) large() bool {
+	in, most := p.Problem.Data[0], mostLabels
+	if !p.mostHidden() {
+		most = mostOfMost
+	}
+	return len(knownLabels(in)) > most || pairsOf(in) > mostPairs
+}
+
+// pairsOf counts the pairs of states of all edges.
+func pairsOf(in *crf.Instance) (n int) {
+	u, v := in.Graph.Ends()
+	for e := range u {
+		n += in.States(u[e]) * in.States(v[e])
+	}
+	return n
+}
 
 // fewLabels is the share of known labels below which node weights are learned without
 // edges first. With hidden labels the objective is not convex. Without edges it is, and at
