@@ -152,21 +152,36 @@ func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool,
 	if flag.Changed {
 		return false, nil // the command line wins
 	}
-	items, isList := value.([]any)
-	if _, wantsList := flag.Value.(pflag.SliceValue); isList && !wantsList {
-		return false, usagef("%s: option %q is a list, want %s", place, key, option.Text(wantedOf(flag)))
+	if err := setOption(flag, value); err != nil {
+		return false, usagef("%s: option %q is %v", place, key, err)
 	}
+	return true, nil
+}
+
+// setOption sets a flag to a value of a file, as one that was asked for. Its error says what it is, and what is wanted.
+func setOption(flag *pflag.Flag, value any) (err error) {
+	list, wantsList := flag.Value.(pflag.SliceValue)
+	items, isList := value.([]any)
 	if !isList {
 		items = []any{value}
+	} else if !wantsList {
+		return fmt.Errorf("a list, want %s", wantedOf(flag))
 	}
+	var texts []string
 	for _, item := range items {
 		if _, table := item.(map[string]any); table {
-			return false, usagef("%s: option %q is a table, want a value", place, key)
+			return errors.New("a table, want a value")
 		}
-		if err := flag.Value.Set(fmt.Sprint(item)); err != nil {
-			return false, usagef("%s: option %q is %v, want %s", place, key, item, option.Text(wantedOf(flag)))
-		}
+		texts = append(texts, fmt.Sprint(item))
 	}
-	flag.Changed = true // it was asked for
-	return true, nil
+	if isList {
+		err = list.Replace(texts)
+	} else {
+		err = flag.Value.Set(texts[0])
+	}
+	if err != nil {
+		return fmt.Errorf("%s, want %s", option.Literal(strings.Join(texts, ", ")), wantedOf(flag))
+	}
+	flag.Changed = true
+	return nil
 }

@@ -1,14 +1,9 @@
 package cli_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/spf13/pflag"
-
-	"github.com/blockbp/blockbp/internal/cli"
 )
 
 // TestConfigPlaces: whatever is wrong with a value of a file of options, and whenever that
@@ -31,26 +26,13 @@ func TestConfigPlaces(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		`threads = 0`, `threads = -1`, `threads = 10000000`, `l2 = -1`, `l2 = nan`, `l2 = "x"`, `blocks = "4x"`, `blocks = 0`, `partition = "metsi"`, `method = "nonsense"`,
-		`counting = "bete"`, `step = "fixd:1"`, `step = "fixed:-1"`, `order = "any"`, `inner-sweeps = -2`, `inner-tol = 0`, `inner-tol = -1.0`, `tol = -1`,
-		`max-iter = 0`, `max-iter = -3`, `max-passes = -1`, `max-time = "10"`, `max-time = "-3s"`, `checkpoint-every = "-1s"`, `eval = "dev"`,
-		`eval = ["dev=none"]`, `eval-every = 3`, `early-stop = "accuracy"`, `early-stop = "accuracy@dev"`, `class-weights = "zebra=2"`, `class-weights = ""`, `method = ""`,
-		`together = -1`, `kind = "npy"`, `states = ["3"]`, `observed = "train"`, `features = "none"`, `list = "none"`, `bins = 3`, `neighbours = 5`, `seed = -1`, `seed = 1.5`,
-		`init = "none"`, `reference = "none"`, `model = "none/m.safetensors"`, `pairs = "x"`, `quiet = 3`, `methd = "bbpl"`, `resume = "run"`, `force = true`, `config = "x"`, `help = true`,
-		`l2 = [1, 2]`, `l2.a = 1`, `"l2 " = 1`, `l2 =`, `= 1`, `l2 = 1 2`, `l2 = "`, `rtol = 2`, `"rtol" = 2`, "no-such = 1\nmethod = \"nonsense\"",
+		`threads = 0`, `l2 = nan`, `blocks = "4x"`, `counting = "bete"`, `step = "fixed:-1"`, `max-time = "-3s"`, `eval = ["dev=none"]`,
+		`early-stop = "accuracy@dev"`, `class-weights = "zebra=2"`, `states = ["3"]`, `features = "none"`, `init = "none"`, `methd = "bbpl"`,
+		`force = true`, `l2 = [1, 2]`, `l2.a = 1`, `l2 =`, `"rtol" = 2`,
 	} {
 		refused(line, "")
 	}
-	refused(`[l2]`, "a = 1\n")
-	refused(`l2 = {a = 1}`, "l2x = 1\n", "l2")
 	refused("blocks = [", "1,\n2]\n", "blocks")
-
-	// Every option, with a value that no option has.
-	for _, cmd := range cli.Root().Commands() {
-		if cmd.Name() == "train" {
-			cmd.Flags().VisitAll(func(f *pflag.Flag) { refused(fmt.Sprintf("%s = {a = 1}", f.Name), "", f.Name) })
-		}
-	}
 
 	// The command line wins, and then it is at fault.
 	file := writeFile(t, filepath.Join(t.TempDir(), "train.toml"), "l2 = -1\n")

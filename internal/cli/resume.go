@@ -93,28 +93,10 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 		case o.Source == job.SourceDefault && !slices.Contains(job.CourseOptions, f.Name):
 			return
 		}
-		if setErr := setRecalled(f, o.Value); setErr != nil && err == nil {
-			err = dataf("%s: option %q: %v", filepath.Join(dir, "config.json"), f.Name, setErr)
+		if setErr := setOption(f, o.Value); setErr != nil && err == nil {
+			err = dataf("%s: option %q is %v", filepath.Join(dir, "config.json"), f.Name, setErr)
 		}
-		sources[f.Name] = o.Source
-		f.Changed = true // a configuration file must not replace it
+		sources[f.Name] = o.Source // a configuration file does not replace it
 	})
 	return config.Data, sources, err
-}
-
-// setRecalled sets a flag to a value read from config.json.
-func setRecalled(f *pflag.Flag, value any) error {
-	items, isList := value.([]any)
-	list, wantsList := f.Value.(pflag.SliceValue)
-	if isList != wantsList {
-		return fmt.Errorf("the value is %v, which it cannot have", value)
-	}
-	if !isList {
-		return f.Value.Set(fmt.Sprint(value))
-	}
-	var texts []string
-	for _, item := range items {
-		texts = append(texts, fmt.Sprint(item))
-	}
-	return list.Replace(texts)
 }

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -226,29 +225,6 @@ func TestProgressOfEvaluation(t *testing.T) {
 		}
 		if o = mustRun(t, append(c.args, "--threads", "1", "-q")...); o.stderr != "" {
 			t.Errorf("%s: stderr is %q", o.command(), o.stderr)
-		}
-	}
-}
-
-// TestChoiceInSeconds: the seconds of a result name those of a choice by folds of labels.
-func TestChoiceInSeconds(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	nodes, edges := "id,label,split,x\n", "source,target\n"
-	for i := range 60 {
-		split := "train"
-		if i >= 20 {
-			split = "test"
-		}
-		nodes += fmt.Sprintf("n%d,s%d,%s,%d\n", i, i%2, split, i%2+i*7%5)
-		edges += fmt.Sprintf("n%d,n%d\n", i, (i+2)%60)
-	}
-	writeFile(t, filepath.Join(dir, "nodes.csv"), nodes)
-	writeFile(t, filepath.Join(dir, "edges.csv"), edges)
-	for args, want := range map[string]bool{"": true, " --edges potts:1": false} {
-		o := mustRun(t, strings.Fields("train "+dir+" --observed train -q --report=false -o "+filepath.Join(t.TempDir(), "run")+args)...)
-		if regexp.MustCompile(`(?m)^seconds +\d+\.\d\d, of which choice \d+\.\d\d, training \d`).MatchString(o.stdout) != want {
-			t.Errorf("train%s says:\n%s", args, o.stdout)
 		}
 	}
 }

@@ -297,28 +297,6 @@ func checkReport(t *testing.T, path string, parts ...string) {
 	}
 }
 
-// TestDefaultFolders: without --out every run finds a folder of its own, also
-// two in the same second.
-func TestDefaultFolders(t *testing.T) {
-	oracle.Long(t)
-	data := gridData(t)
-	t.Chdir(t.TempDir())
-	writeFile(t, filepath.Join("blockbp-demo", "kept.txt"), "kept")
-	for range 3 {
-		mustRun(t, "train", data, "--max-iter", "1", "-q", noReport)
-	}
-	mustRun(t, "demo", "--side", "5")
-	runs := 0
-	for _, name := range namesIn(".") {
-		if strings.HasPrefix(name, "run-") {
-			runs++
-		}
-	}
-	if runs != 3 || !slices.Equal(namesIn("blockbp-demo"), []string{"kept.txt"}) || !slices.Contains(namesIn("blockbp-demo-2"), "report.html") {
-		t.Errorf("three runs and a demo beside another made %q", namesIn("."))
-	}
-}
-
 // rawArray returns the header and the data of an array in an npz file.
 func rawArray(t testing.TB, path, name string) (*numpy.Header, []byte) {
 	t.Helper()

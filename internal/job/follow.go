@@ -41,18 +41,17 @@ func (p *Prepared) idleHints() []string {
 	if g == nil {
 		return nil
 	}
-	switch networks, size := len(p.Problem.Data), g.Size(); {
+	size, parts := g.Size(), len(p.Problem.Data) // that are worked on at a time
+	if p.Settings.Method == learn.BBPL && slices.ContainsFunc(p.cuts, func(c cut.Cut) bool { return c.Blocks > 1 }) {
+		parts *= p.Settings.Together
+	}
+	switch {
 	case p.Memory.Repeated:
 		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem "+
 			"are solved in each: one process, with all threads, is as fast", size)}
-	case networks >= size:
-	case p.Settings.Method != learn.BBPL || !slices.ContainsFunc(p.cuts, func(c cut.Cut) bool { return c.Blocks > 1 }):
-		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: as many processes as "+
-			"networks, with all threads, are as fast; or {blocks} cuts them", size-networks, size)}
-	case p.Settings.Together*networks < size:
-		return []string{fmt.Sprintf("%d of %d processes only wait, as visits take %d of the blocks at a time: {together} "+
-			"%d lets all work", size-p.Settings.Together*networks, size, p.Settings.Together*networks,
-			(size+networks-1)/networks)}
+	case parts < size:
+		return []string{fmt.Sprintf("%d of %d processes only wait, as %d networks, or blocks of them, are worked on at a "+
+			"time: {blocks} cuts networks, and a larger {together} visits more blocks", size-parts, size, parts)}
 	}
 	return nil
 }

@@ -72,30 +72,6 @@ func labelledSplits(set *dataset.Set) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Unheld says that a prediction would know labels of graph tables that an evaluation holds none of, "" where there are
-// none: those of another split than the one that is compared, or, where all are compared, of the network that the
-// model was learned from.
-func (m *Model) Unheld(set *dataset.Set, compared string) string {
-	others := slices.DeleteFunc(labelledSplits(set), func(split string) bool { return split == compared })
-	_, learned := m.learned()
-	shared := slices.ContainsFunc(set.Sources, func(s dataset.Source) bool {
-		return slices.ContainsFunc(learned, func(o dataset.Source) bool { return o.SHA256 == s.SHA256 })
-	})
-	switch {
-	case set.Recipe.Kind != dataset.KindGraph || set.Schema.EdgeTypes == nil || compared == "" && !shared:
-		return ""
-	case slices.Contains(others, trainCommand): // as training sets are usually called, too
-		others = []string{trainCommand}
-	case len(others) == 0 && compared == "":
-		return "no label is held, as nothing tells which a prediction would know: give the table of nodes a column split, " +
-			"such as train for the known and test for the others, and eval {observed=train} {split=test}"
-	case len(others) == 0:
-		return ""
-	}
-	return fmt.Sprintf("no label is held: {observed=%s} holds those of that split, as a prediction would know them",
-		others[0])
-}
-
 // learnedFrom names the evaluation sets that share files with the training set, as where a folder holds both: their
 // measures do not tell how good the model is. Graph tables share files anyway, and have splits; folders of arrays
 // share edges and features of one network, whose labels differ; pictures are the same if their names are, too.

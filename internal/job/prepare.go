@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/cut"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
@@ -293,24 +295,13 @@ func (p *Prepared) checkMemory() (err error) {
 // CheckTraining says what a training with the choices of a user who makes none would note of data, and whether it
 // would take more memory than it may, as Options.Memory has it. The features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
-	o, err := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}.Resolved()
-	if err != nil {
-		return nil, nil // the data are not at fault
-	}
-	o.Counting = o.countingFor(set)
-	p := &Prepared{Options: o, Task: Task{Set: set, Owned: true}}
-	if p.Problem, err = o.problem(ctx, &Task{Set: set}, nil); err != nil {
+	o := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}
+	p, err := Prepare(ctx, o, Task{Set: set, Owned: true})
+	switch {
+	case ctx.Err() != nil || errors.As(err, new(*memory.Error)) || errors.As(err, new(*learn.MemoryError)):
 		return nil, err
-	}
-	if err := p.standardise(ctx); err != nil {
-		return nil, err
-	}
-	forecast, err := learn.Forecast(p.Problem, o.Settings)
-	if err != nil {
+	case err != nil:
 		return nil, nil // nothing can be learned from them, such as data without labels
-	}
-	if err := forecast.Within(allowed); err != nil {
-		return nil, err
 	}
 	return append(noOptimum(p.Problem), p.features...), nil
 }

@@ -39,7 +39,7 @@ func (r *run) writeReport(result *Result) error {
 	page.Callout(verdict(fitted), s.verdict())
 	if result.Couplings != nil {
 		page.Section("Largest couplings")
-		reportWeights(page, result)
+		reportCouplings(page, result)
 	}
 	for _, scored := range result.Scores {
 		if err := scored.report(r.files, page, "on", false); err != nil {
@@ -63,11 +63,6 @@ func (r *run) writeReport(result *Result) error {
 	}
 	if err := r.reportCourse(page, fitted, metrics); err != nil {
 		return err
-	}
-	if result.Couplings == nil {
-		page.Fold("Largest weights")
-		reportWeights(page, result)
-		page.Unfold()
 	}
 	if len(s.Notes) > 0 {
 		page.Section("Notes")
@@ -198,33 +193,19 @@ func (s *Summary) Rows() [][]string {
 // Mebibytes writes an amount of memory.
 func Mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
 
-// weightsShown is how many of the largest weights a report lists.
-const weightsShown = 20
+// couplingsShown is how many of the largest couplings a report lists.
+const couplingsShown = 20
 
-func reportWeights(page *report.Report, result *Result) {
-	m := result.Model.Model
-	headers, rows := []string{"weight", "value"}, [][]string(nil)
-	if c := result.Couplings; c != nil { // weights depend on the gauge
-		headers[0] = "coupling"
-		for _, r := range c.largest(weightsShown) {
-			rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)})
-		}
-	} else {
-		for _, i := range Largest(m.Weights, weightsShown) {
-			row := []string{m.WeightName(i), fmt.Sprintf("%.5g", m.Weights[i]), ""}
-			if result.Errors != nil {
-				row[2] = ErrorText(runfolder.Float(result.Errors[i]))
-			}
-			rows = append(rows, row)
-		}
+func reportCouplings(page *report.Report, result *Result) {
+	headers, columns := []string{"coupling", "value", "standard error"}, 3
+	if result.Errors == nil {
+		columns = 2
 	}
-	if result.Errors != nil {
-		headers = append(headers, "standard error")
+	var rows [][]string
+	for _, r := range result.Couplings.largest(couplingsShown) {
+		rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)}[:columns])
 	}
-	for i := range rows {
-		rows[i] = rows[i][:len(headers)]
-	}
-	page.Table(headers, rows)
+	page.Table(headers[:columns], rows)
 }
 
 // settings say what was run: the options that have a value, and that the run had a use for.

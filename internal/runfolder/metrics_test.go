@@ -138,15 +138,9 @@ func TestReadMetricsErrors(t *testing.T) {
 		{`{"iter":1,"eval.test.iou":true}`, "eval.test.iou is"},
 		{`{"iter":1,"step":[1]}`, "step is"},
 		{`{"iter":1} {"iter":2}`, "after top-level value"},
-		{`{"iter":1 "step":2}`, "after object key:value pair"},
-		{`{"iter" 1}`, "after object key"},
-		{`{iter:1}`, "object key"},
-		{`{"iter":1,}`, "object key"},
 		{`{"iter":,}`, "beginning of value"},
 		{`[1]`, "JSON object"},
 		{`iter,pass`, "JSON object"},
-		{"{\"a\x01\":1}", "string literal"},
-		{`{"\x":1}`, "escape code"},
 	} {
 		path := filepath.Join(t.TempDir(), MetricsFile)
 		appendText(t, path, "{\"iter\":0}\n\n"+c.line+"\n{\"iter\":9}\n")
@@ -301,15 +295,6 @@ func TestFollow(t *testing.T) {
 		if (wrong == nil) != (step.wrong == "") || wrong != nil && !strings.Contains(wrong.Error(), path+step.wrong) {
 			t.Errorf("step %d: the error is %v, want %q", i, wrong, step.wrong)
 		}
-	}
-}
-
-// TestFollowLongLine: what is no metrics file takes no more memory than a line may.
-func TestFollowLongLine(t *testing.T) {
-	path := filepath.Join(t.TempDir(), MetricsFile)
-	oracle.OK(t, os.WriteFile(path, make([]byte, 2*longestLine), 0o666))
-	if _, err := followed(t, Follow(path)); !errors.Is(err, errLongLine) {
-		t.Errorf("the error is %v", err)
 	}
 }
 

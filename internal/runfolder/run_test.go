@@ -212,14 +212,6 @@ func TestCreateFree(t *testing.T) {
 	}
 }
 
-func TestWriteFigure(t *testing.T) {
-	run := oracle.Must(Create(filepath.Join(t.TempDir(), "run")))(t)
-	oracle.OK(t, run.WriteFigure("curve", func(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); return err }))
-	if got, err := os.ReadFile(run.Path("plots/curve.svg")); err != nil || string(got) != "<svg/>" {
-		t.Errorf("the figure is %q, %v", got, err)
-	}
-}
-
 // TestFilesThatAppear: a run replaces what it has written itself, and nothing that
 // appeared in its folder, unless it was made to.
 func TestFilesThatAppear(t *testing.T) {
