@@ -141,6 +141,7 @@ func TestModelNamesNoFile(t *testing.T) {
 			t.Errorf("no note: %s", o.stderr)
 		}
 		mustRun(t, "eval", data, "-m", model, "--counting", "trw")
+		run(t, "train", data, "--init", model, "-o", filepath.Join(folder, "none")).wantFailure(t, 3, "counts.txt", "--counting")
 		mustRun(t, "info", model)
 	}
 	meta["counting"] = "numbers" // of its own
@@ -150,6 +151,14 @@ func TestModelNamesNoFile(t *testing.T) {
 	own := write("own.safetensors")
 	if a, b := mustRun(t, "eval", data, "-m", own).stdout, mustRun(t, "eval", data, "-m", own, "--counting", "convex").stdout; a != b {
 		t.Errorf("by numbers of its own %s, by the same of convex %s", a, b)
+	}
+	// A training that begins with the model goes on with its numbers, and so does one that is resumed.
+	first, second := filepath.Join(folder, "own", "run"), filepath.Join(folder, "convex", "run")
+	mustRun(t, "train", data, "--init", own, "-o", first, "--max-iter", "3", noReport, "-q")
+	mustRun(t, "train", first, "--resume", "--max-iter", "5", noReport, "-q")
+	mustRun(t, "train", data, "--init", own, "--counting", "convex", "-o", second, "--max-iter", "5", noReport, "-q")
+	if a, b := mustRun(t, "eval", data, "-m", first).stdout, mustRun(t, "eval", data, "-m", second).stdout; a != b {
+		t.Errorf("after a training by numbers of its own %s, by the same of convex %s", a, b)
 	}
 	meta["counting"] = "trw"
 	run(t, "info", write("both.safetensors")).wantFailure(t, 3, "both.safetensors", "counting", "damaged")

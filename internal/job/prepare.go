@@ -92,7 +92,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Counting = o.countingFor(t.Set)
+	o.Counting = o.countingFor(t.Set, t.Initial)
 	p := &Prepared{Options: o, Settings: o.Settings, asked: *o.asked}
 	if p.Selection, err = o.selectEdges(ctx, &t); err != nil {
 		return nil, err
@@ -257,7 +257,12 @@ func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn
 	if o.Method == learn.Exact {
 		numbers = countingBeside // of evaluations for which exact inference takes too much
 	}
-	if problem.Counting, err = Counting(ctx, numbers, o.Seed); err != nil {
+	if t.Initial != nil && !slices.Contains(counting.Names, numbers) {
+		problem.Counting, err = t.Initial.Counting(ctx, "")
+	} else {
+		problem.Counting, err = Counting(ctx, numbers, o.Seed)
+	}
+	if err != nil {
 		return problem, err
 	}
 	if pool != nil {
@@ -297,7 +302,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	if err != nil {
 		return nil, nil // the data are not at fault
 	}
-	o.Counting = o.countingFor(set)
+	o.Counting = o.countingFor(set, nil)
 	p := &Prepared{Options: o, Task: Task{Set: set, Owned: true}}
 	if p.Problem, err = o.problem(ctx, &Task{Set: set}, nil); err != nil {
 		return nil, err
