@@ -61,7 +61,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 		"state")
 	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
 	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; "+
-		"or PR, MAR: bp, exact; MPE: cut, exact, trws")
+		"or PR, MAR: bp, exact; MPE: exact, trws")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
@@ -90,7 +90,7 @@ const methodAuto = "auto"
 var methodsOf = map[string][]string{
 	describe.TaskPartition: {methodAuto, "bp", "exact"},
 	describe.TaskMarginals: {methodAuto, "bp", "exact"},
-	describe.TaskStates:    {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
+	describe.TaskStates:    {methodAuto, string(infer.Exact), string(infer.TRWS)},
 }
 
 // asksForBP are the options by which a command line asks for belief propagation.

@@ -218,7 +218,7 @@ func (o *Options) validate() error {
 			return err
 		}
 	}
-	if o.Counting == autoCounting {
+	if o.Counting == autoCounting || o.Counting == countingOwn { // of the model that the training begins with
 		return nil
 	}
 	_, err := Counting(context.Background(), o.Counting, o.Seed)
@@ -244,10 +244,13 @@ const autoCounting = "auto"
 // countingFor returns the counting numbers that are taken for data: trw, which are exact on graphs without cycles and
 // predict best where there are some. Pixels of photographs are another case: features of neighbours are wrong
 // together, which tight numbers take for evidence. With the default l2 they are surer than right, and convex is not.
-func (o *Options) countingFor(set *dataset.Set) string {
+// A training that begins with a model goes on with the numbers of the model.
+func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 	switch {
 	case o.Counting != autoCounting:
 		return o.Counting
+	case initial != nil && !initial.Exact("") && initial.Meta[MetaCounting] != "":
+		return initial.Meta[MetaCounting]
 	case set.Recipe.Kind == dataset.KindImages:
 		return "convex"
 	}

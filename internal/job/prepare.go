@@ -97,7 +97,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Counting = o.countingFor(t.Set)
+	o.Counting = o.countingFor(t.Set, t.Initial)
 	p := &Prepared{Options: o, Settings: o.Settings, asked: *o.asked}
 	if p.Selection, err = o.selectEdges(ctx, &t); err != nil {
 		return nil, err
@@ -262,7 +262,12 @@ func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn
 	if o.Method == learn.Exact {
 		numbers = countingBeside // of evaluations for which exact inference takes too much
 	}
-	if problem.Counting, err = Counting(ctx, numbers, o.Seed); err != nil {
+	if t.Initial != nil && !slices.Contains(counting.Names, numbers) {
+		problem.Counting, err = t.Initial.Counting(ctx, "")
+	} else {
+		problem.Counting, err = Counting(ctx, numbers, o.Seed)
+	}
+	if err != nil {
 		return problem, err
 	}
 	if pool != nil {
