@@ -229,8 +229,7 @@ func TestProgressOfEvaluation(t *testing.T) {
 	}
 }
 
-// TestLocalMethods: pseudo-likelihood and piecewise training leave the same run
-// folder, which eval, predict, info and compare take like any other.
+// TestLocalMethods: pseudo-likelihood and piecewise training leave the same run folder.
 func TestLocalMethods(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -246,8 +245,6 @@ func TestLocalMethods(t *testing.T) {
 		if strings.Contains(report, "running estimates") != (method == "bbpl") {
 			t.Errorf("%s: the report speaks of running estimates: %v", method, method != "bbpl")
 		}
-		mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "predicted-"+method))
-		mustRun(t, "info", dir)
 	}
 	o := mustRun(t, "compare", filepath.Join(folder, "pseudo"), filepath.Join(folder, "bbpl"))
 	o.prints(t, "(pseudo_likelihood)")
@@ -259,8 +256,6 @@ func TestLocalMethods(t *testing.T) {
 		}
 		mustRun(t, args...).prints(t, `"negative_log_likelihood_bound":"`+bound+`"`)
 	}
-	mustRun(t, "eval", gridData(t), "-m", filepath.Join(folder, "pseudo"), "-m", filepath.Join(folder, "bbpl"))
-	mustRun(t, "train", gridData(t), "--method", "piecewise", "--dry-run")
 }
 
 // claimed is the status of a run with a small gradient, by whether the objective is convex.

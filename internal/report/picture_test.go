@@ -105,7 +105,6 @@ func TestPanelErrors(t *testing.T) {
 		"no image":               func(p *Panel) { p.Rows = nil },
 		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Truth = p.Rows[0].Truth[1:] },
 		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].Prediction[4] = int32(len(classNames)) },
-		"confidence[2] is 1.5":   func(p *Panel) { p.Rows[0].Confidence[2] = 1.5 },
 		"23 confidences":         func(p *Panel) { p.Rows[0].Confidence = p.Rows[0].Confidence[1:] },
 		"0 × 4 pixels":           func(p *Panel) { p.Rows[0].W = 0 },
 	} {

@@ -54,19 +54,6 @@ func (e *NotEmptyError) Error() string {
 		e.Dir, e.Holds)
 }
 
-// MissingRunError says that there is no run folder to continue.
-type MissingRunError struct {
-	Dir string // the folder as given
-}
-
-// Error implements error.
-func (e *MissingRunError) Error() string {
-	return fmt.Sprintf("no run folder at %q: check the path, or start a new run there instead of resuming", e.Dir)
-}
-
-// Unwrap makes errors.Is(err, fs.ErrNotExist) true.
-func (e *MissingRunError) Unwrap() error { return fs.ErrNotExist }
-
 // Create makes the run folder dir, and its parents, for a new run, and keeps other processes out of it until Close.
 // An empty folder that is already there is used. It returns an *InUseError if another run is at work in the folder, a
 // *NotEmptyError if it holds anything, and an error naming the path if dir is a file or not writable, so that a run
@@ -142,13 +129,14 @@ func CreateFree(name string) (*Run, error) {
 }
 
 // Open continues the run in the existing folder dir, whatever it holds, and keeps other processes out of it until
-// Close. It returns a *MissingRunError if there is no such folder, an *InUseError if another run is at work in it,
+// Close. It returns fs.ErrNotExist if there is no such folder, an *InUseError if another run is at work in it,
 // and an error naming the path if dir is a file or not writable.
 func Open(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &MissingRunError{Dir: dir}
+		return nil, fmt.Errorf("no run folder at %q: check the path, or start a new run there instead of resuming: %w", dir,
+			fs.ErrNotExist)
 	case err != nil:
 		return nil, fmt.Errorf("opening run folder %q: %w", dir, err)
 	case !info.IsDir():
