@@ -50,7 +50,7 @@ func TestModelsOfLimits(t *testing.T) {
 	}{
 		{[]string{"--max-iter", "1"}, "the training ended at --max-iter, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
 		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
-		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again with a higher limit"},
+		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again, with a higher limit"},
 		{nil, ""},
 	} {
 		run := filepath.Join(folder, "run"+strings.Join(c.options, ""))
@@ -138,6 +138,14 @@ func TestModelNamesNoFile(t *testing.T) {
 	own := write("own.safetensors")
 	if a, b := mustRun(t, "eval", data, "-m", own).stdout, mustRun(t, "eval", data, "-m", own, "--counting", "convex").stdout; a != b {
 		t.Errorf("by numbers of its own %s, by the same of convex %s", a, b)
+	}
+	// A training that begins with the model goes on with its numbers, and so does one that is resumed.
+	first, second := filepath.Join(folder, "own", "run"), filepath.Join(folder, "convex", "run")
+	mustRun(t, "train", data, "--init", own, "-o", first, "--max-iter", "3", noReport, "-q")
+	mustRun(t, "train", first, "--resume", "--max-iter", "5", noReport, "-q")
+	mustRun(t, "train", data, "--init", own, "--counting", "convex", "-o", second, "--max-iter", "5", noReport, "-q")
+	if a, b := mustRun(t, "eval", data, "-m", first).stdout, mustRun(t, "eval", data, "-m", second).stdout; a != b {
+		t.Errorf("after a training by numbers of its own %s, by the same of convex %s", a, b)
 	}
 	meta["counting"] = "trw"
 	run(t, "info", write("both.safetensors")).wantFailure(t, 3, "both.safetensors", "counting", "damaged")

@@ -137,15 +137,15 @@ func (m *Model) unfinished() string {
 	if ended == "" {
 		return ""
 	}
-	remedy, limit := "train again", " with a higher limit"
+	remedy := "train again, with a higher limit"
 	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
-		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on", option.Literal(filepath.Dir(m.Path)))
-		limit = ", with a higher limit"
+		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on, with a higher limit",
+			option.Literal(filepath.Dir(m.Path)))
 	}
 	if training.Status == learn.Interrupted {
-		limit = ""
+		remedy = strings.TrimSuffix(remedy, ", with a higher limit")
 	}
-	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s%s", m.Path, ended, remedy, limit)
+	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s", m.Path, ended, remedy)
 }
 
 // recipeOf reads how data are read for the model at path from its metadata.
@@ -212,12 +212,10 @@ func (m *Model) InferOptions() string {
 	switch spec, seed := cmp.Or(m.Meta[MetaCounting], counting.Names[0]), cmp.Or(m.Meta[MetaSeed], "1"); {
 	case spec == countingExact:
 		return "{method=exact}"
-	case spec == InferCounting && seed != "1":
-		return "{counting=trw} {seed=" + seed + "}"
 	case spec == countingOwn:
 		return "{counting=trw}, where predict has {counting=trw} too"
-	case spec == "bethe": // of several fixed points predict has that from uniform messages
-		return "{counting=bethe}"
+	case spec == InferCounting && seed != "1":
+		return "{counting=trw} {seed=" + seed + "}"
 	default:
 		return "{counting=" + spec + "}"
 	}
