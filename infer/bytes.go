@@ -55,7 +55,7 @@ func (z *sizes) reason() string {
 }
 
 // sizesOf measures what a network becomes in pairwise form, in which factors of more than
-// two variables are variables of their own; see mpe.WithAuxiliary.
+// two variables are variables of their own; see exact.WithAuxiliary.
 func sizesOf(n *mrf.Network) *sizes {
 	z := &sizes{}
 	for _, k := range n.Card {
