@@ -365,7 +365,7 @@ func TestRecipeValidate(t *testing.T) {
 		`{"kind": "npz", "node_form": "none", "edge_form": "none"}`:  `edge_form is "none"`,
 		`{"kind": "uai"}`:                                                     `kind is "uai"`,
 		`{"kind": "graph", "feature_dim": -1}`:                                "feature_dim is -1",
-		`{"kind": "graph", "missing": true}`:                                  "missing goes with",
+		`{"kind": "graph", "missing": true}`:                                  `unknown field "missing"; another version wrote it`,
 		`{"kind": "images", "neighbours": 6}`:                                 "neighbours is 6",
 		`{"kind": "images", "neighbours": 4, "bins": 2}`:                      "2 bins with 0 bin_edges",
 		`{"kind": "images", "neighbours": 8, "bins": 3, "bin_edges": [1, 1]}`: "bin_edges[1] is 1",
@@ -404,7 +404,7 @@ func TestNPZAgainstModel(t *testing.T) {
 		})
 	}
 	other := model
-	other.Recipe = &Recipe{Kind: KindGraph}
+	other.Recipe = &Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}
 	refuses(t, writeSet(t, "", triangle()), other, "the model was trained on data of the kind graph, and these are of the kind npz")
 }
 

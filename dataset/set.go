@@ -41,7 +41,7 @@ type Set struct {
 
 	notes []string // the same, with references to options
 
-	given []givenFeatures   // of nodes of graph tables
+	given []crf.Features    // of nodes of graph tables
 	texts []*textFile       // that sentences were read from
 	files []*fileio.Mapping // that features lie in
 }

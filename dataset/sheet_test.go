@@ -112,8 +112,7 @@ func TestSheetsForModel(t *testing.T) {
 			refuses(t, writeFiles(t, sheets(c.nodes, "source,target,amount\n")), model, c.want)
 		})
 	}
-	old := Recipe{Kind: KindGraph, FeatureDim: 5, Bias: true}
-	refuses(t, writeFiles(t, sheets(headedNodes, headedEdges)), Options{Schema: &trained.Schema, Recipe: &old}, "the model was trained on tables that have a header: false, and these have one: true")
+	refuses(t, writeFiles(t, tables("a\t0\n", "")), model, `x.nodes.tsv:1: there is no column "age", which the model was trained with`)
 }
 
 func TestSheetsLabels(t *testing.T) {

@@ -167,7 +167,7 @@ func hasHeader(path string, data []byte) bool {
 	for _, text := range tableLines(context.Background(), data[:min(len(data), npy.MostHeaderBytes)]) {
 		cells := trimmed(strings.Split(text, "\t"))
 		_, err := strconv.Atoi(cells[min(1, len(cells)-1)])
-		return err != nil || len(cells) < 2 || len(cells) > plainColumns
+		return err != nil || len(cells) < 2 || len(cells) > len(plainNodes)
 	}
 	return false
 }
