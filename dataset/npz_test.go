@@ -169,41 +169,25 @@ func TestNPZTypes(t *testing.T) {
 	}
 }
 
-func TestNPZFeaturesByType(t *testing.T) {
+// TestNPZFeaturesOfTypes: each type has weights of its own for the features of all.
+func TestNPZFeaturesOfTypes(t *testing.T) {
 	pieces := raws{
-		"edges":                 npyOf("<i4", "False", "(1, 2)", binary.LittleEndian, []int32{0, 1}),
-		"labels":                npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 1}),
-		"node_types":            npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 0}),
-		"node_features.0":       npyOf("<f4", "False", "(2, 2)", binary.LittleEndian, []float32{1, 2, 3, 4}),
-		"node_features.1":       npyOf("<f8", "False", "(1, 1)", binary.LittleEndian, []float64{5}),
-		"edge_features":         npyOf("|b1", "False", "(1, 1)", binary.LittleEndian, []byte{1}),
-		"node_features.unknown": nil,
+		"edges":         npyOf("<i4", "False", "(1, 2)", binary.LittleEndian, []int32{0, 1}),
+		"labels":        npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 1}),
+		"node_types":    npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 0}),
+		"node_features": npyOf("<f4", "False", "(3, 2)", binary.LittleEndian, []float32{1, 2, 0, 5, 3, 4}),
+		"edge_features": npyOf("|b1", "False", "(1, 1)", binary.LittleEndian, []byte{1}),
 	}
-	delete(pieces, "node_features.unknown")
-	folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})
-	set := mustOpen(t, folder, Options{})
-	in := set.Instances[0]
+	in := mustOpen(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))}), Options{}).Instances[0]
 	if got := row(in.NodeFeatures(0), in.NodeRow(2)); !slices.Equal(got, []float64{3, 4}) {
 		t.Errorf("node 2 has the features %v", got)
 	}
-	if got := row(in.NodeFeatures(1), in.NodeRow(1)); !slices.Equal(got, []float64{5}) {
+	if got := row(in.NodeFeatures(1), in.NodeRow(1)); !slices.Equal(got, []float64{0, 5}) {
 		t.Errorf("node 1 has the features %v", got)
 	}
-	pieces["states"] = npyOf("<i4", "False", "()", binary.LittleEndian, []int32{2})
-	without := maps.Clone(pieces)
-	delete(without, "node_features.1")
-	mute := mustOpen(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, without))}), Options{})
-	if len(mute.Warnings) != 2 || !strings.Contains(mute.Warnings[0], `node type "1" has no features`) || mute.Schema.NodeTypes[1].Features != 0 {
-		t.Errorf("warnings %q, types %+v", mute.Warnings, mute.Schema.NodeTypes)
-	}
-	pieces["node_features.2"] = pieces["node_features.1"]
-	pieces["node_features.1"] = pieces["node_features.0"]
-	_, list := Check(t.Context(), []string{writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})}, Options{})
-	if len(list) != 2 {
-		t.Fatal(list)
-	}
-	wantError(t, list[0], `x.npz:node_features.1: it has 2 rows, want 1`)
-	wantError(t, list[1], `x.npz:node_features.2: there is no type "2"`)
+	pieces["node_features.1"] = pieces["node_features"]
+	refuses(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))}), Options{},
+		"x.npz:node_features.1: unknown array; give one array node_features for elements of all types")
 }
 
 // raws are arrays as the bytes of their files.
@@ -439,13 +423,12 @@ func TestNPZFileRefuses(t *testing.T) {
 		"huge void": {raws{"edges": ints("(1, 2)", 0, 1),
 			"node_features": npyOf("<f4", "False", "(2000000000, 0)", le, []float32{})},
 			"x.npz:node_features: shape is [2000000000, 0], want 2 rows"},
-		"huge header":   {raws{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
-		"both features": {raws{"edges": edges, "node_features.a": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2}), "node_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "x.npz:node_features.a: node_features has features for all types already"},
-		"two weights":   {raws{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
-		"zero weight":   {raws{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
-		"NaN weight":    {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
-		"no direction":  {raws{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 1"},
-		"empty":         {raws{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
+		"huge header":  {raws{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
+		"two weights":  {raws{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
+		"zero weight":  {raws{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
+		"NaN weight":   {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
+		"no direction": {raws{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 1"},
+		"empty":        {raws{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})

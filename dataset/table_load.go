@@ -89,10 +89,10 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	g := &tableGraph{name: pair.name}
 	l.graphs = append(l.graphs, g)
 	if pair.loose || hasHeader(pair.nodes, nodes) {
-		g.nodes, g.edges = readTable(l.ctx, pair.nodes, nodes), readTable(l.ctx, pair.edges, edges)
+		g.nodes, g.edges = readTable(pair.nodes, nodes), readTable(pair.edges, edges)
 	} else {
-		g.nodes = readPlain(l.ctx, pair.nodes, nodes, plainNodes)
-		g.edges = readPlain(l.ctx, pair.edges, edges, plainEdges)
+		g.nodes = readPlain(pair.nodes, nodes, plainNodes)
+		g.edges = readPlain(pair.edges, edges, plainEdges)
 		l.labels.plain, l.hiddenBy = true, "-1"
 	}
 	l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...)

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -39,14 +38,14 @@ var (
 
 // readPlain reads a table without a header, and gives it one. Tabs separate the columns of nodes, of which the last two
 // may be left out, and any blanks the two of edges.
-func readPlain(ctx context.Context, path string, data []byte, columns []string) *table {
+func readPlain(path string, data []byte, columns []string) *table {
 	t := &table{problems: problems{file: path}, plain: true, header: columns}
 	split, want := strings.Fields, "2: the two nodes"
 	if len(columns) == len(plainNodes) {
 		split = func(text string) []string { return trimmed(strings.Split(text, "\t")) }
 		want = "2 to 4, separated by tabs: node, label, split, features"
 	}
-	for line, text := range tableLines(ctx, data) {
+	for line, text := range tableLines(data) {
 		if cells := split(text); len(cells) < 2 || len(cells) > len(columns) {
 			t.add(line, "", "", "there are %d columns, want %s", len(cells), want)
 		} else {
@@ -58,10 +57,10 @@ func readPlain(ctx context.Context, path string, data []byte, columns []string) 
 }
 
 // tableLines goes through the lines that hold data, with their numbers from 1.
-func tableLines(ctx context.Context, data []byte) func(yield func(int, string) bool) {
+func tableLines(data []byte) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		line := 0
-		for text := range linesUntil(ctx, string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
+		for text := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
 			line++
 			text = strings.TrimRight(text, "\r\n")
 			if strings.TrimSpace(text) != "" && text[0] != '#' && !yield(line, text) {
@@ -89,8 +88,8 @@ func trimmed(cells []string) []string {
 // readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
 // one. Rows without any cell are left out, and those with another number than the header are problems. It has no
 // header where nothing of it can be read.
-func readTable(ctx context.Context, path string, data []byte) *table {
-	t := readRows(ctx, path, data, isEdgeList(path))
+func readTable(path string, data []byte) *table {
+	t := readRows(path, data, isEdgeList(path))
 	if len(t.rows) == 0 {
 		return t
 	}
@@ -103,7 +102,7 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 }
 
 // readRows reads the rows of a table, the first of which may be a header, or a list of edges.
-func readRows(ctx context.Context, path string, data []byte, list bool) *table {
+func readRows(path string, data []byte, list bool) *table {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	t := &table{problems: problems{file: path}}
 	if t.keep(notText(path, data)); len(t.list) > 0 {
@@ -115,7 +114,7 @@ func readRows(ctx context.Context, path string, data []byte, list bool) *table {
 		t.readEdgeList(data)
 		t.first = strings.Join(t.rows[0], ",")
 	} else {
-		t.readCells(ctx, data)
+		t.readCells(data)
 	}
 	if len(t.rows) == 0 {
 		t.add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
@@ -139,8 +138,8 @@ func (t *table) keepWhole(columns int) {
 }
 
 // readCells reads the rows of a table with separators.
-func (t *table) readCells(ctx context.Context, data []byte) {
-	r := csv.NewReader(endingReader{ctx, bytes.NewReader(data)})
+func (t *table) readCells(data []byte) {
+	r := csv.NewReader(bytes.NewReader(data))
 	r.Comma, r.FieldsPerRecord = t.comma, -1
 	cells, err := r.Read()
 	for ; err == nil; cells, err = r.Read() {
