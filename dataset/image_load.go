@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -156,8 +157,13 @@ func (l *imageLoader) chooseStates() {
 	case l.o.Schema != nil:
 		l.readNames(nil, true)
 	default:
-		r.States = l.numberStates("pixels are", "every label of every picture",
-			optionError("States", "there are no labels to tell the number of states; name them"))
+		r.States, _ = l.namedStates(0)
+		all := l.surveyLabels()
+		if l.readNames(all, len(r.States) > 0); len(r.States) == 0 {
+			r.States, r.LabelNames = l.countStates(0, all, "pixels are", "every label of every picture", " or {states}",
+				optionError("States", "there are no labels to tell the number of states; name them")),
+				slices.Sorted(maps.Keys(l.names))
+		}
 	}
 }
 

@@ -14,27 +14,29 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// hopMeans replaces features by means: by that over a node and its neighbours, as many times as there are hops. A
-// feature that is one for all nodes stays one, to the last bit.
-//
-// Sparse features stay sparse, and dense ones dense. Sums run in the order of a node's edges.
-type hopMeans struct {
-	Context context.Context
-	Graph   *graph.Graph
-	Hops    int
-	Memory  int64 // as Options.Memory
-}
-
-// Of returns the means of features.
-func (s *hopMeans) Of(f *crf.Features) (means crf.Features, err error) {
+// averaged replaces features by means: by that over a node and its neighbours, as many times as there are hops. A
+// feature that is one for all nodes stays one, to the last bit. Sparse features stay sparse, and dense ones dense. Sums
+// run in the order of a node's edges. allowed is as Options.Memory.
+func averaged(ctx context.Context, f *crf.Features, of *graph.Graph, hops int, allowed int64) (crf.Features, error) {
 	m := f.Data()
 	if m.Dim == 0 {
 		return *f, nil
 	}
-	for range s.Hops {
-		if m, err = s.hop(m); err != nil {
-			return means, err
+	for range hops {
+		next := &crf.FeatureData{Rows: m.Rows, Dim: m.Dim}
+		if m.Start != nil {
+			next.Start, next.Column, next.Value = make([]int, 1, m.Rows+1), []int32{}, []float64{}
+		} else {
+			next.Double = make([]float64, 0, len(m.Double))
 		}
+		if err := hop(m, next, of, func() error {
+			const number, entry, copies = 8, 12, 3 // beside the means of the hop before, and with room to grow
+			return cmp.Or(parallel.Ended(ctx), memory.Check(fmt.Sprintf("means of features over %d hops", hops),
+				float64(copies*(number*cap(next.Double)+entry*len(next.Column))), allowed))
+		}); err != nil {
+			return crf.Features{}, err
+		}
+		m = next
 	}
 	if m.Start == nil {
 		return crf.Dense(m.Double, m.Dim)
@@ -42,14 +44,8 @@ func (s *hopMeans) Of(f *crf.Features) (means crf.Features, err error) {
 	return crf.Sparse(m.Start, m.Column, m.Value, m.Dim)
 }
 
-// hop returns the means of rows over nodes and their neighbours.
-func (s *hopMeans) hop(m *crf.FeatureData) (*crf.FeatureData, error) {
-	next := &crf.FeatureData{Rows: m.Rows, Dim: m.Dim}
-	if m.Start != nil {
-		next.Start, next.Column, next.Value = make([]int, 1, m.Rows+1), []int32{}, []float64{}
-	} else {
-		next.Double = make([]float64, 0, len(m.Double))
-	}
+// hop adds the means of rows over nodes and their neighbours to next, as long as allow has no error.
+func hop(m, next *crf.FeatureData, of *graph.Graph, allow func() error) error {
 	sums, seen, all := make([]float64, m.Dim), make([]bool, m.Dim), numbersTo(m.Dim)
 	var touched []int32
 	add := func(j int) {
@@ -71,20 +67,20 @@ func (s *hopMeans) hop(m *crf.FeatureData) (*crf.FeatureData, error) {
 		}
 	}
 	const together = 256 // nodes, which take little time
-	for i := range s.Graph.NumNodes() {
+	for i := range of.NumNodes() {
 		if i%together == 0 {
-			if err := cmp.Or(parallel.Ended(s.Context), s.allow(next)); err != nil {
-				return nil, err
+			if err := allow(); err != nil {
+				return err
 			}
 		}
 		touched = touched[:0]
 		add(i)
-		for _, d := range s.Graph.Incoming(int32(i)) {
-			add(int(s.Graph.Source(d)))
+		for _, d := range of.Incoming(int32(i)) {
+			add(int(of.Source(d)))
 		}
 		slices.Sort(touched)
 		for _, c := range touched {
-			x := sums[c] / float64(1+s.Graph.Degree(int32(i)))
+			x := sums[c] / float64(1+of.Degree(int32(i)))
 			if sums[c], seen[c] = 0, false; m.Start == nil {
 				next.Double = append(next.Double, x)
 			} else {
@@ -95,14 +91,7 @@ func (s *hopMeans) hop(m *crf.FeatureData) (*crf.FeatureData, error) {
 			next.Start = append(next.Start, len(next.Column))
 		}
 	}
-	return next, s.allow(next)
-}
-
-// allow refuses means in the making that take too much memory, beside those of the hop before, and with room to grow.
-func (s *hopMeans) allow(next *crf.FeatureData) error {
-	const number, entry, copies = 8, 12, 3
-	return memory.Check(fmt.Sprintf("means of features over %d hops", s.Hops),
-		float64(copies*(number*cap(next.Double)+entry*len(next.Column))), s.Memory)
+	return allow()
 }
 
 // mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a connected part.
@@ -114,11 +103,6 @@ func (o *Options) hops() int {
 		return o.Recipe.Hops
 	}
 	return o.Hops
-}
-
-// averaged returns means of features over neighbourhoods, with so much memory as Options.Memory has it.
-func averaged(ctx context.Context, f *crf.Features, of *graph.Graph, hops int, allowed int64) (crf.Features, error) {
-	return (&hopMeans{Context: ctx, Graph: of, Hops: hops, Memory: allowed}).Of(f)
 }
 
 // smooth replaces the features of a graph's nodes by means, where that is asked for.

@@ -69,10 +69,9 @@ func TestMeansOverHops(t *testing.T) {
 	sparse := oracle.Must(crf.Sparse(start, index, value, dim))(t)
 	dense := oracle.Must(crf.Dense(flat, dim))(t)
 	for hops := 1; hops <= 4; hops++ {
-		s := hopMeans{Context: t.Context(), Graph: g, Hops: hops}
 		for form, f := range []crf.Features{sparse, dense} {
 			before := slices.Clone(flat)
-			means := oracle.Must(s.Of(&f))(t)
+			means := oracle.Must(averaged(t.Context(), &f, g, hops, 0))(t)
 			if !slices.Equal(before, flat) {
 				t.Error("the features were written over")
 			}

@@ -69,13 +69,6 @@ func (l *npzLoader) statesOfType(a int, name string) []string {
 		return crf.NumberedStates(given)
 	case l.areSpins:
 		return spinStates
-	case l.names[a] != nil:
-		return labelTextsOf(l.names[a])
-	}
-	if of := l.labels[a]; of != nil && of.known.largest >= mostStates {
-		l.fail(l.numbers[of.known.at[0]].place(wrong("", 0, "", "-1 means unobserved", "is %d, want less than %d",
-			of.known.largest, mostStates), of.known.at[1]))
-		return nil
 	}
 	of := fmt.Sprintf("node type %q", name)
 	const array = " or the array " + statesArray
@@ -246,7 +239,7 @@ func (l *npzLoader) learnFeatures() {
 	form := l.set.Recipe.EdgeForm
 	switch dims = slices.Repeat([]int{1}, len(s.EdgeTypes)); form {
 	case FormBins:
-		dims = l.binCounts()
+		dims = slices.Repeat([]int{l.countBins()}, len(s.EdgeTypes))
 	case FormDense:
 		dims = l.dims(edges)
 	}
@@ -354,9 +347,8 @@ func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
 	return crf.Dense(m.Double, m.Columns())
 }
 
-// binCounts returns the number of bins of every edge type in the training data: as dataset.json says, or one more than
-// the largest bin.
-func (l *npzLoader) binCounts() []int {
+// countBins returns the number of bins in the training data: as dataset.json says, or one more than the largest bin.
+func (l *npzLoader) countBins() int {
 	largest := newTop()
 	place := func(in *npzInstance, e int) string { return fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)) }
 	for i, in := range l.instances {
@@ -368,20 +360,13 @@ func (l *npzLoader) binCounts() []int {
 			largest.see(bin, i, 0, e)
 		}
 	}
-	told := make([]int, len(l.set.Schema.EdgeTypes))
-	for b := range told {
-		told[b] = l.manifest.edge(b).Bins
-	}
-	if !slices.Contains(told, 0) {
-		return told
+	if l.manifest.EdgeBins > 0 {
+		return l.manifest.EdgeBins
 	}
 	count := int(max(0, largest.largest)) + 1
 	if in := l.instances[largest.at[0]]; count > 1 {
 		at := Error{File: in.path, Place: place(in, largest.at[2])}
 		l.refuseFar(&largest, at, "bin", `give "edge_bins" in `+ManifestName)
 	}
-	for b := range told {
-		told[b] = cmp.Or(told[b], count)
-	}
-	return told
+	return count
 }

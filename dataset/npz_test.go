@@ -138,13 +138,13 @@ func TestNPZTypes(t *testing.T) {
 		EdgeTypes:    []int32{1, 1, 0},
 		States:       []int32{2, 2, 4},
 	}
-	set := mustOpen(t, writeSet(t, `{"node_types": ["pixel", "region"], "edge_types": ["next", {"name": "in", "bins": 5}]}`, a), Options{})
+	set := mustOpen(t, writeSet(t, `{"node_types": ["pixel", "region"], "edge_types": ["next", {"name": "in"}], "edge_bins": 5}`, a), Options{})
 	want := crf.Schema{
 		NodeTypes: []crf.NodeType{
 			{Name: "pixel", States: crf.NumberedStates(2), Features: 1},
 			{Name: "region", States: crf.NumberedStates(4), Features: 1},
 		},
-		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 3, Symmetric: true}, {Name: "in", V: 1, Features: 5}},
+		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 5, Symmetric: true}, {Name: "in", V: 1, Features: 5}},
 	}
 	if diff := cmp.Diff(want, set.Schema); diff != "" {
 		t.Error(diff)
@@ -326,7 +326,7 @@ func TestNPZManifestTypes(t *testing.T) {
 		"0.npz:edge_bins[0]: is -1, want 0 to":                 typed(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{-1, 1} }),
 		"0.npz:edges[0]: joins node type \"pixel\" to \"pixel": typed(func(a *Arrays) { a.EdgeTypes, a.NodeTypes = nil, []int32{0, 0, 0} }),
 	} {
-		refuses(t, writeSet(t, strings.Replace(manifest, `"features": ["weight"]`, fmt.Sprintf(`"bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a), Options{}, want)
+		refuses(t, writeSet(t, strings.Replace(manifest, `, "features": ["weight"]}]`, fmt.Sprintf(`}], "edge_bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a), Options{}, want)
 	}
 	same := `{"states": 2, "node_types": ["n"], "edge_types": [{"name": "a", "u": "n", "v": "n"}, {"name": "b", "u": "n", "v": "n"}]}`
 	refuses(t, writeSet(t, same, triangle()), Options{}, "0.npz:edge_types: the array is missing")
