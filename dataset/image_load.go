@@ -97,8 +97,7 @@ func (l *imageLoader) chooseLayout() {
 	}
 }
 
-// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three
-// where they have colours.
+// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three where they have colours.
 func (l *imageLoader) chooseColourFeatures(wanted int) {
 	if l.o.Recipe == nil {
 		l.warn("there is no folder %s: the features of pixels are their colours",

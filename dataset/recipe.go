@@ -40,8 +40,7 @@ type Recipe struct {
 	// States names the states of images, graph tables and text.
 	States []string `json:"states,omitempty"`
 
-	// Colours says that the features of pixels of images are their colours: grey, or red,
-	// green and blue, of 0 to 255.
+	// Colours says that the features of pixels of images are their colours: grey, or red, green and blue, of 0 to 255.
 	Colours bool `json:"colours,omitempty"`
 	// Neighbours is 4 or 8, for images.
 	Neighbours int `json:"neighbours,omitempty"`
@@ -133,7 +132,8 @@ func (r *Recipe) validate() error {
 	case r.Sheets != nil && r.Sheets.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Sheets.problem())
 	case r.Sheets != nil && r.FeatureDim >= 0 && r.FeatureDim != sizeOfColumns(r.Sheets.Nodes):
-		return fmt.Errorf("recipe: the columns of sheets make %d features, want %d", sizeOfColumns(r.Sheets.Nodes), r.FeatureDim)
+		return fmt.Errorf("recipe: the columns of sheets make %d features, want %d", sizeOfColumns(r.Sheets.Nodes),
+			r.FeatureDim)
 	case (r.Text != nil) != (r.Kind == KindText):
 		return fmt.Errorf("recipe: text goes with kind %q", KindText)
 	case r.Text != nil && r.Text.problem() != "":

@@ -59,8 +59,7 @@ func (s *Set) Close() {
 	s.files = nil
 }
 
-// ImageSource is the picture behind an instance of an image folder. Node
-// r*Width+c is the pixel in row r and column c.
+// ImageSource is the picture behind an instance of an image folder. Node r*Width+c is the pixel in row r and column c.
 type ImageSource struct {
 	ID            string
 	Path          string // the picture itself

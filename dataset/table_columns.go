@@ -91,7 +91,8 @@ func (c *column) problem() string {
 		return fmt.Sprintf("column %q has the mean %v", c.Name, c.Mean)
 	}
 	if c.Indices < 0 || c.Indices > mostFeatures || c.Indices > 0 && (c.Other || c.Values != nil) {
-		return fmt.Sprintf("column %q has %d indices, want 0 to %d, and no values beside them", c.Name, c.Indices, mostFeatures)
+		return fmt.Sprintf("column %q has %d indices, want 0 to %d, and no values beside them", c.Name, c.Indices,
+			mostFeatures)
 	}
 	return ""
 }

@@ -277,9 +277,8 @@ func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int
 		p.add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
 		return 0, false
 	}
-	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies " +
-		"nodes, and " +
-		"source=NAME,target=NAME which are the ends"
+	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
+		"and source=NAME,target=NAME which are the ends"
 	bare := func(name string) string { return strings.TrimLeft(wholeNumber(name), "0") }
 	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
 		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+

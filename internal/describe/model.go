@@ -200,8 +200,7 @@ func (d *Model) trainingRows() [][]string {
 // tables are listed with their texts.
 const longestValue = 200
 
-// objectRows lists the fields of a JSON object in their order, each with a name in
-// front. What is no object is one row.
+// objectRows lists the fields of a JSON object in their order, each with a name in front. What is no object is one row.
 func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
