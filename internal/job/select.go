@@ -566,6 +566,14 @@ func (c *selection) predict(ctx context.Context, of *trial, powers []float64, m 
 		if w.Model, err = of.rule.of(ctx, m, f.data, c.p.scale); err != nil {
 			return nil, 0, nil, err
 		}
+		if of.rule.name == edgesBalanced {
+			held.Instances = slices.Clone(held.Instances)
+			for i, in := range held.Instances {
+				if held.Instances[i], err = balanced(in, c.p.scale); err != nil {
+					return nil, 0, nil, err
+				}
+			}
+		}
 	}
 	losses, surprise = make([][]float64, len(powers)), make([]float64, len(powers))
 	err = w.each(ctx, &held, false, func(i int, p prediction) error {

@@ -147,7 +147,11 @@ func (c *selection) overEdges(ctx context.Context) (finalists []*trial, err erro
 
 // kinds are what climbs begin with, by the weights of edges: what is usual, then the simplest first.
 func (c *selection) kinds(first bool) (kinds []string) {
-	schema, data, rule := &c.p.Problem.Model.Schema, []*crf.Instance{c.p.networks()[0]}, c.p.justified()
+	schema, data, strength := &c.p.Problem.Model.Schema, []*crf.Instance{c.p.networks()[0]}, 0.0
+	for _, coupling := range couplings(data[0], c.p.scale) {
+		strength += coupling / float64(data[0].Graph.NumEdges())
+	}
+	strength = rounded(strength, 2)
 	of := func(name string, strength float64) {
 		if len(constantColumns(schema, data, name)) > 0 {
 			kinds = append(kinds, edgeRule{name: name, strength: strength}.String())
@@ -155,14 +159,14 @@ func (c *selection) kinds(first bool) (kinds []string) {
 	}
 	switch {
 	case first && c.p.mostHidden() && c.p.bare():
-		kinds = append(kinds, rule.String())
+		kinds = append(kinds, justified.String())
 	case first && !c.p.mostHidden():
 		kinds = append(kinds, edgesTogether)
 	}
 	kinds = append(kinds, noEdges)
-	of(edgesPotts, rule.strength)
-	of(edgesPotts, -rule.strength)
-	of(edgesMoments, rule.strength)
+	of(edgesPotts, strength)
+	of(edgesPotts, -strength)
+	of(edgesMoments, strength)
 	if c.p.triesTogether() {
 		kinds = append(kinds, edgesTogether)
 	}
