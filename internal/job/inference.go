@@ -246,8 +246,7 @@ type Scored struct {
 	Entities   *Entities         // nil of labels that are no tags of entities
 	MeanCost   float64           // of a label; NaN without Inference.Costs
 	Pictures   []report.PanelRow // of images: the first few
-	Alone      *Scored           // without edges; nil where it was not asked for
-	Without    string            // what Alone is of
+	Alone      *Scored           // of a model trained without edges; nil where there is none
 	Unproved   int               // joint states that may not be the most probable
 	Unsettled  Unsettled
 	Note       string // what its report says of it; or ""
