@@ -253,10 +253,6 @@ func (c *Config) commandLine() string {
 			slices.Contains(notOfCommand, name) {
 			continue
 		}
-		if name == "errors" || name == "select-edges" { // the value may be missing, and stands behind a sign
-			words = append(words, fmt.Sprintf("--%s=%v", name, o.Value))
-			continue
-		}
 		switch v := reflect.ValueOf(o.Value); v.Kind() {
 		case reflect.Bool:
 			words = append(words, fmt.Sprintf("--%s=%v", name, v))
@@ -273,18 +269,10 @@ func (c *Config) commandLine() string {
 
 // settingText writes the value of an option, and nothing for one that is off.
 func settingText(value any) string {
-	switch v := value.(type) {
-	case nil:
+	if value == nil || value == false {
 		return ""
-	case bool:
-		if v {
-			return "yes"
-		}
-		return ""
-	case []string:
-		return strings.Join(v, ", ")
 	}
-	return fmt.Sprint(value)
+	return strings.Trim(fmt.Sprint(value), "[]")
 }
 
 // NamedMetrics are the metrics of one run, for overlaid curves.
