@@ -170,7 +170,7 @@ func (p *Prepared) note(few string) {
 			"and %d learn them together; compare with {no-edges}", g.Size())
 	}
 	if few == "" && p.featuresFirst() && !p.choosing {
-		few = p.featuresFirstNote()
+		few = "most labels are hidden: weights begin with those of node features alone; compare with {no-edges}"
 	}
 	for _, text := range []string{p.scaled, p.hidden, few, p.ruleNote(), together, p.Selection.note()} {
 		if text != "" {
