@@ -212,7 +212,7 @@ func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *
 			return job.Inference{}, err
 		}
 	}
-	w.Model, w.Counting, w.Convex, w.Exact = m.Model, numbers, m.Convex(f.counting), m.Exact(f.counting)
+	w.Model, w.Counting, w.Exact = m.Model, numbers, m.Exact(f.counting)
 	w.Temperature, w.Limits.Tolerance, w.Joint = m.Temperature(), job.PredictLimits.Tolerance, f.decode == decodings[1]
 	w.Memory, w.Progress = f.data.Memory, progress.show
 	return w, nil

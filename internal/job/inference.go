@@ -33,9 +33,7 @@ const jointTolerance = 1e-5
 type Inference struct {
 	Model    *crf.Model
 	Counting counting.Func
-	// Convex says that these are the numbers of that name: others may settle where they do.
-	Convex bool
-	Limits infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
+	Limits   infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
 	// Settled is that of infer.Predictor.
 	Settled float64
 	// Joint asks for a most probable joint state as labels, instead of the most likely state of every node.
