@@ -222,11 +222,6 @@ func (m *Model) InferOptions() string {
 	}
 }
 
-// Convex reports whether these are called convex.
-func (m *Model) Convex(asked string) bool {
-	return cmp.Or(asked, m.Meta[MetaCounting], counting.Names[0]) == counting.Names[0]
-}
-
 // Counting returns the counting numbers to use with the model: those of its
 // training unless others are asked for, as in Options.
 func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, error) {

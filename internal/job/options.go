@@ -338,13 +338,10 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 		}
 		name, patience = m, n
 	}
-	short, set, ok := strings.Cut(name, "@")
-	if !ok || short == "" || set == "" {
+	short, set, named := strings.Cut(name, "@")
+	if !named || set == "" || len(sets) == 0 {
 		return nil, usagef("{early-stop} %q: want METRIC@NAME[:PATIENCE], such as accuracy@dev:3 with "+
 			"{eval!--eval dev=PATH}", spec)
-	}
-	if len(sets) == 0 {
-		return nil, usagef("{early-stop} %s: it needs {eval!--eval %s=PATH}", spec, set)
 	}
 	var known []string
 	for _, e := range sets {
