@@ -38,7 +38,6 @@ type auto struct {
 	curvature   *lbfgs.Curvature
 	incremental *incremental
 	descent     *descent
-	lanczos     *lbfgs.Lanczos
 
 	plain []float64 // P⁻¹ g
 }
@@ -76,7 +75,6 @@ func (a *auto) Start(p StepProblem) (err error) {
 	a.curvature = lbfgs.New(size, a.apply)
 	a.incremental = newIncremental(run)
 	a.descent = newDescent(run, a.curvature, a.dense)
-	a.lanczos = lbfgs.NewLanczos(a.curvature)
 	return nil
 }
 
@@ -103,10 +101,8 @@ func (a *auto) State() any {
 		pairs       *lbfgs.State
 		descent     *descentState
 		dense       *linear.DenseState
-		probe       *lbfgs.LanczosState
 	}{
 		&a.autoState, &a.incremental.incrementalState, &a.curvature.State, &a.descent.descentState, &a.dense.DenseState,
-		&a.lanczos.LanczosState,
 	}
 }
 
@@ -150,16 +146,6 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 	return a.descent.advance(theta, gradient)
 }
 
-// acceptedWeights returns the last accepted weights, with which a run that has to end now should end; nil where it
-// should end with those at hand, which are accepted, or are those of visits, which a check will compare with the start.
-func (a *auto) acceptedWeights() []float64 {
-	d := a.descent
-	if !d.began || d.alpha == 0 || d.fromStart() {
-		return nil
-	}
-	return d.origin
-}
-
 // measure takes π from the beliefs of the moment. A state that they have given up
 // would look free to move at no curvature; if it occurs in the labels, it is not.
 func (a *auto) measure() {
@@ -181,17 +167,6 @@ func (a *auto) measure() {
 func (a *auto) restart(theta, start []float64, value float64, fromVisits bool) {
 	a.curvature.Reset(1)
 	a.descent.begin(theta, start, value, fromVisits)
-}
-
-// saddles returns Lanczos' method, with P at the beliefs of the moment, for descent to leave saddles by; nil where
-// the Hessian at hand shows that there is none.
-func (a *auto) saddles() *lbfgs.Lanczos {
-	if a.descent.began && a.dense.Definite() {
-		a.lanczos.Forget() // it was of an earlier point
-		return nil
-	}
-	a.measure()
-	return a.lanczos
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.

@@ -3,7 +3,6 @@ package learn
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
@@ -160,7 +159,7 @@ func (c *course) result(status Status) *Result {
 		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.FirstNorm,
 		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
-		AtStart:    status.limited() && c.best == nil && slices.Equal(c.problem.Model.Weights, c.model.Weights),
+		AtStart:    status.limited() && c.best == nil && p.Point == startPoint,
 		Seeded:     c.settings.unlabelled.Types(&c.model.Schema),
 		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
 		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,

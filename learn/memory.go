@@ -171,7 +171,7 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 		return
 	}
 	m.addPairs(size, l.mostPasses())
-	const vectors = 12 // of visits, descent, a search for saddles, and rotated ones
+	const vectors = 11 // of visits, descent, and rotated ones
 	m.Add("vectors of automatic steps", doubleBytes*(vectors*size+float64(l.perPass()*layout.TiedSize)),
 		"%d, and %d of the visits of a pass, × %.0f weights × 8 bytes", vectors, l.perPass(), size)
 	moments := 0.0

@@ -177,7 +177,6 @@ func (l *learner) descends() bool { return l.auto != nil && l.auto.descent.began
 // not. It claims convergence, or starts the check of a claim.
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
-	p.WatchedHere = false
 	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap)
 	if accepted {
 		p.Accepted = p.Pass
@@ -189,8 +188,8 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		return l.endCheck()
 	case accepted && p.GradientNorm <= l.checkBelow() && p.Iterations > p.LastCheck:
 		copy(l.watched, l.gradient)
-		p.WatchedHere = true
 		l.startCheck(checkConvergence)
+		p.Check.Watched = l.convexNumbers
 		return false, nil
 	case accepted:
 		size, moved = l.auto.advance(l.model.Weights, l.gradient), true
