@@ -61,7 +61,7 @@ func Forecast(p Problem, settings Settings) (*Memory, error) {
 // planned is a run that has taken no memory yet.
 type planned interface {
 	memory() *Memory
-	measure() (*Sizes, error)
+	measure() *Sizes
 }
 
 func plan(p *Problem, settings Settings) (planned, error) {
