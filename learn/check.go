@@ -71,7 +71,7 @@ const (
 func (l *learner) maxCheckPasses() int {
 	switch c := &l.progress.Check; {
 	case c.Purpose == checkFinal:
-		return min(max(fewPasses, int(finalShare*l.progress.Passes/wholeSweeps)), maxCheckPasses)
+		return min(max(fewPasses, int(finalShare*l.progress.Sweeps/wholeSweeps)), maxCheckPasses)
 	case c.Purpose == checkConvergence:
 		return min(fewPasses<<min(l.progress.FailedChecks, 10), maxCheckPasses)
 	}

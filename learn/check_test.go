@@ -164,7 +164,7 @@ func TestTimeLimitAtPassEnd(t *testing.T) {
 		defer l.pool.Close()
 		checked := 0.0
 		s.Recorder = func(e Event) error {
-			if checked = l.progress.CheckPasses; e.Iteration == 26 {
+			if checked = l.progress.CheckSweeps; e.Iteration == 26 {
 				l.clock = l.clock.Add(-2 * time.Hour)
 			}
 			return nil

@@ -26,6 +26,9 @@
 //
 // Instances are worked on together: an iteration updates the same block of every instance.
 //
+// A sweep sends the messages of all edges once, a pass visits all blocks once. What options, results and events have as
+// passes are sweeps, those of checks and gradients (Result.GradientPasses) alike.
+//
 // # Baselines
 //
 // Methods Exact, Pseudo and Piecewise are minimised by L-BFGS, without blocks, messages and checks: the likelihood

@@ -50,12 +50,12 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 
 // progress is where a run stands: with the weights, messages and contributions, all that a resumed run needs.
 type progress struct {
-	Iterations     int
-	Passes         float64
-	CheckPasses    float64
-	GradientPasses float64
-	Seconds        float64 // before the last start
-	CheckSeconds   float64
+	Iterations   int
+	Sweeps       float64 // messages of all edges, once; with a local objective, evaluations of it
+	CheckSweeps  float64
+	Gradients    float64
+	Seconds      float64 // before the last start
+	CheckSeconds float64
 
 	FirstNorm      float64 // ‖∇L‖₂ at the start
 	FirstObjective float64
@@ -72,7 +72,7 @@ type progress struct {
 	FailedChecks   int
 	FellBack       bool // to the start, in the final checks
 
-	NextEvaluation float64 // passes
+	NextEvaluation float64 // sweeps
 	BestValue      float64
 	SinceBest      int
 
@@ -325,11 +325,11 @@ func (l *learner) wholePassSeconds() float64 {
 	return 0
 }
 
-// pace is how far a run has come in which time: work is passes and gradients.
+// pace is how far a run has come in which time: work is sweeps and gradients.
 type pace struct{ seconds, work float64 }
 
 func (l *learner) pace() pace {
-	return pace{l.seconds(), l.progress.Passes + l.progress.GradientPasses}
+	return pace{l.seconds(), l.progress.Sweeps + l.progress.Gradients}
 }
 
 // endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
@@ -419,8 +419,8 @@ func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 			s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)
 	case s.MaxIterations > 0 && p.Iterations >= s.MaxIterations:
 		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", p.Iterations, s.MaxIterations)
-	case p.Passes >= s.MaxPasses:
-		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Passes, s.MaxPasses)
+	case p.Sweeps >= s.MaxPasses:
+		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Sweeps, s.MaxPasses)
 	case s.MaxTime > 0 && p.Seconds >= s.latest(end).Seconds():
 		return s.timeIsOver(p)
 	}

@@ -333,8 +333,8 @@ func (l *learner) locate(err error, u *unit, block int) error {
 		Reason: fmt.Sprintf("%v; %s", numerical, cause)}
 }
 
-// mostPasses returns how many passes of iterations the limits of the run allow.
-func (l *learner) mostPasses() float64 {
+// mostSweeps returns about how many sweeps the limits of the run allow.
+func (l *learner) mostSweeps() float64 {
 	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.perPass()))
 }
 

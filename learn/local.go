@@ -84,7 +84,7 @@ func (l *localLearner) allocate() {
 func (l *localLearner) take() {
 	p, s := &l.progress, l.steps
 	p.Objective, p.GradientNorm = s.Value, math.Sqrt(simd.Dot(s.Gradient, s.Gradient))
-	p.Passes, p.GradientPasses = s.Evaluations, s.Evaluations
+	p.Sweeps, p.Gradients = s.Evaluations, s.Evaluations
 }
 
 // run counts the seconds since started.
@@ -93,10 +93,10 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 	clock := func() { p.Seconds = before + time.Since(started).Seconds() }
 	if again, err := l.objective.Fill(l.model.Weights); err != nil {
 		return nil, err
-	} else if again || p.Passes == 0 {
+	} else if again || p.Sweeps == 0 {
 		l.steps.Begin()
 	}
-	if p.Passes == 0 {
+	if p.Sweeps == 0 {
 		if err := l.begin(); err != nil {
 			return nil, err
 		}
@@ -254,13 +254,13 @@ func (l *localLearner) restore(state *State) error {
 	if err != nil {
 		return err
 	}
-	if l.progress.Iterations < 0 || !(l.progress.Passes >= 1) {
-		return runstate.Errorf("%d iterations and %v passes: the file is damaged", l.progress.Iterations, l.progress.Passes)
+	if l.progress.Iterations < 0 || !(l.progress.Sweeps >= 1) {
+		return runstate.Errorf("%d iterations and %v passes: the file is damaged", l.progress.Iterations, l.progress.Sweeps)
 	}
 	if err := l.restoreArrays(in, state, l.steps.State(), l.arrays()); err != nil {
 		return err
 	}
-	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Passes
+	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Sweeps
 	l.progress.Status, l.progress.Reason = "", ""
 	if err := l.steps.Possible(); err != nil {
 		return runstate.Errorf("%v", err)

@@ -35,8 +35,7 @@ func (w *wholePass) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
 
 const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass: two need more gradients, and
-	// six waste passes (results/README.md). Settings.MaxPasses, and Event.Pass, count sweeps over the whole network: a
-	// whole pass is three of those.
+	// six waste some (results/README.md).
 	wholeSweeps = 3
 	// exactSweeps of a forest, back and forth, make its beliefs marginals.
 	exactSweeps = 2
@@ -70,13 +69,13 @@ func (l *learner) visitInPass() (done bool, err error) {
 			l.beginWholePass()
 		}
 	}
-	before := p.Passes
+	before := p.Sweeps
 	report, err := l.visitBlocks(v)
 	if err != nil || report.ended {
 		return false, err
 	}
 	if check.Active {
-		p.CheckPasses += p.Passes - before
+		p.CheckSweeps += p.Sweeps - before
 	}
 	at.see(report.firstResidual)
 	if at.Next++; at.Next < len(l.whole) {

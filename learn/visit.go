@@ -207,8 +207,8 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		}
 	}
 	l.ranks.endVisit(&v)
-	l.progress.Passes += float64(report.work) / l.sweepWork
-	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
+	l.progress.Sweeps += float64(report.work) / l.sweepWork
+	l.progress.Gradients += float64(report.elements) / l.gradientWork
 	return report, nil
 }
 
