@@ -1,6 +1,8 @@
 package learn
 
 import (
+	"errors"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -26,7 +28,7 @@ import (
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 //
-// In the first pass, where F bounds L, there is a step at each visit (incremental.go). Then descent on F takes over
+// In the first passes, where F bounds L, there is a step at each visit (incremental.go). Then descent on F takes over
 // (descent.go).
 type auto struct {
 	autoState
@@ -61,6 +63,9 @@ func (a *auto) String() string { return "auto" }
 // Start implements StepRule.
 func (a *auto) Start(p StepProblem) (err error) {
 	run := p.run
+	if run.auto != a {
+		return errors.New("learn: automatic steps are a part of another rule, which hides them: give them as Settings.Step")
+	}
 	*a = auto{run: run, spans: allSpans(&run.model.Layout)}
 	states, size := 0, run.model.Layout.Size
 	for _, span := range a.spans {
@@ -124,7 +129,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	for j, d := range a.plain {
 		theta[j] = e.mean[j] - d
 	}
-	if e.visits >= a.run.perPass() {
+	if e.visits%a.run.perPass() == 0 && !e.leads() {
 		a.restart(theta, a.startWeights, a.startValue, true)
 	}
 	return 1

@@ -42,7 +42,7 @@ type descentState struct {
 
 // descentProgress is where descent stands.
 type descentProgress struct {
-	began         bool    // the first pass, with a step at each visit, is over
+	began         bool    // the passes with a step at each visit are over
 	fromVisits    bool    // the line to the first point is that of visits
 	value         float64 // F at the origin
 	least         float64 // F at the lowest point
@@ -266,7 +266,7 @@ func (d *descent) rememberLowest() {
 // hand are accepted, or are those of visits, which a check will compare with the start.
 func (d *descent) onLine() bool { return d.began && d.alpha != 0 && !d.fromStart() }
 
-// fromStart reports that the weights at hand are those to which the visits of the first pass have led.
+// fromStart reports that the weights at hand are those to which the first visits have led.
 func (d *descent) fromStart() bool {
 	return d.fromVisits && d.alpha == 1 && d.slope == 0
 }

@@ -176,7 +176,7 @@ func (l *learner) iterate() error {
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
 	}
-	// Automatic steps begin descent in here, at the end of their first pass: descends reports true from then on.
+	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
 	size, err := l.step()
 	if err != nil || l.progress.Check.Active {
 		return err
