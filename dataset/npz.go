@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,7 +219,7 @@ func (r *opened) openArrayFolder(folder string, budget *memory.Budget) (parts []
 // memory, and keep it. Those who own the instances may change them, and not the file.
 func (r *opened) readFile(path, name string, limits *npy.Limits) (a npy.Values, err error) {
 	floats := folderArrays.rule(name).float
-	file, err := fileio.MapOwn(path, "an array of "+name, func(size int64) error {
+	file, err := fileio.Map(path, "an array of "+name, func(size int64) error {
 		return limits.Budget.Take("reading "+path, float64(size))
 	})
 	if err != nil {
@@ -230,7 +231,7 @@ func (r *opened) readFile(path, name string, limits *npy.Limits) (a npy.Values, 
 			file.Close()
 		}
 	}()
-	defer file.End(file.Begin())
+	defer runtime.KeepAlive(file)
 	r.sources = append(r.sources, sourceOf(path, file.Bytes()))
 	h, raw, err := npy.Open(file.Bytes())
 	if err != nil {

@@ -115,9 +115,6 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	if text := m.Unheld(set, f.split); text != "" && f.data.Observed == "" {
-		a.note("%s", option.Text(text))
-	}
 	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
@@ -23,15 +22,6 @@ func TestEvalLikelihood(t *testing.T) {
 	// bethe bounds nothing on a graph with loops.
 	if b := evaluate(t, data, "-m", dir, "--counting", "bethe")[0]; *b.Bound != "none" || *b.Pseudo != *e.Pseudo {
 		t.Errorf("bethe: %s, pseudo-likelihood %v and %v", *b.Bound, *b.Pseudo, *e.Pseudo)
-	}
-	if b := evaluate(t, data, "-m", dir, "--counting", "trw", "--max-sweeps", "20000")[0]; *b.Bound != "upper" || !(*b.NegativeLog < *e.NegativeLog) {
-		t.Errorf("trw: %v (%s), convex: %v", *b.NegativeLog, *b.Bound, *e.NegativeLog)
-	}
-	// Without edges all of it is the same sum of logarithms.
-	alone := filepath.Join(t.TempDir(), "alone")
-	train(t, data, "-o", alone, "--no-edges")
-	if a := evaluate(t, data, "-m", alone)[0]; *a.Bound != "exact" || math.Abs(*a.NegativeLog-a.LogLoss) > 1e-9 || math.Abs(*a.Pseudo+a.LogLoss) > 1e-9 {
-		t.Errorf("without edges: %v (%s), pseudo-likelihood %v, log loss %v", *a.NegativeLog, *a.Bound, *a.Pseudo, a.LogLoss)
 	}
 	if without := evaluate(t, data, "-m", dir, "--likelihood=false")[0]; without.NegativeLog != nil || without.Bound != nil || without.Pseudo != nil || without.Accuracy != e.Accuracy {
 		t.Errorf("--likelihood=false: %+v", without)

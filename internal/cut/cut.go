@@ -329,16 +329,7 @@ type cutQuestion struct {
 }
 
 // Cache returns the size of the second-level cache in bytes.
-func Cache() float64 {
-	caches, _ := memory.Caches()
-	for _, c := range caches {
-		if c.Level == 2 {
-			return float64(c.Bytes)
-		}
-	}
-	const usual = 512 << 10
-	return usual
-}
+func Cache() float64 { return float64(memory.SecondLevelCache()) }
 
 // Bytes is what visits of all blocks of an instance use more than once:
 // tables, messages, beliefs, potentials of nodes and where to find them.

@@ -193,8 +193,7 @@ func (s *States) Write(w io.Writer) error { return uai.WriteMPE(w, s.States) }
 
 // About says what proves the states optimal; nothing where nothing does.
 func (s *States) About() string {
-	by := map[infer.Method]string{infer.Exact: "elimination of variables", infer.Cut: "a minimum cut",
-		infer.TRWS: "the bound of TRW-S"}
+	by := map[infer.Method]string{infer.Exact: "elimination of variables", infer.TRWS: "the bound of TRW-S"}
 	if !s.Optimal {
 		return ""
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -184,73 +183,6 @@ func ParseEvaluation(spec string) (name, path string, err error) {
 	return name, path, nil
 }
 
-// metric is a value of a score.
-type metric struct {
-	name  string // in results and metrics
-	title string // in tables
-	text  func(float64) string
-	loss  bool // smaller is better
-	of    func(*Scored) float64
-}
-
-// metrics are those of all data, and entityMetrics those of tags of entities, in the order of tables.
-var metrics = []metric{
-	{"accuracy", "accuracy", percent, false, func(s *Scored) float64 { return s.Score.Accuracy() }},
-	{"class_accuracy", "mean class accuracy", percent, false,
-		ofClasses(func(c infer.ClassScore) float64 { return c.Recall })},
-	{"f1", "mean F1", percent, false, ofClasses(func(c infer.ClassScore) float64 { return c.F1 })},
-	{"iou", "mean IoU", percent, false, ofClasses(func(c infer.ClassScore) float64 { return c.IoU })},
-	{"roc_auc", "mean ROC AUC", fourDigits, false, ofClasses(func(c infer.ClassScore) float64 { return c.ROCAUC })},
-	{"average_precision", "mean average precision", fourDigits, false,
-		ofClasses(func(c infer.ClassScore) float64 { return c.AveragePrecision })},
-	{"log_loss", "mean log loss (nats)", fourDigits, true, func(s *Scored) float64 { return s.Score.MeanLogLoss() }},
-	{"calibration_error", "calibration error", percent, true,
-		func(s *Scored) float64 { return s.Score.CalibrationError() }},
-}
-
-var entityMetrics = []metric{
-	{"entity_precision", "entity precision", percent, false,
-		ofEntities(func(e *EntityScore) runfolder.Float { return e.Precision })},
-	{"entity_recall", "entity recall", percent, false,
-		ofEntities(func(e *EntityScore) runfolder.Float { return e.Recall })},
-	{"entity_f1", "entity F1", percent, false, ofEntities(func(e *EntityScore) runfolder.Float { return e.F1 })},
-}
-
-// ofClasses is a mean over classes.
-func ofClasses(measure func(infer.ClassScore) float64) func(*Scored) float64 {
-	return func(s *Scored) float64 {
-		_, mean := s.Score.Classes()
-		return measure(mean)
-	}
-}
-
-func ofEntities(measure func(*EntityScore) runfolder.Float) func(*Scored) float64 {
-	return func(s *Scored) float64 { return float64(measure(s.Entities.score())) }
-}
-
-// metricsFor are those of data whose labels are tags of entities, or of others, for which e is nil.
-func metricsFor(e *Entities) []metric {
-	if e == nil {
-		return metrics
-	}
-	return slices.Concat(entityMetrics, metrics)
-}
-
-// Metrics are the names of the values of a score, in the order of tables.
-func (s *Scored) Metrics() (names []string) {
-	for _, m := range metricsFor(s.Entities) {
-		names = append(names, m.name)
-	}
-	return names
-}
-
-// metricsOf puts the values of a score into values, as name@set.
-func metricsOf[T ~float64](values map[string]T, set string, s *Scored) {
-	for _, m := range metricsFor(s.Entities) {
-		values[m.name+"@"+set] = T(m.of(s))
-	}
-}
-
 // Evaluations in training take evaluationGrace or evaluationShare of the time at most, where nobody says how often they
 // are wanted, and the final one the same share of --max-time, which none in training outlasts.
 const evaluationGrace, evaluationShare = time.Second, 0.1
@@ -308,7 +240,9 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 			if err != nil {
 				return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
 			}
-			metricsOf(values, e.Name, scored)
+			for _, m := range scored.metrics() {
+				values[m.name+"@"+e.Name] = m.value
+			}
 		}
 		return values, nil
 	}

@@ -412,18 +412,6 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestStrengthOfFewLabels: where all labels that are held out are right, edges are no stronger than a
-// prior of weights allows.
-func TestStrengthOfFewLabels(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	r := train(t, Options{}, blocks{nodes: 100, states: 2, degree: 10, same: 1, known: 24, seed: 1, bare: true}.few(t, true), nil)
-	rule := oracle.Must(parseEdges(r.Summary.Edges))(t)
-	if made := r.Summary.Choice.Chosen; made.Accuracy != 1 || rule.strength == 0 || rule.strength > 3 {
-		t.Errorf("chosen is %v, of accuracy %v", made, made.Accuracy)
-	}
-}
-
 // TestChoiceOfManyLabels: where all folds would take too long, one of them chooses among what costs
 // little.
 func TestChoiceOfManyLabels(t *testing.T) {

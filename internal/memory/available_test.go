@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,38 +19,16 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-func TestReadCaches(t *testing.T) {
+func TestSecondLevelCache(t *testing.T) {
 	folder := t.TempDir()
-	cache := func(index, level, kind, size string) {
-		write(t, filepath.Join(folder, index, "level"), level+"\n")
-		write(t, filepath.Join(folder, index, "type"), kind+"\n")
-		write(t, filepath.Join(folder, index, "size"), size+"\n")
-	}
-	if got := readCaches(folder); got != nil {
-		t.Errorf("an empty folder has caches %v", got)
-	}
-	cache("index0", "1", "Data", "48K")
-	cache("index1", "1", "Instruction", "32K")
-	cache("index3", "3", "Unified", "96M")
-	cache("index2", "2", "Unified", "2048K")
-	want := []Cache{{1, 48 << 10}, {2, 2 << 20}, {3, 96 << 20}}
-	if got := readCaches(folder); !slices.Equal(got, want) {
-		t.Errorf("caches %v, want %v", got, want)
-	}
-	cache("index3", "3", "Unified", "many")
-	if got := readCaches(folder); !slices.Equal(got, want[:2]) {
-		t.Errorf("with a size that is none: caches %v, want %v", got, want[:2])
-	}
-	cache("index3", "3", "Unified", "1024K")
-	if got := readCaches(folder); got != nil {
-		t.Errorf("with a third level smaller than the second: caches %v, want none", got)
-	}
-}
-
-func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int{"48K": 48 << 10, "32M": 32 << 20, "1G": 1 << 30, "512": 512, "": 0, "K": 0, "-1K": 0, "1.5M": 0} {
-		if got := parseSize(text); got != want {
-			t.Errorf("%q is read as %d, want %d", text, got, want)
+	for _, c := range []struct {
+		level, size string
+		want        int
+	}{{"1", "48K", usualCache}, {"2", "many", usualCache}, {"2", "2048K", 2 << 20}} {
+		write(t, filepath.Join(folder, "index2", "level"), c.level+"\n")
+		write(t, filepath.Join(folder, "index2", "size"), c.size+"\n")
+		if got := readSecondLevel(folder); got != c.want {
+			t.Errorf("level %s of %s: %d bytes, want %d", c.level, c.size, got, c.want)
 		}
 	}
 }
