@@ -125,8 +125,8 @@ func (l *imageLoader) chooseVoid() {
 }
 
 // keepPalette keeps the colours that pictures of labels give the states, so that predictions have them too: those of
-// the picture that has the most, the first of several. A ramp of greys is what programs write where nobody chose
-// colours. Other colours than a model has may be other labels.
+// the picture that has the most, the first of several. A ramp of greys is what programs write where nobody chose colours.
+// Other colours than a model has may be other labels.
 func (l *imageLoader) keepPalette() {
 	r := &l.set.Recipe
 	var best color.Palette
@@ -151,8 +151,8 @@ func (l *imageLoader) keepPalette() {
 		if l.o.Recipe == nil {
 			r.Palette = append(r.Palette, colour)
 		} else if x < len(r.Palette) && r.Palette[x] != colour {
-			l.warn("palettes of the label pictures give label %d another colour than it had in training: are labels the same?",
-				label)
+			l.warn("palettes of the label pictures give label %d another colour than it had in training: are their labels the "+
+				"same?", label)
 			break
 		}
 	}
