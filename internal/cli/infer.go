@@ -29,7 +29,6 @@ type inferFlags struct {
 	task, counting, method, out string
 	evidence                    []string
 	infer.Options               // but for the method, counting numbers and evidence
-	sweeps                      int
 	json, requireConvergence    bool
 	unused                      []string // options of bp, of which exact inference makes no use
 }
@@ -73,7 +72,6 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 			"not given")
 	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
 		"most sweeps over the network (MPE: 4000 if not given)")
-	fl.IntVar(&f.sweeps, "sweeps", 0, "bp: exactly this many sweeps")
 	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of trw's spanning trees")
@@ -93,9 +91,6 @@ var methodsOf = map[string][]string{
 	describe.TaskStates:    {methodAuto, string(infer.Exact), string(infer.TRWS)},
 }
 
-// asksForBP are the options by which a command line asks for belief propagation.
-var asksForBP = []string{"counting", "sweeps"}
-
 // resolve fills in what depends on the task, and refuses options that it, or the chosen method, would not use. The
 // options of belief propagation may stand beside --method exact, so that a command line can be compared with the
 // exact answer by adding that alone; a note says that they are not used.
@@ -108,7 +103,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("{task} %q: want PR, MAR or MPE", f.task)
 	}
 	changed := cmd.Flags().Changed
-	if f.method == methodAuto && f.task != describe.TaskStates && slices.ContainsFunc(asksForBP, changed) {
+	if f.method == methodAuto && f.task != describe.TaskStates && changed("counting") {
 		f.method = "bp"
 	}
 	if !slices.Contains(methods, f.method) {
@@ -123,9 +118,6 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 			f.Limits.MaxSweeps = 0
 		}
 	}
-	if err := f.resolveSweeps(changed); err != nil {
-		return err
-	}
 	var err error
 	if f.unused, err = f.checkUnused(changed); err != nil {
 		return err
@@ -139,28 +131,9 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	return nil
 }
 
-// resolveSweeps makes limits of --sweeps.
-func (f *inferFlags) resolveSweeps(changed func(string) bool) error {
-	if !changed("sweeps") {
-		return nil
-	}
-	if f.sweeps < 1 {
-		return usagef("{sweeps} %d: want at least 1, or leave it out to sweep until convergence", f.sweeps)
-	}
-	for _, name := range []string{"tol", "max-sweeps", "require-convergence"} {
-		if changed(name) {
-			return usagef("{sweeps} %d makes exactly that many sweeps, converged or not: leave out {%s}", f.sweeps, name)
-		}
-	}
-	if f.method != "exact" {
-		f.Limits.Tolerance, f.Limits.MaxSweeps = -1, f.sweeps
-	}
-	return nil
-}
-
 // ofBP are the options that belief propagation uses, of which TRW-S uses some, too, and exact methods none.
 var ofBP = map[string][]string{
-	"threads": {"bp"}, "counting": {"bp"}, "sweeps": {"bp"}, "seed": {"bp"},
+	"threads": {"bp"}, "counting": {"bp"}, "seed": {"bp"},
 	"tol": {"bp", string(infer.TRWS)}, "max-sweeps": {"bp", string(infer.TRWS)},
 }
 

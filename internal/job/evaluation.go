@@ -278,70 +278,40 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 	return scores, false, nil
 }
 
-// harm compares a model with one of the same features without edges, and says where it predicts an evaluation set
-// worse, with the likely reason; "" where it does not.
+// harm compares a model with one of the same features that was trained without edges, whose score stays in
+// Scored.Alone. It says where the model predicts an evaluation set worse, in accuracy as in log loss, or where its log
+// loss is over twice the other's, with the likely reason; "" where it does not. Of a smaller difference in one of the
+// two nothing is said: it may be chance.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
-	if p.Options.NoEdges {
+	features := func(t crf.NodeType) bool { return t.Features > 0 }
+	joined := func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }
+	if p.Options.NoEdges || !slices.ContainsFunc(p.Set.Schema.NodeTypes, features) ||
+		!slices.ContainsFunc(e.Instances, joined) {
 		return "", nil
 	}
 	m, err := p.withoutEdges(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	w := p.inference(p.original(m), infer.Limits{})
-	text, err := w.harm(ctx, e, scored, nodesAlone)
-	if err != nil || text == "" {
+	nodes, w := *e, p.inference(p.original(m), infer.Limits{})
+	nodes.Instances, w.Counting = Instances(e.Set, true), nil // numbers of a file are those of the edges
+	if scored.Alone, err = w.score(ctx, &nodes, false, 0); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("on %s the model %s; %s", e.Name, text, p.harmReason(r)), nil
-}
-
-// ownNodes and nodesAlone are what a model is compared with.
-const (
-	ownNodes   = "its node potentials alone"
-	nodesAlone = "a model of node features alone"
-)
-
-// harm says that the labels and beliefs that were scored are worse than those of the node
-// potentials of w.Model, which what describes, in accuracy, or mean cost, as in log loss, or that
-// beliefs are where the log loss is over twice theirs; "" where they are not. Of a smaller difference
-// in one of the two nothing is said: it may be chance. Their score stays in Scored.Alone.
-func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what string) (string, error) {
-	if !slices.ContainsFunc(w.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) ||
-		!slices.ContainsFunc(e.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
-		return "", nil
-	}
-	nodes := *e
-	nodes.Instances = Instances(e.Set, true)
-	w.Counting = nil // numbers of a file are those of the edges
-	w.Joint, w.Progress = false, nil
-	alone, err := w.score(ctx, &nodes, false, 0)
-	scored.Alone, scored.Without = alone, what
-	if err != nil || !(scored.Score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
-		return "", err
-	}
-	labels := func(s *Scored) string { return "accuracy " + percent(s.Score.Accuracy()) }
-	worse := scored.Score.Accuracy() < alone.Score.Accuracy()
-	if w.Costs != nil { // labels that costs decide on are not meant to be right as often as others
-		labels = func(s *Scored) string { return fmt.Sprintf("mean cost %.4g", s.MeanCost) }
-		worse = scored.MeanCost > alone.MeanCost
-	}
+	have, alone := scored.Score, scored.Alone.Score
 	verdict := "is worse than"
 	switch {
-	case worse:
-	case scored.Score.MeanLogLoss() > 2*alone.Score.MeanLogLoss(): // as much again as the nodes had to lose: no chance
+	case !(have.MeanLogLoss() > alone.MeanLogLoss()):
+		return "", nil
+	case have.Accuracy() < alone.Accuracy():
+	case have.MeanLogLoss() > 2*alone.MeanLogLoss(): // as much again as the nodes had to lose: no chance
 		verdict = "gives worse beliefs than"
 	default:
 		return "", nil
 	}
-	return fmt.Sprintf("%s %s: %s, log loss %.4f, without edges %s, %.4f",
-		verdict, what, labels(scored), scored.Score.MeanLogLoss(), labels(alone), alone.Score.MeanLogLoss()), nil
-}
-
-// Harm says that the edges of the model did harm to what was scored, as Prepared.Train notes it, or
-// "". The score of its node potentials stays in Scored.Alone.
-func (w Inference) Harm(ctx context.Context, e *Evaluation, scored *Scored) (string, error) {
-	return w.harm(ctx, e, scored, ownNodes)
+	return fmt.Sprintf("on %s the model %s a model of node features alone: accuracy %s, log loss %.4f, without edges "+
+		"accuracy %s, %.4f; %s", e.Name, verdict, percent(have.Accuracy()), have.MeanLogLoss(), percent(alone.Accuracy()),
+		alone.MeanLogLoss(), p.harmReason(r)), nil
 }
 
 // harmReason is the likely reason why edges do harm, and what to try.

@@ -125,16 +125,6 @@ func (p *Prepared) knownShare() float64 {
 	return 1
 }
 
-// featuresFirstNote says so, and what to make of it where there is nothing to compare with.
-func (p *Prepared) featuresFirstNote() string {
-	text := "most labels are hidden: weights begin with those of node features alone"
-	if len(p.Evaluations) == 0 {
-		text += "; edges may still do harm, so compare with {no-edges} on a split that is held back, as by " +
-			"{eval!--eval NAME=SPLIT}"
-	}
-	return text
-}
-
 // featuresPasses bounds the passes of the fit without edges: node weights are about there by then. The limits of the
 // run do not count, so that a run that goes on after one has begun where one in one go does.
 const featuresPasses = 500

@@ -50,7 +50,7 @@ type Options struct {
 	Step     string // auto, fixed:A or adagrad:A; "": auto
 	NoEdges  bool   // node features alone
 	// Edges says how the weights of edges come about. together: they are learned with those
-	// of nodes. potts:J and moments:S: node weights are learned without edges, and a rule makes
+	// of nodes. potts:J, balanced:S and moments:S: node weights are learned without edges, and a rule makes
 	// those of edges. auto, or "": together; but where a tenth of the labels of one network
 	// are hidden, or more, what predicts best the known labels that are held out, in folds.
 	Edges string
@@ -338,13 +338,10 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 		}
 		name, patience = m, n
 	}
-	short, set, ok := strings.Cut(name, "@")
-	if !ok || short == "" || set == "" {
+	short, set, named := strings.Cut(name, "@")
+	if !named || set == "" || len(sets) == 0 {
 		return nil, usagef("{early-stop} %q: want METRIC@NAME[:PATIENCE], such as accuracy@dev:3 with "+
 			"{eval!--eval dev=PATH}", spec)
-	}
-	if len(sets) == 0 {
-		return nil, usagef("{early-stop} %s: it needs {eval!--eval %s=PATH}", spec, set)
 	}
 	var known []string
 	for _, e := range sets {

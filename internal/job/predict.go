@@ -39,7 +39,6 @@ type Prediction struct {
 type Unsettled struct {
 	Count, Of int
 	tolerance float64 // by how much a belief may change without a word
-	convex    bool    // counting numbers are, by which all settle in time
 	worst     string  // the instance that has the farthest to go
 	left      float64 // by how much a belief of it may still change
 	unsure    float64 // and the share of its labels
@@ -48,7 +47,7 @@ type Unsettled struct {
 // unsettled begins with no instance. A belief that may change by ten times what was asked for, by default in its second
 // digit, and one label in a thousand are not worth a word.
 func (w *Inference) unsettled() Unsettled {
-	return Unsettled{tolerance: 10 * cmp.Or(w.Settled, PredictTolerance), convex: w.Convex}
+	return Unsettled{tolerance: 10 * cmp.Or(w.Settled, PredictTolerance)}
 }
 
 // unsureUnsaid is the share of labels that may change without a word.
@@ -72,15 +71,12 @@ func (u *Unsettled) String() string {
 	if u.Count == 0 {
 		return ""
 	}
-	may, remedy := "do not come to rest", "raise {max-sweeps}, or choose {counting=convex}"
-	if u.convex {
-		may, remedy = "still change", "raise {max-sweeps}"
-	}
+	may := "do not come to rest"
 	if u.left <= 1 {
 		may = fmt.Sprintf("may still change by %.2g, and %s of its labels", u.left, percent(u.unsure))
 	}
-	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; %s", u.Count, u.Of, u.worst, may,
-		remedy)
+	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; raise {max-sweeps}, or choose "+
+		"{counting=convex}, by which all settle in time", u.Count, u.Of, u.worst, may)
 }
 
 // Unfinished says which instances are not settled, and what to do; "" where all are.

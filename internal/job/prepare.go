@@ -170,7 +170,7 @@ func (p *Prepared) note(few string) {
 			"and %d learn them together; compare with {no-edges}", g.Size())
 	}
 	if few == "" && p.featuresFirst() && !p.choosing {
-		few = p.featuresFirstNote()
+		few = "most labels are hidden: weights begin with those of node features alone; compare with {no-edges}"
 	}
 	for _, text := range []string{p.scaled, p.hidden, few, p.ruleNote(), together, p.Selection.note()} {
 		if text != "" {
@@ -184,13 +184,6 @@ func (p *Prepared) Close() { p.space.Close() }
 
 // standardise puts features on one scale, if that is wanted, and weights to begin with.
 func (p *Prepared) standardise(ctx context.Context) (err error) {
-	if scale := p.Options.Scale; strings.HasPrefix(scale, scaleOne) {
-		defer func() {
-			if p.scale == nil {
-				p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", scale)
-			}
-		}()
-	}
 	schema := &p.Problem.Model.Schema
 	measured, err := standardise.Measure(ctx, schema, p.Problem.Data, p.Options.Threads)
 	if err == nil && p.Options.Standardise {
@@ -200,6 +193,9 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 		return err
 	}
 	if p.features = measured.Notes(schema, p.scale != nil, p.Set.Recipe.Hops > 0); p.scale == nil {
+		if strings.HasPrefix(p.Options.Scale, scaleOne) {
+			p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", p.Options.Scale)
+		}
 		return nil
 	}
 	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {

@@ -20,13 +20,12 @@ import (
 
 // objectiveTexts tell people what was minimised.
 var objectiveTexts = map[learn.Method]string{
-	learn.Exact: "The objective is the regularised negative log-likelihood, computed exactly at every iteration, " +
-		"and what bbpl, inner-dual and full approximate or bound.",
-	learn.Pseudo: "The objective is the regularised negative log-pseudo-likelihood, computed exactly at every " +
-		"iteration: not the objective of bbpl, inner-dual and full, and not to be compared with it.",
-	learn.Piecewise: "The objective is the regularised negative piecewise log-likelihood, computed exactly at every " +
-		"iteration; with all labels known it is an upper bound on the regularised negative log-likelihood. It is not the " +
-		"objective of bbpl, inner-dual and full.",
+	learn.Exact: "negative log-likelihood, which bbpl, inner-dual and full approximate or bound",
+	learn.Pseudo: "negative log-pseudo-likelihood, which is not to be compared with the objective of bbpl, inner-dual " +
+		"and " +
+		"full",
+	learn.Piecewise: "negative piecewise log-likelihood, with all labels known an upper bound of the negative " +
+		"log-likelihood",
 }
 
 // writeReport writes the plots and the one-page report of a run.
@@ -114,7 +113,8 @@ func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []
 		"visited, objective and gradient are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
 	method := r.p.Options.Method
 	if method.Local() {
-		text = objectiveTexts[method] + " A pass is one evaluation of objective and gradient over all data."
+		text = fmt.Sprintf("The objective is the regularised %s, computed exactly at every iteration. A pass is one "+
+			"evaluation of objective and gradient over all data.", objectiveTexts[method])
 	}
 	figures := Curves([]NamedMetrics{{Metrics: metrics}}, Passes)
 	if err := AddFigures(r.files, page, figures[:min(1, len(figures))]); err != nil {
@@ -149,9 +149,6 @@ func (s *Summary) verdict() string {
 	return text
 }
 
-// settledResidual is the largest change of a message with which values are called exact.
-const settledResidual = 1e-6
-
 // sourceOfValues says how far the values of the result can be trusted.
 func sourceOfValues(r *learn.Result) string {
 	const place = "The values of the result are "
@@ -161,11 +158,10 @@ func sourceOfValues(r *learn.Result) string {
 	case !r.InferenceConverged:
 		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, "+
 			"which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
-	case r.Residual > settledResidual:
-		return place + fmt.Sprintf("those of the last pass over the whole network at the final weights, exact up to what "+
-			"messages leave unknown that still changed by %.3g there.", r.Residual)
 	}
-	return place + "exact, from inference over the whole network at the final weights."
+	return place + fmt.Sprintf("those of inference over the whole network at the final weights, exact up to what "+
+		"messages "+
+		"leave unknown that changed by %.3g at last.", r.Residual)
 }
 
 // Rows say how a training went, for a table of names and values.
@@ -259,10 +255,6 @@ func (c *Config) commandLine() string {
 			slices.Contains(notOfCommand, name) {
 			continue
 		}
-		if name == "errors" || name == "select-edges" { // the value may be missing, and stands behind a sign
-			words = append(words, fmt.Sprintf("--%s=%v", name, o.Value))
-			continue
-		}
 		switch v := reflect.ValueOf(o.Value); v.Kind() {
 		case reflect.Bool:
 			words = append(words, fmt.Sprintf("--%s=%v", name, v))
@@ -279,18 +271,10 @@ func (c *Config) commandLine() string {
 
 // settingText writes the value of an option, and nothing for one that is off.
 func settingText(value any) string {
-	switch v := value.(type) {
-	case nil:
+	if value == nil || value == false {
 		return ""
-	case bool:
-		if v {
-			return "yes"
-		}
-		return ""
-	case []string:
-		return strings.Join(v, ", ")
 	}
-	return fmt.Sprint(value)
+	return strings.Trim(fmt.Sprint(value), "[]")
 }
 
 // NamedMetrics are the metrics of one run, for overlaid curves.

@@ -130,7 +130,7 @@ func (s *Scored) quality() report.Table {
 	t := MeasuresTable(append(columns, s.constant()))
 	t.Headers[1] = "model"
 	if s.Alone != nil {
-		t.Headers[2] = map[string]string{ownNodes: "its edges left out", nodesAlone: "trained without edges"}[s.Without]
+		t.Headers[2] = "trained without edges"
 	}
 	return t
 }
@@ -186,7 +186,7 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 	if s.Note != "" {
 		page.Callout(report.CalloutWarn, s.Note+".")
 	}
-	if table := s.quality(); !several || s.Alone != nil {
+	if table := s.quality(); !several {
 		page.Table(table.Headers, table.Rows)
 	}
 	if len(s.Pictures) > 0 && !several {
