@@ -105,7 +105,11 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err != nil {
 		return nil, err
 	}
-	e, err := job.NewEvaluation(name, set, m.Instances(set))
+	instances, err := m.Instances(set)
+	if err != nil {
+		return nil, err
+	}
+	e, err := job.NewEvaluation(name, set, instances)
 	if err != nil {
 		return nil, err
 	}

@@ -137,6 +137,8 @@ const (
 	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
 	// not: few labels often take them by chance (results/README.md).
 	leastPrior, mostPrior = 1. / 64, 4.
+	// evenPrior leaves all classes equally frequent.
+	evenPrior = 1e-3
 	// Strengths are tried from what is justified in steps of √2, as far as each is better.
 	leastStrength, mostStrength = 1. / 64, 16.
 )
@@ -348,11 +350,15 @@ func (c *selection) overEdges(ctx context.Context) (finalists []*trial, err erro
 		}
 		alone := (*trial)(nil)
 		at.Hops, at.Prior = hops, prior
-		for _, edges := range c.kinds(hops == given) {
-			if at.Edges = edges; len(finalists) > 0 && c.late() {
+		for _, kind := range c.kinds(hops == given) {
+			if len(finalists) > 0 && c.late() {
 				break
 			}
-			found, err := c.climb(ctx, at, alone)
+			from := at
+			if from.Edges = kind.Edges; kind.Prior > 0 && at.Prior > 0 {
+				from.Prior = kind.Prior
+			}
+			found, err := c.climb(ctx, from, alone)
 			if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
 				continue
 			}
@@ -360,7 +366,7 @@ func (c *selection) overEdges(ctx context.Context) (finalists []*trial, err erro
 				return nil, err
 			}
 			switch {
-			case edges == noEdges:
+			case kind.Edges == noEdges:
 				alone, at.Prior = found, found.Prior
 			case c.usual == nil && hops == given && len(finalists) == 0:
 				c.usual = found
@@ -371,26 +377,37 @@ func (c *selection) overEdges(ctx context.Context) (finalists []*trial, err erro
 	return finalists, nil
 }
 
-// kinds are what climbs begin with, by the weights of edges: what is usual, then the simplest first.
-func (c *selection) kinds(first bool) (kinds []string) {
-	schema, data, rule := &c.p.Problem.Model.Schema, []*crf.Instance{c.p.networks()[0]}, c.p.justified()
-	of := func(name string, strength float64) {
+// kinds are what climbs begin with, by the weights of edges: what is usual, then the simplest first. Without features
+// few labels tell too little of how frequent classes are: edges that make neighbours alike would carry their chance
+// frequencies from node to node.
+func (c *selection) kinds(first bool) (kinds []Candidate) {
+	schema, data, strength := &c.p.Problem.Model.Schema, []*crf.Instance{c.p.networks()[0]}, 0.0
+	for _, coupling := range couplings(data[0], c.p.scale) {
+		strength += coupling / float64(data[0].Graph.NumEdges())
+	}
+	strength = rounded(strength, 2)
+	of := func(name string, strength, prior float64) {
 		if len(constantColumns(schema, data, name)) > 0 {
-			kinds = append(kinds, edgeRule{name: name, strength: strength}.String())
+			kinds = append(kinds, Candidate{Edges: edgeRule{name: name, strength: strength}.String(), Prior: prior})
 		}
 	}
+	unknown := c.p.mostHidden() && c.p.bare()
 	switch {
-	case first && c.p.mostHidden() && c.p.bare():
-		kinds = append(kinds, rule.String())
+	case first && unknown:
+		kinds = append(kinds, Candidate{Edges: justified.String(), Prior: evenPrior})
 	case first && !c.p.mostHidden():
-		kinds = append(kinds, edgesTogether)
+		kinds = append(kinds, Candidate{Edges: edgesTogether})
 	}
-	kinds = append(kinds, noEdges)
-	of(edgesPotts, rule.strength)
-	of(edgesPotts, -rule.strength)
-	of(edgesMoments, rule.strength)
+	kinds = append(kinds, Candidate{Edges: noEdges})
+	if unknown {
+		of(edgesBalanced, 1, evenPrior)
+		of(edgesPotts, strength, evenPrior)
+	}
+	of(edgesPotts, strength, 0)
+	of(edgesPotts, -strength, 0)
+	of(edgesMoments, strength, 0)
 	if c.p.triesTogether() {
-		kinds = append(kinds, edgesTogether)
+		kinds = append(kinds, Candidate{Edges: edgesTogether})
 	}
 	return kinds
 }

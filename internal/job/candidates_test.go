@@ -212,7 +212,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 	m := oracle.Must(LoadModel(filepath.Join(folder, "whole")))(t)
 	set := oracle.Must(dataset.Open(t.Context(), paths, dataset.Options{Schema: &m.Model.Schema, Recipe: m.Recipe}))(t)
-	e, err := NewEvaluation("test", set, m.Instances(set))
+	e, err := NewEvaluation("test", set, oracle.Must(m.Instances(set))(t))
 	if err == nil {
 		err = e.Restrict("test", "train")
 	}

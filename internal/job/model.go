@@ -30,7 +30,7 @@ import (
 const (
 	MetaCounting = "counting" // a name, or countingOwn
 	MetaSeed     = "seed"     // of counting numbers that are drawn
-	MetaEdges    = "edges"    // none: trained on node features alone
+	MetaEdges    = "edges"    // none: trained on node features alone; balanced: by that rule
 	MetaTraining = "training" // a summary, as JSON
 	edgesNone    = "none"
 	// countingOwn stands for the numbers in crf.Model.Counts.
@@ -95,8 +95,9 @@ func checkMeta(path string, meta map[string]string) error {
 				path, key)
 		}
 	}
-	if edges, ok := meta[MetaEdges]; ok && edges != edgesNone {
-		return dataf("%s: metadata %q are %q, want %q or none at all: the file is damaged", path, MetaEdges, edges, edgesNone)
+	if edges, ok := meta[MetaEdges]; ok && edges != edgesNone && edges != edgesBalanced {
+		return dataf("%s: metadata %q are %q, want %q, %q or none at all: the file is damaged", path, MetaEdges, edges,
+			edgesNone, edgesBalanced)
 	}
 	if spec, ok := meta[MetaCounting]; ok && spec != countingOwn && spec != countingExact &&
 		!slices.Contains(counting.Names, spec) {
@@ -252,9 +253,13 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	}, nil
 }
 
-// Instances returns the instances of a set as the model wants them: without edges if it was trained without.
-func (m *Model) Instances(set *dataset.Set) []*crf.Instance {
-	return Instances(set, m.Meta[MetaEdges] == edgesNone)
+// Instances returns the instances of a set as the model wants them: without edges if it was trained without, and
+// balanced if its edges are.
+func (m *Model) Instances(set *dataset.Set) ([]*crf.Instance, error) {
+	if m.Meta[MetaEdges] == edgesBalanced {
+		return allBalanced(set.Instances)
+	}
+	return Instances(set, m.Meta[MetaEdges] == edgesNone), nil
 }
 
 // Instances returns the instances of a set, or the same without their edges.

@@ -71,8 +71,8 @@ type Prepared struct {
 	choosing bool    // what is left open is chosen by folds of labels
 	choice   *Choice // that was made, or nil
 
-	// pool has counting numbers and copies of features in files, where Options.Spill is set.
-	pool *spill.Pool
+	// space has counting numbers and copies of features in files, where Options.Spill is set.
+	space *spill.Space
 
 	// scale is that of the features in Problem; nil: they are as they are. scaled says how it was chosen, or is "".
 	scale  *standardise.Map
@@ -104,11 +104,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	}
 	p.Task = t
 	if o.Spill != "" {
-		p.pool = &spill.Pool{Folder: o.Spill}
+		p.space = &spill.Space{Folder: o.Spill}
 	}
 	few := ""
 	for _, step := range []func() error{
-		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.pool); return err },
+		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.space); return err },
 		func() error { p.choosing, few = p.chooses(), p.fewLabels(); return nil },
 		func() error { return p.standardise(ctx) },
 		p.deal,
@@ -180,7 +180,7 @@ func (p *Prepared) note(few string) {
 }
 
 // Close gives the files of Options.Spill back. Problem must not be used any more.
-func (p *Prepared) Close() { p.pool.Close() }
+func (p *Prepared) Close() { p.space.Close() }
 
 // standardise puts features on one scale, if that is wanted, and weights to begin with.
 func (p *Prepared) standardise(ctx context.Context) (err error) {
@@ -218,13 +218,12 @@ func (p *Prepared) copyScaled(ctx context.Context) (err error) {
 		if err := parallel.Ended(ctx); err != nil {
 			return err
 		}
-		var space *spill.Space
-		if p.pool != nil {
-			if space, err = p.pool.Reserve(p.scale.Room(in)); err != nil {
+		if p.space != nil {
+			if err = p.space.Reserve(p.scale.Room(in)); err != nil {
 				return err
 			}
 		}
-		if p.Problem.Data[i], err = p.scale.Instance(in, space); err != nil {
+		if p.Problem.Data[i], err = p.scale.Instance(in, p.space); err != nil {
 			return fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 	}
@@ -249,8 +248,8 @@ func sampleCount(data []*crf.Instance) (n float64) {
 	return cmp.Or(n, 1)
 }
 
-// problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
-func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn.Problem, error) {
+// problem is what the learner is to minimise, with counting numbers in a space, if there is one.
+func (o *Options) problem(ctx context.Context, t *Task, space *spill.Space) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
 	problem.L2, problem.Statistics = o.l2(sampleCount(problem.Data)), t.Set.Means
 	var err error
@@ -266,8 +265,8 @@ func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn
 	if err != nil {
 		return problem, err
 	}
-	if pool != nil {
-		problem.Counting = spilled(problem.Counting, pool)
+	if space != nil {
+		problem.Counting = spilled(problem.Counting, space)
 	}
 	if t.Initial != nil {
 		problem.Model = t.Initial.Model
@@ -374,9 +373,9 @@ func (p *Prepared) Forecast() *learn.Memory {
 	for _, item := range p.Memory.Items {
 		m.AddItem(item)
 	}
-	if p.pool != nil {
+	if p.space != nil {
 		const name = "counting numbers and scaled features"
-		m.AddItem(learn.MemoryItem{Name: name, Bytes: p.pool.Bytes, Reason: "as they lie there now", Spilled: true})
+		m.AddItem(learn.MemoryItem{Name: name, Bytes: p.space.Bytes, Reason: "as they lie there now", Spilled: true})
 	}
 	beside, after := 0.0, 0.0 // the learner
 	for _, e := range p.Evaluations {
@@ -404,8 +403,8 @@ func (p *Prepared) inferenceBytes(instances []*crf.Instance) float64 {
 	return most * float64(min(p.Options.Threads, len(instances)))
 }
 
-// spilled returns what makes the same counting numbers in a pool, which has to be there for as long as they.
-func spilled(make counting.Func, pool *spill.Pool) counting.Func {
+// spilled returns what makes the same counting numbers in a space, which has to be there for as long as they.
+func spilled(make counting.Func, space *spill.Space) counting.Func {
 	var lock sync.Mutex
 	moved := map[*counting.Numbers]bool{}
 	return func(g *graph.Graph) (*counting.Numbers, error) {
@@ -420,8 +419,7 @@ func spilled(make counting.Func, pool *spill.Pool) counting.Func {
 		for _, list := range lists {
 			bytes += spill.Room[float64](len(*list))
 		}
-		space, err := pool.Reserve(bytes)
-		if err != nil {
+		if err := space.Reserve(bytes); err != nil {
 			return nil, err
 		}
 		for _, list := range lists {

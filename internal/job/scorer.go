@@ -70,6 +70,9 @@ func (t *trial) score() float64 { return t.loss() + t.penalty() }
 func (t *trial) penalty() float64 {
 	half, steps := t.rule.strength/2, math.Log(t.power/cmp.Or(t.rule.power, 1))/powerDeviation
 	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
+	if t.Prior == evenPrior {
+		wider = 0
+	}
 	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
 }
 
@@ -261,6 +264,14 @@ func (c *selection) predict(ctx context.Context, trials []trial, m *crf.Model, f
 	default:
 		if w.Model, err = of.rule.of(ctx, m, f.data, c.p.scale); err != nil {
 			return err
+		}
+		if of.rule.name == edgesBalanced {
+			held.Instances = slices.Clone(held.Instances)
+			for i, in := range held.Instances {
+				if held.Instances[i], err = balanced(in, c.p.scale); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return w.each(ctx, &held, false, func(i int, p prediction) error {

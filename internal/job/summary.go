@@ -285,6 +285,8 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 	}
 	if o.NoEdges {
 		meta[MetaEdges] = edgesNone
+	} else if p.rule.name == edgesBalanced {
+		meta[MetaEdges] = edgesBalanced
 	}
 	return meta
 }
