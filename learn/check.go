@@ -215,7 +215,7 @@ func (l *learner) decide() {
 	}
 	left, norm, tolerance := c.Change*ratio/(1-ratio), l.progress.GradientNorm, l.tolerance()
 	most := left // what may be left: changes of a gradient hide those that messages go on to make
-	if !l.monotone && pass.Residual > stillResidual && residualRatio > ratio {
+	if pass.Residual > stillResidual && residualRatio > ratio {
 		slow := min(residualRatio, slowestSettling)
 		most = c.Change * slow / (1 - slow)
 	}
