@@ -174,7 +174,10 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	instances := m.inner.Instances(set)
+	instances, err := m.inner.Instances(set)
+	if err != nil {
+		return nil, err
+	}
 	held := partlyKnown(instances)
 	if err := work.Check(ctx, instances, held); err != nil {
 		return nil, err
@@ -274,7 +277,11 @@ func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split stri
 		return nil, err
 	}
 	defer set.Close()
-	e, err := job.NewEvaluation("", set, m.inner.Instances(set))
+	instances, err := m.inner.Instances(set)
+	if err != nil {
+		return nil, err
+	}
+	e, err := job.NewEvaluation("", set, instances)
 	if err != nil {
 		return nil, err
 	}

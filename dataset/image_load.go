@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -96,8 +97,7 @@ func (l *imageLoader) chooseLayout() {
 	}
 }
 
-// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three
-// where they have colours.
+// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three where they have colours.
 func (l *imageLoader) chooseColourFeatures(wanted int) {
 	if l.o.Recipe == nil {
 		l.warn("there is no folder %s: the features of pixels are their colours",
@@ -156,8 +156,13 @@ func (l *imageLoader) chooseStates() {
 	case l.o.Schema != nil:
 		l.readNames(nil, true)
 	default:
-		r.States = l.numberStates("pixels are", "every label of every picture",
-			optionError("States", "there are no labels to tell the number of states; name them"))
+		r.States, _ = l.namedStates(0)
+		all := l.surveyLabels()
+		if l.readNames(all, len(r.States) > 0); len(r.States) == 0 {
+			r.States, r.LabelNames = l.countStates(0, all, "pixels are", "every label of every picture", " or {states}",
+				optionError("States", "there are no labels to tell the number of states; name them")),
+				slices.Sorted(maps.Keys(l.names))
+		}
 	}
 }
 

@@ -23,10 +23,10 @@ const (
 // mostColours bounds how many states the colours of label pictures make: soft borders make more.
 const mostColours = 64
 
-// parseLabelPicture reads a png or tif whose pixels are labels: with a palette, grey, or in colours.
+// parseLabelPicture reads a png whose pixels are labels: with a palette, grey, or in colours.
 // What the numbers mean is found out from all pictures: see readColours.
 func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, error) {
-	picture, format, err := decodePicture(path, data, allowed, "png or tif", "")
+	picture, format, err := decodePicture(path, data, allowed, "png", "save it again as png")
 	if err == nil && format == "jpeg" {
 		err = wrong(path, 0, "", softRemedy, "it is a jpg, which changes labels")
 	}

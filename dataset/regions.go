@@ -9,8 +9,6 @@ import (
 	_ "image/png"
 	"strconv"
 
-	_ "golang.org/x/image/tiff"
-
 	"github.com/blockbp/blockbp/internal/fileio"
 )
 

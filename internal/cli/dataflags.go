@@ -128,7 +128,10 @@ func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) 
 	if g.set, err = a.openData(paths, o); err != nil {
 		return g, err
 	}
-	if g.instances = model.Instances(g.set); !clamp {
+	if g.instances, err = model.Instances(g.set); err != nil {
+		return g, err
+	}
+	if !clamp {
 		a.noteUnheld(g.instances)
 		return g, nil
 	}

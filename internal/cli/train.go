@@ -145,8 +145,8 @@ func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
 		"folder, on a disk: for networks larger than memory")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "no edges: node features alone, as a baseline")
 	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), "+
-		"potts:J or moments:S (by a rule), with ^P behind them beliefs to the power P, or auto (together; with hidden "+
-		"labels, as held-out ones decide)")
+		"potts:J, balanced:S or moments:S (by a rule), with ^P behind them beliefs to the power P, or auto (together; with "+
+		"hidden labels, as held-out ones decide)")
 }
 
 // registerEnds adds the options of when a training ends, and of what is looked at on the way.
@@ -494,4 +494,29 @@ func (f *trainFlags) outcome(result *job.Result) error {
 			"raise the limit (%s){!: blockbp train %s --resume}", n.Model, n.Status, n.Run)}
 	}
 	return nil
+}
+
+// copyOption is the option of train that names another file for the model.
+const copyOption = "write-model"
+
+// wantedPhysics says what --model can be.
+const wantedPhysics = "ising or potts (-m FILE writes the model to a file)"
+
+// couplingRows say what was learned of a physical system.
+func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {
+	if result.Couplings != nil && n.Run != "" {
+		rows = append(rows, []string{"couplings", filepath.Join(n.Run, job.CouplingsFile)})
+	}
+	if result.Couplings != nil && result.Couplings.Physics == job.Ising && n.Prior > 0 {
+		rows = append(rows, []string{"prior of couplings", fmt.Sprintf("deviation %.4g: that of --prior is of each of "+
+			"the four entries of a table", float64(n.Prior)/2)})
+	}
+	if n.Selection != nil {
+		rows = append(rows, []string{"edges", n.Selection.Text()})
+	}
+	if c := n.Couplings; c != nil {
+		rows = append(rows, []string{"slope on --reference", job.Known("%.3f", c.Slope)},
+			[]string{"in 95 % intervals", job.Known("%.3g %%", 100*c.Inside)})
+	}
+	return rows
 }

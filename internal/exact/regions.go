@@ -156,7 +156,7 @@ func (r *regionSearch) conditioned() *mrf.Conditioned {
 	}
 	c, err := n.Condition(evidence)
 	if err != nil {
-		panic(errors.Join(errors.New("mpe: a region does not fit its network"), err))
+		panic(errors.Join(errors.New("exact: a region does not fit its network"), err))
 	}
 	return c
 }

@@ -73,7 +73,7 @@ func (p *Problem) Sequential(ctx context.Context, limits Limits) (*Result, error
 		forward := r.Sweeps%2 == 0
 		bound = min(bound, s.sweep(forward)) // each is one, up to rounding
 		if math.IsNaN(bound) || math.IsInf(bound, 0) {
-			return nil, fmt.Errorf("mpe: the bound is computed as %v in sweep %d: potentials are too large to be added up; "+
+			return nil, fmt.Errorf("exact: the bound is computed as %v in sweep %d: potentials are too large to be added up; "+
 				"subtract a constant from each table", bound, r.Sweeps)
 		}
 		r.Sweeps++

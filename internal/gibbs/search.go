@@ -75,7 +75,7 @@ func (d *Domains) pick(s int32, rng *rand.Rand) int32 {
 			nth--
 		}
 	}
-	panic("zeros: a node has fewer possible states than were counted")
+	panic("gibbs: a node has fewer possible states than were counted")
 }
 
 // keepOnly strikes out all other states of a node.

@@ -17,23 +17,25 @@ import (
 	"github.com/blockbp/blockbp/internal/standardise"
 )
 
-// The values of Options.Edges, the last two with a strength.
+// The values of Options.Edges, the last three with a strength.
 const (
 	edgesAuto     = "auto"
 	edgesTogether = "together"
 	edgesPotts    = "potts"
+	edgesBalanced = "balanced"
 	edgesMoments  = "moments"
 	noEdges       = edgesPotts + ":0"
 )
 
 // edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With potts, the strength is
-// the weight of equal states, of edges that weigh as much as the mean, and grows with what they weigh. With moments,
-// weights are those with which beliefs of edges would be the mean ones that labels and the model of nodes tell of
-// (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), that is log p(a, b)/(p(a) p(b)), but for a
-// factor: the strength is the largest weight less the smallest. Means of uncertain beliefs are closer to independence
-// than states are, so that the factor is not known.
+// the weight of equal states, of edges that weigh as much as the mean, and grows with what they weigh. With balanced,
+// it is the factor of that weight which couplings justifies for each edge. With moments, weights are those with which
+// beliefs of edges would be the mean ones that labels and the model of nodes tell of (pseudo-moment matching:
+// Wainwright, Jaakkola and Willsky, 2003), that is log p(a, b)/(p(a) p(b)), but for a factor: the strength is the
+// largest weight less the smallest. Means of uncertain beliefs are closer to independence than states are, so that the
+// factor is not known.
 type edgeRule struct {
-	name     string // edgesPotts or edgesMoments; else weights are learned, or as they are
+	name     string // edgesPotts, edgesBalanced or edgesMoments; else weights are learned, or as they are
 	strength float64
 	power    float64 // that beliefs are taken to, and normalised; 0: 1
 }
@@ -55,7 +57,7 @@ func parseEdges(text string) (rule edgeRule, err error) {
 	finite := err == nil && !math.IsInf(rule.strength, 0) && !math.IsNaN(rule.strength)
 	if !rule.makes() || !finite || name == edgesMoments && rule.strength < 0 {
 		return edgeRule{}, usagef("{edges} %q: want auto or together; or potts:J with the weight of equal states, such as "+
-			"potts:0.5, "+
+			"potts:0.5, or balanced:S, S times what the degrees of an edge's ends justify, such as balanced:1, "+
 			"or moments:S with how far weights are apart, such as moments:1, and behind these ^P for beliefs to the power P",
 			asked)
 	}
@@ -63,7 +65,9 @@ func parseEdges(text string) (rule edgeRule, err error) {
 }
 
 // makes reports whether the rule makes weights of edges, which are learned otherwise.
-func (r edgeRule) makes() bool { return r.name == edgesPotts || r.name == edgesMoments }
+func (r edgeRule) makes() bool {
+	return slices.Contains([]string{edgesPotts, edgesBalanced, edgesMoments}, r.name)
+}
 
 // validateEdges refuses rules for edges beside what needs edges that are learned.
 func (o *Options) validateEdges() error {
@@ -110,70 +114,95 @@ func (p *Prepared) bare() bool {
 	return true
 }
 
-// justified is the rule for labels that are too few to choose one by, of neighbours that are alike. Beyond
-// the strength at which (exp(J) − 1)/(exp(J) − 1 + K) = 1/ρ, of K states and graphs whose paths that
-// never turn back grow by the factor ρ with each step, sum-product gives one state to all nodes (Decelle,
-// Krzakala, Moore and Zdeborová, 2011); an edge counts as often as it weighs. A fifth below, the order of
-// beliefs is right, and they are too even: hence the power.
-func (p *Prepared) justified() edgeRule {
-	in, schema, states := p.networks()[0], &p.Problem.Model.Schema, 0.0
-	for _, t := range schema.NodeTypes {
-		states = max(states, float64(len(t.States)))
-	}
-	weights := slices.Repeat([]float64{1}, in.Graph.NumEdges())
-	found := weighings(schema, p.networks(), p.scale)
+// justified is the rule for labels that are too few to choose one by, of neighbours that are alike. Its couplings have
+// the order of beliefs right, and these are too even: hence the power.
+var justified = edgeRule{edgesBalanced, 1, 4}
+
+// couplings are the weights of equal states, of each edge of a network on a scale, that neighbours who are alike
+// justify:
+//
+//	(exp(J) − 1)/(exp(J) − 1 + K) = θ,   θ = 0.8 w/√(w_u w_v),
+//
+// of K states, an edge that weighs w, and other edges of its ends u and v that weigh w_u and w_v, at least w. θ is how
+// much of a small message an edge hands on. Were it w/√(w_u w_v), the matrix that hands on messages, along paths that
+// never turn back, would have the largest eigenvalue 1, and sum-product would be about to give one state to all nodes
+// (Decelle, Krzakala, Moore and Zdeborová, 2011). One J for all edges, that is no larger in the midst of hubs, is too
+// small elsewhere.
+func couplings(in *crf.Instance, scale *standardise.Map) []float64 {
+	const spare = 0.8
+	weights, around := slices.Repeat([]float64{1}, in.Graph.NumEdges()), make([]float64, in.Graph.NumNodes())
+	found := weighings(in.Schema(), []*crf.Instance{in}, scale)
+	us, vs := in.Graph.Ends()
 	for e := range weights {
-		if w, ok := found[in.EdgeType(int32(e))]; ok {
-			weights[e] = w.of(in.EdgeFeatures(in.EdgeType(int32(e))), in.EdgeRow(int32(e)))
+		if b := in.EdgeType(int32(e)); found[b] != (weighing{}) {
+			weights[e] = max(0, found[b].of(in.EdgeFeatures(b), in.EdgeRow(int32(e))))
+		}
+		around[us[e]] += weights[e]
+		around[vs[e]] += weights[e]
+	}
+	for e, w := range weights {
+		if w > 0 {
+			theta := spare * w / math.Sqrt(max(w, around[us[e]]-w)*max(w, around[vs[e]]-w))
+			weights[e] = math.Log1p(float64(in.States(us[e])) * theta / (1 - theta))
 		}
 	}
-	rho := max(1.3, growth(in.Graph, weights))
-	return edgeRule{edgesPotts, rounded(0.8*math.Log1p(states/(rho-1)), 2), 4}
+	return weights
+}
+
+// balanced is the instance on a scale with features of edges times their couplings, as models of that rule take it.
+func balanced(in *crf.Instance, scale *standardise.Map) (*crf.Instance, error) {
+	spec, factors := in.Spec(), couplings(in, scale)
+	rows := make([][]float64, len(spec.EdgeFeat))
+	for b := range rows {
+		f := in.EdgeFeatures(b)
+		rows[b] = make([]float64, f.Rows()*f.Dim())
+		for r := range f.Rows() {
+			f.Row(rows[b][r*f.Dim():][:f.Dim()], r)
+		}
+	}
+	for e, factor := range factors {
+		b := in.EdgeType(int32(e))
+		dim := in.EdgeFeatures(b).Dim()
+		for j := range dim {
+			rows[b][in.EdgeRow(int32(e))*dim+j] *= factor
+		}
+	}
+	for b := range rows {
+		var err error
+		if spec.EdgeFeat[b], err = crf.Dense(rows[b], in.EdgeFeatures(b).Dim()); err != nil {
+			return nil, err
+		}
+	}
+	return crf.NewInstance(in.Schema(), spec)
+}
+
+// allBalanced are instances with features as they are, balanced.
+func allBalanced(instances []*crf.Instance) (all []*crf.Instance, err error) {
+	all = slices.Clone(instances)
+	for i, in := range instances {
+		if all[i], err = balanced(in, nil); err != nil {
+			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+		}
+	}
+	return all, nil
 }
 
 // fewLabels has edges made by what is justified where labels are too few for folds, and nothing else
 // tells of nodes. It says so.
 func (p *Prepared) fewLabels() string {
 	if !p.hides() || !p.mostHidden() || !p.tooFew() || !p.bare() ||
-		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesPotts)) == 0 {
+		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesBalanced)) == 0 {
 		return ""
 	}
-	p.Options.Edges = p.justified().String()
-	return fmt.Sprintf("few labels: %d are too few to choose by, and neighbours are taken to be alike, "+
-		"as far as degrees and the number of states justify: {edges=%s}",
-		len(knownLabels(p.Problem.Data[0])), p.Options.Edges)
-}
-
-// growth is the factor by which paths that never turn back grow in number with each step, an edge of weight w
-// being w of them: the largest eigenvalue of the non-backtracking matrix, by its powers.
-func growth(g *graph.Graph, weights []float64) float64 {
-	const steps = 64 // of which the second half is measured
-	u, v := g.Ends()
-	there, back := slices.Repeat([]float64{1}, len(u)), slices.Repeat([]float64{1}, len(u)) // paths that end in an edge
-	into, rate := make([]float64, g.NumNodes()), 0.0
-	for step := range steps {
-		clear(into)
-		for e := range u {
-			into[v[e]] += there[e]
-			into[u[e]] += back[e]
-		}
-		sum := 0.0
-		for e := range u {
-			there[e], back[e] = weights[e]*(into[u[e]]-back[e]), weights[e]*(into[v[e]]-there[e])
-			sum += there[e] + back[e]
-		}
-		if sum == 0 {
-			return 0
-		}
-		before := 2 * float64(len(u)) // which sums were brought to
-		for e := range u {
-			there[e], back[e] = there[e]/sum*before, back[e]/sum*before
-		}
-		if step >= steps/2 {
-			rate += math.Log(sum / before)
-		}
+	chosen := Candidate{Edges: justified.String()}
+	if p.asked.Prior == 0 && !p.asked.givesL2() {
+		chosen.Prior = evenPrior
+		p.Options.Prior = evenPrior
+		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
 	}
-	return math.Exp(rate / (steps / 2))
+	p.Options.Edges = chosen.Edges
+	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
+		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
 }
 
 // separate has node weights learned without edges, where those are made by a rule.
@@ -184,7 +213,17 @@ func (p *Prepared) separate() error {
 	}
 	if p.rule.strength != 0 && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, p.rule.name)) == 0 {
 		return usagef("{edges=%s}: no type of edges has weights that it could make: it needs a constant feature, tied "+
-			"weights, and with potts one type of nodes at both ends", p.Options.Edges)
+			"weights, and with potts or balanced one type of nodes at both ends", p.Options.Edges)
+	}
+	if p.rule.name == edgesBalanced {
+		p.Evaluations = slices.Clone(p.Evaluations)
+		for i, e := range p.Evaluations {
+			own := *e
+			if own.Instances, err = allBalanced(e.Instances); err != nil {
+				return err
+			}
+			p.Evaluations[i] = &own
+		}
 	}
 	p.whole, p.numbers = p.Problem.Data, p.Problem.Counting
 	p.Problem.Counting = nil
@@ -261,8 +300,10 @@ func (r edgeRule) of(ctx context.Context, nodes *crf.Model, data []*crf.Instance
 	columns := constantColumns(&m.Schema, data, r.name)
 	tables := make([][]float64, len(m.Schema.EdgeTypes))
 	switch r.name {
-	case edgesPotts:
-		heavy = weighings(&m.Schema, data, scale)
+	case edgesPotts, edgesBalanced:
+		if r.name == edgesPotts {
+			heavy = weighings(&m.Schema, data, scale)
+		}
 		for b := range columns {
 			k := m.Schema.NodeStates(m.Schema.EdgeTypes[b].U)
 			tables[b] = make([]float64, k*k)
@@ -361,24 +402,23 @@ func (p *Prepared) ruleNote() string {
 	if !p.rule.makes() || p.rule.strength == 0 {
 		return ""
 	}
-	var used, unused []string
+	used, unused := "", []string(nil)
 	heavy := weighings(&p.Problem.Model.Schema, p.whole, p.scale)
 	for b, t := range p.Problem.Model.Schema.EdgeTypes {
 		w, weigh := heavy[b]
 		for j, name := range t.FeatureNames {
-			switch {
-			case weigh && j == w.column && p.rule.name == edgesPotts:
-				used = []string{fmt.Sprintf("neighbours count by the %s of their edge, unless {columns=ignore=%s}", name, name)}
-			case name != dataset.FormConstant:
+			if weigh && j == w.column && p.rule.name != edgesMoments {
+				used = fmt.Sprintf("neighbours count by the %s of their edge, unless {columns=ignore=%[1]s}", name)
+			} else if name != dataset.FormConstant {
 				unused = append(unused, strconv.Quote(name))
 			}
 		}
 	}
-	if len(unused) > 0 && !isBinned(p.whole[0].EdgeFeatures(0)) {
-		used = append(used, fmt.Sprintf("{edges} %s takes no account of %s of edges; {edges=together} learns what they tell",
-			p.rule, strings.Join(unused, ", ")))
+	if len(unused) == 0 || isBinned(p.whole[0].EdgeFeatures(0)) {
+		return used
 	}
-	return strings.Join(used, "; ")
+	return strings.TrimPrefix(fmt.Sprintf("%s; {edges} %s takes no account of %s of edges; {edges=together} learns what "+
+		"they tell", used, p.rule, strings.Join(unused, ", ")), "; ")
 }
 
 // moments adds up, for every type of edges, the beliefs in pairs of states: products of those
@@ -454,11 +494,11 @@ func dependence(schema *crf.Schema, b int, table []float64) {
 }
 
 // constantColumns are the features of every tied type of edges whose sum is one for all of its edges, by type: a rule
-// has no weights for others. Potts is for edges that join nodes of one type.
+// has no weights for others. Potts and balanced are for edges that join nodes of one type.
 func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[int][]int {
 	columns := map[int][]int{}
 	for b, t := range schema.EdgeTypes {
-		if t.Copies > 0 || rule == edgesPotts && t.U != t.V {
+		if t.Copies > 0 || rule != edgesMoments && t.U != t.V {
 			continue
 		}
 		features := func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }

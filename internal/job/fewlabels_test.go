@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -118,28 +122,73 @@ func TestFewLabelsResumed(t *testing.T) {
 	folder := &Folder{Dir: dir, NoReport: true, Config: Config{Options: map[string]Option{"edges": {nil, SourceDefault}}}}
 	want := train(t, Options{}, task, folder).Summary
 	config := oracle.Must(ReadConfig(dir))(t)
-	got := train(t, Options{Edges: want.Edges}, task,
+	got := train(t, Options{Edges: want.Edges, Prior: evenPrior}, task,
 		&Folder{Dir: dir, NoReport: true, Resume: true, Config: *config}).Summary
 	if got.ThetaSHA256 != want.ThetaSHA256 {
 		t.Errorf("weights %s, want %s", got.ThetaSHA256, want.ThetaSHA256)
 	}
 }
 
-// TestGrowth: of a regular graph it is the degree less one, and of a cycle 1; paths of a tree end.
-func TestGrowth(t *testing.T) {
-	for name, c := range map[string]struct {
-		u, v []int32
-		want float64
-	}{
-		"complete": {[]int32{0, 0, 0, 0, 1, 1, 1, 2, 2, 3}, []int32{1, 2, 3, 4, 2, 3, 4, 3, 4, 4}, 3},
-		"cycle":    {[]int32{0, 1, 2, 3, 4}, []int32{1, 2, 3, 4, 0}, 1},
-		"tree":     {[]int32{0, 0, 0, 1}, []int32{1, 2, 3, 4}, 0},
-		"no edges": {nil, nil, 0},
-	} {
-		g := oracle.Must(graph.FromEdges(5, c.u, c.v))(t)
-		if got := growth(g, slices.Repeat([]float64{1}, len(c.u))); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+// TestCouplings: with what each edge hands on as entries, the matrix of paths that never turn back has the largest
+// eigenvalue 0.8, with hubs or without, and so for edges that all weigh the same. Models of the rule predict as those of
+// potts do where all degrees are equal, and read back from their file they predict as in training.
+func TestCouplings(t *testing.T) {
+	hubs := planted(3, 20, 6, .3, 7)
+	for s := int32(1); s < 60; s++ {
+		hubs.edges = append(hubs.edges, [2]int32{0, s}, [2]int32{s, (s + 1) % 60})
+	}
+	for i, e := range hubs.edges {
+		hubs.edges[i] = [2]int32{min(e[0], e[1]), max(e[0], e[1])}
+	}
+	slices.SortFunc(hubs.edges, func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
+	hubs.edges = slices.Compact(hubs.edges)
+	same := hubs
+	same.weights = slices.Repeat([]float64{2.5}, len(hubs.edges))
+	for name, net := range map[string]network{"hubs": hubs, "weights": same} {
+		in := net.task(t, net.some(3, 1)).Set.Instances[0]
+		js := couplings(in, nil)
+		us, vs := in.Graph.Ends()
+		n := len(us)
+		paths := mat.NewDense(2*n, 2*n, nil) // e leads from u to v, and n + e back
+		from, to := slices.Concat(us, vs), slices.Concat(vs, us)
+		for a := range 2 * n {
+			for b := range 2 * n {
+				if grown := math.Expm1(js[b%n]); to[a] == from[b] && a%n != b%n {
+					paths.Set(a, b, grown/(grown+3))
+				}
+			}
 		}
+		var eigen mat.Eigen
+		eigen.Factorize(paths, mat.EigenNone)
+		largest := 0.0
+		for _, x := range eigen.Values(nil) {
+			largest = max(largest, cmplx.Abs(x))
+		}
+		if math.Abs(largest-.8) > 1e-9 {
+			t.Errorf("%s: largest eigenvalue %v, want .8", name, largest)
+		}
+	}
+
+	ring := network{states: 2, labels: make([]int32, 12)}
+	for s := range int32(12) {
+		ring.labels[s] = s / 6
+		ring.edges = append(ring.edges, [2]int32{s, (s + 1) % 12})
+	}
+	known := ring.some(2, 1)
+	folder := &Folder{Dir: filepath.Join(t.TempDir(), "run"), NoReport: true}
+	task := ring.task(t, known)
+	each := train(t, Options{Edges: "balanced:0.5^2"}, task, folder)
+	all := train(t, Options{Edges: fmt.Sprintf("potts:%v^2", math.Log1p(2*.8/.2)/2)}, task, nil)
+	if a, b := each.Scores[0].Score.MeanLogLoss(), all.Scores[0].Score.MeanLogLoss(); math.Abs(a-b) > 1e-9 {
+		t.Errorf("log loss %v, of potts %v", a, b)
+	}
+	m := oracle.Must(LoadModel(folder.Dir))(t)
+	e := oracle.Must(NewEvaluation("", task.Set, oracle.Must(m.Instances(task.Evaluations[0].Set))(t)))(t)
+	e.Held, e.Count, e.Labels = task.Evaluations[0].Held, task.Evaluations[0].Count, task.Evaluations[0].Labels
+	w := Inference{Model: m.Model, Counting: oracle.Must(m.Counting(t.Context(), ""))(t), Temperature: m.Temperature()}
+	again := oracle.Must(w.Score(t.Context(), e, false))(t).Score.MeanLogLoss()
+	if want := each.Scores[0].Score.MeanLogLoss(); again != want {
+		t.Errorf("log loss %v from the file, %v in training", again, want)
 	}
 }
 
@@ -188,5 +237,40 @@ func TestWeightsOfEdges(t *testing.T) {
 	if got := m.Weights[m.Layout.Edge[0].At:][:8]; math.Abs(got[0]) > 0 || got[4] != .3 ||
 		!strings.Contains(strings.Join(r.Summary.Notes, "\n"), `takes no account of "Weight" of edges`) {
 		t.Errorf("weights below 0: %v, notes %q", got, r.Summary.Notes)
+	}
+}
+
+// TestDependenceIsSymmetric: to the bit, as weights of a symmetric type are one.
+func TestDependenceIsSymmetric(t *testing.T) {
+	const k = 7
+	schema := crf.Homogeneous(crf.NumberedStates(k), 1, 1)
+	schema.EdgeTypes[0].Symmetric = true
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		table := make([]float64, k*k)
+		for i := range table {
+			table[i] = rng.ExpFloat64() * float64(rng.IntN(2))
+		}
+		dependence(&schema, 0, table)
+		for a := range k {
+			for b := range a {
+				if table[a*k+b] != table[b*k+a] {
+					t.Fatalf("states %d and %d: %v, the other way round %v", a, b, table[a*k+b], table[b*k+a])
+				}
+			}
+		}
+	}
+}
+
+// TestComparedLabels: the only label of a state is never held out.
+func TestComparedLabels(t *testing.T) {
+	schema := crf.Homogeneous(crf.NumberedStates(3), 1, 1)
+	g := oracle.Must(graph.Grid(1, 6, graph.GridOptions{}))(t)
+	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{
+		Graph: g, NodeFeat: []crf.Features{crf.Constant(6, 1)}, EdgeFeat: []crf.Features{crf.Constant(5, 1)},
+		Labels: [][]int32{{0, 1, crf.Unobserved, 0, 2, 2}},
+	}))(t)
+	if got := comparedLabels(in); len(got) != 4 || got[0] != 0 || got[1] != 3 || got[2] != 4 || got[3] != 5 {
+		t.Errorf("nodes %v are held out by turns, want 0, 3, 4 and 5", got)
 	}
 }

@@ -62,6 +62,24 @@ func planted(states, size, degree int, part float64, seed uint64) labelled {
 	return net
 }
 
+// hubs draws a network of such classes in which some nodes have many times the neighbours of others.
+func hubs(states, size, degree int, part float64, seed uint64) labelled {
+	r := rand.New(rand.NewPCG(seed, 4))
+	net, seen := planted(states, size, 0, part, seed), map[[2]int32]bool{}
+	node := func() int32 { // the nth is drawn as often as n^-0.7 says, about
+		return int32(float64(states*size) * math.Pow(r.Float64(), 1/(1-0.7)))
+	}
+	for len(net.edges) < states*size*degree/2 {
+		a, b := node(), node()
+		e := [2]int32{min(a, b), max(a, b)}
+		if a != b && !seen[e] && (net.labels[a] == net.labels[b] || r.Float64() < part) {
+			seen[e] = true
+			net.edges = append(net.edges, e)
+		}
+	}
+	return net
+}
+
 // weighed gives edges within classes three times the weight of others, in the mean.
 func (n labelled) weighed(seed uint64) labelled {
 	r := rand.New(rand.NewPCG(seed, 3))
@@ -75,12 +93,12 @@ func (n labelled) weighed(seed uint64) labelled {
 	return n
 }
 
-// some draws so many labels of each class.
+// some draws so many labels of each class, or, for a negative number, so many whatever their classes are.
 func (n *labelled) some(each int, seed uint64) (known []bool) {
 	known = make([]bool, len(n.labels))
 	count := make([]int, n.states)
-	for _, s := range rand.New(rand.NewPCG(seed, 2)).Perm(len(n.labels)) {
-		if y := n.labels[s]; count[y] < each {
+	for i, s := range rand.New(rand.NewPCG(seed, 2)).Perm(len(n.labels)) {
+		if y := n.labels[s]; count[y] < each || i < -each {
 			count[y]++
 			known[s] = true
 		}
@@ -175,11 +193,14 @@ func TestFewLabels(t *testing.T) {
 		atLeast  float64 // by how much the mean is above that of label propagation
 		eachOver float64 // and every single one
 	}{
-		"karate club":    {karate(), []int{1, 2, 5}, -.02, -.045},
+		"karate club":    {karate(), []int{1, 2, 5}, -.02, -.07}, // a node is .03
+		"two leaders":    {karate(), []int{-3, -5, -8}, -.02, -.1},
+		"by chance":      {planted(4, 75, 6, .2, 5), []int{-8, -15, -30}, .02, -.1},
 		"three classes":  {planted(3, 60, 8, .15, 1), []int{1, 2}, .02, -.1},
 		"no constant":    {planted(3, 60, 8, .15, 1).withoutBias(), []int{1, 2}, .02, -.1},
 		"twelve classes": {planted(12, 10, 10, .04, 2), []int{2}, -.02, -.1},
 		"weights":        {planted(3, 60, 8, .4, 4).weighed(4), []int{5, 12}, -.02, -.1},
+		"hubs":           {hubs(4, 60, 6, .1, 6), []int{1, 2, 5}, .02, -.1},
 		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
 	} {
 		for _, each := range c.each {
