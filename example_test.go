@@ -79,7 +79,7 @@ func ExampleModel_Predict() {
 		}
 	}
 	fmt.Printf("%d of 400 are right; the belief that the first is %s: %.2f\n", right, model.States()[1], predictions[0].Beliefs[0][1])
-	// Output: 359 of 400 are right; the belief that the first is light: 1.00
+	// Output: 364 of 400 are right; the belief that the first is light: 1.00
 }
 
 // makeExample is blockbp example.

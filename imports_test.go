@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 
 	"graph":    {},
 	"mrf":      {"graph"},
-	"counting": {"graph", "internal/flow", "internal/parallel"},
+	"counting": {"graph", "internal/parallel"},
 	"crf":      {"graph", "internal/fileio", "internal/numeric", "internal/safetensors"},
 
 	// Inference stands beside learning: neither knows the other.
@@ -38,14 +38,13 @@ var mayImport = map[string][]string{
 	"dataset": {"internal/option", "internal/fileio", "crf", "mrf", "graph", "internal/uai", "internal/memory", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
-	"internal/exact":       {"mrf", "graph", "internal/flow", "internal/gibbs", "internal/memory", "internal/numeric"},
+	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/memory", "internal/numeric"},
 	"internal/local":       {"crf", "counting", "internal/lbfgs", "internal/memory", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/lbfgs":       {"internal/numeric", "internal/simd"},
 	"internal/runstate":    {"internal/option", "counting", "crf", "graph", "internal/instances", "internal/partition", "internal/safetensors", "internal/stretch"},
 	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/instances", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/cut":         {"internal/option", "crf", "graph", "internal/ground", "internal/memory", "internal/partition"},
 	"internal/instances":   {"crf", "counting", "graph", "internal/ground", "internal/parallel", "internal/simd"},
-	"internal/flow":        {"graph"},
 	"internal/distributed": {"internal/numeric"},
 	"internal/gen":         {"graph"},
 	"internal/gibbs":       {"mrf", "internal/numeric"},

@@ -78,42 +78,6 @@ func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
 	return capacity
 }
 
-// maxSpread is the largest quotient of amounts to be shifted between which divide can decide: it forgives 1e-9 of the
-// largest, which must be little beside the smallest.
-const maxSpread = 1e5
-
-// shift reports whether the supply of every edge can be split between its ends without
-// exceeding their capacities, and returns what the target of each directed edge receives.
-// It may be false for amounts of very different sizes where the answer would be yes.
-func shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok bool) {
-	arriving := make([]float64, g.NumNodes()) // at a node if it gets all that its edges have
-	smallest, largest := math.Inf(1), 0.0
-	for e, a := range supply {
-		if a > 0 {
-			smallest, largest = min(smallest, a), max(largest, a)
-		}
-		arriving[g.U(int32(e))] += a
-		arriving[g.V(int32(e))] += a
-	}
-	halves := true
-	for s, all := range arriving {
-		halves = halves && all/2 <= capacity[s]
-		arriving[s] = min(all, capacity[s]) // more room than that is of no use, but would be forgiven more
-		largest = max(largest, arriving[s])
-	}
-	switch {
-	case halves:
-		received = make([]float64, 2*len(supply))
-		for e, a := range supply {
-			received[2*e], received[2*e+1] = a/2, a/2
-		}
-		return received, true
-	case largest > maxSpread*smallest:
-		return nil, false
-	}
-	return divide(g, supply, arriving)
-}
-
 func (c *Numbers) isBethe(g *graph.Graph) bool {
 	for _, x := range c.Edge {
 		if math.Abs(x-1) > countTolerance {

@@ -17,10 +17,9 @@ import (
 // What a model file says of itself, in its metadata.
 const (
 	fileFormat = "blockbp-model"
-	// fileVersion is raised when an older program could misread the file, or trust it less than it could: since 2 there
-	// are forbidden states, since 3 a checksum of the whole file.
-	fileVersion   = 3
-	sealedVersion = 3
+	// fileVersion is raised when an older program could misread the file, or trust it less than it could. Files of 1
+	// and 2, from before v0.1.0, have no checksum of all their bytes.
+	fileVersion = 3
 
 	formatKey  = "format"
 	versionKey = "format_version"
@@ -90,17 +89,17 @@ func Load(path string) (m *Model, meta map[string]string, err error) {
 	return m, meta, nil
 }
 
-// readFile finds a damaged file first: whatever else is wrong with it follows from that.
+// readFile finds a damaged file before anything but its version: whatever else is wrong with it follows from that.
 func readFile(f *safetensors.File) (m *Model, meta map[string]string, err error) {
 	metadata := f.Metadata()
 	if got := metadata[formatKey]; got != fileFormat {
 		return nil, nil, fmt.Errorf("metadata %q is %q, want %q: this is not a model file of blockbp", formatKey, got,
 			fileFormat)
 	}
-	if err := f.Verify(); err != nil {
+	if err := cmp.Or(checkVersion(metadata[versionKey]), f.Verify()); err != nil {
 		return nil, nil, err
 	}
-	schema, err := parseFileSchema(f)
+	schema, err := parseFileSchema(metadata[schemaKey])
 	if err == nil {
 		m, err = readWeights(f, &schema)
 	}
@@ -108,7 +107,7 @@ func readFile(f *safetensors.File) (m *Model, meta map[string]string, err error)
 		return nil, nil, err
 	}
 	meta = maps.Clone(metadata)
-	for _, key := range []string{formatKey, versionKey, schemaKey, safetensors.ChecksumKey, safetensors.DataChecksumKey} {
+	for _, key := range []string{formatKey, versionKey, schemaKey, safetensors.ChecksumKey} {
 		delete(meta, key)
 	}
 	return m, meta, nil
@@ -158,7 +157,7 @@ func readCounts(f *safetensors.File) (*Counts, error) {
 func hasCounts(f *safetensors.File) bool {
 	_, node := f.Find(nodeCounts)
 	_, edge := f.Find(edgeCounts)
-	return f.Sealed() && (node || edge)
+	return node || edge
 }
 
 func readVector(f *safetensors.File, name string) ([]float64, error) {
@@ -178,24 +177,24 @@ func checkCounts(name string, counts []float64) error {
 	return nil
 }
 
-// parseFileSchema reads the schema of a version that is known. Every version has its
-// own kind of checksum, so that a damaged number of the version does not turn the check off.
-func parseFileSchema(f *safetensors.File) (Schema, error) {
-	metadata := f.Metadata()
-	version, err := strconv.Atoi(metadata[versionKey])
-	switch {
+// checkVersion refuses other versions of the format.
+func checkVersion(text string) error {
+	switch version, err := strconv.Atoi(text); {
 	case err != nil || version < 1:
-		return Schema{}, fmt.Errorf("metadata %q is %q, want a positive number: the file is damaged",
-			versionKey, metadata[versionKey])
+		return fmt.Errorf("metadata %q is %q, want a positive number: the file is damaged", versionKey, text)
 	case version > fileVersion:
-		return Schema{}, fmt.Errorf("the file has format version %d, this program reads versions up to %d; install a "+
-			"newer blockbp", version, fileVersion)
-	case f.Sealed() != (version >= sealedVersion):
-		return Schema{}, fmt.Errorf("the file has format version %d, and not the checksum of that version: it is damaged",
-			version)
+		return fmt.Errorf("the file has format version %d, this program reads version %d; install a newer blockbp", version,
+			fileVersion)
+	case version < fileVersion:
+		return fmt.Errorf("the file has format version %d, of a build before v0.1.0, this program reads version %d; train "+
+			"again", version, fileVersion)
 	}
+	return nil
+}
+
+func parseFileSchema(text string) (Schema, error) {
 	var schema Schema
-	if err := fileio.JSON([]byte(metadata[schemaKey]), &schema); err != nil {
+	if err := fileio.JSON([]byte(text), &schema); err != nil {
 		return Schema{}, fmt.Errorf("metadata %q: %w", schemaKey, err)
 	}
 	return schema, schema.Validate()

@@ -45,7 +45,7 @@ func (l *loader) advise() {
 		}
 	}
 	if hidden > 0 {
-		l.warn("%d of %d labels are hidden (%s)", hidden, all, option.Text(l.hiddenBy()))
+		l.warn("%d of %d labels are hidden (%s)", hidden, all, option.Text(l.howHidden()))
 	}
 	var never []string
 	for a, t := range types {
@@ -81,10 +81,11 @@ func (l *loader) suggestSuperpixels() {
 // avoided is what comes of states that no label has.
 const avoided = "a model learns to avoid what it never sees; label some, or leave such states out of the data"
 
-// hiddenBy says how labels of these data are hidden.
-func (l *loader) hiddenBy() string {
+// howHidden says how labels of these data are hidden.
+func (l *loader) howHidden() string {
 	how := "-1"
 	switch r := &l.set.Recipe; {
+	case l.hiddenBy != "":
 	case r.Kind == KindImages:
 		how = "negative, or 255 in a picture"
 	case r.Text != nil:

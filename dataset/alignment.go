@@ -77,7 +77,7 @@ func (p *sampleReader) sequences(text string) (rows []string, lines []int) {
 	var parts []strings.Builder
 	number, fasta := 0, strings.HasPrefix(text, ">")
 	insertions := strings.ContainsFunc(text, func(c rune) bool { return c == '-' || c >= 'A' && c <= 'Z' })
-	for line := range linesUntil(p.l.ctx, text) {
+	for line := range strings.Lines(text) {
 		number++
 		line = strings.TrimSpace(line)
 		if line != "" && (line[0] == '>' || !fasta) {

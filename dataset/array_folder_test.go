@@ -97,7 +97,7 @@ func TestArrayFolderMistakes(t *testing.T) {
 		"a negative size": {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 1, -1, 3, 2}), []string{":sizes[1,1]: is -1, want at least 0 edges"}},
 		"no nodes":        {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 0, 0, 4, 2}), []string{":sizes[1,0]: is 0, want at least 1 node"}},
 		"unknown":         {threeGraphs().with("lables", "<i4", "(6,)", []int32{0, 1, 2, 0, 1, 1}), []string{":lables: unknown array", `did you mean "labels"`}},
-		"typed":           {threeGraphs().with("node_features.a", "<f8", "(1, 2)", []float64{0, 1}), []string{"node_features.a: rows by type cannot be cut", "node_types"}},
+		"typed":           {threeGraphs().with("node_features.a", "<f8", "(1, 2)", []float64{0, 1}), []string{"node_features.a: unknown array; give one array node_features for elements of all types"}},
 	} {
 		folder := writeFiles(t, test.files)
 		refuses(t, folder, Options{}, append(test.want, folder)...)

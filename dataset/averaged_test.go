@@ -14,10 +14,9 @@ import (
 func TestAveraged(t *testing.T) {
 	edges := "a\tb\nb\tc\nd\te\n"
 	for name, path := range map[string]string{
-		"some unknown for good": writeFiles(t, tables("a\t0\t\t0:3\nb\t1\t\t?\nc\t0\t\t0:6 1\nd\t1\t\t?\ne\t-1\t\t?\n", edges)),
-		"all reached":           writeFiles(t, tables("a\t0\t\t0:3\nb\t1\t\t?\nc\t0\t\t0:6 1\nd\t1\t\t?\ne\t-1\t\t1\n", edges)),
-		"ones":                  writeFiles(t, tables("a\t0\t\t0\nb\t1\t\t1 2\nc\t0\t\t0 1\nd\t1\t\t2\ne\t-1\t\t1\n", edges)),
-		"header":                writeFiles(t, map[string]string{"nodes.csv": "id,label,x,kind\na,p,1,red\nb,q,2,blue\nc,p,9,red\n", "edges.csv": "source,target,w\na,b,1\nc,b,2\n"}),
+		"unknown": writeFiles(t, tables("a\t0\t\t0:3\nb\t1\t\t?\nc\t0\t\t0:6 1\nd\t1\t\t?\ne\t-1\t\t1\n", edges)),
+		"ones":    writeFiles(t, tables("a\t0\t\t0\nb\t1\t\t1 2\nc\t0\t\t0 1\nd\t1\t\t2\ne\t-1\t\t1\n", edges)),
+		"header":  writeFiles(t, map[string]string{"nodes.csv": "id,label,x,kind\na,p,1,red\nb,q,2,blue\nc,p,9,red\n", "edges.csv": "source,target,w\na,b,1\nc,b,2\n"}),
 	} {
 		for hops := 1; hops <= 3; hops++ {
 			set, want := mustOpen(t, path, Options{}), mustOpen(t, path, Options{Hops: hops})

@@ -5,9 +5,7 @@
 //
 // One network per .npz, as numpy.savez or numpy.savez_compressed write it, with the arrays that Arrays names. Any
 // integer type, truth values and float16 to float64 are read, in C or Fortran order; float32 features stay in single
-// precision. Types that differ in their features have arrays of their own, such as node_features.pixel and
-// node_features.region, with a row for each node of the type, in node order; a type without a name goes by its
-// number. Nodes without features have potentials of zero; edges with neither features nor bins have the constant
+// precision. Nodes without features have potentials of zero; edges with neither features nor bins have the constant
 // feature one. Instances with the same edges share one graph. FromArrays makes a set of slices instead of files, with
 // the same checks.
 //

@@ -94,8 +94,7 @@ func filesIn(folder string, match func(name string) bool) (files []string, err e
 	return files, err
 }
 
-// naturalCompare orders names as people number files: digits compare as numbers,
-// so that "2.npz" comes before "10.npz".
+// naturalCompare orders names as people number files: digits compare as numbers, so that "2.npz" comes before "10.npz".
 func naturalCompare(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {

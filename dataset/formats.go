@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -175,7 +174,7 @@ func newPeek(path string) *peek {
 	if encodingOf(start) != "" && bytes.IndexByte(start, 0) < 0 {
 		start = latin1(start) // its lines tell what it is all the same
 	}
-	if p.text, err = newTextFile(context.Background(), path, start); err != nil {
+	if p.text, err = newTextFile(path, start); err != nil {
 		return p
 	}
 	for line := range strings.Lines(p.text.text) {

@@ -31,7 +31,7 @@ type imageFiles struct {
 	features string // "": the colours of the picture
 	// superpixels is a map of regions, without .png or .npy; "": pixels are the nodes
 	superpixels string
-	labels      string // without .regions.txt, .png or .tif; "": none
+	labels      string // without .regions.txt or .png; "": none
 }
 
 // imageData is what was read.
@@ -233,10 +233,10 @@ func parseGreyPicture(path string, data []byte, allowed int64) (*featureMap, err
 	return m, nil
 }
 
-// readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png or .tif.
+// readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png.
 func (f *imageFiles) readLabels(d *imageData) (list []error) {
-	paths := []string{f.labels + regionsSuffix, f.labels + ".png", f.labels + ".tif", f.labels + ".tiff"}
-	path, data, err := f.firstThere(d, "labels", "labels", "label it, leave it out of the list", paths...)
+	path, data, err := f.firstThere(d, "labels", "labels", "label it, leave it out of the list", f.labels+regionsSuffix,
+		f.labels+".png")
 	switch {
 	case err != nil:
 		return []error{err}

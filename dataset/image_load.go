@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -33,7 +34,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
+	l.run(l.chooseLayout, l.checkDepths, l.chooseVoid, l.chooseStates, l.keepPalette,
 		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
 		l.findRegions, l.chooseEdges, func() { l.askWhatHides("") }, l.freezeAll, l.keepRowLabels)
 	return l.result()
@@ -96,8 +97,7 @@ func (l *imageLoader) chooseLayout() {
 	}
 }
 
-// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three
-// where they have colours.
+// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three where they have colours.
 func (l *imageLoader) chooseColourFeatures(wanted int) {
 	if l.o.Recipe == nil {
 		l.warn("there is no folder %s: the features of pixels are their colours",
@@ -148,7 +148,7 @@ func (l *imageLoader) checkDepths() {
 func (l *imageLoader) chooseStates() {
 	for _, d := range l.images {
 		if m := d.labels; m != nil {
-			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.form != labelsText})
+			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.picture})
 		}
 	}
 	switch r := &l.set.Recipe; {
@@ -156,8 +156,13 @@ func (l *imageLoader) chooseStates() {
 	case l.o.Schema != nil:
 		l.readNames(nil, true)
 	default:
-		r.States = l.numberStates("pixels are", "every label of every picture",
-			optionError("States", "there are no labels to tell the number of states; name them"))
+		r.States, _ = l.namedStates(0)
+		all := l.surveyLabels()
+		if l.readNames(all, len(r.States) > 0); len(r.States) == 0 {
+			r.States, r.LabelNames = l.countStates(0, all, "pixels are", "every label of every picture", " or {states}",
+				optionError("States", "there are no labels to tell the number of states; name them")),
+				slices.Sorted(maps.Keys(l.names))
+		}
 	}
 }
 

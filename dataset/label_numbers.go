@@ -222,30 +222,23 @@ func (l *loader) refuseFar(t *top, at Error, what, sayso string) (refused bool) 
 	return true
 }
 
-// numberStates names the states by the options or the manifest, or else by labels that are names, or as many as the
-// largest label asks for.
-func (l *loader) numberStates(what, every string, missing error) []string {
-	names, _ := l.namedStates(0)
-	all := l.surveyLabels()
-	switch l.readNames(all, len(names) > 0); {
-	case len(names) > 0:
-		return names
-	case l.names[0] != nil:
-		l.set.Recipe.LabelNames = []int{0}
-		return labelTextsOf(l.names[0])
-	}
-	return l.countStates(0, all, what, every, " or {states}", missing)
-}
-
-// countStates takes as many states of a node type as the largest label asks for. otherwise says where else than in
-// dataset.json they can be given.
+// countStates names the states of a node type by the labels that are names, or as many as the largest label asks for.
+// otherwise says where else than in dataset.json they can be given.
 func (l *loader) countStates(a int, all map[int]*labelSurvey, what, every, otherwise string, missing error) []string {
+	if l.names[a] != nil {
+		return labelTextsOf(l.names[a])
+	}
 	if all[a] == nil || all[a].known.largest < 0 {
 		l.fail(missing)
 		return nil
 	}
 	found := &all[a].known
 	at := l.numbers[found.at[0]].place(&Error{}, found.at[1])
+	if found.largest >= mostStates {
+		at.Problem, at.Remedy = fmt.Sprintf("is %d, want less than %d", found.largest, mostStates), "-1 means unobserved"
+		l.fail(at)
+		return nil
+	}
 	if found.largest == 0 {
 		l.failAt(at.File, "", "if there are more, give \"states\" in "+ManifestName+otherwise,
 			"%s is 0, which tells of one state only", every)

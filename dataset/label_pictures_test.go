@@ -2,18 +2,14 @@ package dataset
 
 import (
 	"bytes"
-	"encoding/binary"
 	"image"
 	"image/color"
 	"image/png"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/image/tiff"
 
 	"github.com/blockbp/blockbp/internal/oracle"
 )
@@ -59,7 +55,7 @@ var (
 	black, red, green = color.RGBA{A: 255}, color.RGBA{R: 255, A: 255}, color.RGBA{G: 255, A: 255}
 )
 
-// TestLabelPictures: masks of 0 and 255, colours, and what programs write of numbers are the labels that they show.
+// TestLabelPictures: masks of 0 and 255, and what programs write of numbers are the labels that they show.
 func TestLabelPictures(t *testing.T) {
 	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
 	wide.SetGray16(0, 0, color.Gray16{Y: 2})
@@ -77,7 +73,6 @@ func TestLabelPictures(t *testing.T) {
 		"no mask":     {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
 		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "15"}, "labels have gaps, and are the names of 2 states: 0, 15"},
 		"void":        {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
-		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
 		"rgb greys":   {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
 		"16 bits":     {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
 	} {
@@ -88,7 +83,7 @@ func TestLabelPictures(t *testing.T) {
 		if !strings.Contains(strings.Join(set.Warnings, "\n"), c.note) {
 			t.Errorf("%s: warnings are %q, want one of %q", name, set.Warnings, c.note)
 		}
-		// A model reads other pictures alike, be they of fewer colours.
+		// A model reads other pictures alike, be they of fewer labels.
 		if _, err := ParseRecipe(set.Recipe.String()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -101,18 +96,6 @@ func TestLabelPictures(t *testing.T) {
 
 // TestLabelPicturesRefuse: what is no picture of labels says how to make one of it.
 func TestLabelPicturesRefuse(t *testing.T) {
-	soft := image.NewGray(image.Rect(0, 0, 40, 40))
-	for i := range soft.Pix {
-		soft.Pix[i] = uint8(255 * (i / 800))
-	}
-	for i := range 40 {
-		soft.Pix[800+i] = uint8(6 * i)
-	}
-	many := image.NewRGBA(image.Rect(0, 0, 40, 40))
-	for i := range 1600 {
-		many.SetRGBA(i%40, i/40, color.RGBA{uint8(i), 7, 0, 255})
-	}
-	square := map[string]string{"images/a.png": pictureOf(t, soft), "features/a.npy": cells(40, 40, 1)}
 	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
 	wide.SetGray16(1, 0, color.Gray16{Y: 300})
 	for name, c := range map[string]struct {
@@ -120,11 +103,9 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		more   map[string]string
 		want   []string
 	}{
-		"many":        {[]image.Image{many}, square, []string{"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
 		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},
 		"objects":     {[]image.Image{wide}, nil, []string{"a.png:[0,1]: is 300 in 16 bits, want a label of 0 to 254"}},
-		"names":       {[]image.Image{painted(black, red)}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []string{"have 2 colours, #000000, #ff0000, and 3 states are named"}},
-		"mixed":       {[]image.Image{painted(black, red), nil}, map[string]string{"labels/b.regions.txt": "0 0 0 0\n0 0 0 0\n"}, []string{"a.png: its pixels are colours, and the labels of ", "b.regions.txt are numbers in a text"}},
+		"colours":     {[]image.Image{painted(black, red)}, nil, []string{"a.png:[0,1]: is the colour #ff0000, want the number of a state; number the colours of all pictures at once, such as by python3 -c "}},
 		"folder":      {[]image.Image{nil}, map[string]string{"masks/a.png": ""}, []string{"there is no folder ", "it has a picture of labels, ID.png"}},
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, labelFolder(t, c.more, c.labels...))}, Options{})
@@ -134,11 +115,9 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		}
 		wantError(t, err, c.want...)
 	}
-	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red))), Options{})
-	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(set), "a.png:[0,1]: is #00ff00, want a colour of those that the model learned from: #000000, #ff0000")
-	numbers := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
-	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(numbers), "its pixels are colours, and the labels that the model learned from are numbers")
-	broken := set.Recipe
+	mask := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 255))), Options{})
+	refuses(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), modelOf(mask), "a.png:[0,1]: is 1, want 0 or 255, as in those that the model learned from")
+	broken := mask.Recipe
 	broken.Palette = broken.Palette[:1]
 	_, err := ParseRecipe(broken.String())
 	wantError(t, err, "label_colours want a colour for each of 2 states, palette has 1")
@@ -157,24 +136,16 @@ func TestMisplacedPictures(t *testing.T) {
 	}
 }
 
-// TestTIFF: pictures and labels may be tif, and a list may have names of files.
+// TestTIFF: a tif is read as the png that was made of it, and refused alone.
 func TestTIFF(t *testing.T) {
-	var b, l bytes.Buffer
-	oracle.OK(t, tiff.Encode(&b, painted(black, red), nil))
-	oracle.OK(t, tiff.Encode(&l, greys(0, 1), nil))
-	stack := bytes.Clone(b.Bytes())
-	at := binary.LittleEndian.Uint32(stack[4:]) // entries, and where the next page is
-	binary.LittleEndian.PutUint32(stack[at+2+12*uint32(binary.LittleEndian.Uint16(stack[at:])):], at)
-	refuses(t, writeFiles(t, map[string]string{"images/a.tif": string(stack)}), Options{NoLabels: true, States: []string{"a", "b"}}, "a.tif: it has more than one page", "save each page")
-	files := map[string]string{"images/a.tif": b.String(), "labels/a.tif": l.String(), "features/a.npy": cells(2, 4, 1, 1, 2), "list.txt": "images/a.tif\n"}
-	folder := writeFiles(t, files)
-	set := mustOpen(t, folder, Options{List: "list.txt"})
-	// A picture that was made of the tif is read in its place.
-	oracle.OK(t, os.WriteFile(filepath.Join(folder, "images", "a.png"), []byte("none"), 0o600))
-	refuses(t, folder, Options{}, "a.png")
-	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, 0, 0, 0, 0, 0, 0}) {
-		t.Errorf("labels are %v", got)
-	}
+	files := map[string]string{"images/a.tif": "II*", "images/b.png": pictureOf(t, painted(black, red)), "list.txt": "images/b.png\n"}
+	o := Options{NoLabels: true, States: []string{"a", "b"}}
+	refuses(t, writeFiles(t, files), o, "a.tif: the picture cannot be read: image: unknown format; save it again as png")
+	o.List = "list.txt"
+	mustOpen(t, writeFiles(t, files), o)
+	delete(files, "images/a.tif")
+	files["images/b.tif"] = "II*"
+	mustOpen(t, writeFiles(t, files), Options{NoLabels: true, States: o.States})
 }
 
 // TestColourFeatures: without a folder of features they are the colours, in all their bits; of

@@ -34,6 +34,7 @@ type loader struct {
 	tied          bool                    // an array says that edges are not
 	edges, steps  int                     // of all networks, and those that lead from a row to the next
 	noted         bool                    // that edges are directed for that
+	hiddenBy      string                  // how labels are hidden; "": as those of the kind of data are
 	known, unread int                     // nodes whose labels are left unread: known ones, and all
 	numbers       []numbered              // labels that are numbers
 	names         map[int][]int32         // those that are names of states, and are numbered, of node types

@@ -24,7 +24,7 @@ func TestLargeFeaturesRefused(t *testing.T) {
 	}
 	mustOpen(t, writeSet(t, "", change(func(a *Arrays) { a.NodeFeatures.Data[3] = -numeric.Largest })), Options{})
 
-	refuses(t, writeFiles(t, tables("a\t0\t\t1:2\nb\t1\t\t0:1e160\n", "a\tb\n")), Options{}, "x.nodes.tsv:2: feature is 1e+160, ", "rescale")
+	refuses(t, writeFiles(t, tables("a\t0\t\t1:2\nb\t1\t\t0:1e160\n", "a\tb\n")), Options{}, "x.nodes.tsv:2:features: feature is 1e+160, ", "rescale")
 
 	files := someImages(t)
 	files["features/2.npy"] = string(npyOf("<f8", "False", "(1, 2, 1)", binary.LittleEndian, []float64{0, 1e39}))

@@ -45,8 +45,8 @@ type Manifest struct {
 	// EdgeBins is the number of bins where instances have edge_bins.
 	EdgeBins int `json:"edge_bins,omitempty"`
 	// NodeTypes and EdgeTypes name the numbers in node_types and edge_types.
-	NodeTypes nodeTypes `json:"node_types,omitempty"`
-	EdgeTypes edgeTypes `json:"edge_types,omitempty"`
+	NodeTypes []ManifestNode `json:"node_types,omitempty"`
+	EdgeTypes []ManifestEdge `json:"edge_types,omitempty"`
 	// ForbiddenStates and ForbiddenPairs name what no node, and no edge, can be in, for all types that have these
 	// states: a pair is a state of the first end, and one of the second.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
@@ -62,12 +62,8 @@ type Manifest struct {
 	About string `json:"about,omitempty"`
 }
 
-// Lists of a manifest with a short form in JSON.
-type (
-	stateNames []string       // also their number, for the names "0", "1", …
-	nodeTypes  []ManifestNode // also a name in the place of each
-	edgeTypes  []ManifestEdge
-)
+// stateNames are names of states; in JSON also their number, for the names "0", "1", ….
+type stateNames []string
 
 // ManifestNode describes a node type. In JSON a plain string is its name.
 type ManifestNode struct {
@@ -84,7 +80,6 @@ type ManifestEdge struct {
 	U        string   `json:"u,omitempty"`
 	V        string   `json:"v,omitempty"`
 	Features []string `json:"features,omitempty"`
-	Bins     int      `json:"bins,omitempty"` // 0: Manifest.EdgeBins
 	// Directed, of edges between nodes of one type; nil: Manifest.Directed.
 	Directed *bool `json:"directed,omitempty"`
 }
@@ -106,14 +101,22 @@ func (s *stateNames) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (t *nodeTypes) UnmarshalJSON(data []byte) (err error) {
-	*t, err = namedOrWhole(data, nodeName)
-	return err
+// UnmarshalJSON reads a type, or its name alone.
+func (t *ManifestNode) UnmarshalJSON(data []byte) error {
+	type whole ManifestNode
+	if json.Unmarshal(data, &t.Name) == nil {
+		return nil
+	}
+	return fileio.JSON(data, (*whole)(t))
 }
 
-func (t *edgeTypes) UnmarshalJSON(data []byte) (err error) {
-	*t, err = namedOrWhole(data, edgeName)
-	return err
+// UnmarshalJSON reads a type, or its name alone.
+func (t *ManifestEdge) UnmarshalJSON(data []byte) error {
+	type whole ManifestEdge
+	if json.Unmarshal(data, &t.Name) == nil {
+		return nil
+	}
+	return fileio.JSON(data, (*whole)(t))
 }
 
 func nodeName(t *ManifestNode) *string { return &t.Name }
@@ -124,24 +127,6 @@ func namesOf[T any](types []T, name func(*T) *string) (names []string) {
 		names = append(names, *name(&types[i]))
 	}
 	return names
-}
-
-// namedOrWhole decodes a list of descriptions, of which each may be a name alone.
-func namedOrWhole[T any](data []byte, name func(*T) *string) ([]T, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, err
-	}
-	all := make([]T, len(list))
-	for i, text := range list {
-		if json.Unmarshal(text, name(&all[i])) == nil {
-			continue
-		}
-		if err := fileio.JSON(text, &all[i]); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }
 
 // WriteManifest writes dataset.json into folder, whole or not at all.
@@ -196,7 +181,6 @@ func (m *Manifest) edge(b int) (t ManifestEdge) {
 	if t.Features == nil {
 		t.Features = m.EdgeFeatures
 	}
-	t.Bins = cmp.Or(t.Bins, m.EdgeBins)
 	return t
 }
 
@@ -214,7 +198,7 @@ func parseManifest(path string, data []byte) (Manifest, error) {
 
 var manifestFields = []string{
 	"states", "node_features", "edge_features", "edge_bins", "node_types", "edge_types",
-	"forbidden_states", "forbidden_pairs", "hidden_labels", "directed", "name", "features", "u", "v", "bins",
+	"forbidden_states", "forbidden_pairs", "hidden_labels", "directed", "name", "features", "u", "v",
 }
 
 // manifestError finds the line that a decoding error is about.
@@ -304,9 +288,6 @@ func (m *Manifest) validate() string {
 }
 
 func (t *ManifestEdge) problem(nodeTypes []string) string {
-	if t.Bins < 0 || t.Bins > mostFeatures {
-		return fmt.Sprintf("bins is %d, want 1 to %d", t.Bins, mostFeatures)
-	}
 	if (t.U == "") != (t.V == "") {
 		return "it names one end's node type; give both u and v, or neither"
 	}

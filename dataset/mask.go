@@ -69,7 +69,8 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	if len(m.ForbiddenStates)+len(m.ForbiddenPairs) == 0 {
 		return nil
 	}
-	told := crf.Schema{NodeTypes: slices.Clone(set.Schema.NodeTypes), EdgeTypes: slices.Clone(set.Schema.EdgeTypes)}
+	told, same := crf.Schema{NodeTypes: slices.Clone(set.Schema.NodeTypes),
+		EdgeTypes: slices.Clone(set.Schema.EdgeTypes)}, true
 	for a := range told.NodeTypes {
 		told.NodeTypes[a].Forbidden = nil
 	}
@@ -77,11 +78,12 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		told.EdgeTypes[b].Forbidden = nil
 	}
 	list := m.forbid(&told, path)
-	same := slices.EqualFunc(told.NodeTypes, set.Schema.NodeTypes, func(a, b crf.NodeType) bool {
-		return maps.Equal(setOf(a.Forbidden), setOf(b.Forbidden))
-	}) && slices.EqualFunc(told.EdgeTypes, set.Schema.EdgeTypes, func(a, b crf.EdgeType) bool {
-		return maps.Equal(setOf(a.Forbidden), setOf(b.Forbidden))
-	})
+	for a, t := range set.Schema.NodeTypes {
+		same = same && maps.Equal(setOf(t.Forbidden), setOf(told.NodeTypes[a].Forbidden))
+	}
+	for b, t := range set.Schema.EdgeTypes {
+		same = same && maps.Equal(setOf(t.Forbidden), setOf(told.EdgeTypes[b].Forbidden))
+	}
 	if !same {
 		remedy := "the model's mask holds, not this one"
 		if o.Learning {

@@ -12,8 +12,8 @@ import (
 )
 
 // walkMeans is the reference: the expectation of features where a random walk ends that
-// takes a step to a neighbour or stays, each as likely, given that they are known there.
-func walkMeans(t *testing.T, g *graph.Graph, x [][]float64, known []bool, hops, node int) (mean []float64, reached bool) {
+// takes a step to a neighbour or stays, each as likely.
+func walkMeans(t *testing.T, g *graph.Graph, x [][]float64, hops, node int) (mean []float64) {
 	t.Helper()
 	at := make([]float64, g.NumNodes())
 	at[node] = 1
@@ -28,19 +28,13 @@ func walkMeans(t *testing.T, g *graph.Graph, x [][]float64, known []bool, hops, 
 		}
 		at = next
 	}
-	mean, all := make([]float64, len(x[0])), 0.0
+	mean = make([]float64, len(x[0]))
 	for i, p := range at {
-		if known[i] {
-			all += p
-			for c, v := range x[i] {
-				mean[c] += p * v
-			}
+		for c, v := range x[i] {
+			mean[c] += p * v
 		}
 	}
-	for c := range mean {
-		mean[c] /= max(all, math.SmallestNonzeroFloat64)
-	}
-	return mean, all > 0
+	return mean
 }
 
 func TestMeansOverHops(t *testing.T) {
@@ -55,16 +49,14 @@ func TestMeansOverHops(t *testing.T) {
 		}
 	}
 	g := oracle.Must(graph.FromEdges(n, u, v))(t)
-	x, known := make([][]float64, n), make([]bool, n)
+	x := make([][]float64, n)
 	start, index, value, flat := []int{0}, []int32(nil), []float64(nil), []float64(nil)
 	for i := range x {
-		x[i], known[i] = make([]float64, dim), r.Float64() < .3
-		if known[i] {
-			x[i][dim-1] = 1 // a constant
-			for c := range dim - 1 {
-				if r.Float64() < .3 {
-					x[i][c] = r.NormFloat64()
-				}
+		x[i] = make([]float64, dim)
+		x[i][dim-1] = 1 // a constant
+		for c := range dim - 1 {
+			if r.Float64() < .3 {
+				x[i][c] = r.NormFloat64()
 			}
 		}
 		for c, y := range x[i] {
@@ -77,29 +69,22 @@ func TestMeansOverHops(t *testing.T) {
 	sparse := oracle.Must(crf.Sparse(start, index, value, dim))(t)
 	dense := oracle.Must(crf.Dense(flat, dim))(t)
 	for hops := 1; hops <= 4; hops++ {
-		s := hopMeans{Context: t.Context(), Graph: g, Known: known, Hops: hops}
 		for form, f := range []crf.Features{sparse, dense} {
 			before := slices.Clone(flat)
-			means, reached, err := s.Of(&f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			means := oracle.Must(averaged(t.Context(), &f, g, hops, 0))(t)
 			if !slices.Equal(before, flat) {
 				t.Error("the features were written over")
 			}
 			for i := range n {
-				want, any := walkMeans(t, g, x, known, hops, i)
+				want := walkMeans(t, g, x, hops, i)
 				got := make([]float64, dim)
 				means.Row(got, i)
-				if reached[i] != any {
-					t.Errorf("node %d is reached: %v, want %v", i, reached[i], any)
-				}
 				for c := range want {
 					if math.Abs(got[c]-want[c]) > 1e-12 {
 						t.Errorf("%d hops, form %d, node %d, feature %d: %v, want %v", hops, form, i, c, got[c], want[c])
 					}
 				}
-				if any && got[dim-1] != 1 {
+				if got[dim-1] != 1 {
 					t.Errorf("the constant of node %d has become %v", i, got[dim-1])
 				}
 			}

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +50,6 @@ type arrayRule struct {
 	name   string
 	of     side
 	float  bool   // floating-point numbers; else integers
-	typed  bool   // the rows of one type may be an array NAME.TYPE
 	shape  string // or several, as people read them
 	remedy string // of another shape
 }
@@ -60,8 +59,8 @@ type arrayRules []arrayRule
 
 var instanceArrays = arrayRules{
 	{name: edgesArray, of: ofEdges, shape: "[m, 2]"},
-	{name: nodeFeaturesArray, float: true, typed: true, shape: "[rows, features]", remedy: oneFeature},
-	{name: edgeFeaturesArray, of: ofEdges, float: true, typed: true, shape: "[rows, features]", remedy: oneFeature},
+	{name: nodeFeaturesArray, float: true, shape: "[n, features]", remedy: oneFeature},
+	{name: edgeFeaturesArray, of: ofEdges, float: true, shape: "[m, features]", remedy: oneFeature},
 	{name: edgeBinsArray, of: ofEdges, shape: "[m]"},
 	{name: labelsArray, shape: "[n] or [samples, n]"},
 	{name: nodeTypesArray, shape: "[n]"},
@@ -82,11 +81,8 @@ const oneFeature = "a single feature is x.reshape(-1, 1)"
 
 // rule returns that of an array; nil: the array does not belong into such a file.
 func (rules arrayRules) rule(array string) *arrayRule {
-	base, kind, typed := strings.Cut(array, ".")
-	for i := range rules {
-		if r := &rules[i]; r.name == base && (!typed || kind != "" && r.typed) {
-			return r
-		}
+	if i := slices.IndexFunc(rules, func(r arrayRule) bool { return r.name == array }); i >= 0 {
+		return &rules[i]
 	}
 	return nil
 }
@@ -113,20 +109,18 @@ type npzContents struct {
 }
 
 // openNPZ reads a file with arrays of such rules, and its hash.
-func openNPZ(
-	ctx context.Context, path string, rules arrayRules, budget *memory.Budget,
-) (*npzContents, Source, []error) {
+func openNPZ(path string, rules arrayRules, budget *memory.Budget) (*npzContents, Source, []error) {
 	file, _, err := fileio.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
 	defer file.Close()
 	hash := sha256.New()
-	size, err := io.Copy(hash, endingReader{ctx, file})
+	size, err := io.Copy(hash, file)
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	contents, list := readArchive(path, endingReaderAt{ctx, file}, size, rules, budget)
+	contents, list := readArchive(path, file, size, rules, budget)
 	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
 }
 
@@ -157,7 +151,11 @@ func (c *npzContents) take(p *problems, rules arrayRules, name string, a npy.Val
 		for _, r := range rules {
 			names = append(names, r.name)
 		}
-		p.add(0, name, suggestion(name, names), "unknown array")
+		remedy := suggestion(name, names)
+		if base, _, typed := strings.Cut(name, "."); typed && slices.Contains(names, base) {
+			remedy = "give one array " + base + " for elements of all types, with zeros where a type lacks a feature"
+		}
+		p.add(0, name, remedy, "unknown array")
 	case err != nil:
 		c.partial = true
 		p.keep(arrayError(p.file, name, err))
@@ -218,7 +216,7 @@ func (r *opened) openArrayFolder(folder string, budget *memory.Budget) (parts []
 // memory, and keep it. Those who own the instances may change them, and not the file.
 func (r *opened) readFile(path, name string, limits *npy.Limits) (a npy.Values, err error) {
 	floats := folderArrays.rule(name).float
-	file, err := fileio.MapOwn(path, "an array of "+name, func(size int64) error {
+	file, err := fileio.Map(path, "an array of "+name, func(size int64) error {
 		return limits.Budget.Take("reading "+path, float64(size))
 	})
 	if err != nil {
@@ -230,7 +228,7 @@ func (r *opened) readFile(path, name string, limits *npy.Limits) (a npy.Values, 
 			file.Close()
 		}
 	}()
-	defer file.End(file.Begin())
+	defer runtime.KeepAlive(file)
 	r.sources = append(r.sources, sourceOf(path, file.Bytes()))
 	h, raw, err := npy.Open(file.Bytes())
 	if err != nil {
@@ -307,7 +305,7 @@ func sideOf(name string, a *npy.Values) side {
 // several says that they are those of several instances.
 func (c *npzContents) checkRows(p *problems, counts [3]int, known [3]string, several bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.arrays)) {
-		a, typed, rows := c.arrays[name], strings.Contains(name, "."), math.MaxInt
+		a, rows := c.arrays[name], math.MaxInt
 		of, axis, remedy := sideOf(name, &a), "rows", ""
 		if len(a.Shape) > 0 {
 			rows = a.Rows()
@@ -319,11 +317,9 @@ func (c *npzContents) checkRows(p *problems, counts [3]int, known [3]string, sev
 			rows, axis = a.Columns(), "columns"
 		}
 		switch {
-		case typed && several:
-			p.add(0, name, "give one array, with node_types or edge_types", "rows by type cannot be cut into instances")
 		case several && name == labelsArray && len(a.Shape) == 2:
 			p.add(0, name, "", "shape is %s, want [nodes]: of several instances each has one sample", npy.ShapeText(a.Shape))
-		case of == ofAll, typed, of == ofInstances && !several, rows == counts[of]:
+		case of == ofAll, of == ofInstances && !several, rows == counts[of]:
 		default:
 			p.add(0, name, remedy, "shape is %s, want %d %s: %s has %d %s", npy.ShapeText(a.Shape), counts[of], axis, known[of],
 				counts[of], [...]string{"nodes", "edges", "instances"}[of])

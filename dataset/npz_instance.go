@@ -33,8 +33,8 @@ type npzInstance struct {
 // elements are the nodes, or the edges, of an instance.
 type elements struct {
 	count    int
-	types    []int32               // [count], nil where not given
-	features map[string]npy.Values // by type name; under "" those of all, or bins
+	types    []int32    // [count], nil where not given
+	features npy.Values // or bins; without a shape where there are none
 }
 
 func nodesOf(in *npzInstance) *elements { return &in.nodes }
@@ -95,11 +95,7 @@ func (b *npzBuilder) checkShapes() {
 			}
 			b.add(0, name, remedy, "shape is %s, want %s", npy.ShapeText(shape), rule.shape)
 		}
-		base, _, typed := strings.Cut(name, ".")
-		if _, all := b.c.arrays[base]; typed && all {
-			b.add(0, name, "", "%s has features for all types already", base)
-		}
-		if bins && base == edgeFeaturesArray {
+		if bins && name == edgeFeaturesArray {
 			b.add(0, name, "give one of the two", "edges have %s already", edgeBinsArray)
 		}
 	}
@@ -150,9 +146,9 @@ func (b *npzBuilder) fill() {
 		return
 	}
 	in.nodes.types, in.edges.types = c.integers(nodeTypesArray), c.integers(edgeTypesArray)
-	in.nodes.features, in.edges.features = c.features(nodeFeaturesArray), c.features(edgeFeaturesArray)
+	in.nodes.features, in.edges.features = c.arrays[nodeFeaturesArray], c.arrays[edgeFeaturesArray]
 	if bins := c.integers(edgeBinsArray); bins != nil {
-		in.edges.features[""] = npy.Values{Shape: []int{len(bins), 1}, Ints: bins}
+		in.edges.features = npy.Values{Shape: []int{len(bins), 1}, Ints: bins}
 	}
 	states, labels := c.arrays[statesArray], c.arrays[labelsArray]
 	in.states, in.labelsFlat = states.Ints, len(labels.Shape) == 1
@@ -188,18 +184,6 @@ func (c *npzContents) integers(name string) []int32 {
 		return []int32{} // the array is given, and empty
 	}
 	return a.Ints
-}
-
-// features collects an array of features, or those by type. How many rows a type has is checked when the types are
-// known.
-func (c *npzContents) features(base string) map[string]npy.Values {
-	found := map[string]npy.Values{}
-	for name, m := range c.arrays {
-		if of, kind, _ := strings.Cut(name, "."); of == base {
-			found[kind] = m
-		}
-	}
-	return found
 }
 
 func (b *npzBuilder) buildGraph(graphs *graphCache) {
@@ -297,8 +281,8 @@ func (b *npzBuilder) leaveOutReversed(edges []int32) bool {
 	both.kept = slices.DeleteFunc(numbersTo(len(out)), func(e int32) bool { return out[e] })
 	in.both, in.edges.count = both, len(both.kept)
 	in.edges.types = npy.TakeRows(in.edges.types, 1, both.kept)
-	if m, ok := in.edges.features[""]; ok {
-		in.edges.features[""] = m.Take(both.kept)
+	if in.edges.features.Shape != nil {
+		in.edges.features = in.edges.features.Take(both.kept)
 	}
 	return true
 }
@@ -306,19 +290,15 @@ func (b *npzBuilder) leaveOutReversed(edges []int32) bool {
 // agree reports whether rows have the type and features of the rows of the same edges, or else a problem.
 func (b *npzBuilder) agree(again [][2]int32) bool {
 	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
-		a, rule := b.c.arrays[name], knownArrays.rule(name)
-		if rule.of != ofEdges || name == edgesArray {
+		a := b.c.arrays[name]
+		if knownArrays.rule(name).of != ofEdges || name == edgesArray {
 			continue
 		}
 		for _, x := range again {
-			problem := ", where each type has an array of features"
-			if rule.name == name {
-				problem = ", with other " + name
-			}
-			if rule.name != name || !a.SameRows(int(x[0]), int(x[1])) {
+			if !a.SameRows(int(x[0]), int(x[1])) {
 				b.add(0, fmt.Sprintf("%s[%d]", edgesArray, x[0]),
 					"a network has one edge for two nodes: keep one of the two rows, or give both the same features",
-					"joins the nodes of %s[%d] the other way round%s", edgesArray, x[1], problem)
+					"joins the nodes of %s[%d] the other way round, with other %s", edgesArray, x[1], name)
 				return false
 			}
 		}

@@ -172,7 +172,7 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 		if l.o.Statistics {
 			rules = statisticsArrays
 		}
-		contents, source, list := openNPZ(l.ctx, path, rules, budget)
+		contents, source, list := openNPZ(path, rules, budget)
 		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
 			parts = []*npzContents{contents}
 		}
@@ -213,12 +213,12 @@ func (l *npzLoader) learnSchema() {
 			l.checkForms()
 			l.direct(s)
 		},
-		l.noteBothWays, l.checkFeatures, l.learnFeatures, l.completeSchema)
+		l.noteBothWays, l.learnFeatures, l.completeSchema)
 }
 
 // nodeForm says where an instance's node features come from.
 func nodeForm(in *npzInstance) string {
-	if len(in.nodes.features) == 0 {
+	if in.nodes.features.Shape == nil {
 		return FormNone
 	}
 	return FormDense
@@ -228,9 +228,9 @@ func nodeForm(in *npzInstance) string {
 // so it gets the constant one.
 func edgeForm(in *npzInstance) string {
 	switch {
-	case in.edges.features[""].Ints != nil:
+	case in.edges.features.Ints != nil:
 		return FormBins
-	case len(in.edges.features) > 0:
+	case in.edges.features.Shape != nil:
 		return FormDense
 	}
 	return FormConstant
@@ -274,7 +274,7 @@ func (l *npzLoader) adoptSchema() {
 			in.edges.types = l.edgeTypesFor(in)
 		}
 		l.checkForms()
-	}, l.noteBothWays, l.checkFeatures)
+	}, l.noteBothWays)
 }
 
 // build freezes the instances.

@@ -69,13 +69,6 @@ func (l *npzLoader) statesOfType(a int, name string) []string {
 		return crf.NumberedStates(given)
 	case l.areSpins:
 		return spinStates
-	case l.names[a] != nil:
-		return labelTextsOf(l.names[a])
-	}
-	if of := l.labels[a]; of != nil && of.known.largest >= mostStates {
-		l.fail(l.numbers[of.known.at[0]].place(wrong("", 0, "", "-1 means unobserved", "is %d, want less than %d",
-			of.known.largest, mostStates), of.known.at[1]))
-		return nil
 	}
 	of := fmt.Sprintf("node type %q", name)
 	const array = " or the array " + statesArray
@@ -234,40 +227,6 @@ func (l *npzLoader) sides() (nodes, edges *featureSide) {
 	return nodes, edges
 }
 
-// find returns the features of a type in an instance, and the name of their array; all says that it has the rows of all
-// types.
-func (s *featureSide) find(in *npzInstance, t int) (m npy.Values, name string, all, ok bool) {
-	features := s.of(in).features
-	if m, ok = features[""]; ok && m.Ints != nil {
-		return m, edgeBinsArray, true, true
-	} else if ok {
-		return m, s.array, true, true
-	}
-	m, ok = features[s.names[t]]
-	return m, s.array + "." + s.names[t], false, ok
-}
-
-// checkFeatures reports arrays of unknown types and arrays whose rows are not the elements of their type.
-func (l *npzLoader) checkFeatures() {
-	nodes, edges := l.sides()
-	for _, in := range l.instances {
-		for _, s := range []*featureSide{nodes, edges} {
-			e := s.of(in)
-			counts := e.counts(len(s.names))
-			for _, kind := range slices.Sorted(maps.Keys(e.features)) {
-				t, m := slices.Index(s.names, kind), e.features[kind]
-				switch {
-				case kind == "", len(l.problems) >= mostPerFile:
-				case t < 0:
-					l.at(in, s.array+"."+kind, suggestion(kind, s.names), "there is no type %q", kind)
-				case m.Rows() != counts[t]:
-					l.at(in, s.array+"."+kind, "", "it has %d rows, want %d, one for each element of the type", m.Rows(), counts[t])
-				}
-			}
-		}
-	}
-}
-
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
 func (l *npzLoader) learnFeatures() {
 	s, m := &l.set.Schema, &l.manifest
@@ -275,16 +234,12 @@ func (l *npzLoader) learnFeatures() {
 	dims := l.dims(nodes)
 	for a, dim := range dims {
 		t := &s.NodeTypes[a]
-		if dim == 0 && slices.Max(dims) > 0 {
-			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of "+
-				"ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
-		}
 		t.Features, t.FeatureNames = dim, l.namesFor(m.node(a).Features, dim, t.Name)
 	}
 	form := l.set.Recipe.EdgeForm
 	switch dims = slices.Repeat([]int{1}, len(s.EdgeTypes)); form {
 	case FormBins:
-		dims = l.binCounts()
+		dims = slices.Repeat([]int{l.countBins()}, len(s.EdgeTypes))
 	case FormDense:
 		dims = l.dims(edges)
 	}
@@ -307,23 +262,22 @@ func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	return names[:min(len(names), dim)]
 }
 
-// dims returns the length of every type's feature vectors over the training data, 0 for types without features.
+// dims returns the length of every type's feature vectors over the training data, 0 for types that do not occur.
 func (l *npzLoader) dims(s *featureSide) []int {
-	dims, first := make([]int, len(s.names)), make([]*npzInstance, len(s.names))
+	dims := make([]int, len(s.names))
 	for _, in := range l.instances {
-		for t, rows := range s.of(in).counts(len(s.names)) {
-			m, name, _, ok := s.find(in, t)
-			columns := 0
-			if ok {
-				columns = m.Columns()
-			}
-			switch {
-			case rows == 0:
-			case first[t] == nil:
-				first[t], dims[t] = in, columns
-			case columns != dims[t]:
-				l.at(in, name, "every instance needs the same features", "it has %d columns, %s has %d", columns, first[t].path,
-					dims[t])
+		e, first := s.of(in), s.of(l.instances[0])
+		if e.features.Shape == nil {
+			continue
+		}
+		columns, want := e.features.Columns(), first.features.Columns()
+		if columns != want {
+			l.at(in, s.array, "every instance needs the same features", "it has %d columns, %s has %d", columns,
+				l.instances[0].path, want)
+		}
+		for t, rows := range e.counts(len(s.names)) {
+			if rows > 0 {
+				dims[t] = columns
 			}
 		}
 	}
@@ -332,21 +286,24 @@ func (l *npzLoader) dims(s *featureSide) []int {
 
 // features freezes the features of every type of one instance.
 func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf.Features {
-	e := s.of(in)
+	e, name := s.of(in), s.array
+	if form == FormBins {
+		name = edgeBinsArray
+	}
 	counts := e.counts(len(s.names))
 	frozen := make([]crf.Features, len(s.names))
 	for t := range frozen {
-		m, name, all, ok := s.find(in, t)
+		m := e.features
 		switch {
 		case form == FormConstant || counts[t] == 0 && form != FormBins:
 			frozen[t] = crf.Constant(counts[t], s.dims[t])
 			continue
-		case !ok:
+		case form == FormNone:
 			frozen[t] = crf.Constant(counts[t], 0)
 			continue
 		}
 		var rows []int32 // of the array; nil: all are of type t
-		if all && len(s.names) > 1 && e.types != nil {
+		if len(s.names) > 1 && e.types != nil {
 			rows = slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t })
 			m = m.Take(rows)
 		}
@@ -360,8 +317,8 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf
 			if s.array == edgeFeaturesArray {
 				value.Index[0] = in.row(value.Index[0])
 			}
-			name, _, _ = strings.Cut(value.Error(), ": ")
-			l.at(in, name, "", "%s", value.Reason)
+			place, _, _ := strings.Cut(value.Error(), ": ")
+			l.at(in, place, "", "%s", value.Reason)
 		} else if err != nil {
 			l.at(in, name, "", "%v", err)
 		}
@@ -390,13 +347,12 @@ func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
 	return crf.Dense(m.Double, m.Columns())
 }
 
-// binCounts returns the number of bins of every edge type in the training data: as dataset.json says, or one more than
-// the largest bin.
-func (l *npzLoader) binCounts() []int {
+// countBins returns the number of bins in the training data: as dataset.json says, or one more than the largest bin.
+func (l *npzLoader) countBins() int {
 	largest := newTop()
 	place := func(in *npzInstance, e int) string { return fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)) }
 	for i, in := range l.instances {
-		for e, bin := range in.edges.features[""].Ints {
+		for e, bin := range in.edges.features.Ints {
 			if bin < 0 || bin >= mostFeatures {
 				l.at(in, place(in, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
@@ -404,20 +360,13 @@ func (l *npzLoader) binCounts() []int {
 			largest.see(bin, i, 0, e)
 		}
 	}
-	told := make([]int, len(l.set.Schema.EdgeTypes))
-	for b := range told {
-		told[b] = l.manifest.edge(b).Bins
-	}
-	if !slices.Contains(told, 0) {
-		return told
+	if l.manifest.EdgeBins > 0 {
+		return l.manifest.EdgeBins
 	}
 	count := int(max(0, largest.largest)) + 1
 	if in := l.instances[largest.at[0]]; count > 1 {
 		at := Error{File: in.path, Place: place(in, largest.at[2])}
 		l.refuseFar(&largest, at, "bin", `give "edge_bins" in `+ManifestName)
 	}
-	for b := range told {
-		told[b] = cmp.Or(told[b], count)
-	}
-	return told
+	return count
 }

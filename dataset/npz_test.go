@@ -138,13 +138,13 @@ func TestNPZTypes(t *testing.T) {
 		EdgeTypes:    []int32{1, 1, 0},
 		States:       []int32{2, 2, 4},
 	}
-	set := mustOpen(t, writeSet(t, `{"node_types": ["pixel", "region"], "edge_types": ["next", {"name": "in", "bins": 5}]}`, a), Options{})
+	set := mustOpen(t, writeSet(t, `{"node_types": ["pixel", "region"], "edge_types": ["next", {"name": "in"}], "edge_bins": 5}`, a), Options{})
 	want := crf.Schema{
 		NodeTypes: []crf.NodeType{
 			{Name: "pixel", States: crf.NumberedStates(2), Features: 1},
 			{Name: "region", States: crf.NumberedStates(4), Features: 1},
 		},
-		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 3, Symmetric: true}, {Name: "in", V: 1, Features: 5}},
+		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 5, Symmetric: true}, {Name: "in", V: 1, Features: 5}},
 	}
 	if diff := cmp.Diff(want, set.Schema); diff != "" {
 		t.Error(diff)
@@ -169,41 +169,25 @@ func TestNPZTypes(t *testing.T) {
 	}
 }
 
-func TestNPZFeaturesByType(t *testing.T) {
+// TestNPZFeaturesOfTypes: each type has weights of its own for the features of all.
+func TestNPZFeaturesOfTypes(t *testing.T) {
 	pieces := raws{
-		"edges":                 npyOf("<i4", "False", "(1, 2)", binary.LittleEndian, []int32{0, 1}),
-		"labels":                npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 1}),
-		"node_types":            npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 0}),
-		"node_features.0":       npyOf("<f4", "False", "(2, 2)", binary.LittleEndian, []float32{1, 2, 3, 4}),
-		"node_features.1":       npyOf("<f8", "False", "(1, 1)", binary.LittleEndian, []float64{5}),
-		"edge_features":         npyOf("|b1", "False", "(1, 1)", binary.LittleEndian, []byte{1}),
-		"node_features.unknown": nil,
+		"edges":         npyOf("<i4", "False", "(1, 2)", binary.LittleEndian, []int32{0, 1}),
+		"labels":        npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 1}),
+		"node_types":    npyOf("<i4", "False", "(3,)", binary.LittleEndian, []int32{0, 1, 0}),
+		"node_features": npyOf("<f4", "False", "(3, 2)", binary.LittleEndian, []float32{1, 2, 0, 5, 3, 4}),
+		"edge_features": npyOf("|b1", "False", "(1, 1)", binary.LittleEndian, []byte{1}),
 	}
-	delete(pieces, "node_features.unknown")
-	folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})
-	set := mustOpen(t, folder, Options{})
-	in := set.Instances[0]
+	in := mustOpen(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))}), Options{}).Instances[0]
 	if got := row(in.NodeFeatures(0), in.NodeRow(2)); !slices.Equal(got, []float64{3, 4}) {
 		t.Errorf("node 2 has the features %v", got)
 	}
-	if got := row(in.NodeFeatures(1), in.NodeRow(1)); !slices.Equal(got, []float64{5}) {
+	if got := row(in.NodeFeatures(1), in.NodeRow(1)); !slices.Equal(got, []float64{0, 5}) {
 		t.Errorf("node 1 has the features %v", got)
 	}
-	pieces["states"] = npyOf("<i4", "False", "()", binary.LittleEndian, []int32{2})
-	without := maps.Clone(pieces)
-	delete(without, "node_features.1")
-	mute := mustOpen(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, without))}), Options{})
-	if len(mute.Warnings) != 2 || !strings.Contains(mute.Warnings[0], `node type "1" has no features`) || mute.Schema.NodeTypes[1].Features != 0 {
-		t.Errorf("warnings %q, types %+v", mute.Warnings, mute.Schema.NodeTypes)
-	}
-	pieces["node_features.2"] = pieces["node_features.1"]
-	pieces["node_features.1"] = pieces["node_features.0"]
-	_, list := Check(t.Context(), []string{writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))})}, Options{})
-	if len(list) != 2 {
-		t.Fatal(list)
-	}
-	wantError(t, list[0], `x.npz:node_features.1: it has 2 rows, want 1`)
-	wantError(t, list[1], `x.npz:node_features.2: there is no type "2"`)
+	pieces["node_features.1"] = pieces["node_features"]
+	refuses(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, pieces))}), Options{},
+		"x.npz:node_features.1: unknown array; give one array node_features for elements of all types")
 }
 
 // raws are arrays as the bytes of their files.
@@ -342,7 +326,7 @@ func TestNPZManifestTypes(t *testing.T) {
 		"0.npz:edge_bins[0]: is -1, want 0 to":                 typed(func(a *Arrays) { a.EdgeFeatures, a.EdgeBins = nil, []int32{-1, 1} }),
 		"0.npz:edges[0]: joins node type \"pixel\" to \"pixel": typed(func(a *Arrays) { a.EdgeTypes, a.NodeTypes = nil, []int32{0, 0, 0} }),
 	} {
-		refuses(t, writeSet(t, strings.Replace(manifest, `"features": ["weight"]`, fmt.Sprintf(`"bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a), Options{}, want)
+		refuses(t, writeSet(t, strings.Replace(manifest, `, "features": ["weight"]}]`, fmt.Sprintf(`}], "edge_bins": %d`, 4*min(1, len(a.EdgeBins))), 1), a), Options{}, want)
 	}
 	same := `{"states": 2, "node_types": ["n"], "edge_types": [{"name": "a", "u": "n", "v": "n"}, {"name": "b", "u": "n", "v": "n"}]}`
 	refuses(t, writeSet(t, same, triangle()), Options{}, "0.npz:edge_types: the array is missing")
@@ -365,7 +349,7 @@ func TestRecipeValidate(t *testing.T) {
 		`{"kind": "npz", "node_form": "none", "edge_form": "none"}`:  `edge_form is "none"`,
 		`{"kind": "uai"}`:                                                     `kind is "uai"`,
 		`{"kind": "graph", "feature_dim": -1}`:                                "feature_dim is -1",
-		`{"kind": "graph", "missing": true}`:                                  "missing goes with",
+		`{"kind": "graph", "missing": true}`:                                  `unknown field "missing"; another version wrote it`,
 		`{"kind": "images", "neighbours": 6}`:                                 "neighbours is 6",
 		`{"kind": "images", "neighbours": 4, "bins": 2}`:                      "2 bins with 0 bin_edges",
 		`{"kind": "images", "neighbours": 8, "bins": 3, "bin_edges": [1, 1]}`: "bin_edges[1] is 1",
@@ -404,7 +388,7 @@ func TestNPZAgainstModel(t *testing.T) {
 		})
 	}
 	other := model
-	other.Recipe = &Recipe{Kind: KindGraph}
+	other.Recipe = &Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}
 	refuses(t, writeSet(t, "", triangle()), other, "the model was trained on data of the kind graph, and these are of the kind npz")
 }
 
@@ -439,13 +423,12 @@ func TestNPZFileRefuses(t *testing.T) {
 		"huge void": {raws{"edges": ints("(1, 2)", 0, 1),
 			"node_features": npyOf("<f4", "False", "(2000000000, 0)", le, []float32{})},
 			"x.npz:node_features: shape is [2000000000, 0], want 2 rows"},
-		"huge header":   {raws{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
-		"both features": {raws{"edges": edges, "node_features.a": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2}), "node_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "x.npz:node_features.a: node_features has features for all types already"},
-		"two weights":   {raws{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
-		"zero weight":   {raws{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
-		"NaN weight":    {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
-		"no direction":  {raws{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 1"},
-		"empty":         {raws{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
+		"huge header":  {raws{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
+		"two weights":  {raws{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
+		"zero weight":  {raws{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
+		"NaN weight":   {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
+		"no direction": {raws{"edges": edges, "directed": ints("()", 2)}, "directed: is 2, want 1"},
+		"empty":        {raws{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := writeFiles(t, map[string]string{"x.npz": string(zipOf(t, c.arrays))})

@@ -125,49 +125,42 @@ func (l *npzLoader) cardinalities() [][]int32 {
 // learnUntied makes the schema for the given cardinalities, those of the first instance.
 func (l *npzLoader) learnUntied(cards []int32) {
 	in, s := l.instances[0], &l.set.Schema
-	kind := cards // what tells nodes apart that are of different types
+	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins,
+		LabelNames: slices.Sorted(maps.Keys(l.names))}
+	kinds := slices.Compact(slices.Sorted(slices.Values(cards))) // what tells nodes apart that are of different types
 	if in.samples != nil {
-		kind = make([]int32, len(in.samples.columns))
-		for i, c := range in.samples.columns {
-			kind[i] = int32(c.Type)
+		kinds, l.set.Recipe.Columns = numbersTo(len(in.samples.states)), in.samples.columns
+	}
+	for a, k := range kinds {
+		t := crf.NodeType{Name: "node", Features: 1, FeatureNames: []string{FormConstant}}
+		if len(kinds) > 1 {
+			t.Name = fmt.Sprintf("node_%d", k)
 		}
-	}
-	nodes := map[int32]int{}
-	for _, k := range kind {
-		nodes[k]++
-	}
-	sorted := slices.Sorted(maps.Keys(nodes))
-	number := map[int32]int{} // of the type of each kind
-	for a, k := range sorted {
-		number[k] = a
-		t := crf.NodeType{Name: "node", Features: 1, FeatureNames: []string{FormConstant}, Copies: nodes[k]}
 		if in.samples != nil {
-			t.States = in.samples.states[k]
+			t.States = in.samples.states[a]
 		} else {
 			t.States = l.untiedStates(int(k))
 		}
-		if len(nodes) > 1 {
-			t.Name = fmt.Sprintf("node_%d", k)
-		}
 		s.NodeTypes = append(s.NodeTypes, t)
+	}
+	if l.typeByStates(in, cards); len(l.problems) > 0 {
+		return
+	}
+	for a, n := range in.nodes.counts(len(kinds)) {
+		s.NodeTypes[a].Copies = n
 	}
 	edges := map[[2]int]int{}
 	for e := range in.edges.count {
-		u, v := kind[in.graph.U(int32(e))], kind[in.graph.V(int32(e))]
-		edges[[2]int{number[u], number[v]}]++
+		u, v := in.endTypes(e)
+		edges[[2]int{u, v}]++
 	}
 	for _, pair := range slices.SortedFunc(maps.Keys(edges), comparePairs) {
 		t := crf.EdgeType{Name: "edge", U: pair[0], V: pair[1], Features: 1, FeatureNames: []string{FormConstant},
 			Copies: edges[pair]}
-		if len(nodes) > 1 {
-			t.Name = fmt.Sprintf("edge_%d_%d", sorted[pair[0]], sorted[pair[1]])
+		if len(kinds) > 1 {
+			t.Name = fmt.Sprintf("edge_%d_%d", kinds[pair[0]], kinds[pair[1]])
 		}
 		s.EdgeTypes = append(s.EdgeTypes, t)
-	}
-	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins,
-		LabelNames: slices.Sorted(maps.Keys(l.names))}
-	if in.samples != nil {
-		l.set.Recipe.Columns = in.samples.columns
 	}
 	if l.completeSchema(); len(l.problems) == 0 {
 		l.set.Recipe.Structure = structureOf(in, cards, s)

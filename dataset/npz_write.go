@@ -97,11 +97,11 @@ func WriteNPZ(path string, a *Arrays) error {
 // contents are the arrays as reading the file gives them.
 func (a *Arrays) contents(path string) (*npzContents, error) {
 	c := &npzContents{arrays: map[string]npy.Values{}}
-	edges := make([]int32, 0, 2*len(a.Edges))
+	edges := npy.Values{Shape: []int{len(a.Edges), 2}}
 	for _, e := range a.Edges {
-		edges = append(edges, e[0], e[1])
+		edges.Ints = append(edges.Ints, e[0], e[1])
 	}
-	c.arrays[edgesArray] = npy.Values{Shape: []int{len(a.Edges), 2}, Ints: edges}
+	c.arrays[edgesArray] = edges
 	for name, data := range map[string][]int32{
 		edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes, edgeTypesArray: a.EdgeTypes, statesArray: a.States,
 	} {

@@ -31,9 +31,8 @@ type Options struct {
 	// Kind is one of the Kind constants; "" finds out from the paths.
 	Kind string
 
-	// Recipe and Schema are those of a trained model: the data are checked
-	// against them, and bin edges, neighbourhood, bias and the like are taken from
-	// the recipe instead of from these options. Both are nil for training.
+	// Recipe and Schema are those of a trained model: the data are checked against them, and bin edges, neighbourhood,
+	// bias and the like are taken from the recipe instead of from these options. Both are nil for training.
 	Recipe *Recipe
 	Schema *crf.Schema
 	// Learning says that this model is to go on learning, from these data: they must
@@ -43,8 +42,7 @@ type Options struct {
 	// NoLabels leaves labels unread, for data to predict. A warning tells where some nodes
 	// of graph tables or npz have labels and others have none.
 	NoLabels bool
-	// States names the states; nil takes them from dataset.json, or else numbers
-	// as many as the largest label asks for.
+	// States names the states; nil takes them from dataset.json, or else numbers as many as the largest label asks for.
 	States []string
 	// NoBias leaves out the constant feature that is otherwise the last column of
 	// the node features of images and graph tables.
@@ -55,8 +53,7 @@ type Options struct {
 	FeatureDir string
 	// Layout is the order of the axes of features: LayoutHWC or LayoutCHW; "" means the one that fits the pictures.
 	Layout string
-	// List is a file of image ids, one per line: a path as it stands, or else
-	// within the data folder. "" takes all images.
+	// List is a file of image ids, one per line: a path as it stands, or else within the data folder. "" takes all images.
 	List string
 	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
 	// "" means contrasts, unless Bins is given.
@@ -74,13 +71,11 @@ type Options struct {
 	// folder, of a model that was trained with them.
 	Superpixels string
 
-	// Observed is, for graph tables, the split whose labels are kept; all others
-	// become unobserved. "" keeps every label.
+	// Observed is, for graph tables, the split whose labels are kept; all others become unobserved. "" keeps every label.
 	Observed string
 
-	// Hops replaces, for graph tables, the features of a node by means over its
-	// neighbourhood: by that over itself and its neighbours, as many times. Nodes whose
-	// features are not known have no share in a mean. 0: features as they are.
+	// Hops replaces, for graph tables, the features of a node by means over its neighbourhood: by that over itself and its
+	// neighbours, as many times. Nodes whose features are not known have no share in a mean. 0: features as they are.
 	Hops int
 
 	// Columns gives, for tables with a header, columns their roles, each as ROLE=NAME: id, label and split of nodes,

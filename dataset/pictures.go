@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -18,7 +17,8 @@ import (
 // pictureSuffixes are those of pictures to be read.
 var pictureSuffixes = []string{".jpg", ".jpeg", ".png", ".tif", ".tiff"}
 
-// pictures lists the pictures of a folder by id; a tif beside another counts as what that was made of.
+// pictures lists the pictures of a folder by id. A tif, which is not read, counts beside another as what that was made
+// of.
 func pictures(folder string) (map[string][]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -58,7 +58,7 @@ func chosen(folder string, byID map[string][]string, list string, allowed int64)
 		}
 		if len(entries) == 0 {
 			p.add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
-				strings.Join(pictureSuffixes, ", "))
+				strings.Join(pictureSuffixes[:3], ", "))
 		}
 	}
 	first := map[string]int{}
@@ -105,46 +105,16 @@ func pictureSize(data []byte, allowed int64) (image.Config, error) {
 		decodedPixel*float64(c.Width)*float64(c.Height), allowed)
 }
 
-// decodePicture decodes a picture of one page. what and remedy are for errors.
+// decodePicture decodes a picture. what and remedy are for errors.
 func decodePicture(path string, data []byte, allowed int64, what, remedy string) (picture image.Image, format string,
 	err error) {
 	if _, err = pictureSize(data, allowed); err == nil {
 		picture, format, err = image.Decode(bytes.NewReader(data))
 	}
-	switch {
-	case err != nil:
-		return nil, "", pictureError(path, what, remedy, err)
-	case severalPages(data):
-		return nil, "", wrong(path, 0, "", "save each page as a picture of its own",
-			"it has more than one page, and a picture has one")
-	}
-	return picture, format, nil
-}
-
-// pictureError is the error of a picture that cannot be read.
-func pictureError(path, what, remedy string, err error) error {
 	if large := (*memory.Error)(nil); errors.As(err, &large) {
-		return ofFile(path, err)
+		return nil, "", ofFile(path, err)
+	} else if err != nil {
+		err = &Error{File: path, Problem: fmt.Sprintf("the %s cannot be read: %v", what, err), Remedy: remedy, Cause: err}
 	}
-	return &Error{File: path, Problem: fmt.Sprintf("the %s cannot be read: %v", what, err), Remedy: remedy, Cause: err}
-}
-
-// severalPages reports whether a tif has several, as a stack has: of these the first alone is decoded.
-func severalPages(data []byte) bool {
-	var order binary.ByteOrder = binary.LittleEndian
-	switch {
-	case len(data) < 8:
-		return false
-	case bytes.HasPrefix(data, []byte("MM\x00*")):
-		order = binary.BigEndian
-	case !bytes.HasPrefix(data, []byte("II*\x00")):
-		return false
-	}
-	const entry = 12
-	at := uint64(order.Uint32(data[4:]))
-	if at+2 > uint64(len(data)) {
-		return false
-	}
-	next := at + 2 + entry*uint64(order.Uint16(data[at:]))
-	return next+4 <= uint64(len(data)) && order.Uint32(data[next:]) != 0
+	return picture, format, err
 }

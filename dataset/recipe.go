@@ -28,23 +28,19 @@ type Recipe struct {
 	FeatureDim int `json:"feature_dim,omitempty"`
 	// Bias says that the constant feature follows as the last column.
 	Bias bool `json:"bias,omitempty"`
-	// Missing says that, in graph tables, a column after the bias is 1 for nodes
-	// whose features are not known, in the place of the bias.
-	Missing bool `json:"missing,omitempty"`
 	// Sorted says that nodes of graph tables are numbered in the order of their identifiers, and edges in that of
 	// their ends; models of before this take rows as they stand.
 	Sorted bool `json:"sorted,omitempty"`
 	// Hops says over how many of them the features of graph tables are means.
 	Hops int `json:"hops,omitempty"`
-	// Sheets is how tables with a header are read; nil for other data.
+	// Sheets is how tables are read; nil for other data.
 	Sheets *sheetRecipe `json:"sheets,omitempty"`
 	// Text is how tagged text is read; nil for other data.
 	Text *textRecipe `json:"text,omitempty"`
 	// States names the states of images, graph tables and text.
 	States []string `json:"states,omitempty"`
 
-	// Colours says that the features of pixels of images are their colours: grey, or red,
-	// green and blue, of 0 to 255.
+	// Colours says that the features of pixels of images are their colours: grey, or red, green and blue, of 0 to 255.
 	Colours bool `json:"colours,omitempty"`
 	// Neighbours is 4 or 8, for images.
 	Neighbours int `json:"neighbours,omitempty"`
@@ -55,7 +51,7 @@ type Recipe struct {
 	BinEdges []float64 `json:"bin_edges,omitempty"`
 	// Palette has the colours of States, red, green and blue, in the label pictures of images, as many as these gave.
 	Palette [][3]uint8 `json:"palette,omitempty"`
-	// LabelColours says that the pixels of label pictures are colours of Palette, and not numbers of states.
+	// LabelColours says that label pictures are masks: 0 is the first state, and 255 the second.
 	LabelColours bool `json:"label_colours,omitempty"`
 	// Edges says how contrasts make features of edges of images, in the place of bins of distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`
@@ -90,7 +86,13 @@ const RecipeKey = "recipe"
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
 	if err := fileio.JSON([]byte(text), &r); err != nil {
-		return nil, fmt.Errorf("recipe: %w", err)
+		return nil, fmt.Errorf("recipe: %w; another version wrote it, by which the model serves, or learn again", err)
+	}
+	if r.Kind == KindGraph && r.Sheets == nil { // of tables without a header, which have one since
+		r.Sheets = &sheetRecipe{ID: roleID, Label: roleLabel, Split: roleSplit, Source: roleSource, Target: roleTarget}
+		if r.FeatureDim > 0 {
+			r.Sheets.Nodes = []column{{Name: listColumn, Indices: r.FeatureDim}}
+		}
 	}
 	return &r, r.validate()
 }
@@ -123,15 +125,15 @@ func (r *Recipe) validate() error {
 	switch {
 	case !slices.Contains(kinds, r.Kind):
 		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
-	case r.Missing && (r.Kind != KindGraph || !r.Bias):
-		return fmt.Errorf("recipe: missing goes with kind %q and a bias only", KindGraph)
 	case r.Hops != 0 && r.Kind != KindGraph, r.Hops < 0, r.Hops > mostHops:
 		return fmt.Errorf("recipe: hops is %d, want 0 to %d, and with kind %q only", r.Hops, mostHops, KindGraph)
-	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != len(namesOfColumns(r.Sheets.Nodes))):
-		return fmt.Errorf("recipe: sheets go with kind %q, without missing, and with as many features as their columns "+
-			"make", KindGraph)
+	case (r.Sheets != nil) != (r.Kind == KindGraph):
+		return fmt.Errorf("recipe: sheets go with kind %q", KindGraph)
 	case r.Sheets != nil && r.Sheets.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Sheets.problem())
+	case r.Sheets != nil && r.FeatureDim >= 0 && r.FeatureDim != sizeOfColumns(r.Sheets.Nodes):
+		return fmt.Errorf("recipe: the columns of sheets make %d features, want %d", sizeOfColumns(r.Sheets.Nodes),
+			r.FeatureDim)
 	case (r.Text != nil) != (r.Kind == KindText):
 		return fmt.Errorf("recipe: text goes with kind %q", KindText)
 	case r.Text != nil && r.Text.problem() != "":
@@ -188,20 +190,17 @@ func (r *Recipe) offsets() []int {
 
 // nodeDim returns the number of features of nodes, but for npz.
 func (r *Recipe) nodeDim() int {
-	dim := r.FeatureDim
-	for _, more := range []bool{r.Bias, r.Missing} {
-		if more {
-			dim++
-		}
+	if r.Bias {
+		return r.FeatureDim + 1
 	}
-	return dim
+	return r.FeatureDim
 }
 
 // edgeDim returns the number of features of edges of images and of tables with a header.
 func (r *Recipe) edgeDim() int {
 	switch {
 	case r.Sheets != nil:
-		return len(namesOfColumns(r.Sheets.Edges)) + 1
+		return sizeOfColumns(r.Sheets.Edges) + 1
 	case r.Superpixels != nil:
 		return r.Superpixels.dim()
 	case r.Edges == nil:

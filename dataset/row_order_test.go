@@ -83,21 +83,6 @@ func TestRowsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestRowsWithoutHeader: the same for tables without one.
-func TestRowsWithoutHeader(t *testing.T) {
-	one := mustOpen(t, writeFiles(t, tables("a\t0\ttrain\t1 2\nb\t1\ttest\t?\nc\t1\t\t0:2\n", "a b\nb c\n")), Options{})
-	other := mustOpen(t, writeFiles(t, tables("c\t1\t\t0:2\na\t0\ttrain\t1 2\nb\t1\ttest\t?\n", "c b\na b\n")), Options{})
-	a, b := one.Instances[0], other.Instances[0]
-	au, av := a.Graph.Ends()
-	bu, bv := b.Graph.Ends()
-	if !slices.Equal(au, bu) || !slices.Equal(av, bv) || !cmp.Equal(a.Samples(), b.Samples()) || !cmp.Equal(matrixOf(one), matrixOf(other)) || !cmp.Equal(one.Splits, other.Splits) {
-		t.Error("the order of rows tells")
-	}
-	if one.Rows[0] != nil || !slices.Equal(other.Rows[0], []int32{2, 0, 1}) {
-		t.Errorf("rows %v and %v", one.Rows, other.Rows)
-	}
-}
-
 // TestRowsInOrder: by the plain comparison of all names.
 func TestRowsInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -88,7 +88,7 @@ func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
 	if pairs == "" {
 		edges = p.allPairs()
 	} else if data := read(pairs, "a table of edges"); len(r.list) == 0 {
-		edges = p.pairs(readTable(l.ctx, pairs, data))
+		edges = p.pairs(readTable(pairs, data))
 		r.list = append(r.list, p.errors()...)
 	}
 	states := make([]int32, len(p.columns))
@@ -193,7 +193,7 @@ func (p *sampleReader) readTable(data []byte) {
 		}
 		data = []byte(strings.Join(lines, "\n"))
 	}
-	t := readRows(p.l.ctx, p.file, data, false)
+	t := readRows(p.file, data, false)
 	if p.list = t.list; len(p.list) > 0 {
 		return
 	}

@@ -41,7 +41,7 @@ type Set struct {
 
 	notes []string // the same, with references to options
 
-	given []givenFeatures   // of nodes of graph tables
+	given []crf.Features    // of nodes of graph tables
 	texts []*textFile       // that sentences were read from
 	files []*fileio.Mapping // that features lie in
 }
@@ -59,8 +59,7 @@ func (s *Set) Close() {
 	s.files = nil
 }
 
-// ImageSource is the picture behind an instance of an image folder. Node
-// r*Width+c is the pixel in row r and column c.
+// ImageSource is the picture behind an instance of an image folder. Node r*Width+c is the pixel in row r and column c.
 type ImageSource struct {
 	ID            string
 	Path          string // the picture itself

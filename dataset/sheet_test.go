@@ -112,8 +112,7 @@ func TestSheetsForModel(t *testing.T) {
 			refuses(t, writeFiles(t, sheets(c.nodes, "source,target,amount\n")), model, c.want)
 		})
 	}
-	old := Recipe{Kind: KindGraph, FeatureDim: 5, Bias: true}
-	refuses(t, writeFiles(t, sheets(headedNodes, headedEdges)), Options{Schema: &trained.Schema, Recipe: &old}, "the model was trained on tables that have a header: false, and these have one: true")
+	refuses(t, writeFiles(t, tables("a\t0\n", "")), model, `x.nodes.tsv:1: there is no column "age", which the model was trained with`)
 }
 
 func TestSheetsLabels(t *testing.T) {
@@ -268,7 +267,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
-		of := readTable(t.Context(), "f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")))
+		of := readTable("f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")))
 		if len(of.list) > 0 {
 			t.Fatal(of.list)
 		}
@@ -310,7 +309,7 @@ func FuzzSheets(f *testing.F) {
 	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
 		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
-		n, e := readTable(t.Context(), "nodes.csv", nodes), readTable(t.Context(), "edges.csv", edges)
+		n, e := readTable("nodes.csv", nodes), readTable("edges.csv", edges)
 		if len(n.list)+len(e.list) > 0 {
 			return
 		}

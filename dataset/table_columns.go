@@ -34,16 +34,40 @@ type column struct {
 	Mean float64 `json:"mean,omitempty"`
 	// Values are, for a column of text, the texts that have a feature each; nil: numbers.
 	Values []string `json:"values,omitempty"`
+	// Indices is, for a column of lists of features, as index or index:value, how many features there are; 0: no lists.
+	Indices int `json:"indices,omitempty"`
 	// Other says that one more feature is 1 for other texts, and Missing that the last one is 1 where there is none, or no
 	// number.
 	Other   bool `json:"other,omitempty"`
 	Missing bool `json:"missing,omitempty"`
 }
 
+// listColumn is what a column of lists of features is called. An empty list has none; "?" stands for one that is not
+// known.
+const listColumn = "features"
+
+// size is the number of features that a column makes.
+func (c *column) size() int {
+	if c.Indices == 0 {
+		return len(c.features())
+	}
+	if c.Missing {
+		return c.Indices + 1
+	}
+	return c.Indices
+}
+
+// isMissing reports whether a cell says that there is no value.
+func (c *column) isMissing(cell string) bool {
+	return missingCell(cell) && (c.Indices == 0 || cell != "")
+}
+
 // features names the features that a column makes.
 func (c *column) features() []string {
 	names := []string{c.Name}
-	if c.Values != nil {
+	if c.Indices > 0 {
+		names = crf.NumberedStates(c.Indices)
+	} else if c.Values != nil {
 		names = nil
 		for _, v := range c.Values {
 			names = append(names, c.Name+"="+v)
@@ -66,7 +90,19 @@ func (c *column) problem() string {
 	if math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) {
 		return fmt.Sprintf("column %q has the mean %v", c.Name, c.Mean)
 	}
+	if c.Indices < 0 || c.Indices > mostFeatures || c.Indices > 0 && (c.Other || c.Values != nil) {
+		return fmt.Sprintf("column %q has %d indices, want 0 to %d, and no values beside them", c.Name, c.Indices,
+			mostFeatures)
+	}
 	return ""
+}
+
+// sizeOfColumns is the number of features that columns make.
+func sizeOfColumns(columns []column) (n int) {
+	for i := range columns {
+		n += columns[i].size()
+	}
+	return n
 }
 
 // namesOfColumns names the features that columns make.
@@ -83,6 +119,8 @@ type columnSurvey struct {
 	count   map[string]int // of the different texts of cells that have a value
 	given   int            // how many of these there are
 	missing int
+	empty   int       // of these
+	plain   bool      // it is of a table without a header
 	values  []float64 // of cells that are numbers
 	written int       // cells that are numbers as people write them
 	odd     *Error    // the place of the first that is no number; nil: all are
@@ -94,7 +132,7 @@ var written = regexp.MustCompile(`^[-+]?[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\
 
 // look looks at all cells of a column.
 func look(tables []*table, name string) (*columnSurvey, error) {
-	c := &columnSurvey{name: name, count: map[string]int{}}
+	c := &columnSurvey{name: name, count: map[string]int{}, plain: tables[0].plain}
 	for _, t := range tables {
 		at := t.column(name)
 		if at < 0 {
@@ -103,7 +141,9 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 		for r, cells := range t.rows {
 			text := cells[at]
 			if missingCell(text) {
-				c.missing++
+				if c.missing++; text == "" {
+					c.empty++
+				}
 				continue
 			}
 			c.given++
@@ -139,21 +179,28 @@ func (c *columnSurvey) mean() float64 {
 	return mean
 }
 
+// isList reports whether the cells are lists of features.
+func (c *columnSurvey) isList() bool {
+	return c.plain || strings.EqualFold(c.name, listColumn) && strings.ContainsAny(c.text, " :") && isDigit(c.text[0])
+}
+
 // decide says how the column becomes features: nil where it is left out, as a note says. text says that it is said to
-// be text, and not numbers.
+// be text, and not numbers. Of lists the features are still to be counted.
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
 	numbers := len(c.values) + c.written
 	name, instead := abbreviate(c.name), "nothing"
 	switch {
+	case c.given == 0 && c.plain:
+		return nil, nil
 	case c.given == 0:
 		note("column %q has no values and is left out", name)
 		return nil, nil
+	case !text && c.isList():
+		col = &column{Name: c.name, Indices: 1}
+		c.missing -= c.empty
 	case !text && c.odd == nil:
 		col = &column{Name: c.name, Mean: c.mean()}
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
-	case !text && strings.EqualFold(c.name, "features") && strings.ContainsAny(c.text, " :") && isDigit(c.text[0]):
-		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place, "begin the header with #, or give every feature a column",
-			"%q is a list of features, which tables without a header have", abbreviate(c.text))
 	case !text && float64(numbers) >= numberColumn*float64(c.given):
 		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place,
 			"write digits and a decimal point alone, leave the cell empty "+
@@ -194,8 +241,7 @@ func (c *columnSurvey) categories(col *column, note func(format string, argument
 	slices.Sort(col.Values)
 }
 
-// featureRows makes features of the rows of a table: by the columns of a recipe, or by the list in the last column of
-// a plain one, which has index or index:value, separated by blanks.
+// featureRows makes features of the rows of a table by the columns of a recipe.
 type featureRows struct {
 	columns []column
 	at      []int              // [column] where it stands in the table
@@ -205,12 +251,8 @@ type featureRows struct {
 	dim     int
 	bias    bool           // the constant feature is last
 	unknown []unknownCells // [column]
+	lists   string         // what says how many features lists have; "": there are none
 	row     []sparseValue  // that was made last, by rising index
-
-	lists   bool
-	limit   int // the length of feature vectors where it is known, and what says so
-	limitOf string
-	used    top // of the indices, with the lines where they stand
 }
 
 // unknownCells counts cells for which a model has no feature.
@@ -235,7 +277,10 @@ func columnRows(t *table, columns []column, bias bool) *featureRows {
 			values[v] = int32(f.dim + j)
 		}
 		f.at, f.first, f.values = append(f.at, t.column(c.Name)), append(f.first, f.dim), append(f.values, values)
-		f.dim += len(c.features())
+		f.dim += c.size()
+		if c.Indices > 0 {
+			f.lists = "any model"
+		}
 		f.last = append(f.last, f.dim-1)
 	}
 	if bias {
@@ -259,14 +304,16 @@ func (f *featureRows) sparseBytes() int {
 // make makes the features of a row; it returns the name of the column and what is wrong with its cell.
 func (f *featureRows) make(line int, cells []string) (place, problem string) {
 	f.row = f.row[:0]
-	if f.lists {
-		return "", f.parse(line, cells[plainColumns-1])
-	}
 	for i := range f.columns {
 		c, cell := &f.columns[i], cells[f.at[i]]
-		missing := missingCell(cell)
+		missing := c.isMissing(cell)
 		j, known := f.values[i][cell]
 		switch {
+		case c.Indices > 0 && !missing:
+			if problem := f.parse(cell, f.first[i], c.Indices); problem != "" {
+				return c.Name, problem
+			}
+		case c.Indices > 0:
 		case c.Values == nil && missing:
 			f.put(f.first[i], c.Mean)
 		case c.Values == nil:
@@ -301,11 +348,9 @@ func (f *featureRows) make(line int, cells []string) (place, problem string) {
 
 func (f *featureRows) put(j int, x float64) { f.row = append(f.row, sparseValue{int32(j), x}) }
 
-// parse reads a list.
-func (f *featureRows) parse(line int, text string) (problem string) {
-	if text == missingFeatures {
-		return ""
-	}
+// parse reads a list of so many features, which begin at first.
+func (f *featureRows) parse(text string, first, size int) (problem string) {
+	before := len(f.row)
 	for field := range strings.FieldsSeq(text) {
 		indexText, valueText, valued := strings.Cut(field, ":")
 		index, err := strconv.ParseInt(indexText, 10, 32)
@@ -314,8 +359,8 @@ func (f *featureRows) parse(line int, text string) (problem string) {
 		case err != nil || index < 0:
 			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known",
 				abbreviate(field), missingFeatures)
-		case int(index) >= f.limit:
-			return fmt.Sprintf("feature %q: index is beyond the %d features of %s", abbreviate(field), f.limit, f.limitOf)
+		case int(index) >= size:
+			return fmt.Sprintf("feature %q: index is beyond the %d features of %s", abbreviate(field), size, f.lists)
 		case valued:
 			if value, err = numeric.ParseDecimal(valueText); err != nil {
 				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
@@ -324,15 +369,13 @@ func (f *featureRows) parse(line int, text string) (problem string) {
 				return problem
 			}
 		}
-		if f.used.see(int32(index), line, 0, 0); int32(index) == f.used.largest {
-			f.used.at[0] = min(f.used.at[0], line)
-		}
-		f.put(int(index), value)
+		f.put(first+int(index), value)
 	}
-	slices.SortFunc(f.row, byIndex)
-	for i := 1; i < len(f.row); i++ {
-		if f.row[i].index == f.row[i-1].index {
-			return fmt.Sprintf("feature %d is given twice", f.row[i].index)
+	list := f.row[before:]
+	slices.SortFunc(list, byIndex)
+	for i := 1; i < len(list); i++ {
+		if list[i].index == list[i-1].index {
+			return fmt.Sprintf("feature %d is given twice", int(list[i].index)-first)
 		}
 	}
 	return ""
@@ -352,7 +395,7 @@ func (f *featureRows) same(a, b []string) bool {
 func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
 	var numbers []float64
 	var rows sparseRows
-	dense := !f.lists && f.denseBytes() <= f.sparseBytes()
+	dense := f.lists == "" && f.denseBytes() <= f.sparseBytes()
 	if dense {
 		numbers = make([]float64, len(t.rows)*f.dim)
 	}
@@ -371,8 +414,6 @@ func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
 	switch {
 	case len(p.list) > 0:
 		return crf.Features{}, nil // which are said
-	case f.lists:
-		f.dim = int(f.used.largest) + 1
 	case f.dim == 0:
 		return crf.Constant(len(t.rows), 0), nil
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
@@ -15,22 +16,15 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// Names made for graph tables. Nodes of which the features are not known are of the type of all others, and a feature
-// says so: edges that reach them need the weights of all edges.
-const (
-	featuredType = "node"
-	biasName     = "bias"
-	missingName  = "no_features" // 1 where the features are not known, in the place of the bias
-)
+// biasName is that of the constant feature.
+const biasName = "bias"
 
-// tableLoader turns pairs of tables into a set: those with a header, whose columns become features by their cells, and
-// plain ones, whose features and labels are numbers.
+// tableLoader turns pairs of tables into a set, whose columns become features by their cells.
 type tableLoader struct {
 	loader
-	plain  bool // no table has a header
 	graphs []*tableGraph
 	rules  *sheetRecipe // of the set's recipe
-	labels labelTexts   // of tables with a header
+	labels labelTexts
 }
 
 // tableGraph is one graph as its tables give it.
@@ -43,10 +37,9 @@ type tableGraph struct {
 	names        []string
 	byName       map[string]int32 // the node
 	row          []int32          // [node] in the table; nil: they are in order
-	labels       []int32          // [node] its state or, with a header, its text's number in labelTexts; −1: hidden
+	labels       []int32          // [node] its text's number in labelTexts; −1: hidden
 	splits       []string
-	given        givenFeatures
-	used         top // of the indices of features in plain tables, with lines
+	features     crf.Features
 	topology     *graph.Graph
 	reversed     int // the first line that joins nodes the other way round than one before; 0: none
 	edgeFeatures crf.Features
@@ -72,16 +65,9 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	for _, pair := range pairs {
 		l.readManifest(filepath.Dir(pair.nodes), true)
 		nodes, edges := l.source(pair.nodes), l.source(pair.edges)
-		plain := !pair.loose && !hasHeader(pair.nodes, nodes)
-		if len(l.graphs) == 0 {
-			l.plain = plain
-		} else if plain != l.plain {
-			l.failAt(pair.nodes, "", "give tables of one kind", "it has a header: %v, and %s has one: %v", !plain,
-				pairs[0].nodes, plain)
-		}
 		l.run(func() { l.open(pair, nodes, edges) })
 	}
-	l.run(func() { l.checkKind(pairs[0].nodes) }, l.chooseColumns)
+	l.run(l.chooseColumns)
 	if len(l.problems) > 0 {
 		return l.result()
 	}
@@ -98,29 +84,17 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	return l.result()
 }
 
-// checkKind checks that tables have a header if those of the model have, or if options name columns.
-func (l *tableLoader) checkKind(first string) {
-	switch of := l.o.Recipe; {
-	case of != nil && (of.Sheets == nil) != l.plain:
-		l.failAt(first, "", "write the tables like those",
-			"the model was trained on tables that have a header: %v, and these have one: %v", of.Sheets != nil, !l.plain)
-	case l.plain && len(l.o.Columns) > 0:
-		l.fail(optionError("Columns", "%s has no header that names columns", first))
-	case !l.plain && l.manifest.NodeFeatures != nil:
-		l.failAt(l.manifestPath, "node_features", "remove it", "the headers of the tables name the features")
-	}
-}
-
 // open reads a pair of tables, and finds out which is which.
 func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
-	g := &tableGraph{name: pair.name, roles: nodeRoles{0, 1, 2}, ends: [2]int{0, 1}, used: newTop()}
+	g := &tableGraph{name: pair.name}
 	l.graphs = append(l.graphs, g)
-	if l.plain {
-		g.nodes = readPlain(l.ctx, pair.nodes, nodes, plainColumns)
-		g.edges = readPlain(l.ctx, pair.edges, edges, len(g.ends))
-		return
+	if pair.loose || hasHeader(pair.nodes, nodes) {
+		g.nodes, g.edges = readTable(pair.nodes, nodes), readTable(pair.edges, edges)
+	} else {
+		g.nodes = readPlain(pair.nodes, nodes, plainNodes)
+		g.edges = readPlain(pair.edges, edges, plainEdges)
+		l.labels.plain, l.hiddenBy = true, "-1"
 	}
-	g.nodes, g.edges = readTable(l.ctx, pair.nodes, nodes), readTable(l.ctx, pair.edges, edges)
 	l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...)
 	if len(l.problems) > 0 {
 		return
@@ -154,8 +128,8 @@ func (l *tableLoader) looksLikeEdges(t *table) int {
 // chooseColumns decides what features the columns make: as the model has it, or by a look at all cells.
 func (l *tableLoader) chooseColumns() {
 	r, first := l.rules, l.graphs[0]
-	if l.plain {
-		return
+	if !first.nodes.plain && l.manifest.NodeFeatures != nil {
+		l.failAt(l.manifestPath, "node_features", "remove it", "the headers of the tables name the features")
 	}
 	if l.o.Recipe != nil {
 		for _, g := range l.graphs {
@@ -200,10 +174,35 @@ func (l *tableLoader) survey(tables []*table, taken ...int) (columns []column) {
 			})
 		}
 		if l.fail(err); col != nil {
+			if col.Indices > 0 {
+				col.Indices = l.countIndices(tables, name)
+			}
 			columns = append(columns, *col)
 		}
 	}
 	return columns
+}
+
+// countIndices finds out how many features the lists of a column have.
+func (l *tableLoader) countIndices(tables []*table, name string) int {
+	if names := l.manifest.NodeFeatures; names != nil {
+		return len(names)
+	}
+	used := newTop()
+	for i, t := range tables {
+		for r, cells := range t.rows {
+			for field := range strings.FieldsSeq(cells[t.column(name)]) {
+				text, _, _ := strings.Cut(field, ":")
+				if x, err := strconv.ParseInt(text, 10, 32); err == nil && x < mostFeatures {
+					used.see(int32(x), i, r, 0)
+				}
+			}
+		}
+	}
+	t := tables[used.at[0]]
+	at := Error{File: t.file, Line: int(t.lines[used.at[1]]), Problem: "the index of a feature "}
+	l.refuseFar(&used, at, "feature", `name "node_features" in `+ManifestName)
+	return int(max(0, used.largest)) + 1
 }
 
 // compareColumns checks that a table has the columns of the model; the others are not looked at.
@@ -249,47 +248,32 @@ func (g *tableGraph) numbered() numbered {
 
 // chooseSchema takes the model's schema or makes one for the tables, and gives labels the numbers of its states.
 func (l *tableLoader) chooseSchema() {
-	for _, g := range l.graphs {
-		if l.plain {
-			l.numbers = append(l.numbers, g.numbered())
-		}
-	}
 	if l.o.Schema != nil {
 		l.adoptModel()
 		l.compareNames()
-		l.readNames(nil, true)
 	} else {
 		l.learnSchema()
 	}
 	l.run(func() {
-		switch {
-		case !l.plain:
-			of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
-			for _, g := range l.graphs {
-				ofTexts(g.labels, of)
+		of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
+		for _, g := range l.graphs {
+			if ofTexts(g.labels, of); g.nodes.plain && !l.o.NoLabels {
+				l.numbers = append(l.numbers, g.numbered())
 			}
-		case !l.o.NoLabels:
-			l.askWhatHides("label ")
 		}
+		l.askWhatHides("label ")
 	})
 }
 
 // learnSchema makes schema and recipe of what the tables have.
 func (l *tableLoader) learnSchema() {
 	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.file
-	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true}
-	names := namesOfColumns(l.rules.Nodes)
-	if l.plain {
-		l.countFeatures()
-		r.States = l.numberStates("nodes are", "every label", wrong(first, 0, "",
-			"name the states, by \"states\" in "+ManifestName+" or {states}", "no node has a label"))
-	} else {
-		r.Sheets, r.FeatureDim, r.States = l.rules, len(names), l.statesOf(&l.labels, first)
-	}
+	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true, Sheets: l.rules,
+		FeatureDim: sizeOfColumns(l.rules.Nodes), States: l.statesOf(&l.labels, first)}
 	if len(l.problems) > 0 {
 		return
 	}
-	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: r.States, Features: r.nodeDim()}}
+	s.NodeTypes = []crf.NodeType{{Name: "node", States: r.States, Features: r.nodeDim()}}
 	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return g.topology.NumEdges() > 0 }) {
 		names := append(namesOfColumns(l.rules.Edges), FormConstant)
 		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
@@ -297,58 +281,25 @@ func (l *tableLoader) learnSchema() {
 	if l.checkWeights(); len(l.problems) > 0 {
 		return // before as many names are made
 	}
-	if l.plain {
-		names = l.featureNames(r.FeatureDim, false)
+	names := namesOfColumns(l.rules.Nodes)
+	copy(names, l.manifest.NodeFeatures) // of the lists of plain tables
+	if r.Bias {
+		names = append(names, biasName)
 	}
-	s.NodeTypes[0].FeatureNames = append(names[:len(names):len(names)],
-		[]string{biasName, missingName}[:r.nodeDim()-r.FeatureDim]...)
+	s.NodeTypes[0].FeatureNames = names
 	l.completeSchema()
-}
-
-// countFeatures finds out how many features the nodes of plain tables have, and whether those of some are not known.
-func (l *tableLoader) countFeatures() {
-	r, missing := &l.set.Recipe, false
-	r.FeatureDim = len(l.manifest.NodeFeatures)
-	for _, g := range l.graphs {
-		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
-			r.FeatureDim = dim
-			at := Error{File: g.nodes.file, Line: g.used.at[0], Problem: "the index of a feature "}
-			l.refuseFar(&g.used, at, "feature", `name "node_features" in `+ManifestName)
-		}
-		missing = missing || slices.Contains(g.given.known, false)
-	}
-	r.Missing = missing && r.FeatureDim > 0 && r.Bias
 }
 
 // freezeAll makes an instance of each graph.
 func (l *tableLoader) freezeAll() {
 	for _, g := range l.graphs {
-		l.run(func() {
-			switch {
-			case !l.plain:
-			case l.o.NoLabels:
-				l.skip(g.labels)
-			default:
-				l.checkNumbers("label ", l.set.Schema.NodeStates, g.numbered())
-			}
-		}, func() { l.freezeGraph(g) })
+		l.run(func() { l.freezeGraph(g) })
 	}
 }
 
 // freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
 func (l *tableLoader) freezeGraph(g *tableGraph) {
-	s, r := &l.set.Schema, &l.set.Recipe
-	// Without a bias, or without any features, those of a node where they are not known are all zero, or the bias, like
-	// those of others.
-	if i := slices.Index(g.given.known, false); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
-		within := ""
-		if r.Hops > 0 {
-			within = fmt.Sprintf(", nor those of any node within %d hops", r.Hops)
-		}
-		l.fail(wrong(g.nodes.file, int(g.nodes.lines[i]), "", "",
-			"the features are not known (?)"+within+", but the model was trained on nodes with features only"))
-		return
-	}
+	s := &l.set.Schema
 	if g.topology.NumEdges() > 0 && len(s.EdgeTypes) == 0 {
 		l.failAt(g.edges.file, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q",
 			g.names[g.topology.U(0)], g.names[g.topology.V(0)], s.NodeTypes[0].Name, s.NodeTypes[0].Name)
@@ -360,12 +311,7 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 				"nodes of an earlier line the other way round; edges are directed, and a network has one edge for two nodes"))
 		return
 	}
-	features, err := g.given.complete(r)
-	if err != nil {
-		l.fail(ofFile(g.nodes.file, err))
-		return
-	}
-	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{features}}
+	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.features}}
 	if len(l.rules.Edges) == 0 {
 		g.edgeFeatures = crf.Constant(g.topology.NumEdges(), 1)
 	}
@@ -381,7 +327,7 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		spec.Labels = [][]int32{g.labels}
 	}
 	l.freeze(g.nodes.file, spec, nil)
-	l.set.Splits, l.set.given = append(l.set.Splits, g.splits), append(l.set.given, g.given)
+	l.set.Splits, l.set.given = append(l.set.Splits, g.splits), append(l.set.given, g.features)
 	if unnamed(g.names) {
 		g.names = nil
 	}

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -164,10 +163,10 @@ func hasHeader(path string, data []byte) bool {
 	if filepath.Ext(path) != tableExtensions[0] {
 		return true
 	}
-	for _, text := range tableLines(context.Background(), data[:min(len(data), npy.MostHeaderBytes)]) {
+	for _, text := range tableLines(data[:min(len(data), npy.MostHeaderBytes)]) {
 		cells := trimmed(strings.Split(text, "\t"))
 		_, err := strconv.Atoi(cells[min(1, len(cells)-1)])
-		return err != nil || len(cells) < 2 || len(cells) > plainColumns
+		return err != nil || len(cells) < 2 || len(cells) > len(plainNodes)
 	}
 	return false
 }

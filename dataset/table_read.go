@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -17,49 +16,51 @@ import (
 // separators are what columns of a table with a header may be separated by.
 const separators = ",;\t|"
 
-// table is rows of cells as text. Tables with a header, plain ones, which have none, and lists of edges all come in
-// this form to what makes nodes, edges and features of them.
+// table is rows of cells as text. Tables with a header, plain ones, which get one, and lists of edges all come in this
+// form to what makes nodes, edges and features of them.
 type table struct {
 	problems
-	plain  bool
+	plain  bool // its labels are numbers of states
 	comma  rune
 	first  string   // line
-	header []string // names of columns; those of a plain table are empty
+	header []string // names of columns
 	lines  []int32  // [row] from 1
 	rows   [][]string
 	places map[string]int // of columns by their names as they stand, without those of none
 	folded map[string]int // by fileio.Fold of the names
 }
 
-// plainColumns are those of plain tables of nodes: node, label, split and a list of features.
-const plainColumns = 4
+// The columns of plain tables, which have no header.
+var (
+	plainNodes = []string{roleID, roleLabel, roleSplit, listColumn}
+	plainEdges = []string{roleSource, roleTarget}
+)
 
-// readPlain reads a table without a header. Tabs separate the columns of nodes, of which the last two may be left out,
-// and any blanks the two of edges.
-func readPlain(ctx context.Context, path string, data []byte, columns int) *table {
-	t := &table{problems: problems{file: path}, plain: true, header: make([]string, columns)}
-	for line, text := range tableLines(ctx, data) {
-		cells := strings.Fields(text)
-		if columns == plainColumns {
-			cells = trimmed(strings.Split(text, "\t"))
-		}
-		switch n := len(cells); {
-		case columns != plainColumns && n != columns:
-			t.add(line, "", "", "there are %d columns, want 2: the two nodes", n)
-		case n < 2 || n > columns:
-			t.add(line, "", "", "there are %d columns, want 2 to 4, separated by tabs: node, label, split, features", n)
-		default:
-			t.addRow(line, append(cells, "", "")[:columns])
+// readPlain reads a table without a header, and gives it one. Tabs separate the columns of nodes, of which the last two
+// may be left out, and any blanks the two of edges.
+func readPlain(path string, data []byte, columns []string) *table {
+	t := &table{problems: problems{file: path}, plain: true, header: columns}
+	split, want := strings.Fields, "2: the two nodes"
+	if len(columns) == len(plainNodes) {
+		split = func(text string) []string { return trimmed(strings.Split(text, "\t")) }
+		want = "2 to 4, separated by tabs: node, label, split, features"
+	}
+	for line, text := range tableLines(data) {
+		if cells := split(text); len(cells) < 2 || len(cells) > len(columns) {
+			t.add(line, "", "", "there are %d columns, want %s", len(cells), want)
+		} else {
+			t.addRow(line, append(cells, "", "")[:len(columns)])
 		}
 	}
+	t.keep(t.findColumns(1))
 	return t
 }
 
 // tableLines goes through the lines that hold data, with their numbers from 1.
-func tableLines(ctx context.Context, data []byte) func(yield func(int, string) bool) {
+func tableLines(data []byte) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		line := 0
-		for text := range linesUntil(ctx, string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
+		for text := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
 			line++
 			text = strings.TrimRight(text, "\r\n")
 			if strings.TrimSpace(text) != "" && text[0] != '#' && !yield(line, text) {
@@ -87,8 +88,8 @@ func trimmed(cells []string) []string {
 // readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
 // one. Rows without any cell are left out, and those with another number than the header are problems. It has no
 // header where nothing of it can be read.
-func readTable(ctx context.Context, path string, data []byte) *table {
-	t := readRows(ctx, path, data, isEdgeList(path))
+func readTable(path string, data []byte) *table {
+	t := readRows(path, data, isEdgeList(path))
 	if len(t.rows) == 0 {
 		return t
 	}
@@ -101,7 +102,7 @@ func readTable(ctx context.Context, path string, data []byte) *table {
 }
 
 // readRows reads the rows of a table, the first of which may be a header, or a list of edges.
-func readRows(ctx context.Context, path string, data []byte, list bool) *table {
+func readRows(path string, data []byte, list bool) *table {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	t := &table{problems: problems{file: path}}
 	if t.keep(notText(path, data)); len(t.list) > 0 {
@@ -113,7 +114,7 @@ func readRows(ctx context.Context, path string, data []byte, list bool) *table {
 		t.readEdgeList(data)
 		t.first = strings.Join(t.rows[0], ",")
 	} else {
-		t.readCells(ctx, data)
+		t.readCells(data)
 	}
 	if len(t.rows) == 0 {
 		t.add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
@@ -137,8 +138,8 @@ func (t *table) keepWhole(columns int) {
 }
 
 // readCells reads the rows of a table with separators.
-func (t *table) readCells(ctx context.Context, data []byte) {
-	r := csv.NewReader(endingReader{ctx, bytes.NewReader(data)})
+func (t *table) readCells(data []byte) {
+	r := csv.NewReader(bytes.NewReader(data))
 	r.Comma, r.FieldsPerRecord = t.comma, -1
 	cells, err := r.Read()
 	for ; err == nil; cells, err = r.Read() {
@@ -166,6 +167,18 @@ func (t *table) takeHeader(numbers bool) error {
 		return wrong(t.file, line, "", "separate columns by commas, semicolons or tabs",
 			"the header %q is one column; blanks separate the words", abbreviate(t.first))
 	}
+	if err := t.findColumns(line); err != nil {
+		return err
+	}
+	if name := t.numberInHeader(); name != "" && !numbers {
+		return wrong(t.file, line, "", "put a line with the names of the columns first",
+			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
+	}
+	return nil
+}
+
+// findColumns takes the places of the columns of a header on a line.
+func (t *table) findColumns(line int) error {
 	t.places, t.folded = map[string]int{}, map[string]int{}
 	for i, name := range t.header {
 		if name == "" {
@@ -179,10 +192,6 @@ func (t *table) takeHeader(numbers bool) error {
 		if _, known := t.folded[fileio.Fold(name)]; !known {
 			t.folded[fileio.Fold(name)] = i
 		}
-	}
-	if name := t.numberInHeader(); name != "" && !numbers {
-		return wrong(t.file, line, "", "put a line with the names of the columns first",
-			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
 	}
 	return nil
 }

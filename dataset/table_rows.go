@@ -20,23 +20,18 @@ import (
 const missingFeatures = "?"
 
 // featuresOf makes the features of all rows of a table.
-func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias bool) (*featureRows, crf.Features) {
-	f := columnRows(t, columns, bias)
-	if f.lists = t.plain; t.plain {
-		f.limit, f.limitOf, f.used = mostFeatures, "any model", newTop()
-		switch {
-		case l.o.Recipe != nil:
-			f.limit, f.limitOf = l.o.Recipe.FeatureDim, "the model"
-		case l.manifest.NodeFeatures != nil:
-			f.limit, f.limitOf = len(l.manifest.NodeFeatures), ManifestName
-		}
-	} else {
-		before := len(l.problems)
-		l.allow(t.file, fmt.Sprintf("the features of %d rows", len(t.rows)),
-			float64(len(t.rows))*float64(min(f.denseBytes(), f.sparseBytes())), nil)
-		if len(l.problems) > before {
-			return f, crf.Features{}
-		}
+func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias bool) crf.Features {
+	f, before := columnRows(t, columns, bias), len(l.problems)
+	switch {
+	case f.lists != "" && l.o.Recipe != nil:
+		f.lists = "the model"
+	case f.lists != "" && l.manifest.NodeFeatures != nil:
+		f.lists = ManifestName
+	}
+	l.allow(t.file, fmt.Sprintf("the features of %d rows", len(t.rows)),
+		float64(len(t.rows))*float64(min(f.denseBytes(), f.sparseBytes())), nil)
+	if len(l.problems) > before {
+		return crf.Features{}
 	}
 	features, err := f.of(t, p)
 	l.fail(ofFile(t.file, err))
@@ -50,7 +45,7 @@ func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias b
 				abbreviate(c.Name), abbreviate(u.cell), u.count-1, instead)
 		}
 	}
-	return f, features
+	return features
 }
 
 // readNodes makes the nodes of a graph of their table.
@@ -67,7 +62,7 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	for r, cells := range t.rows {
 		label, ok := int32(crf.Unobserved), l.addName(p, g, r)
 		if i := g.roles.label; ok && i >= 0 {
-			label, ok = l.label(p, t, int(t.lines[r]), cells[i])
+			label, ok = l.label(p, t, names, int(t.lines[r]), cells[i])
 		}
 		if !ok {
 			continue
@@ -92,15 +87,8 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	for i, name := range g.names {
 		g.byName[name] = int32(i)
 	}
-	f, features := l.featuresOf(t, p, l.rules.Nodes, l.bias())
-	if l.fail(p.errors()...); len(p.list) > 0 {
-		return
-	}
-	if g.given.features, g.used = features, f.used; t.plain {
-		for _, cells := range t.rows {
-			g.given.known = append(g.given.known, cells[plainColumns-1] != missingFeatures)
-		}
-	}
+	g.features = l.featuresOf(t, p, l.rules.Nodes, l.bias())
+	l.fail(p.errors()...)
 }
 
 // addName takes the name of the node of a row, which no other has.
@@ -123,17 +111,27 @@ func (l *tableLoader) addName(p *problems, g *tableGraph, row int) (ok bool) {
 	return false
 }
 
-// label reads a label: the number of its text or, of a plain table, of its state; −1 where it is hidden.
-func (l *tableLoader) label(p *problems, t *table, line int, cell string) (label int32, ok bool) {
-	switch {
-	case t.plain:
-		x, err := strconv.ParseInt(cell, 10, 32)
-		if ok = err == nil && x >= -1 && x < mostStates; !ok {
-			p.add(line, "", "begin the line with # if it is a header", "label is %q, want -1 (none) or 0 to %d",
-				abbreviate(cell), mostStates-1)
+// label reads a label: the number of its text, −1 where it is hidden. In a plain table it is the number of a state, or
+// of one that is called by a number.
+func (l *tableLoader) label(p *problems, t *table, names []string, line int, cell string) (label int32, ok bool) {
+	if t.plain {
+		most := len(names)
+		if most == 0 || slices.Equal(names, labelTextsOf(numbersOf(names))) {
+			names, most = nil, mostStates
 		}
-		return int32(x), ok
-	case l.o.NoLabels:
+		x, err := strconv.ParseInt(cell, 10, 32)
+		switch {
+		case err != nil || x < -1 || int(x) >= most:
+			p.add(line, "", "begin the line with # if it is a header", "label is %q, want -1 (none) or 0 to %d",
+				abbreviate(cell), most-1)
+			return 0, false
+		case x < 0:
+			cell = ""
+		case names != nil:
+			cell = names[x]
+		}
+	}
+	if l.o.NoLabels {
 		if l.unread++; !missingCell(cell) || l.labels.named[cell] {
 			l.known++
 		}
@@ -204,7 +202,7 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	}
 	t.pick(e.rows)
 	if len(l.rules.Edges) > 0 {
-		_, g.edgeFeatures = l.featuresOf(t, p, l.rules.Edges, true)
+		g.edgeFeatures = l.featuresOf(t, p, l.rules.Edges, true)
 	}
 	l.fail(p.errors()...)
 	l.run(
@@ -279,9 +277,8 @@ func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int
 		p.add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
 		return 0, false
 	}
-	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies " +
-		"nodes, and " +
-		"source=NAME,target=NAME which are the ends"
+	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
+		"and source=NAME,target=NAME which are the ends"
 	bare := func(name string) string { return strings.TrimLeft(wholeNumber(name), "0") }
 	if i := slices.IndexFunc(g.names, func(other string) bool { return bare(other) == bare(name) }); i >= 0 {
 		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 const someNodes = "#node\tlabel(-1=none)\tsplit\tsparse_features\n" +
@@ -35,13 +36,13 @@ func TestTables(t *testing.T) {
 	}
 	set := mustOpen(t, folder, Options{})
 	in, s := set.Instances[0], set.Schema
-	if names := s.NodeTypes[0].FeatureNames; len(s.NodeTypes) != 1 || !slices.Equal(names, []string{"0", "1", "2", "3", "bias", "no_features"}) {
+	if names := s.NodeTypes[0].FeatureNames; len(s.NodeTypes) != 1 || !slices.Equal(names, []string{"0", "1", "2", "3", "features (missing)", "bias"}) {
 		t.Errorf("node types are %+v", s.NodeTypes)
 	}
-	if got := edgeNames(&s); !slices.Equal(got, []string{"edge"}) || !set.Recipe.Missing {
+	if got := edgeNames(&s); !slices.Equal(got, []string{"edge"}) {
 		t.Errorf("edge types are %+v, recipe %+v", s.EdgeTypes, set.Recipe)
 	}
-	for node, want := range [][]float64{{1, 0, 0, .5, 1, 0}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 1}} {
+	for node, want := range [][]float64{{1, 0, 0, .5, 0, 1}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 1, 1}} {
 		if got := row(in.NodeFeatures(0), node); !slices.Equal(got, want) {
 			t.Errorf("features of node %d are %v, want %v", node, got, want)
 		}
@@ -52,16 +53,16 @@ func TestTables(t *testing.T) {
 	if !cmp.Equal(in.Samples(), [][]int32{{0, 2, -1, 1}}) || !cmp.Equal(set.Splits, [][]string{{"train", "test", "train", ""}}) || !cmp.Equal(set.Names, [][]string{{"a", "b", "c", "d"}}) {
 		t.Errorf("labels %v, splits %q, names %q", in.Samples(), set.Splits, set.Names)
 	}
-	for i, want := range []string{"x.edges.tsv:3: an edge from a node to itself is left out (2 in all)", "x.edges.tsv:5: an edge that is there already", "3 states, because the largest label is 2"} {
+	for i, want := range []string{`column "features" has 1 missing cells of 2: nothing stands for them`, "x.edges.tsv:3: an edge from a node to itself is left out (2 in all)", "x.edges.tsv:5: an edge that is there already", "1 of 4 labels are hidden (-1)"} {
 		if !strings.Contains(set.Warnings[i], want) {
 			t.Errorf("warning %q, want %q", set.Warnings[i], want)
 		}
 	}
 	set = mustOpen(t, folder, Options{Observed: "train", NoBias: true})
-	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, -1, -1, -1}}) || len(set.Schema.NodeTypes) != 1 || set.Schema.NodeTypes[0].Features != 4 {
+	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, -1, -1, -1}}) || len(set.Schema.NodeTypes) != 1 || set.Schema.NodeTypes[0].Features != 5 {
 		t.Errorf("labels %v, schema %+v", set.Instances[0].Samples(), set.Schema)
 	}
-	if set = mustOpen(t, folder, Options{NoLabels: true}); len(set.Instances[0].Samples()) != 0 {
+	if set = mustOpen(t, folder, Options{NoLabels: true, States: []string{"p", "q", "r"}}); len(set.Instances[0].Samples()) != 0 {
 		t.Error("there are labels")
 	}
 }
@@ -72,9 +73,8 @@ func TestTablesAgainstModel(t *testing.T) {
 	model := modelOf(set)
 	mustOpen(t, writeFiles(t, tables("0\t-1\ta\t1\n", "")), model)
 	for nodes, want := range map[string]string{
-		"0\t0\ta\t2\n":          `x.nodes.tsv:1: feature "2": index is beyond the 2 features of the model`,
-		"#\n0\t0\ta\t?\n":       "x.nodes.tsv:2: the features are not known (?)",
-		whole + "2\t2\ta\t1\n":  "x.nodes.tsv:3: label is 2, want -1 (unobserved) or 0 to 1",
+		"0\t0\ta\t2\n":          `x.nodes.tsv:1:features: feature "2": index is beyond the 2 features of the model`,
+		whole + "2\t2\ta\t1\n":  `x.nodes.tsv:3: label is "2", which is none of the 2 states`,
 		whole + "2\t-2\ta\t1\n": `x.nodes.tsv:3: label is "-2"`,
 	} {
 		refuses(t, writeFiles(t, tables(nodes, "")), model, want)
@@ -82,7 +82,7 @@ func TestTablesAgainstModel(t *testing.T) {
 	// A model that saw a node without features takes data with and without.
 	set = mustOpen(t, writeFiles(t, tables("0\t0\ta\t1\n1\t1\ta\t?\n", "1\t0\n")), Options{})
 	model = modelOf(set)
-	for nodes, want := range map[string][]float64{"0\t0\ta\t?\n1\t1\ta\t?\n": {0, 0, 0, 1}, "0\t0\ta\t0\n1\t1\ta\t1\n": {0, 1, 1, 0}} {
+	for nodes, want := range map[string][]float64{"0\t0\ta\t?\n1\t1\ta\t?\n": {0, 0, 1, 1}, "0\t0\ta\t0\n1\t1\ta\t1\n": {0, 1, 0, 1}} {
 		in := mustOpen(t, writeFiles(t, tables(nodes, "1\t0\n")), model).Instances[0]
 		if got := row(in.NodeFeatures(0), 1); !slices.Equal(got, want) {
 			t.Errorf("%q: features of node 1 are %v, want %v", nodes, got, want)
@@ -94,7 +94,7 @@ func TestTablesAgainstModel(t *testing.T) {
 func TestTablesAgainstOtherModels(t *testing.T) {
 	states := []string{"p", "q"}
 	schema := crf.Schema{NodeTypes: []crf.NodeType{{Name: "node", States: states, Features: 3}}}
-	model := Options{Schema: &schema, Recipe: &Recipe{Kind: KindGraph, FeatureDim: 2, Bias: true, States: states}}
+	model := Options{Schema: &schema, Recipe: oracle.Must(ParseRecipe(`{"kind": "graph", "feature_dim": 2, "bias": true}`))(t)}
 	paths := []string{writeFiles(t, tables("0\t0\ta\t0\n1\t1\ta\t1\n", "1\t0\n"))}
 	_, err := Open(t.Context(), paths, model)
 	wantError(t, err, `nodes "1" and "0" are joined, but the model has no edge type`)
@@ -108,16 +108,16 @@ func TestTablesRefuse(t *testing.T) {
 		nodes, edges string
 		want         []string
 	}{
-		"twice":     {"0\t0\n0\t1\n", "", []string{`x.nodes.tsv:2: node "0" is on line 1 already`}},
-		"feature":   {"0\t0\t\t1:x\n", "", []string{`x.nodes.tsv:1: feature "1:x": value is not a finite decimal number`}},
-		"hex":       {"0\t0\t\t1:0x1p-2\n", "", []string{`x.nodes.tsv:1: feature "1:0x1p-2": value is not a finite decimal number`}},
+		"twice":     {"0\t0\n0\t1\n", "", []string{`x.nodes.tsv:2:id: node "0" is on line 1 already`}},
+		"feature":   {"0\t0\t\t1:x\n", "", []string{`x.nodes.tsv:1:features: feature "1:x": value is not a finite decimal number`}},
+		"hex":       {"0\t0\t\t1:0x1p-2\n", "", []string{`x.nodes.tsv:1:features: feature "1:0x1p-2": value is not a finite decimal number`}},
 		"index":     {"0\t0\t\tone\n", "", []string{`feature "one": want index or index:value, or ?`}},
 		"negative":  {"0\t0\t\t-1\n", "", []string{`feature "-1": want`}},
-		"huge":      {"0\t0\t\t2000000000\n", "", []string{"index is beyond the 16777216 features of any model"}},
+		"huge":      {"0\t0\t\t2000000000\n", "", []string{"index is beyond the 1 features of any model"}},
 		"repeated":  {"0\t0\t\t3 1 3\n", "", []string{"feature 3 is given twice"}},
-		"no node":   {"0\t0\n", "0 7\n", []string{`x.edges.tsv:1: there is no node "7" in `}},
-		"one state": {"0\t0\n1\t0\n", "", []string{"x.nodes.tsv: every label is 0, which tells of one state only", "dataset.json"}},
-		"no label":  {"0\t-1\n", "", []string{"x.nodes.tsv: no node has a label; name the states"}},
+		"no node":   {"0\t0\n", "0 7\n", []string{`x.edges.tsv:1:target: there is no node "7" in `}},
+		"one state": {"0\t0\n1\t0\n", "", []string{"x.nodes.tsv: every label is \"0\", which tells of one state only", "dataset.json"}},
+		"no label":  {"0\t-1\n", "", []string{"x.nodes.tsv: no node has a label; fill in some"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refuses(t, writeFiles(t, tables(c.nodes, c.edges)), Options{}, c.want...)
@@ -130,7 +130,7 @@ func TestTablesRefuse(t *testing.T) {
 	files := tables("0\t0\ttrain\n", "")
 	files[ManifestName] = `{"edge_bins": 3}`
 	refuses(t, writeFiles(t, files), Options{}, "dataset.json:edge_bins: it applies to npz data only")
-	if _, list := Check(t.Context(), []string{writeFiles(t, tables(strings.Repeat("x\t0\n", 30), "a\n"))}, Options{}); len(list) != mostPerFile+1 {
+	if _, list := Check(t.Context(), []string{writeFiles(t, tables(strings.Repeat("x\t0\n", 30), ""))}, Options{}); len(list) != mostPerFile+1 {
 		t.Errorf("%d problems, want %d", len(list), mostPerFile+1)
 	}
 }
@@ -160,11 +160,11 @@ func FuzzTables(f *testing.F) {
 	f.Add([]byte(someNodes), []byte(someEdges))
 	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
-		l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), plain: true, rules: &sheetRecipe{}}
-		n, e := readPlain(t.Context(), "n", nodes, plainColumns), readPlain(t.Context(), "e", edges, 2)
+		l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), rules: &sheetRecipe{}}
+		n, e := readPlain("n", nodes, plainNodes), readPlain("e", edges, plainEdges)
 		g := &tableGraph{name: "g", nodes: n, edges: e, roles: nodeRoles{0, 1, 2}, ends: [2]int{0, 1}}
 		l.graphs = []*tableGraph{g}
-		l.run(func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)
+		l.run(l.chooseColumns, func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)
 		if len(l.problems) == 0 && len(l.set.Instances) != 1 {
 			t.Error("neither an instance nor a problem")
 		}

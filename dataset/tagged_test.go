@@ -279,7 +279,7 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte(someAttributes))
 	f.Add([]byte("Ann A\nis B\nAnn A\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := newTextFile(t.Context(), "x", data)
+		file, err := newTextFile("x", data)
 		if err != nil || file.first == 0 {
 			return
 		}

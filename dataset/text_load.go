@@ -86,7 +86,7 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		if data == nil {
 			continue
 		}
-		f, err := newTextFile(l.ctx, path, data)
+		f, err := newTextFile(path, data)
 		if err != nil {
 			l.fail(err)
 			continue

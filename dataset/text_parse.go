@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -25,7 +24,6 @@ const (
 
 // textFile is tagged text: a line for every token, and an empty one between sentences.
 type textFile struct {
-	ctx   context.Context
 	path  string
 	text  string
 	tabs  bool // they separate fields; else blanks do
@@ -48,8 +46,8 @@ type textFile struct {
 }
 
 // newTextFile looks at the lines of tagged text; without any, first is 0.
-func newTextFile(ctx context.Context, path string, data []byte) (*textFile, error) {
-	f := &textFile{ctx: ctx, path: path, text: strings.TrimPrefix(string(data), "\ufeff"), columns: map[int]int{}}
+func newTextFile(path string, data []byte) (*textFile, error) {
+	f := &textFile{path: path, text: strings.TrimPrefix(string(data), "\ufeff"), columns: map[int]int{}}
 	if err := notText(path, data); err != nil {
 		return nil, err
 	}
@@ -127,7 +125,7 @@ func (f *textFile) each(use func(line int, text string), end func()) {
 // all goes through all lines, which may be of tokens, and calls end, if not nil, behind each sentence.
 func (f *textFile) all(use func(line int, text string, token bool), end func()) {
 	line, within := 0, false
-	for text := range linesUntil(f.ctx, f.text) {
+	for text := range strings.Lines(f.text) {
 		line++
 		text = strings.TrimRight(text, "\r\n")
 		switch {

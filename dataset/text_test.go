@@ -57,7 +57,7 @@ func TestManifestRoundTrip(t *testing.T) {
 		NodeFeatures: []string{"height"},
 		EdgeBins:     4,
 		NodeTypes:    []ManifestNode{{Name: "pixel", States: stateNames{"sky", "tree"}}, {Name: "region", States: stateNames{"0", "1", "2"}, Features: []string{"size"}}},
-		EdgeTypes:    []ManifestEdge{{Name: "in", U: "pixel", V: "region", Bins: 2}, {Name: "next"}},
+		EdgeTypes:    []ManifestEdge{{Name: "in", U: "pixel", V: "region"}, {Name: "next"}},
 	}
 	folder := t.TempDir()
 	oracle.OK(t, WriteManifest(folder, want))
@@ -100,7 +100,6 @@ func TestManifestRefuses(t *testing.T) {
 		`{"edge_types": [{"name": ""}]}`:         "edge_types[0] has no name",
 		`{"edge_types": [{"name":"x","u":"a"}]}`: "give both u and v",
 		`{"node_types":["ab"],"edge_types":[{"name":"x","u":"aa","v":"ab"}]}`: `node type "aa" is not among node_types; did you mean "ab"?`,
-		`{"node_types":["ab"],"edge_types":[{"name":"x","bins":-3}]}`:         "bins is -3",
 		`{"node_types":[{"name":"a","states":["x","x"]}]}`:                    "node_types[0].states[1]",
 		`[]`: "found a JSON array, want an object",
 	} {
@@ -130,7 +129,7 @@ func countKeys(value any) (count int) {
 
 // FuzzManifest: a manifest that loads is one that can be used, and has no key twice.
 func FuzzManifest(f *testing.F) {
-	f.Add([]byte(`{"states": ["a"], "node_types": ["p", {"name": "q", "states": 3}], "edge_types": [{"name": "e", "u": "p", "v": "q", "bins": 3}], "edge_bins": 3}`))
+	f.Add([]byte(`{"states": ["a"], "node_types": ["p", {"name": "q", "states": 3}], "edge_types": [{"name": "e", "u": "p", "v": "q"}], "edge_bins": 3}`))
 	f.Add([]byte(`{"states": 7, "node_features": ["x"], "edge_features": null}`))
 	f.Add([]byte(`{"states": 2, "States": 3}`))
 	f.Add([]byte(`{"edge_types": [{"name": "e", "bins": 3, "bins": 4}]}`))
@@ -177,7 +176,7 @@ func TestDetect(t *testing.T) {
 	_, err := Open(t.Context(), nil, Options{})
 	wantError(t, err, "no data are given")
 	// The model says which of several kinds a folder is read as.
-	refuses(t, both, Options{Recipe: &Recipe{Kind: KindGraph}, Schema: &crf.Schema{}}, "schema: no node type")
+	refuses(t, both, Options{Recipe: &Recipe{Kind: KindGraph, Sheets: &sheetRecipe{}}, Schema: &crf.Schema{}}, "schema: no node type")
 	if _, err := Open(t.Context(), []string{filepath.Join(both, "none")}, Options{}); !os.IsNotExist(err) {
 		t.Errorf("error is %v, want the disk's", err)
 	}

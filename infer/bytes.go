@@ -118,34 +118,23 @@ func (o *Options) check(n *mrf.Network, marginals bool) error {
 	return tooMuch(what, bytes, o.Memory, z.reason())
 }
 
-// chain is the state of a chain, and its scratch.
-func (z *sizes) chain() float64 { return double*z.nodes/2 + double*float64(z.mostStates) }
-
-// draws is what so many joint states take.
-func (z *sizes) draws(count int) float64 {
-	width := 1.0
-	if z.mostStates > 1<<8 {
-		width = 4
-	}
-	return float64(count) * width * z.nodes
-}
-
 // check names the first option that cannot be used, defaults included, and refuses draws of a
 // network, and chains that make them, that would take more memory than they may.
 func (o *SampleOptions) check(z *sizes, chains int) error {
 	if err := o.validate(int(z.nodes)); err != nil {
 		return err
 	}
-	draws := z.draws(o.Draws) + double*float64(o.Draws)
-	together := float64(chains) * z.chain()
+	width := 1.0 // bytes of a state that was drawn
+	if z.mostStates > 1<<8 {
+		width = 4
+	}
+	draws, network := float64(o.Draws)*(width*z.nodes+double), z.network()+double*z.states
+	together := double * float64(chains) * (z.nodes/2 + float64(z.mostStates)) // a state and scratch each
 	reason := z.reason()
-	switch network := z.network() + double*z.states; {
-	case together > max(draws, network):
-		reason = fmt.Sprintf("%d chains take %s each", chains, memory.Text(z.chain()))
-	case draws > network:
+	if draws > network {
 		reason = fmt.Sprintf("%d draws of %.0f variables take %s", o.Draws, z.nodes, memory.Text(draws))
 	}
-	return tooMuch("sampling", draws+z.network()+double*z.states+together, o.Memory, reason)
+	return tooMuch("sampling", draws+network+together, o.Memory, reason)
 }
 
 func tooMuch(what string, bytes float64, allowed int64, reason string) error {

@@ -51,7 +51,7 @@ func ExampleMostProbable() {
 	}
 	fmt.Printf("%v, energy %.1f, optimal: %t\n", state.States, state.Energy, state.Optimal)
 	// Output:
-	// [1 1 0 1], energy -2.0, optimal: true
+	// [0 0 0 0], energy -2.0, optimal: true
 }
 
 // Four variables in a chain, of which neighbours are never both in state 1: a

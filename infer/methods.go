@@ -15,15 +15,14 @@ import (
 type Method string
 
 // The methods of LogPartition and Marginals are Exact and Propagation. Those of
-// MostProbable are Cut, Exact and TRWS, and those of Sample Exact and Gibbs.
+// MostProbable are Exact and TRWS, and those of Sample Exact and Gibbs.
 //
-// No method, "", is the best that fits: Exact wherever its tables have room and take about ten seconds at most, and
-// Cut where it suits; else Propagation, TRWS, or Gibbs. Counting numbers ask for Propagation.
+// No method, "", is the best that fits: Exact wherever its tables have room and take about ten seconds at most; else
+// Propagation, TRWS, or Gibbs. Counting numbers ask for Propagation.
 const (
 	Propagation Method = "bp"    // convex belief propagation
 	Exact       Method = "exact" // variable elimination; independent draws
 	Gibbs       Method = "gibbs" // Markov chains
-	Cut         Method = "cut"   // a minimum cut: of binary submodular networks
 	TRWS        Method = "trws"  // sequential tree-reweighted max-product
 )
 
@@ -64,7 +63,7 @@ func unsuited(err error) (notExact string, ok bool) {
 	var wide *exact.TooWideError
 	switch {
 	case !errors.As(err, &wide):
-		return "", errors.As(err, new(*exact.NotSubmodularError))
+		return "", false
 	case wide.LowerBound:
 		return fmt.Sprintf("by the orders of variables that were looked at, exact inference computes more than %.1e "+
 			"entries of tables, over an induced width of %d or more", wide.Operations, wide.Width), true

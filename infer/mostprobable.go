@@ -61,9 +61,6 @@ func (o *Options) mostProbable(ctx context.Context, n *mrf.Network) (*State, err
 
 // solve finds a most probable state of a problem, which is that of c.
 func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Conditioned) (*State, error) {
-	if c != nil {
-		problem.Variable = c.Variable
-	}
 	found := func(method Method, solve func() (*exact.Result, error)) way[*State] {
 		return way[*State]{method, func() (*State, error) {
 			r, err := solve()
@@ -80,7 +77,6 @@ func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Cond
 		}}
 	}
 	state, notExact, err := follow(o.Method,
-		found(Cut, problem.MinimumCut),
 		found(Exact, func() (*exact.Result, error) {
 			plan, err := newPlan(problem.Network(), o.Method, cmp.Or(o.operations, quickOperations), o.Memory)
 			if err != nil {

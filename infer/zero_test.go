@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -148,34 +147,5 @@ func TestLargeFactors(t *testing.T) {
 	tie := r.locate(&bp.NumericalError{Node: -1, Edge: 0, Reason: "x"})
 	if !strings.HasPrefix(tie.Error(), "factor 1 on variables [3 0 1 2]: ") {
 		t.Errorf("error is %v", tie)
-	}
-}
-
-// A long chain of implications is followed to its end, both ways through edges
-// of both orientations.
-func TestContradictionFarAway(t *testing.T) {
-	const length = 50
-	var u, v []int32
-	p := &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}
-	for s := range int32(length) {
-		p.Card, p.Node, p.NodeAt = append(p.Card, 2), append(p.Node, 0, 0), append(p.NodeAt, int(2*s+2))
-		if s == 0 {
-			continue
-		}
-		a, b := s-1, s
-		if s%2 == 0 {
-			a, b = b, a
-		}
-		u, v = append(u, a), append(v, b)
-		p.Edge, p.EdgeAt = append(p.Edge, 0, math.Inf(-1), math.Inf(-1), 0), append(p.EdgeAt, int(4*s)) // equal
-	}
-	p.Graph = must(graph.FromEdges(length, u, v))
-	p.Node[0] = math.Inf(-1)
-	if contradicts(p) {
-		t.Error("all in state 1 is possible")
-	}
-	p.Node[2*length-1] = math.Inf(-1)
-	if !contradicts(p) {
-		t.Error("the two ends contradict each other")
 	}
 }

@@ -1,11 +1,9 @@
 package infer
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"testing"
 
 	"pgregory.net/rapid"
 
@@ -82,14 +80,4 @@ func connected(states [][]int) int {
 		}
 	}
 	return len(queue)
-}
-
-// TestSearchZero agrees with enumeration, loops or not.
-func TestSearchZero(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := zeroed(t)
-		if got, want := errors.Is(searchZero(p, 1), ErrZero), math.IsInf(oracle.LogZ(p), -1); got != want {
-			t.Fatalf("proved that Z = 0: %v, is it: %v", got, want)
-		}
-	})
 }

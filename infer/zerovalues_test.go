@@ -142,9 +142,6 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	if _, err := Marginals(ctx, n, Options{Method: Exact, Memory: 8}); !errors.Is(err, ErrUnsuited) {
 		t.Errorf("exact inference in 8 bytes: %v", err)
 	}
-	if _, err := MostProbable(ctx, n, Options{Method: Cut}); !errors.Is(err, ErrUnsuited) {
-		t.Errorf("a cut of three states: %v", err)
-	}
 	if _, err := Marginals(ctx, n, Options{Evidence: map[int]int{7: 0}}); err == nil {
 		t.Error("evidence for a variable that does not exist was accepted")
 	}
@@ -168,7 +165,7 @@ func TestZeroIsAnAnswer(t *testing.T) {
 			t.Errorf("marginals by %s: %v", method, err)
 		}
 	}
-	for _, method := range []Method{"", Cut, Exact, TRWS} {
+	for _, method := range []Method{"", Exact, TRWS} {
 		if _, err := MostProbable(ctx, n, Options{Method: method}); !errors.Is(err, ErrZero) {
 			t.Errorf("state by %q: %v", method, err)
 		}

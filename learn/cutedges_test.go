@@ -83,7 +83,7 @@ func sameVector(t *testing.T, what string, got, want []float64, tolerance float6
 // TestCutEdgesHavePlaces: every cut edge has a place of its own, the same seen from both blocks.
 func TestCutEdgesHavePlaces(t *testing.T) {
 	g := must(gen.BarabasiAlbert(300, 2, source(5)))
-	part := must(partition.FromAssignment(g, must(partition.BreadthFirst(g, 30)), 30))
+	part := must(partition.FromAssignment(g, partition.BreadthFirst(g, 30), 30))
 	l := &learner{blocks: 30, unitSet: unitSet{units: []*unit{{partition: part}}}}
 	l.settings = &Settings{}
 	l.placeCutEdges()

@@ -51,5 +51,7 @@ func BenchmarkGradient(b *testing.B) {
 }
 
 func tiles(rows, cols int) func(*crf.Instance) ([]int32, int, error) {
-	return func(in *crf.Instance) ([]int32, int, error) { return partition.Tiles(in.Rows, in.Cols, rows, cols) }
+	return func(in *crf.Instance) ([]int32, int, error) {
+		return partition.Tiles(in.Rows, in.Cols, rows, cols), rows * cols, nil
+	}
 }

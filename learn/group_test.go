@@ -12,19 +12,9 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
-
-// processes runs a function in so many goroutines that stand for processes.
-func processes(t *testing.T, size int, do func(g Group)) {
-	t.Helper()
-	oracle.OK(t, distributed.Local(size, distributed.Options{}, func(g *distributed.Group) error {
-		do(g)
-		return nil
-	}))
-}
 
 // together runs Fit in so many processes, and returns what the first got after all got the same.
 func together(t *testing.T, size int, p Problem, settings func(rank int) Settings) (*Result, error) {

@@ -245,8 +245,7 @@ func checkResult(t testing.TB, r *Result) {
 // blocksOf cuts an instance breadth-first into the given number of blocks.
 func blocksOf(n int) func(*crf.Instance) ([]int32, int, error) {
 	return func(in *crf.Instance) ([]int32, int, error) {
-		of, err := partition.BreadthFirst(in.Graph, n)
-		return of, n, err
+		return partition.BreadthFirst(in.Graph, n), n, nil
 	}
 }
 

@@ -336,7 +336,7 @@ func swapLabels(y []int32) {
 
 // tilesOf cuts a grid of 4 × 4 into rows × cols tiles.
 func tilesOf(rows, cols int) func(*crf.Instance) ([]int32, int, error) {
-	return func(*crf.Instance) ([]int32, int, error) { return partition.Tiles(4, 4, rows, cols) }
+	return func(*crf.Instance) ([]int32, int, error) { return partition.Tiles(4, 4, rows, cols), rows * cols, nil }
 }
 
 // TestResumeWithOtherObjects: a state is taken where data, graphs and blocks are

@@ -19,11 +19,12 @@ import (
 // need of many blocks, whose pieces lie together: a set has blocks that follow each other.
 
 // makeSpace makes the file, if one is asked for, and moves what is known already.
-func (l *learner) makeSpace() (err error) {
+func (l *learner) makeSpace() error {
 	if l.settings.Spill == "" {
 		return nil
 	}
-	if l.space, err = spill.Reserve(l.settings.Spill, l.spaceBytes()); err != nil {
+	l.space = &spill.Space{Folder: l.settings.Spill}
+	if err := l.space.Reserve(l.spaceBytes()); err != nil {
 		return fmt.Errorf("learn: %w", err)
 	}
 	l.eachPartition(func(p *partition.Partition) {

@@ -96,7 +96,7 @@ func TestStateFileDamageIsFound(t *testing.T) {
 func TestStateFilesOfBefore(t *testing.T) {
 	path := filepath.Join("..", "internal", "cli", "testdata", "v0.1.0", "run", "checkpoint", "state.safetensors")
 	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(),
-		fmt.Sprintf("format 5, this version reads %d: start a new run, to which the command's --init", runstate.Format)) {
+		fmt.Sprintf("format 16, this version reads %d: start a new run, to which the command's --init", runstate.Format)) {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -120,17 +120,14 @@ func (u *unit) shape(p *Problem, s *Settings, cuts []cut.Cut, ofGraph map[*graph
 
 // cutInstance cuts the instance of a unit into blocks.
 func cutInstance(p *Problem, s *Settings, cuts []cut.Cut, u *unit) (*partition.Partition, error) {
-	var of []int32
-	var blocks int
-	var err error
 	switch {
 	case s.Method != BBPL:
 		return partition.Whole(u.in.Graph), nil
-	case s.Assign != nil:
-		of, blocks, err = s.Assign(u.in)
-	default:
-		of, blocks, err = cuts[u.instance].Assign(u.in)
+	case s.Assign == nil:
+		of, blocks := cuts[u.instance].Assign(u.in)
+		return partition.FromAssignment(u.in.Graph, of, blocks)
 	}
+	of, blocks, err := s.Assign(u.in)
 	if err != nil {
 		return nil, err
 	}

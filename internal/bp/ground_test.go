@@ -49,7 +49,7 @@ func newGroundCase(t *testing.T, states int, scale float64, binned bool) groundC
 		edges = sure(crf.Bins(bins, 4))
 	}
 	in := sure(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{sure(crf.Dense(draw(3*g.NumNodes()), 3))}, EdgeFeat: []crf.Features{edges}}))
-	of := sure(partition.BreadthFirst(g, 3))
+	of := partition.BreadthFirst(g, 3)
 	return groundCase{model, in, sure(NewNet(g, in.Cards(), counting.Convex(g), nil)), sure(partition.FromAssignment(g, of, 3))}
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
-// before is a folder that v0.1.0 has written: data, a run that ended early, and a model
-// with counting numbers from a file.
+// before is a folder that v0.1.0 has written: data, and a run that ended early.
 var before = filepath.Join("testdata", "v0.1.0")
 
 // TestModelsOfBefore: a model of an earlier version is used as one of this version is.
@@ -51,7 +50,7 @@ func TestModelsOfLimits(t *testing.T) {
 	}{
 		{[]string{"--max-iter", "1"}, "the training ended at --max-iter, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
 		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
-		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again with a higher limit"},
+		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again, with a higher limit"},
 		{nil, ""},
 	} {
 		run := filepath.Join(folder, "run"+strings.Join(c.options, ""))
@@ -78,7 +77,7 @@ func TestRunsOfBefore(t *testing.T) {
 	state := filepath.Join(dir, "checkpoint", "state.safetensors")
 	was := readFile(t, state)
 	o := run(t, "train", filepath.Join(before, "data", "0.npz"), "-o", dir, "--resume", "--counting", "trw", "--blocks", "2", "--l2", "1", "--max-iter", "9", noReport)
-	if o.code != 3 || !strings.Contains(o.stderr, "format 5, this version reads") ||
+	if o.code != 3 || !strings.Contains(o.stderr, "format 16, this version reads") ||
 		!strings.Contains(o.stderr, "--init") || readFile(t, state) != was {
 		t.Errorf("%d: %s", o.code, o.stderr)
 	}
@@ -112,17 +111,15 @@ func TestForeignMetadata(t *testing.T) {
 }
 
 // TestModelNamesNoFile: what stands in a model is never opened, whatever it names, and counting
-// numbers that an earlier version has put into one are used.
+// numbers of its own are used.
 func TestModelNamesNoFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	data, old := filepath.Join(before, "data", "0.npz"), filepath.Join(before, "counted.safetensors")
-	counts := filepath.Join(before, "counts.txt")
-	f := oracle.Must(safetensors.Open(old))(t)
+	data, model := filepath.Join(before, "data", "0.npz"), filepath.Join(before, "run", "model.safetensors")
+	f := oracle.Must(safetensors.Open(model))(t)
 	defer f.Close()
 	meta := maps.Clone(f.Metadata())
-	delete(meta, safetensors.DataChecksumKey)
-	meta["format_version"], meta["checksum"], meta["counting"] = "3", "", counts // a file that is there, and fits
+	meta["checksum"], meta["counting"] = "", data // a file that is there
 	var tensors []safetensors.Tensor
 	for _, info := range f.Tensors() {
 		values := oracle.Must(safetensors.Read[float64](f, info.Name))(t)
@@ -133,16 +130,7 @@ func TestModelNamesNoFile(t *testing.T) {
 		oracle.OK(t, safetensors.WriteFile(path, meta, tensors))
 		return path
 	}
-	named := write("named.safetensors")
-	for _, model := range []string{old, named} {
-		o := run(t, "eval", data, "-m", model)
-		o.wantFailure(t, 3, model, "counts.txt", "--counting")
-		if strings.Count(o.stderr, "is not opened") != 1 {
-			t.Errorf("no note: %s", o.stderr)
-		}
-		mustRun(t, "eval", data, "-m", model, "--counting", "trw")
-		mustRun(t, "info", model)
-	}
+	run(t, "info", write("named.safetensors")).wantFailure(t, 3, "named.safetensors", "counting", "damaged")
 	meta["counting"] = "numbers" // of its own
 	run(t, "info", write("without.safetensors")).wantFailure(t, 3, "without.safetensors", "counting", "damaged")
 	ones := slices.Repeat([]float64{1}, 12) // those of the grid are the numbers of convex
@@ -150,6 +138,14 @@ func TestModelNamesNoFile(t *testing.T) {
 	own := write("own.safetensors")
 	if a, b := mustRun(t, "eval", data, "-m", own).stdout, mustRun(t, "eval", data, "-m", own, "--counting", "convex").stdout; a != b {
 		t.Errorf("by numbers of its own %s, by the same of convex %s", a, b)
+	}
+	// A training that begins with the model goes on with its numbers, and so does one that is resumed.
+	first, second := filepath.Join(folder, "own", "run"), filepath.Join(folder, "convex", "run")
+	mustRun(t, "train", data, "--init", own, "-o", first, "--max-iter", "3", noReport, "-q")
+	mustRun(t, "train", first, "--resume", "--max-iter", "5", noReport, "-q")
+	mustRun(t, "train", data, "--init", own, "--counting", "convex", "-o", second, "--max-iter", "5", noReport, "-q")
+	if a, b := mustRun(t, "eval", data, "-m", first).stdout, mustRun(t, "eval", data, "-m", second).stdout; a != b {
+		t.Errorf("after a training by numbers of its own %s, by the same of convex %s", a, b)
 	}
 	meta["counting"] = "trw"
 	run(t, "info", write("both.safetensors")).wantFailure(t, 3, "both.safetensors", "counting", "damaged")

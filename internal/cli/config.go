@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,19 +36,16 @@ var ofOneCommand = []string{"config", "resume", forceOption, "mpi", "stall"}
 func (a *app) applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (map[string]job.Option, error) {
 	fromFile := map[string]bool{}
 	if path != "" {
-		values, lines, err := readConfig(cmd.Name(), path)
+		values, err := readConfig(cmd.Name(), path)
 		if err != nil {
 			return nil, err
 		}
-		byLine := func(a, b string) int { return cmp.Or(cmp.Compare(lines[a], lines[b]), strings.Compare(a, b)) }
-		for _, key := range slices.SortedFunc(maps.Keys(values), byLine) {
-			place := fmt.Sprintf("%s:%d", path, lines[key])
-			used, err := setFromConfig(cmd, place, key, values[key])
-			if err != nil {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if fromFile[key], err = setFromConfig(cmd, path, key, values[key]); err != nil {
 				return nil, err
 			}
-			if fromFile[key] = used; used {
-				a.places[key] = place
+			if fromFile[key] {
+				a.places[key] = path
 			}
 		}
 	}
@@ -108,42 +104,28 @@ func textsOrNil(texts []string) any {
 // mostKeys is far beyond the number of options. The decoder looks at all keys before each.
 const mostKeys = 1000
 
-// readConfig reads a file of options, and on which line each of them stands.
-func readConfig(verb, path string) (values map[string]any, lines map[string]int, err error) {
+// readConfig reads a file of options.
+func readConfig(verb, path string) (values map[string]any, err error) {
 	const most = 4 << 20 // bytes: what is read takes twenty times the memory
 	text, err := fileio.Read(path, "a file of options in TOML", most)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	text = fileio.Lines(text)
 	if bytes.Count(text, []byte("="))+bytes.Count(text, []byte("\n[")) > mostKeys {
-		return nil, nil, usagef("%s: it has more than %d keys: want options of blockbp %s, each once", path, mostKeys, verb)
+		return nil, usagef("%s: it has more than %d keys: want options of blockbp %s, each once", path, mostKeys, verb)
 	}
-	if err := toml.Unmarshal(text, &values); err != nil {
-		var decode *toml.DecodeError
-		if errors.As(err, &decode) {
-			row, _ := decode.Position()
-			return nil, nil, usagef("%s:%d: %v", path, row, decode)
-		}
-		return nil, nil, usagef("%s: %v", path, err)
+	err = toml.Unmarshal(text, &values)
+	if decode := (*toml.DecodeError)(nil); errors.As(err, &decode) {
+		row, _ := decode.Position()
+		return nil, usagef("%s:%d: %v", path, row, decode)
+	} else if err != nil {
+		return nil, usagef("%s: %v", path, err)
 	}
-	lines = map[string]int{}
-	for i, line := range strings.Split(string(text), "\n") {
-		key, _, _ := strings.Cut(line, "=")
-		key = strings.Trim(key, " \t[]")
-		if quoted, err := strconv.Unquote(key); err == nil {
-			key = quoted
-		} else {
-			key, _, _ = strings.Cut(key, ".")
-		}
-		if lines[key] == 0 {
-			lines[key] = i + 1
-		}
-	}
-	return values, lines, nil
+	return values, nil
 }
 
-// locate puts in front of an error about an option where its value stands, if that is in a file of options. The
+// locate puts in front of an error about an option the file of options that it stands in, if it is in one. The
 // option is the first that the error refers to; one that is not about the command line can refer to others as
 // remedies, and begins with the option if it is about one.
 func (a *app) locate(err error) error {
@@ -170,21 +152,36 @@ func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool,
 	if flag.Changed {
 		return false, nil // the command line wins
 	}
-	items, isList := value.([]any)
-	if _, wantsList := flag.Value.(pflag.SliceValue); isList && !wantsList {
-		return false, usagef("%s: option %q is a list, want %s", place, key, option.Text(wantedOf(flag)))
+	if err := setOption(flag, value); err != nil {
+		return false, usagef("%s: option %q is %v", place, key, err)
 	}
+	return true, nil
+}
+
+// setOption sets a flag to a value of a file, as one that was asked for. Its error says what it is, and what is wanted.
+func setOption(flag *pflag.Flag, value any) (err error) {
+	list, wantsList := flag.Value.(pflag.SliceValue)
+	items, isList := value.([]any)
 	if !isList {
 		items = []any{value}
+	} else if !wantsList {
+		return fmt.Errorf("a list, want %s", wantedOf(flag))
 	}
+	var texts []string
 	for _, item := range items {
 		if _, table := item.(map[string]any); table {
-			return false, usagef("%s: option %q is a table, want a value", place, key)
+			return errors.New("a table, want a value")
 		}
-		if err := flag.Value.Set(fmt.Sprint(item)); err != nil {
-			return false, usagef("%s: option %q is %v, want %s", place, key, item, option.Text(wantedOf(flag)))
-		}
+		texts = append(texts, fmt.Sprint(item))
 	}
-	flag.Changed = true // it was asked for
-	return true, nil
+	if isList {
+		err = list.Replace(texts)
+	} else {
+		err = flag.Value.Set(texts[0])
+	}
+	if err != nil {
+		return fmt.Errorf("%s, want %s", option.Literal(strings.Join(texts, ", ")), wantedOf(flag))
+	}
+	flag.Changed = true
+	return nil
 }

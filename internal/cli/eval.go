@@ -119,9 +119,6 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	if text := m.Unheld(set, f.split); text != "" && f.data.Observed == "" {
-		a.note("%s", option.Text(text))
-	}
 	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {
 		return nil, err
 	}
@@ -141,22 +138,7 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 		s.Note = name + ": " + text
 		a.note("%s", s.Note)
 	}
-	return s, a.noteHarm(&work, e, s)
-}
-
-// noteHarm says that a model's edges do harm on these data. Those of a joint state are not meant
-// to be right as often as others.
-func (a *app) noteHarm(work *job.Inference, e *job.Evaluation, s *job.Scored) error {
-	if work.Joint {
-		return nil
-	}
-	text, err := work.Harm(a.ctx, e, s)
-	if err == nil && text != "" {
-		text = fmt.Sprintf("%s %s; compare with a model that was trained with --no-edges", s.Name, text)
-		s.Note = strings.TrimPrefix(s.Note+"; "+text, "; ")
-		a.note("%s", text)
-	}
-	return err
+	return s, nil
 }
 
 // modelName is how a model is called in tables: its run folder or its file.

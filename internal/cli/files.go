@@ -438,21 +438,19 @@ func (f *files) identities() []identity {
 	if f.known != nil {
 		return f.known
 	}
-	add := func(name, path string) {
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			f.known = append(f.known, identity{name, info})
-		}
+	inputs := slices.Clone(f.inputs)
+	for _, file := range f.found {
+		inputs = append(inputs, input{path: file})
 	}
-	for _, in := range f.inputs {
+	for _, in := range inputs {
 		if in.path == "-" && f.stdin != nil {
 			f.known = append(f.known, identity{"standard input", f.stdin})
 		}
 		for _, file := range in.files() {
-			add(strings.TrimSpace(in.option+" "+file), file)
+			if info, err := os.Stat(file); err == nil && !info.IsDir() {
+				f.known = append(f.known, identity{strings.TrimSpace(in.option + " " + file), info})
+			}
 		}
-	}
-	for _, file := range f.found {
-		add(file, file)
 	}
 	return f.known
 }
@@ -477,23 +475,31 @@ func (in input) files() []string {
 	return files
 }
 
+// output is what an option of the command names to be written, nil where nothing is.
+func (a *app) output(option string) *written {
+	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "{"+option+"}" })
+	if i < 0 {
+		return nil
+	}
+	return &a.files.outputs[i]
+}
+
 // target is the file that an option of the command names. What openFiles found out of
 // it holds at the moment of writing too.
 func (a *app) target(option string) fileio.Target {
-	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "{"+option+"}" })
-	if i < 0 {
+	o := a.output(option)
+	if o == nil {
 		return fileio.Target{}
 	}
-	o := a.files.outputs[i]
 	t := fileio.Target{Path: o.path}
-	seen, err := os.Stat(o.path)
 	switch {
 	case a.files.force:
 		t.Replace = func() error { return a.files.mayReplace(o.path) }
-	case o.copyOf != "" && err == nil:
+	case o.isCopy():
+		own, err := os.Stat(o.path)
 		t.Replace = func() error {
-			if now, err := os.Stat(o.path); err != nil || !os.SameFile(seen, now) || now.Size() != seen.Size() ||
-				!now.ModTime().Equal(seen.ModTime()) {
+			now, nowErr := os.Stat(o.path)
+			if errors.Join(err, nowErr) != nil || !os.SameFile(own, now) || !now.ModTime().Equal(own.ModTime()) {
 				return &fileio.ExistsError{Path: o.path}
 			}
 			return nil
@@ -511,11 +517,8 @@ func (f *files) mayReplace(path string) error {
 }
 
 // newFolder makes the folder that an option of the command names, for results that no training can be resumed with.
-func (a *app) newFolder(option string) (*runfolder.Run, error) {
-	i := slices.IndexFunc(a.files.outputs, func(o written) bool { return o.option == "{"+option+"}" })
-	var run *runfolder.Run
-	var err error
-	if path := a.files.outputs[i].path; a.files.force {
+func (a *app) newFolder(option string) (run *runfolder.Run, err error) {
+	if path := a.output(option).path; a.files.force {
 		run, err = runfolder.CreateOver(path, a.files.mayReplace)
 	} else {
 		run, err = runfolder.Create(path)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"math"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -27,8 +26,8 @@ func (a *app) generateCommand() *cobra.Command {
 model by Gibbs sampling. DIR gets one .npz per instance, dataset.json, and the
 true model as truth.safetensors.
 
-Graphs: grid:RxC  grid8:RxC  torus:RxC  chain:N  tree:N  complete:N  er:N:P (edge
-probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
+Graphs: grid:RxC  chain:N  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by
+default)`,
 		Example: "  blockbp generate -o data --graph grid:50x50 --seed 7\n  blockbp generate -o data --graph ba:1000:2 " +
 			"--samples 50",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.generate(&f, args) },
@@ -43,7 +42,6 @@ probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
 	fl.IntVar(&f.spec.EdgeFeatures, "edge-features", 10, "length of the edge features")
 	fl.IntVar(&f.spec.Samples, "samples", 20, "samples per instance, which share its features")
 	fl.IntVar(&f.spec.Instances, "instances", 1, "instances with features of their own")
-	fl.Float64Var(&f.spec.WeightScale, "weight-scale", 1, "standard deviation of the true weights")
 	fl.IntVar(&f.spec.Sweeps, "sweeps", 100, "Gibbs sweeps before a sample is taken")
 	fl.Uint64Var(&f.spec.Seed, "seed", 1, "seed of everything drawn")
 	threadsVar(fl, &f.threads, "number of threads; results do not depend on it")
@@ -54,17 +52,9 @@ probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
 // validate reports the first option whose value cannot be used.
 func (f *generateFlags) validate() error {
 	s := &f.spec
-	if err := checkLeast(
-		intOption{"states", s.States, 2}, intOption{"node-features", s.NodeFeatures, 1},
+	return checkLeast(intOption{"states", s.States, 2}, intOption{"node-features", s.NodeFeatures, 1},
 		intOption{"edge-features", s.EdgeFeatures, 1}, intOption{"samples", s.Samples, 1},
-		intOption{"instances", s.Instances, 1}, intOption{"sweeps", s.Sweeps, 1},
-	); err != nil {
-		return err
-	}
-	if !(s.WeightScale > 0) || math.IsInf(s.WeightScale, 0) {
-		return usagef("--weight-scale %v: want a finite positive number", s.WeightScale)
-	}
-	return nil
+		intOption{"instances", s.Instances, 1}, intOption{"sweeps", s.Sweeps, 1})
 }
 
 func (a *app) generate(f *generateFlags, args []string) error {
@@ -90,7 +80,7 @@ func (a *app) generate(f *generateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := generated.Write(run, f.graph); err != nil {
+	if err := generated.Write(run); err != nil {
 		return err
 	}
 	first := generated.Instances[0]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,6 @@ type inferFlags struct {
 	task, counting, method, out string
 	evidence                    []string
 	infer.Options               // but for the method, counting numbers and evidence
-	sweeps                      int
 	json, requireConvergence    bool
 	unused                      []string // options of bp, of which exact inference makes no use
 }
@@ -60,7 +60,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 		"state")
 	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
 	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; "+
-		"or PR, MAR: bp, exact; MPE: cut, exact, trws")
+		"or PR, MAR: bp, exact; MPE: exact, trws")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
@@ -72,7 +72,6 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 			"not given")
 	fl.IntVar(&f.Limits.MaxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
 		"most sweeps over the network (MPE: 4000 if not given)")
-	fl.IntVar(&f.sweeps, "sweeps", 0, "bp: exactly this many sweeps")
 	fl.Var(sizeValue(&f.Memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of trw's spanning trees")
@@ -89,11 +88,8 @@ const methodAuto = "auto"
 var methodsOf = map[string][]string{
 	describe.TaskPartition: {methodAuto, "bp", "exact"},
 	describe.TaskMarginals: {methodAuto, "bp", "exact"},
-	describe.TaskStates:    {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
+	describe.TaskStates:    {methodAuto, string(infer.Exact), string(infer.TRWS)},
 }
-
-// asksForBP are the options by which a command line asks for belief propagation.
-var asksForBP = []string{"counting", "sweeps"}
 
 // resolve fills in what depends on the task, and refuses options that it, or the chosen method, would not use. The
 // options of belief propagation may stand beside --method exact, so that a command line can be compared with the
@@ -107,7 +103,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("{task} %q: want PR, MAR or MPE", f.task)
 	}
 	changed := cmd.Flags().Changed
-	if f.method == methodAuto && f.task != describe.TaskStates && slices.ContainsFunc(asksForBP, changed) {
+	if f.method == methodAuto && f.task != describe.TaskStates && changed("counting") {
 		f.method = "bp"
 	}
 	if !slices.Contains(methods, f.method) {
@@ -122,9 +118,6 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 			f.Limits.MaxSweeps = 0
 		}
 	}
-	if err := f.resolveSweeps(changed); err != nil {
-		return err
-	}
 	var err error
 	if f.unused, err = f.checkUnused(changed); err != nil {
 		return err
@@ -138,66 +131,29 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	return nil
 }
 
-// resolveSweeps makes limits of --sweeps.
-func (f *inferFlags) resolveSweeps(changed func(string) bool) error {
-	if !changed("sweeps") {
-		return nil
-	}
-	if f.sweeps < 1 {
-		return usagef("{sweeps} %d: want at least 1, or leave it out to sweep until convergence", f.sweeps)
-	}
-	for _, name := range []string{"tol", "max-sweeps", "require-convergence"} {
-		if changed(name) {
-			return usagef("{sweeps} %d makes exactly that many sweeps, converged or not: leave out {%s}", f.sweeps, name)
-		}
-	}
-	if f.method != "exact" {
-		f.Limits.Tolerance, f.Limits.MaxSweeps = -1, f.sweeps
-	}
-	return nil
+// ofBP are the options that belief propagation uses, of which TRW-S uses some, too, and exact methods none.
+var ofBP = map[string][]string{
+	"threads": {"bp"}, "counting": {"bp"}, "seed": {"bp"},
+	"tol": {"bp", string(infer.TRWS)}, "max-sweeps": {"bp", string(infer.TRWS)},
 }
 
-// users are the methods that use an option.
-type users struct {
-	option  string
-	methods []string
-}
-
-// optionUsers lists the options that not all methods of PR and MAR, or MPE, use.
-var optionUsers = []users{
-	{"threads", []string{"bp"}},
-	{"counting", []string{"bp"}},
-	{"tol", []string{"bp", string(infer.TRWS)}},
-	{"sweeps", []string{"bp"}},
-	{"max-sweeps", []string{"bp", string(infer.TRWS)}},
-	{"seed", []string{"bp"}},
-}
-
-// checkUnused refuses options that the method does not use, and values that it cannot use. What belief propagation
-// uses may stand beside exact inference: it returns those, to say that they have no say.
+// checkUnused refuses options that the method does not use. What belief propagation uses may stand beside exact
+// inference: it returns those, to say that they have no say.
 func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, err error) {
-	for _, u := range optionUsers {
+	for _, name := range slices.Sorted(maps.Keys(ofBP)) {
+		byTRWS := slices.Contains(ofBP[name], string(infer.TRWS))
 		switch {
-		case !changed(u.option) || slices.Contains(u.methods, f.method):
-		case f.task == "MPE" && f.method == methodAuto && slices.Contains(u.methods, string(infer.TRWS)):
-		case f.task != "MPE" && (f.method == methodAuto || f.method == "exact") && slices.Contains(u.methods, "bp"):
-			beside = append(beside, "{"+u.option+"}")
+		case !changed(name) || slices.Contains(ofBP[name], f.method):
+		case f.task != describe.TaskStates:
+			beside = append(beside, "{"+name+"}")
+		case byTRWS && f.method == methodAuto:
+		case byTRWS:
+			return nil, usagef("{%s} is used by {method=trws} only", name)
 		default:
-			return nil, u.refuse(f.task)
+			return nil, usagef("{%s} is not used by {task=%s}", name, f.task)
 		}
 	}
 	return beside, nil
-}
-
-// refuse says which methods of a task use the option, if any does.
-func (u users) refuse(task string) error {
-	known := slices.DeleteFunc(slices.Clone(u.methods), func(m string) bool {
-		return !slices.Contains(methodsOf[task], m)
-	})
-	if len(known) == 0 {
-		return usagef("{%s} is not used by {task=%s}", u.option, task)
-	}
-	return usagef("{%s} is used by {method=%s} only", u.option, strings.Join(known, " and "))
 }
 
 func (a *app) infer(f *inferFlags, args []string) error {

@@ -47,6 +47,7 @@ var elsewhere = map[string]string{
 	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
 	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses,
 	"device": noDevice, "gpu": noDevice, "cuda": noDevice,
+	"sweeps":      "sweeps end where messages have settled: leave it out; --max-sweeps N bounds them",
 	"batch-size":  "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
 	"labels":      "labels of pictures are those in DATA/labels: call the folder, or a link to it, so",
 	"tensorboard": "log each line of metrics.jsonl as metrics, by a SummaryWriter of Python",
@@ -211,7 +212,7 @@ func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *
 			return job.Inference{}, err
 		}
 	}
-	w.Model, w.Counting, w.Convex, w.Exact = m.Model, numbers, m.Convex(f.counting), m.Exact(f.counting)
+	w.Model, w.Counting, w.Exact = m.Model, numbers, m.Exact(f.counting)
 	w.Temperature, w.Limits.Tolerance, w.Joint = m.Temperature(), job.PredictLimits.Tolerance, f.decode == decodings[1]
 	w.Memory, w.Progress = f.data.Memory, progress.show
 	return w, nil

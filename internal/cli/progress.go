@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -221,4 +224,138 @@ func (d *display) count(work string, done, total int) {
 func (d *display) done() {
 	d.progress.done()
 	d.instance.done()
+}
+
+// progressVariable is the variable of the environment that, where it is json, makes
+// standard error a sequence of events for a program: one JSON object a line.
+const progressVariable = "BLOCKBP_PROGRESS"
+
+// startEvent is the first: who speaks.
+type startEvent struct {
+	Version string `json:"version"`
+}
+
+// noteEvent is a note, in the words of the command; Refers names options as references, for other languages.
+type noteEvent struct {
+	Note   string `json:"note"`
+	Refers string `json:"refers"`
+}
+
+// progressEvent says how much of the work at hand is done, in words and as a share.
+type progressEvent struct {
+	Progress string `json:"progress"`
+	Done     int    `json:"done"`
+	Total    int    `json:"total"`
+}
+
+// errorEvent is the last of a command that failed, with its exit code.
+type errorEvent struct {
+	Error  string `json:"error"`
+	Refers string `json:"refers"`
+	Code   int    `json:"code"`
+}
+
+// events are written to a program. There are none in nil.
+type events struct {
+	mutex sync.Mutex
+	to    io.Writer
+}
+
+// send writes one event, and reports whether there is a program to read it.
+func (e *events) send(event any) bool {
+	if e == nil {
+		return false
+	}
+	text, err := printable.EncodeResult(event, "")
+	if err != nil {
+		return false // of texts and numbers there is no error
+	}
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	_, _ = e.to.Write(append(text, '\n')) // there is nobody to tell
+	return true
+}
+
+// parentEvery is the time between looks whether the program that reads is still there.
+const parentEvery = 200 * time.Millisecond
+
+// whileParentLives returns a context that ends with the process that started this one: a
+// program that was killed reads no events, and wants no result. Windows does not tell.
+func whileParentLives(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	parent, ticker := os.Getppid(), time.NewTicker(parentEvery)
+	go func() {
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if os.Getppid() != parent {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
+// printJSON writes one object on one line of standard output.
+func (a *app) printJSON(v any) error {
+	text, err := printable.EncodeResult(v, "")
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(append(text, '\n'))
+	return err
+}
+
+// lines are texts of ours on lines of their own. Where print, or say, finds any other
+// text, that may be a name, and is kept from being more than a part of its line.
+type lines string
+
+// linesOf makes lines of texts, each of which may hold names.
+func linesOf(texts []string) lines {
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString(printable.Line(text) + "\n")
+	}
+	return lines(b.String())
+}
+
+// print writes a result: as JSON, or as a text for people.
+func (a *app) print(asJSON bool, result any, format string, arguments ...any) error {
+	if asJSON {
+		return a.printJSON(result)
+	}
+	_, err := io.WriteString(a.stdout, safely(format, arguments))
+	return err
+}
+
+// say writes a line for people on standard error.
+func (a *app) say(format string, arguments ...any) {
+	_, _ = io.WriteString(a.stderr, safely(format, arguments)+"\n") // there is nobody to tell
+}
+
+// tell says how far something has come: so much of a total, which is 0 where that is not known.
+func (a *app) tell(done, total int, format string, arguments ...any) {
+	if text := safely(format, arguments); !a.events.send(progressEvent{text, done, total}) {
+		_, _ = io.WriteString(a.stderr, text+"\n") // there is nobody to tell
+	}
+}
+
+// safely is fmt.Sprintf with names that cannot do harm.
+func safely(format string, arguments []any) string {
+	safe := make([]any, len(arguments))
+	for i, argument := range arguments {
+		switch argument := argument.(type) {
+		case string:
+			safe[i] = printable.Line(argument)
+		case error:
+			safe[i] = printable.Line(option.Command(option.References(argument)))
+		default:
+			safe[i] = argument
+		}
+	}
+	return printable.Text(fmt.Sprintf(format, safe...))
 }

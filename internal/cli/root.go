@@ -143,15 +143,10 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	})
 }
 
-// guard calls f and reports how it ended. A panic is reported with what a developer
-// needs to know, or, where a file was cut short in use, with its name.
+// guard calls f and reports how it ended. A panic is reported with what a developer needs to know.
 func (a *app) guard(f func() error) (code int) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		r := recover()
-		if cut := fileio.Cut(r); cut != nil {
-			code = a.end(cut)
-		} else if r != nil {
+		if r := recover(); r != nil {
 			a.unmute()
 			text := fmt.Sprintf("internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with "+
 				"the lines above.", printable.Line(fmt.Sprint(r)), debug.Stack())

@@ -73,25 +73,16 @@ func TestSampleNetworks(t *testing.T) {
 	}
 }
 
-// TestSampleIsReproducible: the same bytes for any number of threads.
-func TestSampleIsReproducible(t *testing.T) {
+// TestSampleOfInstance: an instance has the same draws where it is the only one, and others than its neighbour. Package
+// infer has those of several threads.
+func TestSampleOfInstance(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	for _, threads := range []string{"1", "3"} {
-		mustRun(t, "sample", gridData(t), "-m", filepath.Join(gridData(t), "truth.safetensors"), "-o", filepath.Join(folder, threads), "--samples", "30", "--burn-in", "0", "--thin", "1", "--threads", threads, "-q")
-	}
-	for _, name := range []string{"0.npz", "1.npz"} {
-		if readFile(t, folder, "1", name) != readFile(t, folder, "3", name) {
-			t.Errorf("%s differs with the number of threads", name)
-		}
-	}
-	if readFile(t, folder, "1", "0.npz") == readFile(t, folder, "1", "1.npz") {
-		t.Error("both instances have the same draws")
-	}
-	one := filepath.Join(folder, "alone.npz")
-	mustRun(t, "sample", gridData(t), "-m", filepath.Join(gridData(t), "truth.safetensors"), "-o", one, "--instance", "1", "--samples", "30", "--burn-in", "0", "--thin", "1", "-q")
-	if readFile(t, one) != readFile(t, folder, "1", "1.npz") {
-		t.Error("an instance has other draws where it is the only one")
+	all, one := filepath.Join(t.TempDir(), "all"), filepath.Join(t.TempDir(), "alone.npz")
+	args := []string{"sample", gridData(t), "-m", filepath.Join(gridData(t), "truth.safetensors"), "--samples", "30", "--burn-in", "0", "--thin", "1", "-q", "-o"}
+	mustRun(t, append(args, all)...)
+	mustRun(t, append(args, one, "--instance", "1")...)
+	if readFile(t, one) != readFile(t, all, "1.npz") || readFile(t, one) == readFile(t, all, "0.npz") {
+		t.Error("an instance has other draws alone, or those of another")
 	}
 }
 

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -230,31 +229,7 @@ func TestProgressOfEvaluation(t *testing.T) {
 	}
 }
 
-// TestChoiceInSeconds: the seconds of a result name those of a choice by folds of labels.
-func TestChoiceInSeconds(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	nodes, edges := "id,label,split,x\n", "source,target\n"
-	for i := range 60 {
-		split := "train"
-		if i >= 20 {
-			split = "test"
-		}
-		nodes += fmt.Sprintf("n%d,s%d,%s,%d\n", i, i%2, split, i%2+i*7%5)
-		edges += fmt.Sprintf("n%d,n%d\n", i, (i+2)%60)
-	}
-	writeFile(t, filepath.Join(dir, "nodes.csv"), nodes)
-	writeFile(t, filepath.Join(dir, "edges.csv"), edges)
-	for args, want := range map[string]bool{"": true, " --edges potts:1": false} {
-		o := mustRun(t, strings.Fields("train "+dir+" --observed train -q --report=false -o "+filepath.Join(t.TempDir(), "run")+args)...)
-		if regexp.MustCompile(`(?m)^seconds +\d+\.\d\d, of which choice \d+\.\d\d, training \d`).MatchString(o.stdout) != want {
-			t.Errorf("train%s says:\n%s", args, o.stdout)
-		}
-	}
-}
-
-// TestLocalMethods: pseudo-likelihood and piecewise training leave the same run
-// folder, which eval, predict, info and compare take like any other.
+// TestLocalMethods: pseudo-likelihood and piecewise training leave the same run folder.
 func TestLocalMethods(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
@@ -270,8 +245,6 @@ func TestLocalMethods(t *testing.T) {
 		if strings.Contains(report, "running estimates") != (method == "bbpl") {
 			t.Errorf("%s: the report speaks of running estimates: %v", method, method != "bbpl")
 		}
-		mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(folder, "predicted-"+method))
-		mustRun(t, "info", dir)
 	}
 	o := mustRun(t, "compare", filepath.Join(folder, "pseudo"), filepath.Join(folder, "bbpl"))
 	o.prints(t, "(pseudo_likelihood)")
@@ -283,8 +256,6 @@ func TestLocalMethods(t *testing.T) {
 		}
 		mustRun(t, args...).prints(t, `"negative_log_likelihood_bound":"`+bound+`"`)
 	}
-	mustRun(t, "eval", gridData(t), "-m", filepath.Join(folder, "pseudo"), "-m", filepath.Join(folder, "bbpl"))
-	mustRun(t, "train", gridData(t), "--method", "piecewise", "--dry-run")
 }
 
 // claimed is the status of a run with a small gradient, by whether the objective is convex.
@@ -376,5 +347,42 @@ func TestMagnitudes(t *testing.T) {
 				t.Errorf("%s of %v: result.json is no JSON", name, x)
 			}
 		}
+	}
+}
+
+// TestConfigPlaces: whatever is wrong with a value of a file of options, and whenever that
+// is found, the message names the file.
+func TestConfigPlaces(t *testing.T) {
+	t.Parallel()
+	refused := func(line, more string, parts ...string) {
+		t.Helper()
+		file := writeFile(t, filepath.Join(t.TempDir(), "train.toml"), "# options\nrtol = 1e-3\n"+line+"\n"+more)
+		args := []string{"train", gridData(t), "--config", file}
+		for key, arg := range map[string]string{"out": "--out=" + filepath.Join(t.TempDir(), "run"), "quiet": "--quiet", "report": noReport} {
+			if !strings.HasPrefix(line, key) { // or the command line would win
+				args = append(args, arg)
+			}
+		}
+		o := run(t, args...)
+		o.wantFailure(t, o.code, append(parts, file+":")...)
+		if o.code != 1 && o.code != 2 {
+			t.Errorf("%q: exit code %d, want 2, or 1 for a file: %q", line, o.code, o.stderr)
+		}
+	}
+	for _, line := range []string{
+		`threads = 0`, `l2 = nan`, `blocks = "4x"`, `counting = "bete"`, `step = "fixed:-1"`, `max-time = "-3s"`, `eval = ["dev=none"]`,
+		`early-stop = "accuracy@dev"`, `class-weights = "zebra=2"`, `states = ["3"]`, `features = "none"`, `init = "none"`, `methd = "bbpl"`,
+		`force = true`, `l2 = [1, 2]`, `l2.a = 1`, `l2 =`, `"rtol" = 2`,
+	} {
+		refused(line, "")
+	}
+	refused("blocks = [", "1,\n2]\n", "blocks")
+
+	// The command line wins, and then it is at fault.
+	file := writeFile(t, filepath.Join(t.TempDir(), "train.toml"), "l2 = -1\n")
+	o := run(t, "train", gridData(t), "--config", file, "--l2", "-2")
+	o.wantFailure(t, 2, "--l2 -2")
+	if strings.Contains(o.stderr, file) {
+		t.Errorf("the file is named for an option of the command line: %q", o.stderr)
 	}
 }

@@ -198,17 +198,17 @@ func (c Cut) tiles(in *crf.Instance) (rows, cols int) {
 }
 
 // Assign cuts a network as a resolved cut says: of [nodes] is the block of each node, of blocks in all.
-func (c Cut) Assign(in *crf.Instance) (of []int32, blocks int, err error) {
+func (c Cut) Assign(in *crf.Instance) (of []int32, blocks int) {
 	filled := min(c.Blocks, max(1, in.Graph.NumNodes()))
 	switch c.Kind {
 	case kindTiles:
-		of, _, err = partition.Tiles(in.Rows, in.Cols, c.Rows, c.Cols)
+		of = partition.Tiles(in.Rows, in.Cols, c.Rows, c.Cols)
 	case kindRanges:
-		of, err = partition.Ranges(in.Graph.NumNodes(), filled)
+		of = partition.Ranges(in.Graph.NumNodes(), filled)
 	default:
-		of, err = partition.BreadthFirst(in.Graph, filled)
+		of = partition.BreadthFirst(in.Graph, filled)
 	}
-	return of, c.Blocks, err
+	return of, c.Blocks
 }
 
 // upright reports whether a network stands on its shorter side.
@@ -295,7 +295,8 @@ func much(in *crf.Instance, blocks int) bool {
 		return known.(bool)
 	}
 	cut, much := 0, true // where there are more blocks than nodes
-	if of, err := usualBlocks(in, blocks); err == nil {
+	if blocks <= g.NumNodes() {
+		of := usualBlocks(in, blocks)
 		u, v := g.Ends()
 		for e := range u {
 			if of[u[e]] != of[v[e]] {
@@ -310,11 +311,10 @@ func much(in *crf.Instance, blocks int) bool {
 }
 
 // usualBlocks are those of a network that is cut into so many where nobody says how.
-func usualBlocks(in *crf.Instance, blocks int) (of []int32, err error) {
+func usualBlocks(in *crf.Instance, blocks int) (of []int32) {
 	if largestGrid([]*crf.Instance{in}) != nil {
 		rows, cols := tilesFor(blocks, in)
-		of, _, err = partition.Tiles(in.Rows, in.Cols, rows, cols)
-		return of, err
+		return partition.Tiles(in.Rows, in.Cols, rows, cols)
 	}
 	return partition.BreadthFirst(in.Graph, blocks)
 }
@@ -329,16 +329,7 @@ type cutQuestion struct {
 }
 
 // Cache returns the size of the second-level cache in bytes.
-func Cache() float64 {
-	caches, _ := memory.Caches()
-	for _, c := range caches {
-		if c.Level == 2 {
-			return float64(c.Bytes)
-		}
-	}
-	const usual = 512 << 10
-	return usual
-}
+func Cache() float64 { return float64(memory.SecondLevelCache()) }
 
 // Bytes is what visits of all blocks of an instance use more than once:
 // tables, messages, beliefs, potentials of nodes and where to find them.

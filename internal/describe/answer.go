@@ -148,12 +148,8 @@ func (a *Answer) About() string {
 // Shortfall says how far an answer is from the convergence that was asked for, and
 // what to do; nothing where it converged.
 func (a *Answer) Shortfall(o *infer.Options) string {
-	switch {
-	case a.ZIsZero || a.Converged:
+	if a.ZIsZero || a.Converged {
 		return ""
-	case o.Limits.Tolerance < 0:
-		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, which {sweeps} asked for; without {sweeps} "+
-			"they go on until %.3g", float64(a.Residual), a.Sweeps, infer.DefaultLimits.Tolerance)
 	}
 	return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger {max-sweeps} "+
 		"or {tol}", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
@@ -193,8 +189,7 @@ func (s *States) Write(w io.Writer) error { return uai.WriteMPE(w, s.States) }
 
 // About says what proves the states optimal; nothing where nothing does.
 func (s *States) About() string {
-	by := map[infer.Method]string{infer.Exact: "elimination of variables", infer.Cut: "a minimum cut",
-		infer.TRWS: "the bound of TRW-S"}
+	by := map[infer.Method]string{infer.Exact: "elimination of variables", infer.TRWS: "the bound of TRW-S"}
 	if !s.Optimal {
 		return ""
 	}

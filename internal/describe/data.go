@@ -75,10 +75,7 @@ func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error)
 	if err != nil {
 		return q, &job.Error{Kind: job.Usage, Err: err}
 	}
-	of, blocks, err := cuts[0].Assign(in)
-	if err != nil {
-		return q, &job.Error{Kind: job.Usage, Err: fmt.Errorf("instance 0 (%s): %w", in.Name, err)}
-	}
+	of, blocks := cuts[0].Assign(in)
 	blocksOf, err := partition.FromAssignment(in.Graph, of, blocks)
 	if err != nil {
 		return q, err

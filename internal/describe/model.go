@@ -15,7 +15,6 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // Model describes a model file.
@@ -25,12 +24,11 @@ type Model struct {
 	NodeTypes []crf.NodeType `json:"node_types"`
 	EdgeTypes []crf.EdgeType `json:"edge_types"`
 	// What the metadata say; nil and empty where they do not.
-	Counting  *string         `json:"counting"`
-	Seed      json.Number     `json:"seed,omitempty"`
-	Edges     string          `json:"edges,omitempty"`
-	Training  json.RawMessage `json:"training,omitempty"`
-	Recipe    json.RawMessage `json:"recipe"`
-	Synthetic json.RawMessage `json:"synthetic,omitempty"`
+	Counting *string         `json:"counting"`
+	Seed     json.Number     `json:"seed,omitempty"`
+	Edges    string          `json:"edges,omitempty"`
+	Training json.RawMessage `json:"training,omitempty"`
+	Recipe   json.RawMessage `json:"recipe"`
 	// Temperature of beliefs, 1 where none was chosen.
 	Temperature float64         `json:"temperature"`
 	Norm        runfolder.Float `json:"norm_of_weights"`
@@ -58,7 +56,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	d := &Model{
 		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
 		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]),
-		Training: jsonOr(m.Meta[job.MetaTraining]), Synthetic: jsonOr(m.Meta[synthetic.OriginKey]),
+		Training:    jsonOr(m.Meta[job.MetaTraining]),
 		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights),
 		Largest: []Weight{}, counts: m.Model.Counts,
 	}
@@ -128,7 +126,6 @@ func (d *Model) Tables() []report.Table {
 	}
 	rows = append(rows, d.trainingRows()...)
 	rows = append(rows, objectRows("recipe", d.Recipe)...)
-	rows = append(rows, objectRows("synthetic", d.Synthetic)...)
 	rows = append(rows,
 		[]string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
 	tables := []report.Table{table(rows...)}
@@ -203,8 +200,7 @@ func (d *Model) trainingRows() [][]string {
 // tables are listed with their texts.
 const longestValue = 200
 
-// objectRows lists the fields of a JSON object in their order, each with a name in
-// front. What is no object is one row.
+// objectRows lists the fields of a JSON object in their order, each with a name in front. What is no object is one row.
 func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {

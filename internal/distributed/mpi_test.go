@@ -152,10 +152,6 @@ func TestPanicsAreOurs(t *testing.T) {
 	})
 }
 
-func TestNoAllocations(t *testing.T) {
-	everyLauncher(t, func(t *testing.T, l launcher) { l.start(t, 2, "allocations").mustSucceed(t) })
-}
-
 // TestLateToLeave: a rank does not wait for ever in MPI_Finalize, and says why it ends.
 func TestLateToLeave(t *testing.T) {
 	oracle.Long(t)
@@ -223,25 +219,6 @@ func TestMayHang(t *testing.T) {
 			t.Errorf("%q may hang: %v, want %v", version, !want, want)
 		}
 	}
-}
-
-// mostIdle is far more than looks for messages take, and far less than spinning.
-const mostIdle = 0.15
-
-// TestWaitingIsIdle: 4 ranks on any number of cores wait without using them.
-func TestWaitingIsIdle(t *testing.T) {
-	oracle.Long(t)
-	everyLauncher(t, func(t *testing.T, l launcher) {
-		output := l.start(t, 4, "idle").mustSucceed(t)
-		var share float64
-		if _, err := fmt.Sscanf(output[strings.Index(output, "idle"):], "idle %f", &share); err != nil {
-			t.Fatalf("%v:\n%s", err, output)
-		}
-		t.Logf("a rank that waits uses %.1f %% of a core", 100*share)
-		if share > mostIdle {
-			t.Errorf("a rank that waits uses %.0f %% of a core, want at most %.0f %%", 100*share, 100*mostIdle)
-		}
-	})
 }
 
 // TestFailuresEndTheJob: soon, with the message of who failed.

@@ -7,8 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,97 +102,20 @@ func (l launcher) across(t testing.TB, prefix, shell string, what ...string) *jo
 	return startJob(t, "ip", append(arguments, what...)...)
 }
 
-// TestNamespaces: two ranks on two hosts, as far as they can see.
+// TestNamespaces: two ranks on two hosts, as far as they can see, have the results of one, and jobs end, also where a
+// library may wait for ever in MPI_Finalize; that of MPICH 4.0.2 did so in 4 to 23 of 100 jobs.
 func TestNamespaces(t *testing.T) {
 	oracle.Long(t)
+	const jobs = 20
 	want := ""
 	oracle.OK(t, Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }))
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		prefix, shell := namespaces(t)
-		output := l.across(t, prefix, shell, "check").mustSucceed(t)
-		if line := fmt.Sprintf("hash %s of 2\n", want); strings.Count(output, line) != 2 {
-			t.Errorf("2 ranks did not print %q:\n%s", line, output)
-		}
-	})
-}
-
-// TestLeaving: jobs on two hosts end, also where a library may wait for ever in MPI_Finalize; that
-// of MPICH 4.0.2 did so in 4 to 23 of 100 jobs.
-func TestLeaving(t *testing.T) {
-	oracle.Long(t)
-	const jobs = 20
-	everyLauncher(t, func(t *testing.T, l launcher) {
-		prefix, shell := namespaces(t)
 		for range jobs {
-			if output := l.across(t, prefix, shell, "recover").mustSucceed(t); strings.Count(output, "recovered") != 2 {
-				t.Fatalf("two ranks did not recover:\n%s", output)
+			output := l.across(t, prefix, shell, "check").mustSucceed(t)
+			if line := fmt.Sprintf("hash %s of 2\n", want); strings.Count(output, line) != 2 {
+				t.Fatalf("2 ranks did not print %q:\n%s", line, output)
 			}
 		}
 	})
-}
-
-// TestDeadLink: both ends give up, and say for whom they waited.
-func TestDeadLink(t *testing.T) {
-	oracle.Long(t)
-	const stall = time.Second
-	everyLauncher(t, func(t *testing.T, l launcher) {
-		prefix, shell := namespaces(t)
-		j := l.across(t, prefix, shell, "work", strconv.Itoa(int(stall.Milliseconds())))
-		j.output.when(t, "now work")
-		if output, err := exec.Command("ip", "-n", prefix+"2", "link", "set", "link2", "down").CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, output)
-		}
-		cut := time.Now()
-		// The launcher hears nothing of the far rank any more, but that has to end too.
-		hosts := []string{prefix + "1", prefix + "2"}
-		for _, host := range hosts {
-			for len(rankProcesses(t, host)) > 0 {
-				if time.Since(cut) > stall+4*time.Second {
-					t.Fatalf("a rank on %s is left:\n%s", host, j.output.String())
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-		}
-		t.Logf("ranks ended after %v", time.Since(cut).Round(10*time.Millisecond))
-		says := regexp.MustCompile(`rank 0 \(process \d+ on ` + hosts[0] + `\) ends the job: \w+, call \d+: after 1[.0-9]* s nothing .* rank 1 \(process \d+ on ` + hosts[1] + `\)`)
-		if !says.MatchString(j.output.String()) {
-			t.Errorf("want %q:\n%s", says, j.output.String())
-		}
-		j.cancel() // the launcher may wait for its agent on the other host
-		if err := j.Wait(); err == nil {
-			t.Error("the launcher reports success")
-		}
-		killAll(t, hosts)
-	})
-}
-
-// rankProcesses are those of this test binary in a namespace.
-func rankProcesses(t *testing.T, host string) (processes []string) {
-	t.Helper()
-	binary := oracle.Must(os.Executable())(t)
-	for _, process := range processesOf(t, host) {
-		if of, err := os.Readlink("/proc/" + process + "/exe"); err == nil && of == binary {
-			processes = append(processes, process)
-		}
-	}
-	return processes
-}
-
-func processesOf(t *testing.T, host string) []string {
-	t.Helper()
-	output := oracle.Must(exec.Command("ip", "netns", "pids", host).Output())(t)
-	return strings.Fields(string(output))
-}
-
-// killAll ends what a cut job left in namespaces: agents of the launcher.
-func killAll(t *testing.T, hosts []string) {
-	t.Helper()
-	for _, host := range hosts {
-		for _, process := range processesOf(t, host) {
-			id := oracle.Must(strconv.Atoi(process))(t)
-			if p, err := os.FindProcess(id); err == nil {
-				_ = p.Kill() // it may have ended by itself
-			}
-		}
-	}
 }

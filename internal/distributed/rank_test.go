@@ -63,13 +63,6 @@ func rank(what string, arguments []string) error {
 			return err
 		}
 		fmt.Println("recovered")
-	case "allocations":
-		if n := allocations(g); n > 0 {
-			return fmt.Errorf("%g allocations in a round of calls, want none", n)
-		}
-		fmt.Println("none")
-	case "idle":
-		idle(g)
 	case "signal":
 		untilSignal(g)
 	case "alone": // as process 0 is when the model is learned
@@ -97,57 +90,6 @@ func recovers() (err error) {
 	var p *int
 	*p = 1
 	return nil
-}
-
-// allocations returns those of one round of the calls of an iteration.
-func allocations(g *Group) float64 {
-	own, bounds := make([][]float64, 3), make([]int, g.Size()+1)
-	for p := range own {
-		own[p] = make([]float64, 1000)
-	}
-	for r := range bounds {
-		bounds[r] = 3 * r
-	}
-	dst, all := make([]float64, 1000), make([]float64, 1000*g.Size())
-	lengths := slices.Repeat([]int{1000}, g.Size())
-	send, recv := make([][]float64, g.Size()), make([][]float64, g.Size())
-	for r := range send {
-		if r != g.Rank() {
-			send[r], recv[r] = make([]float64, 5000), make([]float64, 5000)
-		}
-	}
-	return testing.AllocsPerRun(100, func() {
-		g.Sum(dst, own, bounds)
-		g.Gather(all, dst, lengths)
-		g.Exchange(send, recv)
-		g.Agree(dst[:1])
-		g.Any(false)
-	})
-}
-
-// idle lets all ranks wait for rank 0, and tells how much of a processor that takes.
-func idle(g *Group) {
-	const wait = 2 * time.Second
-	g.Any(false)
-	before := processorTime()
-	if g.Rank() == 0 {
-		time.Sleep(wait)
-	}
-	g.Any(false)
-	took := []float64{(processorTime() - before).Seconds() / wait.Seconds()}
-	all := make([]float64, g.Size())
-	g.Gather(all, took, slices.Repeat([]int{1}, g.Size()))
-	if g.Rank() == 0 {
-		fmt.Printf("idle %.4f\n", slices.Max(all))
-	}
-}
-
-func processorTime() time.Duration {
-	var use syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
-		panic(err)
-	}
-	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
 // untilSignal ends when a rank got SIGUSR1: all of them at the same call.
@@ -209,6 +151,5 @@ func doFail(g *Group, how string) {
 		select {}
 	case "other":
 		g.Gather(make([]float64, g.Size()), []float64{1}, slices.Repeat([]int{1}, g.Size()))
-	case "work": // until something outside goes wrong
 	}
 }

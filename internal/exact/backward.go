@@ -69,25 +69,34 @@ func (r *run) toWeight(i int) {
 // distribute computes P(x_i, S_i) block by block and adds it up into the marginal of i and P_c of all children.
 func (r *run) distribute(i int, answer *Answer) error {
 	b := &r.plan.buckets[i]
-	loop := newLoop(b)
 	inputs, scopes := r.inputs(i)
-	for j, t := range inputs {
-		loop.addView(b, scopes[j], t.entries)
-	}
-	loop.addView(b, b.scope[1:], r.weights[i].entries)
-	numInputs := len(loop.views)
+	loop, product := r.multiply(i, append(inputs, &r.weights[i]), append(scopes, b.scope[1:]))
+	var sums []*view
 	for _, c := range b.children {
-		loop.addView(b, r.plan.buckets[c].scope[1:], r.weights[c].entries)
+		sums = append(sums, loop.addView(b, r.plan.buckets[c].scope[1:], r.weights[c].entries))
 	}
 	var joint [][]float64 // [groups of the bucket]
 	if answer.Factors != nil {
 		for g := range b.groups {
 			joint = append(joint, make([]float64, b.groups[g].entries))
-			loop.addView(b, b.groups[g].scope, joint[g])
+			sums = append(sums, loop.addView(b, b.groups[g].scope, joint[g]))
 		}
 	}
 	marginal := answer.Marginals[r.plan.order[i]]
-	if err := r.marginalize(loop, numInputs, r.ways[i].logarithmic, marginal); err != nil {
+	block := r.scratch(0, loop.block)
+	err := r.eachBlock(loop, func() {
+		for own := range loop.own {
+			if !product.probability(block, own, r.ways[i].logarithmic) {
+				continue
+			}
+			sum := total(block)
+			marginal[own] += sum
+			for _, v := range sums {
+				v.scatter(block, own, sum)
+			}
+		}
+	})
+	if err != nil {
 		return err
 	}
 	normalize(marginal)
@@ -105,29 +114,6 @@ func (p *Plan) spread(factors [][]float64, g *group, joint []float64) {
 		dst := factors[f]
 		p.eachEntry(g, &p.network.Factors[f], func(inGroup, inFactor int) { dst[inFactor] += joint[inGroup] })
 	}
-}
-
-// marginalize multiplies the loop's first numInputs views and adds the product
-// to marginal, by state of the bucket's own variable, and to the other views.
-func (r *run) marginalize(l *loop, numInputs int, logarithmic bool, marginal []float64) error {
-	inputs := newProduct(l.views[:numInputs])
-	block := r.scratch(0, l.block)
-	for more := true; more; more = l.advance() {
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		for own := range l.own {
-			if !inputs.probability(block, own, logarithmic) {
-				continue
-			}
-			sum := total(block)
-			marginal[own] += sum
-			for j := numInputs; j < len(l.views); j++ {
-				l.views[j].scatter(block, own, sum)
-			}
-		}
-	}
-	return nil
 }
 
 // normalize divides values by their sum.

@@ -40,9 +40,6 @@
 //
 //   - Exact: variable elimination, which on forests is dynamic
 //     programming. Memory is exponential in the induced width, and forecast first.
-//   - Cut: binary submodular networks, by a minimum cut. Exact in polynomial time.
-//     States may be renamed to make a network submodular, and hard zeros may leave
-//     two states of more.
 //   - TRWS: sequential tree-reweighted max-product for everything else, with
 //     decoding and local search: of single variables (ICM) all along, of regions at
 //     the end, if the gap has not closed. Its bound never falls from sweep to sweep.

@@ -49,28 +49,21 @@ func (r *run) computeMessage(i int) (zero bool, err error) {
 		message.shift += t.shift
 	}
 	logarithmic := needsLogs(inputs)
-	loop := newLoop(b)
-	for j, t := range inputs {
+	for _, t := range inputs {
 		if logarithmic {
 			t.toLog()
 		}
-		loop.addView(b, scopes[j], t.entries)
 	}
-	loop.addView(b, b.scope[1:], message.entries)
-	logScale := 0.0
+	loop, product := r.multiply(i, inputs, scopes)
+	sumOut, normalize := r.sumOutLinear, message.normalizeLinear
 	if logarithmic {
-		x, err := r.sumOutLog(loop, len(inputs))
-		if err != nil {
-			return false, err
-		}
-		logScale = message.normalizeLog(x)
-	} else {
-		x, err := r.sumOutLinear(loop, len(inputs))
-		if err != nil {
-			return false, err
-		}
-		logScale = message.normalizeLinear(x)
+		sumOut, normalize = r.sumOutLog, message.normalizeLog
 	}
+	x, err := sumOut(loop, product, loop.addView(b, b.scope[1:], message.entries))
+	if err != nil {
+		return false, err
+	}
+	logScale := normalize(x)
 	message.shift += logScale
 	r.ways[i] = way{logarithmic, logScale}
 	return message.zero, nil
@@ -89,57 +82,46 @@ func needsLogs(tables []*table) bool {
 	return span > safeSpan
 }
 
-// sumOutLinear multiplies the loop's first numInputs views, sums out the
-// bucket's own variable into the last view, and returns the result's extent.
-func (r *run) sumOutLinear(l *loop, numInputs int) (extent, error) {
-	inputs := newProduct(l.views[:numInputs])
-	message := &l.views[numInputs]
+// sumOutLinear sums the bucket's own variable out of the product, and returns the result's extent.
+func (r *run) sumOutLinear(l *loop, p *product, message *view) (extent, error) {
 	block := r.scratch(0, l.block)
 	x := newExtent(false)
-	for more := true; more; more = l.advance() {
-		if err := r.ctx.Err(); err != nil {
-			return x, err
-		}
+	err := r.eachBlock(l, func() {
 		sum := message.block(0)
 		empty := true
 		for own := range l.own {
 			switch {
 			case !empty:
-				if inputs.linear(block, own) {
+				if p.linear(block, own) {
 					add(sum, block)
 				}
-			case inputs.linear(sum, own):
+			case p.linear(sum, own):
 				empty = false
 			}
 		}
 		if empty {
 			clear(sum)
-			continue
+			return
 		}
 		x.addLinear(sum)
-	}
-	return x, nil
+	})
+	return x, err
 }
 
 // sumOutLog is sumOutLinear with logarithms.
-func (r *run) sumOutLog(l *loop, numInputs int) (extent, error) {
-	inputs := newProduct(l.views[:numInputs])
-	message := &l.views[numInputs]
+func (r *run) sumOutLog(l *loop, p *product, message *view) (extent, error) {
 	block := r.scratch(0, l.block)
 	sum := logSum{top: r.scratch(1, l.block), sum: r.scratch(2, l.block)}
 	x := newExtent(true)
-	for more := true; more; more = l.advance() {
-		if err := r.ctx.Err(); err != nil {
-			return x, err
-		}
+	err := r.eachBlock(l, func() {
 		sum.reset()
 		for own := range l.own {
-			if inputs.log(block, own) {
+			if p.log(block, own) {
 				sum.add(block)
 			}
 		}
 		sum.store(message.block(0))
 		x.addLog(message.block(0))
-	}
-	return x, nil
+	})
+	return x, err
 }

@@ -13,17 +13,13 @@ type product struct {
 	gathered  []float64 // scratch
 }
 
-// newProduct divides the views by how they are met in a block. The loop must not get further views.
-func newProduct(views []view) *product {
-	p := &product{}
-	for i := range views {
-		if views[i].access == constant {
-			p.constants = append(p.constants, &views[i])
-		} else {
-			p.vectors = append(p.vectors, &views[i])
-		}
+// add divides tables by how they are met in a block.
+func (p *product) add(v *view) {
+	if v.access == constant {
+		p.constants = append(p.constants, v)
+	} else {
+		p.vectors = append(p.vectors, v)
 	}
-	return p
 }
 
 // linear sets dst to the product at state own of the bucket's variable. It

@@ -12,7 +12,7 @@ type loop struct {
 	outer  []int // states of the outer variables
 	digits []int // current states of the outer variables
 	block  int   // entries of a block
-	views  []view
+	views  []*view
 }
 
 // access is how a table is met in a block.
@@ -48,8 +48,8 @@ func newLoop(b *bucket) *loop {
 	return l
 }
 
-// addView adds a table over scope, a subset of the bucket's, and returns the view's number.
-func (l *loop) addView(b *bucket, scope []int32, entries []float64) int {
+// addView adds a table over scope, a subset of the bucket's.
+func (l *loop) addView(b *bucket, scope []int32, entries []float64) *view {
 	strides := make([]int, len(b.scope)) // 0: not in the table's scope
 	stride := 1
 	for i, j := len(b.scope)-1, len(scope)-1; j >= 0; i-- {
@@ -60,7 +60,7 @@ func (l *loop) addView(b *bucket, scope []int32, entries []float64) int {
 		}
 	}
 	inner := 1 + len(l.outer)
-	v := view{entries: entries, ownStride: strides[0], strides: strides[1:inner]}
+	v := &view{entries: entries, ownStride: strides[0], strides: strides[1:inner]}
 	v.offsets, v.reach = blockOffsets(b.card[inner:], strides[inner:], l.block)
 	switch {
 	case v.reach == 1:
@@ -71,7 +71,7 @@ func (l *loop) addView(b *bucket, scope []int32, entries []float64) int {
 		v.access = gathered
 	}
 	l.views = append(l.views, v)
-	return len(l.views) - 1
+	return v
 }
 
 // blockOffsets lists a table's offset for every entry of a block over variables with the given states, last one
@@ -95,13 +95,13 @@ func (l *loop) advance() bool {
 	for j := len(l.outer) - 1; j >= 0; j-- {
 		l.digits[j]++
 		if l.digits[j] < l.outer[j] {
-			for i := range l.views {
-				l.views[i].base += l.views[i].strides[j]
+			for _, v := range l.views {
+				v.base += v.strides[j]
 			}
 			return true
 		}
-		for i := range l.views {
-			l.views[i].base -= (l.outer[j] - 1) * l.views[i].strides[j]
+		for _, v := range l.views {
+			v.base -= (l.outer[j] - 1) * v.strides[j]
 		}
 		l.digits[j] = 0
 	}

@@ -66,19 +66,11 @@ func (r *run) maximizeMessage(i int, chosen choices) error {
 	for g := range b.groups {
 		r.groups[i] = append(r.groups[i], r.plan.logGroup(&b.groups[g]))
 	}
-	loop := newLoop(b)
 	inputs, scopes := r.inputs(i)
-	for j, t := range inputs {
-		loop.addView(b, scopes[j], t.entries)
-	}
-	loop.addView(b, b.scope[1:], r.messages[i].entries)
-	product := newProduct(loop.views[:len(inputs)])
-	message := &loop.views[len(inputs)]
+	loop, product := r.multiply(i, inputs, scopes)
+	message := loop.addView(b, b.scope[1:], r.messages[i].entries)
 	block, state := r.scratch(0, loop.block), make([]int32, loop.block)
-	for more := true; more; more = loop.advance() {
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
+	return r.eachBlock(loop, func() {
 		best := message.block(0)
 		for k := range best {
 			best[k], state[k] = math.Inf(-1), 0
@@ -89,8 +81,7 @@ func (r *run) maximizeMessage(i int, chosen choices) error {
 			}
 		}
 		chosen.store(message.base, state)
-	}
-	return nil
+	})
 }
 
 // keepLarger takes over the values that are larger than the best so far, and notes the state that they belong to.

@@ -9,10 +9,6 @@ import (
 // Problem is a network to find a most probable joint state of, in the forms that
 // the methods take. It is made once, and must not change meanwhile.
 type Problem struct {
-	// Variable are the numbers of the variables in messages, such as those that they
-	// had before evidence removed others; nil means their own.
-	Variable []int
-
 	// Auxiliary is the network with variables for its large factors, nil where all factors have at most two variables;
 	// EdgeOfFactor is what mrf.Network.Pairwise says of it. Pairwise makes both.
 	Auxiliary    *Auxiliary
@@ -22,7 +18,7 @@ type Problem struct {
 	pairwise *mrf.Pairwise // nil until Pairwise makes it
 }
 
-// NewProblem is about a network of any arity. Cut and TRWS take factors of more than two variables as auxiliary
+// NewProblem is about a network of any arity. TRWS takes factors of more than two variables as auxiliary
 // variables (WithAuxiliary). A network that is not valid is an error.
 func NewProblem(n *mrf.Network) (*Problem, error) {
 	if err := n.Validate(); err != nil {
@@ -45,7 +41,7 @@ func (p *Problem) Pairwise() (*mrf.Pairwise, error) {
 		return p.pairwise, nil
 	}
 	small := p.network
-	if p.largeFactor() >= 0 {
+	if slices.ContainsFunc(p.network.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 }) {
 		a, err := WithAuxiliary(p.network)
 		if err != nil {
 			return nil, err
@@ -55,19 +51,6 @@ func (p *Problem) Pairwise() (*mrf.Pairwise, error) {
 	var err error
 	p.pairwise, p.EdgeOfFactor, err = small.Pairwise()
 	return p.pairwise, err
-}
-
-// number returns the number of a variable in messages.
-func (p *Problem) number(v int32) int {
-	if p.Variable == nil {
-		return int(v)
-	}
-	return p.Variable[v]
-}
-
-// largeFactor returns the first factor of more than two variables, or −1.
-func (p *Problem) largeFactor() int {
-	return slices.IndexFunc(p.network.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 })
 }
 
 // order lists the nodes of p.pairwise such that an auxiliary variable comes between the variables that it ties

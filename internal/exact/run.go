@@ -133,3 +133,24 @@ func (r *run) inputs(i int) (tables []*table, scopes [][]int32) {
 	}
 	return tables, scopes
 }
+
+// multiply prepares a loop over the joint table of bucket i that multiplies its inputs.
+func (r *run) multiply(i int, tables []*table, scopes [][]int32) (*loop, *product) {
+	b := &r.plan.buckets[i]
+	l, p := newLoop(b), &product{}
+	for j, t := range tables {
+		p.add(l.addView(b, scopes[j], t.entries))
+	}
+	return l, p
+}
+
+// eachBlock calls visit at every outer state of a loop.
+func (r *run) eachBlock(l *loop, visit func()) error {
+	for more := true; more; more = l.advance() {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		visit()
+	}
+	return nil
+}

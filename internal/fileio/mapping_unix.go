@@ -10,15 +10,11 @@ import (
 
 // mapBytes returns the content of a file, nil where it cannot be mapped: it is empty, or on a
 // file system without maps, or there are too many.
-func mapBytes(file *os.File, size int64, own bool) []byte {
+func mapBytes(file *os.File, size int64) []byte {
 	if size <= 0 || int64(int(size)) != size {
 		return nil
 	}
-	access, kind := unix.PROT_READ, unix.MAP_SHARED
-	if own {
-		access, kind = unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE
-	}
-	bytes, err := unix.Mmap(int(file.Fd()), 0, int(size), access, kind)
+	bytes, err := unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
 	if err != nil {
 		return nil
 	}

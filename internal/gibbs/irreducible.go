@@ -1,84 +1,40 @@
 package gibbs
 
-// maxFoldWork bounds the comparisons of states that a proof may take: more is needed by no network but of many states
-// and many hard zeros, of which the answer is then that nothing is proved.
-const maxFoldWork = 1 << 30
-
 // Irreducible reports whether it is proved that a sampler which changes one node at a time can go from every possible
-// joint state to every other. False means that it is not known. The domains must have been propagated; they are left
-// as they were.
+// joint state to every other. False means that it is not known. The domains must have been propagated.
 //
-// The proof folds states (Brightwell and Winkler, Gibbs measures and dismantlable graphs, 2000): where every
-// neighbour state that goes with i goes with j too, a node in state i can move to j at any time, so i need not be
-// considered any more. Where one state of every node is left, all joint states lead to the same one, and, since moves
-// can be taken back, to each other. Networks without hard zeros in edges always fold, and so do those where every
-// node has a state that goes with everything.
+// The proof is a state of every node that has a choice which goes with all that neighbours may be in: from any joint
+// state all nodes can move there, one after the other, and moves can be taken back. Networks without hard zeros in
+// edges have it, and so has the hard-core model.
 func (d *Domains) Irreducible() bool {
-	start := len(d.trail)
-	defer d.undo(start)
-	var constrained []int32 // the others can take any state at any time
-	for s := range int32(len(d.Size)) {
-		if d.constrained(s) {
-			constrained = append(constrained, s)
-			d.enqueue(s)
-		}
-	}
-	work := 0
-	for len(d.queue) > 0 {
-		s := d.queue[0]
-		d.queue, d.queued[s] = d.queue[1:], false
-		before := d.Size[s]
-		if work += d.fold(s); work > maxFoldWork {
-			return false
-		}
-		if d.Size[s] == before {
-			continue
-		}
-		for _, in := range d.p.Graph.Incoming(s) {
-			if d.HasZero[in>>1] {
-				d.enqueue(d.p.Graph.Source(in))
-			}
-		}
-	}
-	for _, s := range constrained {
-		if d.Size[s] > 1 {
+	for s, size := range d.Size {
+		if size > 1 && !d.hasSafeState(int32(s)) {
 			return false
 		}
 	}
 	return true
 }
 
-// fold strikes out the states of s that another one can stand for, and returns how much it compared.
-func (d *Domains) fold(s int32) (work int) {
-	states := d.of(s)
-	for i := range states {
-		for j := range states {
-			if i == j || !states[i] || !states[j] {
-				continue
-			}
-			ok, compared := d.covers(s, j, i)
-			if work += compared + 1; ok {
-				d.strike(s, int32(i))
-				break
-			}
+func (d *Domains) hasSafeState(s int32) bool {
+	for state, possible := range d.of(s) {
+		if possible && d.safe(s, state) {
+			return true
 		}
 	}
-	return work
+	return false
 }
 
-// covers reports whether state j of s goes with every possible state of every neighbour that i goes with.
-func (d *Domains) covers(s int32, j, i int) (ok bool, work int) {
+// safe reports whether a state of s goes with every possible state of every neighbour.
+func (d *Domains) safe(s int32, state int) bool {
 	for _, in := range d.p.Graph.Incoming(s) {
 		if !d.HasZero[in>>1] {
 			continue
 		}
-		source := d.of(d.p.Graph.Source(in))
-		work += len(source)
-		for y, known := range source {
-			if known && d.allowed(in, y, i) && !d.allowed(in, y, j) {
-				return false, work
+		for y, possible := range d.of(d.p.Graph.Source(in)) {
+			if possible && !d.allowed(in, y, state) {
+				return false
 			}
 		}
 	}
-	return true, work
+	return true
 }

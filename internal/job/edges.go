@@ -194,10 +194,15 @@ func (p *Prepared) fewLabels() string {
 		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesBalanced)) == 0 {
 		return ""
 	}
-	p.Options.Edges = justified.String()
-	return fmt.Sprintf("few labels: %d are too few to choose by, and neighbours are taken to be alike, "+
-		"as far as degrees and the number of states justify: {edges=%s}",
-		len(knownLabels(p.Problem.Data[0])), p.Options.Edges)
+	chosen := Candidate{Edges: justified.String()}
+	if p.asked.Prior == 0 && !p.asked.givesL2() {
+		chosen.Prior = evenPrior
+		p.Options.Prior = evenPrior
+		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
+	}
+	p.Options.Edges = chosen.Edges
+	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
+		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
 }
 
 // separate has node weights learned without edges, where those are made by a rule.
@@ -397,24 +402,23 @@ func (p *Prepared) ruleNote() string {
 	if !p.rule.makes() || p.rule.strength == 0 {
 		return ""
 	}
-	var used, unused []string
+	used, unused := "", []string(nil)
 	heavy := weighings(&p.Problem.Model.Schema, p.whole, p.scale)
 	for b, t := range p.Problem.Model.Schema.EdgeTypes {
 		w, weigh := heavy[b]
 		for j, name := range t.FeatureNames {
-			switch {
-			case weigh && j == w.column && p.rule.name != edgesMoments:
-				used = []string{fmt.Sprintf("neighbours count by the %s of their edge, unless {columns=ignore=%s}", name, name)}
-			case name != dataset.FormConstant:
+			if weigh && j == w.column && p.rule.name != edgesMoments {
+				used = fmt.Sprintf("neighbours count by the %s of their edge, unless {columns=ignore=%[1]s}", name)
+			} else if name != dataset.FormConstant {
 				unused = append(unused, strconv.Quote(name))
 			}
 		}
 	}
-	if len(unused) > 0 && !isBinned(p.whole[0].EdgeFeatures(0)) {
-		used = append(used, fmt.Sprintf("{edges} %s takes no account of %s of edges; {edges=together} learns what they tell",
-			p.rule, strings.Join(unused, ", ")))
+	if len(unused) == 0 || isBinned(p.whole[0].EdgeFeatures(0)) {
+		return used
 	}
-	return strings.Join(used, "; ")
+	return strings.TrimPrefix(fmt.Sprintf("%s; {edges} %s takes no account of %s of edges; {edges=together} learns what "+
+		"they tell", used, p.rule, strings.Join(unused, ", ")), "; ")
 }
 
 // moments adds up, for every type of edges, the beliefs in pairs of states: products of those

@@ -17,7 +17,6 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -184,73 +183,6 @@ func ParseEvaluation(spec string) (name, path string, err error) {
 	return name, path, nil
 }
 
-// metric is a value of a score.
-type metric struct {
-	name  string // in results and metrics
-	title string // in tables
-	text  func(float64) string
-	loss  bool // smaller is better
-	of    func(*Scored) float64
-}
-
-// metrics are those of all data, and entityMetrics those of tags of entities, in the order of tables.
-var metrics = []metric{
-	{"accuracy", "accuracy", percent, false, func(s *Scored) float64 { return s.Score.Accuracy() }},
-	{"class_accuracy", "mean class accuracy", percent, false,
-		ofClasses(func(c infer.ClassScore) float64 { return c.Recall })},
-	{"f1", "mean F1", percent, false, ofClasses(func(c infer.ClassScore) float64 { return c.F1 })},
-	{"iou", "mean IoU", percent, false, ofClasses(func(c infer.ClassScore) float64 { return c.IoU })},
-	{"roc_auc", "mean ROC AUC", fourDigits, false, ofClasses(func(c infer.ClassScore) float64 { return c.ROCAUC })},
-	{"average_precision", "mean average precision", fourDigits, false,
-		ofClasses(func(c infer.ClassScore) float64 { return c.AveragePrecision })},
-	{"log_loss", "mean log loss (nats)", fourDigits, true, func(s *Scored) float64 { return s.Score.MeanLogLoss() }},
-	{"calibration_error", "calibration error", percent, true,
-		func(s *Scored) float64 { return s.Score.CalibrationError() }},
-}
-
-var entityMetrics = []metric{
-	{"entity_precision", "entity precision", percent, false,
-		ofEntities(func(e *EntityScore) runfolder.Float { return e.Precision })},
-	{"entity_recall", "entity recall", percent, false,
-		ofEntities(func(e *EntityScore) runfolder.Float { return e.Recall })},
-	{"entity_f1", "entity F1", percent, false, ofEntities(func(e *EntityScore) runfolder.Float { return e.F1 })},
-}
-
-// ofClasses is a mean over classes.
-func ofClasses(measure func(infer.ClassScore) float64) func(*Scored) float64 {
-	return func(s *Scored) float64 {
-		_, mean := s.Score.Classes()
-		return measure(mean)
-	}
-}
-
-func ofEntities(measure func(*EntityScore) runfolder.Float) func(*Scored) float64 {
-	return func(s *Scored) float64 { return float64(measure(s.Entities.score())) }
-}
-
-// metricsFor are those of data whose labels are tags of entities, or of others, for which e is nil.
-func metricsFor(e *Entities) []metric {
-	if e == nil {
-		return metrics
-	}
-	return slices.Concat(entityMetrics, metrics)
-}
-
-// Metrics are the names of the values of a score, in the order of tables.
-func (s *Scored) Metrics() (names []string) {
-	for _, m := range metricsFor(s.Entities) {
-		names = append(names, m.name)
-	}
-	return names
-}
-
-// metricsOf puts the values of a score into values, as name@set.
-func metricsOf[T ~float64](values map[string]T, set string, s *Scored) {
-	for _, m := range metricsFor(s.Entities) {
-		values[m.name+"@"+set] = T(m.of(s))
-	}
-}
-
 // Evaluations in training take evaluationGrace or evaluationShare of the time at most, where nobody says how often they
 // are wanted, and the final one the same share of --max-time, which none in training outlasts.
 const evaluationGrace, evaluationShare = time.Second, 0.1
@@ -308,7 +240,9 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 			if err != nil {
 				return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
 			}
-			metricsOf(values, e.Name, scored)
+			for _, m := range scored.metrics() {
+				values[m.name+"@"+e.Name] = m.value
+			}
 		}
 		return values, nil
 	}
@@ -344,70 +278,40 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 	return scores, false, nil
 }
 
-// harm compares a model with one of the same features without edges, and says where it predicts an evaluation set
-// worse, with the likely reason; "" where it does not.
+// harm compares a model with one of the same features that was trained without edges, whose score stays in
+// Scored.Alone. It says where the model predicts an evaluation set worse, in accuracy as in log loss, or where its log
+// loss is over twice the other's, with the likely reason; "" where it does not. Of a smaller difference in one of the
+// two nothing is said: it may be chance.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
-	if p.Options.NoEdges {
+	features := func(t crf.NodeType) bool { return t.Features > 0 }
+	joined := func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }
+	if p.Options.NoEdges || !slices.ContainsFunc(p.Set.Schema.NodeTypes, features) ||
+		!slices.ContainsFunc(e.Instances, joined) {
 		return "", nil
 	}
 	m, err := p.withoutEdges(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	w := p.inference(p.original(m), infer.Limits{})
-	text, err := w.harm(ctx, e, scored, nodesAlone)
-	if err != nil || text == "" {
+	nodes, w := *e, p.inference(p.original(m), infer.Limits{})
+	nodes.Instances, w.Counting = Instances(e.Set, true), nil // numbers of a file are those of the edges
+	if scored.Alone, err = w.score(ctx, &nodes, false, 0); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("on %s the model %s; %s", e.Name, text, p.harmReason(r)), nil
-}
-
-// ownNodes and nodesAlone are what a model is compared with.
-const (
-	ownNodes   = "its node potentials alone"
-	nodesAlone = "a model of node features alone"
-)
-
-// harm says that the labels and beliefs that were scored are worse than those of the node
-// potentials of w.Model, which what describes, in accuracy, or mean cost, as in log loss, or that
-// beliefs are where the log loss is over twice theirs; "" where they are not. Of a smaller difference
-// in one of the two nothing is said: it may be chance. Their score stays in Scored.Alone.
-func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what string) (string, error) {
-	if !slices.ContainsFunc(w.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) ||
-		!slices.ContainsFunc(e.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
-		return "", nil
-	}
-	nodes := *e
-	nodes.Instances = Instances(e.Set, true)
-	w.Counting = nil // numbers of a file are those of the edges
-	w.Joint, w.Progress = false, nil
-	alone, err := w.score(ctx, &nodes, false, 0)
-	scored.Alone, scored.Without = alone, what
-	if err != nil || !(scored.Score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
-		return "", err
-	}
-	labels := func(s *Scored) string { return "accuracy " + percent(s.Score.Accuracy()) }
-	worse := scored.Score.Accuracy() < alone.Score.Accuracy()
-	if w.Costs != nil { // labels that costs decide on are not meant to be right as often as others
-		labels = func(s *Scored) string { return fmt.Sprintf("mean cost %.4g", s.MeanCost) }
-		worse = scored.MeanCost > alone.MeanCost
-	}
+	have, alone := scored.Score, scored.Alone.Score
 	verdict := "is worse than"
 	switch {
-	case worse:
-	case scored.Score.MeanLogLoss() > 2*alone.Score.MeanLogLoss(): // as much again as the nodes had to lose: no chance
+	case !(have.MeanLogLoss() > alone.MeanLogLoss()):
+		return "", nil
+	case have.Accuracy() < alone.Accuracy():
+	case have.MeanLogLoss() > 2*alone.MeanLogLoss(): // as much again as the nodes had to lose: no chance
 		verdict = "gives worse beliefs than"
 	default:
 		return "", nil
 	}
-	return fmt.Sprintf("%s %s: %s, log loss %.4f, without edges %s, %.4f",
-		verdict, what, labels(scored), scored.Score.MeanLogLoss(), labels(alone), alone.Score.MeanLogLoss()), nil
-}
-
-// Harm says that the edges of the model did harm to what was scored, as Prepared.Train notes it, or
-// "". The score of its node potentials stays in Scored.Alone.
-func (w Inference) Harm(ctx context.Context, e *Evaluation, scored *Scored) (string, error) {
-	return w.harm(ctx, e, scored, ownNodes)
+	return fmt.Sprintf("on %s the model %s a model of node features alone: accuracy %s, log loss %.4f, without edges "+
+		"accuracy %s, %.4f; %s", e.Name, verdict, percent(have.Accuracy()), have.MeanLogLoss(), percent(alone.Accuracy()),
+		alone.MeanLogLoss(), p.harmReason(r)), nil
 }
 
 // harmReason is the likely reason why edges do harm, and what to try.

@@ -13,7 +13,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -120,7 +122,7 @@ func TestFewLabelsResumed(t *testing.T) {
 	folder := &Folder{Dir: dir, NoReport: true, Config: Config{Options: map[string]Option{"edges": {nil, SourceDefault}}}}
 	want := train(t, Options{}, task, folder).Summary
 	config := oracle.Must(ReadConfig(dir))(t)
-	got := train(t, Options{Edges: want.Edges}, task,
+	got := train(t, Options{Edges: want.Edges, Prior: evenPrior}, task,
 		&Folder{Dir: dir, NoReport: true, Resume: true, Config: *config}).Summary
 	if got.ThetaSHA256 != want.ThetaSHA256 {
 		t.Errorf("weights %s, want %s", got.ThetaSHA256, want.ThetaSHA256)
@@ -235,5 +237,40 @@ func TestWeightsOfEdges(t *testing.T) {
 	if got := m.Weights[m.Layout.Edge[0].At:][:8]; math.Abs(got[0]) > 0 || got[4] != .3 ||
 		!strings.Contains(strings.Join(r.Summary.Notes, "\n"), `takes no account of "Weight" of edges`) {
 		t.Errorf("weights below 0: %v, notes %q", got, r.Summary.Notes)
+	}
+}
+
+// TestDependenceIsSymmetric: to the bit, as weights of a symmetric type are one.
+func TestDependenceIsSymmetric(t *testing.T) {
+	const k = 7
+	schema := crf.Homogeneous(crf.NumberedStates(k), 1, 1)
+	schema.EdgeTypes[0].Symmetric = true
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		table := make([]float64, k*k)
+		for i := range table {
+			table[i] = rng.ExpFloat64() * float64(rng.IntN(2))
+		}
+		dependence(&schema, 0, table)
+		for a := range k {
+			for b := range a {
+				if table[a*k+b] != table[b*k+a] {
+					t.Fatalf("states %d and %d: %v, the other way round %v", a, b, table[a*k+b], table[b*k+a])
+				}
+			}
+		}
+	}
+}
+
+// TestComparedLabels: the only label of a state is never held out.
+func TestComparedLabels(t *testing.T) {
+	schema := crf.Homogeneous(crf.NumberedStates(3), 1, 1)
+	g := oracle.Must(graph.Grid(1, 6, graph.GridOptions{}))(t)
+	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{
+		Graph: g, NodeFeat: []crf.Features{crf.Constant(6, 1)}, EdgeFeat: []crf.Features{crf.Constant(5, 1)},
+		Labels: [][]int32{{0, 1, crf.Unobserved, 0, 2, 2}},
+	}))(t)
+	if got := comparedLabels(in); len(got) != 4 || got[0] != 0 || got[1] != 3 || got[2] != 4 || got[3] != 5 {
+		t.Errorf("nodes %v are held out by turns, want 0, 3, 4 and 5", got)
 	}
 }

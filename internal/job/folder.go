@@ -1,11 +1,14 @@
 package job
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -234,25 +238,16 @@ func (r *run) reopen() (err error) {
 // than that and has lost its checkpoint.
 func (r *run) neverBegan() error {
 	path := r.files.Path(checkpointFile)
-	for _, name := range []string{path, filepath.Dir(path)} {
-		if to, err := os.Readlink(name); err == nil {
-			return dataf("%s is a link to %s, where there is nothing now: bring that back, or start a new run in another "+
-				"folder", name, to)
-		}
-	}
-	const lost = "%s is missing, although %s: bring it back, or start a new run in another folder"
+	const lost = "%s is missing, although the run has come to %s: bring it back, or start a new run in another folder"
 	if _, err := os.Lstat(r.files.Path(ModelFile)); err == nil {
-		return dataf(lost, path, "the run has come to a model ("+ModelFile+")")
+		return dataf(lost, path, "a model, "+ModelFile)
 	}
 	metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, m := range metrics {
-		if m.Iter > 0 {
-			return dataf(lost, path, fmt.Sprintf("the run has come to iteration %d or further (%s)", m.Iter,
-				runfolder.MetricsFile))
-		}
+	if i := slices.IndexFunc(metrics, func(m runfolder.Metric) bool { return m.Iter > 0 }); i >= 0 {
+		return dataf(lost, path, fmt.Sprintf("iteration %d or further (%s)", metrics[i].Iter, runfolder.MetricsFile))
 	}
 	return nil
 }
@@ -312,27 +307,21 @@ func (r *run) sameData() error {
 		return err
 	}
 	const remedy = "resume with the same data, or start a new run"
-	before, now := record.Files, r.sources()
-	has := func(list []dataset.Source, s dataset.Source) bool {
-		return slices.ContainsFunc(list, func(t dataset.Source) bool { return t.SHA256 == s.SHA256 })
+	lacks := func(list []dataset.Source, s dataset.Source) bool {
+		return !slices.ContainsFunc(list, func(t dataset.Source) bool { return t.SHA256 == s.SHA256 })
 	}
+	before, now := record.Files, r.sources()
 	for _, s := range now {
-		if has(before, s) {
-			continue
+		if lacks(before, s) {
+			return dataf("%s is not as it was when the run in %s began, or was not there: %s", s.Path, dir, remedy)
 		}
-		named := func(t dataset.Source) bool { return filepath.Base(t.Path) == filepath.Base(s.Path) }
-		if slices.ContainsFunc(before, named) {
-			return dataf("%s changed since the run in %s began: %s", s.Path, dir, remedy)
-		}
-		return dataf("%s was not part of the run in %s: %s", s.Path, dir, remedy)
 	}
 	for _, s := range before {
-		if !has(now, s) {
+		if lacks(now, s) {
 			return dataf("%s was part of the run in %s and is missing now: %s", s.Path, dir, remedy)
 		}
 	}
-	same := func(a, b dataset.Source) bool { return a.SHA256 == b.SHA256 }
-	if !slices.EqualFunc(before, now, same) {
+	if !slices.EqualFunc(before, now, func(a, b dataset.Source) bool { return a.SHA256 == b.SHA256 }) {
 		return dataf("the files of the run in %s are the same in another order: %s", dir, remedy)
 	}
 	return nil
@@ -341,11 +330,12 @@ func (r *run) sameData() error {
 // goesOnFrom refuses to go on with a run under other options than it began with: it could not end as one that never
 // stopped. The file that options once came from is kept on the record.
 func (c Config) goesOnFrom(before *Config, dir string) error {
+	given := func(name string) bool { return c.Options[name].Source != SourceDefault }
 	differs := func(name string) bool {
 		was, ok := before.Options[name]
-		return ok && jsonText(was.Value) != jsonText(c.Options[name].Value)
+		left := was.Source == SourceDefault && !given(name) && !slices.Contains(CourseOptions, name) // v0.1.0 resolved all
+		return ok && !left && jsonText(was.Value) != jsonText(c.Options[name].Value)
 	}
-	given := func(name string) bool { return c.Options[name].Source != SourceDefault }
 	// What was asked for is the cause, and a default may follow from it.
 	at := slices.IndexFunc(keptOptions, func(name string) bool { return differs(name) && given(name) })
 	if at < 0 {
@@ -399,4 +389,113 @@ func jsonText(v any) string {
 		panic("job: " + err.Error())
 	}
 	return string(text)
+}
+
+// runFiles are all that a training leaves in its folder, as patterns of path.Match.
+var runFiles = []string{
+	configFile, envFile, dataFile, choiceFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
+	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
+	runfolder.PlotFolder + "/*.png",
+	// of earlier versions
+	"l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
+}
+
+// IsRunFile reports whether a training leaves a file of this name, with slashes, in its folder.
+func IsRunFile(name string) bool {
+	return slices.ContainsFunc(runFiles, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+// IsReadOfRun reports whether a file of a training, by its name as for IsRunFile, is
+// there to be read by programs. The others are for people.
+func IsReadOfRun(name string) bool {
+	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
+}
+
+// RunFiles lists the files of the training in a folder, config.json last. A folder that holds anything else, or no
+// training, is an *Error of kind Usage: its files are nothing to be removed.
+func RunFiles(dir string) (files []string, err error) {
+	if _, err := ReadConfig(dir); err != nil {
+		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove "+
+			"it", dir)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		inside, err := filepath.Rel(dir, file)
+		if name := filepath.ToSlash(inside); err == nil && name != configFile && name != runfolder.LockFile {
+			if !IsRunFile(name) && !slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover) {
+				return usagef("%q holds %q, which no training left there: move it away, or choose another folder", dir, name)
+			}
+			files = append(files, file)
+		}
+		return err
+	})
+	return append(files, filepath.Join(dir, configFile)), err
+}
+
+// removeRun empties the folder of a training, for another to start in it anew.
+func removeRun(dir string) error {
+	files, err := RunFiles(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		_ = os.Remove(filepath.Dir(file)) // which fails unless it is empty now
+	}
+	return nil
+}
+
+// dataRecord is what data.json holds: the files that a run was given.
+type dataRecord struct {
+	Files []dataset.Source `json:"files"`
+	// Learned is how many of the first files are learned from; the others are of evaluation sets. 0: not known.
+	Learned int `json:"learned,omitempty"`
+}
+
+// UnmarshalJSON reads the list alone, too, as earlier versions wrote it.
+func (d *dataRecord) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("[")) {
+		return fileio.JSON(text, &d.Files)
+	}
+	type fields dataRecord
+	return fileio.JSON(text, (*fields)(d))
+}
+
+// readRecord reads a sealed file of a run folder into v, if there is one.
+func readRecord(path string, v any) (found bool, err error) {
+	text, err := fileio.Read(path, "a record of a run", fileio.Text)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	var repeated *fileio.RepeatedKey
+	if err := parseRecord(text, v); errors.As(err, &repeated) {
+		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
+	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)
+	} else if err != nil {
+		return false, dataf("%s: %v; the run cannot be resumed, start a new one", path, err)
+	}
+	return true, nil
+}
+
+// parseRecord reads the text of a sealed file. What is in it decides what a resumed run
+// does, so that a field without meaning is refused.
+func parseRecord(text []byte, v any) error {
+	object, _, err := runfolder.Unseal(text)
+	if err != nil {
+		return err
+	}
+	return fileio.JSON(object, v)
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,18 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
+
+// alike is the first of several processes, of which all others have and do the same.
+type alike struct {
+	distributed.Alone
+	size int
+}
+
+func (a *alike) Size() int { return a.size }
+func (a *alike) Gather(dst, own []float64, lengths []int) {
+	copy(dst, slices.Repeat(own, len(lengths)))
+}
+func (a *alike) Bytes(own []byte) [][]byte { return slices.Repeat([][]byte{own}, a.size) }
 
 // TestIdleHints: processes without work of their own are told of: of small networks all do the same,
 // even where there are as many networks as processes.
@@ -25,15 +38,10 @@ func TestIdleHints(t *testing.T) {
 		{5, Options{Settings: learn.Settings{Threads: 1, Method: learn.InnerDual}, Step: "adagrad:0.1"}, ""},
 	} {
 		set := chains(t, c.networks)
-		oracle.OK(t, distributed.Local(3, distributed.Options{}, func(g *distributed.Group) error {
-			p, err := Prepare(t.Context(), c.options, Task{Set: set, Group: g})
-			if err == nil {
-				if hints := strings.Join(p.idleHints(), "\n"); !strings.Contains(hints, c.want) || c.want == "" && hints != "" {
-					t.Errorf("%d networks, %s %s: hints %q, want %q", c.networks, c.options.Method, c.options.Step, hints, c.want)
-				}
-			}
-			return err
-		}))
+		p := oracle.Must(Prepare(t.Context(), c.options, Task{Set: set, Group: &alike{size: 3}}))(t)
+		if hints := strings.Join(p.idleHints(), "\n"); !strings.Contains(hints, c.want) || c.want == "" && hints != "" {
+			t.Errorf("%d networks, %s %s: hints %q, want %q", c.networks, c.options.Method, c.options.Step, hints, c.want)
+		}
 	}
 }
 
@@ -43,20 +51,11 @@ func TestProcessesDoNotChoose(t *testing.T) {
 	for known, want := range map[int]string{20: "and 2 learn them together", 60: "and 2 learn them together", 100: ""} {
 		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
 		set := oracle.Must(dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"}))(t)
-		notes := make([]string, 2)
-		err := distributed.Local(2, distributed.Options{}, func(g *distributed.Group) error {
-			p, err := Prepare(t.Context(), Options{}, Task{Set: set, Group: g})
-			if err == nil {
-				notes[g.Rank()] = strings.Join(p.Notes, "\n")
-				if p.choosing {
-					t.Errorf("%d labels known: it chooses", known)
-				}
-			}
-			return err
-		})
-		said := notes[0]
-		if err != nil {
+		said := ""
+		if p, err := Prepare(t.Context(), Options{}, Task{Set: set, Group: &alike{size: 2}}); err != nil {
 			said = err.Error()
+		} else if said = strings.Join(p.Notes, "\n"); p.choosing {
+			t.Errorf("%d labels known: it chooses", known)
 		}
 		if !strings.Contains(said, want) || want == "" && strings.Contains(said, "learn them together") {
 			t.Errorf("%d labels known: %q, want %q", known, said, want)

@@ -33,9 +33,7 @@ const jointTolerance = 1e-5
 type Inference struct {
 	Model    *crf.Model
 	Counting counting.Func
-	// Convex says that these are the numbers of that name: others may settle where they do.
-	Convex bool
-	Limits infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
+	Limits   infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
 	// Settled is that of infer.Predictor.
 	Settled float64
 	// Joint asks for a most probable joint state as labels, instead of the most likely state of every node.
@@ -246,8 +244,7 @@ type Scored struct {
 	Entities   *Entities         // nil of labels that are no tags of entities
 	MeanCost   float64           // of a label; NaN without Inference.Costs
 	Pictures   []report.PanelRow // of images: the first few
-	Alone      *Scored           // without edges; nil where it was not asked for
-	Without    string            // what Alone is of
+	Alone      *Scored           // of a model trained without edges; nil where there is none
 	Unproved   int               // joint states that may not be the most probable
 	Unsettled  Unsettled
 	Note       string // what its report says of it; or ""

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/gen"
@@ -125,21 +127,41 @@ func TestEachKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestUnsettledRemedy: nobody is told to choose the counting numbers that a model has, nor of what nobody would feel.
-func TestUnsettledRemedy(t *testing.T) {
-	for convex, want := range map[bool]string{
-		true:  "inference of 1 of 2 instances is not settled: beliefs of \"a\" still change; raise {max-sweeps}",
-		false: "inference of 1 of 2 instances is not settled: beliefs of \"a\" do not come to rest; raise {max-sweeps}, or choose {counting=convex}",
-	} {
-		u := (&Inference{Convex: convex}).unsettled()
-		u.add("quiet", &infer.Beliefs{Outcome: infer.Outcome{Left: 0.009}})
-		u.add("a", &infer.Beliefs{Outcome: infer.Outcome{Left: math.Inf(1)}})
-		if got := u.String(); got != want {
-			t.Errorf("convex %v: %q, want %q", convex, got, want)
-		}
+// TestUnsettled: nobody is told of what nobody would feel.
+func TestUnsettled(t *testing.T) {
+	u := (&Inference{}).unsettled()
+	u.add("quiet", &infer.Beliefs{Outcome: infer.Outcome{Left: 0.009}})
+	u.add("a", &infer.Beliefs{Outcome: infer.Outcome{Left: math.Inf(1)}})
+	if got := u.String(); !strings.HasPrefix(got, "inference of 1 of 2 instances is not settled: beliefs of \"a\" do not come to rest; raise") {
+		t.Error(got)
 	}
-	m := Model{Meta: map[string]string{MetaCounting: "trw"}}
-	if m.Convex("") || !m.Convex("convex") || !(&Model{}).Convex("") {
-		t.Error("counting numbers are taken for others")
+}
+
+// TestUniqueNames: no result takes the name of another, or one that is taken.
+func TestUniqueNames(t *testing.T) {
+	var instances []*crf.Instance
+	for _, name := range []string{"a2.npz", "x/a", "y/a", "pictures", "", "a", ".", "pictures0"} {
+		instances = append(instances, &crf.Instance{Name: name})
+	}
+	names := UniqueNames(instances, "pictures")
+	if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) != len(instances) || slices.Contains(names, "pictures") {
+		t.Errorf("the names are %q", names)
+	}
+	if names[0] != "a2" || names[1] != "a" {
+		t.Errorf("the names are %q, where the first two are unique", names)
+	}
+}
+
+// TestColoursOfNames: pictures of predictions have the labels that are names for pixel values, where these suffice.
+func TestColoursOfNames(t *testing.T) {
+	red, green := color.RGBA{R: 9, A: 255}, color.RGBA{G: 9, A: 255}
+	wide := append(make([]color.RGBA, 254), green)
+	wide[1] = red
+	for name, want := range map[string][]color.RGBA{"2": {{}, red, green}, "254": wide, "255": nil} {
+		set := &dataset.Set{Recipe: dataset.Recipe{LabelNames: []int{0}}}
+		set.Schema.NodeTypes = []crf.NodeType{{States: []string{"1", name}}}
+		if got := coloursOfNames(set, []color.RGBA{red, green}); !slices.Equal(got, want) {
+			t.Errorf("state named %s: %v", name, got)
+		}
 	}
 }

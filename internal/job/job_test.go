@@ -157,7 +157,7 @@ func TestCountingFor(t *testing.T) {
 		if err != nil || refused(o) != nil {
 			t.Fatalf("%q: %v, %v", test.asked, err, refused(o))
 		}
-		if got := o.countingFor(&dataset.Set{Recipe: dataset.Recipe{Kind: test.kind}}); got != test.want {
+		if got := o.countingFor(&dataset.Set{Recipe: dataset.Recipe{Kind: test.kind}}, nil); got != test.want {
 			t.Errorf("%q for %s: %s, want %s", test.asked, test.kind, got, test.want)
 		}
 	}

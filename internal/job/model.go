@@ -33,8 +33,7 @@ const (
 	MetaEdges    = "edges"    // none: trained on node features alone; balanced: by that rule
 	MetaTraining = "training" // a summary, as JSON
 	edgesNone    = "none"
-	// countingOwn stands for the numbers in crf.Model.Counts. Files of earlier versions
-	// have the path of a file there, which is never opened: a model may come from anywhere.
+	// countingOwn stands for the numbers in crf.Model.Counts.
 	countingOwn = "numbers"
 	// countingExact stands for exact inference, where that is cheap, and else for countingBeside.
 	countingExact, countingBeside = "exact", "trw"
@@ -100,6 +99,10 @@ func checkMeta(path string, meta map[string]string) error {
 		return dataf("%s: metadata %q are %q, want %q, %q or none at all: the file is damaged", path, MetaEdges, edges,
 			edgesNone, edgesBalanced)
 	}
+	if spec, ok := meta[MetaCounting]; ok && spec != countingOwn && spec != countingExact &&
+		!slices.Contains(counting.Names, spec) {
+		return dataf("%s: metadata %q are %q, which are no counting numbers: the file is damaged", path, MetaCounting, spec)
+	}
 	text, ok := meta[MetaTemperature]
 	if t, err := strconv.ParseFloat(text, 64); ok && (err != nil || !(t > 0) || math.IsInf(t, 0)) {
 		return dataf("%s: metadata %q are %q, want a number above 0: the file is damaged", path, MetaTemperature, text)
@@ -114,10 +117,6 @@ func checkMeta(path string, meta map[string]string) error {
 
 // notes are what should be known of a model file that loads.
 func (m *Model) notes() (notes []string) {
-	if spec := m.Meta[MetaCounting]; countingUnknown(spec) {
-		notes = append(notes, fmt.Sprintf("%s was trained with counting numbers that it does not hold: it names the file "+
-			"%q, which is not opened; predict and eval need {counting}", m.Path, spec))
-	}
 	if text := m.unfinished(); text != "" {
 		notes = append(notes, text)
 	}
@@ -139,20 +138,15 @@ func (m *Model) unfinished() string {
 	if ended == "" {
 		return ""
 	}
-	remedy, limit := "train again", " with a higher limit"
+	remedy := "train again, with a higher limit"
 	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
-		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on", option.Literal(filepath.Dir(m.Path)))
-		limit = ", with a higher limit"
+		remedy = fmt.Sprintf("{resume!blockbp train %s --resume} goes on, with a higher limit",
+			option.Literal(filepath.Dir(m.Path)))
 	}
 	if training.Status == learn.Interrupted {
-		limit = ""
+		remedy = strings.TrimSuffix(remedy, ", with a higher limit")
 	}
-	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s%s", m.Path, ended, remedy, limit)
-}
-
-// countingUnknown reports whether a model only names its counting numbers.
-func countingUnknown(spec string) bool {
-	return spec != "" && spec != countingOwn && spec != countingExact && !slices.Contains(counting.Names, spec)
+	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s", m.Path, ended, remedy)
 }
 
 // recipeOf reads how data are read for the model at path from its metadata.
@@ -219,20 +213,13 @@ func (m *Model) InferOptions() string {
 	switch spec, seed := cmp.Or(m.Meta[MetaCounting], counting.Names[0]), cmp.Or(m.Meta[MetaSeed], "1"); {
 	case spec == countingExact:
 		return "{method=exact}"
+	case spec == countingOwn:
+		return "{counting=trw}, where predict has {counting=trw} too"
 	case spec == InferCounting && seed != "1":
 		return "{counting=trw} {seed=" + seed + "}"
-	case spec == countingOwn, countingUnknown(spec):
-		return "{counting=trw}, where predict has {counting=trw} too"
-	case spec == "bethe": // of several fixed points predict has that from uniform messages
-		return "{counting=bethe}"
 	default:
 		return "{counting=" + spec + "}"
 	}
-}
-
-// Convex reports whether these are called convex.
-func (m *Model) Convex(asked string) bool {
-	return cmp.Or(asked, m.Meta[MetaCounting], counting.Names[0]) == counting.Names[0]
 }
 
 // Counting returns the counting numbers to use with the model: those of its
@@ -246,9 +233,6 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	switch {
 	case asked != "":
 		return Counting(ctx, asked, seed)
-	case countingUnknown(spec):
-		return nil, dataf("%s was trained with counting numbers that it does not hold: they were in the file %q; give "+
-			"others with {counting}, or train again", m.Path, spec)
 	case spec == countingExact:
 		return Counting(ctx, countingBeside, seed)
 	case spec != countingOwn:

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -17,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -203,38 +206,33 @@ func (o *Options) validate() error {
 	for _, m := range learn.Methods {
 		methods = append(methods, string(m))
 	}
-	for _, c := range []struct {
-		name, value string
-		valid       []string
-	}{
-		{"method", string(o.Method), methods},
-		{"order", o.Order, []string{orderCyclic, orderRandom}},
+	for _, check := range []func() error{
+		oneOf("method", string(o.Method), methods), oneOf("order", o.Order, []string{orderCyclic, orderRandom}),
+		o.validatePhysics,
+		func() error { _, _, err := o.bootstrap(); return err },
+		func() error { _, _, err := o.selectsEdges(); return err },
+		o.validateEdges,
+		func() error { _, err := onScale(nil, o.Scale); return err },
 	} {
-		if !slices.Contains(c.valid, c.value) {
-			return usagef("{%s} %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "),
-				option.Hint(c.value, c.valid))
+		if err := check(); err != nil {
+			return err
 		}
 	}
-	if err := o.validatePhysics(); err != nil {
-		return err
-	}
-	if _, _, err := o.bootstrap(); err != nil {
-		return err
-	}
-	if _, _, err := o.selectsEdges(); err != nil {
-		return err
-	}
-	if err := o.validateEdges(); err != nil {
-		return err
-	}
-	if _, err := onScale(nil, o.Scale); err != nil {
-		return err
-	}
-	if o.Counting == autoCounting {
+	if o.Counting == autoCounting || o.Counting == countingOwn { // of the model that the training begins with
 		return nil
 	}
 	_, err := Counting(context.Background(), o.Counting, o.Seed)
 	return err
+}
+
+// oneOf refuses any other value of an option.
+func oneOf(name, value string, valid []string) func() error {
+	return func() error {
+		if slices.Contains(valid, value) {
+			return nil
+		}
+		return usagef("{%s} %q: want one of %s%s", name, value, strings.Join(valid, ", "), option.Hint(value, valid))
+	}
 }
 
 // autoStep is the automatic rule of steps.
@@ -246,10 +244,13 @@ const autoCounting = "auto"
 // countingFor returns the counting numbers that are taken for data: trw, which are exact on graphs without cycles and
 // predict best where there are some. Pixels of photographs are another case: features of neighbours are wrong
 // together, which tight numbers take for evidence. With the default l2 they are surer than right, and convex is not.
-func (o *Options) countingFor(set *dataset.Set) string {
+// A training that begins with a model goes on with the numbers of the model.
+func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 	switch {
 	case o.Counting != autoCounting:
 		return o.Counting
+	case initial != nil && !initial.Exact("") && initial.Meta[MetaCounting] != "":
+		return initial.Meta[MetaCounting]
 	case set.Recipe.Kind == dataset.KindImages:
 		return "convex"
 	}
@@ -343,23 +344,137 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 		}
 		name, patience = m, n
 	}
-	short, set, ok := strings.Cut(name, "@")
-	if !ok || short == "" || set == "" {
+	short, set, named := strings.Cut(name, "@")
+	if !named || set == "" || len(sets) == 0 {
 		return nil, usagef("{early-stop} %q: want METRIC@NAME[:PATIENCE], such as accuracy@dev:3 with "+
 			"{eval!--eval dev=PATH}", spec)
 	}
-	if len(sets) == 0 {
-		return nil, usagef("{early-stop} %s: it needs {eval!--eval %s=PATH}", spec, set)
-	}
 	var known []string
 	for _, e := range sets {
-		for _, m := range metricsFor(newEntities(e.Set)) {
-			known = append(known, m.name+"@"+e.Name)
+		none := &Scored{Score: infer.NewScore(mostStates(e.Set)), Entities: newEntities(e.Set)}
+		for _, metric := range none.Metrics() {
+			known = append(known, metric+"@"+e.Name)
 		}
 	}
 	if !slices.Contains(known, name) {
 		return nil, usagef("{early-stop} %q: no such metric; %s", spec, option.Suggestion(name, known, ""))
 	}
-	loss := slices.ContainsFunc(metrics, func(m metric) bool { return m.name == short && m.loss })
-	return &learn.EarlyStop{Metric: name, Patience: patience, Minimise: loss}, nil
+	return &learn.EarlyStop{Metric: name, Patience: patience, Minimise: slices.Contains(losses, short)}, nil
+}
+
+// resolved puts what the run will use in the place of options that were left to the
+// program, so that config.json tells all of it and the run can be resumed.
+func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
+	options := maps.Clone(asked)
+	if options == nil {
+		options = map[string]Option{}
+	}
+	if p.choosing {
+		return open(options)
+	}
+	o, s, l2 := p.Options, p.Settings.Resolved(), any(nil)
+	o.InnerSweeps, o.InnerTolerance, o.Together, o.MaxPasses = s.InnerSweeps, s.InnerTolerance, s.Together, s.MaxPasses
+	o.RelativeTolerance, o.Gap, o.EvaluateEvery = s.RelativeTolerance, s.Gap, s.EvaluateEvery
+	if e := p.earlyStop; e != nil && o.EarlyStop != "" {
+		o.EarlyStop = fmt.Sprintf("%s:%d", e.Metric, e.Patience)
+	}
+	if len(p.Evaluations) == 0 {
+		o.EvaluateEvery = 0
+	}
+	if o.AutoL2 {
+		l2 = options["l2"].Value
+	} else if o.Prior == 0 {
+		l2 = p.Problem.L2
+	}
+	for _, f := range o.fields() {
+		put(options, f.name, f.value())
+	}
+	put(options, "l2", l2)
+	if p.Choice != "" {
+		options["method"] = Option{Value: string(o.Method), Source: sourceAuto + p.Choice}
+	}
+	if of := options["edges"]; p.choice == nil && of.Source == SourceDefault && o.Edges != edgesAuto {
+		options["edges"] = Option{Value: o.Edges, Source: sourceAuto + "few labels"}
+	}
+	p.resolveBlocks(options)
+	if p.choice != nil && p.choice.Chosen.L2 == 0 {
+		if p.Set.Recipe.Kind == dataset.KindGraph {
+			put(options, "hops", p.Set.Recipe.Hops)
+		}
+		for _, name := range []string{"hops", "prior", "edges", "max-passes"} {
+			if o, ok := options[name]; ok && o.Source == SourceDefault {
+				options[name] = Option{Value: o.Value, Source: sourceAuto + "by folds of labels"}
+			}
+		}
+	}
+	return options
+}
+
+// open leaves out what is to be chosen yet: a run that is resumed chooses again.
+func open(options map[string]Option) map[string]Option {
+	for name, o := range options {
+		if o.Source == SourceDefault && (slices.Contains(CourseOptions, name) || name == "hops") {
+			options[name] = Option{Value: nil, Source: SourceDefault}
+		}
+	}
+	return options
+}
+
+// resolveBlocks says how the networks are cut. Where some are cut into tiles and
+// others are not, or into turned ones, there is no other answer than "auto".
+func (p *Prepared) resolveBlocks(options map[string]Option) {
+	set := func(blocks, partition any) { put(options, "blocks", blocks); put(options, "partition", partition) }
+	switch {
+	case p.Options.Method.Local():
+		for _, name := range blockOptions {
+			put(options, name, nil)
+		}
+		return
+	case p.Options.Method != learn.BBPL || p.cuts[0].Blocks == 1: // nothing is cut
+		set(1, nil)
+		return
+	}
+	first := p.cuts[0]
+	var blocks any = first.Blocks
+	if first.Rows > 0 {
+		blocks = fmt.Sprintf("%dx%d", first.Rows, first.Cols)
+	}
+	for _, one := range p.cuts {
+		switch {
+		case one.Kind != first.Kind, one != first && p.Options.Cut == (learn.Cut{}):
+			set(nil, "auto")
+			return
+		case one != first:
+			blocks = first.Blocks // tiles of other shapes
+		}
+	}
+	if asked := p.Options.Cut; asked.Rows > 0 { // narrow networks have fewer of them
+		blocks = fmt.Sprintf("%dx%d", asked.Rows, asked.Cols)
+	}
+	set(blocks, first.Kind)
+}
+
+// sourceAuto begins the source of a method that the data decided; the reason follows. A
+// resumed run keeps the method, as the machine takes part in the decision.
+const sourceAuto = "auto: "
+
+// choiceOf returns the reason for a method, "" where it was asked for.
+func (o Option) choiceOf() string {
+	reason, found := strings.CutPrefix(o.Source, sourceAuto)
+	if !found {
+		return ""
+	}
+	return reason
+}
+
+// sourceCaller is the source of options that Prepare was given without one.
+const sourceCaller = "caller"
+
+func put(options map[string]Option, name string, value any) {
+	o := options[name]
+	if o.Source == "" {
+		o.Source = sourceCaller
+	}
+	o.Value = value
+	options[name] = o
 }

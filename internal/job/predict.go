@@ -3,17 +3,22 @@ package job
 import (
 	"cmp"
 	"context"
+	"encoding/csv"
 	"fmt"
 	"image/color"
 	"image/png"
 	"io"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -34,7 +39,6 @@ type Prediction struct {
 type Unsettled struct {
 	Count, Of int
 	tolerance float64 // by how much a belief may change without a word
-	convex    bool    // counting numbers are, by which all settle in time
 	worst     string  // the instance that has the farthest to go
 	left      float64 // by how much a belief of it may still change
 	unsure    float64 // and the share of its labels
@@ -43,7 +47,7 @@ type Unsettled struct {
 // unsettled begins with no instance. A belief that may change by ten times what was asked for, by default in its second
 // digit, and one label in a thousand are not worth a word.
 func (w *Inference) unsettled() Unsettled {
-	return Unsettled{tolerance: 10 * cmp.Or(w.Settled, PredictTolerance), convex: w.Convex}
+	return Unsettled{tolerance: 10 * cmp.Or(w.Settled, PredictTolerance)}
 }
 
 // unsureUnsaid is the share of labels that may change without a word.
@@ -67,15 +71,12 @@ func (u *Unsettled) String() string {
 	if u.Count == 0 {
 		return ""
 	}
-	may, remedy := "do not come to rest", "raise {max-sweeps}, or choose {counting=convex}"
-	if u.convex {
-		may, remedy = "still change", "raise {max-sweeps}"
-	}
+	may := "do not come to rest"
 	if u.left <= 1 {
 		may = fmt.Sprintf("may still change by %.2g, and %s of its labels", u.left, percent(u.unsure))
 	}
-	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; %s", u.Count, u.Of, u.worst, may,
-		remedy)
+	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; raise {max-sweeps}, or choose "+
+		"{counting=convex}, by which all settle in time", u.Count, u.Of, u.worst, may)
 }
 
 // Unfinished says which instances are not settled, and what to do; "" where all are.
@@ -109,45 +110,61 @@ func NewJointState(r *infer.State) *JointState {
 		r.Optimal}
 }
 
+// predict labels instances of a set, hands what is found of each to write, in the order of nodes and in that of the
+// rows that it was read from, and takes note of the file that write names. held is as in Inference.Each.
+func (w Inference) predict(ctx context.Context, out string, set *dataset.Set, instances []*crf.Instance,
+	held [][]int32, write func(i int, nodes, rows *infer.Beliefs) (file string, err error)) (*Prediction, error) {
+	started, p := time.Now(), &Prediction{Out: out, States: stateNames(set), worst: w.unsettled()}
+	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
+		rows := inRows(set, i, b)
+		file, err := write(i, b, rows)
+		p.note(instances[i].Name, file, rows)
+		return err
+	})
+	p.Seconds = time.Since(started).Seconds()
+	return p, err
+}
+
 // PredictInto labels instances of a set and writes NAME.npz for each into a folder,
 // NAME.png of images, predict.json, and with pictures a page of the first few
-// photographs, in the colours of those that the model learned from. held is as in Inference.Each.
+// photographs, in the colours of those that the model learned from.
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
 	held [][]int32, pictures bool) (*Prediction, error) {
-	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
-	p := &Prediction{Out: run.Dir(), States: stateNames(set), worst: w.unsettled()}
-	var rows []report.PanelRow
+	names := UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
+	var shown []report.PanelRow
 	palette := paletteOf(set)
-	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
-		b = inRows(set, i, b)
-		labels := set.Labels(instances[i], b.Labels)
-		if err := p.write(run, names[i], labels, b); err != nil || i >= len(set.Images) {
-			return err
+	p, err := w.predict(ctx, run.Dir(), set, instances, held, func(i int, _, b *infer.Beliefs) (string, error) {
+		labels, name := set.Labels(instances[i], b.Labels), names[i]+".npz"
+		err := run.Via(name, func(path string) error { return dataset.WritePrediction(path, labels, b.Node, b.NodeAt) })
+		if err != nil || i >= len(set.Images) {
+			return run.Path(name), err
 		}
 		source := set.Images[i]
-		if len(rows) < picturesPerSet {
+		if len(shown) < picturesPerSet {
 			row, err := panelRow(source, nil, b)
 			if err != nil {
-				return err
+				return "", err
 			}
-			rows = append(rows, row)
+			shown = append(shown, row)
 		}
 		colours := coloursOfNames(set, palette)
 		if colours == nil {
 			labels, colours = b.Labels, palette
 		}
 		picture, err := report.LabelImage(labels, source.Width, source.Height, colours)
-		if err != nil {
-			return err
+		if err == nil {
+			err = run.WriteFile(names[i]+".png", func(w io.Writer) error { return png.Encode(w, picture) })
 		}
-		return run.WriteFile(names[i]+".png", func(w io.Writer) error { return png.Encode(w, picture) })
+		return run.Path(name), err
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.Seconds = time.Since(started).Seconds()
-	if len(rows) > 0 && pictures {
-		panel := report.Panel{Title: "Predictions", Rows: rows, Names: stateNames(set)}
+	for i := range p.Instances {
+		p.Instances[i].Name = names[i]
+	}
+	if len(shown) > 0 && pictures {
+		panel := report.Panel{Title: "Predictions", Rows: shown, Names: stateNames(set)}
 		if err := run.WriteFile(picturesFile, panel.PNG); err != nil {
 			return nil, err
 		}
@@ -208,19 +225,6 @@ func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
 	return rows
 }
 
-// write writes what is found of one instance, with labels as the data have them, and takes note of that.
-func (p *Prediction) write(run *runfolder.Run, name string, labels []int32, b *infer.Beliefs) error {
-	file := run.Path(name + ".npz")
-	if err := run.Via(name+".npz", func(path string) error {
-		return dataset.WritePrediction(path, labels, b.Node,
-			b.NodeAt)
-	}); err != nil {
-		return err
-	}
-	p.note(name, file, b)
-	return nil
-}
-
 // note takes note of what is found of one instance, in a file.
 func (p *Prediction) note(name, file string, b *infer.Beliefs) {
 	said := PredictedInstance{
@@ -277,4 +281,177 @@ func UniqueNames(instances []*crf.Instance, taken ...string) []string {
 		names[i] = name
 	}
 	return names
+}
+
+// TableExtensions are those of files that PredictTable writes.
+var TableExtensions = []string{".csv", ".tsv", conll, conllu}
+
+// Extensions of text. In the second the data must be, too.
+const conll, conllu = ".conll", ".conllu"
+
+// PredictTable labels instances of a set and writes one table into a file: a row for each node, with its name, or
+// number, its label, and the probability of every state. Where there are several instances, their names come first.
+// In .conll and .conllu is the text, with labels. held is as in Inference.Each.
+func (w Inference) PredictTable(ctx context.Context, file fileio.Target, set *dataset.Set,
+	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
+	if len(set.Images) > 0 {
+		return nil, usagef("{out} %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)
+	}
+	extension := filepath.Ext(file.Path)
+	asText := extension == conll || extension == conllu
+	if asText && set.Recipe.Kind != dataset.KindText {
+		return nil, usagef("{out} %s: sentences are written so, and these data are none; name a file that ends in .csv or "+
+			".tsv, or a folder", file.Path)
+	}
+	if extension == conllu && set.Recipe.Text.Form != conllu[1:] {
+		return nil, usagef("{out} %s: these data are not of CoNLL-U; name a file that ends in %s", file.Path, conll)
+	}
+	var p *Prediction
+	err := file.Write(func(out io.Writer) (err error) {
+		if asText {
+			tags := make([][]string, len(instances))
+			p, err = w.predict(ctx, file.Path, set, instances, held, func(i int, b, _ *infer.Beliefs) (string, error) {
+				for _, y := range b.Labels {
+					tags[i] = append(tags[i], set.Schema.NodeTypes[0].States[y])
+				}
+				return file.Path, nil
+			})
+			if err != nil {
+				return err
+			}
+			return set.WriteTags(out, tags)
+		}
+		t := newPredictionTable(out, file.Path, set, len(instances) > 1)
+		p, err = w.predict(ctx, file.Path, set, instances, held, func(i int, b, _ *infer.Beliefs) (string, error) {
+			var names []string
+			if i < len(set.Names) {
+				names = set.Names[i]
+			}
+			return file.Path, t.write(instances[i], names, b, func(row int) int { return NodeOfRow(set, i, row) })
+		})
+		if err != nil {
+			return err
+		}
+		t.rows.Flush()
+		return t.rows.Error()
+	})
+	return p, err
+}
+
+// predictionTable is a table of predictions in the making.
+type predictionTable struct {
+	rows    *csv.Writer
+	several bool    // instances
+	token   bool    // in text: its position stands before it
+	columns [][]int // [node type][state] which of the probabilities is its own
+	row     []string
+	states  []string // the part of row that has the probabilities
+}
+
+func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bool) *predictionTable {
+	t := &predictionTable{rows: csv.NewWriter(out), several: several}
+	t.token = len(set.Names) > 0 && set.Names[0] != nil && set.Recipe.Kind == dataset.KindText
+	if filepath.Ext(path) == TableExtensions[1] {
+		t.rows.Comma = '\t'
+	}
+	var states []string // of all types
+	for _, of := range set.Schema.NodeTypes {
+		columns := make([]int, len(of.States))
+		for x, name := range of.States {
+			if columns[x] = slices.Index(states, name); columns[x] < 0 {
+				columns[x] = len(states)
+				states = append(states, name)
+			}
+		}
+		t.columns = append(t.columns, columns)
+	}
+	node, label := set.Recipe.TableNames()
+	if several {
+		t.row = append(t.row, "instance")
+	}
+	if t.token {
+		t.row = append(t.row, "position")
+	}
+	t.row = append(t.row, node, label)
+	leading := len(t.row)
+	for _, name := range states {
+		t.row = append(t.row, "p("+name+")")
+	}
+	t.states = t.row[leading:]
+	_ = t.rows.Write(t.row) // the writer keeps its error
+	return t
+}
+
+// write writes a row for every node of an instance, in the order of the rows that it was read from.
+func (t *predictionTable) write(in *crf.Instance, names []string, b *infer.Beliefs, node func(row int) int) error {
+	const digits = 6 // more than inference is good for
+	leading := t.row[:0]
+	if t.several {
+		leading = append(leading, in.Name)
+	}
+	for r := range b.Labels {
+		s := node(r)
+		y, name := b.Labels[s], strconv.Itoa(s)
+		if names != nil {
+			name = names[s]
+		}
+		a, row := in.NodeType(int32(s)), leading
+		if t.token {
+			row = append(row, strconv.Itoa(s))
+		}
+		_ = append(row, name, in.Schema().NodeTypes[a].States[y]) // into row
+		clear(t.states)
+		for x, p := range b.Of(s) {
+			t.states[t.columns[a][x]] = strconv.FormatFloat(p, 'g', digits, 64)
+		}
+		if err := t.rows.Write(t.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Files of PredictArrays.
+const (
+	labelsFile  = "labels.npy"
+	beliefsFile = "beliefs.npy"
+)
+
+// PredictArrays labels instances of a set and writes what PredictInto writes of each into
+// two arrays for all, one behind the other: labels.npy [rows] and beliefs.npy
+// [rows, states], filled up with 0. predict.json has the rows of each.
+func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *dataset.Set,
+	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
+	rows, states := 0, 0
+	for i, in := range instances {
+		states = max(states, int(slices.Max(in.Cards())))
+		if rows += in.Graph.NumNodes(); i < len(set.Rows) && set.Rows[i] != nil {
+			rows += len(set.Rows[i]) - in.Graph.NumNodes()
+		}
+	}
+	labels := make([]int32, 0, rows)
+	var p *Prediction
+	err := run.WriteFile(beliefsFile, func(out io.Writer) error {
+		err := npy.WriteHeader[float64](out, []int{rows, states})
+		if err != nil {
+			return err
+		}
+		var table []float64
+		p, err = w.predict(ctx, run.Dir(), set, instances, held, func(i int, _, b *infer.Beliefs) (string, error) {
+			labels, table = append(labels, set.Labels(instances[i], b.Labels)...), table[:0]
+			for s := range b.Labels {
+				of := b.Of(s)
+				table = append(append(table, of...), make([]float64, states-len(of))...)
+			}
+			return run.Path(beliefsFile), npy.WriteData(out, table)
+		})
+		return err
+	})
+	if err == nil {
+		err = run.WriteFile(labelsFile, func(out io.Writer) error { return npy.Write(out, []int{rows}, labels) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, run.WriteJSON("predict.json", p)
 }

@@ -3,16 +3,21 @@ package job
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/cut"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
@@ -66,8 +71,8 @@ type Prepared struct {
 	choosing bool    // what is left open is chosen by folds of labels
 	choice   *Choice // that was made, or nil
 
-	// pool has counting numbers and copies of features in files, where Options.Spill is set.
-	pool *spill.Pool
+	// space has counting numbers and copies of features in files, where Options.Spill is set.
+	space *spill.Space
 
 	// scale is that of the features in Problem; nil: they are as they are. scaled says how it was chosen, or is "".
 	scale  *standardise.Map
@@ -92,18 +97,18 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Counting = o.countingFor(t.Set)
+	o.Counting = o.countingFor(t.Set, t.Initial)
 	p := &Prepared{Options: o, Settings: o.Settings, asked: *o.asked}
 	if p.Selection, err = o.selectEdges(ctx, &t); err != nil {
 		return nil, err
 	}
 	p.Task = t
 	if o.Spill != "" {
-		p.pool = &spill.Pool{Folder: o.Spill}
+		p.space = &spill.Space{Folder: o.Spill}
 	}
 	few := ""
 	for _, step := range []func() error{
-		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.pool); return err },
+		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.space); return err },
 		func() error { p.choosing, few = p.chooses(), p.fewLabels(); return nil },
 		func() error { return p.standardise(ctx) },
 		p.deal,
@@ -165,7 +170,7 @@ func (p *Prepared) note(few string) {
 			"and %d learn them together; compare with {no-edges}", g.Size())
 	}
 	if few == "" && p.featuresFirst() && !p.choosing {
-		few = p.featuresFirstNote()
+		few = "most labels are hidden: weights begin with those of node features alone; compare with {no-edges}"
 	}
 	for _, text := range []string{p.scaled, p.hidden, few, p.ruleNote(), together, p.Selection.note()} {
 		if text != "" {
@@ -175,17 +180,10 @@ func (p *Prepared) note(few string) {
 }
 
 // Close gives the files of Options.Spill back. Problem must not be used any more.
-func (p *Prepared) Close() { p.pool.Close() }
+func (p *Prepared) Close() { p.space.Close() }
 
 // standardise puts features on one scale, if that is wanted, and weights to begin with.
 func (p *Prepared) standardise(ctx context.Context) (err error) {
-	if scale := p.Options.Scale; strings.HasPrefix(scale, scaleOne) {
-		defer func() {
-			if p.scale == nil {
-				p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", scale)
-			}
-		}()
-	}
 	schema := &p.Problem.Model.Schema
 	measured, err := standardise.Measure(ctx, schema, p.Problem.Data, p.Options.Threads)
 	if err == nil && p.Options.Standardise {
@@ -194,7 +192,10 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.features = measured.Notes(schema, p.scale, p.Problem.L2, p.Set.Recipe.Hops > 0); p.scale == nil {
+	if p.features = measured.Notes(schema, p.scale != nil, p.Set.Recipe.Hops > 0); p.scale == nil {
+		if strings.HasPrefix(p.Options.Scale, scaleOne) {
+			p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", p.Options.Scale)
+		}
 		return nil
 	}
 	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
@@ -217,13 +218,12 @@ func (p *Prepared) copyScaled(ctx context.Context) (err error) {
 		if err := parallel.Ended(ctx); err != nil {
 			return err
 		}
-		var space *spill.Space
-		if p.pool != nil {
-			if space, err = p.pool.Reserve(p.scale.Room(in)); err != nil {
+		if p.space != nil {
+			if err = p.space.Reserve(p.scale.Room(in)); err != nil {
 				return err
 			}
 		}
-		if p.Problem.Data[i], err = p.scale.Instance(in, space); err != nil {
+		if p.Problem.Data[i], err = p.scale.Instance(in, p.space); err != nil {
 			return fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 	}
@@ -248,8 +248,8 @@ func sampleCount(data []*crf.Instance) (n float64) {
 	return cmp.Or(n, 1)
 }
 
-// problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
-func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn.Problem, error) {
+// problem is what the learner is to minimise, with counting numbers in a space, if there is one.
+func (o *Options) problem(ctx context.Context, t *Task, space *spill.Space) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
 	problem.L2, problem.Statistics = o.l2(sampleCount(problem.Data)), t.Set.Means
 	var err error
@@ -257,11 +257,16 @@ func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn
 	if o.Method == learn.Exact {
 		numbers = countingBeside // of evaluations for which exact inference takes too much
 	}
-	if problem.Counting, err = Counting(ctx, numbers, o.Seed); err != nil {
+	if t.Initial != nil && !slices.Contains(counting.Names, numbers) {
+		problem.Counting, err = t.Initial.Counting(ctx, "")
+	} else {
+		problem.Counting, err = Counting(ctx, numbers, o.Seed)
+	}
+	if err != nil {
 		return problem, err
 	}
-	if pool != nil {
-		problem.Counting = spilled(problem.Counting, pool)
+	if space != nil {
+		problem.Counting = spilled(problem.Counting, space)
 	}
 	if t.Initial != nil {
 		problem.Model = t.Initial.Model
@@ -293,24 +298,13 @@ func (p *Prepared) checkMemory() (err error) {
 // CheckTraining says what a training with the choices of a user who makes none would note of data, and whether it
 // would take more memory than it may, as Options.Memory has it. The features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
-	o, err := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}.Resolved()
-	if err != nil {
-		return nil, nil // the data are not at fault
-	}
-	o.Counting = o.countingFor(set)
-	p := &Prepared{Options: o, Task: Task{Set: set, Owned: true}}
-	if p.Problem, err = o.problem(ctx, &Task{Set: set}, nil); err != nil {
+	o := Options{Settings: learn.Settings{Memory: allowed}, Scale: scaleEach}
+	p, err := Prepare(ctx, o, Task{Set: set, Owned: true})
+	switch {
+	case ctx.Err() != nil || errors.As(err, new(*memory.Error)) || errors.As(err, new(*learn.MemoryError)):
 		return nil, err
-	}
-	if err := p.standardise(ctx); err != nil {
-		return nil, err
-	}
-	forecast, err := learn.Forecast(p.Problem, o.Settings)
-	if err != nil {
+	case err != nil:
 		return nil, nil // nothing can be learned from them, such as data without labels
-	}
-	if err := forecast.Within(allowed); err != nil {
-		return nil, err
 	}
 	return append(noOptimum(p.Problem), p.features...), nil
 }
@@ -365,4 +359,73 @@ func (p *Prepared) checkLabels() error {
 		return dataf("every label of every instance is unobserved (−1): there is nothing to learn from")
 	}
 	return nil
+}
+
+// later is about what code and stacks take that come into memory as the program trains, and then plots and the report.
+const later = 3 << 20
+
+// Forecast says how much memory the process will have taken when it has trained and reported: what it has now, with
+// the data, and what is still to come, or what reading the data took, where that is more.
+func (p *Prepared) Forecast() *learn.Memory {
+	reading, measured := memory.PeakMemory()
+	m := &learn.Memory{}
+	m.Add("program and data", float64(memory.GiveBack()), "as they lie in memory now")
+	for _, item := range p.Memory.Items {
+		m.AddItem(item)
+	}
+	if p.space != nil {
+		const name = "counting numbers and scaled features"
+		m.AddItem(learn.MemoryItem{Name: name, Bytes: p.space.Bytes, Reason: "as they lie there now", Spilled: true})
+	}
+	beside, after := 0.0, 0.0 // the learner
+	for _, e := range p.Evaluations {
+		beside = max(beside, p.inferenceBytes(e.Instances))
+	}
+	if p.Options.AutoL2 {
+		after = p.inferenceBytes(p.Problem.Data[:(len(p.Problem.Data)+mostFolds-1)/mostFolds]) // about a fold
+	}
+	m.Add("predictions", max(beside, after-float64(p.Memory.Bytes)),
+		"whole networks, on each thread (%d): evaluations beside the learner, others in its place", p.Options.Threads)
+	m.Add("garbage and report", later+memory.MostGarbage(float64(m.Bytes)), "what is not collected yet, code and plots")
+	if beyond := reading - m.Bytes; measured && beyond > 0 {
+		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))
+	}
+	return m
+}
+
+// inferenceBytes is what inference of some instances takes: as many at a time as there are threads.
+func (p *Prepared) inferenceBytes(instances []*crf.Instance) float64 {
+	w := p.inference(p.Problem.Model, infer.Limits{})
+	_, most, err := w.largest(instances)
+	if err != nil {
+		return 0 // predicting will say why
+	}
+	return most * float64(min(p.Options.Threads, len(instances)))
+}
+
+// spilled returns what makes the same counting numbers in a space, which has to be there for as long as they.
+func spilled(make counting.Func, space *spill.Space) counting.Func {
+	var lock sync.Mutex
+	moved := map[*counting.Numbers]bool{}
+	return func(g *graph.Graph) (*counting.Numbers, error) {
+		lock.Lock()
+		defer lock.Unlock()
+		c, err := make(g)
+		if err != nil || moved[c] {
+			return c, err
+		}
+		lists := []*[]float64{&c.Node, &c.Edge, &c.Split, &c.Rho}
+		bytes := int64(0)
+		for _, list := range lists {
+			bytes += spill.Room[float64](len(*list))
+		}
+		if err := space.Reserve(bytes); err != nil {
+			return nil, err
+		}
+		for _, list := range lists {
+			*list = spill.Copy(space, *list)
+		}
+		moved[c] = true
+		return c, nil
+	}
 }

@@ -1,10 +1,13 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
+	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,13 +20,11 @@ import (
 
 // objectiveTexts tell people what was minimised.
 var objectiveTexts = map[learn.Method]string{
-	learn.Exact: "The objective is the regularised negative log-likelihood, computed exactly at every iteration, " +
-		"and what bbpl, inner-dual and full approximate or bound.",
-	learn.Pseudo: "The objective is the regularised negative log-pseudo-likelihood, computed exactly at every " +
-		"iteration: not the objective of bbpl, inner-dual and full, and not to be compared with it.",
-	learn.Piecewise: "The objective is the regularised negative piecewise log-likelihood, computed exactly at every " +
-		"iteration; with all labels known it is an upper bound on the regularised negative log-likelihood. It is not the " +
-		"objective of bbpl, inner-dual and full.",
+	learn.Exact: "negative log-likelihood, which bbpl, inner-dual and full approximate or bound",
+	learn.Pseudo: "negative log-pseudo-likelihood, which is not to be compared with the objective of bbpl, inner-dual and " +
+		"full",
+	learn.Piecewise: "negative piecewise log-likelihood, with all labels known an upper bound of the negative " +
+		"log-likelihood",
 }
 
 // writeReport writes the plots and the one-page report of a run.
@@ -38,7 +39,7 @@ func (r *run) writeReport(result *Result) error {
 	page.Callout(verdict(fitted), s.verdict())
 	if result.Couplings != nil {
 		page.Section("Largest couplings")
-		reportWeights(page, result)
+		reportCouplings(page, result)
 	}
 	for _, scored := range result.Scores {
 		if err := scored.report(r.files, page, "on", false); err != nil {
@@ -62,11 +63,6 @@ func (r *run) writeReport(result *Result) error {
 	}
 	if err := r.reportCourse(page, fitted, metrics); err != nil {
 		return err
-	}
-	if result.Couplings == nil {
-		page.Fold("Largest weights")
-		reportWeights(page, result)
-		page.Unfold()
 	}
 	if len(s.Notes) > 0 {
 		page.Section("Notes")
@@ -116,7 +112,8 @@ func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []
 		"visited, objective and gradient are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
 	method := r.p.Options.Method
 	if method.Local() {
-		text = objectiveTexts[method] + " A pass is one evaluation of objective and gradient over all data."
+		text = fmt.Sprintf("The objective is the regularised %s, computed exactly at every iteration. A pass is one "+
+			"evaluation of objective and gradient over all data.", objectiveTexts[method])
 	}
 	figures := Curves([]NamedMetrics{{Metrics: metrics}}, Passes)
 	if err := AddFigures(r.files, page, figures[:min(1, len(figures))]); err != nil {
@@ -151,9 +148,6 @@ func (s *Summary) verdict() string {
 	return text
 }
 
-// settledResidual is the largest change of a message with which values are called exact.
-const settledResidual = 1e-6
-
 // sourceOfValues says how far the values of the result can be trusted.
 func sourceOfValues(r *learn.Result) string {
 	const place = "The values of the result are "
@@ -163,11 +157,9 @@ func sourceOfValues(r *learn.Result) string {
 	case !r.InferenceConverged:
 		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, "+
 			"which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
-	case r.Residual > settledResidual:
-		return place + fmt.Sprintf("those of the last pass over the whole network at the final weights, exact up to what "+
-			"messages leave unknown that still changed by %.3g there.", r.Residual)
 	}
-	return place + "exact, from inference over the whole network at the final weights."
+	return place + fmt.Sprintf("those of inference over the whole network at the final weights, exact up to what messages "+
+		"leave unknown that changed by %.3g at last.", r.Residual)
 }
 
 // Rows say how a training went, for a table of names and values.
@@ -197,33 +189,19 @@ func (s *Summary) Rows() [][]string {
 // Mebibytes writes an amount of memory.
 func Mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
 
-// weightsShown is how many of the largest weights a report lists.
-const weightsShown = 20
+// couplingsShown is how many of the largest couplings a report lists.
+const couplingsShown = 20
 
-func reportWeights(page *report.Report, result *Result) {
-	m := result.Model.Model
-	headers, rows := []string{"weight", "value"}, [][]string(nil)
-	if c := result.Couplings; c != nil { // weights depend on the gauge
-		headers[0] = "coupling"
-		for _, r := range c.largest(weightsShown) {
-			rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)})
-		}
-	} else {
-		for _, i := range Largest(m.Weights, weightsShown) {
-			row := []string{m.WeightName(i), fmt.Sprintf("%.5g", m.Weights[i]), ""}
-			if result.Errors != nil {
-				row[2] = ErrorText(runfolder.Float(result.Errors[i]))
-			}
-			rows = append(rows, row)
-		}
+func reportCouplings(page *report.Report, result *Result) {
+	headers, columns := []string{"coupling", "value", "standard error"}, 3
+	if result.Errors == nil {
+		columns = 2
 	}
-	if result.Errors != nil {
-		headers = append(headers, "standard error")
+	var rows [][]string
+	for _, r := range result.Couplings.largest(couplingsShown) {
+		rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)}[:columns])
 	}
-	for i := range rows {
-		rows[i] = rows[i][:len(headers)]
-	}
-	page.Table(headers, rows)
+	page.Table(headers[:columns], rows)
 }
 
 // settings say what was run: the options that have a value, and that the run had a use for.
@@ -275,19 +253,11 @@ func (c *Config) commandLine() string {
 			slices.Contains(notOfCommand, name) {
 			continue
 		}
-		if name == "errors" || name == "select-edges" { // the value may be missing, and stands behind a sign
-			words = append(words, fmt.Sprintf("--%s=%v", name, o.Value))
-			continue
-		}
-		switch v := o.Value.(type) {
-		case bool:
+		switch v := reflect.ValueOf(o.Value); v.Kind() {
+		case reflect.Bool:
 			words = append(words, fmt.Sprintf("--%s=%v", name, v))
-		case []string:
-			for _, text := range v {
-				words = append(words, "--"+name, printable.Word(text))
-			}
-		case []any:
-			for _, text := range v {
+		case reflect.Slice:
+			for _, text := range v.Seq2() {
 				words = append(words, "--"+name, printable.Word(fmt.Sprint(text)))
 			}
 		default:
@@ -299,16 +269,179 @@ func (c *Config) commandLine() string {
 
 // settingText writes the value of an option, and nothing for one that is off.
 func settingText(value any) string {
-	switch v := value.(type) {
-	case nil:
+	if value == nil || value == false {
 		return ""
-	case bool:
-		if v {
-			return "yes"
-		}
-		return ""
-	case []string:
-		return strings.Join(v, ", ")
 	}
-	return fmt.Sprint(value)
+	return strings.Trim(fmt.Sprint(value), "[]")
+}
+
+// NamedMetrics are the metrics of one run, for overlaid curves.
+type NamedMetrics struct {
+	Name    string
+	Goal    string // runs of one goal minimise the same objective
+	Metrics []runfolder.Metric
+}
+
+// NamedFigure is a figure with the name of its file and a caption.
+type NamedFigure struct {
+	File, Caption string
+	Figure        report.Curves
+}
+
+// AddFigures writes figures into a run folder and puts them into a report.
+func AddFigures(run *runfolder.Run, page *report.Report, figures []NamedFigure) error {
+	for _, f := range figures {
+		if err := run.WriteFigure(f.File, f.Figure.SVG); err != nil {
+			return err
+		}
+		page.Figure(f.Figure, f.Caption)
+	}
+	return nil
+}
+
+// Axis is what curves are drawn against.
+type Axis struct {
+	file, label string
+	value       func(*runfolder.Metric) float64
+}
+
+// Passes and Seconds are the axes.
+var (
+	Passes  = Axis{"passes", "passes", func(m *runfolder.Metric) float64 { return m.Pass }}
+	Seconds = Axis{"seconds", "seconds", func(m *runfolder.Metric) float64 { return m.WallS }}
+)
+
+// Curves draws the course of runs, each figure with all of them on the same axes: how far the objective is from the
+// smallest last value of a run of the same goal, and the proved bound on that, the measures of evaluations, the
+// gradient norm, and the distance to a reference. What no run knows is left out.
+func Curves(runs []NamedMetrics, axes ...Axis) (all []NamedFigure) {
+	least := map[string]float64{}
+	for _, r := range runs {
+		for i := range r.Metrics {
+			if l := r.Metrics[len(r.Metrics)-1-i].Objective; !math.IsNaN(l) {
+				if known, ok := least[r.Goal]; !ok || l < known {
+					least[r.Goal] = l
+				}
+				break
+			}
+		}
+	}
+	caption := "How far the objective L is from its last value"
+	if len(runs) > 1 {
+		caption += ", or the smallest of runs with the same objective"
+	}
+	quantities := []quantity{{file: "convergence", label: "L − least L", log: true,
+		caption: caption + ".", ofDashed: " Dashed: the proved bound on what is left to gain.",
+		value:  func(r *NamedMetrics, m *runfolder.Metric) float64 { return math.Abs(m.Objective - least[r.Goal]) },
+		dashed: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.Suboptimality }}}
+	quantities = append(append(quantities, evaluated(runs)...),
+		quantity{file: "gradient", label: "gradient norm", log: true, caption: "Norm of the aggregated gradient.",
+			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.GradNorm }},
+		quantity{file: "distance", label: "‖θ − θ*‖ / ‖θ*‖", log: true, caption: "Relative distance to the reference.",
+			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.ThetaDist }})
+	for _, q := range quantities {
+		for _, axis := range axes {
+			c := q.draw(runs, axis)
+			text := q.caption
+			if slices.ContainsFunc(c.Series, func(s report.Series) bool { return s.Dashed && len(s.X) > 0 }) {
+				text += q.ofDashed
+			}
+			if len(c.Series) > 0 {
+				all = append(all, NamedFigure{q.file + "-" + axis.file, text, c})
+			}
+		}
+	}
+	return all
+}
+
+// quantity is what a figure shows of runs.
+type quantity struct {
+	file, label, caption, ofDashed string
+	log                            bool
+	set                            string // of an evaluation, where there are several
+	value, dashed                  func(*NamedMetrics, *runfolder.Metric) float64
+	more                           []quantity // in the same figure
+}
+
+// draw has a curve for each run that knows the quantity, and none of a single point.
+func (q *quantity) draw(runs []NamedMetrics, axis Axis) report.Curves {
+	c := report.Curves{Title: strings.ReplaceAll(q.file, "_", " ") + " against " + axis.file, XLabel: axis.label,
+		YLabel: q.label, LogY: q.log}
+	points := 0
+	for i := range runs {
+		r := &runs[i]
+		add := func(s report.Series, value func(*NamedMetrics, *runfolder.Metric) float64) {
+			known := 0
+			for k := range r.Metrics {
+				y := value(r, &r.Metrics[k])
+				if math.IsInf(y, 0) || q.log && y <= 0 {
+					y = math.NaN() // a logarithmic axis has no place for zero
+				}
+				if !math.IsNaN(y) {
+					known++
+				}
+				s.X, s.Y = append(s.X, axis.value(&r.Metrics[k])), append(s.Y, y)
+			}
+			if points += known; known == 0 || s.Dashed && known == 1 { // a line needs two
+				s = report.Series{Dashed: s.Dashed} // so that a run looks alike in all figures
+			}
+			c.Series = append(c.Series, s)
+		}
+		for _, one := range append([]quantity{*q}, q.more...) {
+			name := strings.Trim(r.Name+", "+one.set, ", ")
+			add(report.Series{Name: name}, one.value)
+			if one.dashed != nil {
+				add(report.Series{Dashed: true}, one.dashed)
+			}
+		}
+	}
+	if points < 2 {
+		c.Series = nil
+	}
+	return c
+}
+
+// evaluated are the measures of evaluations in training that are worth a figure, on all sets.
+func evaluated(runs []NamedMetrics) (all []quantity) {
+	sets := map[string]bool{}
+	for _, r := range runs {
+		for _, m := range r.Metrics {
+			for name := range m.Eval {
+				sets[strings.TrimSuffix(name, path.Ext(name))] = true
+			}
+		}
+	}
+	for _, measure := range []string{"entity_f1", "accuracy", "log_loss"} {
+		var one []quantity
+		for _, set := range slices.Sorted(maps.Keys(sets)) {
+			q := quantity{file: measure, label: strings.ReplaceAll(measure, "_", " "), caption: "Evaluations in training.",
+				value: func(_ *NamedMetrics, m *runfolder.Metric) float64 {
+					if v, ok := m.Eval[set+"."+measure]; ok {
+						return v
+					}
+					return math.NaN()
+				}}
+			if len(sets) > 1 || runs[0].Name == "" {
+				q.set = set
+			}
+			one = append(one, q)
+		}
+		if len(one) > 0 {
+			one[0].more = one[1:]
+			all = append(all, one[0])
+		}
+	}
+	return all
+}
+
+// Largest returns the indices of the n values of largest magnitude.
+func Largest(values []float64, n int) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(math.Abs(values[b]), math.Abs(values[a])), cmp.Compare(a, b))
+	})
+	return order[:min(n, len(order))]
 }

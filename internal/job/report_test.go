@@ -23,7 +23,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		result         learn.Result
 		values, absent string
 	}{
-		{"settled", learn.Result{Checked: true, InferenceConverged: true, Residual: 1e-9}, "are exact", "approximate"},
+		{"settled", learn.Result{Checked: true, InferenceConverged: true, Residual: 1e-9}, "exact up to", "approximate"},
 		{"not settled", learn.Result{Checked: true, Residual: 0.125}, "had not settled when it ended (the largest change of a message in its last pass was 0.125)", "exact"},
 		{"not checked", learn.Result{Residual: math.NaN()}, "running estimates", "exact"},
 	} {

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"image"
 	_ "image/jpeg" // photographs
@@ -21,11 +22,51 @@ import (
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
+// metric is a value of a score.
+type metric struct {
+	name  string // in results and metrics
+	title string // in tables
+	value float64
+	text  func(float64) string
+}
+
+// losses are the metrics of which smaller values are better.
+var losses = []string{"log_loss", "calibration_error"}
+
+// metrics are all of a score, in the order of tables: those of entities, if labels are tags of any, and of all data.
+func (s *Scored) metrics() (list []metric) {
+	if e := s.Entities.score(); e != nil {
+		list = []metric{
+			{"entity_precision", "entity precision", float64(e.Precision), percent},
+			{"entity_recall", "entity recall", float64(e.Recall), percent},
+			{"entity_f1", "entity F1", float64(e.F1), percent},
+		}
+	}
+	_, mean := s.Score.Classes()
+	return append(list,
+		metric{"accuracy", "accuracy", s.Score.Accuracy(), percent},
+		metric{"class_accuracy", "mean class accuracy", mean.Recall, percent},
+		metric{"f1", "mean F1", mean.F1, percent},
+		metric{"iou", "mean IoU", mean.IoU, percent},
+		metric{"roc_auc", "mean ROC AUC", mean.ROCAUC, fourDigits},
+		metric{"average_precision", "mean average precision", mean.AveragePrecision, fourDigits},
+		metric{"log_loss", "mean log loss (nats)", s.Score.MeanLogLoss(), fourDigits},
+		metric{"calibration_error", "calibration error", s.Score.CalibrationError(), percent})
+}
+
+// Metrics are the names of the values of a score, in the order of tables.
+func (s *Scored) Metrics() (names []string) {
+	for _, m := range s.metrics() {
+		names = append(names, m.name)
+	}
+	return names
+}
+
 // Measures lists the figures of a score for a table, each with its name.
 func (s *Scored) Measures() [][]string {
 	rows := [][]string{{"nodes compared", strconv.FormatInt(s.Score.Count(), 10)}}
-	for _, m := range metricsFor(s.Entities) {
-		rows = append(rows, []string{m.title, m.text(m.of(s))})
+	for _, m := range s.metrics() {
+		rows = append(rows, []string{m.title, m.text(m.value)})
 	}
 	if !math.IsNaN(s.MeanCost) {
 		rows = append(rows, []string{"mean cost", fmt.Sprintf("%.4g", s.MeanCost)})
@@ -89,7 +130,7 @@ func (s *Scored) quality() report.Table {
 	t := MeasuresTable(append(columns, s.constant()))
 	t.Headers[1] = "model"
 	if s.Alone != nil {
-		t.Headers[2] = map[string]string{ownNodes: "its edges left out", nodesAlone: "trained without edges"}[s.Without]
+		t.Headers[2] = "trained without edges"
 	}
 	return t
 }
@@ -145,7 +186,7 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 	if s.Note != "" {
 		page.Callout(report.CalloutWarn, s.Note+".")
 	}
-	if table := s.quality(); !several || s.Alone != nil {
+	if table := s.quality(); !several {
 		page.Table(table.Headers, table.Rows)
 	}
 	if len(s.Pictures) > 0 && !several {
@@ -356,4 +397,148 @@ func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored)
 		}
 	}
 	return AddFigures(run, page, []NamedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}})
+}
+
+// Entities compare runs of tokens that tags such as B-PER, I-PER and O mark: a predicted entity is right where the
+// truth has one of the same tokens and type, as conlleval and seqeval count. Tokens without a true label end entities.
+type Entities struct {
+	tags  []tag         // of states
+	count []EntityScore // of types
+}
+
+// EntityScore is what an evaluation says of the entities of a type, or of all, as JSON.
+type EntityScore struct {
+	Type      string          `json:"type,omitempty"`
+	Truth     int             `json:"truth"`
+	Predicted int             `json:"predicted"`
+	Right     int             `json:"right"`
+	Precision runfolder.Float `json:"precision"`
+	Recall    runfolder.Float `json:"recall"`
+	F1        runfolder.Float `json:"f1"`
+	Types     []EntityScore   `json:"types,omitempty"`
+}
+
+// tag is what a state says of a token: the type of its entity, −1 outside of any, and whether it must be the first of
+// it, or is the last.
+type tag struct {
+	of           int
+	first, final bool
+}
+
+// entity is a run of tokens.
+type entity struct{ from, to, of int }
+
+// Letters of tags: B begins an entity, I is inside, E ends it, S is a single one. Others write M for I, L for E, U and
+// W for S.
+const tagLetters, firstLetters, finalLetters = "BIESMLUW", "BSUW", "ESLUW"
+
+// newEntities returns nil for states of text that are no such tags.
+func newEntities(set *dataset.Set) *Entities {
+	e := &Entities{}
+	if set.Recipe.Kind != dataset.KindText {
+		return nil
+	}
+	letters := map[byte]bool{}
+	for _, state := range stateNames(set) {
+		if state == "O" {
+			e.tags = append(e.tags, tag{of: -1})
+			continue
+		}
+		letter, kind := state[0], state[1:]
+		if strings.IndexByte(tagLetters, letter) < 0 || kind != "" && kind[0] != '-' && kind[0] != '_' {
+			return nil
+		}
+		kind = cmp.Or(strings.TrimLeft(kind, "-_"), "entity")
+		letters[letter] = true
+		of := slices.IndexFunc(e.count, func(c EntityScore) bool { return c.Type == kind })
+		if of < 0 {
+			of, e.count = len(e.count), append(e.count, EntityScore{Type: kind})
+		}
+		is := func(letters string) bool { return strings.IndexByte(letters, letter) >= 0 }
+		e.tags = append(e.tags, tag{of, is(firstLetters), is(finalLetters)})
+	}
+	if !letters['I'] && !letters['B'] || len(letters) < 2 && e.count[0].Type == "entity" {
+		return nil
+	}
+	return e
+}
+
+// of lists the entities of a sentence. One begins where a tag says so, and where the type is another than before or the
+// one before has ended; it goes on until another begins, or none.
+func (e *Entities) of(labels []int32) (found []entity) {
+	before, from := tag{of: -1}, -1
+	for i := 0; i <= len(labels); i++ {
+		now := tag{of: -1}
+		if i < len(labels) && labels[i] >= 0 {
+			now = e.tags[labels[i]]
+		}
+		begins := now.of >= 0 && (now.first || before.final || before.of != now.of)
+		if from >= 0 && (begins || now.of < 0) {
+			found, from = append(found, entity{from, i, before.of}), -1
+		}
+		if begins {
+			from = i
+		}
+		before = now
+	}
+	return found
+}
+
+// add compares a sentence.
+func (e *Entities) add(truth, predicted []int32) {
+	known := slices.Clone(predicted)
+	for i, y := range truth {
+		if y < 0 {
+			known[i] = y
+		}
+	}
+	want := map[entity]bool{}
+	for _, x := range e.of(truth) {
+		want[x] = true
+		e.count[x.of].Truth++
+	}
+	for _, x := range e.of(known) {
+		if e.count[x.of].Predicted++; want[x] {
+			e.count[x.of].Right++
+		}
+	}
+}
+
+// score sums up, nil of no tags. Types that there are stand in the order of the alphabet.
+func (e *Entities) score() *EntityScore {
+	if e == nil {
+		return nil
+	}
+	all := &EntityScore{}
+	for _, c := range e.count {
+		all.Truth, all.Predicted, all.Right = all.Truth+c.Truth, all.Predicted+c.Predicted, all.Right+c.Right
+		if c.share(); c.Truth+c.Predicted > 0 {
+			all.Types = append(all.Types, c)
+		}
+	}
+	slices.SortFunc(all.Types, func(a, b EntityScore) int { return cmp.Compare(a.Type, b.Type) })
+	all.share()
+	return all
+}
+
+// share makes shares of counts, 0 of nothing, as seqeval has it.
+func (c *EntityScore) share() {
+	of := func(part, whole int) runfolder.Float { return runfolder.Float(float64(part) / float64(max(1, whole))) }
+	c.Precision, c.Recall, c.F1 = of(c.Right, c.Predicted), of(c.Right, c.Truth), of(2*c.Right, c.Truth+c.Predicted)
+}
+
+// EntityTable lists the measures of entities of every type, without rows of no tags.
+func (s *Scored) EntityTable() report.Table {
+	t := report.Table{Headers: []string{"entities", "truth", "predicted", "right", "precision", "recall", "F1"}}
+	if s.Entities != nil {
+		all := s.Entities.score()
+		for _, x := range append(all.Types, *all) {
+			row := []string{cmp.Or(x.Type, "all"), strconv.Itoa(x.Truth), strconv.Itoa(x.Predicted), strconv.Itoa(x.Right)}
+			for _, share := range []runfolder.Float{x.Precision, x.Recall, x.F1} {
+				row = append(row, percent(float64(share)))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,38 +19,16 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-func TestReadCaches(t *testing.T) {
+func TestSecondLevelCache(t *testing.T) {
 	folder := t.TempDir()
-	cache := func(index, level, kind, size string) {
-		write(t, filepath.Join(folder, index, "level"), level+"\n")
-		write(t, filepath.Join(folder, index, "type"), kind+"\n")
-		write(t, filepath.Join(folder, index, "size"), size+"\n")
-	}
-	if got := readCaches(folder); got != nil {
-		t.Errorf("an empty folder has caches %v", got)
-	}
-	cache("index0", "1", "Data", "48K")
-	cache("index1", "1", "Instruction", "32K")
-	cache("index3", "3", "Unified", "96M")
-	cache("index2", "2", "Unified", "2048K")
-	want := []Cache{{1, 48 << 10}, {2, 2 << 20}, {3, 96 << 20}}
-	if got := readCaches(folder); !slices.Equal(got, want) {
-		t.Errorf("caches %v, want %v", got, want)
-	}
-	cache("index3", "3", "Unified", "many")
-	if got := readCaches(folder); !slices.Equal(got, want[:2]) {
-		t.Errorf("with a size that is none: caches %v, want %v", got, want[:2])
-	}
-	cache("index3", "3", "Unified", "1024K")
-	if got := readCaches(folder); got != nil {
-		t.Errorf("with a third level smaller than the second: caches %v, want none", got)
-	}
-}
-
-func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int{"48K": 48 << 10, "32M": 32 << 20, "1G": 1 << 30, "512": 512, "": 0, "K": 0, "-1K": 0, "1.5M": 0} {
-		if got := parseSize(text); got != want {
-			t.Errorf("%q is read as %d, want %d", text, got, want)
+	for _, c := range []struct {
+		level, size string
+		want        int
+	}{{"1", "48K", usualCache}, {"2", "many", usualCache}, {"2", "2048K", 2 << 20}} {
+		write(t, filepath.Join(folder, "index2", "level"), c.level+"\n")
+		write(t, filepath.Join(folder, "index2", "size"), c.size+"\n")
+		if got := readSecondLevel(folder); got != c.want {
+			t.Errorf("level %s of %s: %d bytes, want %d", c.level, c.size, got, c.want)
 		}
 	}
 }
@@ -119,29 +96,6 @@ func TestProcessMemory(t *testing.T) {
 		if got := processMemory(write(t, filepath.Join(folder, "limits"), limits), status); got != want {
 			t.Errorf("limits %q: %d bytes, want %d", limits, got, want)
 		}
-	}
-}
-
-// TestReadKilobytes: the line, and nothing where there is none.
-func TestReadKilobytes(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		want int64
-		ok   bool
-	}{
-		{"Name:\tx\nVmPeak:\t  9 kB\nVmHWM:\t  1980 kB\nVmRSS:\t 4 kB\n", 1980 << 10, true},
-		{"VmRSS:\t4 kB\n", 0, false},
-		{"VmHWM:\tmuch kB\n", 0, false},
-		{"", 0, false},
-	} {
-		path := filepath.Join(t.TempDir(), "status")
-		oracle.OK(t, os.WriteFile(path, []byte(c.text), 0o600))
-		if got, ok := readKilobytes(path, "VmHWM:"); got != c.want || ok != c.ok {
-			t.Errorf("%q: %d, %t, want %d, %t", c.text, got, ok, c.want, c.ok)
-		}
-	}
-	if _, ok := readKilobytes(filepath.Join(t.TempDir(), "none"), "VmHWM:"); ok {
-		t.Error("a peak without a file")
 	}
 }
 

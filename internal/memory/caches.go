@@ -1,57 +1,32 @@
 package memory
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// Cache is one level of the caches that a core reads data through.
-type Cache struct {
-	Level int // 1, 2, …
-	Bytes int
-}
-
 // systemCaches is where Linux describes the caches of the first core.
 const systemCaches = "/sys/devices/system/cpu/cpu0/cache"
 
-// assumedCaches stand in where the system does not tell: sizes that most
-// processors of the last ten years have or exceed.
-var assumedCaches = []Cache{{1, 32 << 10}, {2, 512 << 10}, {3, 8 << 20}}
+// usualCache stands in where the system does not tell: most processors of the last ten years have or exceed it.
+const usualCache = 512 << 10
 
-// Caches returns the data caches of the first core, smallest level first, and
-// whether the system told: Linux does, for others usual sizes are assumed.
-func Caches() (caches []Cache, known bool) {
-	if caches = readCaches(systemCaches); len(caches) > 0 {
-		return caches, true
-	}
-	return slices.Clone(assumedCaches), false
-}
+// SecondLevelCache returns the bytes of the second-level cache of the first core.
+func SecondLevelCache() int { return readSecondLevel(systemCaches) }
 
-// readCaches reads a folder in the form of systemCaches; nothing if it cannot be read or makes no sense.
-func readCaches(folder string) []Cache {
-	entries, err := filepath.Glob(filepath.Join(folder, "index*"))
-	if err != nil {
-		return nil
-	}
-	var caches []Cache
+// readSecondLevel reads a folder in the form of systemCaches.
+func readSecondLevel(folder string) int {
+	entries, _ := filepath.Glob(filepath.Join(folder, "index*")) // the pattern is one
 	for _, entry := range entries {
-		level, err := strconv.Atoi(readWord(filepath.Join(entry, "level")))
-		size := parseSize(readWord(filepath.Join(entry, "size")))
-		if err == nil && size > 0 && readWord(filepath.Join(entry, "type")) != "Instruction" {
-			caches = append(caches, Cache{level, size})
+		size, isKiB := strings.CutSuffix(readWord(filepath.Join(entry, "size")), "K")
+		kib, err := strconv.Atoi(size)
+		if readWord(filepath.Join(entry, "level")) == "2" && isKiB && err == nil && kib > 0 {
+			return kib << 10
 		}
 	}
-	slices.SortFunc(caches, func(a, b Cache) int { return cmp.Compare(a.Level, b.Level) })
-	for i := 1; i < len(caches); i++ {
-		if caches[i].Bytes <= caches[i-1].Bytes {
-			return nil // levels that do not grow are not what this package takes them for
-		}
-	}
-	return caches
+	return usualCache
 }
 
 // readWord returns the text of a small file without blanks around it, or nothing.
@@ -61,22 +36,4 @@ func readWord(path string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(text))
-}
-
-// parseSize reads sizes such as 48K and 32M; 0 if it is none.
-func parseSize(text string) int {
-	factor := 1
-	switch {
-	case strings.HasSuffix(text, "K"):
-		factor = 1 << 10
-	case strings.HasSuffix(text, "M"):
-		factor = 1 << 20
-	case strings.HasSuffix(text, "G"):
-		factor = 1 << 30
-	}
-	n, err := strconv.Atoi(strings.TrimRight(text, "KMG"))
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n * factor
 }

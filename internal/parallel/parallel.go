@@ -4,7 +4,6 @@ package parallel
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -13,26 +12,16 @@ import (
 // Each calls job(0) … job(n-1) on at most so many goroutines, the caller's among them. Which one does what is left to
 // chance: jobs write to places of their own. Once ctx has ended no more jobs begin, and its error is returned; then
 // some places are empty. A panic of a job goes on in the goroutine of the caller, who could not recover from it
-// elsewhere: as a text with the stack of where it began; a fault as an error with that text, which keeps its address;
-// an error that is not of the runtime as it is.
+// elsewhere, as a text with the stack of where it began.
 func Each(ctx context.Context, n, threads int, job func(i int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
-	var failure atomic.Pointer[any]
-	onFault := PanicsOnFault()
+	var failure atomic.Pointer[string]
 	take := func() {
-		defer debug.SetPanicOnFault(debug.SetPanicOnFault(onFault))
 		defer func() {
 			if r := recover(); r != nil {
-				if _, own := r.(runtime.Error); own || !isError(r) {
-					text := fmt.Sprintf("%v\n\n%s", r, debug.Stack())
-					if at, ok := r.(address); ok {
-						r = &fault{at, text}
-					} else {
-						r = text
-					}
-				}
-				failure.CompareAndSwap(nil, &r)
+				text := fmt.Sprintf("%v\n\n%s", r, debug.Stack())
+				failure.CompareAndSwap(nil, &text)
 				next.Store(int64(n)) // the others end what they are at
 			}
 		}()
@@ -45,34 +34,10 @@ func Each(ctx context.Context, n, threads int, job func(i int)) error {
 	}
 	take()
 	group.Wait()
-	if r := failure.Load(); r != nil {
-		panic(*r)
+	if text := failure.Load(); text != nil {
+		panic(*text)
 	}
 	return Ended(ctx)
-}
-
-// PanicsOnFault reports whether faults are panics in this goroutine, as debug.SetPanicOnFault
-// says. Goroutines that work for it do likewise.
-func PanicsOnFault() bool {
-	does := debug.SetPanicOnFault(true)
-	debug.SetPanicOnFault(does)
-	return does
-}
-
-// address is what the runtime's errors of faults have.
-type address interface{ Addr() uintptr }
-
-// fault is one in another goroutine.
-type fault struct {
-	address
-	text string
-}
-
-func (f *fault) Error() string { return f.text }
-
-func isError(r any) bool {
-	_, ok := r.(error)
-	return ok
 }
 
 // Ended returns the error of ctx if it has ended. It asks the channel, which costs no lock.

@@ -3,9 +3,7 @@ package parallel_test
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -67,45 +65,4 @@ func TestEachEnds(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
-}
-
-// fault is one of the runtime's at an address.
-type fault struct{}
-
-func (fault) Error() string { return "a fault" }
-func (fault) RuntimeError() {}
-func (fault) Addr() uintptr { return 16 }
-
-// TestEachPassesFaultsOn: where faults are panics for the caller, they are for all who work for
-// it, and the panic says where the fault was and where it began.
-func TestEachPassesFaultsOn(t *testing.T) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	var inherited atomic.Int64
-	defer func() {
-		r := recover()
-		at, ok := r.(interface{ Addr() uintptr })
-		if err, isError := r.(error); !ok || !isError || at.Addr() != 16 || !strings.Contains(err.Error(), "parallel_test.go") {
-			t.Errorf("recovered %v, want the fault with its address and stack", r)
-		}
-		if inherited.Load() != 8 {
-			t.Errorf("faults are panics in %d of 8 jobs", inherited.Load())
-		}
-		if !parallel.PanicsOnFault() {
-			t.Error("faults are no panics for the caller any more")
-		}
-	}()
-	var all sync.WaitGroup
-	all.Add(4)
-	_ = parallel.Each(t.Context(), 8, 4, func(i int) {
-		if parallel.PanicsOnFault() {
-			inherited.Add(1)
-		}
-		if i < 4 { // each on a goroutine of its own
-			all.Done()
-			all.Wait()
-		}
-		if inherited.Load() == 8 {
-			panic(fault{})
-		}
-	})
 }

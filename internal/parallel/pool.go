@@ -2,7 +2,6 @@ package parallel
 
 import (
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -32,14 +31,13 @@ const (
 )
 
 func NewPool[T any](workers int, job func(argument *T, worker, index int)) *Pool[T] {
-	p, onFault := &Pool[T]{job: job, asked: make([]signal, max(0, workers-1))}, PanicsOnFault()
+	p := &Pool[T]{job: job, asked: make([]signal, max(0, workers-1))}
 	patient := workers <= runtime.GOMAXPROCS(0) // else who looks keeps others from what is looked for
 	p.left.init(patient)
 	for i := range p.asked {
 		p.asked[i].init(patient)
 		p.asked[i].n.Store(isIdle)
 		p.alive.Go(func() {
-			debug.SetPanicOnFault(onFault)
 			for p.takePart(i + 1) {
 			}
 		})

@@ -1,8 +1,6 @@
 package parallel
 
 import (
-	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -77,25 +75,6 @@ func TestPoolDoesNotAllocate(t *testing.T) {
 			t.Errorf("%d workers: %v allocations per run, want 0", workers, n)
 		}
 		p.Close()
-	}
-}
-
-// TestPoolFaults: where faults are panics for who makes a pool, they are for its goroutines.
-func TestPoolFaults(t *testing.T) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	var all sync.WaitGroup
-	var inherited atomic.Int64
-	p := NewPool(3, func(_ *int, _, _ int) {
-		if PanicsOnFault() {
-			inherited.Add(1)
-		}
-		all.Done()
-		all.Wait() // so that each has a goroutine of its own
-	})
-	defer p.Close()
-	all.Add(3)
-	if p.Run(0, 3); inherited.Load() != 3 {
-		t.Errorf("faults are panics in %d of 3 goroutines", inherited.Load())
 	}
 }
 

@@ -7,12 +7,8 @@ import "github.com/blockbp/blockbp/graph"
 // node is its number of incident edges plus one, as in Block.Work. A single node with more work than a share, such as
 // a hub, is a block that exceeds it. Then nodes move between blocks for fewer edges to be cut (refine).
 //
-// The result depends on the graph alone. It is an error if blocks is below 1 or
-// above the number of nodes. Cost: O(nodes + edges).
-func BreadthFirst(g *graph.Graph, blocks int) (of []int32, err error) {
-	if err := checkBlocks(g.NumNodes(), blocks); err != nil {
-		return nil, err
-	}
+// The result depends on the graph alone. blocks is at most the number of nodes. Cost: O(nodes + edges).
+func BreadthFirst(g *graph.Graph, blocks int) (of []int32) {
 	w := &growth{
 		g: g, of: make([]int32, g.NumNodes()), queuedBy: make([]int32, g.NumNodes()),
 		nodesLeft: g.NumNodes(), workLeft: g.NumNodes() + 2*g.NumEdges(),
@@ -24,7 +20,7 @@ func BreadthFirst(g *graph.Graph, blocks int) (of []int32, err error) {
 		w.grow(block, blocks-int(block))
 	}
 	refine(g, w.of, blocks)
-	return w.of, nil
+	return w.of
 }
 
 // unassigned marks a node that no block has taken yet.

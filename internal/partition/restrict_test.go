@@ -18,7 +18,7 @@ func TestRestrict(t *testing.T) {
 		g := drawGraph(t)
 		n := g.NumNodes()
 		blocks := rapid.IntRange(1, n).Draw(t, "blocks")
-		p := oracle.Must(partition.FromAssignment(g, must(partition.BreadthFirst(g, blocks)), blocks))(t)
+		p := oracle.Must(partition.FromAssignment(g, partition.BreadthFirst(g, blocks), blocks))(t)
 		keep := make([]bool, n)
 		share := rapid.SampledFrom([]float64{0, 0.2, 0.8, 1}).Draw(t, "share")
 		rng := source(rapid.Uint64().Draw(t, "kept"))

@@ -101,8 +101,8 @@ func (p *Panel) modelColumns() (columns []panelColumn) {
 	return columns
 }
 
-// PNG writes the panel as an image. It fails if there is nothing to draw, a length does not fit W and H, a label has
-// no name or a confidence is not within 0 and 1; the error names the row.
+// PNG writes the panel as an image. It fails if there is nothing to draw, a length does not fit W and H, or a label has
+// no name; the error names the row.
 func (p Panel) PNG(w io.Writer) error {
 	img, err := p.Image()
 	if err != nil {
@@ -221,12 +221,6 @@ func (p *Panel) checkRow(row *PanelRow) error {
 	}
 	if row.Confidence != nil && len(row.Confidence) != row.W*row.H {
 		return fmt.Errorf("%d confidences for %d × %d pixels", len(row.Confidence), row.W, row.H)
-	}
-	const slack = 1e-6 // forgives rounding in confidences that were summed up
-	for i, v := range row.Confidence {
-		if v < -slack || v > 1+slack {
-			return fmt.Errorf("confidence[%d] is %g, want 0 to 1", i, v)
-		}
 	}
 	return nil
 }
@@ -378,4 +372,58 @@ func paintBar(dst *image.RGBA, x, y float64) {
 		label := strconv.FormatFloat(part, 'g', -1, 64) // the ends within the bar
 		tickLetters.draw(dst, inks["letters"], label, x+part*points(bar.Dx()), y+barHeight+1.2*tickLetters.size, part)
 	}
+}
+
+// unknownIndex is the palette entry of unknown labels, as in the Pascal VOC data.
+const unknownIndex = 255
+
+// unknownLabel is the label of a pixel whose class is not known.
+const unknownLabel = -1
+
+// LabelImage is the w × h image of labels, row by row from the top: label k is palette entry k, and −1, unknown, is
+// entry 255, dark grey: as an indexed PNG its pixel values are the labels. The palette may have at most MaxClasses
+// colours. It fails if the number of labels is not w·h or a label has no colour.
+func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted, error) {
+	if err := checkLabels("labels", labels, w, h, len(palette)); err != nil {
+		return nil, err
+	}
+	img := image.NewPaletted(image.Rect(0, 0, w, h), labelPalette(palette))
+	for i, label := range labels {
+		if label == unknownLabel {
+			label = unknownIndex
+		}
+		img.Pix[i] = uint8(label)
+	}
+	return img, nil
+}
+
+// checkLabels tells whether the labels called name are those of a w × h image with this number of classes.
+func checkLabels(name string, labels []int32, w, h, classes int) error {
+	switch {
+	case classes > MaxClasses:
+		return fmt.Errorf("%d classes, at most %d can be drawn", classes, MaxClasses)
+	case w <= 0 || h <= 0:
+		return fmt.Errorf("an image of %d × %d pixels, want at least 1 × 1", w, h)
+	case len(labels) != w*h:
+		return fmt.Errorf("%d %s for %d × %d pixels", len(labels), name, w, h)
+	}
+	for i, label := range labels {
+		if label < unknownLabel || int(label) >= classes {
+			return fmt.Errorf("%s[%d] (row %d, column %d) is %d, want 0 to %d, or −1 for unknown", name, i, i/w, i%w, label,
+				classes-1)
+		}
+	}
+	return nil
+}
+
+// labelPalette is palette filled up to 256 entries with the grey of unknown.
+func labelPalette(palette []color.RGBA) color.Palette {
+	full := make(color.Palette, unknownIndex+1)
+	for k := range full {
+		full[k] = unknownColors[0]
+		if k < len(palette) {
+			full[k] = palette[k]
+		}
+	}
+	return full
 }

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -104,7 +105,6 @@ func TestPanelErrors(t *testing.T) {
 		"no image":               func(p *Panel) { p.Rows = nil },
 		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Truth = p.Rows[0].Truth[1:] },
 		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].Prediction[4] = int32(len(classNames)) },
-		"confidence[2] is 1.5":   func(p *Panel) { p.Rows[0].Confidence[2] = 1.5 },
 		"23 confidences":         func(p *Panel) { p.Rows[0].Confidence = p.Rows[0].Confidence[1:] },
 		"0 × 4 pixels":           func(p *Panel) { p.Rows[0].W = 0 },
 	} {
@@ -177,5 +177,17 @@ func TestLabelImage(t *testing.T) {
 	}
 	if _, err := LabelImage(labels, 3, 2, ClassPalette(MaxClasses+1)); err == nil {
 		t.Error("too many classes were drawn")
+	}
+}
+
+// TestPaletteOf: classes that are called by a colour have it, if all are.
+func TestPaletteOf(t *testing.T) {
+	if got, want := paletteOf([]string{"#000000", "#0aff10"}), []color.RGBA{{A: 255}, {R: 10, G: 255, B: 16, A: 255}}; !slices.Equal(got, want) {
+		t.Errorf("colours are %v, want %v", got, want)
+	}
+	for _, names := range [][]string{{"#000000", "tree"}, {"#000000", "#00000g"}, {"#000000", "#0000000"}, {"0", "255"}} {
+		if got := paletteOf(names); !slices.Equal(got, ClassPalette(2)) {
+			t.Errorf("%q have the colours %v", names, got)
+		}
 	}
 }

@@ -36,26 +36,23 @@ func Environment() map[string]any {
 	return environment
 }
 
+// vcsNames are what env.json calls settings of a build.
+var vcsNames = map[string]string{"vcs.revision": "vcs_revision", "vcs.time": "vcs_time", "vcs.modified": "vcs_modified"}
+
 // addBuild adds the version of this module and, where this module is the main one, the state of its repository.
 func addBuild(environment map[string]any, build *debug.BuildInfo) {
-	if build.Main.Path != modulePath {
-		for _, dependency := range build.Deps {
-			if dependency.Path == modulePath {
-				environment["blockbp_version"] = dependency.Version
-			}
+	for _, module := range append(build.Deps, &build.Main) {
+		if module.Path == modulePath {
+			environment["blockbp_version"] = module.Version
 		}
-		return
 	}
-	environment["blockbp_version"] = build.Main.Version
 	for _, setting := range build.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			environment["vcs_revision"] = setting.Value
-		case "vcs.time":
-			environment["vcs_time"] = setting.Value
-		case "vcs.modified":
-			environment["vcs_modified"] = setting.Value == "true"
+		if name := vcsNames[setting.Key]; name != "" && build.Main.Path == modulePath {
+			environment[name] = setting.Value
 		}
+	}
+	if modified, ok := environment["vcs_modified"]; ok {
+		environment["vcs_modified"] = modified == "true"
 	}
 }
 

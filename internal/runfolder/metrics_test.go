@@ -138,15 +138,9 @@ func TestReadMetricsErrors(t *testing.T) {
 		{`{"iter":1,"eval.test.iou":true}`, "eval.test.iou is"},
 		{`{"iter":1,"step":[1]}`, "step is"},
 		{`{"iter":1} {"iter":2}`, "after top-level value"},
-		{`{"iter":1 "step":2}`, "after object key:value pair"},
-		{`{"iter" 1}`, "after object key"},
-		{`{iter:1}`, "object key"},
-		{`{"iter":1,}`, "object key"},
 		{`{"iter":,}`, "beginning of value"},
 		{`[1]`, "JSON object"},
 		{`iter,pass`, "JSON object"},
-		{"{\"a\x01\":1}", "string literal"},
-		{`{"\x":1}`, "escape code"},
 	} {
 		path := filepath.Join(t.TempDir(), MetricsFile)
 		appendText(t, path, "{\"iter\":0}\n\n"+c.line+"\n{\"iter\":9}\n")
@@ -192,13 +186,12 @@ func TestTruncateAfter(t *testing.T) {
 	onlyFile(t, filepath.Dir(path), MetricsFile)
 }
 
-// TestTruncateAfterBadLine: a line that is no record keeps nobody from going on, and is
-// told before it is left out.
+// TestTruncateAfterBadLine: a line that is no record keeps nobody from going on.
 func TestTruncateAfterBadLine(t *testing.T) {
 	path := writeMetrics(t, fullMetric(0))
 	appendText(t, path, "nonsense\n{\"iter\":1}\n{\"iter\":1}\n{\"iter\":4}\n")
 	text, err := Gaps(path, 7)
-	if err != nil || !strings.Contains(text, "lacks the records of 5 of the 8") || !strings.Contains(text, "left out: "+path+":2") {
+	if err != nil || !strings.Contains(text, "lacks the records of 5 of the 8") {
 		t.Errorf("told is %q (%v)", text, err)
 	}
 	oracle.OK(t, appending(t, path, 7).Close())
@@ -302,15 +295,6 @@ func TestFollow(t *testing.T) {
 		if (wrong == nil) != (step.wrong == "") || wrong != nil && !strings.Contains(wrong.Error(), path+step.wrong) {
 			t.Errorf("step %d: the error is %v, want %q", i, wrong, step.wrong)
 		}
-	}
-}
-
-// TestFollowLongLine: what is no metrics file takes no more memory than a line may.
-func TestFollowLongLine(t *testing.T) {
-	path := filepath.Join(t.TempDir(), MetricsFile)
-	oracle.OK(t, os.WriteFile(path, make([]byte, 2*longestLine), 0o666))
-	if _, err := followed(t, Follow(path)); !errors.Is(err, errLongLine) {
-		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -1,15 +1,20 @@
 package runfolder
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/printable"
@@ -48,19 +53,6 @@ func (e *NotEmptyError) Error() string {
 		"the run in it",
 		e.Dir, e.Holds)
 }
-
-// MissingRunError says that there is no run folder to continue.
-type MissingRunError struct {
-	Dir string // the folder as given
-}
-
-// Error implements error.
-func (e *MissingRunError) Error() string {
-	return fmt.Sprintf("no run folder at %q: check the path, or start a new run there instead of resuming", e.Dir)
-}
-
-// Unwrap makes errors.Is(err, fs.ErrNotExist) true.
-func (e *MissingRunError) Unwrap() error { return fs.ErrNotExist }
 
 // Create makes the run folder dir, and its parents, for a new run, and keeps other processes out of it until Close.
 // An empty folder that is already there is used. It returns an *InUseError if another run is at work in the folder, a
@@ -137,13 +129,14 @@ func CreateFree(name string) (*Run, error) {
 }
 
 // Open continues the run in the existing folder dir, whatever it holds, and keeps other processes out of it until
-// Close. It returns a *MissingRunError if there is no such folder, an *InUseError if another run is at work in it,
+// Close. It returns fs.ErrNotExist if there is no such folder, an *InUseError if another run is at work in it,
 // and an error naming the path if dir is a file or not writable.
 func Open(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &MissingRunError{Dir: dir}
+		return nil, fmt.Errorf("no run folder at %q: check the path, or start a new run there instead of resuming: %w", dir,
+			fs.ErrNotExist)
 	case err != nil:
 		return nil, fmt.Errorf("opening run folder %q: %w", dir, err)
 	case !info.IsDir():
@@ -262,3 +255,113 @@ func firstEntry(dir string) (string, error) {
 		}
 	}
 }
+
+// writeAtomically makes a file through fill, whole or not at all. Parents are made.
+// Errors name the path and, where there is no room left, what to do.
+func writeAtomically(target fileio.Target, fill func(path string) error) error {
+	err := os.MkdirAll(filepath.Dir(target.Path), folderPermission)
+	if err == nil {
+		err = target.Via(fill)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", target.Path, WithRoomAdvice(err, "try again: what was there before is unchanged"))
+	}
+	return nil
+}
+
+// WithRoomAdvice is err and, if it says that the disk is full, what to do then.
+func WithRoomAdvice(err error, advice string) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w; free some space and %s", err, advice)
+	}
+	return err
+}
+
+// leftover is what files are called while they are written: the name of the file with a
+// point before it and a random number behind it, or a folder with one in it.
+var leftover = regexp.MustCompile(`^\.(blockbp-[0-9]+|[^/]+\.(json|jsonl|csv|safetensors|svg|png|html|npz)[0-9]{6,})$`)
+
+// IsLeftover reports whether a file or folder of this name is there only while something is written.
+func IsLeftover(name string) bool { return leftover.MatchString(name) }
+
+// isOurs reports a leftover that is a file or a folder, as those that are written are.
+func isOurs(e fs.DirEntry) bool {
+	return IsLeftover(e.Name()) && (e.IsDir() || e.Type().IsRegular())
+}
+
+// RemoveLeftovers removes what processes that were killed while they wrote into the
+// folder, or into one right in it, have left there.
+func (run *Run) RemoveLeftovers() error {
+	entries, err := os.ReadDir(run.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(run.dir, e.Name())
+		if isOurs(e) {
+			err = errors.Join(err, os.RemoveAll(path))
+			continue
+		}
+		inside, readErr := os.ReadDir(path)
+		if readErr != nil {
+			continue // a file, or a folder that nobody could have written to
+		}
+		for _, e := range inside {
+			if isOurs(e) {
+				err = errors.Join(err, os.RemoveAll(filepath.Join(path, e.Name())))
+			}
+		}
+	}
+	return err
+}
+
+// What stands at the end of a sealed file, around the eight digits of its checksum: the
+// last entry of a JSON object that was written with indentation.
+const (
+	sealBegin  = ",\n  \"checksum\": \"crc32c:"
+	sealEnd    = "\"\n" + objectEnd
+	objectEnd  = "}\n"
+	sealDigits = 8
+)
+
+// WriteSealed is WriteJSON for an object with fields, which gets a checksum of itself as its last entry: what a
+// resumed run does follows from such files, so that a number which JSON cannot hold is an error unless it is a Float.
+func (run *Run) WriteSealed(name string, v any) error {
+	text, err := printable.Encode(v, indent)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", run.Path(name), err)
+	}
+	body, ok := bytes.CutSuffix(append(text, '\n'), []byte("\n"+objectEnd))
+	if !ok {
+		panic(fmt.Sprintf("runfolder: %s has no object with fields to seal", name))
+	}
+	return run.WriteFile(name, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s%s%08x%s", body, sealBegin, checksum(body), sealEnd)
+		return err
+	})
+}
+
+// anySeal finds a checksum wherever it stands: within a JSON string its quotes would have backslashes.
+var anySeal = regexp.MustCompile(`"checksum"\s*:\s*"crc32c:`)
+
+// Unseal returns what WriteSealed was given from the text of its file, and refuses one that has another checksum. A
+// text without any, which earlier versions wrote, is not sealed: where damage to the checksum itself makes a text
+// look so, the key stays behind, which a reader that refuses unknown fields finds.
+func Unseal(text []byte) (object []byte, sealed bool, err error) {
+	at := len(text) - len(sealBegin) - sealDigits - len(sealEnd)
+	if at < 0 || !bytes.HasPrefix(text[at:], []byte(sealBegin)) || !bytes.HasSuffix(text, []byte(sealEnd)) {
+		if anySeal.Match(text) {
+			return nil, true, errors.New("its checksum does not stand at its end as it was written: it is damaged, or was " +
+				"changed by hand")
+		}
+		return text, false, nil
+	}
+	body, digits := text[:at], text[at+len(sealBegin):][:sealDigits]
+	if want := fmt.Sprintf("%08x", checksum(body)); string(digits) != want {
+		return nil, true, fmt.Errorf("it has the checksum crc32c:%s, and says crc32c:%s: it is damaged, or was changed "+
+			"by hand", want, digits)
+	}
+	return slices.Concat(body, []byte("\n"+objectEnd)), true, nil
+}
+
+func checksum(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }

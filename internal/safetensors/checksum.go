@@ -15,9 +15,6 @@ import (
 // SHA-256, which would hold against someone who means to deceive, and who could write a new digest as well.
 const ChecksumKey = "checksum"
 
-// DataChecksumKey is the key of the checksum that files of earlier versions have, of their data alone.
-const DataChecksumKey = "crc32c"
-
 const (
 	checksumPrefix = "crc32c:"
 	zeroDigits     = "00000000"

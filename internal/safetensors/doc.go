@@ -6,5 +6,5 @@
 // name (so that all data are aligned), metadata by key, and the header is padded with spaces to a multiple of eight
 // bytes.
 //
-// Large tensors are converted in chunks; neither writing nor reading holds a second copy of the data.
+// Neither writing nor reading holds a second copy of the data.
 package safetensors

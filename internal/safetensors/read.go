@@ -71,7 +71,7 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 		named[info.Name] = info
 	}
 	f := &File{metadata: p.metadata, tensors: p.tensors, named: named, data: io.NewSectionReader(r, dataAt, size-dataAt)}
-	if f.Sealed() {
+	if _, sealed := p.metadata[ChecksumKey]; sealed {
 		f.sum, f.unsummed = p.sumBefore(length[:], header)
 	}
 	return f, nil
@@ -108,30 +108,11 @@ func Read[T Number](f *File, name string) ([]T, error) {
 		return nil, fmt.Errorf("tensor %q has dtype %s, want %s", name, t.DType, want)
 	}
 	data := make([]T, t.Elements())
-	return data, ReadInto(f, t, data)
+	return data, ReadChunks(f, t, slices.Values([][]T{data}))
 }
 
-// ReadInto puts the elements of a tensor of f in the place of data, which must have its type and as many elements.
-func ReadInto[T Number](f *File, t Info, data []T) error {
-	if t.DType != typeOf[T]() || t.Elements() != len(data) {
-		return fmt.Errorf("tensor %q has %d elements of dtype %s, want %d of %s", t.Name, t.Elements(), t.DType, len(data),
-			typeOf[T]())
-	}
-	size := sizes[t.DType]
-	in, buffer := io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]),
-		make([]byte, min(len(data), chunkElements)*size)
-	for part := range slices.Chunk(data, chunkElements) {
-		raw := buffer[:len(part)*size]
-		if _, err := io.ReadFull(in, raw); err != nil {
-			return fmt.Errorf("tensor %q: %w", t.Name, err)
-		}
-		decodeLittle(part, raw)
-	}
-	return nil
-}
-
-// readTogether is how many elements ReadChunks reads at a time.
-const readTogether = 1 << 13
+// bufferBytes are read at a time where chunks are smaller.
+const bufferBytes = 1 << 16
 
 // ReadChunks puts the elements of a tensor of f into chunks, one after the other: what NewChunks has
 // written. Together they must have as many.
@@ -140,19 +121,16 @@ func ReadChunks[T Number](f *File, t Info, chunks iter.Seq[[]T]) error {
 		return fmt.Errorf("tensor %q has dtype %s, want %s", t.Name, t.DType, typeOf[T]())
 	}
 	size, left := sizes[t.DType], t.Elements()
-	in := bufio.NewReaderSize(io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), readTogether*size)
+	in := bufio.NewReaderSize(io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), bufferBytes)
 	for chunk := range chunks {
 		if left -= len(chunk); left < 0 {
 			break
 		}
-		for part := range slices.Chunk(chunk, readTogether) {
-			raw, err := in.Peek(len(part) * size)
-			if err != nil {
-				return fmt.Errorf("tensor %q: %w", t.Name, err)
-			}
-			decodeLittle(part, raw)
-			_, _ = in.Discard(len(raw)) // they are there
+		raw := bytesOf(chunk)
+		if _, err := io.ReadFull(in, raw); err != nil {
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
+		swapBytes(raw, size)
 	}
 	if left != 0 {
 		return fmt.Errorf("tensor %q has %d elements, which are not those that are wanted", t.Name, t.Elements())
@@ -160,32 +138,20 @@ func ReadChunks[T Number](f *File, t Info, chunks iter.Seq[[]T]) error {
 	return nil
 }
 
-// Sealed reports whether the file says that it has a checksum of all its bytes.
-func (f *File) Sealed() bool {
-	_, sealed := f.metadata[ChecksumKey]
-	return sealed
-}
-
-// Verify compares the file with its checksum: of all its bytes where it is sealed, else the one of earlier versions,
-// which is of the data alone. A file without either, or with both, is an error.
+// Verify compares the file with its checksum. A file without one is an error.
 func (f *File) Verify() error {
-	want, old := f.metadata[DataChecksumKey]
-	sum, format := uint32(0), "%08x"
+	want, sealed := f.metadata[ChecksumKey]
 	switch {
-	case f.Sealed() && old:
-		return fmt.Errorf("the metadata have both %q and %q: the file is damaged", ChecksumKey, DataChecksumKey)
-	case f.Sealed() && f.unsummed != nil:
-		return f.unsummed
-	case f.Sealed():
-		want, sum, format = f.metadata[ChecksumKey], f.sum, checksumPrefix+format
-	case !old:
+	case !sealed:
 		return errors.New("the metadata have no checksum: the file is damaged, or was not written by blockbp")
+	case f.unsummed != nil:
+		return f.unsummed
 	}
-	hash := &running{sum}
+	hash := &running{f.sum}
 	if _, err := io.Copy(hash, io.NewSectionReader(f.data, 0, f.data.Size())); err != nil {
 		return err
 	}
-	if got := fmt.Sprintf(format, hash.sum); got != want {
+	if got := fmt.Sprintf("%s%08x", checksumPrefix, hash.sum); got != want {
 		return fmt.Errorf("the file has the checksum %s, its metadata say %s: it is damaged; go back to a copy, or make "+
 			"it again", got, want)
 	}

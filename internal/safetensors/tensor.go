@@ -1,7 +1,6 @@
 package safetensors
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"iter"
@@ -38,9 +37,6 @@ func typeOf[T Number]() DType {
 	return F32
 }
 
-// chunkElements is the number of elements converted at a time: the buffer of at most 256 KiB stays in the cache.
-const chunkElements = 1 << 15
-
 // Tensor is one array to be written; New and NewChunks make it.
 type Tensor struct {
 	Name  string
@@ -60,16 +56,15 @@ func New[T Number](name string, shape []int, data []T) Tensor {
 // the next one is asked for.
 func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor {
 	emit := func(w io.Writer) (elements int, err error) {
-		var buffer []byte
-		if !numeric.LittleEndian {
-			buffer = make([]byte, 0, chunkElements*sizes[typeOf[T]()])
-		}
 		for chunk := range chunks {
 			elements += len(chunk)
-			for part := range slices.Chunk(chunk, chunkElements) {
-				if _, err := w.Write(littleBytes(buffer, part)); err != nil {
-					return elements, err
-				}
+			raw := bytesOf(chunk)
+			if !numeric.LittleEndian {
+				raw = slices.Clone(raw)
+				swapBytes(raw, sizes[typeOf[T]()])
+			}
+			if _, err := w.Write(raw); err != nil {
+				return elements, err
 			}
 		}
 		return elements, nil
@@ -92,40 +87,16 @@ func elements(shape []int) (int, error) {
 	return product, nil
 }
 
-// littleBytes returns the bytes of data: data itself where it can be, else a copy in buffer.
-func littleBytes[T Number](buffer []byte, data []T) []byte {
-	if !numeric.LittleEndian {
-		return appendLittle(buffer, data)
-	}
+// bytesOf is the memory of data.
+func bytesOf[T Number](data []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*sizes[typeOf[T]()])
 }
 
-// appendLittle appends the bytes of data. Loops for each type are several times as fast
-// as binary.Append, which calls a ByteOrder.
-func appendLittle[T Number](dst []byte, data []T) []byte {
-	switch data := any(data).(type) {
-	case []float64:
-		for _, x := range data {
-			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
-		}
-	case []float32:
-		for _, x := range data {
-			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
-		}
-	}
-	return dst
-}
-
-// decodeLittle fills data from bytes, which has as many as data needs.
-func decodeLittle[T Number](data []T, bytes []byte) {
-	switch data := any(data).(type) {
-	case []float64:
-		for i := range data {
-			data[i] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[8*i:]))
-		}
-	case []float32:
-		for i := range data {
-			data[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
+// swapBytes turns around the bytes of every element, where this machine has them in another order than files.
+func swapBytes(raw []byte, size int) {
+	if !numeric.LittleEndian {
+		for element := range slices.Chunk(raw, size) {
+			slices.Reverse(element)
 		}
 	}
 }

@@ -4,8 +4,6 @@ package spill
 
 import "os"
 
-func nameless(folder string) (*os.File, error) { return named(folder) }
-
 func takeRoom(file *os.File, bytes int64) error { return writeZeros(file, bytes) }
 
 func whatIsFree(string) string { return "" }

@@ -10,15 +10,6 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
-// nameless makes a file that never has a name, where the file system knows such files.
-func nameless(folder string) (*os.File, error) {
-	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return named(folder) // or it says why not
-	}
-	return os.NewFile(uintptr(fd), folder), nil
-}
-
 // takeRoom has the file system set room aside: a file of zeros that takes none until it is written
 // could find the disk full then.
 func takeRoom(file *os.File, bytes int64) error {

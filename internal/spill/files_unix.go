@@ -17,7 +17,7 @@ func mapNew(folder string, bytes int64) ([]byte, error) {
 	if int64(int(bytes)) != bytes {
 		return nil, errors.New("that is more than this system can map")
 	}
-	file, err := nameless(folder)
+	file, err := named(folder)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("skipped: no small disk can be made here: ", err)
 	}
 	defer func() { _ = syscall.Unmount(folder, syscall.MNT_DETACH) }()
-	_, err := Reserve(folder, 2<<20)
+	space := &Space{Folder: folder}
+	err := space.Reserve(2 << 20)
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
@@ -41,6 +42,6 @@ func TestFullDisk(t *testing.T) {
 	if err := unix.Statfs(folder, &s); err != nil || s.Bfree != s.Blocks {
 		t.Errorf("%d of %d blocks are free: %v", s.Bfree, s.Blocks, err)
 	}
-	space := oracle.Must(Reserve(folder, 1<<19))(t)
+	oracle.OK(t, space.Reserve(1<<20))
 	space.Close()
 }

@@ -82,8 +82,8 @@ func Apart[T Number](x []T, apart bool) {
 
 // Apart is that of all arrays of a Space.
 func (s *Space) Apart(apart bool) {
-	if s != nil && len(s.bytes) > 0 {
-		spanOf(s.bytes).readApart(apart)
+	for _, f := range s.files {
+		spanOf(f.bytes).readApart(apart)
 	}
 }
 

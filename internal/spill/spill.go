@@ -1,8 +1,8 @@
 // Package spill keeps large arrays in a file: the system then has in memory what is in use, and
 // writes the rest to the disk, so that a run may be larger than memory is.
 //
-// A Space is one file, mapped as a whole. It has no name, so that nothing is left of it when the
-// program ends, however it does; and its room on the disk is taken at once, so that none is missing
+// A Space lies in few files, mapped as a whole. They have no names, so that nothing is left of them when the
+// program ends, however it does; and their room on the disk is taken at once, so that none is missing
 // later, where all that the system could do is to end the program.
 package spill
 
@@ -23,14 +23,24 @@ type Number interface{ int32 | float32 | float64 }
 // alignment of arrays, in bytes: a line of the cache.
 const alignment = 64
 
-// Space is a file that arrays lie in. nil stands for memory. Close gives it back; behind that stands the
-// garbage collector, once nothing refers to the Space, as arrays themselves do not.
+// Space is where arrays lie; nil stands for memory. Its files are there until Close, or until nothing refers to the
+// Space, as arrays themselves do not.
 type Space struct {
-	bytes  []byte // all of it
-	free   []byte
-	behind runtime.Cleanup
-	pool   *Pool // that it is a part of, or nil
+	Folder string
+	// Bytes is what its files take.
+	Bytes int64
+	files []*file
+	free  []byte // of the last one
 }
+
+// file is mapped. Behind close stands the garbage collector.
+type file struct {
+	bytes  []byte
+	behind runtime.Cleanup
+}
+
+// leastFile is the least that a file takes: the system maps only so many.
+const leastFile = 1 << 20
 
 // Room returns what an array of n elements takes of a Space, in bytes.
 func Room[T Number](n int) int64 {
@@ -65,59 +75,22 @@ func (e *Error) References() string {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Reserve makes a Space of so many bytes in a folder. The error is an *Error.
-func Reserve(folder string, bytes int64) (*Space, error) {
-	if bytes == 0 {
-		return &Space{}, nil
+// Reserve makes room for so many bytes of arrays. The error is an *Error.
+func (s *Space) Reserve(bytes int64) error {
+	if bytes <= int64(len(s.free)) {
+		return nil
 	}
-	mapped, err := mapNew(folder, bytes)
+	mapped, err := mapNew(s.Folder, max(bytes, leastFile))
 	if err != nil {
-		return nil, &Error{folder, bytes, err}
+		return &Error{s.Folder, bytes, err}
 	}
-	s := &Space{bytes: mapped, free: mapped}
-	s.behind = runtime.AddCleanup(s, unmap, mapped)
-	return s, nil
+	f := &file{bytes: mapped}
+	f.behind = runtime.AddCleanup(f, unmap, mapped)
+	s.Bytes, s.free, s.files = s.Bytes+int64(len(mapped)), mapped, append(s.files, f)
+	return nil
 }
 
-// Pool makes Spaces in a folder that lie in few files, as the system maps only so many. They are
-// there until Close, or until nothing refers to any of them or to the Pool.
-type Pool struct {
-	Folder string
-	// Bytes is what its files take.
-	Bytes int64
-	files []*Space
-	free  []byte
-}
-
-// poolFile is the least that a file of a Pool takes.
-const poolFile = 1 << 20
-
-// Reserve makes a Space of so many bytes. The error is an *Error.
-func (p *Pool) Reserve(bytes int64) (*Space, error) {
-	if bytes > int64(len(p.free)) {
-		s, err := Reserve(p.Folder, max(bytes, poolFile))
-		if err != nil {
-			return nil, err
-		}
-		p.Bytes, p.free, p.files = p.Bytes+int64(len(s.bytes)), s.bytes, append(p.files, s)
-	}
-	s := &Space{free: p.free[:bytes], pool: p}
-	p.free = p.free[bytes:]
-	return s, nil
-}
-
-// Close gives the files back. Arrays of its Spaces must not be looked at any more.
-func (p *Pool) Close() {
-	if p == nil {
-		return
-	}
-	for _, file := range p.files {
-		file.Close()
-	}
-	p.files, p.free = nil, nil
-}
-
-// Zeros returns n zeros of a Space, or where s is nil of memory. More than was reserved is a panic.
+// Zeros returns n zeros of a Space, for which there is room, or where s is nil of memory.
 func Zeros[T Number](s *Space, n int) []T {
 	switch {
 	case s == nil:
@@ -154,11 +127,14 @@ func Copy[T Number](s *Space, x []T) []T {
 	return c
 }
 
-// Close gives the file back. Arrays of the Space must not be looked at any more.
+// Close gives the files back. Arrays of the Space must not be looked at any more.
 func (s *Space) Close() {
-	if s != nil && s.bytes != nil {
-		s.behind.Stop()
-		unmap(s.bytes)
-		s.bytes, s.free = nil, nil
+	if s == nil {
+		return
 	}
+	for _, f := range s.files {
+		f.behind.Stop()
+		unmap(f.bytes)
+	}
+	s.files, s.free = nil, nil
 }

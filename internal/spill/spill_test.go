@@ -18,7 +18,8 @@ import (
 // all the time.
 func TestZeros(t *testing.T) {
 	folder := t.TempDir()
-	s, err := Reserve(folder, Room[float64](1000)+Room[int32](3)+Room[float32](5))
+	s := &Space{Folder: folder}
+	err := s.Reserve(Room[float64](1000) + Room[int32](3) + Room[float32](5))
 	if errors.Is(err, errNoFiles) {
 		t.Skip("skipped: ", err)
 	} else if err != nil {
@@ -43,7 +44,7 @@ func TestZeros(t *testing.T) {
 			t.Error("more than was reserved is no panic")
 		}
 	}()
-	Zeros[float64](s, 1000)
+	Zeros[float64](s, leastFile)
 }
 
 // TestInMemory: without a Space arrays are as long, and nothing is missing that was there.
@@ -61,7 +62,7 @@ func TestInMemory(t *testing.T) {
 // TestNoFolder: the error names the folder and what was to be kept there.
 func TestNoFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "missing")
-	_, err := Reserve(folder, 3<<30)
+	err := (&Space{Folder: folder}).Reserve(3 << 30)
 	var no *Error
 	if !errors.As(err, &no) || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errNoFiles) || !strings.Contains(err.Error(), "--spill "+folder+": 3.0 GiB") || strings.Contains(err.Error(), ".blockbp-spill") {
 		t.Errorf("%v", err)
@@ -81,18 +82,18 @@ func TestFoldersInMemory(t *testing.T) {
 	}
 }
 
-// TestPool: many small Spaces share a file, and hold what is written to them.
-func TestPool(t *testing.T) {
-	p := &Pool{Folder: t.TempDir()}
+// TestManyReservations: many small ones share a file, and hold what is written to them.
+func TestManyReservations(t *testing.T) {
+	p := &Space{Folder: t.TempDir()}
 	const many = 1000
 	var all [][]float64
 	for i := range many {
-		s, err := p.Reserve(Room[float64](9))
+		err := p.Reserve(Room[float64](9))
 		if errors.Is(err, errNoFiles) {
 			t.Skip("skipped: this system has no files of this kind; the test runs on Linux, macOS and BSD")
 		}
 		oracle.OK(t, err)
-		x := Zeros[float64](s, 9)
+		x := Zeros[float64](p, 9)
 		for j := range x {
 			x[j] = float64(i)
 		}
@@ -100,14 +101,14 @@ func TestPool(t *testing.T) {
 	}
 	for i, x := range all {
 		if x[0] != float64(i) || x[8] != float64(i) {
-			t.Fatalf("space %d holds %v", i, x)
+			t.Fatalf("array %d holds %v", i, x)
 		}
 	}
-	if p.Bytes != poolFile {
-		t.Errorf("%d small spaces take %d bytes, want %d", many, p.Bytes, poolFile)
+	if p.Bytes != leastFile {
+		t.Errorf("%d small arrays take %d bytes, want %d", many, p.Bytes, leastFile)
 	}
-	large := oracle.Must(p.Reserve(3 * poolFile))(t)
-	if x := Zeros[float64](large, 3*poolFile/8); x[0] != 0 || x[len(x)-1] != 0 || p.Bytes != 4*poolFile {
+	oracle.OK(t, p.Reserve(3*leastFile))
+	if x := Zeros[float64](p, 3*leastFile/8); x[0] != 0 || x[len(x)-1] != 0 || p.Bytes != 4*leastFile {
 		t.Errorf("a large one begins and ends with %v and %v, and %d bytes are taken", x[0], x[len(x)-1], p.Bytes)
 	}
 }
@@ -131,8 +132,8 @@ func TestPagesAreBounded(t *testing.T) {
 	}
 }
 
-// TestPoolEnds: files of a pool are there until it is closed, or while something refers to one of its Spaces.
-func TestPoolEnds(t *testing.T) {
+// TestSpaceEnds: files are there until the Space is closed, or while something refers to it.
+func TestSpaceEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("skipped: only Linux tells of maps; the test runs there")
 	}
@@ -141,29 +142,22 @@ func TestPoolEnds(t *testing.T) {
 		maps := oracle.Must(os.ReadFile("/proc/self/maps"))(t)
 		return strings.Count(string(maps), folder)
 	}
-	reserve := func() (*Pool, *Space) {
-		p := &Pool{Folder: folder}
-		var s *Space
-		for range 3 {
-			s = oracle.Must(p.Reserve(poolFile))(t)
+	reserve := func() *Space {
+		s := &Space{Folder: folder}
+		for n := range int64(3) {
+			oracle.OK(t, s.Reserve((n+1)*leastFile))
 		}
-		return p, s
+		return s
 	}
-	p, _ := reserve()
+	s := reserve()
 	if n := mapped(); n == 0 {
 		t.Error("nothing is mapped")
 	}
-	p.Close()
-	if p.Close(); mapped() > 0 {
-		t.Errorf("%d maps are left of a closed pool", mapped())
+	s.Close()
+	if s.Close(); mapped() > 0 {
+		t.Errorf("%d maps are left of what is closed", mapped())
 	}
-	_, s := reserve()
-	runtime.GC()
-	runtime.GC()
-	if x := Zeros[float64](s, 8); x[7] != 0 || mapped() == 0 {
-		t.Error("a Space does not keep its pool")
-	}
-	runtime.KeepAlive(s)
+	reserve()
 	for range 1000 {
 		if runtime.GC(); mapped() == 0 {
 			return

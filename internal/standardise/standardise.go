@@ -344,7 +344,7 @@ func columnsOf(all []moments, single bool) columns {
 }
 
 // Instance returns the instance with its features on the new scale. What does not change
-// is shared. Those that were kept as dense rows lie in the space, of Room bytes; nil: in memory.
+// is shared. Those that were kept as dense rows lie in the space, where Room bytes are reserved; nil: in memory.
 func (m *Map) Instance(in *crf.Instance, space *spill.Space) (*crf.Instance, error) {
 	return m.with(in, func(c *columns, f *crf.Features) crf.Features { return c.features(f, space) })
 }

@@ -193,10 +193,9 @@ func (d *DemoResult) Page(program string) *report.Report {
 	}
 	table := d.Table()
 	page.Table(table.Headers, table.Rows)
-	page.Paragraph("Seconds and passes include the checks of the whole network that end each run. A pass is the " +
-		"message work of one sweep over the network and depends on no machine; gradients are counted apart, in " +
-		"whole-network computations. θ* was " +
-		"solved to a relative gradient of 1e-10.")
+	page.Paragraph("Seconds and passes include the checks of the whole network that end each run. A pass is the message " +
+		"work of one sweep over the network and depends on no machine; gradients are counted apart, in whole-network " +
+		"computations. θ* was solved to a relative gradient of 1e-10.")
 	return page
 }
 

@@ -38,15 +38,11 @@ type Synthetic struct {
 
 // GraphSpec names a graph generator and its sizes.
 type GraphSpec struct {
-	Kind       string  // grid, grid8, torus, chain, tree, complete, er or ba
-	Rows, Cols int     // grid, grid8, torus
-	Nodes      int     // the others
-	Attach     int     // ba: edges from each new node; 2 in a Synthetic
-	EdgeChance float64 // er: of each pair of nodes to be joined
+	Kind       string // grid, chain or ba
+	Rows, Cols int    // grid
+	Nodes      int    // the others
+	Attach     int    // ba: edges from each new node; 2 in a Synthetic
 }
-
-// onGrid reports whether the nodes lie in Rows and Cols.
-func (g GraphSpec) onGrid() bool { return g.Kind == "grid" || g.Kind == "grid8" || g.Kind == "torus" }
 
 // withDefaults resolves zero fields.
 func (s Synthetic) withDefaults() Synthetic {
@@ -62,22 +58,12 @@ func (g GraphSpec) Build(rng *rand.Rand) (*graph.Graph, error) {
 	switch g.Kind {
 	case "grid":
 		return graph.Grid(g.Rows, g.Cols, graph.GridOptions{})
-	case "grid8":
-		return graph.Grid(g.Rows, g.Cols, graph.GridOptions{Eight: true})
-	case "torus":
-		return graph.Grid(g.Rows, g.Cols, graph.GridOptions{Torus: true})
 	case "chain":
 		return gen.Chain(g.Nodes)
-	case "tree":
-		return gen.Tree(g.Nodes, rng)
-	case "complete":
-		return gen.Complete(g.Nodes)
-	case "er":
-		return gen.ErdosRenyi(g.Nodes, g.EdgeChance, rng)
 	case "ba":
 		return gen.BarabasiAlbert(g.Nodes, g.Attach, rng)
 	}
-	return nil, fmt.Errorf("graph %q: want grid, grid8, torus, chain, tree, complete, er or ba", g.Kind)
+	return nil, fmt.Errorf("graph %q: want grid, chain or ba", g.Kind)
 }
 
 // Generated is a synthetic problem: the true model and instances drawn from it.
@@ -136,9 +122,7 @@ func (s *Synthetic) validate() error {
 func (s *Synthetic) bytes(threads int) float64 {
 	const number, label, node, edge = 8, 4, 50, 60
 	nodes := max(float64(s.Graph.Nodes), float64(s.Graph.Rows)*float64(s.Graph.Cols))
-	degree := map[string]float64{"grid": 2, "grid8": 4, "torus": 2, "complete": nodes / 2,
-		"er": s.Graph.EdgeChance * nodes / 2, "ba": float64(s.Graph.Attach)}
-	edges := nodes * max(1, degree[s.Graph.Kind])
+	edges := nodes * map[string]float64{"grid": 2, "chain": 1, "ba": float64(s.Graph.Attach)}[s.Graph.Kind]
 	states, instances := float64(s.States), float64(s.Instances)
 	weights := states * (float64(s.NodeFeatures) + states*float64(s.EdgeFeatures))
 	features := nodes*float64(s.NodeFeatures) + edges*float64(s.EdgeFeatures)
@@ -188,11 +172,9 @@ func (o *Generated) addInstance(g *graph.Graph, i, threads int) error {
 	if err != nil {
 		return err
 	}
-	spec := crf.InstanceSpec{
-		Name: fmt.Sprint(i), Graph: g,
-		NodeFeat: []crf.Features{nodeFeatures}, EdgeFeat: []crf.Features{edgeFeatures},
-	}
-	if s.Graph.onGrid() {
+	spec := crf.InstanceSpec{Name: fmt.Sprint(i), Graph: g, NodeFeat: []crf.Features{nodeFeatures},
+		EdgeFeat: []crf.Features{edgeFeatures}}
+	if s.Graph.Kind == "grid" {
 		spec.Rows, spec.Cols = s.Graph.Rows, s.Graph.Cols
 	}
 	in, err := crf.NewInstance(&o.Truth.Schema, spec)

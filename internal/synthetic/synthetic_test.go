@@ -20,7 +20,7 @@ func must[T any](value T, err error) T {
 
 func smallOn(kind string) Synthetic {
 	return Synthetic{
-		Graph: GraphSpec{Kind: kind, Rows: 8, Cols: 8, Nodes: 60, EdgeChance: 0.06}, States: 3, NodeFeatures: 3, EdgeFeatures: 2,
+		Graph: GraphSpec{Kind: kind, Rows: 8, Cols: 8, Nodes: 60}, States: 3, NodeFeatures: 3, EdgeFeatures: 2,
 		Samples: 6, WeightScale: 0.5, Sweeps: 20, Seed: 3,
 	}
 }
@@ -32,7 +32,7 @@ func generate(t *testing.T, s Synthetic, threads int) *Generated {
 
 // Same seed, same problem, whatever the threads; another seed, another problem.
 func TestGenerateIsDetermined(t *testing.T) {
-	for _, kind := range []string{"grid", "grid8", "torus", "chain", "tree", "er", "ba"} {
+	for _, kind := range []string{"grid", "chain", "ba"} {
 		s := smallOn(kind)
 		a, b := generate(t, s, 1), generate(t, s, 8)
 		s.Seed++
@@ -88,11 +88,11 @@ func TestGenerateRefuses(t *testing.T) {
 
 // TestOnlyGridsHaveRows: another graph with as many nodes is no picture.
 func TestOnlyGridsHaveRows(t *testing.T) {
-	for _, kind := range []string{"grid", "grid8", "torus", "chain", "tree", "er", "ba"} {
+	for _, kind := range []string{"grid", "chain", "ba"} {
 		s := smallOn(kind)
 		s.Graph.Nodes = s.Graph.Rows * s.Graph.Cols
 		in := generate(t, s, 1).Instances[0]
-		if grid := s.Graph.onGrid(); (in.Rows == 8 && in.Cols == 8) != grid || !grid && in.Rows+in.Cols != 0 {
+		if grid := kind == "grid"; (in.Rows == 8 && in.Cols == 8) != grid || !grid && in.Rows+in.Cols != 0 {
 			t.Errorf("%s: %d rows and %d columns", kind, in.Rows, in.Cols)
 		}
 	}

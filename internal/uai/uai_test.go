@@ -287,12 +287,6 @@ func TestWriteRefusesHugeLogarithms(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesInvalidNetwork(t *testing.T) {
-	if err := uai.Write(io.Discard, &mrf.Network{Card: []int{0}}); err == nil {
-		t.Error("a variable without states was written")
-	}
-}
-
 func TestWritePassesOnWriteErrors(t *testing.T) {
 	n := &mrf.Network{Card: []int{2}, Factors: []mrf.Factor{{Scope: []int{0}, LogTable: []float64{0, 1}}}}
 	if err := uai.Write(full{}, n); !errors.Is(err, io.ErrShortWrite) {
@@ -307,17 +301,6 @@ func TestWritePassesOnWriteErrors(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
-
-func TestFilesThatDoNotExist(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing")
-	_, err := uai.ReadFile(missing)
-	_, errEvidence := uai.ReadEvidenceFile(missing, &mrf.Network{})
-	for _, err := range []error{err, errEvidence} {
-		if !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("error is %v", err)
-		}
-	}
-}
 
 // TestBeyondFloat64 counts what other programs cannot read.
 func TestBeyondFloat64(t *testing.T) {

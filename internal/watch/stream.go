@@ -41,25 +41,13 @@ type (
 	}
 	// state is the event "state": how the run fares.
 	state struct {
-		Run      int      `json:"run"`
-		Phase    string   `json:"phase"` // waiting, running, ended, or unseen: nobody works on it
-		Label    string   `json:"label"`
-		Text     string   `json:"text"`
-		Left     string   `json:"left"`             // what time is left, where that is known
-		Result   *result  `json:"result,omitempty"` // where it has ended
-		Pictures pictures `json:"pictures,omitempty"`
-	}
-	// result is what the page shows of result.json.
-	result struct {
-		Status        string                     `json:"status"`
-		Reason        string                     `json:"reason"`
-		Iterations    int                        `json:"iterations"`
-		Passes        runfolder.Float            `json:"passes"`
-		Seconds       runfolder.Float            `json:"seconds"`
-		Objective     runfolder.Float            `json:"objective"`
-		GradNorm      runfolder.Float            `json:"grad_norm"`
-		Suboptimality runfolder.Float            `json:"suboptimality"`
-		Eval          map[string]runfolder.Float `json:"eval,omitempty"`
+		Run      int          `json:"run"`
+		Phase    string       `json:"phase"` // waiting, running, ended, or unseen: nobody works on it
+		Label    string       `json:"label"`
+		Text     string       `json:"text"`
+		Left     string       `json:"left"`             // what time is left, where that is known
+		Result   *job.Summary `json:"result,omitempty"` // where it has ended
+		Pictures pictures     `json:"pictures,omitempty"`
 	}
 )
 
@@ -173,7 +161,7 @@ func (s *stream) about() about {
 }
 
 // readResult reads result.json, nil if there is none.
-func (s *stream) readResult() (*result, error) {
+func (s *stream) readResult() (*job.Summary, error) {
 	path := filepath.Join(s.dir, job.ResultFile)
 	if _, err := fileio.Check(path, "the result of a run"); err != nil {
 		return nil, nil
@@ -182,7 +170,7 @@ func (s *stream) readResult() (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r result
+	var r job.Summary
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -190,7 +178,7 @@ func (s *stream) readResult() (*result, error) {
 }
 
 // state says how the run fares. atWork is what runfolder.CheckUnlocked found, and wrong what files could not be read.
-func (s *stream) state(atWork error, end *result, wrong error) state {
+func (s *stream) state(atWork error, end *job.Summary, wrong error) state {
 	last := s.so.last()
 	var inUse *runfolder.InUseError
 	v := state{Phase: "unseen", Label: "not running", Text: fmt.Sprintf("No process is seen at work here, and there "+
@@ -202,7 +190,7 @@ func (s *stream) state(atWork error, end *result, wrong error) state {
 	case errors.As(atWork, &inUse):
 		v = state{Phase: "running", Label: "running", Text: fmt.Sprintf("By %s.", inUse.By), Left: s.done.Left()}
 	case end != nil && end.Iterations >= last: // otherwise it is of before the run was resumed
-		v = state{Phase: "ended", Label: strings.ReplaceAll(end.Status, "_", " "), Text: end.Reason, Result: end}
+		v = state{Phase: "ended", Label: strings.ReplaceAll(string(end.Status), "_", " "), Text: end.Reason, Result: end}
 	}
 	v.Run, v.Pictures = s.run, picturesOf(s.dir)
 	if wrong != nil {

@@ -320,14 +320,6 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestTokens: no two are the same, and none is short.
-func TestTokens(t *testing.T) {
-	a, b := NewToken(), NewToken()
-	if a == b || len(a) < 20 || strings.ContainsAny(a, "/ ") {
-		t.Errorf("tokens %q and %q", a, b)
-	}
-}
-
 // TestPageLoadsNothing: the page has all that it needs, and puts texts in as texts.
 func TestPageLoadsNothing(t *testing.T) {
 	if left := regexp.MustCompile(`/\* (page|uplot)\.(css|js) \*/`).FindString(page); left != "" {

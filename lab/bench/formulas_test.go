@@ -218,11 +218,8 @@ var threeStates = modelShape{states: 3, nodeFeatures: 20, edgeFeatures: 10}
 
 // tiles is a square grid cut into tiles.
 func tiles(side, rows, cols int) *partition.Partition {
-	of, blocks, err := partition.Tiles(side, side, rows, cols)
-	if err != nil {
-		panic(err)
-	}
-	return must(partition.FromAssignment(must(graph.Grid(side, side, graph.GridOptions{})), of, blocks))
+	of := partition.Tiles(side, side, rows, cols)
+	return must(partition.FromAssignment(must(graph.Grid(side, side, graph.GridOptions{})), of, rows*cols))
 }
 
 func must[T any](value T, err error) T {

@@ -68,10 +68,7 @@ func newNetwork(tb testing.TB, graph synthetic.GraphSpec, states int) *network {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	of, blocks, err := cuts[0].Assign(n.problem.Data[0])
-	if err != nil {
-		tb.Fatal(err)
-	}
+	of, blocks := cuts[0].Assign(n.problem.Data[0])
 	n.part, n.together = must(partition.FromAssignment(n.problem.Data[0].Graph, of, blocks)), max(1, together)
 	return n
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sort"
 	"time"
-
-	"github.com/blockbp/blockbp/internal/memory"
 )
 
 // Ceilings are what one core of this machine can do at most: every rate is that of the best
@@ -80,14 +78,14 @@ const (
 // MemoryBytes returns how large an array is that, by the rule for the ceiling of
 // the main memory, does not live in any cache, but at most so many bytes.
 func MemoryBytes(most int64) int {
-	caches, _ := memory.Caches()
+	caches, _ := dataCaches()
 	want := min(largestMemory, max(leastMemory, memoryFactor*int64(caches[len(caches)-1].Bytes)))
 	return int(min(want, most))
 }
 
 // Measure measures the ceilings, with no more than about mostMemory bytes.
 func Measure(ctx context.Context, rounds Rounds, mostMemory int64) (*Ceilings, error) {
-	caches, _ := memory.Caches()
+	caches, _ := dataCaches()
 	tasks, perRun := computeTasks()
 	memory := newBuffer(MemoryBytes(mostMemory))
 	var readers []*reader
@@ -116,7 +114,7 @@ const giga = 1e9
 
 // sizes returns the sizes of arrays to read below that of the whole memory,
 // ascending: half of every cache, and steps of about two between and above them.
-func sizes(caches []memory.Cache, memory int) []int {
+func sizes(caches []cache, memory int) []int {
 	var list []int
 	for _, cache := range caches {
 		if half := cache.Bytes / cacheShare; half < memory {

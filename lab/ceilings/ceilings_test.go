@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -93,7 +92,7 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	caches := []memory.Cache{{Level: 1, Bytes: 48}, {Level: 2, Bytes: 2048}, {Level: 3, Bytes: 8192}}
+	caches := []cache{{Level: 1, Bytes: 48}, {Level: 2, Bytes: 2048}, {Level: 3, Bytes: 8192}}
 	// Halves are 24, 1024 and 4096; of the steps of two from 48, 1536 and 3072 are
 	// just far enough from these.
 	want := []int{24, 48, 96, 192, 384, 768, 1024, 1536, 3072, 4096, 6144, 12288, 24576}
@@ -110,7 +109,7 @@ func TestSizes(t *testing.T) {
 }
 
 func TestMemoryBytes(t *testing.T) {
-	caches, _ := memory.Caches()
+	caches, _ := dataCaches()
 	last := caches[len(caches)-1].Bytes
 	if got := MemoryBytes(1 << 40); got < leastMemory || got > largestMemory || (got < memoryFactor*last && got != largestMemory) {
 		t.Errorf("%d bytes for a cache of %d", got, last)

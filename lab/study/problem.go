@@ -137,11 +137,7 @@ func (b *bench) blocks(n int) (*partition.Partition, error) {
 		rows, cols := tileShape(n)
 		return tiles(b.in, rows, cols)
 	}
-	of, err := partition.Ranges(b.nodes, n)
-	if err != nil {
-		return nil, err
-	}
-	return partition.FromAssignment(b.in.Graph, of, n)
+	return partition.FromAssignment(b.in.Graph, partition.Ranges(b.nodes, n), n)
 }
 
 // cut cuts the network for learning by BBPL; for other methods there is nothing to cut.
@@ -155,11 +151,7 @@ func (b *bench) cut(m Method, s *learn.Settings) (part *partition.Partition, err
 
 // tiles cuts a grid into rows × cols tiles.
 func tiles(in *crf.Instance, rows, cols int) (*partition.Partition, error) {
-	of, blocks, err := partition.Tiles(in.Rows, in.Cols, rows, cols)
-	if err != nil {
-		return nil, err
-	}
-	return partition.FromAssignment(in.Graph, of, blocks)
+	return partition.FromAssignment(in.Graph, partition.Tiles(in.Rows, in.Cols, rows, cols), rows*cols)
 }
 
 // tileShape returns rows and columns whose product is n, as nearly square as n

@@ -224,8 +224,6 @@ func typeCounts() []count {
 	edges := func(n int) array { return ints("edge_types", []int{n - 1}, upTo(n-1)) }
 	return []count{
 		of("node types", nodeNames, func(n int) []array { return []array{nodes(n)} }),
-		of("node types with features",
-			nodeNames, func(n int) []array { return append(arraysOf(n, "node_features.t%d"), nodes(n)) }),
 		of("node types by number", func(int) string { return "" }, func(n int) []array { return []array{nodes(n)} }),
 		of("edge types", edgeNames, func(n int) []array { return []array{edges(n)} }),
 		of("edge types with ends", func(n int) string { return nodeNames(n) + edgesWithEnds(n) }, func(n int) []array {

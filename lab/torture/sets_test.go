@@ -59,7 +59,7 @@ func (c *campaign) source() *rand.Rand { return rand.New(rand.NewPCG(c.seed, 0))
 
 // typedNames is the dataset.json of the typed networks.
 const typedNames = `{"node_types": [{"name": "pixel", "states": ["sky", "tree", "sea"], "features": ["height", "bias"]},
-                {"name": "region", "states": ["in", "out"], "features": ["size"]}],
+                {"name": "region", "states": ["in", "out"], "features": ["size", "none"]}],
  "edge_types": ["next", {"name": "part of", "u": "pixel", "v": "region"}], "forbidden_pairs": [["sky", "out"]]}
 `
 
@@ -157,9 +157,8 @@ func typedInstance(rng *rand.Rand) []array {
 	return []array{
 		ints("edges", []int{len(edges) / 2, 2}, edges), ints("edge_types", []int{len(edgeTypes)}, edgeTypes),
 		ints("node_types", []int{len(types)}, types), ints("labels", []int{len(labels)}, labels),
-		floats("node_features.pixel", []int{pixels, 2}, features(rng, pixels, 2)),
-		floats("node_features.region", []int{regions, 1}, features(rng, regions, 1)),
-		floats("edge_features.next", []int{pixels - 1, 1}, features(rng, pixels-1, 1)),
+		floats("node_features", []int{pixels + regions, 2}, features(rng, pixels+regions, 2)),
+		floats("edge_features", []int{len(edges) / 2, 1}, features(rng, len(edges)/2, 1)),
 	}
 }
 

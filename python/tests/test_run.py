@@ -492,10 +492,13 @@ def test_a_fit_takes_little_more_than_the_command() -> None:
     assert min(beyond) < 0.06
 
 
-def test_import_is_quick() -> None:
-    """The import takes at most 0.15 s of a processor, of which NumPy's takes 0.1 s."""
-    program = "import time, numpy; t = time.process_time(); from blockbp import GraphCRF, GridCRF; print(time.process_time() - t)"
-    assert min(float(python(program).communicate()[0]) for _ in range(5)) < 0.05
+def test_import_is_quick(tmp_path: Path) -> None:
+    """Once compiled, the package takes less than half of the time of NumPy's import, which is 0.1 s on a common machine."""
+    program = "from time import process_time as t; a = t(); import numpy; b = t(); from blockbp import GraphCRF, GridCRF; print(b - a, t() - b)"
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    both = [[float(s) for s in python(program, env=environment).communicate()[0].split()] for _ in range(6)]
+    numpys, ours = (min(seconds) for seconds in zip(*both))
+    assert ours < 0.5 * numpys
 
 
 def test_imports_nothing_else() -> None:

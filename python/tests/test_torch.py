@@ -234,11 +234,10 @@ def test_engine_agrees(rule: str, hidden: bool, directed: bool, tmp_path: Path, 
         crf.weight.normal_(0, 0.4)
         crf.weight.copy_(crf.symmetric())
     crf.to_blockbp(tmp_path / "m.safetensors", head)
-    (tmp_path / "c").write_text("".join(f"{what} {i} {c!r}\n" for what, numbers in (("node", node), ("edge", edge)) for i, c in enumerate(numbers.tolist())))
     loss, _ = crf(head(torch.tensor(x)), graph, torch.tensor(edge_x), torch.tensor(y), **SETTLED)
     loss = loss + l2 / 2 * sum((w**2).sum() for w in (crf.weight, head.weight))
     loss.backward()
-    command(*f"train g.npz -o run -q --report=false --counting c --init m.safetensors --method full --inner-tol 1e-14 --inner-sweeps 5000 --max-iter 1 --step fixed:{step} --l2 {l2} --standardise=false".split())
+    command(*f"train g.npz -o run -q --report=false --init m.safetensors --method full --inner-tol 1e-14 --inner-sweeps 5000 --max-iter 1 --step fixed:{step} --l2 {l2} --standardise=false".split())
     records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert records[-1]["objective"] == pytest.approx(loss.item(), rel=1e-10)
     stepped = Model((tmp_path / "run" / "model.safetensors").read_bytes()).weights

@@ -142,7 +142,7 @@ def infer(
         which often is the closest, bound the partition function from above.
     evidence : dict of int to int, optional
         States of observed variables; by names where a file of the network has some.
-    decode : {"auto", "cut", "exact", "trws"}, optional
+    decode : {"auto", "exact", "trws"}, optional
         How the most probable state is found; None: not at all.
     random_state : int, optional
         Seed of everything random; 1 without it.

@@ -19,17 +19,17 @@ Counts = tuple[Tensor, Tensor, Tensor]
 
 
 class Numbers(NamedTuple):
-    """Entropy counting numbers, edges sorted by colours. A first axis of 1 stands for all edges.
+    """Entropy counting numbers, edges sorted by colours. A last axis of 1 stands for all edges.
 
     The names are those of docs/explanation/equations.md. The shares c_{s,e} write the entropies as a sum of concave
     terms, where c_s is negative: of each edge and its ends.
     """
 
-    node: Tensor  # [nodes, 1] c_s
-    edge: Tensor  # [edges or 1, 1] c_e
-    rho: Tensor  # [nodes, 1] c_s plus the sum of the c_e of its edges, equation (3)
-    share: Tensor  # [edges or 1, 2] c_{s,e} of the two ends
-    split: Tensor  # [nodes, 1] c_s plus the sum of the c_{s,e} of its edges
+    node: Tensor  # [1, nodes] c_s
+    edge: Tensor  # [1, edges or 1] c_e
+    rho: Tensor  # [1, nodes] c_s plus the sum of the c_e of its edges, equation (3)
+    share: Tensor  # [2, edges or 1] c_{s,e} of the two ends
+    split: Tensor  # [1, nodes] c_s plus the sum of the c_{s,e} of its edges
     exact: bool  # no c_s is below 1, and so there are no shares
 
 
@@ -193,7 +193,7 @@ class Graph:
         else:
             edge, share = edge[self.order], share[self.order]
         exact = bool((node >= 1).all())
-        node, edge, rho, share, split = (x.to(dtype) for x in (node[:, None], edge[:, None], rho[:, None], share, split[:, None]))
+        node, edge, rho, share, split = (x.to(dtype) for x in (node[None], edge[None], rho[None], share.T, split[None]))
         return Numbers(node, edge, rho, share, split, exact)
 
 

@@ -120,8 +120,8 @@ class PairwiseCRF(nn.Module):
         free, clamped = self._begin(state, field, hidden)
         if loss == "truncated":
             free, _ = field.settle(free, sweeps, tol, damp, block)
-            beliefs = torch.log_softmax(field.logits(free), -1)
-            total = nn.functional.nll_loss(beliefs, truth, ignore_index=-1, reduction="sum")
+            beliefs = torch.log_softmax(field.logits(free), 0)
+            total = nn.functional.nll_loss(beliefs.T, truth, ignore_index=-1, reduction="sum")
             return total.double(), self._end(field, [free])
         by_edge = edge_x is not None and edge_x.requires_grad
         with torch.no_grad():
@@ -149,7 +149,7 @@ class PairwiseCRF(nn.Module):
         """Return the beliefs of the nodes, [nodes, K], with a warning where messages have not settled."""
         with torch.no_grad():
             field, messages = self._settled(unary, graph, edge_x, state, sweeps, tol, damp)
-            return torch.softmax(field.logits(messages), -1)
+            return torch.softmax(field.logits(messages), 0).T.contiguous()
 
     def decode(self, *arguments: Any, **options: Any) -> Tensor:
         """Return the most likely state of every node, each by itself: [nodes]. The arguments are those of marginals."""
@@ -213,8 +213,8 @@ class PairwiseCRF(nn.Module):
             raise ValueError(f"edge_x has the shape {list(edge_x.shape)}, want "
                              + (f"{list(wanted)}, a row for each edge" if self.edge_features else "None: edge_features is 0"))
         numbers = graph.numbers("trw" if self.counting == "auto" else self.counting, unary.dtype)
-        x = None if edge_x is None else edge_x.to(unary.dtype)[graph.order]
-        return Field(graph, numbers, unary, self.symmetric(), x, through)
+        x = None if edge_x is None else edge_x.to(unary.dtype).index_select(0, graph.order)
+        return Field(graph, numbers, unary.T.contiguous(), self.symmetric(), x, through)
 
     def _graph(self, unary: Tensor, graph: Any) -> Graph:
         if isinstance(graph, tuple):
@@ -233,7 +233,7 @@ class PairwiseCRF(nn.Module):
         return graph
 
     def _labels(self, labels: Tensor | None, field: Field) -> Tensor:
-        nodes = len(field.unary)
+        nodes = field.graph.nodes
         if labels is None or labels.shape != (nodes,) or labels.is_floating_point():
             got = "missing" if labels is None else f"{labels.dtype} of shape {list(labels.shape)}"
             raise ValueError(f"labels are {got}, want integers of shape [{nodes}]; of pictures give labels.reshape(-1)")
@@ -250,17 +250,17 @@ class PairwiseCRF(nn.Module):
             raise ValueError(f"state has the shape {list(kept.shape)}, want [{g.edges}, 2, {k}] as forward has returned it")
         if hidden and kept.shape[1] == 2:
             kept = torch.cat([kept, torch.zeros_like(kept)], 1)
-        kept = kept.detach().to(field.unary)[g.order]
-        free = [[kept[part, 0], kept[part, 1]] for part in g.slices]
-        return free, [[kept[part, 2], kept[part, 3]] for part in g.slices] if hidden else []
+        sets = kept.detach().to(field.unary).flatten(1).index_select(0, g.order).T.reshape(-1, k, g.edges)
+        free, clamped = ([[sets[i][:, part], sets[i + 1][:, part]] for part in g.slices if len(sets) > i] for i in (0, 2))
+        return free, clamped if hidden else []
 
     def _end(self, field: Field, ends: list[Messages]) -> Tensor:
         """Return messages as a state."""
         g = field.graph
         if not g.edges:
             return field.unary.new_zeros(0, 2 * len(ends), self.states)
-        columns = [torch.cat([pair[end] for pair in messages]) for messages in ends for end in (0, 1)]
-        return torch.stack(columns, 1)[g.inverse].detach()
+        rows = [torch.cat([pair[end] for pair in messages], 1) for messages in ends for end in (0, 1)]
+        return torch.cat(rows).T.index_select(0, g.inverse).reshape(g.edges, 2 * len(ends), -1).detach()
 
     def _settled(self, unary: Tensor, graph: Any, edge_x: Tensor | None, state: Tensor | None, sweeps: int, tol: float, damp: float) -> tuple[Field, Messages]:
         field = self._field(unary, graph, edge_x)
@@ -272,9 +272,8 @@ class PairwiseCRF(nn.Module):
 
     def _scored(self, field: Field, labels: Tensor, by_edge: bool) -> Value:
         """Return the score of labels that are all known, and its derivatives."""
-        y, k = labels.clamp_min(0), self.states
-        node = nn.functional.one_hot(y, k).to(field.unary.dtype)
-        pair = y[field.graph.ends[0]] * k + y[field.graph.ends[1]]
+        node = torch.zeros_like(field.unary).scatter_(0, labels[None], 1)
+        pair, k = labels[field.graph.ends[0]] * self.states + labels[field.graph.ends[1]], self.states
         x = node.new_ones(len(pair), 1) if field.edge_x is None else field.edge_x
         weight = node.new_zeros(k * k, x.shape[1]).index_add(0, pair, x).reshape(field.weight.shape)
         score = (node * field.unary).sum(dtype=torch.float64) + (weight.double() * field.weight.double()).sum()
@@ -297,7 +296,7 @@ class PairwiseCRF(nn.Module):
 
 def _culprit(field: Field) -> str:
     """Say which input makes a loss that is not finite."""
-    for name, x in (("unary", field.unary), ("weight", field.weight), ("edge_x, sorted by colours,", field.edge_x)):
+    for name, x in (("unary", field.unary.T), ("weight", field.weight), ("edge_x, sorted by colours,", field.edge_x)):
         if x is not None and len(wrong := (~torch.isfinite(x)).nonzero()):
             at = wrong[0].tolist()
             return f"{name}{at} is {float(x[tuple(at)].detach())}, want a finite number; for a forbidden state give {FORBIDDEN:g}"

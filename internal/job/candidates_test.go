@@ -412,18 +412,6 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestStrengthOfFewLabels: where all labels that are held out are right, edges are no stronger than a
-// prior of weights allows.
-func TestStrengthOfFewLabels(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	r := train(t, Options{}, blocks{nodes: 100, states: 2, degree: 10, same: 1, known: 24, seed: 1, bare: true}.few(t, true), nil)
-	rule := oracle.Must(parseEdges(r.Summary.Edges))(t)
-	if made := r.Summary.Choice.Chosen; made.Accuracy != 1 || rule.strength == 0 || rule.strength > 3 {
-		t.Errorf("chosen is %v, of accuracy %v", made, made.Accuracy)
-	}
-}
-
 // TestChoiceOfManyLabels: where all folds would take too long, one of them chooses among what costs
 // little.
 func TestChoiceOfManyLabels(t *testing.T) {
@@ -488,12 +476,8 @@ func TestUnseenState(t *testing.T) {
 	if made.Chosen.Edges == noEdges || slices.ContainsFunc(made.Candidates, together) {
 		t.Errorf("chosen is %v of %v", made.Chosen, made.Candidates)
 	}
-	alone := train(t, Options{NoEdges: true}, withoutEdges(t, task), nil)
-	learned := train(t, Options{Edges: edgesTogether}, task, nil)
-	got, before, without := r.Scores[0].Score, learned.Scores[0].Score, alone.Scores[0].Score
-	t.Logf("accuracy %.3f, log loss %.3f; of edges learned with nodes %.3f, %.3f, of node features alone %.3f, %.3f", got.Accuracy(), got.MeanLogLoss(), before.Accuracy(), before.MeanLogLoss(), without.Accuracy(), without.MeanLogLoss())
-	if got.Accuracy() < without.Accuracy()+.1 || got.Accuracy() < before.Accuracy() || got.MeanLogLoss() > before.MeanLogLoss() {
-		t.Error("to compare is worse than to learn edges with nodes, or hardly better than node features alone")
+	if got, alone := r.Scores[0].Score, train(t, Options{NoEdges: true}, withoutEdges(t, task), nil).Scores[0].Score; got.Accuracy() < alone.Accuracy()+.1 {
+		t.Errorf("accuracy %.3f, of node features alone %.3f", got.Accuracy(), alone.Accuracy())
 	}
 	p := prepare(t, Options{}, task)
 	other := *p.Problem.Model

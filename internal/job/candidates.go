@@ -1,0 +1,504 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/option"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/standardise"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Candidate is a set of settings, and how well they predict what was held out.
+type Candidate struct {
+	L2    float64 `json:"l2,omitempty"`    // 0: that of the options, or of a prior; else nothing below is open
+	Scale string  `json:"scale,omitempty"` // of features of nodes, as Options.Scale; "": as the options say
+	Hops  int     `json:"hops"`
+	Prior float64 `json:"prior"` // 0: that of the options, or their l2
+	// Edges is as Options.Edges, with the power of beliefs; potts:0 are node features alone.
+	Edges string `json:"edges"`
+	// Loss and Accuracy are of what was held out. Error is the standard error of the difference of
+	// Loss to the smallest one's.
+	Loss     runfolder.Float `json:"log_loss"`
+	Accuracy runfolder.Float `json:"accuracy"`
+	Error    runfolder.Float `json:"error"`
+}
+
+// String is the settings as the command line has them.
+func (c Candidate) String() string {
+	switch {
+	case c.L2 > 0:
+		return fmt.Sprintf("{l2=%g}", c.L2)
+	case c.Scale != "":
+		return "{scale=" + c.Scale + "}"
+	}
+	text := fmt.Sprintf("{edges=%s}", c.Edges)
+	if c.Hops > 0 {
+		text += fmt.Sprintf(" {hops=%d}", c.Hops)
+	}
+	if c.Prior > 0 {
+		text += fmt.Sprintf(" {prior=%g}", c.Prior)
+	}
+	return text
+}
+
+// Choice is what was chosen by data that were held out, in the run folder and in result.json.
+type Choice struct {
+	Chosen Candidate `json:"chosen"`
+	// Metric names what candidates are compared by.
+	Metric string `json:"metric"`
+	// Candidates are in the order in which they were tried. Where labels are hidden, each is the best of its kind.
+	Candidates []Candidate `json:"candidates"`
+	// MaxPasses bounds the training that was chosen; 0: the options do.
+	MaxPasses float64 `json:"max_passes,omitempty"`
+	Seconds   float64 `json:"seconds"`
+	// Cut: the time for the choice was over, perhaps before all were compared.
+	Cut bool `json:"cut,omitempty"`
+	// Standardised: values of l2 are of standardised features.
+	Standardised bool `json:"standardised,omitempty"`
+}
+
+// note says what was chosen, over what, and by how much.
+func (c *Choice) note() string {
+	how, chosen := strings.TrimPrefix(c.Metric, "log_loss "), c.Chosen.String()
+	if c.Cut {
+		how += ", as far as half of {max-time} went"
+	}
+	if c.Standardised {
+		chosen += " {standardise}"
+	}
+	if !slices.Contains(c.Candidates, c.Chosen) {
+		return fmt.Sprintf("{l2=auto} had no time to find the best value, as half of {max-time} sufficed for %d of them: "+
+			"l2 is that of {prior=1}, %s", len(c.Candidates), chosen)
+	}
+	if c.MaxPasses > 0 {
+		chosen += fmt.Sprintf(" {max-passes=%g}", c.MaxPasses)
+	}
+	said := func(x Candidate) string {
+		return fmt.Sprintf("%.4f, accuracy %s", x.Loss, percent(float64(x.Accuracy)))
+	}
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %s", len(c.Candidates), how, chosen,
+		said(c.Chosen))
+	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
+		text = "labels are hidden: " + text
+	}
+	best := Candidate{Loss: runfolder.Float(math.Inf(1))} // of the others
+	for _, x := range c.Candidates {
+		if x != c.Chosen && x.Loss < best.Loss {
+			best = x
+		}
+	}
+	over := best // the first one is what the others have to beat
+	if first := c.Candidates[0]; first != c.Chosen && c.Chosen.L2 == 0 {
+		over = first
+	}
+	if len(c.Candidates) > 1 {
+		text += fmt.Sprintf("; of %s %s", over, said(over))
+	}
+	if c.Chosen.L2 == 0 && best.Loss < c.Chosen.Loss {
+		text += "; the first stays unless a later one is better by over one standard error, or by two against what is " +
+			"usual, and for a negative strength"
+	}
+	return text
+}
+
+// Table lists the candidates for a reader.
+func (c *Choice) Table() report.Table {
+	t := report.Table{Headers: []string{"candidate", c.Metric, "accuracy", ""}}
+	for _, x := range c.Candidates {
+		mark := ""
+		if x == c.Chosen {
+			mark = "chosen"
+		}
+		t.Rows = append(t.Rows, []string{option.Command(x.String()), Known("%.4f", x.Loss),
+			percent(float64(x.Accuracy)), mark})
+	}
+	return t
+}
+
+const (
+	// choiceShare of Options.MaxTime is for the choice: the training starts anew with all data.
+	choiceShare = 0.5
+	// Values of l2 go down from largestL2 per variable to smallestL2 in factors of √10, and end where
+	// the loss has not improved for pathPatience of them.
+	largestL2, smallestL2, pathStep, pathPatience = 1.0, 1e-6, 0.31622776601683794, 3
+	// choiceHops is the largest number that is tried: further neighbours add little, and fill sparse features.
+	choiceHops = 2
+	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
+	// not: few labels often take them by chance (results/README.md).
+	leastPrior, mostPrior = 1. / 64, 4.
+	// evenPrior leaves all classes equally frequent.
+	evenPrior = 1e-3
+	// Strengths are tried from what is justified in steps of √2, as far as each is better.
+	leastStrength, mostStrength = 1. / 64, 16.
+)
+
+// choose replaces the preparation by that of the candidate which predicts best what was held out, where something
+// is left open, in the time that is left. A run that is interrupted meanwhile chooses anew.
+func (r *run) choose(ctx context.Context) error {
+	if !r.p.open() {
+		return nil
+	}
+	c := r.p.newSelection(r.watch)
+	compare := c.overEdges
+	if r.p.Options.AutoL2 {
+		compare = c.overL2
+	}
+	finalists, err := compare(ctx)
+	if ctx.Err() != nil {
+		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.tried)))
+	}
+	if err != nil {
+		return err
+	}
+	before, made := r.p, c.decide(finalists)
+	if r.folder != nil {
+		if err := r.files.WriteSealed(choiceFile, made); err != nil {
+			return err
+		}
+	}
+	if r.p, err = before.chosen(ctx, made); err != nil {
+		return err
+	}
+	for _, text := range r.p.Notes {
+		if !slices.Contains(before.Notes, text) {
+			r.watch.note("%s", text)
+		}
+	}
+	if r.folder == nil {
+		return nil
+	}
+	r.folder.Config.Options = r.p.resolved(r.folder.Config.Options)
+	return r.writeConfig()
+}
+
+// interrupted is the end of a run that has come to no weights yet.
+func (r *run) interrupted(while string) error {
+	remedy := "nothing was written: start again"
+	if r.folder != nil {
+		remedy = fmt.Sprintf("go on with {resume!blockbp train %s --resume}", r.files.Dir())
+	}
+	return &Error{Interrupted, fmt.Errorf("interrupted %s; %s", while, remedy)}
+}
+
+// chosen is the preparation of the training that was chosen.
+func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
+	own, best := *p, made.Chosen
+	if best.L2 > 0 {
+		own.Options.AutoL2, own.Options.L2, own.Problem.L2 = false, best.L2, best.L2
+	} else {
+		o, t := p.asked, p.Task
+		o.Edges, o.MaxPasses, o.Prior = best.Edges, cmp.Or(o.MaxPasses, made.MaxPasses), cmp.Or(best.Prior, o.Prior)
+		o.Scale = p.Options.Scale
+		if best.Hops > t.Set.Recipe.Hops {
+			var err error
+			if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
+				return nil, err
+			}
+		}
+		prepared, err := Prepare(ctx, o, t)
+		if err != nil {
+			return nil, err
+		}
+		own = *prepared
+	}
+	own.recall(made)
+	return &own, nil
+}
+
+// recall notes what was chosen, and takes the time of the choice from that of the training.
+func (p *Prepared) recall(made *Choice) {
+	p.choice, p.Notes = made, append(slices.Clone(p.Notes), made.note())
+	p.spend(time.Duration(made.Seconds * float64(time.Second)))
+}
+
+// spend takes time from that of the training.
+func (p *Prepared) spend(spent time.Duration) {
+	if s := &p.Settings; s.MaxTime > 0 {
+		s.MaxTime = max(time.Millisecond, s.MaxTime-spent)
+	}
+}
+
+// recallChoice takes what was chosen in the run that is resumed, if that had come so far.
+func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
+	if folder == nil || !folder.Resume {
+		return nil
+	}
+	var made *Choice
+	if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
+		return err
+	}
+	if !p.open() {
+		p.recall(made)
+		return nil
+	}
+	own, err := p.chosen(ctx, made)
+	if err == nil {
+		*p = *own
+	}
+	return err
+}
+
+// decide takes the first finalist, unless a later one is better by more than one standard error, or two of them against
+// what is usual, or for edges that make neighbours differ. Of values of l2 the best is taken, or, where the time was
+// over before it was found, as it may be smaller than all that were tried, that of a prior of deviation 1.
+func (c *selection) decide(finalists []*trial) *Choice {
+	o := c.p.Options
+	made := &Choice{Metric: c.metric, Cut: c.late(), Standardised: o.AutoL2 && o.Standardise, Candidates: []Candidate{}}
+	var chosen, best *trial
+	for _, t := range finalists {
+		if best == nil || t.score() < best.score() {
+			best = t
+		}
+		errors := 1.0
+		switch {
+		case t.L2 > 0:
+			errors = 0
+		case chosen == c.usual || t.rule.strength < 0:
+			errors = 2
+		}
+		if chosen == nil {
+			chosen = t
+		} else if behind, err := apart(chosen, t); behind > errors*err {
+			chosen = t
+		}
+	}
+	for _, t := range finalists {
+		_, err := apart(t, best)
+		shown := t.shown(err)
+		if made.Candidates = append(made.Candidates, shown); t == chosen {
+			made.Chosen = shown
+		}
+	}
+	if o.AutoL2 && made.Cut {
+		n, usual, unknown := len(finalists), Options{Prior: 1}, runfolder.Float(math.NaN())
+		l2 := rounded(usual.l2(sampleCount(c.p.Problem.Data)), 3)
+		if n == 0 || finalists[n-1].L2 > l2 && (n == 1 || finalists[n-1].loss() < finalists[n-2].loss()) {
+			made.Chosen = Candidate{L2: l2, Loss: unknown, Accuracy: unknown, Error: unknown}
+		}
+	}
+	if chosen != nil && chosen.Edges == edgesTogether && chosen != c.usual { // which ends as where no label is hidden
+		made.MaxPasses = cmp.Or(c.p.asked.MaxPasses, togetherPasses)
+	}
+	made.Seconds = time.Since(c.started).Seconds()
+	return made
+}
+
+// overL2 tries regularisers from large to small, as far as half of the time suffices.
+func (c *selection) overL2(ctx context.Context) (finalists []*trial, err error) {
+	if err := c.divide(c.p.Problem.Data); err != nil {
+		return nil, err
+	}
+	within := ctx
+	if c.p.Options.MaxTime > 0 {
+		inTime, stop := context.WithTimeout(ctx, c.left(1))
+		defer stop()
+		within = inTime
+	}
+	variables, least, worse := meanVariables(c.p.Problem.Data), math.Inf(1), 0
+	for value := largestL2; value >= smallestL2*(1-1e-9) && worse < pathPatience; value *= pathStep {
+		t, err := c.try(within, Candidate{L2: rounded(value*variables, 3)})
+		late := err != nil && ctx.Err() == nil && c.late()
+		if late || errors.As(err, new(*learn.DivergedError)) && len(finalists) > 0 {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if worse++; t.loss() < least {
+			least, worse = t.loss(), 0
+		}
+		finalists = append(finalists, c.tell(t))
+	}
+	return finalists, nil
+}
+
+func (c *selection) tell(t *trial) *trial {
+	if c.watch.Candidate != nil {
+		c.watch.Candidate(t.shown(0))
+	}
+	return t
+}
+
+// overEdges tries every kind of edges over each number of hops, and takes the best of each.
+func (c *selection) overEdges(ctx context.Context) (finalists []*trial, err error) {
+	at, given := Candidate{}, c.p.Set.Recipe.Hops
+	if c.p.asked.Prior == 0 && !c.p.asked.givesL2() {
+		at.Prior = 1
+	}
+	most, prior := max(given, choiceHops), at.Prior
+	if c.p.large() {
+		most = given
+	}
+	for hops := given; hops <= most; hops++ {
+		in, err := c.network(ctx, hops)
+		if err == nil && in != nil {
+			err = c.divide([]*crf.Instance{in})
+		}
+		if err != nil || in == nil {
+			return finalists, err
+		}
+		alone := (*trial)(nil)
+		at.Hops, at.Prior = hops, prior
+		for _, kind := range c.kinds(hops == given) {
+			if len(finalists) > 0 && c.late() {
+				break
+			}
+			from := at
+			if from.Edges = kind.Edges; kind.Prior > 0 && at.Prior > 0 {
+				from.Prior = kind.Prior
+			}
+			found, err := c.climb(ctx, from, alone)
+			if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			switch {
+			case kind.Edges == noEdges:
+				alone, at.Prior = found, found.Prior
+			case c.usual == nil && hops == given && len(finalists) == 0:
+				c.usual = found
+			}
+			finalists = append(finalists, c.tell(found))
+		}
+	}
+	return finalists, nil
+}
+
+// kinds are what climbs begin with, by the weights of edges: what is usual, then the simplest first. Without features
+// few labels tell too little of how frequent classes are: edges that make neighbours alike would carry their chance
+// frequencies from node to node.
+func (c *selection) kinds(first bool) (kinds []Candidate) {
+	schema, data, strength := &c.p.Problem.Model.Schema, []*crf.Instance{c.p.networks()[0]}, 0.0
+	for _, coupling := range couplings(data[0], c.p.scale) {
+		strength += coupling / float64(data[0].Graph.NumEdges())
+	}
+	strength = rounded(strength, 2)
+	of := func(name string, strength, prior float64) {
+		if len(constantColumns(schema, data, name)) > 0 {
+			kinds = append(kinds, Candidate{Edges: edgeRule{name: name, strength: strength}.String(), Prior: prior})
+		}
+	}
+	unknown := c.p.mostHidden() && c.p.bare()
+	switch {
+	case first && unknown:
+		kinds = append(kinds, Candidate{Edges: justified.String(), Prior: evenPrior})
+	case first && !c.p.mostHidden():
+		kinds = append(kinds, Candidate{Edges: edgesTogether})
+	}
+	kinds = append(kinds, Candidate{Edges: noEdges})
+	if unknown {
+		of(edgesBalanced, 1, evenPrior)
+		of(edgesPotts, strength, evenPrior)
+	}
+	of(edgesPotts, strength, 0)
+	of(edgesPotts, -strength, 0)
+	of(edgesMoments, strength, 0)
+	if c.p.triesTogether() {
+		kinds = append(kinds, Candidate{Edges: edgesTogether})
+	}
+	return kinds
+}
+
+// climb takes steps of strength and prior from a candidate, as long as one is better; nil: neighbours
+// that differ are worse than node features alone.
+func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*trial, error) {
+	best, err := c.try(ctx, from)
+	if err != nil || alone != nil && best.rule.strength < 0 && best.score() >= alone.score() {
+		return nil, err
+	}
+	moves := []struct{ strength, prior float64 }{{1, 2}, {1, .5}, {math.Sqrt2, 1}, {1 / math.Sqrt2, 1}}
+	switch {
+	case from.Edges == edgesTogether && from.Hops == c.p.Set.Recipe.Hops: // the others take long
+		moves = moves[:1]
+	case from.Edges == edgesTogether || best.rule.power != 0:
+		moves = nil
+	}
+	for i, idle := 0, 0; idle < len(moves) && !c.late(); {
+		by, rule, next := moves[i], best.rule, best.Candidate
+		rule.strength = rounded(rule.strength*by.strength, 2)
+		next.Prior, next.Edges = next.Prior*by.prior, rule.String()
+		size := math.Abs(best.rule.strength) * by.strength
+		outside := by.prior == 1 && (!rule.makes() || size < leastStrength || size > mostStrength) ||
+			by.prior != 1 && (next.Prior < leastPrior || next.Prior > mostPrior || c.p.large())
+		t := best
+		if !outside {
+			if t, err = c.try(ctx, next); err != nil {
+				return nil, err
+			}
+		}
+		if t.score() < best.score() {
+			best, idle = t, 0
+		} else {
+			i, idle = (i+1)%len(moves), idle+1
+		}
+	}
+	return best, nil
+}
+
+// network makes the network with means over hops; nil where they would take too much memory, or are not to be had.
+func (c *selection) network(ctx context.Context, hops int) (*crf.Instance, error) {
+	if hops == c.p.Set.Recipe.Hops {
+		return c.p.networks()[0], nil
+	}
+	if !c.p.HopsOpen || !c.p.Set.CanAverage() || c.late() {
+		return nil, nil
+	}
+	task, err := c.p.Task.averaged(ctx, hops, c.p.Options.Memory)
+	if errors.As(err, new(*memory.Error)) || errors.Is(err, errOtherFeatures) {
+		c.watch.note("means over %d hops were not tried: %v", hops, err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !c.p.Options.Standardise {
+		return task.Set.Instances[0], nil
+	}
+	measured, err := standardise.Measure(ctx, &task.Set.Schema, task.Set.Instances, c.p.Options.Threads)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := onScale(measured.Map(), c.p.Options.Scale)
+	if err != nil || scale == nil {
+		return task.Set.Instances[0], err
+	}
+	return scale.Instance(task.Set.Instances[0], nil)
+}
+
+// averaged is the task with means over so many hops.
+func (t Task) averaged(ctx context.Context, hops int, allowed int64) (Task, error) {
+	sets := t.Evaluations
+	var err error
+	if t.Set, err = t.Set.Averaged(ctx, hops, allowed); err != nil {
+		return t, err
+	}
+	t.Evaluations = nil
+	for _, e := range sets {
+		own := *e
+		if own.Set, err = e.Set.Averaged(ctx, hops, allowed); err != nil {
+			return t, err
+		}
+		if own.Set.Schema.NodeTypes[0].Features != t.Set.Schema.NodeTypes[0].Features {
+			return t, errOtherFeatures
+		}
+		own.Instances = own.Set.Instances
+		t.Evaluations = append(t.Evaluations, &own)
+	}
+	return t, nil
+}
+
+// errOtherFeatures: means over hops leave nodes of an evaluation set, and none of the training, without features.
+var errOtherFeatures = errors.New("the nodes of an evaluation set have other features")
