@@ -1,6 +1,8 @@
 package learn
 
 import (
+	"errors"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -26,7 +28,7 @@ import (
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 //
-// In the first pass, where F bounds L, there is a step at each visit (incremental.go). Then descent on F takes over
+// In the first passes, where F bounds L, there is a step at each visit (incremental.go). Then descent on F takes over
 // (descent.go).
 type auto struct {
 	autoState
@@ -38,7 +40,6 @@ type auto struct {
 	curvature   *lbfgs.Curvature
 	incremental *incremental
 	descent     *descent
-	lanczos     *lbfgs.Lanczos
 
 	plain []float64 // P⁻¹ g
 }
@@ -62,6 +63,9 @@ func (a *auto) String() string { return "auto" }
 // Start implements StepRule.
 func (a *auto) Start(p StepProblem) (err error) {
 	run := p.run
+	if run.auto != a {
+		return errors.New("learn: automatic steps are a part of another rule, which hides them: give them as Settings.Step")
+	}
 	*a = auto{run: run, spans: allSpans(&run.model.Layout)}
 	states, size := 0, run.model.Layout.Size
 	for _, span := range a.spans {
@@ -76,7 +80,6 @@ func (a *auto) Start(p StepProblem) (err error) {
 	a.curvature = lbfgs.New(size, a.apply)
 	a.incremental = newIncremental(run)
 	a.descent = newDescent(run, a.curvature, a.dense)
-	a.lanczos = lbfgs.NewLanczos(a.curvature)
 	return nil
 }
 
@@ -103,10 +106,8 @@ func (a *auto) State() any {
 		pairs       *lbfgs.State
 		descent     *descentState
 		dense       *linear.DenseState
-		probe       *lbfgs.LanczosState
 	}{
 		&a.autoState, &a.incremental.incrementalState, &a.curvature.State, &a.descent.descentState, &a.dense.DenseState,
-		&a.lanczos.LanczosState,
 	}
 }
 
@@ -128,7 +129,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	for j, d := range a.plain {
 		theta[j] = e.mean[j] - d
 	}
-	if e.visits >= a.run.perPass() {
+	if e.visits%a.run.perPass() == 0 && !e.leads() {
 		a.restart(theta, a.startWeights, a.startValue, true)
 	}
 	return 1
@@ -148,16 +149,6 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 		}
 	}
 	return a.descent.advance(theta, gradient)
-}
-
-// acceptedWeights returns the last accepted weights, with which a run that has to end now should end; nil where it
-// should end with those at hand, which are accepted, or are those of visits, which a check will compare with the start.
-func (a *auto) acceptedWeights() []float64 {
-	d := a.descent
-	if !d.began || d.alpha == 0 || d.fromStart() {
-		return nil
-	}
-	return d.origin
 }
 
 // measure takes π from the beliefs of the moment. A state that they have given up
@@ -181,17 +172,6 @@ func (a *auto) measure() {
 func (a *auto) restart(theta, start []float64, value float64, fromVisits bool) {
 	a.curvature.Reset(1)
 	a.descent.begin(theta, start, value, fromVisits)
-}
-
-// saddles returns Lanczos' method, with P at the beliefs of the moment, for descent to leave saddles by; nil where
-// the Hessian at hand shows that there is none.
-func (a *auto) saddles() *lbfgs.Lanczos {
-	if a.descent.began && a.dense.Definite() {
-		a.lanczos.Forget() // it was of an earlier point
-		return nil
-	}
-	a.measure()
-	return a.lanczos
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.

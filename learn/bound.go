@@ -29,10 +29,10 @@ import (
 // unit of a masked model has no such labelling that is known to be allowed. It has its free energy there: equal to D
 // where its messages have settled, but with an error as large as theirs, not as their square.
 
-// entropyAt and crossAt are where a contribution has its parts of Σ c H(τ), and of the
+// entropyAt and boundAt are where a contribution has its parts of Σ c H(τ), and of the
 // bound: −Σ c log τ(y), or the free energy of units without labels.
 func (l *learner) entropyAt() int { return l.stride - 1 }
-func (l *learner) crossAt() int   { return l.stride - 2 }
+func (l *learner) boundAt() int   { return l.stride - 2 }
 
 // referenceLabels returns the labelling y of an instance: the first sample without hidden labels, or else the first
 // with its hidden labels taken for state 0, which does where nothing is forbidden; nil where there is none.

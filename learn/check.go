@@ -3,7 +3,6 @@ package learn
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -17,7 +16,6 @@ type checkPurpose string
 const (
 	checkInitial     checkPurpose = "initial"     // the exact gradient to start from
 	checkConvergence checkPurpose = "convergence" // before claiming convergence
-	checkCurvature   checkPurpose = "curvature"   // the gradient at a point beside a stationary one
 	checkFinal       checkPurpose = "final"       // of a run that a limit ended
 )
 
@@ -28,12 +26,14 @@ type checkProgress struct {
 	Passes  int
 	// Uniform: all weights are zero, so that the messages of a start are those of the weights, and no sweep is made.
 	Uniform bool
-	// Again: a claim that was found true is only made again, after a look for saddles.
-	Again bool
 	// AtHand: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
 	AtHand bool
+	// Decided: the last pass has decided what was asked.
+	Decided bool
 	// Certain: whatever messages still change does not change what the check has found.
 	Certain bool
+	// Watched: learner.watched is the gradient of the pass before, at the same weights.
+	Watched bool
 	// Change and LastChange are those of the gradient, in the last pass and in the one before it.
 	Change     float64
 	LastChange float64
@@ -70,10 +70,8 @@ const (
 
 func (l *learner) maxCheckPasses() int {
 	switch c := &l.progress.Check; {
-	case c.Purpose == checkCurvature:
-		return fewPasses
-	case c.Purpose == checkFinal, c.Again && c.Purpose == checkConvergence:
-		return min(max(fewPasses, int(finalShare*l.progress.Passes/wholeSweeps)), maxCheckPasses)
+	case c.Purpose == checkFinal:
+		return min(max(fewPasses, int(finalShare*l.progress.Sweeps/wholeSweeps)), maxCheckPasses)
 	case c.Purpose == checkConvergence:
 		return min(fewPasses<<min(l.progress.FailedChecks, 10), maxCheckPasses)
 	}
@@ -83,13 +81,15 @@ func (l *learner) maxCheckPasses() int {
 // startCheck begins a check at the weights of the moment. Where inference may have several fixed points, a claim is
 // about the one that anybody finds from scratch, not about the one that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
-	if purpose != checkInitial && purpose != checkCurvature && !l.convexNumbers {
+	if purpose != checkInitial && !l.convexNumbers {
 		l.resetMessages()
-		l.progress.WatchedHere, l.progress.MessageDamping = false, 0
+		l.progress.MessageDamping = 0
 	}
-	unknown := math.NaN()
+	// What a claim has watched is of the same weights as the final check of a run that a limit ends meanwhile.
+	last, unknown := &l.progress.Check, math.NaN()
+	watched := l.convexNumbers && last.Active && last.Purpose == checkConvergence && last.Watched
 	l.progress.Check = checkProgress{
-		Active: true, Purpose: purpose, Change: unknown, LastChange: unknown, LastResidual: unknown,
+		Active: true, Purpose: purpose, Watched: watched, Change: unknown, LastChange: unknown, LastResidual: unknown,
 	}
 	pass := &l.progress.Pass
 	pass.Next, pass.Residual, pass.Current, pass.Infeasible, pass.Gap = 0, unknown, 0, false, unknown
@@ -101,7 +101,8 @@ func (l *learner) endCheckPass() (done bool, err error) {
 	c := &l.progress.Check
 	c.Passes++
 	l.dampMessages(true)
-	if l.decided() || c.Passes >= l.maxCheckPasses() {
+	l.decide()
+	if c.Decided || c.Passes >= l.maxCheckPasses() {
 		return l.endCheck()
 	}
 	if l.settings.Checking != nil {
@@ -117,9 +118,7 @@ func (l *learner) endCheckPass() (done bool, err error) {
 		switch {
 		case c.Purpose == checkInitial && status == TimeLimit:
 			return l.endCheck()
-		case c.Purpose == checkCurvature:
-			l.endProbe(false)
-		case c.Purpose == checkConvergence && !c.Again:
+		case c.Purpose == checkConvergence:
 			l.progress.Status, l.progress.Reason = status, reason // the check takes longer than the run may
 			return false, l.startFinalCheck()
 		}
@@ -148,7 +147,7 @@ func (l *learner) startFinalCheck() error {
 	known, pass := p.Status == TimeLimit && l.knowsAccepted(), p.Pass
 	finishes := p.Status == TimeLimit && l.canFinishPass()
 	l.takeAccepted()
-	if known && slices.Equal(l.model.Weights, l.auto.descent.origin) {
+	if known {
 		l.takeAcceptedValues()
 		return nil
 	}
@@ -179,11 +178,11 @@ func (l *learner) savesInTime() bool {
 // knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
 // it would: so a limit of time ends a run at once. Small problems have the time to check.
 func (l *learner) knowsAccepted() bool {
-	if !l.convexNumbers || !l.descends() || !l.copies() || l.auto.acceptedWeights() == nil {
+	if !l.convexNumbers || !l.descends() || !l.copies() || !l.auto.descent.onLine() {
 		return false // of other numbers a final check infers from scratch
 	}
 	d := l.auto.descent
-	return d.slope < 0 && (!l.bounded || slices.Equal(d.lowest, d.origin))
+	return d.slope < 0 && (!l.bounded || d.lowestPoint == d.originPoint)
 }
 
 // settle brings messages to where they settle, where they are solved for.
@@ -193,9 +192,9 @@ func (l *learner) settle() {
 	}
 }
 
-// decided reports whether a pass has decided the check. Changes of the gradient g that shrink
+// decide finds whether a pass has decided the check. Changes of the gradient g that shrink
 // by a factor r per pass leave r/(1−r) of the last one to come.
-func (l *learner) decided() (decided bool) {
+func (l *learner) decide() {
 	c, pass := &l.progress.Check, &l.progress.Pass
 	residualRatio := pass.Residual / c.LastResidual
 	c.LastResidual = pass.Residual
@@ -206,10 +205,10 @@ func (l *learner) decided() (decided bool) {
 	copy(l.watched, l.gradient)
 	older := c.LastChange
 	c.LastChange, c.Change = c.Change, math.Sqrt(change)
-	if !l.progress.WatchedHere {
+	if !c.Watched {
 		c.Change = math.NaN() // from another gradient, with stale shares
 	}
-	l.progress.WatchedHere = true
+	c.Watched = true
 	ratio := min(max(max(fastestSettling, c.Change/c.LastChange), c.LastChange/older), slowestSettling)
 	if math.IsNaN(ratio) {
 		ratio = slowestSettling
@@ -223,7 +222,7 @@ func (l *learner) decided() (decided bool) {
 	c.Left = certainty * most
 	switch {
 	case c.Uniform, c.Change == 0 && pass.Residual == 0:
-		decided, c.Certain = true, true
+		c.Decided, c.Certain = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
 		// networks with hidden labels. Where consistent beliefs take a forbidden state, and bound nothing, residuals
@@ -234,19 +233,15 @@ func (l *learner) decided() (decided bool) {
 		c.Certain = norm+c.Left <= tolerance && (bounds || closed || pass.Residual <= stillResidual)
 		// Where the norm exceeds the tolerance by more than messages can still change it, the claim is refuted already:
 		// learning goes on.
-		c.Certain = c.Certain || norm-left > tolerance && l.monotone && !c.Again || l.proves(l.suboptimality())
-		decided = c.Certain
-	case c.Purpose == checkCurvature:
-		c.Certain = l.lanczos.Settled(l.gradient, c.Change)
-		decided = c.Certain
+		c.Certain = c.Certain || norm-left > tolerance && l.monotone || l.proves(l.suboptimality())
+		c.Decided = c.Certain
 	default:
 		if !(norm < tolerance) { // which is not known before the first gradient
 			tolerance = norm
 		}
 		c.Certain = left <= unknownShare*tolerance && (l.monotone || l.certified || pass.Residual <= stillResidual)
-		decided = c.Certain && !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
+		c.Decided = c.Certain && !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
 	}
-	return decided
 }
 
 // endCheck decides how the run goes on.
@@ -259,13 +254,6 @@ func (l *learner) endCheck() (done bool, err error) {
 		return false, l.beginAt()
 	case checkConvergence:
 		return l.claimOrGoOn()
-	case checkCurvature:
-		if l.lanczos.Take(l.gradient, p.Upper) {
-			l.probeNext()
-		} else {
-			l.endProbe(l.lanczos.Leaves())
-		}
-		return false, nil
 	}
 	return l.endRun()
 }
@@ -286,11 +274,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 	if err := l.record(l.checkEvent()); err != nil {
 		return false, err
 	}
-	missing := l.missing()
-	switch {
-	case missing == "" && !p.Check.Again && l.probe():
-		return false, nil
-	case missing == "":
+	if l.missing() == "" {
 		p.Status, p.Reason = stationary(l.convex), l.claim()
 		return true, l.checkpoint()
 	}
@@ -299,7 +283,6 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 	if l.descends() {
 		p.Accepted = p.Pass
 		l.auto.advance(l.model.Weights, l.gradient)
-		p.WatchedHere = false
 	}
 	return false, nil
 }
@@ -308,12 +291,11 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 func (l *learner) endRun() (done bool, err error) {
 	p := &l.progress
 	l.boundByLowest()
+	wentBack := l.fallBack()
 	switch {
-	case !l.fallBack(): // the run ends with the weights at hand
-	case l.outOfTime():
+	case wentBack && l.outOfTime():
 		l.recall()
-	default:
-		p.WatchedHere = false // the gradient was of other weights
+	case wentBack:
 		l.startCheck(checkFinal)
 		return false, nil
 	}
@@ -329,7 +311,7 @@ func (l *learner) endRun() (done bool, err error) {
 	}
 	if missing != "" {
 		p.Reason += "; " + missing
-		if p.Iterations > 0 && slices.Equal(l.problem.Model.Weights, l.model.Weights) {
+		if p.Iterations > 0 && p.Point == startPoint {
 			p.Reason += "; no better weights than those of the start were found"
 		}
 	}
@@ -433,9 +415,6 @@ func (l *learner) claim() string {
 	case math.IsInf(l.progress.Pass.Gap, 1):
 		text += "; consistent beliefs take a forbidden state: nothing bounds how far the optimum is"
 	}
-	if l.lanczos != nil {
-		text += l.lanczos.Text()
-	}
 	return text
 }
 
@@ -443,34 +422,34 @@ func (l *learner) claim() string {
 // that a refused step has led away do not come back to it within the passes of a final check.
 func (l *learner) boundByLowest() {
 	p := &l.progress
-	if lowest, least := l.lowest(); slices.Equal(lowest, l.model.Weights) && least < p.Upper {
+	if least := l.least(); least < p.Upper && p.Point == l.auto.descent.lowestPoint {
 		p.Pass.Gap = max(0, p.Pass.Gap-(p.Upper-least))
 		p.Upper, p.Objective = least, least
 	}
 }
 
-// lowest returns the accepted weights of the smallest F, where F bounds the objective, and that F.
-func (l *learner) lowest() ([]float64, float64) {
+// least returns the smallest F of accepted weights, where F bounds the objective.
+func (l *learner) least() float64 {
 	if !l.bounded || !l.descends() {
-		return nil, math.Inf(1)
+		return math.Inf(1)
 	}
-	return l.auto.descent.lowest, l.auto.descent.least
+	return l.auto.descent.least
 }
 
 // fallBack goes back, where a limit ended the run at weights that are worse, to those of the
 // smallest F, and from weights that are worse than the start to the start itself. It reports whether it did.
 func (l *learner) fallBack() bool {
-	p, start := &l.progress, l.problem.Model.Weights
-	lowest, least := l.lowest()
-	switch {
-	case p.Objective > least+l.slack() && !p.FellBack && !l.outOfTime() && !slices.Equal(lowest, l.model.Weights):
-		copy(l.model.Weights, lowest)
+	p := &l.progress
+	switch least := l.least(); {
+	case p.Objective > least+l.slack() && !p.FellBack && !l.outOfTime() && p.Point != l.auto.descent.lowestPoint:
+		copy(l.model.Weights, l.auto.descent.lowest)
+		p.Point = l.auto.descent.lowestPoint
 		return true
-	case l.auto == nil || p.Objective <= p.FirstObjective+l.slack() || slices.Equal(start, l.model.Weights):
+	case l.auto == nil || p.Objective <= p.FirstObjective+l.slack() || p.Point == startPoint:
 		return false
 	}
-	copy(l.model.Weights, start)
-	p.FellBack = true
+	copy(l.model.Weights, l.problem.Model.Weights)
+	p.Point, p.FellBack = startPoint, true
 	return true
 }
 

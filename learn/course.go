@@ -3,7 +3,6 @@ package learn
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
@@ -49,14 +48,14 @@ func (c *course) beginAt() error {
 // evaluate calls Settings.Evaluate when it is due and looks at early stopping.
 func (c *course) evaluate(e *Event) error {
 	s, p := c.settings, &c.progress
-	if s.Evaluate == nil || p.Passes < p.NextEvaluation {
+	if s.Evaluate == nil || p.Sweeps < p.NextEvaluation {
 		return nil
 	}
 	values, err := s.Evaluate(c.model)
 	if err != nil || values == nil { // there is no time for it now
 		return err
 	}
-	p.NextEvaluation = p.Passes + s.EvaluateEvery
+	p.NextEvaluation = p.Sweeps + s.EvaluateEvery
 	e.Eval = values
 	if s.EarlyStop == nil {
 		return nil
@@ -83,7 +82,7 @@ func (c *course) record(e Event) error {
 	if c.settings.Recorder == nil {
 		return nil
 	}
-	e.Pass, e.Theta = c.progress.Passes, c.model.Weights
+	e.Pass, e.Theta = c.progress.Sweeps, c.model.Weights
 	e.Elapsed = time.Duration(c.progress.Seconds * float64(time.Second))
 	return c.settings.Recorder(e)
 }
@@ -160,9 +159,9 @@ func (c *course) result(status Status) *Result {
 		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.FirstNorm,
 		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
-		AtStart:    status.limited() && c.best == nil && slices.Equal(c.problem.Model.Weights, c.model.Weights),
+		AtStart:    status.limited() && c.best == nil && p.Point == startPoint,
 		Seeded:     c.settings.unlabelled.Types(&c.model.Schema),
-		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
+		Iterations: p.Iterations, Passes: p.Sweeps, CheckPasses: p.CheckSweeps, GradientPasses: p.Gradients,
 		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,
 	}
 }

@@ -96,7 +96,7 @@ func (l *learner) changeEdges(w *worker, s *jobResult, u *unit, block *partition
 		kept := u.cutBeliefs[int(places[i])*l.cutStride:][:l.cutStride]
 		belief, last := beliefs[i*span.States:][:span.States], kept[l.cutStride-2:]
 		for j, is := range [2]float64{w.logs[i], u.net.Counting.Edge[e] * simd.Entropy(belief, w.scratch)} {
-			s.cut[l.crossAt()+j] += w.scale * (is - last[j])
+			s.cut[l.boundAt()+j] += w.scale * (is - last[j])
 			last[j] = is
 		}
 		if span.Untied {
@@ -124,7 +124,7 @@ func (l *learner) sumCut(w *worker, s *jobResult, u *unit, blockIndex int) {
 		for _, e := range block.Edges[g.Lo:g.Hi] {
 			kept := u.cutBeliefs[at:][:l.cutStride]
 			at += l.cutStride
-			simd.AddScaled(s.cut[l.crossAt():], kept[l.cutStride-2:], w.scale)
+			simd.AddScaled(s.cut[l.boundAt():], kept[l.cutStride-2:], w.scale)
 			t := u.in.EdgeType(e)
 			if span := &l.model.Layout.Edge[t]; !span.Untied {
 				belief := w.belief[:span.States]

@@ -42,10 +42,12 @@ type descentState struct {
 
 // descentProgress is where descent stands.
 type descentProgress struct {
-	began         bool    // the first pass, with a step at each visit, is over
+	began         bool    // the passes with a step at each visit are over
 	fromVisits    bool    // the line to the first point is that of visits
 	value         float64 // F at the origin
 	least         float64 // F at the lowest point
+	originPoint   point
+	lowestPoint   point
 	slope         float64 // of F along the line at the origin, at most 0; 0 where it is not known
 	alpha         float64 // α of the weights at hand; 0 at the origin
 	lastValue     float64 // F at these weights a pass ago, NaN where there was none
@@ -104,13 +106,15 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 		least = d.least
 	}
 	d.descentProgress = descentProgress{began: true, fromVisits: fromVisits, value: value, least: least,
+		originPoint: d.originPoint, lowestPoint: d.lowestPoint,
 		lastValue: math.NaN(), firstAlpha: 1, stepDamping: 1, dampingGrowth: 2}
+	d.run.progress.Point = d.originPoint
 	copy(d.origin, start)
 	for i, x := range theta {
 		d.direction[i] = start[i] - x
 	}
 	if simd.Dot(d.direction, d.direction) > 0 {
-		d.alpha = 1
+		d.alpha, d.run.progress.Point = 1, unjudged
 	} else {
 		d.lastValue = value // messages are those of this value
 	}
@@ -243,7 +247,9 @@ func (d *descent) accept(theta, gradient []float64, value float64) {
 	copy(d.origin, theta)
 	if d.alpha > 0 {
 		d.firstAlpha = min(1, lineGrowth*d.alpha)
+		d.originPoint++
 	}
+	d.run.progress.Point = d.originPoint
 	d.value, d.alpha = value, 0
 	d.rememberLowest()
 }
@@ -252,11 +258,15 @@ func (d *descent) accept(theta, gradient []float64, value float64) {
 func (d *descent) rememberLowest() {
 	if d.value <= d.least {
 		copy(d.lowest, d.origin)
-		d.least = d.value
+		d.least, d.lowestPoint = d.value, d.originPoint
 	}
 }
 
-// fromStart reports that the weights at hand are those to which the visits of the first pass have led.
+// onLine reports weights of a step from accepted ones: with these a run that has to end now should end. Else those at
+// hand are accepted, or are those of visits, which a check will compare with the start.
+func (d *descent) onLine() bool { return d.began && d.alpha != 0 && !d.fromStart() }
+
+// fromStart reports that the weights at hand are those to which the first visits have led.
 func (d *descent) fromStart() bool {
 	return d.fromVisits && d.alpha == 1 && d.slope == 0
 }
@@ -315,7 +325,10 @@ func (d *descent) move(theta []float64, alpha float64) float64 {
 	if d.movesMessages {
 		d.run.response.Follow(-alpha)
 	}
-	d.alpha, d.lastValue, d.passesHere = alpha, math.NaN(), 0
+	d.alpha, d.lastValue, d.passesHere, d.run.progress.Point = alpha, math.NaN(), 0, unjudged
+	if alpha == 0 {
+		d.run.progress.Point = d.originPoint
+	}
 	return alpha
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -51,12 +50,12 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 
 // progress is where a run stands: with the weights, messages and contributions, all that a resumed run needs.
 type progress struct {
-	Iterations     int
-	Passes         float64
-	CheckPasses    float64
-	GradientPasses float64
-	Seconds        float64 // before the last start
-	CheckSeconds   float64
+	Iterations   int
+	Sweeps       float64 // messages of all edges, once; with a local objective, evaluations of it
+	CheckSweeps  float64
+	Gradients    float64
+	Seconds      float64 // before the last start
+	CheckSeconds float64
 
 	FirstNorm      float64 // ‖∇L‖₂ at the start
 	FirstObjective float64
@@ -67,13 +66,13 @@ type progress struct {
 	Lower          float64 // bound of the smallest objective, at first 0: that of known labels is not negative
 	SmallPromises  int     // steps in a row that promised little, and
 	Promised       float64 // the largest share of what was gained that one did
-	WatchedHere    bool    // learner.watched is of these weights
+	Point          point   // of the weights at hand
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
 	FailedChecks   int
 	FellBack       bool // to the start, in the final checks
 
-	NextEvaluation float64 // passes
+	NextEvaluation float64 // sweeps
 	BestValue      float64
 	SinceBest      int
 
@@ -87,6 +86,15 @@ type progress struct {
 	Status   Status
 	Reason   string
 }
+
+// point says which weights there are: those of the start, those of the n-th step that descent has accepted, n > 0, or
+// those of a step that nothing has judged.
+type point int
+
+const (
+	startPoint point = 0
+	unjudged   point = -1
+)
 
 // run counts the seconds since started.
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
@@ -168,7 +176,7 @@ func (l *learner) iterate() error {
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
 	}
-	// Automatic steps begin descent in here, at the end of their first pass: descends reports true from then on.
+	// Automatic steps begin descent in here, at the end of a pass: descends reports true from then on.
 	size, err := l.step()
 	if err != nil || l.progress.Check.Active {
 		return err
@@ -231,11 +239,12 @@ func (l *learner) lookAtLimits() error {
 // step moves the weights after a visit, or starts the check of a claim.
 func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
-	l.progress.Upper, l.progress.WatchedHere, l.progress.Pass.Momentum = math.NaN(), false, 0
+	l.progress.Upper, l.progress.Pass.Momentum = math.NaN(), 0
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
 		l.startCheck(checkConvergence)
 		return 0, nil
 	}
+	l.progress.Point = unjudged // descent, if it begins now, says more
 	return l.settings.Step.Step(l.model.Weights, l.gradient), nil
 }
 
@@ -316,11 +325,11 @@ func (l *learner) wholePassSeconds() float64 {
 	return 0
 }
 
-// pace is how far a run has come in which time: work is passes and gradients.
+// pace is how far a run has come in which time: work is sweeps and gradients.
 type pace struct{ seconds, work float64 }
 
 func (l *learner) pace() pace {
-	return pace{l.seconds(), l.progress.Passes + l.progress.GradientPasses}
+	return pace{l.seconds(), l.progress.Sweeps + l.progress.Gradients}
 }
 
 // endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
@@ -365,32 +374,35 @@ func (s *Settings) longest() float64 {
 // yet refuse. Weights for which convergence is about to be claimed stay. At a limit of time the final
 // check may be the only one (fallBack), and is at the weights of the smallest F.
 func (l *learner) takeAccepted() {
-	if c := &l.progress.Check; c.Active && (c.Purpose == checkConvergence || c.Purpose == checkCurvature) {
-		l.abandonProbe()
+	if c := &l.progress.Check; c.Active && c.Purpose == checkConvergence {
 		return
 	}
-	copy(l.model.Weights, l.weightsToEndWith(l.progress.Status))
+	weights, at := l.weightsToEndWith(l.progress.Status)
+	copy(l.model.Weights, weights)
+	l.progress.Point = at
 }
 
 // weightsToEndWith are those that takeAccepted goes back to, or those at hand.
-func (l *learner) weightsToEndWith(status Status) []float64 {
+func (l *learner) weightsToEndWith(status Status) ([]float64, point) {
 	if l.auto == nil {
-		return l.model.Weights
+		return l.model.Weights, l.progress.Point
 	}
-	if lowest, least := l.lowest(); status == TimeLimit && !math.IsInf(least, 1) {
-		return lowest
+	d := l.auto.descent
+	if status == TimeLimit && !math.IsInf(l.least(), 1) {
+		return d.lowest, d.lowestPoint
 	}
-	if accepted := l.auto.acceptedWeights(); accepted != nil {
-		return accepted
+	if d.onLine() {
+		return d.origin, d.originPoint
 	}
-	return l.model.Weights
+	return l.model.Weights, l.progress.Point
 }
 
 // canFinishPass reports that a whole pass is at work which a limit of time leaves to the final check, as its first: the
 // run ends with the weights of this pass.
 func (l *learner) canFinishPass() bool {
+	_, end := l.weightsToEndWith(TimeLimit)
 	return l.descends() && !l.progress.Check.Active && l.progress.Pass.Next > 0 && l.convexNumbers &&
-		slices.Equal(l.weightsToEndWith(TimeLimit), l.model.Weights)
+		end == l.progress.Point
 }
 
 // limitReached returns the status and the inequality that end the run, or nothing: those of a limit, of early stopping,
@@ -407,8 +419,8 @@ func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 			s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)
 	case s.MaxIterations > 0 && p.Iterations >= s.MaxIterations:
 		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", p.Iterations, s.MaxIterations)
-	case p.Passes >= s.MaxPasses:
-		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Passes, s.MaxPasses)
+	case p.Sweeps >= s.MaxPasses:
+		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Sweeps, s.MaxPasses)
 	case s.MaxTime > 0 && p.Seconds >= s.latest(end).Seconds():
 		return s.timeIsOver(p)
 	}
@@ -508,7 +520,7 @@ func (l *learner) remedy() string {
 // while a claim of convergence is checked. A final check is not saved: a longer run goes on from the state before it.
 func (l *learner) worthSaving() bool {
 	if c := &l.progress.Check; c.Active {
-		return c.Purpose == checkConvergence || c.Purpose == checkCurvature
+		return c.Purpose == checkConvergence
 	}
 	if l.descends() {
 		return l.progress.Pass.Next == 0 && l.auto.descent.passesHere == 0
@@ -572,7 +584,6 @@ func (l *learner) finish(status Status) (*Result, error) {
 		if err := l.checkpoint(); err != nil {
 			return nil, err
 		}
-		l.abandonProbe()
 	}
 	check := &l.progress.Check
 	r := l.result(status)

@@ -47,21 +47,22 @@ func (l *learner) contribute(w *worker, s *jobResult, u *unit, blockIndex int) e
 		lo = hi
 	}
 	if w.split {
-		s.inside[l.crossAt()] += w.scale * w.space.SplitNodes(u.net, u.state, block, u.labels)
+		s.inside[l.boundAt()] += w.scale * w.space.SplitNodes(u.net, u.state, block, u.labels)
 	}
 	return nil
 }
 
-// takeProduct makes entropies of the free energies summed in a result, which hold ⟨θ,τ⟩ as well: for tied weights it is
-// the product with their gradient. Of consistent beliefs of edges they are entropies alone.
-func (l *learner) takeProduct(s *jobResult, kind visitKind) {
+// takeEntropy contributes what the free energies of a result have beside ⟨θ,τ⟩: for tied weights that is the product
+// with their gradient. Consistent beliefs of edges have their entropy in it already.
+func (l *learner) takeEntropy(s *jobResult, kind visitKind) {
 	tied := l.tied
 	if kind == consistentVisit {
 		tied = tied[:l.tiedNodes]
 	}
 	for _, span := range tied {
-		s.inside[l.entropyAt()] -= simd.Dot(l.model.Weights[span.At:][:span.Len], s.inside[span.Part:])
+		s.freeEnergy -= simd.Dot(l.model.Weights[span.At:][:span.Len], s.inside[span.Part:])
 	}
+	s.inside[l.entropyAt()] = s.freeEnergy
 }
 
 // contributeNodes adds the nodes lo ≤ p < hi of the block, all of one type.
@@ -72,13 +73,13 @@ func (l *learner) contributeNodes(w *worker, s *jobResult, u *unit, block *parti
 	beliefs, sum := w.belief[:len(nodes)*span.States], moments(s.inside, l.nodeMoment[t], span)
 	w.adjoint.PrefetchNodes(u.in, nodes)
 	free := w.space.NodeBeliefs(w.belief, w.ifUnscaled(sum), u.net, u.state, block, lo, hi)
-	s.inside[l.entropyAt()] += w.scale * free
+	s.freeEnergy += w.scale * free
 	if w.visit.kind.bounds() {
-		s.inside[l.crossAt()] += w.scale * u.crossNodes(nodes, free)
+		s.inside[l.boundAt()] += w.scale * u.crossNodes(nodes, free)
 	}
 	if span.Untied {
 		for i, node := range nodes {
-			s.inside[l.entropyAt()] -= w.scale * l.takeUntied(s, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
+			s.freeEnergy -= w.scale * l.takeUntied(s, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
 		}
 		return
 	}
@@ -117,13 +118,13 @@ func (l *learner) contributeEdges(
 		l.changeEdges(w, s, u, block, lo, hi, beliefs)
 		return nil
 	}
-	s.inside[l.crossAt()] += w.scale * cross
-	s.inside[l.entropyAt()] += w.scale * free
+	s.inside[l.boundAt()] += w.scale * cross
+	s.freeEnergy += w.scale * free
 	if span.Untied {
 		for i, e := range edges {
 			product := l.takeUntied(s, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
 			if v.kind != consistentVisit {
-				s.inside[l.entropyAt()] -= w.scale * product
+				s.freeEnergy -= w.scale * product
 			}
 		}
 		return nil

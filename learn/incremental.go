@@ -1,11 +1,13 @@
 package learn
 
 import (
+	"math"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// incremental is the first pass of automatic steps: the paper's loop, with a step at every visit, as incremental
+// incremental is the first passes of automatic steps: the paper's loop, with a step at every visit, as incremental
 // methods of Newton's kind make them.
 //
 // Each part of the aggregated gradient was taken at the weights θ_b of the last visit of its blocks. Modelled to second
@@ -15,8 +17,8 @@ import (
 //	θ = θ̄ − P⁻¹ḡ,   ḡ = Σ_b g_b + l2 θ̄,
 //
 // θ̄ being the mean of the θ_b. That is a whole step at every visit: no length to choose,
-// however old the gradient is. With one block θ̄ is θ. Such a step knows nothing of messages
-// that have not arrived, and so one pass of them leads, and descent on F goes on (descent.go).
+// however old the gradient is. With one block θ̄ is θ. Such steps know nothing of messages that have not arrived. They
+// lead as long as they lower the gradient much, and then descent on F goes on (descent.go).
 type incremental struct {
 	incrementalState
 	l      *learner
@@ -45,6 +47,16 @@ func newIncremental(l *learner) *incremental {
 	e.mean, e.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
 	e.renew = func(at, n int) { copy(e.mean[at:][:n], e.theta[at:]) }
 	return e
+}
+
+// leftByPass is what each pass of visits leaves of the gradient, at most, for another one to follow: photographs, where
+// messages carry little at first, are let into two or three, and networks of stronger couplings into one (results/README.md).
+const leftByPass = 0.2
+
+// leads reports, at the end of a pass, that another one follows. With one visit a pass there is nothing to lead in.
+func (e *incremental) leads() bool {
+	passes, p := e.visits/e.l.perPass(), &e.l.progress
+	return e.l.perPass() > 1 && p.GradientNorm <= p.FirstNorm*math.Pow(leftByPass, float64(passes))
 }
 
 // begin starts with a gradient that is of these weights alone.

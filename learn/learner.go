@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
-	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -60,11 +59,9 @@ type learner struct {
 	// others, as it is the first to touch much of the memory.
 	paceFrom    pace
 	paced       bool
-	passBegan   float64        // seconds of the run when the whole pass at work began; NaN: not here
-	passSeconds float64        // seconds that the last one with sweeps has taken
-	recalled    bool           // the values are those of the start's check: see recall
-	lanczos     *lbfgs.Lanczos // nil: no saddle is looked for
-	apart       []float64      // [weights] the direction in which that begins; nil: the objective is convex
+	passBegan   float64 // seconds of the run when the whole pass at work began; NaN: not here
+	passSeconds float64 // seconds that the last one with sweeps has taken
+	recalled    bool    // the values are those of the start's check: see recall
 
 	response *linear.Response // nil: the problem is not small, see isSmall
 
@@ -169,12 +166,6 @@ func (l *learner) begin() error {
 		Objective: func() float64 { return l.progress.FirstObjective }, run: l,
 	}); err != nil {
 		return err
-	}
-	if l.auto != nil {
-		l.lanczos = l.auto.saddles()
-	}
-	if l.lanczos != nil && !l.convex {
-		l.apart = instances.RandomStatistics(l.model, l.problem.Data)
 	}
 	l.readApart(true)
 	return nil
@@ -342,8 +333,8 @@ func (l *learner) locate(err error, u *unit, block int) error {
 		Reason: fmt.Sprintf("%v; %s", numerical, cause)}
 }
 
-// mostPasses returns how many passes of iterations the limits of the run allow.
-func (l *learner) mostPasses() float64 {
+// mostSweeps returns about how many sweeps the limits of the run allow.
+func (l *learner) mostSweeps() float64 {
 	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.perPass()))
 }
 

@@ -69,8 +69,8 @@ func TestLikelihoodRefusals(t *testing.T) {
 	p = randomProblem(t, 1, problemOptions{rows: 80, cols: 80, states: 9, nodeDim: 1, edgeDim: 1, l2: 1})
 	oracle.Fails(Forecast(p, Settings{Method: Exact}))(t, "instance 0 () is too wide for method exact")
 	p = randomProblem(t, 1, problemOptions{rows: 4, cols: 5, states: 4, nodeDim: 1, edgeDim: 1, l2: 1})
-	m, sizes := must(Forecast(p, Settings{Method: Exact})), must(Measure(p, Settings{Method: Exact}))
-	if !slices.ContainsFunc(m.Items, func(i MemoryItem) bool { return i.Name == "tables of elimination" }) || !(sizes.SecondsPerPass > 0) {
-		t.Errorf("%+v, %+v", m, sizes)
+	m := must(Forecast(p, Settings{Method: Exact}))
+	if !slices.ContainsFunc(m.Items, func(i MemoryItem) bool { return i.Name == "tables of elimination" }) {
+		t.Errorf("%+v", m)
 	}
 }

@@ -84,7 +84,7 @@ func (l *localLearner) allocate() {
 func (l *localLearner) take() {
 	p, s := &l.progress, l.steps
 	p.Objective, p.GradientNorm = s.Value, math.Sqrt(simd.Dot(s.Gradient, s.Gradient))
-	p.Passes, p.GradientPasses = s.Evaluations, s.Evaluations
+	p.Sweeps, p.Gradients = s.Evaluations, s.Evaluations
 }
 
 // run counts the seconds since started.
@@ -93,10 +93,10 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 	clock := func() { p.Seconds = before + time.Since(started).Seconds() }
 	if again, err := l.objective.Fill(l.model.Weights); err != nil {
 		return nil, err
-	} else if again || p.Passes == 0 {
+	} else if again || p.Sweeps == 0 {
 		l.steps.Begin()
 	}
-	if p.Passes == 0 {
+	if p.Sweeps == 0 {
 		if err := l.begin(); err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 		if l.ended(ctx) {
 			if again, err := l.fill(); err != nil {
 				return nil, err
-			} else if again || l.leaveSaddle(ctx) {
+			} else if again {
 				continue
 			}
 			return l.finish()
@@ -135,6 +135,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			return l.finish()
 		}
 		p.Iterations++
+		p.Point = unjudged
 		event := Event{Iteration: p.Iterations, Block: -1, Step: step, Residual: math.NaN()}
 		event.Objective, event.GradientNorm, event.Suboptimality = p.Objective, p.GradientNorm, l.suboptimality()
 		if far := l.ofErrors(); !math.IsInf(far, 0) {
@@ -219,27 +220,6 @@ func (l *localLearner) fill() (again bool, err error) {
 	return again, err
 }
 
-// leaveSaddle looks for a saddle where a stationary point is about to be claimed. It
-// reports whether the weights have left it.
-func (l *localLearner) leaveSaddle(ctx context.Context) (left bool) {
-	p := &l.progress
-	if p.Status != StationaryPoint {
-		return false
-	}
-	if l.steps.Saddle.Due(l.steps.Value) {
-		var err error
-		left, err = l.steps.Leave(ctx, instances.RandomStatistics(l.model, l.problem.Data))
-		if l.take(); err != nil {
-			p.Status, p.Reason = Interrupted, "interrupted"
-			return false
-		}
-	}
-	if !left {
-		p.Reason += l.steps.Saddle.Text()
-	}
-	return left
-}
-
 // finish makes the result and saves the state.
 func (l *localLearner) finish() (*Result, error) {
 	if err := l.checkpoint(); err != nil {
@@ -285,15 +265,15 @@ func (l *localLearner) restore(state *State) error {
 	if err != nil {
 		return err
 	}
-	if l.progress.Iterations < 0 || !(l.progress.Passes >= 1) {
-		return runstate.Errorf("%d iterations and %v passes: the file is damaged", l.progress.Iterations, l.progress.Passes)
+	if l.progress.Iterations < 0 || !(l.progress.Sweeps >= 1) {
+		return runstate.Errorf("%d iterations and %v passes: the file is damaged", l.progress.Iterations, l.progress.Sweeps)
 	}
 	if err := l.restoreArrays(in, state, l.steps.State(), l.arrays()); err != nil {
 		return err
 	}
-	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Passes
+	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Sweeps
 	l.progress.Status, l.progress.Reason = "", ""
-	if err := l.steps.Saddle.Possible(); err != nil {
+	if err := l.steps.Possible(); err != nil {
 		return runstate.Errorf("%v", err)
 	}
 	return nil

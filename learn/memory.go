@@ -61,7 +61,7 @@ func Forecast(p Problem, settings Settings) (*Memory, error) {
 // planned is a run that has taken no memory yet.
 type planned interface {
 	memory() *Memory
-	measure() (*Sizes, error)
+	measure() *Sizes
 }
 
 func plan(p *Problem, settings Settings) (planned, error) {
@@ -170,8 +170,8 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 		m.Add("memory of the step rule", doubleBytes*size, "%.0f weights × 8 bytes, where it has a number for each", size)
 		return
 	}
-	m.addPairs(size, l.mostPasses())
-	const vectors = 12 // of visits, descent, a search for saddles, and rotated ones
+	m.addPairs(size, l.mostSweeps())
+	const vectors = 11 // of visits, descent, and rotated ones
 	m.Add("vectors of automatic steps", doubleBytes*(vectors*size+float64(l.perPass()*layout.TiedSize)),
 		"%d, and %d of the visits of a pass, × %.0f weights × 8 bytes", vectors, l.perPass(), size)
 	moments := 0.0
@@ -215,7 +215,7 @@ func (l *learner) hessianMemory(m *Memory) {
 		around := 2 * float64(edges) / max(1, nodes) // edges of a node, each with potential, belief and features
 		numbers += (1 + 2*float64(l.settings.Threads)) * linear.RecordsTogether * states * n
 		numbers += min(sampled, nodes) * (states + float64(nodeDim) + around*(2*joint+float64(edgeDim)))
-		perhaps = l.forests || l.mostPasses() <= 1+(linear.StarsFrom+1)*wholeSweeps
+		perhaps = l.forests || l.mostSweeps() <= 1+(linear.StarsFrom+1)*wholeSweeps
 	}
 	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers,
 		"3 × %.0f² weights × 8 bytes, and scratch to measure it", n)
@@ -268,8 +268,8 @@ func (m *Memory) addFeatures(p *Problem) {
 }
 
 // addPairs adds the pairs of L-BFGS. The system gives them when they are first written to, in few runs to all.
-func (m *Memory) addPairs(size, passes float64) {
-	usual, all := min(lbfgs.Kept/2, math.Floor(passes)), min(lbfgs.Kept, math.Floor(passes))
+func (m *Memory) addPairs(size, steps float64) {
+	usual, all := min(lbfgs.Kept/2, math.Floor(steps)), min(lbfgs.Kept, math.Floor(steps))
 	const reason = "%.0f steps and changes of the gradient × %.0f weights × 8 bytes"
 	m.Add("pairs of L-BFGS", (2*usual+1)*doubleBytes*size, reason, usual, size)
 	m.addPerhaps(true, "more pairs of L-BFGS", 2*(all-usual)*doubleBytes*size, reason+", after more steps", all-usual,

@@ -35,8 +35,7 @@ func (w *wholePass) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
 
 const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass: two need more gradients, and
-	// six waste passes (results/README.md). Settings.MaxPasses, and Event.Pass, count sweeps over the whole network: a
-	// whole pass is three of those.
+	// six waste some (results/README.md).
 	wholeSweeps = 3
 	// exactSweeps of a forest, back and forth, make its beliefs marginals.
 	exactSweeps = 2
@@ -70,13 +69,13 @@ func (l *learner) visitInPass() (done bool, err error) {
 			l.beginWholePass()
 		}
 	}
-	before := p.Passes
+	before := p.Sweeps
 	report, err := l.visitBlocks(v)
 	if err != nil || report.ended {
 		return false, err
 	}
 	if check.Active {
-		p.CheckPasses += p.Passes - before
+		p.CheckSweeps += p.Sweeps - before
 	}
 	at.see(report.firstResidual)
 	if at.Next++; at.Next < len(l.whole) {
@@ -177,7 +176,6 @@ func (l *learner) descends() bool { return l.auto != nil && l.auto.descent.began
 // not. It claims convergence, or starts the check of a claim.
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
-	p.WatchedHere = false
 	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap)
 	if accepted {
 		p.Accepted = p.Pass
@@ -189,8 +187,8 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		return l.endCheck()
 	case accepted && p.GradientNorm <= l.checkBelow() && p.Iterations > p.LastCheck:
 		copy(l.watched, l.gradient)
-		p.WatchedHere = true
 		l.startCheck(checkConvergence)
+		p.Check.Watched = l.convexNumbers
 		return false, nil
 	case accepted:
 		size, moved = l.auto.advance(l.model.Weights, l.gradient), true

@@ -80,7 +80,7 @@ func (l *learner) restore(state *State) error {
 		return err
 	}
 	if l.auto != nil {
-		if err := l.auto.lanczos.Possible(); err != nil {
+		if err := l.auto.curvature.Possible(); err != nil {
 			return runstate.Errorf("%v", err)
 		}
 	}
@@ -109,8 +109,7 @@ func (l *learner) possible(p *progress) error {
 	case at.Next < 0 || at.Next >= len(l.whole) || at.WorstAt < 0 || at.WorstAt >= len(l.whole),
 		p.Accepted.WorstAt < 0 || p.Accepted.WorstAt >= len(l.whole):
 		return runstate.Errorf("a pass at block visit %d of %d: the file is damaged", at.Next, len(l.whole))
-	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal &&
-		(c.Purpose != checkCurvature || l.lanczos == nil):
+	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal:
 		return runstate.Errorf("a check with the purpose %q: the file is damaged", c.Purpose)
 	}
 	return nil

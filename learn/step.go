@@ -10,7 +10,8 @@ import (
 )
 
 // StepRule moves the weights against the gradient. Of all rules but the automatic one it
-// decides size and direction; that one goes on by descent (descent.go) after its first pass.
+// decides size and direction; that one goes on by descent (descent.go), and so is a part
+// of no other rule.
 type StepRule interface {
 	// String returns the rule as ParseStep takes it.
 	String() string

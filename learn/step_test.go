@@ -177,6 +177,8 @@ func TestStepThatCannotStart(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
+	hidden := Settings{Step: &path{StepRule: must(ParseStep("auto"))}}
+	oracle.Fails(Fit(context.Background(), problems(t)["plain"], hidden))(t, "automatic steps are a part of another rule")
 	if after := runtime.NumGoroutine(); after >= before+10 {
 		t.Errorf("%d goroutines before and %d after", before, after)
 	}

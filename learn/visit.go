@@ -28,11 +28,13 @@ type worker struct {
 
 // jobResult is what a job adds to the gradient, a block visited in some of the units, and how that went.
 type jobResult struct {
-	inside  []float64 // [stride] contribution of the block, of units as of the weight of the job
-	cut     []float64 // [stride] what its cut edges change; empty where there are none
-	untied  []float64 // untied beliefs of one unit after the other, in the order of the block's nodes and edges
-	outcome bp.Outcome
-	split   float64 // adds to the bound
+	inside []float64 // [stride] contribution of the block, of units as of the weight of the job
+	cut    []float64 // [stride] what its cut edges change; empty where there are none
+	// freeEnergy is Σ c H(τ), and ⟨θ,τ⟩ of all but consistent edges until takeEntropy.
+	freeEnergy float64
+	untied     []float64 // untied beliefs of one unit after the other, in the order of the block's nodes and edges
+	outcome    bp.Outcome
+	split      float64 // adds to the bound
 	// infeasible: no consistent beliefs were found.
 	infeasible bool
 	err        error
@@ -205,8 +207,8 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		}
 	}
 	l.ranks.endVisit(&v)
-	l.progress.Passes += float64(report.work) / l.sweepWork
-	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
+	l.progress.Sweeps += float64(report.work) / l.sweepWork
+	l.progress.Gradients += float64(report.elements) / l.gradientWork
 	return report, nil
 }
 
@@ -301,13 +303,13 @@ func (l *learner) visitJob(v *visit, workerIndex, i int) {
 		}
 	}
 	if v.kind.contributes() {
-		l.takeProduct(s, v.kind)
+		l.takeEntropy(s, v.kind)
 	}
 }
 
 // begin empties a result.
 func (s *jobResult) begin(v *visit) {
-	s.outcome, s.split, s.infeasible, s.err, s.untied = bp.Outcome{Converged: true}, 0, false, nil, s.untied[:0]
+	*s = jobResult{inside: s.inside, cut: s.cut, untied: s.untied[:0], outcome: bp.Outcome{Converged: true}}
 	if v.kind != splitVisit {
 		clear(s.inside)
 		clear(s.cut)

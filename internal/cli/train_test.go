@@ -21,7 +21,7 @@ func TestDryRun(t *testing.T) {
 	folder := t.TempDir()
 	args := []string{"train", gridData(t), "-o", filepath.Join(folder, "run"), "-m", filepath.Join(folder, "m.safetensors"), "--blocks", "4", "--dry-run"}
 	o := mustRun(t, args...)
-	o.prints(t, "nodes", "72", "edges", "120", "weights", "24", "memory", "seconds per pass")
+	o.prints(t, "nodes", "72", "edges", "120", "weights", "24", "memory")
 	mustRun(t, append(args, "--json")...).object(t)
 	if names := namesIn(folder); len(names) != 0 {
 		t.Errorf("train --dry-run wrote %q", names)

@@ -10,7 +10,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Forecast is what a training would be: its sizes, the time of a pass, and memory.
+// Forecast is what a training would be: its sizes and memory.
 type Forecast struct {
 	Method    string        `json:"method"`
 	Memory    *learn.Memory `json:"memory"`
@@ -20,10 +20,6 @@ type Forecast struct {
 
 // Table is the forecast for people.
 func (f *Forecast) Table() *report.Table {
-	seconds := "not measured: even a small part of a pass would take much memory"
-	if f.SecondsPerPass > 0 {
-		seconds = fmt.Sprintf("%.3g (measured on a part of the first network)", f.SecondsPerPass)
-	}
 	return &report.Table{Headers: []string{"quantity", "value"}, Rows: append(f.memoryRows(), [][]string{
 		{"method", f.Method},
 		{"instances", strconv.Itoa(f.Instances)},
@@ -32,7 +28,6 @@ func (f *Forecast) Table() *report.Table {
 		{"weights", strconv.Itoa(f.Weights)},
 		{"blocks per network", strconv.Itoa(f.Blocks)},
 		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*f.CutFraction)},
-		{"seconds per pass", seconds},
 	}...)}
 }
 

@@ -9,22 +9,6 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// HiddenShare is the share of all labels that are hidden.
-func HiddenShare(data []*crf.Instance) float64 {
-	hidden, all := 0, 0
-	for _, in := range data {
-		for _, labels := range in.Samples() {
-			all += len(labels)
-			for _, y := range labels {
-				if y == crf.Unobserved {
-					hidden++
-				}
-			}
-		}
-	}
-	return float64(hidden) / float64(max(1, all))
-}
-
 // AnyHidden reports whether a label is missing.
 func AnyHidden(data []*crf.Instance) bool {
 	for _, in := range data {

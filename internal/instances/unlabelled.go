@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/ground"
 )
 
 // Hidden states. Where no label has a state of some nodes, and neither another one, the objective is the same when
@@ -196,38 +195,4 @@ func (f *featureSizes) raise(largest []float64) {
 		}
 	}
 	clear(f.most)
-}
-
-// RandomStatistics returns M (w(y) − w(y')) of labels y and y', random where they are hidden
-// or, without hidden ones, everywhere: a direction of the range and scale of gradients, in
-// which states that are alike come apart.
-func RandomStatistics(m *crf.Model, data []*crf.Instance) []float64 {
-	rng := rand.New(rand.NewPCG(1, 0x6c616e637a6f73)) // of no seed: it decides little
-	hidden, sum := AnyHidden(data), make([]float64, m.Layout.Size)
-	var adjoint ground.Adjoint
-	for _, in := range data {
-		for _, sample := range in.Samples() {
-			for _, sign := range []float64{1, -1} {
-				labels := slices.Clone(sample)
-				for s, y := range sample {
-					t := &m.Schema.NodeTypes[in.NodeType(int32(s))]
-					for again := y == crf.Unobserved || !hidden; again; again = slices.Contains(t.Forbidden, int(labels[s])) {
-						labels[s] = int32(rng.IntN(len(t.States)))
-					}
-				}
-				adjoint.AddStatistics(sum, m, in, labels, sign*in.Weight())
-			}
-		}
-	}
-	for b, t := range m.Schema.EdgeTypes {
-		_, states := m.Schema.EdgeStates(b)
-		span := &m.Layout.Edge[b]
-		for _, pair := range t.Forbidden {
-			for i := pair[0]*states + pair[1]; i < span.Len; i += span.States {
-				sum[span.At+i] = 0
-			}
-		}
-	}
-	m.Layout.Symmetrise(sum)
-	return sum
 }

@@ -1,9 +1,9 @@
-// Package lbfgs makes smooth functions small by steps of limited-memory BFGS, and looks with the memory
-// of these steps for a way down from saddles.
+// Package lbfgs makes smooth functions small by steps of limited-memory BFGS.
 package lbfgs
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/internal/simd"
@@ -48,6 +48,14 @@ func New(size int, solve func(dst, g []float64)) *Curvature {
 	}
 	q.scale = 1
 	return q
+}
+
+// Possible refuses a state that no run can have kept.
+func (s *State) Possible() error {
+	if !(0 <= s.pairs && s.pairs <= Kept && 0 <= s.place && s.place < Kept) {
+		return fmt.Errorf("%d pairs of curvature, the next in place %d: the file is damaged", s.pairs, s.place)
+	}
+	return nil
 }
 
 // Next returns the slices that the next pair is to be written to, before Store.
@@ -125,8 +133,6 @@ type Minimiser struct {
 	// Promised is by how much the last step was to make the objective smaller, as the curvature that was known says;
 	// infinite where none was.
 	Promised float64
-	// Saddle looks whether weights with a small gradient are a saddle.
-	Saddle *Lanczos
 
 	objective         Objective
 	trial, trialSlope []float64 // weights to evaluate, and the gradient there
@@ -140,17 +146,14 @@ func NewMinimiser(o Objective, weights []float64) *Minimiser {
 	m := &Minimiser{Weights: weights, Gradient: next(), objective: o, trial: next(), trialSlope: next(),
 		direction: next(), Promised: math.Inf(1)}
 	m.curvature = New(len(weights), o.Solve)
-	m.Saddle = NewLanczos(m.curvature)
 	return m
 }
 
 // State is what a resumed run goes on from, beside weights, gradient, value and evaluations.
-func (m *Minimiser) State() any {
-	return &struct {
-		pairs *State
-		probe *LanczosState
-	}{&m.curvature.State, &m.Saddle.LanczosState}
-}
+func (m *Minimiser) State() any { return &struct{ pairs *State }{&m.curvature.State} }
+
+// Possible is that of the state.
+func (m *Minimiser) Possible() error { return m.curvature.Possible() }
 
 // Begin evaluates at the weights of the start.
 func (m *Minimiser) Begin() {
@@ -210,27 +213,6 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 	m.accept(value)
 	m.Promised = promised
 	return step, nil
-}
-
-// Leave looks for a saddle, from a direction of the range and scale of gradients, and reports whether
-// the weights have left it. The error is that of a context which ends before.
-func (m *Minimiser) Leave(ctx context.Context, start []float64) (left bool, err error) {
-	before, z := m.Evaluations, m.Saddle
-	z.Begin(m.Weights, m.Gradient, start, m.Value, ProductStep)
-	for more := true; more; {
-		z.Point(m.trial)
-		value := m.evaluate(ctx)
-		if err := ctx.Err(); err != nil { // it begins anew when the run goes on
-			m.Evaluations = before
-			return false, err
-		}
-		more = z.Take(m.trialSlope, value)
-	}
-	if z.Leaves() {
-		z.Point(m.trial)
-		m.accept(m.evaluate(context.Background()))
-	}
-	return z.Leaves(), nil
 }
 
 const (

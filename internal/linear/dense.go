@@ -195,11 +195,6 @@ func (d *Dense) decompose() bool {
 		Absolute(d.measured, d.size, stiffness) && d.factorise(stiffness)
 }
 
-// Definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.
-func (d *Dense) Definite() bool {
-	return d.Exact() && d.affords(d.renewal) && d.Measure(nil, 0) == nil && d.factorise(stiffness)
-}
-
 // Solve computes dst = H⁻¹ g; dst may be g.
 func (d *Dense) Solve(dst, g []float64) {
 	copy(dst, g)
