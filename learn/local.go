@@ -183,8 +183,8 @@ func (l *localLearner) ended(ctx context.Context) bool {
 	case l.proves(sub):
 		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
 	case l.settings.ErrorShare > 0 && l.convex() && l.ofErrors() <= l.settings.ErrorShare:
-		p.Status, p.Reason = Converged, fmt.Sprintf("weights are within %.2g of their standard errors, ≤ %v",
-			l.ofErrors(), l.settings.ErrorShare)
+		p.Status, p.Reason = Converged, fmt.Sprintf("weights are about %.2g of their standard errors from the "+
+			"optimum, ≤ %v", l.ofErrors(), l.settings.ErrorShare)
 	case ctx.Err() != nil:
 		p.Status, p.Reason = Interrupted, "interrupted"
 	default:
