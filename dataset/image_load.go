@@ -34,7 +34,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.chooseVoid, l.chooseStates, l.keepPalette,
+	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
 		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
 		l.findRegions, l.chooseEdges, func() { l.askWhatHides("") }, l.freezeAll, l.keepRowLabels)
 	return l.result()
@@ -148,7 +148,7 @@ func (l *imageLoader) checkDepths() {
 func (l *imageLoader) chooseStates() {
 	for _, d := range l.images {
 		if m := d.labels; m != nil {
-			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.picture})
+			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.form != labelsText})
 		}
 	}
 	switch r := &l.set.Recipe; {

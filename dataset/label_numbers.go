@@ -223,7 +223,8 @@ func (l *loader) refuseFar(t *top, at Error, what, sayso string) (refused bool) 
 }
 
 // countStates names the states of a node type by the labels that are names, or as many as the largest label asks for.
-// otherwise says where else than in dataset.json they can be given.
+// otherwise says where else than in
+// dataset.json they can be given.
 func (l *loader) countStates(a int, all map[int]*labelSurvey, what, every, otherwise string, missing error) []string {
 	if l.names[a] != nil {
 		return labelTextsOf(l.names[a])

@@ -4,47 +4,50 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"maps"
 	"math"
-	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 )
 
-// numberColours writes pictures of numbers, whose palettes keep the colours, of label pictures in colours.
-const numberColours = `import glob, numpy, os; from PIL import Image; os.makedirs("numbered", exist_ok=True); ` +
-	`files = glob.glob(%q); ` +
-	`read = lambda f: numpy.asarray(Image.open(f).convert("RGB")).astype(int) @ [65536, 256, 1]; ` +
-	`colours = sorted({c for f in files for c in numpy.unique(read(f)).tolist()}); ` +
-	`[(p := Image.fromarray(numpy.searchsorted(colours, read(f)).astype("uint8")), ` +
-	`p.putpalette([x for c in colours for x in (c >> 16, c >> 8 & 255, c & 255)]), ` +
-	`p.save("numbered/" + os.path.basename(f))) for f in files]`
+// What the numbers of a label map are.
+const (
+	labelsText    = iota // numbers of states in a text
+	labelsIndices        // indices of a palette
+	labelsGreys          // 0xrrggbb, all of which are greys
+	labelsColours        // 0xrrggbb
+)
 
-// parseLabelPicture reads a png whose pixels are labels: with a palette, or grey. What 255 means is found out from all
-// pictures: see chooseVoid.
+// mostColours bounds how many states the colours of label pictures make: soft borders make more.
+const mostColours = 64
+
+// parseLabelPicture reads a png whose pixels are labels: with a palette, grey, or in colours.
+// What the numbers mean is found out from all pictures: see readColours.
 func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, error) {
 	picture, format, err := decodePicture(path, data, allowed, "png", "save it again as png")
 	if err == nil && format == "jpeg" {
-		err = wrong(path, 0, "", "save pictures of labels as png, resized without interpolation (NEAREST), and borders "+
-			"without smoothing", "it is a jpg, which changes labels")
+		err = wrong(path, 0, "", softRemedy, "it is a jpg, which changes labels")
 	}
 	if err != nil {
 		return nil, err
 	}
 	size := picture.Bounds().Size()
-	m := &labelMap{path: path, rows: size.Y, cols: size.X, labels: make([]int32, size.X*size.Y), picture: true}
+	m := &labelMap{path: path, rows: size.Y, cols: size.X, labels: make([]int32, size.X*size.Y), form: labelsGreys}
 	switch p := picture.(type) {
 	case *image.Gray16:
 		return m, m.readGrey(p)
 	case *image.Paletted:
 		if !isRamp(p.Palette) {
-			m.palette = p.Palette
+			m.form, m.palette = labelsIndices, p.Palette
 			for s := range m.labels {
 				m.labels[s] = int32(p.ColorIndexAt(s%m.cols, s/m.cols))
 			}
 			return m, nil
 		}
 	}
-	return m, m.readGreys(picture)
+	return m, m.readColours(picture)
 }
 
 // readGrey takes labels in 16 bits, of which white stands for the white of 8.
@@ -54,7 +57,7 @@ func (m *labelMap) readGrey(p *image.Gray16) error {
 		if v == math.MaxUint16 {
 			v = math.MaxUint8
 		}
-		if m.labels[s] = int32(v); v > math.MaxUint8 {
+		if m.labels[s] = greyColour(int32(v)); v > math.MaxUint8 {
 			return m.place(wrong("", 0, "", "number the classes from 0; numbers of single objects are no labels",
 				"is %d in 16 bits, want a label of 0 to 254, or 255 or 65535", v), s)
 		}
@@ -62,99 +65,193 @@ func (m *labelMap) readGrey(p *image.Gray16) error {
 	return nil
 }
 
-// readGreys takes labels in 8 bits, however they are saved.
-func (m *labelMap) readGreys(picture image.Image) error {
+// readColours takes colours, or greys where all are.
+func (m *labelMap) readColours(picture image.Image) error {
 	for s := range m.labels {
 		c := color.NRGBAModel.Convert(picture.At(s%m.cols, s/m.cols)).(color.NRGBA)
 		if c.A != math.MaxUint8 {
 			return m.place(wrong("", 0, "", `save the labels without transparency, in Python `+
 				`Image.open("mask.png").convert("RGB") or .getchannel("A")`, "is transparent, which says nothing of a label"), s)
 		}
-		if m.labels[s] = int32(c.R); c.R != c.G || c.G != c.B {
-			all := &peek{path: filepath.Join(filepath.Dir(m.path), "*.png")}
-			return m.place(wrong("", 0, "", "number the colours of all pictures at once, such as by "+python(numberColours)(all)+
-				", and put the folder numbered in the place of that", "is the colour #%02x%02x%02x, want the number of a state",
-				c.R, c.G, c.B), s)
+		if m.labels[s] = int32(c.R)<<16 | int32(c.G)<<8 | int32(c.B); c.R != c.G || c.G != c.B {
+			m.form = labelsColours
 		}
 	}
 	return nil
 }
 
-// chooseVoid finds out what 255 means in label pictures: it is unobserved, unless all greys are 0 or 255, of which one
-// state alone would be left. Then both are states.
-func (l *imageLoader) chooseVoid() {
-	black, white, others := false, false, false
+// tally counts greys and colours.
+type tally map[int32]int
+
+// add counts the pixels of a picture, most of which are as the one before.
+func (t tally) add(pixels []int32) {
+	for s := 0; s < len(pixels); {
+		v, n := pixels[s], 1
+		for s+n < len(pixels) && pixels[s+n] == v {
+			n++
+		}
+		s, t[v] = s+n, t[v]+n
+	}
+}
+
+// greyColour is the colour of a grey.
+func greyColour(v int32) int32 { return v<<16 | v<<8 | v }
+
+// readColours finds out what the numbers of label pictures mean: those of a palette, and greys,
+// are numbers of states, and 255 is unobserved, unless a picture has colours, or all greys are
+// black or white, of which one state alone would be left. Then each colour is a state.
+func (l *imageLoader) readColours() {
+	counts := tally{} // of greys and colours
+	forms := map[int]string{}
 	for _, d := range l.images {
 		if m := d.labels; m != nil {
-			for _, y := range m.labels {
-				grey := m.picture && m.palette == nil
-				black, white = black || grey && y == 0, white || grey && y == voidLabel
-				others = others || !grey || y != 0 && y != voidLabel
+			if forms[m.form] == "" {
+				forms[m.form] = m.path
+			}
+			if m.form >= labelsGreys {
+				counts.add(m.labels)
 			}
 		}
 	}
-	names, _ := l.namedStates(0)
-	r := &l.set.Recipe
-	if l.o.Recipe == nil && !l.manifest.HiddenLabels && (len(names) == 0 || len(names) == 2) && black && white && !others {
-		r.LabelColours, r.Palette, r.States = true, [][3]uint8{{}, {voidLabel, voidLabel, voidLabel}}, []string{"0", "255"}
-		called := "0, 255"
-		if len(names) > 0 {
-			r.States, called = names, fmt.Sprintf("0 is %s, 255 is %s", names[0], names[1])
+	switch r := l.o.Recipe; {
+	case r != nil && r.LabelColours:
+		l.mapColours(r.Palette)
+	case r != nil && forms[labelsColours] != "":
+		l.failAt(forms[labelsColours], "", "save it with a palette or as 8-bit grey (modes P and L of PIL)",
+			"its pixels are colours, and the labels that the model learned from are numbers")
+	case r == nil && forms[labelsColours] != "" || l.blackAndWhite(counts, forms):
+		if l.chooseColours(counts, forms); len(l.problems) == 0 {
+			l.mapColours(l.set.Recipe.Palette)
 		}
-		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing; if it is to hide, %s",
-			called, sayHidden)
 	}
 	for _, d := range l.images {
-		m := d.labels
-		if m == nil || !m.picture {
-			continue
-		}
-		for s, y := range m.labels {
-			switch {
-			case y == voidLabel && r.LabelColours:
-				m.labels[s] = 1
-			case y == voidLabel:
-				m.labels[s] = crf.Unobserved
-			case y != 0 && r.LabelColours:
-				l.fail(m.place(wrong("", 0, "", "learn from pictures that have it, too", "is %d, want 0 or 255, as in those that "+
-					"the model learned from", y), s))
-				return
+		if m := d.labels; m != nil && m.form != labelsText {
+			for s, y := range m.labels {
+				if m.labels[s] = y & math.MaxUint8; m.labels[s] == voidLabel { // all three parts of a grey are the same
+					m.labels[s] = crf.Unobserved
+				}
 			}
 		}
 	}
 }
 
-// keepPalette keeps the colours that pictures of labels give the states, so that predictions have them too: those of
-// the picture that has the most, the first of several. A ramp of greys is what programs write where nobody chose
-// colours. Other colours than a model has may be other labels.
-func (l *imageLoader) keepPalette() {
-	r := &l.set.Recipe
-	var best color.Palette
-	for _, d := range l.images {
-		if m := d.labels; m != nil && len(m.palette) > len(best) {
-			best = m.palette
+// blackAndWhite reports whether the labels to learn from are masks.
+func (l *imageLoader) blackAndWhite(counts tally, forms map[int]string) bool {
+	names, _ := l.namedStates(0)
+	states := len(names)
+	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (states == 0 || states == 2) && len(forms) == 1 &&
+		len(counts) == 2 && counts[0] > 0 && counts[greyColour(voidLabel)] > 0
+}
+
+// chooseColours numbers the states by the colours of label pictures, black first.
+func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
+	for form, what := range map[int]string{labelsText: "numbers in a text", labelsIndices: "indices of a palette"} {
+		if other := forms[form]; other != "" {
+			l.failAt(forms[labelsColours], "", "save the labels of all pictures in one way",
+				"its pixels are colours, and the labels of %s are %s", other, what)
+			return
 		}
 	}
-	if r.LabelColours {
+	colours := slices.Sorted(maps.Keys(counts))
+	names, _ := l.namedStates(0)
+	switch {
+	case len(colours) > mostColours:
+		l.failAt(forms[labelsColours], "", softRemedy, "the labels of all pictures have %d colours, want one for each of "+
+			"at most %d states", len(colours), mostColours)
+		return
+	case len(names) > 0 && len(names) != len(colours):
+		l.failAt(forms[labelsColours], "", "name as many, in this order",
+			"the labels of all pictures have %d colours, %s, and %d states are named", len(colours), listed(colours), len(names))
 		return
 	}
+	r := &l.set.Recipe
+	r.LabelColours = true
+	var texts []string
+	for i, c := range colours {
+		r.Palette = append(r.Palette, [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)})
+		text := colourText(c)
+		if forms[labelsColours] == "" {
+			text = fmt.Sprint(c & math.MaxUint8)
+		}
+		if len(names) == 0 {
+			r.States = append(r.States, text)
+		} else if names[i] != text {
+			text += " is " + names[i]
+		}
+		texts = append(texts, text)
+	}
+	if len(names) > 0 {
+		r.States = names
+	}
+	if forms[labelsColours] == "" {
+		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing; if it is to hide, "+
+			"%s", strings.Join(texts, ", "), sayHidden)
+	} else {
+		l.warn("each colour of the label pictures is a state: %s", strings.Join(texts, ", "))
+	}
+}
+
+const softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without " +
+	"smoothing"
+
+func colourText(c int32) string { return fmt.Sprintf("#%06x", c) }
+
+func listed(colours []int32) string {
+	var texts []string
+	for _, c := range colours {
+		texts = append(texts, colourText(c))
+	}
+	return firstFew(texts)
+}
+
+// mapColours replaces greys and colours by the number of the state.
+func (l *imageLoader) mapColours(palette [][3]uint8) {
+	states, known := map[int32]int32{}, []int32(nil)
+	for i, c := range palette {
+		colour := int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2])
+		states[colour], known = int32(i), append(known, colour)
+	}
+	for _, d := range l.images {
+		m := d.labels
+		if m == nil || m.form < labelsGreys {
+			continue
+		}
+		for s, v := range m.labels {
+			y, ok := states[v]
+			if !ok {
+				l.fail(m.place(wrong("", 0, "", "learn from pictures that have it, too; soft borders, which interpolation makes, "+
+					"have colours of their own", "is %s, want a colour of those that the model learned from: %s", colourText(v),
+					listed(known)), s))
+				break
+			}
+			m.labels[s] = y
+		}
+	}
+}
+
+// keepPalette keeps the colours that pictures of labels give the states, so that predictions
+// have them too: those of the picture that has the most, the first of several. A ramp of greys
+// is what programs write where nobody chose colours.
+func (l *imageLoader) keepPalette() {
+	r := &l.set.Recipe
+	if l.o.Recipe != nil || l.o.Schema != nil || r.LabelColours {
+		return
+	}
+	var best color.Palette
+	for _, d := range l.images {
+		if d.labels != nil && len(d.labels.palette) > len(best) && !isRamp(d.labels.palette) {
+			best = d.labels.palette
+		}
+	}
 	for x := range r.States {
-		label := x
 		if names := l.names[0]; names != nil {
-			label = int(names[x])
+			x = int(names[x])
 		}
-		if label >= len(best) {
+		if x >= len(best) {
 			break
 		}
-		red, green, blue, _ := best[label].RGBA()
-		colour := [3]uint8{uint8(red >> 8), uint8(green >> 8), uint8(blue >> 8)}
-		if l.o.Recipe == nil {
-			r.Palette = append(r.Palette, colour)
-		} else if x < len(r.Palette) && r.Palette[x] != colour {
-			l.warn("palettes of the label pictures give label %d another colour than it had in training: are labels the same?",
-				label)
-			break
-		}
+		red, green, blue, _ := best[x].RGBA()
+		r.Palette = append(r.Palette, [3]uint8{uint8(red >> 8), uint8(green >> 8), uint8(blue >> 8)})
 	}
 }
 

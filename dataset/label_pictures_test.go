@@ -55,7 +55,7 @@ var (
 	black, red, green = color.RGBA{A: 255}, color.RGBA{R: 255, A: 255}, color.RGBA{G: 255, A: 255}
 )
 
-// TestLabelPictures: masks of 0 and 255, and what programs write of numbers are the labels that they show.
+// TestLabelPictures: masks of 0 and 255, colours, and what programs write of numbers are the labels that they show.
 func TestLabelPictures(t *testing.T) {
 	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
 	wide.SetGray16(0, 0, color.Gray16{Y: 2})
@@ -73,6 +73,7 @@ func TestLabelPictures(t *testing.T) {
 		"no mask":     {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
 		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "15"}, "labels have gaps, and are the names of 2 states: 0, 15"},
 		"void":        {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
+		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
 		"rgb greys":   {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
 		"16 bits":     {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
 	} {
@@ -83,7 +84,7 @@ func TestLabelPictures(t *testing.T) {
 		if !strings.Contains(strings.Join(set.Warnings, "\n"), c.note) {
 			t.Errorf("%s: warnings are %q, want one of %q", name, set.Warnings, c.note)
 		}
-		// A model reads other pictures alike, be they of fewer labels.
+		// A model reads other pictures alike, be they of fewer colours.
 		if _, err := ParseRecipe(set.Recipe.String()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -96,6 +97,18 @@ func TestLabelPictures(t *testing.T) {
 
 // TestLabelPicturesRefuse: what is no picture of labels says how to make one of it.
 func TestLabelPicturesRefuse(t *testing.T) {
+	soft := image.NewGray(image.Rect(0, 0, 40, 40))
+	for i := range soft.Pix {
+		soft.Pix[i] = uint8(255 * (i / 800))
+	}
+	for i := range 40 {
+		soft.Pix[800+i] = uint8(6 * i)
+	}
+	many := image.NewRGBA(image.Rect(0, 0, 40, 40))
+	for i := range 1600 {
+		many.SetRGBA(i%40, i/40, color.RGBA{uint8(i), 7, 0, 255})
+	}
+	square := map[string]string{"images/a.png": pictureOf(t, soft), "features/a.npy": cells(40, 40, 1)}
 	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
 	wide.SetGray16(1, 0, color.Gray16{Y: 300})
 	for name, c := range map[string]struct {
@@ -103,9 +116,11 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		more   map[string]string
 		want   []string
 	}{
+		"many":        {[]image.Image{many}, square, []string{"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
 		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},
 		"objects":     {[]image.Image{wide}, nil, []string{"a.png:[0,1]: is 300 in 16 bits, want a label of 0 to 254"}},
-		"colours":     {[]image.Image{painted(black, red)}, nil, []string{"a.png:[0,1]: is the colour #ff0000, want the number of a state; number the colours of all pictures at once, such as by python3 -c "}},
+		"names":       {[]image.Image{painted(black, red)}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []string{"have 2 colours, #000000, #ff0000, and 3 states are named"}},
+		"mixed":       {[]image.Image{painted(black, red), nil}, map[string]string{"labels/b.regions.txt": "0 0 0 0\n0 0 0 0\n"}, []string{"a.png: its pixels are colours, and the labels of ", "b.regions.txt are numbers in a text"}},
 		"folder":      {[]image.Image{nil}, map[string]string{"masks/a.png": ""}, []string{"there is no folder ", "it has a picture of labels, ID.png"}},
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, labelFolder(t, c.more, c.labels...))}, Options{})
@@ -115,9 +130,11 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		}
 		wantError(t, err, c.want...)
 	}
-	mask := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 255))), Options{})
-	refuses(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), modelOf(mask), "a.png:[0,1]: is 1, want 0 or 255, as in those that the model learned from")
-	broken := mask.Recipe
+	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red))), Options{})
+	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(set), "a.png:[0,1]: is #00ff00, want a colour of those that the model learned from: #000000, #ff0000")
+	numbers := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
+	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(numbers), "its pixels are colours, and the labels that the model learned from are numbers")
+	broken := set.Recipe
 	broken.Palette = broken.Palette[:1]
 	_, err := ParseRecipe(broken.String())
 	wantError(t, err, "label_colours want a colour for each of 2 states, palette has 1")

@@ -51,7 +51,7 @@ type Recipe struct {
 	BinEdges []float64 `json:"bin_edges,omitempty"`
 	// Palette has the colours of States, red, green and blue, in the label pictures of images, as many as these gave.
 	Palette [][3]uint8 `json:"palette,omitempty"`
-	// LabelColours says that label pictures are masks: 0 is the first state, and 255 the second.
+	// LabelColours says that the pixels of label pictures are colours of Palette, and not numbers of states.
 	LabelColours bool `json:"label_colours,omitempty"`
 	// Edges says how contrasts make features of edges of images, in the place of bins of distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`

@@ -18,7 +18,7 @@ const voidLabel = 255
 // labelMap is the labels of a picture, −1 unobserved.
 type labelMap struct {
 	path       string
-	picture    bool // it is no text
+	form       int // labelsText and others
 	rows, cols int
 	labels     []int32       // [rows*cols]
 	palette    color.Palette // of a picture; nil: it has none
@@ -27,7 +27,7 @@ type labelMap struct {
 // place sets where the label of node s stands in the file.
 func (m *labelMap) place(e *Error, s int) *Error {
 	e.File, e.Place = m.path, fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
-	if !m.picture {
+	if m.form == labelsText {
 		e.Line, e.Place = s/m.cols+1, ""
 		e.Problem = fmt.Sprintf("number %d ", s%m.cols+1) + e.Problem
 	}

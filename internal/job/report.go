@@ -21,7 +21,8 @@ import (
 // objectiveTexts tell people what was minimised.
 var objectiveTexts = map[learn.Method]string{
 	learn.Exact: "negative log-likelihood, which bbpl, inner-dual and full approximate or bound",
-	learn.Pseudo: "negative log-pseudo-likelihood, which is not to be compared with the objective of bbpl, inner-dual and " +
+	learn.Pseudo: "negative log-pseudo-likelihood, which is not to be compared with the objective of bbpl, inner-dual " +
+		"and " +
 		"full",
 	learn.Piecewise: "negative piecewise log-likelihood, with all labels known an upper bound of the negative " +
 		"log-likelihood",
@@ -158,7 +159,8 @@ func sourceOfValues(r *learn.Result) string {
 		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, "+
 			"which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
 	}
-	return place + fmt.Sprintf("those of inference over the whole network at the final weights, exact up to what messages "+
+	return place + fmt.Sprintf("those of inference over the whole network at the final weights, exact up to what "+
+		"messages "+
 		"leave unknown that changed by %.3g at last.", r.Residual)
 }
 
