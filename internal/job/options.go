@@ -261,7 +261,8 @@ func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 // (results/README.md).
 const proofForPredictions = 1e-3
 
-// errorsOfCouplings ends trainings whose weights are read as couplings: what is left changes no digit that samples tell.
+// errorsOfCouplings ends trainings whose weights are read as couplings: what is left changes no digit that samples
+// tell.
 const errorsOfCouplings = 0.001
 
 // predictsExactly reports whether predictions are exact where that is cheap, and by countingBeside elsewhere. Weights
