@@ -138,6 +138,9 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 		p.Point = unjudged
 		event := Event{Iteration: p.Iterations, Block: -1, Step: step, Residual: math.NaN()}
 		event.Objective, event.GradientNorm, event.Suboptimality = p.Objective, p.GradientNorm, l.suboptimality()
+		if far := l.ofErrors(); !math.IsInf(far, 0) {
+			event.OfErrors = far
+		}
 		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
 		}
@@ -179,6 +182,9 @@ func (l *localLearner) ended(ctx context.Context) bool {
 		}
 	case l.proves(sub):
 		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
+	case l.settings.ErrorShare > 0 && l.convex() && l.ofErrors() <= l.settings.ErrorShare:
+		p.Status, p.Reason = Converged, fmt.Sprintf("weights are about %.2g of their standard errors from the "+
+			"optimum, ≤ %v", l.ofErrors(), l.settings.ErrorShare)
 	case ctx.Err() != nil:
 		p.Status, p.Reason = Interrupted, "interrupted"
 	default:
@@ -195,6 +201,11 @@ func (l *localLearner) suboptimality() float64 {
 		return math.NaN()
 	}
 	return l.progress.GradientNorm*l.progress.GradientNorm/(2*l2) + roundingShare*math.Abs(l.progress.Objective)
+}
+
+// ofErrors is that of events, infinite where it is not known.
+func (l *localLearner) ofErrors() float64 {
+	return math.Sqrt(2 * l.objective.Total * l.steps.Promised / float64(l.model.Layout.Size))
 }
 
 // fill fills hidden labels in again where the weights have come to rest. It reports whether they moved on since.

@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -344,5 +345,28 @@ func TestLocalTimeBeginsWithTheRun(t *testing.T) {
 		if r.Status != TimeLimit || r.Iterations > 0 || !(r.Seconds >= 3600) || !r.AtStart {
 			t.Errorf("%s: %s after %d iterations and %v seconds, at the start: %v", method, r.Status, r.Iterations, r.Seconds, r.AtStart)
 		}
+	}
+}
+
+// TestErrorShare: a run that ends where weights are within a share of their standard errors is about that near
+// to the optimum, which a run to the end has, and takes fewer evaluations. Where the objective is not convex nothing ends so.
+func TestErrorShare(t *testing.T) {
+	all := problems(t)
+	for name, p := range map[string]Problem{"samples": all["samples"], "instances": all["instances"]} {
+		p.L2 = 1e-3
+		whole := fit(t, p, Settings{Method: Pseudo, RelativeTolerance: 1e-10})
+		const share = 0.01
+		early := fit(t, p, Settings{Method: Pseudo, RelativeTolerance: 1e-10, ErrorShare: share})
+		n, size := instances.TotalWeight(p.Data), float64(p.Model.Layout.Size)
+		if far := math.Sqrt(2 * n * max(0, early.Objective-whole.Objective) / size); far > 3*share {
+			t.Errorf("%s: %v standard errors from the optimum, want about %v", name, far, share)
+		}
+		if !strings.Contains(early.Reason, "of their standard errors") || early.Passes >= whole.Passes {
+			t.Errorf("%s: %q after %v evaluations, of %v", name, early.Reason, early.Passes, whole.Passes)
+		}
+	}
+	hidden := fit(t, all["missing"], Settings{Method: Exact, ErrorShare: 0.5})
+	if strings.Contains(hidden.Reason, "of their standard errors") {
+		t.Errorf("hidden labels: %q", hidden.Reason)
 	}
 }

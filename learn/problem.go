@@ -133,6 +133,9 @@ type Settings struct {
 	// no prediction feels what is left. Where nothing bounds the objective from below, as with hidden labels, three
 	// steps in a row that promise less end it. Weights that are read as numbers deserve more. 0: not used.
 	Proof float64
+	// ErrorShare, above 0, also ends a run of a method without blocks where the objective is convex, and weights are
+	// within this share of their standard errors, as Event.OfErrors estimates it. 0: not used.
+	ErrorShare float64
 	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses defaults to 10,000.
 	MaxIterations int
 	MaxPasses     float64
@@ -260,6 +263,8 @@ func (s *Settings) validateAlone(p *Problem) error {
 		return violated("tolerances ≥ 0")
 	case !(s.Gap >= leastGap):
 		return violated("Gap ≥ %g, as rounding leaves about as much unknown, got %v", leastGap, s.Gap)
+	case !(s.ErrorShare >= 0 && s.ErrorShare < 1):
+		return violated("0 ≤ ErrorShare < 1, got %v", s.ErrorShare)
 	case !(s.Proof >= 0 && s.Proof < 1):
 		return violated("0 ≤ Proof < 1, got %v", s.Proof)
 	case s.MaxIterations < 0 || !(s.MaxPasses >= 0) || s.MaxTime < 0:

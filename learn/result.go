@@ -121,8 +121,12 @@ type Event struct {
 	Step         float64 // size, as the rule reports it; 0: none, or a step was taken back
 	// Suboptimality is as in Result, NaN where it is not known at the moment.
 	Suboptimality float64
-	Sweeps        int     // over this block, the largest number over instances; of a check, its passes
-	Residual      float64 // of the last of them, the largest; of a check, as in Result
+	// OfErrors is about how far the weights are from the optimum, in standard errors, in the mean of squares: with N
+	// samples, √(2N (L − L*)/weights), L − L* being what the last step promised. It is of methods without blocks; 0:
+	// unknown.
+	OfErrors float64
+	Sweeps   int     // over this block, the largest number over instances; of a check, its passes
+	Residual float64 // of the last of them, the largest; of a check, as in Result
 	// Theta are the weights after the step; read-only and only during the call.
 	Theta []float64
 	// Eval holds the values of Settings.Evaluate, nil in most iterations.

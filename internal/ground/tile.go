@@ -11,8 +11,8 @@ import (
 // tile is what some consecutive nodes, the targets, add to the pseudo-likelihood. With X the one-hot labels of the
 // sources, which are all neighbours of the targets, and T what the tables of the edges between them say of each state
 // of a target, the logits of all samples are X T, and the derivative by T is Xᵀ R of the residuals R. A product with X
-// adds up rows. T, its derivative and the samples at hand stay in the second-level cache, and so networks in which
-// many nodes have the same neighbours, or all are neighbours, run at the speed of matrix products.
+// adds up rows. Those of one source, and the samples at hand, stay in the nearest caches, and so networks in which many
+// nodes have the same neighbours, or all are neighbours, run at the speed of matrix products.
 //
 // There is less to add where every logit is one of the difference to a target's first state, and every row one of the
 // difference to the state that a source has most often, the usual one: samples in which it has that take none.
@@ -36,14 +36,14 @@ type tile struct {
 }
 
 const (
-	// tileEntries bounds T: with its derivative it takes half of a second-level cache of 1 MiB.
-	tileEntries = 1 << 15
+	// tileEntries bounds T: 1 MiB. A narrower one would have rows so short that calls of kernels take most of the time.
+	tileEntries = 1 << 17
 	// tileWidth bounds the columns, where targets have few neighbours.
 	tileWidth = 512
 	// sharedRows is how many entries T may have for each one of an edge.
 	sharedRows = 1.5
-	// logitsTogether are of samples at hand: 32 KiB.
-	logitsTogether = 1 << 12
+	// logitsTogether are of samples at hand: 64 KiB.
+	logitsTogether = 1 << 13
 	// shortRow is the length below which a loop is faster than the call of a kernel.
 	shortRow = 8
 )
@@ -219,15 +219,16 @@ func (t *tile) compute(l *PseudoLikelihood, in *crf.Instance, weight float64, de
 // in a matrix, and what the sample has in t.logits.
 func (t *tile) eachUnusual(l *PseudoLikelihood, samples [][]int32, matrix []float64, do func(row, ofSample []float64)) {
 	for j, v := range t.sources {
-		usual := l.usual[v]
+		usual, rows := l.usual[v], matrix[int(t.at[j])*t.width:]
 		for i, labels := range samples {
-			switch y := labels[v]; {
-			case y == usual:
-			case y == crf.Unobserved:
-				do(t.row(matrix, j, usual), t.logits[i*t.width:][:t.width])
-			default:
-				do(t.row(matrix, j, y), t.logits[i*t.width:][:t.width])
+			y := labels[v]
+			if y == usual {
+				continue
 			}
+			if y == crf.Unobserved {
+				y = usual
+			}
+			do(rows[int(y)*t.width:][:t.width], t.logits[i*t.width:][:t.width])
 		}
 	}
 }

@@ -15,6 +15,7 @@ type Doneness struct {
 	Settings learn.Settings
 
 	gradient, bound fall    // norms of the gradient, and bounds on what is left to gain
+	errors          fall    // distances from the optimum in standard errors
 	objective       float64 // the first
 	started         float64 // seconds at the first event: not zero for a resumed run
 	seen            bool
@@ -33,7 +34,11 @@ func (c *Config) Stops() learn.Settings {
 		s.MaxTime, _ = time.ParseDuration(most) // of a text that is none there is no forecast
 	}
 	asked := func(name string) bool { o := c.Options[name]; return o.Value != nil && o.Source != SourceDefault }
-	if !slices.ContainsFunc([]string{"tol", "rtol", "gap", "errors", "model"}, asked) {
+	switch {
+	case slices.ContainsFunc([]string{"tol", "rtol", "gap"}, asked):
+	case asked("model"):
+		s.ErrorShare = errorsOfCouplings
+	case !asked("errors"):
 		s.Proof = proofForPredictions
 	}
 	return s
@@ -90,6 +95,11 @@ func (d *Doneness) Of(e learn.Event) float64 {
 	if goal := max(s.GradientTolerance, s.RelativeTolerance*d.gradient.first); goal > 0 {
 		d.left, d.whole = d.gradient.way(goal)
 		done = max(done, min(share(d.left, d.whole), share(d.bound.way(s.Gap*(1+math.Abs(e.Objective))))))
+	}
+	d.errors.to(e.OfErrors)
+	if left, whole := d.errors.way(s.ErrorShare); whole > 0 {
+		d.left, d.whole = left, whole
+		done = max(done, share(left, whole))
 	}
 	if s.Proof > 0 { // which ends a training long before the gradient does
 		if d.left, d.whole = d.bound.way(s.Proof * (d.objective - e.Objective)); d.whole > 0 {

@@ -261,6 +261,10 @@ func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 // (results/README.md).
 const proofForPredictions = 1e-3
 
+// errorsOfCouplings ends trainings whose weights are read as couplings: what is left changes no digit that samples
+// tell.
+const errorsOfCouplings = 0.001
+
 // predictsExactly reports whether predictions are exact where that is cheap, and by countingBeside elsewhere. Weights
 // that belief propagation has learned with are those of its counting numbers, and predict best with these. Those of
 // local methods are of the model itself.
@@ -274,8 +278,11 @@ func (o *Options) settle() error {
 	if s.RandomOrder = o.Order == orderRandom; s.Method == learn.InnerDual {
 		s.InnerSweeps = 1 // the learner makes no more
 	}
-	if o.GradientTolerance == 0 && o.RelativeTolerance == 0 && o.Gap == 0 &&
-		o.Errors == errorsNone && o.Physics == "" {
+	switch {
+	case o.GradientTolerance != 0 || o.RelativeTolerance != 0 || o.Gap != 0:
+	case o.Physics != "":
+		s.ErrorShare = errorsOfCouplings
+	case o.Errors == errorsNone:
 		s.Proof = proofForPredictions
 	}
 	var err error

@@ -201,7 +201,8 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 	block := int(math.Ceil(math.Cbrt(float64(len(units)))))
 	settings := p.Settings
 	settings.Threads = 1
-	settings.GradientTolerance, settings.RelativeTolerance, settings.Proof = 0, replicateTolerance, 0
+	settings.GradientTolerance, settings.RelativeTolerance = 0, replicateTolerance
+	settings.Proof, settings.ErrorShare = 0, 0
 	all, failed := make(replicates, n), make([]error, n)
 	err = parallel.Each(ctx, n, p.Options.Threads, func(i int) {
 		rng := rand.New(rand.NewPCG(p.Options.Seed, uint64(i)))

@@ -130,6 +130,9 @@ type Minimiser struct {
 	Value             float64
 	// Evaluations counts those of steps that have come to their end.
 	Evaluations float64
+	// Promised is by how much the last step was to make the objective smaller, as the curvature that was known says;
+	// infinite where none was.
+	Promised float64
 
 	objective         Objective
 	trial, trialSlope []float64 // weights to evaluate, and the gradient there
@@ -140,7 +143,8 @@ type Minimiser struct {
 // NewMinimiser returns one that moves the weights.
 func NewMinimiser(o Objective, weights []float64) *Minimiser {
 	next := func() []float64 { return make([]float64, len(weights)) }
-	m := &Minimiser{Weights: weights, Gradient: next(), objective: o, trial: next(), trialSlope: next(), direction: next()}
+	m := &Minimiser{Weights: weights, Gradient: next(), objective: o, trial: next(), trialSlope: next(),
+		direction: next(), Promised: math.Inf(1)}
 	m.curvature = New(len(weights), o.Solve)
 	return m
 }
@@ -179,8 +183,9 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 		}
 	}()
 	m.curvature.Direct(m.direction, m.Gradient)
-	first := 1.0
+	first, promised := 1.0, simd.Dot(m.direction, m.Gradient)/2
 	if m.curvature.pairs == 0 {
+		promised = math.Inf(1)
 		first = min(1, 1/math.Sqrt(simd.Dot(m.direction, m.direction))) // no scale is known yet: a step of length 1
 	}
 	along := func(t float64) (value, slope float64, err error) {
@@ -206,6 +211,7 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 	}
 	m.curvature.Store()
 	m.accept(value)
+	m.Promised = promised
 	return step, nil
 }
 
