@@ -138,9 +138,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 		p.Point = unjudged
 		event := Event{Iteration: p.Iterations, Block: -1, Step: step, Residual: math.NaN()}
 		event.Objective, event.GradientNorm, event.Suboptimality = p.Objective, p.GradientNorm, l.suboptimality()
-		if far := l.ofErrors(); !math.IsInf(far, 0) {
-			event.OfErrors = far
-		}
+		event.OfErrors = l.ofErrors()
 		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
 		}
