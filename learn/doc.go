@@ -19,8 +19,8 @@
 // each cut edge keeps. Updating block i replaces its own, and those of its cut edges. So an iteration costs what its
 // block costs, whatever the size of the network, apart from the step, which goes over all weights.
 //
-// That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep), and of the first passes of the automatic
-// one, where F bounds the objective. Then automatic steps descend on the upper bound F of the objective
+// That is the loop of steps with a fixed rule (fixed and adagrad of ParseStep), and of the first passes of the
+// automatic one, where F bounds the objective. Then automatic steps descend on the upper bound F of the objective
 // (docs/explanation/equations.md, section 8): weights move after whole passes, in which every block is visited at the
 // same weights, and a step is accepted where F has fallen.
 //

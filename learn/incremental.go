@@ -50,7 +50,8 @@ func newIncremental(l *learner) *incremental {
 }
 
 // leftByPass is what each pass of visits leaves of the gradient, at most, for another one to follow: photographs, where
-// messages carry little at first, are let into two or three, and networks of stronger couplings into one (results/README.md).
+// messages carry little at first, are let into two or three, and networks of stronger couplings into one
+// (results/README.md).
 const leftByPass = 0.2
 
 // leads reports, at the end of a pass, that another one follows. With one visit a pass there is nothing to lead in.

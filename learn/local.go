@@ -136,9 +136,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 		}
 		p.Iterations++
 		p.Point = unjudged
-		event := Event{Iteration: p.Iterations, Block: -1, Step: step, Residual: math.NaN()}
-		event.Objective, event.GradientNorm, event.Suboptimality = p.Objective, p.GradientNorm, l.suboptimality()
-		event.OfErrors = l.ofErrors()
+		event := l.event(step)
 		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
 		}
@@ -147,6 +145,13 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			return nil, err
 		}
 	}
+}
+
+// event is that of an iteration with a step of some size.
+func (l *localLearner) event(step float64) Event {
+	p := &l.progress
+	return Event{Iteration: p.Iterations, Block: -1, Step: step, Residual: math.NaN(), Objective: p.Objective,
+		GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(), OfErrors: l.ofErrors()}
 }
 
 // begin notes the objective at the weights of the start.
