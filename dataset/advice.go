@@ -81,17 +81,21 @@ func (l *loader) suggestSuperpixels() {
 // avoided is what comes of states that no label has.
 const avoided = "a model learns to avoid what it never sees; label some, or leave such states out of the data"
 
+// missingCells says how tables hide labels.
+const missingCells = "empty cells, and words such as NA unless {states} names them"
+
 // howHidden says how labels of these data are hidden.
 func (l *loader) howHidden() string {
 	how := "-1"
 	switch r := &l.set.Recipe; {
 	case l.hiddenBy != "":
+		how = l.hiddenBy
 	case r.Kind == KindImages:
 		how = "negative, or 255 in a picture"
 	case r.Text != nil:
 		how = missingFeatures
 	case r.Sheets != nil:
-		how = "empty cells, and words such as NA unless {states} names them"
+		how = missingCells
 	}
 	if l.o.Observed != "" {
 		how += fmt.Sprintf(", or not in the split %q", option.Literal(l.o.Observed))

@@ -72,6 +72,7 @@ func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
 		}
 		return fileio.Lines(data)
 	}
+	l.hiddenBy = missingCells
 	p := &sampleReader{problems: problems{file: path}, l: l, samples: &samples{}}
 	if data := read(path, "samples"); len(r.list) == 0 {
 		if newPeek(path).isAlignment() {

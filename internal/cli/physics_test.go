@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -186,6 +188,26 @@ func TestErrorsOfChains(t *testing.T) {
 	mustRun(t, "train", chain, "--model", "ising", "--errors=none", "-o", in("none"), "-q")
 	if x := couplingsOf(t, in("none"))["edge 0 1"]; !math.IsNaN(x[1]) {
 		t.Errorf("errors that were not asked for: %v", x)
+	}
+}
+
+// TestWeightsAreNoCorrelation: rows that are drawn independently, and weigh differently, are not called correlated; a
+// hidden label is a missing cell, where -1 is a state.
+func TestWeightsAreNoCorrelation(t *testing.T) {
+	t.Parallel()
+	random, table := rand.New(rand.NewPCG(1, 2)), strings.Builder{}
+	table.WriteString("a,b,c,weight\nNA,-1,1,1\n")
+	for range 400 {
+		for range 3 {
+			fmt.Fprintf(&table, "%d,", 2*(random.IntN(5)/3)-1)
+		}
+		fmt.Fprintln(&table, 1+random.IntN(2))
+	}
+	path := filepath.Join(t.TempDir(), "votes.csv")
+	oracle.OK(t, os.WriteFile(path, []byte(table.String()), 0o666))
+	o := mustRun(t, "train", path, "--model", "ising", "--sample-weights", "weight", "-o", path+"-run", "-q")
+	if strings.Contains(o.stderr, "correlated") || !strings.Contains(o.stderr, "1 of 1203 labels are hidden (empty cells") {
+		t.Errorf("train says:\n%s", o.stderr)
 	}
 }
 

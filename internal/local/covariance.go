@@ -287,7 +287,7 @@ func (e *estimate) flush() {
 
 // correlate compares samples with the ones before.
 func (e *estimate) correlate() {
-	square := simd.Dot(e.mean, e.mean)
+	square := simd.Dot(e.mean, e.mean) / (e.total * e.total)
 	if variance := e.count/e.total - square; e.pairs > 0 && variance > 0 {
 		e.Correlation = (e.lag/e.pairs - square) / variance
 	}
