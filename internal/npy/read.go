@@ -307,7 +307,8 @@ func (h *Header) Number() func(raw []byte) float64 {
 // Integers reads an array of integers or truth values. A value that does not fit into 32 bits is an *ElementError.
 func (h *Header) Integers(raw []byte) (Values, error) {
 	if h.Floating() && h.Count > 0 { // numpy.array([]) is an empty array of floats
-		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32)", h.Descr)
+		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32), and before that "+
+			"write -1 in the place of NaN", h.Descr)
 	}
 	i, wrong := -1, error(nil)
 	ints := made(h, raw, func(x []byte) int32 {

@@ -244,6 +244,12 @@ def test_minus_one_is_questioned() -> None:
         assert told.predict(X[:1], y[:1]) == y[:1] and told.score(X, y) >= told.score(X, [[0] * len(s) for s in y])
 
 
+def test_measured_values_are_no_classes() -> None:
+    """Targets of a regression are refused, before each is a class."""
+    with pytest.raises(ValueError, match="labels are 40 numbers with fractions: want classes"):
+        ChainCRF().fit([np.ones((40, 1))], [np.arange(40) / 7])
+
+
 def test_labels_of_two_signs() -> None:
     """-1 and 1, as of scikit-learn's binary classifiers, are two classes, of any estimator that is told so."""
     X, y = sentences()

@@ -174,6 +174,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, np.complexfloating)
 
 
+# Classes that are numbers with fractions are few; more are measured values.
+MEASURED = 30
+
+
 class Labels:
     """Numbers the classes of labels of any type.
 
@@ -219,6 +223,8 @@ class Labels:
             classes = np.array([*ordered, None], object)[:-1]
         if classes.dtype.kind == "f" and np.all(classes == np.rint(classes)):
             classes = classes.astype(np.int64)  # NaN hid labels among integers
+        elif classes.dtype.kind == "f" and len(classes) > MEASURED:
+            raise ValueError(f"labels are {len(classes)} numbers with fractions: want classes; of measured values make some by numpy.digitize")
         elif kinds and classes.dtype.kind in "iuf":
             classes = classes.astype(np.result_type(*kinds))
         if len(classes) < 2:
