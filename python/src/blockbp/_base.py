@@ -634,7 +634,7 @@ def _weighted(instances: list[Instance], weights: Any) -> list[Instance]:
         instance.weight = float(weight)
     if kept := [i for i in instances if i.weight > 0]:
         return kept
-    raise ValueError("sample_weight is 0 everywhere: nothing is left to learn from")
+    raise ValueError("sample_weight is zero everywhere: nothing is left to learn from")
 
 
 def _reshaped(n: int, instance: Instance, shape: tuple[int, ...]) -> str:

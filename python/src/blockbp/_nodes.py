@@ -214,5 +214,5 @@ def _by_weight(weights: Any, rows: int) -> tuple[list[NDArray[np.int64]], NDArra
         raise ValueError(f"sample_weight is {given.dtype} of the shape {list(given.shape)}, want a number of at least 0 for each of {rows} rows of X")
     values = np.unique(given[given > 0]).astype(np.float64)
     if len(values) == 0:
-        raise ValueError("sample_weight is 0 everywhere: nothing is left to learn from")
+        raise ValueError("sample_weight is zero everywhere: nothing is left to learn from")
     return [np.flatnonzero(given == v) for v in values], values
