@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
@@ -197,5 +198,28 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 	}
 	if set := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, Offsets: []int{5}, Bins: 3}); len(set.Warnings) != 2 {
 		t.Errorf("warnings are %q", set.Warnings)
+	}
+}
+
+// TestOrientation: pictures that viewers turn are told of, in either order of bytes, and no cut header is read beyond.
+func TestOrientation(t *testing.T) {
+	for marks, order := range map[string]binary.AppendByteOrder{"II": binary.LittleEndian, "MM": binary.BigEndian} {
+		exif := order.AppendUint32(order.AppendUint16([]byte("Exif\x00\x00"+marks), 42), 8)
+		exif = order.AppendUint16(exif, 2) // entries: the width, and the orientation
+		for _, entry := range [][2]uint16{{0x0100, 7}, {0x0112, 6}} {
+			exif = order.AppendUint32(order.AppendUint16(order.AppendUint16(exif, entry[0]), 3), 1)
+			exif = order.AppendUint16(order.AppendUint16(exif, entry[1]), 0)
+		}
+		if got := orientation(exif); got != 6 {
+			t.Errorf("%s: %d, want 6", marks, got)
+		}
+		for n := range exif {
+			if got := orientation(exif[:n]); got != 0 {
+				t.Errorf("%s: %d of %d bytes: %d", marks, n, len(exif), got)
+			}
+		}
+	}
+	if got := orientation([]byte("Exif\x00\x00MM\x00\x2a\xff\xff\xff\xff\x00\x01")); got != 0 {
+		t.Errorf("a directory beyond the end: %d", got)
 	}
 }

@@ -156,8 +156,12 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 		fail(f.readLabels(d)...)
 	}
 	if m, s := d.labels, d.image; len(list) == 0 && m != nil && (m.rows != s.Height || m.cols != s.Width) {
-		fail(wrong(m.path, 0, "", "use the labels of this picture in its own size",
-			"it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width))
+		remedy := "use the labels of this picture in its own size"
+		if s.turned {
+			remedy = "viewers turn the picture: " + upright
+		}
+		fail(wrong(m.path, 0, "", remedy, "it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols,
+			s.Path, s.Height, s.Width))
 	}
 	if len(list) == 0 && f.superpixels != "" {
 		fail(f.readSuperpixels(d))
@@ -191,7 +195,7 @@ func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 		return err
 	}
 	size := picture.Bounds().Size()
-	d.image = ImageSource{ID: f.id, Path: f.picture, Width: size.X, Height: size.Y}
+	d.image = ImageSource{ID: f.id, Path: f.picture, Width: size.X, Height: size.Y, turned: orientation(data) > 1}
 	if d.rows, d.cols = size.Y, size.X; wanted || f.features == "" {
 		d.colours = coloursOf(picture)
 	}
@@ -253,7 +257,11 @@ var shapes = map[string]string{LayoutHWC: "[h, w, d]", LayoutCHW: "[d, h, w]"}
 
 // misfit is the error of a map that does not fit a picture.
 func (m *featureMap) misfit(s *ImageSource, wanted string) error {
-	return wrong(m.path, 0, "", "check that it belongs to this picture and is not transposed: want "+wanted,
+	remedy := "check that it belongs to this picture and is not transposed: want " + wanted
+	if s.turned {
+		remedy += "; viewers turn the picture: " + upright
+	}
+	return wrong(m.path, 0, "", remedy,
 		"its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height,
 		s.Width)
 }

@@ -98,7 +98,7 @@ func TestImages(t *testing.T) {
 	if !slices.Equal(n.FeatureNames, []string{"height", "bias"}) || n.States[2] != "road" || !slices.Equal(set.Warnings, []string{"3 of 24 labels are hidden (negative, or 255 in a picture)"}) {
 		t.Errorf("node type %+v, warnings %q", n, set.Warnings)
 	}
-	if got, want := set.Images[2], (ImageSource{"tall", filepath.Join(folder, "images", "tall.jpeg"), 2, 4}); got != want {
+	if got, want := set.Images[2], (ImageSource{ID: "tall", Path: filepath.Join(folder, "images", "tall.jpeg"), Width: 2, Height: 4}); got != want {
 		t.Errorf("picture is %+v, want %+v", got, want)
 	}
 	if len(set.Sources) != 10 {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -117,4 +118,30 @@ func decodePicture(path string, data []byte, allowed int64, what, remedy string)
 		err = &Error{File: path, Problem: fmt.Sprintf("the %s cannot be read: %v", what, err), Remedy: remedy, Cause: err}
 	}
 	return picture, format, err
+}
+
+// upright is how pictures are stored as viewers show them.
+const upright = "save it upright, in Python PIL.ImageOps.exif_transpose(PIL.Image.open(FILE)).save(FILE)"
+
+// orientation is how a viewer turns a jpeg: the tag 0x0112 of its Exif data; 0: there is none, and 1: not at all.
+func orientation(data []byte) int {
+	const most, marker, tag, entry = 1 << 16, "Exif\x00\x00", 0x0112, 12
+	_, tiff, found := bytes.Cut(data[:min(most, len(data))], []byte(marker))
+	if !found || len(tiff) < 8 {
+		return 0
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	if tiff[0] == 'M' {
+		order = binary.BigEndian
+	}
+	at := int(order.Uint32(tiff[4:]))
+	if at > len(tiff)-2 {
+		return 0
+	}
+	for n := int(order.Uint16(tiff[at:])); n > 0 && at+2+n*entry <= len(tiff); n-- {
+		if e := tiff[at+2+(n-1)*entry:]; order.Uint16(e) == tag {
+			return int(order.Uint16(e[8:]))
+		}
+	}
+	return 0
 }
