@@ -95,7 +95,7 @@ var methodsOf = map[string][]string{
 // options of belief propagation may stand beside --method exact, so that a command line can be compared with the
 // exact answer by adding that alone; a note says that they are not used.
 func (f *inferFlags) resolve(cmd *cobra.Command) error {
-	if f.task == "MAP" {
+	if f.task = strings.ToUpper(f.task); f.task == "MAP" {
 		f.task = "MPE"
 	}
 	methods, ok := methodsOf[f.task]
