@@ -217,10 +217,6 @@ func TestPicturesAndMasks(t *testing.T) {
 		t.Errorf("colours are %v", got)
 	}
 	mustRun(t, "train", model, "--resume", "--max-passes", "2000")
-	// Scratch is as large as the picture, and the time of a pass is told all the same.
-	draw("large", 1000, 1200)
-	writeFile(t, filepath.Join(folder, "large.txt"), "large\n")
-	mustRun(t, "train", folder, "--list", "large.txt", "--dry-run").prints(t, "measured on a part")
 }
 
 // TestSuperpixels: train learns from regions of maps, and eval and predict answer for

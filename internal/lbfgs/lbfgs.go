@@ -130,9 +130,7 @@ type Minimiser struct {
 	Value             float64
 	// Evaluations counts those of steps that have come to their end.
 	Evaluations float64
-	// Promised is by how much the last step was to make the objective smaller, as the curvature that was known says;
-	// infinite where none was.
-	Promised float64
+	Promise
 
 	objective         Objective
 	trial, trialSlope []float64 // weights to evaluate, and the gradient there
@@ -140,17 +138,29 @@ type Minimiser struct {
 	curvature         *Curvature
 }
 
+// Promise is that of the last step of a Minimiser.
+type Promise struct {
+	// Promised is by how much the step was to make the objective smaller, as the curvature that was known says;
+	// infinite where none was.
+	Promised float64
+}
+
 // NewMinimiser returns one that moves the weights.
 func NewMinimiser(o Objective, weights []float64) *Minimiser {
 	next := func() []float64 { return make([]float64, len(weights)) }
 	m := &Minimiser{Weights: weights, Gradient: next(), objective: o, trial: next(), trialSlope: next(),
-		direction: next(), Promised: math.Inf(1)}
+		direction: next(), Promise: Promise{math.Inf(1)}}
 	m.curvature = New(len(weights), o.Solve)
 	return m
 }
 
 // State is what a resumed run goes on from, beside weights, gradient, value and evaluations.
-func (m *Minimiser) State() any { return &struct{ pairs *State }{&m.curvature.State} }
+func (m *Minimiser) State() any {
+	return &struct {
+		pairs *State
+		last  *Promise
+	}{&m.curvature.State, &m.Promise}
+}
 
 // Possible is that of the state.
 func (m *Minimiser) Possible() error { return m.curvature.Possible() }
