@@ -129,6 +129,8 @@ func (l *tableLoader) label(p *problems, t *table, names []string, line int, cel
 			cell = ""
 		case names != nil:
 			cell = names[x]
+		default:
+			cell = strconv.FormatInt(x, 10)
 		}
 	}
 	if l.o.NoLabels {

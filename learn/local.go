@@ -162,7 +162,7 @@ func (l *localLearner) begin() error {
 		return err
 	}
 	return l.record(Event{Block: -1, Check: true, Objective: p.Objective, GradientNorm: p.GradientNorm,
-		Suboptimality: l.suboptimality()})
+		Suboptimality: l.suboptimality(), OfErrors: l.ofErrors()})
 }
 
 // ended reports whether the run is over, and sets why.
@@ -185,9 +185,9 @@ func (l *localLearner) ended(ctx context.Context) bool {
 		}
 	case l.proves(sub):
 		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
-	case l.settings.ErrorShare > 0 && l.convex() && l.ofErrors() <= l.settings.ErrorShare:
-		p.Status, p.Reason = Converged, fmt.Sprintf("weights are about %.2g of their standard errors from the "+
-			"optimum, ≤ %v", l.ofErrors(), l.settings.ErrorShare)
+	case l.problem.L2 > 0 && l.convex() && l.ofErrors() <= l.settings.ErrorShare: // else there may be no optimum
+		p.Status, p.Reason = Converged, fmt.Sprintf("the last step promised to bring weights nearer by about %.2g of "+
+			"their standard errors, ≤ %v", l.ofErrors(), l.settings.ErrorShare)
 	case ctx.Err() != nil:
 		p.Status, p.Reason = Interrupted, "interrupted"
 	default:

@@ -133,8 +133,8 @@ type Settings struct {
 	// no prediction feels what is left. Where nothing bounds the objective from below, as with hidden labels, three
 	// steps in a row that promise less end it. Weights that are read as numbers deserve more. 0: not used.
 	Proof float64
-	// ErrorShare, above 0, also ends a run of a method without blocks where the objective is convex, and weights are
-	// within this share of their standard errors, as Event.OfErrors estimates it. 0: not used.
+	// ErrorShare, above 0, also ends a run of a method without blocks and with a regulariser where the objective is
+	// convex, and weights are within this share of their standard errors, as Event.OfErrors estimates it. 0: not used.
 	ErrorShare float64
 	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses defaults to 10,000.
 	MaxIterations int

@@ -122,8 +122,8 @@ type Event struct {
 	// Suboptimality is as in Result, NaN where it is not known at the moment.
 	Suboptimality float64
 	// OfErrors is about how far the weights are from the optimum, in standard errors, in the mean of squares: with N
-	// samples, √(2N (L − L*)/weights), L − L* being what the last step promised. Of methods without blocks, +Inf before it
-	// is known; 0 of others.
+	// samples, √(2N (L − L*)/weights), L − L* being what the last step promised. It may be ten times too small, as few
+	// curvatures are known. Of methods without blocks, +Inf before it is known; 0 of others.
 	OfErrors float64
 	Sweeps   int     // over this block, the largest number over instances; of a check, its passes
 	Residual float64 // of the last of them, the largest; of a check, as in Result

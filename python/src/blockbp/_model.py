@@ -64,6 +64,8 @@ class Model:
         What the estimator said of itself; empty of a model that the command has learned.
     counting : str
         The rule of its counting numbers.
+    edges : str
+        "none" of models of nodes alone, "balanced" where potentials of edges go by degrees, too; else empty.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -75,6 +77,7 @@ class Model:
         self.status = str(json.loads(meta.get("training", "{}")).get("status", ""))
         self.about = _about(self.recipe.get("about", ""))
         self.counting = str(meta.get("counting", ""))
+        self.edges = str(meta.get("edges", ""))
         self.weights: dict[str, NDArray[np.float64]] = {}
         for name, tensor in header.items():
             begin, end = tensor["data_offsets"]

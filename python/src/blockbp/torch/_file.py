@@ -85,6 +85,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensor, Tensor]:
     with _model.failures(path):
         model = _model.Model(_model.read(path))
         nodes, edges = model.schema["node_types"], model.schema["edge_types"]
+        if model.edges:
+            raise ModelError(f"{os.fspath(path)!r} was trained with edges={model.edges!r}, which this layer does not have")
         if len(nodes) != 1 or len(edges) != 1 or any(t.get("copies") or t.get("forbidden") for t in (*nodes, *edges)):
             raise ModelError(f"{os.fspath(path)!r} has several types, weights of its own for each node, or forbidden states, "
                              "which this layer does not have")
