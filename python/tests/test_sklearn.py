@@ -234,7 +234,7 @@ def test_rows_without_a_graph(tmp_path: Path) -> None:
     assert list(pipeline[-1].feature_names_in_) == list(X.columns) and pipeline.score(X, y) > 0.9
     pipeline[-1].save(tmp_path / "m")
     assert np.array_equal(NodeCRF.load(tmp_path / "m").predict_proba(scaled), pipeline.predict_proba(X))
-    with pytest.raises(ValueError, match="0 everywhere"):
+    with pytest.raises(ValueError, match="zero everywhere"):
         NodeCRF().fit(X, y, sample_weight=0 * weights)
 
 
@@ -326,7 +326,7 @@ def test_weights_of_samples(estimator: type) -> None:
     twice = estimator(options=options).fit([X[k] for k in (0, 0, 1, 3, 5)], [y[k] for k in (0, 0, 1, 3, 5)])
     for name, w in twice.coef_.items():
         np.testing.assert_allclose(weighted.coef_[name], w, atol=1e-4)
-    for weights, message in [([1, 2], "want a number of at least 0 for each of 6"), ([-1] * 6, "at least 0"), ([0] * 6, "0 everywhere")]:
+    for weights, message in [([1, 2], "want a number of at least 0 for each of 6"), ([-1] * 6, "at least 0"), ([0] * 6, "zero everywhere")]:
         with pytest.raises(ValueError, match=message):
             estimator().fit(X, y, sample_weight=weights)
 
