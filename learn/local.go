@@ -185,7 +185,8 @@ func (l *localLearner) ended(ctx context.Context) bool {
 		}
 	case l.proves(sub):
 		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
-	case l.problem.L2 > 0 && l.convex() && l.ofErrors() <= l.settings.ErrorShare: // else there may be no optimum
+	// Without a regulariser there may be no optimum.
+	case l.settings.ErrorShare > 0 && l.problem.L2 > 0 && l.convex() && l.ofErrors() <= l.settings.ErrorShare:
 		p.Status, p.Reason = Converged, fmt.Sprintf("the last step promised to bring weights nearer by about %.2g of "+
 			"their standard errors, ≤ %v", l.ofErrors(), l.settings.ErrorShare)
 	case ctx.Err() != nil:

@@ -70,7 +70,7 @@ func (t *trial) score() float64 { return t.loss() + t.penalty() }
 func (t *trial) penalty() float64 {
 	half, steps := t.rule.strength/2, math.Log(t.power/cmp.Or(t.rule.power, 1))/powerDeviation
 	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
-	if t.Prior == evenPrior {
+	if t.Prior == evenPrior { // no deviation of weights: there are none
 		wider = 0
 	}
 	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
