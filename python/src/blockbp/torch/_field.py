@@ -70,20 +70,29 @@ class Field:
         other.unary = torch.where(others & (labels >= 0), forbidden, self.unary)
         return other
 
-    def sums(self, number: int, end: int, other: Tensor) -> Tensor:
-        """Return log Σ exp (θ_e − l) / c_e over the states of the other end: [states, edges] of the end."""
-        part = self.graph.slices[number]
-        table, x = cut(self.table, part), other / -cut(self.numbers.edge, part)
+    def relative(self, number: int, message: Tensor) -> tuple[Tensor, Tensor]:
+        """Return −l / c_e less its largest entry of each edge, and that entry: [states, edges] and [1, edges]."""
+        low, c = message.amin(0, keepdim=True), cut(self.numbers.edge, self.graph.slices[number])
+        return (low - message).div_(c), low / -c
+
+    def sums(self, number: int, end: int, x: Tensor) -> Tensor:
+        """Return log Σ exp(θ_e / c_e + x) over the states of the other end, up to a constant: [states, edges] of the end.
+
+        Where tables are kept as exponentials, x is exp(x).
+        """
+        table = cut(self.table, self.graph.slices[number])
         if not self.linear:
             return torch.logsumexp(table + x.unsqueeze(end), 1 - end)
-        high = x.amax(0, keepdim=True)
-        p = (x - high).exp()
         if table.shape[2] == 1:
-            s = (table[:, :, 0].T if end else table[:, :, 0]) @ p
-        else:
-            pairs = zip(table.split(CHUNK, 2), p.split(CHUNK, 1))
-            s = torch.cat([(t * q.unsqueeze(end)).sum(1 - end) for t, q in pairs], 1)
-        return s.log() + (high + self.top)
+            return ((table[:, :, 0].T if end else table[:, :, 0]) @ x).log_()
+        pairs = zip(table.split(CHUNK, 2), x.split(CHUNK, 1))
+        return torch.cat([(t * q.unsqueeze(end)).sum(1 - end) for t, q in pairs], 1).log_()
+
+    def arriving(self, number: int, end: int, other: Tensor) -> Tensor:
+        """Return the messages (5) to an end, up to a constant of each, given those to the other end."""
+        x, _ = self.relative(number, other)
+        m = self.sums(number, end, x.exp_() if self.linear else x)
+        return m.mul_(cut(self.numbers.edge, self.graph.slices[number]))
 
     def sweep(self, messages: Messages, damp: float, block: Tensor | None) -> Messages:
         """Visit all nodes, or those of a block, colour after colour; what is given is not changed.
@@ -94,13 +103,12 @@ class Field:
         for colour in self.graph.colours:
             total, fresh = self.unary.index_select(1, colour.nodes), []
             for number, end, row in colour.ends:
-                part = self.graph.slices[number]
-                m = cut(n.edge, part) * self.sums(number, end, messages[number][1 - end])  # (5)
-                fresh.append(m := m - m.mean(0, keepdim=True))
+                fresh.append(m := self.arriving(number, end, messages[number][1 - end]))
                 total.index_add_(1, row, m)
             belief = torch.log_softmax(total / n.rho[:, colour.nodes], 0)  # (4)
             for (number, end, row), m in zip(colour.ends, fresh):
-                new = m - cut(n.edge, self.graph.slices[number]) * belief.index_select(1, row)
+                c = cut(n.edge, self.graph.slices[number])
+                new = torch.addcmul(m, c, belief.index_select(1, row), value=-1)
                 old = messages[number][end]
                 if damp:
                     new = torch.lerp(new, old, damp)
@@ -129,8 +137,7 @@ class Field:
         total = self.unary.clone()
         for number, (part, ends) in enumerate(zip(self.graph.slices, messages)):
             for end in (0, 1):
-                m = cut(self.numbers.edge, part) * self.sums(number, end, ends[1 - end])
-                total.index_add_(1, self.graph.ends[end, part], m)
+                total.index_add_(1, self.graph.ends[end, part], self.arriving(number, end, ends[1 - end]))
         return total / self.numbers.rho
 
     def value(self, messages: Messages, by_edge: bool) -> Value:
@@ -142,22 +149,24 @@ class Field:
         n = self.numbers
         split, mean, value = self.unary.clone(), self.unary.clone(), self.unary.new_zeros((), dtype=torch.float64)
         weight, edges = torch.zeros_like(self.weight), []
-        for number, (part, (first, second)) in enumerate(zip(self.graph.slices, messages)):
+        for number, (part, ends) in enumerate(zip(self.graph.slices, messages)):
             c, share = cut(n.edge, part), cut(n.share, part)
-            logs = [self.sums(number, 0, second) - first / c]
-            if not n.exact:
-                logs.append(self.sums(number, 1, first) - second / c)
-            z = torch.logsumexp(logs[0], 0, keepdim=True)
-            value = value + (c * z).sum(dtype=torch.float64)
-            for end, l in enumerate((first, second)):
+            (x, top), (y, other_top) = (self.relative(number, l) for l in ends)
+            if self.linear:
+                x, y = x.exp_(), y.exp_()
+            log = self.sums(number, 0, y)
+            z = (x * log.exp()).sum(0, keepdim=True).log_() if self.linear else torch.logsumexp(x + log, 0, keepdim=True)
+            value = value + (c * (z + (top + other_top + self.top))).sum(dtype=torch.float64)
+            for end, (l, high) in enumerate(zip(ends, (top, other_top))):
                 at = self.graph.ends[end, part]
                 if n.exact:
                     split.index_add_(1, at, l)
-                else:
-                    belief = logs[end] - z
-                    split.index_add_(1, at, torch.addcmul(l, share[end], belief))
-                    mean.index_add_(1, at, torch.addcmul(l, c, belief))
-            w, e = self.contract(part, first / -c - z, second / -c, by_edge)
+                else:  # l + c_{s,e} log τ_s, and what comes along the edge
+                    log = self.sums(number, 1, x) if end else log
+                    lean = torch.addcmul(share[end] * (-high - z), 1 - share[end] / c, l)
+                    split.index_add_(1, at, lean.addcmul_(share[end], log))
+                    mean.index_add_(1, at, log.mul_(c))
+            w, e = self.contract(part, x, y, z, by_edge)
             weight += w
             edges.append(e)
         c = n.split.clamp_min(LEAST)
@@ -165,28 +174,27 @@ class Field:
         node = torch.softmax(split / c if n.exact else mean / n.rho, 0)
         return Value(value, node, weight, torch.cat(edges) if by_edge and edges else None)
 
-    def contract(self, part: slice, first: Tensor, second: Tensor, by_edge: bool) -> tuple[Tensor, Tensor]:
+    def contract(self, part: slice, x: Tensor, y: Tensor, z: Tensor, by_edge: bool) -> tuple[Tensor, Tensor]:
         """Return the sums of the beliefs (6) of a slice of edges with their features, and with the weights.
 
-        The belief of an edge is exp(θ_e / c_e + first + second). The sums are [states, states, features] and, where
-        asked for, [edges, features].
+        The belief of an edge is exp(θ_e / c_e + x + y − z), and x and y are exponentials where tables are. The sums are
+        [states, states, features] and, where asked for, [edges, features].
         """
         k, table = len(self.unary), cut(self.table, part)
-        high = second.amax(0, keepdim=True)
-        a, b = (first + (high + self.top)).exp(), (second - high).exp()
+        x = x / z.exp() if self.linear else x - z
         if self.linear and self.edge_x is None and table.shape[2] == 1:
-            return (table[:, :, 0] * (a @ b.T))[:, :, None], first.new_zeros(first.shape[1], 0)
-        x = first.new_ones(first.shape[1], 1) if self.edge_x is None else self.edge_x[part]
-        flat, weight = self.weight.reshape(k * k, -1), first.new_zeros(k * k, x.shape[1])
+            return (table[:, :, 0] * (x @ y.T))[:, :, None], x.new_zeros(x.shape[1], 0)
+        features = x.new_ones(x.shape[1], 1) if self.edge_x is None else self.edge_x[part]
+        flat, weight = self.weight.reshape(k * k, -1), x.new_zeros(k * k, features.shape[1])
         edges = []
-        for at in range(0, len(x), CHUNK):
+        for at in range(0, len(features), CHUNK):
             rows = slice(at, at + CHUNK)
             if self.linear:
-                belief = cut(table, rows) * a[:, None, rows] * b[:, rows]
+                belief = (cut(table, rows) * y[:, rows]).mul_(x[:, None, rows])
             else:
-                belief = (cut(table, rows) + first[:, None, rows] + second[:, rows]).exp()
+                belief = (cut(table, rows) + x[:, None, rows] + y[:, rows]).exp()
             belief = belief.reshape(k * k, -1)
-            weight.addmm_(belief, x[rows])
+            weight.addmm_(belief, features[rows])
             if by_edge:
                 edges.append(belief.T @ flat)
-        return weight.reshape(k, k, -1), torch.cat(edges) if edges else x[:, :0]
+        return weight.reshape(k, k, -1), torch.cat(edges) if edges else features[:, :0]

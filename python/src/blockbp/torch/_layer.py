@@ -96,9 +96,10 @@ class PairwiseCRF(nn.Module):
 
         The loss is the sum over all nodes, in nats: divide it by their number, so that one learning rate serves graphs
         of all sizes. Where the state is kept, three sweeps a step learn what many from nothing do. One does only while
-        edges are weak or rates low, or with "cover" and "convex": else messages fall behind, and the loss rises. With "likelihood" it is the variational bound on log Z less the score of the labels. Unless the
-        counting numbers are "bethe" or given and negative it is at least what it is when messages have settled, at any
-        messages; with hidden labels it bounds nothing until then. Its gradient is beliefs less labels.
+        edges are weak or rates low, or with "cover" and "convex": else messages fall behind, and the loss rises. With
+        "likelihood" it is the variational bound on log Z less the score of the labels. Unless the counting numbers are
+        "bethe" or given and negative it is at least what it is when messages have settled, at any messages; with hidden
+        labels it bounds nothing until then. Its gradient is beliefs less labels.
 
         With loss="truncated" it is the sum of −log of the beliefs of the labels after these sweeps, and autograd goes
         through them: the loss of what prediction computes. It takes the memory of all sweeps, and is good as a second
@@ -259,8 +260,12 @@ class PairwiseCRF(nn.Module):
         g = field.graph
         if not g.edges:
             return field.unary.new_zeros(0, 2 * len(ends), self.states)
-        rows = [torch.cat([pair[end] for pair in messages], 1) for messages in ends for end in (0, 1)]
-        return torch.cat(rows).T.index_select(0, g.inverse).reshape(g.edges, 2 * len(ends), -1).detach()
+        kept = field.unary.new_empty(g.edges, 2 * len(ends), self.states)
+        for i, messages in enumerate(ends):
+            for part, pair in zip(g.slices, messages):
+                for end in (0, 1):
+                    kept[part, 2 * i + end] = pair[end].detach().T
+        return kept.index_select(0, g.inverse)
 
     def _settled(self, unary: Tensor, graph: Any, edge_x: Tensor | None, state: Tensor | None, sweeps: int, tol: float, damp: float) -> tuple[Field, Messages]:
         field = self._field(unary, graph, edge_x)
