@@ -166,17 +166,39 @@ func (c *course) result(status Status) *Result {
 	}
 }
 
-// proves reports that a suboptimality is within Settings.Proof of what was gained.
+// enough is how much of the objective may be left where that alone ends a run; 0: that ends none.
+func (s *Settings) enough(p *progress) float64 {
+	if s.gapAlone {
+		return s.Gap * (1 + math.Abs(p.Objective))
+	}
+	return s.Proof * (p.FirstObjective - p.Objective)
+}
+
+// enoughPromised is the same for a step's promise.
+func (s *Settings) enoughPromised(p *progress) float64 {
+	if s.gapAlone {
+		return promisedPart * s.enough(p)
+	}
+	return s.enough(p)
+}
+
+// enoughText says how much that is.
+func (s *Settings) enoughText(p *progress) string {
+	if s.gapAlone {
+		return fmt.Sprintf("%.3g", s.enough(p))
+	}
+	return fmt.Sprintf("%.3g, %v of what was gained", s.enough(p), s.Proof)
+}
+
+// proves reports that a suboptimality is enough.
 func (c *course) proves(suboptimality float64) bool {
-	share, gained := c.settings.Proof, c.progress.FirstObjective-c.progress.Objective
-	return share > 0 && suboptimality <= share*gained
+	enough := c.settings.enough(&c.progress)
+	return enough > 0 && suboptimality <= enough
 }
 
 // proof says so.
 func (c *course) proof(suboptimality float64) string {
-	gained := c.progress.FirstObjective - c.progress.Objective
-	return fmt.Sprintf("suboptimality %.3g ≤ %.3g, %v of what was gained", suboptimality, c.settings.Proof*gained,
-		c.settings.Proof)
+	return fmt.Sprintf("suboptimality %.3g ≤ %s", suboptimality, c.settings.enoughText(&c.progress))
 }
 
 // sizes counts what the run works on.

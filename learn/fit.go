@@ -65,7 +65,7 @@ type progress struct {
 	Upper          float64 // F, NaN where blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective, at first 0: that of known labels is not negative
 	SmallPromises  int     // steps in a row that promised little, and
-	Promised       float64 // the largest share of what was gained that one did
+	Promised       float64 // the most that one did
 	Point          point   // of the weights at hand
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
@@ -411,9 +411,9 @@ func (l *learner) canFinishPass() bool {
 // limits were raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
-	case p.SmallPromises >= smallPromises && p.Promised <= s.Proof:
-		return StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.2g ≤ %v of what was gained", smallPromises,
-			p.Promised, s.Proof)
+	case p.SmallPromises >= smallPromises && p.Promised <= s.enoughPromised(p):
+		return StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.2g, where %s may be left", smallPromises,
+			p.Promised, s.enoughText(p))
 	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:
 		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d",
 			s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)

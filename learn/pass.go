@@ -202,23 +202,24 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	return false, l.endIteration(allBlocks, size, report)
 }
 
-// smallPromises is how many steps in a row have to promise little before a run ends by that.
-const smallPromises = 3
+// smallPromises is how many steps in a row have to promise little before a run ends by that. Steps gain a part of what
+// is left: on 12 photographs 54 was promised where 200 were left. So they may promise promisedPart of Settings.Gap.
+const smallPromises, promisedPart = 3, 0.1
 
-// notePromise counts, where nothing bounds the objective from below, whole steps in a row that promise less than
-// Settings.Proof of what was gained: three of them end a run, as to a quadratic model the point is as good as
-// stationary. States that no label tells apart are a saddle at first, near which steps promise little: there it says
-// nothing.
+// notePromise counts, where nothing bounds the objective from below, whole steps in a row that promise no more than may
+// be left: three of them end a run, as to a quadratic model the point is as good as stationary. States that no label
+// tells apart are a saddle at first, near which steps promise little: there it says nothing.
 func (l *learner) notePromise() {
 	p := &l.progress
-	if l.settings.Proof == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {
+	enough := l.settings.enoughPromised(p)
+	if enough == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {
 		return
 	}
-	share := l.auto.descent.promise() / (p.FirstObjective - p.Objective)
-	if !(share >= 0 && share <= l.settings.Proof) {
+	promise := l.auto.descent.promise()
+	if !(promise >= 0 && promise <= enough) {
 		p.SmallPromises, p.Promised = 0, 0
 		return
 	}
 	p.SmallPromises++
-	p.Promised = max(p.Promised, share)
+	p.Promised = max(p.Promised, promise)
 }

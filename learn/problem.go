@@ -100,6 +100,7 @@ type Settings struct {
 	// apart begin with: see Result.Seeded.
 	Seed       uint64
 	unlabelled instances.Unlabelled
+	gapAlone   bool // Gap was given and no tolerance
 	// Step moves the weights; nil means the automatic rule, "auto" of ParseStep.
 	Step StepRule
 	// Threads is the number of goroutines that work on instances, and on samples
@@ -126,10 +127,11 @@ type Settings struct {
 	RelativeTolerance float64
 	// Gap is the largest Result.Suboptimality, relatively to 1 + |L|, with which a run has
 	// converged, or Result.Gap, where no suboptimality is known. Where consistent beliefs take a forbidden state neither
-	// is looked at: the gradient alone decides, and Result.Reason says so. 0: 1e-3.
+	// is looked at: the gradient alone decides, and Result.Reason says so. 0: 1e-3. Where neither tolerance is given a
+	// suboptimality of at most Gap ends the run by itself, as one of Proof does.
 	Gap float64
-	// Proof, above 0, also ends a run where Result.Suboptimality is proved to be at most this share of what
-	// was gained, Objective at the start less Objective now, whatever gradient and messages lack: with 1e-3
+	// Proof, above 0, also ends a run, unless Gap stands alone, where Result.Suboptimality is proved to be at most this
+	// share of what was gained, Objective at the start less Objective now, whatever gradient and messages lack: with 1e-3
 	// no prediction feels what is left. Where nothing bounds the objective from below, as with hidden labels, three
 	// steps in a row that promise less end it. Weights that are read as numbers deserve more. 0: not used.
 	Proof float64
@@ -205,6 +207,7 @@ func (s Settings) Resolved() Settings {
 		s.Together = 1 // else Cut decides, when the data are known
 	}
 	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
+		s.gapAlone = s.Gap > 0
 		s.RelativeTolerance = defaultRelativeTolerance
 	}
 	s.Gap = cmp.Or(s.Gap, defaultGap)

@@ -45,6 +45,26 @@ func TestProof(t *testing.T) {
 	}
 }
 
+// TestGapAlone: a gap without a tolerance ends a run where no more is left, as is proved or promised.
+func TestGapAlone(t *testing.T) {
+	gap := 1e-3
+	for kind, p := range problems(t) {
+		for _, method := range []Method{BBPL, Full, Exact} {
+			best := fit(t, p, Settings{Method: method, Assign: blocksOf(4), RelativeTolerance: 1e-8})
+			r := fit(t, p, Settings{Method: method, Assign: blocksOf(4), Gap: gap})
+			allowed := gap * (1 + math.Abs(r.Objective))
+			if !r.Status.Stationary() || r.Passes >= best.Passes {
+				t.Errorf("%s, %s: %s: %s after %v passes; %v without a gap", kind, method, r.Status, r.Reason, r.Passes,
+					best.Passes)
+			}
+			if best.Convex && !(r.Objective-best.Objective <= allowed) || r.Suboptimality > allowed {
+				t.Errorf("%s, %s: %v beside %v, proved %v: %s", kind, method, r.Objective, best.Objective, r.Suboptimality,
+					r.Reason)
+			}
+		}
+	}
+}
+
 // TestStartsAtTheOptimum: a run that begins where another has ended takes no step that F cannot tell, and no weight
 // becomes a NaN.
 func TestStartsAtTheOptimum(t *testing.T) {

@@ -153,8 +153,8 @@ func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
 func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 	o := &f.options
 	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
-	fl.Float64Var(&o.Gap, "gap", 0, "also ask for a suboptimality of at most this times 1 + |objective| or, where none "+
-		"is known, such a gap of the inference (default 1e-3)")
+	fl.Float64Var(&o.Gap, "gap", 0, "stop at a suboptimality of at most this times 1 + |objective|, or where steps "+
+		"promise no more and nothing is proved; beside --tol or --rtol, ask for it, too (default 1e-3)")
 	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default "+
 		"1e-5; without --tol, --gap and --errors also where 0.001 of what was gained is proved to be left at "+
 		"most)")

@@ -101,8 +101,12 @@ func (d *Doneness) Of(e learn.Event) float64 {
 		d.left, d.whole = left, whole
 		done = max(done, share(left, whole))
 	}
-	if s.Proof > 0 { // which ends a training long before the gradient does
-		if d.left, d.whole = d.bound.way(s.Proof * (d.objective - e.Objective)); d.whole > 0 {
+	enough := s.Proof * (d.objective - e.Objective)
+	if s.Gap > 0 && s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
+		enough = s.Gap * (1 + math.Abs(e.Objective))
+	}
+	if enough > 0 { // which ends a training long before the gradient does
+		if d.left, d.whole = d.bound.way(enough); d.whole > 0 {
 			done = max(done, share(d.left, d.whole))
 		}
 	}

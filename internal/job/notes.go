@@ -41,12 +41,12 @@ func (p *Prepared) hints() (texts []string) {
 	return texts
 }
 
-// gapUnknown says that --gap was not asked for, where neither a suboptimality nor a gap is known of what was learned.
+// gapUnknown says that nothing proves --gap, where neither a suboptimality nor a gap is known of what was learned.
 func gapUnknown(o *Options, fitted *learn.Result) []string {
 	if o.Gap == 0 || !math.IsNaN(fitted.Gap) || !math.IsNaN(fitted.Suboptimality) || !fitted.Status.Stationary() {
 		return nil
 	}
-	text := "{gap} decides nothing: neither a suboptimality nor a gap of the inference is known here; a smaller {tol} " +
+	text := "nothing proves {gap}: neither a suboptimality nor a gap of the inference is known here; a smaller {tol} " +
 		"asks for more"
 	switch {
 	case o.L2 == 0 && o.givesL2():
