@@ -10,14 +10,14 @@ import (
 )
 
 // networkFiles are what a network can be read from.
-const networkFiles = "give one file, .uai, .bif, .fg, .wcsp, or .npz of log potentials; of data a model makes " +
+const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; of data a model makes " +
 	"networks in sample and convert (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
 func IsNetwork(path string) bool { return newPeek(path).best().kind == kindNetwork }
 
 // ReadNetwork reads a network with explicit tables: log potentials as arrays where
-// the name ends in .npz, a .bif, .fg or .wcsp, else the UAI format, MARKOV or BAYES.
+// the name ends in .npz, a .bif, else the UAI format, MARKOV or BAYES.
 //
 // The arrays are, with n nodes, m edges and k the largest number of states,
 //
