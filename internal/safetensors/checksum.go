@@ -3,7 +3,7 @@ package safetensors
 import (
 	"fmt"
 	"hash/crc32"
-	"strings"
+	"regexp"
 )
 
 // ChecksumKey is the metadata key of the checksum of a whole file: its length, header and data, with zeros in the
@@ -30,22 +30,19 @@ func (r *running) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sumBefore is the checksum of what stands before the data. The value of ChecksumKey must stand in the header as it
-// was written, as its digits are the only bytes of the file that the checksum does not see.
-func (p *parsed) sumBefore(length, header []byte) (uint32, error) {
-	value := p.metadata[ChecksumKey]
-	digits, ok := strings.CutPrefix(value, checksumPrefix)
-	if !ok || len(digits) != len(zeroDigits) {
-		return 0, fmt.Errorf("metadata %q is %q, want %sXXXXXXXX: the file is damaged, or a newer blockbp wrote it",
-			ChecksumKey, value, checksumPrefix)
+// sealed finds the checksum in a header, at the beginning of a key: no text between quotes has such a place.
+var sealed = regexp.MustCompile(`[{,]\s*"` + ChecksumKey + `"\s*:\s*"` + checksumPrefix + `([0-9a-f]{8})"`)
+
+// sumBefore is the checksum of what stands before the data, and where in the header its digits are: they are the only
+// bytes of the file that it does not see.
+func sumBefore(length, header []byte) (sum uint32, digits []byte, err error) {
+	at := sealed.FindSubmatchIndex(header)
+	if at == nil {
+		return 0, nil, fmt.Errorf("metadata %q are not %sXXXXXXXX: the file is damaged, or a newer blockbp wrote it",
+			ChecksumKey, checksumPrefix)
 	}
-	end := p.sumEnd - len(`"`)
-	begin := end - len(digits)
-	if begin < 0 || string(header[begin:end]) != digits {
-		return 0, fmt.Errorf("metadata %q is spelled in another way than it was written: the file is damaged", ChecksumKey)
+	for _, part := range [][]byte{length, header[:at[2]], []byte(zeroDigits), header[at[3]:]} {
+		sum = crc32.Update(sum, castagnoli, part)
 	}
-	sum := crc32.Update(0, castagnoli, length)
-	sum = crc32.Update(sum, castagnoli, header[:begin])
-	sum = crc32.Update(sum, castagnoli, []byte(zeroDigits))
-	return crc32.Update(sum, castagnoli, header[end:]), nil
+	return sum, header[at[2]:at[3]], nil
 }

@@ -15,7 +15,7 @@ import (
 // File is an opened file whose header has been checked. Tensors are read from it on demand.
 type File struct {
 	metadata map[string]string
-	tensors  []Info          // in the order of the header
+	tensors  []Info          // in the order of their data
 	named    map[string]Info // the same
 	data     *io.SectionReader
 	// sum is the checksum of all that stands before the data; unsummed says why it cannot be made.
@@ -62,18 +62,16 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(r, 8, int64(headerBytes)), header); err != nil {
 		return nil, err
 	}
-	p, err := parseHeader(header, size-dataAt)
+	metadata, tensors, err := parseHeader(header, size-dataAt)
 	if err != nil {
 		return nil, err
 	}
-	named := make(map[string]Info, len(p.tensors))
-	for _, info := range p.tensors {
+	named := make(map[string]Info, len(tensors))
+	for _, info := range tensors {
 		named[info.Name] = info
 	}
-	f := &File{metadata: p.metadata, tensors: p.tensors, named: named, data: io.NewSectionReader(r, dataAt, size-dataAt)}
-	if _, sealed := p.metadata[ChecksumKey]; sealed {
-		f.sum, f.unsummed = p.sumBefore(length[:], header)
-	}
+	f := &File{metadata: metadata, tensors: tensors, named: named, data: io.NewSectionReader(r, dataAt, size-dataAt)}
+	f.sum, _, f.unsummed = sumBefore(length[:], header)
 	return f, nil
 }
 
@@ -88,7 +86,7 @@ func (f *File) Close() error {
 // Metadata returns the string map; it is nil where the file has none and must not be changed.
 func (f *File) Metadata() map[string]string { return f.metadata }
 
-// Tensors describes all tensors in the order of the header. The slice must not be changed.
+// Tensors describes all tensors in the order of their data. The slice must not be changed.
 func (f *File) Tensors() []Info { return f.tensors }
 
 // Find describes the tensor of that name.
@@ -140,9 +138,9 @@ func ReadChunks[T Number](f *File, t Info, chunks iter.Seq[[]T]) error {
 
 // Verify compares the file with its checksum. A file without one is an error.
 func (f *File) Verify() error {
-	want, sealed := f.metadata[ChecksumKey]
+	want, has := f.metadata[ChecksumKey]
 	switch {
-	case !sealed:
+	case !has:
 		return errors.New("the metadata have no checksum: the file is damaged, or was not written by blockbp")
 	case f.unsummed != nil:
 		return f.unsummed
