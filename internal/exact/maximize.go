@@ -47,7 +47,7 @@ func (r *run) maximize() ([]choices, error) {
 		b := &r.plan.buckets[i]
 		r.messages[i] = r.take(b.entries)
 		all[i] = r.takeChoices(b)
-		if !r.memory.dry {
+		if !r.dry {
 			if err := r.maximizeMessage(i, all[i]); err != nil {
 				return nil, err
 			}
@@ -116,8 +116,8 @@ type choices struct{ planes [][]uint8 }
 func (r *run) takeChoices(b *bucket) choices {
 	var c choices
 	for most := b.card[0] - 1; most > 0; most >>= 8 {
-		r.memory.bytes += int64(b.entries)
-		if !r.memory.dry {
+		r.bytes += int64(b.entries)
+		if !r.dry {
 			c.planes = append(c.planes, make([]uint8, b.entries))
 		}
 	}

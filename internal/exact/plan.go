@@ -90,7 +90,7 @@ func withoutConstants(n *mrf.Network) *mrf.Network {
 func (p *Plan) forecast(motions func(*run)) int64 {
 	r := newRun(context.Background(), p, true)
 	motions(r)
-	return r.memory.bytes + p.groupBytes()
+	return r.bytes + p.groupBytes()
 }
 
 // groupBytes counts the tables of all groups.
