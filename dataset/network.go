@@ -56,16 +56,8 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 // ReadEvidence reads the states of observed variables of a network from a .uai.evid
 // file: the state of each by its number. Several samples of them are an *Error.
 func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
-	samples, err := uai.ReadEvidenceFile(path, n)
-	switch {
-	case err != nil:
-		return nil, located(err)
-	case len(samples) > 1:
-		return nil, wrong(path, 0, "", "", "%d evidence samples, want at most one", len(samples))
-	case len(samples) == 0:
-		return map[int]int{}, nil
-	}
-	return samples[0], nil
+	evidence, err := uai.ReadEvidenceFile(path, n)
+	return evidence, located(err)
 }
 
 // WriteNetwork writes a network as ReadNetwork reads it, whole or not at all. Log values come back to the last bit. A

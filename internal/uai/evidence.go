@@ -20,26 +20,16 @@ type evidence struct {
 }
 
 // ReadEvidenceFile reads a .uai.evid file. See ReadEvidence.
-func ReadEvidenceFile(path string, n *mrf.Network) ([]map[int]int, error) {
-	return fromFile(path, func(r io.Reader, name string) ([]map[int]int, error) { return ReadEvidence(r, name, n) })
+func ReadEvidenceFile(path string, n *mrf.Network) (map[int]int, error) {
+	return fromFile(path, func(r io.Reader, name string) (map[int]int, error) { return ReadEvidence(r, name, n) })
 }
 
-// ReadEvidence reads the observed states for network n: one map from variable to state per sample. name stands for
-// the file in errors, which are *Error where the content is at fault.
+// ReadEvidence reads the states of observed variables of network n. name stands for the file in errors, which are
+// *Error where the content is at fault.
 //
-// Two forms are in use, and a file does not say which it has:
-//
-//	n var val var val …       old: one sample
-//	S                         new: S samples, then
-//	n var val …               one line for each
-//
-// They are told apart in this order. A lone "0" is one sample without observations. If the first number stands alone
-// on its line and every further line is one complete sample, and there are S of them, it is the new form. If the file
-// has exactly 1 + 2n numbers it is the old form, over any number of lines. If S samples use up the file exactly it is
-// the new form without the line structure. Anything else is an error.
-//
-// Of a network with names, a file may have pairs of these, with or without their number before them.
-func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, error) {
+// A file is n var val var val …, or the same behind the number of samples, which must be 1, over any number of lines.
+// Of a network with names, it may be pairs of these, with or without their number before them.
+func ReadEvidence(r io.Reader, name string, n *mrf.Network) (map[int]int, error) {
 	e := &evidence{scanner: newScanner(r, name), n: n}
 	var words []string
 	known := slices.Concat(n.States, [][]string{n.Names})
@@ -83,18 +73,11 @@ func ParseEvidence(text string, n *mrf.Network) (map[int]int, error) {
 		variable, state, _ := strings.Cut(pair, "=")
 		words, e.lines = append(words, strings.TrimSpace(variable), strings.TrimSpace(state)), append(e.lines, 1, 1)
 	}
-	read := e.readNames
 	if n.Names == nil || !isName(words[0]) && !slices.Contains(n.Names, words[0]) {
-		read = func(words []string) ([]map[int]int, error) {
-			e.lines = append(e.lines, 1)
-			return e.readNumbers(slices.Insert(words, 0, strconv.Itoa(len(words)/2)))
-		}
+		e.lines = append(e.lines, 1)
+		return e.readNumbers(slices.Insert(words, 0, strconv.Itoa(len(words)/2)))
 	}
-	samples, err := read(words)
-	if err != nil || len(samples) != 1 {
-		return nil, err
-	}
-	return samples[0], nil
+	return e.readNames(words)
 }
 
 // isName reports whether a word is no number.
@@ -104,13 +87,11 @@ func isName(word string) bool {
 }
 
 // readNames reads pairs of names, or of numbers in their place.
-func (e *evidence) readNames(words []string) ([]map[int]int, error) {
-	e.values = []int{len(words) / 2}
-	e.lines = slices.Insert(e.lines, 0, e.lines[0])
+func (e *evidence) readNames(words []string) (map[int]int, error) {
 	for i, word := range words {
 		names, of := e.n.Names, "a variable"
-		if e.at = e.lines[1+i]; i%2 == 1 {
-			v := e.values[i]
+		if e.at = e.lines[i]; i%2 == 1 {
+			v := e.values[i-1]
 			names, of = e.n.States[v], "a state of "+e.n.Names[v]
 		}
 		value := slices.Index(names, word)
@@ -123,11 +104,11 @@ func (e *evidence) readNames(words []string) ([]map[int]int, error) {
 		}
 		e.values = append(e.values, value)
 	}
-	return e.samples([]int{0})
+	return e.sample()
 }
 
-// readNumbers reads a file of numbers, in one of the two forms.
-func (e *evidence) readNumbers(words []string) ([]map[int]int, error) {
+// readNumbers reads a file of numbers.
+func (e *evidence) readNumbers(words []string) (map[int]int, error) {
 	for i, word := range words {
 		value, err := strconv.Atoi(word)
 		if e.at = e.lines[i]; err != nil || value < 0 || value > math.MaxInt32 {
@@ -135,49 +116,53 @@ func (e *evidence) readNumbers(words []string) ([]map[int]int, error) {
 		}
 		e.values = append(e.values, value)
 	}
-	count := e.values[0]
-	if count == 0 && len(words) == 1 {
-		return e.samples([]int{0})
+	before := 1 // numbers before the pairs: an odd number of all, or with that of samples an even one
+	if len(words)%2 == 0 && e.values[0] == 1 {
+		before = 2
 	}
-	var starts []int // of the new form
-	at, ofOwn := 1, true
-	for ; len(starts) < count && at < len(words); at += 1 + 2*e.values[at] {
-		starts = append(starts, at)
-		last := min(len(words)-1, at+2*e.values[at])
-		ofOwn = ofOwn && e.lines[at] > e.lines[at-1] && e.lines[last] == e.lines[at]
+	if len(words) != before+2*e.values[before-1] || e.hasSamples() {
+		return nil, e.fail("evidence is %d numbers beginning with %d, want so many pairs of variable and state; of several "+
+			"samples give one", len(words), e.values[0])
 	}
-	complete := len(starts) == count && at == len(words)
-	switch {
-	case !(complete && ofOwn) && len(words) == 1+2*count:
-		starts = []int{0}
-	case !complete:
-		return nil, e.fail("evidence is %d numbers beginning with %d: neither that many pairs of variable and state nor "+
-			"that many samples", len(words), count)
-	}
-	return e.samples(starts)
+	e.values, e.lines = e.values[before:], e.lines[before:]
+	return e.sample()
 }
 
-// samples reads the samples whose numbers of observations stand at some places.
-func (e *evidence) samples(starts []int) (all []map[int]int, err error) {
-	for _, start := range starts {
-		sample := make(map[int]int)
-		for at := start + 1; at < start+2*e.values[start]; at += 2 {
-			v, state := e.values[at], e.values[at+1]
-			e.at = e.lines[at]
-			_, known := sample[v]
-			switch {
-			case v >= len(e.n.Card):
-				return nil, e.fail("variable %d does not exist: the network has %d variables", v, len(e.n.Card))
-			case state >= e.n.Card[v]:
-				return nil, e.fail("variable %s has state %d, want 0 to %d", Named(e.n.Names, v), state, e.n.Card[v]-1)
-			case known:
-				return nil, e.fail("variable %s is observed twice in one sample", Named(e.n.Names, v))
-			}
-			sample[v] = state
+// hasSamples reports whether behind the first number there are as many lines, more than one, with a sample each: some
+// of these have as many numbers as pairs would.
+func (e *evidence) hasSamples() bool {
+	at := 1
+	for range e.values[0] {
+		if at >= len(e.values) || e.lines[at] == e.lines[at-1] {
+			return false
 		}
-		all = append(all, sample)
+		last := at + 2*e.values[at]
+		if last >= len(e.values) || e.lines[last] != e.lines[at] {
+			return false
+		}
+		at = last + 1
 	}
-	return all, nil
+	return at == len(e.values) && e.values[0] > 1
+}
+
+// sample makes evidence of pairs.
+func (e *evidence) sample() (map[int]int, error) {
+	sample := make(map[int]int)
+	for at := 0; at < len(e.values); at += 2 {
+		v, state := e.values[at], e.values[at+1]
+		e.at = e.lines[at]
+		_, known := sample[v]
+		switch {
+		case v >= len(e.n.Card):
+			return nil, e.fail("variable %d does not exist: the network has %d variables", v, len(e.n.Card))
+		case state >= e.n.Card[v]:
+			return nil, e.fail("variable %s has state %d, want 0 to %d", Named(e.n.Names, v), state, e.n.Card[v]-1)
+		case known:
+			return nil, e.fail("variable %s is observed twice", Named(e.n.Names, v))
+		}
+		sample[v] = state
+	}
+	return sample, nil
 }
 
 // Named is a variable in messages: its name, of a network that has some, or its number.

@@ -60,20 +60,6 @@ func CheckWrite(n *mrf.Network) error {
 	return nil
 }
 
-// BeyondFloat64 counts the values of a network that float64 does not hold in full
-// precision: other programs may read them as infinity or 0.
-func BeyondFloat64(n *mrf.Network) (count int) {
-	largest, smallest := math.Log(math.MaxFloat64), math.Log(smallestNormal)
-	for f := range n.Factors {
-		for _, value := range n.Factors[f].LogTable {
-			if value > largest || value < smallest && !math.IsInf(value, -1) {
-				count++
-			}
-		}
-	}
-	return count
-}
-
 // appendInts appends the values separated by one space.
 func appendInts(dst []byte, values []int) []byte {
 	for i, value := range values {
