@@ -220,13 +220,13 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	if err != nil {
 		return nil, err
 	}
-	d, err := diagnose(ctx, s.draws, r.pairwise.Card, first, options.Threads)
+	d, err := diagnose(ctx, s.draws, r.conditioned, first, options.Threads)
 	if err != nil {
 		return nil, err
 	}
 	d.Irreducible = c.irreducible
 	s.Converged = d.Irreducible && d.good(options.MaxRHat, options.MinESS)
-	s.Diagnosis = d.of(r.conditioned)
+	s.Diagnosis = d
 	return s, nil
 }
 

@@ -73,7 +73,7 @@ type ClassScore struct {
 	IoU float64 `json:"iou"`
 	// ROCAUC and AveragePrecision say how well beliefs tell the nodes of the class from the others that could be of it,
 	// whatever the labels: the area under the ROC curve, and Σ_t (recall_t − recall_{t−1}) precision_t over all
-	// thresholds t. NaN where all of these nodes are of the class, or none is. With more than 262,144 different beliefs,
+	// thresholds t. NaN where all of these nodes are of the class, or none is. With more than 131,072 different beliefs,
 	// odds that differ by 0.1 % may count as equal.
 	ROCAUC           float64 `json:"roc_auc"`
 	AveragePrecision float64 `json:"average_precision"`
