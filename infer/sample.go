@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
@@ -134,6 +135,23 @@ func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Sample
 	return s, nil
 }
 
+// tally calls report with growing numbers of work done, from several goroutines, one at a time.
+type tally struct {
+	lock        sync.Mutex
+	done, total int
+	report      func(done, total int) // nil: nobody asks
+}
+
+func (t *tally) add(n int) {
+	if t.report == nil {
+		return
+	}
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.done += n
+	t.report(t.done, t.total)
+}
+
 // drawsTogether is how many independent draws one goroutine makes before it takes others.
 const drawsTogether = 16
 
@@ -192,7 +210,7 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	if err != nil {
 		return nil, err
 	}
-	c, err := newChains(ctx, r.pairwise, options.Chains, options.mixedSeed(), options.Threads)
+	chains, irreducible, err := newChains(ctx, r.pairwise, options.Chains, options.mixedSeed())
 	if err != nil {
 		return nil, r.locate(err)
 	}
@@ -207,8 +225,8 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 		}
 	}
 	done := &tally{total: options.Chains*options.BurnIn + options.Draws*options.Thin, report: options.Progress}
-	err = parallel.Each(ctx, len(c.all), c.concurrent, func(k int) {
-		chain := c.all[k]
+	err = parallel.Each(ctx, len(chains), options.Threads, func(k int) {
+		chain := chains[k]
 		chain.sweeps(ctx, options.BurnIn, done)
 		for i := first[k]; i < first[k+1]; i++ {
 			if !chain.sweeps(ctx, options.Thin, done) {
@@ -224,7 +242,7 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	if err != nil {
 		return nil, err
 	}
-	d.Irreducible = c.irreducible
+	d.Irreducible = irreducible
 	s.Converged = d.Irreducible && d.good(options.MaxRHat, options.MinESS)
 	s.Diagnosis = d
 	return s, nil
