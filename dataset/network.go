@@ -64,7 +64,7 @@ func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
 // network that the format cannot hold is an *Error.
 func WriteNetwork(path string, n *mrf.Network) error {
 	if filepath.Ext(path) == ".npz" {
-		p, _, err := n.Pairwise()
+		p, err := n.Pairwise()
 		if err != nil {
 			return ofFile(path, err)
 		}
