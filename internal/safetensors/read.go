@@ -118,17 +118,15 @@ func ReadChunks[T Number](f *File, t Info, chunks iter.Seq[[]T]) error {
 	if t.DType != typeOf[T]() {
 		return fmt.Errorf("tensor %q has dtype %s, want %s", t.Name, t.DType, typeOf[T]())
 	}
-	size, left := sizes[t.DType], t.Elements()
+	left := t.Elements()
 	in := bufio.NewReaderSize(io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), bufferBytes)
 	for chunk := range chunks {
 		if left -= len(chunk); left < 0 {
 			break
 		}
-		raw := bytesOf(chunk)
-		if _, err := io.ReadFull(in, raw); err != nil {
+		if _, err := io.ReadFull(in, bytesOf(chunk)); err != nil {
 			return fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
-		swapBytes(raw, size)
 	}
 	if left != 0 {
 		return fmt.Errorf("tensor %q has %d elements, which are not those that are wanted", t.Name, t.Elements())
