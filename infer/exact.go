@@ -19,11 +19,6 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
-	if z := sizesOf(given.Network); marginals {
-		if err := tooMuch("the marginals of all variables", z.marginals(), o.Memory, z.reason()); err != nil {
-			return nil, err
-		}
-	}
 	bytes := plan.PartitionBytes
 	if marginals {
 		bytes = plan.Bytes
