@@ -194,13 +194,18 @@ func (f *potentialsFile) readConstant() {
 }
 
 // WritePotentials writes the arrays that ReadPotentials reads, with −Inf in the places beyond a node's states.
-// A million states of one variable must not make a file of terabytes: arrays are to fit into memory.
+// Arrays of more than freePadding bytes may be mostPadding times what is in them: one variable of a million states
+// must not make a file of terabytes.
 func WritePotentials(path string, p *mrf.Pairwise) error {
+	const freePadding, mostPadding = 1 << 28, 64
 	n, m, k := len(p.Card), p.Graph.NumEdges(), int(slices.Max(append([]int32{0}, p.Card...)))
-	padded := 8 * (float64(n)*float64(k) + float64(m)*float64(k)*float64(k))
-	if memory.Check("", padded, 0) != nil {
+	padded, held := 8*(float64(n)*float64(k)+float64(m)*float64(k)*float64(k)), 8*float64(len(p.Node)+len(p.Edge))
+	// The table of one edge is in memory while it is written.
+	large := m > 0 && memory.Check("", 8*float64(k)*float64(k), 0) != nil
+	if large || padded > freePadding && padded > mostPadding*held {
 		return &Error{File: path, Problem: fmt.Sprintf("arrays have room for the largest number of states, %d, "+
-			"everywhere: they would take %s", k, memory.Text(padded)), Remedy: "write a .uai file"}
+			"everywhere: they would take %s for potentials of %s", k, memory.Text(padded), memory.Text(held)),
+			Remedy: "write a .uai file"}
 	}
 	edge := func(ends []int32, e int) { ends[0], ends[1] = p.Graph.U(int32(e)), p.Graph.V(int32(e)) }
 	nodeTable := func(row []float64, s int) { fillRow(row, p.Node[p.NodeAt[s]:p.NodeAt[s+1]]) }
