@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -190,18 +189,24 @@ var (
 )
 
 // Search completes the domains to a joint state of positive probability, drawn at random, though not uniformly: x
-// [nodes]. It guesses the state of the node with the fewest left, strikes out what that makes impossible, and takes
+// [nodes]. It guesses the state of a node that has lost some, strikes out what that makes impossible, and takes
 // back guesses that leave some node without any. The domains must have been propagated; they are left as they were.
 //
 // The error is ErrNone or ErrGivenUp.
 func (d *Domains) Search(rng *rand.Rand) (x []int32, err error) {
 	start := len(d.trail)
 	defer d.undo(start)
-	open := newUndecided(d, rng)
+	order := rng.Perm(len(d.Size))
 	var guesses []guess
-	backtracks, seen := 0, len(d.trail) // up to which changes are noted
-	for s, ok := open.first(); ok; s, ok = open.first() {
-		guesses = append(guesses, guess{struckOut{s, d.pick(s, rng)}, len(d.trail)})
+	for backtracks, at := 0, 0; ; {
+		s, ok := d.recent()
+		for ; !ok && at < len(order); at++ {
+			s, ok = int32(order[at]), d.open(int32(order[at]))
+		}
+		if !ok {
+			return d.complete(rng), nil
+		}
+		guesses = append(guesses, guess{struckOut{s, d.pick(s, rng)}, len(d.trail), max(0, at-1)})
 		d.keepOnly(guesses[len(guesses)-1].struckOut)
 		for !d.Propagate() {
 			if len(guesses) == 0 {
@@ -211,23 +216,37 @@ func (d *Domains) Search(rng *rand.Rand) (x []int32, err error) {
 				return nil, ErrGivenUp
 			}
 			wrong := guesses[len(guesses)-1]
-			guesses = guesses[:len(guesses)-1]
-			restored := slices.Clone(d.trail[wrong.trail:])
+			guesses, at = guesses[:len(guesses)-1], wrong.at
 			d.undo(wrong.trail)
-			open.note(restored)
-			seen = wrong.trail
 			d.strike(wrong.node, wrong.state)
 		}
-		open.note(d.trail[seen:])
-		seen = len(d.trail)
 	}
-	return d.complete(rng), nil
 }
 
-// guess is a state that was tried, and the length of the trail before.
+// open reports whether a node has several states left, and a hard zero of an edge concerns it.
+func (d *Domains) open(s int32) bool {
+	return d.Size[s] > 1 && slices.ContainsFunc(d.p.Graph.Incoming(s), func(in int32) bool { return d.HasZero[in>>1] })
+}
+
+// recent returns the open node with the fewest states among those that have lost some lately, of several the one with
+// the most neighbours.
+func (d *Domains) recent() (s int32, ok bool) {
+	for _, lost := range d.trail[max(0, len(d.trail)-recentlyLost):] {
+		fewer := d.Size[lost.node] - d.Size[s]
+		if d.open(lost.node) && (!ok || fewer < 0 || fewer == 0 && d.p.Graph.Degree(lost.node) > d.p.Graph.Degree(s)) {
+			s, ok = lost.node, true
+		}
+	}
+	return s, ok
+}
+
+// recentlyLost is how many states that were struck out last tell of nodes to guess.
+const recentlyLost = 256
+
+// guess is a state that was tried, and the length of the trail and the place in the order before.
 type guess struct {
 	struckOut
-	trail int
+	trail, at int
 }
 
 // pick draws one of the possible states of s.
@@ -260,59 +279,4 @@ func (d *Domains) complete(rng *rand.Rand) []int32 {
 		x[s] = d.pick(int32(s), rng)
 	}
 	return x
-}
-
-// constrained reports whether a hard zero of an edge concerns the node.
-func (d *Domains) constrained(s int32) bool {
-	for _, in := range d.p.Graph.Incoming(s) {
-		if d.HasZero[in>>1] {
-			return true
-		}
-	}
-	return false
-}
-
-// undecided are the nodes that have several states left and a hard zero at some edge,
-// those with the fewest states first.
-type undecided struct {
-	d     *Domains
-	queue *numeric.Queue
-	size  []int32 // [nodes] as the queue knows it
-}
-
-const decided = math.MaxInt32
-
-func newUndecided(d *Domains, rng *rand.Rand) *undecided {
-	u := &undecided{d: d, size: make([]int32, len(d.Size))}
-	rank := make([]uint32, len(d.Size)) // between equals
-	for s := range rank {
-		u.size[s], rank[s] = u.sizeOf(int32(s)), rng.Uint32()
-	}
-	u.queue = numeric.NewQueue(len(rank), func(s, t int32) bool {
-		return u.size[s] < u.size[t] || u.size[s] == u.size[t] && rank[s] < rank[t]
-	})
-	return u
-}
-
-func (u *undecided) sizeOf(s int32) int32 {
-	if u.d.Size[s] > 1 && u.d.constrained(s) {
-		return u.d.Size[s]
-	}
-	return decided
-}
-
-// note takes nodes whose states have changed to their places.
-func (u *undecided) note(changed []struckOut) {
-	for _, c := range changed {
-		u.size[c.node] = u.sizeOf(c.node)
-		u.queue.Fix(c.node)
-	}
-}
-
-// first returns the node to guess; ok is false where nothing is left to guess.
-func (u *undecided) first() (s int32, ok bool) {
-	if u.queue.Len() == 0 || u.size[u.queue.First()] == decided {
-		return 0, false
-	}
-	return u.queue.First(), true
 }
