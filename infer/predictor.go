@@ -60,7 +60,6 @@ type Predictor struct {
 	whole     *partition.Partition // of the network before
 	state     bp.State
 	potential ground.Potentials
-	pseudo    ground.PseudoLikelihood
 }
 
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the states of nodes to hold fixed and −1

@@ -91,22 +91,6 @@ func (l *PseudoLikelihood) countLabels(in *crf.Instance) {
 	}
 }
 
-// LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s for which count is true (nil: all),
-// and their number. Neighbours count by their labels, whether they are counted themselves or not.
-func (l *PseudoLikelihood) LogLikelihood(m *crf.Model, in *crf.Instance, whole *partition.Block, labels []int32,
-	count []bool) (sum float64, nodes int64) {
-	l.potential.Ground(m, in, whole)
-	for s, y := range labels {
-		if y == crf.Unobserved || count != nil && !count[s] {
-			continue
-		}
-		l.logits = numeric.Resize(l.logits, in.States(int32(s)))
-		sum += l.conditional(l.logits, in, labels, int32(s))
-		nodes++
-	}
-	return sum, nodes
-}
-
 // conditional writes p(x_s | labels of the neighbours of s) to p [states of s] and
 // returns the logarithm of that of the node's own label.
 func (l *PseudoLikelihood) conditional(p []float64, in *crf.Instance, labels []int32, s int32) float64 {
