@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -23,7 +22,6 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 	if marginals {
 		bytes = plan.Bytes
 	}
-	o.forecast(plan, bytes)
 	got, err := plan.Run(ctx, marginals)
 	switch {
 	case marginals && o.Method == "" && errors.Is(err, ErrZero):
@@ -42,11 +40,4 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 		r.Marginals = given.Marginals(got.Marginals)
 	}
 	return r, nil
-}
-
-// forecast tells what elimination will take, where it is within the limit.
-func (o *Options) forecast(plan *exact.Plan, bytes int64) {
-	if o.Forecast != nil && plan.Check(bytes) == nil {
-		o.Forecast(plan.Width, bytes, plan.Operations)
-	}
 }

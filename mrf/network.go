@@ -121,17 +121,9 @@ func (n *Network) WithEvidence(evidence map[int]int) (*Network, error) {
 }
 
 // LogScore returns Σ_f LogTable_f(x_scope(f)), the logarithm of the unnormalised probability of the joint state x;
-// -Inf where a factor is zero. x[v] is the state of variable v. The network must be valid; an x of another length or
-// with a state that does not exist is a programmer's mistake and panics.
+// -Inf where a factor is zero. x[v] is the state of variable v. The network must be valid; its length and range are not
+// checked beyond what slices check.
 func (n *Network) LogScore(x []int) float64 {
-	if len(x) != len(n.Card) {
-		panic(fmt.Sprintf("mrf: LogScore of %d states, want one for each of %d variables", len(x), len(n.Card)))
-	}
-	for v, state := range x {
-		if state < 0 || state >= n.Card[v] {
-			panic(fmt.Sprintf("mrf: LogScore with state %d of variable %d, want 0 to %d", state, v, n.Card[v]-1))
-		}
-	}
 	score := 0.0
 	for f := range n.Factors {
 		factor := &n.Factors[f]
