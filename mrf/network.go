@@ -121,8 +121,8 @@ func (n *Network) WithEvidence(evidence map[int]int) (*Network, error) {
 }
 
 // LogScore returns Σ_f LogTable_f(x_scope(f)), the logarithm of the unnormalised probability of the joint state x;
-// -Inf where a factor is zero. x[v] is the state of variable v. The network must be valid; the length and range of x are
-// not checked beyond what slices check.
+// -Inf where a factor is zero. x[v] is the state of variable v. The network must be valid; the length and range of x
+// are not checked beyond what slices check.
 func (n *Network) LogScore(x []int) float64 {
 	score := 0.0
 	for f := range n.Factors {
