@@ -4,5 +4,5 @@
 // Parse knows the usual choices by name. "convex" has all numbers 1: strongly convex, a loose upper bound. "cover"
 // counts every variable once, and each edge as much as its ends allow: convex too, and tighter. "trw" averages random
 // spanning forests: convex, and the tightest of these bounds. "bethe" is ordinary belief propagation: exact on
-// forests, elsewhere without any promise. New takes numbers given by hand.
+// forests, elsewhere without any promise. A file gives numbers by hand.
 package counting

@@ -24,6 +24,10 @@ const (
 	formatKey  = "format"
 	versionKey = "format_version"
 	schemaKey  = "schema"
+
+	// The tensors of Model.Counts. No type's have such names.
+	nodeCounts = "counting.node"
+	edgeCounts = "counting.edge"
 )
 
 // Save writes the model to path in the safetensors format, whole or not at all:
@@ -33,8 +37,8 @@ const (
 //	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
 //
 // and as metadata the format, its version, the schema as JSON, a checksum of the whole file, and the given keys. The
-// same model gives the same bytes. A weight that is not finite is refused by name, and so is a key that the format uses
-// itself.
+// same model gives the same bytes.
+// A weight that is not finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
 	if err := m.checkWeights(); err != nil {
 		return fmt.Errorf("model is not saved: %w", err)
