@@ -21,7 +21,7 @@ import (
 )
 
 // localMethods are those whose objective is a sum of local terms.
-var localMethods = []Method{Pseudo}
+var localMethods = []Method{Pseudo, Piecewise}
 
 // localAt evaluates the objective of a local method.
 func localAt(p Problem, m Method, threads int, weights []float64) (value float64, gradient []float64) {
@@ -89,6 +89,44 @@ func pseudoByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32, cla
 	return value
 }
 
+// piecewiseByScores is the piecewise likelihood by its definition: of labels of an edge that
+// differ in weight, the lighter one counts as the pair does, and what the other has more counts
+// for its probability among the pairs with the same lighter one.
+func piecewiseByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32, classWeights [][]float64) (value float64) {
+	weight := func(s int) float64 {
+		if classWeights == nil {
+			return 1
+		}
+		return classWeights[in.NodeType(int32(s))][labels[s]]
+	}
+	for s, y := range labels {
+		if y >= 0 {
+			table := network.Node[network.NodeAt[s]:network.NodeAt[s+1]]
+			value += weight(s) * (logSumOf(table) - table[y])
+		}
+	}
+	u, v := in.Graph.Ends()
+	for e, ok := range edgesObserved(in, labels) {
+		if ok {
+			table := network.Edge[network.EdgeAt[e]:network.EdgeAt[e+1]]
+			own, columns := table[int(labels[u[e]]*network.Card[v[e]]+labels[v[e]])], int(network.Card[v[e]])
+			heavy, light := weight(int(u[e])), weight(int(v[e]))
+			first := heavy > light
+			if !first {
+				heavy, light = light, heavy
+			}
+			var alike []float64
+			for i, x := range table {
+				if first && i%columns == int(labels[v[e]]) || !first && i/columns == int(labels[u[e]]) {
+					alike = append(alike, x)
+				}
+			}
+			value += light*(logSumOf(table)-own) + (heavy-light)*(logSumOf(alike)-own)
+		}
+	}
+	return value
+}
+
 // TestLocalObjectivesByDefinition compares values with the definitions, and
 // gradients with differences, for every kind of problem: types, untied weights,
 // missing labels, hard zeros, several samples, weights of instances and of classes.
@@ -123,7 +161,11 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 					network := ground.Condition(m, in)
 					for _, labels := range in.Samples() {
 						total += in.Weight()
-						want += in.Weight() * pseudoByScores(network, in, labels, p.ClassWeights)
+						if method == Pseudo {
+							want += in.Weight() * pseudoByScores(network, in, labels, p.ClassWeights)
+						} else {
+							want += in.Weight() * piecewiseByScores(network, in, labels, p.ClassWeights)
+						}
 					}
 				}
 				want = want/total + p.L2/2*simd.Dot(w, w)
@@ -149,7 +191,7 @@ func TestMethodsAgreeWithoutEdges(t *testing.T) {
 	s.instances, s.samples, s.missing = 3, 2, 0.2
 	p := s.build(t, 5)
 	want := fit(t, p, Settings{Method: Full, GradientTolerance: 1e-10})
-	for _, method := range []Method{BBPL, InnerDual, Pseudo} {
+	for _, method := range []Method{BBPL, InnerDual, Pseudo, Piecewise} {
 		r := fit(t, p, Settings{Method: method, GradientTolerance: 1e-10})
 		if d := distance(r.Model.Weights, want.Model.Weights) / norm(want.Model.Weights); r.Status != Converged || !(d <= 1e-9) {
 			t.Errorf("%s: %s, relative distance %g", method, r.Status, d)
@@ -197,7 +239,7 @@ func TestLocalStates(t *testing.T) {
 		method  Method
 		change  func(*State)
 	}{
-		"another method":   {p, Exact, func(*State) {}},
+		"another method":   {p, Piecewise, func(*State) {}},
 		"variational":      {p, Full, func(*State) {}},
 		"instance weights": {heavier, Pseudo, func(*State) {}},
 		"class weights":    {classes, Pseudo, func(*State) {}},
@@ -251,7 +293,7 @@ func TestLocalStatuses(t *testing.T) {
 	if _, err := Fit(context.Background(), p, Settings{Method: Pseudo, Recorder: func(Event) error { return failure }}); !errors.Is(err, failure) {
 		t.Errorf("an error of the recorder became %v", err)
 	}
-	sizes := must(Measure(p, Settings{Method: Pseudo}))
+	sizes := must(Measure(p, Settings{Method: Piecewise}))
 	if sizes.Edges != p.Data[0].Graph.NumEdges() || sizes.StateBytes <= 0 {
 		t.Errorf("%+v", sizes)
 	}

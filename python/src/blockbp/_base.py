@@ -72,7 +72,7 @@ prior : float
     counting : str
         Counting numbers: "auto", "trw", "convex", "cover" or "bethe".
     method : str
-        How to learn: "auto", "bbpl", "inner-dual", "full", "exact" or "pseudo".
+        How to learn: "auto", "bbpl", "inner-dual", "full", "exact", "pseudo" or "piecewise".
     class_weight : "balanced" or dict of class to float, optional
         How much labels of a class count; others have 1.
     max_time : float, optional
