@@ -146,14 +146,19 @@ func Convex(g *graph.Graph) *Numbers {
 }
 
 // Bethe returns c_s = 1 − deg s, c_uv = 1: ordinary belief propagation. It is exact on forests. Elsewhere it bounds
-// nothing, and Facts does not call it convex, although it is where no component has more than one loop.
+// nothing, and Facts does not call it convex, although it is where no component has more than one loop: Prove finds
+// that.
 func Bethe(g *graph.Graph) *Numbers {
 	node := make([]float64, g.NumNodes())
 	for s := range node {
 		node[s] = 1 - float64(g.Degree(int32(s)))
 	}
 	c := must(New("bethe", g, node, constants(g.NumEdges(), 1)))
-	c.Prove(g)
+	c.Facts = Facts{Bound: None}
+	if g.IsForest() {
+		c.Facts = Facts{Convex: true, Bound: Exact}
+		c.certify(parents(g))
+	}
 	return c
 }
 
@@ -188,9 +193,19 @@ func (c *Numbers) countOnce() {
 }
 
 // TreeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ [edges] that the caller knows to lie
-// in the spanning-forest polytope, as the averages of sampled forests do: convex, and an upper bound, where inference
-// has converged. That they do is not checked; for numbers of unknown origin there is New with Prove.
+// in the spanning-forest polytope, as the averages of sampled forests do: convex, and an upper bound. That they do is
+// not checked; for numbers of unknown origin there is New with Prove.
 func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
+	c, err := treeReweighted(g, appearance)
+	if err == nil {
+		split, _ := c.provablyConvex(g)
+		c.certify(split)
+	}
+	return c, err
+}
+
+// treeReweighted is TreeReweighted without a split.
+func treeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 	if len(appearance) != g.NumEdges() {
 		return nil, fmt.Errorf("%d edge appearances, the network has %d edges", len(appearance), g.NumEdges())
 	}
@@ -206,10 +221,8 @@ func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 	}
 	c.countOnce()
 	c.Facts = Facts{Convex: true, Bound: Upper}
-	c.certify(nil)
 	if g.IsForest() && !slices.ContainsFunc(appearance, func(mu float64) bool { return mu != 1 }) {
 		c.Facts.Bound = Exact
-		c.certify(parents(g))
 	}
 	return c, nil
 }

@@ -51,5 +51,5 @@ func ExampleNumbers_Prove() {
 	// Output:
 	// c_s = 1: convex true, bound upper
 	// c_s = 0.1: convex true, bound upper
-	// c_s = -1: convex false, bound none
+	// c_s = -1: convex true, bound none
 }

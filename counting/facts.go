@@ -14,24 +14,16 @@ const countTolerance = 1e-9
 
 // Prove finds out what can be said of counting numbers given by hand and sets Facts. What is not proved is not
 // claimed: Convex may be false for a free energy that is convex, and Bound None for one that is a bound.
-//
-// Without negative c_s, (2) is a sum of concave terms. Where c_s + ½ Σ_v c_sv is at least 1 for every node, the entropy
-// Σ ρ_s H_s − Σ c_uv I_uv is at least that of independent nodes, Σ H_s, and so at least the true one: I_uv is at most
-// ½ (H_u + H_v).
 func (c *Numbers) Prove(g *graph.Graph) {
-	c.Facts = Facts{Convex: !c.hasNegative(), Bound: Upper}
-	for s, rho := range c.Rho {
-		if (c.Node[s]+rho)/2 < 1-countTolerance {
-			c.Facts.Bound = None
-		}
+	split, convex := c.provablyConvex(g)
+	c.Facts = Facts{Convex: convex, Bound: None}
+	c.certify(split)
+	switch {
+	case c.isBethe(g) && g.IsForest():
+		c.Facts.Bound = Exact
+	case c.boundsLogZ(g):
+		c.Facts.Bound = Upper
 	}
-	isOne := func(x float64) bool { return math.Abs(x-1) <= countTolerance }
-	if g.IsForest() && !slices.ContainsFunc(slices.Concat(c.Edge, c.Rho), func(x float64) bool { return !isOne(x) }) {
-		c.Facts = Facts{Convex: true, Bound: Exact} // they are those of Bethe
-		c.certify(parents(g))
-		return
-	}
-	c.certify(nil)
 }
 
 // certify notes what gives a dual value, given the split of numbers that need one, nil where none is known.
@@ -46,6 +38,73 @@ func (c *Numbers) certify(split []float64) {
 
 func (c *Numbers) hasNegative() bool {
 	return slices.ContainsFunc(c.Node, func(x float64) bool { return x < 0 })
+}
+
+// provablyConvex tests the condition of Heskes (2006) and Weiss, Yanover and Meltzer (2007): edge entropies can be
+// split into conditional entropies H_uv − H_s, which are concave, so that every negative c_s is covered. What an edge
+// does not give to one end it gives to the other, so the same numbers must fit into the capacities ρ_s: c'_uv = 0,
+// and c'_s is the room that is left.
+//
+// If all nodes of a component can have as much room, they have: small c'_s let the
+// dual value fall slowly. For numbers in the spanning-forest polytope that is so.
+func (c *Numbers) provablyConvex(g *graph.Graph) (split []float64, ok bool) {
+	if c.hasNegative() { // without, nobody needs the split, and such tight capacities take long
+		split, ok = shift(g, c.Edge, c.evenRoom(g))
+	}
+	if !ok {
+		split, ok = shift(g, c.Edge, c.Rho)
+	}
+	for e := 0; e < len(split); e += 2 { // what one end has not received is its conditional entropy's
+		split[e], split[e+1] = split[e+1], split[e]
+	}
+	return split, ok
+}
+
+// evenRoom returns ρ_s less the room that a node of its component has on average when all amounts are shifted.
+func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
+	component, components := g.Components()
+	room, nodes := make([]float64, components), make([]float64, components)
+	for s, i := range component {
+		room[i] += c.Rho[s]
+		nodes[i]++
+	}
+	for e, x := range c.Edge {
+		room[component[g.U(int32(e))]] -= x
+	}
+	capacity := make([]float64, len(c.Rho))
+	for s, i := range component {
+		capacity[s] = c.Rho[s] - max(0, room[i])/nodes[i]
+	}
+	return capacity
+}
+
+func (c *Numbers) isBethe(g *graph.Graph) bool {
+	for _, x := range c.Edge {
+		if math.Abs(x-1) > countTolerance {
+			return false
+		}
+	}
+	for _, x := range c.Rho {
+		if math.Abs(x-1) > countTolerance {
+			return false
+		}
+	}
+	return true
+}
+
+// boundsLogZ tests whether the entropy Σ ρ_s H_s − Σ c_uv I_uv is at least that
+// of independent nodes, Σ H_s, and so at least the true one. Since I_uv ≤ min(H_u, H_v),
+// it is enough that the c_uv can be shifted into the nodes' ρ_s − 1.
+func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
+	spare := make([]float64, len(c.Rho))
+	for s, rho := range c.Rho {
+		if rho < 1-countTolerance {
+			return false
+		}
+		spare[s] = math.Max(0, rho-1)
+	}
+	_, ok := shift(g, c.Edge, spare)
+	return ok
 }
 
 // leastForests is how many spanning forests are averaged, at least, for the edge
@@ -68,7 +127,7 @@ func sampledTreeReweighted(ctx context.Context, g *graph.Graph, seed uint64) (*N
 	if err != nil {
 		return nil, err
 	}
-	c, err := TreeReweighted(g, sample.Appearance())
+	c, err := treeReweighted(g, sample.Appearance())
 	if err != nil {
 		return nil, err
 	}

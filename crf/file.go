@@ -36,8 +36,8 @@ const (
 //	node.<type>  [states, features]              untied: [copies, states, features]
 //	edge.<type>  [states_u, states_v, features]  untied: [copies, states_u, states_v, features]
 //
-// and as metadata the format, its version, the schema as JSON, a checksum of the whole file, and the given keys. The
-// same model gives the same bytes.
+// Counts, if the model has any, as counting.node [nodes] and counting.edge [edges], and as metadata the format, its
+// version, the schema as JSON, a checksum of the whole file, and the given keys. The same model gives the same bytes.
 // A weight that is not finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
 	if err := m.checkWeights(); err != nil {
@@ -63,6 +63,13 @@ func Save(path string, m *Model, meta map[string]string) error {
 	spans := slices.Concat(m.Layout.Node, m.Layout.Edge)
 	for i, t := range fileTensors(&m.Schema) {
 		tensors = append(tensors, safetensors.NewChunks(t.name, t.shape, spans[i].fileOrder(m.Weights)))
+	}
+	if c := m.Counts; c != nil {
+		if err := cmp.Or(checkCounts(nodeCounts, c.Node), checkCounts(edgeCounts, c.Edge)); err != nil {
+			return fmt.Errorf("model is not saved: %w", err)
+		}
+		tensors = append(tensors, safetensors.New(nodeCounts, []int{len(c.Node)}, c.Node),
+			safetensors.New(edgeCounts, []int{len(c.Edge)}, c.Edge))
 	}
 	return safetensors.WriteFile(path, metadata, tensors)
 }
@@ -125,7 +132,49 @@ func readWeights(f *safetensors.File, schema *Schema) (*Model, error) {
 		}
 		spans[i].fromFileOrder(m.Weights, data)
 	}
+	if m.Counts, err = readCounts(f); err != nil {
+		return nil, err
+	}
 	return m, m.checkWeights()
+}
+
+// readCounts reads the counting numbers of a file, nil where it has none.
+func readCounts(f *safetensors.File) (*Counts, error) {
+	if !hasCounts(f) {
+		return nil, nil
+	}
+	node, err := readVector(f, nodeCounts)
+	if err != nil {
+		return nil, err
+	}
+	edge, err := readVector(f, edgeCounts)
+	if err != nil {
+		return nil, err
+	}
+	return &Counts{node, edge}, nil
+}
+
+func hasCounts(f *safetensors.File) bool {
+	_, node := f.Find(nodeCounts)
+	_, edge := f.Find(edgeCounts)
+	return node || edge
+}
+
+func readVector(f *safetensors.File, name string) ([]float64, error) {
+	data, err := safetensors.Read[float64](f, name)
+	if info, _ := f.Find(name); err == nil && len(info.Shape) != 1 {
+		err = fmt.Errorf("tensor %q has shape %v, want one dimension", name, info.Shape)
+	}
+	return data, cmp.Or(err, checkCounts(name, data))
+}
+
+func checkCounts(name string, counts []float64) error {
+	for i, x := range counts {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("%s: number %d is %v, want a finite number", name, i, x)
+		}
+	}
+	return nil
 }
 
 // checkVersion refuses other versions of the format.
@@ -168,9 +217,8 @@ func checkTensors(f *safetensors.File, tensors []fileTensor) error {
 		}
 	}
 	for _, info := range f.Tensors() {
-		if !wanted[info.Name] {
-			return fmt.Errorf("tensor %q belongs to no type of the schema; models with counting numbers of their own "+
-				"(counting.node) are of an earlier blockbp: train again", info.Name)
+		if !wanted[info.Name] && !(hasCounts(f) && (info.Name == nodeCounts || info.Name == edgeCounts)) {
+			return fmt.Errorf("tensor %q belongs to no type of the schema", info.Name)
 		}
 	}
 	return nil

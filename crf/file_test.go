@@ -130,6 +130,9 @@ func TestModelFileRefusesNonFinite(t *testing.T) {
 	if want := m.WeightName(3); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Save: error is %v, want one that names %s", err, want)
 	}
+	m = fileModel(t)
+	m.Counts = &Counts{Node: []float64{1, math.Inf(1)}}
+	oracle.WantError(t, Save(filepath.Join(t.TempDir(), "x"), m, nil), "counting.node: number 1 is +Inf")
 	if err := Save(filepath.Join(t.TempDir(), "x"), fileModel(t), map[string]string{"schema": ""}); err == nil {
 		t.Error("Save: a reserved key was accepted")
 	}
@@ -140,6 +143,7 @@ func TestModelFileDamaged(t *testing.T) {
 	schema, _ := json.Marshal(small.Schema)
 	node := safetensors.New("node.node", []int{2, 1}, []float64{0, 1})
 	edge := safetensors.New("edge.edge", []int{2, 2, 1}, make([]float64, 4))
+	counts := safetensors.New("counting.node", []int{1}, []float64{1})
 	infinite := safetensors.New("edge.edge", []int{2, 2, 1}, []float64{0, math.Inf(1), 0, 0})
 	for name, c := range map[string]struct {
 		change  map[string]string
@@ -159,9 +163,13 @@ func TestModelFileDamaged(t *testing.T) {
 		"missing tensor": {nil, []safetensors.Tensor{node}, `"edge.edge" is missing`},
 		"old and masked": {map[string]string{"schema": strings.Replace(string(schema), `"features":1`, `"features":1,"forbidden":[7]`, 1)}, []safetensors.Tensor{node, edge}, "forbidden[0] is state 7"},
 		"extra tensor":   {nil, []safetensors.Tensor{node, edge, safetensors.New("x", nil, []float32{1})}, `"x" belongs to no type`},
-		"own counts":     {nil, []safetensors.Tensor{node, edge, safetensors.New("counting.node", []int{1}, []float64{1})}, "train again"},
 		"wrong shape":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{1, 2}, []float64{0, 1}), edge}, "[1 2], the schema wants [2 1]"},
 		"wrong dtype":    {nil, []safetensors.Tensor{safetensors.New("node.node", []int{2, 1}, []float32{0, 1}), edge}, "astype"},
+		"counts":         {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{0}, []float64{})}, ""},
+		"half of counts": {nil, []safetensors.Tensor{node, edge, counts}, `"counting.edge" is missing`},
+		"square counts":  {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{1, 1}, []float64{1})}, "one dimension"},
+		"single counts":  {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{1}, []float32{1})}, "F32, want F64"},
+		"infinite count": {nil, []safetensors.Tensor{node, edge, counts, safetensors.New("counting.edge", []int{1}, []float64{math.Inf(1)})}, "counting.edge: number 0 is +Inf"},
 		"infinite":       {nil, []safetensors.Tensor{node, infinite}, "edge.edge[states a, b, feature 0] is +Inf"},
 		"checksum":       {map[string]string{"checksum": "crc32c:00000000"}, []safetensors.Tensor{node, edge}, "damaged"},
 		"other checksum": {map[string]string{"checksum": "sha256:0"}, []safetensors.Tensor{node, edge}, "a newer blockbp wrote it"},
@@ -195,6 +203,8 @@ func smallModels() map[string]*Model {
 		}
 		models[name] = m
 	}
+	models["with counting numbers"] = models["tied"].Clone()
+	models["with counting numbers"].Counts = &Counts{Node: []float64{1, -0.5, 1e-300}, Edge: []float64{0.75, 2}}
 	return models
 }
 

@@ -14,10 +14,14 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// splitCounting are convex numbers with negative c_s.
+// splitCounting are provably convex numbers with negative c_s.
 func splitCounting(rng *rand.Rand, g *graph.Graph) []*counting.Numbers {
 	sampled := legal(counting.SampledTreeReweighted(g, rng.Uint64()))
-	numbers := []*counting.Numbers{sampled, drawnSplit(rng, g), drawnSplit(rng, g)}
+	proved := legal(counting.New("proved", g, sampled.Node, sampled.Edge))
+	proved.Prove(g)
+	found, given := drawnSplit(rng, g), drawnSplit(rng, g)
+	found.Prove(g) // replaces the split
+	numbers := []*counting.Numbers{sampled, proved, found, given}
 	if g.IsForest() {
 		numbers = append(numbers, counting.Bethe(g))
 	}

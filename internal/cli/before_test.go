@@ -3,6 +3,7 @@ package cli_test
 import (
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,7 +110,8 @@ func TestForeignMetadata(t *testing.T) {
 	}
 }
 
-// TestModelNamesNoFile: what stands in a model is never opened, whatever it names.
+// TestModelNamesNoFile: what stands in a model is never opened, whatever it names, and counting
+// numbers of its own are used.
 func TestModelNamesNoFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -129,4 +131,22 @@ func TestModelNamesNoFile(t *testing.T) {
 		return path
 	}
 	run(t, "info", write("named.safetensors")).wantFailure(t, 3, "named.safetensors", "counting", "damaged")
+	meta["counting"] = "numbers" // of its own
+	run(t, "info", write("without.safetensors")).wantFailure(t, 3, "without.safetensors", "counting", "damaged")
+	ones := slices.Repeat([]float64{1}, 12) // those of the grid are the numbers of convex
+	tensors = append(tensors, safetensors.New("counting.node", []int{9}, ones[:9]), safetensors.New("counting.edge", []int{12}, ones))
+	own := write("own.safetensors")
+	if a, b := mustRun(t, "eval", data, "-m", own).stdout, mustRun(t, "eval", data, "-m", own, "--counting", "convex").stdout; a != b {
+		t.Errorf("by numbers of its own %s, by the same of convex %s", a, b)
+	}
+	// A training that begins with the model goes on with its numbers, and so does one that is resumed.
+	first, second := filepath.Join(folder, "own", "run"), filepath.Join(folder, "convex", "run")
+	mustRun(t, "train", data, "--init", own, "-o", first, "--max-iter", "3", noReport, "-q")
+	mustRun(t, "train", first, "--resume", "--max-iter", "5", noReport, "-q")
+	mustRun(t, "train", data, "--init", own, "--counting", "convex", "-o", second, "--max-iter", "5", noReport, "-q")
+	if a, b := mustRun(t, "eval", data, "-m", first).stdout, mustRun(t, "eval", data, "-m", second).stdout; a != b {
+		t.Errorf("after a training by numbers of its own %s, by the same of convex %s", a, b)
+	}
+	meta["counting"] = "trw"
+	run(t, "info", write("both.safetensors")).wantFailure(t, 3, "both.safetensors", "counting", "damaged")
 }

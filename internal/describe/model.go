@@ -37,6 +37,8 @@ type Model struct {
 	// Couplings of a physical system, largest first, nil of other models.
 	Couplings []job.CouplingRow `json:"couplings,omitempty"`
 	Pairs     []job.CouplingRow `json:"pairs,omitempty"` // by their scores, which nodes of several states have
+
+	counts *crf.Counts // nil: none were given
 }
 
 // Weight is one weight with its name.
@@ -56,7 +58,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]),
 		Training:    jsonOr(m.Meta[job.MetaTraining]),
 		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights),
-		Largest: []Weight{},
+		Largest: []Weight{}, counts: m.Model.Counts,
 	}
 	if spec, ok := m.Meta[job.MetaCounting]; ok {
 		d.Counting = &spec
@@ -118,7 +120,7 @@ func (d *Model) Tables() []report.Table {
 		rows = append(rows, []string{"forbidden pairs of " + e.Name, forbiddenPairs(d.NodeTypes, &e)})
 	}
 	rows = append(rows,
-		[]string{"counting", known(d.Counting)}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
+		[]string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
 	if d.Temperature != 1 {
 		rows = append(rows, []string{"temperature of beliefs", fmt.Sprintf("%.4g", d.Temperature)})
 	}
@@ -154,6 +156,15 @@ func (d *Model) Tables() []report.Table {
 		}
 	}
 	return append(tables, largest)
+}
+
+// countingText says which counting numbers a model has.
+func (d *Model) countingText() string {
+	if d.counts == nil {
+		return known(d.Counting)
+	}
+	return fmt.Sprintf("%s of its own, for %s and %s", *d.Counting, Counted(len(d.counts.Node), "node"),
+		Counted(len(d.counts.Edge), "edge"))
 }
 
 // mostPairsShown bounds how many forbidden pairs are named one by one.

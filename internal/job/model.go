@@ -21,17 +21,20 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
 
 // Keys of a model file's metadata, beside dataset.RecipeKey.
 const (
-	MetaCounting = "counting" // a name, or countingExact
+	MetaCounting = "counting" // a name, or countingOwn
 	MetaSeed     = "seed"     // of counting numbers that are drawn
 	MetaEdges    = "edges"    // none: trained on node features alone; balanced: by that rule
 	MetaTraining = "training" // a summary, as JSON
 	edgesNone    = "none"
+	// countingOwn stands for the numbers in crf.Model.Counts.
+	countingOwn = "numbers"
 	// countingExact stands for exact inference, where that is cheap, and else for countingBeside.
 	countingExact, countingBeside = "exact", "trw"
 	// metaOrigin is what package synthetic says of the models that it draws.
@@ -76,6 +79,10 @@ func LoadModel(path string) (*Model, error) {
 	if m.Recipe, err = recipeOf(path, meta); err != nil {
 		return nil, err
 	}
+	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
+		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
+			MetaCounting, meta[MetaCounting], !own)
+	}
 	m.Notes = m.notes()
 	return m, nil
 }
@@ -92,7 +99,7 @@ func checkMeta(path string, meta map[string]string) error {
 		return dataf("%s: metadata %q are %q, want %q, %q or none at all: the file is damaged", path, MetaEdges, edges,
 			edgesNone, edgesBalanced)
 	}
-	if spec, ok := meta[MetaCounting]; ok && spec != countingExact &&
+	if spec, ok := meta[MetaCounting]; ok && spec != countingOwn && spec != countingExact &&
 		!slices.Contains(counting.Names, spec) {
 		return dataf("%s: metadata %q are %q, which are no counting numbers: the file is damaged", path, MetaCounting, spec)
 	}
@@ -206,6 +213,8 @@ func (m *Model) InferOptions() string {
 	switch spec, seed := cmp.Or(m.Meta[MetaCounting], counting.Names[0]), cmp.Or(m.Meta[MetaSeed], "1"); {
 	case spec == countingExact:
 		return "{method=exact}"
+	case spec == countingOwn:
+		return "{counting=trw}, where predict has {counting=trw} too"
 	case spec == InferCounting && seed != "1":
 		return "{counting=trw} {seed=" + seed + "}"
 	default:
@@ -226,8 +235,22 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 		return Counting(ctx, asked, seed)
 	case spec == countingExact:
 		return Counting(ctx, countingBeside, seed)
+	case spec != countingOwn:
+		return Counting(ctx, spec, seed)
 	}
-	return Counting(ctx, spec, seed)
+	c := m.Model.Counts
+	numbers := counting.Given(countingOwn, c.Node, c.Edge)
+	return func(g *graph.Graph) (*counting.Numbers, error) {
+		if len(c.Node) != g.NumNodes() || len(c.Edge) != g.NumEdges() {
+			return nil, dataf("the model has counting numbers for a network of %d nodes and %d edges, this one has %d and "+
+				"%d: give others with {counting}", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
+		}
+		n, err := numbers(g)
+		if err != nil {
+			err = &Error{Data, err}
+		}
+		return n, err
+	}, nil
 }
 
 // Instances returns the instances of a set as the model wants them: without edges if it was trained without, and

@@ -218,7 +218,7 @@ func (o *Options) validate() error {
 			return err
 		}
 	}
-	if o.Counting == autoCounting { // of the model that the training begins with
+	if o.Counting == autoCounting || o.Counting == countingOwn { // of the model that the training begins with
 		return nil
 	}
 	_, err := Counting(context.Background(), o.Counting, o.Seed)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -232,7 +233,12 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 		return nil, err
 	}
 	meta := p.modelMeta(f)
+	var counts *crf.Counts
+	if meta[MetaCounting] == countingOwn {
+		counts = p.Initial.Model.Counts
+	}
 	f.Model = p.original(f.Model)
+	f.Model.Counts = counts
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
 	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0
 	r := &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
@@ -241,6 +247,7 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	}
 	if f.Best != nil {
 		f.Best = p.original(f.Best)
+		f.Best.Counts = counts
 		r.Best = &Model{Model: f.Best, Recipe: &recipe, Meta: r.Model.Meta}
 	}
 	return r, nil

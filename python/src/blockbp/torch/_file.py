@@ -36,9 +36,11 @@ def write(path: str | os.PathLike[str], crf: PairwiseCRF, head: nn.Linear | None
     nodes = {"name": "node", "states": [str(j) for j in range(k)], "features": len(names), "feature_names": names}
     form = "dense" if crf.edge_features else "constant"
     tensors = {"node.node": node, "edge.edge": crf.symmetric()}
-    if not isinstance(crf.counting, str):
-        raise ValueError("counting numbers given one by one go into no file of blockbp; keep the layer by torch.save")
-    counting = "trw" if crf.counting == "auto" else crf.counting
+    if isinstance(crf.counting, str):
+        counting = "trw" if crf.counting == "auto" else crf.counting
+    else:
+        counting = "numbers"
+        tensors["counting.node"], tensors["counting.edge"] = crf.counting
     meta = {
         "checksum": CHECKSUM,
         "counting": counting,
@@ -89,11 +91,14 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensor, Tensor]:
             raise ModelError(f"{os.fspath(path)!r} has several types, weights of its own for each node, or forbidden states, "
                              "which this layer does not have")
         weights = {name: torch.from_numpy(values) for name, values in model.weights.items()}
+        counting: Any = model.counting
+        if "counting.node" in weights:
+            counting = (weights["counting.node"], weights["counting.edge"])
         constant = model.recipe.get("edge_form") == "constant"
         options = {
             "states": len(nodes[0]["states"]),
             "edge_features": 0 if constant else edges[0]["features"],
-            "counting": model.counting,
+            "counting": counting,
             "directed": not edges[0].get("symmetric", False),
         }
         return options, weights["edge." + edges[0]["name"]], weights["node." + nodes[0]["name"]]
