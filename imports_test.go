@@ -155,7 +155,7 @@ var opensItself = map[string]string{
 	"internal/uai/scan.go":              "os.Open",     // a network may come from a pipe that the shell opened
 	"internal/runfolder/run.go":         "os.Open",     // a folder
 	"internal/runfolder/environment.go": "os.Open",     // of the system
-	"internal/memory/caches.go":         "os.ReadFile", // of the system
+	"internal/memory/available.go":      "os.ReadFile", // of the system
 	"internal/runstate/arrays.go":       "os.Open",     // a folder
 }
 

@@ -250,16 +250,14 @@ func masked(s Schema) Schema {
 	return s
 }
 
-// TestMaskValidation: what does not exist, is there twice, or leaves nothing.
+// TestMaskValidation: what does not exist, or leaves nothing.
 func TestMaskValidation(t *testing.T) {
 	for want, change := range map[string]func(*Schema){
-		"":                              func(s *Schema) { *s = masked(*s) },
-		"forbidden[0] is state 3":       func(s *Schema) { s.NodeTypes[0].Forbidden = []int{3} },
-		"at most 1024 of each":          func(s *Schema) { s.NodeTypes = slices.Repeat(s.NodeTypes, 1025) },
-		"forbidden[1] is state 1 (1)":   func(s *Schema) { s.NodeTypes[0].Forbidden = []int{1, 1} },
-		"every state is forbidden":      func(s *Schema) { s.NodeTypes[0].Forbidden = []int{0, 1, 2} },
-		"states 0 and 3, want below":    func(s *Schema) { s.EdgeTypes[0].Forbidden = [][2]int{{0, 3}} },
-		"the pair 0, 1, which is there": func(s *Schema) { s.EdgeTypes[0].Forbidden = [][2]int{{0, 1}, {0, 1}} },
+		"":                           func(s *Schema) { *s = masked(*s) },
+		"forbidden[0] is state 3":    func(s *Schema) { s.NodeTypes[0].Forbidden = []int{3} },
+		"at most 1024 of each":       func(s *Schema) { s.NodeTypes = slices.Repeat(s.NodeTypes, 1025) },
+		"every state is forbidden":   func(s *Schema) { s.NodeTypes[0].Forbidden = []int{0, 1, 2} },
+		"states 0 and 3, want below": func(s *Schema) { s.EdgeTypes[0].Forbidden = [][2]int{{0, 3}} },
 		"every pair of states is": func(s *Schema) {
 			s.NodeTypes[0].Forbidden = []int{1, 2}
 			s.EdgeTypes[0].Forbidden = [][2]int{{0, 0}}

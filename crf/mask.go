@@ -11,22 +11,16 @@ func (s *Schema) masked() bool {
 		slices.ContainsFunc(s.EdgeTypes, func(t EdgeType) bool { return len(t.Forbidden) > 0 })
 }
 
-// validateMask reports the first forbidden state or pair that does not exist, is
-// given twice, or leaves nothing allowed.
+// validateMask reports the first forbidden state or pair that does not exist, or types that have nothing allowed.
 func (s *Schema) validateMask() error {
 	for a, t := range s.NodeTypes {
 		where := fmt.Sprintf("schema: node_types[%d] (%q)", a, t.Name)
-		before := map[int]bool{}
 		for i, x := range t.Forbidden {
 			if x < 0 || x >= len(t.States) {
 				return fmt.Errorf("%s: forbidden[%d] is state %d, want 0 to %d", where, i, x, len(t.States)-1)
 			}
-			if before[x] {
-				return fmt.Errorf("%s: forbidden[%d] is state %d (%s), which is there already", where, i, x, t.States[x])
-			}
-			before[x] = true
 		}
-		if len(t.Forbidden) == len(t.States) {
+		if len(setOf(t.Forbidden)) == len(t.States) {
 			return fmt.Errorf("%s: every state is forbidden", where)
 		}
 	}
@@ -40,25 +34,17 @@ func (s *Schema) validateMask() error {
 
 func (s *Schema) validatePairs(t *EdgeType) error {
 	u, v := &s.NodeTypes[t.U], &s.NodeTypes[t.V]
-	before, all := map[[2]int]bool{}, setOf(t.Forbidden)
+	all, first, second := setOf(t.Forbidden), setOf(u.Forbidden), setOf(v.Forbidden)
 	for i, x := range t.Forbidden {
 		if x[0] < 0 || x[0] >= len(u.States) || x[1] < 0 || x[1] >= len(v.States) {
 			return fmt.Errorf("forbidden[%d] is the pair of states %d and %d, want below %d and %d",
 				i, x[0], x[1], len(u.States), len(v.States))
 		}
-		if before[x] {
-			return fmt.Errorf("forbidden[%d] is the pair %s, %s, which is there already", i, u.States[x[0]], v.States[x[1]])
-		}
-		before[x] = true
 		if t.Symmetric && !all[[2]int{x[1], x[0]}] {
 			return fmt.Errorf("forbidden[%d] is the pair %s, %s; the type is symmetric: forbid %s, %s too",
 				i, u.States[x[0]], v.States[x[1]], v.States[x[1]], u.States[x[0]])
 		}
 	}
-	if len(t.Forbidden) == 0 {
-		return nil
-	}
-	first, second := setOf(u.Forbidden), setOf(v.Forbidden)
 	for x := range u.States {
 		for y := range v.States {
 			if !first[x] && !second[y] && !all[[2]int{x, y}] {

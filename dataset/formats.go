@@ -67,6 +67,8 @@ var formats = []format{
 	{"a network as Hugin writes it", "", func(p *peek) bool {
 		return p.extension == ".net" && strings.Contains(p.start, "{")
 	}, say("write it as .bif, as bnlearn and pgmpy do")},
+	{"a network of libDAI or toulbar2", "", extensions(".fg", ".wcsp"),
+		say("write it as .uai, with all entries of each table")},
 	{"a Pajek file", "", extensions(".net", ".paj"), networkxToTables("read_pajek")},
 	{"a Matrix Market file", "", extensions(".mtx"), python(`import numpy, scipy.io, scipy.sparse; ` +
 		`numpy.savetxt("edges.csv", numpy.transpose(scipy.sparse.triu(scipy.io.mmread(%q), 1).nonzero()), ` + edgeHeader)},
@@ -289,7 +291,7 @@ func (p *peek) isList() bool {
 }
 
 // networkExtensions are those of networks with explicit tables.
-var networkExtensions = []string{".uai", ".bif", ".fg", ".wcsp"}
+var networkExtensions = []string{".uai", ".bif"}
 
 func (p *peek) isNetwork() bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(p.header()), " ")

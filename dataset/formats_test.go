@@ -73,8 +73,7 @@ func TestFormats(t *testing.T) {
 		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a network as Hugin writes it"},
 		{"club.net", "*Vertices 2\n1 \"a\"\n", "a Pajek file"},
 		{"asia.bif", "network unknown {\n}\n", "a network"},
-		{"a.fg", "0\n", "a network"},
-		{"a.wcsp", "x 0 1 0 1\n", "a network"},
+		{"a.fg", "0\n", "a network of libDAI or toulbar2"},
 		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
 		{"table.txt", "id,label\nann,A\nbob,B\n", "a table of another name"},
 		{"prose.txt", "It was a dark night.\nNobody came, and nobody called to ask for anything.\n\nThen it rained all " +

@@ -10,14 +10,14 @@ import (
 )
 
 // networkFiles are what a network can be read from.
-const networkFiles = "give one file, .uai, .bif, .fg, .wcsp, or .npz of log potentials; of data a model makes " +
+const networkFiles = "give one file, .uai, .bif, or .npz of log potentials; of data a model makes " +
 	"networks in sample and convert (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
 func IsNetwork(path string) bool { return newPeek(path).best().kind == kindNetwork }
 
 // ReadNetwork reads a network with explicit tables: log potentials as arrays where
-// the name ends in .npz, a .bif, .fg or .wcsp, else the UAI format, MARKOV or BAYES.
+// the name ends in .npz, a .bif, else the UAI format, MARKOV or BAYES.
 //
 // The arrays are, with n nodes, m edges and k the largest number of states,
 //
@@ -56,23 +56,15 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 // ReadEvidence reads the states of observed variables of a network from a .uai.evid
 // file: the state of each by its number. Several samples of them are an *Error.
 func ReadEvidence(path string, n *mrf.Network) (map[int]int, error) {
-	samples, err := uai.ReadEvidenceFile(path, n)
-	switch {
-	case err != nil:
-		return nil, located(err)
-	case len(samples) > 1:
-		return nil, wrong(path, 0, "", "", "%d evidence samples, want at most one", len(samples))
-	case len(samples) == 0:
-		return map[int]int{}, nil
-	}
-	return samples[0], nil
+	evidence, err := uai.ReadEvidenceFile(path, n)
+	return evidence, located(err)
 }
 
 // WriteNetwork writes a network as ReadNetwork reads it, whole or not at all. Log values come back to the last bit. A
 // network that the format cannot hold is an *Error.
 func WriteNetwork(path string, n *mrf.Network) error {
 	if filepath.Ext(path) == ".npz" {
-		p, _, err := n.Pairwise()
+		p, err := n.Pairwise()
 		if err != nil {
 			return ofFile(path, err)
 		}

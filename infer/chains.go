@@ -6,71 +6,88 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gibbs"
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// errFrozen says that Gibbs sampling cannot move: hard zeros hold every variable in place while the others stay.
-func errFrozen(chains int) error {
-	return unsuitedError{fmt.Errorf("one variable at a time is changed by Gibbs sampling, and from the possible joint "+
-		"states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat "+
-		"its start for ever; exact inference can give marginals", chains)}
-}
-
-// chains are Markov chains of one network with starts of their own.
-type chains struct {
+// chain is a Markov chain over joint states whose stationary distribution is that
+// of a network. Its course depends on the start and the seed alone.
+type chain struct {
 	p    *mrf.Pairwise
-	free []int32 // nodes that have several possible states
-	all  []*chain
-	// irreducible: it is proved that they can reach every possible joint state.
-	irreducible bool
-	concurrent  int // how many run at a time
+	free []int32 // the nodes that have several possible states
+	x    []int32 // [nodes] the joint state
+	rng  *rand.Rand
+	// score has room for the states of a node.
+	score []float64
 }
 
-// newChains starts so many chains from random joint states of positive probability. See Sample for the errors.
-func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64, threads int) (*chains, error) {
+// conditional returns the logarithms of the probabilities of a node's states given all others, up to a constant.
+func (c *chain) conditional(s int32) []float64 {
+	score := c.score[:c.p.Card[s]]
+	gibbs.Conditional(score, c.p, c.x, s)
+	return score
+}
+
+// sweep draws every node once from its conditional distribution, in their order.
+func (c *chain) sweep() {
+	for _, s := range c.free {
+		c.x[s] = gibbs.Draw(c.conditional(s), c.rng)
+	}
+}
+
+// frozen reports whether no single node can leave its state: then the chain would repeat its start for ever.
+func (c *chain) frozen() bool {
+	return !slices.ContainsFunc(c.free, func(s int32) bool {
+		n := 0
+		for _, v := range c.conditional(s) {
+			if !math.IsInf(v, -1) {
+				n++
+			}
+		}
+		return n > 1
+	})
+}
+
+// newChains starts so many chains from random joint states of positive probability. irreducible says that it is proved
+// that they can reach every possible joint state. See Sample for the errors.
+func newChains(ctx context.Context, p *mrf.Pairwise, count int, seed uint64,
+) (all []*chain, irreducible bool, err error) {
 	if err := checkPotentials(p); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	d, err := domains(p)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	c := &chains{p: p, irreducible: d.Irreducible(), concurrent: min(count, threads)}
-	most := 0
+	var free []int32
 	for s, size := range d.Size {
 		if size > 1 {
-			c.free = append(c.free, int32(s))
+			free = append(free, int32(s))
 		}
-		most = max(most, int(p.Card[s]))
 	}
+	frozen := len(free) > 0
 	for k := range count {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		x, err := searchState(d, stream(seed, uint64(k), 0))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		c.all = append(c.all, &chain{p: p, free: c.free, x: x, rng: stream(seed, uint64(k), 1), score: make([]float64, most)})
+		c := &chain{p: p, free: free, x: x, rng: stream(seed, uint64(k), 1),
+			score: make([]float64, slices.Max(append([]int32{0}, p.Card...)))}
+		frozen = frozen && c.frozen()
+		all = append(all, c)
 	}
-	if !c.irreducible && c.frozen() {
-		return nil, errFrozen(count)
+	if irreducible = d.Irreducible(); frozen && !irreducible {
+		return nil, false, unsuitedError{fmt.Errorf("one variable at a time is changed by Gibbs sampling, and from the "+
+			"possible joint states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it "+
+			"would repeat its start for ever; exact inference can give marginals", count)}
 	}
-	return c, nil
-}
-
-// frozen reports whether no chain can move, though some node has a choice.
-func (c *chains) frozen() bool {
-	for _, chain := range c.all {
-		if !chain.frozen() {
-			return false
-		}
-	}
-	return len(c.free) > 0
+	return all, irreducible, nil
 }
 
 // searchState draws a possible joint state.
@@ -114,7 +131,13 @@ func checkPotentials(p *mrf.Pairwise) error {
 		return zeroAt(errConstant)
 	}
 	for s := range int32(len(p.Card)) {
-		if math.IsInf(magnitudeAt(p, s), 0) {
+		most := math.MaxFloat64 / float64(1+p.Graph.Degree(s))
+		tooLarge := func(x float64) bool { return !math.IsInf(x, -1) && !(math.Abs(x) <= most) }
+		wrong := slices.ContainsFunc(p.Node[p.NodeAt[s]:p.NodeAt[s+1]], tooLarge)
+		for _, in := range p.Graph.Incoming(s) {
+			wrong = wrong || slices.ContainsFunc(p.Edge[p.EdgeAt[in>>1]:p.EdgeAt[in>>1+1]], tooLarge)
+		}
+		if wrong {
 			return &bp.NumericalError{Node: s, Edge: -1, Reason: "potentials are too large to be added up; subtract a " +
 				"constant from each table"}
 		}
@@ -122,39 +145,18 @@ func checkPotentials(p *mrf.Pairwise) error {
 	return nil
 }
 
-// magnitudeAt is the largest magnitude that a sum of finite potentials at node s can have.
-func magnitudeAt(p *mrf.Pairwise, s int32) float64 {
-	sum := magnitude(p.Node[p.NodeAt[s]:p.NodeAt[s+1]])
-	for _, in := range p.Graph.Incoming(s) {
-		sum += magnitude(p.Edge[p.EdgeAt[in>>1]:p.EdgeAt[in>>1+1]])
-	}
-	return sum
+// stream returns a source of randomness for one part of a piece of work. The numbers are mixed well, since generators
+// that begin near each other could run alike.
+func stream(seed, piece, part uint64) *rand.Rand {
+	a := mix(seed + mix(piece+mix(part)))
+	return rand.New(rand.NewPCG(a, mix(a)))
 }
 
-// magnitude is the largest of finite potentials.
-func magnitude(potentials []float64) float64 {
-	largest := 0.0
-	for _, x := range potentials {
-		if !math.IsInf(x, -1) {
-			largest = max(largest, math.Abs(x))
-		}
-	}
-	return largest
-}
-
-// tally calls report with growing numbers of work done, from several goroutines, one at a time.
-type tally struct {
-	lock        sync.Mutex
-	done, total int
-	report      func(done, total int) // nil: nobody asks
-}
-
-func (t *tally) add(n int) {
-	if t.report == nil {
-		return
-	}
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	t.done += n
-	t.report(t.done, t.total)
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014) with its
+// increment: a bijection in which every bit depends on all.
+func mix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
 }

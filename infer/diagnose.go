@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
@@ -38,37 +39,14 @@ func (d *Diagnosis) good(maxRHat, minESS float64) bool {
 	return d.Enough && (d.WorstRHat < 0 || d.MaxRHat <= maxRHat && d.MinESS >= minESS)
 }
 
-// of is the diagnosis in the numbers of the network that evidence was given for: its
-// variables, of which the observed ones are NaN.
-func (d *Diagnosis) of(c *mrf.Conditioned) *Diagnosis {
-	all := *d
-	spread := func(values []float64) []float64 {
-		spread := make([]float64, len(c.Observed))
-		for v := range spread {
-			spread[v] = math.NaN()
-		}
-		for s, v := range c.Variable {
-			spread[v] = values[s]
-		}
-		return spread
-	}
-	all.RHat, all.ESS = spread(d.RHat), spread(d.ESS)
-	if d.WorstRHat >= 0 {
-		all.WorstRHat = c.Variable[d.WorstRHat]
-	}
-	if d.WorstESS >= 0 {
-		all.WorstESS = c.Variable[d.WorstESS]
-	}
-	return &all
-}
-
 // leastDraws is how many draws of a chain can be judged: two in each half.
 const leastDraws = 4
 
-// diagnose judges draws, of which chain k has those from first[k] to first[k+1].
-func diagnose(ctx context.Context, draws *drawStore, card []int32, first []int, threads int) (*Diagnosis, error) {
-	n := len(card)
-	d := &Diagnosis{RHat: make([]float64, n), ESS: make([]float64, n), WorstRHat: -1, WorstESS: -1, MaxRHat: math.NaN(),
+// diagnose judges draws, of which chain k has those from first[k] to first[k+1], of nodes that are variables of a
+// network; the others are observed.
+func diagnose(ctx context.Context, draws *drawStore, c *mrf.Conditioned, first []int, threads int) (*Diagnosis, error) {
+	unknown, n := slices.Repeat([]float64{math.NaN()}, len(c.Observed)), len(c.Variable)
+	d := &Diagnosis{RHat: unknown, ESS: slices.Clone(unknown), WorstRHat: -1, WorstESS: -1, MaxRHat: math.NaN(),
 		MinESS: math.NaN()}
 	length := math.MaxInt // of the shortest chain
 	for k := range len(first) - 1 {
@@ -79,21 +57,22 @@ func diagnose(ctx context.Context, draws *drawStore, card []int32, first []int, 
 	err := parallel.Each(ctx, (n+diagnosedTogether-1)/diagnosedTogether, threads, func(part int) {
 		j := newNodeJudge(draws, first, length)
 		for s := part * diagnosedTogether; s < min(n, (part+1)*diagnosedTogether); s++ {
-			d.RHat[s], d.ESS[s], constant[s] = j.node(s, int(card[s]), d.Enough)
+			v := c.Variable[s]
+			d.RHat[v], d.ESS[v], constant[s] = j.node(s, c.Network.Card[s], d.Enough)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	for s := range n {
+	for s, v := range c.Variable {
 		if constant[s] {
 			d.Constant++
 		}
-		if r := d.RHat[s]; r > d.MaxRHat || d.WorstRHat < 0 && !math.IsNaN(r) {
-			d.MaxRHat, d.WorstRHat = r, s
+		if r := d.RHat[v]; r > d.MaxRHat || d.WorstRHat < 0 && !math.IsNaN(r) {
+			d.MaxRHat, d.WorstRHat = r, v
 		}
-		if e := d.ESS[s]; e < d.MinESS || d.WorstESS < 0 && !math.IsNaN(e) {
-			d.MinESS, d.WorstESS = e, s
+		if e := d.ESS[v]; e < d.MinESS || d.WorstESS < 0 && !math.IsNaN(e) {
+			d.MinESS, d.WorstESS = e, v
 		}
 	}
 	return d, nil
@@ -126,37 +105,26 @@ func newNodeJudge(draws *drawStore, first []int, length int) *nodeJudge {
 
 // node returns the worst R̂ and effective sample size of the states of node s.
 func (j *nodeJudge) node(s, card int, enough bool) (rhat, ess float64, constant bool) {
-	rhat, ess = math.NaN(), math.NaN()
-	seen := make([]bool, card)
+	seen, different := make([]bool, card), 0
 	for q, start := range j.start {
 		for i := range j.length {
-			j.states[q][i] = j.draws.of(start+i, s)
-			seen[j.states[q][i]] = true
+			state := j.draws.of(start+i, s)
+			if j.states[q][i] = state; !seen[state] {
+				seen[state] = true
+				different++
+			}
 		}
 	}
-	different := 0
-	for _, was := range seen {
-		if was {
-			different++
-		}
+	if different <= 1 || !enough {
+		return math.NaN(), math.NaN(), different <= 1
 	}
-	if different <= 1 {
-		return rhat, ess, true
-	}
-	if !enough {
-		return rhat, ess, false
-	}
+	rhat, ess = math.Inf(-1), math.Inf(1)
 	for i, was := range seen {
 		if !was || i > 0 && card == 2 {
 			continue // the indicators of two states differ in sign only
 		}
 		r, e := j.indicator(int32(i))
-		if !(r <= rhat) {
-			rhat = r
-		}
-		if !(e >= ess) {
-			ess = e
-		}
+		rhat, ess = max(r, rhat), min(e, ess)
 	}
 	return rhat, ess, false
 }

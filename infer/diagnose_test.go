@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"testing"
+
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // TestDiagnosisAsElsewhere: chains of a variable, and what ArviZ 0.23 says of its
@@ -51,15 +53,16 @@ func TestDiagnosisOfLittle(t *testing.T) {
 	for i := range 10 {
 		draws.put(i, []int32{1})
 	}
-	d := must(diagnose(context.Background(), draws, []int32{2}, []int{0, 10, 20}, 1))
+	alone := must((&mrf.Network{Card: []int{2}}).Condition(nil))
+	d := must(diagnose(context.Background(), draws, alone, []int{0, 10, 20}, 1))
 	if !math.IsInf(d.MaxRHat, 1) || d.good(10, 0) || d.Constant != 0 {
 		t.Errorf("chains at states of their own: %+v", d)
 	}
-	d = must(diagnose(context.Background(), draws, []int32{2}, []int{0, 3, 6, 9}, 1))
+	d = must(diagnose(context.Background(), draws, alone, []int{0, 3, 6, 9}, 1))
 	if d.Enough || d.good(100, 0) {
 		t.Errorf("three draws of a chain: %+v", d)
 	}
-	d = must(diagnose(context.Background(), draws, []int32{2}, []int{0, 5, 10}, 1))
+	d = must(diagnose(context.Background(), draws, alone, []int{0, 5, 10}, 1))
 	if d.Constant != 1 || d.WorstRHat != -1 || !d.good(1.01, 400) {
 		t.Errorf("a node in one state: %+v", d)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -19,16 +18,10 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
-	if z := sizesOf(given.Network); marginals {
-		if err := tooMuch("the marginals of all variables", z.marginals(), o.Memory, z.reason()); err != nil {
-			return nil, err
-		}
-	}
 	bytes := plan.PartitionBytes
 	if marginals {
 		bytes = plan.Bytes
 	}
-	o.forecast(plan, bytes)
 	got, err := plan.Run(ctx, marginals)
 	switch {
 	case marginals && o.Method == "" && errors.Is(err, ErrZero):
@@ -47,11 +40,4 @@ func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool)
 		r.Marginals = given.Marginals(got.Marginals)
 	}
 	return r, nil
-}
-
-// forecast tells what elimination will take, where it is within the limit.
-func (o *Options) forecast(plan *exact.Plan, bytes int64) {
-	if o.Forecast != nil && plan.Check(bytes) == nil {
-		o.Forecast(plan.Width, bytes, plan.Operations)
-	}
 }

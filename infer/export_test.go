@@ -23,7 +23,7 @@ func TestGridsOfModels(t *testing.T) {
 	p := ground.Condition(model, in)
 	var file bytes.Buffer
 	oracle.OK(t, uai.Write(&file, p.Network()))
-	again, _, err := must(uai.Read(&file, "exported")).Pairwise()
+	again, err := must(uai.Read(&file, "exported")).Pairwise()
 	oracle.OK(t, err)
 	for i := range p.Edge {
 		if again.Edge[i] != p.Edge[i] {

@@ -18,8 +18,6 @@ type Likelihood struct {
 	// Bound compares NegativeLog with the true value: Upper where log Z is bounded from above and every label is known,
 	// Exact, or None where it is an approximation, such as the difference of two bounds.
 	Bound counting.Bound
-	// Pseudo is Σ_s log p(label of s | labels of its neighbours), exact.
-	Pseudo float64
 	// Labels is the number of labels in all of this.
 	Labels int64
 }
@@ -34,7 +32,6 @@ func (l *Likelihood) Merge(o *Likelihood) {
 		return
 	}
 	l.NegativeLog += o.NegativeLog
-	l.Pseudo += o.Pseudo
 	l.Labels += o.Labels
 	switch {
 	case l.Bound == o.Bound:
@@ -47,8 +44,7 @@ func (l *Likelihood) Merge(o *Likelihood) {
 
 // Assess predicts an instance, as Predict does, and says how probable the labels of its samples are. clamp holds
 // labels, or is nil; count says which of the others are compared, nil: all. Labels of samples that are held, or not
-// counted, are not compared; the neighbours in Pseudo have all labels of the sample. Held states that the model
-// forbids are a *crf.Error.
+// counted, are not compared. Held states that the model forbids are a *crf.Error.
 func (p *Predictor) Assess(
 	ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool,
 ) (*Beliefs, *Likelihood, error) {
@@ -68,7 +64,6 @@ func (p *Predictor) Assess(
 	if err != nil {
 		return nil, nil, err
 	}
-	whole := &partition.Whole(in.Graph).Blocks[0]
 	total := &Likelihood{}
 	for _, labels := range samples {
 		given, compared := join(clamp, labels, count)
@@ -84,11 +79,6 @@ func (p *Predictor) Assess(
 			one.Bound = counting.None // the difference of two values
 		}
 		one.NegativeLog = logZ - joint
-		comparedOnly := make([]bool, len(labels))
-		for s := range comparedOnly {
-			comparedOnly[s] = given[s] >= 0 && (clamp == nil || clamp[s] < 0)
-		}
-		one.Pseudo, _ = p.pseudo.LogLikelihood(p.Model, in, whole, labels, comparedOnly)
 		total.Merge(one)
 	}
 	return beliefs, total, nil

@@ -42,7 +42,7 @@ type Result struct {
 	// Auxiliary is the number of variables that Propagation added, one for each factor of more than two.
 	Auxiliary int
 
-	// Width, Bytes and Operations are what Exact took; see Options.Forecast.
+	// Width, Bytes and Operations are what Exact took.
 	Width      int
 	Bytes      int64
 	Operations float64

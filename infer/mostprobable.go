@@ -28,7 +28,7 @@ type State struct {
 }
 
 // MostProbable finds a most probable joint state of a network, given evidence (MAP, or MPE). TRWS need not find an
-// optimal one: see State. It uses Method, Evidence, Limits, Memory and Forecast of the options.
+// optimal one: see State. It uses Method, Evidence, Limits and Memory of the options.
 //
 // Errors are *OptionError, ErrZero, and ErrUnsuited; that TRWS found no state of positive
 // probability, though there may be some; and potentials that overflow. If ctx ends,
@@ -82,7 +82,6 @@ func (o *Options) solve(ctx context.Context, problem *exact.Problem, c *mrf.Cond
 			if err != nil {
 				return nil, err
 			}
-			o.forecast(plan, plan.MaximumBytes)
 			return plan.Maximize(ctx)
 		}),
 		found(TRWS, func() (*exact.Result, error) {

@@ -24,9 +24,6 @@ type Options struct {
 	// Memory is how many bytes inference may take; 0: four fifths of what the machine has
 	// available, and of Exact 2 GiB for its tables.
 	Memory int64
-	// Forecast, if not nil, is told what Exact will take before it starts: the induced
-	// width, the bytes of its tables and the number of operations.
-	Forecast func(width int, bytes int64, operations float64)
 	// Seed of everything random.
 	Seed uint64
 	// Threads of Propagation on large networks; 0: 1. Results do not depend on it.

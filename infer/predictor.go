@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
@@ -59,7 +60,6 @@ type Predictor struct {
 	whole     *partition.Partition // of the network before
 	state     bp.State
 	potential ground.Potentials
-	pseudo    ground.PseudoLikelihood
 }
 
 // Predict infers the node marginals of an instance. clamp, if not nil, gives the states of nodes to hold fixed and −1
@@ -191,35 +191,28 @@ func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Lim
 }
 
 func (r *inferred) collect() *Beliefs {
+	var sizes []int32
 	if r.exact == nil {
-		return collect(r.net, r.state, r.outcome)
+		sizes = r.net.Card
+	} else {
+		for _, marginal := range r.exact.marginals {
+			sizes = append(sizes, int32(len(marginal)))
+		}
 	}
-	b := &Beliefs{NodeAt: []int{0}, Outcome: Outcome{Converged: true}}
-	for _, marginal := range r.exact.marginals {
-		b.Node = append(b.Node, marginal...)
-		b.NodeAt, b.Labels = append(b.NodeAt, len(b.Node)), append(b.Labels, largest(marginal))
+	b := &Beliefs{NodeAt: make([]int, len(sizes)+1), Labels: make([]int32, len(sizes)), Outcome: newOutcome(r.outcome)}
+	for s, k := range sizes {
+		b.NodeAt[s+1] = b.NodeAt[s] + int(k)
+	}
+	if r.exact != nil {
+		b.Node, b.Converged = slices.Concat(r.exact.marginals...), true
+	} else {
+		b.Node = make([]float64, b.NodeAt[len(sizes)])
+		r.net.NodeBeliefs(b.Node, r.state)
+	}
+	for s := range sizes {
+		b.Labels[s] = largest(b.Of(s))
 	}
 	return b
-}
-
-func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {
-	b := &Beliefs{Node: make([]float64, roomFor(net.Card)), NodeAt: make([]int, 1, len(net.Card)+1),
-		Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
-	net.NodeBeliefs(b.Node, state)
-	for s, k := range net.Card {
-		start := b.NodeAt[s]
-		b.NodeAt = append(b.NodeAt, start+int(k))
-		b.Labels[s] = largest(b.Node[start:][:k])
-	}
-	return b
-}
-
-// roomFor returns how many states all nodes have together.
-func roomFor(card []int32) (n int) {
-	for _, k := range card {
-		n += int(k)
-	}
-	return n
 }
 
 func largest(belief []float64) int32 {
@@ -230,4 +223,26 @@ func largest(belief []float64) int32 {
 		}
 	}
 	return int32(state)
+}
+
+// temper raises the beliefs of every node to the power 1/temperature, and normalises them. Order
+// within a node stays, and so do beliefs of 0 and 1.
+func (b *Beliefs) temper(temperature float64) {
+	if temperature == 0 || temperature == 1 {
+		return
+	}
+	for s := range b.Labels {
+		belief := b.Of(s)
+		largest, sum := 0.0, 0.0
+		for _, p := range belief {
+			largest = max(largest, p)
+		}
+		for i, p := range belief {
+			belief[i] = math.Exp(math.Log(p/largest) / temperature)
+			sum += belief[i]
+		}
+		for i := range belief {
+			belief[i] /= sum
+		}
+	}
 }

@@ -3,7 +3,6 @@ package infer
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/exact"
@@ -75,29 +74,31 @@ func condition(n *mrf.Network, evidence map[int]int) (*mrf.Conditioned, error) {
 func (r *reduction) numAuxiliary() int { return len(r.pairwise.Card) - len(r.conditioned.Variable) }
 
 // locate puts a numerical error of inference on r.pairwise into the numbers of the original network: its variables
-// and factors. Other errors stay as they are.
+// and large factors. Other errors stay as they are.
 func (r *reduction) locate(err error) error {
 	var numerical *bp.NumericalError
 	if !errors.As(err, &numerical) {
 		return err
 	}
 	place := ""
-	switch {
-	case numerical.Edge >= 0:
-		f := slices.Index(r.problem.EdgeOfFactor, int(numerical.Edge)) // the first that it holds
-		if tie := f - len(r.original.Factors); tie >= 0 {
-			f = r.problem.Auxiliary.TieOf[tie]
-		}
-		place = fmt.Sprintf("factor %d on variables %v: ", f, r.original.Factors[f].Scope)
-	case int(numerical.Node) >= len(r.conditioned.Variable):
-		f := r.problem.Auxiliary.FactorOf[int(numerical.Node)-len(r.conditioned.Variable)]
-		place = fmt.Sprintf("factor %d on variables %v: ", f, r.original.Factors[f].Scope)
+	switch e := numerical.Edge; {
+	case e >= 0:
+		place = r.nameOf(r.pairwise.Graph.U(e)) + " and " + r.nameOf(r.pairwise.Graph.V(e)) + ": "
 	case numerical.Node >= 0:
-		place = fmt.Sprintf("variable %d: ", r.conditioned.Variable[numerical.Node])
+		place = r.nameOf(numerical.Node) + ": "
 	}
 	located := &bp.NumericalError{Node: -1, Edge: -1, Reason: place + numerical.Reason}
 	if errors.Is(err, ErrZero) {
 		return zeroAt(located)
 	}
 	return located
+}
+
+// nameOf says what a node is in the original network.
+func (r *reduction) nameOf(node int32) string {
+	if variables := r.conditioned.Variable; int(node) < len(variables) {
+		return fmt.Sprintf("variable %d", variables[node])
+	}
+	f := r.problem.FactorOf[int(node)-len(r.conditioned.Variable)]
+	return fmt.Sprintf("factor %d on variables %v", f, r.original.Factors[f].Scope)
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/mrf"
@@ -134,6 +136,23 @@ func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Sample
 	return s, nil
 }
 
+// tally calls report with growing numbers of work done, from several goroutines, one at a time.
+type tally struct {
+	lock        sync.Mutex
+	done, total int
+	report      func(done, total int) // nil: nobody asks
+}
+
+func (t *tally) add(n int) {
+	if t.report == nil {
+		return
+	}
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.done += n
+	t.report(t.done, t.total)
+}
+
 // drawsTogether is how many independent draws one goroutine makes before it takes others.
 const drawsTogether = 16
 
@@ -192,7 +211,7 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	if err != nil {
 		return nil, err
 	}
-	c, err := newChains(ctx, r.pairwise, options.Chains, options.mixedSeed(), options.Threads)
+	chains, irreducible, err := newChains(ctx, r.pairwise, options.Chains, options.mixedSeed())
 	if err != nil {
 		return nil, r.locate(err)
 	}
@@ -207,8 +226,8 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 		}
 	}
 	done := &tally{total: options.Chains*options.BurnIn + options.Draws*options.Thin, report: options.Progress}
-	err = parallel.Each(ctx, len(c.all), c.concurrent, func(k int) {
-		chain := c.all[k]
+	err = parallel.Each(ctx, len(chains), options.Threads, func(k int) {
+		chain := chains[k]
 		chain.sweeps(ctx, options.BurnIn, done)
 		for i := first[k]; i < first[k+1]; i++ {
 			if !chain.sweeps(ctx, options.Thin, done) {
@@ -220,13 +239,13 @@ func sampleChains(ctx context.Context, n *mrf.Network, options *SampleOptions) (
 	if err != nil {
 		return nil, err
 	}
-	d, err := diagnose(ctx, s.draws, r.pairwise.Card, first, options.Threads)
+	d, err := diagnose(ctx, s.draws, r.conditioned, first, options.Threads)
 	if err != nil {
 		return nil, err
 	}
-	d.Irreducible = c.irreducible
+	d.Irreducible = irreducible
 	s.Converged = d.Irreducible && d.good(options.MaxRHat, options.MinESS)
-	s.Diagnosis = d.of(r.conditioned)
+	s.Diagnosis = d
 	return s, nil
 }
 
@@ -252,4 +271,42 @@ func (c *chain) sweeps(ctx context.Context, n int, done *tally) bool {
 		done.add(1)
 	}
 	return true
+}
+
+// drawStore keeps joint states, in a byte each where all nodes have at most 256 states.
+type drawStore struct {
+	nodes  int
+	narrow []uint8 // [draws*nodes], or else
+	wide   []int32
+}
+
+// newDrawStore makes room for draws of nodes with these numbers of states.
+func newDrawStore(draws int, card []int32) *drawStore {
+	d := &drawStore{nodes: len(card)}
+	if slices.ContainsFunc(card, func(k int32) bool { return k > 1<<8 }) {
+		d.wide = make([]int32, draws*d.nodes)
+	} else {
+		d.narrow = make([]uint8, draws*d.nodes)
+	}
+	return d
+}
+
+// put keeps x as a draw.
+func (d *drawStore) put(draw int, x []int32) {
+	if d.wide != nil {
+		copy(d.wide[draw*d.nodes:], x)
+		return
+	}
+	row := d.narrow[draw*d.nodes:][:d.nodes]
+	for s, state := range x {
+		row[s] = uint8(state)
+	}
+}
+
+// of returns the state of node s in a draw.
+func (d *drawStore) of(draw, s int) int32 {
+	if d.wide != nil {
+		return d.wide[draw*d.nodes+s]
+	}
+	return int32(d.narrow[draw*d.nodes+s])
 }

@@ -16,10 +16,10 @@ func ExampleNetwork_Pairwise() {
 			{Scope: []int{0, 1}, LogTable: []float64{0, 10, 20, 30}},
 		},
 	}
-	p, edgeOfFactor, err := n.Pairwise()
+	p, err := n.Pairwise()
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("edge from", p.Graph.U(0), "to", p.Graph.V(0), "table", p.Edge, "factors", edgeOfFactor)
-	// Output: edge from 1 to 0 table [0 21 12 33] factors [0 0]
+	fmt.Println("edge from", p.Graph.U(0), "to", p.Graph.V(0), "table", p.Edge)
+	// Output: edge from 1 to 0 table [0 21 12 33]
 }

@@ -1,6 +1,15 @@
+// Package mrf holds networks with explicit potential tables: what a file such as a UAI network gives, and what a
+// conditional model becomes once the features of one instance are multiplied in.
 package mrf
 
-import "github.com/blockbp/blockbp/graph"
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/graph"
+)
 
 // Network is a discrete factor network of any arity: p(x) ∝ exp Σ_f LogTable_f(x_scope(f)).
 type Network struct {
@@ -32,4 +41,97 @@ type Pairwise struct {
 	EdgeAt []int
 	// Constant is the sum of the factors without a variable; it adds to log Z.
 	Constant float64
+}
+
+// Validate checks the whole network: every variable has at least one state, every scope names different existing
+// variables, every table has one value per joint state of its scope, and no value is NaN or +Inf (-Inf is a legal
+// zero). The error names the first variable or factor at fault.
+func (n *Network) Validate() error {
+	for v, card := range n.Card {
+		if card <= 0 {
+			return fmt.Errorf("mrf: variable %d has %d states, want at least 1", v, card)
+		}
+	}
+	seen := make([]int, len(n.Card)) // 1 + the last factor that named the variable
+	for f := range n.Factors {
+		if err := n.validateFactor(f, seen); err != nil {
+			return fmt.Errorf("mrf: factors[%d]: %w", f, err)
+		}
+	}
+	return nil
+}
+
+// validateFactor checks factor f; seen marks the variables of earlier factors.
+func (n *Network) validateFactor(f int, seen []int) error {
+	factor := &n.Factors[f]
+	for _, v := range factor.Scope {
+		if v < 0 || v >= len(n.Card) {
+			return fmt.Errorf("variable %d does not exist: variables are 0 to %d", v, len(n.Card)-1)
+		}
+		if seen[v] == f+1 {
+			return fmt.Errorf("variable %d occurs twice in its scope %v", v, factor.Scope)
+		}
+		seen[v] = f + 1
+	}
+	size, ok := TableSize(n.Card, factor.Scope)
+	if !ok {
+		return fmt.Errorf("a table over its scope of %d variables would exceed the address space", len(factor.Scope))
+	}
+	if len(factor.LogTable) != size {
+		return fmt.Errorf("%d values in its table, want %d for scope %v", len(factor.LogTable), size, factor.Scope)
+	}
+	for i, value := range factor.LogTable {
+		if math.IsNaN(value) || math.IsInf(value, 1) {
+			return fmt.Errorf("logTable[%d] = %v, want a finite number or -Inf", i, value)
+		}
+	}
+	return nil
+}
+
+// TableSize returns the number of joint states of the variables in scope, 1 for an empty scope. ok is false when it
+// does not fit an int. The variables must exist and have at least one state each.
+func TableSize(card, scope []int) (size int, ok bool) {
+	size = 1
+	for _, v := range scope {
+		if size > math.MaxInt/card[v] {
+			return 0, false
+		}
+		size *= card[v]
+	}
+	return size, true
+}
+
+// WithEvidence returns the network with a factor for each observed variable that is 1 at its state and 0 elsewhere:
+// variables and states keep their numbers, log Z and marginals are those given the evidence. Tables are shared with
+// n, not copied. See Condition, which removes observed variables instead, for the errors.
+func (n *Network) WithEvidence(evidence map[int]int) (*Network, error) {
+	if _, err := (&Network{Card: n.Card}).Condition(evidence); err != nil {
+		return nil, err
+	}
+	given := &Network{Card: n.Card, Factors: slices.Clone(n.Factors)}
+	for _, v := range slices.Sorted(maps.Keys(evidence)) {
+		table := make([]float64, n.Card[v])
+		for i := range table {
+			table[i] = math.Inf(-1)
+		}
+		table[evidence[v]] = 0
+		given.Factors = append(given.Factors, Factor{Scope: []int{v}, LogTable: table})
+	}
+	return given, nil
+}
+
+// LogScore returns Σ_f LogTable_f(x_scope(f)), the logarithm of the unnormalised probability of the joint state x;
+// -Inf where a factor is zero. x[v] is the state of variable v. The network must be valid; the length and range of x
+// are not checked beyond what slices check.
+func (n *Network) LogScore(x []int) float64 {
+	score := 0.0
+	for f := range n.Factors {
+		factor := &n.Factors[f]
+		at := 0
+		for _, v := range factor.Scope {
+			at = at*n.Card[v] + x[v]
+		}
+		score += factor.LogTable[at]
+	}
+	return score
 }

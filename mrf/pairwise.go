@@ -7,47 +7,44 @@ import (
 	"github.com/blockbp/blockbp/graph"
 )
 
-// noEdge is the entry of edgeOfFactor for a factor of fewer than two variables.
-const noEdge = -1
-
 // Pairwise merges the network's factors into one table per node and one per edge: unary factors of a variable are
 // multiplied, so are all factors on the same two variables, in whichever order they name them, and factors without a
 // variable become Constant.
 //
 // Edges are numbered in the order in which their first factor appears and take its orientation: U is the first
-// variable of its scope. edgeOfFactor[f] is the edge that holds factor f, −1 for a smaller factor. A file with one
-// number per pairwise factor, such as counting numbers, follows that order.
+// variable of its scope.
 //
 // A network that is not valid, a factor of more than two variables and a product beyond float64's range, which could
 // pass for a hard zero, are errors that name the factor.
-func (n *Network) Pairwise() (p *Pairwise, edgeOfFactor []int, err error) {
+func (n *Network) Pairwise() (*Pairwise, error) {
 	if err := n.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	p = &Pairwise{Card: make([]int32, len(n.Card)), NodeAt: make([]int, len(n.Card)+1)}
+	p := &Pairwise{Card: make([]int32, len(n.Card)), NodeAt: make([]int, len(n.Card)+1)}
 	for s, card := range n.Card {
 		if card > math.MaxInt32 {
-			return nil, nil, fmt.Errorf("mrf: variable %d has %d states, a pairwise network supports at most %d",
+			return nil, fmt.Errorf("mrf: variable %d has %d states, a pairwise network supports at most %d",
 				s, card, math.MaxInt32)
 		}
 		p.Card[s] = int32(card)
 		p.NodeAt[s+1] = p.NodeAt[s] + card
 	}
 	p.Node = make([]float64, p.NodeAt[len(n.Card)])
-	if edgeOfFactor, err = p.layEdges(n); err != nil {
-		return nil, nil, err
+	edgeOfFactor, err := p.layEdges(n)
+	if err != nil {
+		return nil, err
 	}
 	for f := range n.Factors {
 		if !p.multiply(&n.Factors[f], edgeOfFactor[f]) {
-			return nil, nil, fmt.Errorf("mrf: factors[%d]: its logarithms, added to those of other factors on the same "+
+			return nil, fmt.Errorf("mrf: factors[%d]: its logarithms, added to those of other factors on the same "+
 				"variables, overflow; subtract a constant from its table", f)
 		}
 	}
-	return p, edgeOfFactor, nil
+	return p, nil
 }
 
-// layEdges gives every pair of variables that shares a factor an edge, builds
-// the graph and lays out the edge tables, all zero.
+// layEdges gives every pair of variables that shares a factor an edge, builds the graph and lays out the edge tables,
+// all zero. It returns which edge holds each factor of two variables.
 func (p *Pairwise) layEdges(n *Network) (edgeOfFactor []int, err error) {
 	edgeOfFactor = make([]int, len(n.Factors))
 	var u, v []int32
@@ -55,7 +52,6 @@ func (p *Pairwise) layEdges(n *Network) (edgeOfFactor []int, err error) {
 	p.EdgeAt = []int{0}
 	for f := range n.Factors {
 		scope := n.Factors[f].Scope
-		edgeOfFactor[f] = noEdge
 		if len(scope) > 2 {
 			return nil, fmt.Errorf("mrf: factors[%d] joins %d variables %v, a pairwise network needs at most 2; exact "+
 				"inference takes larger factors", f, len(scope), scope)
@@ -137,4 +133,18 @@ func (p *Pairwise) Network() *Network {
 		n.Factors = append(n.Factors, Factor{Scope: []int{int(u[e]), int(v[e])}, LogTable: p.Edge[lo:hi:hi]})
 	}
 	return n
+}
+
+// LogScore returns Constant + Σ_s θ_s(x_s) + Σ_uv θ_uv(x_u,x_v), the exponent of EQUATIONS (1) without A(θ). x[s] is
+// the state of node s; its length and range are not checked beyond what slices check.
+func (p *Pairwise) LogScore(x []int) float64 {
+	score := p.Constant
+	for s, state := range x {
+		score += p.Node[p.NodeAt[s]+state]
+	}
+	u, v := p.Graph.Ends()
+	for e := range u {
+		score += p.Edge[p.EdgeAt[e]+x[u[e]]*int(p.Card[v[e]])+x[v[e]]]
+	}
+	return score
 }

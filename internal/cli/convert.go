@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -102,10 +101,6 @@ func (a *app) convertOne(n *namedNetwork, out *outputs) (*convertedNetwork, erro
 // writeNetwork writes a network in the format that the name of the file tells.
 func (a *app) writeNetwork(name string, out *outputs, n *mrf.Network) error {
 	path := out.path(name)
-	if beyond := uai.BeyondFloat64(n); beyond > 0 && filepath.Ext(path) != ".npz" {
-		a.note("%s: values beyond the range of float64: %d; blockbp reads them, other programs may take them for infinity "+
-			"or 0", path, beyond)
-	}
 	if path != "-" {
 		return out.write(name, func(path string) error { return dataset.WriteNetwork(path, n) })
 	}

@@ -63,7 +63,7 @@ marginals, or states; of a .bif, whose variables have names, by these.`,
 		"or PR, MAR: bp, exact; MPE: exact, trws")
 	fl.StringArrayVar(&f.evidence, "evidence", nil, evidenceHelp)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
-	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
+	readsArguments(cmd, "a network (.uai, .bif, or .npz of log potentials)")
 	reads(fl, "an evidence file (.uai.evid), or VAR=STATE,…", "evidence")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
@@ -244,7 +244,7 @@ type inferred struct {
 // inferNetwork carries out the task on a network, given evidence.
 func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) (*inferred, error) {
 	options := f.Options
-	options.Evidence, options.Forecast = evidence, a.noteCost
+	options.Evidence = evidence
 	if f.method != methodAuto {
 		options.Method = infer.Method(f.method)
 	}
@@ -283,21 +283,6 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	return &inferred{
 		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method == infer.Exact,
 	}, nil
-}
-
-// costlyBytes and costlyOperations are what a user would like to hear of before it starts: a quarter of the memory
-// that is allowed unless told otherwise, and some seconds.
-const (
-	costlyBytes      = 1 << 29
-	costlyOperations = 1e9
-)
-
-// noteCost says what elimination will take, before a costly one is run.
-func (a *app) noteCost(width int, bytes int64, operations float64) {
-	if bytes > costlyBytes || operations > costlyOperations {
-		a.note("exact inference over induced width %d will take about %s and %.1e operations", width,
-			job.Mebibytes(bytes), operations)
-	}
 }
 
 // networkError gives errors of questions about a network their exit code, and names options, of which some have

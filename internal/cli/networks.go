@@ -31,7 +31,7 @@ func (f *networkFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder: networks are this model given the features of "+
 		"DATA")
-	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials), or data for a model")
+	readsArguments(cmd, "a network (.uai, .bif, or .npz of log potentials), or data for a model")
 	reads(fl, wantsModel, "model")
 	fl.StringVar(&f.instance, "instance", "", "with -m: only the instance of this name (default: all)")
 	fl.BoolVar(&f.clamp, "clamp", false, "with -m: hold the labels that the data have")

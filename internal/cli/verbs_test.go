@@ -409,7 +409,7 @@ func TestPredictAndEval(t *testing.T) {
 	}
 	checkReport(t, filepath.Join(compared, "report.html"), "Evaluation", "truth")
 	table := mustRun(t, "eval", data, "-m", model, "-m", filepath.Join(data, "truth.safetensors"), "--threads", "1").stdout
-	for _, part := range []string{"accuracy", "class, by truth", "an upper bound", "pseudo-log-likelihood", "grid-run", "truth"} {
+	for _, part := range []string{"accuracy", "class, by truth", "an upper bound", "grid-run", "truth"} {
 		if !strings.Contains(table, part) {
 			t.Errorf("the table has no %q:\n%s", part, table)
 		}
@@ -469,7 +469,6 @@ type evaluated struct {
 	ECE           float64  `json:"calibration_error"`
 	NegativeLog   *float64 `json:"negative_log_likelihood"`
 	Bound         *string  `json:"negative_log_likelihood_bound"`
-	Pseudo        *float64 `json:"pseudo_log_likelihood"`
 	AUC           *float64 `json:"roc_auc"`
 	AP            *float64 `json:"average_precision"`
 	MeanCost      *float64 `json:"mean_cost"`

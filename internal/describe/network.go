@@ -33,7 +33,7 @@ func NewNetwork(n *mrf.Network) (*Network, error) {
 	for _, factor := range n.Factors {
 		d.Arity = max(d.Arity, len(factor.Scope))
 	}
-	if p, _, err := n.Pairwise(); err == nil {
+	if p, err := n.Pairwise(); err == nil {
 		edges, forest := p.Graph.NumEdges(), p.Graph.IsForest()
 		d.Edges, d.Forest = &edges, &forest
 	}

@@ -8,7 +8,7 @@ import (
 
 // backward passes separator marginals from the roots to the leaves and fills the answer's marginals.
 func (r *run) backward(answer *Answer) error {
-	if !r.memory.dry {
+	if !r.dry {
 		for _, card := range r.plan.network.Card {
 			answer.Marginals = append(answer.Marginals, make([]float64, card))
 		}
@@ -24,7 +24,7 @@ func (r *run) backward(answer *Answer) error {
 			r.weights[c] = r.take(r.plan.buckets[c].entries)
 			r.setProbability(int(c), 0)
 		}
-		if !r.memory.dry {
+		if !r.dry {
 			if err := r.distribute(i, answer); err != nil {
 				return err
 			}

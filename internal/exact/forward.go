@@ -13,7 +13,7 @@ func (r *run) forward(keep bool) (logZ float64, err error) {
 	for i := range r.plan.buckets {
 		b := &r.plan.buckets[i]
 		r.messages[i] = r.take(b.entries)
-		if !r.memory.dry {
+		if !r.dry {
 			if err := r.ctx.Err(); err != nil {
 				return 0, err
 			}

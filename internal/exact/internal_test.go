@@ -27,42 +27,28 @@ func TestForecastIsExact(t *testing.T) {
 		plan := randomPlan(t, rng, 1)
 		r := newRun(context.Background(), plan, false)
 		chosen := oracle.Must(r.maximize())(t)
-		if got := r.memory.bytes + plan.groupBytes(); got != plan.MaximumBytes || len(chosen) != len(plan.buckets) {
+		if got := r.bytes + plan.groupBytes(); got != plan.MaximumBytes || len(chosen) != len(plan.buckets) {
 			t.Errorf("maximum: %d bytes used, forecast %d", got, plan.MaximumBytes)
 		}
 		for _, marginals := range []bool{false, true} {
 			r := newRun(context.Background(), plan, false)
 			oracle.Must(r.forward(marginals))(t)
-			groups := int64(0)
 			want := plan.PartitionBytes
-			for i := range plan.buckets {
-				for _, g := range plan.buckets[i].groups {
-					groups += int64(g.entries) * bytesPerEntry
-				}
-			}
 			if marginals {
 				want = plan.Bytes
 				oracle.OK(t, r.backward(&Answer{}))
 			}
-			if got := r.memory.bytes + groups; got != want {
+			if got := r.bytes + plan.groupBytes(); got != want {
 				t.Errorf("marginals %v: %d bytes used, forecast %d", marginals, got, want)
 			}
-			if marginals {
-				checkAllFree(t, &r.memory)
+			free := int64(0)
+			for _, t := range r.free {
+				free += int64(t.size) * bytesPerEntry
+			}
+			if marginals && free != r.bytes {
+				t.Errorf("%d of %d bytes were given back", free, r.bytes)
 			}
 		}
-	}
-}
-
-// checkAllFree fails if a table was not given back.
-func checkAllFree(t *testing.T, a *arena) {
-	t.Helper()
-	free := int64(0)
-	for _, c := range a.sizes {
-		free += int64(len(c.free)*c.size) * bytesPerEntry
-	}
-	if free != a.bytes {
-		t.Errorf("%d of %d bytes were given back", free, a.bytes)
 	}
 }
 

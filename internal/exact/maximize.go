@@ -39,15 +39,19 @@ func (p *Plan) Maximize(ctx context.Context) (*Result, error) {
 	return best, nil
 }
 
+// bytesPerState is the size of a state that was best.
+const bytesPerState = 4
+
 // maximize computes all messages from the leaves to the roots and returns the
 // best state of each bucket's own variable for every state of its separator.
-func (r *run) maximize() ([]choices, error) {
-	all := make([]choices, len(r.plan.buckets))
+func (r *run) maximize() (all [][]int32, err error) {
+	all = make([][]int32, len(r.plan.buckets))
 	for i := range r.plan.buckets {
 		b := &r.plan.buckets[i]
 		r.messages[i] = r.take(b.entries)
-		all[i] = r.takeChoices(b)
-		if !r.memory.dry {
+		r.bytes += int64(b.entries) * bytesPerState
+		if !r.dry {
+			all[i] = make([]int32, b.entries)
 			if err := r.maximizeMessage(i, all[i]); err != nil {
 				return nil, err
 			}
@@ -61,7 +65,7 @@ func (r *run) maximize() ([]choices, error) {
 }
 
 // maximizeMessage fills r.messages[i] and chosen.
-func (r *run) maximizeMessage(i int, chosen choices) error {
+func (r *run) maximizeMessage(i int, chosen []int32) error {
 	b := &r.plan.buckets[i]
 	for g := range b.groups {
 		r.groups[i] = append(r.groups[i], r.plan.logGroup(&b.groups[g]))
@@ -69,9 +73,9 @@ func (r *run) maximizeMessage(i int, chosen choices) error {
 	inputs, scopes := r.inputs(i)
 	loop, product := r.multiply(i, inputs, scopes)
 	message := loop.addView(b, b.scope[1:], r.messages[i].entries)
-	block, state := r.scratch(0, loop.block), make([]int32, loop.block)
+	block := r.scratch(0, loop.block)
 	return r.eachBlock(loop, func() {
-		best := message.block(0)
+		best, state := message.block(0), chosen[message.base:]
 		for k := range best {
 			best[k], state[k] = math.Inf(-1), 0
 		}
@@ -80,7 +84,6 @@ func (r *run) maximizeMessage(i int, chosen choices) error {
 				keepLarger(best, state, block, int32(own))
 			}
 		}
-		chosen.store(message.base, state)
 	})
 }
 
@@ -95,7 +98,7 @@ func keepLarger(best []float64, state []int32, values []float64, own int32) {
 }
 
 // traceBack sets the variables from the roots to the leaves.
-func (p *Plan) traceBack(chosen []choices) []int {
+func (p *Plan) traceBack(chosen [][]int32) []int {
 	states := make([]int, len(p.order))
 	for i := len(p.buckets) - 1; i >= 0; i-- {
 		b := &p.buckets[i]
@@ -103,42 +106,7 @@ func (p *Plan) traceBack(chosen []choices) []int {
 		for j, position := range b.scope[1:] {
 			entry = entry*b.card[j+1] + states[p.order[position]]
 		}
-		states[p.order[i]] = chosen[i].state(entry)
+		states[p.order[i]] = int(chosen[i][entry])
 	}
 	return states
-}
-
-// choices holds one state for every entry of a separator's table, in as many bytes as its variable's number of states
-// takes: planes[b][k] is byte b, from the lowest, of the state at entry k.
-type choices struct{ planes [][]uint8 }
-
-// takeChoices gets the memory for bucket b's choices, and counts it.
-func (r *run) takeChoices(b *bucket) choices {
-	var c choices
-	for most := b.card[0] - 1; most > 0; most >>= 8 {
-		r.memory.bytes += int64(b.entries)
-		if !r.memory.dry {
-			c.planes = append(c.planes, make([]uint8, b.entries))
-		}
-	}
-	return c
-}
-
-// store writes the states of the entries from base on.
-func (c choices) store(base int, states []int32) {
-	for b, plane := range c.planes {
-		plane := plane[base:][:len(states)]
-		for k, state := range states {
-			plane[k] = uint8(state >> (8 * b))
-		}
-	}
-}
-
-// state returns the state of entry k.
-func (c choices) state(k int) int {
-	state := 0
-	for b, plane := range c.planes {
-		state |= int(plane[k]) << (8 * b)
-	}
-	return state
 }

@@ -24,7 +24,7 @@ func maximize(t testing.TB, n *mrf.Network) *exact.Result {
 	return got
 }
 
-// TestMaximizeLargeTables needs the outer loop, and choices of two bytes.
+// TestMaximizeLargeTables needs the outer loop.
 func TestMaximizeLargeTables(t *testing.T) {
 	for _, card := range [][]int{{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {7, 2, 1500}, {2, 2, 2, 2, 2, 2, 2000}, {70000, 3}} {
 		n := everyPair(card, 1)

@@ -52,8 +52,13 @@ func findOrder(n *mrf.Network, operations float64, most int) *elimination {
 		}
 	}
 	try(newGame(neighbours, logCard, minWeight, nil))
-	try(newGame(neighbours, logCard, sweep, sweepRanks(neighbours)))
+	// In reverse Cuthill–McKee order a front sweeps across the network, which on grids is far narrower than what greedy
+	// rules find.
 	ties := make([]uint32, len(logCard))
+	for i, v := range numeric.NarrowOrder(neighbours) {
+		ties[v] = uint32(len(ties) - i)
+	}
+	try(newGame(neighbours, logCard, sweep, ties))
 	rng := rand.New(rand.NewPCG(uint64(len(logCard)), 0x0de7)) // any fixed seed does
 	for best.complete && float64(steps) < min(searchBudget, searchFraction*best.operations) {
 		for v := range ties {

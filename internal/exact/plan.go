@@ -2,9 +2,12 @@ package exact
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -90,7 +93,7 @@ func withoutConstants(n *mrf.Network) *mrf.Network {
 func (p *Plan) forecast(motions func(*run)) int64 {
 	r := newRun(context.Background(), p, true)
 	motions(r)
-	return r.memory.bytes + p.groupBytes()
+	return r.bytes + p.groupBytes()
 }
 
 // groupBytes counts the tables of all groups.
@@ -114,4 +117,30 @@ func (p *Plan) Check(bytes int64) error {
 		return &TooWideError{Width: p.Width, Bytes: bytes, Operations: p.Operations, LowerBound: p.LowerBound, Limit: limit}
 	}
 	return nil
+}
+
+// ErrZero says that every joint state of a network has probability zero: its hard zeros contradict each other. So log
+// Z is −Inf, exactly, and marginals, most probable states and samples do not exist.
+var ErrZero = errors.New("every joint state has probability zero; look for contradictory evidence or constraints")
+
+// TooWideError says that a network needs more memory than allowed. Nothing has been allocated when it is returned.
+type TooWideError struct {
+	Width      int     // induced width of the best elimination order found
+	Bytes      int64   // forecast for the tables of the whole run
+	Operations float64 // forecast for the whole run
+	LowerBound bool    // the order search gave up: the true needs are larger
+	Limit      int64   // allowed bytes
+}
+
+// Error implements error.
+func (e *TooWideError) Error() string {
+	need := fmt.Sprintf("the best elimination order found has induced width %d and needs %s of memory",
+		e.Width, memory.Text(float64(e.Bytes)))
+	if e.LowerBound {
+		need = fmt.Sprintf("every elimination order tried passes induced width %d and needs more than %s of memory",
+			e.Width, memory.Text(float64(e.Bytes)))
+	}
+	return fmt.Sprintf("exact: %s, the limit is %s: raise the limit, fix more variables by evidence, or use another "+
+		"method: the cost of belief propagation and of TRW-S does not depend on the width",
+		need, memory.Text(float64(e.Limit)))
 }

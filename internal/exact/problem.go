@@ -9,10 +9,8 @@ import (
 // Problem is a network to find a most probable joint state of, in the forms that
 // the methods take. It is made once, and must not change meanwhile.
 type Problem struct {
-	// Auxiliary is the network with variables for its large factors, nil where all factors have at most two variables;
-	// EdgeOfFactor is what mrf.Network.Pairwise says of it. Pairwise makes both.
-	Auxiliary    *Auxiliary
-	EdgeOfFactor []int
+	// FactorOf are the factors of more than two variables that Pairwise makes variables of, beyond those of the network.
+	FactorOf []int
 
 	network  *mrf.Network  // what joint states are of, with factors of any arity
 	pairwise *mrf.Pairwise // nil until Pairwise makes it
@@ -40,16 +38,11 @@ func (p *Problem) Pairwise() (*mrf.Pairwise, error) {
 	if p.pairwise != nil {
 		return p.pairwise, nil
 	}
-	small := p.network
-	if slices.ContainsFunc(p.network.Factors, func(f mrf.Factor) bool { return len(f.Scope) > 2 }) {
-		a, err := WithAuxiliary(p.network)
-		if err != nil {
-			return nil, err
-		}
-		p.Auxiliary, small = a, a.Network
+	small, factorOf, err := WithAuxiliary(p.network)
+	if err == nil {
+		p.FactorOf = factorOf
+		p.pairwise, err = small.Pairwise()
 	}
-	var err error
-	p.pairwise, p.EdgeOfFactor, err = small.Pairwise()
 	return p.pairwise, err
 }
 
@@ -58,12 +51,10 @@ func (p *Problem) Pairwise() (*mrf.Pairwise, error) {
 func (p *Problem) order() []int32 {
 	order := make([]int32, 0, len(p.pairwise.Card))
 	after := make([][]int32, len(p.network.Card)) // auxiliary variables that follow each variable
-	if p.Auxiliary != nil {
-		for i, f := range p.Auxiliary.FactorOf {
-			scope := slices.Sorted(slices.Values(p.network.Factors[f].Scope))
-			middle := scope[(len(scope)-1)/2]
-			after[middle] = append(after[middle], int32(p.Auxiliary.Variables+i))
-		}
+	for i, f := range p.FactorOf {
+		scope := slices.Sorted(slices.Values(p.network.Factors[f].Scope))
+		middle := scope[(len(scope)-1)/2]
+		after[middle] = append(after[middle], int32(len(p.network.Card)+i))
 	}
 	for v := range p.network.Card {
 		order = append(append(order, int32(v)), after[v]...)

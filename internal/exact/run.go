@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -19,9 +20,12 @@ type Answer struct {
 
 // run is one execution of a plan.
 type run struct {
-	ctx    context.Context
-	plan   *Plan
-	memory arena // dry for a forecast: tables are taken and given, not computed
+	ctx  context.Context
+	plan *Plan
+	// A dry run, for a forecast, takes tables and gives them back, and computes nothing.
+	dry   bool
+	bytes int64   // of tables, in use or free
+	free  []table // memory to be used again, by its size
 
 	groups   [][]table // [bucket][group] ψ
 	messages []table   // [bucket] m_i
@@ -38,7 +42,7 @@ type way struct {
 
 // newRun prepares a run without allocating tables.
 func newRun(ctx context.Context, p *Plan, dry bool) *run {
-	r := &run{ctx: ctx, plan: p, memory: arena{dry: dry}}
+	r := &run{ctx: ctx, plan: p, dry: dry}
 	r.groups = make([][]table, len(p.buckets))
 	r.messages = make([]table, len(p.buckets))
 	r.weights = make([]table, len(p.buckets))
@@ -99,19 +103,38 @@ func (p *Plan) run(ctx context.Context, wantMarginals, wantFactors bool) (*Answe
 	return answer, r.backward(answer)
 }
 
-// take gets the memory for a table.
-func (r *run) take(entries int) table {
-	t := table{memory: r.memory.take(entries)}
-	if !r.memory.dry {
-		t.entries = t.memory.entries[:entries]
+// bytesPerEntry is the size of a float64, and wasteLimit how many times larger than asked memory used again may be.
+const bytesPerEntry, wasteLimit = 8, 4
+
+// take gets the memory for a table, of any content.
+func (r *run) take(entries int) (t table) {
+	at := r.placeOf(entries)
+	if at > 0 && r.free[at-1].size == entries {
+		at--
 	}
-	return t
+	if at < len(r.free) && r.free[at].size/wasteLimit <= entries {
+		t = r.free[at]
+		r.free = slices.Delete(r.free, at, at+1)
+	} else {
+		t.size = entries
+		r.bytes += int64(entries) * bytesPerEntry
+	}
+	if t.entries == nil && !r.dry {
+		t.entries = make([]float64, entries)
+	}
+	return table{size: t.size, entries: t.entries[:min(entries, cap(t.entries))]}
 }
 
-// give returns a table's memory.
+// give takes back a table's memory.
 func (r *run) give(t *table) {
-	r.memory.give(t.memory)
+	r.free = slices.Insert(r.free, r.placeOf(t.size), table{size: t.size, entries: t.entries})
 	*t = table{}
+}
+
+// placeOf returns where the memory begins that is larger than so many entries.
+func (r *run) placeOf(entries int) int {
+	at, _ := slices.BinarySearchFunc(r.free, entries+1, func(t table, n int) int { return t.size - n })
+	return at
 }
 
 // scratch returns a block of n entries, of any content, for the given use.

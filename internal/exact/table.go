@@ -9,8 +9,8 @@ const safeSpan = 600
 // table is a non-negative function on the joint states of a scope. Its true
 // value is exp(shift) times what the entries say.
 type table struct {
-	memory  buffer
-	entries []float64 // memory cut to length
+	size    int // how many entries there is memory for; a dry run has none
+	entries []float64
 	// logarithmic: entries are natural logarithms, at most 0, -Inf for zero.
 	// Otherwise they are values of at most 1, some in [1/2, 1].
 	logarithmic bool

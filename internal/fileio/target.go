@@ -1,7 +1,6 @@
 package fileio
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -62,10 +61,10 @@ func (t Target) Via(write func(path string) error) error {
 	}
 	finishing.RLock()
 	defer finishing.RUnlock()
-	if t.Replace == nil {
-		return moveToFree(made, place)
-	}
 	if _, err := os.Lstat(place); err == nil {
+		if t.Replace == nil {
+			return &ExistsError{place}
+		}
 		if err := t.Replace(); err != nil {
 			return err
 		}
@@ -82,30 +81,6 @@ type movedError struct {
 func (e *movedError) Error() string { return e.text }
 
 func (e *movedError) Unwrap() error { return e.err }
-
-// link is replaced by tests: not all file systems have hard links.
-var link = os.Link
-
-// moveToFree gives a file another name, in one step that fails if there is anything of that name.
-func moveToFree(from, to string) error {
-	err := link(from, to)
-	if err == nil {
-		return os.Remove(from)
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		// Without hard links the name is taken first, by a file of no bytes.
-		var taken *os.File
-		if taken, err = os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
-			if err = errors.Join(taken.Close(), os.Rename(from, to)); err != nil {
-				err = errors.Join(err, os.Remove(to))
-			}
-		}
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return &ExistsError{to}
-	}
-	return err
-}
 
 // follow returns where a symbolic link leads, there or not, and else the path itself.
 func follow(path string) string {

@@ -1,7 +1,11 @@
 package gibbs
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -130,4 +134,149 @@ func (d *Domains) allowed(e int32, y, x int) bool {
 		return !math.IsInf(table[y*int(p.Card[p.Graph.Target(e)])+x], -1)
 	}
 	return !math.IsInf(table[x*int(p.Card[p.Graph.Source(e)])+y], -1)
+}
+
+// Irreducible reports whether it is proved that a sampler which changes one node at a time can go from every possible
+// joint state to every other. False means that it is not known. The domains must have been propagated.
+//
+// The proof is a state of every node that has a choice which goes with all that neighbours may be in: from any joint
+// state all nodes can move there, one after the other, and moves can be taken back. Networks without hard zeros in
+// edges have it, and so has the hard-core model.
+func (d *Domains) Irreducible() bool {
+	for s, size := range d.Size {
+		if size > 1 && !d.hasSafeState(int32(s)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Domains) hasSafeState(s int32) bool {
+	for state, possible := range d.of(s) {
+		if possible && d.safe(s, state) {
+			return true
+		}
+	}
+	return false
+}
+
+// safe reports whether a state of s goes with every possible state of every neighbour.
+func (d *Domains) safe(s int32, state int) bool {
+	for _, in := range d.p.Graph.Incoming(s) {
+		if !d.HasZero[in>>1] {
+			continue
+		}
+		for y, possible := range d.of(d.p.Graph.Source(in)) {
+			if possible && !d.allowed(in, y, state) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// maxBacktracks is how many wrong guesses a search for a possible joint state makes before it gives up: whether one
+// exists is hard to decide in general, and the networks that people draw from need few or none.
+const maxBacktracks = 20000
+
+// What Search returns where it finds no joint state.
+var (
+	// ErrNone is a proof that there is none.
+	ErrNone = errors.New("no joint state satisfies all hard zeros")
+	// ErrGivenUp says that it made too many wrong guesses.
+	ErrGivenUp = fmt.Errorf("no joint state of positive probability was found by a search with %d wrong guesses, so "+
+		"there is nothing to start from: the hard zeros leave few or none; exact inference can tell", maxBacktracks)
+)
+
+// Search completes the domains to a joint state of positive probability, drawn at random, though not uniformly: x
+// [nodes]. It guesses the state of a node that has lost some, strikes out what that makes impossible, and takes
+// back guesses that leave some node without any. The domains must have been propagated; they are left as they were.
+//
+// The error is ErrNone or ErrGivenUp.
+func (d *Domains) Search(rng *rand.Rand) (x []int32, err error) {
+	start := len(d.trail)
+	defer d.undo(start)
+	order := rng.Perm(len(d.Size))
+	var guesses []guess
+	for backtracks, at := 0, 0; ; {
+		s, ok := d.recent()
+		for ; !ok && at < len(order); at++ {
+			s, ok = int32(order[at]), d.open(int32(order[at]))
+		}
+		if !ok {
+			return d.complete(rng), nil
+		}
+		guesses = append(guesses, guess{struckOut{s, d.pick(s, rng)}, len(d.trail), max(0, at-1)})
+		d.keepOnly(guesses[len(guesses)-1].struckOut)
+		for !d.Propagate() {
+			if len(guesses) == 0 {
+				return nil, ErrNone
+			}
+			if backtracks++; backtracks > maxBacktracks {
+				return nil, ErrGivenUp
+			}
+			wrong := guesses[len(guesses)-1]
+			guesses, at = guesses[:len(guesses)-1], wrong.at
+			d.undo(wrong.trail)
+			d.strike(wrong.node, wrong.state)
+		}
+	}
+}
+
+// open reports whether a node has several states left, and a hard zero of an edge concerns it.
+func (d *Domains) open(s int32) bool {
+	return d.Size[s] > 1 && slices.ContainsFunc(d.p.Graph.Incoming(s), func(in int32) bool { return d.HasZero[in>>1] })
+}
+
+// recent returns the open node with the fewest states among those that have lost some lately, of several the one with
+// the most neighbours.
+func (d *Domains) recent() (s int32, ok bool) {
+	for _, lost := range d.trail[max(0, len(d.trail)-recentlyLost):] {
+		fewer := d.Size[lost.node] - d.Size[s]
+		if d.open(lost.node) && (!ok || fewer < 0 || fewer == 0 && d.p.Graph.Degree(lost.node) > d.p.Graph.Degree(s)) {
+			s, ok = lost.node, true
+		}
+	}
+	return s, ok
+}
+
+// recentlyLost is how many states that were struck out last tell of nodes to guess.
+const recentlyLost = 256
+
+// guess is a state that was tried, and the length of the trail and the place in the order before.
+type guess struct {
+	struckOut
+	trail, at int
+}
+
+// pick draws one of the possible states of s.
+func (d *Domains) pick(s int32, rng *rand.Rand) int32 {
+	nth := rng.IntN(int(d.Size[s]))
+	for i, known := range d.of(s) {
+		if known {
+			if nth == 0 {
+				return int32(i)
+			}
+			nth--
+		}
+	}
+	panic("gibbs: a node has fewer possible states than were counted")
+}
+
+// keepOnly strikes out all other states of a node.
+func (d *Domains) keepOnly(kept struckOut) {
+	for i, known := range d.of(kept.node) {
+		if known && int32(i) != kept.state {
+			d.strike(kept.node, int32(i))
+		}
+	}
+}
+
+// complete draws the states of the nodes that still have a choice: those that no hard zero of an edge concerns.
+func (d *Domains) complete(rng *rand.Rand) []int32 {
+	x := make([]int32, len(d.Size))
+	for s := range x {
+		x[s] = d.pick(int32(s), rng)
+	}
+	return x
 }

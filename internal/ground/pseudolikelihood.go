@@ -2,6 +2,8 @@ package ground
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
@@ -89,22 +91,6 @@ func (l *PseudoLikelihood) countLabels(in *crf.Instance) {
 	}
 }
 
-// LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s for which count is true (nil: all),
-// and their number. Neighbours count by their labels, whether they are counted themselves or not.
-func (l *PseudoLikelihood) LogLikelihood(m *crf.Model, in *crf.Instance, whole *partition.Block, labels []int32,
-	count []bool) (sum float64, nodes int64) {
-	l.potential.Ground(m, in, whole)
-	for s, y := range labels {
-		if y == crf.Unobserved || count != nil && !count[s] {
-			continue
-		}
-		l.logits = numeric.Resize(l.logits, in.States(int32(s)))
-		sum += l.conditional(l.logits, in, labels, int32(s))
-		nodes++
-	}
-	return sum, nodes
-}
-
 // conditional writes p(x_s | labels of the neighbours of s) to p [states of s] and
 // returns the logarithm of that of the node's own label.
 func (l *PseudoLikelihood) conditional(p []float64, in *crf.Instance, labels []int32, s int32) float64 {
@@ -131,4 +117,64 @@ func columnOf(in *crf.Instance, d int32, labels []int32, states int) (at, stride
 	}
 	at, stride = entriesOf(d, int(y), states, in.States(source))
 	return at, stride, true
+}
+
+// LocalObjective is a sum of terms that each normalise over a few variables only, so that value and gradient need no
+// inference: PseudoLikelihood and Piecewise. It carries scratch; use one per goroutine.
+type LocalObjective interface {
+	// Add returns weight times the sum of the terms of all samples of an instance, in nats and at the weights of m, and
+	// adds its gradient to gradient [weights], or none where that is nil. whole is the one block of
+	// partition.Whole(in.Graph). Terms are convex in the weights. A term that a missing label leaves without its
+	// variables is left out. Where ctx ends before, what is returned and added is of no use.
+	Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
+		weight float64) float64
+}
+
+// ClassWeight is that of a label, [node type][state] having them all: 1 where they are nil, or the label
+// is unobserved.
+func ClassWeight(weights [][]float64, in *crf.Instance, s, y int32) float64 {
+	if weights == nil || y == crf.Unobserved {
+		return 1
+	}
+	return weights[in.NodeType(s)][y]
+}
+
+// softmax replaces logits by probabilities and returns the logarithm of what they
+// were divided by, log Σ exp. Logits of −Inf get probability zero.
+func softmax(p []float64) (logSum float64) {
+	largest := math.Inf(-1)
+	for _, x := range p {
+		largest = max(largest, x)
+	}
+	sum := 0.0
+	for i, x := range p {
+		p[i] = math.Exp(x - largest)
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return largest + math.Log(sum)
+}
+
+// ClassWeightsProblem says what is wrong with weights [node type][state] of classes, "" for ones that can be used; nil
+// is no problem.
+func ClassWeightsProblem(types []crf.NodeType, weights [][]float64) string {
+	if weights == nil {
+		return ""
+	}
+	if len(weights) != len(types) {
+		return fmt.Sprintf("ClassWeights for %d node types, got %d", len(types), len(weights))
+	}
+	for a, of := range weights {
+		if len(of) != len(types[a].States) {
+			return fmt.Sprintf("ClassWeights[%d] for %d states, got %d", a, len(types[a].States), len(of))
+		}
+		for i, w := range of {
+			if !(w > 0) || math.IsInf(w, 0) {
+				return fmt.Sprintf("0 < ClassWeights[%d][%d] < ∞, got %v", a, i, w)
+			}
+		}
+	}
+	return ""
 }

@@ -227,7 +227,7 @@ func TestRestrict(t *testing.T) {
 		t.Error(err)
 	}
 	scored := oracle.Must(Inference{Model: model.Model, Joint: true}.Score(t.Context(), e, true))(t)
-	if n := scored.Score.Count(); n != 4 || scored.Likelihood.Labels != 4 || scored.Unproved != 0 || len(scored.Measures()) != 12 {
+	if n := scored.Score.Count(); n != 4 || scored.Likelihood.Labels != 4 || scored.Unproved != 0 || len(scored.Measures()) != 11 {
 		t.Errorf("%d nodes were compared, want 4: %+v", n, scored.Measures())
 	}
 }

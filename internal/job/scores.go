@@ -75,8 +75,7 @@ func (s *Scored) Measures() [][]string {
 		n := float64(l.Labels)
 		rows = append(rows,
 			[]string{"negative log-likelihood (nats per label)", fmt.Sprintf("%.4f", l.NegativeLog/n)},
-			[]string{"  which is", likelihoodTexts[string(l.Bound)]},
-			[]string{"pseudo-log-likelihood (nats per label)", fmt.Sprintf("%.4f", l.Pseudo/n)})
+			[]string{"  which is", likelihoodTexts[string(l.Bound)]})
 	}
 	return rows
 }
@@ -331,7 +330,6 @@ type ModelScore struct {
 	MeanCost         float64                `json:"mean_cost"`               // null without costs
 	NegativeLog      float64                `json:"negative_log_likelihood"` // null where it was not asked for
 	Bound            *counting.Bound        `json:"negative_log_likelihood_bound"`
-	Pseudo           float64                `json:"pseudo_log_likelihood"`
 	Entities         *EntityScore           `json:"entities,omitempty"`
 	Classes          []ClassScore           `json:"classes"`
 	Confusion        [][]int64              `json:"confusion"` // [truth][predicted]
@@ -351,13 +349,13 @@ func (s *Scored) Of(model, decode string) ModelScore {
 		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: s.Score.Accuracy(),
 		ClassAccuracy: mean.Recall, F1: mean.F1, IoU: mean.IoU, ROCAUC: mean.ROCAUC,
 		AveragePrecision: mean.AveragePrecision, LogLoss: s.Score.MeanLogLoss(),
-		CalibrationError: s.Score.CalibrationError(), MeanCost: s.MeanCost, NegativeLog: math.NaN(), Pseudo: math.NaN(),
+		CalibrationError: s.Score.CalibrationError(), MeanCost: s.MeanCost, NegativeLog: math.NaN(),
 		Entities: s.Entities.score(), Confusion: s.Score.Confusion,
 		Calibration: append([]infer.CalibrationBin{}, s.Score.Calibration()...),
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
 		n := float64(l.Labels)
-		m.NegativeLog, m.Bound, m.Pseudo = l.NegativeLog/n, &l.Bound, l.Pseudo/n
+		m.NegativeLog, m.Bound = l.NegativeLog/n, &l.Bound
 	}
 	for i, name := range s.Classes {
 		m.Classes = append(m.Classes, ClassScore{name, classes[i]})

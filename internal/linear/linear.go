@@ -4,9 +4,7 @@ package linear
 
 import (
 	"math"
-	"slices"
 
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -217,37 +215,4 @@ func (m *Skyline) Divide(x []float64, width int) {
 			row[w] /= factor[i-f]
 		}
 	}
-}
-
-// NarrowOrder numbers the nodes of a graph so that neighbours are near each other: breadth first from a node with few
-// neighbours, those with few of their own first (Cuthill and McKee 1969).
-func NarrowOrder(g *graph.Graph) []int32 {
-	n := g.NumNodes()
-	starts := make([]int32, n)
-	for i := range starts {
-		starts[i] = int32(i)
-	}
-	byDegree := func(a, b int32) int { return g.Degree(a) - g.Degree(b) }
-	slices.SortStableFunc(starts, byDegree)
-	seen := make([]bool, n)
-	order := make([]int32, 0, n)
-	for _, s := range starts {
-		if seen[s] {
-			continue
-		}
-		seen[s] = true
-		next := len(order)
-		order = append(order, s)
-		for ; next < len(order); next++ {
-			from := len(order)
-			for _, d := range g.Incoming(order[next]) {
-				if t := g.Source(d); !seen[t] {
-					seen[t] = true
-					order = append(order, t)
-				}
-			}
-			slices.SortStableFunc(order[from:], byDegree)
-		}
-	}
-	return order
 }

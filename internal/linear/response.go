@@ -186,7 +186,13 @@ func newResponseUnit(u Unit) *responseUnit {
 	g := u.In.Graph
 	s := &responseUnit{Unit: u, at: make([]int, g.NumNodes())}
 	observed := func(i int32) bool { return u.Net.Observed != nil && u.Net.Observed[i] >= 0 }
-	for _, node := range NarrowOrder(g) {
+	neighbours := make([][]int32, g.NumNodes())
+	for i := range neighbours {
+		for _, d := range g.Incoming(int32(i)) {
+			neighbours[i] = append(neighbours[i], g.Source(d))
+		}
+	}
+	for _, node := range numeric.NarrowOrder(neighbours) {
 		s.at[node] = -1
 		if !observed(node) {
 			s.block.Nodes = append(s.block.Nodes, node)

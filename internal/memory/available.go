@@ -2,6 +2,7 @@ package memory
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,35 +16,20 @@ const (
 	// jobs of clusters are, and groupFolder where these are.
 	groupFile   = "/proc/self/cgroup"
 	groupFolder = "/sys/fs/cgroup"
-	// limitsFile is where Linux says what this process may take, as set by ulimit -d and
-	// ulimit -v, and statusFile what it has taken.
-	limitsFile = "/proc/self/limits"
 	// assumedMemory is taken where the system does not tell.
 	assumedMemory = 2 << 30
-	// statusFile is also where Linux says how much memory this process has had at most.
+	// statusFile is where Linux says how much memory this process has had at most.
 	statusFile = "/proc/self/status"
 )
 
 // AvailableMemory returns how many bytes a program may take without pushing others out of memory: as Linux says it,
-// within the bounds of a container and of the process itself; 2 GiB where nothing is known.
+// within the bounds of a container; 2 GiB where nothing is known.
 func AvailableMemory() int64 {
 	free, ok := readKilobytes(memoryFile, "MemAvailable:")
 	if !ok {
 		free = assumedMemory
 	}
-	return min(free, groupMemory(groupFile, groupFolder), processMemory(limitsFile, statusFile))
-}
-
-// processMemory is what this process may still take within its own limits, the largest number where it has none.
-func processMemory(limits, status string) int64 {
-	left := int64(math.MaxInt64)
-	for _, l := range []struct{ limit, taken string }{{"Max data size", "VmData:"}, {"Max address space", "VmSize:"}} {
-		taken, ok := readKilobytes(status, l.taken)
-		if most, limited := numberBehind(limits, l.limit); ok && limited {
-			left = min(left, max(0, most-taken))
-		}
-	}
-	return left
+	return min(free, groupMemory(groupFile, groupFolder))
 }
 
 // numberBehind reads the number behind a name that begins a line of a file; ok is false where there is none.
@@ -104,4 +90,35 @@ func PeakMemory() (bytes int64, ok bool) { return readKilobytes(statusFile, "VmH
 func readKilobytes(path, name string) (bytes int64, ok bool) {
 	kilobytes, ok := numberBehind(path, name)
 	return kilobytes << 10, ok
+}
+
+// systemCaches is where Linux describes the caches of the first core.
+const systemCaches = "/sys/devices/system/cpu/cpu0/cache"
+
+// usualCache stands in where the system does not tell: most processors of the last ten years have or exceed it.
+const usualCache = 512 << 10
+
+// SecondLevelCache returns the bytes of the second-level cache of the first core.
+func SecondLevelCache() int { return readSecondLevel(systemCaches) }
+
+// readSecondLevel reads a folder in the form of systemCaches.
+func readSecondLevel(folder string) int {
+	entries, _ := filepath.Glob(filepath.Join(folder, "index*")) // the pattern is one
+	for _, entry := range entries {
+		size, isKiB := strings.CutSuffix(readWord(filepath.Join(entry, "size")), "K")
+		kib, err := strconv.Atoi(size)
+		if readWord(filepath.Join(entry, "level")) == "2" && isKiB && err == nil && kib > 0 {
+			return kib << 10
+		}
+	}
+	return usualCache
+}
+
+// readWord returns the text of a small file without blanks around it, or nothing.
+func readWord(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }

@@ -81,24 +81,6 @@ func TestGroupMemory(t *testing.T) {
 	}
 }
 
-// TestProcessMemory: what ulimit allows, less what is taken.
-func TestProcessMemory(t *testing.T) {
-	folder := t.TempDir()
-	status := write(t, filepath.Join(folder, "status"), "VmSize:\t 3000 kB\nVmData:\t 1000 kB\n")
-	const head = "Limit                     Soft Limit           Hard Limit           Units     \n"
-	for limits, want := range map[string]int64{
-		head + "Max data size             unlimited            unlimited            bytes     \n":                                                                                 math.MaxInt64,
-		head + "Max data size             2048000              unlimited            bytes     \n":                                                                                 1024000,
-		head + "Max data size             9000                 unlimited            bytes     \n":                                                                                 0,
-		head + "Max data size             9216000              unlimited            bytes     \nMax address space         4096000              9216000              bytes     \n": 1024000,
-		"": math.MaxInt64,
-	} {
-		if got := processMemory(write(t, filepath.Join(folder, "limits"), limits), status); got != want {
-			t.Errorf("limits %q: %d bytes, want %d", limits, got, want)
-		}
-	}
-}
-
 // TestPeakMemory: memory that is written to raises the peak by what it is.
 func TestPeakMemory(t *testing.T) {
 	debug.FreeOSMemory()

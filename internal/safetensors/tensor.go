@@ -5,10 +5,7 @@ import (
 	"io"
 	"iter"
 	"math"
-	"slices"
 	"unsafe"
-
-	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // DType is the name of an element type in the header.
@@ -58,12 +55,7 @@ func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor 
 	emit := func(w io.Writer) (elements int, err error) {
 		for chunk := range chunks {
 			elements += len(chunk)
-			raw := bytesOf(chunk)
-			if !numeric.LittleEndian {
-				raw = slices.Clone(raw)
-				swapBytes(raw, sizes[typeOf[T]()])
-			}
-			if _, err := w.Write(raw); err != nil {
+			if _, err := w.Write(bytesOf(chunk)); err != nil {
 				return elements, err
 			}
 		}
@@ -87,16 +79,7 @@ func elements(shape []int) (int, error) {
 	return product, nil
 }
 
-// bytesOf is the memory of data.
+// bytesOf is the memory of data, which is as files have it: package numeric is for little-endian processors.
 func bytesOf[T Number](data []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*sizes[typeOf[T]()])
-}
-
-// swapBytes turns around the bytes of every element, where this machine has them in another order than files.
-func swapBytes(raw []byte, size int) {
-	if !numeric.LittleEndian {
-		for element := range slices.Chunk(raw, size) {
-			slices.Reverse(element)
-		}
-	}
 }

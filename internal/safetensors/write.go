@@ -58,29 +58,16 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 
 // fillChecksum puts the checksum into the place that the header has for it.
 func fillChecksum(header []byte, tensors []Tensor) error {
-	length, text := header[:lengthBytes], header[lengthBytes:]
-	p, err := parseHeader(text, dataBytes(tensors))
+	sum, digits, err := sumBefore(header[:lengthBytes], header[lengthBytes:])
 	if err != nil {
 		return fmt.Errorf("safetensors: %w", err)
 	}
-	hash := &running{}
-	if hash.sum, err = p.sumBefore(length, text); err != nil {
-		return fmt.Errorf("safetensors: %w", err)
-	}
+	hash := &running{sum}
 	if err := emitAll(hash, tensors); err != nil {
 		return err
 	}
-	copy(text[p.sumEnd-len(zeroDigits)-len(`"`):], fmt.Sprintf("%08x", hash.sum))
+	copy(digits, fmt.Sprintf("%08x", hash.sum))
 	return nil
-}
-
-// dataBytes is the size of all data together.
-func dataBytes(tensors []Tensor) (sum int64) {
-	for _, t := range tensors {
-		count, _ := elements(t.Shape)
-		sum += int64(count * sizes[t.dtype])
-	}
-	return sum
 }
 
 // checkTensors checks names and shapes, before anything is written.

@@ -11,177 +11,158 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// evidenceTokens is an evidence file: its integers and the line of each.
-type evidenceTokens struct {
+// evidence is an evidence file: its numbers and the line of each.
+type evidence struct {
 	*scanner
+	n      *mrf.Network
 	values []int
 	lines  []int
-	n      *mrf.Network
-	named  bool // variables and states have names, of pairs alone
 }
 
 // ReadEvidenceFile reads a .uai.evid file. See ReadEvidence.
-func ReadEvidenceFile(path string, n *mrf.Network) ([]map[int]int, error) {
-	return fromFile(path, func(r io.Reader, name string) ([]map[int]int, error) { return ReadEvidence(r, name, n) })
+func ReadEvidenceFile(path string, n *mrf.Network) (map[int]int, error) {
+	return fromFile(path, func(r io.Reader, name string) (map[int]int, error) { return ReadEvidence(r, name, n) })
 }
 
-// ReadEvidence reads the observed states for network n: one map from variable to state per sample. name stands for
-// the file in errors, which are *Error where the content is at fault.
+// ReadEvidence reads the states of observed variables of network n. name stands for the file in errors, which are
+// *Error where the content is at fault.
 //
-// Two forms are in use, and a file does not say which it has:
-//
-//	n var val var val …       old: one sample
-//	S                         new: S samples, then
-//	n var val …               one line for each
-//
-// They are told apart in this order. A lone "0" is one sample without observations. If the first number stands alone
-// on its line and every further line is one complete sample, and there are S of them, it is the new form. If the file
-// has exactly 1 + 2n numbers it is the old form, over any number of lines. If S samples use up the file exactly it is
-// the new form without the line structure. Of a network with names, a file may have pairs of these alone. Anything
-// else is an error.
-func ReadEvidence(r io.Reader, name string, n *mrf.Network) ([]map[int]int, error) {
-	t := &evidenceTokens{scanner: newScanner(r, name), n: n}
-	if err := t.read(); err != nil {
-		return nil, err
-	}
-	starts, err := t.samples()
-	if err != nil {
-		return nil, err
-	}
-	var samples []map[int]int
-	for _, start := range starts {
-		sample, err := t.sample(start, n)
-		if err != nil {
+// A file is n var val var val …, or the same behind the number of samples, which must be 1, over any number of lines.
+// Of a network with names, it may be pairs of these, with or without their number before them.
+func ReadEvidence(r io.Reader, name string, n *mrf.Network) (map[int]int, error) {
+	e := &evidence{scanner: newScanner(r, name), n: n}
+	var words []string
+	known := slices.Concat(n.States, [][]string{n.Names})
+	for {
+		err := e.next()
+		if err == io.EOF {
+			break
+		} else if err != nil {
 			return nil, err
 		}
-		samples = append(samples, sample)
+		token := string(e.token)
+		parts := []string{token}
+		if n.Names != nil && !slices.ContainsFunc(known, func(names []string) bool { return slices.Contains(names, token) }) {
+			parts = strings.FieldsFunc(token, func(c rune) bool { return c == '=' || c == ',' })
+		}
+		for _, word := range parts {
+			words, e.lines = append(words, word), append(e.lines, e.at)
+		}
 	}
-	return samples, nil
+	switch {
+	case len(words) == 0:
+		return nil, e.fail("the file is empty, want the number of observations (0 for none)")
+	case n.Names == nil || !slices.Contains(n.Names, words[0]) && !slices.ContainsFunc(words, isName):
+		return e.readNumbers(words)
+	case len(words)%2 == 1 && (isName(words[0]) || slices.Contains(n.Names, words[0])):
+		return nil, e.fail("the last variable of the evidence has no state")
+	case len(words)%2 == 1:
+		if words[0] != strconv.Itoa(len(words)/2) {
+			return nil, e.fail("evidence has %d observations, and begins with %s", len(words)/2, words[0])
+		}
+		words, e.lines = words[1:], e.lines[1:]
+	}
+	return e.readNames(words)
 }
 
 // ParseEvidence reads observed states of a command line, VAR=STATE,VAR=STATE, by numbers or by names.
 func ParseEvidence(text string, n *mrf.Network) (map[int]int, error) {
-	words := strings.FieldsFunc(text, isPairSign)
-	if _, err := strconv.Atoi(words[0]); err == nil && !slices.Contains(n.Names, words[0]) {
-		words = slices.Insert(words, 0, strconv.Itoa(len(words)/2))
+	e := &evidence{scanner: &scanner{file: text, line: 1, at: 1}, n: n}
+	var words []string
+	for pair := range strings.SplitSeq(strings.Trim(text, ","), ",") {
+		variable, state, _ := strings.Cut(pair, "=")
+		words, e.lines = append(words, strings.TrimSpace(variable), strings.TrimSpace(state)), append(e.lines, 1, 1)
 	}
-	samples, err := ReadEvidence(strings.NewReader(strings.Join(words, " ")), text, n)
-	if err != nil || len(samples) != 1 {
-		return nil, err
+	if n.Names == nil || !isName(words[0]) && !slices.Contains(n.Names, words[0]) {
+		e.lines = append(e.lines, 1)
+		return e.readNumbers(slices.Insert(words, 0, strconv.Itoa(len(words)/2)))
 	}
-	return samples[0], nil
+	return e.readNames(words)
 }
 
-// isPairSign reports whether a character stands between names of variables and states.
-func isPairSign(c rune) bool { return c == '=' || c == ',' }
+// isName reports whether a word is no number.
+func isName(word string) bool {
+	_, err := strconv.Atoi(word)
+	return err != nil
+}
 
-// read collects the file's integers.
-func (t *evidenceTokens) read() error {
-	said := -1 // how many observations there are by names
-	for {
-		switch err := t.next(); {
-		case err == io.EOF && len(t.values) == 0:
-			return t.fail("the file is empty, want the number of observations (0 for none)")
-		case err == io.EOF && t.named && len(t.values)%2 == 1:
-			return t.fail("the last variable of the evidence has no state")
-		case err == io.EOF && t.named && said >= 0 && said != len(t.values)/2:
-			return t.fail("evidence has %d observations, and begins with %d", len(t.values)/2, said)
-		case err == io.EOF && t.named:
-			t.values, t.lines = slices.Insert(t.values, 0, len(t.values)/2), slices.Insert(t.lines, 0, t.lines[0])
-			return nil
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
+// readNames reads pairs of names, or of numbers in their place.
+func (e *evidence) readNames(words []string) (map[int]int, error) {
+	for i, word := range words {
+		names, of := e.n.Names, "a variable"
+		if e.at = e.lines[i]; i%2 == 1 {
+			v := e.values[i-1]
+			names, of = e.n.States[v], "a state of "+e.n.Names[v]
 		}
-		words := []string{string(t.token)}
-		isWhole := func(names []string) bool { return slices.Contains(names, words[0]) }
-		if t.n.Names != nil && !isWhole(t.n.Names) && !slices.ContainsFunc(t.n.States, isWhole) {
-			words = strings.FieldsFunc(words[0], isPairSign)
-		}
-		for _, word := range words {
-			if _, err := strconv.Atoi(word); len(t.values) == 1 && !t.named && err != nil && t.n.Names != nil {
-				said, t.values, t.lines = t.values[0], nil, nil
+		value := slices.Index(names, word)
+		if value < 0 {
+			number, err := strconv.Atoi(word)
+			if err != nil || number < 0 || number >= len(names) {
+				return nil, e.fail("evidence has %q, want %s; %s", word, of, option.Suggestion(word, names, ""))
 			}
-			if err := t.readWord(word); err != nil {
-				return err
-			}
+			value = number
 		}
+		e.values = append(e.values, value)
 	}
+	return e.sample()
 }
 
-// readWord reads a number, or a name of what has some.
-func (t *evidenceTokens) readWord(word string) error {
-	value, err := strconv.Atoi(word)
-	if len(t.values) == 0 {
-		t.named = t.n.Names != nil && (err != nil || slices.Contains(t.n.Names, word))
-	}
-	if t.named {
-		names, of := t.n.Names, "a variable"
-		if at := len(t.values) - 1; at%2 == 0 {
-			names, of = t.n.States[t.values[at]], "a state of "+t.n.Names[t.values[at]]
+// readNumbers reads a file of numbers.
+func (e *evidence) readNumbers(words []string) (map[int]int, error) {
+	for i, word := range words {
+		value, err := strconv.Atoi(word)
+		if e.at = e.lines[i]; err != nil || value < 0 || value > math.MaxInt32 {
+			return nil, e.fail("evidence has %q, want an integer from 0 to %d", word, math.MaxInt32)
 		}
-		if named := slices.Index(names, word); named >= 0 {
-			value, err = named, nil
-		}
-		if err != nil || value < 0 || value >= len(names) {
-			return t.fail("evidence has %q, want %s; %s", word, of, option.Suggestion(word, names, ""))
-		}
+		e.values = append(e.values, value)
 	}
-	if err != nil || value < 0 || value > math.MaxInt32 {
-		return t.fail("evidence has %q, want an integer from 0 to %d", word, math.MaxInt32)
+	before := 1 // numbers before the pairs: an odd number of all, or with that of samples an even one
+	if len(words)%2 == 0 && e.values[0] == 1 {
+		before = 2
 	}
-	t.values, t.lines = append(t.values, value), append(t.lines, t.at)
-	return nil
+	if len(words) != before+2*e.values[before-1] || e.hasSamples() {
+		return nil, e.fail("evidence is %d numbers beginning with %d, want so many pairs of variable and state; of several "+
+			"samples give one", len(words), e.values[0])
+	}
+	e.values, e.lines = e.values[before:], e.lines[before:]
+	return e.sample()
 }
 
-// samples decides between the two forms and returns where each sample's number of observations stands.
-func (t *evidenceTokens) samples() ([]int, error) {
-	count := t.values[0]
-	t.at = t.lines[len(t.lines)-1]
-	if count == 0 && len(t.values) == 1 {
-		return []int{0}, nil
-	}
-	starts, complete := t.chain(1, count)
-	if complete && t.onePerLine(starts) {
-		return starts, nil
-	}
-	if len(t.values) == 1+2*count {
-		return []int{0}, nil
-	}
-	if complete {
-		return starts, nil
-	}
-	return nil, t.fail("evidence is %d numbers beginning with %d: neither that many pairs of variable and state nor "+
-		"that many samples", len(t.values), count)
-}
-
-// chain follows count samples from position at. complete is false unless they end where the file ends.
-func (t *evidenceTokens) chain(at, count int) (starts []int, complete bool) {
-	for range count {
-		if at >= len(t.values) {
-			return nil, false
-		}
-		starts = append(starts, at)
-		at += 1 + 2*t.values[at]
-	}
-	return starts, at == len(t.values)
-}
-
-// onePerLine reports whether the first number and every sample have a line of their own.
-func (t *evidenceTokens) onePerLine(starts []int) bool {
-	previous := t.lines[0]
-	for i, start := range starts {
-		end := len(t.lines)
-		if i+1 < len(starts) {
-			end = starts[i+1]
-		}
-		if t.lines[start] == previous || t.lines[end-1] != t.lines[start] {
+// hasSamples reports whether behind the first number there are as many lines, more than one, with a sample each: some
+// of these have as many numbers as pairs would.
+func (e *evidence) hasSamples() bool {
+	at := 1
+	for range e.values[0] {
+		if at >= len(e.values) || e.lines[at] == e.lines[at-1] {
 			return false
 		}
-		previous = t.lines[start]
+		last := at + 2*e.values[at]
+		if last >= len(e.values) || e.lines[last] != e.lines[at] {
+			return false
+		}
+		at = last + 1
 	}
-	return true
+	return at == len(e.values) && e.values[0] > 1
+}
+
+// sample makes evidence of pairs.
+func (e *evidence) sample() (map[int]int, error) {
+	sample := make(map[int]int)
+	for at := 0; at < len(e.values); at += 2 {
+		v, state := e.values[at], e.values[at+1]
+		e.at = e.lines[at]
+		_, known := sample[v]
+		switch {
+		case v >= len(e.n.Card):
+			return nil, e.fail("variable %d does not exist: the network has %d variables", v, len(e.n.Card))
+		case state >= e.n.Card[v]:
+			return nil, e.fail("variable %s has state %d, want 0 to %d", Named(e.n.Names, v), state, e.n.Card[v]-1)
+		case known:
+			return nil, e.fail("variable %s is observed twice", Named(e.n.Names, v))
+		}
+		sample[v] = state
+	}
+	return sample, nil
 }
 
 // Named is a variable in messages: its name, of a network that has some, or its number.
@@ -198,25 +179,4 @@ func NamedState(n *mrf.Network, v, state int) string {
 		return Named(n.States[v], state)
 	}
 	return strconv.Itoa(state)
-}
-
-// sample reads the sample whose number of observations stands at start.
-func (t *evidenceTokens) sample(start int, n *mrf.Network) (map[int]int, error) {
-	sample := make(map[int]int)
-	for i := range t.values[start] {
-		at := start + 1 + 2*i
-		v, state := t.values[at], t.values[at+1]
-		t.at = t.lines[at]
-		_, known := sample[v]
-		switch {
-		case v >= len(n.Card):
-			return nil, t.fail("variable %d does not exist: the network has %d variables", v, len(n.Card))
-		case state >= n.Card[v]:
-			return nil, t.fail("variable %s has state %d, want 0 to %d", Named(n.Names, v), state, n.Card[v]-1)
-		case known:
-			return nil, t.fail("variable %s is observed twice in one sample", Named(n.Names, v))
-		}
-		sample[v] = state
-	}
-	return sample, nil
 }

@@ -65,17 +65,12 @@ func FuzzReadEvidence(f *testing.F) {
 	}
 	n := &mrf.Network{Card: []int{3, 3, 3, 3}}
 	f.Fuzz(func(t *testing.T, text string) {
-		samples, err := uai.ReadEvidence(strings.NewReader(text), "fuzz.evid", n)
+		evidence, err := uai.ReadEvidence(strings.NewReader(text), "fuzz.evid", n)
 		if err != nil {
 			checkLocated(t, err)
 			return
 		}
 		checkDecimal(t, text)
-		if len(samples) == 0 {
-			t.Error("no sample")
-		}
-		for _, sample := range samples {
-			oracle.Must(n.Condition(sample))(t)
-		}
+		oracle.Must(n.Condition(evidence))(t)
 	})
 }

@@ -23,17 +23,16 @@ const (
 // longer lists grow as their entries arrive.
 const firstAllocation = 1 << 10
 
-// ReadFile reads the network in a file: a .bif, .fg or .wcsp, or else in the UAI format. See Read.
+// ReadFile reads the network in a file: a .bif, or else in the UAI format. See Read.
 func ReadFile(path string) (*mrf.Network, error) {
-	read := readers[strings.ToLower(filepath.Ext(path))]
-	if read == nil {
+	if !strings.EqualFold(filepath.Ext(path), ".bif") {
 		return fromFile(path, Read)
 	}
 	text, err := fileio.Read(path, "a network", fileio.Text)
 	if err != nil {
 		return nil, err
 	}
-	return read(strings.TrimPrefix(string(fileio.Lines(text)), byteOrderMark), filepath.ToSlash(path))
+	return readInterchange(strings.TrimPrefix(string(fileio.Lines(text)), byteOrderMark), filepath.ToSlash(path))
 }
 
 // Read reads a network with a MARKOV or BAYES preamble; both give the same kind of factors, and conditional tables

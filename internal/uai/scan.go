@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -31,7 +30,6 @@ type scanner struct {
 	index int   // of the variable or factor that is read, for %d in what says what is read
 	err   error // the first, of word and what calls it
 
-	entries int // of tables that are larger than what the file holds
 }
 
 func newScanner(r io.Reader, name string) *scanner {
@@ -119,19 +117,6 @@ func (s *scanner) integer(what string, low, high int) int {
 		return value
 	}
 	return low
-}
-
-// number reads a finite float64 in decimal; it is 0 after an error.
-func (s *scanner) number(what string) float64 {
-	if !s.word(what) {
-		return 0
-	}
-	value, err := numeric.ParseDecimal(string(s.token))
-	if err != nil {
-		s.err = s.fail("%s is %q, want a finite decimal number", s.describe(what), s.token)
-		return 0
-	}
-	return value
 }
 
 // finish reports anything after the last token that belongs to the file, or the first error before.

@@ -1,6 +1,7 @@
 package uai
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -38,8 +39,8 @@ probability ( grass | rain ) {
 }
 `
 
-// TestOtherNetworks: each format gives the factors that it means.
-func TestOtherNetworks(t *testing.T) {
+// TestInterchange: the format gives the factors that it means.
+func TestInterchange(t *testing.T) {
 	log := func(values ...float64) []float64 {
 		for i, x := range values {
 			values[i] = math.Log(x)
@@ -69,23 +70,9 @@ func TestOtherNetworks(t *testing.T) {
 				{Scope: []int{0}, LogTable: log(.25, .75)},
 				{Scope: []int{1, 0}, LogTable: log(.2, .7, .3, .2, .5, .1)},
 			}}},
-		// The first variable is the fastest, and entries that are not named are 0.
-		{"a.fg", "# libDAI\n2\n\n1\n2\n2\n2\n0 3 # of state 0\n1 4\n\n2\n0 2\n3 2\n3\n0 1\n4 2\n5 5\n",
-			mrf.Network{Card: []int{3, 1, 2}, Factors: []mrf.Factor{
-				{Scope: []int{2}, LogTable: log(3, 4)},
-				{Scope: []int{2, 0}, LogTable: log(1, 0, 0, 0, 2, 5)},
-			}}},
-		{"a.wcsp", "toy 2 3 3 10\n2 3\n2 0 1 1 2\n0 2 10\n1 0 4.5\n1 1 0 1\n2 7\n0 3 0\n",
-			mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
-				{Scope: []int{0, 1}, LogTable: []float64{-1, -1, math.Inf(-1), -4.5, -1, -1}},
-				{Scope: []int{1}, LogTable: []float64{0, 0, -7}},
-				{Scope: []int{}, LogTable: []float64{-3}},
-			}}},
 	} {
 		n, err := readNamed(t, c.name, c.text)
-		if strings.HasSuffix(c.name, ".bif") {
-			c.want.Names, c.want.States = []string{"rain", "grass"}, [][]string{{"yes", "no"}, {"dry", "damp", "wet"}}
-		}
+		c.want.Names, c.want.States = []string{"rain", "grass"}, [][]string{{"yes", "no"}, {"dry", "damp", "wet"}}
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		} else if diff := cmp.Diff(c.want, *n, cmpopts.EquateApprox(0, 1e-15)); diff != "" {
@@ -94,8 +81,8 @@ func TestOtherNetworks(t *testing.T) {
 	}
 }
 
-// TestOtherNetworksRefuse: mistakes are told with their lines.
-func TestOtherNetworksRefuse(t *testing.T) {
+// TestInterchangeRefuses: mistakes are told with their lines.
+func TestInterchangeRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( y ) { table 1; }\n", `a.bif:2: "y" is no variable that is declared before`},
 		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( x ) {\ntable .1 .2 .7; }\n",
@@ -109,27 +96,31 @@ func TestOtherNetworksRefuse(t *testing.T) {
 		{"a.bif", strings.Replace(family, "0.75", "0.85", 1),
 			"a.bif:10: the probabilities of a variable are 1.1 together, want 1"},
 		{"a.bif", "MARKOV\n", `a.bif:1: "MARKOV", want network, variable or probability`},
+		{"a.bif", "probability ( y ) { table 1; }\n", `"y" is no variable`},
 		{"a.bif", family[:len(family)-3], "the file ends where } should be"},
-		{"a.fg", "1\n2\n0 0\n2 2\n0\n", "factor 0 names a variable twice"},
-		{"a.fg", "2\n1\n0\n2\n0\n1\n0\n3\n0\n", "variable 0 has 3 states, and 2 before"},
-		{"a.wcsp", "x 1 2 1 9\n2\n1 0 0 -1 sum\n", "a.wcsp:3: the number of tuples of constraint 0"},
-		{"a.wcsp", "x 1 2 1 9\n2\n1 0 0 1\n2 5\n", "a.wcsp:4: a state of constraint 0 is 2, want 0 to 1"},
-		{"a.wcsp", "x 1 2 0 9\n2\n7\n", `"7" after the last constraint`},
 	} {
 		oracle.Fails(readNamed(t, c.name, c.text))(t, c.want)
 	}
 }
 
-func FuzzOtherNetworks(f *testing.F) {
-	f.Add(family, ".bif")
-	f.Add("1\n\n1\n2\n2\n2\n0 3\n1 4\n", ".fg")
-	f.Add("toy 2 3 1 10\n2 3\n2 0 1 1 1\n0 2 10\n", ".wcsp")
-	f.Fuzz(func(t *testing.T, text, extension string) {
-		read := readers[extension]
-		if read == nil {
-			return
-		}
-		n, err := read(text, "x")
+// TestNamesBetweenQuotes: they may have blanks, signs and quotes in them, and evidence is given by them.
+func TestNamesBetweenQuotes(t *testing.T) {
+	n := oracle.Must(readNamed(t, "a.bif", `variable "wet grass" { type discrete [2] { "not yet", "a \"b\" // (c);" }; }
+probability ( "wet grass" ) { table .25, .75; }
+`))(t)
+	want := &mrf.Network{Card: []int{2}, Names: []string{"wet grass"}, States: [][]string{{"not yet", `a "b" // (c);`}}}
+	if diff := cmp.Diff(want, n, cmpopts.IgnoreFields(mrf.Network{}, "Factors")); diff != "" {
+		t.Error(diff)
+	}
+	if got := oracle.Must(ParseEvidence("wet grass=not yet", n))(t); !maps.Equal(got, map[int]int{0: 0}) {
+		t.Errorf("evidence is %v", got)
+	}
+}
+
+func FuzzInterchange(f *testing.F) {
+	f.Add(family)
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := readInterchange(text, "x")
 		if err != nil {
 			return
 		}

@@ -1,0 +1,36 @@
+package numeric
+
+import "slices"
+
+// NarrowOrder numbers the nodes of a graph so that neighbours are near each other: breadth first from a node with few
+// neighbours, those with few of their own first (Cuthill and McKee 1969).
+func NarrowOrder(neighbours [][]int32) []int32 {
+	n := len(neighbours)
+	starts := make([]int32, n)
+	for i := range starts {
+		starts[i] = int32(i)
+	}
+	byDegree := func(a, b int32) int { return len(neighbours[a]) - len(neighbours[b]) }
+	slices.SortStableFunc(starts, byDegree)
+	seen := make([]bool, n)
+	order := make([]int32, 0, n)
+	for _, s := range starts {
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		next := len(order)
+		order = append(order, s)
+		for ; next < len(order); next++ {
+			from := len(order)
+			for _, t := range neighbours[order[next]] {
+				if !seen[t] {
+					seen[t] = true
+					order = append(order, t)
+				}
+			}
+			slices.SortStableFunc(order[from:], byDegree)
+		}
+	}
+	return order
+}
