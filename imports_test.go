@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 
 	// What is drawn at random, to be learned.
 	"internal/synthetic": {"internal/fileio", "internal/npy", "internal/printable",
-		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
+		"learn", "crf", "graph", "dataset", "internal/gibbs", "internal/numeric", "internal/parallel", "internal/ground",
 		"internal/runfolder", "internal/report",
 	},
 	"internal/standardise": {"internal/fileio", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // cutShort returns the picture b of a folder with a whole header and without the
@@ -118,8 +119,7 @@ func TestBadModels(t *testing.T) {
 	model := readFile(t, gridRun(t), "model.safetensors")
 	predict := "predict $GRID -m $DIR/bad.safetensors -o $OUT"
 	other := filepath.Join(t.TempDir(), "other")
-	mustRun(t, "generate", "-o", other, "--graph", "chain:4", "--states", "3", "--node-features", "3", "--edge-features", "2",
-		"--samples", "1", "--sweeps", "2")
+	writeGrid(t, other, 1, 4, synthetic.Synthetic{States: 3, NodeFeatures: 3, Samples: 1, Sweeps: 2, Seed: 1})
 	truth := readFile(t, other, "truth.safetensors")
 	infinite := model[:len(model)-8] + "\x00\x00\x00\x00\x00\x00\xf0\x7f"
 	for _, c := range []struct {
@@ -205,7 +205,7 @@ func TestFoldersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	locked := filepath.Join(t.TempDir(), "locked")
 	oracle.OK(t, os.Mkdir(locked, 0o555))
-	if runBound(t, "generate", "--graph", "chain:3", "-o", filepath.Join(locked, "probe")).code != 0 {
+	if runBound(t, "example", "graph", "-o", filepath.Join(locked, "probe")).code != 0 {
 		refusesFolder(t, locked, "permission denied")
 	} else {
 		t.Log("this user may write into read-only folders")
@@ -221,7 +221,7 @@ func refusesFolder(t *testing.T, folder, why string) {
 	for _, args := range [][]string{
 		{"train", gridData(t), "-o", filepath.Join(folder, "run")},
 		{"train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "-m", filepath.Join(folder, "m.safetensors")},
-		{"generate", "--graph", "chain:3", "-o", filepath.Join(folder, "data")},
+		{"example", "graph", "-o", filepath.Join(folder, "data")},
 		{"infer", network, "-o", filepath.Join(folder, "x.PR")},
 	} {
 		runBound(t, args...).wantFailure(t, 1, folder, why)

@@ -25,10 +25,10 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 	task sampler instance graph scale resume suite layout size`)
 
 // noPathArguments are the verbs whose arguments are no paths.
-var noPathArguments = strings.Fields("train generate demo example features version help serve completion bash zsh fish powershell")
+var noPathArguments = strings.Fields("train demo example features generate version help serve completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("compare convert demo eval example generate infer predict sample train")
+var verbsThatWrite = strings.Fields("compare convert demo eval example infer predict sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
@@ -237,14 +237,13 @@ func TestForceFolder(t *testing.T) {
 		args   []string
 		writes string // one of its files
 	}{
-		"predict":  {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
-		"eval":     {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
-		"compare":  {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
-		"convert":  {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
-		"sample":   {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
-		"generate": {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
-		"example":  {[]string{"example", "graph", "-o"}, "dataset.json"},
-		"demo":     {[]string{"demo", "--side", "5", "-o"}, "report.html"},
+		"predict": {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
+		"eval":    {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
+		"compare": {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
+		"convert": {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
+		"sample":  {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
+		"example": {[]string{"example", "graph", "-o"}, "dataset.json"},
+		"demo":    {[]string{"demo", "--side", "5", "-o"}, "report.html"},
 	} {
 		out := t.TempDir()
 		mine, other := writeFile(t, filepath.Join(out, c.writes), "mine"), writeFile(t, filepath.Join(out, "notes", "other.txt"), "other")
@@ -376,7 +375,7 @@ func TestStandardInput(t *testing.T) {
 			t.Errorf("%v --force < net.uai: exit code %d, %s", args, code, stderr.String())
 		}
 	}
-	for _, args := range [][]string{{"predict", net, "-m", net}, {"sample", net}, {"example", "network"}, {"generate"}} {
+	for _, args := range [][]string{{"predict", net, "-m", net}, {"sample", net}, {"example", "network"}} {
 		run(t, append(args, "-o", "-")...).wantFailure(t, 2, "--out -", "standard output")
 	}
 }

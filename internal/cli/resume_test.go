@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // tripContext is cancelled when it is asked for the calls-th time: an interruption
@@ -249,7 +250,7 @@ func TestResumeRefused(t *testing.T) {
 	}
 	mustRun(t, slices.Concat([]string{"train", data, "-o", converged, "-q", noReport}, base)...)
 	other := filepath.Join(folder, "other")
-	mustRun(t, "generate", "-o", other, "--graph", "grid:6x6", "--states", "3", "--node-features", "2", "--edge-features", "2", "--samples", "3", "--instances", "3", "--sweeps", "5", "--seed", "6")
+	writeGrid(t, other, 6, 6, synthetic.Synthetic{States: 3, Samples: 3, Instances: 3, Sweeps: 5, Seed: 6})
 	more := copyFolder(t, data, filepath.Join(folder, "more"))
 	writeFile(t, filepath.Join(more, "2.npz"), readFile(t, other, "2.npz"))
 	damaged := copyFolder(t, interrupted, filepath.Join(folder, "damaged"))
@@ -336,7 +337,6 @@ func TestInterruptedElsewhere(t *testing.T) {
 		{"infer", network, "--counting", "convex", "-o", out, "--force"},
 		{"infer", network, "--method", "exact", "-o", out, "--force"},
 		{"demo", "--side", "6", "-o", filepath.Join(folder, "demo")},
-		{"generate", "--graph", "grid:6x6", "-o", filepath.Join(folder, "generated")},
 		{"check", gridData(t)},
 		{"check", network},
 		{"info", gridData(t)},

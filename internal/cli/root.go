@@ -177,7 +177,7 @@ func helpCommand() *cobra.Command {
 // goneVerb is a verb of before that says what there is now.
 func goneVerb(name, now string) *cobra.Command {
 	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return usagef("%s is part of the Python package now: %s", name, now)
+		return usagef("%s is no verb any more; %s", name, now)
 	}}
 }
 
@@ -246,10 +246,10 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(),
 			a.compareCommand()}},
-		{"Measure", []*cobra.Command{a.generateCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help, a.serveCommand()}},
 	})
-	root.AddCommand(goneVerb("features", "pip install blockbp onnxruntime onnx pillow, and "+
+	root.AddCommand(goneVerb("generate", "blockbp example grid makes the paper's grid, and programs others, as .npz"))
+	root.AddCommand(goneVerb("features", "it is part of the Python package: pip install blockbp onnxruntime onnx pillow, and "+
 		"python -m blockbp.features PHOTOS --network NET.onnx -o DIR"))
 	root.SetHelpCommand(help)
 	root.SetFlagErrorFunc(flagError)

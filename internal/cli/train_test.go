@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // TestDryRun: sizes are printed, nothing is written.
@@ -200,8 +201,8 @@ func TestProgressOfEvaluation(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	data, other := filepath.Join(folder, "data"), filepath.Join(folder, "other")
-	for out, instances := range map[string]string{data: "40", other: "1"} {
-		mustRun(t, "generate", "-o", out, "--graph", "grid:16x16", "--states", "4", "--node-features", "2", "--edge-features", "2", "--samples", "1", "--instances", instances, "--sweeps", "1", "--seed", instances)
+	for out, instances := range map[string]int{data: 40, other: 1} {
+		writeGrid(t, out, 16, 16, synthetic.Synthetic{States: 4, Samples: 1, Instances: instances, Sweeps: 1, Seed: uint64(instances)})
 	}
 	truth := filepath.Join(data, "truth.safetensors")
 	for _, c := range []struct {

@@ -27,34 +27,6 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-func TestGenerate(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	made := func(name string, args ...string) string {
-		mustRun(t, slices.Concat([]string{"generate", "-o", filepath.Join(folder, name), "--graph", "grid:4x5", "--states", "3",
-			"--node-features", "2", "--edge-features", "2", "--samples", "4", "--instances", "2", "--sweeps", "10"}, args)...)
-		return filepath.Join(folder, name)
-	}
-	one, two := made("one", "--seed", "7"), made("two", "--seed", "7", "--threads", "3")
-	if want := []string{"0.npz", "1.npz", "dataset.json", "truth.safetensors"}; !slices.Equal(namesIn(one), want) {
-		t.Errorf("generate made %q, want %q", namesIn(one), want)
-	}
-	for _, name := range namesIn(one) {
-		if readFile(t, one, name) != readFile(t, two, name) {
-			t.Errorf("%s differs between two runs with the same seed", name)
-		}
-	}
-	set := oracle.Must(dataset.Open(t.Context(), []string{one}, dataset.Options{}))(t)
-	in := set.Instances[1]
-	if in.Graph.NumNodes() != 20 || in.Graph.NumEdges() != 31 || len(in.Samples()) != 4 || in.Rows != 4 || in.Cols != 5 {
-		t.Errorf("the instance has %d nodes, %d edges, %d samples, %d×%d", in.Graph.NumNodes(), in.Graph.NumEdges(), len(in.Samples()), in.Rows, in.Cols)
-	}
-	for _, slip := range [][]string{{"--graph", "grid:3x3", "--states", "99999999"}, {"--graph", "grid:99999x99999"}} {
-		o := run(t, append([]string{"generate", "-o", filepath.Join(folder, "slip")}, slip...)...)
-		o.wantFailure(t, 2, "making these data would take about", "are allowed")
-	}
-}
-
 // TestRunFolder looks at every file that a run leaves behind.
 func TestRunFolder(t *testing.T) {
 	t.Parallel()
@@ -625,7 +597,7 @@ func TestDemo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "demo")
 	result := mustRun(t, "demo", "--side", "6", "-o", dir, "--json").object(t, "methods", "optimum", "report")
 	checkReport(t, result["report"].(string), "BBPL", "inner-dual", "full BP")
-	checkFigures(t, dir, "distance-passes", "distance-seconds", "gradient-passes", "gradient-seconds")
+	checkFigures(t, dir, "distance-passes", "distance-seconds")
 }
 
 // TestCompareObjectives: runs of different objectives are named, and drawn on the same axes, each from the least value of its own.

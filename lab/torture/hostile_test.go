@@ -256,12 +256,8 @@ func hostileInputs() map[string]hostile {
 			train $SOUND -o $OUT --together 1000000000 --max-iter 2 --report=false -q
 			info $SOUND --blocks 9000000000000 --partition tiles
 			info $RUN --weights 9000000000000000000
-			generate -o $OUT --graph grid:100000x100000
-			generate -o $OUT --graph grid:2x2 --samples 9000000000
-			generate -o $OUT --graph grid:2x2 --instances 9000000000
-			generate -o $OUT --graph complete:1000000
 			demo --side 10000 -o $OUT`,
-			[]string{"--threads", "--memory", "--blocks", "tiles", "--samples", "--graph", "--side", "--instances", "memory", "Samples", "Instances"},
+			[]string{"--threads", "--memory", "--blocks", "tiles", "--samples", "--side", "memory"},
 		},
 	}
 }

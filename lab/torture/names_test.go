@@ -118,7 +118,7 @@ func tryNames(t *trial, evil string) {
 		{"convert", data, "-m", dir, "-o", at("networks")}, {"sample", data, "-m", dir, "--samples", "4", "-o", at("samples")},
 		{"convert", data, "-m", dir, "--instance", "none" + evil, "-o", at("none.uai")},
 		{"predict", data, "-m", dir, "-o", at("predicted")}, {"predict", data, "-m", dir, "-o", at("predicted"), "--json"},
-		{"generate", "--graph", "chain:3", "-o", at("generated")}, {"example", "network", "-o", at("net.uai")}, {"example", "images", "-o", at("images")},
+		{"example", "grid", "-o", at("generated")}, {"example", "network", "-o", at("net.uai")}, {"example", "images", "-o", at("images")},
 	} {
 		t.harmlessRun("", args...)
 	}
@@ -154,7 +154,7 @@ func tryNames(t *trial, evil string) {
 		{"train", data, "--method", evil}, {"train", data, "--step", evil}, {"train", data, "--blocks", evil}, {"train", data, "--partition", evil}, {"train", data, "--order", evil},
 		{"train", data, "--kind", evil}, {"train", data, "--features", evil}, {"train", data, "--list", evil}, {"train", data, "--observed", evil}, {"train", data, "--counting", evil},
 		{"train", data, "--early-stop", evil}, {"train", data, "--class-weights", evil, "--method", "pseudo"}, {"train", data, "--eval", evil}, {"train", data, "--order", evil},
-		{"train", "none" + evil}, {"generate", "-o", at("g"), "--graph", evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil}, {"convert", evil, "-o", evil},
+		{"train", "none" + evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil}, {"convert", evil, "-o", evil},
 		{"help", evil}, {"predict", data, "-m", dir, "-o", at("p"), "--decode", evil},
 	} {
 		t.harmlessRun("", args...)

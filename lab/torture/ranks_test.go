@@ -73,8 +73,8 @@ func (t *trial) sameModel(a, b string) {
 }
 
 const (
-	teamData = "generate -o data --graph grid:60x60 --samples 2 --seed 3 --states 6"
-	teamDev  = "generate -o dev --graph grid:10x10 --seed 4 --states 6"
+	teamData = "example grid -o data"
+	teamDev  = "example grid -o dev --seed 4"
 )
 
 // TestTeam: ranks of a job learn what one process does, to the last byte, say what it says, and leave one run folder.
@@ -103,9 +103,8 @@ func TestTeam(t *testing.T) {
 // TestTeamOfMappedFeatures: ranks let go of features, which they have put on another scale in mapped files, of blocks
 // of others: and learn what one process does all the same, with a Hessian.
 func TestTeamOfMappedFeatures(t *testing.T) {
-	make := "generate -o data --graph grid:60x60 --seed 3 --states 3 --samples 1"
 	options := strings.Fields("train arrays --blocks 6x6 --together 9 --l2 20 --standardise --counting convex --max-passes 60")
-	underLaunchers(t, []string{make}, func(t *trial, start []string) {
+	underLaunchers(t, []string{teamData}, func(t *trial, start []string) {
 		packed, err := zip.OpenReader(t.path("data/0.npz"))
 		t.must(err)
 		defer packed.Close()
