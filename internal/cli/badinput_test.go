@@ -136,9 +136,6 @@ func TestBadModels(t *testing.T) {
 	} {
 		badCase{c.name, map[string]string{"bad.safetensors": c.model}, c.args, 3, []string{c.part}}.run(t)
 	}
-	whole := map[string]string{"run/result.json": "{}", "run/config.json": "{}", "run/model.safetensors": model}
-	badCase{"comparison without metrics", whole, "compare $RUN $DIR/run", 3,
-		[]string{"$DIR/run has no metrics.jsonl"}}.run(t)
 	badCase{"evaluation of two models, one of other data", nil, "eval $GRID -m $RUN -m $TABLERUN -o $OUT", 2,
 		[]string{"with the model $TABLERUN", "of the kind graph, and these are of the kind npz"}}.run(t)
 }
@@ -189,7 +186,7 @@ func TestUnwritableOutput(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
 	for _, args := range [][]string{
-		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir}, {"watch", dir},
+		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"info", dir}, {"info", data, "--json"}, {"watch", dir},
 		{"train", data, "--dry-run"}, {"eval", data, "-m", dir},
 	} {
 		var stderr bytes.Buffer
@@ -220,7 +217,6 @@ func refusesFolder(t *testing.T, folder, why string) {
 	network := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
 	for _, args := range [][]string{
 		{"train", gridData(t), "-o", filepath.Join(folder, "run")},
-		{"train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "-m", filepath.Join(folder, "m.safetensors")},
 		{"example", "graph", "-o", filepath.Join(folder, "data")},
 		{"infer", network, "-o", filepath.Join(folder, "x.PR")},
 	} {

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,8 +73,6 @@ type written struct {
 	path   string
 	wanted string // what the option stands for, as its help says
 	kind   outputKind
-	// copyOf is a file of which the output may be a copy: then it is ours.
-	copyOf string
 }
 
 // writes declares that an option names what a verb writes. kind tells what that is, or
@@ -198,13 +194,6 @@ func (a *app) readsAlso(sources []dataset.Source) error {
 }
 
 func (f *files) check() error {
-	for i, o := range f.outputs {
-		for _, other := range f.outputs[:i] {
-			if err := checkApart(o, other); err != nil {
-				return err
-			}
-		}
-	}
 	for _, o := range f.outputs {
 		if o.path == "-" {
 			return o.refusef("the result goes into files, not to standard output: give a name, ./- if that is the one")
@@ -235,8 +224,8 @@ func (f *files) checkFile(o written) error {
 		return o.refusef("it is a folder, want the name of a file to write")
 	case linkErr != nil:
 		return o.checkParent()
-	case f.force, o.isCopy():
-		if err := f.checkOwner(o); err != nil {
+	case f.force:
+		if err := o.checkOwner(); err != nil {
 			return err
 		}
 		return o.checkParent()
@@ -247,10 +236,7 @@ func (f *files) checkFile(o written) error {
 }
 
 // checkOwner refuses a file in a folder in which another process is at work, or in one of the folders in that.
-func (f *files) checkOwner(o written) error {
-	if f.held {
-		return nil
-	}
+func (o written) checkOwner() error {
 	dir := filepath.Dir(real(o.path))
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
 		if err := runfolder.CheckUnlocked(folder); err != nil {
@@ -290,16 +276,6 @@ func reason(err error) error {
 		return path.Err
 	}
 	return err
-}
-
-// isCopy reports whether the output holds the same bytes as the file that it may be a copy of.
-func (o written) isCopy() bool {
-	if o.copyOf == "" {
-		return false
-	}
-	have, err := fileio.Read(o.path, "a copy", math.MaxInt64)
-	want, wantErr := fileio.Read(o.copyOf, "a model", math.MaxInt64)
-	return err == nil && wantErr == nil && bytes.Equal(have, want)
 }
 
 // fileEndings are those of names that nobody gives a folder.
@@ -379,22 +355,6 @@ func (o written) checkWay() error {
 			return nil
 		}
 	}
-}
-
-// checkApart refuses a file within the folder of a training that leaves one of its name.
-func checkApart(one, other written) error {
-	if one.kind == outputFile {
-		one, other = other, one
-	}
-	if one.kind != outputRun && one.kind != outputKept || other.kind != outputFile {
-		return nil
-	}
-	inside, err := filepath.Rel(real(one.path), real(other.path))
-	if err != nil || !job.IsRunFile(filepath.ToSlash(inside)) {
-		return nil
-	}
-	return other.refusef("the training writes this file of %s itself; leave the option out, or name another file",
-		one.name())
 }
 
 // real is a path without symbolic links, as far as it leads to something.
@@ -492,18 +452,8 @@ func (a *app) target(option string) fileio.Target {
 		return fileio.Target{}
 	}
 	t := fileio.Target{Path: o.path}
-	switch {
-	case a.files.force:
+	if a.files.force {
 		t.Replace = func() error { return a.files.mayReplace(o.path) }
-	case o.isCopy():
-		own, err := os.Stat(o.path)
-		t.Replace = func() error {
-			now, nowErr := os.Stat(o.path)
-			if errors.Join(err, nowErr) != nil || !os.SameFile(own, now) || !now.ModTime().Equal(own.ModTime()) {
-				return &fileio.ExistsError{Path: o.path}
-			}
-			return nil
-		}
 	}
 	return t
 }

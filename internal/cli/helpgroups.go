@@ -50,8 +50,8 @@ var trainGroups = []flagGroup{
 	{"When to stop", []string{"rtol", "tol", "gap", "max-passes", "max-iter", "max-time", "early-stop",
 		"require-convergence"}},
 	{"Evaluation while training", []string{"eval", "eval-every", "calibrate", "reference"}},
-	{"Output", []string{"out", copyOption, "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
-	{"Resume and configure", []string{"resume", "checkpoint", "checkpoint-every", "config"}},
+	{"Output", []string{"out", "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
+	{"Resume", []string{"resume", "checkpoint", "checkpoint-every"}},
 }
 
 // usualOptions are those that --help shows of a verb, in the order in which one needs them; --help-all shows all.

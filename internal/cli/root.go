@@ -31,8 +31,7 @@ type app struct {
 	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	noted          map[string]bool   // what note has said
-	places         map[string]string // of options whose values come from a file
+	noted          map[string]bool // what note has said
 	declared       map[*cobra.Command][]func(args []string) []written
 	files          *files           // of the command that runs
 	opened         []*runfolder.Run // kept for this command until it ends
@@ -104,7 +103,7 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		ctx, stop = whileParentLives(ctx)
 		defer stop()
 	}
-	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}, places: map[string]string{}}
+	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}}
 	if isRead {
 		a.events = &events{to: stderr}
 	}
@@ -137,7 +136,7 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 			if verb.Flags().Lookup("memory") != nil {
 				err = withMemoryRemedy(err)
 			}
-			return a.locate(a.nameInput(err))
+			return a.nameInput(err)
 		}
 		return results.err
 	})
@@ -244,11 +243,11 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
 		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
-		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(),
-			a.compareCommand()}},
+		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help, a.serveCommand()}},
 	})
 	root.AddCommand(goneVerb("generate", "blockbp example grid makes the paper's grid, and programs others, as .npz"))
+	root.AddCommand(goneVerb("compare", "blockbp eval DATA -m RUN -m RUN sets models side by side, and watch RUN RUN curves"))
 	root.AddCommand(goneVerb("features", "it is part of the Python package: pip install blockbp onnxruntime onnx pillow, and "+
 		"python -m blockbp.features PHOTOS --network NET.onnx -o DIR"))
 	root.SetHelpCommand(help)
@@ -282,7 +281,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		message = fmt.Sprintf("unknown option --%s; %s", option.Literal(name),
 			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], option.Suggestion(name, names, "--")))
 	case errors.As(err, &unknown):
-		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
+		short := "-" + unknown.GetSpecifiedName()
+		message = strings.TrimSuffix(fmt.Sprintf("unknown option %s; %s", short, elsewhere[short]), "; ")
 	case errors.As(err, &invalid):
 		message = fmt.Sprintf("{%s} %q: want %s", invalid.GetFlag().Name, option.Literal(invalid.GetValue()),
 			wantedOf(invalid.GetFlag()))

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"image/png"
 	"io"
 	"io/fs"
@@ -31,17 +30,14 @@ import (
 func TestRunFolder(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	dir, model := filepath.Join(folder, "new", "run"), filepath.Join(folder, "copy.safetensors")
+	dir := filepath.Join(folder, "new", "run")
 	data := gridData(t)
-	r := train(t, data, "-o", dir, "-m", model, "--l2", "0.5", "--eval", "same="+data, "--threads", "1",
+	r := train(t, data, "-o", dir, "--l2", "0.5", "--eval", "same="+data, "--threads", "1",
 		"--eval-every", "5", "--report")
 
 	want := []string{"checkpoint", "config.json", "data.json", "env.json", "metrics.jsonl", "model.safetensors", "plots", "report.html", "result.json"}
 	if got := namesIn(dir); !slices.Equal(got, want) {
 		t.Errorf("the run folder holds %q, want %q", got, want)
-	}
-	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
-		t.Error("the file of --model is not the run's model")
 	}
 	t.Run("config", func(t *testing.T) { checkConfig(t, dir, data) })
 	t.Run("data", func(t *testing.T) { checkSources(t, dir, data) })
@@ -559,7 +555,7 @@ func wantFields(t *testing.T, what string, got, want map[string]any) {
 	}
 }
 
-func TestCheckCompare(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()
 	var checked struct {
@@ -573,22 +569,14 @@ func TestCheckCompare(t *testing.T) {
 	mustRun(t, "check", data, "-m", gridRun(t))
 
 	dir := copyFolder(t, gridRun(t), filepath.Join(folder, "run"))
-	compared := filepath.Join(folder, "compared")
-	o := mustRun(t, "compare", dir, gridRun(t), "-o", compared)
 	var ended struct{ Suboptimality float64 }
 	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "result.json")), &ended))
-	o.prints(t, "distance to first", "converged", "above optimum", fmt.Sprintf("≤ %.2g", ended.Suboptimality))
 	var about struct {
 		Training struct{ Suboptimality float64 }
 	}
 	if mustRun(t, "info", dir, "--json").json(t, &about); about.Training.Suboptimality != ended.Suboptimality || ended.Suboptimality == 0 {
 		t.Errorf("the model has the suboptimality %v, the result %v", about.Training.Suboptimality, ended.Suboptimality)
 	}
-	if want := []string{"compare.json", "plots", "report.html"}; !slices.Equal(namesIn(compared), want) {
-		t.Errorf("compare made %q, want %q", namesIn(compared), want)
-	}
-	checkReport(t, filepath.Join(compared, "report.html"), "Comparison", "grid-run")
-	checkFigures(t, compared, "convergence-passes", "convergence-seconds", "gradient-seconds", "gradient-passes")
 }
 
 // TestDemo: what package synthetic finds is printed, and in the report.
@@ -598,26 +586,4 @@ func TestDemo(t *testing.T) {
 	result := mustRun(t, "demo", "--side", "6", "-o", dir, "--json").object(t, "methods", "optimum", "report")
 	checkReport(t, result["report"].(string), "BBPL", "inner-dual", "full BP")
 	checkFigures(t, dir, "distance-passes", "distance-seconds")
-}
-
-// TestCompareObjectives: runs of different objectives are named, and drawn on the same axes, each from the least value of its own.
-func TestCompareObjectives(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	data, folder := gridData(t), t.TempDir()
-	var runs []string
-	for name, more := range map[string][]string{"a": nil, "b": {"--method", "inner-dual"}, "c": {"--l2", "3"}} {
-		dir := filepath.Join(folder, name)
-		train(t, append([]string{data, "-o", dir, "--max-iter", "3"}, more...)...)
-		runs = append(runs, dir)
-	}
-	slices.Sort(runs)
-	same := mustRun(t, "compare", runs[0], runs[1], "-o", filepath.Join(folder, "same"))
-	if strings.Contains(same.stderr, "different objectives") {
-		t.Errorf("two methods have one objective: %s", same.stderr)
-	}
-	apart := filepath.Join(folder, "apart")
-	o := mustRun(t, append([]string{"compare", "-o", apart}, runs...)...)
-	o.says(t, "these minimise different objectives", "a, b | c")
-	checkFigures(t, apart, "convergence-passes", "convergence-seconds", "gradient-passes", "gradient-seconds")
 }

@@ -233,7 +233,7 @@ func settings(config Config, p *Prepared) []report.KeyValue {
 var offTexts = []string{"0", "0s", "none", "auto"}
 
 // notOfCommand are options of one command, or of one folder.
-var notOfCommand = []string{"out", "resume", "force", "write-model", "quiet", "json", "dry-run"}
+var notOfCommand = []string{"out", "resume", "force", "quiet", "json", "dry-run"}
 
 // commandLine is a command that asks for the same training in another folder; "" where no command did.
 func (c *Config) commandLine() string {

@@ -124,14 +124,12 @@ func TestTeamOfMappedFeatures(t *testing.T) {
 // TestTeamMistakes: a mistake is told once, wherever it is met, and the job ends.
 func TestTeamMistakes(t *testing.T) {
 	underLaunchers(t, []string{teamData, "train data -o begun --l2 1 --max-passes 3 --report=false"}, func(t *trial, start []string) {
-		t.write("mpi.toml", []byte("mpi = \"off\"\n"))
 		for _, c := range []struct{ args, say string }{
 			{"train data --l2 auto", "--l2 auto runs in one process, and this job has 3"},
 			{"train data --method pseudo", "--method pseudo runs in one process"},
 			{"train data.missing", ".missing"},
 			{"train data --l2 1 --step fixed:1e9 --max-passes 50", "diverged"},
 			{"train begun --resume --method full", "--method full: the run in begun began with"}, // process 0 alone looks
-			{"train data --l2 1 --config mpi.toml", `option "mpi" is not for a file: give --mpi on the command line`},
 			{"train data --l2 1 --stall -1s", "--stall \"-1s\": want a time with its unit, above 0"},
 			{"train data --mpi some", `--mpi "some": want auto, on or off`},
 			{"predict model data", "predict: one process does all of that, and a launcher has started 3: start it alone"},
