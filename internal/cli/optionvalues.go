@@ -72,8 +72,7 @@ func joined(args []string) (all []string) {
 		switch {
 		case last < 0:
 		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "cheap", "none"}, how),
-			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how),
-			all[last] == "--resume" && job.IsRunFolder(arg):
+			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how):
 			all[last] += "=" + arg
 			continue
 		}

@@ -45,11 +45,9 @@ func (c *tripContext) Err() error {
 // resumeForms are the ways to say which run is to go on. With all of them options are those of the run.
 var resumeForms = map[string]func(data, dir string) []string{
 	"RUN --resume":         func(_, dir string) []string { return []string{dir, "--resume"} },
-	"--resume=RUN":         func(_, dir string) []string { return []string{"--resume=" + dir} },
 	"-o RUN --resume":      func(_, dir string) []string { return []string{"-o", dir, "--resume"} },
 	"DATA -o RUN --resume": func(data, dir string) []string { return []string{data, "-o", dir, "--resume"} },
 	"--resume RUN DATA":    func(data, dir string) []string { return []string{"--resume", dir, data} },
-	"DATA --resume=RUN":    func(data, dir string) []string { return []string{data, "--resume=" + dir} },
 }
 
 // wantSameRun checks that a resumed run ended as the one never interrupted did.
@@ -289,9 +287,9 @@ func TestResumeRefused(t *testing.T) {
 		{"file in place of the folder of the checkpoint", 1, []string{covered, "--resume"}, []string{filepath.Join(covered, state), "bring back the checkpoint"}},
 		{"damaged list of data", 3, []string{unlisted, "--resume"}, []string{filepath.Join(unlisted, "data.json")}},
 		{"two runs", 2, []string{"$I", "-o", "$C", "--resume"}, []string{"interrupted", "converged"}},
-		{"two folders", 2, []string{data, "--resume=$I", "-o", "$C"}, []string{"interrupted", "converged"}},
-		{"no run", 1, []string{"--resume=" + filepath.Join(folder, "nowhere")}, []string{filepath.Join(folder, "nowhere")}},
-		{"no run folder", 3, []string{"--resume=" + data}, []string{data, "config.json"}},
+		{"two folders", 2, []string{data, "--resume", "$I", "-o", "$C"}, []string{"interrupted", "converged"}},
+		{"no run", 1, []string{"-o", filepath.Join(folder, "nowhere"), "--resume"}, []string{filepath.Join(folder, "nowhere")}},
+		{"no run folder", 3, []string{"-o", data, "--resume"}, []string{data, "config.json"}},
 		{"no run in place of one", 1, []string{filepath.Join(folder, "nowhere"), "--resume"}, []string{filepath.Join(folder, "nowhere")}},
 		{"data in place of a run", 2, []string{data, "--resume"}, []string{data, "no run folder", "config.json"}},
 		{"nothing to resume", 2, []string{"--resume"}, []string{"--resume"}},

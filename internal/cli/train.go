@@ -28,14 +28,14 @@ type trainFlags struct {
 	partition partitionFlags
 	options   job.Options
 
-	out, init, resume     string
+	out, init             string
 	reference, statistics string
 	eval                  []string
 
 	mpi   string
 	stall time.Duration
 
-	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise bool
+	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise, resume bool
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -61,9 +61,8 @@ terms without inference.`,
 	fl.StringVarP(&f.out, "out", "o", "", "run folder to make (default: run-DATE-TIME)")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
 	fl.StringVar(&f.reference, "reference", "", "record the weights' relative distance to this model's, as theta_dist")
-	fl.Var(wordValue(&f.resume, "", "a folder"), "resume", "go on with the run in this folder, or else in DATA or --out, "+
-		"with its options")
-	fl.Lookup("resume").NoOptDefVal = resumeHere
+	fl.BoolVar(&f.resume, "resume", false, "go on with the run whose folder is in the place of DATA, or --out, with its "+
+		"options")
 	readsArguments(cmd, wantsData)
 	reads(fl, wantsModel, "init", "reference")
 	annotate(fl, "out", writesAnnotation, "")

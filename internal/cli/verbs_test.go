@@ -518,14 +518,10 @@ func TestInfo(t *testing.T) {
 	if largest, ok := object["largest_weights"].([]any); !ok || len(largest) != 3 {
 		t.Errorf("info of a run: largest weights are %v, want 3", object["largest_weights"])
 	}
-	object = mustRun(t, "info", data, "--blocks", "2x3", "--json").object(t)
+	object = mustRun(t, "info", data, "--json").object(t)
 	wantFields(t, "info of data", object, map[string]any{
 		"kind": "npz", "instances": 2.0, "nodes": 72.0, "edges": 120.0, "samples": 6.0, "unobserved_labels": 0.0, "distinct_graphs": 1.0,
-		"blocks": 6.0, "edges_cut": 18.0, "cut_fraction": 18.0 / 60, // 2 cuts across 6 rows, 1 across 6 columns
 	})
-	if balance, ok := object["balance"].(float64); !ok || balance < 1 {
-		t.Errorf("info of data: balance is %v", object["balance"])
-	}
 	text := mustRun(t, "info", filepath.Join(dir, "model.safetensors"), "--weights", "3").stdout
 	if strings.Count(text, "edge.edge[")+strings.Count(text, "node.node[") != 3 || !strings.Contains(text, "training: method") {
 		t.Errorf("info --weights 3 printed\n%s", text)

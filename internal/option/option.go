@@ -134,14 +134,6 @@ func (n Notes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// First returns the option that a text refers to first, and whether the text begins with it.
-func First(text string) (name string, atOnce bool) {
-	if at := reference.FindStringSubmatchIndex(text); at != nil {
-		return text[at[2]:at[3]], at[0] == 0
-	}
-	return "", false
-}
-
 // Of returns the option that sets a field of a Go program, "" where there is none.
 func Of(field string) string {
 	for name, is := range fields {

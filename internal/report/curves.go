@@ -133,7 +133,7 @@ func (s *curveSheet) points(series Series) (x, y []float64) {
 			x, y = append(x, s.x.place(series.X[i])), append(y, s.y.place(series.Y[i]))
 		}
 	}
-	kept := Thin(x, y, thinColumns)
+	kept := thin(x, y, thinColumns)
 	for to, from := range kept {
 		x[to], y[to] = x[from], y[from]
 	}
@@ -356,11 +356,11 @@ func (a *axis) ticks(wanted int) (all []tick) {
 // pointsPerColumn is what thinning keeps: the first, lowest, highest and last.
 const pointsPerColumn = 4
 
-// Thin keeps of many points only those that show: runs of neighbouring points in the same one of so many columns of
+// thin keeps of many points only those that show: runs of neighbouring points in the same one of so many columns of
 // the figure are reduced to their first, lowest, highest and last (the M4 aggregation of Jugel et al., VLDB 2014). x
 // holds places on the axis. A curve that runs back and forth too often is cut into equal runs instead. The result are
 // indices, increasing.
-func Thin(x, y []float64, columns int) []int {
+func thin(x, y []float64, columns int) []int {
 	limit := columns * pointsPerColumn
 	if len(x) <= limit {
 		all := make([]int, len(x))

@@ -165,7 +165,7 @@ func TestThin(t *testing.T) {
 		x[i] = math.Log(float64(i + 1))
 	}
 	y[n/3], y[n/2] = 5, -5 // peaks of one point each
-	kept := Thin(x, y, thinColumns)
+	kept := thin(x, y, thinColumns)
 	if len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points are left", len(kept))
 	}
@@ -184,10 +184,10 @@ func TestThin(t *testing.T) {
 	for i := range x { // back and forth
 		x[i] = float64(i % 2)
 	}
-	if kept := Thin(x, y, thinColumns); len(kept) > thinColumns*pointsPerColumn {
+	if kept := thin(x, y, thinColumns); len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points of a zigzag are left", len(kept))
 	}
-	if kept := Thin(make([]float64, n), y, thinColumns); len(kept) > pointsPerColumn {
+	if kept := thin(make([]float64, n), y, thinColumns); len(kept) > pointsPerColumn {
 		t.Errorf("%d points above one place are left", len(kept))
 	}
 }

@@ -254,7 +254,6 @@ func hostileInputs() map[string]hostile {
 			train $SOUND -o $OUT --blocks 9000000000000 --partition tiles
 			train $SOUND -o $OUT --blocks 9000000000000
 			train $SOUND -o $OUT --together 1000000000 --max-iter 2 --report=false -q
-			info $SOUND --blocks 9000000000000 --partition tiles
 			info $RUN --weights 9000000000000000000
 			demo --side 10000 -o $OUT`,
 			[]string{"--threads", "--memory", "--blocks", "tiles", "--samples", "--side", "memory"},
