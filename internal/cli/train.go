@@ -456,20 +456,17 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 
 // outcome is the error that a training ends the command with, if it does.
 func (f *trainFlags) outcome(result *job.Result) error {
-	n := result.Summary
+	n, further := result.Summary, "go on with blockbp train "+result.Summary.Run+" --resume"
+	if !f.checkpoint {
+		further = "--checkpoint=false keeps nothing to go on from"
+	}
 	switch {
-	case result.Unevaluated && !f.checkpoint:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, without "+
-			"an evaluation", n.StatusText(), n.Model)}
 	case result.Unevaluated:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and "+
-			"blockbp train %s --resume makes up for the evaluation", n.StatusText(), n.Model, n.Run)}
-	case n.Status == learn.Interrupted && !f.checkpoint:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the model with the weights so far "+
-			"is in %s, and {checkpoint!--checkpoint=false} keeps nothing to go on from", n.Iterations, n.Model)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, without "+
+			"an evaluation; %s", n.StatusText(), n.Model, further)}
 	case n.Status == learn.Interrupted:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with "+
-			"blockbp train %s --resume", n.Iterations, n.Run)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the model with the weights so far "+
+			"is in %s; %s", n.Iterations, n.Model, further)}
 	case f.requireConvergence && !n.Converged:
 		return &exitError{exitNotConverged, fmt.Errorf("not converged: %s", n.Reason)}
 	case result.Untrained:

@@ -51,7 +51,7 @@ const (
 	tileTitle   = 1.6 * 10.0 // height of the line above a row
 	tileHeading = 1.6 * 11.0
 	barHeight   = 7.0  // of the colour bar
-	swatch      = 11.0 // height of a colour in the legend
+	swatchSize  = 11.0 // height of a colour in the legend
 	barLabels   = 1.6 * 10.0
 )
 
@@ -124,37 +124,10 @@ func (p Panel) Image() (*image.RGBA, error) {
 	return s.paint(), nil
 }
 
-// Tile is one image of a panel.
-type Tile struct {
-	Heading string // of its column
-	Image   *image.RGBA
-}
-
-// Tiles are the images of a panel, row by row, for a page that lays them out by itself, and what their colours mean. It
-// fails as PNG does.
-func (p Panel) Tiles() (rows [][]Tile, legend []Swatch, err error) {
-	s, err := p.prepare()
-	if err != nil {
-		return nil, nil, fmt.Errorf("panel %q: %w", p.Title, err)
-	}
-	for i := range p.Rows {
-		var row []Tile
-		for _, column := range s.columns {
-			if column.given(&p.Rows[i]) {
-				tile := image.NewRGBA(image.Rect(0, 0, tileWidth, s.heights[i]))
-				s.paintTile(tile, tile.Rect, &column, &p.Rows[i])
-				row = append(row, Tile{column.heading, tile})
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows, s.legend, nil
-}
-
-// Swatch is a colour and what it means.
-type Swatch struct {
-	Name string
-	Ink  []color.RGBA // more than one: stripes
+// swatch is a colour and what it means.
+type swatch struct {
+	name string
+	ink  []color.RGBA // more than one: stripes
 }
 
 // panelSheet is a panel laid out for painting.
@@ -162,7 +135,7 @@ type panelSheet struct {
 	panel         Panel
 	palette       []color.RGBA // of the classes
 	columns       []panelColumn
-	legend        []Swatch
+	legend        []swatch
 	heading       heading
 	heights       []int // of the images of each row, in pixels
 	width, height float64
@@ -188,7 +161,7 @@ func (p Panel) prepare() (*panelSheet, error) {
 	s.legend = s.swatches()
 	var names []string
 	for _, one := range s.legend {
-		names = append(names, one.Name)
+		names = append(names, one.name)
 	}
 	s.heading = newHeading(p.Title, names, s.width)
 	s.height = s.heading.bottom() + tileHeading + pagePadding
@@ -256,7 +229,7 @@ func (s *panelSheet) classInk(label int32) color.RGBA {
 }
 
 // swatches explain the colours: of the classes where classes are shown, and of unknown where it occurs.
-func (s *panelSheet) swatches() (all []Swatch) {
+func (s *panelSheet) swatches() (all []swatch) {
 	classes, unknown := false, false
 	for _, column := range s.columns {
 		for i := range s.panel.Rows {
@@ -272,11 +245,11 @@ func (s *panelSheet) swatches() (all []Swatch) {
 	}
 	if classes {
 		for k, name := range s.panel.Names {
-			all = append(all, Swatch{name, s.palette[k : k+1]})
+			all = append(all, swatch{name, s.palette[k : k+1]})
 		}
 	}
 	if unknown {
-		all = append(all, Swatch{"unknown", slices.Repeat(unknownColors[:], 3)})
+		all = append(all, swatch{"unknown", slices.Repeat(unknownColors[:], 3)})
 	}
 	return all
 }
@@ -288,10 +261,10 @@ func (s *panelSheet) paint() *image.RGBA {
 	s.heading.place(
 		func(line string, y float64) { titleLetters.draw(dst, text, line, pagePadding, y, atLeft) },
 		func(i int, x, y float64) {
-			width := legendSample / float64(len(s.legend[i].Ink)) // of one of several colours beside each other
-			for k, ink := range s.legend[i].Ink {
+			width := legendSample / float64(len(s.legend[i].ink)) // of one of several colours beside each other
+			for k, ink := range s.legend[i].ink {
 				from, to := x+float64(k)*width, x+float64(k+1)*width
-				fill(dst, image.Rect(pixels(from), pixels(y-swatch/2), pixels(to), pixels(y+swatch/2)), ink)
+				fill(dst, image.Rect(pixels(from), pixels(y-swatchSize/2), pixels(to), pixels(y+swatchSize/2)), ink)
 			}
 			legendLetters.draw(dst, text, s.heading.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
 		})

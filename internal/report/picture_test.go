@@ -53,24 +53,6 @@ func TestPanel(t *testing.T) {
 	}
 }
 
-// TestTiles: a page gets the images of a panel one by one, and what their colours mean.
-func TestTiles(t *testing.T) {
-	rows, legend, err := testPanel().Tiles()
-	if err != nil || len(rows) != 2 || len(rows[0]) != 4 || len(rows[1]) != 2 || rows[1][1].Heading != "prediction" {
-		t.Fatalf("%v: %+v", err, rows)
-	}
-	if len(legend) != len(classNames)+1 || legend[1].Name != "tree" || legend[len(classNames)].Name != "unknown" || len(legend[len(classNames)].Ink) < 2 {
-		t.Errorf("the legend is %+v", legend)
-	}
-	tile := rows[0][1].Image
-	if tile.Rect.Dx() != tileWidth || tile.RGBAAt(tileWidth/4, 1) != ClassPalette(1)[0] { // the second of six labels, 0
-		t.Errorf("the truth is %v, of the colour %v", tile.Rect, tile.RGBAAt(tileWidth/4, 1))
-	}
-	if _, _, err := (Panel{}).Tiles(); err == nil {
-		t.Error("an empty panel has tiles")
-	}
-}
-
 func TestPanelColumns(t *testing.T) {
 	whole := testPanel()
 	for name, row := range map[string]PanelRow{

@@ -34,30 +34,33 @@ type Demo struct {
 	Watch func(learn.Method, learn.Event)
 }
 
-// DemoRow is one method in the result of a Demo.
+// DemoRow is how one method went.
 type DemoRow struct {
-	Method         string          `json:"method"`
-	Status         learn.Status    `json:"status"`
-	Iterations     int             `json:"iterations"`
-	Passes         float64         `json:"passes"`
-	CheckPasses    float64         `json:"check_passes"`
-	GradientPasses float64         `json:"gradient_passes"`
-	Seconds        float64         `json:"seconds"`
-	SecondsTo1e3   runfolder.Float `json:"seconds_to_distance_1e_3"`
-	Objective      float64         `json:"objective"`
-	GradNorm       float64         `json:"grad_norm"`
-	ThetaDist      float64         `json:"theta_dist"`
+	Method       string          `json:"method"`
+	Status       learn.Status    `json:"status"`
+	Iterations   int             `json:"iterations"`
+	Passes       float64         `json:"passes"`
+	CheckPasses  float64         `json:"check_passes"`
+	Seconds      float64         `json:"seconds"`
+	SecondsTo1e3 runfolder.Float `json:"seconds_to_distance_1e_3"` // of the optimum's weights, of the first iteration
+	Objective    float64         `json:"objective"`
+	ThetaDist    float64         `json:"theta_dist"`
+
+	reason string
+	points []point // its iterations
 }
+
+// point is one iteration.
+type point struct{ pass, seconds, distance float64 }
 
 // DemoResult is what came of a Demo.
 type DemoResult struct {
-	Rows    []DemoRow `json:"methods"`
-	Optimum float64   `json:"optimum"`
-	Seconds float64   `json:"seconds"`
-	Report  string    `json:"report"` // path of the report, filled in by who writes it
+	Rows    []*DemoRow `json:"methods"`
+	Optimum float64    `json:"optimum"`
+	Seconds float64    `json:"seconds"`
+	Report  string     `json:"report"` // path of the report, filled in by who writes it
 
-	demo  *Demo
-	paths []*path
+	demo *Demo
 }
 
 // Run makes the problem, solves it for the optimum, and learns by each method. It is
@@ -87,41 +90,36 @@ func (d *Demo) Run(ctx context.Context) (*DemoResult, error) {
 	}
 	result := &DemoResult{Optimum: optimum.Objective, demo: d}
 	for _, method := range []learn.Method{learn.BBPL, learn.InnerDual, learn.Full} {
-		p, err := d.learn(ctx, problem, method, optimum.Model.Weights)
+		row, err := d.learn(ctx, problem, method, optimum.Model.Weights)
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		d.Say(fmt.Sprintf("%-10s  %s after %d iterations, %.2f s", MethodNames[method], p.result.Status,
-			p.result.Iterations, p.result.Seconds))
-		result.add(p)
+		d.Say(fmt.Sprintf("%-10s  %s after %d iterations, %.2f s", row.Method, row.Status, row.Iterations, row.Seconds))
+		result.Rows = append(result.Rows, row)
 	}
 	result.Seconds = time.Since(started).Seconds()
 	return result, nil
 }
 
-// path is how one method went.
-type path struct {
-	method learn.Method
-	result *learn.Result
-	points []point
-}
-
-// point is one iteration.
-type point struct{ pass, seconds, distance float64 }
-
 // learn runs one method, and measures its distance to the optimum's weights on the way.
-func (d *Demo) learn(ctx context.Context, p learn.Problem, method learn.Method, optimum []float64) (*path, error) {
-	way := &path{method: method}
+func (d *Demo) learn(ctx context.Context, p learn.Problem, method learn.Method, optimum []float64) (*DemoRow, error) {
+	row := &DemoRow{Method: MethodNames[method], SecondsTo1e3: runfolder.Float(math.NaN())}
+	record := func(pass, seconds float64, weights []float64) {
+		row.ThetaDist = numeric.RelativeDistance(weights, optimum)
+		row.points = append(row.points, point{pass, seconds, row.ThetaDist})
+		if math.IsNaN(float64(row.SecondsTo1e3)) && row.ThetaDist <= 1e-3 {
+			row.SecondsTo1e3 = runfolder.Float(seconds)
+		}
+	}
 	settings := learn.Settings{Method: method, RelativeTolerance: DemoTolerance, Threads: d.Threads,
 		Cut: learn.Cut{Kind: "tiles", Rows: demoRows, Cols: demoColumns}}
 	settings.Recorder = func(e learn.Event) error {
 		d.Watch(method, e)
 		if !e.Check {
-			distance := numeric.RelativeDistance(e.Theta, optimum)
-			way.points = append(way.points, point{e.Pass, e.Elapsed.Seconds(), distance})
+			record(e.Pass, e.Elapsed.Seconds(), e.Theta)
 		}
 		return nil
 	}
@@ -129,31 +127,10 @@ func (d *Demo) learn(ctx context.Context, p learn.Problem, method learn.Method, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	way.result = r
-	way.points = append(way.points, point{r.Passes, r.Seconds, numeric.RelativeDistance(r.Model.Weights, optimum)})
-	return way, nil
-}
-
-// secondsTo returns the time of the first iteration within a relative distance of
-// the optimum; NaN if there is none.
-func (p *path) secondsTo(distance float64) float64 {
-	for _, point := range p.points {
-		if point.distance <= distance {
-			return point.seconds
-		}
-	}
-	return math.NaN()
-}
-
-func (d *DemoResult) add(p *path) {
-	r := p.result
-	d.paths = append(d.paths, p)
-	d.Rows = append(d.Rows, DemoRow{
-		Method: MethodNames[p.method], Status: r.Status, Iterations: r.Iterations, Passes: r.Passes,
-		CheckPasses: r.CheckPasses, GradientPasses: r.GradientPasses, Seconds: r.Seconds,
-		SecondsTo1e3: runfolder.Float(p.secondsTo(1e-3)), Objective: r.Objective, GradNorm: r.GradientNorm,
-		ThetaDist: p.points[len(p.points)-1].distance,
-	})
+	record(r.Passes, r.Seconds, r.Model.Weights)
+	row.Status, row.Iterations, row.Passes, row.CheckPasses = r.Status, r.Iterations, r.Passes, r.CheckPasses
+	row.Seconds, row.Objective, row.reason = r.Seconds, r.Objective, r.Reason
+	return row, nil
 }
 
 // Table is one row for each method.
@@ -177,9 +154,9 @@ func (d *DemoResult) Page(program string) *report.Report {
 		"learning makes one message sweep over the whole network per iteration; full BP iterates to convergence: so " +
 		"in the first pass, after which each iteration is a whole pass of three sweeps. All three " +
 		"minimise the same convex objective with the same automatic step rule, and end at the same weights.")
-	for _, p := range d.paths {
-		if p.result.Status != learn.Converged {
-			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", MethodNames[p.method], p.result.Reason))
+	for _, r := range d.Rows {
+		if r.Status != learn.Converged {
+			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", r.Method, r.reason))
 		}
 	}
 	table := d.Table()
@@ -199,9 +176,9 @@ func (d *DemoResult) Figures() map[string]report.Curves {
 	} {
 		c := report.Curves{Title: "Relative distance to the optimal weights", XLabel: file, YLabel: "‖θ − θ*‖ / ‖θ*‖",
 			LogY: true}
-		for _, p := range d.paths {
-			s := report.Series{Name: MethodNames[p.method]}
-			for _, point := range p.points {
+		for _, r := range d.Rows {
+			s := report.Series{Name: r.Method}
+			for _, point := range r.points {
 				s.X, s.Y = append(s.X, x(point)), append(s.Y, point.distance)
 			}
 			c.Series = append(c.Series, s)
