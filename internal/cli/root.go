@@ -97,14 +97,8 @@ func (a *app) endPromptly(exit func(code int)) {
 func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	exit func(code int)) (code int) {
 	results := &output{w: stdout}
-	isRead := os.Getenv(progressVariable) == "json"
-	if isRead {
-		var stop context.CancelFunc
-		ctx, stop = whileParentLives(ctx)
-		defer stop()
-	}
 	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}}
-	if isRead {
+	if os.Getenv(progressVariable) == "json" {
 		a.events = &events{to: stderr}
 	}
 	if exit != nil {
@@ -293,22 +287,6 @@ func flagError(cmd *cobra.Command, err error) error {
 		message = "{!" + cmd.Name() + ": }" + message
 	}
 	return usagef("%s{! (%s %s lists all options)}", option.Text(message), cmd.CommandPath(), helpAll)
-}
-
-// intOption is an option with the least value that makes sense.
-type intOption struct {
-	name         string
-	value, least int
-}
-
-// checkLeast refuses the first option that is below its least value.
-func checkLeast(options ...intOption) error {
-	for _, o := range options {
-		if o.value < o.least {
-			return usagef("{%s} %d: want at least %d", o.name, o.value, o.least)
-		}
-	}
-	return nil
 }
 
 // wantedOf describes the values that a flag can have.

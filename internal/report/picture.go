@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 
 	xdraw "golang.org/x/image/draw"
 )
@@ -50,9 +49,7 @@ const (
 	tileGap     = 4.0
 	tileTitle   = 1.6 * 10.0 // height of the line above a row
 	tileHeading = 1.6 * 11.0
-	barHeight   = 7.0  // of the colour bar
 	swatchSize  = 11.0 // height of a colour in the legend
-	barLabels   = 1.6 * 10.0
 )
 
 // panelColumn is one kind of image.
@@ -63,8 +60,8 @@ type panelColumn struct {
 	ink func(s *panelSheet, row *PanelRow, i int) color.RGBA
 }
 
-// confidenceHeading is the column the colour bar belongs to.
-const confidenceHeading = "confidence"
+// confidenceHeading is the column without classes.
+const confidenceHeading = "confidence: light is 1"
 
 // panelColumns are the kinds of images, from left to right.
 var panelColumns = []panelColumn{
@@ -82,7 +79,8 @@ var panelColumns = []panelColumn{
 			if math.IsNaN(row.Confidence[i]) {
 				return color.RGBA{}
 			}
-			return blend(viridisStops, row.Confidence[i])
+			light := uint8(40 + 200*min(max(row.Confidence[i], 0), 1))
+			return color.RGBA{light, light, light, 0xff}
 		},
 	},
 }
@@ -170,9 +168,6 @@ func (p Panel) prepare() (*panelSheet, error) {
 		s.heights = append(s.heights, row.tileHeight())
 		s.height += points(s.heights[i]) + tileGap + row.titleHeight()
 	}
-	if s.confidence() >= 0 {
-		s.height += barHeight + barLabels
-	}
 	return s, nil
 }
 
@@ -213,11 +208,6 @@ func (row *PanelRow) titleHeight() float64 {
 		return 0
 	}
 	return tileTitle
-}
-
-// confidence is the place of the column of confidences, −1 if there is none.
-func (s *panelSheet) confidence() int {
-	return slices.IndexFunc(s.columns, func(c panelColumn) bool { return c.heading == confidenceHeading })
 }
 
 // classInk is the colour of a class, transparent if it is unknown.
@@ -289,9 +279,6 @@ func (s *panelSheet) paint() *image.RGBA {
 		}
 		y += points(s.heights[i]) + tileGap
 	}
-	if column := s.confidence(); column >= 0 {
-		paintBar(dst, left(column), y)
-	}
 	return dst
 }
 
@@ -329,21 +316,6 @@ func (s *panelSheet) paintTile(dst *image.RGBA, tile image.Rectangle, column *pa
 			}
 			dst.SetRGBA(x, y, ink)
 		}
-	}
-}
-
-// paintBar draws the colours of confidences 0 to 1 below x, y, and numbers under them.
-func paintBar(dst *image.RGBA, x, y float64) {
-	const parts = 4 // into which the numbers divide the bar
-	bar := box(x, y, pixels(barHeight))
-	for i := range bar.Dx() {
-		column := image.Rect(bar.Min.X+i, bar.Min.Y, bar.Min.X+i+1, bar.Max.Y)
-		fill(dst, column, blend(viridisStops, float64(i)/float64(bar.Dx()-1)))
-	}
-	for k := range parts + 1 {
-		part := float64(k) / parts
-		label := strconv.FormatFloat(part, 'g', -1, 64) // the ends within the bar
-		tickLetters.draw(dst, inks["letters"], label, x+part*points(bar.Dx()), y+barHeight+1.2*tickLetters.size, part)
 	}
 }
 

@@ -106,7 +106,6 @@ type stroke struct {
 	ink    string
 	width  float64
 	dashes string // lengths of lines and gaps
-	mark   int    // its shape
 	marked int    // largest number of points that are marked
 }
 
@@ -117,16 +116,12 @@ const (
 	markedPoints = 30
 )
 
-// dashPatterns and marks tell curves apart without colour: a disk, a square, a triangle and a cross of radius 1.
-var (
-	dashPatterns = []string{"", "9 3", "9 3 2 3", "9 3 2 3 2 3"}
-	marks        = [][]float64{nil, {-.8, -.8, .8, -.8, .8, .8, -.8, .8}, {0, -1, .9, .6, -.9, .6},
-		{-.8, -.8, .8, .8, 0, 0, -.8, .8, .8, -.8, 0, 0}}
-)
+// dashPatterns tell curves apart without colour.
+var dashPatterns = []string{"", "9 3", "9 3 2 3", "9 3 2 3 2 3"}
 
 // strokeOf is the stroke of series i.
 func strokeOf(i int, dashed bool) stroke {
-	s := stroke{seriesInks[i%len(seriesInks)], curveWidth, dashPatterns[i%len(dashPatterns)], i % len(marks), markedPoints}
+	s := stroke{seriesInks[i%len(seriesInks)], curveWidth, dashPatterns[i%len(dashPatterns)], markedPoints}
 	if dashed {
 		s.width, s.dashes, s.marked = referenceWidth, "3.5 2.5", 1 // a line, not a measurement
 	}
@@ -147,16 +142,8 @@ func (s *svg) polyline(k stroke, x, y []float64) {
 
 // mark shows a point.
 func (s *svg) mark(k stroke, x, y float64) {
-	style := fmt.Sprintf(`style="fill:%s;stroke:%[1]s"`, s.ink(k.ink))
-	if k.mark == 0 {
-		fmt.Fprintf(s, `<circle cx="%s" cy="%s" r="%s" %s/>`+"\n", append(numbers(x, y, markRadius), style)...)
-		return
-	}
-	s.WriteString(`<polygon points="`)
-	for i := 0; i < len(marks[k.mark]); i += 2 {
-		s.WriteString(number(x+markRadius*marks[k.mark][i]) + "," + number(y+markRadius*marks[k.mark][i+1]) + " ")
-	}
-	s.WriteString(`" ` + style + "/>\n")
+	fmt.Fprintf(s, `<circle cx="%s" cy="%s" r="%s" style="fill:%s;stroke:%[4]s"/>`+"\n",
+		append(numbers(x, y, markRadius), s.ink(k.ink))...)
 }
 
 // pixelsPerPoint makes an image of pixels sharp on a good screen.
@@ -175,7 +162,6 @@ var (
 	labelLetters  = lettering{11, false}
 	legendLetters = lettering{10.5, false}
 	tickLetters   = lettering{10, false}
-	noteLetters   = lettering{9.5, false}
 	countLetters  = lettering{8.5, false} // above columns
 )
 
