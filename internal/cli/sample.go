@@ -138,7 +138,7 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 
 // sampleOne draws from one network and writes the draws.
 func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describe.Samples, error) {
-	progress := a.newTimedCounter(f.quiet, "sampling "+n.name, "steps")
+	progress := a.newCounter(f.quiet, "sampling "+n.name, "steps")
 	defer progress.done()
 	drawn, err := infer.Sample(a.ctx, n.network, f.options(n, progress))
 	if err != nil {
