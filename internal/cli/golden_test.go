@@ -33,7 +33,6 @@ func TestGolden(t *testing.T) {
 		"unknown-method":   {"train", "data", "--method", "block"},
 		"unknown-counting": {"train", "data", "--counting", "convx"},
 		"unknown-sampler":  {"sample", "net.uai", "-o", "x.npz", "--sampler", "exat"},
-		"task-option":      {"infer", "net.uai", "--task", "MPE", "--counting", "trw"},
 		"unknown-task":     {"infer", "net.uai", "--task", "MMAP"},
 	}
 	for _, verb := range cli.Root().Commands() {

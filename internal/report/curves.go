@@ -108,12 +108,11 @@ func (f *Curves) draw(page bool) (string, error) {
 	h := newHeading(f.Title, names, width)
 	height += legendLine * float64(max(0, h.rows()-1)) // a long legend does not eat up the plot
 	s.begin(f.Title, width, height)
-	h.place(
-		func(text string, y float64) { s.text(titleLetters, "text", text, pagePadding, y, atLeft) },
-		func(i int, x, y float64) {
-			s.curve(&s.curves[named[i]], []float64{x, x + legendSample}, []float64{y, y}, x+legendSample/2)
-			s.text(legendLetters, "text", h.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
-		})
+	s.text(titleLetters, "text", h.title, pagePadding, pagePadding+titleLetters.size, atLeft)
+	h.place(func(i int, x, y float64) {
+		s.curve(&s.curves[named[i]], []float64{x, x + legendSample}, []float64{y, y}, x+legendSample/2)
+		s.text(legendLetters, "text", h.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
+	})
 	s.box = rectangle{pagePadding, h.bottom(), width - pagePadding, height - pagePadding}
 	s.plot()
 	return s.end(), nil

@@ -248,16 +248,15 @@ func (s *panelSheet) swatches() (all []swatch) {
 func (s *panelSheet) paint() *image.RGBA {
 	dst := image.NewRGBA(image.Rect(0, 0, pixels(s.width), pixels(s.height)))
 	text := inks["letters"]
-	s.heading.place(
-		func(line string, y float64) { titleLetters.draw(dst, text, line, pagePadding, y, atLeft) },
-		func(i int, x, y float64) {
-			width := legendSample / float64(len(s.legend[i].ink)) // of one of several colours beside each other
-			for k, ink := range s.legend[i].ink {
-				from, to := x+float64(k)*width, x+float64(k+1)*width
-				fill(dst, image.Rect(pixels(from), pixels(y-swatchSize/2), pixels(to), pixels(y+swatchSize/2)), ink)
-			}
-			legendLetters.draw(dst, text, s.heading.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
-		})
+	titleLetters.draw(dst, text, s.heading.title, pagePadding, pagePadding+titleLetters.size, atLeft)
+	s.heading.place(func(i int, x, y float64) {
+		width := legendSample / float64(len(s.legend[i].ink)) // of one of several colours beside each other
+		for k, ink := range s.legend[i].ink {
+			from, to := x+float64(k)*width, x+float64(k+1)*width
+			fill(dst, image.Rect(pixels(from), pixels(y-swatchSize/2), pixels(to), pixels(y+swatchSize/2)), ink)
+		}
+		legendLetters.draw(dst, text, s.heading.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
+	})
 	tile, y := points(tileWidth), s.heading.bottom()
 	left := func(column int) float64 { return pagePadding + float64(column)*(tile+tileGap) }
 	for j, column := range s.columns {

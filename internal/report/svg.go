@@ -165,7 +165,7 @@ var (
 	countLetters  = lettering{8.5, false} // above columns
 )
 
-// lineSpacing is the distance of two lines of text, in font sizes.
+// lineSpacing is the height of a line of text, in font sizes.
 const lineSpacing = 1.25
 
 // faces are fonts in the sizes that were asked for; each has scratch of its own.
@@ -232,20 +232,6 @@ func (l lettering) fit(text string, room float64) string {
 	return "…"
 }
 
-// wrap breaks a text between words into at most so many lines that fit the room; what is too long is cut.
-func (l lettering) wrap(text string, room float64, limit int) (lines []string) {
-	words := strings.Fields(printable.Line(text))
-	for len(words) > 0 {
-		n := len(words)
-		for n > 1 && len(lines) < limit-1 && l.width(strings.Join(words[:n], " ")) > room {
-			n--
-		}
-		lines = append(lines, l.fit(strings.Join(words[:n], " "), room))
-		words = words[n:]
-	}
-	return lines
-}
-
 // Measures of the top of a figure, in points.
 const (
 	pagePadding     = 10.0 // around the figure
@@ -254,12 +240,11 @@ const (
 	legendSeparator = 18.0 // between two entries
 	legendLine      = 1.5 * 10.5
 	blockGap        = 9.0 // between title, legend and plot
-	titleLines      = 2   // at most
 )
 
 // heading is the title and the legend above a figure, laid out for a width.
 type heading struct {
-	title   []string
+	title   string
 	names   []string // of the legend
 	columns int
 	pitch   float64 // from one column of the legend to the next
@@ -268,7 +253,7 @@ type heading struct {
 // newHeading lays out title and legend for a figure of this width, padding included.
 func newHeading(title string, names []string, width float64) heading {
 	room := width - 2*pagePadding
-	h := heading{title: titleLetters.wrap(title, room, titleLines)}
+	h := heading{title: titleLetters.fit(title, room)}
 	widest := 0.0
 	for _, name := range names {
 		h.names = append(h.names, legendLetters.fit(name, room-legendSample-legendGap))
@@ -292,18 +277,14 @@ func (h *heading) bottom() float64 {
 }
 
 func (h *heading) legendTop() float64 {
-	if len(h.title) == 0 {
+	if h.title == "" {
 		return pagePadding
 	}
-	return pagePadding + float64(len(h.title))*titleLetters.size*lineSpacing + blockGap
+	return pagePadding + titleLetters.size*lineSpacing + blockGap
 }
 
-// place calls line with the base line of each line of the title, and entry with where each entry of the legend begins
-// and the middle of its line.
-func (h *heading) place(line func(text string, y float64), entry func(i int, x, y float64)) {
-	for i, text := range h.title {
-		line(text, pagePadding+titleLetters.size*(1+float64(i)*lineSpacing))
-	}
+// place calls entry with where each entry of the legend begins and the middle of its line.
+func (h *heading) place(entry func(i int, x, y float64)) {
 	for i := range h.names {
 		entry(i, pagePadding+float64(i%h.columns)*h.pitch, h.legendTop()+(float64(i/h.columns)+0.5)*legendLine)
 	}
