@@ -71,7 +71,6 @@ const (
 type written struct {
 	option string // with its dashes; or else the argument
 	path   string
-	wanted string // what the option stands for, as its help says
 	kind   outputKind
 }
 
@@ -85,7 +84,7 @@ func (a *app) writes(cmd *cobra.Command, name string, kind func(path string, arg
 		if path == "" || kind(path, args) == outputNone {
 			return nil
 		}
-		return []written{{option: "{" + name + "}", path: path, wanted: flag.Usage, kind: kind(path, args)}}
+		return []written{{option: "{" + name + "}", path: path, kind: kind(path, args)}}
 	})
 }
 
@@ -294,7 +293,7 @@ func (f *files) checkFolder(o written) error {
 	var taken *runfolder.NotEmptyError
 	switch {
 	case err == nil && !f.held && slices.Contains(fileEndings, strings.ToLower(filepath.Ext(o.path))) && !exists(o.path):
-		return o.refusef("it would be a folder%s; choose another, or %s/ if that is to be one", o.meaning(), o.path)
+		return o.refusef("it would be a folder; choose another, or %s/ if that is to be one", o.path)
 	case err == nil && !f.held:
 		return o.checkWay()
 	case o.kind != outputKept && !errors.As(err, &taken): // a process is at work in it
@@ -335,22 +334,13 @@ func (f *files) checkFolder(o written) error {
 	})
 }
 
-// meaning is what the help says of the option, in brackets.
-func (o written) meaning() option.Text {
-	if o.wanted == "" {
-		return ""
-	}
-	return option.Text(" (" + o.option + " is: " + o.wanted + ")")
-}
-
 // checkWay refuses a folder that cannot be made, because a file is in the place of it or of one above.
 func (o written) checkWay() error {
 	for dir := filepath.Clean(o.path); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		switch {
 		case err == nil && !info.IsDir():
-			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; choose another folder%s", o.name(), dir,
-				o.meaning())}
+			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; choose another folder", o.name(), dir)}
 		case err == nil, dir == filepath.Dir(dir):
 			return nil
 		}
