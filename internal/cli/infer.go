@@ -91,8 +91,8 @@ var methodsOf = map[string][]string{
 	describe.TaskStates:    {methodAuto, string(infer.Exact), string(infer.TRWS)},
 }
 
-// resolve fills in what depends on the task. Options that the method does not use may stand beside it, so that a command
-// line can be compared with the exact answer by adding --method exact alone; a note says that they are not used.
+// resolve fills in what depends on the task. Options that the method does not use may stand beside it, so that a
+// command line can be compared with the exact answer by adding --method exact alone; a note says so.
 func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if f.task = strings.ToUpper(f.task); f.task == "MAP" {
 		f.task = "MPE"

@@ -241,9 +241,10 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help, a.serveCommand()}},
 	})
 	root.AddCommand(goneVerb("generate", "blockbp example grid makes the paper's grid, and programs others, as .npz"))
-	root.AddCommand(goneVerb("compare", "blockbp eval DATA -m RUN -m RUN sets models side by side, and watch RUN RUN curves"))
-	root.AddCommand(goneVerb("features", "it is part of the Python package: pip install blockbp onnxruntime onnx pillow, and "+
-		"python -m blockbp.features PHOTOS --network NET.onnx -o DIR"))
+	root.AddCommand(goneVerb("compare",
+		"blockbp eval DATA -m RUN -m RUN sets models side by side, and watch RUN RUN curves"))
+	root.AddCommand(goneVerb("features", "it is part of the Python package: "+
+		"pip install blockbp onnxruntime onnx pillow, and python -m blockbp.features PHOTOS --network NET.onnx -o DIR"))
 	root.SetHelpCommand(help)
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true

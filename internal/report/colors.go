@@ -34,8 +34,8 @@ var seriesInks = []string{"one", "two", "three", "four", "five", "six", "text"}
 // has 256 colours, and the last one means unknown.
 const MaxClasses = 255
 
-// firstClassColors are the colours of the first classes: eight chosen by hand to be told apart by most colour-blind eyes
-// (after Okabe and Ito), and others that are each as far as can be from all before, to the eye.
+// firstClassColors are the colours of the first classes: eight chosen by hand to be told apart by most colour-blind
+// eyes (after Okabe and Ito), and others that are each as far as can be from all before, to the eye.
 var firstClassColors = []color.RGBA{
 	{0x56, 0xb4, 0xe9, 0xff}, {0x00, 0x7a, 0x53, 0xff}, {0xcc, 0x79, 0xa7, 0xff}, {0xf0, 0xe4, 0x42, 0xff},
 	{0x00, 0x4e, 0x9a, 0xff}, {0xd5, 0x5e, 0x00, 0xff}, {0x7a, 0x4b, 0x2a, 0xff}, {0xe6, 0x9f, 0x00, 0xff},

@@ -50,8 +50,8 @@ var Kinds = []Kind{
 			"blockbp train PATH/train -o PATH-run",
 			"blockbp eval PATH/test -m PATH-alone -m PATH-run",
 		}},
-	{Name: "grid", About: "a 50×50 grid as in the paper's study, with the true weights in truth.safetensors", fill: fillGrid,
-		commands: []string{
+	{Name: "grid", About: "a 50×50 grid as in the paper's study, with the true weights in truth.safetensors",
+		fill: fillGrid, commands: []string{
 			"blockbp train PATH --reference PATH/truth.safetensors -o PATH-run",
 			"blockbp info PATH-run",
 		}},
