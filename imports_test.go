@@ -56,19 +56,18 @@ var mayImport = map[string][]string{
 	"internal/runfolder": {"internal/option", "internal/fileio", "internal/printable"},
 	"internal/report":    {"internal/option", "internal/printable"},
 
-	"internal/watch": {"learn", "internal/report", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},
+	"internal/watch": {"learn", "internal/fileio", "internal/job", "internal/printable", "internal/runfolder"},
 
 	// What info says of files.
 	"internal/describe": {
 		"internal/option",
 		"internal/fileio",
-		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/cut", "internal/exact", "internal/job", "internal/memory", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
-		"internal/synthetic", "internal/uai",
+		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/numeric", "internal/report", "internal/runfolder", "internal/uai",
 	},
 
 	// What is drawn at random, to be learned.
 	"internal/synthetic": {"internal/fileio", "internal/npy", "internal/printable",
-		"learn", "infer", "crf", "graph", "dataset", "internal/gen", "internal/gibbs", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/ground",
+		"learn", "crf", "graph", "dataset", "internal/gibbs", "internal/numeric", "internal/parallel", "internal/ground",
 		"internal/runfolder", "internal/report",
 	},
 	"internal/standardise": {"internal/fileio", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},

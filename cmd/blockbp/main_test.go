@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // asCommand makes the test binary the command itself.
@@ -48,7 +49,9 @@ func mustRun(t *testing.T, args ...string) {
 func generated(t *testing.T) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
-	mustRun(t, "generate", "-o", data, "--graph", "grid:5x5", "--states", "2", "--node-features", "2", "--edge-features", "2", "--samples", "2", "--sweeps", "5")
+	s := oracle.Must(synthetic.Grid(5, 5, 1))(t)
+	s.States, s.NodeFeatures, s.EdgeFeatures, s.Samples, s.Sweeps = 2, 2, 2, 2, 5
+	oracle.OK(t, s.Write(data))
 	return data
 }
 

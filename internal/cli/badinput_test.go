@@ -18,6 +18,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // cutShort returns the picture b of a folder with a whole header and without the
@@ -118,8 +119,7 @@ func TestBadModels(t *testing.T) {
 	model := readFile(t, gridRun(t), "model.safetensors")
 	predict := "predict $GRID -m $DIR/bad.safetensors -o $OUT"
 	other := filepath.Join(t.TempDir(), "other")
-	mustRun(t, "generate", "-o", other, "--graph", "chain:4", "--states", "3", "--node-features", "3", "--edge-features", "2",
-		"--samples", "1", "--sweeps", "2")
+	writeGrid(t, other, 1, 4, synthetic.Synthetic{States: 3, NodeFeatures: 3, Samples: 1, Sweeps: 2, Seed: 1})
 	truth := readFile(t, other, "truth.safetensors")
 	infinite := model[:len(model)-8] + "\x00\x00\x00\x00\x00\x00\xf0\x7f"
 	for _, c := range []struct {
@@ -136,9 +136,6 @@ func TestBadModels(t *testing.T) {
 	} {
 		badCase{c.name, map[string]string{"bad.safetensors": c.model}, c.args, 3, []string{c.part}}.run(t)
 	}
-	whole := map[string]string{"run/result.json": "{}", "run/config.json": "{}", "run/model.safetensors": model}
-	badCase{"comparison without metrics", whole, "compare $RUN $DIR/run", 3,
-		[]string{"$DIR/run has no metrics.jsonl"}}.run(t)
 	badCase{"evaluation of two models, one of other data", nil, "eval $GRID -m $RUN -m $TABLERUN -o $OUT", 2,
 		[]string{"with the model $TABLERUN", "of the kind graph, and these are of the kind npz"}}.run(t)
 }
@@ -189,7 +186,7 @@ func TestUnwritableOutput(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
 	for _, args := range [][]string{
-		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir}, {"watch", dir},
+		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"info", dir}, {"info", data, "--json"}, {"watch", dir},
 		{"train", data, "--dry-run"}, {"eval", data, "-m", dir},
 	} {
 		var stderr bytes.Buffer
@@ -205,7 +202,7 @@ func TestFoldersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	locked := filepath.Join(t.TempDir(), "locked")
 	oracle.OK(t, os.Mkdir(locked, 0o555))
-	if runBound(t, "generate", "--graph", "chain:3", "-o", filepath.Join(locked, "probe")).code != 0 {
+	if runBound(t, "example", "graph", "-o", filepath.Join(locked, "probe")).code != 0 {
 		refusesFolder(t, locked, "permission denied")
 	} else {
 		t.Log("this user may write into read-only folders")
@@ -220,8 +217,7 @@ func refusesFolder(t *testing.T, folder, why string) {
 	network := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
 	for _, args := range [][]string{
 		{"train", gridData(t), "-o", filepath.Join(folder, "run")},
-		{"train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "-m", filepath.Join(folder, "m.safetensors")},
-		{"generate", "--graph", "chain:3", "-o", filepath.Join(folder, "data")},
+		{"example", "graph", "-o", filepath.Join(folder, "data")},
 		{"infer", network, "-o", filepath.Join(folder, "x.PR")},
 	} {
 		runBound(t, args...).wantFailure(t, 1, folder, why)

@@ -11,8 +11,6 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
-	"github.com/blockbp/blockbp/internal/safetensors"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // checkFlags are the options of check.
@@ -55,9 +53,10 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 		switch {
 		case filepath.Ext(path) == ".safetensors":
-			said, err := checkModel(path)
-			if notes = append(notes, said...); err != nil {
+			if m, err := job.LoadModel(path); err != nil {
 				problems = append(problems, err)
+			} else {
+				notes = append(notes, m.Notes...)
 			}
 		case dataset.IsNetwork(path):
 			if _, err := dataset.ReadNetworkWithin(path, f.data.Memory); err != nil {
@@ -94,34 +93,6 @@ func (a *app) check(f *checkFlags, args []string) error {
 		}
 	}
 	return a.reportProblems(f, problems, notes)
-}
-
-// checkCheckpoint checks a file that says that it is a checkpoint.
-func checkCheckpoint(path string) (is bool, err error) {
-	f, err := safetensors.Open(path)
-	if err != nil {
-		return false, nil
-	}
-	defer f.Close()
-	if _, is = f.Metadata()["progress"]; !is {
-		return false, nil
-	}
-	_, err = learn.ReadState(path)
-	return true, err
-}
-
-// checkModel says what is wrong with a model file or a checkpoint, or what should be known of one that is sound.
-func checkModel(path string) (notes []string, err error) {
-	if is, err := checkCheckpoint(path); err != nil {
-		return nil, job.DataError(path, err)
-	} else if is {
-		return nil, nil
-	}
-	m, err := job.LoadModel(path)
-	if err != nil {
-		return nil, err
-	}
-	return m.Notes, nil
 }
 
 // checked is what check says.

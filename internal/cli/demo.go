@@ -3,8 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -39,27 +40,16 @@ the curves.`,
 	a.writes(cmd, "out", always(outputFolder))
 	forceable(cmd, forceHelp)
 	fl.IntVar(&f.Side, "side", 50, "rows and columns of the grid")
-	fl.Float64Var(&f.L2, "l2", 1, "weight of (l2/2)|w|^2 in the objective")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of the problem")
 	threadsVar(fl, &f.Threads, "number of threads")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
 
-func (f *demoFlags) validate() error {
-	const most = 10_000 // rows: beyond it the features take hundreds of GiB
-	switch {
-	case f.Side < 5 || f.Side > most:
-		return usagef("--side %d: want 5, for 4x5 blocks, to %d", f.Side, most)
-	case !(f.L2 >= 0) || math.IsInf(f.L2, 0):
-		return usagef("--l2 %v: want a finite number that is not negative", f.L2)
-	}
-	return nil
-}
-
 func (a *app) demo(f *demoFlags) error {
-	if err := f.validate(); err != nil {
-		return err
+	const most = 1000 // rows, of which the features take some hundred MiB
+	if f.Side < 5 || f.Side > most {
+		return usagef("--side %d: want 5, for 4x5 blocks, to %d", f.Side, most)
 	}
 	create := func() (*runfolder.Run, error) { return a.newFolder("out") }
 	if f.out == "" {
@@ -102,11 +92,12 @@ func (a *app) demo(f *demoFlags) error {
 // showDemo writes the report and prints the table.
 func (a *app) showDemo(f *demoFlags, run *runfolder.Run, result *synthetic.DemoResult) error {
 	page := result.Page("blockbp " + version())
-	for _, c := range result.Figures() {
-		if err := run.WriteFigure(c.File, c.Curves.SVG); err != nil {
+	figures := result.Figures()
+	for _, file := range slices.Sorted(maps.Keys(figures)) {
+		if err := run.WriteFigure(file, figures[file].SVG); err != nil {
 			return err
 		}
-		page.Figure(c.Curves, c.Caption)
+		page.Figure(figures[file], "How near each method is, against "+figures[file].XLabel+".")
 	}
 	result.Report = run.Path(report.ReportFile)
 	for name, v := range map[string]any{"env.json": runfolder.Environment(), job.ResultFile: result} {

@@ -147,7 +147,6 @@ func TestKeysOfVerbs(t *testing.T) {
 		{"info DATA", [][]string{{"info", data}}},
 		{"info NETWORK", [][]string{{"info", in("net.uai")}}},
 		{"check", [][]string{{"check", data}}},
-		{"compare", [][]string{{"compare", trained, trained}}},
 	} {
 		var keys []string
 		for _, args := range row.runs {

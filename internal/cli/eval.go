@@ -94,7 +94,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 
 func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored, error) {
 	name := modelName(m.Path)
-	progress := a.newCounter(f.quiet, "evaluating "+name)
+	progress := a.newCounter(f.quiet, "evaluating "+name, "instances")
 	work, err := f.inference(a.ctx, m, progress)
 	if err != nil {
 		return nil, err

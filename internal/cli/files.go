@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,10 +71,7 @@ const (
 type written struct {
 	option string // with its dashes; or else the argument
 	path   string
-	wanted string // what the option stands for, as its help says
 	kind   outputKind
-	// copyOf is a file of which the output may be a copy: then it is ours.
-	copyOf string
 }
 
 // writes declares that an option names what a verb writes. kind tells what that is, or
@@ -89,7 +84,7 @@ func (a *app) writes(cmd *cobra.Command, name string, kind func(path string, arg
 		if path == "" || kind(path, args) == outputNone {
 			return nil
 		}
-		return []written{{option: "{" + name + "}", path: path, wanted: flag.Usage, kind: kind(path, args)}}
+		return []written{{option: "{" + name + "}", path: path, kind: kind(path, args)}}
 	})
 }
 
@@ -198,13 +193,6 @@ func (a *app) readsAlso(sources []dataset.Source) error {
 }
 
 func (f *files) check() error {
-	for i, o := range f.outputs {
-		for _, other := range f.outputs[:i] {
-			if err := checkApart(o, other); err != nil {
-				return err
-			}
-		}
-	}
 	for _, o := range f.outputs {
 		if o.path == "-" {
 			return o.refusef("the result goes into files, not to standard output: give a name, ./- if that is the one")
@@ -235,8 +223,8 @@ func (f *files) checkFile(o written) error {
 		return o.refusef("it is a folder, want the name of a file to write")
 	case linkErr != nil:
 		return o.checkParent()
-	case f.force, o.isCopy():
-		if err := f.checkOwner(o); err != nil {
+	case f.force:
+		if err := o.checkOwner(); err != nil {
 			return err
 		}
 		return o.checkParent()
@@ -247,10 +235,7 @@ func (f *files) checkFile(o written) error {
 }
 
 // checkOwner refuses a file in a folder in which another process is at work, or in one of the folders in that.
-func (f *files) checkOwner(o written) error {
-	if f.held {
-		return nil
-	}
+func (o written) checkOwner() error {
 	dir := filepath.Dir(real(o.path))
 	for _, folder := range []string{dir, filepath.Dir(dir)} {
 		if err := runfolder.CheckUnlocked(folder); err != nil {
@@ -292,16 +277,6 @@ func reason(err error) error {
 	return err
 }
 
-// isCopy reports whether the output holds the same bytes as the file that it may be a copy of.
-func (o written) isCopy() bool {
-	if o.copyOf == "" {
-		return false
-	}
-	have, err := fileio.Read(o.path, "a copy", math.MaxInt64)
-	want, wantErr := fileio.Read(o.copyOf, "a model", math.MaxInt64)
-	return err == nil && wantErr == nil && bytes.Equal(have, want)
-}
-
 // fileEndings are those of names that nobody gives a folder.
 var fileEndings = strings.Fields(".csv .tsv .txt .tab .dat .log .iob .bio .conll .conllu .crfsuite .json .jsonl " +
 	".npz .npy .pt .pkl .h5 .mat .parquet .xls .xlsx .uai .bif .mar .safetensors .png .jpg .svg .pdf .html .zip .gz")
@@ -318,7 +293,7 @@ func (f *files) checkFolder(o written) error {
 	var taken *runfolder.NotEmptyError
 	switch {
 	case err == nil && !f.held && slices.Contains(fileEndings, strings.ToLower(filepath.Ext(o.path))) && !exists(o.path):
-		return o.refusef("it would be a folder%s; choose another, or %s/ if that is to be one", o.meaning(), o.path)
+		return o.refusef("it would be a folder; choose another, or %s/ if that is to be one", o.path)
 	case err == nil && !f.held:
 		return o.checkWay()
 	case o.kind != outputKept && !errors.As(err, &taken): // a process is at work in it
@@ -359,42 +334,17 @@ func (f *files) checkFolder(o written) error {
 	})
 }
 
-// meaning is what the help says of the option, in brackets.
-func (o written) meaning() option.Text {
-	if o.wanted == "" {
-		return ""
-	}
-	return option.Text(" (" + o.option + " is: " + o.wanted + ")")
-}
-
 // checkWay refuses a folder that cannot be made, because a file is in the place of it or of one above.
 func (o written) checkWay() error {
 	for dir := filepath.Clean(o.path); ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		switch {
 		case err == nil && !info.IsDir():
-			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; choose another folder%s", o.name(), dir,
-				o.meaning())}
+			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; choose another folder", o.name(), dir)}
 		case err == nil, dir == filepath.Dir(dir):
 			return nil
 		}
 	}
-}
-
-// checkApart refuses a file within the folder of a training that leaves one of its name.
-func checkApart(one, other written) error {
-	if one.kind == outputFile {
-		one, other = other, one
-	}
-	if one.kind != outputRun && one.kind != outputKept || other.kind != outputFile {
-		return nil
-	}
-	inside, err := filepath.Rel(real(one.path), real(other.path))
-	if err != nil || !job.IsRunFile(filepath.ToSlash(inside)) {
-		return nil
-	}
-	return other.refusef("the training writes this file of %s itself; leave the option out, or name another file",
-		one.name())
 }
 
 // real is a path without symbolic links, as far as it leads to something.
@@ -492,18 +442,8 @@ func (a *app) target(option string) fileio.Target {
 		return fileio.Target{}
 	}
 	t := fileio.Target{Path: o.path}
-	switch {
-	case a.files.force:
+	if a.files.force {
 		t.Replace = func() error { return a.files.mayReplace(o.path) }
-	case o.isCopy():
-		own, err := os.Stat(o.path)
-		t.Replace = func() error {
-			now, nowErr := os.Stat(o.path)
-			if errors.Join(err, nowErr) != nil || !os.SameFile(own, now) || !now.ModTime().Equal(own.ModTime()) {
-				return &fileio.ExistsError{Path: o.path}
-			}
-			return nil
-		}
 	}
 	return t
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,10 +24,10 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 	task sampler instance graph scale resume suite layout size`)
 
 // noPathArguments are the verbs whose arguments are no paths.
-var noPathArguments = strings.Fields("train generate demo example features version help serve completion bash zsh fish powershell")
+var noPathArguments = strings.Fields("train demo example features generate compare version help serve completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("compare convert demo eval example generate infer predict sample train")
+var verbsThatWrite = strings.Fields("convert demo eval example infer predict sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
@@ -81,7 +80,6 @@ func things(t *testing.T) (folder string) {
 	writeFile(t, at("net.uai"), loopUAI)
 	writeFile(t, at("evidence.uai"), "1 1 1\n")
 	writeFile(t, at("numbers.uai"), "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\nedge 2 1\n")
-	writeFile(t, at("train.toml"), "l2 = 2\n")
 	n := oracle.Must(dataset.ReadNetwork(at("net.uai")))(t)
 	oracle.OK(t, dataset.WriteNetwork(at("tables.npz"), n))
 	return folder
@@ -89,16 +87,6 @@ func things(t *testing.T) (folder string) {
 
 // overInputs are commands with the file, at $OUT, that they both read and would write.
 var overInputs = []struct{ args, input string }{
-	{"train data -o new -m $OUT", "data/0.npz"},
-	{"train lists/train.txt -o new -m $OUT", "lists/train.txt"},
-	{"train data -o new -m $OUT --init run", "run/model.safetensors"},
-	{"train data -o new -m $OUT --reference data/truth.safetensors", "data/truth.safetensors"},
-	{"train data -o new -m $OUT --config train.toml", "train.toml"},
-	{"train data -o new -m $OUT --eval dev=other", "other/1.npz"},
-	{"train images -o new -m $OUT --list train.txt", "images/train.txt"},
-	{"train images -o new -m $OUT", "images/images/pic0.png"},
-	{"train images -o new -m $OUT --list train.txt --eval dev=test.txt", "images/features/pic4.npy"},
-	{"train tables -o new -m $OUT --observed train", "tables/web.nodes.tsv"},
 	{"convert net.uai -o $OUT", "net.uai"},
 	{"convert tables.npz -o $OUT", "tables.npz"},
 	{"convert net.uai --evidence evidence.uai -o $OUT", "evidence.uai"},
@@ -114,7 +102,6 @@ var overInputs = []struct{ args, input string }{
 	{"predict data -m run -o $OUT", "run/"},
 	{"eval data -m run -o $OUT", "data/"},
 	{"eval data -m run -o $OUT", "run/"},
-	{"compare run run -o $OUT", "run/"},
 	{"convert data -m run -o $OUT", "data/"},
 	{"convert data -m run -o $OUT", "run/"},
 	{"sample data -m run -o $OUT", "data/"},
@@ -183,7 +170,6 @@ func TestForce(t *testing.T) {
 	data, net := filepath.Join(folder, "data"), filepath.Join(folder, "net.uai")
 	fresh := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	for name, args := range map[string][]string{
-		"train":        {"train", data, noReport, "-q", "--max-iter", "1", "-m"},
 		"convert":      {"convert", net, "-o"},
 		"convert data": {"convert", data, "-m", filepath.Join(folder, "run"), "--instance", "1", "-o"},
 		"sample":       {"sample", net, "--samples", "4", "-q", "-o"},
@@ -192,11 +178,7 @@ func TestForce(t *testing.T) {
 		"example":      {"example", "network", "-o"},
 	} {
 		command := func(out, force string) []string {
-			args := slices.Concat(args, []string{out})
-			if name == "train" {
-				args = append(args, "-o", fresh("run"))
-			}
-			return slices.DeleteFunc(append(args, force), func(s string) bool { return s == "" })
+			return slices.DeleteFunc(slices.Concat(args, []string{out, force}), func(s string) bool { return s == "" })
 		}
 		file := "out.npz"
 		if name == "example" {
@@ -237,14 +219,12 @@ func TestForceFolder(t *testing.T) {
 		args   []string
 		writes string // one of its files
 	}{
-		"predict":  {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
-		"eval":     {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
-		"compare":  {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
-		"convert":  {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
-		"sample":   {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
-		"generate": {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
-		"example":  {[]string{"example", "graph", "-o"}, "dataset.json"},
-		"demo":     {[]string{"demo", "--side", "5", "-o"}, "report.html"},
+		"predict": {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
+		"eval":    {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
+		"convert": {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
+		"sample":  {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
+		"example": {[]string{"example", "graph", "-o"}, "dataset.json"},
+		"demo":    {[]string{"demo", "--side", "5", "-o"}, "report.html"},
 	} {
 		out := t.TempDir()
 		mine, other := writeFile(t, filepath.Join(out, c.writes), "mine"), writeFile(t, filepath.Join(out, "notes", "other.txt"), "other")
@@ -306,62 +286,6 @@ func TestAnew(t *testing.T) {
 	}
 }
 
-// TestModelInRunFolder: the copy of the model must not be a file that the run writes.
-func TestModelInRunFolder(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "run")
-	for _, name := range []string{"model.safetensors", "config.json", "./metrics.jsonl"} {
-		run(t, "train", gridData(t), "-o", dir, "-m", dir+"/"+name, "--force").wantFailure(t, 2, filepath.Base(name), "the training writes this file")
-	}
-	oracle.OK(t, os.Mkdir(dir, 0o755))
-	mustRun(t, "train", gridData(t), "-o", dir, "-m", filepath.Join(dir, "best.safetensors"), "--max-iter", "1", "-q", noReport)
-}
-
-// TestModelThatAppears: a file that appears in the place of --model while the run goes on
-// stays, and the model is not lost.
-func TestModelThatAppears(t *testing.T) {
-	t.Parallel()
-	dir, model := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "m.safetensors")
-	go func() {
-		for range 2000 {
-			if _, err := os.Stat(filepath.Join(dir, "checkpoint", "state.safetensors")); err == nil {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		_ = os.WriteFile(model, []byte("theirs"), 0o644) // the test will see
-	}()
-	o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "-q", noReport, "--json", "--max-time", "1s"}, endless)...)
-	o.wantFailure(t, 1, "--write-model", model, "stays as it is", "the model itself is saved as "+filepath.Join(dir, "model.safetensors"))
-	if got := readFile(t, model); got != "theirs" {
-		t.Errorf("the file became %q", got)
-	}
-	o.object(t, "objective", "model")
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(t.TempDir(), "predicted"), "-q")
-}
-
-// TestResumedCopy: a run that goes on renews the copy of its model, as long as that is
-// its own.
-func TestResumedCopy(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	dir, model := filepath.Join(folder, "run"), filepath.Join(folder, "m.safetensors")
-	mustRun(t, "train", gridData(t), "-o", dir, "-m", model, "-q", noReport, "--max-iter", "3", "--tol", "1e-9")
-	mustRun(t, "train", dir, "--resume", "--max-iter", "6", "-q", noReport)
-	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
-		t.Error("the copy was not renewed")
-	}
-	writeFile(t, model, "mine")
-	before := tree(t, folder)
-	o := run(t, "train", dir, "--resume", "--max-iter", "9", "-q", noReport)
-	o.wantFailure(t, 2, "--write-model", model, "there already")
-	wantUntouched(t, o, before, tree(t, folder))
-	mustRun(t, "train", dir, "--resume", "--max-iter", "9", "-q", noReport, "--force")
-	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
-		t.Error("the copy was not renewed by --force")
-	}
-}
-
 // TestStandardInput: a file that standard input is read from is not written over either.
 func TestStandardInput(t *testing.T) {
 	t.Parallel()
@@ -376,7 +300,7 @@ func TestStandardInput(t *testing.T) {
 			t.Errorf("%v --force < net.uai: exit code %d, %s", args, code, stderr.String())
 		}
 	}
-	for _, args := range [][]string{{"predict", net, "-m", net}, {"sample", net}, {"example", "network"}, {"generate"}} {
+	for _, args := range [][]string{{"predict", net, "-m", net}, {"sample", net}, {"example", "network"}} {
 		run(t, append(args, "-o", "-")...).wantFailure(t, 2, "--out -", "standard output")
 	}
 }

@@ -31,10 +31,8 @@ func TestGolden(t *testing.T) {
 		"zero-tolerance":   {"train", "data", "--tol", "0"},
 		"unknown-step":     {"train", "data", "--step", "fixd:1"},
 		"unknown-method":   {"train", "data", "--method", "block"},
-		"unknown-graph":    {"generate", "-o", "nowhere", "--graph", "gird:3x3"},
 		"unknown-counting": {"train", "data", "--counting", "convx"},
 		"unknown-sampler":  {"sample", "net.uai", "-o", "x.npz", "--sampler", "exat"},
-		"task-option":      {"infer", "net.uai", "--task", "MPE", "--counting", "trw"},
 		"unknown-task":     {"infer", "net.uai", "--task", "MMAP"},
 	}
 	for _, verb := range cli.Root().Commands() {

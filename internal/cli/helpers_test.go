@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -19,9 +20,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // asCommand makes the test binary the command itself: tests that need a process of their own start it so.
@@ -258,9 +261,16 @@ var sharedOnce sync.Map
 // gridData is a 6×6 grid with 3 states: two instances of three samples.
 func gridData(t testing.TB) string {
 	return shared(t, "grid", func(folder string) {
-		mustRun(t, "generate", "-o", folder, "--graph", "grid:6x6", "--states", "3", "--node-features", "2",
-			"--edge-features", "2", "--samples", "3", "--instances", "2", "--sweeps", "20", "--seed", "5")
+		writeGrid(t, folder, 6, 6, synthetic.Synthetic{States: 3, Samples: 3, Instances: 2, Sweeps: 20, Seed: 5})
 	})
+}
+
+// writeGrid writes a problem of the paper on a grid, with two features.
+func writeGrid(t testing.TB, folder string, rows, cols int, s synthetic.Synthetic) {
+	t.Helper()
+	s.Graph, s.Rows, s.Cols = oracle.Must(graph.Grid(rows, cols, graph.GridOptions{}))(t), rows, cols
+	s.NodeFeatures, s.EdgeFeatures = cmp.Or(s.NodeFeatures, 2), 2
+	oracle.OK(t, s.Write(folder))
 }
 
 // gridRun is a run on gridData that converged.

@@ -50,8 +50,8 @@ var trainGroups = []flagGroup{
 	{"When to stop", []string{"rtol", "tol", "gap", "max-passes", "max-iter", "max-time", "early-stop",
 		"require-convergence"}},
 	{"Evaluation while training", []string{"eval", "eval-every", "calibrate", "reference"}},
-	{"Output", []string{"out", copyOption, "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
-	{"Resume and configure", []string{"resume", "checkpoint", "checkpoint-every", "config"}},
+	{"Output", []string{"out", "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
+	{"Resume", []string{"resume", "checkpoint", "checkpoint-every"}},
 }
 
 // usualOptions are those that --help shows of a verb, in the order in which one needs them; --help-all shows all.
@@ -59,14 +59,13 @@ var trainGroups = []flagGroup{
 var usualOptions = map[string][]string{
 	"train": {"out", "list", "observed", "no-edges", "counting", "prior", "l2", "method", "eval", "max-time", "max-passes",
 		"resume", "threads", "dry-run"},
-	"predict":  {"model", "out", "list", "observed", "clamp", "decode", "cost", "threads"},
-	"eval":     {"model", "out", "list", "observed", "split", "cost"},
-	"infer":    {"task", "method", "counting", "evidence", "out", "seed", "json"},
-	"sample":   {"out", "model", "evidence", "sampler", "samples", "seed"},
-	"convert":  {"out", "model", "instance", "evidence"},
-	"check":    {"model", "list", "json"},
-	"info":     {"weights", "list", "json"},
-	"generate": {"out", "graph", "states", "samples", "seed"},
+	"predict": {"model", "out", "list", "observed", "clamp", "decode", "cost", "threads"},
+	"eval":    {"model", "out", "list", "observed", "split", "cost"},
+	"infer":   {"task", "method", "counting", "evidence", "out", "seed", "json"},
+	"sample":  {"out", "model", "evidence", "sampler", "samples", "seed"},
+	"convert": {"out", "model", "instance", "evidence"},
+	"check":   {"model", "list", "json"},
+	"info":    {"weights", "list", "json"},
 }
 
 // helpAll asks for the help of a verb with all of its options.

@@ -30,7 +30,7 @@ type inferFlags struct {
 	evidence                    []string
 	infer.Options               // but for the method, counting numbers and evidence
 	json, requireConvergence    bool
-	unused                      []string // options of bp, of which exact inference makes no use
+	changed                     func(option string) bool
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -91,9 +91,8 @@ var methodsOf = map[string][]string{
 	describe.TaskStates:    {methodAuto, string(infer.Exact), string(infer.TRWS)},
 }
 
-// resolve fills in what depends on the task, and refuses options that it, or the chosen method, would not use. The
-// options of belief propagation may stand beside --method exact, so that a command line can be compared with the
-// exact answer by adding that alone; a note says that they are not used.
+// resolve fills in what depends on the task. Options that the method does not use may stand beside it, so that a
+// command line can be compared with the exact answer by adding --method exact alone; a note says so.
 func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if f.task = strings.ToUpper(f.task); f.task == "MAP" {
 		f.task = "MPE"
@@ -118,10 +117,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 			f.Limits.MaxSweeps = 0
 		}
 	}
-	var err error
-	if f.unused, err = f.checkUnused(changed); err != nil {
-		return err
-	}
+	f.changed = changed
 	if changed("seed") && f.method == "bp" && f.counting != "trw" {
 		return usagef("{seed} is used by {counting=trw} only: with %s nothing is random", f.counting)
 	}
@@ -132,28 +128,9 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 }
 
 // ofBP are the options that belief propagation uses, of which TRW-S uses some, too, and exact methods none.
-var ofBP = map[string][]string{
-	"threads": {"bp"}, "counting": {"bp"}, "seed": {"bp"},
-	"tol": {"bp", string(infer.TRWS)}, "max-sweeps": {"bp", string(infer.TRWS)},
-}
-
-// checkUnused refuses options that the method does not use. What belief propagation uses may stand beside exact
-// inference: it returns those, to say that they have no say.
-func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, err error) {
-	for _, name := range slices.Sorted(maps.Keys(ofBP)) {
-		byTRWS := slices.Contains(ofBP[name], string(infer.TRWS))
-		switch {
-		case !changed(name) || slices.Contains(ofBP[name], f.method):
-		case f.task != describe.TaskStates:
-			beside = append(beside, "{"+name+"}")
-		case byTRWS && f.method == methodAuto:
-		case byTRWS:
-			return nil, usagef("{%s} is used by {method=trws} only", name)
-		default:
-			return nil, usagef("{%s} is not used by {task=%s}", name, f.task)
-		}
-	}
-	return beside, nil
+var ofBP = map[string][]infer.Method{
+	"threads": {infer.Propagation}, "counting": {infer.Propagation}, "seed": {infer.Propagation},
+	"tol": {infer.Propagation, infer.TRWS}, "max-sweeps": {infer.Propagation, infer.TRWS},
 }
 
 func (a *app) infer(f *inferFlags, args []string) error {
@@ -181,8 +158,10 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if answer.about != "" && !f.json {
 		a.note("%s", answer.about)
 	}
-	if len(f.unused) > 0 && answer.exact {
-		a.note("exact inference makes no use of %s", option.Text(strings.Join(f.unused, ", ")))
+	for _, name := range slices.Sorted(maps.Keys(ofBP)) {
+		if f.changed(name) && !slices.Contains(ofBP[name], answer.method) {
+			a.note("{%s} is not used by {method=%s}", name, answer.method)
+		}
 	}
 	switch {
 	case answer.zIsZero:
@@ -237,8 +216,9 @@ type inferred struct {
 		Table() *report.Table
 	}
 	// about says what an answer is and what it is by, and shortfall why it did not converge, or is not proved optimal.
-	about, shortfall          string
-	zIsZero, converged, exact bool
+	about, shortfall   string
+	zIsZero, converged bool
+	method             infer.Method
 }
 
 // inferNetwork carries out the task on a network, given evidence.
@@ -256,7 +236,8 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		}
 		states := describe.NewStates(r, time.Since(began).Seconds())
 		states.Names = describe.Names{Variables: n.Names, StateNames: n.States}
-		return &inferred{answer: states, about: states.About(), shortfall: states.Shortfall(), converged: r.Converged}, nil
+		return &inferred{answer: states, about: states.About(), shortfall: states.Shortfall(), converged: r.Converged,
+			method: r.Method}, nil
 	}
 	if f.method == "bp" {
 		var err error
@@ -281,7 +262,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	answer := describe.NewAnswer(f.task, r, seconds)
 	answer.Names = describe.Names{Variables: n.Names, StateNames: n.States}
 	return &inferred{
-		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method == infer.Exact,
+		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method,
 	}, nil
 }
 

@@ -13,26 +13,22 @@ import (
 
 // infoFlags are the options of info.
 type infoFlags struct {
-	data      dataFlags
-	partition partitionFlags
-	weights   int
-	json      bool
+	data    dataFlags
+	weights int
+	json    bool
 }
 
 func (a *app) infoCommand() *cobra.Command {
 	var f infoFlags
 	cmd := &cobra.Command{
-		Use:   "info MODEL|RUN|DATA|NETWORK [flags]",
-		Short: "Describe a model, a run, a data set or a network",
-		Long: `Describes what is behind a path. With --blocks, the partition of the first
-network of a data set: cut edges and balance.`,
-		Example: "  blockbp info run\n  blockbp info data/ --blocks 4x5\n  blockbp info grid.uai",
+		Use:     "info MODEL|RUN|DATA|NETWORK [flags]",
+		Short:   "Describe a model, a run, a data set or a network",
+		Example: "  blockbp info run\n  blockbp info data/\n  blockbp info grid.uai",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.info(&f, args) },
 	}
 	readsArguments(cmd, "a model, a run, data or a network")
 	f.data.register(cmd.Flags())
 	f.data.registerMemory(cmd.Flags())
-	f.partition.register(cmd.Flags())
 	cmd.Flags().IntVar(&f.weights, "weights", 20, "models: how many largest weights or couplings to list")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
@@ -92,13 +88,5 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 	if err != nil {
 		return nil, err
 	}
-	cut, err := f.partition.resolve()
-	if err != nil {
-		return nil, err
-	}
-	d, err := describe.NewData(set, cut)
-	if err != nil {
-		return nil, err
-	}
-	return d, a.ctx.Err()
+	return describe.NewData(set), a.ctx.Err()
 }

@@ -47,15 +47,18 @@ var elsewhere = map[string]string{
 	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
 	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses,
 	"device": noDevice, "gpu": noDevice, "cuda": noDevice,
-	"sweeps":      "sweeps end where messages have settled: leave it out; --max-sweeps N bounds them",
-	"batch-size":  "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
-	"labels":      "labels of pictures are those in DATA/labels: call the folder, or a link to it, so",
+	"sweeps":     "sweeps end where messages have settled: leave it out; --max-sweeps N bounds them",
+	"batch-size": "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
+	"labels":     "labels of pictures are those in DATA/labels: call the folder, or a link to it, so",
+	"config":     "keep the command in a script; the report of a run has its own",
+	"-m":         noCopy, "write-model": noCopy,
 	"tensorboard": "log each line of metrics.jsonl as metrics, by a SummaryWriter of Python",
 	"host": "the page is for this machine alone; from another, forward its port by ssh -L 8000:127.0.0.1:PORT MACHINE, " +
 		"and open the address with the port 8000",
 }
 
 const (
+	noCopy     = "the model is RUN/model.safetensors: copy it, or give -m RUN where it is used"
 	fixedStep  = "steps find their lengths: leave it out; --step fixed:A sets one"
 	mostPasses = "passes end by a proof: leave it out; --max-passes N bounds them"
 	noDevice   = "no such device is used: leave it out; --threads N sets the number of threads"
@@ -69,8 +72,7 @@ func joined(args []string) (all []string) {
 		switch {
 		case last < 0:
 		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "cheap", "none"}, how),
-			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how),
-			all[last] == "--resume" && job.IsRunFolder(arg):
+			all[last] == "--select-edges" && slices.Contains([]string{"ebic", "stability"}, how):
 			all[last] += "=" + arg
 			continue
 		}

@@ -65,7 +65,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	progress := a.newCounter(f.quiet, "predicting")
+	progress := a.newCounter(f.quiet, "predicting", "instances")
 	work, err := f.inference(a.ctx, model, progress)
 	if err != nil {
 		return err

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -84,26 +82,16 @@ func (l *line) done() {
 // counter shows how many of a number of things are done. A nil counter shows nothing.
 type counter struct {
 	line
-	label   string
-	things  string    // "instances" if empty
-	started time.Time // of equal things: the time left is shown too
+	label, things string
+	started       time.Time
 }
 
 // newCounter returns nil if quiet.
-func (a *app) newCounter(quiet bool, label string) *counter {
+func (a *app) newCounter(quiet bool, label, things string) *counter {
 	if quiet {
 		return nil
 	}
-	return &counter{line: a.newLine(), label: label, things: "instances"}
-}
-
-// newTimedCounter counts things that take about the same time each.
-func (a *app) newTimedCounter(quiet bool, label, things string) *counter {
-	c := a.newCounter(quiet, label)
-	if c != nil {
-		c.things, c.started = things, time.Now()
-	}
-	return c
+	return &counter{a.newLine(), label, things, time.Now()}
 }
 
 // show is told how much is done.
@@ -112,7 +100,7 @@ func (c *counter) show(done, total int) {
 		return
 	}
 	text := fmt.Sprintf("%s: %d of %d %s", c.label, done, total, c.things)
-	if !c.started.IsZero() && done > 0 {
+	if done > 0 {
 		left := time.Duration(float64(time.Since(c.started)) * float64(total-done) / float64(done))
 		text += fmt.Sprintf("  about %s left", left.Round(time.Second))
 	}
@@ -212,7 +200,7 @@ func (d *display) watch() job.Watch {
 func (d *display) count(work string, done, total int) {
 	if done == 0 {
 		d.done()
-		d.instance = d.app.newCounter(d.quiet, work)
+		d.instance = d.app.newCounter(d.quiet, work, "instances")
 	}
 	d.instance.show(done, total)
 	if done == total {
@@ -274,30 +262,6 @@ func (e *events) send(event any) bool {
 	defer e.mutex.Unlock()
 	_, _ = e.to.Write(append(text, '\n')) // there is nobody to tell
 	return true
-}
-
-// parentEvery is the time between looks whether the program that reads is still there.
-const parentEvery = 200 * time.Millisecond
-
-// whileParentLives returns a context that ends with the process that started this one: a
-// program that was killed reads no events, and wants no result. Windows does not tell.
-func whileParentLives(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	parent, ticker := os.Getppid(), time.NewTicker(parentEvery)
-	go func() {
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if os.Getppid() != parent {
-					cancel()
-				}
-			}
-		}
-	}()
-	return ctx, cancel
 }
 
 // printJSON writes one object on one line of standard output.

@@ -14,15 +14,12 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 )
 
-// resumeHere is the value of --resume without a folder. Help shows it, as --resume[=<run folder>].
-const resumeHere = "<run folder>"
-
 // folder says where the training is to leave its files and what data it is to learn
 // from. Where a run is to go on, what the command line leaves open, options and data, is as in
 // the run, however that is named; recalled are the sources of the options.
 func (f *trainFlags) folder(cmd *cobra.Command, args []string) (folder *job.Folder, data []string,
 	recalled map[string]string, err error) {
-	folder = &job.Folder{Dir: f.out, Resume: f.resume != "", Version: version()}
+	folder = &job.Folder{Dir: f.out, Resume: f.resume, Version: version()}
 	if !folder.Resume {
 		return folder, args, nil, nil
 	}
@@ -44,21 +41,19 @@ func (f *trainFlags) folder(cmd *cobra.Command, args []string) (folder *job.Fold
 // resumed finds the run that the command line asks to go on with, and the data that it names, if any.
 func (f *trainFlags) resumed(args []string) (dir string, data []string, err error) {
 	dir = f.out
-	if f.resume != resumeHere {
-		if dir != "" && filepath.Clean(dir) != filepath.Clean(f.resume) {
-			return "", nil, usagef("--resume %s and --out %s name different folders", f.resume, dir)
+	for _, arg := range args {
+		switch {
+		case !job.IsRunFolder(arg):
+			data = append(data, arg)
+		case dir != "" && filepath.Clean(dir) != filepath.Clean(arg):
+			return "", nil, usagef("%s and %s are both run folders: which one is to be resumed?", dir, arg)
+		default:
+			dir = arg
 		}
-		dir = f.resume
-	}
-	if len(args) == 1 && job.IsRunFolder(args[0]) {
-		if dir != "" && filepath.Clean(dir) != filepath.Clean(args[0]) {
-			return "", nil, usagef("%s and %s are both run folders: which one is to be resumed?", dir, args[0])
-		}
-		return args[0], nil, nil
 	}
 	switch {
 	case dir != "":
-		return dir, args, nil
+		return dir, data, nil
 	case len(args) == 0:
 		return "", nil, usagef("--resume: name the run folder: blockbp train RUN --resume")
 	}
@@ -123,8 +118,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	put := func(name string, value any) {
 		config.Options[name] = job.Option{Value: value, Source: config.Options[name].Source}
 	}
-	for name, path := range map[string]string{copyOption: f.copy, "init": f.init, "reference": f.reference,
-		"config": f.config, "statistics": f.statistics} {
+	for name, path := range map[string]string{"init": f.init, "reference": f.reference, "statistics": f.statistics} {
 		if path != "" {
 			put(name, absolute(path))
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // tripContext is cancelled when it is asked for the calls-th time: an interruption
@@ -44,11 +45,9 @@ func (c *tripContext) Err() error {
 // resumeForms are the ways to say which run is to go on. With all of them options are those of the run.
 var resumeForms = map[string]func(data, dir string) []string{
 	"RUN --resume":         func(_, dir string) []string { return []string{dir, "--resume"} },
-	"--resume=RUN":         func(_, dir string) []string { return []string{"--resume=" + dir} },
 	"-o RUN --resume":      func(_, dir string) []string { return []string{"-o", dir, "--resume"} },
 	"DATA -o RUN --resume": func(data, dir string) []string { return []string{data, "-o", dir, "--resume"} },
 	"--resume RUN DATA":    func(data, dir string) []string { return []string{"--resume", dir, data} },
-	"DATA --resume=RUN":    func(data, dir string) []string { return []string{data, "--resume=" + dir} },
 }
 
 // wantSameRun checks that a resumed run ended as the one never interrupted did.
@@ -197,16 +196,11 @@ func TestResumeOptionsLast(t *testing.T) {
 func TestResumeFromElsewhere(t *testing.T) {
 	folder := t.TempDir()
 	data := copyFolder(t, gridData(t), filepath.Join(folder, "data"))
-	writeFile(t, filepath.Join(folder, "c.toml"), "l2 = 0.5\n")
 	t.Chdir(folder)
-	options := []string{"--init", "data/truth.safetensors", "--eval", "dev=data", "--config", "c.toml", "--blocks", "4", "--max-iter", "30", "--threads", "1", "-q", noReport}
+	options := []string{"--init", "data/truth.safetensors", "--eval", "dev=data", "--l2", "0.5", "--blocks", "4", "--max-iter", "30", "--threads", "1", "-q", noReport}
 	mustRun(t, slices.Concat([]string{"train", "data", "-o", "never"}, options)...)
-	options = append(options, "-m", "copy.safetensors")
 	if o := runContext(tripAfter(t.Context(), 20), slices.Concat([]string{"train", "data", "-o", "run"}, options)...); o.code != 130 {
 		t.Fatalf("exit code %d, want 130: %s", o.code, o.stderr)
-	}
-	if _, err := os.Stat("copy.safetensors"); err == nil {
-		t.Error("an interrupted run wrote the file of --model")
 	}
 	oracle.OK(t, os.Mkdir("elsewhere", 0o755))
 	t.Chdir("elsewhere")
@@ -217,13 +211,10 @@ func TestResumeFromElsewhere(t *testing.T) {
 	var saved struct{ Options map[string]savedOption }
 	oracle.OK(t, json.Unmarshal([]byte(readFile(t, folder, "run", "config.json")), &saved))
 	wantOptions(t, saved.Options, map[string]savedOption{
-		"l2": {0.5, "config"}, "seed": {1.0, "default"}, "max-iter": {30.0, "flag"},
-		"init": {filepath.Join(folder, "data", "truth.safetensors"), "flag"}, "config": {filepath.Join(folder, "c.toml"), "flag"},
+		"l2": {0.5, "flag"}, "seed": {1.0, "default"}, "max-iter": {30.0, "flag"},
+		"init": {filepath.Join(folder, "data", "truth.safetensors"), "flag"},
 	})
 	mustRun(t, "predict", "../data", "-m", "../run", "-o", "predicted", "--threads", "1")
-	if readFile(t, folder, "copy.safetensors") != readFile(t, folder, "run", "model.safetensors") {
-		t.Error("the file of --model is not the run's model")
-	}
 }
 
 // TestResumeOtherMetric: the best value on the record is that of a metric, which a
@@ -249,7 +240,7 @@ func TestResumeRefused(t *testing.T) {
 	}
 	mustRun(t, slices.Concat([]string{"train", data, "-o", converged, "-q", noReport}, base)...)
 	other := filepath.Join(folder, "other")
-	mustRun(t, "generate", "-o", other, "--graph", "grid:6x6", "--states", "3", "--node-features", "2", "--edge-features", "2", "--samples", "3", "--instances", "3", "--sweeps", "5", "--seed", "6")
+	writeGrid(t, other, 6, 6, synthetic.Synthetic{States: 3, Samples: 3, Instances: 3, Sweeps: 5, Seed: 6})
 	more := copyFolder(t, data, filepath.Join(folder, "more"))
 	writeFile(t, filepath.Join(more, "2.npz"), readFile(t, other, "2.npz"))
 	damaged := copyFolder(t, interrupted, filepath.Join(folder, "damaged"))
@@ -296,9 +287,9 @@ func TestResumeRefused(t *testing.T) {
 		{"file in place of the folder of the checkpoint", 1, []string{covered, "--resume"}, []string{filepath.Join(covered, state), "bring back the checkpoint"}},
 		{"damaged list of data", 3, []string{unlisted, "--resume"}, []string{filepath.Join(unlisted, "data.json")}},
 		{"two runs", 2, []string{"$I", "-o", "$C", "--resume"}, []string{"interrupted", "converged"}},
-		{"two folders", 2, []string{data, "--resume=$I", "-o", "$C"}, []string{"interrupted", "converged"}},
-		{"no run", 1, []string{"--resume=" + filepath.Join(folder, "nowhere")}, []string{filepath.Join(folder, "nowhere")}},
-		{"no run folder", 3, []string{"--resume=" + data}, []string{data, "config.json"}},
+		{"two folders", 2, []string{data, "--resume", "$I", "-o", "$C"}, []string{"interrupted", "converged"}},
+		{"no run", 1, []string{"-o", filepath.Join(folder, "nowhere"), "--resume"}, []string{filepath.Join(folder, "nowhere")}},
+		{"no run folder", 3, []string{"-o", data, "--resume"}, []string{data, "config.json"}},
 		{"no run in place of one", 1, []string{filepath.Join(folder, "nowhere"), "--resume"}, []string{filepath.Join(folder, "nowhere")}},
 		{"data in place of a run", 2, []string{data, "--resume"}, []string{data, "no run folder", "config.json"}},
 		{"nothing to resume", 2, []string{"--resume"}, []string{"--resume"}},
@@ -336,7 +327,6 @@ func TestInterruptedElsewhere(t *testing.T) {
 		{"infer", network, "--counting", "convex", "-o", out, "--force"},
 		{"infer", network, "--method", "exact", "-o", out, "--force"},
 		{"demo", "--side", "6", "-o", filepath.Join(folder, "demo")},
-		{"generate", "--graph", "grid:6x6", "-o", filepath.Join(folder, "generated")},
 		{"check", gridData(t)},
 		{"check", network},
 		{"info", gridData(t)},

@@ -31,8 +31,7 @@ type app struct {
 	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	noted          map[string]bool   // what note has said
-	places         map[string]string // of options whose values come from a file
+	noted          map[string]bool // what note has said
 	declared       map[*cobra.Command][]func(args []string) []written
 	files          *files           // of the command that runs
 	opened         []*runfolder.Run // kept for this command until it ends
@@ -98,14 +97,8 @@ func (a *app) endPromptly(exit func(code int)) {
 func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	exit func(code int)) (code int) {
 	results := &output{w: stdout}
-	isRead := os.Getenv(progressVariable) == "json"
-	if isRead {
-		var stop context.CancelFunc
-		ctx, stop = whileParentLives(ctx)
-		defer stop()
-	}
-	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}, places: map[string]string{}}
-	if isRead {
+	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}}
+	if os.Getenv(progressVariable) == "json" {
 		a.events = &events{to: stderr}
 	}
 	if exit != nil {
@@ -137,7 +130,7 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 			if verb.Flags().Lookup("memory") != nil {
 				err = withMemoryRemedy(err)
 			}
-			return a.locate(a.nameInput(err))
+			return a.nameInput(err)
 		}
 		return results.err
 	})
@@ -177,7 +170,7 @@ func helpCommand() *cobra.Command {
 // goneVerb is a verb of before that says what there is now.
 func goneVerb(name, now string) *cobra.Command {
 	return &cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return usagef("%s is part of the Python package now: %s", name, now)
+		return usagef("%s is no verb any more; %s", name, now)
 	}}
 }
 
@@ -244,13 +237,14 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
 		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
-		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(),
-			a.compareCommand()}},
-		{"Measure", []*cobra.Command{a.generateCommand()}},
+		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help, a.serveCommand()}},
 	})
-	root.AddCommand(goneVerb("features", "pip install blockbp onnxruntime onnx pillow, and "+
-		"python -m blockbp.features PHOTOS --network NET.onnx -o DIR"))
+	root.AddCommand(goneVerb("generate", "blockbp example grid makes the paper's grid, and programs others, as .npz"))
+	root.AddCommand(goneVerb("compare",
+		"blockbp eval DATA -m RUN -m RUN sets models side by side, and watch RUN RUN curves"))
+	root.AddCommand(goneVerb("features", "it is part of the Python package: "+
+		"pip install blockbp onnxruntime onnx pillow, and python -m blockbp.features PHOTOS --network NET.onnx -o DIR"))
 	root.SetHelpCommand(help)
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -282,7 +276,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		message = fmt.Sprintf("unknown option --%s; %s", option.Literal(name),
 			cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")], option.Suggestion(name, names, "--")))
 	case errors.As(err, &unknown):
-		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
+		short := "-" + unknown.GetSpecifiedName()
+		message = strings.TrimSuffix(fmt.Sprintf("unknown option %s; %s", short, elsewhere[short]), "; ")
 	case errors.As(err, &invalid):
 		message = fmt.Sprintf("{%s} %q: want %s", invalid.GetFlag().Name, option.Literal(invalid.GetValue()),
 			wantedOf(invalid.GetFlag()))
@@ -293,22 +288,6 @@ func flagError(cmd *cobra.Command, err error) error {
 		message = "{!" + cmd.Name() + ": }" + message
 	}
 	return usagef("%s{! (%s %s lists all options)}", option.Text(message), cmd.CommandPath(), helpAll)
-}
-
-// intOption is an option with the least value that makes sense.
-type intOption struct {
-	name         string
-	value, least int
-}
-
-// checkLeast refuses the first option that is below its least value.
-func checkLeast(options ...intOption) error {
-	for _, o := range options {
-		if o.value < o.least {
-			return usagef("{%s} %d: want at least %d", o.name, o.value, o.least)
-		}
-	}
-	return nil
 }
 
 // wantedOf describes the values that a flag can have.

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,10 +54,8 @@ effective sample size tell whether they agree.`,
 	fl.IntVar(&f.Thin, "thin", 10, "gibbs: keep one draw in so many sweeps")
 	fl.Uint64Var(&f.Seed, "seed", 1, "seed of everything drawn")
 	threadsVar(fl, &f.Threads, "number of threads; draws do not depend on it")
-	// Less is asked of a number of draws that the user has fixed than of inference, which goes on until it is content: of
-	// a thousand perfect draws the worst of many variables is above 1.01, or below 400 effective draws, by chance.
-	fl.Float64Var(&f.MaxRHat, "max-rhat", 1.05, "gibbs: largest R-hat of a converged variable")
-	fl.Float64Var(&f.MinESS, "min-ess", 100, "gibbs: smallest effective sample size of a converged variable")
+	// A thousand perfect draws have, of many variables, one above 1.01, or below 400 effective draws, by chance.
+	f.MaxRHat, f.MinESS = 1.05, 100
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless all chains converged")
 	a.writes(cmd, "out", byExtension(false, ".npz"))
 	forceable(cmd, forceHelp)
@@ -72,14 +69,16 @@ effective sample size tell whether they agree.`,
 const samplerAuto = "auto"
 
 // gibbsOptions have a meaning for chains only.
-var gibbsOptions = []string{"chains", "burn-in", "thin", "max-rhat", "min-ess"}
+var gibbsOptions = []string{"chains", "burn-in", "thin"}
 
 func (f *sampleFlags) validate() error {
-	if err := checkLeast(
-		intOption{"samples", f.Draws, 1}, intOption{"chains", f.Chains, 1}, intOption{"burn-in", f.BurnIn, 0},
-		intOption{"thin", f.Thin, 1},
-	); err != nil {
-		return err
+	for _, o := range []struct {
+		name         string
+		value, least int
+	}{{"samples", f.Draws, 1}, {"chains", f.Chains, 1}, {"burn-in", f.BurnIn, 0}, {"thin", f.Thin, 1}} {
+		if o.value < o.least {
+			return usagef("{%s} %d: want at least %d", o.name, o.value, o.least)
+		}
 	}
 	samplers := []string{samplerAuto, string(infer.Gibbs), string(infer.Exact)}
 	switch f.sampler {
@@ -90,17 +89,6 @@ func (f *sampleFlags) validate() error {
 		}
 	default:
 		return usagef("{sampler} %q: want auto, gibbs or exact%s", f.sampler, option.Hint(f.sampler, samplers))
-	}
-	return checkDiagnosisLimits(f.MaxRHat, f.MinESS)
-}
-
-// checkDiagnosisLimits refuses limits that nothing could meet, or everything.
-func checkDiagnosisLimits(maxRHat, minESS float64) error {
-	if !(maxRHat > 1) || math.IsInf(maxRHat, 0) {
-		return usagef("{max-rhat} %v: want a number above 1, such as 1.01", maxRHat)
-	}
-	if !(minESS > 0) || math.IsInf(minESS, 0) {
-		return usagef("{min-ess} %v: want a positive number", minESS)
 	}
 	return nil
 }
@@ -150,7 +138,7 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 
 // sampleOne draws from one network and writes the draws.
 func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describe.Samples, error) {
-	progress := a.newTimedCounter(f.quiet, "sampling "+n.name, "steps")
+	progress := a.newCounter(f.quiet, "sampling "+n.name, "steps")
 	defer progress.done()
 	drawn, err := infer.Sample(a.ctx, n.network, f.options(n, progress))
 	if err != nil {

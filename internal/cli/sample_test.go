@@ -99,7 +99,7 @@ func TestSampleUnconverged(t *testing.T) {
 		t.Errorf("%d draws, want 3", len(draws))
 	}
 	os.Remove(out)
-	run(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "40", "--min-ess", "1e6", "-q", "--require-convergence").wantFailure(t, 5, "not converged", "variable")
+	run(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "40", "-q", "--require-convergence").wantFailure(t, 5, "not converged", "variable")
 	if draws := samples(t, out); len(draws) != 40 {
 		t.Errorf("%d draws, want 40", len(draws))
 	}

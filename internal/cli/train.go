@@ -28,14 +28,14 @@ type trainFlags struct {
 	partition partitionFlags
 	options   job.Options
 
-	out, copy, init, resume, config string
-	reference, statistics           string
-	eval                            []string
+	out, init             string
+	reference, statistics string
+	eval                  []string
 
 	mpi   string
 	stall time.Duration
 
-	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise bool
+	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise, resume bool
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -59,19 +59,14 @@ terms without inference.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "run folder to make (default: run-DATE-TIME)")
-	fl.StringVarP(&f.copy, copyOption, "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
 	fl.StringVar(&f.reference, "reference", "", "record the weights' relative distance to this model's, as theta_dist")
-	fl.Var(wordValue(&f.resume, "", "a folder"), "resume", "go on with the run in this folder, or else in DATA or --out, "+
-		"with its options")
-	fl.Lookup("resume").NoOptDefVal = resumeHere
-	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
+	fl.BoolVar(&f.resume, "resume", false, "go on with the run whose folder is in the place of DATA, or --out, with its "+
+		"options")
 	readsArguments(cmd, wantsData)
 	reads(fl, wantsModel, "init", "reference")
-	reads(fl, "a TOML file of options", "config")
 	annotate(fl, "out", writesAnnotation, "")
-	annotate(fl, copyOption, writesAnnotation, "")
-	forceable(cmd, "start anew over the run in --out, and write over --write-model")
+	forceable(cmd, "start anew over the run in --out")
 	f.registerModel(fl)
 	f.registerLoop(fl)
 	f.registerEnds(fl)
@@ -215,7 +210,6 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	if f.dryRun {
 		return a.describeTraining(f, p)
 	}
-	folder.Copy = a.target(copyOption)
 	show := &display{progress: a.newProgress(f.quiet, p.Settings), app: a}
 	watch := show.watch()
 	if t != nil {
@@ -248,15 +242,13 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	if err != nil {
 		return nil, nil, err
 	}
-	if folder.Config.Options, err = a.applyConfig(cmd, f.config, recalled); err != nil {
-		return nil, nil, err
-	}
-	// Only now all options are known: some came from a file, or from the run.
+	folder.Config.Options = optionsOf(cmd, recalled)
+	// Only now all options are known: some came from the run.
 	a.declare(cmd, func([]string) []written {
 		if t.follows() {
 			return nil
 		}
-		return f.outputs(folder)
+		return writtenBy(folder)
 	})
 	if err := a.openFiles(cmd, data); err != nil {
 		return nil, nil, err
@@ -323,22 +315,15 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	return o.Resolved()
 }
 
-// outputs are what a training writes. A resumed run goes on with its own folder, and
-// the copy of its model is its own as long as nobody has changed it.
-func (f *trainFlags) outputs(folder *job.Folder) (list []written) {
-	if folder.Dir != "" {
-		list = append(list, written{option: "{out}", path: folder.Dir, kind: outputRun})
+// writtenBy is what a training writes. A resumed run goes on with its own folder.
+func writtenBy(folder *job.Folder) []written {
+	switch {
+	case folder.Resume:
+		return []written{{option: "{resume}", path: folder.Dir, kind: outputKept}}
+	case folder.Dir != "":
+		return []written{{option: "{out}", path: folder.Dir, kind: outputRun}}
 	}
-	if f.copy != "" {
-		list = append(list, written{option: "{" + copyOption + "}", path: f.copy})
-	}
-	if folder.Resume {
-		list[0].option, list[0].kind = "{resume}", outputKept
-		if f.copy != "" {
-			list[1].copyOf = filepath.Join(folder.Dir, job.ModelFile)
-		}
-	}
-	return list
+	return nil
 }
 
 // trainingTask reads what is learned from, and compared with.
@@ -471,22 +456,17 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 
 // outcome is the error that a training ends the command with, if it does.
 func (f *trainFlags) outcome(result *job.Result) error {
-	n := result.Summary
+	n, further := result.Summary, "go on with blockbp train "+result.Summary.Run+" --resume"
+	if !f.checkpoint {
+		further = "--checkpoint=false keeps nothing to go on from"
+	}
 	switch {
-	case result.NotCopied != nil:
-		return result.NotCopied
-	case result.Unevaluated && !f.checkpoint:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, without "+
-			"an evaluation", n.StatusText(), n.Model)}
 	case result.Unevaluated:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and "+
-			"blockbp train %s --resume makes up for the evaluation", n.StatusText(), n.Model, n.Run)}
-	case n.Status == learn.Interrupted && !f.checkpoint:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the model with the weights so far "+
-			"is in %s, and {checkpoint!--checkpoint=false} keeps nothing to go on from", n.Iterations, n.Model)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, without "+
+			"an evaluation; %s", n.StatusText(), n.Model, further)}
 	case n.Status == learn.Interrupted:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with "+
-			"blockbp train %s --resume", n.Iterations, n.Run)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the model with the weights so far "+
+			"is in %s; %s", n.Iterations, n.Model, further)}
 	case f.requireConvergence && !n.Converged:
 		return &exitError{exitNotConverged, fmt.Errorf("not converged: %s", n.Reason)}
 	case result.Untrained:
@@ -496,11 +476,8 @@ func (f *trainFlags) outcome(result *job.Result) error {
 	return nil
 }
 
-// copyOption is the option of train that names another file for the model.
-const copyOption = "write-model"
-
 // wantedPhysics says what --model can be.
-const wantedPhysics = "ising or potts (-m FILE writes the model to a file)"
+const wantedPhysics = "ising or potts"
 
 // couplingRows say what was learned of a physical system.
 func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {

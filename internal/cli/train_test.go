@@ -13,13 +13,14 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
+	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // TestDryRun: sizes are printed, nothing is written.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	args := []string{"train", gridData(t), "-o", filepath.Join(folder, "run"), "-m", filepath.Join(folder, "m.safetensors"), "--blocks", "4", "--dry-run"}
+	args := []string{"train", gridData(t), "-o", filepath.Join(folder, "run"), "--blocks", "4", "--dry-run"}
 	o := mustRun(t, args...)
 	o.prints(t, "nodes", "72", "edges", "120", "weights", "24", "memory")
 	mustRun(t, append(args, "--json")...).object(t)
@@ -66,44 +67,6 @@ func TestNoEdges(t *testing.T) {
 	}
 }
 
-// TestConfigFile: defaults < --config < flags, and every value's source is saved.
-func TestConfigFile(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	config := writeFile(t, filepath.Join(folder, "c.toml"), `
-l2 = 3.0
-method = "full"
-"max-iter" = 5
-seed = 9
-counting = "bethe"
-require-convergence = false
-checkpoint-every = "3m"
-eval = ["a=`+filepath.ToSlash(gridData(t))+`"]
-`)
-	dir := filepath.Join(folder, "run")
-	r := train(t, gridData(t), "-o", dir, "--config", config, "--l2", "5", "--seed", "9", "--threads", "1")
-	if r.Iterations != 5 || r.Status != "iteration_limit" || len(r.Eval) != 8 {
-		t.Errorf("the run with a configuration: %+v", r)
-	}
-	var saved struct {
-		Options map[string]savedOption
-	}
-	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "config.json")), &saved))
-	wantOptions(t, saved.Options, map[string]savedOption{
-		"l2": {5.0, "flag"}, "seed": {9.0, "flag"}, "method": {"full", "config"}, "max-iter": {5.0, "config"},
-		"counting": {"bethe", "config"}, "checkpoint-every": {"3m0s", "config"}, "order": {"cyclic", "default"}, "config": {config, "flag"},
-		"require-convergence": {false, "config"}, "blocks": {1.0, "default"}, "partition": {nil, "default"}, "inner-sweeps": {300.0, "default"},
-	})
-}
-
-// TestConfigFileIsBounded: a file of options has no more keys than people write.
-func TestConfigFileIsBounded(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{strings.Repeat("k = 1\n", 1001), "x = [1, {" + strings.Repeat("k = 1, ", 1000) + "l = 1}]\n"} {
-		badCase{"keys", map[string]string{"c.toml": text}, "train $GRID -o $OUT --config $DIR/c.toml", 2, []string{"c.toml", "more than 1000 keys"}}.run(t)
-	}
-}
-
 // TestDiverging: the run stops and says where and why, with exit code 4, and
 // keeps a checkpoint from before it went wrong.
 func TestDiverging(t *testing.T) {
@@ -114,16 +77,12 @@ func TestDiverging(t *testing.T) {
 		{"--step", "fixed:1e300", "--checkpoint-every", "1ns"},
 		{"--step", "fixed:1e6", "--method", "full"},
 	} {
-		folder := t.TempDir()
-		dir, model := filepath.Join(folder, "run"), writeFile(t, filepath.Join(folder, "m.safetensors"), "old")
-		o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "--force", "--blocks", "4", "--json", "-q"}, options)...)
+		dir := filepath.Join(t.TempDir(), "run")
+		o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "--blocks", "4", "--json", "-q"}, options)...)
 		o.wantFailure(t, 4, "diverged at iteration ", "block ", "step", "try auto")
 		object := o.object(t, "status", "reason", "iterations", "block")
 		if object["status"] != "diverged" {
 			t.Errorf("%q: status is %v", options, object["status"])
-		}
-		if got := readFile(t, model); got != "old" {
-			t.Errorf("%q: the file of --model was overwritten", options)
 		}
 		if readFile(t, dir, "result.json") == "" || len(metricsOf(t, dir)) < 2 {
 			t.Errorf("%q: result and metrics are not kept", options)
@@ -200,8 +159,8 @@ func TestProgressOfEvaluation(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	data, other := filepath.Join(folder, "data"), filepath.Join(folder, "other")
-	for out, instances := range map[string]string{data: "40", other: "1"} {
-		mustRun(t, "generate", "-o", out, "--graph", "grid:16x16", "--states", "4", "--node-features", "2", "--edge-features", "2", "--samples", "1", "--instances", instances, "--sweeps", "1", "--seed", instances)
+	for out, instances := range map[string]int{data: 40, other: 1} {
+		writeGrid(t, out, 16, 16, synthetic.Synthetic{States: 4, Samples: 1, Instances: instances, Sweeps: 1, Seed: uint64(instances)})
 	}
 	truth := filepath.Join(data, "truth.safetensors")
 	for _, c := range []struct {
@@ -246,8 +205,6 @@ func TestLocalMethods(t *testing.T) {
 			t.Errorf("%s: the report speaks of running estimates: %v", method, method != "bbpl")
 		}
 	}
-	o := mustRun(t, "compare", filepath.Join(folder, "pseudo"), filepath.Join(folder, "bbpl"))
-	o.prints(t, "(pseudo_likelihood)")
 	// What was learned exactly predicts so, unless counting numbers are asked for.
 	for asked, bound := range map[string]string{"": "exact", "--counting=convex": "upper"} {
 		args := []string{"eval", gridData(t), "-m", filepath.Join(folder, "exact"), "--json"}
@@ -276,7 +233,6 @@ func TestTrainingSaysWhatItConvergedTo(t *testing.T) {
 		for where, text := range map[string]string{
 			"summary": trained.stdout + trained.stderr,
 			"info":    mustRun(t, "info", filepath.Join(run, "model.safetensors")).stdout,
-			"compare": mustRun(t, "compare", run, run).stdout,
 			"report":  regexp.MustCompile(`<[^>]*>`).ReplaceAllString(readFile(t, run, "report.html"), " "),
 		} {
 			if stationary := strings.Contains(text, "stationary point"); stationary != (counting == "bethe") {
@@ -347,42 +303,5 @@ func TestMagnitudes(t *testing.T) {
 				t.Errorf("%s of %v: result.json is no JSON", name, x)
 			}
 		}
-	}
-}
-
-// TestConfigPlaces: whatever is wrong with a value of a file of options, and whenever that
-// is found, the message names the file.
-func TestConfigPlaces(t *testing.T) {
-	t.Parallel()
-	refused := func(line, more string, parts ...string) {
-		t.Helper()
-		file := writeFile(t, filepath.Join(t.TempDir(), "train.toml"), "# options\nrtol = 1e-3\n"+line+"\n"+more)
-		args := []string{"train", gridData(t), "--config", file}
-		for key, arg := range map[string]string{"out": "--out=" + filepath.Join(t.TempDir(), "run"), "quiet": "--quiet", "report": noReport} {
-			if !strings.HasPrefix(line, key) { // or the command line would win
-				args = append(args, arg)
-			}
-		}
-		o := run(t, args...)
-		o.wantFailure(t, o.code, append(parts, file+":")...)
-		if o.code != 1 && o.code != 2 {
-			t.Errorf("%q: exit code %d, want 2, or 1 for a file: %q", line, o.code, o.stderr)
-		}
-	}
-	for _, line := range []string{
-		`threads = 0`, `l2 = nan`, `blocks = "4x"`, `counting = "bete"`, `step = "fixed:-1"`, `max-time = "-3s"`, `eval = ["dev=none"]`,
-		`early-stop = "accuracy@dev"`, `class-weights = "zebra=2"`, `states = ["3"]`, `features = "none"`, `init = "none"`, `methd = "bbpl"`,
-		`force = true`, `l2 = [1, 2]`, `l2.a = 1`, `l2 =`, `"rtol" = 2`,
-	} {
-		refused(line, "")
-	}
-	refused("blocks = [", "1,\n2]\n", "blocks")
-
-	// The command line wins, and then it is at fault.
-	file := writeFile(t, filepath.Join(t.TempDir(), "train.toml"), "l2 = -1\n")
-	o := run(t, "train", gridData(t), "--config", file, "--l2", "-2")
-	o.wantFailure(t, 2, "--l2 -2")
-	if strings.Contains(o.stderr, file) {
-		t.Errorf("the file is named for an option of the command line: %q", o.stderr)
 	}
 }

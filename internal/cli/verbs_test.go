@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"image/png"
 	"io"
 	"io/fs"
@@ -27,49 +26,18 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-func TestGenerate(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	made := func(name string, args ...string) string {
-		mustRun(t, slices.Concat([]string{"generate", "-o", filepath.Join(folder, name), "--graph", "grid:4x5", "--states", "3",
-			"--node-features", "2", "--edge-features", "2", "--samples", "4", "--instances", "2", "--sweeps", "10"}, args)...)
-		return filepath.Join(folder, name)
-	}
-	one, two := made("one", "--seed", "7"), made("two", "--seed", "7", "--threads", "3")
-	if want := []string{"0.npz", "1.npz", "dataset.json", "truth.safetensors"}; !slices.Equal(namesIn(one), want) {
-		t.Errorf("generate made %q, want %q", namesIn(one), want)
-	}
-	for _, name := range namesIn(one) {
-		if readFile(t, one, name) != readFile(t, two, name) {
-			t.Errorf("%s differs between two runs with the same seed", name)
-		}
-	}
-	set := oracle.Must(dataset.Open(t.Context(), []string{one}, dataset.Options{}))(t)
-	in := set.Instances[1]
-	if in.Graph.NumNodes() != 20 || in.Graph.NumEdges() != 31 || len(in.Samples()) != 4 || in.Rows != 4 || in.Cols != 5 {
-		t.Errorf("the instance has %d nodes, %d edges, %d samples, %d×%d", in.Graph.NumNodes(), in.Graph.NumEdges(), len(in.Samples()), in.Rows, in.Cols)
-	}
-	for _, slip := range [][]string{{"--graph", "grid:3x3", "--states", "99999999"}, {"--graph", "grid:99999x99999"}} {
-		o := run(t, append([]string{"generate", "-o", filepath.Join(folder, "slip")}, slip...)...)
-		o.wantFailure(t, 2, "making these data would take about", "are allowed")
-	}
-}
-
 // TestRunFolder looks at every file that a run leaves behind.
 func TestRunFolder(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	dir, model := filepath.Join(folder, "new", "run"), filepath.Join(folder, "copy.safetensors")
+	dir := filepath.Join(folder, "new", "run")
 	data := gridData(t)
-	r := train(t, data, "-o", dir, "-m", model, "--l2", "0.5", "--eval", "same="+data, "--threads", "1",
+	r := train(t, data, "-o", dir, "--l2", "0.5", "--eval", "same="+data, "--threads", "1",
 		"--eval-every", "5", "--report")
 
 	want := []string{"checkpoint", "config.json", "data.json", "env.json", "metrics.jsonl", "model.safetensors", "plots", "report.html", "result.json"}
 	if got := namesIn(dir); !slices.Equal(got, want) {
 		t.Errorf("the run folder holds %q, want %q", got, want)
-	}
-	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
-		t.Error("the file of --model is not the run's model")
 	}
 	t.Run("config", func(t *testing.T) { checkConfig(t, dir, data) })
 	t.Run("data", func(t *testing.T) { checkSources(t, dir, data) })
@@ -549,14 +517,10 @@ func TestInfo(t *testing.T) {
 	if largest, ok := object["largest_weights"].([]any); !ok || len(largest) != 3 {
 		t.Errorf("info of a run: largest weights are %v, want 3", object["largest_weights"])
 	}
-	object = mustRun(t, "info", data, "--blocks", "2x3", "--json").object(t)
+	object = mustRun(t, "info", data, "--json").object(t)
 	wantFields(t, "info of data", object, map[string]any{
 		"kind": "npz", "instances": 2.0, "nodes": 72.0, "edges": 120.0, "samples": 6.0, "unobserved_labels": 0.0, "distinct_graphs": 1.0,
-		"blocks": 6.0, "edges_cut": 18.0, "cut_fraction": 18.0 / 60, // 2 cuts across 6 rows, 1 across 6 columns
 	})
-	if balance, ok := object["balance"].(float64); !ok || balance < 1 {
-		t.Errorf("info of data: balance is %v", object["balance"])
-	}
 	text := mustRun(t, "info", filepath.Join(dir, "model.safetensors"), "--weights", "3").stdout
 	if strings.Count(text, "edge.edge[")+strings.Count(text, "node.node[") != 3 || !strings.Contains(text, "training: method") {
 		t.Errorf("info --weights 3 printed\n%s", text)
@@ -586,7 +550,7 @@ func wantFields(t *testing.T, what string, got, want map[string]any) {
 	}
 }
 
-func TestCheckCompare(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()
 	var checked struct {
@@ -600,22 +564,14 @@ func TestCheckCompare(t *testing.T) {
 	mustRun(t, "check", data, "-m", gridRun(t))
 
 	dir := copyFolder(t, gridRun(t), filepath.Join(folder, "run"))
-	compared := filepath.Join(folder, "compared")
-	o := mustRun(t, "compare", dir, gridRun(t), "-o", compared)
 	var ended struct{ Suboptimality float64 }
 	oracle.OK(t, json.Unmarshal([]byte(readFile(t, dir, "result.json")), &ended))
-	o.prints(t, "distance to first", "converged", "above optimum", fmt.Sprintf("≤ %.2g", ended.Suboptimality))
 	var about struct {
 		Training struct{ Suboptimality float64 }
 	}
 	if mustRun(t, "info", dir, "--json").json(t, &about); about.Training.Suboptimality != ended.Suboptimality || ended.Suboptimality == 0 {
 		t.Errorf("the model has the suboptimality %v, the result %v", about.Training.Suboptimality, ended.Suboptimality)
 	}
-	if want := []string{"compare.json", "plots", "report.html"}; !slices.Equal(namesIn(compared), want) {
-		t.Errorf("compare made %q, want %q", namesIn(compared), want)
-	}
-	checkReport(t, filepath.Join(compared, "report.html"), "Comparison", "grid-run")
-	checkFigures(t, compared, "convergence-passes", "convergence-seconds", "gradient-seconds", "gradient-passes")
 }
 
 // TestDemo: what package synthetic finds is printed, and in the report.
@@ -624,27 +580,5 @@ func TestDemo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "demo")
 	result := mustRun(t, "demo", "--side", "6", "-o", dir, "--json").object(t, "methods", "optimum", "report")
 	checkReport(t, result["report"].(string), "BBPL", "inner-dual", "full BP")
-	checkFigures(t, dir, "distance-passes", "distance-seconds", "gradient-passes", "gradient-seconds")
-}
-
-// TestCompareObjectives: runs of different objectives are named, and drawn on the same axes, each from the least value of its own.
-func TestCompareObjectives(t *testing.T) {
-	oracle.Long(t)
-	t.Parallel()
-	data, folder := gridData(t), t.TempDir()
-	var runs []string
-	for name, more := range map[string][]string{"a": nil, "b": {"--method", "inner-dual"}, "c": {"--l2", "3"}} {
-		dir := filepath.Join(folder, name)
-		train(t, append([]string{data, "-o", dir, "--max-iter", "3"}, more...)...)
-		runs = append(runs, dir)
-	}
-	slices.Sort(runs)
-	same := mustRun(t, "compare", runs[0], runs[1], "-o", filepath.Join(folder, "same"))
-	if strings.Contains(same.stderr, "different objectives") {
-		t.Errorf("two methods have one objective: %s", same.stderr)
-	}
-	apart := filepath.Join(folder, "apart")
-	o := mustRun(t, append([]string{"compare", "-o", apart}, runs...)...)
-	o.says(t, "these minimise different objectives", "a, b | c")
-	checkFigures(t, apart, "convergence-passes", "convergence-seconds", "gradient-passes", "gradient-seconds")
+	checkFigures(t, dir, "distance-passes", "distance-seconds")
 }

@@ -117,7 +117,11 @@ func (d *Model) Tables() []report.Table {
 		rows = append(rows, []string{"forbidden states of " + n.Name, strings.Join(names, ", ")})
 	}
 	for _, e := range d.EdgeTypes {
-		rows = append(rows, []string{"forbidden pairs of " + e.Name, forbiddenPairs(d.NodeTypes, &e)})
+		var pairs []string
+		for _, x := range e.Forbidden {
+			pairs = append(pairs, d.NodeTypes[e.U].States[x[0]]+" – "+d.NodeTypes[e.V].States[x[1]])
+		}
+		rows = append(rows, []string{"forbidden pairs of " + e.Name, shortened(strings.Join(pairs, ", "))})
 	}
 	rows = append(rows,
 		[]string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
@@ -167,21 +171,6 @@ func (d *Model) countingText() string {
 		Counted(len(d.counts.Edge), "edge"))
 }
 
-// mostPairsShown bounds how many forbidden pairs are named one by one.
-const mostPairsShown = 12
-
-// forbiddenPairs names the pairs of states that edges of a type cannot join.
-func forbiddenPairs(nodes []crf.NodeType, e *crf.EdgeType) string {
-	var names []string
-	for i, x := range e.Forbidden {
-		if i == mostPairsShown {
-			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(e.Forbidden)-i)
-		}
-		names = append(names, nodes[e.U].States[x[0]]+" – "+nodes[e.V].States[x[1]])
-	}
-	return strings.Join(names, ", ")
-}
-
 // trainingRows say how the model was trained. The status is told as that of a run.
 func (d *Model) trainingRows() [][]string {
 	rows := objectRows("training", d.Training)
@@ -221,10 +210,14 @@ func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 		} else if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
 			text = unquoted
 		}
-		if runes := []rune(text); len(runes) > longestValue {
-			text = string(runes[:longestValue]) + "…"
-		}
-		rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), text})
+		rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), shortened(text)})
 	}
 	return rows
+}
+
+func shortened(text string) string {
+	if runes := []rune(text); len(runes) > longestValue {
+		return string(runes[:longestValue]) + "…"
+	}
+	return text
 }

@@ -112,8 +112,8 @@ func (s *Samples) Shortfall(maxRHat, minESS float64) string {
 		return fmt.Sprintf("%s: R-hat of variable %s is %.4g, want at most %g: raise {samples}, {burn-in} or {thin}",
 			s.Name, uai.Named(s.names, *d.WorstRHat), float64(d.MaxRHat), maxRHat)
 	}
-	return fmt.Sprintf("%s: variable %s has %.0f effective draws, want at least %g: raise {samples} or {thin}, or "+
-		"lower {min-ess}", s.Name, uai.Named(s.names, *d.WorstESS), float64(d.MinESS), minESS)
+	return fmt.Sprintf("%s: variable %s has %.0f effective draws, want at least %g: raise {samples} or {thin}",
+		s.Name, uai.Named(s.names, *d.WorstESS), float64(d.MinESS), minESS)
 }
 
 // Text is a line for people.

@@ -60,18 +60,9 @@ var ErrNoLibrary = errors.New("no MPI library can be loaded; install that of the
 	"(Debian, Ubuntu: apt-get install openmpi-bin libopenmpi3, or mpich; macOS: brew install open-mpi), " +
 	"or name its file in " + Variable)
 
-// ErrNoLoading is the ErrNoLibrary of a build that loads no libraries at all.
-var ErrNoLoading error = noLoading{}
-
-type noLoading struct{}
-
-func (noLoading) Error() string {
-	return "this build of blockbp loads no libraries, and MPI is one; on Linux or macOS build a command that does " +
-		"(go install github.com/blockbp/blockbp/cmd/blockbp@latest)"
-}
-
-// Is reports that there is no library then.
-func (noLoading) Is(target error) bool { return target == ErrNoLibrary }
+// ErrNoLoading is that of a build that loads no libraries at all.
+var ErrNoLoading = errors.New("this build of blockbp loads no libraries, and MPI is one; on Linux or macOS build a " +
+	"command that does (go install github.com/blockbp/blockbp/cmd/blockbp@latest)")
 
 // The files of libraries. Open MPI 4 and 5 have one name, MPICH 3 to 5 and all that is
 // compatible to it another two, and the standard interface of MPI 5 a third.

@@ -29,8 +29,6 @@ type Group struct {
 	messages []message // of the call that is on its way
 	calls    int       // so far
 	begun    time.Time
-	since    atomic.Int64 // nanoseconds after which the call began, or 0 if there is none
-	epoch    time.Time    // from which since counts
 
 	tree     Tree
 	subtrees []node      // of all ranks, in ascending order
@@ -42,7 +40,7 @@ type Group struct {
 	one      [1]float64
 	flags    []float64 // [rank]
 	asked    atomic.Bool
-	patient  atomic.Bool // in Close: no wait is too long
+	patient  bool // in Close: no wait is too long
 }
 
 // engine carries messages.
@@ -94,7 +92,7 @@ var largestMessage = 1 << 30
 
 // newGroup makes a group and tells all ranks of each other.
 func newGroup(e engine, rank, size int, stall time.Duration) *Group {
-	g := &Group{rank: rank, size: size, stall: stall, engine: e, epoch: time.Now(), lengths: make([]int, size),
+	g := &Group{rank: rank, size: size, stall: stall, engine: e, lengths: make([]int, size),
 		flags: make([]float64, size)}
 	host, _ := os.Hostname() // without a name, the process still tells
 	for _, peer := range g.bytes(opJoin, fmt.Appendf(nil, "process %d on %s", os.Getpid(), host)) {
@@ -271,10 +269,8 @@ func (g *Group) Abort(message string, code int) {
 // however long one of them works alone before. The group is of no use afterwards, and Exit
 // ends the process. An error says what the library does not do; results are complete.
 func (g *Group) Close() error {
-	g.patient.Store(true) // for good: the engine bounds what is left
+	g.patient = true // for good: the engine bounds what is left
 	g.any(opLeave, false)
-	g.begin()
-	defer g.end()
 	return g.engine.close()
 }
 
@@ -310,37 +306,13 @@ func (g *Group) peer(r int) string {
 	return fmt.Sprintf("rank %d (%s)", r, g.peers[r])
 }
 
-// begin notes that this rank waits for others from now on.
-func (g *Group) begin() {
-	g.begun = time.Now()
-	if !g.since.CompareAndSwap(0, max(1, int64(g.begun.Sub(g.epoch)))) {
-		panic("distributed: two calls at a time")
-	}
-	g.calls++
-}
-
-func (g *Group) end() { g.since.Store(0) }
-
-// watch ends the job where the library itself does not return. run finds all else.
-func (g *Group) watch() {
-	for range time.Tick(min(g.stall/4, time.Second)) {
-		since := time.Duration(g.since.Load())
-		if waited := time.Since(g.epoch) - since; since > 0 && waited > g.stall+watchLater && !g.patient.Load() {
-			g.Abort(fmt.Sprintf("the MPI library has not returned for %.3g s", waited.Seconds()), stallCode)
-		}
-	}
-}
-
 // stallCode is the exit code where ranks cannot reach each other: that of errors of input and output.
 const stallCode = 1
 
-// watchLater is by how much watch is later than run, which has more to say.
-const watchLater = time.Second
-
 // run carries the messages that were noted.
 func (g *Group) run(kind operation) {
-	g.begin()
-	defer g.end()
+	g.begun = time.Now()
+	g.calls++
 	err := g.engine.start(kind, g.messages)
 	if err == nil {
 		err = g.wait()
@@ -380,7 +352,7 @@ func (g *Group) wait() error {
 		case waited < patience:
 			g.engine.yield()
 		default:
-			if g.stall > 0 && waited > g.stall && !g.patient.Load() {
+			if g.stall > 0 && waited > g.stall && !g.patient {
 				return errors.New(g.missing(waited))
 			}
 			g.engine.pause(min(max(waited/sleepPart, shortestSleep), longestSleep))

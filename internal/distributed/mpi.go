@@ -29,9 +29,6 @@ func Join(launch Launch, options Options) (*Group, error) {
 		return nil, err
 	}
 	g := newGroup(e, e.rank, e.size, options.Stall)
-	if g.stall > 0 {
-		go g.watch()
-	}
 	g.noteSignals()
 	return g, nil
 }

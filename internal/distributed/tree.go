@@ -5,25 +5,15 @@ package distributed
 // add it up, and the sum has the same bits. The zero value is ready; a Tree keeps its scratch.
 type Tree struct {
 	leaves []node
-	stack  []term
 	work   []float64 // [depth][chunk]
 }
 
 // node is the subtree over the parts [first, first+size) that exist; size is a power of two that divides first.
 type node struct{ first, size int }
 
-// term is a subtree on the way to its sum.
-type term struct {
-	node
-	values []float64
-}
-
 // chunk is how many numbers of each vector are added at a time: so that the partial sums
 // of all levels stay in the nearest cache.
 const chunk = 256
-
-// Scratch is about how many numbers a Tree keeps that adds up 64 parts.
-const Scratch = 8 * chunk
 
 // Sum sets dst to the sum of all parts, which have its length; dst may be one of them.
 func (t *Tree) Sum(dst []float64, parts [][]float64) {
@@ -38,49 +28,48 @@ func (t *Tree) leavesOf(from, to int) []node {
 	return t.leaves[from:to]
 }
 
-// add sets dst to the sum of neighbouring subtrees that make up one subtree, in ascending order: siblings are joined
-// as soon as both are there, and what has no right sibling, since it is absent, in the end.
+// add sets dst to the sum of neighbouring subtrees that make up one subtree, in ascending order.
 func (t *Tree) add(dst []float64, nodes []node, values [][]float64) {
+	root, last := nodes[0], nodes[len(nodes)-1]
+	for root.first+root.size < last.first+last.size {
+		root.size *= 2
+	}
 	for from := 0; from < len(dst); from += chunk {
-		to := min(from+chunk, len(dst))
-		t.stack = t.stack[:0]
-		for i, n := range nodes {
-			t.stack = append(t.stack, term{n, values[i][from:to]})
-			for t.siblingsOnTop() {
-				t.join()
-			}
-		}
-		for len(t.stack) > 1 {
-			t.join()
-		}
-		copy(dst[from:to], t.stack[0].values)
+		s := summing{t, nodes, values, from, min(from+chunk, len(dst))}
+		copy(dst[s.from:s.to], s.sum(root, 0))
 	}
-	clear(t.stack[:cap(t.stack)]) // vectors are used until then only
 }
 
-func (t *Tree) siblingsOnTop() bool {
-	top := len(t.stack) - 1
-	if top < 1 {
-		return false
-	}
-	left, right := t.stack[top-1].node, t.stack[top].node
-	return left.size == right.size && left.first%(2*left.size) == 0
+// summing is the sum of one chunk on its way: the subtrees that are not yet part of it, and their values.
+type summing struct {
+	tree     *Tree
+	nodes    []node
+	values   [][]float64
+	from, to int
 }
 
-// join replaces the two topmost terms by their sum.
-func (t *Tree) join() {
-	top := len(t.stack) - 1
-	left, right := &t.stack[top-1], t.stack[top].values
-	for len(t.work) < top*chunk {
-		t.work = append(t.work, make([]float64, chunk)...)
+// sum returns the sum of a subtree, as it is there or in the scratch of a depth.
+func (s *summing) sum(n node, depth int) []float64 {
+	if s.nodes[0] == n {
+		known := s.values[0][s.from:s.to]
+		s.nodes, s.values = s.nodes[1:], s.values[1:]
+		return known
 	}
-	sum := t.work[(top-1)*chunk:][:len(right)]
-	values := left.values[:len(right)] // no bounds are checked in the loop
+	half := n.size / 2
+	left := s.sum(node{n.first, half}, depth)
+	if len(s.nodes) == 0 || s.nodes[0].first >= n.first+n.size {
+		return left // there is no right one
+	}
+	right := s.sum(node{n.first + half, half}, depth+1)
+	for len(s.tree.work) < (depth+1)*chunk {
+		s.tree.work = append(s.tree.work, make([]float64, chunk)...)
+	}
+	sum := s.tree.work[depth*chunk:][:len(right)]
+	left = left[:len(right)] // no bounds are checked in the loop
 	for i, x := range right {
-		sum[i] = values[i] + x
+		sum[i] = left[i] + x
 	}
-	left.size, left.values = 2*left.size, sum
-	t.stack = t.stack[:top]
+	return sum
 }
 
 // appendSubtrees appends the largest subtrees of a tree over some parts whose leaves, as

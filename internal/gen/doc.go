@@ -1,5 +1,5 @@
-// Package gen makes the graphs of synthetic studies: grids, chains, trees,
-// complete graphs and the two classical random graphs.
+// Package gen makes the graphs of tests and of the laboratory: chains, trees, complete graphs and the two classical
+// random graphs. What no graph can be is refused as package graph does it, or is a panic.
 //
 // Every generator states the order of its nodes and edges, so that features and potentials made elsewhere can be
 // matched to them. Random generators draw from the source they are given and from nothing else: the same source state

@@ -32,33 +32,6 @@ func must(t testing.TB, g *graph.Graph, err error) *graph.Graph {
 	return g
 }
 
-func TestGridEdgeOrder(t *testing.T) {
-	tests := []struct {
-		rows, cols int
-		options    graph.GridOptions
-		want       [][2]int32
-	}{
-		{1, 1, graph.GridOptions{}, [][2]int32{}},
-		{1, 3, graph.GridOptions{Eight: true}, [][2]int32{{0, 1}, {1, 2}}},
-		{3, 1, graph.GridOptions{Eight: true}, [][2]int32{{0, 1}, {1, 2}}},
-		{2, 2, graph.GridOptions{}, [][2]int32{{0, 1}, {0, 2}, {1, 3}, {2, 3}}},
-		{2, 3, graph.GridOptions{Eight: true}, [][2]int32{
-			{0, 1}, {0, 3}, {0, 4}, {1, 2}, {1, 4}, {1, 5}, {1, 3}, {2, 5}, {2, 4}, {3, 4}, {4, 5},
-		}},
-		{3, 3, graph.GridOptions{Torus: true}, [][2]int32{
-			{0, 1}, {0, 3}, {1, 2}, {1, 4}, {2, 0}, {2, 5},
-			{3, 4}, {3, 6}, {4, 5}, {4, 7}, {5, 3}, {5, 8},
-			{6, 7}, {6, 0}, {7, 8}, {7, 1}, {8, 6}, {8, 2},
-		}},
-	}
-	for _, test := range tests {
-		g, err := graph.Grid(test.rows, test.cols, test.options)
-		if diff := cmp.Diff(test.want, edges(must(t, g, err))); diff != "" {
-			t.Errorf("%d × %d %+v (-want +got):\n%s", test.rows, test.cols, test.options, diff)
-		}
-	}
-}
-
 func TestChainAndComplete(t *testing.T) {
 	g, err := gen.Chain(4)
 	if diff := cmp.Diff([][2]int32{{0, 1}, {1, 2}, {2, 3}}, edges(must(t, g, err))); diff != "" {
@@ -130,11 +103,6 @@ func TestErdosRenyi(t *testing.T) {
 			}
 		}
 	}
-	g, err := gen.ErdosRenyi(200000, 1e-5, source(1))
-	must(t, g, err)
-	if want := 2e5 * 2e5 / 2 * 1e-5; math.Abs(float64(g.NumEdges())-want) > 5*math.Sqrt(want) {
-		t.Errorf("%d edges, want about %.0f", g.NumEdges(), want)
-	}
 }
 
 func TestBarabasiAlbert(t *testing.T) {
@@ -193,31 +161,5 @@ func TestSameSeedSameGraph(t *testing.T) {
 		if slices.Equal(edges(first), edges(other)) {
 			t.Errorf("%s: different seeds gave the same graph", name)
 		}
-	}
-}
-
-func TestErrors(t *testing.T) {
-	torus := graph.GridOptions{Torus: true}
-	tests := []struct {
-		name, want string
-		generate   func() (*graph.Graph, error)
-	}{
-		{"no rows", "0 rows and 3 columns, want at least 1", func() (*graph.Graph, error) { return graph.Grid(0, 3, graph.GridOptions{}) }},
-		{"thin torus", "5 rows and 2 columns, want at least 3", func() (*graph.Graph, error) { return graph.Grid(5, 2, torus) }},
-		{"huge grid", "at most 2147483647 nodes", func() (*graph.Graph, error) { return graph.Grid(1<<20, 1<<20, graph.GridOptions{}) }},
-		{"overflowing grid", "at most 2147483647 nodes", func() (*graph.Graph, error) { return graph.Grid(math.MaxInt, 4, graph.GridOptions{}) }},
-		{"wide grid", "edges, at most", func() (*graph.Graph, error) { return graph.Grid(40000, 40000, graph.GridOptions{}) }},
-		{"no chain", "chain of 0 nodes, want 1 to", func() (*graph.Graph, error) { return gen.Chain(0) }},
-		{"negative tree", "tree of -1 nodes", func() (*graph.Graph, error) { return gen.Tree(-1, source(1)) }},
-		{"no complete", "complete graph of 0 nodes", func() (*graph.Graph, error) { return gen.Complete(0) }},
-		{"huge complete", "edges, at most", func() (*graph.Graph, error) { return gen.Complete(1 << 20) }},
-		{"probability", "edge probability is 1.5, want 0 to 1", func() (*graph.Graph, error) { return gen.ErdosRenyi(4, 1.5, source(1)) }},
-		{"not a probability", "edge probability is NaN", func() (*graph.Graph, error) { return gen.ErdosRenyi(4, math.NaN(), source(1)) }},
-		{"dense", "edges, at most", func() (*graph.Graph, error) { return gen.ErdosRenyi(1<<20, 0.5, source(1)) }},
-		{"no attachment", "0 edges per new node, want at least 1", func() (*graph.Graph, error) { return gen.BarabasiAlbert(4, 0, source(1)) }},
-		{"few nodes", "of 3 nodes, want 4 to", func() (*graph.Graph, error) { return gen.BarabasiAlbert(3, 3, source(1)) }},
-	}
-	for _, test := range tests {
-		oracle.Fails(test.generate())(t, test.want)
 	}
 }

@@ -115,8 +115,8 @@ func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []
 		text = fmt.Sprintf("The objective is the regularised %s, computed exactly at every iteration. A pass is one "+
 			"evaluation of objective and gradient over all data.", objectiveTexts[method])
 	}
-	figures := Curves([]NamedMetrics{{Metrics: metrics}}, Passes)
-	if err := AddFigures(r.files, page, figures[:min(1, len(figures))]); err != nil {
+	figures := curves(metrics)
+	if err := addFigures(r.files, page, figures[:min(1, len(figures))]); err != nil {
 		return err
 	}
 	page.Paragraph(text)
@@ -124,7 +124,7 @@ func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []
 		return nil
 	}
 	page.Fold("More curves")
-	err := AddFigures(r.files, page, figures[1:])
+	err := addFigures(r.files, page, figures[1:])
 	page.Unfold()
 	return err
 }
@@ -233,7 +233,7 @@ func settings(config Config, p *Prepared) []report.KeyValue {
 var offTexts = []string{"0", "0s", "none", "auto"}
 
 // notOfCommand are options of one command, or of one folder.
-var notOfCommand = []string{"out", "resume", "force", "write-model", "quiet", "json", "dry-run"}
+var notOfCommand = []string{"out", "resume", "force", "quiet", "json", "dry-run"}
 
 // commandLine is a command that asks for the same training in another folder; "" where no command did.
 func (c *Config) commandLine() string {
@@ -275,21 +275,14 @@ func settingText(value any) string {
 	return strings.Trim(fmt.Sprint(value), "[]")
 }
 
-// NamedMetrics are the metrics of one run, for overlaid curves.
-type NamedMetrics struct {
-	Name    string
-	Goal    string // runs of one goal minimise the same objective
-	Metrics []runfolder.Metric
-}
-
-// NamedFigure is a figure with the name of its file and a caption.
-type NamedFigure struct {
+// namedFigure is a figure with the name of its file and a caption.
+type namedFigure struct {
 	File, Caption string
 	Figure        report.Curves
 }
 
-// AddFigures writes figures into a run folder and puts them into a report.
-func AddFigures(run *runfolder.Run, page *report.Report, figures []NamedFigure) error {
+// addFigures writes figures into a run folder and puts them into a report.
+func addFigures(run *runfolder.Run, page *report.Report, figures []namedFigure) error {
 	for _, f := range figures {
 		if err := run.WriteFigure(f.File, f.Figure.SVG); err != nil {
 			return err
@@ -299,139 +292,80 @@ func AddFigures(run *runfolder.Run, page *report.Report, figures []NamedFigure) 
 	return nil
 }
 
-// Axis is what curves are drawn against.
-type Axis struct {
-	file, label string
-	value       func(*runfolder.Metric) float64
+// line is one curve of a figure of a run's course.
+type line struct {
+	name   string
+	dashed bool
+	value  func(*runfolder.Metric) float64
 }
 
-// Passes and Seconds are the axes.
-var (
-	Passes  = Axis{"passes", "passes", func(m *runfolder.Metric) float64 { return m.Pass }}
-	Seconds = Axis{"seconds", "seconds", func(m *runfolder.Metric) float64 { return m.WallS }}
-)
-
-// Curves draws the course of runs, each figure with all of them on the same axes: how far the objective is from the
-// smallest last value of a run of the same goal, and the proved bound on that, the measures of evaluations, the
-// gradient norm, and the distance to a reference. What no run knows is left out.
-func Curves(runs []NamedMetrics, axes ...Axis) (all []NamedFigure) {
-	least := map[string]float64{}
-	for _, r := range runs {
-		for i := range r.Metrics {
-			if l := r.Metrics[len(r.Metrics)-1-i].Objective; !math.IsNaN(l) {
-				if known, ok := least[r.Goal]; !ok || l < known {
-					least[r.Goal] = l
-				}
-				break
-			}
+// curves draws the course of a run over its passes: how far the objective is from its last value, and the proved bound
+// on that, the measures of evaluations, the gradient norm, and the distance to a reference. What is not known is left
+// out.
+func curves(metrics []runfolder.Metric) (all []namedFigure) {
+	last, sets := math.NaN(), map[string]bool{}
+	for _, m := range metrics {
+		if !math.IsNaN(m.Objective) {
+			last = m.Objective
+		}
+		for name := range m.Eval {
+			sets[strings.TrimSuffix(name, path.Ext(name))] = true
 		}
 	}
-	caption := "How far the objective L is from its last value"
-	if len(runs) > 1 {
-		caption += ", or the smallest of runs with the same objective"
-	}
-	quantities := []quantity{{file: "convergence", label: "L − least L", log: true,
-		caption: caption + ".", ofDashed: " Dashed: the proved bound on what is left to gain.",
-		value:  func(r *NamedMetrics, m *runfolder.Metric) float64 { return math.Abs(m.Objective - least[r.Goal]) },
-		dashed: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.Suboptimality }}}
-	quantities = append(append(quantities, evaluated(runs)...),
-		quantity{file: "gradient", label: "gradient norm", log: true, caption: "Norm of the aggregated gradient.",
-			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.GradNorm }},
-		quantity{file: "distance", label: "‖θ − θ*‖ / ‖θ*‖", log: true, caption: "Relative distance to the reference.",
-			value: func(_ *NamedMetrics, m *runfolder.Metric) float64 { return m.ThetaDist }})
-	for _, q := range quantities {
-		for _, axis := range axes {
-			c := q.draw(runs, axis)
-			text := q.caption
-			if slices.ContainsFunc(c.Series, func(s report.Series) bool { return s.Dashed && len(s.X) > 0 }) {
-				text += q.ofDashed
+	draw := func(file, label, caption string, log bool, lines ...line) {
+		c := report.Curves{Title: strings.ReplaceAll(file, "_", " ") + " against passes", XLabel: "passes", YLabel: label,
+			LogY: log}
+		points := 0
+		for _, l := range lines {
+			s, known := l.of(metrics, log)
+			if known == 0 || l.dashed && known == 1 { // a line needs two
+				continue
 			}
-			if len(c.Series) > 0 {
-				all = append(all, NamedFigure{q.file + "-" + axis.file, text, c})
-			}
-		}
-	}
-	return all
-}
-
-// quantity is what a figure shows of runs.
-type quantity struct {
-	file, label, caption, ofDashed string
-	log                            bool
-	set                            string // of an evaluation, where there are several
-	value, dashed                  func(*NamedMetrics, *runfolder.Metric) float64
-	more                           []quantity // in the same figure
-}
-
-// draw has a curve for each run that knows the quantity, and none of a single point.
-func (q *quantity) draw(runs []NamedMetrics, axis Axis) report.Curves {
-	c := report.Curves{Title: strings.ReplaceAll(q.file, "_", " ") + " against " + axis.file, XLabel: axis.label,
-		YLabel: q.label, LogY: q.log}
-	points := 0
-	for i := range runs {
-		r := &runs[i]
-		add := func(s report.Series, value func(*NamedMetrics, *runfolder.Metric) float64) {
-			known := 0
-			for k := range r.Metrics {
-				y := value(r, &r.Metrics[k])
-				if math.IsInf(y, 0) || q.log && y <= 0 {
-					y = math.NaN() // a logarithmic axis has no place for zero
-				}
-				if !math.IsNaN(y) {
-					known++
-				}
-				s.X, s.Y = append(s.X, axis.value(&r.Metrics[k])), append(s.Y, y)
-			}
-			if points += known; known == 0 || s.Dashed && known == 1 { // a line needs two
-				s = report.Series{Dashed: s.Dashed} // so that a run looks alike in all figures
+			if points += known; l.dashed {
+				caption += " Dashed: the proved bound on what is left to gain."
 			}
 			c.Series = append(c.Series, s)
 		}
-		for _, one := range append([]quantity{*q}, q.more...) {
-			name := strings.Trim(r.Name+", "+one.set, ", ")
-			add(report.Series{Name: name}, one.value)
-			if one.dashed != nil {
-				add(report.Series{Dashed: true}, one.dashed)
-			}
+		if points > 1 {
+			all = append(all, namedFigure{file + "-passes", caption, c})
 		}
 	}
-	if points < 2 {
-		c.Series = nil
+	draw("convergence", "L − least L", "How far the objective L is from its last value.", true,
+		line{value: func(m *runfolder.Metric) float64 { return math.Abs(m.Objective - last) }},
+		line{dashed: true, value: func(m *runfolder.Metric) float64 { return m.Suboptimality }})
+	for _, measure := range []string{"entity_f1", "accuracy", "log_loss"} {
+		var lines []line
+		for _, set := range slices.Sorted(maps.Keys(sets)) {
+			lines = append(lines, line{name: set, value: func(m *runfolder.Metric) float64 {
+				if v, ok := m.Eval[set+"."+measure]; ok {
+					return v
+				}
+				return math.NaN()
+			}})
+		}
+		draw(measure, strings.ReplaceAll(measure, "_", " "), "Evaluations in training.", false, lines...)
 	}
-	return c
+	draw("gradient", "gradient norm", "Norm of the aggregated gradient.", true,
+		line{value: func(m *runfolder.Metric) float64 { return m.GradNorm }})
+	draw("distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the reference.", true,
+		line{value: func(m *runfolder.Metric) float64 { return m.ThetaDist }})
+	return all
 }
 
-// evaluated are the measures of evaluations in training that are worth a figure, on all sets.
-func evaluated(runs []NamedMetrics) (all []quantity) {
-	sets := map[string]bool{}
-	for _, r := range runs {
-		for _, m := range r.Metrics {
-			for name := range m.Eval {
-				sets[strings.TrimSuffix(name, path.Ext(name))] = true
-			}
+// of returns the points of a line that are known, and their number.
+func (l *line) of(metrics []runfolder.Metric, log bool) (s report.Series, known int) {
+	s = report.Series{Name: l.name, Dashed: l.dashed}
+	for i := range metrics {
+		y := l.value(&metrics[i])
+		if math.IsInf(y, 0) || log && y <= 0 {
+			y = math.NaN() // a logarithmic axis has no place for zero
 		}
+		if !math.IsNaN(y) {
+			known++
+		}
+		s.X, s.Y = append(s.X, metrics[i].Pass), append(s.Y, y)
 	}
-	for _, measure := range []string{"entity_f1", "accuracy", "log_loss"} {
-		var one []quantity
-		for _, set := range slices.Sorted(maps.Keys(sets)) {
-			q := quantity{file: measure, label: strings.ReplaceAll(measure, "_", " "), caption: "Evaluations in training.",
-				value: func(_ *NamedMetrics, m *runfolder.Metric) float64 {
-					if v, ok := m.Eval[set+"."+measure]; ok {
-						return v
-					}
-					return math.NaN()
-				}}
-			if len(sets) > 1 || runs[0].Name == "" {
-				q.set = set
-			}
-			one = append(one, q)
-		}
-		if len(one) > 0 {
-			one[0].more = one[1:]
-			all = append(all, one[0])
-		}
-	}
-	return all
+	return s, known
 }
 
 // Largest returns the indices of the n values of largest magnitude.

@@ -81,13 +81,13 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestCurves: the objective is shown from the least last value of a goal, zero, which a logarithmic axis cannot show, and
-// what is not known are left out, and a run looks alike in all figures.
+// TestCurves: the objective is shown from its last value; zero, which a logarithmic axis cannot show, and what is not
+// known are left out.
 func TestCurves(t *testing.T) {
 	course := func(objectives ...float64) (metrics []runfolder.Metric) {
 		for i, objective := range objectives {
 			m := runfolder.NewMetric(i)
-			m.Pass, m.WallS, m.Objective = float64(i), float64(10*i), objective
+			m.Pass, m.Objective = float64(i), objective
 			metrics = append(metrics, m)
 		}
 		return metrics
@@ -96,30 +96,22 @@ func TestCurves(t *testing.T) {
 	a[0].Suboptimality, a[1].Suboptimality = 3, 2
 	b[0].Eval = map[string]float64{"dev.set.accuracy": 0.25, "dev.set.log_loss": 2}
 	b[1].Eval = map[string]float64{"dev.set.accuracy": 0.5, "dev.set.log_loss": 1, "dev.set.iou": 1}
-	var files []string
-	figures := Curves([]NamedMetrics{{"a", "x", a}, {"b", "x", b}, {"c", "y", b}}, Passes, Seconds)
-	for _, f := range figures {
-		files = append(files, f.File)
+	all := curves(a)
+	if len(all) != 1 || all[0].File != "convergence-passes" || !all[0].Figure.LogY || len(all[0].Figure.Series) != 2 {
+		t.Fatalf("the figures are %+v", all)
 	}
-	if got := strings.Join(files, " "); got != "convergence-passes convergence-seconds accuracy-passes accuracy-seconds log_loss-passes log_loss-seconds" {
-		t.Fatalf("the figures are %s", got)
+	first, bound := all[0].Figure.Series[0], all[0].Figure.Series[1]
+	if first.Y[0] != 5 || first.Y[1] != 1 || !math.IsNaN(first.Y[2]) || first.X[1] != 1 {
+		t.Errorf("the curve is %+v", first)
 	}
-	c := figures[1].Figure
-	first, bound, second, third := c.Series[0], c.Series[1], c.Series[2], c.Series[4]
-	if !c.LogY || first.Name != "a" || first.Y[0] != 5 || first.Y[1] != 1 || !math.IsNaN(first.Y[2]) || first.X[1] != 10 || second.Y[1] != 3 || third.Y[0] != 1 {
-		t.Errorf("the curves are %+v", c)
-	}
-	if !bound.Dashed || bound.Y[1] != 2 || !math.IsNaN(bound.Y[2]) || !strings.Contains(figures[1].Caption, "Dashed") {
+	if !bound.Dashed || bound.Y[1] != 2 || !math.IsNaN(bound.Y[2]) || !strings.Contains(all[0].Caption, "Dashed") {
 		t.Errorf("the bound is %+v", bound)
 	}
-	if s := figures[2].Figure.Series; len(s) != 3 || s[0].Name != "" || s[1].Name != "b" || s[1].Y[1] != 0.5 {
-		t.Errorf("the accuracy is %+v", s)
+	if all = curves(b); len(all) != 2 || all[0].File != "accuracy-passes" || all[0].Figure.Series[0].Name != "dev.set" || all[0].Figure.Series[0].Y[1] != 0.5 {
+		t.Errorf("evaluations are %+v", all)
 	}
-	if one := Curves([]NamedMetrics{{Metrics: course(8)}}, Passes); len(one) != 0 {
+	if one := curves(course(8)); len(one) != 0 {
 		t.Errorf("a single point has %+v", one)
-	}
-	if one := Curves([]NamedMetrics{{Metrics: b}}, Passes); len(one) != 2 || one[0].Figure.Series[0].Name != "dev.set" || strings.Contains(one[0].Caption, "Dashed") {
-		t.Errorf("a single run has %+v", one)
 	}
 }
 

@@ -204,7 +204,7 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 	if several {
 		return nil
 	}
-	return AddFigures(run, page, []NamedFigure{{"reliability-" + s.Name,
+	return addFigures(run, page, []namedFigure{{"reliability-" + s.Name,
 		reliabilityText + " Columns: how many nodes have that confidence.", reliability("Reliability "+on, s)}})
 }
 
@@ -394,7 +394,7 @@ func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored)
 			return err
 		}
 	}
-	return AddFigures(run, page, []NamedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}})
+	return addFigures(run, page, []namedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}})
 }
 
 // Entities compare runs of tokens that tags such as B-PER, I-PER and O mark: a predicted entity is right where the

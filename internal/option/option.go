@@ -42,12 +42,12 @@ var fields = map[string]string{
 }
 
 // others are the options that only the command has.
-var others = strings.Fields(`against arrays burn-in chains checkpoint checkpoint-every class-weights config cost
-	decode dry-run errors eval-every evidence force gap graph help init inner-sweeps
-	inner-tol instance instances json licences likelihood max-iter max-rhat max-sweeps
-	min-ess mpi node-features order pairs parts pictures plots port quiet reference report
-	require-convergence sampler samples scale select-edges side size spill split stall statistics step sweeps task
-	thin together tol weights write-model`)
+var others = strings.Fields(`arrays burn-in chains checkpoint checkpoint-every class-weights cost
+	decode dry-run errors eval-every evidence force gap help init inner-sweeps
+	inner-tol instance json licences likelihood max-iter max-sweeps
+	mpi order pictures plots port quiet reference report
+	require-convergence sampler samples scale select-edges side spill split stall statistics step task
+	thin together tol weights`)
 
 func init() {
 	for _, name := range others {
@@ -132,14 +132,6 @@ func (n Notes) MarshalJSON() ([]byte, error) {
 		list[i] = Command(text)
 	}
 	return json.Marshal(list)
-}
-
-// First returns the option that a text refers to first, and whether the text begins with it.
-func First(text string) (name string, atOnce bool) {
-	if at := reference.FindStringSubmatchIndex(text); at != nil {
-		return text[at[2]:at[3]], at[0] == 0
-	}
-	return "", false
 }
 
 // Of returns the option that sets a field of a Go program, "" where there is none.

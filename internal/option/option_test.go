@@ -63,9 +63,6 @@ func TestReferences(t *testing.T) {
 	if got := err.Error(); got != "reading: Options.L2: file does not exist" {
 		t.Errorf("in Go it is %q", got)
 	}
-	if name, begins := option.First("use {edges} or {l2}"); name != "edges" || begins {
-		t.Errorf("first is %q", name)
-	}
 	if option.Of("dataset.Options.States") != "states" || option.Of("Options.None") != "" {
 		t.Error("fields have no options")
 	}

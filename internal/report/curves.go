@@ -27,7 +27,7 @@ type Series struct {
 
 // Curves is a figure of curves over two axes. Points that an axis cannot show are left out, and their neighbours
 // joined: NaN, which means that a value is not known, and infinities, magnitudes beyond 1e300 and, on a logarithmic
-// axis, values below 1e-300, whose number stands in a note. Long curves are thinned to about 600 points without a
+// axis, values below 1e-300. Long curves are thinned to about 600 points without a
 // visible difference, peaks included. Without any point to draw the figure says so.
 type Curves struct {
 	Title          string
@@ -70,7 +70,6 @@ type curveSheet struct {
 	figure *Curves
 	x, y   axis
 	curves []curve
-	hidden int // points with known values that the axes cannot show
 	box    rectangle
 }
 
@@ -109,12 +108,11 @@ func (f *Curves) draw(page bool) (string, error) {
 	h := newHeading(f.Title, names, width)
 	height += legendLine * float64(max(0, h.rows()-1)) // a long legend does not eat up the plot
 	s.begin(f.Title, width, height)
-	h.place(
-		func(text string, y float64) { s.text(titleLetters, "text", text, pagePadding, y, atLeft) },
-		func(i int, x, y float64) {
-			s.curve(&s.curves[named[i]], []float64{x, x + legendSample}, []float64{y, y}, x+legendSample/2)
-			s.text(legendLetters, "text", h.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
-		})
+	s.text(titleLetters, "text", h.title, pagePadding, pagePadding+titleLetters.size, atLeft)
+	h.place(func(i int, x, y float64) {
+		s.curve(&s.curves[named[i]], []float64{x, x + legendSample}, []float64{y, y}, x+legendSample/2)
+		s.text(legendLetters, "text", h.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
+	})
 	s.box = rectangle{pagePadding, h.bottom(), width - pagePadding, height - pagePadding}
 	s.plot()
 	return s.end(), nil
@@ -123,36 +121,17 @@ func (f *Curves) draw(page bool) (string, error) {
 // points of a series that can be shown, thinned; the axes are widened to them.
 func (s *curveSheet) points(series Series) (x, y []float64) {
 	for i := range series.X {
-		switch {
-		case math.IsNaN(series.X[i]) || math.IsNaN(series.Y[i]):
-		case !s.x.shows(series.X[i]) || !s.y.shows(series.Y[i]):
-			s.hidden++
-		default:
+		if s.x.shows(series.X[i]) && s.y.shows(series.Y[i]) {
 			s.x.include(series.X[i])
 			s.y.include(series.Y[i])
 			x, y = append(x, s.x.place(series.X[i])), append(y, s.y.place(series.Y[i]))
 		}
 	}
-	kept := Thin(x, y, thinColumns)
+	kept := thin(x, y, thinColumns)
 	for to, from := range kept {
 		x[to], y[to] = x[from], y[from]
 	}
 	return x[:len(kept)], y[:len(kept)]
-}
-
-// note says how many points the axes cannot show, and why; "" if there is none.
-func (s *curveSheet) note() string {
-	points, reason := "points are", "infinite, or beyond 1e300"
-	if s.hidden == 1 {
-		points = "point is"
-	}
-	if s.x.log || s.y.log {
-		reason = "not positive, or infinite, on a logarithmic axis"
-	}
-	if s.hidden == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d %s not shown: %s", s.hidden, points, reason)
 }
 
 // Room in points for one number beside each axis; more of them would crowd it. A tick is so long, and its number so far
@@ -162,13 +141,8 @@ const tickPitchX, tickPitchY, tickLength, tickGap = 60, 26, 4, 3
 // plot draws axes, columns and curves into the box.
 func (s *curveSheet) plot() {
 	if s.x.empty() {
-		s.noData()
+		s.text(titleLetters, "quiet", "no data", (s.box.left+s.box.right)/2, (s.box.top+s.box.bottom)/2, atCenter)
 		return
-	}
-	if note := s.note(); note != "" {
-		s.text(noteLetters, "quiet", noteLetters.fit(note, s.box.right-s.box.left), s.box.left,
-			s.box.top+noteLetters.size/2, atLeft)
-		s.box.top += 1.7 * noteLetters.size
 	}
 	whole, label := s.box, 1.6*labelLetters.size
 	if s.figure.XLabel != "" {
@@ -243,19 +217,6 @@ func (s *curveSheet) curve(c *curve, x, y []float64, marks ...float64) {
 	for i, at := range marks {
 		s.mark(c.stroke, at, y[i])
 	}
-}
-
-// noData says in an empty frame that nothing can be drawn.
-func (s *curveSheet) noData() {
-	b, note := s.box, "no finite values to show"
-	s.polyline(stroke{ink: "grid", width: 1}, []float64{b.left, b.right, b.right, b.left, b.left},
-		[]float64{b.top, b.top, b.bottom, b.bottom, b.top})
-	if s.x.log || s.y.log {
-		note = "no positive, finite values to show on a logarithmic axis"
-	}
-	x, y := (b.left+b.right)/2, (b.top+b.bottom)/2
-	s.text(titleLetters, "quiet", "no data", x, y, atCenter)
-	s.text(noteLetters, "quiet", noteLetters.fit(note, b.right-b.left), x, y+lineSpacing*titleLetters.size, atCenter)
 }
 
 // An axis shows magnitudes up to largestDrawn, beyond which differences overflow, and if it is logarithmic values from
@@ -356,11 +317,11 @@ func (a *axis) ticks(wanted int) (all []tick) {
 // pointsPerColumn is what thinning keeps: the first, lowest, highest and last.
 const pointsPerColumn = 4
 
-// Thin keeps of many points only those that show: runs of neighbouring points in the same one of so many columns of
+// thin keeps of many points only those that show: runs of neighbouring points in the same one of so many columns of
 // the figure are reduced to their first, lowest, highest and last (the M4 aggregation of Jugel et al., VLDB 2014). x
 // holds places on the axis. A curve that runs back and forth too often is cut into equal runs instead. The result are
 // indices, increasing.
-func Thin(x, y []float64, columns int) []int {
+func thin(x, y []float64, columns int) []int {
 	limit := columns * pointsPerColumn
 	if len(x) <= limit {
 		all := make([]int, len(x))

@@ -136,28 +136,6 @@ func TestCurvesLengths(t *testing.T) {
 	oracle.WantError(t, f.SVG(io.Discard), `series[0] "short" has 2 x but 1 y`)
 }
 
-func TestCurvesNote(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	for _, c := range []struct {
-		y    []float64
-		logY bool
-		want string
-	}{
-		{[]float64{1, 2, 3, 4}, true, ""},
-		{[]float64{1, nan, nan, 4}, false, ""}, // not known, and not wrong
-		{[]float64{1, inf, nan, 4}, false, "1 point is not shown: infinite, or beyond 1e300"},
-		{[]float64{1, inf, 0, -1}, true, "3 points are not shown: not positive, or infinite, on a logarithmic axis"},
-		{[]float64{1, 0, -1, 2}, false, ""},
-		{[]float64{0, 0, 0, 0}, true, ""}, // the figure says that there is nothing
-	} {
-		f := Curves{Title: "T", LogY: c.logY, Series: []Series{{Name: "a", X: []float64{1, 2, 3, 4}, Y: c.y}}}
-		text := svgOf(t, f)
-		if c.want == "" && strings.Contains(text, "not shown") || !strings.Contains(text, c.want) {
-			t.Errorf("%v, logarithmic %v: the note is not %q", c.y, c.logY, c.want)
-		}
-	}
-}
-
 func TestThin(t *testing.T) {
 	const n = 1_000_000
 	x, y := make([]float64, n), make([]float64, n)
@@ -165,7 +143,7 @@ func TestThin(t *testing.T) {
 		x[i] = math.Log(float64(i + 1))
 	}
 	y[n/3], y[n/2] = 5, -5 // peaks of one point each
-	kept := Thin(x, y, thinColumns)
+	kept := thin(x, y, thinColumns)
 	if len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points are left", len(kept))
 	}
@@ -184,10 +162,10 @@ func TestThin(t *testing.T) {
 	for i := range x { // back and forth
 		x[i] = float64(i % 2)
 	}
-	if kept := Thin(x, y, thinColumns); len(kept) > thinColumns*pointsPerColumn {
+	if kept := thin(x, y, thinColumns); len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points of a zigzag are left", len(kept))
 	}
-	if kept := Thin(make([]float64, n), y, thinColumns); len(kept) > pointsPerColumn {
+	if kept := thin(make([]float64, n), y, thinColumns); len(kept) > pointsPerColumn {
 		t.Errorf("%d points above one place are left", len(kept))
 	}
 }
@@ -239,18 +217,6 @@ func TestElement(t *testing.T) {
 	}
 	if other := regexp.MustCompile("#[0-9A-Fa-f]{6}").FindString(text); other != "" {
 		t.Errorf("the colour %s is not the page's", other)
-	}
-}
-
-func TestBlend(t *testing.T) {
-	stops := viridisStops
-	if blend(stops, 0) != stops[0] || blend(stops, 1) != stops[len(stops)-1] || blend(stops, 2) != stops[len(stops)-1] {
-		t.Error("the ends are wrong")
-	}
-	for i := 1; i <= 100; i++ {
-		if oklab(blend(stops, float64(i)/100))[0] <= oklab(blend(stops, float64(i-1)/100))[0] {
-			t.Errorf("the lightness falls at %d %%", i)
-		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 
 	xdraw "golang.org/x/image/draw"
 )
@@ -50,9 +49,7 @@ const (
 	tileGap     = 4.0
 	tileTitle   = 1.6 * 10.0 // height of the line above a row
 	tileHeading = 1.6 * 11.0
-	barHeight   = 7.0  // of the colour bar
-	swatch      = 11.0 // height of a colour in the legend
-	barLabels   = 1.6 * 10.0
+	swatchSize  = 11.0 // height of a colour in the legend
 )
 
 // panelColumn is one kind of image.
@@ -63,8 +60,8 @@ type panelColumn struct {
 	ink func(s *panelSheet, row *PanelRow, i int) color.RGBA
 }
 
-// confidenceHeading is the column the colour bar belongs to.
-const confidenceHeading = "confidence"
+// confidenceHeading is the column without classes.
+const confidenceHeading = "confidence: light is 1"
 
 // panelColumns are the kinds of images, from left to right.
 var panelColumns = []panelColumn{
@@ -82,7 +79,8 @@ var panelColumns = []panelColumn{
 			if math.IsNaN(row.Confidence[i]) {
 				return color.RGBA{}
 			}
-			return blend(viridisStops, row.Confidence[i])
+			light := uint8(40 + 200*min(max(row.Confidence[i], 0), 1))
+			return color.RGBA{light, light, light, 0xff}
 		},
 	},
 }
@@ -124,37 +122,10 @@ func (p Panel) Image() (*image.RGBA, error) {
 	return s.paint(), nil
 }
 
-// Tile is one image of a panel.
-type Tile struct {
-	Heading string // of its column
-	Image   *image.RGBA
-}
-
-// Tiles are the images of a panel, row by row, for a page that lays them out by itself, and what their colours mean. It
-// fails as PNG does.
-func (p Panel) Tiles() (rows [][]Tile, legend []Swatch, err error) {
-	s, err := p.prepare()
-	if err != nil {
-		return nil, nil, fmt.Errorf("panel %q: %w", p.Title, err)
-	}
-	for i := range p.Rows {
-		var row []Tile
-		for _, column := range s.columns {
-			if column.given(&p.Rows[i]) {
-				tile := image.NewRGBA(image.Rect(0, 0, tileWidth, s.heights[i]))
-				s.paintTile(tile, tile.Rect, &column, &p.Rows[i])
-				row = append(row, Tile{column.heading, tile})
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows, s.legend, nil
-}
-
-// Swatch is a colour and what it means.
-type Swatch struct {
-	Name string
-	Ink  []color.RGBA // more than one: stripes
+// swatch is a colour and what it means.
+type swatch struct {
+	name string
+	ink  []color.RGBA // more than one: stripes
 }
 
 // panelSheet is a panel laid out for painting.
@@ -162,7 +133,7 @@ type panelSheet struct {
 	panel         Panel
 	palette       []color.RGBA // of the classes
 	columns       []panelColumn
-	legend        []Swatch
+	legend        []swatch
 	heading       heading
 	heights       []int // of the images of each row, in pixels
 	width, height float64
@@ -188,7 +159,7 @@ func (p Panel) prepare() (*panelSheet, error) {
 	s.legend = s.swatches()
 	var names []string
 	for _, one := range s.legend {
-		names = append(names, one.Name)
+		names = append(names, one.name)
 	}
 	s.heading = newHeading(p.Title, names, s.width)
 	s.height = s.heading.bottom() + tileHeading + pagePadding
@@ -196,9 +167,6 @@ func (p Panel) prepare() (*panelSheet, error) {
 		row := &p.Rows[i]
 		s.heights = append(s.heights, row.tileHeight())
 		s.height += points(s.heights[i]) + tileGap + row.titleHeight()
-	}
-	if s.confidence() >= 0 {
-		s.height += barHeight + barLabels
 	}
 	return s, nil
 }
@@ -242,11 +210,6 @@ func (row *PanelRow) titleHeight() float64 {
 	return tileTitle
 }
 
-// confidence is the place of the column of confidences, −1 if there is none.
-func (s *panelSheet) confidence() int {
-	return slices.IndexFunc(s.columns, func(c panelColumn) bool { return c.heading == confidenceHeading })
-}
-
 // classInk is the colour of a class, transparent if it is unknown.
 func (s *panelSheet) classInk(label int32) color.RGBA {
 	if label == unknownLabel {
@@ -256,7 +219,7 @@ func (s *panelSheet) classInk(label int32) color.RGBA {
 }
 
 // swatches explain the colours: of the classes where classes are shown, and of unknown where it occurs.
-func (s *panelSheet) swatches() (all []Swatch) {
+func (s *panelSheet) swatches() (all []swatch) {
 	classes, unknown := false, false
 	for _, column := range s.columns {
 		for i := range s.panel.Rows {
@@ -272,11 +235,11 @@ func (s *panelSheet) swatches() (all []Swatch) {
 	}
 	if classes {
 		for k, name := range s.panel.Names {
-			all = append(all, Swatch{name, s.palette[k : k+1]})
+			all = append(all, swatch{name, s.palette[k : k+1]})
 		}
 	}
 	if unknown {
-		all = append(all, Swatch{"unknown", slices.Repeat(unknownColors[:], 3)})
+		all = append(all, swatch{"unknown", slices.Repeat(unknownColors[:], 3)})
 	}
 	return all
 }
@@ -285,16 +248,15 @@ func (s *panelSheet) swatches() (all []Swatch) {
 func (s *panelSheet) paint() *image.RGBA {
 	dst := image.NewRGBA(image.Rect(0, 0, pixels(s.width), pixels(s.height)))
 	text := inks["letters"]
-	s.heading.place(
-		func(line string, y float64) { titleLetters.draw(dst, text, line, pagePadding, y, atLeft) },
-		func(i int, x, y float64) {
-			width := legendSample / float64(len(s.legend[i].Ink)) // of one of several colours beside each other
-			for k, ink := range s.legend[i].Ink {
-				from, to := x+float64(k)*width, x+float64(k+1)*width
-				fill(dst, image.Rect(pixels(from), pixels(y-swatch/2), pixels(to), pixels(y+swatch/2)), ink)
-			}
-			legendLetters.draw(dst, text, s.heading.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
-		})
+	titleLetters.draw(dst, text, s.heading.title, pagePadding, pagePadding+titleLetters.size, atLeft)
+	s.heading.place(func(i int, x, y float64) {
+		width := legendSample / float64(len(s.legend[i].ink)) // of one of several colours beside each other
+		for k, ink := range s.legend[i].ink {
+			from, to := x+float64(k)*width, x+float64(k+1)*width
+			fill(dst, image.Rect(pixels(from), pixels(y-swatchSize/2), pixels(to), pixels(y+swatchSize/2)), ink)
+		}
+		legendLetters.draw(dst, text, s.heading.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
+	})
 	tile, y := points(tileWidth), s.heading.bottom()
 	left := func(column int) float64 { return pagePadding + float64(column)*(tile+tileGap) }
 	for j, column := range s.columns {
@@ -315,9 +277,6 @@ func (s *panelSheet) paint() *image.RGBA {
 			tickLetters.draw(dst, text, "not given", left(j)+tile/2, y+points(s.heights[i])/2, atCenter)
 		}
 		y += points(s.heights[i]) + tileGap
-	}
-	if column := s.confidence(); column >= 0 {
-		paintBar(dst, left(column), y)
 	}
 	return dst
 }
@@ -356,21 +315,6 @@ func (s *panelSheet) paintTile(dst *image.RGBA, tile image.Rectangle, column *pa
 			}
 			dst.SetRGBA(x, y, ink)
 		}
-	}
-}
-
-// paintBar draws the colours of confidences 0 to 1 below x, y, and numbers under them.
-func paintBar(dst *image.RGBA, x, y float64) {
-	const parts = 4 // into which the numbers divide the bar
-	bar := box(x, y, pixels(barHeight))
-	for i := range bar.Dx() {
-		column := image.Rect(bar.Min.X+i, bar.Min.Y, bar.Min.X+i+1, bar.Max.Y)
-		fill(dst, column, blend(viridisStops, float64(i)/float64(bar.Dx()-1)))
-	}
-	for k := range parts + 1 {
-		part := float64(k) / parts
-		label := strconv.FormatFloat(part, 'g', -1, 64) // the ends within the bar
-		tickLetters.draw(dst, inks["letters"], label, x+part*points(bar.Dx()), y+barHeight+1.2*tickLetters.size, part)
 	}
 }
 

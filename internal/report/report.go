@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"image/png"
 	"io"
 	"strconv"
 	"strings"
@@ -69,15 +68,13 @@ type reportBlock struct {
 	Rows    [][]reportCell
 	Wide    bool // of a table: many columns, set small
 	Figures []reportFigure
-	Legend  []reportFigure // of pictures: what colours mean
+	Source  template.URL // of pictures
 }
 
 // reportFigure is a figure of several that stand beside each other where there is room.
 type reportFigure struct {
-	Text   string
-	Drawn  template.HTML // an SVG element
-	Source template.URL  // of a picture
-	Style  template.CSS
+	Text  string
+	Drawn template.HTML // an SVG element
 }
 
 // wideTable is the number of columns from which a table is set small, and all but its
@@ -191,35 +188,15 @@ func (r *Report) Figure(drawn Curves, caption string) {
 	last.Figures = append(last.Figures, reportFigure{Text: caption, Drawn: template.HTML(element)})
 }
 
-// Pictures adds the images of a panel, a line of them for each row.
+// Pictures adds a panel with a caption.
 func (r *Report) Pictures(panel Panel, caption string) {
-	rows, legend, err := panel.Tiles()
-	if err != nil {
+	var file bytes.Buffer
+	if err := panel.PNG(&file); err != nil {
 		r.err = errors.Join(r.err, err)
 		return
 	}
-	block := reportBlock{Kind: "legend", Text: caption}
-	for _, one := range legend {
-		style := "background:repeating-linear-gradient(135deg"
-		for k := range 2 {
-			ink := one.Ink[min(k, len(one.Ink)-1)]
-			style += fmt.Sprintf(",rgb(%d %d %d) %dpx %dpx", ink.R, ink.G, ink.B, 3*k, 3*k+3)
-		}
-		block.Legend = append(block.Legend, reportFigure{Text: one.Name, Style: template.CSS(style + ")")})
-	}
-	r.blocks = append(r.blocks, block)
-	for i, row := range rows {
-		block := reportBlock{Kind: "pictures", Text: panel.Rows[i].Title}
-		for _, tile := range row {
-			var file bytes.Buffer
-			if err := png.Encode(&file, tile.Image); err != nil {
-				r.err = errors.Join(r.err, err)
-			}
-			block.Figures = append(block.Figures, reportFigure{Text: tile.Heading,
-				Source: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(file.Bytes()))})
-		}
-		r.blocks = append(r.blocks, block)
-	}
+	source := template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(file.Bytes()))
+	r.blocks = append(r.blocks, reportBlock{Kind: "pictures", Text: caption, Source: source})
 }
 
 // Confusion adds a table of what is taken for what: counts[truth][predicted] of named classes, in percent of each row.

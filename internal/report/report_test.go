@@ -58,9 +58,9 @@ func TestReport(t *testing.T) {
 		`class="callout ok"`, `class="callout error"`, `class="callout warn"`, `<th scope="col" class="number">IoU</th>`,
 		`<td class="number">0.91</td>`, "<td>&lt;tree&gt;</td>", "<figcaption>Figure 1 &lt;caption&gt;</figcaption>",
 		"<details><summary>More &lt;of it&gt;</summary>\n<pre><code>blockbp train &#39;a b&#39;</code></pre>\n</details>", "prefers-color-scheme: dark",
-		"<figcaption>&lt;one&gt;</figcaption>", "data:image/png;base64,", "<title>Distance</title>", "&lt;b&gt;BBPL", "stroke:var(--one)",
+		`alt="Panel &lt;caption&gt;"`, "data:image/png;base64,", "<title>Distance</title>", "&lt;b&gt;BBPL", "stroke:var(--one)",
 		`<td class="number share" style="--share:97.50">97.50 %</td>`, `<td class="much" style="--share:75.00">75.0</td>`, `<td style="--share:25.00">25.0</td>`, "<td style=\"\">–</td>",
-		`<th scope="col"><span>&lt;out&gt;</span></th>`, "</i>&lt;out&gt;</span>", "Panel &lt;caption&gt;", "<title>Run &lt;1&gt; &amp; &#34;more&#34; · a subtitle</title>", "width=device-width", "@media print",
+		`<th scope="col"><span>&lt;out&gt;</span></th>`, "Panel &lt;caption&gt;", "<title>Run &lt;1&gt; &amp; &#34;more&#34; · a subtitle</title>", "width=device-width", "@media print",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

@@ -106,7 +106,6 @@ type stroke struct {
 	ink    string
 	width  float64
 	dashes string // lengths of lines and gaps
-	mark   int    // its shape
 	marked int    // largest number of points that are marked
 }
 
@@ -117,16 +116,12 @@ const (
 	markedPoints = 30
 )
 
-// dashPatterns and marks tell curves apart without colour: a disk, a square, a triangle and a cross of radius 1.
-var (
-	dashPatterns = []string{"", "9 3", "9 3 2 3", "9 3 2 3 2 3"}
-	marks        = [][]float64{nil, {-.8, -.8, .8, -.8, .8, .8, -.8, .8}, {0, -1, .9, .6, -.9, .6},
-		{-.8, -.8, .8, .8, 0, 0, -.8, .8, .8, -.8, 0, 0}}
-)
+// dashPatterns tell curves apart without colour.
+var dashPatterns = []string{"", "9 3", "9 3 2 3", "9 3 2 3 2 3"}
 
 // strokeOf is the stroke of series i.
 func strokeOf(i int, dashed bool) stroke {
-	s := stroke{seriesInks[i%len(seriesInks)], curveWidth, dashPatterns[i%len(dashPatterns)], i % len(marks), markedPoints}
+	s := stroke{seriesInks[i%len(seriesInks)], curveWidth, dashPatterns[i%len(dashPatterns)], markedPoints}
 	if dashed {
 		s.width, s.dashes, s.marked = referenceWidth, "3.5 2.5", 1 // a line, not a measurement
 	}
@@ -147,16 +142,8 @@ func (s *svg) polyline(k stroke, x, y []float64) {
 
 // mark shows a point.
 func (s *svg) mark(k stroke, x, y float64) {
-	style := fmt.Sprintf(`style="fill:%s;stroke:%[1]s"`, s.ink(k.ink))
-	if k.mark == 0 {
-		fmt.Fprintf(s, `<circle cx="%s" cy="%s" r="%s" %s/>`+"\n", append(numbers(x, y, markRadius), style)...)
-		return
-	}
-	s.WriteString(`<polygon points="`)
-	for i := 0; i < len(marks[k.mark]); i += 2 {
-		s.WriteString(number(x+markRadius*marks[k.mark][i]) + "," + number(y+markRadius*marks[k.mark][i+1]) + " ")
-	}
-	s.WriteString(`" ` + style + "/>\n")
+	fmt.Fprintf(s, `<circle cx="%s" cy="%s" r="%s" style="fill:%s;stroke:%[4]s"/>`+"\n",
+		append(numbers(x, y, markRadius), s.ink(k.ink))...)
 }
 
 // pixelsPerPoint makes an image of pixels sharp on a good screen.
@@ -175,11 +162,10 @@ var (
 	labelLetters  = lettering{11, false}
 	legendLetters = lettering{10.5, false}
 	tickLetters   = lettering{10, false}
-	noteLetters   = lettering{9.5, false}
 	countLetters  = lettering{8.5, false} // above columns
 )
 
-// lineSpacing is the distance of two lines of text, in font sizes.
+// lineSpacing is the height of a line of text, in font sizes.
 const lineSpacing = 1.25
 
 // faces are fonts in the sizes that were asked for; each has scratch of its own.
@@ -246,20 +232,6 @@ func (l lettering) fit(text string, room float64) string {
 	return "…"
 }
 
-// wrap breaks a text between words into at most so many lines that fit the room; what is too long is cut.
-func (l lettering) wrap(text string, room float64, limit int) (lines []string) {
-	words := strings.Fields(printable.Line(text))
-	for len(words) > 0 {
-		n := len(words)
-		for n > 1 && len(lines) < limit-1 && l.width(strings.Join(words[:n], " ")) > room {
-			n--
-		}
-		lines = append(lines, l.fit(strings.Join(words[:n], " "), room))
-		words = words[n:]
-	}
-	return lines
-}
-
 // Measures of the top of a figure, in points.
 const (
 	pagePadding     = 10.0 // around the figure
@@ -268,12 +240,11 @@ const (
 	legendSeparator = 18.0 // between two entries
 	legendLine      = 1.5 * 10.5
 	blockGap        = 9.0 // between title, legend and plot
-	titleLines      = 2   // at most
 )
 
 // heading is the title and the legend above a figure, laid out for a width.
 type heading struct {
-	title   []string
+	title   string
 	names   []string // of the legend
 	columns int
 	pitch   float64 // from one column of the legend to the next
@@ -282,7 +253,7 @@ type heading struct {
 // newHeading lays out title and legend for a figure of this width, padding included.
 func newHeading(title string, names []string, width float64) heading {
 	room := width - 2*pagePadding
-	h := heading{title: titleLetters.wrap(title, room, titleLines)}
+	h := heading{title: titleLetters.fit(title, room)}
 	widest := 0.0
 	for _, name := range names {
 		h.names = append(h.names, legendLetters.fit(name, room-legendSample-legendGap))
@@ -306,18 +277,14 @@ func (h *heading) bottom() float64 {
 }
 
 func (h *heading) legendTop() float64 {
-	if len(h.title) == 0 {
+	if h.title == "" {
 		return pagePadding
 	}
-	return pagePadding + float64(len(h.title))*titleLetters.size*lineSpacing + blockGap
+	return pagePadding + titleLetters.size*lineSpacing + blockGap
 }
 
-// place calls line with the base line of each line of the title, and entry with where each entry of the legend begins
-// and the middle of its line.
-func (h *heading) place(line func(text string, y float64), entry func(i int, x, y float64)) {
-	for i, text := range h.title {
-		line(text, pagePadding+titleLetters.size*(1+float64(i)*lineSpacing))
-	}
+// place calls entry with where each entry of the legend begins and the middle of its line.
+func (h *heading) place(entry func(i int, x, y float64)) {
 	for i := range h.names {
 		entry(i, pagePadding+float64(i%h.columns)*h.pitch, h.legendTop()+(float64(i/h.columns)+0.5)*legendLine)
 	}

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/rivo/uniseg"
 
 	"github.com/blockbp/blockbp/internal/printable"
 )
@@ -60,7 +61,7 @@ func (t Table) grid() (cells [][]string, widths []int, numeric []bool) {
 		full := make([]string, len(numeric))
 		for j, text := range row {
 			full[j] = printable.Line(strings.TrimSpace(text))
-			widths[j] = max(widths[j], displayWidth(full[j]))
+			widths[j] = max(widths[j], uniseg.StringWidth(full[j]))
 		}
 		cells = append(cells, full)
 	}
@@ -71,29 +72,13 @@ func (t Table) grid() (cells [][]string, widths []int, numeric []bool) {
 func padRow(row []string, widths []int, numeric []bool) []string {
 	padded := make([]string, len(row))
 	for j, text := range row {
-		blanks := strings.Repeat(" ", widths[j]-displayWidth(text))
+		blanks := strings.Repeat(" ", widths[j]-uniseg.StringWidth(text))
 		padded[j] = text + blanks
 		if numeric[j] {
 			padded[j] = blanks + text
 		}
 	}
 	return padded
-}
-
-// displayWidth is the number of columns that text takes in a terminal: none for
-// combining marks, two for the scripts of East Asia.
-func displayWidth(text string) int {
-	width := 0
-	for _, r := range text {
-		switch {
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana):
-			width += 2
-		default:
-			width++
-		}
-	}
-	return width
 }
 
 // numeric tells which columns hold numbers: those with a number in some row and

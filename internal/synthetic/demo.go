@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -18,21 +17,16 @@ const (
 	DemoTolerance = 1e-6
 	// referenceTolerance is what θ* is solved to.
 	referenceTolerance = 1e-10
-	// recordGrowth is the growth of the iteration number from one recorded point to
-	// the next, once it is 50: it keeps memory small on long runs.
-	recordGrowth = 1.02
+	// demoRows and demoColumns are the tiles that BBPL learns by in a Demo.
+	demoRows, demoColumns = 4, 5
 )
 
 // MethodNames are how people call the methods.
 var MethodNames = map[learn.Method]string{learn.BBPL: "BBPL", learn.InnerDual: "inner-dual", learn.Full: "full BP"}
 
-// demoRows and demoColumns are the tiles that BBPL learns by in a Demo.
-const demoRows, demoColumns = 4, 5
-
 // Demo compares the three methods on a grid of the paper.
 type Demo struct {
-	Side    int     // rows and columns of the grid, 5 at least
-	L2      float64 // weight of (l2/2)‖θ̃‖²
+	Side    int // rows and columns of the grid, 5 at least
 	Seed    uint64
 	Threads int
 	// Say is told of each stage in a sentence, Watch of iterations and checks.
@@ -40,30 +34,33 @@ type Demo struct {
 	Watch func(learn.Method, learn.Event)
 }
 
-// DemoRow is one method in the result of a Demo.
+// DemoRow is how one method went.
 type DemoRow struct {
-	Method         string          `json:"method"`
-	Status         learn.Status    `json:"status"`
-	Iterations     int             `json:"iterations"`
-	Passes         float64         `json:"passes"`
-	CheckPasses    float64         `json:"check_passes"`
-	GradientPasses float64         `json:"gradient_passes"`
-	Seconds        float64         `json:"seconds"`
-	SecondsTo1e3   runfolder.Float `json:"seconds_to_distance_1e_3"`
-	Objective      float64         `json:"objective"`
-	GradNorm       float64         `json:"grad_norm"`
-	ThetaDist      float64         `json:"theta_dist"`
+	Method       string          `json:"method"`
+	Status       learn.Status    `json:"status"`
+	Iterations   int             `json:"iterations"`
+	Passes       float64         `json:"passes"`
+	CheckPasses  float64         `json:"check_passes"`
+	Seconds      float64         `json:"seconds"`
+	SecondsTo1e3 runfolder.Float `json:"seconds_to_distance_1e_3"` // of the optimum's weights, of the first iteration
+	Objective    float64         `json:"objective"`
+	ThetaDist    float64         `json:"theta_dist"`
+
+	reason string
+	points []point // its iterations
 }
+
+// point is one iteration.
+type point struct{ pass, seconds, distance float64 }
 
 // DemoResult is what came of a Demo.
 type DemoResult struct {
-	Rows    []DemoRow `json:"methods"`
-	Optimum float64   `json:"optimum"`
-	Seconds float64   `json:"seconds"`
-	Report  string    `json:"report"` // path of the report, filled in by who writes it
+	Rows    []*DemoRow `json:"methods"`
+	Optimum float64    `json:"optimum"`
+	Seconds float64    `json:"seconds"`
+	Report  string     `json:"report"` // path of the report, filled in by who writes it
 
-	demo  *Demo
-	paths []*path
+	demo *Demo
 }
 
 // Run makes the problem, solves it for the optimum, and learns by each method. It is
@@ -72,16 +69,16 @@ func (d *Demo) Run(ctx context.Context) (*DemoResult, error) {
 	started := time.Now()
 	d.Say(fmt.Sprintf("making a %d×%d grid: 8 states, 20 node features, 10 edge features, 20 samples by Gibbs "+
 		"sampling", d.Side, d.Side))
-	generated, err := Generate(Synthetic{Graph: GraphSpec{Kind: "grid", Rows: d.Side, Cols: d.Side}, Seed: d.Seed},
-		d.Threads)
+	grid, err := Grid(d.Side, d.Side, d.Seed)
 	if err != nil {
 		return nil, err
 	}
-	model, err := crf.NewModel(generated.Truth.Schema)
+	generated, err := Generate(grid, d.Threads)
 	if err != nil {
 		return nil, err
 	}
-	problem := learn.Problem{Model: model, Data: generated.Instances, L2: d.L2}
+	clear(generated.Truth.Weights) // where all methods start
+	problem := learn.Problem{Model: generated.Truth, Data: generated.Instances, L2: 1}
 	d.Say("solving for the optimum θ*, to a relative gradient of 1e-10")
 	optimum, err := learn.Fit(ctx, problem, learn.Settings{Method: learn.InnerDual,
 		RelativeTolerance: referenceTolerance, Threads: d.Threads})
@@ -93,42 +90,36 @@ func (d *Demo) Run(ctx context.Context) (*DemoResult, error) {
 	}
 	result := &DemoResult{Optimum: optimum.Objective, demo: d}
 	for _, method := range []learn.Method{learn.BBPL, learn.InnerDual, learn.Full} {
-		p, err := d.learn(ctx, problem, method, optimum.Model.Weights)
+		row, err := d.learn(ctx, problem, method, optimum.Model.Weights)
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		d.Say(fmt.Sprintf("%-10s  %s after %d iterations, %.2f s", MethodNames[method], p.result.Status,
-			p.result.Iterations, p.result.Seconds))
-		result.add(p)
+		d.Say(fmt.Sprintf("%-10s  %s after %d iterations, %.2f s", row.Method, row.Status, row.Iterations, row.Seconds))
+		result.Rows = append(result.Rows, row)
 	}
 	result.Seconds = time.Since(started).Seconds()
 	return result, nil
 }
 
-// path is how one method went.
-type path struct {
-	method learn.Method
-	result *learn.Result
-	points []point // fewer and fewer of the iterations on the way
-}
-
-// point is one recorded iteration.
-type point struct{ pass, seconds, gradient, distance float64 }
-
 // learn runs one method, and measures its distance to the optimum's weights on the way.
-func (d *Demo) learn(ctx context.Context, p learn.Problem, method learn.Method, optimum []float64) (*path, error) {
-	way, next := &path{method: method}, 0.0
+func (d *Demo) learn(ctx context.Context, p learn.Problem, method learn.Method, optimum []float64) (*DemoRow, error) {
+	row := &DemoRow{Method: MethodNames[method], SecondsTo1e3: runfolder.Float(math.NaN())}
+	record := func(pass, seconds float64, weights []float64) {
+		row.ThetaDist = numeric.RelativeDistance(weights, optimum)
+		row.points = append(row.points, point{pass, seconds, row.ThetaDist})
+		if math.IsNaN(float64(row.SecondsTo1e3)) && row.ThetaDist <= 1e-3 {
+			row.SecondsTo1e3 = runfolder.Float(seconds)
+		}
+	}
 	settings := learn.Settings{Method: method, RelativeTolerance: DemoTolerance, Threads: d.Threads,
 		Cut: learn.Cut{Kind: "tiles", Rows: demoRows, Cols: demoColumns}}
 	settings.Recorder = func(e learn.Event) error {
 		d.Watch(method, e)
-		if !e.Check && float64(e.Iteration) >= next {
-			next = max(float64(e.Iteration+1), recordGrowth*float64(e.Iteration))
-			way.points = append(way.points, point{e.Pass, e.Elapsed.Seconds(), e.GradientNorm,
-				numeric.RelativeDistance(e.Theta, optimum)})
+		if !e.Check {
+			record(e.Pass, e.Elapsed.Seconds(), e.Theta)
 		}
 		return nil
 	}
@@ -136,32 +127,10 @@ func (d *Demo) learn(ctx context.Context, p learn.Problem, method learn.Method, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	way.result = r
-	way.points = append(way.points, point{r.Passes, r.Seconds, r.GradientNorm,
-		numeric.RelativeDistance(r.Model.Weights, optimum)})
-	return way, nil
-}
-
-// secondsTo returns the time of the first recorded iteration within a relative distance of
-// the optimum; NaN if there is none.
-func (p *path) secondsTo(distance float64) float64 {
-	for _, point := range p.points {
-		if point.distance <= distance {
-			return point.seconds
-		}
-	}
-	return math.NaN()
-}
-
-func (d *DemoResult) add(p *path) {
-	r := p.result
-	d.paths = append(d.paths, p)
-	d.Rows = append(d.Rows, DemoRow{
-		Method: MethodNames[p.method], Status: r.Status, Iterations: r.Iterations, Passes: r.Passes,
-		CheckPasses: r.CheckPasses, GradientPasses: r.GradientPasses, Seconds: r.Seconds,
-		SecondsTo1e3: runfolder.Float(p.secondsTo(1e-3)), Objective: r.Objective, GradNorm: r.GradientNorm,
-		ThetaDist: p.points[len(p.points)-1].distance,
-	})
+	record(r.Passes, r.Seconds, r.Model.Weights)
+	row.Status, row.Iterations, row.Passes, row.CheckPasses = r.Status, r.Iterations, r.Passes, r.CheckPasses
+	row.Seconds, row.Objective, row.reason = r.Seconds, r.Objective, r.Reason
+	return row, nil
 }
 
 // Table is one row for each method.
@@ -178,17 +147,16 @@ func (d *DemoResult) Table() report.Table {
 // Page is a report on the comparison, without its figures.
 func (d *DemoResult) Page(program string) *report.Report {
 	page := &report.Report{
-		Title: "Three methods, one optimum",
-		Subtitle: fmt.Sprintf("%d×%d grid, 8 states, l2 = %v, seed %d; %s", d.demo.Side, d.demo.Side, d.demo.L2,
-			d.demo.Seed, program),
+		Title:    "Three methods, one optimum",
+		Subtitle: fmt.Sprintf("%d×%d grid, 8 states, l2 = 1, seed %d; %s", d.demo.Side, d.demo.Side, d.demo.Seed, program),
 	}
 	page.Paragraph("Block belief propagation learning (BBPL) updates one of 20 blocks per iteration; inner-dual " +
 		"learning makes one message sweep over the whole network per iteration; full BP iterates to convergence: so " +
 		"in the first pass, after which each iteration is a whole pass of three sweeps. All three " +
 		"minimise the same convex objective with the same automatic step rule, and end at the same weights.")
-	for _, p := range d.paths {
-		if p.result.Status != learn.Converged {
-			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", MethodNames[p.method], p.result.Reason))
+	for _, r := range d.Rows {
+		if r.Status != learn.Converged {
+			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", r.Method, r.reason))
 		}
 	}
 	table := d.Table()
@@ -199,41 +167,23 @@ func (d *DemoResult) Page(program string) *report.Report {
 	return page
 }
 
-// DemoFigure is a figure of a Demo with the name of its file.
-type DemoFigure struct {
-	File, Caption string
-	Curves        report.Curves
-}
-
-// Figures draws how near the methods come, as the paper's figure 2 does for this problem.
-func (d *DemoResult) Figures() (all []DemoFigure) {
-	type value = func(point) float64
-	for _, y := range []struct {
-		file, label, caption string
-		of                   value
-	}{
-		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.",
-			func(p point) float64 { return p.distance }},
-		{"gradient", "gradient norm", "Norm of the aggregated gradient that the method steps with.",
-			func(p point) float64 { return p.gradient }},
+// Figures draws how near the methods come, as the paper's figure 2 does for this problem, by the names of their files.
+func (d *DemoResult) Figures() map[string]report.Curves {
+	figures := map[string]report.Curves{}
+	for file, x := range map[string]func(point) float64{
+		"seconds": func(p point) float64 { return p.seconds },
+		"passes":  func(p point) float64 { return p.pass },
 	} {
-		for _, x := range []struct {
-			file, label string
-			of          value
-		}{
-			{"seconds", "seconds", func(p point) float64 { return p.seconds }},
-			{"passes", "passes (whole-network sweeps)", func(p point) float64 { return p.pass }},
-		} {
-			c := report.Curves{Title: y.label + " against " + x.file, XLabel: x.label, YLabel: y.label, LogY: true}
-			for _, p := range d.paths {
-				s := report.Series{Name: MethodNames[p.method]}
-				for _, point := range p.points {
-					s.X, s.Y = append(s.X, x.of(point)), append(s.Y, y.of(point))
-				}
-				c.Series = append(c.Series, s)
+		c := report.Curves{Title: "Relative distance to the optimal weights", XLabel: file, YLabel: "‖θ − θ*‖ / ‖θ*‖",
+			LogY: true}
+		for _, r := range d.Rows {
+			s := report.Series{Name: r.Method}
+			for _, point := range r.points {
+				s.X, s.Y = append(s.X, x(point)), append(s.Y, point.distance)
 			}
-			all = append(all, DemoFigure{y.file + "-" + x.file, y.caption, c})
+			c.Series = append(c.Series, s)
 		}
+		figures["distance-"+file] = c
 	}
-	return all
+	return figures
 }

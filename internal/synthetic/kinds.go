@@ -50,6 +50,11 @@ var Kinds = []Kind{
 			"blockbp train PATH/train -o PATH-run",
 			"blockbp eval PATH/test -m PATH-alone -m PATH-run",
 		}},
+	{Name: "grid", About: "a 50×50 grid as in the paper's study, with the true weights in truth.safetensors",
+		fill: fillGrid, commands: []string{
+			"blockbp train PATH --reference PATH/truth.safetensors -o PATH-run",
+			"blockbp info PATH-run",
+		}},
 	{Name: "network", File: true, About: "one network of 36 variables in UAI format", fill: fillNetwork,
 		commands: []string{
 			"blockbp infer PATH --task MAR --method exact",

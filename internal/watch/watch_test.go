@@ -344,38 +344,30 @@ func TestChartLibrary(t *testing.T) {
 	}
 }
 
-// TestHistory: a long run is shown in as many rows as a page can draw, with its ends and
-// the extremes of its curves.
+// TestHistory: a long run is shown in as many rows as a page can draw, with its ends and its evaluations.
 func TestHistory(t *testing.T) {
-	const n, spike = 200_000, 123_457
+	const n = 200_000
 	var h history
-	thinned := 0
+	thinned, evaluated := 0, 0
 	for i := range n {
 		m := runfolder.NewMetric(i)
-		m.Objective, m.GradNorm = 1/(1+float64(i)), 1+math.Sin(float64(i))
 		if i%1000 == 7 {
-			m.Suboptimality, m.Eval = 2/(1+float64(i)), map[string]float64{"dev.accuracy": float64(i)}
-		}
-		if i == spike {
-			m.GradNorm = 1e6
+			m.Eval = map[string]float64{"dev.accuracy": float64(i)}
 		}
 		if h.add(&m) {
 			thinned++
 		}
 	}
-	found := map[int]bool{}
 	for i, m := range h.rows {
-		if found[m.Iter] = true; i > 0 && m.Iter <= h.rows[i-1].Iter {
+		if m.Eval != nil {
+			evaluated++
+		}
+		if i > 0 && m.Iter <= h.rows[i-1].Iter {
 			t.Fatalf("iteration %d follows %d", m.Iter, h.rows[i-1].Iter)
 		}
 	}
-	if len(h.rows) > 4*mostRows || thinned == 0 || thinned > n/1000 {
-		t.Errorf("%d rows after %d thinnings", len(h.rows), thinned)
-	}
-	for _, iter := range []int{0, n - 1, spike, 7, 1007, 199_007} {
-		if !found[iter] {
-			t.Errorf("iteration %d is lost", iter)
-		}
+	if len(h.rows) > mostRows || h.rows[0].Iter != 0 || h.last() != n-1 || thinned == 0 || thinned > n/1000 || evaluated < n/1000-5 {
+		t.Errorf("%d rows from %d to %d, %d with evaluations, after %d thinnings", len(h.rows), h.rows[0].Iter, h.last(), evaluated, thinned)
 	}
 }
 

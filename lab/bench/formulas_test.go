@@ -7,7 +7,6 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/lab/ceilings"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -197,18 +196,18 @@ func TestRoofline(t *testing.T) {
 
 // TestRun: what a benchmark times is there, and blocks are those that training makes.
 func TestRun(t *testing.T) {
-	for _, graph := range []synthetic.GraphSpec{{Kind: "grid", Rows: 10, Cols: 10}, {Kind: "ba", Nodes: 90}} {
-		n := newNetwork(t, graph, 3)
+	for name, spec := range specs(10, 90) {
+		n := newNetwork(t, spec, 3)
 		took := n.run(t)
 		if !(took.seconds > 0) {
-			t.Errorf("%s: %+v", graph.Kind, took)
+			t.Errorf("%s: %+v", name, took)
 		}
 		s := n.settings()
 		s.MaxIterations = 30
 		here := must(learn.Fit(t.Context(), n.problem, s))
 		s.Assign, s.Together = nil, 0
 		if training := must(learn.Fit(t.Context(), n.problem, s)); !slices.Equal(here.Model.Weights, training.Model.Weights) {
-			t.Errorf("%s: training with its own blocks comes to other weights", graph.Kind)
+			t.Errorf("%s: training with its own blocks comes to other weights", name)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/cut"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/synthetic"
@@ -25,10 +26,10 @@ const sweeps, passes = 2, 10
 // It reports nanoseconds per edge of the network and pass over all blocks, and what share that is of the roofline.
 // Its steps are timed beside their code (internal/simd, BenchmarkSteps).
 func BenchmarkIteration(b *testing.B) {
-	for _, graph := range []synthetic.GraphSpec{{Kind: "grid", Rows: 200, Cols: 200}, {Kind: "ba", Nodes: 20_000}} {
+	for name, spec := range specs(200, 20_000) {
 		for _, states := range []int{2, 8, 16, 21} {
-			b.Run(fmt.Sprintf("%s/states=%d", graph.Kind, states), func(b *testing.B) {
-				n := newNetwork(b, graph, states)
+			b.Run(fmt.Sprintf("%s/states=%d", name, states), func(b *testing.B) {
+				n := newNetwork(b, spec, states)
 				var total timed
 				for b.Loop() {
 					total.add(n.run(b))
@@ -53,10 +54,17 @@ type network struct {
 	shape    modelShape
 }
 
-func newNetwork(tb testing.TB, graph synthetic.GraphSpec, states int) *network {
+// specs are a square grid and a Barabási–Albert graph.
+func specs(side, nodes int) map[string]synthetic.Synthetic {
+	ba := synthetic.Synthetic{Seed: 1}
+	ba.Graph = must(gen.BarabasiAlbert(nodes, 2, ba.Source(synthetic.StreamGraph, 0)))
+	return map[string]synthetic.Synthetic{"grid": must(synthetic.Grid(side, side, 1)), "ba": ba}
+}
+
+func newNetwork(tb testing.TB, spec synthetic.Synthetic, states int) *network {
 	tb.Helper()
 	// Labels play no part in what an iteration takes: one sample that is drawn in haste will do.
-	spec := synthetic.Synthetic{Graph: graph, States: states, Samples: 1, Sweeps: 1, WeightScale: 0.3, Seed: 1}
+	spec.States, spec.Samples, spec.Sweeps, spec.WeightScale = states, 1, 1, 0.3
 	drawn := must(synthetic.Generate(spec, 1))
 	clear(drawn.Truth.Weights)
 	n := &network{

@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
@@ -18,6 +19,9 @@ const (
 	Grid = "grid" // Size × Size nodes, 4 neighbours
 	BA   = "ba"   // Barabási–Albert, Size nodes
 )
+
+// baAttached is how many edges each new node of a Barabási–Albert graph brings.
+const baAttached = 2
 
 // Problem describes one synthetic learning problem of the paper
 // (docs/explanation/equations.md, section 9). What the paper leaves open is a field; zero
@@ -79,15 +83,20 @@ type bench struct {
 // build draws the problem.
 func (p Problem) build(threads int) (*bench, error) {
 	p = p.withDefaults()
-	spec := synthetic.Synthetic{Seed: p.Seed, WeightScale: p.WeightScale, States: p.States}
+	spec := synthetic.Synthetic{Seed: p.Seed}
+	var err error
 	switch p.Kind {
 	case Grid:
-		spec.Graph = synthetic.GraphSpec{Kind: "grid", Rows: p.Size, Cols: p.Size}
+		spec, err = synthetic.Grid(p.Size, p.Size, p.Seed)
 	case BA:
-		spec.Graph = synthetic.GraphSpec{Kind: "ba", Nodes: p.Size}
+		spec.Graph, err = gen.BarabasiAlbert(p.Size, baAttached, spec.Source(synthetic.StreamGraph, 0))
 	default:
-		return nil, fmt.Errorf("study: kind of network %q: want %q or %q", p.Kind, Grid, BA)
+		err = fmt.Errorf("study: kind of network %q: want %q or %q", p.Kind, Grid, BA)
 	}
+	if err != nil {
+		return nil, err
+	}
+	spec.WeightScale, spec.States = p.WeightScale, p.States
 	generated, err := synthetic.Generate(spec, threads)
 	if err != nil {
 		return nil, err

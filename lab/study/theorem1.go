@@ -132,10 +132,12 @@ const theoremBlocks = 2
 // problem draws the model's problem.
 func (p theoremPlan) problem() (learn.Problem, error) {
 	if p.Model == templated {
-		g, err := synthetic.Generate(synthetic.Synthetic{
-			Graph:  synthetic.GraphSpec{Kind: "grid", Rows: p.Rows, Cols: p.Cols},
-			States: p.States, NodeFeatures: p.Features, EdgeFeatures: p.Features, Seed: p.Seed,
-		}, 1)
+		grid, err := synthetic.Grid(p.Rows, p.Cols, p.Seed)
+		if err != nil {
+			return learn.Problem{}, err
+		}
+		grid.States, grid.NodeFeatures, grid.EdgeFeatures = p.States, p.Features, p.Features
+		g, err := synthetic.Generate(grid, 1)
 		if err != nil {
 			return learn.Problem{}, err
 		}

@@ -32,7 +32,7 @@ var cancelled = []string{
 	"infer net.uai", "infer net.uai --counting trw", "infer net.uai --counting cover", "infer net.uai --task MPE",
 	"sample net.uai -o s.npz",
 	"check net.uai", "info net.uai", "convert net.uai -o n.npz",
-	"generate -o g --graph grid:600x600", "example images -o e", "demo -o demo", "compare run run -o c", "info run",
+	"example grid -o g", "example images -o e", "demo -o demo", "info run",
 	"watch run",
 }
 

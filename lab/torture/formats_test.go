@@ -94,7 +94,6 @@ func formats() []format {
 		{"run/model.safetensors", fromModel, []string{"info run/model.safetensors", "predict grid -m run -o out -q",
 			"check run/model.safetensors", "train grid -o new -q --max-passes 1 --report=false --init run/model.safetensors",
 			"eval grid -m run -q", "train grid -o new -q --max-passes 1 --report=false --reference run/model.safetensors"}},
-		{"train.toml", mutateText, []string{"train grid --config train.toml --dry-run -o new"}},
 		{"run/metrics.jsonl", mutateText, runVerbs},
 		{"run/config.json", mutateText, runVerbs},
 		{"run/result.json", mutateText, runVerbs},
@@ -105,7 +104,7 @@ func formats() []format {
 	}
 }
 
-var runVerbs = []string{"info run", "compare run GOOD/run -o out", "train run --resume -q --max-passes 3"}
+var runVerbs = []string{"info run", "train run --resume -q --max-passes 3"}
 
 // potentials is a network as arrays.
 func potentials() []array {
@@ -190,7 +189,7 @@ func goodFiles(c *campaign, dir string) error {
 		}
 	}
 	for name, text := range map[string][]byte{
-		"list.txt": []byte("grid/0.npz\ngrid/1.npz\n"), "net.uai.evid": []byte("2 0 1 5 2\n"), "train.toml": []byte(options1),
+		"list.txt": []byte("grid/0.npz\ngrid/1.npz\n"), "net.uai.evid": []byte("2 0 1 5 2\n"),
 		"tree.uai": []byte(treeNetwork), "potentials.npz": npz(potentials()...),
 		"images/labels/0.png": grey(64, 48),
 	} {
@@ -210,8 +209,6 @@ func goodFiles(c *campaign, dir string) error {
 	return nil
 }
 
-const options1 = "l2 = 0.5\nmethod = \"bbpl\"\nmax-passes = 3\nseed = 7\nrtol = 1e-3\nmax-time = \"10m\"\n" +
-	"blocks = \"2x2\"\n"
 const treeNetwork = "MARKOV\n3\n2 2 2\n2\n2 0 1\n2 1 2\n4\n 1 2 3 4\n4\n 4 3 2 1\n"
 
 // feed gives a mutated file to one of its readers.

@@ -107,9 +107,9 @@ func runCounts() []count {
 	}
 	const record = `{"iter":1#,"pass":1#,"wall_s":1,"objective":1.5,"grad_norm":1.5,"step":1,"bp_sweeps":1}` + "\n"
 	return []count{
-		of("records of a run", "r/metrics.jsonl", "\n", record, "info r", "compare r r"),
-		of("keys of result.json", "r/result.json", "{", `"k#": 1, `, "info r", "compare r r", "eval a.npz -m r"),
-		of("keys of config.json", "r/config.json", "{", `"k#": 1, `, "info r", "!compare r r", "!train r --resume"),
+		of("records of a run", "r/metrics.jsonl", "\n", record, "info r"),
+		of("keys of result.json", "r/result.json", "{", `"k#": 1, `, "info r", "eval a.npz -m r"),
+		of("keys of config.json", "r/config.json", "{", `"k#": 1, `, "info r", "!train r --resume"),
 		of("files of data.json", "r/data.json", "[", `{"path": "a#", "sha256": "0", "bytes": 1}, `,
 			"info r", "!train r --resume"),
 		beside("tensors of a checkpoint", "r/checkpoint/state.safetensors", func(n int) string {

@@ -94,7 +94,7 @@ func (c count) measure(t *trial, n int) (seconds []float64, refused bool) {
 
 // counts are all of them.
 func counts() []count {
-	return slices.Concat(columnCounts(), rowCounts(), archiveCounts(), typeCounts(), nameCounts(), optionCounts(),
+	return slices.Concat(columnCounts(), rowCounts(), archiveCounts(), typeCounts(), nameCounts(),
 		networkCounts(), potentialCounts(), textCounts(), modelCounts(), learnedCounts(), runCounts(), pictureCounts())
 }
 
@@ -118,12 +118,6 @@ func columnCounts() []count {
 			t.files("d/nodes.csv", threeNodes("", ""), "d/edges.csv",
 				"source,target"+numbered(n, "", ",x#")+"\n0,1"+numbered(n, "", ",#")+"\n1,2"+numbered(n, "", ",1")+"\n")
 		}, folderLines},
-		{"columns to ignore", 100, func(t *trial, n int) {
-			t.files("d/nodes.csv", threeNodes(numbered(n, "", ",x#"), numbered(n, "", ",#")), "d/edges.csv", twoEdges, "it.toml", "columns = ["+numbered(n, ",", `"ignore=x#"`)+"]\n")
-		}, []string{"train d --dry-run -o r --config it.toml"}},
-		{"columns that are not there", 100, func(t *trial, n int) {
-			t.files("d/nodes.csv", threeNodes(numbered(n, "", ",x#"), numbered(n, "", ",#")), "d/edges.csv", twoEdges, "it.toml", "columns = ["+numbered(n, ",", `"ignore=y#"`)+"]\n")
-		}, []string{"!train d --dry-run -o r --config it.toml"}},
 		{"cells of one row", 2000, func(t *trial, n int) {
 			t.files("d/nodes.csv", threeNodes(",x", ",1")+"3,1"+numbered(n, "", ",#")+"\n", "d/edges.csv", twoEdges)
 		}, refusedFolder},
@@ -258,24 +252,6 @@ func nameCounts() []count {
 			t.write("d/a.npz", chain([]int{0, 1, 1}, floats("node_features", []int{3, n}, make([]float64, 3*n))))
 			t.files("d/dataset.json", `{"node_features": [`+names(n)+"]}")
 		}, folderLines},
-	}
-}
-
-// optionCounts are of a file of options.
-func optionCounts() []count {
-	of := func(name string, text func(n int) string) count {
-		return count{name, 1000, func(t *trial, n int) {
-			t.write("a.npz", chain([]int{0, 1, 1}))
-			t.files("it.toml", text(n))
-		}, []string{"!train a.npz -o r --config it.toml"}}
-	}
-	return []count{
-		of("keys of --config", func(n int) string { return numbered(n, "", "k# = 1\n") }),
-		of("parts of a key of --config", func(n int) string { return numbered(n, ".", "k#") + " = 1\n" }),
-		of("tables of --config", func(n int) string { return numbered(n, "", "[k#]\n") }),
-		of("keys of a table of --config", func(n int) string { return "x = [1, {" + numbered(n, ", ", "k# = 1") + "}]\n" }),
-		of("values of --config", func(n int) string { return "columns = [" + numbered(n, ",", `"ignore=x#"`) + "]\n" }),
-		of("letters of --config", func(n int) string { return "columns = [\"ignore=" + strings.Repeat("x", n) + "\"]\n" }),
 	}
 }
 

@@ -254,14 +254,9 @@ func hostileInputs() map[string]hostile {
 			train $SOUND -o $OUT --blocks 9000000000000 --partition tiles
 			train $SOUND -o $OUT --blocks 9000000000000
 			train $SOUND -o $OUT --together 1000000000 --max-iter 2 --report=false -q
-			info $SOUND --blocks 9000000000000 --partition tiles
 			info $RUN --weights 9000000000000000000
-			generate -o $OUT --graph grid:100000x100000
-			generate -o $OUT --graph grid:2x2 --samples 9000000000
-			generate -o $OUT --graph grid:2x2 --instances 9000000000
-			generate -o $OUT --graph complete:1000000
 			demo --side 10000 -o $OUT`,
-			[]string{"--threads", "--memory", "--blocks", "tiles", "--samples", "--graph", "--side", "--instances", "memory", "Samples", "Instances"},
+			[]string{"--threads", "--memory", "--blocks", "tiles", "--samples", "--side", "memory"},
 		},
 	}
 }
@@ -409,8 +404,7 @@ func modelOf(states int) string {
 
 // irregular are commands that read a file, at $IT, by its name.
 var irregular = map[string]string{
-	"it.toml": "train good/grid -o $OUT --config $IT",
-	"it.npz":  "train $IT -o $OUT\ntrain good/grid -o $OUT --eval dev=$IT\npredict $IT -m good/run -o $OUT\neval $IT -m good/run\nsample $IT -o $OUT.npz\ninfer $IT\nconvert $IT -o $OUT.uai\ninfo $IT\ncheck $IT",
+	"it.npz": "train $IT -o $OUT\ntrain good/grid -o $OUT --eval dev=$IT\npredict $IT -m good/run -o $OUT\neval $IT -m good/run\nsample $IT -o $OUT.npz\ninfer $IT\nconvert $IT -o $OUT.uai\ninfo $IT\ncheck $IT",
 	"it.txt": "train $IT -o $OUT\ncheck $IT\ntrain good/images -o $OUT --list $IT\ntrain good/grid -o $OUT --counting $IT\npredict good/grid -m good/run -o $OUT --counting $IT\n" +
 		"infer good/net.uai --counting $IT",
 	"it.nodes.tsv":                   "train $IT -o $OUT\ncheck $IT\ninfo $IT",
@@ -425,9 +419,8 @@ var irregular = map[string]string{
 	"it.evid":                        "infer good/net.uai --evidence $IT\nsample good/net.uai -o $OUT.npz --evidence $IT\nconvert good/net.uai -o $OUT.uai --evidence $IT",
 	"r/config.json":                  "train r --resume\ntrain good/grid --resume -o r",
 	"r/data.json":                    "train r --resume",
-	"r/metrics.jsonl":                "train r --resume\ncompare r good/run",
-	"r/result.json":                  "compare r good/run",
-	"r/model.safetensors":            "compare r good/run\ninfo r\npredict good/grid -m r -o $OUT",
+	"r/metrics.jsonl":                "train r --resume",
+	"r/model.safetensors":            "info r\npredict good/grid -m r -o $OUT",
 	"r/checkpoint/state.safetensors": "train r --resume",
 }
 

@@ -114,17 +114,15 @@ func tryNames(t *trial, evil string) {
 		{"train", dir, "--resume", "--max-iter", "4"},
 		{"check", data}, {"info", data}, {"info", data, "--json"}, {"info", dir}, {"info", model, "--json"},
 		{"eval", data, "-m", dir}, {"eval", data, "-m", dir, "--json"},
-		{"compare", dir, dir},
 		{"convert", data, "-m", dir, "-o", at("networks")}, {"sample", data, "-m", dir, "--samples", "4", "-o", at("samples")},
 		{"convert", data, "-m", dir, "--instance", "none" + evil, "-o", at("none.uai")},
 		{"predict", data, "-m", dir, "-o", at("predicted")}, {"predict", data, "-m", dir, "-o", at("predicted"), "--json"},
-		{"generate", "--graph", "chain:3", "-o", at("generated")}, {"example", "network", "-o", at("net.uai")}, {"example", "images", "-o", at("images")},
+		{"example", "grid", "-o", at("generated")}, {"example", "network", "-o", at("net.uai")}, {"example", "images", "-o", at("images")},
 	} {
 		t.harmlessRun("", args...)
 	}
 	t.harmlessRun(at("predicted"), "predict", data, "-m", dir, "-o", at("predicted"), "--force")
 	t.harmlessRun(at("evaluated"), "eval", data, "-m", dir, "-o", at("evaluated"))
-	t.harmlessRun(at("compared"), "compare", dir, dir, "-o", at("compared"))
 	t.harmlessRun("", "infer", at("net.uai"), "--json")
 
 	// Files with hostile content.
@@ -141,20 +139,17 @@ func tryNames(t *trial, evil string) {
 	bad("net.uai", "MARKOV\n1"+evil+"\n2\n")
 	bad("good.uai", loopUAI)
 	bad("e.evid", "1 "+evil+" 1\n")
-	bad("c.toml", "\"l2"+quoted(valid)+"\" = 1\n")
-	bad("d.toml", "l2 = \"a"+quoted(valid)+"\"\n")
 	bad("model.safetensors", "\x08\x00\x00\x00\x00\x00\x00\x00{\""+evil+"\"}")
 	for _, args := range [][]string{
 		{"check", at("bad", "entry.npz")}, {"check", at("bad", "odd.npz")}, {"info", at("bad", "entry.npz")}, {"train", at("bad", "odd.npz")}, {"check", at("bad", "list.txt")},
 		{"check", at("bad", "web")}, {"info", at("bad", "web"), "--observed", "x" + evil}, {"check", at("bad", "net.uai")}, {"check", at("bad", "model.safetensors")},
 		{"infer", at("bad", "net.uai")}, {"infer", at("bad", "good.uai"), "--evidence", at("bad", "e.evid")},
 		{"infer", at("bad", "good.uai"), "--task", evil}, {"infer", at("bad", "good.uai"), "--method", evil}, {"infer", at("none" + evil)},
-		{"train", data, "--config", at("bad", "c.toml")}, {"train", data, "--config", at("bad", "d.toml")}, {"train", data, "--config", at("none" + evil)},
 		{evil}, {"train" + evil}, {"train", data, "--" + evil}, {"train", data, "--l2", evil}, {"train", data, "--threads", "1" + evil}, {"train", data, "--states", "a" + evil + ",b"},
 		{"train", data, "--method", evil}, {"train", data, "--step", evil}, {"train", data, "--blocks", evil}, {"train", data, "--partition", evil}, {"train", data, "--order", evil},
 		{"train", data, "--kind", evil}, {"train", data, "--features", evil}, {"train", data, "--list", evil}, {"train", data, "--observed", evil}, {"train", data, "--counting", evil},
 		{"train", data, "--early-stop", evil}, {"train", data, "--class-weights", evil, "--method", "pseudo"}, {"train", data, "--eval", evil}, {"train", data, "--order", evil},
-		{"train", "none" + evil}, {"generate", "-o", at("g"), "--graph", evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil}, {"convert", evil, "-o", evil},
+		{"train", "none" + evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil}, {"convert", evil, "-o", evil},
 		{"help", evil}, {"predict", data, "-m", dir, "-o", at("p"), "--decode", evil},
 	} {
 		t.harmlessRun("", args...)

@@ -73,8 +73,8 @@ func (t *trial) sameModel(a, b string) {
 }
 
 const (
-	teamData = "generate -o data --graph grid:60x60 --samples 2 --seed 3 --states 6"
-	teamDev  = "generate -o dev --graph grid:10x10 --seed 4 --states 6"
+	teamData = "example grid -o data"
+	teamDev  = "example grid -o dev --seed 4"
 )
 
 // TestTeam: ranks of a job learn what one process does, to the last byte, say what it says, and leave one run folder.
@@ -103,9 +103,8 @@ func TestTeam(t *testing.T) {
 // TestTeamOfMappedFeatures: ranks let go of features, which they have put on another scale in mapped files, of blocks
 // of others: and learn what one process does all the same, with a Hessian.
 func TestTeamOfMappedFeatures(t *testing.T) {
-	make := "generate -o data --graph grid:60x60 --seed 3 --states 3 --samples 1"
 	options := strings.Fields("train arrays --blocks 6x6 --together 9 --l2 20 --standardise --counting convex --max-passes 60")
-	underLaunchers(t, []string{make}, func(t *trial, start []string) {
+	underLaunchers(t, []string{teamData}, func(t *trial, start []string) {
 		packed, err := zip.OpenReader(t.path("data/0.npz"))
 		t.must(err)
 		defer packed.Close()
@@ -125,14 +124,12 @@ func TestTeamOfMappedFeatures(t *testing.T) {
 // TestTeamMistakes: a mistake is told once, wherever it is met, and the job ends.
 func TestTeamMistakes(t *testing.T) {
 	underLaunchers(t, []string{teamData, "train data -o begun --l2 1 --max-passes 3 --report=false"}, func(t *trial, start []string) {
-		t.write("mpi.toml", []byte("mpi = \"off\"\n"))
 		for _, c := range []struct{ args, say string }{
 			{"train data --l2 auto", "--l2 auto runs in one process, and this job has 3"},
 			{"train data --method pseudo", "--method pseudo runs in one process"},
 			{"train data.missing", ".missing"},
 			{"train data --l2 1 --step fixed:1e9 --max-passes 50", "diverged"},
 			{"train begun --resume --method full", "--method full: the run in begun began with"}, // process 0 alone looks
-			{"train data --l2 1 --config mpi.toml", `option "mpi" is not for a file: give --mpi on the command line`},
 			{"train data --l2 1 --stall -1s", "--stall \"-1s\": want a time with its unit, above 0"},
 			{"train data --mpi some", `--mpi "some": want auto, on or off`},
 			{"predict model data", "predict: one process does all of that, and a launcher has started 3: start it alone"},

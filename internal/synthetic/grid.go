@@ -1,0 +1,182 @@
+package synthetic
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gibbs"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/parallel"
+)
+
+// Synthetic describes a problem of the paper (docs/explanation/equations.md, section 9).
+// Zero fields take the defaults noted.
+type Synthetic struct {
+	// Graph is shared by all instances; Rows and Cols are those of a grid.
+	Graph      *graph.Graph
+	Rows, Cols int
+	// States of every variable; 8.
+	States int
+	// NodeFeatures and EdgeFeatures are the lengths of the feature vectors, all entries N(0,1); 20 and 10.
+	NodeFeatures, EdgeFeatures int
+	// Samples drawn per instance, which share its features, 65536 at most; 20.
+	Samples int
+	// Instances with features of their own; 1.
+	Instances int
+	// WeightScale is the standard deviation of the true weights; 1.
+	WeightScale float64
+	// Sweeps of Gibbs sampling before a sample is taken, from a random start of its own; 100.
+	Sweeps int
+	Seed   uint64
+}
+
+// Grid describes the paper's problem on a grid.
+func Grid(rows, cols int, seed uint64) (Synthetic, error) {
+	g, err := graph.Grid(rows, cols, graph.GridOptions{})
+	return Synthetic{Graph: g, Rows: rows, Cols: cols, Seed: seed}, err
+}
+
+// withDefaults resolves zero fields.
+func (s Synthetic) withDefaults() Synthetic {
+	s.States = cmp.Or(s.States, 8)
+	s.NodeFeatures, s.EdgeFeatures = cmp.Or(s.NodeFeatures, 20), cmp.Or(s.EdgeFeatures, 10)
+	s.Samples, s.Instances, s.Sweeps = cmp.Or(s.Samples, 20), cmp.Or(s.Instances, 1), cmp.Or(s.Sweeps, 100)
+	s.WeightScale = cmp.Or(s.WeightScale, 1)
+	return s
+}
+
+// Generated is a synthetic problem: the true model and instances drawn from it.
+type Generated struct {
+	Truth     *crf.Model
+	Instances []*crf.Instance
+	// NodeFeatures [instances][nodes*features] and EdgeFeatures
+	// [instances][edges*features] are the raw numbers, for writing files.
+	NodeFeatures, EdgeFeatures [][]float64
+	// Spec is the description with its defaults resolved.
+	Spec Synthetic
+}
+
+// Stream numbers keep the parts of a problem independent: changing the number of
+// samples leaves the graph and the features as they were.
+const (
+	StreamGraph = iota + 1
+	streamWeights
+	streamFeatures
+	streamSamples
+)
+
+// Source is the random source of one part of a problem.
+func (s *Synthetic) Source(stream, part uint64) *rand.Rand { return source(s.Seed, stream<<32+part) }
+
+// Generate draws a problem. threads samples are drawn at a time; the result does not depend on threads.
+func Generate(s Synthetic, threads int) (*Generated, error) {
+	s = s.withDefaults()
+	truth, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(s.States), s.NodeFeatures, s.EdgeFeatures))
+	if err != nil {
+		return nil, err
+	}
+	gaussian(truth.Weights, s.Source(streamWeights, 0), s.WeightScale)
+	out := &Generated{Truth: truth, Spec: s}
+	for i := range s.Instances {
+		if err := out.addInstance(i, threads); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (o *Generated) addInstance(i, threads int) error {
+	s := &o.Spec
+	rng := s.Source(streamFeatures, uint64(i))
+	node := make([]float64, s.Graph.NumNodes()*s.NodeFeatures)
+	edge := make([]float64, s.Graph.NumEdges()*s.EdgeFeatures)
+	gaussian(node, rng, 1)
+	gaussian(edge, rng, 1)
+	nodeFeatures, err := crf.Dense(node, s.NodeFeatures)
+	if err != nil {
+		return err
+	}
+	edgeFeatures, err := crf.Dense(edge, s.EdgeFeatures)
+	if err != nil {
+		return err
+	}
+	spec := crf.InstanceSpec{Name: fmt.Sprint(i), Graph: s.Graph, NodeFeat: []crf.Features{nodeFeatures},
+		EdgeFeat: []crf.Features{edgeFeatures}, Rows: s.Rows, Cols: s.Cols}
+	in, err := crf.NewInstance(&o.Truth.Schema, spec)
+	if err != nil {
+		return err
+	}
+	spec.Labels = o.sample(in, i, threads)
+	if in, err = crf.NewInstance(&o.Truth.Schema, spec); err != nil {
+		return err
+	}
+	o.Instances = append(o.Instances, in)
+	o.NodeFeatures = append(o.NodeFeatures, node)
+	o.EdgeFeatures = append(o.EdgeFeatures, edge)
+	return nil
+}
+
+// sample draws every sample in a chain, and from a random source, of its own.
+func (o *Generated) sample(in *crf.Instance, instance, threads int) [][]int32 {
+	network := ground.Condition(o.Truth, in)
+	labels := make([][]int32, o.Spec.Samples)
+	_ = parallel.Each(context.Background(), len(labels), threads, func(j int) {
+		rng := o.Spec.Source(streamSamples, uint64(instance)<<16+uint64(j))
+		labels[j] = gibbs.Sample(network, o.Spec.Sweeps, rng)
+	})
+	return labels
+}
+
+func gaussian(x []float64, rng *rand.Rand, scale float64) {
+	for i := range x {
+		x[i] = scale * rng.NormFloat64()
+	}
+}
+
+// Write writes a problem into a folder: an .npz for each instance, and the true model.
+func (s Synthetic) Write(path string) error {
+	f := &folder{path: path}
+	s.fill(f)
+	return f.err
+}
+
+func (s Synthetic) fill(f *folder) {
+	o, err := Generate(s, runtime.GOMAXPROCS(0))
+	if err != nil {
+		f.err = err
+		return
+	}
+	for i, in := range o.Instances {
+		f.npz(in.Name+".npz", &dataset.Arrays{
+			Edges:        dataset.EdgesOf(in.Graph),
+			NodeFeatures: &dataset.Matrix{Columns: o.Spec.NodeFeatures, Data: o.NodeFeatures[i]},
+			EdgeFeatures: &dataset.Matrix{Columns: o.Spec.EdgeFeatures, Data: o.EdgeFeatures[i]},
+			Labels:       in.Samples(), GridShape: [2]int{in.Rows, in.Cols}, States: []int32{int32(o.Spec.States)},
+		})
+	}
+	recipe := dataset.Recipe{Kind: dataset.KindNPZ, NodeForm: dataset.FormDense, EdgeForm: dataset.FormDense}
+	f.write("truth.safetensors", func(path string) error {
+		return crf.Save(path, o.Truth, map[string]string{dataset.RecipeKey: recipe.String()})
+	})
+	directed := true
+	f.manifest("", dataset.Manifest{States: o.Truth.Schema.NodeTypes[0].States, Directed: &directed})
+}
+
+// paperSide is how many rows and columns a grid of the paper's study has.
+const paperSide = 50
+
+// fillGrid writes the paper's grid.
+func fillGrid(f *folder, seed uint64) {
+	s, err := Grid(paperSide, paperSide, seed)
+	if err != nil {
+		f.err = err
+		return
+	}
+	s.fill(f)
+}
