@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -227,11 +228,7 @@ func (r *run) reopen() (err error) {
 	default:
 		return DataError(r.files.Path(checkpointFile), err)
 	}
-	gaps, err := runfolder.Gaps(r.files.Path(runfolder.MetricsFile), r.last)
-	if gaps != "" {
-		r.watch.note("%s", gaps)
-	}
-	return err
+	return nil
 }
 
 // neverBegan refuses to start from the beginning in the folder of a run that was further
@@ -275,7 +272,7 @@ func (r *run) begin() (err error) {
 
 // writeKnown writes what is known of a run before it begins, beside its configuration.
 func (r *run) writeKnown() error {
-	return r.files.WriteSealed(dataFile, dataRecord{r.sources(), len(r.p.Set.Sources)})
+	return r.files.WriteJSON(dataFile, dataRecord{r.sources(), len(r.p.Set.Sources)})
 }
 
 // writeConfig writes what a resumed run takes its data and options from.
@@ -288,7 +285,7 @@ func (r *run) writeConfig() error {
 	if r.folder.Resume {
 		put(r.folder.Config.Options, "resume", out)
 	}
-	return r.files.WriteSealed(configFile, r.folder.Config)
+	return r.files.WriteJSON(configFile, r.folder.Config)
 }
 
 func (r *run) sources() []dataset.Source {
@@ -471,7 +468,11 @@ func (d *dataRecord) UnmarshalJSON(text []byte) error {
 	return fileio.JSON(text, (*fields)(d))
 }
 
-// readRecord reads a sealed file of a run folder into v, if there is one.
+// oldSeal ends records of earlier versions.
+var oldSeal = regexp.MustCompile(`,\s*"checksum": "crc32c:[0-9a-f]{8}"\s*}\s*$`)
+
+// readRecord reads a JSON file of a run folder into v, if there is one. What is in it decides what a resumed run does,
+// so that a field without meaning is refused.
 func readRecord(path string, v any) (found bool, err error) {
 	text, err := fileio.Read(path, "a record of a run", fileio.Text)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -480,7 +481,7 @@ func readRecord(path string, v any) (found bool, err error) {
 		return false, err
 	}
 	var repeated *fileio.RepeatedKey
-	if err := parseRecord(text, v); errors.As(err, &repeated) {
+	if err := fileio.JSON(oldSeal.ReplaceAll(text, []byte("}")), v); errors.As(err, &repeated) {
 		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
 	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)
@@ -488,14 +489,4 @@ func readRecord(path string, v any) (found bool, err error) {
 		return false, dataf("%s: %v; the run cannot be resumed, start a new one", path, err)
 	}
 	return true, nil
-}
-
-// parseRecord reads the text of a sealed file. What is in it decides what a resumed run
-// does, so that a field without meaning is refused.
-func parseRecord(text []byte, v any) error {
-	object, _, err := runfolder.Unseal(text)
-	if err != nil {
-		return err
-	}
-	return fileio.JSON(object, v)
 }

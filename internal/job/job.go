@@ -209,9 +209,6 @@ func (p *Prepared) deal() error {
 	case o.Method.Local():
 		return usagef("{method=%s} runs in one process, and this job has %d: start it without mpirun, or give another "+
 			"{method}", o.Method, g.Size())
-	case o.AutoL2:
-		return usagef("{l2=auto} runs in one process, and this job has %d: choose l2 without mpirun first, and give its "+
-			"value", g.Size())
 	case o.Errors != errorsNone:
 		return usagef("{errors} %s runs in one process, and this job has %d: leave it out, or start without mpirun",
 			o.Errors, g.Size())
