@@ -218,8 +218,9 @@ func (r *run) reopen() (err error) {
 				r.files.Path(dataFile))
 		}
 	case errors.Is(err, fs.ErrNotExist):
-		if err := r.neverBegan(); err != nil {
-			return err
+		if _, err := os.Stat(r.files.Path(ModelFile)); err == nil {
+			return dataf("%s is missing, although the run has come to a model, %s: bring it back, or start a new run in "+
+				"another folder", r.files.Path(checkpointFile), ModelFile)
 		}
 		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		r.last = -1
@@ -227,24 +228,6 @@ func (r *run) reopen() (err error) {
 		return fmt.Errorf("%w; bring back the checkpoint, a file, or start a new run in another folder", err)
 	default:
 		return DataError(r.files.Path(checkpointFile), err)
-	}
-	return nil
-}
-
-// neverBegan refuses to start from the beginning in the folder of a run that was further
-// than that and has lost its checkpoint.
-func (r *run) neverBegan() error {
-	path := r.files.Path(checkpointFile)
-	const lost = "%s is missing, although the run has come to %s: bring it back, or start a new run in another folder"
-	if _, err := os.Lstat(r.files.Path(ModelFile)); err == nil {
-		return dataf(lost, path, "a model, "+ModelFile)
-	}
-	metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if i := slices.IndexFunc(metrics, func(m runfolder.Metric) bool { return m.Iter > 0 }); i >= 0 {
-		return dataf(lost, path, fmt.Sprintf("iteration %d or further (%s)", metrics[i].Iter, runfolder.MetricsFile))
 	}
 	return nil
 }

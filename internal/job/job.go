@@ -14,7 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -212,27 +211,6 @@ func (p *Prepared) deal() error {
 	case o.Errors != errorsNone:
 		return usagef("{errors} %s runs in one process, and this job has %d: leave it out, or start without mpirun",
 			o.Errors, g.Size())
-	}
-	return nil
-}
-
-// idleHints say that processes have nothing to do.
-func (p *Prepared) idleHints() []string {
-	g := p.Settings.Group
-	if g == nil {
-		return nil
-	}
-	size, parts := g.Size(), len(p.Problem.Data) // that are worked on at a time
-	if p.Settings.Method == learn.BBPL && slices.ContainsFunc(p.cuts, func(c cut.Cut) bool { return c.Blocks > 1 }) {
-		parts *= p.Settings.Together
-	}
-	switch {
-	case p.Memory.Repeated:
-		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem "+
-			"are solved in each: one process, with all threads, is as fast", size)}
-	case parts < size:
-		return []string{fmt.Sprintf("%d of %d processes only wait, as %d networks, or blocks of them, are worked on at a "+
-			"time: {blocks} cuts networks, and a larger {together} visits more blocks", size-parts, size, parts)}
 	}
 	return nil
 }

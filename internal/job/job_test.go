@@ -236,22 +236,15 @@ func TestHarm(t *testing.T) {
 	for _, test := range []struct {
 		o    Options
 		set  *dataset.Set
-		want string // "": no note
+		want bool
 	}{
-		{Options{L2: 0.01}, alike, "with {counting=convex} in the place of trw, and with {no-edges}"},
-		{Options{Settings: learn.Settings{Method: learn.Exact}, L2: 0.01}, alike, "with {no-edges}, and with a larger {l2}"},
-		{Options{Settings: learn.Settings{Method: learn.Pseudo}, L2: 0.01}, alike, "leave the choice to auto"},
-		{Options{Settings: learn.Settings{Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, L2: 0.01}, alike,
-			"the run had not converged: raise its limits"},
-		{Options{L2: 0.01}, some, "a model that was trained with {no-edges}"},
-		{Options{L2: 0.01, NoEdges: true}, alike, ""},
+		{Options{L2: 0.01}, alike, true}, {Options{L2: 0.01}, some, true},
+		{Options{L2: 0.01, NoEdges: true}, alike, false},
 	} {
 		r := oracle.Must(prepare(t, test.o, Task{Set: test.set, Evaluations: sets}).Train(t.Context(), nil, Watch{}))(t)
 		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "120 of 720 labels are hidden (-1)\n")
-		if test.want == "" && said != "" || test.want != "" &&
-			(!strings.HasPrefix(said, "on opposed the model is worse than a model of node features alone: accuracy ") ||
-				!strings.HasSuffix(said, test.want)) {
-			t.Errorf("%+v: notes %q, want %q", test.o, said, test.want)
+		if told := strings.HasPrefix(said, "on opposed the model is worse than a model of node features alone: accuracy "); told != test.want {
+			t.Errorf("%+v: notes %q, want one %v", test.o, said, test.want)
 		}
 	}
 }

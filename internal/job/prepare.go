@@ -161,8 +161,7 @@ func (p *Prepared) evaluations() (err error) {
 
 // note says what was assumed, few of few labels, and what is wrong.
 func (p *Prepared) note(few string) {
-	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data),
-		learnedFrom(p.Set, p.Evaluations), p.idleHints())
+	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data), learnedFrom(p.Set, p.Evaluations))
 	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem), p.features)
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {
@@ -192,7 +191,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.features = measured.Notes(schema, p.scale != nil, p.Set.Recipe.Hops > 0); p.scale == nil {
+	if p.features = measured.Notes(schema, p.Set.Recipe.Hops > 0); p.scale == nil {
 		if strings.HasPrefix(p.Options.Scale, scaleOne) {
 			p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", p.Options.Scale)
 		}
