@@ -220,7 +220,6 @@ func refusesFolder(t *testing.T, folder, why string) {
 	network := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
 	for _, args := range [][]string{
 		{"train", gridData(t), "-o", filepath.Join(folder, "run")},
-		{"train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "-m", filepath.Join(folder, "m.safetensors")},
 		{"generate", "--graph", "chain:3", "-o", filepath.Join(folder, "data")},
 		{"infer", network, "-o", filepath.Join(folder, "x.PR")},
 	} {

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,8 +73,6 @@ type written struct {
 	path   string
 	wanted string // what the option stands for, as its help says
 	kind   outputKind
-	// copyOf is a file of which the output may be a copy: then it is ours.
-	copyOf string
 }
 
 // writes declares that an option names what a verb writes. kind tells what that is, or
@@ -235,7 +231,7 @@ func (f *files) checkFile(o written) error {
 		return o.refusef("it is a folder, want the name of a file to write")
 	case linkErr != nil:
 		return o.checkParent()
-	case f.force, o.isCopy():
+	case f.force:
 		if err := f.checkOwner(o); err != nil {
 			return err
 		}
@@ -290,16 +286,6 @@ func reason(err error) error {
 		return path.Err
 	}
 	return err
-}
-
-// isCopy reports whether the output holds the same bytes as the file that it may be a copy of.
-func (o written) isCopy() bool {
-	if o.copyOf == "" {
-		return false
-	}
-	have, err := fileio.Read(o.path, "a copy", math.MaxInt64)
-	want, wantErr := fileio.Read(o.copyOf, "a model", math.MaxInt64)
-	return err == nil && wantErr == nil && bytes.Equal(have, want)
 }
 
 // fileEndings are those of names that nobody gives a folder.
@@ -492,18 +478,8 @@ func (a *app) target(option string) fileio.Target {
 		return fileio.Target{}
 	}
 	t := fileio.Target{Path: o.path}
-	switch {
-	case a.files.force:
+	if a.files.force {
 		t.Replace = func() error { return a.files.mayReplace(o.path) }
-	case o.isCopy():
-		own, err := os.Stat(o.path)
-		t.Replace = func() error {
-			now, nowErr := os.Stat(o.path)
-			if errors.Join(err, nowErr) != nil || !os.SameFile(own, now) || !now.ModTime().Equal(own.ModTime()) {
-				return &fileio.ExistsError{Path: o.path}
-			}
-			return nil
-		}
 	}
 	return t
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -183,7 +182,6 @@ func TestForce(t *testing.T) {
 	data, net := filepath.Join(folder, "data"), filepath.Join(folder, "net.uai")
 	fresh := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	for name, args := range map[string][]string{
-		"train":        {"train", data, noReport, "-q", "--max-iter", "1", "-m"},
 		"convert":      {"convert", net, "-o"},
 		"convert data": {"convert", data, "-m", filepath.Join(folder, "run"), "--instance", "1", "-o"},
 		"sample":       {"sample", net, "--samples", "4", "-q", "-o"},
@@ -193,9 +191,6 @@ func TestForce(t *testing.T) {
 	} {
 		command := func(out, force string) []string {
 			args := slices.Concat(args, []string{out})
-			if name == "train" {
-				args = append(args, "-o", fresh("run"))
-			}
 			return slices.DeleteFunc(append(args, force), func(s string) bool { return s == "" })
 		}
 		file := "out.npz"
@@ -220,7 +215,7 @@ func TestForce(t *testing.T) {
 			t.Errorf("%s: the file behind the link was made", name)
 		}
 		mustRun(t, command(link, "--force")...)
-		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || readFile(t, target) != readFile(t, out) && name != "train" {
+		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || readFile(t, target) != readFile(t, out) {
 			t.Errorf("%s --force: the link was not followed: %v, %v", name, info, err)
 		}
 	}
@@ -303,62 +298,6 @@ func TestAnew(t *testing.T) {
 		o := run(t, "train", data, "-o", dir, "--force", "-q")
 		o.wantFailure(t, 2, dir, name)
 		wantUntouched(t, o, before, tree(t, dir))
-	}
-}
-
-// TestModelInRunFolder: the copy of the model must not be a file that the run writes.
-func TestModelInRunFolder(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "run")
-	for _, name := range []string{"model.safetensors", "config.json", "./metrics.jsonl"} {
-		run(t, "train", gridData(t), "-o", dir, "-m", dir+"/"+name, "--force").wantFailure(t, 2, filepath.Base(name), "the training writes this file")
-	}
-	oracle.OK(t, os.Mkdir(dir, 0o755))
-	mustRun(t, "train", gridData(t), "-o", dir, "-m", filepath.Join(dir, "best.safetensors"), "--max-iter", "1", "-q", noReport)
-}
-
-// TestModelThatAppears: a file that appears in the place of --model while the run goes on
-// stays, and the model is not lost.
-func TestModelThatAppears(t *testing.T) {
-	t.Parallel()
-	dir, model := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "m.safetensors")
-	go func() {
-		for range 2000 {
-			if _, err := os.Stat(filepath.Join(dir, "checkpoint", "state.safetensors")); err == nil {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		_ = os.WriteFile(model, []byte("theirs"), 0o644) // the test will see
-	}()
-	o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "-q", noReport, "--json", "--max-time", "1s"}, endless)...)
-	o.wantFailure(t, 1, "--write-model", model, "stays as it is", "the model itself is saved as "+filepath.Join(dir, "model.safetensors"))
-	if got := readFile(t, model); got != "theirs" {
-		t.Errorf("the file became %q", got)
-	}
-	o.object(t, "objective", "model")
-	mustRun(t, "predict", gridData(t), "-m", dir, "-o", filepath.Join(t.TempDir(), "predicted"), "-q")
-}
-
-// TestResumedCopy: a run that goes on renews the copy of its model, as long as that is
-// its own.
-func TestResumedCopy(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	dir, model := filepath.Join(folder, "run"), filepath.Join(folder, "m.safetensors")
-	mustRun(t, "train", gridData(t), "-o", dir, "-m", model, "-q", noReport, "--max-iter", "3", "--tol", "1e-9")
-	mustRun(t, "train", dir, "--resume", "--max-iter", "6", "-q", noReport)
-	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
-		t.Error("the copy was not renewed")
-	}
-	writeFile(t, model, "mine")
-	before := tree(t, folder)
-	o := run(t, "train", dir, "--resume", "--max-iter", "9", "-q", noReport)
-	o.wantFailure(t, 2, "--write-model", model, "there already")
-	wantUntouched(t, o, before, tree(t, folder))
-	mustRun(t, "train", dir, "--resume", "--max-iter", "9", "-q", noReport, "--force")
-	if readFile(t, model) != readFile(t, dir, "model.safetensors") {
-		t.Error("the copy was not renewed by --force")
 	}
 }
 

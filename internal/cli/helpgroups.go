@@ -50,7 +50,7 @@ var trainGroups = []flagGroup{
 	{"When to stop", []string{"rtol", "tol", "gap", "max-passes", "max-iter", "max-time", "early-stop",
 		"require-convergence"}},
 	{"Evaluation while training", []string{"eval", "eval-every", "calibrate", "reference"}},
-	{"Output", []string{"out", copyOption, "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
+	{"Output", []string{"out", "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
 	{"Resume and configure", []string{"resume", "checkpoint", "checkpoint-every", "config"}},
 }
 

@@ -28,9 +28,9 @@ type trainFlags struct {
 	partition partitionFlags
 	options   job.Options
 
-	out, copy, init, resume, config string
-	reference, statistics           string
-	eval                            []string
+	out, init, resume, config string
+	reference, statistics     string
+	eval                      []string
 
 	mpi   string
 	stall time.Duration
@@ -59,7 +59,6 @@ terms without inference.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "run folder to make (default: run-DATE-TIME)")
-	fl.StringVarP(&f.copy, copyOption, "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
 	fl.StringVar(&f.reference, "reference", "", "record the weights' relative distance to this model's, as theta_dist")
 	fl.Var(wordValue(&f.resume, "", "a folder"), "resume", "go on with the run in this folder, or else in DATA or --out, "+
@@ -70,8 +69,7 @@ terms without inference.`,
 	reads(fl, wantsModel, "init", "reference")
 	reads(fl, "a TOML file of options", "config")
 	annotate(fl, "out", writesAnnotation, "")
-	annotate(fl, copyOption, writesAnnotation, "")
-	forceable(cmd, "start anew over the run in --out, and write over --write-model")
+	forceable(cmd, "start anew over the run in --out")
 	f.registerModel(fl)
 	f.registerLoop(fl)
 	f.registerEnds(fl)
@@ -214,7 +212,6 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	if f.dryRun {
 		return a.describeTraining(f, p)
 	}
-	folder.Copy = a.target(copyOption)
 	show := &display{progress: a.newProgress(f.quiet, p.Settings), app: a}
 	watch := show.watch()
 	if t != nil {
@@ -322,20 +319,13 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	return o.Resolved()
 }
 
-// outputs are what a training writes. A resumed run goes on with its own folder, and
-// the copy of its model is its own as long as nobody has changed it.
+// outputs are what a training writes. A resumed run goes on with its own folder.
 func (f *trainFlags) outputs(folder *job.Folder) (list []written) {
 	if folder.Dir != "" {
 		list = append(list, written{option: "{out}", path: folder.Dir, kind: outputRun})
 	}
-	if f.copy != "" {
-		list = append(list, written{option: "{" + copyOption + "}", path: f.copy})
-	}
 	if folder.Resume {
 		list[0].option, list[0].kind = "{resume}", outputKept
-		if f.copy != "" {
-			list[1].copyOf = filepath.Join(folder.Dir, job.ModelFile)
-		}
 	}
 	return list
 }
@@ -472,8 +462,6 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 func (f *trainFlags) outcome(result *job.Result) error {
 	n := result.Summary
 	switch {
-	case result.NotCopied != nil:
-		return result.NotCopied
 	case result.Unevaluated && !f.checkpoint:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, without "+
 			"an evaluation", n.StatusText(), n.Model)}
@@ -495,11 +483,8 @@ func (f *trainFlags) outcome(result *job.Result) error {
 	return nil
 }
 
-// copyOption is the option of train that names another file for the model.
-const copyOption = "write-model"
-
 // wantedPhysics says what --model can be.
-const wantedPhysics = "ising or potts (-m FILE writes the model to a file)"
+const wantedPhysics = "ising or potts"
 
 // couplingRows say what was learned of a physical system.
 func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {

@@ -62,7 +62,7 @@ type Choice struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// note says what was chosen, over what, and by how much.
+// note says what was chosen; the table has the others.
 func (c *Choice) note() string {
 	how, chosen := strings.TrimPrefix(c.Metric, "log_loss "), c.Chosen.String()
 	if c.Cut {
@@ -71,30 +71,10 @@ func (c *Choice) note() string {
 	if c.MaxPasses > 0 {
 		chosen += fmt.Sprintf(" {max-passes=%g}", c.MaxPasses)
 	}
-	said := func(x Candidate) string {
-		return fmt.Sprintf("%.4f, accuracy %s", x.Loss, percent(float64(x.Accuracy)))
-	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %s", len(c.Candidates), how, chosen,
-		said(c.Chosen))
-	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s", len(c.Candidates),
+		how, chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+	if c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
-	}
-	best := Candidate{Loss: runfolder.Float(math.Inf(1))} // of the others
-	for _, x := range c.Candidates {
-		if x != c.Chosen && x.Loss < best.Loss {
-			best = x
-		}
-	}
-	over := best // the first one is what the others have to beat
-	if first := c.Candidates[0]; first != c.Chosen {
-		over = first
-	}
-	if len(c.Candidates) > 1 {
-		text += fmt.Sprintf("; of %s %s", over, said(over))
-	}
-	if best.Loss < c.Chosen.Loss {
-		text += "; the first stays unless a later one is better by over one standard error, or by two against what is " +
-			"usual, and for a negative strength"
 	}
 	return text
 }

@@ -46,9 +46,7 @@ type Folder struct {
 	// data and the same options as far as they decide the course of it.
 	Resume bool
 	// Anew removes the training that Dir has, and nothing else, before this one starts.
-	Anew bool
-	// Copy is another file for the model; without a path there is none. An interrupted run leaves it alone.
-	Copy         fileio.Target
+	Anew         bool
 	NoCheckpoint bool   // nothing to resume the training from, which takes time and room
 	NoReport     bool   // no plots and no report.html
 	NoPlots      bool   // no plots beside report.html

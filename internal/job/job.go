@@ -79,9 +79,7 @@ type Result struct {
 	Couplings *Couplings
 	// Calibration of the final model, nil where there was none.
 	Calibration *Calibration
-	// NotCopied says why Folder.Copy was not written; all else was.
-	NotCopied error
-	Summary   *Summary
+	Summary     *Summary
 }
 
 // Train chooses what is left open, fits, evaluates the final model and writes everything into folder; nil keeps all
@@ -142,7 +140,6 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 	if err != nil {
 		return nil, err
 	}
-	result.NotCopied = r.copyModel(result)
 	if !result.Unevaluated {
 		if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, r.watch); err != nil {
 			return nil, err

@@ -309,19 +309,6 @@ func (r *run) saveModels(result *Result) error {
 	return nil
 }
 
-// copyModel writes the model where it was asked for beside the folder, when that has
-// it: nothing is lost if it cannot be done.
-func (r *run) copyModel(result *Result) error {
-	if r.folder == nil || r.folder.Copy.Path == "" || result.Status == learn.Interrupted {
-		return nil
-	}
-	if err := r.folder.Copy.Via(result.Model.Save); err != nil {
-		return option.Errorf("{write-model} %s: %w; the model itself is saved as %s", r.folder.Copy.Path, err,
-			result.Model.Path)
-	}
-	return nil
-}
-
 // report writes result, plots and report into the folder.
 func (r *run) report(result *Result, took times) error {
 	if r.folder == nil {

@@ -47,7 +47,7 @@ var others = strings.Fields(`against arrays burn-in chains checkpoint checkpoint
 	inner-tol instance instances json licences likelihood max-iter max-rhat max-sweeps
 	min-ess mpi node-features order pairs parts pictures plots port quiet reference report
 	require-convergence sampler samples scale select-edges side size spill split stall statistics step sweeps task
-	thin together tol weights write-model`)
+	thin together tol weights`)
 
 func init() {
 	for _, name := range others {
