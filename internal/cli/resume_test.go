@@ -54,7 +54,7 @@ var resumeForms = map[string]func(data, dir string) []string{
 // wantSameRun checks that a resumed run ended as the one never interrupted did.
 func wantSameRun(t *testing.T, what, dir, never string) {
 	t.Helper()
-	for _, name := range []string{"model.safetensors", "model.best.safetensors"} {
+	for _, name := range []string{"model.safetensors"} {
 		want, err := os.ReadFile(filepath.Join(never, name))
 		if os.IsNotExist(err) {
 			continue

@@ -31,7 +31,6 @@ const (
 	choiceFile    = "choice.json"
 	ResultFile    = "result.json"
 	ModelFile     = "model.safetensors"
-	bestModelFile = "model.best.safetensors"
 	ErrorsFile    = "errors.safetensors" // laid out like the model
 	CouplingsFile = "couplings.tsv"
 
@@ -177,7 +176,7 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 		return r, r.reopen()
 	}
 	if own.over {
-		if err := removeRun(r.files.Dir()); err != nil {
+		if err := errors.Join(removeRun(r.files.Dir()), r.files.RemoveLeftovers()); err != nil {
 			return nil, err
 		}
 	}
@@ -371,11 +370,12 @@ func jsonText(v any) string {
 
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
-	configFile, envFile, dataFile, choiceFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
+	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile,
 	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
 	runfolder.PlotFolder + "/*.png",
 	// of earlier versions
-	"l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
+	"model.best.safetensors", "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
+	configFile, // the last, as by it a folder is known
 }
 
 // IsRunFile reports whether a training leaves a file of this name, with slashes, in its folder.
@@ -392,43 +392,22 @@ func IsReadOfRun(name string) bool {
 	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
 }
 
-// RunFiles lists the files of the training in a folder, config.json last. A folder that holds anything else, or no
-// training, is an *Error of kind Usage: its files are nothing to be removed.
-func RunFiles(dir string) (files []string, err error) {
-	if _, err := ReadConfig(dir); err != nil {
-		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove "+
-			"it", dir)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return nil, err
-	}
-	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		inside, err := filepath.Rel(dir, file)
-		if name := filepath.ToSlash(inside); err == nil && name != configFile && name != runfolder.LockFile {
-			if !IsRunFile(name) && !slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover) {
-				return usagef("%q holds %q, which no training left there: move it away, or choose another folder", dir, name)
-			}
-			files = append(files, file)
-		}
-		return err
-	})
-	return append(files, filepath.Join(dir, configFile)), err
-}
-
-// removeRun empties the folder of a training, for another to start in it anew.
+// removeRun removes what a training has left in a folder, for another to start in it anew.
 func removeRun(dir string) error {
-	files, err := RunFiles(dir)
-	if err != nil {
-		return err
+	if _, err := ReadConfig(dir); err != nil {
+		return usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove it", dir)
 	}
-	for _, file := range files {
-		if err := os.Remove(file); err != nil {
+	for _, pattern := range runFiles {
+		files, err := fs.Glob(os.DirFS(dir), pattern)
+		for _, file := range files {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, file)))
+			if in := path.Dir(file); in != "." {
+				_ = os.Remove(filepath.Join(dir, in)) // which fails unless it is empty now
+			}
+		}
+		if err != nil {
 			return err
 		}
-		_ = os.Remove(filepath.Dir(file)) // which fails unless it is empty now
 	}
 	return nil
 }

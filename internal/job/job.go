@@ -64,8 +64,7 @@ func (w Watch) counter(work string) func(done, total int) {
 // Result is what a training ended with.
 type Result struct {
 	*learn.Result
-	Model *Model // with the final weights
-	Best  *Model // of the best evaluation, where Options.EarlyStop was set
+	Model *Model // with the final weights, or with Options.EarlyStop those of the best evaluation
 	// Scores are of the final model, on every evaluation set. Unevaluated: there are
 	// none because the training was interrupted while they were computed.
 	Scores      []*Scored
@@ -127,7 +126,7 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 	if err != nil {
 		return nil, err
 	}
-	if err := r.saveModels(result); err != nil {
+	if err := r.saveModel(result); err != nil {
 		return nil, err
 	}
 	if err := r.spread(ctx, result); err != nil {
@@ -135,7 +134,7 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 	}
 	started := time.Now()
 	if result.Unevaluated, err = r.p.calibrate(ctx, result, r.watch); err == nil && result.Calibration != nil {
-		err = r.saveModels(result)
+		err = r.saveModel(result)
 	}
 	if err != nil {
 		return nil, err

@@ -200,8 +200,8 @@ func resultNotes(r *learn.Result) []string {
 			some(types, " and %d more")))
 	}
 	if r.AtStart {
-		texts = append(texts, fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made the "+
-			"objective smaller, so that the model has the weights that the run began with; go on with a higher limit",
+		texts = append(texts, fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made "+
+			"the objective smaller, so that the model has the weights that the run began with; go on with a higher limit",
 			r.Iterations))
 	}
 	if r.Unsettled != "" && r.Residual > unsettledTold {

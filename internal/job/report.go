@@ -74,7 +74,8 @@ func (r *run) writeReport(result *Result) error {
 	if command := r.folder.Config.commandLine(); command != "" {
 		page.Code(command)
 	}
-	page.Paragraph("All options, as the run resolved what was left open, and where each came from, are in " + configFile + "; the hashes of the data are in " + dataFile + ", and more numbers in " + ResultFile + ".")
+	page.Paragraph("All options, as the run resolved what was left open, and where each came from, are in " +
+		configFile + "; the hashes of the data are in " + dataFile + ", and more numbers in " + ResultFile + ".")
 	page.Fold("Figures of the run")
 	page.Table([]string{"result", "value"}, append(s.Rows(), []string{"sha256 of the weights", s.ThetaSHA256}))
 	page.Unfold()

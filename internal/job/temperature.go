@@ -50,33 +50,27 @@ func (c *Calibration) Text() string {
 // closer ones change log losses in the fourth digit.
 const calibrationSteps, calibrationStep = 14, 0.25
 
-// calibrate chooses the temperatures of the models that have the smallest log loss on a set, where one is asked for,
-// and notes where there is none. It reports whether it was interrupted.
+// calibrate chooses the temperature of the model that has the smallest log loss on a set, where one is asked for, and
+// notes where there is none. It reports whether it was interrupted.
 func (p *Prepared) calibrate(ctx context.Context, r *Result, watch Watch) (interrupted bool, err error) {
 	e := p.calibration
 	if e == nil || r.Status == learn.Interrupted {
 		return false, nil
 	}
-	for _, m := range []*Model{r.Best, r.Model} {
-		if m == nil {
-			continue
-		}
-		w := p.inference(m.Model, infer.Limits{})
-		w.Progress = watch.counter("calibrating on " + e.Name)
-		c, err := w.calibrate(ctx, e)
-		switch {
-		case ctx.Err() != nil:
-			return true, nil
-		case err != nil:
-			return false, option.Errorf("{calibrate} %s: %w", e.Name, err)
-		case c == nil:
-			p.tell(watch, fmt.Sprintf("{calibrate} %s: no temperature fits its labels: all of them are predicted right, "+
-				"or none better than by chance; calibrate on data with some errors", e.Name))
-			continue
-		}
-		if m.setTemperature(c.Temperature); m == r.Model {
-			r.Calibration = c
-		}
+	w := p.inference(r.Model.Model, infer.Limits{})
+	w.Progress = watch.counter("calibrating on " + e.Name)
+	c, err := w.calibrate(ctx, e)
+	switch {
+	case ctx.Err() != nil:
+		return true, nil
+	case err != nil:
+		return false, option.Errorf("{calibrate} %s: %w", e.Name, err)
+	case c == nil:
+		p.tell(watch, fmt.Sprintf("{calibrate} %s: no temperature fits its labels: all of them are predicted right, "+
+			"or none better than by chance; calibrate on data with some errors", e.Name))
+	default:
+		r.Model.setTemperature(c.Temperature)
+		r.Calibration = c
 	}
 	return false, nil
 }
