@@ -425,14 +425,6 @@ func TestResumeLostCheckpoint(t *testing.T) {
 	}
 }
 
-// relink replaces a file or folder by a link to nothing.
-func relink(path, to string) error {
-	if err := os.RemoveAll(path); err != nil {
-		return err
-	}
-	return os.Symlink(to, path)
-}
-
 // TestResumeLostData: a file of the data that is gone is named, whatever the reader of
 // the data would say.
 func TestResumeLostData(t *testing.T) {

@@ -55,8 +55,8 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 	return fitted, took, nil
 }
 
-// keepBest goes back to the weights of the best evaluation with --early-stop, and where --max-time ended a training that
-// had become worse. To find that out takes twice as long as the final evaluation, for which time is left, too.
+// keepBest goes back to the weights of the best evaluation with --early-stop, and where --max-time ended a training
+// that had become worse. To find that out takes twice as long as the final evaluation, for which time is left, too.
 func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Duration) error {
 	p, best := r.p, fitted.Best
 	fitted.Best = nil
