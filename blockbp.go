@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/blockbp/blockbp/dataset"
 	"slices"
 	"time"
 
@@ -73,7 +72,7 @@ type Options struct {
 	Threads int
 	// Validation is compared with now and then. Where Patience > 0, training ends when so
 	// many comparisons in a row were no better, and Train returns the model of the best
-	// accuracy; a Folder has that as model.best.safetensors, beside the last.
+	// accuracy.
 	Validation *Data
 	Patience   int
 	// Calibrate chooses a temperature of beliefs by the log loss on Validation, and makes it
@@ -155,19 +154,6 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	n.add(result.Summary.Notes...)
 	trained := &Model{inner: result.Model, threads: o.Threads, training: newTraining(result)}
 	trained.training.Notes = n.texts
-	if result.Best != nil {
-		trained.inner = result.Best
-		e := task.Evaluations[0]
-		if of := trained.inner; of.Recipe.Hops != set.Recipe.Hops { // the training has chosen
-			if e, err = o.evaluation(ctx, &dataset.Set{Schema: of.Model.Schema, Recipe: *of.Recipe}, &notes{}); err != nil {
-				return nil, err
-			}
-			defer e.Set.Close()
-		}
-		if err := trained.validate(ctx, e); err != nil {
-			return nil, err
-		}
-	}
 	return trained, nil
 }
 

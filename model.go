@@ -320,16 +320,3 @@ func (m *Model) evaluate(ctx context.Context, e *job.Evaluation) (*Report, error
 	}
 	return r, nil
 }
-
-// validate puts the scores of this model in the place of those of the last weights.
-func (m *Model) validate(ctx context.Context, e *job.Evaluation) error {
-	r, err := m.evaluate(ctx, e)
-	if err != nil {
-		return err
-	}
-	m.training.Validation = map[string]float64{
-		"accuracy": r.Accuracy, "class_accuracy": r.ClassAccuracy, "f1": r.F1, "iou": r.IoU, "roc_auc": r.ROCAUC,
-		"average_precision": r.AveragePrecision, "log_loss": r.LogLoss, "calibration_error": r.CalibrationError,
-	}
-	return nil
-}

@@ -310,10 +310,6 @@ func (f *files) checkFolder(o written) error {
 	case !f.force:
 		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds "+
 			"with {force}", taken.Holds)
-	case o.kind == outputRun:
-		if _, err := job.RunFiles(o.path); err != nil {
-			return o.refusef("%v", err)
-		}
 	}
 	root := real(o.path) // a symbolic link is not gone into
 	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -137,26 +136,17 @@ const (
 	countingChoices = "convex, cover, trw, or bethe"
 )
 
-// l2Auto is the value of --l2 that has it chosen.
-const l2Auto = "auto"
-
-// l2Value makes --l2 a number or l2Auto.
+// l2Value makes --l2 a number, of which 0 is not the same as none.
 func l2Value(o *job.Options) optionValue {
 	return optionValue{"float64", "a number", func() string {
-		switch {
-		case o.AutoL2:
-			return l2Auto
-		case o.L2 == 0 && !o.NoL2:
+		if o.L2 == 0 && !o.NoL2 {
 			return ""
 		}
 		return strconv.FormatFloat(o.L2, 'g', -1, 64)
 	}, func(text string) error {
-		if o.AutoL2 = text == l2Auto; o.AutoL2 {
-			return nil
-		}
 		x, err := numeric.ParseDecimal(text)
 		if err != nil {
-			return fmt.Errorf("want a number or %s", l2Auto)
+			return errors.New("want a number; of several, blockbp compare tells which run does best on an --eval set")
 		}
 		o.L2, o.NoL2 = x, x == 0
 		return nil

@@ -200,8 +200,7 @@ func TestLocalMethods(t *testing.T) {
 		if r["objective_kind"] != kind || r["status"] != "converged" || r["convex"] != true || r["checked"] != true {
 			t.Errorf("%s: %v", method, r)
 		}
-		report := readFile(t, dir, "report.html")
-		if strings.Contains(report, "running estimates") != (method == "bbpl") {
+		if strings.Contains(readFile(t, dir, "report.html"), "running estimates") != (method == "bbpl") {
 			t.Errorf("%s: the report speaks of running estimates: %v", method, method != "bbpl")
 		}
 	}
@@ -255,7 +254,7 @@ func TestNothingLearned(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()
 	dir, second := filepath.Join(folder, "run"), filepath.Join(folder, "second")
-	const note = "a limit ended the run before its first step, so that the model has the weights that the run began with; go on with a longer --max-time"
+	const note = "so that the model has the weights that the run began with; go on with a higher limit"
 	limited := []string{"train", data, "--method", "full", "--max-time", "1ns", "--threads", "1", "-q"}
 	o := run(t, append(limited, "-o", dir)...)
 	o.wantFailure(t, 4, "nothing was learned", "model.safetensors", "time_limit", "blockbp train "+dir+" --resume")

@@ -21,7 +21,6 @@ import (
 
 // Candidate is a set of settings, and how well they predict what was held out.
 type Candidate struct {
-	L2    float64 `json:"l2,omitempty"`    // 0: that of the options, or of a prior; else nothing below is open
 	Scale string  `json:"scale,omitempty"` // of features of nodes, as Options.Scale; "": as the options say
 	Hops  int     `json:"hops"`
 	Prior float64 `json:"prior"` // 0: that of the options, or their l2
@@ -36,10 +35,7 @@ type Candidate struct {
 
 // String is the settings as the command line has them.
 func (c Candidate) String() string {
-	switch {
-	case c.L2 > 0:
-		return fmt.Sprintf("{l2=%g}", c.L2)
-	case c.Scale != "":
+	if c.Scale != "" {
 		return "{scale=" + c.Scale + "}"
 	}
 	text := fmt.Sprintf("{edges=%s}", c.Edges)
@@ -64,50 +60,21 @@ type Choice struct {
 	Seconds   float64 `json:"seconds"`
 	// Cut: the time for the choice was over, perhaps before all were compared.
 	Cut bool `json:"cut,omitempty"`
-	// Standardised: values of l2 are of standardised features.
-	Standardised bool `json:"standardised,omitempty"`
 }
 
-// note says what was chosen, over what, and by how much.
+// note says what was chosen; the table has the others.
 func (c *Choice) note() string {
 	how, chosen := strings.TrimPrefix(c.Metric, "log_loss "), c.Chosen.String()
 	if c.Cut {
 		how += ", as far as half of {max-time} went"
 	}
-	if c.Standardised {
-		chosen += " {standardise}"
-	}
-	if !slices.Contains(c.Candidates, c.Chosen) {
-		return fmt.Sprintf("{l2=auto} had no time to find the best value, as half of {max-time} sufficed for %d of them: "+
-			"l2 is that of {prior=1}, %s", len(c.Candidates), chosen)
-	}
 	if c.MaxPasses > 0 {
 		chosen += fmt.Sprintf(" {max-passes=%g}", c.MaxPasses)
 	}
-	said := func(x Candidate) string {
-		return fmt.Sprintf("%.4f, accuracy %s", x.Loss, percent(float64(x.Accuracy)))
-	}
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %s", len(c.Candidates), how, chosen,
-		said(c.Chosen))
-	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s", len(c.Candidates),
+		how, chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+	if c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
-	}
-	best := Candidate{Loss: runfolder.Float(math.Inf(1))} // of the others
-	for _, x := range c.Candidates {
-		if x != c.Chosen && x.Loss < best.Loss {
-			best = x
-		}
-	}
-	over := best // the first one is what the others have to beat
-	if first := c.Candidates[0]; first != c.Chosen && c.Chosen.L2 == 0 {
-		over = first
-	}
-	if len(c.Candidates) > 1 {
-		text += fmt.Sprintf("; of %s %s", over, said(over))
-	}
-	if c.Chosen.L2 == 0 && best.Loss < c.Chosen.Loss {
-		text += "; the first stays unless a later one is better by over one standard error, or by two against what is " +
-			"usual, and for a negative strength"
 	}
 	return text
 }
@@ -129,9 +96,6 @@ func (c *Choice) Table() report.Table {
 const (
 	// choiceShare of Options.MaxTime is for the choice: the training starts anew with all data.
 	choiceShare = 0.5
-	// Values of l2 go down from largestL2 per variable to smallestL2 in factors of √10, and end where
-	// the loss has not improved for pathPatience of them.
-	largestL2, smallestL2, pathStep, pathPatience = 1.0, 1e-6, 0.31622776601683794, 3
 	// choiceHops is the largest number that is tried: further neighbours add little, and fill sparse features.
 	choiceHops = 2
 	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
@@ -146,15 +110,11 @@ const (
 // choose replaces the preparation by that of the candidate which predicts best what was held out, where something
 // is left open, in the time that is left. A run that is interrupted meanwhile chooses anew.
 func (r *run) choose(ctx context.Context) error {
-	if !r.p.open() {
+	if !r.p.choosing {
 		return nil
 	}
 	c := r.p.newSelection(r.watch)
-	compare := c.overEdges
-	if r.p.Options.AutoL2 {
-		compare = c.overL2
-	}
-	finalists, err := compare(ctx)
+	finalists, err := c.overEdges(ctx)
 	if ctx.Err() != nil {
 		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.tried)))
 	}
@@ -163,7 +123,7 @@ func (r *run) choose(ctx context.Context) error {
 	}
 	before, made := r.p, c.decide(finalists)
 	if r.folder != nil {
-		if err := r.files.WriteSealed(choiceFile, made); err != nil {
+		if err := r.files.WriteJSON(choiceFile, made); err != nil {
 			return err
 		}
 	}
@@ -193,27 +153,20 @@ func (r *run) interrupted(while string) error {
 
 // chosen is the preparation of the training that was chosen.
 func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
-	own, best := *p, made.Chosen
-	if best.L2 > 0 {
-		own.Options.AutoL2, own.Options.L2, own.Problem.L2 = false, best.L2, best.L2
-	} else {
-		o, t := p.asked, p.Task
-		o.Edges, o.MaxPasses, o.Prior = best.Edges, cmp.Or(o.MaxPasses, made.MaxPasses), cmp.Or(best.Prior, o.Prior)
-		o.Scale = p.Options.Scale
-		if best.Hops > t.Set.Recipe.Hops {
-			var err error
-			if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
-				return nil, err
-			}
-		}
-		prepared, err := Prepare(ctx, o, t)
-		if err != nil {
+	best, o, t := made.Chosen, p.asked, p.Task
+	o.Edges, o.MaxPasses, o.Prior = best.Edges, cmp.Or(o.MaxPasses, made.MaxPasses), cmp.Or(best.Prior, o.Prior)
+	o.Scale = p.Options.Scale
+	if best.Hops > t.Set.Recipe.Hops {
+		var err error
+		if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
 			return nil, err
 		}
-		own = *prepared
 	}
-	own.recall(made)
-	return &own, nil
+	own, err := Prepare(ctx, o, t)
+	if err == nil {
+		own.recall(made)
+	}
+	return own, err
 }
 
 // recall notes what was chosen, and takes the time of the choice from that of the training.
@@ -238,7 +191,7 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 	if _, err := readRecord(folder.files.Path(choiceFile), &made); err != nil || made == nil {
 		return err
 	}
-	if !p.open() {
+	if !p.choosing {
 		p.recall(made)
 		return nil
 	}
@@ -250,21 +203,16 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 }
 
 // decide takes the first finalist, unless a later one is better by more than one standard error, or two of them against
-// what is usual, or for edges that make neighbours differ. Of values of l2 the best is taken, or, where the time was
-// over before it was found, as it may be smaller than all that were tried, that of a prior of deviation 1.
+// what is usual, or for edges that make neighbours differ.
 func (c *selection) decide(finalists []*trial) *Choice {
-	o := c.p.Options
-	made := &Choice{Metric: c.metric, Cut: c.late(), Standardised: o.AutoL2 && o.Standardise, Candidates: []Candidate{}}
+	made := &Choice{Metric: c.metric, Cut: c.late()}
 	var chosen, best *trial
 	for _, t := range finalists {
 		if best == nil || t.score() < best.score() {
 			best = t
 		}
 		errors := 1.0
-		switch {
-		case t.L2 > 0:
-			errors = 0
-		case chosen == c.usual || t.rule.strength < 0:
+		if chosen == c.usual || t.rule.strength < 0 {
 			errors = 2
 		}
 		if chosen == nil {
@@ -280,47 +228,11 @@ func (c *selection) decide(finalists []*trial) *Choice {
 			made.Chosen = shown
 		}
 	}
-	if o.AutoL2 && made.Cut {
-		n, usual, unknown := len(finalists), Options{Prior: 1}, runfolder.Float(math.NaN())
-		l2 := rounded(usual.l2(sampleCount(c.p.Problem.Data)), 3)
-		if n == 0 || finalists[n-1].L2 > l2 && (n == 1 || finalists[n-1].loss() < finalists[n-2].loss()) {
-			made.Chosen = Candidate{L2: l2, Loss: unknown, Accuracy: unknown, Error: unknown}
-		}
-	}
 	if chosen != nil && chosen.Edges == edgesTogether && chosen != c.usual { // which ends as where no label is hidden
 		made.MaxPasses = cmp.Or(c.p.asked.MaxPasses, togetherPasses)
 	}
 	made.Seconds = time.Since(c.started).Seconds()
 	return made
-}
-
-// overL2 tries regularisers from large to small, as far as half of the time suffices.
-func (c *selection) overL2(ctx context.Context) (finalists []*trial, err error) {
-	if err := c.divide(c.p.Problem.Data); err != nil {
-		return nil, err
-	}
-	within := ctx
-	if c.p.Options.MaxTime > 0 {
-		inTime, stop := context.WithTimeout(ctx, c.left(1))
-		defer stop()
-		within = inTime
-	}
-	variables, least, worse := meanVariables(c.p.Problem.Data), math.Inf(1), 0
-	for value := largestL2; value >= smallestL2*(1-1e-9) && worse < pathPatience; value *= pathStep {
-		t, err := c.try(within, Candidate{L2: rounded(value*variables, 3)})
-		late := err != nil && ctx.Err() == nil && c.late()
-		if late || errors.As(err, new(*learn.DivergedError)) && len(finalists) > 0 {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if worse++; t.loss() < least {
-			least, worse = t.loss(), 0
-		}
-		finalists = append(finalists, c.tell(t))
-	}
-	return finalists, nil
 }
 
 func (c *selection) tell(t *trial) *trial {

@@ -79,7 +79,7 @@ func (o *Options) validateEdges() error {
 		name option.Text
 		used bool
 	}{{"{no-edges}", o.NoEdges}, {option.Text("{model=" + o.Physics + "}"), o.Physics != ""},
-		{option.Text("{errors=" + o.Errors + "}"), o.Errors != errorsNone}, {"{l2=auto}", o.AutoL2}} {
+		{option.Text("{errors=" + o.Errors + "}"), o.Errors != errorsNone}} {
 		if c.used {
 			return usagef("{edges=%s} and %s do not go together: weights of edges are made by a rule, not learned", o.Edges,
 				c.name)

@@ -280,7 +280,7 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 
 // harm compares a model with one of the same features that was trained without edges, whose score stays in
 // Scored.Alone. It says where the model predicts an evaluation set worse, in accuracy as in log loss, or where its log
-// loss is over twice the other's, with the likely reason; "" where it does not. Of a smaller difference in one of the
+// loss is over twice the other's; "" where it does not. Of a smaller difference in one of the
 // two nothing is said: it may be chance.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
 	features := func(t crf.NodeType) bool { return t.Features > 0 }
@@ -310,28 +310,9 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 		return "", nil
 	}
 	return fmt.Sprintf("on %s the model %s a model of node features alone: accuracy %s, log loss %.4f, without edges "+
-		"accuracy %s, %.4f; %s", e.Name, verdict, percent(have.Accuracy()), have.MeanLogLoss(), percent(alone.Accuracy()),
-		alone.MeanLogLoss(), p.harmReason(r)), nil
-}
-
-// harmReason is the likely reason why edges do harm, and what to try.
-func (p *Prepared) harmReason(r *Result) string {
-	switch {
-	case p.featuresFirst():
-		return "few labels tell little of edges: train with {no-edges}"
-	case p.Options.Method.Local() && p.Options.Method != learn.Exact:
-		return fmt.Sprintf("{method=%s} learns from true neighbours, where predictions have uncertain ones: leave the "+
-			"choice to auto", p.Options.Method)
-	case !r.Status.Stationary():
-		return "the run had not converged: raise its limits"
-	case p.anyHidden():
-		return "labels are hidden, so that this may be a poor one of several optima: start with {init} from a model that " +
-			"was trained with {no-edges}"
-	case p.Options.Method != learn.Exact && p.Options.Counting != "convex":
-		return fmt.Sprintf("these data may differ from those learned from, or errors that neighbours share count as "+
-			"evidence: compare with {counting=convex} in the place of %s, and with {no-edges}", p.Options.Counting)
-	}
-	return "these data may differ from those learned from: compare with {no-edges}, and with a larger {l2}"
+		"accuracy %s, %.4f: the run may be far from its optimum, or these data differ from those learned from; compare "+
+		"with {no-edges}, {counting=convex} and a larger {l2}", e.Name, verdict, percent(have.Accuracy()),
+		have.MeanLogLoss(), percent(alone.Accuracy()), alone.MeanLogLoss()), nil
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {

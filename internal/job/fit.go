@@ -33,7 +33,7 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 	}
 	started := time.Now()
 	fitted, err := learn.Fit(ctx, r.p.Problem, s)
-	if left := r.p.Settings.MaxTime - time.Since(started); err == nil && r.p.Options.EarlyStop == "" {
+	if left := r.p.Settings.MaxTime - time.Since(started); err == nil {
 		err = r.keepBest(ctx, fitted, left)
 	}
 	if err == nil && r.watch.Fitted != nil && fitted.Status != learn.Interrupted {
@@ -55,12 +55,20 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 	return fitted, took, nil
 }
 
-// keepBest goes back to the weights of the best evaluation where --max-time ended a training that had become worse. It
-// takes twice as long as the final evaluation, for which time is left, too.
+// keepBest goes back to the weights of the best evaluation with --early-stop, and where --max-time ended a training
+// that had become worse. To find that out takes twice as long as the final evaluation, for which time is left, too.
 func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Duration) error {
 	p, best := r.p, fitted.Best
 	fitted.Best = nil
-	if fitted.Status != learn.TimeLimit || best == nil || slices.Equal(best.Weights, fitted.Model.Weights) {
+	switch {
+	case best == nil || slices.Equal(best.Weights, fitted.Model.Weights):
+		return nil
+	case p.Options.EarlyStop != "":
+		fitted.Model = best
+		p.tell(r.watch, "{early-stop}: the weights are those of the best evaluation; objective and gradient are of the "+
+			"last ones")
+		return nil
+	case fitted.Status != learn.TimeLimit:
 		return nil
 	}
 	e, loss := p.Evaluations[0], [2]float64{}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,6 @@ const (
 	choiceFile    = "choice.json"
 	ResultFile    = "result.json"
 	ModelFile     = "model.safetensors"
-	bestModelFile = "model.best.safetensors"
 	ErrorsFile    = "errors.safetensors" // laid out like the model
 	CouplingsFile = "couplings.tsv"
 
@@ -176,7 +176,7 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 		return r, r.reopen()
 	}
 	if own.over {
-		if err := removeRun(r.files.Dir()); err != nil {
+		if err := errors.Join(removeRun(r.files.Dir()), r.files.RemoveLeftovers()); err != nil {
 			return nil, err
 		}
 	}
@@ -215,8 +215,9 @@ func (r *run) reopen() (err error) {
 				r.files.Path(dataFile))
 		}
 	case errors.Is(err, fs.ErrNotExist):
-		if err := r.neverBegan(); err != nil {
-			return err
+		if _, err := os.Stat(r.files.Path(ModelFile)); err == nil {
+			return dataf("%s is missing, although the run has come to a model, %s: bring it back, or start a new run in "+
+				"another folder", r.files.Path(checkpointFile), ModelFile)
 		}
 		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		r.last = -1
@@ -224,28 +225,6 @@ func (r *run) reopen() (err error) {
 		return fmt.Errorf("%w; bring back the checkpoint, a file, or start a new run in another folder", err)
 	default:
 		return DataError(r.files.Path(checkpointFile), err)
-	}
-	gaps, err := runfolder.Gaps(r.files.Path(runfolder.MetricsFile), r.last)
-	if gaps != "" {
-		r.watch.note("%s", gaps)
-	}
-	return err
-}
-
-// neverBegan refuses to start from the beginning in the folder of a run that was further
-// than that and has lost its checkpoint.
-func (r *run) neverBegan() error {
-	path := r.files.Path(checkpointFile)
-	const lost = "%s is missing, although the run has come to %s: bring it back, or start a new run in another folder"
-	if _, err := os.Lstat(r.files.Path(ModelFile)); err == nil {
-		return dataf(lost, path, "a model, "+ModelFile)
-	}
-	metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if i := slices.IndexFunc(metrics, func(m runfolder.Metric) bool { return m.Iter > 0 }); i >= 0 {
-		return dataf(lost, path, fmt.Sprintf("iteration %d or further (%s)", metrics[i].Iter, runfolder.MetricsFile))
 	}
 	return nil
 }
@@ -273,7 +252,7 @@ func (r *run) begin() (err error) {
 
 // writeKnown writes what is known of a run before it begins, beside its configuration.
 func (r *run) writeKnown() error {
-	return r.files.WriteSealed(dataFile, dataRecord{r.sources(), len(r.p.Set.Sources)})
+	return r.files.WriteJSON(dataFile, dataRecord{r.sources(), len(r.p.Set.Sources)})
 }
 
 // writeConfig writes what a resumed run takes its data and options from.
@@ -286,7 +265,7 @@ func (r *run) writeConfig() error {
 	if r.folder.Resume {
 		put(r.folder.Config.Options, "resume", out)
 	}
-	return r.files.WriteSealed(configFile, r.folder.Config)
+	return r.files.WriteJSON(configFile, r.folder.Config)
 }
 
 func (r *run) sources() []dataset.Source {
@@ -388,11 +367,12 @@ func jsonText(v any) string {
 
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
-	configFile, envFile, dataFile, choiceFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
+	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile,
 	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
 	runfolder.PlotFolder + "/*.png",
 	// of earlier versions
-	"l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
+	"model.best.safetensors", "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
+	configFile, // the last, as by it a folder is known
 }
 
 // IsRunFile reports whether a training leaves a file of this name, with slashes, in its folder.
@@ -409,43 +389,22 @@ func IsReadOfRun(name string) bool {
 	return IsRunFile(name) && name != report.ReportFile && path.Dir(name) != runfolder.PlotFolder
 }
 
-// RunFiles lists the files of the training in a folder, config.json last. A folder that holds anything else, or no
-// training, is an *Error of kind Usage: its files are nothing to be removed.
-func RunFiles(dir string) (files []string, err error) {
-	if _, err := ReadConfig(dir); err != nil {
-		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove "+
-			"it", dir)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return nil, err
-	}
-	err = filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		inside, err := filepath.Rel(dir, file)
-		if name := filepath.ToSlash(inside); err == nil && name != configFile && name != runfolder.LockFile {
-			if !IsRunFile(name) && !slices.ContainsFunc(strings.Split(name, "/"), runfolder.IsLeftover) {
-				return usagef("%q holds %q, which no training left there: move it away, or choose another folder", dir, name)
-			}
-			files = append(files, file)
-		}
-		return err
-	})
-	return append(files, filepath.Join(dir, configFile)), err
-}
-
-// removeRun empties the folder of a training, for another to start in it anew.
+// removeRun removes what a training has left in a folder, for another to start in it anew.
 func removeRun(dir string) error {
-	files, err := RunFiles(dir)
-	if err != nil {
-		return err
+	if _, err := ReadConfig(dir); err != nil {
+		return usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove it", dir)
 	}
-	for _, file := range files {
-		if err := os.Remove(file); err != nil {
+	for _, pattern := range runFiles {
+		files, err := fs.Glob(os.DirFS(dir), pattern)
+		for _, file := range files {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, file)))
+			if in := path.Dir(file); in != "." {
+				_ = os.Remove(filepath.Join(dir, in)) // which fails unless it is empty now
+			}
+		}
+		if err != nil {
 			return err
 		}
-		_ = os.Remove(filepath.Dir(file)) // which fails unless it is empty now
 	}
 	return nil
 }
@@ -466,7 +425,11 @@ func (d *dataRecord) UnmarshalJSON(text []byte) error {
 	return fileio.JSON(text, (*fields)(d))
 }
 
-// readRecord reads a sealed file of a run folder into v, if there is one.
+// oldSeal ends records of earlier versions.
+var oldSeal = regexp.MustCompile(`,\s*"checksum": "crc32c:[0-9a-f]{8}"\s*}\s*$`)
+
+// readRecord reads a JSON file of a run folder into v, if there is one. What is in it decides what a resumed run does,
+// so that a field without meaning is refused.
 func readRecord(path string, v any) (found bool, err error) {
 	text, err := fileio.Read(path, "a record of a run", fileio.Text)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -475,7 +438,7 @@ func readRecord(path string, v any) (found bool, err error) {
 		return false, err
 	}
 	var repeated *fileio.RepeatedKey
-	if err := parseRecord(text, v); errors.As(err, &repeated) {
+	if err := fileio.JSON(oldSeal.ReplaceAll(text, []byte("}")), v); errors.As(err, &repeated) {
 		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
 	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)
@@ -483,14 +446,4 @@ func readRecord(path string, v any) (found bool, err error) {
 		return false, dataf("%s: %v; the run cannot be resumed, start a new one", path, err)
 	}
 	return true, nil
-}
-
-// parseRecord reads the text of a sealed file. What is in it decides what a resumed run
-// does, so that a field without meaning is refused.
-func parseRecord(text []byte, v any) error {
-	object, _, err := runfolder.Unseal(text)
-	if err != nil {
-		return err
-	}
-	return fileio.JSON(object, v)
 }

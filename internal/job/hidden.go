@@ -27,9 +27,6 @@ const (
 	togetherPairs = 1 << 17
 )
 
-// open reports whether something is chosen by data that are held out.
-func (p *Prepared) open() bool { return p.choosing || p.Options.AutoL2 }
-
 // chooses reports whether folds of labels choose how edges are made. Several processes learn them together.
 func (p *Prepared) chooses() bool { return p.leavesOpen() && (p.Group == nil || p.Group.Size() == 1) }
 
@@ -55,7 +52,7 @@ func (p *Prepared) hides() bool {
 	o, data := &p.Options, p.Problem.Data
 	asksHow := cmp.Or(p.asked.Method, learn.Auto) != learn.Auto || p.asked.Cut != (learn.Cut{}) || o.Together != 0 ||
 		o.Order != orderCyclic || o.Step != autoStep || o.InnerSweeps != 0 || o.InnerTolerance != 0
-	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone || o.AutoL2 ||
+	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone ||
 		len(data) != 1 || len(data[0].Samples()) != 1 || p.knownShare() > mostKnown ||
 		slices.ContainsFunc(p.labels().of, func(counts []int) bool { return slices.Max(counts) == 0 }) {
 		return false

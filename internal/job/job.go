@@ -14,7 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -65,8 +64,7 @@ func (w Watch) counter(work string) func(done, total int) {
 // Result is what a training ended with.
 type Result struct {
 	*learn.Result
-	Model *Model // with the final weights
-	Best  *Model // of the best evaluation, where Options.EarlyStop was set
+	Model *Model // with the final weights, or with Options.EarlyStop those of the best evaluation
 	// Scores are of the final model, on every evaluation set. Unevaluated: there are
 	// none because the training was interrupted while they were computed.
 	Scores      []*Scored
@@ -128,7 +126,7 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 	if err != nil {
 		return nil, err
 	}
-	if err := r.saveModels(result); err != nil {
+	if err := r.saveModel(result); err != nil {
 		return nil, err
 	}
 	if err := r.spread(ctx, result); err != nil {
@@ -136,7 +134,7 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 	}
 	started := time.Now()
 	if result.Unevaluated, err = r.p.calibrate(ctx, result, r.watch); err == nil && result.Calibration != nil {
-		err = r.saveModels(result)
+		err = r.saveModel(result)
 	}
 	if err != nil {
 		return nil, err
@@ -206,33 +204,9 @@ func (p *Prepared) deal() error {
 	case o.Method.Local():
 		return usagef("{method=%s} runs in one process, and this job has %d: start it without mpirun, or give another "+
 			"{method}", o.Method, g.Size())
-	case o.AutoL2:
-		return usagef("{l2=auto} runs in one process, and this job has %d: choose l2 without mpirun first, and give its "+
-			"value", g.Size())
 	case o.Errors != errorsNone:
 		return usagef("{errors} %s runs in one process, and this job has %d: leave it out, or start without mpirun",
 			o.Errors, g.Size())
-	}
-	return nil
-}
-
-// idleHints say that processes have nothing to do.
-func (p *Prepared) idleHints() []string {
-	g := p.Settings.Group
-	if g == nil {
-		return nil
-	}
-	size, parts := g.Size(), len(p.Problem.Data) // that are worked on at a time
-	if p.Settings.Method == learn.BBPL && slices.ContainsFunc(p.cuts, func(c cut.Cut) bool { return c.Blocks > 1 }) {
-		parts *= p.Settings.Together
-	}
-	switch {
-	case p.Memory.Repeated:
-		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem "+
-			"are solved in each: one process, with all threads, is as fast", size)}
-	case parts < size:
-		return []string{fmt.Sprintf("%d of %d processes only wait, as %d networks, or blocks of them, are worked on at a "+
-			"time: {blocks} cuts networks, and a larger {together} visits more blocks", size-parts, size, parts)}
 	}
 	return nil
 }

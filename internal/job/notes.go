@@ -17,7 +17,7 @@ import (
 
 // hints say which choices will not do what they seem to.
 func (p *Prepared) hints() (texts []string) {
-	o, set, data := &p.Options, p.Set, p.Problem.Data
+	o, set := &p.Options, p.Set
 	if splits := labelledSplits(set); len(splits) > 1 {
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; {observed=%s} keeps those of "+
 			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
@@ -29,8 +29,7 @@ func (p *Prepared) hints() (texts []string) {
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
-	if o.ClassWeights != "" && o.Method == learn.Pseudo &&
-		slices.ContainsFunc(data, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
+	if o.ClassWeights != "" && o.Method == learn.Pseudo {
 		texts = append(texts, "{class-weights} with {method=pseudo} multiply the odds of a state once for every neighbour "+
 			"that is in it: rare states spread; with another method they do once")
 	}
@@ -205,48 +204,20 @@ func resultNotes(r *learn.Result) []string {
 			some(types, " and %d more")))
 	}
 	if r.AtStart {
-		texts = append(texts, atStart(r))
+		texts = append(texts, fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made "+
+			"the objective smaller, so that the model has the weights that the run began with; go on with a higher limit",
+			r.Iterations))
 	}
-	switch {
-	case r.Unsettled == "" || r.Residual <= unsettledTold:
-	case r.Status == learn.TimeLimit:
-		texts = append(texts, fmt.Sprintf("the time limit ended the final check while messages in %s still changed by "+
-			"%.3g, so that the objective and what is said of it are approximate; go on with a longer {max-time}",
-			r.Unsettled, r.Residual))
-	default:
-		remedy := "use counting numbers that are convex"
-		switch {
-		case r.ConvexCounting && (r.Status == learn.PassLimit || r.Status == learn.IterationLimit):
-			remedy = "messages need more passes: raise {max-passes}"
-		case r.ConvexCounting: // it has ended by a rule of its own
-			remedy = "messages need more passes: {rtol=1e-5} makes them"
-		}
+	if r.Unsettled != "" && r.Residual > unsettledTold {
 		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values "+
-			"and beliefs there are approximate; %s, or use a larger l2 or smaller features", r.Unsettled, r.Residual, remedy))
+			"and beliefs there are approximate; raise the limits, give a smaller {rtol}, or use {counting=convex}, a larger "+
+			"l2 or smaller features", r.Unsettled, r.Residual))
 	}
 	if r.Damping > 0 {
 		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting "+
 			"numbers without negative c_s need no damping and learn faster here", r.Damping))
 	}
 	return texts
-}
-
-// atStart says that a run has not left the weights that it began with.
-func atStart(r *learn.Result) string {
-	remedy := map[learn.Status]string{
-		learn.TimeLimit:      "go on with a longer {max-time}",
-		learn.PassLimit:      "go on with more {max-passes}",
-		learn.IterationLimit: "go on with a larger {max-iter}",
-	}[r.Status]
-	if r.Iterations == 0 {
-		return "a limit ended the run before its first step, so that the model has the weights that the run began with; " +
-			"" + remedy
-	}
-	if !r.ConvexCounting {
-		remedy += ", or use counting numbers that are convex"
-	}
-	return fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made the objective "+
-		"smaller, so that the model has the weights that the run began with; %s", r.Iterations, remedy)
 }
 
 // some lists the first of some names, and then how many more there are.

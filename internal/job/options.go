@@ -59,9 +59,9 @@ type Options struct {
 	// beside the sum of all samples' log-likelihoods: l2 = 1/(N σ²). 0: 1.
 	Prior float64
 	// L2 is the weight of (l2/2)‖w‖² in the objective, in the place of the prior; 0: not given. NoL2 leaves the term
-	// out. AutoL2 has it chosen, on the first evaluation set or by cross-validation.
-	L2           float64
-	NoL2, AutoL2 bool
+	// out.
+	L2   float64
+	NoL2 bool
 	// Standardise learns with features of mean 0 and deviation 1, and NoStandardise with
 	// features as they are. Neither: standardised, unless L2 or NoL2 is given.
 	Standardise, NoStandardise bool
@@ -125,12 +125,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, err
 }
 
-// givesL2 reports whether l2 is given, or to be chosen, in the place of a prior.
-func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 || o.AutoL2 }
+// givesL2 reports whether l2 is given in the place of a prior.
+func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 }
 
 // standardises reports whether features are put on one scale.
 func (o *Options) standardises() bool {
-	return !o.NoStandardise && (o.Standardise || o.AutoL2 || !o.givesL2())
+	return !o.NoStandardise && (o.Standardise || !o.givesL2())
 }
 
 // l2 is that of the objective, for N samples.
@@ -382,9 +382,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	if len(p.Evaluations) == 0 {
 		o.EvaluateEvery = 0
 	}
-	if o.AutoL2 {
-		l2 = options["l2"].Value
-	} else if o.Prior == 0 {
+	if o.Prior == 0 {
 		l2 = p.Problem.L2
 	}
 	for _, f := range o.fields() {
@@ -398,7 +396,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		options["edges"] = Option{Value: o.Edges, Source: sourceAuto + "few labels"}
 	}
 	p.resolveBlocks(options)
-	if p.choice != nil && p.choice.Chosen.L2 == 0 {
+	if p.choice != nil {
 		if p.Set.Recipe.Kind == dataset.KindGraph {
 			put(options, "hops", p.Set.Recipe.Hops)
 		}

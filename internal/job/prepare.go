@@ -161,8 +161,7 @@ func (p *Prepared) evaluations() (err error) {
 
 // note says what was assumed, few of few labels, and what is wrong.
 func (p *Prepared) note(few string) {
-	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data),
-		learnedFrom(p.Set, p.Evaluations), p.idleHints())
+	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data), learnedFrom(p.Set, p.Evaluations))
 	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem), p.features)
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {
@@ -192,7 +191,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.features = measured.Notes(schema, p.scale != nil, p.Set.Recipe.Hops > 0); p.scale == nil {
+	if p.features = measured.Notes(schema, p.Set.Recipe.Hops > 0); p.scale == nil {
 		if strings.HasPrefix(p.Options.Scale, scaleOne) {
 			p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", p.Options.Scale)
 		}
@@ -377,15 +376,11 @@ func (p *Prepared) Forecast() *learn.Memory {
 		const name = "counting numbers and scaled features"
 		m.AddItem(learn.MemoryItem{Name: name, Bytes: p.space.Bytes, Reason: "as they lie there now", Spilled: true})
 	}
-	beside, after := 0.0, 0.0 // the learner
+	beside := 0.0 // the learner
 	for _, e := range p.Evaluations {
 		beside = max(beside, p.inferenceBytes(e.Instances))
 	}
-	if p.Options.AutoL2 {
-		after = p.inferenceBytes(p.Problem.Data[:(len(p.Problem.Data)+mostFolds-1)/mostFolds]) // about a fold
-	}
-	m.Add("predictions", max(beside, after-float64(p.Memory.Bytes)),
-		"whole networks, on each thread (%d): evaluations beside the learner, others in its place", p.Options.Threads)
+	m.Add("predictions", beside, "whole networks, on each thread (%d): evaluations beside the learner", p.Options.Threads)
 	m.Add("garbage and report", later+memory.MostGarbage(float64(m.Bytes)), "what is not collected yet, code and plots")
 	if beyond := reading - m.Bytes; measured && beyond > 0 {
 		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))

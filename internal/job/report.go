@@ -61,7 +61,7 @@ func (r *run) writeReport(result *Result) error {
 		table := s.Choice.Table()
 		page.Table(table.Headers, table.Rows)
 	}
-	if err := r.reportCourse(page, fitted, metrics); err != nil {
+	if err := r.reportCourse(page, metrics); err != nil {
 		return err
 	}
 	if len(s.Notes) > 0 {
@@ -74,9 +74,8 @@ func (r *run) writeReport(result *Result) error {
 	if command := r.folder.Config.commandLine(); command != "" {
 		page.Code(command)
 	}
-	page.KeyValues(settings(r.folder.Config, r.p))
-	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
-		"are in " + configFile + "; the hashes of the data are in " + dataFile + ", and more numbers in " + ResultFile + ".")
+	page.Paragraph("All options, as the run resolved what was left open, and where each came from, are in " +
+		configFile + "; the hashes of the data are in " + dataFile + ", and more numbers in " + ResultFile + ".")
 	page.Fold("Figures of the run")
 	page.Table([]string{"result", "value"}, append(s.Rows(), []string{"sha256 of the weights", s.ThetaSHA256}))
 	page.Unfold()
@@ -106,10 +105,10 @@ func (r *run) newPage(result *Result) *report.Report {
 }
 
 // reportCourse draws how the run went: convergence, and the other curves folded away.
-func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []runfolder.Metric) error {
+func (r *run) reportCourse(page *report.Report, metrics []runfolder.Metric) error {
 	page.Section("Convergence")
 	text := "A pass is the work of one sweep over the whole network. While blocks are " +
-		"visited, objective and gradient are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
+		"visited, objective and gradient are running estimates, which become exact at convergence."
 	method := r.p.Options.Method
 	if method.Local() {
 		text = fmt.Sprintf("The objective is the regularised %s, computed exactly at every iteration. A pass is one "+
@@ -146,20 +145,6 @@ func (s *Summary) verdict() string {
 		text += " T" + said[1:] + "."
 	}
 	return text
-}
-
-// sourceOfValues says how far the values of the result can be trusted.
-func sourceOfValues(r *learn.Result) string {
-	const place = "The values of the result are "
-	switch {
-	case !r.Checked:
-		return place + "such running estimates: the run ended before a check of the whole network."
-	case !r.InferenceConverged:
-		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, "+
-			"which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
-	}
-	return place + fmt.Sprintf("those of inference over the whole network at the final weights, exact up to what "+
-		"messages leave unknown that changed by %.3g at last.", r.Residual)
 }
 
 // Rows say how a training went, for a table of names and values.
@@ -204,34 +189,6 @@ func reportCouplings(page *report.Report, result *Result) {
 	page.Table(headers[:columns], rows)
 }
 
-// settings say what was run: the options that have a value, and that the run had a use for.
-func settings(config Config, p *Prepared) []report.KeyValue {
-	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
-	unused := slices.Clone(notOfCommand)
-	if p.scale == nil {
-		unused = append(unused, "standardise", "scale")
-	}
-	if p.Options.Method.Local() {
-		unused = append(unused, "counting")
-	}
-	for _, name := range slices.Sorted(maps.Keys(config.Options)) {
-		option := config.Options[name]
-		value := settingText(option.Value)
-		if value == "" || slices.Contains(unused, name) ||
-			option.Source == SourceDefault && slices.Contains(offTexts, value) {
-			continue
-		}
-		if choice := option.choiceOf(); choice != "" && name == "method" {
-			value = methodText(learn.Method(value), choice)
-		}
-		pairs = append(pairs, report.KeyValue{Key: name, Value: value})
-	}
-	return pairs
-}
-
-// offTexts are defaults by which nothing is done, or which the run had no reason to resolve.
-var offTexts = []string{"0", "0s", "none", "auto"}
-
 // notOfCommand are options of one command, or of one folder.
 var notOfCommand = []string{"out", "resume", "force", "quiet", "json", "dry-run"}
 
@@ -265,14 +222,6 @@ func (c *Config) commandLine() string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// settingText writes the value of an option, and nothing for one that is off.
-func settingText(value any) string {
-	if value == nil || value == false {
-		return ""
-	}
-	return strings.Trim(fmt.Sprint(value), "[]")
 }
 
 // namedFigure is a figure with the name of its file and a caption.

@@ -93,8 +93,8 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		if err != nil {
 			return nil, err
 		}
-		if c.divide(data) != nil { // there is nothing to compare by
-			return nil, nil
+		if err := c.divide(data); err != nil || len(c.folds) == 0 { // there is nothing to compare by
+			return nil, err
 		}
 		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
 		switch {

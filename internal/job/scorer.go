@@ -132,7 +132,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 		return nil, err
 	}
 	steps := powerSteps
-	if of.L2 > 0 || of.Scale != "" || !c.p.everyStateSeen() {
+	if of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
 	folds := make([][]trial, len(c.folds)) // of each the same powers
@@ -172,11 +172,7 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 // without them first.
 func (c *selection) learn(ctx context.Context, of Candidate) (models []*crf.Model, err error) {
 	o, s := c.p.Options, c.p.Settings
-	if s.Resume, s.Threads = nil, c.inside(); of.L2 > 0 {
-		o.L2, s.MaxPasses = of.L2, min(cmp.Or(s.MaxPasses, choicePasses), choicePasses)
-		s.RelativeTolerance, s.GradientTolerance = max(s.RelativeTolerance, choiceTolerance), 0
-		return c.fit(ctx, &o, s, slices.Repeat([]*crf.Model{c.p.Problem.Model}, len(c.folds)), false)
-	}
+	s.Resume, s.Threads = nil, c.inside()
 	o.Prior = cmp.Or(of.Prior, o.Prior)
 	if models = c.nodes[o.Prior]; models == nil {
 		zero, err := crf.NewModel(*c.folds[0].data[0].Schema())
@@ -212,7 +208,7 @@ func (c *selection) fit(ctx context.Context, o *Options, s learn.Settings, from 
 		if err != nil {
 			return err
 		}
-		if !alone && !o.AutoL2 && o.MaxTime > 0 { // an equal part of what is left, and a first candidate in any case
+		if !alone && o.MaxTime > 0 { // an equal part of what is left, and a first candidate in any case
 			own.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
 		}
 		problem.L2 = o.l2(sampleCount(problem.Data))
@@ -224,9 +220,9 @@ func (c *selection) fit(ctx context.Context, o *Options, s learn.Settings, from 
 	})
 }
 
-// inside is how many threads work on one fold: one, unless there is one fold, or each takes as much as a training.
+// inside is how many threads work on one fold: one, unless there is one fold.
 func (c *selection) inside() int {
-	if len(c.folds) == 1 || c.p.Options.AutoL2 {
+	if len(c.folds) == 1 {
 		return c.p.Options.Threads
 	}
 	return 1
@@ -254,14 +250,9 @@ var foldLimits = infer.Limits{Tolerance: 1e-2, MaxSweeps: 30}
 func (c *selection) predict(ctx context.Context, trials []trial, m *crf.Model, f *fold) (err error) {
 	held, w, of := *f.held, c.p.inference(m, foldLimits), &trials[0]
 	w.Threads = c.inside()
-	switch {
-	case of.L2 > 0:
-		if w.Limits = (infer.Limits{}); len(c.p.Evaluations) > 0 { // whose features are as they are
-			w.Model = c.p.original(m)
-		}
-	case of.Edges == noEdges:
+	if of.Edges == noEdges {
 		w.Counting, held.Instances = nil, Instances(&dataset.Set{Instances: held.Instances}, true)
-	default:
+	} else {
 		if w.Model, err = of.rule.of(ctx, m, f.data, c.p.scale); err != nil {
 			return err
 		}
@@ -275,52 +266,50 @@ func (c *selection) predict(ctx context.Context, trials []trial, m *crf.Model, f
 		}
 	}
 	return w.each(ctx, &held, false, func(i int, p prediction) error {
-		samples, beliefs, node := held.compared(i, p.beliefs)
-		for _, truth := range samples {
-			for s, y := range truth {
-				if y == crf.Unobserved || held.Count != nil && !held.Count[i][s] {
-					continue
-				}
-				weight := 1.0
-				if weights := c.p.Problem.ClassWeights; weights != nil {
-					weight = weights[held.Instances[i].NodeType(int32(node(s)))][y]
-				}
-				for j := range trials {
-					trials[j].add(beliefs.Of(s), y, beliefs.Labels[s], weight)
+		held.eachLabel(i, p, func(s int, y int32, beliefs *infer.Beliefs) {
+			weight := 1.0
+			if weights := c.p.Problem.ClassWeights; weights != nil {
+				weight = weights[held.Instances[i].NodeType(int32(s))][y]
+			}
+			for j := range trials {
+				t := &trials[j]
+				loss, surprise := tempered(beliefs.Of(s), y, beliefs.Labels[s], t.power)
+				t.losses, t.surprise = append(t.losses, weight*loss), t.surprise+weight*surprise
+				if beliefs.Labels[s] == y {
+					t.Accuracy++
 				}
 			}
-		}
+		})
 		return nil
 	})
 }
 
-// add takes note of a label that was held out, and predicted by beliefs, of which one is the largest.
-func (t *trial) add(beliefs []float64, label, likeliest int32, weight float64) {
+// eachLabel calls do for the labels that a prediction of an instance is compared with.
+func (e *Evaluation) eachLabel(i int, p prediction, do func(s int, label int32, beliefs *infer.Beliefs)) {
+	samples, beliefs, _ := e.compared(i, p.beliefs)
+	for _, truth := range samples {
+		for s, y := range truth {
+			if y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) {
+				do(s, y, beliefs)
+			}
+		}
+	}
+}
+
+// tempered is what a label loses that is predicted by a power of beliefs, of which one is the largest, and what it
+// would lose were the others right by turns.
+func tempered(beliefs []float64, label, likeliest int32, power float64) (loss, surprise float64) {
 	const least = 1e-12 // probability of a label, lest it be all of the loss
 	own, most := math.Log(max(least, beliefs[label])), -math.Log(least)
 	sum, others := 0.0, 0.0
 	for a, x := range beliefs {
-		x = math.Exp(t.power * (math.Log(max(least, x)) - own))
+		x = math.Exp(power * (math.Log(max(least, x)) - own))
 		if sum += x; int32(a) != likeliest {
 			others += x
 		}
 	}
-	t.losses = append(t.losses, weight*min(math.Log(sum), most))
 	ratio := sum * float64(len(beliefs)-1) / max(others, least)
-	t.surprise += weight * min(math.Log(max(1, ratio)), most)
-	if likeliest == label {
-		t.Accuracy++
-	}
-}
-
-// meanVariables is the mean number of variables per sample.
-func meanVariables(data []*crf.Instance) float64 {
-	nodes, samples := 0, 0
-	for _, in := range data {
-		nodes += in.Graph.NumNodes() * len(in.Samples())
-		samples += len(in.Samples())
-	}
-	return float64(nodes) / float64(samples)
+	return min(math.Log(sum), most), min(math.Log(max(1, ratio)), most)
 }
 
 // rounded has so many digits of a number: what is told is what is used.
@@ -332,7 +321,7 @@ func rounded(x float64, digits int) float64 {
 	return y
 }
 
-// manyInstances are enough for folds of whole ones; of fewer, each holds out labels, but where l2 is chosen.
+// manyInstances are enough for folds of whole ones; of fewer, each holds out labels.
 const manyInstances = 2*mostFolds - 1
 
 // fold is a part of the data to learn from, and another to predict.
@@ -341,33 +330,15 @@ type fold struct {
 	held *Evaluation
 }
 
-// divide makes the folds: the first evaluation set against all data, where l2 is chosen, or else parts of the data
-// against the others, which are instances, samples of a single one, or labels of a single sample.
+// divide makes the folds: parts of the data against the others, which are instances, or labels of few of them.
 func (c *selection) divide(data []*crf.Instance) error {
 	c.folds, c.nodes = nil, map[float64][]*crf.Model{}
-	if sets := c.p.Evaluations; c.p.Options.AutoL2 && len(sets) > 0 {
-		c.metric, c.folds = "log_loss on "+sets[0].Name, []fold{{data, sets[0]}}
-		return nil
-	}
-	samples, what := data[0].Samples(), "instances"
-	switch {
-	case len(data) >= manyInstances || len(data) > 1 && c.p.Options.AutoL2:
-		for k := range min(mostFolds, len(data)) {
-			left, held := part(data, k)
-			c.add(left, &Evaluation{Instances: held})
+	what := "instances"
+	if len(data) >= manyInstances {
+		for k := range mostFolds {
+			c.add(part(data, k))
 		}
-	case len(samples) > 1:
-		what = "samples"
-		for k := range min(mostFolds, len(samples)) {
-			left, held := part(samples, k)
-			weights, _ := part(data[0].Spec().SampleWeights, k)
-			in, err := relabelled(data[0], left, weights)
-			if err != nil {
-				return err
-			}
-			c.add([]*crf.Instance{in}, &Evaluation{Instances: data, Labels: [][][]int32{held}})
-		}
-	default:
+	} else {
 		n, err := c.holdOut(data)
 		if err != nil {
 			return err
@@ -378,20 +349,17 @@ func (c *selection) divide(data []*crf.Instance) error {
 	if len(c.folds) == 1 {
 		c.metric = "log_loss by one fold of " + what
 	}
-	if len(c.folds) == 0 {
-		return usagef("{l2=auto}: there are no two parts of the data with labels, and nothing to hold out; " +
-			"give labelled data with {eval!--eval NAME=PATH}")
-	}
 	return nil
 }
 
 // part holds out the kth of mostFolds parts.
-func part[T any](all []T, k int) (left, held []T) {
-	for i, x := range all {
+func part(all []*crf.Instance, k int) (left []*crf.Instance, held *Evaluation) {
+	held = &Evaluation{}
+	for i, in := range all {
 		if i%mostFolds == k {
-			held = append(held, x)
+			held.Instances = append(held.Instances, in)
 		} else {
-			left = append(left, x)
+			left = append(left, in)
 		}
 	}
 	return left, held

@@ -226,10 +226,7 @@ func Known(format string, x runfolder.Float) string {
 // result makes models of what was learned.
 func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error) {
 	var err error
-	if f.Model, err = p.withEdges(context.WithoutCancel(ctx), f.Model); err == nil && f.Best != nil {
-		f.Best, err = p.withEdges(context.WithoutCancel(ctx), f.Best)
-	}
-	if err != nil {
+	if f.Model, err = p.withEdges(context.WithoutCancel(ctx), f.Model); err != nil {
 		return nil, err
 	}
 	meta := p.modelMeta(f)
@@ -244,11 +241,6 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	r := &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
 	if p.rule.power != 0 {
 		r.Model.setTemperature(1 / p.rule.power)
-	}
-	if f.Best != nil {
-		f.Best = p.original(f.Best)
-		f.Best.Counts = counts
-		r.Best = &Model{Model: f.Best, Recipe: &recipe, Meta: r.Model.Meta}
 	}
 	return r, nil
 }
@@ -291,20 +283,14 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 	return meta
 }
 
-// saveModels writes the models into the folder.
-func (r *run) saveModels(result *Result) error {
+// saveModel writes the model into the folder.
+func (r *run) saveModel(result *Result) error {
 	if r.folder == nil {
 		return nil
 	}
 	result.Model.Path = r.files.Path(ModelFile)
 	if err := result.Model.Save(result.Model.Path); err != nil {
 		return fmt.Errorf("writing %s: %w", result.Model.Path, err)
-	}
-	if result.Best != nil {
-		result.Best.Path = r.files.Path(bestModelFile)
-		if err := result.Best.Save(result.Best.Path); err != nil {
-			return fmt.Errorf("writing %s: %w", result.Best.Path, err)
-		}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // TestCalibrateKnown: maximum likelihood of node features alone is calibrated on its own
-// data, and weights c times as large have the temperature c: beliefs are proportional to exp(θ/T).
+// data, and weights c times as large have the temperature c, to the nearest step: beliefs are proportional to exp(θ/T).
 func TestCalibrateKnown(t *testing.T) {
 	t.Parallel()
 	set := chains(t, 40)
@@ -27,14 +27,15 @@ func TestCalibrateKnown(t *testing.T) {
 		for i, w := range weights {
 			r.Model.Model.Weights[i] = factor * w
 		}
-		c := oracle.Must(r.Model.Calibrate(t.Context(), Inference{Model: r.Model.Model, Threads: 2}, e))(t)
-		if math.Abs(c.Temperature-factor) > 1e-4*factor || r.Model.Temperature() != c.Temperature || factor != 1 && !(c.LogLoss < c.LogLossBefore) {
+		w := Inference{Model: r.Model.Model, Threads: 2}
+		c := oracle.Must(w.calibrate(t.Context(), e))(t)
+		if math.Abs(math.Log2(c.Temperature/factor)) > 0.51*calibrationStep || factor != 1 && !(c.LogLoss < c.LogLossBefore) {
 			t.Errorf("weights %v times: %+v", factor, c)
 		}
 	}
 }
 
-// TestCalibrate: no other temperature has a smaller log loss, the model has it when it is
+// TestCalibrate: no other temperature, a step or more away, has a smaller log loss, the model has it when it is
 // loaded, and predictions use it; accuracy stays.
 func TestCalibrate(t *testing.T) {
 	t.Parallel()
@@ -55,15 +56,15 @@ func TestCalibrate(t *testing.T) {
 		return s.Score
 	}
 	least := loss(c.Temperature).MeanLogLoss()
-	for _, factor := range []float64{0.5, 0.99, 1.01, 2} {
+	for _, factor := range []float64{0.5, 0.84, 1.19, 2} {
 		if other := loss(factor * c.Temperature).MeanLogLoss(); other < least {
 			t.Errorf("log loss is %v at the temperature %v, and %v at %v times as much", least, c.Temperature, other, factor)
 		}
 	}
-	if math.Abs(float64(c.LogLoss)-least) > 1e-12 || math.Abs(float64(c.LogLossBefore)-loss(1).MeanLogLoss()) > 1e-12 || float64(c.ErrorBefore) != loss(1).CalibrationError() {
+	if math.Abs(float64(c.LogLoss)-least) > 1e-9 || math.Abs(float64(c.LogLossBefore)-loss(1).MeanLogLoss()) > 1e-9 {
 		t.Errorf("%+v, want a log loss of %v after %v", c, least, loss(1).MeanLogLoss())
 	}
-	if r.Summary.Eval["accuracy@dev"] != before.Summary.Eval["accuracy@dev"] || float64(r.Summary.Eval["log_loss@dev"]) != float64(c.LogLoss) || r.Summary.ThetaSHA256 != before.Summary.ThetaSHA256 {
+	if r.Summary.Eval["accuracy@dev"] != before.Summary.Eval["accuracy@dev"] || math.Abs(float64(r.Summary.Eval["log_loss@dev"]-c.LogLoss)) > 1e-9 || r.Summary.ThetaSHA256 != before.Summary.ThetaSHA256 {
 		t.Errorf("evaluations are %v, without a temperature %v", r.Summary.Eval, before.Summary.Eval)
 	}
 	if !strings.Contains(c.Text(), "chosen on dev: log loss") {
@@ -75,23 +76,6 @@ func TestCalibrate(t *testing.T) {
 // name, or metadata are no temperature.
 func TestNoTemperature(t *testing.T) {
 	t.Parallel()
-	c := &calibrator{stride: 1}
-	right := &infer.Beliefs{Node: []float64{0.9, 0.1, 0.4, 0.6}, NodeAt: []int{0, 2, 4}, Labels: []int32{0, 1}}
-	c.add(right, []int32{0, 1}, nil)
-	if temperature, ok := c.temperature(); ok {
-		t.Errorf("temperature %v of labels that are all right", temperature)
-	}
-	c.add(right, []int32{1, 0}, []bool{true, false}) // as often wrong
-	if temperature, ok := c.temperature(); ok && temperature < 1 {
-		t.Errorf("temperature %v, where a sure belief is as often wrong as right", temperature)
-	}
-	wrong := &calibrator{stride: 1}
-	if wrong.add(right, []int32{1, 0}, nil); len(wrong.ends) != 2 {
-		t.Errorf("%d nodes are kept, want 2", len(wrong.ends))
-	}
-	if temperature, ok := wrong.temperature(); ok {
-		t.Errorf("temperature %v of labels that are all wrong", temperature)
-	}
 	set := chains(t, 6)
 	e := oracle.Must(NewEvaluation("dev", set, set.Instances))(t)
 	for _, test := range []struct {

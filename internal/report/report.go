@@ -42,11 +42,6 @@ const (
 // calloutLabels begin a callout, so that its kind does not rest on colour alone.
 var calloutLabels = map[CalloutKind]string{CalloutOK: "✓", CalloutWarn: "Note", CalloutError: "Error"}
 
-// KeyValue is one line of a list of names and values.
-type KeyValue struct {
-	Key, Value string
-}
-
 // Report collects the parts of one HTML page, in order. The page is self-contained: style and images are inside, and
 // it has no script. It is for light and dark screens, from telephones on, and for paper. All texts are taken as plain
 // text. A part that cannot be made is reported by Write. The zero Report is empty and ready to use.
@@ -129,15 +124,6 @@ func (r *Report) Fold(summary string) {
 
 // Unfold ends a Fold.
 func (r *Report) Unfold() { r.blocks = append(r.blocks, reportBlock{Kind: "unfold"}) }
-
-// KeyValues adds a list of names and values, in the order given.
-func (r *Report) KeyValues(pairs []KeyValue) {
-	block := reportBlock{Kind: "pairs"}
-	for _, pair := range pairs {
-		block.Rows = append(block.Rows, []reportCell{{Text: pair.Key}, {Text: pair.Value}})
-	}
-	r.blocks = append(r.blocks, block)
-}
 
 // Table adds a table; columns of numbers are aligned on the right, as in Table, and so are those with percentages.
 func (r *Report) Table(headers []string, rows [][]string) {

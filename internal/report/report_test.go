@@ -26,7 +26,6 @@ func testReport(t *testing.T) *Report {
 	r.Callout(CalloutOK, "fine")
 	r.Callout(CalloutError, "broken")
 	r.Callout("odd", "strange")
-	r.KeyValues([]KeyValue{{"seed", "17"}, {"<key>", "<value>"}})
 	r.Fold("More <of it>")
 	r.Code("blockbp train 'a b'")
 	r.Unfold()

@@ -12,7 +12,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,49 +52,11 @@ func NewMetric(iter int) Metric {
 	}
 }
 
-// columnNames are the fixed names in the order in which they are written.
-var columnNames = []string{
-	"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual",
-	"suboptimality",
-}
-
-// columns are the fields that columnNames stand for: numbers, unknown if not finite, and
-// whole numbers, unknown if negative.
-func (m *Metric) columns() [11]any {
-	return [...]any{
-		&m.Iter, &m.Pass, &m.WallS, &m.Block, &m.Objective, &m.GradNorm, &m.ThetaDist, &m.Step, &m.BPSweeps, &m.BPResidual,
-		&m.Suboptimality,
-	}
-}
-
-// appendValue appends the value of a column, and nothing if it is unknown.
-func appendValue(dst []byte, field any) []byte {
-	switch v := field.(type) {
-	case *int:
-		if *v >= 0 {
-			dst = strconv.AppendInt(dst, int64(*v), 10)
-		}
-	case *float64:
-		if isFinite(*v) { // the shortest text that reads back as the same
-			dst = strconv.AppendFloat(dst, *v, 'g', -1, 64)
-		}
-	}
-	return dst
-}
-
-// each hands the fields that are known to use, in the order in which they are written: the columns, then the
-// results of evaluations by name.
-func (m *Metric) each(use func(name string, number []byte)) {
-	for i, field := range m.columns() {
-		if number := appendValue(nil, field); len(number) > 0 {
-			use(columnNames[i], number)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.Eval)) {
-		v := m.Eval[name]
-		if number := appendValue(nil, &v); len(number) > 0 {
-			use(evalPrefix+name, number)
-		}
+// columns are the numbers of a record, by their names in a file.
+func (m *Metric) columns() map[string]*float64 {
+	return map[string]*float64{
+		"pass": &m.Pass, "wall_s": &m.WallS, "objective": &m.Objective, "grad_norm": &m.GradNorm, "theta_dist": &m.ThetaDist,
+		"step": &m.Step, "bp_sweeps": &m.BPSweeps, "bp_residual": &m.BPResidual, "suboptimality": &m.Suboptimality,
 	}
 }
 
@@ -107,16 +68,18 @@ func (m Metric) MarshalJSON() ([]byte, error) {
 	if m.Iter < 0 {
 		return nil, errNoIteration
 	}
-	text := []byte("{")
-	m.each(func(name string, number []byte) {
-		key, err := json.Marshal(name)
-		if err != nil {
-			panic("runfolder: " + err.Error()) // texts can be written
-		}
-		text = append(append(append(append(text, key...), ':'), number...), ',')
-	})
-	text[len(text)-1] = '}' // the comma after the last field; iter is always there
-	return text, nil
+	known := map[string]float64{"iter": float64(m.Iter)}
+	if m.Block >= 0 {
+		known["block"] = float64(m.Block)
+	}
+	for name, value := range m.columns() {
+		known[name] = *value
+	}
+	for name, value := range m.Eval {
+		known[evalPrefix+name] = value
+	}
+	maps.DeleteFunc(known, func(_ string, value float64) bool { return !isFinite(value) })
+	return json.Marshal(known)
 }
 
 // UnmarshalJSON implements json.Unmarshaler, for a flat object with its fields in any order. null is unknown, and
@@ -127,43 +90,28 @@ func (m *Metric) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return fmt.Errorf("want one JSON object, {…}, of numbers: %w", err)
 	}
-	columns := m.columns()
+	columns, iter, block := m.columns(), float64(m.Iter), float64(m.Block)
+	columns["iter"], columns["block"] = &iter, &block
 	for name, value := range fields {
-		result, isEval := strings.CutPrefix(name, evalPrefix)
-		at := slices.Index(columnNames, name)
-		if string(value) == "null" || at < 0 && !isEval {
+		to, result, isEval := columns[name], "", false
+		if result, isEval = strings.CutPrefix(name, evalPrefix); isEval {
+			to = new(float64)
+		}
+		if to == nil || string(value) == "null" {
 			continue
 		}
-		v, err := strconv.ParseFloat(string(value), 64)
-		switch {
-		case err != nil:
-		case isEval:
-			if m.Eval == nil {
-				m.Eval = map[string]float64{}
-			}
-			m.Eval[result] = v
-		default:
-			err = put(columns[at], v)
-		}
-		if err != nil {
+		if json.Unmarshal(value, to) != nil || (to == &iter || to == &block) && *to != math.Trunc(*to) {
 			return fmt.Errorf("%.60s is %.40q, want a number", name, value)
 		}
-	}
-	if m.Iter < 0 {
-		return errNoIteration
-	}
-	return nil
-}
-
-// put sets a column; whole numbers must be such.
-func put(field any, v float64) error {
-	switch to := field.(type) {
-	case *float64:
-		*to = v
-	case *int:
-		if *to = int(v); float64(*to) != v {
-			return strconv.ErrSyntax
+		if isEval && m.Eval == nil {
+			m.Eval = map[string]float64{}
 		}
+		if isEval {
+			m.Eval[result] = *to
+		}
+	}
+	if m.Iter, m.Block = int(iter), int(block); m.Iter < 0 {
+		return errNoIteration
 	}
 	return nil
 }
@@ -318,34 +266,6 @@ func (f *Follower) restart(anew func()) {
 	*f = *Follow(f.path)
 }
 
-// eachUntil reads the records with iterations up to iter of the metrics file at path, but for lines that are none, and
-// for records of an iteration that is there already.
-func eachUntil(path string, iter int, visit func(line []byte) error) error {
-	last := -1
-	return eachLine(path, func(m *Metric, line []byte, wrong *LineError) error {
-		if wrong != nil || m.Iter > iter || m.Iter <= last {
-			return nil
-		}
-		last = m.Iter
-		return visit(line)
-	})
-}
-
-// Gaps says in words how many of the iterations 0 to last, one record each, the metrics file at path lacks; "" if it is
-// whole.
-func Gaps(path string, last int) (text string, err error) {
-	missing := last + 1
-	err = eachUntil(path, last, func([]byte) error { missing--; return nil })
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return "", err
-	case missing == 0 || last <= 0: // a run may be interrupted before the record of its start
-		return "", nil
-	}
-	return fmt.Sprintf("%s lacks the records of %d of the %d iterations so far, and curves will lack them; the training "+
-		"itself goes on unchanged", path, missing, last+1), nil
-}
-
 // flushEvery is the longest that records wait for others before they reach the file: who
 // follows a run sees it move, and a thousand iterations a second share a system call.
 const flushEvery = 500 * time.Millisecond
@@ -362,12 +282,17 @@ type MetricsWriter struct {
 
 // Metrics opens the metrics file of the run for appending. Of what is there the records of iterations up to last stay,
 // byte for byte, fields that are unknown here included: a resumed run repeats the others. Lines that
-// are no records go.
+// are no records, or of an iteration that is there already, go.
 func (run *Run) Metrics(last int) (*MetricsWriter, error) {
 	path := run.Path(MetricsFile)
 	err := writeAtomically(fileio.Target{Path: path, Replace: fileio.Always}, func(to string) error {
 		return fileio.Write(to, func(out io.Writer) error {
-			err := eachUntil(path, last, func(line []byte) error {
+			before := -1
+			err := eachLine(path, func(m *Metric, line []byte, wrong *LineError) error {
+				if wrong != nil || m.Iter > last || m.Iter <= before {
+					return nil
+				}
+				before = m.Iter
 				_, err := out.Write(append(slices.Clip(line), '\n'))
 				return err
 			})

@@ -8,9 +8,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
-	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -172,28 +171,8 @@ func TestWriteJSON(t *testing.T) {
 	if text, err := os.ReadFile(run.Path("result.json")); err != nil || string(text) != "{\n  \"x\": null\n}\n" {
 		t.Errorf("plain NaN is %q, %v", text, err)
 	}
-	// What a run goes on from must not come back as another number.
-	oracle.WantError(t, run.WriteSealed("state.json", plain), "state.json")
 	run.Close()
 	onlyFile(t, run.Dir(), "result.json")
-}
-
-func TestAddBuild(t *testing.T) {
-	settings := []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "then"}, {Key: "vcs.modified", Value: "true"}}
-	own, used := map[string]any{}, map[string]any{}
-	addBuild(own, &debug.BuildInfo{Main: debug.Module{Path: modulePath, Version: "v1.2.3"}, Settings: settings})
-	want := map[string]any{"blockbp_version": "v1.2.3", "vcs_revision": "abc", "vcs_time": "then", "vcs_modified": true}
-	if !reflect.DeepEqual(own, want) {
-		t.Errorf("as the main module: %v", own)
-	}
-	addBuild(used, &debug.BuildInfo{
-		Main:     debug.Module{Path: "example.org/other", Version: "v9"},
-		Deps:     []*debug.Module{{Path: "example.org/more"}, {Path: modulePath, Version: "v1.2.4"}},
-		Settings: settings,
-	})
-	if !reflect.DeepEqual(used, map[string]any{"blockbp_version": "v1.2.4"}) { // the repository is another one's
-		t.Errorf("as a dependency: %v", used)
-	}
 }
 
 // TestCreateFree: the first name that is free, and an error where none can be made.
@@ -208,6 +187,25 @@ func TestCreateFree(t *testing.T) {
 	}
 	if _, err := CreateFree(filepath.Join(name, "a.json", "run")); err == nil {
 		t.Error("a folder was made below a file")
+	}
+	// Of those that start in the same second each has its own, and none leaves an empty one.
+	parent := t.TempDir()
+	var work sync.WaitGroup
+	for range 16 {
+		work.Go(func() {
+			run, err := CreateFree(filepath.Join(parent, "run"))
+			if err == nil {
+				time.Sleep(time.Millisecond)
+				err = run.Close()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	if left := oracle.Must(os.ReadDir(parent))(t); len(left) > 0 {
+		t.Errorf("%v are left", left)
 	}
 }
 

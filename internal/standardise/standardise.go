@@ -202,9 +202,8 @@ func (c *columns) changed() (n int) {
 type moments struct {
 	n, mean, squares float64 // squares: Σ (x − mean)²
 	least, most      float64
-	indicator        bool    // 0 or 1 everywhere
-	partial          bool    // not in every sparse row
-	kept, power      float64 // how many entries sparse rows keep, and Σ x² of them; kept is 0 of dense features
+	indicator        bool // 0 or 1 everywhere
+	partial          bool // not in every sparse row
 }
 
 // momentsOf measures dense features, by columns, of rows of that weight. Rows are read once, as reading may mean to
@@ -263,7 +262,6 @@ func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []moment
 				last[j] = row
 				rows[j]++
 				c.mean += weight * v
-				c.kept, c.power = c.kept+weight, c.power+weight*v*v
 				c.least, c.most = min(c.least, v), max(c.most, v)
 				c.indicator = c.indicator && (v == 0 || v == 1)
 			}

@@ -82,7 +82,7 @@ func newRun(t *testing.T) (dir string, finish func(result string)) {
 	dir = filepath.Join(t.TempDir(), "run of \u202e\x1bnight")
 	folder := oracle.Must(runfolder.Create(dir))(t)
 	config := job.Config{Command: "train", Data: []string{"/data/<b>pictures</b>"}, Options: map[string]job.Option{"method": {Value: "bbpl", Source: "default"}, "max-passes": {Value: 100, Source: "flag"}}}
-	oracle.OK(t, folder.WriteSealed("config.json", config))
+	oracle.OK(t, folder.WriteJSON("config.json", config))
 	t.Cleanup(func() { folder.Close() })
 	return dir, func(result string) {
 		if result != "" {

@@ -30,7 +30,6 @@ var writers = []string{
 	"convert net.uai -o OUT.npz",
 	"convert net.uai -o OUT.uai",
 	"infer net.uai --task MAR -o OUT.MAR",
-	"train data -o new --max-passes 1 -q -m OUT.safetensors",
 	"predict data -m run -q -o OUT",
 	"eval data -m run -q -o OUT",
 }

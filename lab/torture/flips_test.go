@@ -18,7 +18,7 @@ func TestFlips(t *testing.T) { attack(t, 60, 1400, setupFlips) }
 // flippable are runs that are stopped after some passes, and gone on with to the last.
 var flippable = []problem{
 	{"forbidden", "typed", "--counting trw --max-passes 8"},
-	{"path", "grid", "--l2 auto --eval dev=GRID/1.npz --method full --max-passes 8"},
+	{"full", "grid", "--eval dev=GRID/1.npz --method full --max-passes 8"},
 	{"pseudo", "grid", "--method pseudo --untied --l2 0.1 --max-passes 4"},
 }
 
@@ -29,8 +29,8 @@ var flipped = []struct {
 	file   string
 	weight int
 }{
-	{"r/checkpoint/state.safetensors", 40}, {"r/model.safetensors", 36},
-	{"r/config.json", 6}, {"r/data.json", 4}, {"r/choice.json", 3}, {"r/metrics.jsonl", 4}, {"r/result.json", 3},
+	{"r/checkpoint/state.safetensors", 46}, {"r/model.safetensors", 39},
+	{"r/data.json", 4}, {"r/metrics.jsonl", 4}, {"r/result.json", 3},
 	{"data/dataset.json", 4},
 }
 

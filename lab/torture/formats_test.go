@@ -198,7 +198,7 @@ func goodFiles(c *campaign, dir string) error {
 		}
 	}
 	for _, line := range []string{
-		"train grid -o run --max-passes 2 -q --l2 auto",
+		"train grid -o run --max-passes 2 -q",
 		"train images -o images-run --list images/train.txt --max-passes 1 -q --report=false",
 		"convert net.uai -o net.npz",
 	} {

@@ -125,7 +125,6 @@ func TestTeamOfMappedFeatures(t *testing.T) {
 func TestTeamMistakes(t *testing.T) {
 	underLaunchers(t, []string{teamData, "train data -o begun --l2 1 --max-passes 3 --report=false"}, func(t *trial, start []string) {
 		for _, c := range []struct{ args, say string }{
-			{"train data --l2 auto", "--l2 auto runs in one process, and this job has 3"},
 			{"train data --method pseudo", "--method pseudo runs in one process"},
 			{"train data.missing", ".missing"},
 			{"train data --l2 1 --step fixed:1e9 --max-passes 50", "diverged"},

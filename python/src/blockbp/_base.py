@@ -52,7 +52,7 @@ _SHARED = {  # a text may have a later one in it
     "spins": """\
 prior : float
         Standard deviation of the normal prior of every weight.
-    l2 : float or "auto", optional
+    l2 : float, optional
         Weight of the regulariser, in the place of the prior.
     method : {"auto", "exact", "pseudo"}
         Likelihood, where the network is narrow enough, or pseudo-likelihood.
@@ -67,8 +67,8 @@ prior : float
     "learning": """\
 prior : float
         Standard deviation of the normal prior of every weight.
-    l2 : float or "auto", optional
-        Weight of the regulariser, in the place of the prior; "auto": by cross-validation.
+    l2 : float, optional
+        Weight of the regulariser, in the place of the prior.
     counting : str
         Counting numbers: "auto", "trw", "convex", "cover" or "bethe".
     method : str

@@ -74,7 +74,7 @@ class ChainCRF(Classifier):
         bias: bool = True,
         min_freq: int = 0,
         prior: float = 1.0,
-        l2: float | str | None = None,
+        l2: float | None = None,
         counting: str = "auto",
         method: str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,

@@ -138,7 +138,7 @@ class GraphCRF(Classifier):
         bias: bool = True,
         directed: bool | None = None,
         prior: float = 1.0,
-        l2: float | str | None = None,
+        l2: float | None = None,
         counting: str = "auto",
         method: str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,

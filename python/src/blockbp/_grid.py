@@ -84,7 +84,7 @@ class GridCRF(Classifier):
         edges: str = "constant",
         bias: bool = True,
         prior: float = 1.0,
-        l2: float | str | None = None,
+        l2: float | None = None,
         counting: str = "auto",
         method: str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,

@@ -255,7 +255,7 @@ class IsingModel(_Couplings):
     def __init__(
         self,
         prior: float = 1.0,
-        l2: float | str | None = None,
+        l2: float | None = None,
         method: str = "auto",
         errors: str = "auto",
         select_edges: str | None = None,
@@ -333,7 +333,7 @@ class PottsModel(_Couplings):
         self,
         directed: bool = False,
         prior: float = 1.0,
-        l2: float | str | None = None,
+        l2: float | None = None,
         method: str = "auto",
         errors: str = "auto",
         select_edges: str | None = None,
