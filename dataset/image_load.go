@@ -36,7 +36,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.read(files)
 	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
 		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
-		l.findRegions, l.chooseEdges, func() { l.askWhatHides("") }, l.freezeAll, l.keepRowLabels)
+		l.findRegions, l.chooseEdges, func() { l.askWhatHides() }, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 

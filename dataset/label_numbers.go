@@ -141,9 +141,9 @@ func (l *loader) checkNumbers(what string, states func(a int) int, arrays ...num
 	}
 }
 
-// askWhatHides fails at the first -1 of each node type where it may be meant as a state; what names a label. Where
+// askWhatHides fails at the first -1 of each node type where it may be meant as a state. Where
 // labels are only used with a model, some are given to be held, and where they only look like votes, this is a warning.
-func (l *loader) askWhatHides(what string) {
+func (l *loader) askWhatHides() {
 	all, types := l.surveyLabels(), l.set.Schema.NodeTypes
 	for _, a := range slices.Sorted(maps.Keys(all)) {
 		x := all[a]
@@ -155,7 +155,7 @@ func (l *loader) askWhatHides(what string) {
 		if len(types) > 1 {
 			of = fmt.Sprintf(" of node type %q", types[a].Name)
 		}
-		problem, remedy := "%sis -1, which hides a label, as are %d of the %d labels%s", "if they are spins, write 0 and 1; "
+		problem, remedy := "is -1, which hides a label, as are %d of the %d labels%s", "if they are spins, write 0 and 1; "
 		if l.set.Recipe.Kind == KindNPZ {
 			remedy = "if they are spins, use {model!blockbp train --model ising}, or write 0 and 1, by labels = (labels + " +
 				"1) // 2; "
@@ -167,7 +167,7 @@ func (l *loader) askWhatHides(what string) {
 		} else {
 			problem += ", and all others are 1"
 		}
-		err := wrong("", 0, "", remedy+"if -1 is to hide, "+sayHidden, problem, what, x.minus, labels, of)
+		err := wrong("", 0, "", remedy+"if -1 is to hide, "+sayHidden, problem, x.minus, labels, of)
 		err = l.numbers[x.first[0]].place(err, x.first[1])
 		if l.o.Schema != nil && !l.o.Learning || is == isVote && !l.o.Spins {
 			l.warn("%s", option.References(err))

@@ -34,7 +34,6 @@ type labelTexts struct {
 	total  int
 	named  map[string]bool // states that options, dataset.json or a model name
 	tokens bool            // of tagged text
-	plain  bool            // of tables without a header, where labels number states
 }
 
 // see returns the number of the label in a cell, −1 where it is hidden. A word for missing cells that is the name of a
@@ -101,9 +100,6 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		return names
 	}
 	states := t.inOrder()
-	if t.plain && slices.Equal(states, []string{"1"}) {
-		return []string{"0", "1"}
-	}
 	if l.manifest.HiddenLabels {
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hiddenNumber })
 	} else if minus, ok := t.number[hiddenNumber]; ok {

@@ -115,16 +115,12 @@ func TestReadSpins(t *testing.T) {
 	}
 }
 
-// TestSpinsOfTables: the labels of the file count, not those that a split leaves.
-func TestSpinsOfTables(t *testing.T) {
+// TestHiddenOfPlainTables: -1 hides a label there, whatever the others are.
+func TestHiddenOfPlainTables(t *testing.T) {
 	files := map[string]string{"g.nodes.tsv": "a\t1\ttrain\nb\t-1\ttrain\nc\t1\ttest\n", "g.edges.tsv": "a\tb\n"}
-	folder := writeFiles(t, files)
-	for _, o := range []Options{{}, {Observed: "train"}} {
-		refuses(t, folder, o, folder+`/g.nodes.tsv:2: label is -1, which hides a label, as are 1 of the 3 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
-	}
-	files[ManifestName] = `{"hidden_labels": true}`
-	set := mustOpen(t, writeFiles(t, files), Options{Observed: "train"})
-	if want := []string{`2 of 3 labels are hidden (-1, or not in the split "train")`, `state "0" of node type "node" never occurs among the labels: ` + avoided}; !slices.Equal(set.Warnings, want) {
+	refuses(t, writeFiles(t, files), Options{}, `g.nodes.tsv: every label is "1", which tells of one state only`)
+	set := mustOpen(t, writeFiles(t, files), Options{Observed: "train", States: []string{"p", "q"}})
+	if want := []string{`2 of 3 labels are hidden (-1, or not in the split "train")`, `state "p" of node type "node" never occurs among the labels: ` + avoided}; !slices.Equal(set.Warnings, want) {
 		t.Errorf("warnings %q, want %q", set.Warnings, want)
 	}
 }

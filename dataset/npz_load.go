@@ -73,7 +73,7 @@ func (l *npzLoader) finish() (*Set, []error) {
 		default:
 			l.run(l.learnSchema, l.build)
 		}
-	}, func() { l.askWhatHides("") })
+	}, func() { l.askWhatHides() })
 	return l.result()
 }
 

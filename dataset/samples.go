@@ -89,7 +89,7 @@ func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
 	if pairs == "" {
 		edges = p.allPairs()
 	} else if data := read(pairs, "a table of edges"); len(r.list) == 0 {
-		edges = p.pairs(readTable(pairs, data))
+		edges = p.pairs(readTable(pairs, data, isEdgeList(pairs)))
 		r.list = append(r.list, p.errors()...)
 	}
 	states := make([]int32, len(p.columns))

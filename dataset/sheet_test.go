@@ -267,7 +267,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
-		of := readTable("f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")))
+		of := readTable("f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")), false)
 		if len(of.list) > 0 {
 			t.Fatal(of.list)
 		}
@@ -309,7 +309,7 @@ func FuzzSheets(f *testing.F) {
 	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
 		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
-		n, e := readTable("nodes.csv", nodes), readTable("edges.csv", edges)
+		n, e := readTable("nodes.csv", nodes, false), readTable("edges.csv", edges, false)
 		if len(n.list)+len(e.list) > 0 {
 			return
 		}

@@ -89,11 +89,11 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	g := &tableGraph{name: pair.name}
 	l.graphs = append(l.graphs, g)
 	if pair.loose || hasHeader(pair.nodes, nodes) {
-		g.nodes, g.edges = readTable(pair.nodes, nodes), readTable(pair.edges, edges)
+		g.nodes = readTable(pair.nodes, nodes, isEdgeList(pair.nodes))
+		g.edges = readTable(pair.edges, edges, isEdgeList(pair.edges))
 	} else {
-		g.nodes = readPlain(pair.nodes, nodes, plainNodes)
-		g.edges = readPlain(pair.edges, edges, plainEdges)
-		l.labels.plain, l.hiddenBy = true, "-1"
+		g.nodes, g.edges = readPlain(pair.nodes, nodes), readTable(pair.edges, edges, true)
+		l.hiddenBy = hiddenNumber
 	}
 	l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...)
 	if len(l.problems) > 0 {
@@ -238,14 +238,6 @@ func (l *tableLoader) observeSplit() {
 	}
 }
 
-// numbered are the labels of a plain table.
-func (g *tableGraph) numbered() numbered {
-	return numbered{labels: g.labels, place: func(e *Error, s int) *Error {
-		e.File, e.Line = g.nodes.file, int(g.nodes.lines[s])
-		return e
-	}}
-}
-
 // chooseSchema takes the model's schema or makes one for the tables, and gives labels the numbers of its states.
 func (l *tableLoader) chooseSchema() {
 	if l.o.Schema != nil {
@@ -257,11 +249,8 @@ func (l *tableLoader) chooseSchema() {
 	l.run(func() {
 		of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
 		for _, g := range l.graphs {
-			if ofTexts(g.labels, of); g.nodes.plain && !l.o.NoLabels {
-				l.numbers = append(l.numbers, g.numbered())
-			}
+			ofTexts(g.labels, of)
 		}
-		l.askWhatHides("label ")
 	})
 }
 

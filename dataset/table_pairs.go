@@ -163,8 +163,11 @@ func hasHeader(path string, data []byte) bool {
 	if filepath.Ext(path) != tableExtensions[0] {
 		return true
 	}
-	for _, text := range tableLines(data[:min(len(data), npy.MostHeaderBytes)]) {
+	for text := range strings.Lines(string(data[:min(len(data), npy.MostHeaderBytes)])) {
 		cells := trimmed(strings.Split(text, "\t"))
+		if strings.Join(cells, "") == "" || text[0] == '#' {
+			continue
+		}
 		_, err := strconv.Atoi(cells[min(1, len(cells)-1)])
 		return err != nil || len(cells) < 2 || len(cells) > len(plainNodes)
 	}

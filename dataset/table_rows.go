@@ -60,12 +60,12 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	g.byName = map[string]int32{}
 	var sound []int32
 	for r, cells := range t.rows {
-		label, ok := int32(crf.Unobserved), l.addName(p, g, r)
-		if i := g.roles.label; ok && i >= 0 {
-			label, ok = l.label(p, t, names, int(t.lines[r]), cells[i])
-		}
-		if !ok {
+		if !l.addName(p, g, r) {
 			continue
+		}
+		label := int32(crf.Unobserved)
+		if i := g.roles.label; i >= 0 {
+			label = l.label(t, names, int(t.lines[r]), cells[i])
 		}
 		split := ""
 		if i := g.roles.split; i >= 0 {
@@ -111,35 +111,23 @@ func (l *tableLoader) addName(p *problems, g *tableGraph, row int) (ok bool) {
 	return false
 }
 
-// label reads a label: the number of its text, −1 where it is hidden. In a plain table it is the number of a state, or
-// of one that is called by a number.
-func (l *tableLoader) label(p *problems, t *table, names []string, line int, cell string) (label int32, ok bool) {
-	if t.plain {
-		most := len(names)
-		if most == 0 || slices.Equal(names, labelTextsOf(numbersOf(names))) {
-			names, most = nil, mostStates
-		}
-		x, err := strconv.ParseInt(cell, 10, 32)
-		switch {
-		case err != nil || x < -1 || int(x) >= most:
-			p.add(line, "", "begin the line with # if it is a header", "label is %q, want -1 (none) or 0 to %d",
-				abbreviate(cell), most-1)
-			return 0, false
-		case x < 0:
+// label reads a label: the number of its text, −1 where it is hidden. In a plain table -1 hides it, and others are the
+// numbers of states, where these have names.
+func (l *tableLoader) label(t *table, names []string, line int, cell string) int32 {
+	if x, err := strconv.Atoi(cell); t.plain && err == nil {
+		if x == crf.Unobserved {
 			cell = ""
-		case names != nil:
+		} else if x >= 0 && x < len(names) && !l.labels.named[cell] {
 			cell = names[x]
-		default:
-			cell = strconv.FormatInt(x, 10)
 		}
 	}
 	if l.o.NoLabels {
 		if l.unread++; !missingCell(cell) || l.labels.named[cell] {
 			l.known++
 		}
-		return crf.Unobserved, true
+		return crf.Unobserved
 	}
-	return l.labels.see(t.file, line, cell), true
+	return l.labels.see(t.file, line, cell)
 }
 
 // ordered reports whether rows are brought into order. Models of before it hold numbers, such as counting numbers, of
