@@ -188,21 +188,18 @@ func (l *tableLoader) countIndices(tables []*table, name string) int {
 	if names := l.manifest.NodeFeatures; names != nil {
 		return len(names)
 	}
-	used := newTop()
-	for i, t := range tables {
-		for r, cells := range t.rows {
+	largest := int64(0)
+	for _, t := range tables {
+		for _, cells := range t.rows {
 			for field := range strings.FieldsSeq(cells[t.column(name)]) {
 				text, _, _ := strings.Cut(field, ":")
 				if x, err := strconv.ParseInt(text, 10, 32); err == nil && x < mostFeatures {
-					used.see(int32(x), i, r, 0)
+					largest = max(largest, x)
 				}
 			}
 		}
 	}
-	t := tables[used.at[0]]
-	at := Error{File: t.file, Line: int(t.lines[used.at[1]]), Problem: "the index of a feature "}
-	l.refuseFar(&used, at, "feature", `name "node_features" in `+ManifestName)
-	return int(max(0, used.largest)) + 1
+	return int(largest) + 1
 }
 
 // compareColumns checks that a table has the columns of the model; the others are not looked at.
