@@ -84,7 +84,7 @@ var formats = []format{
 		`d = torch.load(%q, weights_only=False); d = d[0] if isinstance(d, tuple) else d; ` +
 		`numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
 	{"a list of neighbours", "", extensions(".adjlist"), python(`import networkx; ` +
-		`networkx.to_pandas_edgelist(networkx.read_adjlist(%q)).to_csv("edges.csv", index=False)`)},
+		`networkx.write_edgelist(networkx.read_adjlist(%q), "graph.edgelist", data=False)`)},
 	{edgeList, KindGraph, (*peek).isEdgeList, nil},
 	{"text of words with tags behind them", "", (*peek).isWordTags, (*peek).fromWordTags},
 	{"rows of numbers", "", (*peek).isRows, (*peek).fromRows},

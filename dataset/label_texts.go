@@ -16,6 +16,8 @@ const (
 	manyStates = 20
 	// fewOfState is how few labels of a state, where there are many that are numbers, may be measurements.
 	fewOfState = 5
+	// mostNumbers is how many labels that are numbers can be states where most have few rows.
+	mostNumbers = 100
 	// mostFractions is how many different labels that are numbers with fractions can be states, such as grades.
 	mostFractions = 10
 	// rareLabels is so many labels for one that a model does not know: of many tags some are in no training set, while of
@@ -136,8 +138,13 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 			len(states),
 			abbreviate(t.texts[0]))
 	case len(states) > manyStates && fewOfState*len(states) > t.total && !slices.ContainsFunc(states, isNoNumber):
-		l.warn("%d labels are %d different numbers, each a state of its own; if they measure something, divide them into "+
-			"classes", t.total, len(states))
+		const problem, remedy = "%d labels are %d different numbers, each a state of its own", "if they measure something, " +
+			"divide them into classes"
+		if len(states) > mostNumbers {
+			l.failAt(file, "", remedy+"; if not, name the states in {states}", problem, t.total, len(states))
+		} else {
+			l.warn(problem+"; "+remedy, t.total, len(states))
+		}
 	}
 	return states
 }

@@ -158,11 +158,16 @@ func TestSheetsLabels(t *testing.T) {
 	if err != nil || !strings.Contains(set.Warnings[0], "60 labels are 30 different numbers, each a state of its own") {
 		t.Errorf("%v: warnings %q", err, set.Warnings)
 	}
+	measured := ""
+	for i := range 300 {
+		measured += fmt.Sprintf("%d ", i*2/5)
+	}
 	for labels, want := range map[string]string{
-		"1 -1 0":           "nodes.csv:3: label is -1, as are 1 of 3; leave the cell empty, or write \"hidden_labels\": true into dataset.json",
-		"x x x":            `every label is "x", which tells of one state only`,
-		"NA NA":            "no node has a label",
-		many[:len(many)-1]: `30 labels have 30 different texts, such as "w0"`,
+		strings.TrimSpace(measured): "300 labels are 120 different numbers, each a state of its own; if they measure something, divide them",
+		"1 -1 0":                    "nodes.csv:3: label is -1, as are 1 of 3; leave the cell empty, or write \"hidden_labels\": true into dataset.json",
+		"x x x":                     `every label is "x", which tells of one state only`,
+		"NA NA":                     "no node has a label",
+		many[:len(many)-1]:          `30 labels have 30 different texts, such as "w0"`,
 		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "nodes.csv:2: label is 0.1, a number with a fraction, of 11 different ones",
 	} {
 		_, err := read(labels, "", Options{})
@@ -285,6 +290,9 @@ func TestColumnKinds(t *testing.T) {
 	}
 	if c, _, err := decide("1", "a", "a", "1"); err != nil || !cmp.Equal(c.Values, []string{"1", "a"}) {
 		t.Errorf("%+v, %v", c, err)
+	}
+	if c, note, err := decide("4", "2", "3", "5"); c == nil || err != nil || !strings.Contains(note, "numbers the rows") {
+		t.Errorf("%+v, %q, %v", c, note, err)
 	}
 	numbers := slices.Repeat([]string{"5"}, 20)
 	for cell, want := range map[string]string{

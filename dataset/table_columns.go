@@ -179,6 +179,13 @@ func (c *columnSurvey) mean() float64 {
 	return mean
 }
 
+// counts reports whether the numbers are all those from one to another, as identifiers of rows are.
+func (c *columnSurvey) counts() bool {
+	n := len(c.values)
+	return n > fewCells && len(c.count) == n && slices.Max(c.values)-slices.Min(c.values) == float64(n-1) &&
+		!slices.ContainsFunc(c.values, func(x float64) bool { return x != math.Trunc(x) })
+}
+
 // isList reports whether the cells are lists of features.
 func (c *columnSurvey) isList() bool {
 	return c.plain || strings.EqualFold(c.name, listColumn) && strings.ContainsAny(c.text, " :") && isDigit(c.text[0])
@@ -201,6 +208,9 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && c.odd == nil:
 		col = &column{Name: c.name, Mean: c.mean()}
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
+		if c.counts() {
+			note("column %q numbers the rows, and is taken for a feature; {columns=ignore=%s} leaves it out", name, c.name)
+		}
 	case !text && float64(numbers) >= numberColumn*float64(c.given):
 		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place,
 			"write digits and a decimal point alone, leave the cell empty "+
