@@ -112,9 +112,6 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		}
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
-	if i, ok := t.number["None"]; ok && !t.tokens {
-		l.warn("%d of %d labels are None, which is a state; an empty cell hides a label", t.count[i], t.total)
-	}
 	fraction := slices.IndexFunc(t.texts, func(text string) bool {
 		x, err := numeric.ParseDecimal(text)
 		return err == nil && x != math.Trunc(x)

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -138,15 +139,6 @@ func (p *sampleReader) allPairs() (edges []int32) {
 	}
 	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
 		len(edges)/2, n)
-	size := len(p.columns)
-	symmetric := len(p.labels) == size*size && size > 2
-	for i, x := range p.labels {
-		symmetric = symmetric && x == p.labels[i%size*size+i/size]
-	}
-	if symmetric {
-		p.note("rows and columns say the same, as in a matrix of edges, and are taken for %d samples: of edges, write a "+
-			"line for each and a table of nodes", n)
-	}
 	return edges
 }
 
@@ -381,38 +373,20 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	return states
 }
 
-// weigh takes weights of samples from a column, or a file of numbers.
+// weigh takes weights of samples from a column.
 func (p *sampleReader) weigh(t *table, column int) {
-	path, texts := p.l.o.SampleWeights, []string(nil)
-	switch {
-	case path == "" || path == noWeights || len(p.list) > 0:
+	switch asked := p.l.o.SampleWeights; {
+	case asked == "" || asked == noWeights || len(p.list) > 0:
 		return
-	case column >= 0:
-		for _, row := range t.rows {
-			texts = append(texts, row[column])
-		}
-		path = p.file
-	default:
-		data, source, err := readSource(path, "weights of samples", fileio.Text, p.l.o.Memory)
-		if err != nil {
-			p.keep(optionError("SampleWeights", "it is no column of %s, and no file of numbers: %v", p.file, err))
-			return
-		}
-		p.sources = append(p.sources, source)
-		if texts = strings.Fields(string(data)); len(texts) != len(p.labels)/len(p.columns) {
-			p.keep(wrong(path, 0, "", "", "there are %d weights for %d samples", len(texts), len(p.labels)/len(p.columns)))
-			return
-		}
+	case column < 0:
+		p.keep(optionError("SampleWeights", "%q is no column of %s; %s", asked, p.file, suggestion(asked, t.header)))
+		return
 	}
-	for i, text := range texts {
-		w, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(w >= 0 && w <= 1e150) {
-			line := i + 1
-			if column >= 0 {
-				line = int(t.lines[i])
-			}
-			p.keep(wrong(path, line, "", "", "the weight of a sample is %q, want a number that is not negative",
-				abbreviate(text)))
+	for i, row := range t.rows {
+		w, err := strconv.ParseFloat(row[column], 64)
+		if err != nil || !(w >= 0 && w <= numeric.Largest) {
+			p.add(int(t.lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
+				abbreviate(row[column]))
 			return
 		}
 		p.weights = append(p.weights, w)

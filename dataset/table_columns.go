@@ -150,13 +150,13 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 			c.count[text]++
 			if x, err := numeric.ParseDecimal(text); err == nil {
 				c.values = append(c.values, x)
-			} else {
-				if c.odd == nil {
-					c.odd, c.text = wrong(t.file, int(t.lines[r]), abbreviate(name), "", ""), text
-				}
-				if large, _ := strconv.ParseFloat(text, 64); written.MatchString(text) || math.IsInf(large, 0) {
-					c.written++
-				}
+				continue
+			}
+			if c.odd == nil {
+				c.odd, c.text = wrong(t.file, int(t.lines[r]), abbreviate(name), "", ""), text
+			}
+			if large, _ := strconv.ParseFloat(text, 64); written.MatchString(text) || math.IsInf(large, 0) {
+				c.written++
 			}
 		}
 	}
@@ -261,7 +261,7 @@ type featureRows struct {
 	dim     int
 	bias    bool           // the constant feature is last
 	unknown []unknownCells // [column]
-	lists   string         // what says how many features lists have; "": there are none
+	lists   bool           // some are of lists
 	row     []sparseValue  // that was made last, by rising index
 }
 
@@ -289,7 +289,7 @@ func columnRows(t *table, columns []column, bias bool) *featureRows {
 		f.at, f.first, f.values = append(f.at, t.column(c.Name)), append(f.first, f.dim), append(f.values, values)
 		f.dim += c.size()
 		if c.Indices > 0 {
-			f.lists = "any model"
+			f.lists = true
 		}
 		f.last = append(f.last, f.dim-1)
 	}
@@ -370,7 +370,7 @@ func (f *featureRows) parse(text string, first, size int) (problem string) {
 			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known",
 				abbreviate(field), missingFeatures)
 		case int(index) >= size:
-			return fmt.Sprintf("feature %q: index is beyond the %d features of %s", abbreviate(field), size, f.lists)
+			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", abbreviate(field), size)
 		case valued:
 			if value, err = numeric.ParseDecimal(valueText); err != nil {
 				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
@@ -391,21 +391,11 @@ func (f *featureRows) parse(text string, first, size int) (problem string) {
 	return ""
 }
 
-// same reports whether two rows have the same features.
-func (f *featureRows) same(a, b []string) bool {
-	own := *f
-	own.unknown, own.row = make([]unknownCells, len(f.columns)), nil
-	own.make(0, a)
-	first := slices.Clone(own.row)
-	own.make(0, b)
-	return slices.Equal(first, own.row)
-}
-
 // of makes the features of all rows of a table, dense ones where these take less memory.
 func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
 	var numbers []float64
 	var rows sparseRows
-	dense := f.lists == "" && f.denseBytes() <= f.sparseBytes()
+	dense := !f.lists && f.denseBytes() <= f.sparseBytes()
 	if dense {
 		numbers = make([]float64, len(t.rows)*f.dim)
 	}

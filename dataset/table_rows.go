@@ -22,12 +22,6 @@ const missingFeatures = "?"
 // featuresOf makes the features of all rows of a table.
 func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias bool) crf.Features {
 	f, before := columnRows(t, columns, bias), len(l.problems)
-	switch {
-	case f.lists != "" && l.o.Recipe != nil:
-		f.lists = "the model"
-	case f.lists != "" && l.manifest.NodeFeatures != nil:
-		f.lists = ManifestName
-	}
 	l.allow(t.file, fmt.Sprintf("the features of %d rows", len(t.rows)),
 		float64(len(t.rows))*float64(min(f.denseBytes(), f.sparseBytes())), nil)
 	if len(l.problems) > before {
@@ -213,7 +207,10 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 
 // joinRows finds the edges of a table. Loops and repetitions are left out.
 func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
-	t, e, f := g.edges, &edgeRows{}, columnRows(g.edges, l.rules.Edges, false)
+	t, e := g.edges, &edgeRows{}
+	differ := func(a, b []string) bool {
+		return slices.ContainsFunc(l.rules.Edges, func(c column) bool { at := t.column(c.Name); return a[at] != b[at] })
+	}
 	var loops, repeated []int  // their lines
 	seen := map[[2]int32]int{} // by the ends, smaller first: the edge
 	for r, cells := range t.rows {
@@ -237,7 +234,7 @@ func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 			if g.reversed == 0 && e.u[first] != u {
 				g.reversed = line
 			}
-			if !f.same(t.rows[e.rows[first]], cells) {
+			if differ(t.rows[e.rows[first]], cells) {
 				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
 					"of pandas, or give both the same features", "it joins the nodes of line %d again, with other features",
 					t.lines[e.rows[first]])
