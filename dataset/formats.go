@@ -3,6 +3,7 @@ package dataset
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -46,6 +47,7 @@ var formats = []format{
 	{"a list of files", KindNPZ, (*peek).isList, say("list .npz files, one a line")},
 	{"a compressed file", "", extensions(".gz", ".bz2", ".xz", ".zst", ".zip"), say("unpack it")},
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
+	{"a table of tokens", "", (*peek).isTokenTable, (*peek).fromTokenTable},
 	{"a table", KindGraph, (*peek).isTable, nil},
 	{"an alignment of sequences", "", (*peek).isAlignment, func(p *peek) string {
 		return "learn its couplings by {model!blockbp train --model potts} " + shellWord(p.path)
@@ -99,6 +101,10 @@ const fromSparse = `import numpy, scipy.sparse as s; d = numpy.load(%q, allow_pi
 	`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
 	`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
 	`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
+
+// fromTokens writes a table whose first column numbers sentences, or has an empty cell where one goes on.
+const fromTokens = `import csv; _, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
+	`b = t[0][0]; [(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]`
 
 // holding knows archives that have an array of a name.
 func holding(name string) func(*peek) bool {
@@ -285,6 +291,19 @@ func (p *peek) isNetwork() bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(p.header()), " ")
 	return slices.Contains(networkExtensions, p.extension) || first == "MARKOV" || first == "BAYES" ||
 		first == "network" && strings.Contains(p.start, "{") || holding("theta")(p)
+}
+
+// isTokenTable knows a table of words by its header, which has a column of sentences first.
+func (p *peek) isTokenTable() bool {
+	header := strings.ToLower(strings.ReplaceAll(p.header(), `"`, ""))
+	return slices.Contains(tableExtensions, p.extension) && strings.HasPrefix(header, "sent") &&
+		(strings.Contains(header, "word") || strings.Contains(header, "token"))
+}
+
+// fromTokenTable writes such a table as text.
+func (p *peek) fromTokenTable() string {
+	encoding, comma := cmp.Or(encodingOf([]byte(p.start)), "UTF-8"), string(separatorOf(p.header(), separators))
+	return asTaggedText + ", as by " + python(fmt.Sprintf(fromTokens, encoding, comma))(p) + " > " + p.as(".conll")
 }
 
 // header is the first line.

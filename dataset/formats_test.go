@@ -13,7 +13,9 @@ const (
 	karate = "0 1 4\n0 2 5\n0 3 3\n1 2 6\n1 3 3\n2 3 3\n"
 	mallet = "Bill CAPITALIZED STARTSENT noun\nslept verb\nhere LOWER LAST adverb\n\nAnn CAPITALIZED noun\nran a:b " +
 		"verb\n"
-	brown    = "The/at Fulton/np-tl County/nn-tl 1/2/cd\n\nThe/at jury/nn said/vbd ./.\n"
+	brown = "The/at Fulton/np-tl County/nn-tl 1/2/cd\n\nThe/at jury/nn said/vbd ./.\n"
+	ner   = "Sentence #,Word,POS,Tag\nSentence: 1,Thousands,NNS,O\n,of,IN,O\nSentence: " +
+		"2,\",\",NNS,O\n,London,NNP,B-geo\n"
 	karateID = "id,club\n0,Hi\n1,Hi\n2,Officer\n3,Officer\n"
 )
 
@@ -53,6 +55,7 @@ func TestFormats(t *testing.T) {
 		{"brown.conll", brown, "text of words with tags behind them"},
 		{"pipes.txt", "The|DT dog|NN\nA|DT cat|NN\n", "text of words with tags behind them"},
 		{"ca01", "The_AT jury_NN said_VBD\nThe_AT dog_NN\n", "text of words with tags behind them"},
+		{"ner_dataset.csv", ner, "a table of tokens"},
 		{"ner.csv", "word,tag\nAnn,B-PER\n", "a table"},
 		{"people.csv", "id,label,word\nann,A,x\n", "a table"},
 		{"labels.csv", "id,label,p(honest),p(fraud)\nann,honest,1,0\n", "a file of predictions"},
@@ -93,6 +96,8 @@ func TestAdviceRuns(t *testing.T) {
 		{"mallet.txt", mallet, "mallet.crfsuite", [][]string{nil, nil}, []string{"adverb", "noun", "verb"}},
 		{"brown.txt", brown, "brown.conll", [][]string{{"The", "Fulton", "County", "1/2"}, {"The", "jury", "said", "."}},
 			[]string{".", "at", "cd", "nn", "nn-tl", "np-tl", "vbd"}},
+		{"ner_dataset.csv", ner, "ner_dataset.conll", [][]string{{"Thousands", "of"}, {",", "London"}},
+			[]string{"B-geo", "O"}},
 		{"latin.conll", "caf\xe9 N\nnoir A\n", "latin.utf8.conll", [][]string{{"café", "noir"}}, []string{"A", "N"}},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
