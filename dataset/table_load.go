@@ -99,30 +99,19 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	if len(l.problems) > 0 {
 		return
 	}
-	if pair.loose && l.looksLikeEdges(g.nodes) > l.looksLikeEdges(g.edges) {
-		g.nodes, g.edges = g.edges, g.nodes
-	}
 	if pair.loose {
+		if l.isOfEdges(g.nodes) && !l.isOfEdges(g.edges) {
+			g.nodes, g.edges = g.edges, g.nodes
+		}
 		g.name = strings.TrimSuffix(filepath.Base(g.nodes.file), filepath.Ext(g.nodes.file))
 	}
 	l.run(func() { g.roles, g.ends = l.rolesOfNodes(g.nodes), l.rolesOfEdges(g.edges) })
 }
 
-// looksLikeEdges tells how much speaks for a table to be that of edges: the options, the names of columns, or else the
-// name of the file.
-func (l *tableLoader) looksLikeEdges(t *table) int {
-	ends := t.usualEnds()
-	switch {
-	case t.column(l.o.given(roleSource)...) >= 0, t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0:
-		return 4
-	case ends[0] >= 0:
-		return 3
-	case strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge"):
-		return 2
-	case t.column(labelNames...) >= 0, t.column(idNames...) >= 0:
-		return 0
-	}
-	return 1
+// isOfEdges reports whether a table is that of edges: by the options, the names of columns, or that of the file.
+func (l *tableLoader) isOfEdges(t *table) bool {
+	return t.column(l.o.given(roleSource)...) >= 0 || t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0 ||
+		t.usualEnds()[0] >= 0 || strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge")
 }
 
 // chooseColumns decides what features the columns make: as the model has it, or by a look at all cells.

@@ -77,11 +77,9 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	if len(t.rows) == 0 && len(p.list) == 0 {
 		p.add(0, "", "", "there are no nodes")
 	}
-	if l.ordered() {
-		g.row = rowsInOrder(g.names)
-		g.names, g.labels, g.splits = take(g.names, g.row), take(g.labels, g.row), take(g.splits, g.row)
-		t.pick(g.row)
-	}
+	g.row = rowsInOrder(g.names)
+	g.names, g.labels, g.splits = take(g.names, g.row), take(g.labels, g.row), take(g.splits, g.row)
+	t.pick(g.row)
 	for i, name := range g.names {
 		g.byName[name] = int32(i)
 	}
@@ -127,10 +125,6 @@ func (l *tableLoader) label(t *table, names []string, line int, cell string) int
 	}
 	return l.labels.see(t.file, line, cell)
 }
-
-// ordered reports whether rows are brought into order. Models of before it hold numbers, such as counting numbers, of
-// rows as they stood.
-func (l *loader) ordered() bool { return l.o.Recipe == nil || l.o.Recipe.Sorted }
 
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
 func rowsInOrder(names []string) []int32 {
@@ -184,10 +178,7 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	e := l.joinRows(g, p)
 	l.chain(e.u, e.v, g.row)
 	l.tied = l.tied || g.reversed > 0
-	var turned []bool
-	if l.ordered() {
-		turned = e.sort(l.edgesDirected())
-	}
+	turned := e.sort(l.edgesDirected())
 	t.pick(e.rows)
 	if len(l.rules.Edges) > 0 {
 		g.edgeFeatures = l.featuresOf(t, p, l.rules.Edges, true)
