@@ -165,7 +165,7 @@ func (l *imageLoader) chooseStates() {
 		l.readNames(nil, true)
 	default:
 		r.States, _ = l.namedStates(0)
-		all := l.surveyLabels()
+		all := l.countLabels()
 		if l.readNames(all, len(r.States) > 0); len(r.States) == 0 {
 			r.States, r.LabelNames = l.countStates(0, all, "pixels are", "every label of every picture", " or {states}",
 				optionError("States", "there are no labels to tell the number of states; name them")),

@@ -23,15 +23,14 @@ const (
 // minusOne is the one rule of what -1 means among labels that are numbers: it hides a label. The option Spins says that
 // it is a spin where it stands beside 1 alone; then a 0 that is by far the rarest of -1, 0 and 1 is a missing value.
 // Where it stands beside 1 alone and nothing tells, this is a question, which dataset.json can answer.
-func (l *loader) minusOne(x *labelSurvey, states int) meaning {
+func (l *loader) minusOne(x labelCounts, states int) meaning {
 	const farFewer = 2 // so many labels for one of those that are missing votes
 	asked := l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins
 	switch {
-	case x.minus == 0 || l.manifest.HiddenLabels:
-	case asked && x.others == 0 && x.plus > 0 && farFewer*x.zeros <= min(x.minus, x.plus),
-		asked && x.zeros+x.others+x.plus == 0:
+	case x[-1] == 0 || l.manifest.HiddenLabels:
+	case asked && x.areSigns() && x[1] > 0 && farFewer*x[0] <= min(x[-1], x[1]), asked && len(x) == 1:
 		return isSpin
-	case states == 2 && x.plus > 0 && x.zeros+x.others == 0:
+	case states == 2 && x.areSigns() && x[1] > 0 && x[0] == 0:
 		return isEither
 	}
 	return hides
@@ -66,55 +65,50 @@ func (n *numbered) hidden() string {
 	return fmt.Sprint(crf.Unobserved)
 }
 
-// labelSurvey is what the labels of one node type are, where they are numbers.
-type labelSurvey struct {
-	minus, zeros, plus, others int
-	first                      [2]int         // of -1: the array, and the element
-	largest                    int32          // label; −1: all are hidden
-	at                         [2]int         // where it stands
-	numbers                    map[int32]bool // that occur
-	negative                   bool           // some are below −1
+// labelCounts says how often each label occurs, where labels are numbers.
+type labelCounts map[int32]int
+
+// largest is -1 where all labels are hidden.
+func (c labelCounts) largest() int32 {
+	return slices.Max(append(slices.Collect(maps.Keys(c)), crf.Unobserved))
 }
 
-// surveyLabels looks at all labels that are numbers.
-func (l *loader) surveyLabels() map[int]*labelSurvey {
-	all := map[int]*labelSurvey{}
-	for i, n := range l.numbers {
-		of, last, before := (*labelSurvey)(nil), 0, int32(crf.Unobserved)
-		for s, y := range n.labels {
-			if a := n.typeAt(s); of == nil || a != last {
-				if last, before = a, crf.Unobserved; all[a] == nil {
-					all[a] = &labelSurvey{largest: crf.Unobserved, numbers: map[int32]bool{}}
-				}
-				of = all[a]
+// areSigns reports whether there are no others than -1, 0 and 1.
+func (c labelCounts) areSigns() bool {
+	return len(c) == min(c[-1], 1)+min(c[0], 1)+min(c[1], 1)
+}
+
+// countLabels counts all labels that are numbers, of each node type, but for those that a picture hides.
+func (l *loader) countLabels() map[int]labelCounts {
+	all := map[int]labelCounts{}
+	for _, n := range l.numbers {
+		for s := 0; s < len(n.labels); {
+			from, y, a := s, n.labels[s], n.typeAt(s)
+			for s < len(n.labels) && n.labels[s] == y && n.typeAt(s) == a {
+				s++
 			}
-			of.see(&n, y, i, s)
-			if y >= 0 && y != before {
-				of.numbers[y] = true
+			if n.voids && y == crf.Unobserved {
+				continue
 			}
-			before = y
+			if all[a] == nil {
+				all[a] = labelCounts{}
+			}
+			all[a][y] += s - from
 		}
 	}
 	return all
 }
 
-func (x *labelSurvey) see(n *numbered, y int32, i, s int) {
-	switch {
-	case y == 0:
-		x.zeros++
-	case y == 1:
-		x.plus++
-	case y != crf.Unobserved:
-		x.others++
-	case !n.voids:
-		if x.minus == 0 {
-			x.first = [2]int{i, s}
+// placeOf puts the place of the first label of a node type that is this one into an error.
+func (l *loader) placeOf(e *Error, a int, label int32) *Error {
+	for _, n := range l.numbers {
+		for s, y := range n.labels {
+			if y == label && n.typeAt(s) == a && !(n.voids && y == crf.Unobserved) {
+				return n.place(e, s)
+			}
 		}
-		x.minus++
 	}
-	if x.negative = x.negative || y < crf.Unobserved; y > x.largest {
-		x.largest, x.at = y, [2]int{i, s}
-	}
+	return e
 }
 
 // checkNumbers reports the first label of each array that is out of range.
@@ -132,7 +126,7 @@ func (l *loader) checkNumbers(what string, states func(a int) int, arrays ...num
 // askWhatHides fails at the first -1 of each node type where it may be meant as a state. Where
 // labels are only used with a model, some are given to be held, and where they only look like votes, this is a warning.
 func (l *loader) askWhatHides() {
-	all, types := l.surveyLabels(), l.set.Schema.NodeTypes
+	all, types := l.countLabels(), l.set.Schema.NodeTypes
 	for _, a := range slices.Sorted(maps.Keys(all)) {
 		x := all[a]
 		if l.minusOne(x, len(types[a].States)) != isEither {
@@ -147,8 +141,8 @@ func (l *loader) askWhatHides() {
 				"1) // 2; "
 		}
 		err := wrong("", 0, "", remedy+"if -1 is to hide, "+sayHidden, "is -1, which hides a label, as are %d of the %d "+
-			"labels%s, and all others are 1", x.minus, x.minus+x.plus, of)
-		err = l.numbers[x.first[0]].place(err, x.first[1])
+			"labels%s, and all others are 1", x[-1], x[-1]+x[1], of)
+		err = l.placeOf(err, a, crf.Unobserved)
 		if l.o.Schema != nil && !l.o.Learning {
 			l.warn("%s", option.References(err))
 		} else {
@@ -160,15 +154,16 @@ func (l *loader) askWhatHides() {
 // countStates names the states of a node type by the labels that are names, or as many as the largest label asks for.
 // otherwise says where else than in
 // dataset.json they can be given.
-func (l *loader) countStates(a int, all map[int]*labelSurvey, what, every, otherwise string, missing error) []string {
+func (l *loader) countStates(a int, all map[int]labelCounts, what, every, otherwise string, missing error) []string {
 	if l.names[a] != nil {
 		return labelTextsOf(l.names[a])
 	}
-	if all[a] == nil || all[a].largest < 0 {
+	largest := all[a].largest()
+	if largest < 0 {
 		l.fail(missing)
 		return nil
 	}
-	largest, at := all[a].largest, l.numbers[all[a].at[0]].place(&Error{}, all[a].at[1])
+	at := l.placeOf(&Error{}, a, largest)
 	switch {
 	case largest >= mostStates:
 		at.Problem, at.Remedy = fmt.Sprintf("is %d, want less than %d", largest, mostStates), "-1 means unobserved"
@@ -202,23 +197,24 @@ func (l *npzLoader) readLabels() {
 			}
 		}
 	}
-	l.labels = l.surveyLabels()
-	var all labelSurvey
+	l.labels = l.countLabels()
+	all := labelCounts{}
 	for _, of := range l.labels {
-		all.minus, all.zeros, all.plus, all.others = all.minus+of.minus, all.zeros+of.zeros, all.plus+of.plus,
-			all.others+of.others
+		for y, n := range of {
+			all[y] += n
+		}
 	}
-	if l.areSpins = l.minusOne(&all, len(spinStates)) == isSpin; !l.areSpins {
+	if l.areSpins = l.minusOne(all, len(spinStates)) == isSpin; !l.areSpins {
 		l.readNames(l.labels, l.manifest.States != nil ||
 			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }))
 		return
 	}
-	if all.zeros > 0 {
-		l.warn(voteNote, "0", all.zeros, all.minus+all.zeros+all.plus)
+	if all[0] > 0 {
+		l.warn(voteNote, "0", all[0], all[-1]+all[0]+all[1])
 	}
 	for _, n := range l.numbers {
 		for s, y := range n.labels {
-			if n.labels[s] = max(y, 0); y == 0 && all.plus > 0 {
+			if n.labels[s] = max(y, 0); y == 0 && all[1] > 0 {
 				n.labels[s] = crf.Unobserved
 			}
 		}
@@ -231,7 +227,7 @@ var spinStates = []string{"-1", "1"}
 // readNames replaces labels that are the names of states by the numbers of these: those that the model has learned so,
 // or, in training data of which nothing tells the states, those that do not begin at 0, or have large gaps. As in
 // tables, states are the labels that occur then, in ascending order.
-func (l *loader) readNames(all map[int]*labelSurvey, told bool) {
+func (l *loader) readNames(all map[int]labelCounts, told bool) {
 	l.names = map[int][]int32{}
 	if r := l.o.Recipe; r != nil {
 		for _, a := range r.LabelNames {
@@ -263,22 +259,25 @@ func (l *loader) readNames(all map[int]*labelSurvey, told bool) {
 
 // findNames finds the node types whose labels are names of states: most of the numbers from 0 to the largest, or 0
 // itself, are none.
-func (l *loader) findNames(all map[int]*labelSurvey) {
+func (l *loader) findNames(all map[int]labelCounts) {
 	types := slices.Sorted(maps.Keys(all))
-	if slices.ContainsFunc(types, func(a int) bool { return all[a].negative }) { // these are refused
+	if slices.ContainsFunc(types, func(a int) bool {
+		return slices.Min(slices.Collect(maps.Keys(all[a]))) < crf.Unobserved
+	}) { // these are refused
 		return
 	}
 	for _, a := range types {
-		names, why := slices.Sorted(maps.Keys(all[a].numbers)), "labels do not begin at 0"
+		names, why := slices.Sorted(maps.Keys(all[a])), "labels do not begin at 0"
+		names = slices.DeleteFunc(names, func(y int32) bool { return y == crf.Unobserved })
 		told := a >= 0 && a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil
 		if told || len(names) < 2 || len(names) > mostStates || l.o.Untied && len(types) > 1 {
 			continue
 		}
 		if names[0] == 0 {
-			if 2*len(names) > int(all[a].largest) {
+			if 2*len(names) > int(all[a].largest()) {
 				continue
 			}
-			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", all[a].largest)
+			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", all[a].largest())
 		}
 		l.names[a] = names
 		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s", why, len(names),

@@ -335,20 +335,20 @@ func (p *sampleReader) label(texts []string, t *table) {
 // them hides.
 func (p *sampleReader) statesOf(t *labelTexts) []string {
 	states := t.inOrder()
-	count := func(text string) int {
-		if i, known := t.number[text]; known {
-			return t.count[i]
+	counts := labelCounts{}
+	for i, text := range t.texts {
+		x, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			x = math.MaxInt32 // no sign
 		}
-		return 0
+		counts[int32(x)] += t.count[i]
 	}
-	survey := labelSurvey{minus: count(hiddenNumber), zeros: count("0"), plus: count("1")}
-	if survey.others = t.total - survey.minus - survey.zeros - survey.plus; survey.others == 0 && len(states) == 3 &&
-		(p.l.o.Spins || p.l.manifest.HiddenLabels) {
+	if counts.areSigns() && len(states) == 3 && (p.l.o.Spins || p.l.manifest.HiddenLabels) {
 		hidden := hiddenNumber
-		if p.l.minusOne(&survey, len(spinStates)) == isSpin {
+		if p.l.minusOne(counts, len(spinStates)) == isSpin {
 			hidden = "0"
 		}
-		p.note(voteNote, hidden, count(hidden), t.total)
+		p.note(voteNote, hidden, t.count[t.number[hidden]], t.total)
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hidden })
 	}
 	if named := p.l.o.States; len(named) > 0 && !slices.ContainsFunc(states, func(s string) bool {
