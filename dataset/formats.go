@@ -181,17 +181,6 @@ func newPeek(path string) *peek {
 	return p
 }
 
-// share is the share of the lines for which something is so.
-func (p *peek) share(is func(fields []string) bool) float64 {
-	n := 0
-	for _, fields := range p.fields {
-		if is(fields) {
-			n++
-		}
-	}
-	return float64(n) / float64(max(1, len(p.fields)))
-}
-
 // plain reports whether the name leaves open what a file is.
 func (p *peek) plain() bool { return slices.Contains(plainExtensions, p.extension) && len(p.lines) > 0 }
 
@@ -425,10 +414,12 @@ func (p *peek) fromMallet() string {
 
 // mostlyAlike reports whether most lines have the same number of columns, and others one less: a slip.
 func (p *peek) mostlyAlike() bool {
-	usual := p.text.usual
-	less := func(fields []string) bool { return len(fields) == usual-1 }
-	alike := p.share(func(fields []string) bool { return len(fields) == usual })
-	return usual > 1 && !p.text.tabs && alike > 0.6 && alike+p.share(less) == 1
+	usual, all := p.text.usual, 0
+	for _, n := range p.text.columns {
+		all += n
+	}
+	alike := p.text.columns[usual]
+	return usual > 1 && !p.text.tabs && 10*alike > 6*all && alike+p.text.columns[usual-1] == all
 }
 
 // isText knows tagged text by its name, or by lines with as many columns each, or separated by tabs.

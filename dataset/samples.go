@@ -142,38 +142,27 @@ func (p *sampleReader) allPairs() (edges []int32) {
 	return edges
 }
 
-// pairs are the edges that a table names, by names of columns or by numbers from 0. An edge that is there again, either
-// way round, counts once.
+// pairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
 func (p *sampleReader) pairs(t *table) (edges []int32) {
-	p.list = append(p.list, t.list...)
-	if len(t.header) < 2 {
-		p.keep(wrong(t.file, 0, "", "", "there is one column, want two: the nodes of each edge"))
-		return nil
-	}
-	ends := t.usualEnds()
-	if ends[0] < 0 {
-		ends = [2]int{0, 1}
-	}
-	number, known := map[string]int32{}, map[[2]int32]bool{}
+	l := &tableLoader{loader: newLoader(p.l.ctx, p.l.o), rules: &sheetRecipe{}}
+	g := &tableGraph{nodes: &table{problems: problems{file: p.file}}, edges: t, byName: map[string]int32{}}
 	for s := range p.columns {
-		number[strconv.Itoa(s)] = int32(s)
+		g.byName[strconv.Itoa(s)] = int32(s)
 	}
 	for s, c := range p.columns {
-		number[c.Name] = int32(s)
+		g.byName[c.Name] = int32(s)
 	}
-	for i, row := range t.rows {
-		u, isNode := number[row[ends[0]]]
-		v, areNodes := number[row[ends[1]]]
-		switch pair := [2]int32{min(u, v), max(u, v)}; {
-		case !isNode || !areNodes:
-			name := row[ends[map[bool]int{false: 0, true: 1}[isNode]]]
-			p.keep(wrong(t.file, int(t.lines[i]), "", "write the name of a column of "+p.file+", or its number from 0",
-				"there is no node %q", abbreviate(name)))
-		case u != v && !known[pair]:
-			known[pair] = true
-			edges = p.join(edges, u, v)
+	delete(g.byName, "")
+	if len(t.list) == 0 {
+		g.ends = l.rolesOfEdges(t)
+	}
+	if len(t.list)+len(l.problems) == 0 {
+		rows := l.joinRows(g, &t.problems)
+		for e := range rows.u {
+			edges = p.join(edges, rows.u[e], rows.v[e])
 		}
 	}
+	p.list, p.notes = slices.Concat(p.list, l.problems, t.errors()), append(p.notes, l.set.Warnings...)
 	return edges
 }
 

@@ -97,7 +97,7 @@ func TestSamplesMistakes(t *testing.T) {
 	}
 	mustOpen(t, writeText(t, "rows.txt", "0 1 1\n1 0 0\n"), ising)
 	_, err := Open(t.Context(), []string{writeText(t, "s.csv", "a,b\n0,1\n1,0\n"), writeText(t, "edges.csv", "u,v\na,z\n")}, ising)
-	wantError(t, err, `edges.csv:2: there is no node "z"`)
+	wantError(t, err, `edges.csv:2:v: there is no node "z" in `)
 	_, err = Open(t.Context(), []string{writeText(t, "x.fasta", ">x\nACD\n>y\nACD\n")}, Options{})
 	wantError(t, err, "it is an alignment of sequences, which is not read; learn its couplings by")
 	o := ising
