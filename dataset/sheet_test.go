@@ -311,29 +311,34 @@ func TestColumnKinds(t *testing.T) {
 	}
 }
 
-func FuzzSheets(f *testing.F) {
+// FuzzTables: tables with and without a header are an instance, whose recipe can be read again, or a problem.
+func FuzzTables(f *testing.F) {
 	f.Add([]byte(headedNodes), []byte(headedEdges))
 	f.Add([]byte("id;label;x\n1;0;2\n2;1;\n"), []byte("a\tb\n1\t2\n"))
 	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
+	f.Add([]byte(someNodes), []byte(someEdges))
+	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
-		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
-		n, e := readTable("nodes.csv", nodes, false), readTable("edges.csv", edges, false)
-		if len(n.list)+len(e.list) > 0 {
-			return
-		}
-		g := &tableGraph{nodes: n, edges: e}
-		l.graphs = []*tableGraph{g}
-		l.run(func() { g.roles, g.ends = l.rolesOfNodes(n), l.rolesOfEdges(e) },
-			l.chooseColumns, func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.chooseSchema, l.freezeAll)
-		if len(l.problems) > 0 {
-			return
-		}
-		if len(l.set.Instances) != 1 {
-			t.Fatal("neither an instance nor a problem")
-		}
-		recipe, err := ParseRecipe(l.set.Recipe.String())
-		if err != nil || recipe.fits(&l.set.Schema) != nil {
-			t.Fatalf("recipe %s: %v", &l.set.Recipe, err)
+		for _, plain := range []bool{false, true} {
+			l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), rules: &sheetRecipe{}}
+			n, e := readTable("nodes.csv", nodes, false), readTable("edges.csv", edges, plain)
+			if plain {
+				n = readPlain("nodes.tsv", nodes)
+			}
+			if len(n.list)+len(e.list) > 0 {
+				continue
+			}
+			g := &tableGraph{nodes: n, edges: e}
+			l.graphs = []*tableGraph{g}
+			l.run(func() { g.roles, g.ends = l.rolesOfNodes(n), l.rolesOfEdges(e) }, l.chooseColumns, func() { l.readNodes(g) },
+				func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)
+			if len(l.problems) > 0 {
+				continue
+			}
+			recipe, err := ParseRecipe(l.set.Recipe.String())
+			if err != nil || recipe.fits(&l.set.Schema) != nil || len(l.set.Instances) != 1 {
+				t.Fatalf("%d instances, recipe %s: %v", len(l.set.Instances), &l.set.Recipe, err)
+			}
 		}
 	})
 }

@@ -155,21 +155,3 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 	files["y.nodes.tsv"] = "0\t1\tx\t2\n"
 	refuses(t, writeFiles(t, files)+"/y", Options{}, "index is beyond the 2 features that there are")
 }
-
-func FuzzTables(f *testing.F) {
-	f.Add([]byte(someNodes), []byte(someEdges))
-	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))
-	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
-		l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), rules: &sheetRecipe{}}
-		n, e := readPlain("n", nodes), readTable("e", edges, true)
-		if len(n.list)+len(e.list) > 0 {
-			return
-		}
-		g := &tableGraph{name: "g", nodes: n, edges: e, roles: nodeRoles{0, 1, 2}, ends: [2]int{0, 1}}
-		l.graphs = []*tableGraph{g}
-		l.run(l.chooseColumns, func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)
-		if len(l.problems) == 0 && len(l.set.Instances) != 1 {
-			t.Error("neither an instance nor a problem")
-		}
-	})
-}
