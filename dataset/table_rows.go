@@ -60,8 +60,8 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 		label := int32(crf.Unobserved)
 		if i := g.roles.label; i >= 0 {
 			if _, err := strconv.Atoi(cells[i]); t.plain && err != nil {
-				p.add(int(t.lines[r]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, or "+
-					"-1 for none", abbreviate(cells[i]))
+				p.add(int(t.lines[r]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
+					"or -1 for none", abbreviate(cells[i]))
 			}
 			label = l.label(t, names, int(t.lines[r]), cells[i])
 		}
