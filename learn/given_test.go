@@ -3,6 +3,7 @@ package learn
 import (
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -10,12 +11,13 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// given are means of a random model, in place of samples.
+// given are means of a random model, which a file has in place of samples.
 type given struct {
 	edges         []int32
 	nodes, states int
@@ -50,45 +52,86 @@ func givenOf(t *testing.T, nodes, states int, edges ...int32) *given {
 	return g
 }
 
-// open makes a network for the means.
-func (g *given) open(t *testing.T) (*dataset.Set, []float64) {
-	a := dataset.Arrays{Labels: [][]int32{make([]int32, g.nodes)}, States: []int32{int32(g.states)}, Directed: true}
-	for e := 0; e < len(g.edges); e += 2 {
-		a.Edges = append(a.Edges, [2]int32{g.edges[e], g.edges[e+1]})
-	}
-	set := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{Untied: true}, &a))(t)
-	return set, slices.Concat(slices.Concat(g.node...), slices.Concat(g.edge...))
+// open writes and reads the file.
+func (g *given) open(t *testing.T) (*dataset.Set, error) {
+	path, k := filepath.Join(t.TempDir(), "means.npz"), g.states
+	oracle.OK(t, npy.WriteArchive(path, npy.ArrayOf("edges", g.edges, len(g.edges)/2, 2),
+		npy.ArrayOf("directed", []int32{1}), npy.ArrayOf("node_means", slices.Concat(g.node...), g.nodes, k),
+		npy.ArrayOf("edge_means", slices.Concat(g.edge...), len(g.edge), k, k)))
+	return dataset.Open(t.Context(), []string{path}, dataset.Options{Untied: true, Statistics: true})
 }
 
 // TestStatisticsByEnumeration: at the weights that are learned from means w̄, p − w̄ + l2 w = 0 with the means p that
 // enumeration finds, by the likelihood, and by bounds where these are exact; elsewhere the objective is a bound.
 func TestStatisticsByEnumeration(t *testing.T) {
 	ring, chain := []int32{0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0, 1, 4}, []int32{0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7}
+	partial := givenOf(t, 6, 3, ring...)
+	partial.edge[6][4], partial.node[2][0] = math.NaN(), math.NaN() // tables of edges tell of the node
 	for name, c := range map[string]struct {
 		g      *given
 		method Method
 		exact  bool
 	}{
-		"exact":       {givenOf(t, 6, 3, ring...), Exact, true},
-		"bbpl, chain": {givenOf(t, 8, 2, chain...), BBPL, true},
-		"bbpl, loops": {givenOf(t, 6, 3, ring...), BBPL, false},
-		"full, chain": {givenOf(t, 8, 2, chain...), Full, true},
+		"exact":         {givenOf(t, 6, 3, ring...), Exact, true},
+		"bbpl, chain":   {givenOf(t, 8, 2, chain...), BBPL, true},
+		"bbpl, loops":   {givenOf(t, 6, 3, ring...), BBPL, false},
+		"full, chain":   {givenOf(t, 8, 2, chain...), Full, true},
+		"partial":       {partial, Exact, true},
+		"partial, bbpl": {partial, BBPL, false},
 	} {
-		set, means := c.g.open(t)
-		p := Problem{Model: must(crf.NewModel(set.Schema)), Data: set.Instances, Statistics: means, L2: 1e-3}
+		set := oracle.Must(c.g.open(t))(t)
+		p := Problem{Model: must(crf.NewModel(set.Schema)), Data: set.Instances, Statistics: set.Means, L2: 1e-3}
 		p.Counting = must(counting.Parse(t.Context(), "trw", 1))
 		r := oracle.Must(Fit(t.Context(), p, Settings{Method: c.method, RelativeTolerance: 1e-9, Proof: 1e-9}))(t)
-		w := r.Model.Weights
-		net := c.g.network(t, c.g.edges, w)
+		w, edges, known := r.Model.Weights, c.g.edges, slices.Concat(c.g.node...)
+		for e, table := range c.g.edge {
+			if math.IsNaN(slices.Max(table)) {
+				edges = edges[:2*e]
+				continue
+			}
+			known = append(known, table...)
+		}
+		net := c.g.network(t, edges, w)
 		nodes, tables := oracle.Marginals(net)
-		objective := oracle.LogZ(net) - simd.Dot(w, means) + p.L2/2*simd.Dot(w, w)
+		objective := oracle.LogZ(net) - simd.Dot(w, set.Means) + p.L2/2*simd.Dot(w, w)
 		if apart := r.Objective - objective; !(apart > -1e-9) || c.exact && !(apart < 1e-6) {
 			t.Errorf("%s: objective %v, by enumeration %v", name, r.Objective, objective)
 		}
 		for i, mean := range slices.Concat(slices.Concat(nodes...), slices.Concat(tables...)) {
-			if slope := mean - means[i] + p.L2*w[i]; c.exact && !(math.Abs(slope) < 1e-5) {
+			if known[i] == known[i] && math.Abs(known[i]-set.Means[i]) > 1e-9 {
+				t.Errorf("%s: mean %d is %v, was given as %v", name, i, set.Means[i], known[i])
+			}
+			if slope := mean - set.Means[i] + p.L2*w[i]; c.exact && !(math.Abs(slope) < 1e-5) {
 				t.Errorf("%s: the slope of weight %d is %v", name, i, slope)
 			}
 		}
+	}
+}
+
+// TestNoisyStatistics: a node has the mean of what is said of it, weighted by observations, and tables have the means
+// of their ends and the odds ratios that they were given with.
+func TestNoisyStatistics(t *testing.T) {
+	g := givenOf(t, 3, 2, 0, 1, 1, 2)
+	g.node = [][]float64{{50, 50}, {120, 180}, {30, 70}}
+	g.edge = [][]float64{{20, 30, 30, 20}, {20, 70, 40, 70}} // node 1 has 0.5 and 0.45, and 0.4 above
+	set := oracle.Must(g.open(t))(t)
+	first := func(i int) float64 { return set.Means[i] }
+	if want := (300*0.4 + 100*0.5 + 200*0.45) / 600; math.Abs(first(2)-want) > 1e-12 || set.Instances[0].Weight() != 200 {
+		t.Errorf("node 1 has %v, want %v; the sample weighs %v", first(2), want, set.Instances[0].Weight())
+	}
+	for e, table := range g.edge {
+		got := set.Means[6+4*e:][:4]
+		odds := func(t []float64) float64 { return t[0] * t[3] / (t[1] * t[2]) }
+		if math.Abs(got[0]+got[1]-first(2*e)) > 1e-12 || math.Abs(got[0]+got[2]-first(2*e+2)) > 1e-12 ||
+			math.Abs(odds(got)-odds(table)) > 1e-9 {
+			t.Errorf("table %d is %v", e, got)
+		}
+	}
+	for i := range g.edge[0] {
+		g.edge[0][i] *= 1e4
+		g.edge[1][i] *= 1e4
+	}
+	if _, err := g.open(t); err == nil {
+		t.Error("means that chance does not explain are taken")
 	}
 }
