@@ -23,6 +23,9 @@ func (l *loader) advise() {
 		l.warn("there are no edges: the model predicts every node from its features alone")
 	}
 	l.suggestSuperpixels()
+	if l.o.Statistics { // whose labels stand for means
+		return
+	}
 	types := l.set.Schema.NodeTypes
 	counts := make([][]int, len(types)) // [type][state]
 	for a, t := range types {

@@ -87,11 +87,11 @@ func (t *table) readEdgeList(data []byte) {
 		line++
 		switch fields := edgeFields(text); {
 		case len(fields) == 0 || isComment(fields[0]):
-		case isNoEdge(fields) && (len(t.rows) > 1 || len(fields) != 3): // else it may be a header
-			t.add(line, "", "write a table of edges with a header for more", "there are %d fields, want two nodes, and perhaps "+
-				"a number, their weight", len(fields))
-		default:
+		case len(fields) == 2 || len(fields) == 3:
 			t.addRow(line, fields)
+		default:
+			t.add(line, "", "write a table of edges with a header for more", "there are %d fields, want two nodes, and perhaps "+
+				"a weight", len(fields))
 		}
 	}
 	rows := t.rows[1:]

@@ -161,7 +161,7 @@ func TestEdgeList(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"nodes.csv": karateID, "e.edgelist": "0 1\n1 2 {'x': 1}\n"})
 	_, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "e.edgelist")},
 		Options{Columns: []string{"label=club"}})
-	wantError(t, err, "e.edgelist:2: there are 4 fields, want two nodes, and perhaps a number, their weight; write a table of edges")
+	wantError(t, err, "e.edgelist:2: there are 4 fields, want two nodes, and perhaps a weight; write a table of edges")
 }
 
 // TestEdgeListOfNames: ends may be names below a header, and errors are at the line where an edge stands.

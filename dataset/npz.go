@@ -74,6 +74,9 @@ var instanceArrays = arrayRules{
 // folderArrays are the arrays of an array folder.
 var folderArrays = append(arrayRules{{name: sizesArray, of: ofInstances, shape: "[instances, 2]"}}, instanceArrays...)
 
+// knownArrays are all that any of these files have.
+var knownArrays = slices.Concat(folderArrays, statisticsArrays)
+
 const oneFeature = "a single feature is x.reshape(-1, 1)"
 
 // rule returns that of an array; nil: the array does not belong into such a file.
@@ -295,7 +298,7 @@ func sideOf(name string, a *npy.Values) side {
 	if name == statesArray && (len(a.Shape) == 0 || a.Rows() == 1) {
 		return ofAll
 	}
-	return folderArrays.rule(name).of
+	return knownArrays.rule(name).of
 }
 
 // checkRows checks that arrays have as many rows as there are nodes, edges or instances, as the arrays known have it;

@@ -27,6 +27,7 @@ type npzInstance struct {
 	directed     bool      // its edges lead from their first end to the second
 	tied         bool      // it says that they do not
 	samples      *samples  // nil: it was read from arrays
+	statistics   *statistics
 }
 
 // elements are the nodes, or the edges, of an instance.
@@ -62,7 +63,7 @@ func (e *elements) counts(n int) []int {
 func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstance, []error) {
 	b := &npzBuilder{c: c, problems: problems{file: path}}
 	b.in = &npzInstance{path: path, name: strings.TrimSuffix(filepath.Base(path), ".npz"), samples: c.samples}
-	for _, step := range []func(){b.checkShapes, b.countNodes, b.fill, func() { b.buildGraph(graphs) }} {
+	for _, step := range []func(){b.checkShapes, b.countNodes, b.fill, func() { b.buildGraph(graphs) }, b.readMeans} {
 		if step(); len(b.list) > 0 {
 			return nil, b.errors()
 		}
@@ -86,7 +87,7 @@ func (b *npzBuilder) checkShapes() {
 	}
 	_, bins := b.c.arrays[edgeBinsArray]
 	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
-		shape, rule := b.c.arrays[name].Shape, folderArrays.rule(name)
+		shape, rule := b.c.arrays[name].Shape, knownArrays.rule(name)
 		if !rule.fits(shape) {
 			remedy := rule.remedy
 			if name == edgesArray && len(shape) == 2 && shape[0] == 2 {
@@ -110,11 +111,11 @@ func (b *npzBuilder) countNodes() {
 		*count, b.known = b.c.nodes, sizesArray
 		return
 	}
-	for _, name := range []string{nodeFeaturesArray, nodeTypesArray, labelsArray, statesArray} {
+	for _, name := range []string{nodeFeaturesArray, nodeMeansArray, nodeTypesArray, labelsArray, statesArray} {
 		a := b.c.arrays[name]
 		if n := a.Len(); n > 1 || n > 0 && name != statesArray {
 			*count, b.known = a.Shape[len(a.Shape)-1], name
-			if name == nodeFeaturesArray {
+			if name == nodeFeaturesArray || name == nodeMeansArray {
 				*count = a.Rows()
 			}
 			return
@@ -290,7 +291,7 @@ func (b *npzBuilder) leaveOutReversed(edges []int32) bool {
 func (b *npzBuilder) agree(again [][2]int32) bool {
 	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
 		a := b.c.arrays[name]
-		if folderArrays.rule(name).of != ofEdges || name == edgesArray {
+		if knownArrays.rule(name).of != ofEdges || name == edgesArray {
 			continue
 		}
 		for _, x := range again {

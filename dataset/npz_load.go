@@ -41,7 +41,15 @@ func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		l.failAt(paths[0], "", "", "there are no instance files")
 	}
 	l.readFiles(files)
-	return l.finish()
+	if !o.Statistics {
+		return l.finish()
+	}
+	if len(l.problems) == 0 && (len(l.instances) != 1 || l.instances[0].statistics == nil) {
+		l.failAt(paths[0], edgeMeansArray, "", "the array is missing: want one npz file of means, with shape %s",
+			statisticsArrays.rule(edgeMeansArray).shape)
+		return nil, l.problems
+	}
+	return l.takeMeans(l.finish())
 }
 
 // finish makes schema, recipe and instances of what was read.
@@ -160,7 +168,11 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 			parts = []*npzContents{contents}
 		}
 	} else {
-		contents, source, list := openNPZ(path, instanceArrays, budget)
+		rules := instanceArrays
+		if l.o.Statistics {
+			rules = statisticsArrays
+		}
+		contents, source, list := openNPZ(path, rules, budget)
 		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
 			parts = []*npzContents{contents}
 		}

@@ -101,6 +101,10 @@ type Options struct {
 	// which is an error otherwise: -1 is the first state, and hides nothing.
 	Spins bool
 
+	// Statistics says, with Untied, that the data are one npz file with means of nodes and edges in place of samples: see
+	// Set.Means.
+	Statistics bool
+
 	// SampleWeights says, of tables of samples and alignments, which are npz data with Untied, what each sample counts: a
 	// column, or of alignments the identity from which sequences are alike, 0.8 unless it is given; "none": samples
 	// count as one.
@@ -148,6 +152,8 @@ func (o *Options) validate(kind string) error {
 		return optionError("Recipe", "a model gives both its schema and its recipe; the other is missing")
 	case o.NoBias && kind == KindNPZ:
 		return optionError("NoBias", "npz data have no constant feature added")
+	case o.Statistics && !o.Untied:
+		return optionError("Statistics", "it goes with Untied: each mean is that of a weight")
 	case o.MinCount < 0:
 		return optionError("MinCount", "%d: want a number that is not negative", o.MinCount)
 	case o.Hops < 0 || o.Hops > mostHops:

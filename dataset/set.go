@@ -33,6 +33,9 @@ type Set struct {
 	// RowLabels are, of images with superpixels that have labels, those of the pixels:
 	// [instance][row], −1 unobserved. A superpixel has the label of most of its pixels.
 	RowLabels [][]int32
+	// Means are the mean statistics of the only instance, laid out as the weights, where they are given in place of
+	// samples; nil: those of its labels.
+	Means []float64
 	// Warnings are sentences about what was assumed or left out.
 	Warnings []string
 

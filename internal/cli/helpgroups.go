@@ -41,7 +41,7 @@ var trainGroups = []flagGroup{
 		"min-count", "sample-weights"}},
 	{"Images", []string{"list", "features", "layout", "neighbours", "superpixels", "offsets",
 		"edge-features", "bins"}},
-	{"Model and objective", []string{"model", "select-edges", "errors", "prior", "l2", "standardise",
+	{"Model and objective", []string{"model", "select-edges", "statistics", "errors", "prior", "l2", "standardise",
 		"scale", "counting", "no-edges", "edges", "class-weights", "init"}},
 	{"Method and steps", []string{"method", "step", "order", "inner-sweeps", "inner-tol", "seed", "memory",
 		"spill"}},

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/job"
+	arrayfile "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -268,4 +270,67 @@ func TestSelectEdges(t *testing.T) {
 	} {
 		run(t, append([]string{"train", path, "-q"}, strings.Fields(args)...)...).wantFailure(t, 2, want)
 	}
+}
+
+// means writes those of the samples of an instance file of nodes of three states, with a change to the first table.
+func means(t *testing.T, samples, path string, change, observations float64) {
+	t.Helper()
+	in := oracle.Must(dataset.Open(t.Context(), []string{samples}, dataset.Options{Untied: true}))(t).Instances[0]
+	m := in.Graph.NumEdges()
+	edges, tables := []int32(nil), make([]float64, 9*m)
+	for e := range int32(m) {
+		u, v := in.Graph.U(e), in.Graph.V(e)
+		edges = append(edges, u, v)
+		for _, labels := range in.Samples() {
+			tables[9*e+3*labels[u]+labels[v]] += observations / float64(len(in.Samples()))
+		}
+	}
+	tables[0] += change * observations
+	tables[8] -= change * observations
+	oracle.OK(t, arrayfile.WriteArchive(path, arrayfile.ArrayOf("edges", edges, m, 2),
+		arrayfile.ArrayOf("edge_means", tables, m, 3, 3)))
+}
+
+// TestStatistics: means of samples give the weights of the samples; what is not known, or contradicts itself, is
+// refused.
+func TestStatistics(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	samples, path, out := ring(t, dir, 3, false, 0, 0), filepath.Join(dir, "means.npz"), filepath.Join(dir, "run")
+	means(t, samples, path, 0, 300)
+	how := strings.Fields("--method exact --tol 1e-10 -q --force -o ")
+	mustRun(t, append(append([]string{"train", samples, "--untied"}, how...), out)...)
+	want := oracle.Must(job.LoadModel(out))(t).Model.Weights
+	mustRun(t, append(append([]string{"train", "--statistics", path, "--model", "potts"}, how...), out)...)
+	for i, w := range oracle.Must(job.LoadModel(out))(t).Model.Weights {
+		if math.Abs(w-want[i]) > 1e-8 {
+			t.Fatalf("weight %d is %v by means, and %v by samples", i, w, want[i])
+		}
+	}
+	for _, c := range []struct {
+		change, observations float64
+		code                 int
+		says                 string
+	}{
+		{math.NaN(), 300, 3, "edge_means[0]: has entries from"}, {0.05, 100, 3, "state 0 of node"},
+		{-0.5, 100, 3, "edge_means[0]: has entries from"},
+		{0, 0, 3, "leave out edges of which nothing is known"}, {0, 1, 0, "of how many observations"},
+	} {
+		means(t, samples, path, c.change, c.observations)
+		o := run(t, "train", "--statistics", path, "--model", "potts", "-q", "--force", "-o", out)
+		if c.code != 0 {
+			o.wantFailure(t, c.code, c.says)
+			continue
+		}
+		o.says(t, c.says)
+		mustRun(t, "sample", samples, "-m", out, "-q", "-o", filepath.Join(dir, "drawn.npz"), "--samples", "5", "--force")
+	}
+	for args, want := range map[string]string{
+		"--statistics " + path: "go with --model ising", samples + " --model potts --statistics " + path: "in place of DATA",
+		"--model potts --method pseudo --statistics " + path: "single samples",
+		"--model potts --select-edges --statistics " + path:  "need samples",
+	} {
+		run(t, append([]string{"train", "-q"}, strings.Fields(args)...)...).wantFailure(t, 2, want)
+	}
+	run(t, "train", "--model", "potts", "--statistics", samples, "-q").wantFailure(t, 3, "unknown array")
 }

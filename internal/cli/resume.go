@@ -124,7 +124,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		config.Options[name] = job.Option{Value: value, Source: config.Options[name].Source}
 	}
 	for name, path := range map[string]string{copyOption: f.copy, "init": f.init, "reference": f.reference,
-		"config": f.config} {
+		"config": f.config, "statistics": f.statistics} {
 		if path != "" {
 			put(name, absolute(path))
 		}

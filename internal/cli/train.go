@@ -29,7 +29,7 @@ type trainFlags struct {
 	options   job.Options
 
 	out, copy, init, resume, config string
-	reference                       string
+	reference, statistics           string
 	eval                            []string
 
 	mpi   string
@@ -99,6 +99,9 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		"with --model, edges that samples tell of alone: ebic[:GAMMA] (extended BIC, 0.25) or "+
 			"stability[:HALVES] (of 20)")
 	fl.Lookup("select-edges").NoOptDefVal = "ebic"
+	fl.StringVar(&f.statistics, "statistics", "", "with --model, in place of DATA: an .npz of edges, edge_means and "+
+		"node_means")
+	reads(fl, "means of nodes and edges, as .npz", "statistics")
 	fl.StringVar((*string)(&o.Method), "method", "auto",
 		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the "+
 			"baselines pseudo (pseudo-likelihood) and piecewise")
@@ -262,6 +265,13 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.statistics != "" {
+		if len(data) > 0 && !folder.Resume {
+			return nil, nil, usagef("{statistics} %s is in place of DATA, and %s is given, too: give one of them", f.statistics,
+				data[0])
+		}
+		data = []string{f.statistics}
+	}
 	if folder.Anew = a.files.force && !folder.Resume; !f.dryRun && !t.follows() {
 		if err := folder.Open(); err != nil {
 			return nil, nil, err
@@ -290,7 +300,7 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 // checked returns what is asked for, as far as it can be used; what can be checked before any data are read is.
 func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, err error) {
 	o = f.options
-	if len(data) == 0 {
+	if o.Statistics = f.statistics != ""; !o.Statistics && len(data) == 0 {
 		return o, usagef("train: name the data to learn from: blockbp train DATA")
 	}
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
@@ -348,6 +358,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 	}
 	o := read(t.Initial)
 	o.Learning = t.Initial != nil
+	o.Statistics = f.statistics != ""
 	if t.Set, err = a.openData(data, o); err != nil {
 		return t, f.nameModel(err, data)
 	}

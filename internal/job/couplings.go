@@ -43,10 +43,18 @@ const fitEvaluations = 100
 func (o *Options) validatePhysics() error {
 	name := option.Text("{model=" + o.Physics + "}")
 	switch {
+	case o.Physics == "" && o.Statistics:
+		return usagef("{statistics} go with {model=ising} or {model=potts}")
 	case o.Physics == "":
 		return nil
 	case !slices.Contains(Physics, o.Physics):
 		return usagef("{model} %q: want %s or %s%s", o.Physics, Ising, Potts, option.Hint(o.Physics, Physics))
+	case o.Statistics && (o.Method == learn.Pseudo || o.Method == learn.Piecewise):
+		return usagef("{statistics} and {method=%s} do not go together: it has terms of single samples; leave the method "+
+			"out, or give exact, bbpl or inner-dual", o.Method)
+	case o.Statistics && (o.SelectEdges != "" || o.Errors != "" && o.Errors != errorsNone):
+		return usagef("{statistics} go with neither {select-edges} nor {errors}, which need samples")
+	case o.Statistics && o.Method != learn.Auto:
 	case o.Method == learn.Piecewise || o.Method != learn.Auto && !o.Method.Local():
 		return usagef("%s and {method=%s} do not go together: it minimises a bound, whose couplings are not those of the "+
 			"system; leave the method out, or give exact or pseudo", name, o.Method)
@@ -61,7 +69,7 @@ func (o *Options) validatePhysics() error {
 // transposed notes samples that look like columns, where rows are wanted: there are fewer of them than nodes, and no
 // edge joins a node beyond as many, or they are of an Ising model, of which so few samples tell little.
 func transposed(o *Options, data []*crf.Instance) []string {
-	if o.Physics == "" || len(data) != 1 {
+	if o.Physics == "" || o.Statistics || len(data) != 1 {
 		return nil
 	}
 	samples, nodes := len(data[0].Samples()), data[0].Graph.NumNodes()
@@ -109,7 +117,7 @@ func (p *Prepared) physics(ctx context.Context) error {
 			}
 		}
 	}
-	if samples < 2 {
+	if samples < 2 && !o.Statistics {
 		return dataf("%s: there is one sample, and a coupling of its own for every edge; want labels of many samples, "+
 			"[samples, nodes]", name)
 	}
@@ -118,6 +126,10 @@ func (p *Prepared) physics(ctx context.Context) error {
 		if work := local.Work(data, most); work <= most {
 			o.Method, p.Choice = learn.Exact, fmt.Sprintf("the likelihood itself: elimination computes %.3g entries of "+
 				"tables for it", work)
+		} else if o.Statistics {
+			p.Notes = append(p.Notes, "the likelihood itself would take too long: couplings are those of a bound of it, and "+
+				"smaller or larger than those of the system")
+			return nil
 		} else {
 			o.Method, p.Choice = learn.Pseudo, fmt.Sprintf("pseudo-likelihood: the likelihood itself would take more than "+
 				"%.3g entries of tables", most)

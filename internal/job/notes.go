@@ -158,7 +158,7 @@ const (
 // noOptimum tells of states that no label has where nothing regularises: the likelihood
 // grows for ever as their weights fall.
 func noOptimum(p learn.Problem) []string {
-	if p.L2 > 0 {
+	if p.L2 > 0 || p.Statistics != nil {
 		return nil
 	}
 	var names []string

@@ -68,6 +68,8 @@ type Options struct {
 	// Scale is what standardised features of nodes have: each, the deviation 1; one:D, one divisor for all, with which
 	// the root mean square of their deviations is D; "" or auto, what predicts best labels that are held out.
 	Scale string
+	// Statistics: means are learned from in place of samples. Then a bound of the likelihood may be minimised, too.
+	Statistics bool
 	// SelectEdges says how the edges are chosen that couplings are learned of, with Physics: ebic, ebic:γ, stability or
 	// stability:B. "": all stay.
 	SelectEdges string
@@ -116,7 +118,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Errors == "" {
 		o.Errors = errorsNone
-		if o.Physics != "" {
+		if o.Physics != "" && !o.Statistics {
 			o.Errors = errorsCheap
 		}
 	}

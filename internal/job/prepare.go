@@ -251,7 +251,7 @@ func sampleCount(data []*crf.Instance) (n float64) {
 // problem is what the learner is to minimise, with counting numbers in a space, if there is one.
 func (o *Options) problem(ctx context.Context, t *Task, space *spill.Space) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
-	problem.L2 = o.l2(sampleCount(problem.Data))
+	problem.L2, problem.Statistics = o.l2(sampleCount(problem.Data)), t.Set.Means
 	var err error
 	numbers := o.Counting
 	if o.Method == learn.Exact {

@@ -242,6 +242,9 @@ func (c *Config) commandLine() string {
 	}
 	words := []string{"blockbp", trainCommand}
 	for _, path := range c.Data {
+		if c.Options["statistics"].Value != nil {
+			break // they are in the place of data
+		}
 		words = append(words, printable.Word(path))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Options)) {

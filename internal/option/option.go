@@ -46,7 +46,7 @@ var others = strings.Fields(`against arrays burn-in chains checkpoint checkpoint
 	decode dry-run errors eval-every evidence force gap graph help init inner-sweeps
 	inner-tol instance instances json licences likelihood max-iter max-rhat max-sweeps
 	min-ess mpi node-features order pairs parts pictures plots port quiet reference report
-	require-convergence sampler samples scale select-edges side size spill split stall step sweeps task
+	require-convergence sampler samples scale select-edges side size spill split stall statistics step sweeps task
 	thin together tol weights write-model`)
 
 func init() {
