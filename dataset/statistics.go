@@ -15,7 +15,7 @@ const (
 )
 
 // statisticsArrays are means of nodes and edges in place of samples: probabilities, or counts, which say of how many
-// observations they are.
+// observations they are. A table with NaN is not known.
 var statisticsArrays = arrayRules{
 	{name: edgesArray, of: ofEdges, shape: "[m, 2]"},
 	{name: nodeMeansArray, float: true, shape: "[n, states]"},
@@ -24,24 +24,35 @@ var statisticsArrays = arrayRules{
 }
 
 const (
-	// roundedMeans is by how much means may contradict each other, as those do that are written with four digits.
+	// roundedMeans is by how much means may contradict each other where how many observations they are of is not known:
+	// as those do that are written with four digits.
 	roundedMeans = 1e-3
+	// surprising is by how many standard deviations they may where it is known.
+	surprising = 4
+	// apartTold is above what rounding leaves between means of the same samples.
+	apartTold = 1e-6
 	// mostRaking bounds the passes that fit a table to the means of its ends, and raked is where they are.
 	mostRaking, raked = 1000, 1e-15
 )
 
-// statistics are means in place of the samples of an instance: probabilities of the states of each node, and of the
-// pairs of states of each edge, row by row.
+// statistics are means in place of the samples of an instance.
 type statistics struct {
 	states       int
-	nodes, edges [][]float64
+	nodes, edges []means
+	apart        float64 // the largest contradiction
 }
 
-// marginal is what the table of an edge says of its first end, 0, or the second.
-func marginal(table []float64, k, end int) []float64 {
-	sums := make([]float64, k)
-	for i, p := range table {
-		sums[stateOf(i, k, end)] += p
+// means are probabilities of the states of a node, or of the pairs of states of an edge, row by row.
+type means struct {
+	table        []float64 // nil: not known
+	observations float64   // that they are of; 1 of probabilities
+}
+
+// marginal is what those of an edge say of its first end, 0, or the second.
+func (m *means) marginal(k, end int) means {
+	sums := means{make([]float64, k), m.observations}
+	for i, p := range m.table {
+		sums.table[stateOf(i, k, end)] += p
 	}
 	return sums
 }
@@ -57,93 +68,140 @@ func (b *npzBuilder) readMeans() {
 		return
 	}
 	k := tables.Shape[1]
-	s := &statistics{states: k}
-	var observations []float64
-	s.edges, observations = b.means(edgeMeansArray, in.edges.count, k*k)
-	if _, given := b.c.arrays[nodeMeansArray]; given {
-		s.nodes, _ = b.means(nodeMeansArray, in.nodes.count, k)
-	} else {
-		s.nodes = make([][]float64, in.nodes.count)
-	}
+	s := &statistics{states: k, nodes: b.means(nodeMeansArray, in.nodes.count, k),
+		edges: b.means(edgeMeansArray, in.edges.count, k*k)}
 	if len(b.list) > 0 {
+		return
+	}
+	var observations []float64
+	for _, m := range s.edges {
+		if m.table != nil {
+			observations = append(observations, m.observations)
+		}
+	}
+	if len(observations) == 0 {
+		b.add(0, edgeMeansArray, "", "has no table without nan: nothing can be learned")
 		return
 	}
 	slices.Sort(observations)
 	in.statistics, in.states, in.weight = s, []int32{int32(k)}, observations[len(observations)/2]
 	b.reconcile(s)
 	in.labels = [][]int32{make([]int32, in.nodes.count)}
-	for n, mean := range s.nodes {
-		if mean == nil {
-			b.add(0, nodeMeansArray, "give its mean, or leave the node out", "nothing is known of node %d", n)
-			return
+	for n, m := range s.nodes {
+		if m.table != nil {
+			in.labels[0][n] = int32(slices.Index(m.table, slices.Max(m.table)))
 		}
-		in.labels[0][n] = int32(slices.Index(mean, slices.Max(mean)))
 	}
 }
 
-// means takes tables of an array, as probabilities, and how many observations each is of: 1 of probabilities.
-func (b *npzBuilder) means(array string, count, size int) (all [][]float64, observations []float64) {
-	a := b.c.arrays[array]
-	if a.Len() != count*size {
+// means takes tables of an array, as probabilities.
+func (b *npzBuilder) means(array string, count, size int) []means {
+	all := make([]means, count)
+	a, given := b.c.arrays[array]
+	if given && a.Len() != count*size {
 		b.add(0, array, "", "shape is %s, want %s: the numbers of states differ", npy.ShapeText(a.Shape),
 			statisticsArrays.rule(array).shape)
-		return nil, nil
+		return all
 	}
-	for i := range count {
+	for i := range all {
 		row, sum, table := i, 0.0, make([]float64, size)
 		if array == edgeMeansArray {
 			row = b.in.row(i)
 		}
 		for j := range table {
-			table[j] = a.At(row*size + j)
+			table[j] = math.NaN()
+			if given {
+				table[j] = a.At(row*size + j)
+			}
 			sum += table[j]
 		}
-		if least := slices.Min(table); !(least >= 0 && sum > 0 && !math.IsInf(sum, 1)) {
-			b.add(0, fmt.Sprintf("%s[%d]", array, row), "leave out edges of which nothing is known",
-				"has entries from %v to %v, want probabilities or counts", least, slices.Max(table))
+		least, most := slices.Min(table), slices.Max(table) // NaN if one is
+		if least < 0 || math.IsInf(sum, 1) || sum == 0 {
+			b.add(0, fmt.Sprintf("%s[%d]", array, row), "write nan where nothing is known",
+				"has entries from %v to %v, want probabilities or counts", least, most)
+		}
+		if math.IsNaN(sum) {
+			continue
 		}
 		for j := range table {
 			table[j] /= sum
 		}
-		if math.Abs(sum-1) <= roundedMeans {
-			sum = 1
+		if all[i] = (means{table, sum}); math.Abs(sum-1) <= roundedMeans {
+			all[i].observations = 1
 		}
-		all, observations = append(all, table), append(observations, sum)
 	}
-	return all, observations
+	return all
 }
 
-// reconcile takes for the mean of a node its own, or that of its first edge. What edges say of it must be the same but
-// for rounding, which is taken out of their tables.
+// reconcile takes for the means of a node the mean of what is said of it, and fits tables to those, where what they say
+// differs by no more than chance explains.
 func (b *npzBuilder) reconcile(s *statistics) {
 	us, vs := b.in.graph.Ends()
-	for e, table := range s.edges {
-		for end, n := range [2]int32{us[e], vs[e]} {
-			said := marginal(table, s.states, end)
-			if s.nodes[n] == nil {
-				s.nodes[n] = said
-			}
-			for x, p := range said {
-				if want := s.nodes[n][x]; !(math.Abs(p-want) <= roundedMeans) {
-					b.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, b.in.row(e)), "take means of samples that know all nodes",
-						"state %d of node %d has the mean %.6g in it, and %.6g elsewhere", x, n, p, want)
-					return
-				}
+	said, ends := make([][]means, len(s.nodes)), func(e, end int) int32 { return [2][]int32{us, vs}[end][e] }
+	for n, m := range s.nodes {
+		said[n] = []means{m}
+	}
+	for e, m := range s.edges {
+		for end := range 2 {
+			if n := ends(e, end); m.table != nil {
+				said[n] = append(said[n], m.marginal(s.states, end))
 			}
 		}
-		rake(table, s.states, [2][]float64{s.nodes[us[e]], s.nodes[vs[e]]})
+	}
+	for n := range s.nodes {
+		mean := means{table: make([]float64, s.states)}
+		for _, m := range said[n] {
+			if m.table != nil {
+				mean.observations += m.observations
+			}
+			for x, p := range m.table {
+				mean.table[x] += m.observations * p
+			}
+		}
+		for x := range mean.table {
+			mean.table[x] /= mean.observations
+		}
+		if s.nodes[n] = mean; mean.observations == 0 {
+			s.nodes[n].table = nil
+		}
+	}
+	for e, m := range s.edges {
+		if m.table == nil {
+			continue
+		}
+		want := [2][]float64{s.nodes[us[e]].table, s.nodes[vs[e]].table}
+		for end := range want {
+			b.compare(e, ends(e, end), m.marginal(s.states, end), want[end])
+		}
+		m.rake(s.states, want)
+	}
+}
+
+// compare refuses what an edge says of a node where it differs from the mean of all by more than chance explains.
+func (b *npzBuilder) compare(e int, n int32, said means, mean []float64) {
+	for x, p := range said.table {
+		want, allowed, of := mean[x], roundedMeans, said.observations
+		if of != 1 {
+			allowed += surprising * math.Sqrt(max(want*(1-want), 1/of)/of)
+		}
+		if b.in.statistics.apart = max(b.in.statistics.apart, math.Abs(p-want)); !(math.Abs(p-want) <= allowed) {
+			b.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, b.in.row(e)), "correct one of them; counts in place of "+
+				"probabilities allow for chance", "state %d of node %d has the mean %.6g in it, and %.6g in all that is said "+
+				"of the node", x, n, p, want)
+			return
+		}
 	}
 }
 
 // rake gives a table the marginals of its ends, and keeps its odds ratios (iterative proportional fitting).
-func rake(table []float64, k int, want [2][]float64) {
+func (m *means) rake(k int, want [2][]float64) {
 	for apart, pass := 1.0, 0; apart > raked && pass < mostRaking; pass++ {
 		apart = 0
 		for end := range want {
-			sums := marginal(table, k, end)
-			for i := range table {
+			sums := m.marginal(k, end).table
+			for i := range m.table {
 				if x := stateOf(i, k, end); sums[x] > 0 {
-					table[i] *= want[end][x] / sums[x]
+					m.table[i] *= want[end][x] / sums[x]
 					apart = max(apart, math.Abs(want[end][x]-sums[x]))
 				}
 			}
@@ -151,15 +209,38 @@ func rake(table []float64, k int, want [2][]float64) {
 	}
 }
 
-// takeMeans gives the set its means.
+// takeMeans gives the set its means. Edges without a table are left out: they have no weights.
 func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 	if len(list) > 0 {
 		return nil, list
 	}
-	s := l.instances[0].statistics
-	set.Means = slices.Concat(slices.Concat(s.nodes...), slices.Concat(s.edges...))
+	s, unmatched, kept := l.instances[0].statistics, 0, []int32(nil)
+	for _, m := range s.nodes {
+		if m.table == nil { // what weights of zero have: they stay
+			unmatched, m.table = unmatched+1, slices.Repeat([]float64{1 / float64(s.states)}, s.states)
+		}
+		set.Means = append(set.Means, m.table...)
+	}
+	for e, m := range s.edges {
+		if set.Means = append(set.Means, m.table...); m.table != nil {
+			kept = append(kept, int32(e))
+		}
+	}
+	if unmatched += len(s.edges) - len(kept); unmatched > 0 {
+		l.warn("%d nodes and edges have no means: nothing is matched there, and their weights are 0", unmatched)
+	}
+	if s.apart > apartTold {
+		l.warn("means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said of them, and "+
+			"tables are fitted to it", s.apart)
+	}
 	if l.instances[0].weight == 1 {
 		l.warn("of how many observations means are is not said: the prior counts as much as one; give counts, or {prior}")
+	}
+	if len(kept) < len(s.edges) {
+		var err error
+		if set, err = set.KeepEdges(kept); err != nil {
+			return nil, []error{err}
+		}
 	}
 	layout := set.Schema.Layout()
 	layout.Symmetrise(set.Means)
