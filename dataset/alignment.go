@@ -19,7 +19,7 @@ const (
 
 var alphabets = []string{"ACGT" + gap, "ACGU" + gap, aminoAcids}
 
-// Values of Options.SampleWeights, beside columns and files.
+// Values of Options.SampleWeights, beside columns.
 const (
 	noWeights       = "none"
 	defaultIdentity = 0.8
@@ -118,7 +118,7 @@ func (p *sampleReader) weighSequences(rows []string) {
 	if x, err := strconv.ParseFloat(asked, 64); err == nil && x > 0 && x <= 1 {
 		identity = x
 	} else if asked != "" {
-		p.weigh(nil, -1)
+		p.keep(optionError("SampleWeights", "%q: want an identity of sequences, more than 0 to 1, or %s", asked, noWeights))
 		return
 	}
 	sites := len(rows[0])

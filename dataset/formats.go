@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/fileio"
@@ -33,9 +34,8 @@ type format struct {
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = []format{
 	{"a file of predictions", "", (*peek).isPrediction, say("give the data that they are of")},
-	{"a file of arrays as PyTorch Geometric names them", "", holding("edge_index"), func(p *peek) string {
-		return python(fromGeometric)(&peek{path: filepath.Join(filepath.Dir(p.path), "*.npz")})
-	}},
+	{"a file of arrays as PyTorch Geometric names them", "", holding("edge_index"), python(`import numpy; ` +
+		`d = numpy.load(%q); numpy.savez("converted.npz", edges=d["edge_index"].T, labels=d["y"], node_features=d["x"])`)},
 	{"a graph of sparse matrices", "", holding("adj_indptr"), python(fromSparse)},
 	{"a sparse matrix", "", holding("indptr"), python(`import numpy, scipy.sparse as s; numpy.savetxt("edges.csv", ` +
 		`numpy.transpose(s.triu(s.load_npz(%q), 1).nonzero()), ` + edgeHeader)},
@@ -79,38 +79,34 @@ var formats = []format{
 		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)`)},
 	{"an array without a name", "", extensions(".npy"), func(p *peek) string {
 		return `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…); of ` +
-			`samples, ` + python(`import numpy; numpy.savetxt("samples.csv", numpy.load(%q), "%%d", ",")`)(p)
+			`samples, ` + python(`import numpy; a = numpy.load(%q); numpy.savetxt("samples.csv", a.reshape(len(a), -1), `+
+			`"%%g", ",")`)(p)
 	}},
 	{"a MATLAB file", "", extensions(".mat"), say(`write its arrays as npz, in Python ` +
 		`numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`)},
 	{"a PyTorch file", "", extensions(".pt", ".pth"), python(`import numpy, torch; ` +
 		`d = torch.load(%q, weights_only=False); d = d[0] if isinstance(d, tuple) else d; ` +
 		`numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
+	{"a list of neighbours", "", extensions(".adjlist"), python(`import networkx; ` +
+		`networkx.write_edgelist(networkx.read_adjlist(%q), "graph.edgelist", data=False)`)},
 	{edgeList, KindGraph, (*peek).isEdgeList, nil},
 	{"text of words with tags behind them", "", (*peek).isWordTags, (*peek).fromWordTags},
-	{"rows of numbers", "", (*peek).isRows, func(p *peek) string {
-		return "write a header and commas for a table of nodes or edges; " + p.fromSamples()
-	}},
+	{"rows of numbers", "", (*peek).isRows, (*peek).fromRows},
 	{"text as MALLET's SimpleTagger reads it", "", (*peek).isMallet, (*peek).fromMallet},
 	{"tagged text", KindText, (*peek).isText, say("give it to train")},
 	{"a table of another name", "", (*peek).isCommas, say("call it .csv, and give it a header")},
 }
 
-// Programs that turn the arrays of others into those of this package.
-const (
-	fromGeometric = `import glob, numpy, os; os.makedirs("converted", exist_ok=True); ` +
-		`[numpy.savez("converted/" + os.path.basename(f), edges=d["edge_index"].T, ` +
-		`**{k: d[v] for k, v in [("labels", "y"), ("node_features", "x")] if v in d}) ` +
-		`for f in glob.glob(%q) for d in [numpy.load(f)]]`
-	fromSparse = `import numpy, scipy.sparse as s; d = numpy.load(%q, allow_pickle=True); ` +
-		`m = lambda a: s.csr_matrix((d[a + "_data"], d[a + "_indices"], d[a + "_indptr"]), d[a + "_shape"]); ` +
-		`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
-		`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
-		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
-	// The first column of the table numbers sentences, or has an empty cell where one goes on.
-	fromTokens = `import csv; _, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
-		`b = t[0][0]; [(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]`
-)
+// fromSparse turns a graph of sparse matrices into arrays.
+const fromSparse = `import numpy, scipy.sparse as s; d = numpy.load(%q, allow_pickle=True); ` +
+	`m = lambda a: s.csr_matrix((d[a + "_data"], d[a + "_indices"], d[a + "_indptr"]), d[a + "_shape"]); ` +
+	`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
+	`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
+	`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
+
+// fromTokens writes a table whose first column numbers sentences, or has an empty cell where one goes on.
+const fromTokens = `import csv; _, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
+	`b = t[0][0]; [(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]`
 
 // holding knows archives that have an array of a name.
 func holding(name string) func(*peek) bool {
@@ -185,17 +181,6 @@ func newPeek(path string) *peek {
 		}
 	}
 	return p
-}
-
-// share is the share of the lines for which something is so.
-func (p *peek) share(is func(fields []string) bool) float64 {
-	n := 0
-	for _, fields := range p.fields {
-		if is(fields) {
-			n++
-		}
-	}
-	return float64(n) / float64(max(1, len(p.fields)))
 }
 
 // plain reports whether the name leaves open what a file is.
@@ -366,6 +351,20 @@ func (p *peek) isRows() bool {
 		!slices.Contains(slices.Concat(tableExtensions, textExtensions), p.extension)
 }
 
+// fromRows tells what rows of numbers may be turned into.
+func (p *peek) fromRows() string {
+	how, mark := "", separatorOf(p.header(), separators)
+	if strings.ContainsRune(p.header(), mark) {
+		how = fmt.Sprintf(", delimiter=%q", string(mark))
+	}
+	if strings.ContainsFunc(p.header(), unicode.IsLetter) {
+		how += ", skiprows=1"
+	}
+	return "write a header and commas for a table of nodes or edges; of a matrix of edges, " +
+		python(`import numpy; numpy.savetxt("edges.csv", numpy.argwhere(numpy.triu(numpy.loadtxt(%q`+how+`), 1)), `+
+			edgeHeader)(p) + "; " + p.fromSamples()
+}
+
 // fromSamples is how samples of a physical system are learned from.
 func (p *peek) fromSamples() string {
 	return "of samples, {model!blockbp train --model ising} " + shellWord(p.path)
@@ -417,10 +416,12 @@ func (p *peek) fromMallet() string {
 
 // mostlyAlike reports whether most lines have the same number of columns, and others one less: a slip.
 func (p *peek) mostlyAlike() bool {
-	usual := p.text.usual
-	less := func(fields []string) bool { return len(fields) == usual-1 }
-	alike := p.share(func(fields []string) bool { return len(fields) == usual })
-	return usual > 1 && !p.text.tabs && alike > 0.6 && alike+p.share(less) == 1
+	usual, all := p.text.usual, 0
+	for _, n := range p.text.columns {
+		all += n
+	}
+	alike := p.text.columns[usual]
+	return usual > 1 && !p.text.tabs && 10*alike > 6*all && alike+p.text.columns[usual-1] == all
 }
 
 // isText knows tagged text by its name, or by lines with as many columns each, or separated by tabs.

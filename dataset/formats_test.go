@@ -41,8 +41,7 @@ func TestFormats(t *testing.T) {
 		{"names.txt", "ann bob\nbob cid\ncid ann\n", edgeList},
 		{"karate.edgelist", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n", edgeList},
 		{"karate", "0 1 {'weight': 4}\n0 2 {'weight': 5}\n1 2 {}\n", edgeList},
-		{"karate.adjlist", "#-\n# GMT\n0 1 2\n1 2\n2\n", edgeList},
-		{"near.txt", "0 1 2 3\n1 2\n2 3\n3\n", edgeList},
+		{"karate.adjlist", "#-\n# GMT\n0 1 2\n1 2\n2\n", "a list of neighbours"},
 		{"county.gal", "0 3 county id\n1 2\n2 3\n2 1\n1\n3 1\n1\n", "a GAL file of PySAL"},
 		{"spins.txt", "1 -1 1\n-1 -1 1\n1 1 1\n", "rows of numbers"},
 		{"measured.txt", ".5 1.5 2\n.5 1 3\n", "rows of numbers"},
@@ -134,12 +133,11 @@ func TestEdgeList(t *testing.T) {
 		"karate.txt": karate,
 		"karate.edgelist": "0 1 {'weight': 4}\n0 2 {'weight': 5}\n0 3 {'weight': 3}\n1 2 {'weight': 6}\n1 3 {'weight': " +
 			"3}\n2 3 {'weight': 3}\n",
-		"headed.txt":     "source;target;weight\n0;1;4\n0;2;5\n0;3;3\n1;2;6\n1;3;3\n2;3;3\n",
-		"arrows.txt":     "0 -> 1\n0 -> 2\n0 -> 3\n1 -> 2\n1 -> 3\n2 -> 3\n",
-		"musae.edges":    "0,1\n0,2\n0,3\n1,2\n1,3\n2,3\n",
-		"two.edgelist":   "0 1 {'weight': 4, 'x': 1}\n0 2 {}\n0 3 {'weight': 3}\n1 2 {}\n1 3 {}\n2 3 {}\n",
-		"karate.adjlist": "#-\n0 1 2 3\n1 2 3\n2 3\n3\n",
-		"names.txt":      "Source Target w\n0 1 4\n0 2 5\n0 3 3\n1 2 6\n1 3 3\n2 3 3\n",
+		"headed.txt":   "source;target;weight\n0;1;4\n0;2;5\n0;3;3\n1;2;6\n1;3;3\n2;3;3\n",
+		"arrows.txt":   "0 -> 1\n0 -> 2\n0 -> 3\n1 -> 2\n1 -> 3\n2 -> 3\n",
+		"musae.edges":  "0,1\n0,2\n0,3\n1,2\n1,3\n2,3\n",
+		"two.edgelist": "0 1 {'weight': 4}\n0 2 {}\n0 3 {'weight': 3}\n1 2 {}\n1 3 {}\n2 3 {}\n",
+		"names.txt":    "Source Target w\n0 1 4\n0 2 5\n0 3 3\n1 2 6\n1 3 3\n2 3 3\n",
 	} {
 		folder := writeFiles(t, map[string]string{"nodes.csv": karateID, name: text})
 		set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, name)},
@@ -152,13 +150,17 @@ func TestEdgeList(t *testing.T) {
 			t.Errorf("%s: %d nodes and %d edges", name, g.NumNodes(), g.NumEdges())
 		}
 		if weight := set.Schema.EdgeTypes[0].FeatureNames[0][0] == 'w'; weight != (strings.HasSuffix(name, "t") &&
-			name != "karate.adjlist" && name != "arrows.txt") {
+			name != "arrows.txt") {
 			t.Errorf("%s: features of edges are %q", name, set.Schema.EdgeTypes[0].FeatureNames)
 		}
 		_, err = Open(t.Context(), []string{filepath.Join(folder, name)}, Options{})
 		wantError(t, err, "it is a list of edges, and a table of nodes and one of edges are wanted; write nodes.csv, "+
 			"id,label")
 	}
+	folder := writeFiles(t, map[string]string{"nodes.csv": karateID, "e.edgelist": "0 1\n1 2 {'x': 1}\n"})
+	_, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "e.edgelist")},
+		Options{Columns: []string{"label=club"}})
+	wantError(t, err, "e.edgelist:2: there are 4 fields, want two nodes, and perhaps a weight; write a table of edges")
 }
 
 // TestEdgeListOfNames: ends may be names below a header, and errors are at the line where an edge stands.

@@ -36,7 +36,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.read(files)
 	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
 		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
-		l.findRegions, l.chooseEdges, func() { l.askWhatHides("") }, l.freezeAll, l.keepRowLabels)
+		l.findRegions, l.chooseEdges, func() { l.askWhatHides() }, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 
@@ -165,7 +165,7 @@ func (l *imageLoader) chooseStates() {
 		l.readNames(nil, true)
 	default:
 		r.States, _ = l.namedStates(0)
-		all := l.surveyLabels()
+		all := l.countLabels()
 		if l.readNames(all, len(r.States) > 0); len(r.States) == 0 {
 			r.States, r.LabelNames = l.countStates(0, all, "pixels are", "every label of every picture", " or {states}",
 				optionError("States", "there are no labels to tell the number of states; name them")),

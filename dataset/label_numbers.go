@@ -18,34 +18,20 @@ const (
 	hides    meaning = iota // a label that is not known
 	isSpin                  // one of the two states of a spin
 	isEither                // hidden labels or spins, which nothing tells apart
-	isVote                  // hidden labels, or votes against something, where 0 is no vote
 )
 
-// minusOne is the one rule of what -1 means: it hides a label. Where it may be meant as a state, which is among two
-// states alone, this is a question:
-//
-//   - Labels that are -1 and 1 alone may be spins. The option Spins says that they are, and
-//     dataset.json that -1 hides. With spins a 0 that is by far the rarest of -1, 0 and 1 is a missing value.
-//   - Labels that are -1, 0 and 1, and 0 by far the least often, look like votes for and
-//     against, and 0 for none. Dataset.json can say that -1 hides.
-//
-// In tables with a header an empty cell hides a label, and -1 is a name like others: where it stands beside more than 1
-// this is an error.
-func (l *loader) minusOne(x *labelSurvey, states int) meaning {
-	const farFewer = 2 // so many labels for one of those that look like missing votes
+// minusOne is the one rule of what -1 means among labels that are numbers: it hides a label. The option Spins says that
+// it is a spin where it stands beside 1 alone; then a 0 that is by far the rarest of -1, 0 and 1 is a missing value.
+// Where it stands beside 1 alone and nothing tells, this is a question, which dataset.json can answer.
+func (l *loader) minusOne(x labelCounts, states int) meaning {
+	const farFewer = 2 // so many labels for one of those that are missing votes
 	asked := l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins
 	switch {
-	case x.minus == 0 || l.manifest.HiddenLabels:
-		return hides
-	case asked && x.others == 0 && x.plus > 0 && farFewer*x.zeros <= min(x.minus, x.plus),
-		asked && x.zeros+x.others+x.plus == 0:
+	case x[-1] == 0 || l.manifest.HiddenLabels:
+	case asked && x.areSigns() && x[1] > 0 && farFewer*x[0] <= min(x[-1], x[1]), asked && len(x) == 1:
 		return isSpin
-	case states != 2 || x.plus == 0 || x.others > 0:
-		return hides
-	case x.zeros == 0:
+	case states == 2 && x.areSigns() && x[1] > 0 && x[0] == 0:
 		return isEither
-	case farFewer*x.zeros <= min(x.minus, x.plus):
-		return isVote
 	}
 	return hides
 }
@@ -79,54 +65,50 @@ func (n *numbered) hidden() string {
 	return fmt.Sprint(crf.Unobserved)
 }
 
-// labelSurvey is what the labels of one node type are, where they are numbers.
-type labelSurvey struct {
-	minus, zeros, plus, others int
-	first                      [2]int         // of -1: the array, and the element
-	known                      top            // of labels that are not hidden
-	numbers                    map[int32]bool // that occur
-	negative                   bool           // some are below −1
+// labelCounts says how often each label occurs, where labels are numbers.
+type labelCounts map[int32]int
+
+// largest is -1 where all labels are hidden.
+func (c labelCounts) largest() int32 {
+	return slices.Max(append(slices.Collect(maps.Keys(c)), crf.Unobserved))
 }
 
-// surveyLabels looks at all labels that are numbers.
-func (l *loader) surveyLabels() map[int]*labelSurvey {
-	all := map[int]*labelSurvey{}
-	for i, n := range l.numbers {
-		of, last, before := (*labelSurvey)(nil), 0, int32(crf.Unobserved)
-		for s, y := range n.labels {
-			if a := n.typeAt(s); of == nil || a != last {
-				if last, before = a, crf.Unobserved; all[a] == nil {
-					all[a] = &labelSurvey{known: newTop(), numbers: map[int32]bool{}}
-				}
-				of = all[a]
+// areSigns reports whether there are no others than -1, 0 and 1.
+func (c labelCounts) areSigns() bool {
+	return len(c) == min(c[-1], 1)+min(c[0], 1)+min(c[1], 1)
+}
+
+// countLabels counts all labels that are numbers, of each node type, but for those that a picture hides.
+func (l *loader) countLabels() map[int]labelCounts {
+	all := map[int]labelCounts{}
+	for _, n := range l.numbers {
+		for s := 0; s < len(n.labels); {
+			from, y, a := s, n.labels[s], n.typeAt(s)
+			for s < len(n.labels) && n.labels[s] == y && n.typeAt(s) == a {
+				s++
 			}
-			of.see(&n, y, i, s)
-			if y >= 0 && y != before {
-				of.numbers[y] = true
+			if n.voids && y == crf.Unobserved {
+				continue
 			}
-			before = y
+			if all[a] == nil {
+				all[a] = labelCounts{}
+			}
+			all[a][y] += s - from
 		}
 	}
 	return all
 }
 
-func (x *labelSurvey) see(n *numbered, y int32, i, s int) {
-	switch {
-	case y == 0:
-		x.zeros++
-	case y == 1:
-		x.plus++
-	case y != crf.Unobserved:
-		x.others++
-	case !n.voids:
-		if x.minus == 0 {
-			x.first = [2]int{i, s}
+// placeOf puts the place of the first label of a node type that is this one into an error.
+func (l *loader) placeOf(e *Error, a int, label int32) *Error {
+	for _, n := range l.numbers {
+		for s, y := range n.labels {
+			if y == label && n.typeAt(s) == a && !(n.voids && y == crf.Unobserved) {
+				return n.place(e, s)
+			}
 		}
-		x.minus++
 	}
-	if x.negative = x.negative || y < crf.Unobserved; y >= 0 {
-		x.known.see(y, i, s, 0)
-	}
+	return e
 }
 
 // checkNumbers reports the first label of each array that is out of range.
@@ -141,35 +123,27 @@ func (l *loader) checkNumbers(what string, states func(a int) int, arrays ...num
 	}
 }
 
-// askWhatHides fails at the first -1 of each node type where it may be meant as a state; what names a label. Where
+// askWhatHides fails at the first -1 of each node type where it may be meant as a state. Where
 // labels are only used with a model, some are given to be held, and where they only look like votes, this is a warning.
-func (l *loader) askWhatHides(what string) {
-	all, types := l.surveyLabels(), l.set.Schema.NodeTypes
+func (l *loader) askWhatHides() {
+	all, types := l.countLabels(), l.set.Schema.NodeTypes
 	for _, a := range slices.Sorted(maps.Keys(all)) {
 		x := all[a]
-		is := l.minusOne(x, len(types[a].States))
-		if is == hides {
+		if l.minusOne(x, len(types[a].States)) != isEither {
 			continue
 		}
-		labels, of := x.minus+x.zeros+x.plus, ""
+		of, remedy := "", "if they are spins, write 0 and 1; "
 		if len(types) > 1 {
 			of = fmt.Sprintf(" of node type %q", types[a].Name)
 		}
-		problem, remedy := "%sis -1, which hides a label, as are %d of the %d labels%s", "if they are spins, write 0 and 1; "
 		if l.set.Recipe.Kind == KindNPZ {
 			remedy = "if they are spins, use {model!blockbp train --model ising}, or write 0 and 1, by labels = (labels + " +
 				"1) // 2; "
 		}
-		if is == isVote {
-			problem += fmt.Sprintf("; but %d are 1, and 0 is the rarest, as of votes that are missing", x.plus)
-			remedy = "if 0 is no vote, write 1 for yes, 0 for no and -1 for none, " +
-				"by labels = numpy.where(labels == 0, -1, (labels + 1) // 2); "
-		} else {
-			problem += ", and all others are 1"
-		}
-		err := wrong("", 0, "", remedy+"if -1 is to hide, "+sayHidden, problem, what, x.minus, labels, of)
-		err = l.numbers[x.first[0]].place(err, x.first[1])
-		if l.o.Schema != nil && !l.o.Learning || is == isVote && !l.o.Spins {
+		err := wrong("", 0, "", remedy+"if -1 is to hide, "+sayHidden, "is -1, which hides a label, as are %d of the %d "+
+			"labels%s, and all others are 1", x[-1], x[-1]+x[1], of)
+		err = l.placeOf(err, a, crf.Unobserved)
+		if l.o.Schema != nil && !l.o.Learning {
 			l.warn("%s", option.References(err))
 		} else {
 			l.fail(err)
@@ -177,81 +151,32 @@ func (l *loader) askWhatHides(what string) {
 	}
 }
 
-// A number in a file, such as a label, can ask for any amount of memory: a model has a weight for every pair of states
-// and every feature. From farMost on a number that is farFactor times the next smaller one is refused, until somebody
-// says how many there are: labels, bins and features are numbered without large gaps.
-const (
-	farFactor = 4
-	farMost   = 1 << 10
-)
-
-// top is the largest of some numbers, where it stands, and the largest below it.
-type top struct {
-	largest, next int32 // −1: none
-	at            [3]int
-}
-
-func newTop() top { return top{largest: -1, next: -1} }
-
-// see takes note of a number that stands somewhere.
-func (t *top) see(x int32, file, sample, element int) {
-	switch {
-	case x > t.largest:
-		t.next, t.largest, t.at = t.largest, x, [3]int{file, sample, element}
-	case x > t.next && x < t.largest:
-		t.next = x
-	}
-}
-
-// isFar reports that the largest is far above all others.
-func (t *top) isFar() bool { return t.largest >= farMost && t.largest >= farFactor*(t.next+1) }
-
-// refuseFar fails where the largest is far above all others. at is its place, what the numbers are, and sayso how data
-// say that it is meant.
-func (l *loader) refuseFar(t *top, at Error, what, sayso string) (refused bool) {
-	if !t.isFar() {
-		return false
-	}
-	next := ""
-	if t.next >= 0 {
-		next = fmt.Sprintf("; the next largest %s is %d", what, t.next)
-	}
-	at.Problem = fmt.Sprintf("%sis %d%s: is %[2]d a mistake?", at.Problem, t.largest, next)
-	at.Remedy = "correct it, or " + sayso
-	l.fail(&at)
-	return true
-}
-
 // countStates names the states of a node type by the labels that are names, or as many as the largest label asks for.
 // otherwise says where else than in
 // dataset.json they can be given.
-func (l *loader) countStates(a int, all map[int]*labelSurvey, what, every, otherwise string, missing error) []string {
+func (l *loader) countStates(a int, all map[int]labelCounts, what, every, otherwise string, missing error) []string {
 	if l.names[a] != nil {
 		return labelTextsOf(l.names[a])
 	}
-	if all[a] == nil || all[a].known.largest < 0 {
+	largest := all[a].largest()
+	if largest < 0 {
 		l.fail(missing)
 		return nil
 	}
-	found := &all[a].known
-	at := l.numbers[found.at[0]].place(&Error{}, found.at[1])
-	if found.largest >= mostStates {
-		at.Problem, at.Remedy = fmt.Sprintf("is %d, want less than %d", found.largest, mostStates), "-1 means unobserved"
+	at := l.placeOf(&Error{}, a, largest)
+	switch {
+	case largest >= mostStates:
+		at.Problem, at.Remedy = fmt.Sprintf("is %d, want less than %d", largest, mostStates), "-1 means unobserved"
 		l.fail(at)
-		return nil
-	}
-	if found.largest == 0 {
+	case largest == 0:
 		l.failAt(at.File, "", "if there are more, give \"states\" in "+ManifestName+otherwise,
 			"%s is 0, which tells of one state only", every)
-		return nil
+	default:
+		l.warn("%s taken to have %d states, because the largest label is %d (%s); give \"states\" in %s%s to be sure",
+			what, largest+1, largest, at.where(), ManifestName, option.Text(otherwise))
+		return crf.NumberedStates(int(largest) + 1)
 	}
-	if l.refuseFar(found, *at, "label", "give \"states\" in "+ManifestName+otherwise) {
-		return nil
-	}
-	count := int(found.largest) + 1
-	l.warn("%s taken to have %d states, because the largest label is %d (%s); give \"states\" in %s%s to be sure",
-		what, count, found.largest, at.where(), ManifestName, option.Text(otherwise))
-	return crf.NumberedStates(count)
+	return nil
 }
 
 // skip counts labels that are left unread.
@@ -272,23 +197,24 @@ func (l *npzLoader) readLabels() {
 			}
 		}
 	}
-	l.labels = l.surveyLabels()
-	var all labelSurvey
+	l.labels = l.countLabels()
+	all := labelCounts{}
 	for _, of := range l.labels {
-		all.minus, all.zeros, all.plus, all.others = all.minus+of.minus, all.zeros+of.zeros, all.plus+of.plus,
-			all.others+of.others
+		for y, n := range of {
+			all[y] += n
+		}
 	}
-	if l.areSpins = l.minusOne(&all, len(spinStates)) == isSpin; !l.areSpins {
+	if l.areSpins = l.minusOne(all, len(spinStates)) == isSpin; !l.areSpins {
 		l.readNames(l.labels, l.manifest.States != nil ||
 			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }))
 		return
 	}
-	if all.zeros > 0 {
-		l.warn(voteNote, "0", all.zeros, all.minus+all.zeros+all.plus)
+	if all[0] > 0 {
+		l.warn(voteNote, "0", all[0], all[-1]+all[0]+all[1])
 	}
 	for _, n := range l.numbers {
 		for s, y := range n.labels {
-			if n.labels[s] = max(y, 0); y == 0 && all.plus > 0 {
+			if n.labels[s] = max(y, 0); y == 0 && all[1] > 0 {
 				n.labels[s] = crf.Unobserved
 			}
 		}
@@ -301,7 +227,7 @@ var spinStates = []string{"-1", "1"}
 // readNames replaces labels that are the names of states by the numbers of these: those that the model has learned so,
 // or, in training data of which nothing tells the states, those that do not begin at 0, or have large gaps. As in
 // tables, states are the labels that occur then, in ascending order.
-func (l *loader) readNames(all map[int]*labelSurvey, told bool) {
+func (l *loader) readNames(all map[int]labelCounts, told bool) {
 	l.names = map[int][]int32{}
 	if r := l.o.Recipe; r != nil {
 		for _, a := range r.LabelNames {
@@ -332,23 +258,26 @@ func (l *loader) readNames(all map[int]*labelSurvey, told bool) {
 }
 
 // findNames finds the node types whose labels are names of states: most of the numbers from 0 to the largest, or 0
-// itself, are none, unless the largest may be a mistake.
-func (l *loader) findNames(all map[int]*labelSurvey) {
+// itself, are none.
+func (l *loader) findNames(all map[int]labelCounts) {
 	types := slices.Sorted(maps.Keys(all))
-	if slices.ContainsFunc(types, func(a int) bool { return all[a].negative }) { // these are refused
+	if slices.ContainsFunc(types, func(a int) bool {
+		return slices.Min(slices.Collect(maps.Keys(all[a]))) < crf.Unobserved
+	}) { // these are refused
 		return
 	}
 	for _, a := range types {
-		known, names, why := &all[a].known, slices.Sorted(maps.Keys(all[a].numbers)), "labels do not begin at 0"
+		names, why := slices.Sorted(maps.Keys(all[a])), "labels do not begin at 0"
+		names = slices.DeleteFunc(names, func(y int32) bool { return y == crf.Unobserved })
 		told := a >= 0 && a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil
 		if told || len(names) < 2 || len(names) > mostStates || l.o.Untied && len(types) > 1 {
 			continue
 		}
 		if names[0] == 0 {
-			if 2*len(names) > int(known.largest) || known.isFar() {
+			if 2*len(names) > int(all[a].largest()) {
 				continue
 			}
-			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", known.largest)
+			why = fmt.Sprintf("most numbers from 0 to %d are no label: labels have gaps", all[a].largest())
 		}
 		l.names[a] = names
 		l.warn("%s, and are the names of %d states: %s; if they number states, give \"states\" in %s", why, len(names),

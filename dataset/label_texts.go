@@ -16,6 +16,8 @@ const (
 	manyStates = 20
 	// fewOfState is how few labels of a state, where there are many that are numbers, may be measurements.
 	fewOfState = 5
+	// mostNumbers is how many labels that are numbers can be states where most have few rows.
+	mostNumbers = 100
 	// mostFractions is how many different labels that are numbers with fractions can be states, such as grades.
 	mostFractions = 10
 	// rareLabels is so many labels for one that a model does not know: of many tags some are in no training set, while of
@@ -34,7 +36,6 @@ type labelTexts struct {
 	total  int
 	named  map[string]bool // states that options, dataset.json or a model name
 	tokens bool            // of tagged text
-	plain  bool            // of tables without a header, where labels number states
 }
 
 // see returns the number of the label in a cell, −1 where it is hidden. A word for missing cells that is the name of a
@@ -101,9 +102,6 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		return names
 	}
 	states := t.inOrder()
-	if t.plain && slices.Equal(states, []string{"1"}) {
-		return []string{"0", "1"}
-	}
 	if l.manifest.HiddenLabels {
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hiddenNumber })
 	} else if minus, ok := t.number[hiddenNumber]; ok {
@@ -113,9 +111,6 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 			return nil
 		}
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
-	}
-	if i, ok := t.number["None"]; ok && !t.tokens {
-		l.warn("%d of %d labels are None, which is a state; an empty cell hides a label", t.count[i], t.total)
 	}
 	fraction := slices.IndexFunc(t.texts, func(text string) bool {
 		x, err := numeric.ParseDecimal(text)
@@ -140,8 +135,13 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 			len(states),
 			abbreviate(t.texts[0]))
 	case len(states) > manyStates && fewOfState*len(states) > t.total && !slices.ContainsFunc(states, isNoNumber):
-		l.warn("%d labels are %d different numbers, each a state of its own; if they measure something, divide them into "+
-			"classes", t.total, len(states))
+		const problem, remedy = "%d labels are %d different numbers, each a state of its own", "if they measure something, " +
+			"divide them into classes"
+		if len(states) > mostNumbers {
+			l.failAt(file, "", remedy+"; if not, name the states in {states}", problem, t.total, len(states))
+		} else {
+			l.warn(problem+"; "+remedy, t.total, len(states))
+		}
 	}
 	return states
 }

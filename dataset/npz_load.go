@@ -22,10 +22,10 @@ import (
 type npzLoader struct {
 	loader
 	instances []*npzInstance
-	pairs     string               // a table of the edges of samples; "": there is none
-	labels    map[int]*labelSurvey // of each node type
-	areSpins  bool                 // labels were -1 and 1, and are numbered
-	fewer     graphCache           // with the edges that a model keeps
+	pairs     string              // a table of the edges of samples; "": there is none
+	labels    map[int]labelCounts // of each node type
+	areSpins  bool                // labels were -1 and 1, and are numbered
+	fewer     graphCache          // with the edges that a model keeps
 }
 
 // at records a problem at a place in an instance's file.
@@ -73,7 +73,7 @@ func (l *npzLoader) finish() (*Set, []error) {
 		default:
 			l.run(l.learnSchema, l.build)
 		}
-	}, func() { l.askWhatHides("") })
+	}, func() { l.askWhatHides() })
 	return l.result()
 }
 

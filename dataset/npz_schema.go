@@ -349,24 +349,18 @@ func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
 
 // countBins returns the number of bins in the training data: as dataset.json says, or one more than the largest bin.
 func (l *npzLoader) countBins() int {
-	largest := newTop()
-	place := func(in *npzInstance, e int) string { return fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)) }
-	for i, in := range l.instances {
+	largest := int32(0)
+	for _, in := range l.instances {
 		for e, bin := range in.edges.features.Ints {
 			if bin < 0 || bin >= mostFeatures {
-				l.at(in, place(in, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
+				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
 			}
-			largest.see(bin, i, 0, e)
+			largest = max(largest, bin)
 		}
 	}
 	if l.manifest.EdgeBins > 0 {
 		return l.manifest.EdgeBins
 	}
-	count := int(max(0, largest.largest)) + 1
-	if in := l.instances[largest.at[0]]; count > 1 {
-		at := Error{File: in.path, Place: place(in, largest.at[2])}
-		l.refuseFar(&largest, at, "bin", `give "edge_bins" in `+ManifestName)
-	}
-	return count
+	return int(largest) + 1
 }

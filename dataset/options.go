@@ -106,8 +106,8 @@ type Options struct {
 	Statistics bool
 
 	// SampleWeights says, of tables of samples and alignments, which are npz data with Untied, what each sample counts: a
-	// column, or a file of numbers, or of alignments the identity from which sequences are alike, 0.8 unless it is
-	// given; "none": samples count as one.
+	// column, or of alignments the identity from which sequences are alike, 0.8 unless it is given; "none": samples
+	// count as one.
 	SampleWeights string
 
 	// Memory is how many bytes reading, and the weights of a model of the data, may take;

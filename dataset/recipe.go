@@ -29,7 +29,7 @@ type Recipe struct {
 	// Bias says that the constant feature follows as the last column.
 	Bias bool `json:"bias,omitempty"`
 	// Sorted says that nodes of graph tables are numbered in the order of their identifiers, and edges in that of
-	// their ends; models of before this take rows as they stand.
+	// their ends, as in all models of today.
 	Sorted bool `json:"sorted,omitempty"`
 	// Hops says over how many of them the features of graph tables are means.
 	Hops int `json:"hops,omitempty"`

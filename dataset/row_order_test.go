@@ -72,12 +72,6 @@ func TestRowsInAnyOrder(t *testing.T) {
 						t.Fatalf("%s: row %d is %q, its node %q", name, r, id, set.Names[0][set.Rows[0][r]])
 					}
 				}
-				old := set.Recipe
-				old.Sorted = false
-				as := mustOpen(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &old})
-				if id, _, _ := strings.Cut(strings.Split(files["nodes.csv"], "\n")[1], ","); as.Names[0][0] != id || as.Rows[0] != nil {
-					t.Errorf("for a model of before, the first node is %q, want %q of the first row", as.Names[0][0], id)
-				}
 			}
 		}
 	}

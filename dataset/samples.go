@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -89,7 +90,7 @@ func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
 	if pairs == "" {
 		edges = p.allPairs()
 	} else if data := read(pairs, "a table of edges"); len(r.list) == 0 {
-		edges = p.pairs(readTable(pairs, data))
+		edges = p.pairs(readTable(pairs, data, isEdgeList(pairs)))
 		r.list = append(r.list, p.errors()...)
 	}
 	states := make([]int32, len(p.columns))
@@ -138,50 +139,30 @@ func (p *sampleReader) allPairs() (edges []int32) {
 	}
 	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
 		len(edges)/2, n)
-	size := len(p.columns)
-	symmetric := len(p.labels) == size*size && size > 2
-	for i, x := range p.labels {
-		symmetric = symmetric && x == p.labels[i%size*size+i/size]
-	}
-	if symmetric {
-		p.note("rows and columns say the same, as in a matrix of edges, and are taken for %d samples: of edges, write a "+
-			"line for each and a table of nodes", n)
-	}
 	return edges
 }
 
-// pairs are the edges that a table names, by names of columns or by numbers from 0. An edge that is there again, either
-// way round, counts once.
+// pairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
 func (p *sampleReader) pairs(t *table) (edges []int32) {
-	p.list = append(p.list, t.list...)
-	if len(t.header) < 2 {
-		p.keep(wrong(t.file, 0, "", "", "there is one column, want two: the nodes of each edge"))
-		return nil
-	}
-	ends := t.usualEnds()
-	if ends[0] < 0 {
-		ends = [2]int{0, 1}
-	}
-	number, known := map[string]int32{}, map[[2]int32]bool{}
+	l := &tableLoader{loader: newLoader(p.l.ctx, p.l.o), rules: &sheetRecipe{}}
+	g := &tableGraph{nodes: &table{problems: problems{file: p.file}}, edges: t, byName: map[string]int32{}}
 	for s := range p.columns {
-		number[strconv.Itoa(s)] = int32(s)
+		g.byName[strconv.Itoa(s)] = int32(s)
 	}
 	for s, c := range p.columns {
-		number[c.Name] = int32(s)
+		g.byName[c.Name] = int32(s)
 	}
-	for i, row := range t.rows {
-		u, isNode := number[row[ends[0]]]
-		v, areNodes := number[row[ends[1]]]
-		switch pair := [2]int32{min(u, v), max(u, v)}; {
-		case !isNode || !areNodes:
-			name := row[ends[map[bool]int{false: 0, true: 1}[isNode]]]
-			p.keep(wrong(t.file, int(t.lines[i]), "", "write the name of a column of "+p.file+", or its number from 0",
-				"there is no node %q", abbreviate(name)))
-		case u != v && !known[pair]:
-			known[pair] = true
-			edges = p.join(edges, u, v)
+	delete(g.byName, "")
+	if len(t.list) == 0 {
+		g.ends = l.rolesOfEdges(t)
+	}
+	if len(t.list)+len(l.problems) == 0 {
+		rows := l.joinRows(g, &t.problems)
+		for e := range rows.u {
+			edges = p.join(edges, rows.u[e], rows.v[e])
 		}
 	}
+	p.list, p.notes = slices.Concat(p.list, l.problems, t.errors()), append(p.notes, l.set.Warnings...)
 	return edges
 }
 
@@ -343,20 +324,20 @@ func (p *sampleReader) label(texts []string, t *table) {
 // them hides.
 func (p *sampleReader) statesOf(t *labelTexts) []string {
 	states := t.inOrder()
-	count := func(text string) int {
-		if i, known := t.number[text]; known {
-			return t.count[i]
+	counts := labelCounts{}
+	for i, text := range t.texts {
+		x, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			x = math.MaxInt32 // no sign
 		}
-		return 0
+		counts[int32(x)] += t.count[i]
 	}
-	survey := labelSurvey{minus: count(hiddenNumber), zeros: count("0"), plus: count("1")}
-	if survey.others = t.total - survey.minus - survey.zeros - survey.plus; survey.others == 0 && len(states) == 3 &&
-		(p.l.o.Spins || p.l.manifest.HiddenLabels) {
+	if counts.areSigns() && len(states) == 3 && (p.l.o.Spins || p.l.manifest.HiddenLabels) {
 		hidden := hiddenNumber
-		if p.l.minusOne(&survey, len(spinStates)) == isSpin {
+		if p.l.minusOne(counts, len(spinStates)) == isSpin {
 			hidden = "0"
 		}
-		p.note(voteNote, hidden, count(hidden), t.total)
+		p.note(voteNote, hidden, t.count[t.number[hidden]], t.total)
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hidden })
 	}
 	if named := p.l.o.States; len(named) > 0 && !slices.ContainsFunc(states, func(s string) bool {
@@ -381,38 +362,20 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	return states
 }
 
-// weigh takes weights of samples from a column, or a file of numbers.
+// weigh takes weights of samples from a column.
 func (p *sampleReader) weigh(t *table, column int) {
-	path, texts := p.l.o.SampleWeights, []string(nil)
-	switch {
-	case path == "" || path == noWeights || len(p.list) > 0:
+	switch asked := p.l.o.SampleWeights; {
+	case asked == "" || asked == noWeights || len(p.list) > 0:
 		return
-	case column >= 0:
-		for _, row := range t.rows {
-			texts = append(texts, row[column])
-		}
-		path = p.file
-	default:
-		data, source, err := readSource(path, "weights of samples", fileio.Text, p.l.o.Memory)
-		if err != nil {
-			p.keep(optionError("SampleWeights", "it is no column of %s, and no file of numbers: %v", p.file, err))
-			return
-		}
-		p.sources = append(p.sources, source)
-		if texts = strings.Fields(string(data)); len(texts) != len(p.labels)/len(p.columns) {
-			p.keep(wrong(path, 0, "", "", "there are %d weights for %d samples", len(texts), len(p.labels)/len(p.columns)))
-			return
-		}
+	case column < 0:
+		p.keep(optionError("SampleWeights", "%q is no column of %s; %s", asked, p.file, suggestion(asked, t.header)))
+		return
 	}
-	for i, text := range texts {
-		w, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(w >= 0 && w <= 1e150) {
-			line := i + 1
-			if column >= 0 {
-				line = int(t.lines[i])
-			}
-			p.keep(wrong(path, line, "", "", "the weight of a sample is %q, want a number that is not negative",
-				abbreviate(text)))
+	for i, row := range t.rows {
+		w, err := strconv.ParseFloat(row[column], 64)
+		if err != nil || !(w >= 0 && w <= numeric.Largest) {
+			p.add(int(t.lines[i]), "", "", "the weight of a sample is %q, want a number that is not negative",
+				abbreviate(row[column]))
 			return
 		}
 		p.weights = append(p.weights, w)

@@ -158,11 +158,16 @@ func TestSheetsLabels(t *testing.T) {
 	if err != nil || !strings.Contains(set.Warnings[0], "60 labels are 30 different numbers, each a state of its own") {
 		t.Errorf("%v: warnings %q", err, set.Warnings)
 	}
+	measured := ""
+	for i := range 300 {
+		measured += fmt.Sprintf("%d ", i*2/5)
+	}
 	for labels, want := range map[string]string{
-		"1 -1 0":           "nodes.csv:3: label is -1, as are 1 of 3; leave the cell empty, or write \"hidden_labels\": true into dataset.json",
-		"x x x":            `every label is "x", which tells of one state only`,
-		"NA NA":            "no node has a label",
-		many[:len(many)-1]: `30 labels have 30 different texts, such as "w0"`,
+		strings.TrimSpace(measured): "300 labels are 120 different numbers, each a state of its own; if they measure something, divide them",
+		"1 -1 0":                    "nodes.csv:3: label is -1, as are 1 of 3; leave the cell empty, or write \"hidden_labels\": true into dataset.json",
+		"x x x":                     `every label is "x", which tells of one state only`,
+		"NA NA":                     "no node has a label",
+		many[:len(many)-1]:          `30 labels have 30 different texts, such as "w0"`,
 		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "nodes.csv:2: label is 0.1, a number with a fraction, of 11 different ones",
 	} {
 		_, err := read(labels, "", Options{})
@@ -267,7 +272,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
-		of := readTable("f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")))
+		of := readTable("f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")), false)
 		if len(of.list) > 0 {
 			t.Fatal(of.list)
 		}
@@ -286,6 +291,9 @@ func TestColumnKinds(t *testing.T) {
 	if c, _, err := decide("1", "a", "a", "1"); err != nil || !cmp.Equal(c.Values, []string{"1", "a"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
+	if c, note, err := decide("4", "2", "3", "5"); c == nil || err != nil || !strings.Contains(note, "numbers the rows") {
+		t.Errorf("%+v, %q, %v", c, note, err)
+	}
 	numbers := slices.Repeat([]string{"5"}, 20)
 	for cell, want := range map[string]string{
 		"12 kg": `f:22:c: "12 kg" is no number that can be used, while 20 of the 21 cells of this column are meant as numbers; write digits`,
@@ -303,29 +311,34 @@ func TestColumnKinds(t *testing.T) {
 	}
 }
 
-func FuzzSheets(f *testing.F) {
+// FuzzTables: tables with and without a header are an instance, whose recipe can be read again, or a problem.
+func FuzzTables(f *testing.F) {
 	f.Add([]byte(headedNodes), []byte(headedEdges))
 	f.Add([]byte("id;label;x\n1;0;2\n2;1;\n"), []byte("a\tb\n1\t2\n"))
 	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
+	f.Add([]byte(someNodes), []byte(someEdges))
+	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
-		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
-		n, e := readTable("nodes.csv", nodes), readTable("edges.csv", edges)
-		if len(n.list)+len(e.list) > 0 {
-			return
-		}
-		g := &tableGraph{nodes: n, edges: e}
-		l.graphs = []*tableGraph{g}
-		l.run(func() { g.roles, g.ends = l.rolesOfNodes(n), l.rolesOfEdges(e) },
-			l.chooseColumns, func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.chooseSchema, l.freezeAll)
-		if len(l.problems) > 0 {
-			return
-		}
-		if len(l.set.Instances) != 1 {
-			t.Fatal("neither an instance nor a problem")
-		}
-		recipe, err := ParseRecipe(l.set.Recipe.String())
-		if err != nil || recipe.fits(&l.set.Schema) != nil {
-			t.Fatalf("recipe %s: %v", &l.set.Recipe, err)
+		for _, plain := range []bool{false, true} {
+			l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), rules: &sheetRecipe{}}
+			n, e := readTable("nodes.csv", nodes, false), readTable("edges.csv", edges, plain)
+			if plain {
+				n = readPlain("nodes.tsv", nodes)
+			}
+			if len(n.list)+len(e.list) > 0 {
+				continue
+			}
+			g := &tableGraph{nodes: n, edges: e}
+			l.graphs = []*tableGraph{g}
+			l.run(func() { g.roles, g.ends = l.rolesOfNodes(n), l.rolesOfEdges(e) }, l.chooseColumns, func() { l.readNodes(g) },
+				func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)
+			if len(l.problems) > 0 {
+				continue
+			}
+			recipe, err := ParseRecipe(l.set.Recipe.String())
+			if err != nil || recipe.fits(&l.set.Schema) != nil || len(l.set.Instances) != 1 {
+				t.Fatalf("%d instances, recipe %s: %v", len(l.set.Instances), &l.set.Recipe, err)
+			}
 		}
 	})
 }

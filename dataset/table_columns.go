@@ -150,13 +150,13 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 			c.count[text]++
 			if x, err := numeric.ParseDecimal(text); err == nil {
 				c.values = append(c.values, x)
-			} else {
-				if c.odd == nil {
-					c.odd, c.text = wrong(t.file, int(t.lines[r]), abbreviate(name), "", ""), text
-				}
-				if large, _ := strconv.ParseFloat(text, 64); written.MatchString(text) || math.IsInf(large, 0) {
-					c.written++
-				}
+				continue
+			}
+			if c.odd == nil {
+				c.odd, c.text = wrong(t.file, int(t.lines[r]), abbreviate(name), "", ""), text
+			}
+			if large, _ := strconv.ParseFloat(text, 64); written.MatchString(text) || math.IsInf(large, 0) {
+				c.written++
 			}
 		}
 	}
@@ -177,6 +177,13 @@ func (c *columnSurvey) mean() float64 {
 		return 0
 	}
 	return mean
+}
+
+// counts reports whether the numbers are all those from one to another, as identifiers of rows are.
+func (c *columnSurvey) counts() bool {
+	n := len(c.values)
+	return n > fewCells && len(c.count) == n && slices.Max(c.values)-slices.Min(c.values) == float64(n-1) &&
+		!slices.ContainsFunc(c.values, func(x float64) bool { return x != math.Trunc(x) })
 }
 
 // isList reports whether the cells are lists of features.
@@ -201,6 +208,9 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && c.odd == nil:
 		col = &column{Name: c.name, Mean: c.mean()}
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
+		if c.counts() {
+			note("column %q numbers the rows, and is taken for a feature; {columns=ignore=%s} leaves it out", name, c.name)
+		}
 	case !text && float64(numbers) >= numberColumn*float64(c.given):
 		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place,
 			"write digits and a decimal point alone, leave the cell empty "+
@@ -251,7 +261,7 @@ type featureRows struct {
 	dim     int
 	bias    bool           // the constant feature is last
 	unknown []unknownCells // [column]
-	lists   string         // what says how many features lists have; "": there are none
+	lists   bool           // some are of lists
 	row     []sparseValue  // that was made last, by rising index
 }
 
@@ -279,7 +289,7 @@ func columnRows(t *table, columns []column, bias bool) *featureRows {
 		f.at, f.first, f.values = append(f.at, t.column(c.Name)), append(f.first, f.dim), append(f.values, values)
 		f.dim += c.size()
 		if c.Indices > 0 {
-			f.lists = "any model"
+			f.lists = true
 		}
 		f.last = append(f.last, f.dim-1)
 	}
@@ -360,7 +370,7 @@ func (f *featureRows) parse(text string, first, size int) (problem string) {
 			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known",
 				abbreviate(field), missingFeatures)
 		case int(index) >= size:
-			return fmt.Sprintf("feature %q: index is beyond the %d features of %s", abbreviate(field), size, f.lists)
+			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", abbreviate(field), size)
 		case valued:
 			if value, err = numeric.ParseDecimal(valueText); err != nil {
 				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
@@ -381,21 +391,11 @@ func (f *featureRows) parse(text string, first, size int) (problem string) {
 	return ""
 }
 
-// same reports whether two rows have the same features.
-func (f *featureRows) same(a, b []string) bool {
-	own := *f
-	own.unknown, own.row = make([]unknownCells, len(f.columns)), nil
-	own.make(0, a)
-	first := slices.Clone(own.row)
-	own.make(0, b)
-	return slices.Equal(first, own.row)
-}
-
 // of makes the features of all rows of a table, dense ones where these take less memory.
 func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
 	var numbers []float64
 	var rows sparseRows
-	dense := f.lists == "" && f.denseBytes() <= f.sparseBytes()
+	dense := !f.lists && f.denseBytes() <= f.sparseBytes()
 	if dense {
 		numbers = make([]float64, len(t.rows)*f.dim)
 	}

@@ -89,40 +89,29 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	g := &tableGraph{name: pair.name}
 	l.graphs = append(l.graphs, g)
 	if pair.loose || hasHeader(pair.nodes, nodes) {
-		g.nodes, g.edges = readTable(pair.nodes, nodes), readTable(pair.edges, edges)
+		g.nodes = readTable(pair.nodes, nodes, isEdgeList(pair.nodes))
+		g.edges = readTable(pair.edges, edges, isEdgeList(pair.edges))
 	} else {
-		g.nodes = readPlain(pair.nodes, nodes, plainNodes)
-		g.edges = readPlain(pair.edges, edges, plainEdges)
-		l.labels.plain, l.hiddenBy = true, "-1"
+		g.nodes, g.edges = readPlain(pair.nodes, nodes), readTable(pair.edges, edges, true)
+		l.hiddenBy = hiddenNumber
 	}
 	l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...)
 	if len(l.problems) > 0 {
 		return
 	}
-	if pair.loose && l.looksLikeEdges(g.nodes) > l.looksLikeEdges(g.edges) {
-		g.nodes, g.edges = g.edges, g.nodes
-	}
 	if pair.loose {
+		if l.isOfEdges(g.nodes) && !l.isOfEdges(g.edges) {
+			g.nodes, g.edges = g.edges, g.nodes
+		}
 		g.name = strings.TrimSuffix(filepath.Base(g.nodes.file), filepath.Ext(g.nodes.file))
 	}
 	l.run(func() { g.roles, g.ends = l.rolesOfNodes(g.nodes), l.rolesOfEdges(g.edges) })
 }
 
-// looksLikeEdges tells how much speaks for a table to be that of edges: the options, the names of columns, or else the
-// name of the file.
-func (l *tableLoader) looksLikeEdges(t *table) int {
-	ends := t.usualEnds()
-	switch {
-	case t.column(l.o.given(roleSource)...) >= 0, t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0:
-		return 4
-	case ends[0] >= 0:
-		return 3
-	case strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge"):
-		return 2
-	case t.column(labelNames...) >= 0, t.column(idNames...) >= 0:
-		return 0
-	}
-	return 1
+// isOfEdges reports whether a table is that of edges: by the options, the names of columns, or that of the file.
+func (l *tableLoader) isOfEdges(t *table) bool {
+	return t.column(l.o.given(roleSource)...) >= 0 || t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0 ||
+		t.usualEnds()[0] >= 0 || strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge")
 }
 
 // chooseColumns decides what features the columns make: as the model has it, or by a look at all cells.
@@ -188,21 +177,18 @@ func (l *tableLoader) countIndices(tables []*table, name string) int {
 	if names := l.manifest.NodeFeatures; names != nil {
 		return len(names)
 	}
-	used := newTop()
-	for i, t := range tables {
-		for r, cells := range t.rows {
+	largest := int64(0)
+	for _, t := range tables {
+		for _, cells := range t.rows {
 			for field := range strings.FieldsSeq(cells[t.column(name)]) {
 				text, _, _ := strings.Cut(field, ":")
 				if x, err := strconv.ParseInt(text, 10, 32); err == nil && x < mostFeatures {
-					used.see(int32(x), i, r, 0)
+					largest = max(largest, x)
 				}
 			}
 		}
 	}
-	t := tables[used.at[0]]
-	at := Error{File: t.file, Line: int(t.lines[used.at[1]]), Problem: "the index of a feature "}
-	l.refuseFar(&used, at, "feature", `name "node_features" in `+ManifestName)
-	return int(max(0, used.largest)) + 1
+	return int(largest) + 1
 }
 
 // compareColumns checks that a table has the columns of the model; the others are not looked at.
@@ -238,14 +224,6 @@ func (l *tableLoader) observeSplit() {
 	}
 }
 
-// numbered are the labels of a plain table.
-func (g *tableGraph) numbered() numbered {
-	return numbered{labels: g.labels, place: func(e *Error, s int) *Error {
-		e.File, e.Line = g.nodes.file, int(g.nodes.lines[s])
-		return e
-	}}
-}
-
 // chooseSchema takes the model's schema or makes one for the tables, and gives labels the numbers of its states.
 func (l *tableLoader) chooseSchema() {
 	if l.o.Schema != nil {
@@ -257,11 +235,8 @@ func (l *tableLoader) chooseSchema() {
 	l.run(func() {
 		of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
 		for _, g := range l.graphs {
-			if ofTexts(g.labels, of); g.nodes.plain && !l.o.NoLabels {
-				l.numbers = append(l.numbers, g.numbered())
-			}
+			ofTexts(g.labels, of)
 		}
-		l.askWhatHides("label ")
 	})
 }
 

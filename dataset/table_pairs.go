@@ -76,23 +76,21 @@ func isTable(path string) bool {
 	return regular && (slices.Contains(tableExtensions, filepath.Ext(path)) || isEdgeList(path))
 }
 
-// findPairs finds the tables behind paths: pairs of tables by name, prefixes of them, folders of them, and two tables
-// by any other names, wherever they lie.
+// findPairs finds the tables behind paths: pairs of tables by name, prefixes of them, folders of them, or two tables by
+// any other names, wherever they lie.
 func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 	if len(paths) == 2 && isTable(paths[0]) && isTable(paths[1]) {
 		a, b := paths[0], paths[1]
-		if first := filepath.Base(a); isEdgesTable(first) && isNodesTable(filepath.Base(b)) {
+		if isEdgesTable(filepath.Base(a)) || isNodesTable(filepath.Base(b)) {
 			a, b = b, a
 		}
-		first, second := filepath.Base(a), filepath.Base(b)
-		switch nodes, edges := isNodesTable(first), isEdgesTable(second); {
+		switch nodes, edges := isNodesTable(filepath.Base(a)), isEdgesTable(filepath.Base(b)); {
 		case nodes && edges:
 			return []tablePair{{nodes: a, edges: b, name: pairOf(a).name}}
-		case nodes != isNodesTable(second), edges != isEdgesTable(first):
+		case !isEdgesTable(filepath.Base(a)) && !isNodesTable(filepath.Base(b)):
 			return []tablePair{{nodes: a, edges: b, loose: true}}
 		}
 	}
-	var loose []string
 	for _, path := range paths {
 		tables, err := filesIn(path, isNodesTable)
 		switch base := filepath.Base(path); {
@@ -105,9 +103,14 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 			}
 			l.warn("%s holds %d graphs (%s), which share one model; name those to read if that is not meant", path, len(tables),
 				firstFew(names))
+		case err == nil && len(tables) == 0:
+			l.failAt(path, "", "", "there are no tables of nodes")
 		case err == nil:
+		case isTable(path) && len(paths) == 1:
+			l.refuseAlone(path)
 		case isTable(path):
-			loose = append(loose, path)
+			l.failAt(path, "", "call them NAME.nodes.csv and NAME.edges.csv",
+				"of several tables the names do not tell which go together")
 		default:
 			tables = []string{path + "." + nodesStem + extensionBehind(path)}
 		}
@@ -116,19 +119,6 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 				pairs = append(pairs, pair)
 			}
 		}
-	}
-	switch len(loose) {
-	case 0:
-		if len(pairs) == 0 {
-			l.failAt(paths[0], "", "", "there are no tables of nodes")
-		}
-	case 1:
-		l.refuseAlone(loose[0])
-	case 2:
-		pairs = append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true})
-	default:
-		l.failAt(loose[2], "", "call them NAME.nodes.csv and NAME.edges.csv",
-			"more than two tables are named by names that do not tell which go together")
 	}
 	return pairs
 }
@@ -163,8 +153,11 @@ func hasHeader(path string, data []byte) bool {
 	if filepath.Ext(path) != tableExtensions[0] {
 		return true
 	}
-	for _, text := range tableLines(data[:min(len(data), npy.MostHeaderBytes)]) {
+	for text := range strings.Lines(string(data[:min(len(data), npy.MostHeaderBytes)])) {
 		cells := trimmed(strings.Split(text, "\t"))
+		if strings.Join(cells, "") == "" || text[0] == '#' {
+			continue
+		}
 		_, err := strconv.Atoi(cells[min(1, len(cells)-1)])
 		return err != nil || len(cells) < 2 || len(cells) > len(plainNodes)
 	}

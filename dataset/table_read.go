@@ -30,44 +30,23 @@ type table struct {
 	folded map[string]int // by fileio.Fold of the names
 }
 
-// The columns of plain tables, which have no header.
-var (
-	plainNodes = []string{roleID, roleLabel, roleSplit, listColumn}
-	plainEdges = []string{roleSource, roleTarget}
-)
+// plainNodes are the columns of tables of nodes without a header, of which the last two may be left out.
+var plainNodes = []string{roleID, roleLabel, roleSplit, listColumn}
 
-// readPlain reads a table without a header, and gives it one. Tabs separate the columns of nodes, of which the last two
-// may be left out, and any blanks the two of edges.
-func readPlain(path string, data []byte, columns []string) *table {
-	t := &table{problems: problems{file: path}, plain: true, header: columns}
-	split, want := strings.Fields, "2: the two nodes"
-	if len(columns) == len(plainNodes) {
-		split = func(text string) []string { return trimmed(strings.Split(text, "\t")) }
-		want = "2 to 4, separated by tabs: node, label, split, features"
+// readPlain reads a table of nodes without a header, whose columns are separated by tabs, and gives it one.
+func readPlain(path string, data []byte) *table {
+	t := &table{problems: problems{file: path}, plain: true, header: plainNodes, comma: '\t'}
+	if t.keep(notText(path, data)); len(t.list) == 0 {
+		t.readCells(data)
 	}
-	for line, text := range tableLines(data) {
-		if cells := split(text); len(cells) < 2 || len(cells) > len(columns) {
-			t.add(line, "", "", "there are %d columns, want %s", len(cells), want)
-		} else {
-			t.addRow(line, append(cells, "", "")[:len(columns)])
+	for i, cells := range t.rows {
+		if n := len(cells); n >= 2 && n < len(plainNodes) {
+			t.rows[i] = append(cells, "", "")[:len(plainNodes)]
 		}
 	}
 	t.keep(t.findColumns(1))
+	t.keepWhole(len(plainNodes))
 	return t
-}
-
-// tableLines goes through the lines that hold data, with their numbers from 1.
-func tableLines(data []byte) func(yield func(int, string) bool) {
-	return func(yield func(int, string) bool) {
-		line := 0
-		for text := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
-			line++
-			text = strings.TrimRight(text, "\r\n")
-			if strings.TrimSpace(text) != "" && text[0] != '#' && !yield(line, text) {
-				return
-			}
-		}
-	}
 }
 
 func (t *table) addRow(line int, cells []string) {
@@ -88,8 +67,8 @@ func trimmed(cells []string) []string {
 // readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
 // one. Rows without any cell are left out, and those with another number than the header are problems. It has no
 // header where nothing of it can be read.
-func readTable(path string, data []byte) *table {
-	t := readRows(path, data, isEdgeList(path))
+func readTable(path string, data []byte, list bool) *table {
+	t := readRows(path, data, list)
 	if len(t.rows) == 0 {
 		return t
 	}
@@ -140,7 +119,9 @@ func (t *table) keepWhole(columns int) {
 // readCells reads the rows of a table with separators.
 func (t *table) readCells(data []byte) {
 	r := csv.NewReader(bytes.NewReader(data))
-	r.Comma, r.FieldsPerRecord = t.comma, -1
+	if r.Comma, r.FieldsPerRecord = t.comma, -1; t.plain {
+		r.Comment, r.LazyQuotes = '#', true
+	}
 	cells, err := r.Read()
 	for ; err == nil; cells, err = r.Read() {
 		line, _ := r.FieldPos(0)

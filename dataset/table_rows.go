@@ -22,12 +22,6 @@ const missingFeatures = "?"
 // featuresOf makes the features of all rows of a table.
 func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias bool) crf.Features {
 	f, before := columnRows(t, columns, bias), len(l.problems)
-	switch {
-	case f.lists != "" && l.o.Recipe != nil:
-		f.lists = "the model"
-	case f.lists != "" && l.manifest.NodeFeatures != nil:
-		f.lists = ManifestName
-	}
 	l.allow(t.file, fmt.Sprintf("the features of %d rows", len(t.rows)),
 		float64(len(t.rows))*float64(min(f.denseBytes(), f.sparseBytes())), nil)
 	if len(l.problems) > before {
@@ -60,12 +54,16 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	g.byName = map[string]int32{}
 	var sound []int32
 	for r, cells := range t.rows {
-		label, ok := int32(crf.Unobserved), l.addName(p, g, r)
-		if i := g.roles.label; ok && i >= 0 {
-			label, ok = l.label(p, t, names, int(t.lines[r]), cells[i])
-		}
-		if !ok {
+		if !l.addName(p, g, r) {
 			continue
+		}
+		label := int32(crf.Unobserved)
+		if i := g.roles.label; i >= 0 {
+			if _, err := strconv.Atoi(cells[i]); t.plain && err != nil {
+				p.add(int(t.lines[r]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
+					"or -1 for none", abbreviate(cells[i]))
+			}
+			label = l.label(t, names, int(t.lines[r]), cells[i])
 		}
 		split := ""
 		if i := g.roles.split; i >= 0 {
@@ -79,11 +77,9 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	if len(t.rows) == 0 && len(p.list) == 0 {
 		p.add(0, "", "", "there are no nodes")
 	}
-	if l.ordered() {
-		g.row = rowsInOrder(g.names)
-		g.names, g.labels, g.splits = take(g.names, g.row), take(g.labels, g.row), take(g.splits, g.row)
-		t.pick(g.row)
-	}
+	g.row = rowsInOrder(g.names)
+	g.names, g.labels, g.splits = take(g.names, g.row), take(g.labels, g.row), take(g.splits, g.row)
+	t.pick(g.row)
 	for i, name := range g.names {
 		g.byName[name] = int32(i)
 	}
@@ -111,40 +107,24 @@ func (l *tableLoader) addName(p *problems, g *tableGraph, row int) (ok bool) {
 	return false
 }
 
-// label reads a label: the number of its text, −1 where it is hidden. In a plain table it is the number of a state, or
-// of one that is called by a number.
-func (l *tableLoader) label(p *problems, t *table, names []string, line int, cell string) (label int32, ok bool) {
-	if t.plain {
-		most := len(names)
-		if most == 0 || slices.Equal(names, labelTextsOf(numbersOf(names))) {
-			names, most = nil, mostStates
-		}
-		x, err := strconv.ParseInt(cell, 10, 32)
-		switch {
-		case err != nil || x < -1 || int(x) >= most:
-			p.add(line, "", "begin the line with # if it is a header", "label is %q, want -1 (none) or 0 to %d",
-				abbreviate(cell), most-1)
-			return 0, false
-		case x < 0:
+// label reads a label: the number of its text, −1 where it is hidden. In a plain table -1 hides it, and others are the
+// numbers of states, where these have names.
+func (l *tableLoader) label(t *table, names []string, line int, cell string) int32 {
+	if x, err := strconv.Atoi(cell); t.plain && err == nil {
+		if x == crf.Unobserved {
 			cell = ""
-		case names != nil:
+		} else if x >= 0 && x < len(names) && !l.labels.named[cell] {
 			cell = names[x]
-		default:
-			cell = strconv.FormatInt(x, 10)
 		}
 	}
 	if l.o.NoLabels {
 		if l.unread++; !missingCell(cell) || l.labels.named[cell] {
 			l.known++
 		}
-		return crf.Unobserved, true
+		return crf.Unobserved
 	}
-	return l.labels.see(t.file, line, cell), true
+	return l.labels.see(t.file, line, cell)
 }
-
-// ordered reports whether rows are brought into order. Models of before it hold numbers, such as counting numbers, of
-// rows as they stood.
-func (l *loader) ordered() bool { return l.o.Recipe == nil || l.o.Recipe.Sorted }
 
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
 func rowsInOrder(names []string) []int32 {
@@ -198,10 +178,7 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	e := l.joinRows(g, p)
 	l.chain(e.u, e.v, g.row)
 	l.tied = l.tied || g.reversed > 0
-	var turned []bool
-	if l.ordered() {
-		turned = e.sort(l.edgesDirected())
-	}
+	turned := e.sort(l.edgesDirected())
 	t.pick(e.rows)
 	if len(l.rules.Edges) > 0 {
 		g.edgeFeatures = l.featuresOf(t, p, l.rules.Edges, true)
@@ -221,7 +198,10 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 
 // joinRows finds the edges of a table. Loops and repetitions are left out.
 func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
-	t, e, f := g.edges, &edgeRows{}, columnRows(g.edges, l.rules.Edges, false)
+	t, e := g.edges, &edgeRows{}
+	differ := func(a, b []string) bool {
+		return slices.ContainsFunc(l.rules.Edges, func(c column) bool { at := t.column(c.Name); return a[at] != b[at] })
+	}
 	var loops, repeated []int  // their lines
 	seen := map[[2]int32]int{} // by the ends, smaller first: the edge
 	for r, cells := range t.rows {
@@ -245,7 +225,7 @@ func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 			if g.reversed == 0 && e.u[first] != u {
 				g.reversed = line
 			}
-			if !f.same(t.rows[e.rows[first]], cells) {
+			if differ(t.rows[e.rows[first]], cells) {
 				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
 					"of pandas, or give both the same features", "it joins the nodes of line %d again, with other features",
 					t.lines[e.rows[first]])

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -151,18 +150,13 @@ func TestTextLines(t *testing.T) {
 
 // TestTextWarns: what may be a slip is told.
 func TestTextWarns(t *testing.T) {
-	long, turned := strings.Repeat("the D\ndog N\n", longestSentence), ""
-	for i := range 50 {
-		turned += fmt.Sprintf("N w%d\n", i%25)
-	}
+	long := strings.Repeat("the D\ndog N\n", longestSentence)
 	for _, c := range []struct {
 		files map[string]string
 		want  []string
 	}{
-		{map[string]string{"a.conll": turned}, []string{"the last column has 25 different texts, and the first 1: labels go"}},
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
-		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "\n"},
-			[]string{"of 2 files is read", "files without tokens are left out:"}},
+		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "x A\n"}, []string{"of 2 files is read"}},
 		{map[string]string{"a.crfsuite": strings.Repeat("A\tx\nB\ty\n", longestSentence)}, nil},
 	} {
 		set := mustOpen(t, writeFiles(t, c.files), Options{})

@@ -79,7 +79,6 @@ type textSentence struct {
 
 func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	l := &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}, labels: labelTexts{tokens: true}}
-	var empty []string
 	for _, path := range l.expand(paths) {
 		l.readManifest(filepath.Dir(path), true)
 		data := l.source(path)
@@ -92,17 +91,11 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 			continue
 		}
 		if f.first == 0 {
-			empty = append(empty, path)
+			l.failAt(path, "", "write a token and its label on each line, and an empty line between sentences",
+				"there are no tokens")
 			continue
 		}
 		l.files = append(l.files, f)
-	}
-	switch {
-	case len(empty) > 0 && len(l.files) == 0 && len(l.problems) == 0:
-		l.failAt(empty[0], "", "write a token and its label on each line, and an empty line between sentences",
-			"there are no tokens")
-	case len(empty) > 0:
-		l.warn("files without tokens are left out: %s", firstFew(empty))
 	}
 	if l.manifest.NodeFeatures != nil {
 		l.failAt(l.manifestPath, "node_features", "remove it", "the attributes of tokens are their own names")
@@ -237,12 +230,12 @@ func (l *textLoader) chooseAttributes() {
 	}
 	var names []string
 	var count []int32
-	labels, words := map[string]bool{}, map[string]bool{}
+	labels := map[string]bool{}
 	for _, f := range l.files {
 		p := &problems{file: f.path}
 		f.sentences(func(s *sentence) {
 			for i := range s.tokens {
-				labels[l.label(s.tokens[i])], words[s.tokens[i][0]] = true, true
+				labels[l.label(s.tokens[i])] = true
 				l.emit(p, s, i, func(name []byte, _ float64) {
 					j, known := l.attributes[string(name)]
 					if !known {
@@ -257,9 +250,6 @@ func (l *textLoader) chooseAttributes() {
 			}
 		})
 		l.fail(p.errors()...)
-	}
-	if l.rules.Form != textAttributes && len(labels) > max(manyStates, len(words)) {
-		l.warn("the last column has %d different texts, and the first %d: labels go last", len(labels), len(words))
 	}
 	most := mostAttributeWeights / max(2, len(labels), len(l.o.States), len(l.manifest.States))
 	least := int32(max(1, min(l.o.MinCount, math.MaxInt32)))

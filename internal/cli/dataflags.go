@@ -38,7 +38,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.NoBias, "no-bias", false, "images, tables and text: do not add the constant feature")
 	f.IntVar(&d.MinCount, "min-count", 0, "tagged text: leave out attributes that occur less often")
 	f.BoolVar(&d.Untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
-	f.StringVar(&d.SampleWeights, "sample-weights", "", "samples: a column or file of weights; of alignments the "+
+	f.StringVar(&d.SampleWeights, "sample-weights", "", "samples: a column of weights; of alignments the "+
 		"identity that counts as alike (default 0.8), or none")
 	d.given = f.Changed
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
