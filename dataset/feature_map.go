@@ -32,7 +32,7 @@ var layouts = []string{LayoutHWC, LayoutCHW}
 // parseMap reads an array of three axes, or [h, w] alone, of floating-point numbers, or bytes; float64 is rounded to
 // single precision. Its layout is still to be chosen. The values stay where they are, in a file that has to stay open
 // for as long as the map, if it is not nil.
-func parseMap(path string, data []byte, file *fileio.Mapping, axes int) (*featureMap, error) {
+func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, error) {
 	defer runtime.KeepAlive(file)
 	h, raw, err := npy.Open(data)
 	if err != nil {
@@ -42,9 +42,8 @@ func parseMap(path string, data []byte, file *fileio.Mapping, axes int) (*featur
 		h.Shape = append(h.Shape, 1)
 	}
 	switch {
-	case len(h.Shape) != 3 || h.Count == 0 || axes == 2 && h.Shape[2] != 1:
-		return nil, wrong(path, 0, "", "", "shape is %s, want %s, none of them 0", npy.ShapeText(h.Shape),
-			[]string{2: "[h, w]", 3: "[h, w, d]"}[axes])
+	case len(h.Shape) != 3 || h.Count == 0:
+		return nil, wrong(path, 0, "", "", "shape is %s, want [h, w, d], none of them 0", npy.ShapeText(h.Shape))
 	case !h.Floating() && h.Code() != "u1": // a network's output in bytes
 		return nil, wrong(path, 0, "", "convert it with astype(numpy.float32)",
 			"dtype is %s, want float32, float16, float64 or uint8", h.Descr)

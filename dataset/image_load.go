@@ -102,7 +102,7 @@ func (l *imageLoader) chooseLayout() {
 	}
 	for _, d := range l.images {
 		if d.features.arrange(layout); !d.features.fits(d.image.Height, d.image.Width) {
-			l.fail(d.features.misfit(&d.image, shapes[layout]))
+			l.fail(misfit(d.features.path, d.features.rows, d.features.cols, &d.image, shapes[layout]))
 		}
 	}
 }
@@ -134,6 +134,9 @@ func (l *imageLoader) checkDepths() {
 	if l.o.Recipe != nil {
 		want, where = l.o.Recipe.FeatureDim, "the model"
 		l.adoptModel()
+		if l.o.Recipe.LabelColours { // of which one may have been named so
+			l.manifest.States = slices.DeleteFunc(l.manifest.States, func(s string) bool { return s == hiddenName })
+		}
 		l.compareNames()
 	} else {
 		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.header == nil, Bias: !l.o.NoBias,

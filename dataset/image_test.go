@@ -254,7 +254,7 @@ func FuzzLabelPicture(f *testing.F) {
 func FuzzFeatureMap(f *testing.F) {
 	f.Add([]byte(cells(1, 2, 1, 0, 4)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := parseMap("m", data, nil, 3)
+		m, err := parseMap("m", data, nil)
 		if err != nil {
 			return
 		}
@@ -328,7 +328,7 @@ func TestFeatureMapTypes(t *testing.T) {
 			for code, convert := range numbers {
 				for sign, order := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian} {
 					m := oracle.Must(parseMap("m", npyOf(sign+code, fortran, fmt.Sprintf("(%d, %d, %d)", shape[0], shape[1],
-						shape[2]), order, convert(data)), nil, 3))(t)
+						shape[2]), order, convert(data)), nil))(t)
 					m.arrange(layout)
 					got := make([]float32, len(want))
 					if m.cells.Read(got, []int32{0, 1, 2, 3, 4, 5}); m.rows != rows || m.cols != cols || m.depth != depth || !slices.Equal(got, want) {
