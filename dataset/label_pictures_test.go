@@ -151,7 +151,7 @@ func TestMisplacedPictures(t *testing.T) {
 	here := "a.png is a picture, which is not read; put pictures into a folder DATA/images"
 	it := "it is a picture, which is not read; put pictures into a folder DATA/images"
 	for _, c := range []struct{ name, path, want string }{
-		{"imgs/a.png", "", "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/"},
+		{"imgs/a.png", "", "give *.npz files, a folder with images/ and labels/"},
 		{"a.png", "", here}, {"a.png", "a.png", it}, {"images/a.png", "images", here}, {"images/a.png", "images/a.png", it},
 	} {
 		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, c.want)

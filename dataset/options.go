@@ -12,7 +12,7 @@ import (
 
 // The kinds of data.
 const (
-	KindNPZ    = "npz"    // instance files, folders and lists of them
+	KindNPZ    = "npz"    // instance files, and folders of them
 	KindImages = "images" // an image folder
 	KindGraph  = "graph"  // a pair of tables of nodes and edges
 	KindText   = "text"   // tagged sentences, a line for each token
