@@ -21,14 +21,6 @@ type featureMap struct {
 	stored *storedCells
 }
 
-// Layouts of the axes of feature maps.
-const (
-	LayoutHWC = "hwc" // [rows, columns, features]
-	LayoutCHW = "chw" // [features, rows, columns], as PyTorch has them
-)
-
-var layouts = []string{LayoutHWC, LayoutCHW}
-
 // parseMap reads an array of three axes, or [h, w] alone, of floating-point numbers, or bytes; float64 is rounded to
 // single precision. Its layout is still to be chosen. The values stay where they are, in a file that has to stay open
 // for as long as the map, if it is not nil.
@@ -53,19 +45,19 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 		return nil, err
 	}
 	m := &featureMap{path: path, header: h, stored: s}
-	m.arrange(LayoutHWC)
+	m.arrange(false)
 	return m, nil
 }
 
-// arrange says which axes of the array are rows, columns and features.
-func (m *featureMap) arrange(layout string) {
+// arrange says which axes of the array are rows, columns and features: these, or features before the others.
+func (m *featureMap) arrange(featuresFirst bool) {
 	shape, s := m.header.Shape, m.stored
 	steps := []int{shape[1] * shape[2], shape[2], 1}
 	if m.header.Fortran {
 		steps = []int{1, shape[0], shape[0] * shape[1]}
 	}
 	row, col, feature := 0, 1, 2
-	if layout == LayoutCHW {
+	if featuresFirst {
 		row, col, feature = 1, 2, 0
 	}
 	m.rows, m.cols, m.depth = shape[row], shape[col], shape[feature]

@@ -226,9 +226,6 @@ func (f *imageFiles) readLabels(d *imageData) (list []error) {
 	return []error{err}
 }
 
-// shapes of layouts, for messages.
-var shapes = map[string]string{LayoutHWC: "[h, w, d]", LayoutCHW: "[d, h, w]"}
-
 // misfit is the error of a map that does not fit a picture.
 func misfit(path string, rows, cols int, s *ImageSource, wanted string) error {
 	remedy := "check that it belongs to this picture and is not transposed: want " + wanted

@@ -48,8 +48,6 @@ type Options struct {
 	// FeatureDir is the folder with one .npy of unary features per image; "" means features in the data folder, or,
 	// where there is no such folder, the colours of the pixels.
 	FeatureDir string
-	// Layout is the order of the axes of features: LayoutHWC or LayoutCHW; "" means the one that fits the pictures.
-	Layout string
 	// List is a file of image ids, one per line: a path as it stands, or else within the data folder. "" takes all images.
 	List string
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
@@ -118,7 +116,7 @@ func (o *Options) uses() []optionUse {
 		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
 	}
 	return []optionUse{
-		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil}, {"Layout", KindImages, o.Layout != "", nil, nil},
+		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
 		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
@@ -183,8 +181,6 @@ func (o *Options) overruled() (list []string) {
 // validateImages reports options of images that cannot be used.
 func (o *Options) validateImages() error {
 	switch {
-	case o.Layout != "" && !slices.Contains(layouts, o.Layout):
-		return optionError("Layout", "it is %q; %s", o.Layout, suggestion(o.Layout, layouts))
 	case o.Superpixels != "" && o.Neighbours != 0:
 		return optionError("Neighbours", "superpixels are joined where they touch: leave it out")
 	case o.Superpixels != "" && o.Directed:
