@@ -182,7 +182,7 @@ func (o *Options) overruled() (list []string) {
 func (o *Options) validateImages() error {
 	switch {
 	case o.Superpixels != "" && o.Neighbours != 0:
-		return optionError("Neighbours", "superpixels are joined where they touch: leave it out")
+		return optionError("Superpixels", "superpixels are joined where they touch: leave {neighbours} out")
 	case o.Superpixels != "" && o.Directed:
 		return optionError("Directed", "superpixels have no direction")
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
