@@ -132,7 +132,7 @@ func (l *imageLoader) checkDepths() {
 		want, where = l.o.Recipe.FeatureDim, "the model"
 		l.adoptModel()
 		if l.o.Recipe.LabelColours { // of which one may have been named so
-			l.manifest.States = slices.DeleteFunc(l.manifest.States, func(s string) bool { return s == hiddenName })
+			l.manifest.States = withoutHidden(l.manifest.States)
 		}
 		l.compareNames()
 	} else {

@@ -180,7 +180,7 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 			text = fmt.Sprint(c & math.MaxUint8)
 		}
 		if i == hidden {
-			r.HiddenColours = append(r.HiddenColours, partsOf(c))
+			r.HiddenColours, l.hiddenBy = append(r.HiddenColours, partsOf(c)), text
 			l.warn("the colour %s hides labels; where it is a state, name the states of all colours", text)
 			continue
 		}
@@ -209,6 +209,11 @@ const (
 	// vocVoid is the colour of what is not labelled in PASCAL VOC, and wherever its palette is used.
 	vocVoid = 0xe0e0c0
 )
+
+// withoutHidden leaves out the name of a colour that hides labels.
+func withoutHidden(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == hiddenName })
+}
 
 const softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without " +
 	"smoothing"

@@ -136,6 +136,10 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		wantError(t, err, c.want...)
 	}
 	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red))), Options{})
+	named := Options{States: []string{hiddenName, "a", "b"}}
+	model := modelOf(mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red, green))), named))
+	model.States = named.States // as of data to evaluate by
+	mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(red, black))), model)
 	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(set), "a.png:[0,1]: is #00ff00, want a colour of those that the model learned from: #000000, #ff0000")
 	numbers := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
 	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(numbers), "its pixels are colours, and the labels that the model learned from are numbers")

@@ -210,8 +210,12 @@ func (o *Options) validateModel(kind string) error {
 	if o.Untied && !o.Recipe.Untied {
 		return optionError("Untied", "the model was trained with tied weights")
 	}
-	if len(o.States) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
-		func(t crf.NodeType) bool { return slices.Equal(t.States, o.States) }) {
+	states := o.States
+	if o.Recipe.LabelColours {
+		states = withoutHidden(states)
+	}
+	if len(states) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
+		func(t crf.NodeType) bool { return slices.Equal(t.States, states) }) {
 		return optionError("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
 	}
 	return o.Recipe.fits(o.Schema)
