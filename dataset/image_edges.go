@@ -6,16 +6,24 @@ import (
 	"image/draw"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 )
+
+// Ways to make features of edges of images, in Options.Edges.
+const (
+	EdgesContrast = "contrast" // contrasts of colours at several scales, and a constant, by direction
+	EdgesBins     = "bins"     // bins of the distance of the two pixels' features, as in the paper
+)
+
+var edgesOfImages = []string{EdgesContrast, EdgesBins}
 
 // edgeRecipe says which pixels of an image are joined, and how contrasts make features.
 type edgeRecipe struct {
-	// Offsets are 1 alone: the pixels that are joined are next to each other.
+	// Offsets rise: how far apart the pixels are that are joined.
 	Offsets []int `json:"offsets"`
-	// Colour has, for this offset, the contrasts exp(−β|Δrgb|²) of colours of 0 to 255.
+	// Colour has, for every offset, the contrasts exp(−β|Δrgb|²) of colours of 0 to 255.
 	Colour []contrast `json:"colour"`
 }
 
@@ -31,8 +39,9 @@ const (
 	// colourBins bound what is lost: in one of n bins, each of three contrasts differs from that of the bin by at most
 	// 1.5/n.
 	colourBins = 32
-	// mostScales bounds how many contrasts a model asks for.
-	mostScales = 16
+	// mostOffset and mostOffsets bound what a list of offsets asks for.
+	mostOffset  = 1 << 10
+	mostOffsets = 16
 )
 
 // scaleFactors are the scales over the usual one, 1 / (2 mean x). Most neighbouring pixels differ by much less
@@ -105,15 +114,13 @@ func (c *contrast) row(dst []float64, bin int) {
 	}
 }
 
-// bin returns that of a number: how many bounds are at most that.
-func (c *contrast) bin(x float64) int {
-	return sort.Search(len(c.Bounds), func(i int) bool { return c.Bounds[i] > x })
-}
+// bin returns that of a number.
+func (c *contrast) bin(x float64) int { return binOf(x, c.Bounds) }
 
 // problem says what is wrong with contrasts that were read from a file.
 func (c *contrast) problem() string {
 	switch {
-	case len(c.Scales) == 0 || len(c.Scales) > mostScales || len(c.Values) == 0 || len(c.Values) > mostFeatures ||
+	case len(c.Scales) == 0 || len(c.Scales) > mostOffsets || len(c.Values) == 0 || len(c.Values) > mostFeatures ||
 		len(c.Bounds) != len(c.Values)-1:
 		return fmt.Sprintf("%d scales, %d bounds and %d values, want one bound less than values", len(c.Scales),
 			len(c.Bounds), len(c.Values))
@@ -125,11 +132,30 @@ func (c *contrast) problem() string {
 
 // problem says what makes a recipe that was read from a file unusable.
 func (r *edgeRecipe) problem() string {
-	if !slices.Equal(r.Offsets, []int{1}) || len(r.Colour) != 1 {
-		return fmt.Sprintf("edges.offsets are %v, want 1 alone: an earlier version joined pixels further apart", r.Offsets)
+	if p := offsetsProblem(r.Offsets); p != "" || len(r.Offsets) == 0 {
+		return fmt.Sprintf("edges.offsets are %v: %s", r.Offsets, p)
 	}
-	if p := r.Colour[0].problem(); p != "" {
-		return "edges: " + p
+	if len(r.Colour) != len(r.Offsets) {
+		return fmt.Sprintf("edges has %d contrasts of colours for %d offsets", len(r.Colour), len(r.Offsets))
+	}
+	for i := range r.Colour {
+		if p := r.Colour[i].problem(); p != "" {
+			return "edges: " + p
+		}
+		if len(r.Colour[i].Scales) != len(r.Colour[0].Scales) {
+			return "edges: offsets have different numbers of scales"
+		}
+	}
+	return ""
+}
+
+// offsetsProblem says what is wrong with a list of offsets.
+func offsetsProblem(offsets []int) string {
+	for i, k := range offsets {
+		if k < 1 || k > mostOffset || i > 0 && k <= offsets[i-1] || i == mostOffsets {
+			return fmt.Sprintf("want at most %d numbers of pixels that rise, from 1 to %d, such as 1,4,12", mostOffsets,
+				mostOffset)
+		}
 	}
 	return ""
 }
@@ -143,50 +169,81 @@ var directions = []struct {
 // numDirections returns how many of the directions a pixel has.
 func numDirections(neighbours int) int { return neighbours / 2 }
 
-// width returns the number of features of one direction: a constant and contrasts.
+// width returns the number of features of one offset and direction: a constant and contrasts.
 func (r *edgeRecipe) width() int { return 1 + len(r.Colour[0].Scales) }
 
 // dim returns the number of features of an edge.
-func (r *edgeRecipe) dim(neighbours int) int { return numDirections(neighbours) * r.width() }
+func (r *edgeRecipe) dim(neighbours int) int {
+	return len(r.Offsets) * numDirections(neighbours) * r.width()
+}
 
 // names describes the features.
 func (r *edgeRecipe) names(neighbours int) []string {
 	var names []string
-	for _, d := range directions[:numDirections(neighbours)] {
-		names = append(names, d.name)
-		for _, beta := range r.Colour[0].Scales {
-			names = append(names, fmt.Sprintf("%s, exp(−%.3g |Δrgb|²)", d.name, beta))
+	for o, offset := range r.Offsets {
+		for _, d := range directions[:numDirections(neighbours)] {
+			way := d.name
+			if len(r.Offsets) > 1 {
+				way = fmt.Sprintf("%s %d", d.name, offset)
+			}
+			names = append(names, way)
+			for _, beta := range r.Colour[o].Scales {
+				names = append(names, fmt.Sprintf("%s, exp(−%.3g |Δrgb|²)", way, beta))
+			}
 		}
 	}
 	return names
 }
 
-// book returns the features of all bins, direction by direction.
+// book returns the features of all bins, offset by offset and direction by direction.
 func (r *edgeRecipe) book(neighbours int) []float64 {
 	var book []float64
 	width, dim := r.width(), r.dim(neighbours)
-	for d := range numDirections(neighbours) {
-		for bin := range r.Colour[0].Values {
-			row := make([]float64, dim)
-			row[d*width] = 1
-			r.Colour[0].row(row[d*width+1:][:width-1], bin)
-			book = append(book, row...)
+	for o := range r.Offsets {
+		for d := range numDirections(neighbours) {
+			for bin := range r.Colour[o].Values {
+				row := make([]float64, dim)
+				own := row[(o*numDirections(neighbours)+d)*width:][:width]
+				own[0] = 1
+				r.Colour[o].row(own[1:], bin)
+				book = append(book, row...)
+			}
 		}
 	}
 	return book
 }
 
-// eachPair goes through the pixels that are joined, pixel by pixel, in the order of graph.Grid. way numbers directions.
-func eachPair(rows, cols, neighbours int, do func(u, v, way int)) {
+// eachPair goes through the pixels that are joined, pixel by pixel: those of graph.Grid, in
+// its order, for the offset 1. way numbers offset and direction.
+func eachPair(rows, cols int, offsets []int, neighbours int, do func(u, v, way int)) {
+	n := numDirections(neighbours)
 	for r := range rows {
 		for c := range cols {
-			for way, to := range directions[:numDirections(neighbours)] {
-				if y, x := r+to.down, c+to.over; y < rows && x < cols && x >= 0 {
-					do(r*cols+c, y*cols+x, way)
+			for o, k := range offsets {
+				for d, to := range directions[:n] {
+					if y, x := r+k*to.down, c+k*to.over; y < rows && x < cols && x >= 0 {
+						do(r*cols+c, y*cols+x, o*n+d)
+					}
 				}
 			}
 		}
 	}
+}
+
+// gridOf returns the graph of a picture.
+func gridOf(rows, cols int, offsets []int, neighbours int) (*graph.Graph, error) {
+	if len(offsets) == 0 || slices.Equal(offsets, []int{1}) {
+		return graph.Grid(rows, cols, graph.GridOptions{Eight: neighbours == 8})
+	}
+	if ways := len(offsets) * numDirections(neighbours); rows*cols > graph.MaxEdges/ways {
+		return nil, fmt.Errorf("%d×%d pixels with edges of %d lengths and directions, at most %d edges are supported",
+			cols, rows, ways, graph.MaxEdges)
+	}
+	var u, v []int32
+	eachPair(rows, cols, offsets, neighbours, func(a, b, _ int) {
+		u, v = append(u, int32(a)), append(v, int32(b))
+	})
+	return graph.FromEdges(rows*cols, u, v)
 }
 
 // coloursOf returns the pixels of a picture, four bytes for each, of which the last is no colour.
@@ -217,28 +274,58 @@ type pixelEdges struct {
 	colours    []uint8 // [4*pixels]
 }
 
-// sum returns the sum of |Δrgb|² over the edges.
-func (p *pixelEdges) sum(neighbours int) (sum float64) {
-	eachPair(p.rows, p.cols, neighbours, func(u, v, _ int) { sum += float64(difference(p.colours, u, v)) })
-	return sum
+// edgeSums are sums by offset.
+type edgeSums struct{ n, colour []float64 }
+
+func (p *pixelEdges) sums(offsets []int, neighbours int) edgeSums {
+	k, n := len(offsets), numDirections(neighbours)
+	s := edgeSums{make([]float64, k), make([]float64, k)}
+	eachPair(p.rows, p.cols, offsets, neighbours, func(u, v, way int) {
+		o := way / n
+		s.n[o]++
+		s.colour[o] += float64(difference(p.colours, u, v))
+	})
+	return s
 }
 
-// features returns those of a picture's edges, which have rows of the book; bins are those of every |Δrgb|².
+// newEdgeRecipe takes the scales from training data: all sums are in the order of pictures.
+func newEdgeRecipe(offsets []int, parts []edgeSums) *edgeRecipe {
+	r := &edgeRecipe{Offsets: offsets}
+	for o := range offsets {
+		n, colour := 0.0, 0.0
+		for _, p := range parts {
+			n, colour = n+p.n[o], colour+p.colour[o]
+		}
+		r.Colour = append(r.Colour, newContrast(colour/n, colourBins))
+	}
+	return r
+}
+
+// features returns those of a picture's edges, which have rows of the book.
 func (r *edgeRecipe) features(
-	p *pixelEdges, edges, neighbours int, book []float64, bins []uint16,
+	p *pixelEdges, edges, neighbours int, book []float64, bins [][]uint16,
 ) (crf.Features, error) {
+	n, at := numDirections(neighbours), int32(0)
+	var first []int32 // [ways]
+	for way := range len(r.Offsets) * n {
+		first = append(first, at)
+		at += int32(len(r.Colour[way/n].Values))
+	}
 	codes := make([]int32, 0, edges)
-	eachPair(p.rows, p.cols, neighbours, func(u, v, way int) {
-		codes = append(codes, int32(way*len(r.Colour[0].Values)+int(bins[difference(p.colours, u, v)])))
+	eachPair(p.rows, p.cols, r.Offsets, neighbours, func(u, v, way int) {
+		codes = append(codes, first[way]+int32(bins[way/n][difference(p.colours, u, v)]))
 	})
 	return crf.Coded(codes, book, r.dim(neighbours))
 }
 
-// ofDifference returns the bin of every |Δrgb|².
-func (r *edgeRecipe) ofDifference() []uint16 {
-	bins := make([]uint16, mostDifference+1)
-	for x := range bins {
-		bins[x] = uint16(r.Colour[0].bin(float64(x)))
+// ofDifference returns, by offset, the bin of every |Δrgb|².
+func (r *edgeRecipe) ofDifference() [][]uint16 {
+	all := make([][]uint16, len(r.Offsets))
+	for o := range r.Offsets {
+		all[o] = make([]uint16, mostDifference+1)
+		for x := range all[o] {
+			all[o][x] = uint16(r.Colour[o].bin(float64(x)))
+		}
 	}
-	return bins
+	return all
 }

@@ -146,7 +146,7 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 	fail := func(errs ...error) {
 		list = append(list, slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
 	}
-	fail(f.readPicture(d))
+	fail(f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast))
 	if f.features != "" {
 		fail(f.readFeatures(d))
 	}
@@ -181,8 +181,9 @@ func (f *imageFiles) readFeatures(d *imageData) error {
 	return err
 }
 
-// readPicture reads the picture's colours.
-func (f *imageFiles) readPicture(d *imageData) error {
+// readPicture finds the size of the picture, and its colours where they are wanted. Its pixels are decoded at any rate,
+// to see that they can be: they are drawn when the work is done, which is too late to find a damaged file.
+func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	data, err := d.source(f.picture, "a picture")
 	if err != nil {
 		return err
@@ -193,7 +194,9 @@ func (f *imageFiles) readPicture(d *imageData) error {
 	}
 	size := picture.Bounds().Size()
 	d.image = ImageSource{ID: f.id, Path: f.picture, Width: size.X, Height: size.Y, turned: orientation(data) > 1}
-	d.pixelEdges = pixelEdges{rows: size.Y, cols: size.X, colours: coloursOf(picture)}
+	if d.rows, d.cols = size.Y, size.X; wanted || f.features == "" {
+		d.colours = coloursOf(picture)
+	}
 	if f.features == "" {
 		d.features = colourFeatures(f.picture, picture, d.colours)
 	}

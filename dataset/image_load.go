@@ -11,18 +11,16 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/npy"
-	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // imageLoader turns an image folder into a set.
 type imageLoader struct {
 	loader
 	images []*imageData
-	grids  map[[2]int]*graph.Graph // by rows and columns of pixels
-	pixels []*stretch.Map          // features
+	pixels []pixelFeatures
 
-	book         []float64 // of contrasts: the distinct features of edges
-	ofDifference []uint16  // and their bins of colours
+	book         []float64  // of contrasts: the distinct features of edges
+	ofDifference [][]uint16 // and their bins of colours
 }
 
 // loadImages reads an image folder.
@@ -140,8 +138,8 @@ func (l *imageLoader) checkDepths() {
 			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 		if l.o.Superpixels != "" {
 			l.set.Recipe.Superpixels = &superpixelRecipe{}
-		} else {
-			l.set.Recipe.Edges = &edgeRecipe{Offsets: []int{1}}
+		} else if l.o.edgesOfImages() == EdgesContrast {
+			l.set.Recipe.Edges = &edgeRecipe{Offsets: l.o.offsets()}
 		}
 	}
 	for _, d := range l.images {
@@ -189,19 +187,20 @@ func (l *imageLoader) buildPixels() {
 	if l.checkPixels(); len(l.problems) > 0 {
 		return
 	}
-	l.grids = map[[2]int]*graph.Graph{}
+	grids := map[[2]int]*graph.Graph{}
+	l.pixels = make([]pixelFeatures, len(l.images))
 	r := l.set.Recipe
-	for _, d := range l.images {
+	for i, d := range l.images {
 		size := [2]int{d.image.Height, d.image.Width}
-		if l.grids[size] == nil && r.Superpixels == nil {
-			grid, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: r.Neighbours == 8})
+		if grids[size] == nil && r.Superpixels == nil {
+			grid, err := gridOf(size[0], size[1], r.offsets(), r.Neighbours)
 			if err != nil {
 				l.fail(ofFile(d.image.Path, err))
 				return
 			}
-			l.grids[size] = grid
+			grids[size] = grid
 		}
-		l.pixels = append(l.pixels, d.features.over(&d.image, r.Bias))
+		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias)}
 	}
 }
 
@@ -212,7 +211,7 @@ func (l *imageLoader) checkPixels() {
 	// share; and what is mapped from no file.
 	const label, colours, edge, fine = 4, 4, 40, 12
 	r, total := &l.set.Recipe, 0.0
-	edges := edge * float64(numDirections(r.Neighbours))
+	edges := edge * float64(numDirections(r.Neighbours)*max(1, len(r.offsets())))
 	largest := l.images[0]
 	for _, d := range l.images {
 		pixels := d.image.pixels()
@@ -230,12 +229,12 @@ func (l *imageLoader) checkPixels() {
 		})
 }
 
-// chooseEdges takes the model's scales, or those of the training data, which completes recipe and schema.
+// chooseEdges takes the model's bins or scales, or those of the training data, which completes recipe and schema.
 func (l *imageLoader) chooseEdges() {
 	r := &l.set.Recipe
 	if l.o.Schema == nil {
-		names := l.chooseScales()
-		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].Dim(), len(names))
+		names := l.chooseBins()
+		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), len(names))
 		if r.Colours && l.manifest.NodeFeatures == nil {
 			l.manifest.NodeFeatures = map[int][]string{1: {"grey"}, 3: {"red", "green", "blue"}}[r.FeatureDim]
 		}
@@ -250,20 +249,41 @@ func (l *imageLoader) chooseEdges() {
 	}
 }
 
-// chooseScales completes the recipe, and returns the names of the features of an edge.
-func (l *imageLoader) chooseScales() (names []string) {
+// chooseBins completes the recipe, and returns the names of the features of an edge.
+func (l *imageLoader) chooseBins() (names []string) {
 	r := &l.set.Recipe
 	if r.Superpixels != nil {
 		r.Superpixels = l.newSuperpixelRecipe()
 		return r.Superpixels.names()
 	}
-	sums, n, sum := make([]float64, len(l.images)), 0.0, 0.0
-	l.each(len(l.images), func(i int) { sums[i] = l.images[i].pixelEdges.sum(r.Neighbours) })
-	for i, d := range l.images { // in the order of pictures
-		n, sum = n+float64(l.grids[[2]int{d.rows, d.cols}].NumEdges()), sum+sums[i]
+	if r.Edges != nil {
+		parts := make([]edgeSums, len(l.images))
+		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Edges.Offsets, r.Neighbours) })
+		if len(l.problems) > 0 {
+			return nil
+		}
+		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts)
+		return r.Edges.names(r.Neighbours)
 	}
-	r.Edges.Colour = []contrast{newContrast(sum/n, colourBins)}
-	return r.Edges.names(r.Neighbours)
+	wanted := cmp.Or(l.o.Bins, DefaultBins)
+	r.BinEdges = binEdges(sampleDistances(l.pixels), wanted)
+	r.Bins = len(r.BinEdges) + 1
+	if r.Bins < wanted {
+		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
+	}
+	return binNames(r.BinEdges)
+}
+
+// binNames describes the bins of the distance.
+func binNames(edges []float64) []string {
+	if len(edges) == 0 {
+		return []string{"any distance"}
+	}
+	names := []string{fmt.Sprintf("distance < %.4g", edges[0])}
+	for i := 1; i < len(edges); i++ {
+		names = append(names, fmt.Sprintf("%.4g ≤ distance < %.4g", edges[i-1], edges[i]))
+	}
+	return append(names, fmt.Sprintf("distance ≥ %.4g", edges[len(edges)-1]))
 }
 
 // freezeAll makes the instances.
@@ -281,19 +301,24 @@ func (l *imageLoader) freezeAll() {
 }
 
 func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
-	d, r := l.images[i], &l.set.Recipe
-	if r.Superpixels != nil {
-		return l.regionSpec(i, l.pixels[i].Reader(), l.pixels[i].Dim())
+	d, p := l.images[i], &l.pixels[i]
+	if l.set.Recipe.Superpixels != nil {
+		return l.regionSpec(i, p.features.Reader(), p.features.Dim())
 	}
-	grid := l.grids[[2]int{d.rows, d.cols}]
-	edges, err := r.Edges.features(&d.pixelEdges, grid.NumEdges(), r.Neighbours, l.book, l.ofDifference)
-	d.colours = nil
+	var edges crf.Features
+	var err error
+	if r := &l.set.Recipe; r.Edges != nil {
+		edges, err = r.Edges.features(&d.pixelEdges, p.graph.NumEdges(), r.Neighbours, l.book, l.ofDifference)
+		d.pixelEdges = pixelEdges{}
+	} else {
+		edges, err = crf.Bins(p.bins(r.BinEdges), r.Bins)
+	}
 	if err != nil {
 		return crf.InstanceSpec{}, err
 	}
 	spec := crf.InstanceSpec{
-		Name: d.image.ID, Graph: grid, Rows: d.rows, Cols: d.cols,
-		NodeFeat: []crf.Features{crf.Compute(l.pixels[i])}, EdgeFeat: []crf.Features{edges},
+		Name: d.image.ID, Graph: p.graph, Rows: d.image.Height, Cols: d.image.Width,
+		NodeFeat: []crf.Features{crf.Compute(p.features)}, EdgeFeat: []crf.Features{edges},
 	}
 	if d.labels != nil {
 		spec.Labels = [][]int32{d.labels.labels}

@@ -70,7 +70,7 @@ func someImages(t testing.TB) map[string]string {
 
 func TestImages(t *testing.T) {
 	folder := writeFiles(t, someImages(t))
-	set := mustOpen(t, folder, Options{})
+	set := mustOpen(t, folder, Options{Bins: 2})
 	var names []string
 	for _, in := range set.Instances {
 		names = append(names, in.Name)
@@ -104,8 +104,17 @@ func TestImages(t *testing.T) {
 	if len(set.Sources) != 10 {
 		t.Errorf("%d sources, want 10", len(set.Sources))
 	}
-	// A model takes its own edges and bias, whatever the options say, and says so.
-	again := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, List: "some.txt", NoBias: true, Neighbours: 8, NoLabels: true})
+	for e := range int32(in.Graph.NumEdges()) {
+		distance := math.Abs(row(in.NodeFeatures(0), int(in.Graph.U(e)))[0] - row(in.NodeFeatures(0), int(in.Graph.V(e)))[0])
+		want := make([]float64, set.Recipe.Bins)
+		want[binOf(distance, set.Recipe.BinEdges)] = 1
+		if got := row(in.EdgeFeatures(0), int(e)); !slices.Equal(got, want) {
+			t.Errorf("edge %d at distance %v is in the bin %v, want %v", e, distance, got, want)
+		}
+	}
+
+	// A model takes its own bins and bias, whatever the options say, and says so.
+	again := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, List: "some.txt", NoBias: true, Bins: 7, Neighbours: 8, NoLabels: true})
 	if len(again.Instances) != 2 || again.Instances[1].Name != "2" || len(again.Instances[1].Samples()) != 0 {
 		t.Fatalf("%d instances", len(again.Instances))
 	}
@@ -113,16 +122,17 @@ func TestImages(t *testing.T) {
 		t.Error(diff)
 	}
 	if want := []string{"dataset.Options.Neighbours is 8, but the model was trained with 4, which holds",
+		"dataset.Options.Bins is 7, but the model was trained with 2, which holds",
 		"dataset.Options.NoBias is true, but the model was trained with false, which holds"}; !slices.Equal(again.Warnings, want) {
 		t.Errorf("warnings are %q, want %q", again.Warnings, want)
 	}
 	for e := range in.Graph.NumEdges() {
 		if !slices.Equal(row(in.EdgeFeatures(0), e), row(again.Instances[1].EdgeFeatures(0), e)) {
-			t.Errorf("edge %d has other features", e)
+			t.Errorf("edge %d is in another bin", e)
 		}
 	}
-	eight := mustOpen(t, folder, Options{Neighbours: 8, NoBias: true, List: filepath.Join(folder, "some.txt")})
-	if eight.Instances[1].Graph.NumEdges() != 16 || eight.Schema.NodeTypes[0].Features != 1 || eight.Schema.EdgeTypes[0].Features != 16 {
+	eight := mustOpen(t, folder, Options{Neighbours: 8, NoBias: true, Bins: 1, List: filepath.Join(folder, "some.txt")})
+	if eight.Instances[1].Graph.NumEdges() != 16 || eight.Schema.NodeTypes[0].Features != 1 || eight.Schema.EdgeTypes[0].Features != 1 {
 		t.Errorf("%d edges, schema %+v", eight.Instances[1].Graph.NumEdges(), eight.Schema)
 	}
 }
@@ -130,11 +140,11 @@ func TestImages(t *testing.T) {
 func TestImagesWithoutNames(t *testing.T) {
 	files := someImages(t)
 	delete(files, ManifestName)
-	set := mustOpen(t, writeFiles(t, files), Options{})
+	set := mustOpen(t, writeFiles(t, files), Options{Edges: EdgesBins})
 	if n := set.Schema.NodeTypes[0]; len(n.States) != 3 || !slices.Equal(n.FeatureNames, []string{"0", "bias"}) {
 		t.Errorf("node type is %+v", n)
 	}
-	if len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], "3 states, because the largest label is 2") {
+	if len(set.Warnings) != 3 || !strings.Contains(set.Warnings[0], "3 states, because the largest label is 2") || !strings.Contains(set.Warnings[1], "bins, not 10") {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
 	refuses(t, writeFiles(t, files), Options{NoLabels: true}, "States: there are no labels to tell the number of states")
@@ -190,7 +200,7 @@ func colours(t testing.TB) string {
 }
 
 func TestImagesAgainstModel(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, someImages(t)), Options{})
+	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Edges: EdgesBins})
 	model := modelOf(set)
 	files := someImages(t)
 	files[ManifestName] = `{"states": ["sky", "tree", "sea"]}`
@@ -202,6 +212,9 @@ func TestImagesAgainstModel(t *testing.T) {
 	wrong := set.Recipe
 	wrong.FeatureDim = 7
 	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "recipe: it makes 8 node features, the model has weights for 2")
+	wrong.BinEdges = []float64{2, 1}
+	wrong.Bins = 3
+	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "bin_edges[1] is 1, want finite numbers that rise")
 }
 
 func TestCheckReadsPictures(t *testing.T) {
@@ -228,6 +241,31 @@ func TestFeatureMapFits(t *testing.T) {
 		if got := m.fits(c.rows, c.cols); got != c.want {
 			t.Errorf("a map of %d×%d for a picture of %d×%d: %v, want %v", c.mapRows, c.mapCols, c.rows, c.cols, got, c.want)
 		}
+	}
+}
+
+func TestBinEdges(t *testing.T) {
+	sample := make([]float64, 1000)
+	for i := range sample {
+		sample[i] = float64((i * 7) % 1000)
+	}
+	if got, want := binEdges(sample, 4), []float64{250, 500, 750}; !slices.Equal(got, want) {
+		t.Errorf("edges are %v, want %v", got, want)
+	}
+	// Half of the distances are equal: the bins that would be empty are left out.
+	for i := range sample {
+		sample[i] = max(500, float64(i))
+	}
+	if got, want := binEdges(sample, 4), []float64{750}; !slices.Equal(got, want) {
+		t.Errorf("edges are %v, want %v", got, want)
+	}
+	for x, want := range map[float64]int32{-1: 0, 1: 1, 1.5: 1, 2: 2, 3: 2} {
+		if got := binOf(x, []float64{1, 2}); got != int(want) {
+			t.Errorf("%v is in bin %d, want %d", x, got, want)
+		}
+	}
+	if got := binEdges(nil, 10); len(got) != 0 {
+		t.Errorf("edges of no distances are %v", got)
 	}
 }
 

@@ -137,9 +137,9 @@ func TestSpinsOfImages(t *testing.T) {
 	files["labels/tall.regions.txt"] = "1 1\n1 1\n1 1\n1 1\n"
 	files["labels/10.png"] = string(indexed(t, 2, 4, 1, 1, 1, 255, 1, 1, 1, 1))
 	folder := writeFiles(t, files)
-	refuses(t, folder, Options{}, folder+`/labels/2.regions.txt:1: number 4 is -1, which hides a label, as are 2 of the 23 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
+	refuses(t, folder, Options{Bins: 2}, folder+`/labels/2.regions.txt:1: number 4 is -1, which hides a label, as are 2 of the 23 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
 	files["labels/2.regions.txt"] = "1 1 1 1\n1 1 1 1\n"
-	mustOpen(t, writeFiles(t, files), Options{})
+	mustOpen(t, writeFiles(t, files), Options{Bins: 2})
 }
 
 // TestStatesThatNeverOccur: some are named, and all are counted.

@@ -257,6 +257,7 @@ func TestNPZSetRefuses(t *testing.T) {
 		"node type":     {`{"node_types": ["a"]}`, Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "1.npz:node_types[2]: is 1, want 0 to 0"},
 		"feature names": {`{"node_features": ["x"]}`, Options{}, triangle(), "it names 1 features for type \"node\", the data have 2"},
 		"option types":  {"", Options{States: []string{"a", "b"}}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 0, 1} }), "States: the data have 2 node types"},
+		"bad bins":      {"", Options{Bins: -1}, triangle(), "Bins: it is -1"},
 		"states twice":  {"", Options{States: []string{"a", "a"}}, triangle(), "used twice"},
 		"half a model":  {"", Options{Recipe: &Recipe{Kind: KindNPZ}}, triangle(), "the other is missing"},
 		"untied":        {"", Options{Untied: true, Directed: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
@@ -326,12 +327,14 @@ func TestRecipeValidate(t *testing.T) {
 		`{"kind": "npz", "node_form": "dense", "edge_form": "bins"}`: "",
 		`{"kind": "npz", "node_form": "bins", "edge_form": "bins"}`:  `node_form is "bins"`,
 		`{"kind": "npz", "node_form": "none", "edge_form": "none"}`:  `edge_form is "none"`,
-		`{"kind": "uai"}`:                      `kind is "uai"`,
-		`{"kind": "graph", "feature_dim": -1}`: "feature_dim is -1",
-		`{"kind": "graph", "missing": true}`:   `unknown field "missing"; another version wrote it`,
-		`{"kind": "images", "neighbours": 6}`:  "neighbours is 6",
-		`{"kind": "images", "colour": 8}`:      "colour",
-		`{`:                                    "recipe: ",
+		`{"kind": "uai"}`:                                                     `kind is "uai"`,
+		`{"kind": "graph", "feature_dim": -1}`:                                "feature_dim is -1",
+		`{"kind": "graph", "missing": true}`:                                  `unknown field "missing"; another version wrote it`,
+		`{"kind": "images", "neighbours": 6}`:                                 "neighbours is 6",
+		`{"kind": "images", "neighbours": 4, "bins": 2}`:                      "2 bins with 0 bin_edges",
+		`{"kind": "images", "neighbours": 8, "bins": 3, "bin_edges": [1, 1]}`: "bin_edges[1] is 1",
+		`{"kind": "images", "colour": 8}`:                                     "colour",
+		`{`:                                                                   "recipe: ",
 	} {
 		_, err := ParseRecipe(text)
 		if want != "" {

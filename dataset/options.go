@@ -20,15 +20,18 @@ const (
 
 var kinds = []string{KindNPZ, KindImages, KindGraph, KindText}
 
-// defaultNeighbours is what Options.Neighbours stands for where it is 0.
-const defaultNeighbours = 4
+// Defaults of Options.
+const (
+	DefaultBins       = 10 // as in the paper
+	defaultNeighbours = 4
+)
 
 // Options says how data are read. The zero value detects the kind, and learns schema and recipe from the data.
 type Options struct {
 	// Kind is one of the Kind constants; "" finds out from the paths.
 	Kind string
 
-	// Recipe and Schema are those of a trained model: the data are checked against them, and scales, neighbourhood,
+	// Recipe and Schema are those of a trained model: the data are checked against them, and bin edges, neighbourhood,
 	// bias and the like are taken from the recipe instead of from these options. Both are nil for training.
 	Recipe *Recipe
 	Schema *crf.Schema
@@ -50,6 +53,14 @@ type Options struct {
 	FeatureDir string
 	// List is a file of image ids, one per line: a path as it stands, or else within the data folder. "" takes all images.
 	List string
+	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
+	// "" means contrasts, unless Bins is given.
+	Edges string
+	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means DefaultBins.
+	Bins int
+	// Offsets are, for contrasts, how far apart the pixels are that are joined, in a row or
+	// column (and on diagonals with 8 neighbours); they rise. nil: 1.
+	Offsets []int
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int
 	// Superpixels is a folder with a map of regions for each image, such as superpixels: ID.png, grey, or ID.npy [h, w],
@@ -111,7 +122,10 @@ type optionUse struct {
 
 // uses lists them.
 func (o *Options) uses() []optionUse {
-	r, directed := cmp.Or(o.Recipe, &Recipe{}), true
+	r, edges, directed := cmp.Or(o.Recipe, &Recipe{}), EdgesContrast, true
+	if r.Edges == nil {
+		edges = EdgesBins
+	}
 	if o.Schema != nil {
 		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
 	}
@@ -123,7 +137,8 @@ func (o *Options) uses() []optionUse {
 		{"MinCount", KindText, o.MinCount != 0, nil, nil}, {"Spins", KindNPZ, o.Spins, nil, nil},
 		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
 		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},
-		{"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
+		{"Bins", KindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", KindImages, o.Edges != "", o.Edges, edges},
+		{"Offsets", KindImages, len(o.Offsets) > 0, o.Offsets, r.offsets()}, {"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
 		{"Directed", "", o.Directed, true, directed}, {"NoBias", "", o.NoBias, true, !r.Bias},
 	}
 }
@@ -142,7 +157,7 @@ func (o *Options) validate(kind string) error {
 	case o.Hops < 0 || o.Hops > mostHops:
 		return optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)
 	}
-	if err := o.validateImages(); err != nil {
+	if err := o.validateImages(kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins); err != nil {
 		return err
 	}
 	for _, x := range o.uses() {
@@ -178,11 +193,22 @@ func (o *Options) overruled() (list []string) {
 	return list
 }
 
-// validateImages reports options of images that cannot be used.
-func (o *Options) validateImages() error {
+// validateImages reports options of images that cannot be used; binned says that edges are to have bins.
+func (o *Options) validateImages(binned bool) error {
 	switch {
-	case o.Superpixels != "" && o.Neighbours != 0:
-		return optionError("Superpixels", "superpixels are joined where they touch: leave {neighbours} out")
+	case o.Bins < 0 || o.Bins > mostFeatures:
+		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
+	case o.Edges != "" && !slices.Contains(edgesOfImages, o.Edges):
+		return optionError("Edges", "it is %q; %s", o.Edges, suggestion(o.Edges, edgesOfImages))
+	case o.Edges == EdgesContrast && o.Bins != 0:
+		return optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)
+	case binned && len(o.Offsets) > 0:
+		return optionError("Offsets", "it goes with {edge-features=%s} only", EdgesContrast)
+	case offsetsProblem(o.Offsets) != "":
+		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
+	case o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0):
+		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their "+
+			"own: leave {bins}, {neighbours}, {edge-features} and {offsets} out")
 	case o.Superpixels != "" && o.Directed:
 		return optionError("Directed", "superpixels have no direction")
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
@@ -194,6 +220,25 @@ func (o *Options) validateImages() error {
 // superpixels reports whether the nodes of images are superpixels.
 func (o *Options) superpixels() bool {
 	return o.Recipe == nil && o.Superpixels != "" || o.Recipe != nil && o.Recipe.Superpixels != nil
+}
+
+// edgesOfImages returns what the features of edges of images are.
+func (o *Options) edgesOfImages() string {
+	switch {
+	case o.Recipe != nil && o.Recipe.Edges == nil, o.Recipe == nil && o.Edges == "" && o.Bins != 0:
+		return EdgesBins
+	case o.Recipe != nil || o.Edges == "":
+		return EdgesContrast
+	}
+	return o.Edges
+}
+
+// offsets returns how far apart pixels are that are joined.
+func (o *Options) offsets() []int {
+	if len(o.Offsets) == 0 {
+		return []int{1}
+	}
+	return o.Offsets
 }
 
 func (o *Options) validateModel(kind string) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
@@ -43,13 +44,18 @@ type Recipe struct {
 	Colours bool `json:"colours,omitempty"`
 	// Neighbours is 4 or 8, for images.
 	Neighbours int `json:"neighbours,omitempty"`
+	// Bins is the number of bins of the distance between neighbouring pixels'
+	// features: len(BinEdges)+1. It is smaller than asked for where distances tie.
+	Bins int `json:"bins,omitempty"`
+	// BinEdges rise; distance x falls into the bin numbered by how many are ≤ x.
+	BinEdges []float64 `json:"bin_edges,omitempty"`
 	// Palette has the colours of States, red, green and blue, in the label pictures of images, as many as these gave.
 	Palette [][3]uint8 `json:"palette,omitempty"`
 	// LabelColours says that the pixels of label pictures are colours of Palette, and not numbers of states.
 	LabelColours bool `json:"label_colours,omitempty"`
 	// HiddenColours are colours that hide labels.
 	HiddenColours [][3]uint8 `json:"hidden_colours,omitempty"`
-	// Edges says how contrasts make features of edges of pixels.
+	// Edges says how contrasts make features of edges of images, in the place of bins of distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`
 
 	// Superpixels says how regions of images are made, which are the nodes in the place of pixels; nil: pixels are.
@@ -138,8 +144,8 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:
 		return fmt.Errorf("recipe: neighbours is %d, want 4 or 8", r.Neighbours)
-	case (r.Edges != nil) != (r.Kind == KindImages && r.Superpixels == nil):
-		return fmt.Errorf("recipe: edges go with kind %q, where there are no superpixels", KindImages)
+	case r.Edges != nil && (r.Kind != KindImages || r.Bins != 0 || len(r.BinEdges) > 0):
+		return fmt.Errorf("recipe: edges go with kind %q only, and without bins", KindImages)
 	case r.Edges != nil && r.Edges.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Edges.problem())
 	case len(r.Palette) > 0 && (r.Kind != KindImages || len(r.Palette) > len(r.States)):
@@ -150,10 +156,12 @@ func (r *Recipe) validate() error {
 	case r.LabelColours && (len(r.Palette) == 0 || len(r.Palette) != len(r.States)):
 		return fmt.Errorf("recipe: label_colours want a colour for each of %d states, palette has %d", len(r.States),
 			len(r.Palette))
-	case r.Superpixels != nil && r.Kind != KindImages:
-		return fmt.Errorf("recipe: superpixels go with kind %q only", KindImages)
+	case r.Superpixels != nil && (r.Kind != KindImages || r.Edges != nil || r.Bins != 0 || len(r.BinEdges) > 0):
+		return fmt.Errorf("recipe: superpixels go with kind %q only, and without edges and bins", KindImages)
 	case r.Superpixels != nil && r.Superpixels.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Superpixels.problem())
+	case r.Kind == KindImages && r.Superpixels == nil && r.Edges == nil && r.Bins != len(r.BinEdges)+1:
+		return fmt.Errorf("recipe: %d bins with %d bin_edges, want one edge less than bins", r.Bins, len(r.BinEdges))
 	case len(r.Columns) > 0 && !r.Untied:
 		return fmt.Errorf("recipe: columns go with untied")
 	case r.Kind == KindNPZ && !slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm):
@@ -166,7 +174,20 @@ func (r *Recipe) validate() error {
 			return fmt.Errorf("recipe: kept_edges[%d] is %d, want numbers of edges that rise", i, e)
 		}
 	}
+	for i, e := range r.BinEdges {
+		if math.IsNaN(e) || math.IsInf(e, 0) || i > 0 && e <= r.BinEdges[i-1] {
+			return fmt.Errorf("recipe: bin_edges[%d] is %v, want finite numbers that rise", i, e)
+		}
+	}
 	return nil
+}
+
+// offsets returns how far apart pixels are that are joined.
+func (r *Recipe) offsets() []int {
+	if r.Edges == nil {
+		return nil
+	}
+	return r.Edges.Offsets
 }
 
 // nodeDim returns the number of features of nodes, but for npz.
@@ -185,7 +206,7 @@ func (r *Recipe) edgeDim() int {
 	case r.Superpixels != nil:
 		return r.Superpixels.dim()
 	case r.Edges == nil:
-		return 0
+		return r.Bins
 	}
 	return r.Edges.dim(r.Neighbours)
 }

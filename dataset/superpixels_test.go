@@ -184,7 +184,7 @@ func TestSuperpixelsRefused(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Superpixels: "superpixels", Neighbours: 8}, "joined where they touch: leave dataset.Options.Neighbours out"},
+		{Options{Superpixels: "superpixels", Neighbours: 8}, "leave dataset.Options.Bins, dataset.Options.Neighbours"},
 		{Options{Superpixels: "superpixels", Directed: true}, "Directed: superpixels have no direction"},
 		{Options{Superpixels: "wide"}, "wide/a.png: its 12 rows of 21 cells are not the shape of "},
 		{Options{Superpixels: "deep"}, "deep/a.npy: shape is [12, 20, 2], want [h, w]"},

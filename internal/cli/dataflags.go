@@ -25,6 +25,10 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.List, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: "+
 		"all images)")
 	f.StringSliceVar(&d.States, "states", nil, "names of the states, separated by commas")
+	f.StringVar(&d.Edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features "+
+		"(default contrast)")
+	f.IntSliceVar(&d.Offsets, "offsets", nil, "images: how far apart joined pixels are, such as 1,4,12 (default 1)")
+	f.IntVar(&d.Bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
 	f.IntVar(&d.Neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
 	f.StringSliceVar(&d.Columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+
 		"source, target, text and ignore")
@@ -44,7 +48,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.Superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+
 		"nodes (default: pixels are; DATA/superpixels if the model has them)")
 	reads(f, "a folder of maps of regions, one ID.png or ID.npy for each picture", "superpixels")
-	refuseZero(f, "neighbours")
+	refuseZero(f, "bins", "neighbours")
 }
 
 // memoryHelp is what --memory says where it is about all that a verb does.

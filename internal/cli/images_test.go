@@ -102,7 +102,7 @@ func TestImages(t *testing.T) {
 	with, without := filepath.Join(folder, "with"), filepath.Join(folder, "without")
 	for _, neighbours := range []string{"4", "8"} {
 		dir := with + neighbours
-		r := train(t, data, "-o", dir, "--list", "train.txt", "--neighbours", neighbours, "--blocks", "2x2", "--l2", "1", "--rtol", "1e-7", "--eval", "test=test.txt", "--threads", "1", "--report")
+		r := train(t, data, "-o", dir, "--list", "train.txt", "--neighbours", neighbours, "--bins", "3", "--blocks", "2x2", "--l2", "1", "--rtol", "1e-7", "--eval", "test=test.txt", "--threads", "1", "--report")
 		if r.Status != claimed[r.Convex] || !(r.Eval["accuracy@test"] > 0.5) {
 			t.Errorf("--neighbours %s: %+v", neighbours, r)
 		}
@@ -116,7 +116,7 @@ func TestImages(t *testing.T) {
 	}
 	train(t, data, "-o", without, "--list", "train.txt", "--no-edges", "--l2", "1")
 
-	// The model knows neighbours and scales; labels are not needed.
+	// The model knows neighbours and bins; labels are not needed.
 	unlabelled := filepath.Join(folder, "unlabelled")
 	copyFolder(t, filepath.Join(data, "images"), filepath.Join(unlabelled, "images"))
 	elsewhere := copyFolder(t, filepath.Join(data, "features"), filepath.Join(folder, "elsewhere"))

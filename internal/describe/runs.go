@@ -156,7 +156,7 @@ func (runs Runs) Write(folder *runfolder.Run) error {
 
 // objectiveOptions are the options that decide what a run minimises, beside what its result says.
 var objectiveOptions = []string{"counting", "no-edges", "class-weights", "observed", "list", "kind", "features",
-	"neighbours", "no-bias", "untied", "states", "sample-weights"}
+	"edge-features", "offsets", "bins", "neighbours", "no-bias", "untied", "states", "sample-weights"}
 
 // objective names what a run minimises: two runs of one name have one objective.
 func (r *Run) objective() string {

@@ -30,20 +30,20 @@ var fields = map[string]string{
 	"prior": "Options.Prior", "resume": "Options.Resume", "rtol": "Options.RelativeTolerance", "seed": "Options.Seed",
 	"standardise": "Options.Standardise", "threads": "Options.Threads",
 
-	"clamp": "dataset.Options.NoLabels", "columns": "dataset.Options.Columns",
-	"directed": "dataset.Options.Directed",
+	"bins": "dataset.Options.Bins", "clamp": "dataset.Options.NoLabels", "columns": "dataset.Options.Columns",
+	"directed": "dataset.Options.Directed", "edge-features": "dataset.Options.Edges",
 	"features": "dataset.Options.FeatureDir", "hops": "dataset.Options.Hops",
 	"kind": "dataset.Options.Kind", "list": "dataset.Options.List",
 	"min-count": "dataset.Options.MinCount",
 	"memory":    "learn.Settings.Memory", "neighbours": "dataset.Options.Neighbours", "no-bias": "dataset.Options.NoBias",
-	"observed":       "dataset.Options.Observed",
+	"observed": "dataset.Options.Observed", "offsets": "dataset.Options.Offsets",
 	"sample-weights": "dataset.Options.SampleWeights", "states": "dataset.Options.States",
 	"superpixels": "dataset.Options.Superpixels", "untied": "dataset.Options.Untied",
 }
 
 // others are the options that only the command has.
 var others = strings.Fields(`against arrays burn-in chains checkpoint checkpoint-every class-weights config cost
-	decode dry-run edge-features errors eval-every evidence force gap graph help init inner-sweeps
+	decode dry-run errors eval-every evidence force gap graph help init inner-sweeps
 	inner-tol instance instances json licences likelihood max-iter max-rhat max-sweeps
 	min-ess mpi node-features order pairs parts pictures plots port quiet reference report
 	require-convergence sampler samples scale select-edges side size spill split stall statistics step sweeps task

@@ -150,7 +150,7 @@ func TestForecastIsRight(t *testing.T) {
 		{"grid of 100² with 21 states", false, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, ""},
 		{"Barabási–Albert", false, peakProblem{graph: scaleFree, states: 8, nodes: 20, edges: 10}, ""},
 		{"ten grids with 100 features", false, peakProblem{graph: grid(30), states: 8, nodes: 100, edges: 100, instances: 10}, ""},
-		{"photographs", false, peakProblem{pictures: 4, picturesRows: 180, states: 8, nodes: 20}, ""},
+		{"photographs", false, peakProblem{pictures: 4, picturesRows: 180, states: 8, nodes: 20}, "--bins 10"},
 		{"chain", true, peakProblem{graph: chain, states: 20, nodes: 20, edges: 10}, ""},
 		{"untied", true, peakProblem{graph: grid(45), states: 8}, "--untied --l2 0.001 --rtol 1e-9 --max-passes 60"},
 		{"hidden labels", false, peakProblem{graph: grid(120), states: 16, nodes: 20, edges: 10, hidden: true}, ""},
@@ -165,7 +165,7 @@ func TestForecastIsRight(t *testing.T) {
 		{"two threads", false, peakProblem{graph: grid(70), states: 21, nodes: 20, edges: 10, instances: 4}, "--method full --inner-sweeps 2 --threads 2"},
 		{"evaluation", false, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, "--eval dev=DATA"},
 		{"l2 auto", false, peakProblem{graph: grid(90), states: 16, nodes: 20, edges: 10, instances: 4}, "--l2 auto --threads 2 --rtol 1e-2"},
-		{resumedRun, true, peakProblem{pictures: 7, picturesRows: 120, states: 8, nodes: 20}, ""},
+		{resumedRun, true, peakProblem{pictures: 7, picturesRows: 120, states: 8, nodes: 20}, "--bins 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !c.short && !all {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/report"
@@ -78,12 +79,12 @@ func fig6() *Study {
 		Paper:     "80.4 % of the pixels of 20 test images are labelled right, with features of an FCN-32 network.",
 		needsData: true,
 		parts: func(s Settings) []part {
-			return []part{segmentationPart(s, edgesBins), segmentationPart(s, edgesContrast)}
+			return []part{segmentationPart(s, dataset.EdgesBins), segmentationPart(s, dataset.EdgesContrast)}
 		},
 		conclude: func(s Settings, r results) (*Findings, error) {
 			f := &Findings{}
 			var all []*Segmentation
-			for _, edges := range []string{edgesBins, edgesContrast} {
+			for _, edges := range []string{dataset.EdgesBins, dataset.EdgesContrast} {
 				found, err := resultsOf[Segmentation](r, []part{segmentationPart(s, edges)})
 				if err != nil {
 					return nil, err
@@ -103,8 +104,8 @@ func fig6() *Study {
 
 // edgeWords say what features of edges are.
 var edgeWords = map[string]string{
-	edgesBins:     "the paper's bins of distances between features",
-	edgesContrast: "contrasts of colours, as train takes them by default",
+	dataset.EdgesBins:     "the paper's bins of distances between features",
+	dataset.EdgesContrast: "contrasts of colours, as train takes them by default",
 }
 
 // addSegmentation tells of a model with these features of edges.
@@ -148,7 +149,7 @@ const contrastShare = 0.1
 func segmentationPart(s Settings, edges string) part {
 	x := s.sizes()
 	plan := segmentationPlan{Images: s.imagePlan(), Test: x.testImages, Passes: x.trainPasses, Edges: edges}
-	if edges == edgesContrast {
+	if edges == dataset.EdgesContrast {
 		plan.Passes *= contrastShare
 	}
 	return part{
@@ -185,7 +186,7 @@ func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentati
 }
 
 // judge predicts the test images, by the inference that was learnt with.
-func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *imageSet) error {
+func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *dataset.Set) error {
 	predictor := &infer.Predictor{
 		Model: model, Limits: infer.Limits{Tolerance: labelTolerance, MaxSweeps: labelSweeps},
 	}

@@ -82,31 +82,21 @@ type ImagePoint struct {
 	theta []float64
 }
 
-// imageSet is a data set of images with the features of edges of a study.
-type imageSet struct {
-	*dataset.Set
-	read   *dataset.Set // with contrasts
-	bounds []float64    // between bins; nil: contrasts
-}
-
-// openImages reads images of a list, the first ones if there are more, with these features of edges, those of the
-// images that were trained on, if they are given.
+// openImages reads images of a list, the first ones if there are more, with these features of edges.
 func openImages(
-	ctx context.Context, data, features, list, edges string, images int, train *imageSet,
-) (*imageSet, error) {
-	o, bounds := dataset.Options{Kind: dataset.KindImages, List: list, FeatureDir: features}, []float64(nil)
-	if train != nil {
-		o.Schema, o.Recipe, bounds = &train.read.Schema, &train.read.Recipe, train.bounds
+	ctx context.Context, data, features, list, edges string, images int, recipe *dataset.Set,
+) (*dataset.Set, error) {
+	// As in the paper: what is right or below has a weight of its own.
+	o := dataset.Options{
+		Kind: dataset.KindImages, List: list, FeatureDir: features,
+		Edges: edges, Directed: edges == dataset.EdgesBins,
 	}
-	read, err := dataset.Open(ctx, []string{filepath.Clean(data)}, o)
+	if recipe != nil {
+		o.Schema, o.Recipe, o.Edges, o.Directed = &recipe.Schema, &recipe.Recipe, "", false
+	}
+	set, err := dataset.Open(ctx, []string{filepath.Clean(data)}, o)
 	if err != nil {
 		return nil, err
-	}
-	set := &imageSet{Set: read, read: read}
-	if edges == edgesBins {
-		if err := set.bin(bounds); err != nil {
-			return nil, err
-		}
 	}
 	if images < len(set.Instances) {
 		set.Instances, set.Images = set.Instances[:images], set.Images[:images]
@@ -337,7 +327,7 @@ func imagePart(s Settings) part {
 }
 
 func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, error) {
-	set, err := openImages(ctx, p.Data, p.Features, trainList, edgesBins, p.Images, nil)
+	set, err := openImages(ctx, p.Data, p.Features, trainList, dataset.EdgesBins, p.Images, nil)
 	if err != nil {
 		return nil, err
 	}

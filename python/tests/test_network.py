@@ -109,7 +109,7 @@ def test_options_speak_python() -> None:
     network = Network(np.zeros((2, 2)), [[0, 1]], np.eye(2))
     for call, name in [
         (lambda: infer(network, method="x"), "method"), (lambda: infer(network, decode="x"), "decode"), (lambda: infer(network, counting="x"), "counting"),
-        (lambda: infer(network, options={"neighbours": 4}), "options"), (lambda: infer(network, random_state=-1), "random_state"),
+        (lambda: infer(network, options={"bins": 1}), "options"), (lambda: infer(network, random_state=-1), "random_state"),
         (lambda: sample(network, 0), "n_samples"), (lambda: sample(network, sampler="x"), "sampler"), (lambda: sample(network, n_jobs=0), "n_jobs"),
     ]:  # fmt: skip
         with pytest.raises(ValueError) as caught:
