@@ -21,18 +21,10 @@ type featureMap struct {
 	stored *storedCells
 }
 
-// Layouts of the axes of feature maps.
-const (
-	LayoutHWC = "hwc" // [rows, columns, features]
-	LayoutCHW = "chw" // [features, rows, columns], as PyTorch has them
-)
-
-var layouts = []string{LayoutHWC, LayoutCHW}
-
 // parseMap reads an array of three axes, or [h, w] alone, of floating-point numbers, or bytes; float64 is rounded to
 // single precision. Its layout is still to be chosen. The values stay where they are, in a file that has to stay open
 // for as long as the map, if it is not nil.
-func parseMap(path string, data []byte, file *fileio.Mapping, axes int) (*featureMap, error) {
+func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, error) {
 	defer runtime.KeepAlive(file)
 	h, raw, err := npy.Open(data)
 	if err != nil {
@@ -42,9 +34,8 @@ func parseMap(path string, data []byte, file *fileio.Mapping, axes int) (*featur
 		h.Shape = append(h.Shape, 1)
 	}
 	switch {
-	case len(h.Shape) != 3 || h.Count == 0 || axes == 2 && h.Shape[2] != 1:
-		return nil, wrong(path, 0, "", "", "shape is %s, want %s, none of them 0", npy.ShapeText(h.Shape),
-			[]string{2: "[h, w]", 3: "[h, w, d]"}[axes])
+	case len(h.Shape) != 3 || h.Count == 0:
+		return nil, wrong(path, 0, "", "", "shape is %s, want [h, w, d], none of them 0", npy.ShapeText(h.Shape))
 	case !h.Floating() && h.Code() != "u1": // a network's output in bytes
 		return nil, wrong(path, 0, "", "convert it with astype(numpy.float32)",
 			"dtype is %s, want float32, float16, float64 or uint8", h.Descr)
@@ -54,19 +45,19 @@ func parseMap(path string, data []byte, file *fileio.Mapping, axes int) (*featur
 		return nil, err
 	}
 	m := &featureMap{path: path, header: h, stored: s}
-	m.arrange(LayoutHWC)
+	m.arrange(false)
 	return m, nil
 }
 
-// arrange says which axes of the array are rows, columns and features.
-func (m *featureMap) arrange(layout string) {
+// arrange says which axes of the array are rows, columns and features: these, or features before the others.
+func (m *featureMap) arrange(featuresFirst bool) {
 	shape, s := m.header.Shape, m.stored
 	steps := []int{shape[1] * shape[2], shape[2], 1}
 	if m.header.Fortran {
 		steps = []int{1, shape[0], shape[0] * shape[1]}
 	}
 	row, col, feature := 0, 1, 2
-	if layout == LayoutCHW {
+	if featuresFirst {
 		row, col, feature = 1, 2, 0
 	}
 	m.rows, m.cols, m.depth = shape[row], shape[col], shape[feature]

@@ -44,7 +44,7 @@ var formats = []format{
 			shellWord(p.path))
 	}},
 	{"a file of arrays", KindNPZ, extensions(".npz"), say("give it to train, with labels and edges")},
-	{"a list of files", KindNPZ, (*peek).isList, say("list .npz files, one a line")},
+	{"a list of files", "", (*peek).isList, say("give the files that it names, in a shell $(cat LIST)")},
 	{"a compressed file", "", extensions(".gz", ".bz2", ".xz", ".zst", ".zip"), say("unpack it")},
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
 	{"a table of tokens", "", (*peek).isTokenTable, (*peek).fromTokenTable},

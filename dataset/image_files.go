@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"errors"
-	"image/color"
 	"io/fs"
 	"math"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // Folders and files of an image folder.
@@ -178,7 +176,7 @@ func (f *imageFiles) readFeatures(d *imageData) error {
 			"there is no such file; it should hold the unary features of %s", f.picture)
 	case err == nil:
 		d.files = append(d.files, features)
-		d.features, err = parseMap(f.features, features.Bytes(), features, 3)
+		d.features, err = parseMap(f.features, features.Bytes(), features)
 	}
 	return err
 }
@@ -216,27 +214,6 @@ func (f *imageFiles) firstThere(d *imageData, wanted, missing, remedy string, pa
 		paths[1])
 }
 
-// parseGreyPicture reads a grey png as numbers from 0 to 1.
-func parseGreyPicture(path string, data []byte, allowed int64) (*featureMap, error) {
-	picture, _, err := decodePicture(path, data, allowed, "map", "save it again as a grey png, or as npy")
-	if err != nil {
-		return nil, err
-	}
-	if model := picture.ColorModel(); model != color.GrayModel && model != color.Gray16Model {
-		return nil, wrong(path, 0, "", "save it as 8-bit grey (mode L of PIL), or as npy",
-			"its pixels are colours, and a number for each is wanted")
-	}
-	at := picture.Bounds()
-	m := &featureMap{path: path, rows: at.Dy(), cols: at.Dx(), depth: 1}
-	values := make(stretch.Values, m.rows*m.cols)
-	for i := range values {
-		grey := color.Gray16Model.Convert(picture.At(at.Min.X+i%m.cols, at.Min.Y+i/m.cols)).(color.Gray16)
-		values[i] = float32(grey.Y) / math.MaxUint16
-	}
-	m.cells = values
-	return m, nil
-}
-
 // readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png.
 func (f *imageFiles) readLabels(d *imageData) (list []error) {
 	path, data, err := f.firstThere(d, "labels", "labels", "label it, leave it out of the list", f.labels+regionsSuffix,
@@ -252,16 +229,13 @@ func (f *imageFiles) readLabels(d *imageData) (list []error) {
 	return []error{err}
 }
 
-// shapes of layouts, for messages.
-var shapes = map[string]string{LayoutHWC: "[h, w, d]", LayoutCHW: "[d, h, w]"}
-
 // misfit is the error of a map that does not fit a picture.
-func (m *featureMap) misfit(s *ImageSource, wanted string) error {
+func misfit(path string, rows, cols int, s *ImageSource, wanted string) error {
 	remedy := "check that it belongs to this picture and is not transposed: want " + wanted
 	if s.turned {
 		remedy += "; viewers turn the picture: " + upright
 	}
-	return wrong(m.path, 0, "", remedy,
-		"its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height,
+	return wrong(path, 0, "", remedy,
+		"its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", rows, cols, s.Path, s.Height,
 		s.Width)
 }

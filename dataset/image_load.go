@@ -75,32 +75,29 @@ func (l *imageLoader) chooseLayout() {
 		return
 	}
 	const notFitting = 2 // cells that a map of another picture counts
-	off := map[string]float64{}
-	for _, layout := range layouts {
+	off := map[bool]float64{}
+	for _, featuresFirst := range []bool{true, false} {
 		depth := wanted
 		for _, d := range l.images {
-			d.features.arrange(layout)
-			off[layout] += min(notFitting, d.features.misses(d.image.Height, d.image.Width))
+			d.features.arrange(featuresFirst)
+			off[featuresFirst] += min(notFitting, d.features.misses(d.image.Height, d.image.Width))
 			if depth != 0 && depth != d.features.depth {
-				off[layout]++
+				off[featuresFirst]++
 			}
 			depth = d.features.depth
 		}
 	}
-	layout := l.o.Layout
-	switch hwc, chw := off[LayoutHWC], off[LayoutCHW]; {
-	case layout != "":
-	case hwc == chw && first.header.Count > 1: // one number is the same in both
-		l.fail(optionError("Layout", "the features fit the pictures as %s and as %s: %s has the shape %s; give %s or %s",
-			shapes[LayoutHWC], shapes[LayoutCHW], first.path, npy.ShapeText(first.header.Shape), LayoutHWC, LayoutCHW))
-	case hwc <= chw:
-		layout = LayoutHWC
-	default:
-		layout = LayoutCHW
+	featuresFirst, shape := off[true] < off[false], "[h, w, d]"
+	if featuresFirst {
+		shape = "[d, h, w]"
+	} else if off[true] == off[false] && first.header.Count > 1 { // one number is the same in both
+		l.warn("the features are read as [h, w, d], and fit the pictures as [d, h, w], too: %s has the shape %s; transpose "+
+			"them if they are these", first.path, npy.ShapeText(first.header.Shape))
 	}
 	for _, d := range l.images {
-		if d.features.arrange(layout); !d.features.fits(d.image.Height, d.image.Width) {
-			l.fail(d.features.misfit(&d.image, shapes[layout]))
+		m := d.features
+		if m.arrange(featuresFirst); !m.fits(d.image.Height, d.image.Width) {
+			l.fail(misfit(m.path, m.rows, m.cols, &d.image, shape))
 		}
 	}
 }
@@ -132,6 +129,9 @@ func (l *imageLoader) checkDepths() {
 	if l.o.Recipe != nil {
 		want, where = l.o.Recipe.FeatureDim, "the model"
 		l.adoptModel()
+		if l.o.Recipe.LabelColours { // of which one may have been named so
+			l.manifest.States = withoutHidden(l.manifest.States)
+		}
 		l.compareNames()
 	} else {
 		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.header == nil, Bias: !l.o.NoBias,

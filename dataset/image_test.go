@@ -292,12 +292,12 @@ func FuzzLabelPicture(f *testing.F) {
 func FuzzFeatureMap(f *testing.F) {
 	f.Add([]byte(cells(1, 2, 1, 0, 4)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := parseMap("m", data, nil, 3)
+		m, err := parseMap("m", data, nil)
 		if err != nil {
 			return
 		}
-		for _, layout := range layouts {
-			if m.arrange(layout); m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
+		for _, first := range []bool{false, true} {
+			if m.arrange(first); m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
 				pixels := m.over(&ImageSource{Height: 2, Width: 3}, true)
 				for r := range pixels.Rows() {
 					pixels.Row(make([]float64, pixels.Dim()), r)
@@ -341,10 +341,10 @@ func TestFeatureMapTypes(t *testing.T) {
 			return b
 		},
 	}
-	for _, layout := range layouts {
+	for _, first := range []bool{false, true} {
 		for _, fortran := range []string{"False", "True"} {
 			shape := []int{rows, cols, depth}
-			if layout == LayoutCHW {
+			if first {
 				shape = []int{depth, rows, cols}
 			}
 			data := make([]float32, len(want))
@@ -352,7 +352,7 @@ func TestFeatureMapTypes(t *testing.T) {
 				for c := range cols {
 					for k := range depth {
 						at := []int{r, c, k}
-						if layout == LayoutCHW {
+						if first {
 							at = []int{k, r, c}
 						}
 						place := (at[0]*shape[1]+at[1])*shape[2] + at[2]
@@ -366,11 +366,11 @@ func TestFeatureMapTypes(t *testing.T) {
 			for code, convert := range numbers {
 				for sign, order := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian} {
 					m := oracle.Must(parseMap("m", npyOf(sign+code, fortran, fmt.Sprintf("(%d, %d, %d)", shape[0], shape[1],
-						shape[2]), order, convert(data)), nil, 3))(t)
-					m.arrange(layout)
+						shape[2]), order, convert(data)), nil))(t)
+					m.arrange(first)
 					got := make([]float32, len(want))
 					if m.cells.Read(got, []int32{0, 1, 2, 3, 4, 5}); m.rows != rows || m.cols != cols || m.depth != depth || !slices.Equal(got, want) {
-						t.Errorf("%s%s %s fortran %s: %d×%d×%d %v, want %v", sign, code, layout, fortran, m.rows, m.cols, m.depth, got, want)
+						t.Errorf("%s%s features first %v fortran %s: %d×%d×%d %v, want %v", sign, code, first, fortran, m.rows, m.cols, m.depth, got, want)
 					}
 				}
 			}

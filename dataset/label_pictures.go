@@ -33,52 +33,54 @@ func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, erro
 	if err != nil {
 		return nil, err
 	}
-	size := picture.Bounds().Size()
-	m := &labelMap{path: path, rows: size.Y, cols: size.X, labels: make([]int32, size.X*size.Y), form: labelsGreys}
-	switch p := picture.(type) {
-	case *image.Gray16:
-		return m, m.readGrey(p)
-	case *image.Paletted:
-		if !isRamp(p.Palette) {
-			m.form, m.palette = labelsIndices, p.Palette
-			for s := range m.labels {
-				m.labels[s] = int32(p.ColorIndexAt(s%m.cols, s/m.cols))
+	m, err := pixelNumbers(path, picture)
+	if err == nil && picture.ColorModel() == color.Gray16Model {
+		for s, v := range m.labels {
+			if v == math.MaxUint16 {
+				v = voidLabel
 			}
-			return m, nil
+			if m.labels[s] = greyColour(v); v > math.MaxUint8 {
+				return nil, m.place(wrong("", 0, "", "number the classes from 0; numbers of single objects are no labels",
+					"is %d in 16 bits, want a label of 0 to 254, or 255 or 65535", v), s)
+			}
 		}
 	}
-	return m, m.readColours(picture)
+	return m, err
 }
 
-// readGrey takes labels in 16 bits, of which white stands for the white of 8.
-func (m *labelMap) readGrey(p *image.Gray16) error {
-	for s := range m.labels {
-		v := p.Gray16At(s%m.cols, s/m.cols).Y
-		if v == math.MaxUint16 {
-			v = math.MaxUint8
-		}
-		if m.labels[s] = greyColour(int32(v)); v > math.MaxUint8 {
-			return m.place(wrong("", 0, "", "number the classes from 0; numbers of single objects are no labels",
-				"is %d in 16 bits, want a label of 0 to 254, or 255 or 65535", v), s)
-		}
+// pixelNumbers returns indices of a palette, but for a ramp of greys; greys of 16 bits; or colours, 0xrrggbb.
+func pixelNumbers(path string, picture image.Image) (*labelMap, error) {
+	at := picture.Bounds()
+	m := &labelMap{path: path, rows: at.Dy(), cols: at.Dx(), labels: make([]int32, at.Dx()*at.Dy()), form: labelsGreys}
+	paletted, _ := picture.(*image.Paletted)
+	if paletted != nil && !isRamp(paletted.Palette) {
+		m.form, m.palette = labelsIndices, paletted.Palette
 	}
-	return nil
-}
-
-// readColours takes colours, or greys where all are.
-func (m *labelMap) readColours(picture image.Image) error {
 	for s := range m.labels {
-		c := color.NRGBAModel.Convert(picture.At(s%m.cols, s/m.cols)).(color.NRGBA)
+		x, y := at.Min.X+s%m.cols, at.Min.Y+s/m.cols
+		if m.palette != nil {
+			m.labels[s] = int32(paletted.ColorIndexAt(x, y))
+			continue
+		}
+		if grey, ok := picture.(*image.Gray16); ok {
+			m.labels[s] = int32(grey.Gray16At(x, y).Y)
+			continue
+		}
+		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
 		if c.A != math.MaxUint8 {
-			return m.place(wrong("", 0, "", `save the labels without transparency, in Python `+
+			return nil, m.place(wrong("", 0, "", `save the picture without transparency, in Python `+
 				`Image.open("mask.png").convert("RGB") or .getchannel("A")`, "is transparent, which says nothing of a label"), s)
 		}
-		if m.labels[s] = int32(c.R)<<16 | int32(c.G)<<8 | int32(c.B); c.R != c.G || c.G != c.B {
+		if m.labels[s] = colourNumber([3]uint8{c.R, c.G, c.B}); c.R != c.G || c.G != c.B {
 			m.form = labelsColours
 		}
 	}
-	return nil
+	return m, nil
 }
+
+// colourNumber is 0xrrggbb, and partsOf takes it apart.
+func colourNumber(c [3]uint8) int32 { return int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2]) }
+func partsOf(c int32) [3]uint8      { return [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)} }
 
 // tally counts greys and colours.
 type tally map[int32]int
@@ -115,13 +117,13 @@ func (l *imageLoader) readColours() {
 	}
 	switch r := l.o.Recipe; {
 	case r != nil && r.LabelColours:
-		l.mapColours(r.Palette)
+		l.mapColours(r)
 	case r != nil && forms[labelsColours] != "":
 		l.failAt(forms[labelsColours], "", "save it with a palette or as 8-bit grey (modes P and L of PIL)",
 			"its pixels are colours, and the labels that the model learned from are numbers")
 	case r == nil && forms[labelsColours] != "" || l.blackAndWhite(counts, forms):
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
-			l.mapColours(l.set.Recipe.Palette)
+			l.mapColours(&l.set.Recipe)
 		}
 	}
 	for _, d := range l.images {
@@ -152,43 +154,65 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 			return
 		}
 	}
-	colours := slices.Sorted(maps.Keys(counts))
+	r, colours := &l.set.Recipe, slices.Sorted(maps.Keys(counts))
 	names, _ := l.namedStates(0)
+	hidden, named := slices.Index(names, hiddenName), len(names)
+	if at := slices.Index(colours, vocVoid); at >= 0 && named != len(colours) {
+		if hidden = at; named > 0 {
+			names = slices.Insert(slices.Clone(names), min(at, named), hiddenName)
+		}
+	}
 	switch {
 	case len(colours) > mostColours:
 		l.failAt(forms[labelsColours], "", softRemedy, "the labels of all pictures have %d colours, want one for each of "+
 			"at most %d states", len(colours), mostColours)
 		return
-	case len(names) > 0 && len(names) != len(colours):
-		l.failAt(forms[labelsColours], "", "name as many, in this order",
-			"the labels of all pictures have %d colours, %s, and %d states are named", len(colours), listed(colours), len(names))
+	case named > 0 && len(names) != len(colours):
+		l.failAt(forms[labelsColours], "", "name as many, in this order, and "+hiddenName+" for one that means not labelled",
+			"the labels of all pictures have %d colours, %s, and %d states are named", len(colours), listed(colours), named)
 		return
 	}
-	r := &l.set.Recipe
 	r.LabelColours = true
 	var texts []string
 	for i, c := range colours {
-		r.Palette = append(r.Palette, [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)})
 		text := colourText(c)
 		if forms[labelsColours] == "" {
 			text = fmt.Sprint(c & math.MaxUint8)
 		}
-		if len(names) == 0 {
+		if i == hidden {
+			r.HiddenColours, l.hiddenBy = append(r.HiddenColours, partsOf(c)), text
+			l.warn("the colour %s hides labels; where it is a state, name the states of all colours", text)
+			continue
+		}
+		if r.Palette = append(r.Palette, partsOf(c)); named > 0 {
+			r.States = append(r.States, names[i])
+		} else {
 			r.States = append(r.States, text)
-		} else if names[i] != text {
-			text += " is " + names[i]
+		}
+		if last := r.States[len(r.States)-1]; last != text {
+			text += " is " + last
 		}
 		texts = append(texts, text)
-	}
-	if len(names) > 0 {
-		r.States = names
 	}
 	if forms[labelsColours] == "" {
 		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing; if it is to hide, "+
 			"%s", strings.Join(texts, ", "), sayHidden)
 	} else {
-		l.warn("each colour of the label pictures is a state: %s", strings.Join(texts, ", "))
+		l.warn("each colour of the label pictures is a state: %s; {states} names them in this order, with %s for one that "+
+			"means not labelled", strings.Join(texts, ", "), hiddenName)
 	}
+}
+
+const (
+	// hiddenName is the name of a colour that hides labels, as in text and tables.
+	hiddenName = "?"
+	// vocVoid is the colour of what is not labelled in PASCAL VOC, and wherever its palette is used.
+	vocVoid = 0xe0e0c0
+)
+
+// withoutHidden leaves out the name of a colour that hides labels.
+func withoutHidden(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == hiddenName })
 }
 
 const softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without " +
@@ -205,11 +229,13 @@ func listed(colours []int32) string {
 }
 
 // mapColours replaces greys and colours by the number of the state.
-func (l *imageLoader) mapColours(palette [][3]uint8) {
+func (l *imageLoader) mapColours(r *Recipe) {
 	states, known := map[int32]int32{}, []int32(nil)
-	for i, c := range palette {
-		colour := int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2])
-		states[colour], known = int32(i), append(known, colour)
+	for i, c := range r.Palette {
+		states[colourNumber(c)], known = int32(i), append(known, colourNumber(c))
+	}
+	for _, c := range r.HiddenColours {
+		states[colourNumber(c)] = crf.Unobserved
 	}
 	for _, d := range l.images {
 		m := d.labels

@@ -53,6 +53,7 @@ func painted(colours ...color.RGBA) *image.RGBA {
 
 var (
 	black, red, green = color.RGBA{A: 255}, color.RGBA{R: 255, A: 255}, color.RGBA{G: 255, A: 255}
+	void              = color.RGBA{224, 224, 192, 255}
 )
 
 // TestLabelPictures: masks of 0 and 255, colours, and what programs write of numbers are the labels that they show.
@@ -74,6 +75,10 @@ func TestLabelPictures(t *testing.T) {
 		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "15"}, "labels have gaps, and are the names of 2 states: 0, 15"},
 		"void":        {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
 		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
+		"voc":         {[]image.Image{painted(green, void, red, black), painted(black)}, nil, []int32{1, -1, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "the colour #e0e0c0 hides labels; where it is a state, name"},
+		"named voc":   {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree"]}`}, []int32{1, -1, 0, 0, 0, 0, 0, 0}, []string{"road", "tree"}, "#000000 is road, #00ff00 is tree"},
+		"no void":     {[]image.Image{painted(green, void, black), painted(black)}, map[string]string{ManifestName: `{"states": ["road", "tree", "sand"]}`}, []int32{1, 2, 0, 0, 0, 0, 0, 0}, []string{"road", "tree", "sand"}, "#e0e0c0 is sand"},
+		"named void":  {[]image.Image{painted(green, red, black), painted(black)}, map[string]string{ManifestName: `{"states": ["?", "tree", "road"]}`}, []int32{0, 1, -1, -1, -1, -1, -1, -1}, []string{"tree", "road"}, "the colour #000000 hides labels"},
 		"rgb greys":   {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
 		"16 bits":     {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
 	} {
@@ -88,7 +93,7 @@ func TestLabelPictures(t *testing.T) {
 		if _, err := ParseRecipe(set.Recipe.String()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		again := mustOpen(t, writeFiles(t, labelFolder(t, nil, c.labels[0])), modelOf(set))
+		again := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels[0])), modelOf(set))
 		if got := again.Instances[0].Samples()[0]; !slices.Equal(got, c.want) {
 			t.Errorf("%s: a model reads labels %v, want %v", name, got, c.want)
 		}
@@ -131,6 +136,10 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		wantError(t, err, c.want...)
 	}
 	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red))), Options{})
+	named := Options{States: []string{hiddenName, "a", "b"}}
+	model := modelOf(mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red, green))), named))
+	model.States = named.States // as of data to evaluate by
+	mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(red, black))), model)
 	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(set), "a.png:[0,1]: is #00ff00, want a colour of those that the model learned from: #000000, #ff0000")
 	numbers := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
 	refuses(t, writeFiles(t, labelFolder(t, nil, painted(black, green))), modelOf(numbers), "its pixels are colours, and the labels that the model learned from are numbers")
@@ -146,7 +155,7 @@ func TestMisplacedPictures(t *testing.T) {
 	here := "a.png is a picture, which is not read; put pictures into a folder DATA/images"
 	it := "it is a picture, which is not read; put pictures into a folder DATA/images"
 	for _, c := range []struct{ name, path, want string }{
-		{"imgs/a.png", "", "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/"},
+		{"imgs/a.png", "", "give *.npz files, a folder with images/ and labels/"},
 		{"a.png", "", here}, {"a.png", "a.png", it}, {"images/a.png", "images", here}, {"images/a.png", "images/a.png", it},
 	} {
 		refuses(t, filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path), Options{}, c.want)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -37,8 +38,8 @@ func transposed(t *testing.T, m [3]int, i int) string {
 	return string(npyOf("<f4", "False", fmt.Sprintf("(%d, %d, %d)", m[2], m[0], m[1]), binary.LittleEndian, values))
 }
 
-// TestLayouts: maps with features first have the same features of pixels, found out by their shapes
-// or said by the option, of pictures of any sizes and either way up.
+// TestLayouts: maps with features first have the same features of pixels, found out by their shapes,
+// of pictures of any sizes and either way up.
 func TestLayouts(t *testing.T) {
 	sizes := [][2]int{{24, 32}, {33, 22}, {25, 31}, {24, 32}}
 	shapes := [][3]int{{6, 8, 5}, {9, 6, 5}, {7, 8, 5}, {12, 16, 5}}
@@ -49,12 +50,12 @@ func TestLayouts(t *testing.T) {
 		first[fmt.Sprintf("features/%d.npy", i)] = transposed(t, m, i)
 	}
 	folder := writeFiles(t, first)
-	for _, o := range []Options{{}, {Layout: LayoutCHW}, {Schema: &want.Schema, Recipe: &want.Recipe}} {
+	for _, o := range []Options{{}, {Schema: &want.Schema, Recipe: &want.Recipe}} {
 		set := mustOpen(t, folder, o)
 		for i, in := range set.Instances {
 			for r := range in.Graph.NumNodes() {
 				if a, b := row(in.NodeFeatures(0), r), row(want.Instances[i].NodeFeatures(0), r); !slices.Equal(a, b) {
-					t.Fatalf("%+v: features of pixel %d of picture %d are %v, want %v", o.Layout, r, i, a, b)
+					t.Fatalf("features of pixel %d of picture %d are %v, want %v", r, i, a, b)
 				}
 			}
 		}
@@ -62,20 +63,16 @@ func TestLayouts(t *testing.T) {
 	mixed := maps.Clone(files)
 	mixed["features/1.npy"] = first["features/1.npy"]
 	refuses(t, writeFiles(t, mixed), Options{}, "1.npy: its 5 rows of 9 cells are not the shape of ", "want [h, w, d]")
-	refuses(t, folder, Options{Layout: LayoutHWC}, " rows of ", " cells are not the shape of ", "want [h, w, d]")
-	refuses(t, folder, Options{Layout: "cwh"}, `Layout: it is "cwh"; there are "hwc", "chw"`)
 }
 
-// TestAmbiguousLayout: where both orders of axes fit, the option says which. One picture that only one
+// TestAmbiguousLayout: where both orders of axes fit, features are last, with a note. One picture that only one
 // fits is enough, and so is the number of features that a model has.
 func TestAmbiguousLayout(t *testing.T) {
 	sizes, shapes := [][2]int{{20, 20}}, [][3]int{{5, 5, 5}}
 	folder := writeFiles(t, withMaps(t, "<f4", sizes, shapes))
-	refuses(t, folder, Options{}, "Layout: the features fit the pictures as [h, w, d] and as [d, h, w]: ", "0.npy has the shape [5, 5, 5]; give hwc or chw")
-	a := mustOpen(t, folder, Options{Layout: LayoutHWC}).Instances[0].NodeFeatures(0)
-	b := mustOpen(t, folder, Options{Layout: LayoutCHW}).Instances[0].NodeFeatures(0)
-	if x, y := row(a, 0), row(b, 0); x[0] != y[0] || x[1] != float64(float32(math.Sin(1))) || y[1] != float64(float32(math.Sin(25))) {
-		t.Errorf("the corner has the features %v, and %v", x, y)
+	told := mustOpen(t, folder, Options{})
+	if x := row(told.Instances[0].NodeFeatures(0), 0); x[1] != float64(float32(math.Sin(1))) || !strings.Contains(told.Warnings[0], "0.npy has the shape [5, 5, 5]; transpose them") {
+		t.Errorf("the corner has the features %v, notes are %q", x, told.Warnings)
 	}
 	both := writeFiles(t, withMaps(t, "<f4", [][2]int{{20, 20}, {20, 32}}, [][3]int{{5, 5, 5}, {5, 8, 5}}))
 	if set := mustOpen(t, both, Options{}); set.Recipe.FeatureDim != 5 || row(set.Instances[0].NodeFeatures(0), 0)[1] != float64(float32(math.Sin(1))) {

@@ -2,11 +2,8 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -92,8 +89,6 @@ func (l *npzLoader) expand(paths []string) (files []string) {
 		case isArrayFolder(path):
 			folder = path
 		case strings.HasSuffix(path, ".npz"):
-		case strings.HasSuffix(path, ".txt"), strings.HasSuffix(path, ".list"):
-			found = l.expandList(path)
 		default:
 			var err error
 			folder = path
@@ -101,37 +96,9 @@ func (l *npzLoader) expand(paths []string) (files []string) {
 			l.fail(err)
 		}
 		folders, files = append(folders, folder), append(files, found...)
-		for _, file := range found {
-			if file != folder {
-				folders = append(folders, filepath.Dir(file))
-			}
-		}
 	}
 	for _, folder := range folders {
 		l.readManifest(folder, false)
-	}
-	return files
-}
-
-func (l *npzLoader) expandList(path string) (files []string) {
-	entries, source, list := readList(path, l.o.Memory)
-	l.fail(list...)
-	l.set.Sources = append(l.set.Sources, source)
-	for _, e := range entries {
-		file := filepath.FromSlash(e.text)
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(filepath.Dir(path), file)
-		}
-		_, err := os.Stat(file)
-		switch {
-		case !strings.HasSuffix(file, ".npz"):
-			l.fail(wrong(path, e.line, "", "a list of image ids goes with an image folder, with {list}",
-				"%q does not end in .npz", abbreviate(e.text)))
-		case errors.Is(err, fs.ErrNotExist):
-			l.fail(wrong(path, e.line, "", "paths are relative to the list", "there is no file %s", file))
-		default:
-			files = append(files, file)
-		}
 	}
 	return files
 }

@@ -108,26 +108,6 @@ func TestNPZFromNumPy(t *testing.T) {
 
 func nearly(a, b float64) bool { return a-b < 1e-7 && b-a < 1e-7 }
 
-func TestNPZLists(t *testing.T) {
-	folder := writeSet(t, "", triangle(), triangle())
-	list := filepath.Join(folder, "some.txt")
-	write := func(text string) {
-		oracle.OK(t, os.WriteFile(list, []byte(text), 0o644))
-	}
-	write("1.npz\n" + filepath.Join(folder, "0.npz") + "\n")
-	set := mustOpen(t, list, Options{NoLabels: false})
-	if len(set.Instances) != 2 || set.Instances[0].Name != "1" || set.Sources[0].Path != list {
-		t.Errorf("%d instances, sources %v", len(set.Instances), set.Sources)
-	}
-	write("1.npz\n7.npz\nx.csv\n")
-	_, errors := Check(t.Context(), []string{list}, Options{})
-	if len(errors) != 2 {
-		t.Fatal(errors)
-	}
-	wantError(t, errors[0], "some.txt:2: there is no file", "relative to the list")
-	wantError(t, errors[1], `some.txt:3: "x.csv" does not end in .npz`)
-}
-
 func TestNPZTypes(t *testing.T) {
 	a := Arrays{
 		Edges:        [][2]int32{{0, 2}, {1, 2}, {0, 1}},

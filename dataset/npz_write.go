@@ -97,27 +97,23 @@ func WriteNPZ(path string, a *Arrays) error {
 // contents are the arrays as reading the file gives them.
 func (a *Arrays) contents(path string) (*npzContents, error) {
 	c := &npzContents{arrays: map[string]npy.Values{}}
-	edges := npy.Values{Shape: []int{len(a.Edges), 2}}
+	var ends []int32
 	for _, e := range a.Edges {
-		edges.Ints = append(edges.Ints, e[0], e[1])
+		ends = append(ends, e[0], e[1])
 	}
-	c.arrays[edgesArray] = edges
-	for name, data := range map[string][]int32{
-		edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes, edgeTypesArray: a.EdgeTypes, statesArray: a.States,
-	} {
-		if data != nil {
-			c.arrays[name] = npy.Values{Shape: []int{len(data)}, Ints: data}
+	add := func(name string, given bool, shape []int, data ...int32) {
+		if given {
+			c.arrays[name] = npy.Values{Shape: shape, Ints: data}
 		}
 	}
-	if len(a.States) == 1 {
-		c.arrays[statesArray] = npy.Values{Ints: a.States}
-	}
-	if a.Directed {
-		c.arrays[directedArray] = npy.Values{Ints: []int32{1}}
-	}
-	if a.GridShape != [2]int{} {
-		c.arrays[gridShapeArray] = npy.Values{Shape: []int{2}, Ints: []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}}
-	}
+	add(edgesArray, true, []int{len(a.Edges), 2}, ends...)
+	add(edgeBinsArray, a.EdgeBins != nil, []int{len(a.EdgeBins)}, a.EdgeBins...)
+	add(nodeTypesArray, a.NodeTypes != nil, []int{len(a.NodeTypes)}, a.NodeTypes...)
+	add(edgeTypesArray, a.EdgeTypes != nil, []int{len(a.EdgeTypes)}, a.EdgeTypes...)
+	add(statesArray, len(a.States) == 1, nil, a.States...)
+	add(statesArray, a.States != nil && len(a.States) != 1, []int{len(a.States)}, a.States...)
+	add(directedArray, a.Directed, nil, 1)
+	add(gridShapeArray, a.GridShape != [2]int{}, []int{2}, int32(a.GridShape[0]), int32(a.GridShape[1]))
 	for name, m := range map[string]*Matrix{nodeFeaturesArray: a.NodeFeatures, edgeFeaturesArray: a.EdgeFeatures} {
 		if m == nil {
 			continue

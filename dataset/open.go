@@ -16,8 +16,7 @@ import (
 // Open reads data. Paths are, depending on the kind,
 //
 //   - npz: with Untied, tables of samples and alignments; instance files, folders of *.npz (in natural order: 2 before
-//     10) or of the arrays edges.npy and others, and lists of paths (.txt or .list, one per
-//     line, relative to the list), any number of them;
+//     10) or of the arrays edges.npy and others, any number of them;
 //   - images: one folder with images/ and labels/;
 //   - graph: pairs of tables, each by one of its two files or by a prefix such as
 //     DIR/cora, folders of them, or two tables of any names that have a header;
@@ -140,7 +139,7 @@ func detect(path, wanted string, samples bool) (string, error) {
 	case samples && (isSamples(path) || isPairs(path)):
 		return KindNPZ, nil
 	case wanted == KindText, wanted == KindGraph && isTable(path),
-		wanted == KindNPZ && extensions(".npz", ".txt", ".list")(p):
+		wanted == KindNPZ && p.extension == ".npz":
 		return wanted, nil
 	case best.what == "":
 		return "", unknown(path)
@@ -173,7 +172,7 @@ func asWanted(path string, found []string, wanted string) (string, error) {
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
 	return wrong(path, 0, "",
-		"give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of "+
+		"give *.npz files, a folder with images/ and labels/, tables of "+
 			"nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
 		"it holds none of the known kinds of data")
 }

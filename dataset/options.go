@@ -12,7 +12,7 @@ import (
 
 // The kinds of data.
 const (
-	KindNPZ    = "npz"    // instance files, folders and lists of them
+	KindNPZ    = "npz"    // instance files, and folders of them
 	KindImages = "images" // an image folder
 	KindGraph  = "graph"  // a pair of tables of nodes and edges
 	KindText   = "text"   // tagged sentences, a line for each token
@@ -51,8 +51,6 @@ type Options struct {
 	// FeatureDir is the folder with one .npy of unary features per image; "" means features in the data folder, or,
 	// where there is no such folder, the colours of the pixels.
 	FeatureDir string
-	// Layout is the order of the axes of features: LayoutHWC or LayoutCHW; "" means the one that fits the pictures.
-	Layout string
 	// List is a file of image ids, one per line: a path as it stands, or else within the data folder. "" takes all images.
 	List string
 	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
@@ -132,7 +130,7 @@ func (o *Options) uses() []optionUse {
 		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
 	}
 	return []optionUse{
-		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil}, {"Layout", KindImages, o.Layout != "", nil, nil},
+		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
 		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
@@ -202,8 +200,6 @@ func (o *Options) validateImages(binned bool) error {
 		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
 	case o.Edges != "" && !slices.Contains(edgesOfImages, o.Edges):
 		return optionError("Edges", "it is %q; %s", o.Edges, suggestion(o.Edges, edgesOfImages))
-	case o.Layout != "" && !slices.Contains(layouts, o.Layout):
-		return optionError("Layout", "it is %q; %s", o.Layout, suggestion(o.Layout, layouts))
 	case o.Edges == EdgesContrast && o.Bins != 0:
 		return optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)
 	case binned && len(o.Offsets) > 0:
@@ -259,8 +255,12 @@ func (o *Options) validateModel(kind string) error {
 	if o.Untied && !o.Recipe.Untied {
 		return optionError("Untied", "the model was trained with tied weights")
 	}
-	if len(o.States) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
-		func(t crf.NodeType) bool { return slices.Equal(t.States, o.States) }) {
+	states := o.States
+	if o.Recipe.LabelColours {
+		states = withoutHidden(states)
+	}
+	if len(states) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
+		func(t crf.NodeType) bool { return slices.Equal(t.States, states) }) {
 		return optionError("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
 	}
 	return o.Recipe.fits(o.Schema)

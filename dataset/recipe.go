@@ -53,6 +53,8 @@ type Recipe struct {
 	Palette [][3]uint8 `json:"palette,omitempty"`
 	// LabelColours says that the pixels of label pictures are colours of Palette, and not numbers of states.
 	LabelColours bool `json:"label_colours,omitempty"`
+	// HiddenColours are colours that hide labels.
+	HiddenColours [][3]uint8 `json:"hidden_colours,omitempty"`
 	// Edges says how contrasts make features of edges of images, in the place of bins of distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`
 

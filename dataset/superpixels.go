@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // Superpixels are regions that a picture is cut into by other programs, one map for each picture. They are the nodes
@@ -74,38 +75,61 @@ type border struct {
 	length int // in sides of pixels
 }
 
-// readSuperpixels reads a map, a grey picture or an array [h, w], in which pixels of one value are a region.
+// readSuperpixels reads a map, a picture or an array [h, w], in which pixels of one number or colour are a region.
 func (f *imageFiles) readSuperpixels(d *imageData) error {
 	remedy := "name the folder of the maps by {superpixels}, leave the picture out of the list, or make the map, as by " +
 		makeSuperpixels(f.picture)
 	path, data, err := f.firstThere(d, "a map", "map of superpixels", remedy, f.superpixels+".png", f.superpixels+".npy")
-	var m *featureMap
-	switch {
-	case err != nil:
-	case filepath.Ext(path) == ".npy":
-		m, err = parseMap(path, data, nil, 2)
-	default:
-		m, err = parseGreyPicture(path, data, d.allowed)
-	}
 	if err != nil {
 		return err
 	}
-	if m.rows != d.rows || m.cols != d.cols {
-		return m.misfit(&d.image, "[h, w]")
+	rows, cols, at, err := regionNumbers(path, data, d.allowed)
+	if err != nil {
+		return err
 	}
-	number, value := map[float32]int32{}, make([]float32, 1)
-	d.regions.of = make([]int32, d.rows*d.cols)
+	if rows != d.rows || cols != d.cols {
+		return misfit(path, rows, cols, &d.image, "[h, w]")
+	}
+	number := map[float64]int32{}
+	d.regions.of = make([]int32, rows*cols)
 	for s := range d.regions.of {
-		m.cells.Read(value, []int32{int32(s)})
-		k, known := number[value[0]]
+		x := at(s)
+		if x != x {
+			return wrong(path, 0, fmt.Sprintf("[%d,%d]", s/cols, s%cols), "", "is NaN, want the number of a region")
+		}
+		k, known := number[x]
 		if !known {
 			k = int32(len(number))
-			number[value[0]] = k
+			number[x] = k
 		}
 		d.regions.of[s] = k
 	}
 	d.regions.count = len(number)
 	return nil
+}
+
+// regionNumbers returns the size of a map, and what reads the number of a pixel.
+func regionNumbers(path string, data []byte, allowed int64) (rows, cols int, at func(s int) float64, err error) {
+	if filepath.Ext(path) != ".npy" {
+		picture, _, err := decodePicture(path, data, allowed, "map", "save it again as png, or as npy")
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		m, err := pixelNumbers(path, picture)
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		return m.rows, m.cols, func(s int) float64 { return float64(m.labels[s]) }, nil
+	}
+	h, raw, err := npy.Open(data)
+	if err != nil {
+		return 0, 0, nil, arrayError(path, "", err)
+	}
+	if len(h.Shape) < 2 || h.Count == 0 || h.Count != h.Shape[0]*h.Shape[1] {
+		return 0, 0, nil, wrong(path, 0, "", "", "shape is %s, want [h, w], none of them 0", npy.ShapeText(h.Shape))
+	}
+	number := h.Number()
+	return h.Shape[0], h.Shape[1], func(s int) float64 { return number(raw[h.Size*h.Place(s):]) }, nil
 }
 
 // findRegions measures the regions of all pictures. The colours are needed no longer.

@@ -178,7 +178,7 @@ func TestSuperpixelsOfModel(t *testing.T) {
 func TestSuperpixelsRefused(t *testing.T) {
 	files := halves(t)
 	files["wide/a.png"] = mapOfRegions(t, 12, 21, func(x, y int) uint16 { return 0 })
-	files["deep/a.npy"] = cells(12, 20, 2)
+	files["deep/a.npy"], files["gap/a.npy"] = cells(12, 20, 2), cells(12, 20, 1, 0, float32(math.NaN()))
 	folder := writeFiles(t, files)
 	for _, test := range []struct {
 		o    Options
@@ -188,6 +188,7 @@ func TestSuperpixelsRefused(t *testing.T) {
 		{Options{Superpixels: "superpixels", Directed: true}, "Directed: superpixels have no direction"},
 		{Options{Superpixels: "wide"}, "wide/a.png: its 12 rows of 21 cells are not the shape of "},
 		{Options{Superpixels: "deep"}, "deep/a.npy: shape is [12, 20, 2], want [h, w]"},
+		{Options{Superpixels: "gap"}, "gap/a.npy:[0,1]: is NaN"},
 		{Options{Superpixels: "none"}, "it has no map of superpixels: there is neither none/a.png nor none/a.npy; name " +
 			"the folder of the maps by dataset.Options.Superpixels, leave the picture out of the list, or make the map, as " +
 			"by python3 -c "},

@@ -119,7 +119,7 @@ func TestTextRefuses(t *testing.T) {
 	}
 	refuses(t, writeFiles(t, map[string]string{"x.crfsuite": "A\tw:x\tv\nB\tw\tv\n"}), Options{}, `x.crfsuite:1: attribute "w:x": want NAME or NAME:NUMBER`)
 	// Lists of files stay lists.
-	refuses(t, writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"})+"/list.txt", Options{}, "list.txt:1: there is no file")
+	refuses(t, writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"})+"/list.txt", Options{}, "list.txt: it is a list of files, which is not read; give the files that it names")
 }
 
 // TestTextLines: what separates and what does not, in the forms that people have text in.

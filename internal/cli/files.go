@@ -31,7 +31,7 @@ const (
 
 // What is wanted of inputs that several verbs have.
 const (
-	wantsData  = "data: .npz files, a list of them, an image folder, tables of nodes and edges, or tagged text"
+	wantsData  = "data: .npz files, an image folder, tables of nodes and edges, or tagged text"
 	wantsModel = "a model file, or the folder of a run"
 )
 

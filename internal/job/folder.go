@@ -109,7 +109,7 @@ var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "
 	"standardise", "scale", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and model are.
-var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features", "layout",
+var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features",
 	"list", "edge-features", "offsets", "bins", "neighbours", "superpixels", "observed", "hops",
 	"no-bias", "sample-weights", "statistics", "select-edges", "eval"})
 

@@ -171,7 +171,7 @@ func rowCounts() []count {
 	}
 }
 
-// archiveCounts are of files of arrays, of what is in them, and of lists of them.
+// archiveCounts are of files of arrays, and of what is in them.
 func archiveCounts() []count {
 	return []count{
 		{"npz files", 50, func(t *trial, n int) {
@@ -179,10 +179,6 @@ func archiveCounts() []count {
 				t.write(fmt.Sprintf("d/%d.npz", i), chain([]int{0, 1, 1}))
 			}
 		}, folderLines},
-		{"lines of a list", 200, func(t *trial, n int) {
-			t.write("a.npz", chain([]int{0, 1, 1}))
-			t.files("list.txt", "a.npz\n"+numbered(n, "", "b#.npz\n"))
-		}, []string{"!check list.txt", "!train list.txt --dry-run"}},
 		{"unknown arrays", 200, func(t *trial, n int) {
 			t.write("a.npz", chain([]int{0, 1, 1}, arraysOf(n, "x%d")...))
 		}, []string{"!check a.npz", "!train a.npz --dry-run"}},
