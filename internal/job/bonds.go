@@ -36,7 +36,6 @@ type EdgeSelection struct {
 	Penalty float64 `json:"penalty"` // λ; of stability the mean
 	// Violation is the largest by which conditions of a minimum on the path are missed, relative to its penalty.
 	Violation float64 `json:"violation"`
-	Filled    bool    `json:"filled,omitempty"` // missing values were filled in
 }
 
 // Text says it in a line.
@@ -47,12 +46,8 @@ func (s *EdgeSelection) note() string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%d of %d edges stay, chosen by the same samples that their couplings are learned from: standard "+
+	return fmt.Sprintf("%d of %d edges stay, chosen by the same samples that their couplings are learned from: standard "+
 		"errors, which take the edges as given, are too small", s.Kept, s.Of)
-	if s.Filled {
-		text += "; missing values were filled in for that, as if they were known: where many are, too many edges may stay"
-	}
-	return text
 }
 
 // selectsEdges reads the option: γ, and how many halves of the samples there are, 0: none.
@@ -150,7 +145,7 @@ func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves float64,
 			count[e]++
 		}
 		found.Penalty += chosen.Penalty / runs
-		found.Violation, found.Filled = max(found.Violation, chosen.Violation), chosen.Filled
+		found.Violation = max(found.Violation, chosen.Violation)
 	}
 	for e, n := range count {
 		if n >= stableShare*runs {

@@ -19,10 +19,11 @@ import (
 // L being the pseudo-likelihood with its ridge, J_e the table of edge e without what is a field of its ends, and d_e
 // how many of its entries are free (group lasso, Yuan and Lin 2006). An edge stays if its J is not zero where
 //
-//	2N L(θ_A) + 2 Σ_{e∈A} d_e (log N + 2γ log(n − 1))
+//	2κN L(θ_A) + 2 Σ_{e∈A} d_e (log N + 2γ log(n − 1))
 //
 // is smallest, θ_A being the minimum of L with the edges A of that λ alone, without a penalty. That is the sum over the
 // n nodes of the extended BIC of their conditionals (Chen and Chen 2008), in which an edge counts at both of its ends.
+// Where values are filled in, κ is the share of pairs of values that are not: others tell nothing of an edge.
 type Bonds struct {
 	Model     *crf.Model
 	Data      []*crf.Instance
@@ -34,6 +35,7 @@ type Bonds struct {
 	weights, gradient []float64 // at the λ at hand; tables are J
 	groups            []group   // [edges]
 	curvature         float64   // the largest that steps have met
+	known             float64   // share of pairs of values that were not filled in
 }
 
 // group is the table of an edge.
@@ -59,8 +61,6 @@ type Chosen struct {
 	Penalty float64 // λ
 	// Violation is the largest by which the conditions of a minimum are missed on the path, relative to λ.
 	Violation float64
-	// Filled: hidden labels were filled in.
-	Filled bool
 }
 
 const (
@@ -78,52 +78,119 @@ const (
 
 // Bytes is about what Choose takes.
 func (b *Bonds) Bytes() float64 {
-	const double, vectors = 8, 2*lbfgs.Kept + 16 // of all weights: pairs, and those of Bonds, an objective, and steps
+	const double, vectors = 8, 2*lbfgs.Kept + 19 // of all weights: pairs, and those of Bonds, an objective, and steps
 	return double * vectors * float64(b.Model.Layout.Size)
 }
 
-// Choose finds them. The path begins with the nodes alone, and goes on at the λ where the first edge appears.
+// fitted is a set of edges with the weights that minimise L, and its criterion.
+type fitted struct {
+	edges     []int32
+	weights   []float64
+	criterion float64
+}
+
+// Choose finds them. The path begins with the nodes alone, and goes on at the λ where the first edge appears. A penalty
+// shrinks couplings, and so brings in edges that strong ones explain before weak ones. So from the best set of the path
+// on, as long as the criterion falls, others come in, the steepest first, and then the weakest go.
 func (b *Bonds) Choose(ctx context.Context) (*Chosen, error) {
 	b.begin()
 	defer b.objective.Close()
 	if err := b.fill(ctx); err != nil {
 		return nil, err
 	}
-	least, err := b.criterion(ctx, nil, b.weights)
+	found := &Chosen{}
+	best, err := b.path(ctx, found)
+	for _, move := range []func(context.Context, *fitted) (*fitted, error){b.take, b.drop} {
+		at := best
+		for idle := 0; idle < patience && at != nil && err == nil; idle++ {
+			if at, err = move(ctx, at); err == nil && at != nil && at.criterion < best.criterion {
+				best, idle = at, -1
+			}
+		}
+	}
 	if err != nil {
+		return nil, err
+	}
+	found.Edges = best.edges
+	return found, nil
+}
+
+// path returns the best set of it.
+func (b *Bonds) path(ctx context.Context, found *Chosen) (best *fitted, err error) {
+	if best, err = b.criterion(ctx, nil, b.weights); err != nil {
 		return nil, err
 	}
 	if b.slopes(ctx); ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	first, last := 0.0, []int32(nil)
+	first, last := 0.0, best
 	for _, g := range b.groups {
 		first = max(first, g.slope/g.scale())
 	}
-	best := &Chosen{Penalty: first, Filled: b.objective.given != nil}
+	found.Penalty = first
 	for lambda, idle := first*pathStep, 0; idle < patience && lambda > shortestPath*first; lambda *= pathStep {
-		active, err := b.shrink(ctx, lambda, best)
+		active, err := b.shrink(ctx, lambda, found)
 		if err != nil {
 			return nil, err
 		}
-		if slices.Equal(active, last) {
+		if slices.Equal(active, last.edges) {
 			continue
 		}
-		criterion, err := b.criterion(ctx, active, slices.Clone(b.weights))
-		if err != nil {
+		if last, err = b.criterion(ctx, active, slices.Clone(b.weights)); err != nil {
 			return nil, err
 		}
-		if idle++; criterion < least {
-			least, idle, best.Edges, best.Penalty = criterion, 0, active, lambda
+		if idle++; last.criterion < best.criterion {
+			idle, best, found.Penalty = 0, last, lambda
 		}
-		last = active
 	}
 	return best, nil
 }
 
+// drop is a set without its weakest edge, nil where there is none.
+func (b *Bonds) drop(ctx context.Context, from *fitted) (*fitted, error) {
+	if len(from.edges) == 0 {
+		return nil, nil
+	}
+	weights := slices.Clone(from.weights)
+	weakest, least := 0, math.Inf(1)
+	for i, e := range from.edges {
+		g := &b.groups[e]
+		g.centre(b.objective, weights)
+		if strength := numeric.Norm(g.of(weights)) / g.scale(); strength < least {
+			weakest, least = i, strength
+		}
+	}
+	edges := slices.Clone(from.edges)
+	copy(weights, from.weights)
+	clear(b.groups[edges[weakest]].of(weights))
+	return b.criterion(ctx, slices.Delete(edges, weakest, weakest+1), weights)
+}
+
+// take is a set with the edge along which L is steepest, nil where there is none.
+func (b *Bonds) take(ctx context.Context, from *fitted) (*fitted, error) {
+	copy(b.weights, from.weights)
+	if b.slopes(ctx); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	steepest, most := int32(-1), 0.0
+	for e, g := range b.groups {
+		if slope := g.slope / g.scale(); slope > most && !slices.Contains(from.edges, int32(e)) {
+			steepest, most = int32(e), slope
+		}
+	}
+	if steepest < 0 {
+		return nil, nil
+	}
+	edges := append(slices.Clone(from.edges), steepest)
+	slices.Sort(edges)
+	return b.criterion(ctx, edges, slices.Clone(from.weights))
+}
+
 // begin makes the problem with all edges.
 func (b *Bonds) begin() {
-	size, in, seen := b.Model.Layout.Size, b.Data[0], statesSeen(b.Data)
+	size, in := b.Model.Layout.Size, b.Data[0]
+	seen, known := statesSeen(b.Data)
+	b.known = known * known
 	b.weights, b.gradient = make([]float64, size), make([]float64, size)
 	b.groups, b.curvature = nil, firstCurvature
 	b.objective = &Objective{Kind: Pseudo, Model: b.Model, Data: b.Data, L2: b.L2, Total: b.Total,
@@ -140,20 +207,23 @@ func (b *Bonds) begin() {
 	}
 }
 
-// statesSeen counts, of each node, the states that samples have.
-func statesSeen(data []*crf.Instance) []float64 {
-	count := make([]float64, data[0].Graph.NumNodes())
+// statesSeen counts, of each node, the states that samples have, and returns the share of values that are known.
+func statesSeen(data []*crf.Instance) (count []float64, known float64) {
+	count = make([]float64, data[0].Graph.NumNodes())
+	all := 0.0
 	for s := range count {
-		seen := map[int32]bool{}
+		seen := map[int32]float64{}
 		for _, in := range data {
 			for _, labels := range in.Samples() {
-				seen[labels[s]] = true
+				seen[labels[s]]++
+				all++
 			}
 		}
+		known -= seen[crf.Unobserved]
 		delete(seen, crf.Unobserved)
 		count[s] = float64(max(1, len(seen)))
 	}
-	return count
+	return count, 1 + known/all
 }
 
 // only makes L that of some edges alone: other tables must be zero.
@@ -220,8 +290,8 @@ func (b *Bonds) stays(g group) bool {
 	return slices.ContainsFunc(g.of(b.weights), func(x float64) bool { return x != 0 })
 }
 
-// criterion fits the edges without a penalty, from weights of these edges alone, and returns the extended BIC.
-func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64) (float64, error) {
+// criterion fits the edges without a penalty, from weights of these edges alone, for the extended BIC.
+func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64) (*fitted, error) {
 	b.only(edges)
 	free := 0.0
 	for _, e := range edges {
@@ -230,7 +300,7 @@ func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64)
 	value, err := b.fit(ctx, weights)
 	fit := value - b.L2/2*simd.Dot(weights, weights)
 	samples, others := math.Log(max(1, b.Total)), math.Log(float64(b.Data[0].Graph.NumNodes()-1))
-	return 2*b.Total*fit + 2*free*(samples+2*b.Gamma*others), err
+	return &fitted{edges, weights, 2*b.Total*b.known*fit + 2*free*(samples+2*b.Gamma*others)}, err
 }
 
 // fit moves weights to where L is smallest, and returns that.
