@@ -34,8 +34,6 @@ type EdgeSelection struct {
 	Kept    int     `json:"kept"`
 	Of      int     `json:"of"`
 	Penalty float64 `json:"penalty"` // λ; of stability the mean
-	// Violation is the largest by which conditions of a minimum on the path are missed, relative to its penalty.
-	Violation float64 `json:"violation"`
 }
 
 // Text says it in a line.
@@ -137,15 +135,14 @@ func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves float64,
 		}
 		b.Total = sampleCount(b.Data)
 		b.L2 = o.l2(b.Total)
-		chosen, err := b.Choose(ctx)
+		edges, lambda, err := b.Choose(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range chosen.Edges {
+		for _, e := range edges {
 			count[e]++
 		}
-		found.Penalty += chosen.Penalty / runs
-		found.Violation = max(found.Violation, chosen.Violation)
+		found.Penalty += lambda / runs
 	}
 	for e, n := range count {
 		if n >= stableShare*runs {

@@ -55,14 +55,6 @@ func (g *group) scale() float64 {
 
 func (g *group) of(weights []float64) []float64 { return weights[g.at:][:g.rows*g.columns] }
 
-// Chosen are the edges that stay.
-type Chosen struct {
-	Edges   []int32
-	Penalty float64 // λ
-	// Violation is the largest by which the conditions of a minimum are missed on the path, relative to λ.
-	Violation float64
-}
-
 const (
 	// pathStep is from one λ to the next, and shortestPath how far they go down from where the first edge appears.
 	pathStep, shortestPath = 0.9, 0.01
@@ -89,101 +81,94 @@ type fitted struct {
 	criterion float64
 }
 
-// Choose finds them. The path begins with the nodes alone, and goes on at the λ where the first edge appears. A penalty
-// shrinks couplings, and so brings in edges that strong ones explain before weak ones. So from the best set of the path
-// on, as long as the criterion falls, others come in, the steepest first, and then the weakest go.
-func (b *Bonds) Choose(ctx context.Context) (*Chosen, error) {
+// Choose finds the edges that stay, and λ. The path begins with the nodes alone, and goes on at the λ where the first
+// edge appears. A penalty shrinks couplings, and so brings in edges that strong ones explain before weak ones. So from
+// the best set of the path on, as long as the criterion falls, others come in, the steepest first, and then the weakest
+// go.
+func (b *Bonds) Choose(ctx context.Context) (edges []int32, lambda float64, err error) {
 	b.begin()
 	defer b.objective.Close()
 	if err := b.fill(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	found := &Chosen{}
-	best, err := b.path(ctx, found)
-	for _, move := range []func(context.Context, *fitted) (*fitted, error){b.take, b.drop} {
+	best, lambda, err := b.path(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, more := range []bool{true, false} {
 		at := best
-		for idle := 0; idle < patience && at != nil && err == nil; idle++ {
-			if at, err = move(ctx, at); err == nil && at != nil && at.criterion < best.criterion {
+		for idle := 0; idle < patience; idle++ {
+			if at, err = b.neighbour(ctx, at, more); err != nil {
+				return nil, 0, err
+			} else if at == nil {
+				break
+			} else if at.criterion < best.criterion {
 				best, idle = at, -1
 			}
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	found.Edges = best.edges
-	return found, nil
+	return best.edges, lambda, nil
 }
 
-// path returns the best set of it.
-func (b *Bonds) path(ctx context.Context, found *Chosen) (best *fitted, err error) {
+// path returns the best set of it, and λ there.
+func (b *Bonds) path(ctx context.Context) (best *fitted, lambda float64, err error) {
 	if best, err = b.criterion(ctx, nil, b.weights); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if b.slopes(ctx); ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, 0, ctx.Err()
 	}
 	first, last := 0.0, best
 	for _, g := range b.groups {
 		first = max(first, g.slope/g.scale())
 	}
-	found.Penalty = first
-	for lambda, idle := first*pathStep, 0; idle < patience && lambda > shortestPath*first; lambda *= pathStep {
-		active, err := b.shrink(ctx, lambda, found)
+	lambda = first
+	for at, idle := first*pathStep, 0; idle < patience && at > shortestPath*first; at *= pathStep {
+		active, err := b.shrink(ctx, at)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if slices.Equal(active, last.edges) {
 			continue
 		}
 		if last, err = b.criterion(ctx, active, slices.Clone(b.weights)); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if idle++; last.criterion < best.criterion {
-			idle, best, found.Penalty = 0, last, lambda
+			idle, best, lambda = 0, last, at
 		}
 	}
-	return best, nil
+	return best, lambda, nil
 }
 
-// drop is a set without its weakest edge, nil where there is none.
-func (b *Bonds) drop(ctx context.Context, from *fitted) (*fitted, error) {
-	if len(from.edges) == 0 {
-		return nil, nil
+// neighbour is a set with the edge along which L is steepest, or one without the weakest edge, nil where there is none.
+func (b *Bonds) neighbour(ctx context.Context, from *fitted, more bool) (*fitted, error) {
+	if copy(b.weights, from.weights); more {
+		b.slopes(ctx)
 	}
-	weights := slices.Clone(from.weights)
-	weakest, least := 0, math.Inf(1)
-	for i, e := range from.edges {
-		g := &b.groups[e]
-		g.centre(b.objective, weights)
-		if strength := numeric.Norm(g.of(weights)) / g.scale(); strength < least {
-			weakest, least = i, strength
-		}
-	}
-	edges := slices.Clone(from.edges)
-	copy(weights, from.weights)
-	clear(b.groups[edges[weakest]].of(weights))
-	return b.criterion(ctx, slices.Delete(edges, weakest, weakest+1), weights)
-}
-
-// take is a set with the edge along which L is steepest, nil where there is none.
-func (b *Bonds) take(ctx context.Context, from *fitted) (*fitted, error) {
-	copy(b.weights, from.weights)
-	if b.slopes(ctx); ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	steepest, most := int32(-1), 0.0
+	chosen, most := int32(-1), math.Inf(-1)
 	for e, g := range b.groups {
-		if slope := g.slope / g.scale(); slope > most && !slices.Contains(from.edges, int32(e)) {
-			steepest, most = int32(e), slope
+		size := g.slope
+		if !more {
+			g.centre(b.objective, b.weights)
+			size = -numeric.Norm(g.of(b.weights))
+		}
+		if size /= g.scale(); size > most && g.free > 0 && slices.Contains(from.edges, int32(e)) != more {
+			chosen, most = int32(e), size
 		}
 	}
-	if steepest < 0 {
+	if chosen < 0 {
 		return nil, nil
 	}
-	edges := append(slices.Clone(from.edges), steepest)
-	slices.Sort(edges)
-	return b.criterion(ctx, edges, slices.Clone(from.weights))
+	weights, edges := slices.Clone(from.weights), slices.Clone(from.edges)
+	clear(b.groups[chosen].of(weights))
+	at, _ := slices.BinarySearch(edges, chosen)
+	if more {
+		edges = slices.Insert(edges, at, chosen)
+	} else {
+		edges = slices.Delete(edges, at, at+1)
+	}
+	return b.criterion(ctx, edges, weights)
 }
 
 // begin makes the problem with all edges.
@@ -260,7 +245,7 @@ func (g *group) centre(o *Objective, weights []float64) {
 
 // shrink finds the minimum at λ, and the edges whose J is not zero there. At first there are those that the minimum
 // at the λ before has, or that its slopes bring in; others, which conditions of the minimum are missed without, follow.
-func (b *Bonds) shrink(ctx context.Context, lambda float64, found *Chosen) (active []int32, err error) {
+func (b *Bonds) shrink(ctx context.Context, lambda float64) (active []int32, err error) {
 	working := make([]bool, len(b.groups))
 	for more := true; more; {
 		more, active = false, nil
@@ -275,11 +260,9 @@ func (b *Bonds) shrink(ctx context.Context, lambda float64, found *Chosen) (acti
 		if !more {
 			break
 		}
-		missed, err := b.descend(ctx, lambda, active)
-		if err != nil {
+		if err := b.descend(ctx, lambda, active); err != nil {
 			return nil, err
 		}
-		found.Violation = max(found.Violation, missed)
 		b.slopes(ctx)
 	}
 	return slices.DeleteFunc(active, func(e int32) bool { return !b.stays(b.groups[e]) }), nil
@@ -333,10 +316,9 @@ func (b *Bonds) fill(ctx context.Context) error {
 }
 
 // descend minimises L + λ Σ √d_e ‖J_e‖ over some edges by accelerated proximal steps (Beck and Teboulle 2009), which
-// begin anew where momentum leads up (O'Donoghue and Candès 2015), or where there is more curvature than was known. It
-// returns by how much of λ the conditions of the minimum are missed: the gradient that a step of such a length comes
-// from.
-func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (missed float64, err error) {
+// begin anew where momentum leads up (O'Donoghue and Candès 2015), or where there is more curvature than was known. By
+// how much the conditions of the minimum are missed says the gradient that a step of such a length comes from.
+func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) error {
 	next := func() []float64 { return make([]float64, len(b.weights)) }
 	at, slope, to, lastAt, lastSlope := slices.Clone(b.weights), b.gradient, next(), next(), next()
 	b.only(edges)
@@ -344,7 +326,7 @@ func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (mis
 	for i := range mostSteps {
 		b.objective.Evaluate(ctx, slope, at)
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
 		for _, e := range edges {
 			b.groups[e].centre(b.objective, slope)
@@ -373,11 +355,11 @@ func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (mis
 		}
 		copy(b.weights, to)
 		momentum = further
-		if missed = b.curvature * math.Sqrt(moved) / lambda; missed <= conditionsMet {
+		if b.curvature*math.Sqrt(moved) <= conditionsMet*lambda {
 			break
 		}
 	}
-	return missed, nil
+	return nil
 }
 
 // step writes the minimum of λ Σ √d_e ‖J_e‖ and of L as it seems from a place, with the curvature that is known.
