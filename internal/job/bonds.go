@@ -34,9 +34,6 @@ type EdgeSelection struct {
 	Kept    int     `json:"kept"`
 	Of      int     `json:"of"`
 	Penalty float64 `json:"penalty"` // λ; of stability the mean
-	// Violation is the largest by which conditions of a minimum on the path are missed, relative to its penalty.
-	Violation float64 `json:"violation"`
-	Filled    bool    `json:"filled,omitempty"` // missing values were filled in
 }
 
 // Text says it in a line.
@@ -47,12 +44,8 @@ func (s *EdgeSelection) note() string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%d of %d edges stay, chosen by the same samples that their couplings are learned from: standard "+
+	return fmt.Sprintf("%d of %d edges stay, chosen by the same samples that their couplings are learned from: standard "+
 		"errors, which take the edges as given, are too small", s.Kept, s.Of)
-	if s.Filled {
-		text += "; missing values were filled in for that, as if they were known: where many are, too many edges may stay"
-	}
-	return text
 }
 
 // selectsEdges reads the option: γ, and how many halves of the samples there are, 0: none.
@@ -142,15 +135,14 @@ func (o *Options) keptEdges(ctx context.Context, b *local.Bonds, halves float64,
 		}
 		b.Total = sampleCount(b.Data)
 		b.L2 = o.l2(b.Total)
-		chosen, err := b.Choose(ctx)
+		edges, lambda, err := b.Choose(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range chosen.Edges {
+		for _, e := range edges {
 			count[e]++
 		}
-		found.Penalty += chosen.Penalty / runs
-		found.Violation, found.Filled = max(found.Violation, chosen.Violation), chosen.Filled
+		found.Penalty += lambda / runs
 	}
 	for e, n := range count {
 		if n >= stableShare*runs {

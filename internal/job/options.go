@@ -263,7 +263,7 @@ const proofForPredictions = 1e-3
 
 // errorsOfCouplings ends trainings whose weights are read as couplings: what is left, even if it is ten times as much
 // as is estimated, changes no digit that samples tell.
-const errorsOfCouplings = 0.0003
+const errorsOfCouplings = 0.001
 
 // predictsExactly reports whether predictions are exact where that is cheap, and by countingBeside elsewhere. Weights
 // that belief propagation has learned with are those of its counting numbers, and predict best with these. Those of

@@ -19,10 +19,11 @@ import (
 // L being the pseudo-likelihood with its ridge, J_e the table of edge e without what is a field of its ends, and d_e
 // how many of its entries are free (group lasso, Yuan and Lin 2006). An edge stays if its J is not zero where
 //
-//	2N L(θ_A) + 2 Σ_{e∈A} d_e (log N + 2γ log(n − 1))
+//	2κN L(θ_A) + 2 Σ_{e∈A} d_e (log N + 2γ log(n − 1))
 //
 // is smallest, θ_A being the minimum of L with the edges A of that λ alone, without a penalty. That is the sum over the
 // n nodes of the extended BIC of their conditionals (Chen and Chen 2008), in which an edge counts at both of its ends.
+// Where values are filled in, κ is the share of pairs of values that are not: others tell nothing of an edge.
 type Bonds struct {
 	Model     *crf.Model
 	Data      []*crf.Instance
@@ -34,6 +35,7 @@ type Bonds struct {
 	weights, gradient []float64 // at the λ at hand; tables are J
 	groups            []group   // [edges]
 	curvature         float64   // the largest that steps have met
+	known             float64   // share of pairs of values that were not filled in
 }
 
 // group is the table of an edge.
@@ -53,16 +55,6 @@ func (g *group) scale() float64 {
 
 func (g *group) of(weights []float64) []float64 { return weights[g.at:][:g.rows*g.columns] }
 
-// Chosen are the edges that stay.
-type Chosen struct {
-	Edges   []int32
-	Penalty float64 // λ
-	// Violation is the largest by which the conditions of a minimum are missed on the path, relative to λ.
-	Violation float64
-	// Filled: hidden labels were filled in.
-	Filled bool
-}
-
 const (
 	// pathStep is from one λ to the next, and shortestPath how far they go down from where the first edge appears.
 	pathStep, shortestPath = 0.9, 0.01
@@ -78,52 +70,112 @@ const (
 
 // Bytes is about what Choose takes.
 func (b *Bonds) Bytes() float64 {
-	const double, vectors = 8, 2*lbfgs.Kept + 16 // of all weights: pairs, and those of Bonds, an objective, and steps
+	const double, vectors = 8, 2*lbfgs.Kept + 19 // of all weights: pairs, and those of Bonds, an objective, and steps
 	return double * vectors * float64(b.Model.Layout.Size)
 }
 
-// Choose finds them. The path begins with the nodes alone, and goes on at the λ where the first edge appears.
-func (b *Bonds) Choose(ctx context.Context) (*Chosen, error) {
+// fitted is a set of edges with the weights that minimise L, and its criterion.
+type fitted struct {
+	edges     []int32
+	weights   []float64
+	criterion float64
+}
+
+// Choose finds the edges that stay, and λ. The path begins with the nodes alone, and goes on at the λ where the first
+// edge appears. A penalty shrinks couplings, and so brings in edges that strong ones explain before weak ones. So from
+// the best set of the path on, as long as the criterion falls, others come in, the steepest first, and then the weakest
+// go.
+func (b *Bonds) Choose(ctx context.Context) (edges []int32, lambda float64, err error) {
 	b.begin()
 	defer b.objective.Close()
 	if err := b.fill(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	least, err := b.criterion(ctx, nil, b.weights)
+	best, lambda, err := b.path(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	for _, more := range []bool{true, false} {
+		at := best
+		for idle := 0; idle < patience; idle++ {
+			if at, err = b.neighbour(ctx, at, more); err != nil {
+				return nil, 0, err
+			} else if at == nil {
+				break
+			} else if at.criterion < best.criterion {
+				best, idle = at, -1
+			}
+		}
+	}
+	return best.edges, lambda, nil
+}
+
+// path returns the best set of it, and λ there.
+func (b *Bonds) path(ctx context.Context) (best *fitted, lambda float64, err error) {
+	if best, err = b.criterion(ctx, nil, b.weights); err != nil {
+		return nil, 0, err
 	}
 	if b.slopes(ctx); ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, 0, ctx.Err()
 	}
-	first, last := 0.0, []int32(nil)
+	first, last := 0.0, best
 	for _, g := range b.groups {
 		first = max(first, g.slope/g.scale())
 	}
-	best := &Chosen{Penalty: first, Filled: b.objective.given != nil}
-	for lambda, idle := first*pathStep, 0; idle < patience && lambda > shortestPath*first; lambda *= pathStep {
-		active, err := b.shrink(ctx, lambda, best)
+	lambda = first
+	for at, idle := first*pathStep, 0; idle < patience && at > shortestPath*first; at *= pathStep {
+		active, err := b.shrink(ctx, at)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if slices.Equal(active, last) {
+		if slices.Equal(active, last.edges) {
 			continue
 		}
-		criterion, err := b.criterion(ctx, active, slices.Clone(b.weights))
-		if err != nil {
-			return nil, err
+		if last, err = b.criterion(ctx, active, slices.Clone(b.weights)); err != nil {
+			return nil, 0, err
 		}
-		if idle++; criterion < least {
-			least, idle, best.Edges, best.Penalty = criterion, 0, active, lambda
+		if idle++; last.criterion < best.criterion {
+			idle, best, lambda = 0, last, at
 		}
-		last = active
 	}
-	return best, nil
+	return best, lambda, nil
+}
+
+// neighbour is a set with the edge along which L is steepest, or one without the weakest edge, nil where there is none.
+func (b *Bonds) neighbour(ctx context.Context, from *fitted, more bool) (*fitted, error) {
+	if copy(b.weights, from.weights); more {
+		b.slopes(ctx)
+	}
+	chosen, most := int32(-1), math.Inf(-1)
+	for e, g := range b.groups {
+		size := g.slope
+		if !more {
+			g.centre(b.objective, b.weights)
+			size = -numeric.Norm(g.of(b.weights))
+		}
+		if size /= g.scale(); size > most && g.free > 0 && slices.Contains(from.edges, int32(e)) != more {
+			chosen, most = int32(e), size
+		}
+	}
+	if chosen < 0 {
+		return nil, nil
+	}
+	weights, edges := slices.Clone(from.weights), slices.Clone(from.edges)
+	clear(b.groups[chosen].of(weights))
+	at, _ := slices.BinarySearch(edges, chosen)
+	if more {
+		edges = slices.Insert(edges, at, chosen)
+	} else {
+		edges = slices.Delete(edges, at, at+1)
+	}
+	return b.criterion(ctx, edges, weights)
 }
 
 // begin makes the problem with all edges.
 func (b *Bonds) begin() {
-	size, in, seen := b.Model.Layout.Size, b.Data[0], statesSeen(b.Data)
+	size, in := b.Model.Layout.Size, b.Data[0]
+	seen, known := statesSeen(b.Data)
+	b.known = known * known
 	b.weights, b.gradient = make([]float64, size), make([]float64, size)
 	b.groups, b.curvature = nil, firstCurvature
 	b.objective = &Objective{Kind: Pseudo, Model: b.Model, Data: b.Data, L2: b.L2, Total: b.Total,
@@ -140,20 +192,23 @@ func (b *Bonds) begin() {
 	}
 }
 
-// statesSeen counts, of each node, the states that samples have.
-func statesSeen(data []*crf.Instance) []float64 {
-	count := make([]float64, data[0].Graph.NumNodes())
+// statesSeen counts, of each node, the states that samples have, and returns the share of values that are known.
+func statesSeen(data []*crf.Instance) (count []float64, known float64) {
+	count = make([]float64, data[0].Graph.NumNodes())
+	all := 0.0
 	for s := range count {
-		seen := map[int32]bool{}
+		seen := map[int32]float64{}
 		for _, in := range data {
 			for _, labels := range in.Samples() {
-				seen[labels[s]] = true
+				seen[labels[s]]++
+				all++
 			}
 		}
+		known -= seen[crf.Unobserved]
 		delete(seen, crf.Unobserved)
 		count[s] = float64(max(1, len(seen)))
 	}
-	return count
+	return count, 1 + known/all
 }
 
 // only makes L that of some edges alone: other tables must be zero.
@@ -190,7 +245,7 @@ func (g *group) centre(o *Objective, weights []float64) {
 
 // shrink finds the minimum at λ, and the edges whose J is not zero there. At first there are those that the minimum
 // at the λ before has, or that its slopes bring in; others, which conditions of the minimum are missed without, follow.
-func (b *Bonds) shrink(ctx context.Context, lambda float64, found *Chosen) (active []int32, err error) {
+func (b *Bonds) shrink(ctx context.Context, lambda float64) (active []int32, err error) {
 	working := make([]bool, len(b.groups))
 	for more := true; more; {
 		more, active = false, nil
@@ -205,11 +260,9 @@ func (b *Bonds) shrink(ctx context.Context, lambda float64, found *Chosen) (acti
 		if !more {
 			break
 		}
-		missed, err := b.descend(ctx, lambda, active)
-		if err != nil {
+		if err := b.descend(ctx, lambda, active); err != nil {
 			return nil, err
 		}
-		found.Violation = max(found.Violation, missed)
 		b.slopes(ctx)
 	}
 	return slices.DeleteFunc(active, func(e int32) bool { return !b.stays(b.groups[e]) }), nil
@@ -220,8 +273,8 @@ func (b *Bonds) stays(g group) bool {
 	return slices.ContainsFunc(g.of(b.weights), func(x float64) bool { return x != 0 })
 }
 
-// criterion fits the edges without a penalty, from weights of these edges alone, and returns the extended BIC.
-func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64) (float64, error) {
+// criterion fits the edges without a penalty, from weights of these edges alone, for the extended BIC.
+func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64) (*fitted, error) {
 	b.only(edges)
 	free := 0.0
 	for _, e := range edges {
@@ -230,7 +283,7 @@ func (b *Bonds) criterion(ctx context.Context, edges []int32, weights []float64)
 	value, err := b.fit(ctx, weights)
 	fit := value - b.L2/2*simd.Dot(weights, weights)
 	samples, others := math.Log(max(1, b.Total)), math.Log(float64(b.Data[0].Graph.NumNodes()-1))
-	return 2*b.Total*fit + 2*free*(samples+2*b.Gamma*others), err
+	return &fitted{edges, weights, 2*b.Total*b.known*fit + 2*free*(samples+2*b.Gamma*others)}, err
 }
 
 // fit moves weights to where L is smallest, and returns that.
@@ -263,10 +316,9 @@ func (b *Bonds) fill(ctx context.Context) error {
 }
 
 // descend minimises L + λ Σ √d_e ‖J_e‖ over some edges by accelerated proximal steps (Beck and Teboulle 2009), which
-// begin anew where momentum leads up (O'Donoghue and Candès 2015), or where there is more curvature than was known. It
-// returns by how much of λ the conditions of the minimum are missed: the gradient that a step of such a length comes
-// from.
-func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (missed float64, err error) {
+// begin anew where momentum leads up (O'Donoghue and Candès 2015), or where there is more curvature than was known. By
+// how much the conditions of the minimum are missed says the gradient that a step of such a length comes from.
+func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) error {
 	next := func() []float64 { return make([]float64, len(b.weights)) }
 	at, slope, to, lastAt, lastSlope := slices.Clone(b.weights), b.gradient, next(), next(), next()
 	b.only(edges)
@@ -274,7 +326,7 @@ func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (mis
 	for i := range mostSteps {
 		b.objective.Evaluate(ctx, slope, at)
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
 		for _, e := range edges {
 			b.groups[e].centre(b.objective, slope)
@@ -303,11 +355,11 @@ func (b *Bonds) descend(ctx context.Context, lambda float64, edges []int32) (mis
 		}
 		copy(b.weights, to)
 		momentum = further
-		if missed = b.curvature * math.Sqrt(moved) / lambda; missed <= conditionsMet {
+		if b.curvature*math.Sqrt(moved) <= conditionsMet*lambda {
 			break
 		}
 	}
-	return missed, nil
+	return nil
 }
 
 // step writes the minimum of λ Σ √d_e ‖J_e‖ and of L as it seems from a place, with the curvature that is known.

@@ -23,7 +23,7 @@ import pytest
 from conftest import stripes
 
 import blockbp
-from blockbp import ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, NodeCRF, PottsModel, scorer
+from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, NodeCRF, PottsModel, scorer
 
 pytest.importorskip("sklearn")
 import sklearn  # noqa: E402
@@ -209,6 +209,8 @@ def test_nodes_of_a_graph() -> None:
     assert crf.score(some[30:], y[some[30:]]) > 0.6 and crf.sample(some[30:], 5).shape == (60, 5)
     assert crf.log_likelihood(some[30:], y[some[30:]]) < 0
     assert NodeCRF(graph).fit([0, 40, 0], ["a", "b", "a"]).known_.tolist().count(0) == 1
+    with pytest.warns(BlockbpWarning, match="^-1 in y is a class of its own; unlabelled=-1 hides"):
+        assert len(NodeCRF(graph).fit([0, 1, 2], [-1, 0, 1]).classes_) == 3
     for message, X, labels in [("names node 1 twice, with the labels 'a' and 'b'", [1, 1], ["a", "b"]), ("numbers of nodes from 0 to 89", [90], ["a"]), ("want numbers of nodes", [0.5], ["a"]), ("a label for each row", [0, 1], ["a"])]:
         with pytest.raises(ValueError, match=message):
             NodeCRF(graph).fit(X, labels)

@@ -178,7 +178,7 @@ def test_mistakes() -> None:
     bad = samples.copy()
     bad[3, 2] = 7
     wants(r"^samples\[3, 2\] is 7, want -1 or 1$", bad)
-    wants(r"^samples\[\d, \d\] is 0, want -1 or 1; of 0 and 1 make spins by 2 \* samples - 1", (samples + 1) // 2)
+    wants(r"^samples\[0, 1\] is 0, want -1 or 1$", np.where(np.arange(5) == 1, 0, samples))
     wants(r"^samples\[2\] has 4 entries, want 5 as samples\[0\]", [*samples[:2].tolist(), samples[2, :4].tolist()])
     wants(r"^samples have the shape \[5\], want \[samples, sites\]", samples[0])
     wants(r"^samples have the shape \[0, 5\]", samples[:0])
@@ -194,6 +194,25 @@ def test_mistakes() -> None:
         IsingModel().fit(samples, edges).score(samples[:, :4])
     with pytest.raises(ValueError, match="not fitted"):
         IsingModel().sample()
+
+
+def test_names_and_bits(tmp_path: Path) -> None:
+    """Names of a data frame are those of couplings, and 0 and 1, or truth values, are the spins -1 and 1."""
+    pandas = pytest.importorskip("pandas")
+    samples, edges, _ = ring(5)
+    spins = IsingModel().fit(samples, edges)
+    named = pandas.DataFrame(samples > 0, columns=list("pqrst"))
+    for given in (named, (samples + 1) // 2, (samples > 0).tolist()):
+        model = IsingModel().fit(given, edges)
+        model.save(tmp_path / "m.safetensors")
+        for same in (model, IsingModel.load(tmp_path / "m.safetensors")):
+            assert np.array_equal(same.couplings_, spins.couplings_) and same.classes_.tolist() == [0, 1]
+            assert set(np.unique(same.sample(20)).tolist()) == {0, 1} and same.score(given) == spins.score(samples)
+            assert np.array_equal(same.coupling_matrix(), spins.coupling_matrix())
+            if given is named:
+                assert same.coupling_matrix().loc["p", "q"] == spins.couplings_[0]
+                with pytest.raises(ValueError, match=r"^the columns are \['q', 'p', .*, want \['p', 'q', "):
+                    same.score(named[list("qprst")])
 
 
 def test_couplings_in_the_order_of_edges() -> None:

@@ -13,7 +13,7 @@ from ._arrays import Labels, label_array
 from ._base import _join, documented, is_column
 from ._graph import Graph, GraphCRF, _instance
 from ._model import Model
-from ._run import Folder
+from ._run import BlockbpWarning, Folder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -120,6 +120,10 @@ class NodeCRF(GraphCRF):
             rows, values = _by_weight(weights, len(X))
             table, labels = np.asarray(X), label_array(y)
             self._learn(_Tables(table[some] for some in rows), _Tables(labels[some] for some in rows), edges, sample_weight=values)
+        if self.unlabelled is None and len(self.classes_) > 2 and self.classes_.dtype.kind == "i" and self.classes_[0] == -1:
+            import warnings
+
+            warnings.warn("-1 in y is a class of its own; unlabelled=-1 hides those labels", BlockbpWarning, stacklevel=5)
         self.known_ = None if self.graph is None else self._codes(self._labels_of(X, y)[0])
         if self.graph is None:
             self.notes_ = [n for n in self.notes_ if not n.startswith("there are no edges")]  # which nobody expected

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Labels, label_array
+from ._arrays import Labels, _known, label_array
 from ._base import DATA, Estimator, documented
 from ._graph import Graph, _instance
 from ._model import Model
@@ -34,7 +35,7 @@ class _Couplings(Estimator):
 
         Parameters
         ----------
-        samples : array [samples, sites]
+        samples : array or data frame [samples, sites]
             States of all sites in each sample; None, NaN and masked entries are hidden.
         edges : array [edges, 2], or sparse matrix [sites, sites], optional
             The pairs of sites that may have a coupling, by default all.
@@ -47,6 +48,7 @@ class _Couplings(Estimator):
     def _learn(self, samples: Any, edges: Any) -> None:
         codes = self._encode(_table(samples))
         self.n_features_in_ = codes.shape[1]
+        self._name(_names(samples))
         self.edges_ = _bonds(edges, codes.shape[1])
         with Folder(2 * codes.nbytes) as folder:
             os.mkdir(folder / DATA)
@@ -60,7 +62,14 @@ class _Couplings(Estimator):
     def _about(self) -> str:
         sites = self.n_features_in_
         every = np.array_equal(self.edges_, _bonds(None, sites))
-        return json.dumps({**json.loads(super()._about()), "edges": None if every else self.edges_.reshape(-1).tolist()})
+        names = {"sites": self.feature_names_in_.tolist()} if hasattr(self, "feature_names_in_") else {}
+        return json.dumps({**json.loads(super()._about()), "edges": None if every else self.edges_.reshape(-1).tolist(), **names})
+
+    def _name(self, names: list[str]) -> None:
+        """Keep the names of sites, or that there are none."""
+        vars(self).pop("feature_names_in_", None)
+        if names:
+            self.feature_names_in_: NDArray[Any] = np.array(names, object)
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
         """Return numbers of states, and set classes_."""
@@ -141,6 +150,7 @@ class _Couplings(Estimator):
             raise ModelError(f"this model is of no {type(self).__name__}: it has no weights of its own for every edge")
         sites = model.weights["node.node"].shape[0]
         self.n_features_in_, self.errors_ = sites, None
+        self._name(model.about.get("sites", []))
         if "edges" in model.about:
             flat = model.about["edges"]
             self.edges_ = _bonds(None if flat is None else np.array(flat, np.int64).reshape(-1, 2), sites)
@@ -181,6 +191,8 @@ class _Couplings(Estimator):
         codes = self._recode(_table(samples))
         if codes.shape[1] != self.n_features_in_:
             raise ValueError(f"samples have {codes.shape[1]} sites, want {self.n_features_in_} as in fit")
+        if (names := _names(samples)) != getattr(self, "feature_names_in_", np.array(names)).tolist() and names:
+            raise ValueError(f"the columns are {names}, want {self.feature_names_in_.tolist()}, in this order")
         if (codes < 0).any():
             raise ValueError("some entries of samples are hidden: the pseudo-likelihood needs all")
         network = self.network()
@@ -196,14 +208,20 @@ class _Couplings(Estimator):
         """Return numbers of the states that fit found."""
         return Labels(self.classes_, None).encode(samples, _place(samples))
 
-    def coupling_matrix(self) -> NDArray[np.float64]:
-        """Return couplings as a symmetric matrix [sites, sites], 0 where there is no edge."""
+    def coupling_matrix(self) -> Any:
+        """Return couplings as a symmetric matrix [sites, sites], 0 where there is no edge.
+
+        Where sites have names, and pandas is in use, it is a data frame. Of more than two
+        states, couplings are norms of tables.
+        """
         self._fitted()
         flat = self.couplings_.reshape(len(self.edges_), -1)
         matrix = np.zeros((self.n_features_in_, self.n_features_in_))
         u, v = self.edges_.T
         matrix[u, v] = matrix[v, u] = flat[:, 0] if flat.shape[1] == 1 else np.sqrt((flat**2).sum(1))
-        return matrix
+        names = getattr(self, "feature_names_in_", None)
+        pandas = sys.modules.get("pandas")
+        return matrix if names is None or pandas is None else pandas.DataFrame(matrix, names, names)
 
     def _where(self, instance: int) -> str:
         return "the samples"
@@ -216,7 +234,8 @@ class _Couplings(Estimator):
 class IsingModel(_Couplings):
     """Spins with a field each, and a coupling for each edge.
 
-    Probabilities are proportional to exp(Σ J x_u x_v + Σ h x_u), with spins x of -1 and 1.
+    Probabilities are proportional to exp(Σ J x_u x_v + Σ h x_u), with spins x of -1 and 1. In
+    samples of 0 and 1, or of truth values, 0 is -1.
 
     Parameters
     ----------
@@ -233,7 +252,9 @@ class IsingModel(_Couplings):
     errors_ : dict of str to ndarray, or None
         Standard errors of ``"couplings"`` and ``"fields"``.
     classes_ : ndarray
-        -1 and 1.
+        -1 and 1, or 0 and 1.
+    feature_names_in_ : ndarray of str
+        Names of the sites, of a data frame that has some.
     {results}
 
     Examples
@@ -268,20 +289,21 @@ class IsingModel(_Couplings):
         self._store(locals())
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
-        self.classes_ = np.array([-1, 1])
+        array, known = _known(samples, None)
+        found = set(array[known].tolist())
+        self.classes_ = np.array([0, 1] if 0 in found and found <= {0, 1} else [-1, 1])
         return self._recode(samples)
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
-        if model.states() != ["-1", "1"]:
+        if model.states() not in (["-1", "1"], ["0", "1"]):
             raise ModelError(f"this model is of no IsingModel: its states are {', '.join(model.states())}; load it by PottsModel.load")
 
     def _recode(self, samples: Any) -> NDArray[np.int32]:
         try:
             return super()._recode(samples)
         except ValueError as err:
-            hint = "; of 0 and 1 make spins by 2 * samples - 1" if np.isin(np.asarray(samples), [0, 1]).all() else ""
-            raise ValueError(str(err).partition(", which")[0] + ", want -1 or 1" + hint) from None
+            raise ValueError(str(err).partition(", which")[0] + f", want {self.classes_[0]} or 1") from None
 
     def _gauge(self, fields: NDArray[np.float64], couplings: NDArray[np.float64]) -> None:
         super()._gauge(fields, couplings)
@@ -314,6 +336,8 @@ class PottsModel(_Couplings):
         Standard errors of ``"couplings"`` and ``"fields"``.
     classes_ : ndarray of shape [states]
         The states, sorted.
+    feature_names_in_ : ndarray of str
+        Names of the sites, of a data frame that has some.
     {results}
 
     Examples
@@ -363,6 +387,12 @@ def _table(samples: Any) -> Any:
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites]")
     return array
+
+
+def _names(samples: Any) -> list[str]:
+    """Return the names of the columns of a data frame, none where they are no texts."""
+    names = list(getattr(samples, "columns", []))
+    return names if all(isinstance(name, str) for name in names) else []
 
 
 def _place(samples: Any) -> Any:
