@@ -115,8 +115,21 @@ func (p *Prepared) bare() bool {
 }
 
 // justified is the rule for labels that are too few to choose one by, of neighbours that are alike. Its couplings have
-// the order of beliefs right, and these are too even: hence the power.
-var justified = edgeRule{edgesBalanced, 1, 4}
+// the order of beliefs right, and these are too even: hence the power. It is no larger than lets one labelled neighbour,
+// over an edge as the mean is, claim exp(2.5), 12 to 1: where states are many and degrees small, couplings are large
+// already, and beliefs would be far too sure if neighbours differ.
+func justified(in *crf.Instance, scale *standardise.Map) edgeRule {
+	const mostPower, mostOdds = 4, 2.5
+	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in, scale)), 2)}
+}
+
+// meanCoupling is the mean of couplings.
+func meanCoupling(in *crf.Instance, scale *standardise.Map) (mean float64) {
+	for _, coupling := range couplings(in, scale) {
+		mean += coupling / float64(in.Graph.NumEdges())
+	}
+	return mean
+}
 
 // couplings are the weights of equal states, of each edge of a network on a scale, that neighbours who are alike
 // justify:
@@ -194,7 +207,7 @@ func (p *Prepared) fewLabels() string {
 		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesBalanced)) == 0 {
 		return ""
 	}
-	chosen := Candidate{Edges: justified.String()}
+	chosen := Candidate{Edges: justified(p.Problem.Data[0], p.scale).String()}
 	if p.asked.Prior == 0 && !p.asked.givesL2() {
 		chosen.Prior = evenPrior
 		p.Options.Prior = evenPrior

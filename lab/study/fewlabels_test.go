@@ -203,6 +203,7 @@ func TestFewLabels(t *testing.T) {
 		"weights":        {planted(3, 60, 8, .4, 4).weighed(4), []int{5, 12}, -.02, -.1},
 		"hubs":           {hubs(4, 60, 6, .1, 6), []int{1, 2, 5}, .02, -.1},
 		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
+		"all differ":     {planted(11, 18, 4, 1, 7), []int{1}, -.02, -.1}, // neighbours tell nothing
 	} {
 		for _, each := range c.each {
 			mean, loss, worst := 0.0, 0.0, 1.0
