@@ -33,7 +33,6 @@ type Workspace struct {
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
 	at       []int     // [block edges] where in the arena each edge's table begins
 	forms    []form    // [block edges], or empty if all are zero
-	inverse  []float64 // 1/ρ of edges whose tables are exponentiated in one call
 	expanded []int32   // [NumTables*numClasses] first edge with that table, or below 0
 	sharedAt []int     // at, where it is not Potentials.EdgeAt
 	// expansion holds one exponentiated table per distinct pair of a shared
@@ -209,40 +208,25 @@ func (w *Workspace) checkNodes(block *partition.Block) error {
 // as each other, one behind the other, and of no other edge.
 func (w *Workspace) prepareOwn(net *Net, block *partition.Block, lo, hi int) error {
 	at, size := w.Potentials.EdgeAt[lo], net.pairStates(block.Edges[lo])
-	tables, inverse := w.Potentials.Table[at:][:(hi-lo)*size], w.inverses(net, block.Edges[lo:hi])
+	tables := w.Potentials.Table[at:][:(hi-lo)*size]
+	if net.same != 0 && simd.Exponentials(tables, 1/net.same) { // as if they were one
+		return nil
+	}
 	for q := lo; q < hi; q++ {
-		// The kernel takes tables up to one with large potentials.
-		q += simd.Exponentials(tables[(q-lo)*size:], size, inverse[q-lo:])
-		if q == hi {
-			break
-		}
-		if err := w.prepareLarge(tables[(q-lo)*size:][:size], net, block, q); err != nil {
+		if err := w.prepareTable(tables[(q-lo)*size:][:size], net, block, q); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inverses returns 1/ρ of edges; valid until the next call.
-func (w *Workspace) inverses(net *Net, edges []int32) []float64 {
-	w.inverse = numeric.Resize(w.inverse, len(edges))
-	if same := net.same; same != 0 {
-		inverse := 1 / same
-		for i := range w.inverse {
-			w.inverse[i] = inverse
-		}
-		return w.inverse
-	}
-	for i, e := range edges {
-		w.inverse[i] = 1 / net.Counting.Edge[e]
-	}
-	return w.inverse
-}
-
-// prepareLarge exponentiates, in place, the table of the q-th edge, which needs a
-// shift, or leaves it in logarithms.
-func (w *Workspace) prepareLarge(values []float64, net *Net, block *partition.Block, q int) error {
+// prepareTable exponentiates, in place, the table of the q-th edge, less a shift if that
+// is needed, or leaves it in logarithms.
+func (w *Workspace) prepareTable(values []float64, net *Net, block *partition.Block, q int) error {
 	e := block.Edges[q]
+	if simd.Exponentials(values, 1/net.Counting.Edge[e]) {
+		return nil
+	}
 	shift, log, err := exponentiate(values, values, net.Counting.Edge[e])
 	if err != nil {
 		return &NumericalError{-1, e, err.Error()}
@@ -286,11 +270,7 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 		w.arena = w.arena[:at+k]
 		w.sharedAt = append(w.sharedAt, at)
 		copy(w.arena[at:], pot.Table[pot.EdgeAt[q]:][:k])
-		w.inverse = append(w.inverse[:0], 1/net.Counting.Edge[e])
-		if simd.Exponentials(w.arena[at:], k, w.inverse) == 1 {
-			continue
-		}
-		if err := w.prepareLarge(w.arena[at:], net, block, q); err != nil {
+		if err := w.prepareTable(w.arena[at:], net, block, q); err != nil {
 			return err
 		}
 	}

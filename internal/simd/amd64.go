@@ -14,9 +14,8 @@ type vectorKernels struct {
 	implementation
 	absorb func(messages, sums, potentials, out []float64, directed []int32, messageAt []int, rho []float64,
 		same float64, list *int, count int, damping float64) (residual float64)
-	totals       func(totals, weights []float64, list *int, count int)
-	settle       func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)
-	exponentials func(tables []float64, size int, inverse []float64) (left int)
+	totals func(totals, weights []float64, list *int, count int)
+	settle func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)
 }
 
 // Where memory is the limit, or rows are written that are read soon, AVX-512 takes kernels of AVX2.
@@ -24,22 +23,22 @@ var kernels512 = vectorKernels{
 	implementation: implementation{
 		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate256,
 		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512,
-		cavities: cavities512, products: products512, edgeBeliefs: edgeBeliefs512,
+		cavities: cavities512, products: products512, edgeBeliefs: edgeBeliefs512, exponentials: exponentials512,
 		panels: &panelKernels{8, interleave512, separate512, consistent512},
 		pairs:  pairKernels{8, pairMessages512, pairBeliefs512},
 	},
-	absorb: absorb512, totals: totals512, settle: settle512, exponentials: exponentials512,
+	absorb: absorb512, totals: totals512, settle: settle512,
 }
 
 var kernels256 = vectorKernels{
 	implementation: implementation{
 		name: "avx2", exp: exp256, log: log256, dot: dot256, addScaled: addScaled256, extrapolate: extrapolate256,
 		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256,
-		cavities: cavities256, products: products256, edgeBeliefs: edgeBeliefs256,
+		cavities: cavities256, products: products256, edgeBeliefs: edgeBeliefs256, exponentials: exponentials256,
 		panels: &panelKernels{4, interleave256, separate256, consistent256},
 		pairs:  pairKernels{4, pairMessages256, pairBeliefs256},
 	},
-	absorb: absorb256, totals: totals256, settle: settle256, exponentials: exponentials256,
+	absorb: absorb256, totals: totals256, settle: settle256,
 }
 
 // supported returns the implementations this machine can run, the best first.
@@ -73,9 +72,6 @@ func (k vectorKernels) onLists() implementation {
 	with.totals = func(totals, weights []float64, list []Node) { k.totals(totals, weights, pointer(list), len(list)) }
 	with.settle = func(beliefs, sums, logTotals []float64, list []Node) float64 {
 		return k.settle(beliefs, sums, logTotals, pointer(list), len(list))
-	}
-	with.exponentials = func(tables []float64, size int, inverse []float64) int {
-		return len(inverse) - k.exponentials(tables, size, inverse)
 	}
 	return with
 }

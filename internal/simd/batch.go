@@ -104,9 +104,6 @@ func (k *Lists) Settle(beliefs, sums, logTotals []float64, list []Node) (residua
 // moderate is the largest magnitude of an exponent that Exponentials takes.
 const moderate = 300
 
-// Exponentials replaces the entries θ of tables [len(inverse)*size] by e^(θ·inverse[i]), i being the number of the
-// table, and returns how many tables are done. If done < len(inverse), an exponent of table done has a magnitude above
-// 300 or is a NaN, and the table is as it was: see Exponentiate.
-func Exponentials(tables []float64, size int, inverse []float64) (done int) {
-	return active.exponentials(tables[:size*len(inverse)], size, inverse)
-}
+// Exponentials replaces x[i] by e^(a x[i]), or reports false: an exponent has a magnitude above 300 or is a NaN, and x
+// is as it was.
+func Exponentials(x []float64, a float64) (done bool) { return active.exponentials(x, a) }

@@ -70,11 +70,10 @@ func settle256(beliefs []float64, sums []float64,
 	logTotals []float64, list *int,
 	count int) (residual float64)
 
-// exponentials256 is Exponentials; left counts the tables that are not done.
+// exponentials256 is Exponentials.
 //
 //go:noescape
-func exponentials256(tables []float64, size int,
-	inverse []float64) (left int)
+func exponentials256(x []float64, a float64) bool
 
 // edgeBeliefs256 is plainEdgeBeliefs for one edge and more.
 //

@@ -4207,243 +4207,239 @@ done421:
 	VZEROUPPER
 	RET
 
-// func exponentials256(tables []float64, size int, inverse []float64) (left int)
+// func exponentials256(x []float64, a float64) bool
 // Requires: AVX, AVX2, FMA3
-TEXT ·exponentials256(SB), $0-64
-	MOVQ         tables_base+0(FP), AX
-	MOVQ         size+24(FP), CX
-	MOVQ         inverse_base+32(FP), DX
-	MOVQ         inverse_len+40(FP), BX
-	VBROADCASTSD constants<>+0(SB), Y0
-	VBROADCASTSD constants<>+32(SB), Y1
-	TESTQ        BX, BX
-	JLE          done432
+TEXT ·exponentials256(SB), $0-33
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	VBROADCASTSD a+24(FP), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD constants<>+0(SB), Y3
+	VBROADCASTSD constants<>+32(SB), Y4
+	XORQ         DX, DX
+	MOVQ         CX, BX
+	CMPQ         BX, $0x00000008
+	JLT          rest432
 
-table431:
-	VBROADCASTSD (DX), Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	XORQ         SI, SI
-	MOVQ         CX, DI
-	CMPQ         DI, $0x00000008
-	JLT          rest434
+whole431:
+	VMOVUPD   (AX)(DX*8), Y5
+	VANDPD    constants<>+1312(SB), Y5, Y5
+	VPCMPGTQ  Y1, Y5, Y6
+	VBLENDVPD Y6, Y5, Y1, Y1
+	VMOVUPD   32(AX)(DX*8), Y5
+	VANDPD    constants<>+1312(SB), Y5, Y5
+	VPCMPGTQ  Y2, Y5, Y6
+	VBLENDVPD Y6, Y5, Y2, Y2
+	ADDQ      $0x00000008, DX
+	SUBQ      $0x00000008, BX
+	CMPQ      BX, $0x00000008
+	JGE       whole431
+
+rest432:
+	CMPQ BX, $0x00000004
+	JLT  rest434
 
 whole433:
-	VMOVUPD   (AX)(SI*8), Y5
+	VMOVUPD   (AX)(DX*8), Y5
 	VANDPD    constants<>+1312(SB), Y5, Y5
-	VPCMPGTQ  Y3, Y5, Y6
-	VBLENDVPD Y6, Y5, Y3, Y3
-	VMOVUPD   32(AX)(SI*8), Y5
-	VANDPD    constants<>+1312(SB), Y5, Y5
-	VPCMPGTQ  Y4, Y5, Y6
-	VBLENDVPD Y6, Y5, Y4, Y4
-	ADDQ      $0x00000008, SI
-	SUBQ      $0x00000008, DI
-	CMPQ      DI, $0x00000008
+	VPCMPGTQ  Y1, Y5, Y6
+	VBLENDVPD Y6, Y5, Y1, Y1
+	ADDQ      $0x00000004, DX
+	SUBQ      $0x00000004, BX
+	CMPQ      BX, $0x00000004
 	JGE       whole433
 
 rest434:
-	CMPQ DI, $0x00000004
-	JLT  rest436
-
-whole435:
-	VMOVUPD   (AX)(SI*8), Y5
-	VANDPD    constants<>+1312(SB), Y5, Y5
-	VPCMPGTQ  Y3, Y5, Y6
-	VBLENDVPD Y6, Y5, Y3, Y3
-	ADDQ      $0x00000004, SI
-	SUBQ      $0x00000004, DI
-	CMPQ      DI, $0x00000004
-	JGE       whole435
-
-rest436:
-	TESTQ      DI, DI
-	JZ         done437
-	LEAQ       constants<>+544(SB), R8
-	NEGQ       DI
-	VMOVUPD    (R8)(DI*8), Y5
-	VMASKMOVPD (AX)(SI*8), Y5, Y5
+	TESTQ      BX, BX
+	JZ         done435
+	LEAQ       constants<>+544(SB), SI
+	NEGQ       BX
+	VMOVUPD    (SI)(BX*8), Y5
+	VMASKMOVPD (AX)(DX*8), Y5, Y5
 	VANDPD     constants<>+1312(SB), Y5, Y5
-	VPCMPGTQ   Y3, Y5, Y6
-	VBLENDVPD  Y6, Y5, Y3, Y3
+	VPCMPGTQ   Y1, Y5, Y6
+	VBLENDVPD  Y6, Y5, Y1, Y1
 
-done437:
-	VPCMPGTQ  Y3, Y4, Y5
-	VBLENDVPD Y5, Y4, Y3, Y3
-	VMULPD    Y2, Y3, Y3
-	VCMPPD    $0x06, constants<>+1376(SB), Y3, Y3
-	VMOVMSKPD Y3, SI
-	TESTL     SI, SI
-	JNZ       done432
-	XORQ      SI, SI
-	MOVQ      CX, DI
-	CMPQ      DI, $0x00000008
-	JLT       rest439
+done435:
+	VPCMPGTQ  Y1, Y2, Y5
+	VBLENDVPD Y5, Y2, Y1, Y1
+	VANDPD    constants<>+1312(SB), Y0, Y2
+	VMULPD    Y2, Y1, Y1
+	VCMPPD    $0x06, constants<>+1376(SB), Y1, Y1
+	VMOVMSKPD Y1, DX
+	TESTL     DX, DX
+	JNZ       unsafe436
+	XORQ      DX, DX
+	CMPQ      CX, $0x00000008
+	JLT       rest438
 
-whole438:
-	VMOVUPD      (AX)(SI*8), Y3
-	VMULPD       Y2, Y3, Y3
-	VMOVUPD      32(AX)(SI*8), Y4
-	VMULPD       Y2, Y4, Y4
-	VMOVAPD      Y0, Y5
-	VFMADD231PD  constants<>+1408(SB), Y3, Y5
-	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+1440(SB), Y6, Y3
-	VFNMADD231PD constants<>+1472(SB), Y6, Y3
-	VMULPD       Y3, Y3, Y6
+whole437:
+	VMOVUPD      (AX)(DX*8), Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVUPD      32(AX)(DX*8), Y5
+	VMULPD       Y0, Y5, Y5
+	VMOVAPD      Y3, Y6
+	VFMADD231PD  constants<>+1408(SB), Y2, Y6
+	VSUBPD       Y3, Y6, Y7
+	VFNMADD231PD constants<>+1440(SB), Y7, Y2
+	VFNMADD231PD constants<>+1472(SB), Y7, Y2
+	VMULPD       Y2, Y2, Y7
+	VMULPD       Y7, Y7, Y8
+	VBROADCASTSD constants<>+96(SB), Y9
+	VFMADD231PD  constants<>+128(SB), Y2, Y9
+	VBROADCASTSD constants<>+160(SB), Y10
+	VFMADD231PD  constants<>+192(SB), Y2, Y10
+	VBROADCASTSD constants<>+224(SB), Y11
+	VFMADD231PD  constants<>+256(SB), Y2, Y11
+	VBROADCASTSD constants<>+288(SB), Y12
+	VFMADD231PD  constants<>+320(SB), Y2, Y12
+	VBROADCASTSD constants<>+352(SB), Y13
+	VFMADD231PD  constants<>+384(SB), Y2, Y13
+	VFMADD231PD  Y10, Y7, Y9
+	VFMADD231PD  Y12, Y7, Y11
+	VFMADD231PD  Y13, Y8, Y11
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y9, Y7, Y2
+	VADDPD       Y4, Y2, Y2
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y6, Y2, Y2
+	VMOVAPD      Y3, Y6
+	VFMADD231PD  constants<>+1408(SB), Y5, Y6
+	VSUBPD       Y3, Y6, Y7
+	VFNMADD231PD constants<>+1440(SB), Y7, Y5
+	VFNMADD231PD constants<>+1472(SB), Y7, Y5
+	VMULPD       Y5, Y5, Y7
+	VMULPD       Y7, Y7, Y8
+	VBROADCASTSD constants<>+96(SB), Y9
+	VFMADD231PD  constants<>+128(SB), Y5, Y9
+	VBROADCASTSD constants<>+160(SB), Y10
+	VFMADD231PD  constants<>+192(SB), Y5, Y10
+	VBROADCASTSD constants<>+224(SB), Y11
+	VFMADD231PD  constants<>+256(SB), Y5, Y11
+	VBROADCASTSD constants<>+288(SB), Y12
+	VFMADD231PD  constants<>+320(SB), Y5, Y12
+	VBROADCASTSD constants<>+352(SB), Y13
+	VFMADD231PD  constants<>+384(SB), Y5, Y13
+	VFMADD231PD  Y10, Y7, Y9
+	VFMADD231PD  Y12, Y7, Y11
+	VFMADD231PD  Y13, Y8, Y11
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y9, Y7, Y5
+	VADDPD       Y4, Y5, Y5
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       Y6, Y5, Y5
+	VMOVUPD      Y2, (AX)(DX*8)
+	VMOVUPD      Y5, 32(AX)(DX*8)
+	ADDQ         $0x00000008, DX
+	SUBQ         $0x00000008, CX
+	CMPQ         CX, $0x00000008
+	JGE          whole437
+
+rest438:
+	CMPQ CX, $0x00000004
+	JLT  rest440
+
+whole439:
+	VMOVUPD      (AX)(DX*8), Y2
+	VMULPD       Y0, Y2, Y2
+	VMOVAPD      Y3, Y5
+	VFMADD231PD  constants<>+1408(SB), Y2, Y5
+	VSUBPD       Y3, Y5, Y6
+	VFNMADD231PD constants<>+1440(SB), Y6, Y2
+	VFNMADD231PD constants<>+1472(SB), Y6, Y2
+	VMULPD       Y2, Y2, Y6
 	VMULPD       Y6, Y6, Y7
 	VBROADCASTSD constants<>+96(SB), Y8
-	VFMADD231PD  constants<>+128(SB), Y3, Y8
+	VFMADD231PD  constants<>+128(SB), Y2, Y8
 	VBROADCASTSD constants<>+160(SB), Y9
-	VFMADD231PD  constants<>+192(SB), Y3, Y9
+	VFMADD231PD  constants<>+192(SB), Y2, Y9
 	VBROADCASTSD constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y3, Y10
+	VFMADD231PD  constants<>+256(SB), Y2, Y10
 	VBROADCASTSD constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y3, Y11
+	VFMADD231PD  constants<>+320(SB), Y2, Y11
 	VBROADCASTSD constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y3, Y12
+	VFMADD231PD  constants<>+384(SB), Y2, Y12
 	VFMADD231PD  Y9, Y6, Y8
 	VFMADD231PD  Y11, Y6, Y10
 	VFMADD231PD  Y12, Y7, Y10
 	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y3
-	VADDPD       Y1, Y3, Y3
+	VFMADD231PD  Y8, Y6, Y2
+	VADDPD       Y4, Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y3, Y3
-	VMOVAPD      Y0, Y5
-	VFMADD231PD  constants<>+1408(SB), Y4, Y5
-	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+1440(SB), Y6, Y4
-	VFNMADD231PD constants<>+1472(SB), Y6, Y4
-	VMULPD       Y4, Y4, Y6
-	VMULPD       Y6, Y6, Y7
-	VBROADCASTSD constants<>+96(SB), Y8
-	VFMADD231PD  constants<>+128(SB), Y4, Y8
-	VBROADCASTSD constants<>+160(SB), Y9
-	VFMADD231PD  constants<>+192(SB), Y4, Y9
-	VBROADCASTSD constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y4, Y10
-	VBROADCASTSD constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y4, Y11
-	VBROADCASTSD constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y4, Y12
-	VFMADD231PD  Y9, Y6, Y8
-	VFMADD231PD  Y11, Y6, Y10
-	VFMADD231PD  Y12, Y7, Y10
-	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y4, Y4
-	VMOVUPD      Y3, (AX)(SI*8)
-	VMOVUPD      Y4, 32(AX)(SI*8)
-	ADDQ         $0x00000008, SI
-	SUBQ         $0x00000008, DI
-	CMPQ         DI, $0x00000008
-	JGE          whole438
+	VPADDQ       Y5, Y2, Y2
+	VMOVUPD      Y2, (AX)(DX*8)
+	ADDQ         $0x00000004, DX
+	SUBQ         $0x00000004, CX
+	CMPQ         CX, $0x00000004
+	JGE          whole439
 
-rest439:
-	CMPQ DI, $0x00000004
-	JLT  rest441
-
-whole440:
-	VMOVUPD      (AX)(SI*8), Y3
-	VMULPD       Y2, Y3, Y3
-	VMOVAPD      Y0, Y4
-	VFMADD231PD  constants<>+1408(SB), Y3, Y4
-	VSUBPD       Y0, Y4, Y5
-	VFNMADD231PD constants<>+1440(SB), Y5, Y3
-	VFNMADD231PD constants<>+1472(SB), Y5, Y3
-	VMULPD       Y3, Y3, Y5
-	VMULPD       Y5, Y5, Y6
-	VBROADCASTSD constants<>+96(SB), Y7
-	VFMADD231PD  constants<>+128(SB), Y3, Y7
-	VBROADCASTSD constants<>+160(SB), Y8
-	VFMADD231PD  constants<>+192(SB), Y3, Y8
-	VBROADCASTSD constants<>+224(SB), Y9
-	VFMADD231PD  constants<>+256(SB), Y3, Y9
-	VBROADCASTSD constants<>+288(SB), Y10
-	VFMADD231PD  constants<>+320(SB), Y3, Y10
-	VBROADCASTSD constants<>+352(SB), Y11
-	VFMADD231PD  constants<>+384(SB), Y3, Y11
-	VFMADD231PD  Y8, Y5, Y7
-	VFMADD231PD  Y10, Y5, Y9
-	VFMADD231PD  Y11, Y6, Y9
-	VFMADD231PD  Y9, Y6, Y7
-	VFMADD231PD  Y7, Y5, Y3
-	VADDPD       Y1, Y3, Y3
-	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       Y4, Y3, Y3
-	VMOVUPD      Y3, (AX)(SI*8)
-	ADDQ         $0x00000004, SI
-	SUBQ         $0x00000004, DI
-	CMPQ         DI, $0x00000004
-	JGE          whole440
-
-rest441:
-	TESTQ        DI, DI
-	JZ           done442
-	LEAQ         constants<>+544(SB), R8
-	MOVQ         DI, R9
-	NEGQ         R9
-	VMOVUPD      (R8)(R9*8), Y3
-	VMASKMOVPD   (AX)(SI*8), Y3, Y4
-	VMOVAPD      Y1, Y5
-	VBLENDVPD    Y3, Y4, Y5, Y5
-	VMULPD       Y2, Y5, Y5
-	VMOVAPD      Y0, Y2
-	VFMADD231PD  constants<>+1408(SB), Y5, Y2
-	VSUBPD       Y0, Y2, Y3
-	VFNMADD231PD constants<>+1440(SB), Y3, Y5
-	VFNMADD231PD constants<>+1472(SB), Y3, Y5
-	VMULPD       Y5, Y5, Y3
-	VMULPD       Y3, Y3, Y4
-	VBROADCASTSD constants<>+96(SB), Y6
-	VFMADD231PD  constants<>+128(SB), Y5, Y6
+rest440:
+	TESTQ        CX, CX
+	JZ           done441
+	LEAQ         constants<>+544(SB), BX
+	MOVQ         CX, SI
+	NEGQ         SI
+	VMOVUPD      (BX)(SI*8), Y2
+	VMASKMOVPD   (AX)(DX*8), Y2, Y5
+	VMOVAPD      Y4, Y6
+	VBLENDVPD    Y2, Y5, Y6, Y6
+	VMULPD       Y0, Y6, Y6
+	VMOVAPD      Y3, Y0
+	VFMADD231PD  constants<>+1408(SB), Y6, Y0
+	VSUBPD       Y3, Y0, Y2
+	VFNMADD231PD constants<>+1440(SB), Y2, Y6
+	VFNMADD231PD constants<>+1472(SB), Y2, Y6
+	VMULPD       Y6, Y6, Y2
+	VMULPD       Y2, Y2, Y3
+	VBROADCASTSD constants<>+96(SB), Y5
+	VFMADD231PD  constants<>+128(SB), Y6, Y5
 	VBROADCASTSD constants<>+160(SB), Y7
-	VFMADD231PD  constants<>+192(SB), Y5, Y7
+	VFMADD231PD  constants<>+192(SB), Y6, Y7
 	VBROADCASTSD constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y5, Y8
+	VFMADD231PD  constants<>+256(SB), Y6, Y8
 	VBROADCASTSD constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y5, Y9
+	VFMADD231PD  constants<>+320(SB), Y6, Y9
 	VBROADCASTSD constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y5, Y10
-	VFMADD231PD  Y7, Y3, Y6
-	VFMADD231PD  Y9, Y3, Y8
-	VFMADD231PD  Y10, Y4, Y8
-	VFMADD231PD  Y8, Y4, Y6
-	VFMADD231PD  Y6, Y3, Y5
-	VADDPD       Y1, Y5, Y5
-	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       Y2, Y5, Y5
-	CMPQ         DI, $0x04
-	JLT          partial443
-	VMOVUPD      Y5, (AX)(SI*8)
-	JMP          stored446
+	VFMADD231PD  constants<>+384(SB), Y6, Y10
+	VFMADD231PD  Y7, Y2, Y5
+	VFMADD231PD  Y9, Y2, Y8
+	VFMADD231PD  Y10, Y3, Y8
+	VFMADD231PD  Y8, Y3, Y5
+	VFMADD231PD  Y5, Y2, Y6
+	VADDPD       Y4, Y6, Y6
+	VPSLLQ       $0x34, Y0, Y0
+	VPADDQ       Y0, Y6, Y6
+	CMPQ         CX, $0x04
+	JLT          partial442
+	VMOVUPD      Y6, (AX)(DX*8)
+	JMP          stored445
 
-partial443:
-	LEAQ         (AX)(SI*8), SI
-	VMOVAPD      Y5, Y2
-	TESTQ        $0x00000002, DI
-	JZ           noTwo445
-	VMOVUPD      X2, (SI)
-	VEXTRACTF128 $0x01, Y2, X2
-	ADDQ         $0x00000010, SI
+partial442:
+	LEAQ         (AX)(DX*8), AX
+	VMOVAPD      Y6, Y0
+	TESTQ        $0x00000002, CX
+	JZ           noTwo444
+	VMOVUPD      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x00000010, AX
 
-noTwo445:
-	TESTQ  $0x00000001, DI
-	JZ     stored446
-	VMOVSD X2, (SI)
+noTwo444:
+	TESTQ  $0x00000001, CX
+	JZ     stored445
+	VMOVSD X0, (AX)
 
-stored446:
-done442:
-	LEAQ (AX)(CX*8), AX
-	ADDQ $0x08, DX
-	DECQ BX
-	JNZ  table431
+stored445:
+done441:
+unsafe436:
+	XORB      AL, AL
+	VMOVMSKPD Y1, CX
+	TESTL     CX, CX
+	JNZ       any446
+	MOVB      $0x01, AL
 
-done432:
-	MOVQ BX, left+56(FP)
+any446:
+	MOVB AL, ret+32(FP)
 	VZEROUPPER
 	RET
 

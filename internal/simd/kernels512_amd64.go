@@ -70,11 +70,10 @@ func settle512(beliefs []float64, sums []float64,
 	logTotals []float64, list *int,
 	count int) (residual float64)
 
-// exponentials512 is Exponentials; left counts the tables that are not done.
+// exponentials512 is Exponentials.
 //
 //go:noescape
-func exponentials512(tables []float64, size int,
-	inverse []float64) (left int)
+func exponentials512(x []float64, a float64) bool
 
 // edgeBeliefs512 is plainEdgeBeliefs for one edge and more.
 //

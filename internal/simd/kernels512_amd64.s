@@ -4044,243 +4044,238 @@ done290:
 	VZEROUPPER
 	RET
 
-// func exponentials512(tables []float64, size int, inverse []float64) (left int)
+// func exponentials512(x []float64, a float64) bool
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·exponentials512(SB), $0-64
-	MOVQ         tables_base+0(FP), AX
-	MOVQ         size+24(FP), CX
-	MOVQ         inverse_base+32(FP), DX
-	MOVQ         inverse_len+40(FP), BX
-	VBROADCASTSD constants<>+24(SB), Z0
-	VBROADCASTSD constants<>+16(SB), Z1
-	VBROADCASTSD constants<>+320(SB), Z2
-	VBROADCASTSD constants<>+328(SB), Z3
-	VBROADCASTSD constants<>+384(SB), Z4
-	VMOVUPD      constants<>+192(SB), Z5
-	VMOVUPD      constants<>+256(SB), Z6
-	VBROADCASTSD constants<>+784(SB), Z7
-	VBROADCASTSD constants<>+800(SB), Z8
-	TESTQ        BX, BX
-	JLE          done301
+TEXT ·exponentials512(SB), $0-33
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	VBROADCASTSD a+24(FP), Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VBROADCASTSD constants<>+24(SB), Z3
+	VBROADCASTSD constants<>+16(SB), Z4
+	VBROADCASTSD constants<>+320(SB), Z5
+	VBROADCASTSD constants<>+328(SB), Z6
+	VBROADCASTSD constants<>+384(SB), Z7
+	VMOVUPD      constants<>+192(SB), Z8
+	VMOVUPD      constants<>+256(SB), Z9
+	VBROADCASTSD constants<>+784(SB), Z10
+	XORQ         DX, DX
+	MOVQ         CX, BX
+	CMPQ         BX, $0x00000010
+	JLT          rest301
 
-table300:
-	VBROADCASTSD (DX), Z9
-	VXORPD       Z10, Z10, Z10
-	VXORPD       Z11, Z11, Z11
-	XORQ         SI, SI
-	MOVQ         CX, DI
-	CMPQ         DI, $0x00000010
-	JLT          rest303
+whole300:
+	VMOVUPD (AX)(DX*8), Z11
+	VANDPD  Z10, Z11, Z11
+	VPMAXUQ Z11, Z1, Z1
+	VMOVUPD 64(AX)(DX*8), Z11
+	VANDPD  Z10, Z11, Z11
+	VPMAXUQ Z11, Z2, Z2
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000010, BX
+	CMPQ    BX, $0x00000010
+	JGE     whole300
+
+rest301:
+	CMPQ BX, $0x00000008
+	JLT  rest303
 
 whole302:
-	VMOVUPD (AX)(SI*8), Z12
-	VANDPD  Z7, Z12, Z12
-	VPMAXUQ Z12, Z10, Z10
-	VMOVUPD 64(AX)(SI*8), Z12
-	VANDPD  Z7, Z12, Z12
-	VPMAXUQ Z12, Z11, Z11
-	ADDQ    $0x00000010, SI
-	SUBQ    $0x00000010, DI
-	CMPQ    DI, $0x00000010
+	VMOVUPD (AX)(DX*8), Z11
+	VANDPD  Z10, Z11, Z11
+	VPMAXUQ Z11, Z1, Z1
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000008, BX
+	CMPQ    BX, $0x00000008
 	JGE     whole302
 
 rest303:
-	CMPQ DI, $0x00000008
-	JLT  rest305
+	TESTQ     BX, BX
+	JZ        done304
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVB     SI, K1
+	VMOVUPD.Z (AX)(DX*8), K1, Z11
+	VANDPD    Z10, Z11, Z11
+	VPMAXUQ   Z11, Z1, Z1
 
-whole304:
-	VMOVUPD (AX)(SI*8), Z12
-	VANDPD  Z7, Z12, Z12
-	VPMAXUQ Z12, Z10, Z10
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, DI
-	CMPQ    DI, $0x00000008
-	JGE     whole304
+done304:
+	VPMAXUQ      Z2, Z1, Z1
+	VANDPD       Z10, Z0, Z2
+	VMULPD       Z2, Z1, Z1
+	VBROADCASTSD constants<>+800(SB), Z2
+	VCMPPD       $0x06, Z2, Z1, K1
+	KORTESTB     K1, K1
+	JNZ          unsafe305
+	XORQ         DX, DX
+	CMPQ         CX, $0x00000018
+	JLT          rest307
 
-rest305:
-	TESTQ     DI, DI
-	JZ        done306
-	MOVQ      $-1, R8
-	BZHIQ     DI, R8, R8
-	KMOVB     R8, K1
-	VMOVUPD.Z (AX)(SI*8), K1, Z12
-	VANDPD    Z7, Z12, Z12
-	VPMAXUQ   Z12, Z10, Z10
-
-done306:
-	VPMAXUQ  Z11, Z10, Z10
-	VMULPD   Z9, Z10, Z10
-	VCMPPD   $0x06, Z8, Z10, K1
-	KORTESTB K1, K1
-	JNZ      done301
-	XORQ     SI, SI
-	MOVQ     CX, DI
-	CMPQ     DI, $0x00000018
-	JLT      rest308
-
-whole307:
-	VMOVUPD          (AX)(SI*8), Z10
-	VMULPD           Z9, Z10, Z10
-	VMOVUPD          64(AX)(SI*8), Z11
-	VMULPD           Z9, Z11, Z11
-	VMOVUPD          128(AX)(SI*8), Z12
-	VMULPD           Z9, Z12, Z12
-	VMOVAPD          Z1, Z16
-	VMOVAPD          Z1, Z17
-	VMOVAPD          Z1, Z18
-	VFMADD231PD      Z0, Z10, Z16
-	VFMADD231PD      Z0, Z11, Z17
-	VFMADD231PD      Z0, Z12, Z18
-	VSUBPD           Z1, Z16, Z13
-	VSUBPD           Z1, Z17, Z14
-	VSUBPD           Z1, Z18, Z15
-	VFNMADD231PD     Z2, Z13, Z10
-	VFNMADD231PD     Z2, Z14, Z11
-	VFNMADD231PD     Z2, Z15, Z12
-	VFNMADD231PD     Z3, Z13, Z10
-	VFNMADD231PD     Z3, Z14, Z11
-	VFNMADD231PD     Z3, Z15, Z12
-	VPERMI2PD        Z6, Z5, Z16
-	VPERMI2PD        Z6, Z5, Z17
-	VPERMI2PD        Z6, Z5, Z18
+whole306:
+	VMOVUPD          (AX)(DX*8), Z1
+	VMULPD           Z0, Z1, Z1
+	VMOVUPD          64(AX)(DX*8), Z2
+	VMULPD           Z0, Z2, Z2
+	VMOVUPD          128(AX)(DX*8), Z10
+	VMULPD           Z0, Z10, Z10
+	VMOVAPD          Z4, Z14
+	VMOVAPD          Z4, Z15
+	VMOVAPD          Z4, Z16
+	VFMADD231PD      Z3, Z1, Z14
+	VFMADD231PD      Z3, Z2, Z15
+	VFMADD231PD      Z3, Z10, Z16
+	VSUBPD           Z4, Z14, Z11
+	VSUBPD           Z4, Z15, Z12
+	VSUBPD           Z4, Z16, Z13
+	VFNMADD231PD     Z5, Z11, Z1
+	VFNMADD231PD     Z5, Z12, Z2
+	VFNMADD231PD     Z5, Z13, Z10
+	VFNMADD231PD     Z6, Z11, Z1
+	VFNMADD231PD     Z6, Z12, Z2
+	VFNMADD231PD     Z6, Z13, Z10
+	VPERMI2PD        Z9, Z8, Z14
+	VPERMI2PD        Z9, Z8, Z15
+	VPERMI2PD        Z9, Z8, Z16
+	VMULPD           Z1, Z1, Z17
+	VMULPD           Z2, Z2, Z18
 	VMULPD           Z10, Z10, Z19
-	VMULPD           Z11, Z11, Z20
-	VMULPD           Z12, Z12, Z21
+	VBROADCASTSD     constants<>+336(SB), Z20
+	VFMADD231PD.BCST constants<>+344(SB), Z1, Z20
+	VBROADCASTSD     constants<>+336(SB), Z21
+	VFMADD231PD.BCST constants<>+344(SB), Z2, Z21
 	VBROADCASTSD     constants<>+336(SB), Z22
 	VFMADD231PD.BCST constants<>+344(SB), Z10, Z22
-	VBROADCASTSD     constants<>+336(SB), Z23
-	VFMADD231PD.BCST constants<>+344(SB), Z11, Z23
-	VBROADCASTSD     constants<>+336(SB), Z24
-	VFMADD231PD.BCST constants<>+344(SB), Z12, Z24
+	VBROADCASTSD     constants<>+352(SB), Z23
+	VFMADD231PD.BCST constants<>+360(SB), Z1, Z23
+	VBROADCASTSD     constants<>+352(SB), Z24
+	VFMADD231PD.BCST constants<>+360(SB), Z2, Z24
 	VBROADCASTSD     constants<>+352(SB), Z25
 	VFMADD231PD.BCST constants<>+360(SB), Z10, Z25
-	VBROADCASTSD     constants<>+352(SB), Z26
-	VFMADD231PD.BCST constants<>+360(SB), Z11, Z26
-	VBROADCASTSD     constants<>+352(SB), Z27
-	VFMADD231PD.BCST constants<>+360(SB), Z12, Z27
+	VFMADD213PD      Z23, Z17, Z20
+	VFMADD213PD      Z24, Z18, Z21
 	VFMADD213PD      Z25, Z19, Z22
-	VFMADD213PD      Z26, Z20, Z23
-	VFMADD213PD      Z27, Z21, Z24
+	VBROADCASTSD     constants<>+368(SB), Z23
+	VFMADD231PD.BCST constants<>+376(SB), Z1, Z23
+	VBROADCASTSD     constants<>+368(SB), Z24
+	VFMADD231PD.BCST constants<>+376(SB), Z2, Z24
 	VBROADCASTSD     constants<>+368(SB), Z25
 	VFMADD231PD.BCST constants<>+376(SB), Z10, Z25
-	VBROADCASTSD     constants<>+368(SB), Z26
-	VFMADD231PD.BCST constants<>+376(SB), Z11, Z26
-	VBROADCASTSD     constants<>+368(SB), Z27
-	VFMADD231PD.BCST constants<>+376(SB), Z12, Z27
+	VFMADD213PD      Z23, Z17, Z20
+	VFMADD213PD      Z24, Z18, Z21
 	VFMADD213PD      Z25, Z19, Z22
-	VFMADD213PD      Z26, Z20, Z23
-	VFMADD213PD      Z27, Z21, Z24
+	VFMADD213PD      Z1, Z17, Z20
+	VFMADD213PD      Z2, Z18, Z21
 	VFMADD213PD      Z10, Z19, Z22
-	VFMADD213PD      Z11, Z20, Z23
-	VFMADD213PD      Z12, Z21, Z24
+	VFMADD213PD      Z14, Z14, Z20
+	VFMADD213PD      Z15, Z15, Z21
 	VFMADD213PD      Z16, Z16, Z22
-	VFMADD213PD      Z17, Z17, Z23
-	VFMADD213PD      Z18, Z18, Z24
+	VSCALEFPD        Z11, Z20, Z20
+	VSCALEFPD        Z12, Z21, Z21
 	VSCALEFPD        Z13, Z22, Z22
-	VSCALEFPD        Z14, Z23, Z23
-	VSCALEFPD        Z15, Z24, Z24
-	VMOVUPD          Z22, (AX)(SI*8)
-	VMOVUPD          Z23, 64(AX)(SI*8)
-	VMOVUPD          Z24, 128(AX)(SI*8)
-	ADDQ             $0x00000018, SI
-	SUBQ             $0x00000018, DI
-	CMPQ             DI, $0x00000018
-	JGE              whole307
+	VMOVUPD          Z20, (AX)(DX*8)
+	VMOVUPD          Z21, 64(AX)(DX*8)
+	VMOVUPD          Z22, 128(AX)(DX*8)
+	ADDQ             $0x00000018, DX
+	SUBQ             $0x00000018, CX
+	CMPQ             CX, $0x00000018
+	JGE              whole306
 
-rest308:
-	CMPQ DI, $0x00000008
-	JLT  rest310
+rest307:
+	CMPQ CX, $0x00000008
+	JLT  rest309
 
-whole309:
-	VMOVUPD          (AX)(SI*8), Z10
-	VMULPD           Z9, Z10, Z10
-	VMOVAPD          Z1, Z12
-	VFMADD231PD      Z0, Z10, Z12
-	VSUBPD           Z1, Z12, Z11
-	VFNMADD231PD     Z2, Z11, Z10
-	VFNMADD231PD     Z3, Z11, Z10
-	VPERMI2PD        Z6, Z5, Z12
-	VMULPD           Z10, Z10, Z13
-	VBROADCASTSD     constants<>+336(SB), Z14
-	VFMADD231PD.BCST constants<>+344(SB), Z10, Z14
-	VBROADCASTSD     constants<>+352(SB), Z15
-	VFMADD231PD.BCST constants<>+360(SB), Z10, Z15
-	VFMADD213PD      Z15, Z13, Z14
-	VBROADCASTSD     constants<>+368(SB), Z15
-	VFMADD231PD.BCST constants<>+376(SB), Z10, Z15
-	VFMADD213PD      Z15, Z13, Z14
-	VFMADD213PD      Z10, Z13, Z14
-	VFMADD213PD      Z12, Z12, Z14
-	VSCALEFPD        Z11, Z14, Z14
-	VMOVUPD          Z14, (AX)(SI*8)
-	ADDQ             $0x00000008, SI
-	SUBQ             $0x00000008, DI
-	CMPQ             DI, $0x00000008
-	JGE              whole309
+whole308:
+	VMOVUPD          (AX)(DX*8), Z1
+	VMULPD           Z0, Z1, Z1
+	VMOVAPD          Z4, Z10
+	VFMADD231PD      Z3, Z1, Z10
+	VSUBPD           Z4, Z10, Z2
+	VFNMADD231PD     Z5, Z2, Z1
+	VFNMADD231PD     Z6, Z2, Z1
+	VPERMI2PD        Z9, Z8, Z10
+	VMULPD           Z1, Z1, Z11
+	VBROADCASTSD     constants<>+336(SB), Z12
+	VFMADD231PD.BCST constants<>+344(SB), Z1, Z12
+	VBROADCASTSD     constants<>+352(SB), Z13
+	VFMADD231PD.BCST constants<>+360(SB), Z1, Z13
+	VFMADD213PD      Z13, Z11, Z12
+	VBROADCASTSD     constants<>+368(SB), Z13
+	VFMADD231PD.BCST constants<>+376(SB), Z1, Z13
+	VFMADD213PD      Z13, Z11, Z12
+	VFMADD213PD      Z1, Z11, Z12
+	VFMADD213PD      Z10, Z10, Z12
+	VSCALEFPD        Z2, Z12, Z12
+	VMOVUPD          Z12, (AX)(DX*8)
+	ADDQ             $0x00000008, DX
+	SUBQ             $0x00000008, CX
+	CMPQ             CX, $0x00000008
+	JGE              whole308
 
-rest310:
-	TESTQ            DI, DI
-	JZ               done311
-	MOVQ             $-1, R8
-	BZHIQ            DI, R8, R8
-	KMOVB            R8, K1
-	VMOVUPD.Z        (AX)(SI*8), K1, Z10
-	VMOVAPD          Z4, Z11
-	VMOVUPD          Z10, K1, Z11
-	VMULPD           Z9, Z11, Z11
-	VMOVAPD          Z1, Z10
-	VFMADD231PD      Z0, Z11, Z10
-	VSUBPD           Z1, Z10, Z9
-	VFNMADD231PD     Z2, Z9, Z11
-	VFNMADD231PD     Z3, Z9, Z11
-	VPERMI2PD        Z6, Z5, Z10
-	VMULPD           Z11, Z11, Z12
-	VBROADCASTSD     constants<>+336(SB), Z13
-	VFMADD231PD.BCST constants<>+344(SB), Z11, Z13
-	VBROADCASTSD     constants<>+352(SB), Z14
-	VFMADD231PD.BCST constants<>+360(SB), Z11, Z14
-	VFMADD213PD      Z14, Z12, Z13
-	VBROADCASTSD     constants<>+368(SB), Z14
-	VFMADD231PD.BCST constants<>+376(SB), Z11, Z14
-	VFMADD213PD      Z14, Z12, Z13
-	VFMADD213PD      Z11, Z12, Z13
-	VFMADD213PD      Z10, Z10, Z13
-	VSCALEFPD        Z9, Z13, Z13
-	CMPQ             DI, $0x08
-	JLT              partial312
-	VMOVUPD          Z13, (AX)(SI*8)
-	JMP              stored315
+rest309:
+	TESTQ            CX, CX
+	JZ               done310
+	MOVQ             $-1, BX
+	BZHIQ            CX, BX, BX
+	KMOVB            BX, K2
+	VMOVUPD.Z        (AX)(DX*8), K2, Z1
+	VMOVAPD          Z7, Z2
+	VMOVUPD          Z1, K2, Z2
+	VMULPD           Z0, Z2, Z2
+	VMOVAPD          Z4, Z0
+	VFMADD231PD      Z3, Z2, Z0
+	VSUBPD           Z4, Z0, Z1
+	VFNMADD231PD     Z5, Z1, Z2
+	VFNMADD231PD     Z6, Z1, Z2
+	VPERMI2PD        Z9, Z8, Z0
+	VMULPD           Z2, Z2, Z3
+	VBROADCASTSD     constants<>+336(SB), Z4
+	VFMADD231PD.BCST constants<>+344(SB), Z2, Z4
+	VBROADCASTSD     constants<>+352(SB), Z5
+	VFMADD231PD.BCST constants<>+360(SB), Z2, Z5
+	VFMADD213PD      Z5, Z3, Z4
+	VBROADCASTSD     constants<>+368(SB), Z5
+	VFMADD231PD.BCST constants<>+376(SB), Z2, Z5
+	VFMADD213PD      Z5, Z3, Z4
+	VFMADD213PD      Z2, Z3, Z4
+	VFMADD213PD      Z0, Z0, Z4
+	VSCALEFPD        Z1, Z4, Z4
+	CMPQ             CX, $0x08
+	JLT              partial311
+	VMOVUPD          Z4, (AX)(DX*8)
+	JMP              stored314
 
-partial312:
-	LEAQ          (AX)(SI*8), SI
-	VMOVAPD       Y13, Y9
-	TESTQ         $0x00000004, DI
-	JZ            noFour313
-	VMOVUPD       Y9, (SI)
-	VEXTRACTF64X4 $0x01, Z13, Y9
-	ADDQ          $0x00000020, SI
+partial311:
+	LEAQ          (AX)(DX*8), AX
+	VMOVAPD       Y4, Y0
+	TESTQ         $0x00000004, CX
+	JZ            noFour312
+	VMOVUPD       Y0, (AX)
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	ADDQ          $0x00000020, AX
 
-noFour313:
-	TESTQ         $0x00000002, DI
-	JZ            noTwo314
-	VMOVUPD       X9, (SI)
-	VEXTRACTF64X2 $0x01, Y9, X9
-	ADDQ          $0x00000010, SI
+noFour312:
+	TESTQ         $0x00000002, CX
+	JZ            noTwo313
+	VMOVUPD       X0, (AX)
+	VEXTRACTF64X2 $0x01, Y0, X0
+	ADDQ          $0x00000010, AX
 
-noTwo314:
-	TESTQ  $0x00000001, DI
-	JZ     stored315
-	VMOVSD X9, (SI)
+noTwo313:
+	TESTQ  $0x00000001, CX
+	JZ     stored314
+	VMOVSD X0, (AX)
 
-stored315:
-done311:
-	LEAQ (AX)(CX*8), AX
-	ADDQ $0x08, DX
-	DECQ BX
-	JNZ  table300
+stored314:
+done310:
+unsafe305:
+	XORB     AL, AL
+	KORTESTB K1, K1
+	JNZ      any315
+	MOVB     $0x01, AL
 
-done301:
-	MOVQ BX, left+56(FP)
+any315:
+	MOVB AL, ret+32(FP)
 	VZEROUPPER
 	RET
 

@@ -110,7 +110,7 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	with.absorb(get(0, count*k), scratch(1, count*k), get(2, count*k), scratch(3, count*k), forth, old, get(4, count), 1, nodes, 0.1)
 	with.totals(get(0, count), scratch(1, count*k), nodes)
 	with.settle(get(0, count*k), scratch(1, count*k), get(2, count), nodes)
-	with.exponentials(get(0, count*n*k), n*k, get(1, count))
+	with.exponentials(get(0, count*n*k), 0.5)
 	with.consistent(get(0, count*n*k), get(1, count), get(2, count*n), get(3, count*k), make([]float64, ConsistentRoom(n, k)), n, k, how(10))
 	before := active
 	active = with

@@ -119,17 +119,14 @@ func largerOrNaN(a, b float64) float64 {
 	return a
 }
 
-func plainExponentials(tables []float64, size int, inverse []float64) (done int) {
-	for i, a := range inverse {
-		table := tables[i*size:][:size]
-		for _, theta := range table {
-			if !(math.Abs(theta*a) <= moderate) {
-				return i
-			}
-		}
-		for x, theta := range table {
-			table[x] = math.Exp(theta * a)
+func plainExponentials(x []float64, a float64) (done bool) {
+	for _, v := range x {
+		if !(math.Abs(v*a) <= moderate) {
+			return false
 		}
 	}
-	return len(inverse)
+	for i, v := range x {
+		x[i] = math.Exp(v * a)
+	}
+	return true
 }

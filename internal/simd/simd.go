@@ -22,7 +22,7 @@ type implementation struct {
 		same float64, list []Node, damping float64) (residual float64)
 	totals       func(totals, weights []float64, list []Node)
 	settle       func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
-	exponentials func(tables []float64, size int, inverse []float64) (done int)
+	exponentials func(x []float64, a float64) (done bool)
 	panels       *panelKernels   // or none
 	pairs        pairKernels     // or none
 	narrow       *implementation // for rows of few entries, or none

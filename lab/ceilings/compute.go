@@ -2,7 +2,6 @@ package ceilings
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/simd"
@@ -12,16 +11,12 @@ import (
 // result fit the first-level cache together.
 const elements = 1024
 
-// tables of edges with 8 states, together so many elements, are what the kernel for
-// tables is timed with.
-const tables = elements / 64
-
 // computeTasks returns the tasks that measure arithmetic, and how many units, such
 // as operations or elements, one run of each has: multiply-adds, exponentials,
 // logarithms, and exponentials of tables.
 func computeTasks() (tasks []Task, perRun []float64) {
 	negative, positive, out := make([]float64, elements), make([]float64, elements), make([]float64, elements)
-	table, inverse := make([]float64, elements), slices.Repeat([]float64{0.3}, tables)
+	table := make([]float64, elements)
 	rng := rand.New(rand.NewPCG(2, 1))
 	for i := range negative {
 		// As in messages: differences to a largest logarithm, and sums up to the number
@@ -45,7 +40,7 @@ func computeTasks() (tasks []Task, perRun []float64) {
 		{elements, 1, again(func() { simd.Exp(out, negative) })},
 		{elements, 1, again(func() { simd.Log(out, positive) })},
 		// In place x ← e^(0.3 x) goes to 1.63.
-		{elements, 1, again(func() { simd.Exponentials(table, elements/tables, inverse) })},
+		{elements, 1, again(func() { simd.Exponentials(table, 0.3) })},
 	} {
 		n := calibrate(unit.start, unit.call)
 		tasks = append(tasks, TaskFunc(func() { unit.call(n) }))

@@ -330,34 +330,24 @@ func (v vectors) settle() {
 	v.storeResidual(residual)
 }
 
-// exponentials looks at a table first, to leave it alone where it is not safe: bits of magnitudes are in the order of
-// the numbers.
+// exponentials looks at all numbers first, to leave them alone where one is not safe: bits of magnitudes are in the
+// order of the numbers.
 func (v vectors) exponentials() {
-	v.function(v.name("exponentials"), "func(tables []float64, size int, inverse []float64) (left int)",
-		"is Exponentials; left counts the tables that are not done.")
-	table, size := v.base("tables"), v.intParam("size")
-	inverses, left := v.base("inverse"), v.length("inverse")
+	v.function(v.name("exponentials"), "func(x []float64, a float64) bool", "is Exponentials.")
+	x, n, a, largest := v.base("x"), v.length("x"), v.parameter("a"), v.zeros(2)
 	v.keep(moderateExp)
-	v.spare("magnitude", "moderate")
-	again, done := v.label("table"), v.label("done")
-	v.TESTQ(left, left)
-	v.JLE(label(done))
-	v.Label(again)
-	inverse, largest := v.broadcast(operand.Mem{Base: inverses}), v.zeros(2)
-	v.loop(size, 2, func(i reg.Register, offset int, r *rest) {
-		x := v.load(at64(table, i, offset), r)
-		v.VANDPD(v.wide("magnitude"), x, x)
-		v.largerBits(x, largest[offset/v.bytes()])
+	v.spare("magnitude")
+	v.loop(n, 2, func(i reg.Register, offset int, r *rest) {
+		y := v.load(at64(x, i, offset), r)
+		v.VANDPD(v.wide("magnitude"), y, y)
+		v.largerBits(y, largest[offset/v.bytes()])
 	})
 	v.largerBits(largest[1], largest[0])
-	v.VMULPD(inverse, largest[0], largest[0])
-	v.ifAny(v.compare(cmpNotLessEqual, v.wide("moderate"), largest[0]), done)
-	v.maps(size, table, table, moderateExp, func(x reg.VecVirtual) { v.VMULPD(inverse, x, x) })
-	v.LEAQ(at64(table, size, 0), table)
-	v.ADDQ(operand.U8(8), inverses)
-	v.DECQ(left)
-	v.JNZ(label(again))
-	v.Label(done)
-	v.Store(left, v.ReturnIndex(0))
-	v.end()
+	v.VANDPD(v.wide("magnitude"), a, largest[1])
+	v.VMULPD(largest[1], largest[0], largest[0])
+	large, unsafe := v.compare(cmpNotLessEqual, v.wide("moderate"), largest[0]), v.label("unsafe")
+	v.ifAny(large, unsafe)
+	v.maps(n, x, x, moderateExp, func(x reg.VecVirtual) { v.VMULPD(a, x, x) })
+	v.Label(unsafe)
+	v.returnNone(large)
 }
