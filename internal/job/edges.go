@@ -116,8 +116,8 @@ func (p *Prepared) bare() bool {
 
 // justified is the rule for labels that are too few to choose one by, of neighbours that are alike. Its couplings have
 // the order of beliefs right, and these are too even: hence the power. It is no larger than lets one labelled neighbour,
-// over an edge as the mean is, claim exp(2.5), 12 to 1: where states are many and degrees small, couplings are large
-// already, and beliefs would be far too sure if neighbours differ.
+// over an edge as the mean is, claim exp(2.5), 12 to 1: where states are many and degrees small, couplings are large,
+// and beliefs would be far too sure if neighbours differ.
 func justified(in *crf.Instance, scale *standardise.Map) edgeRule {
 	const mostPower, mostOdds = 4, 2.5
 	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in, scale)), 2)}

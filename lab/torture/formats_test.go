@@ -188,9 +188,8 @@ func goodFiles(c *campaign, dir string) error {
 		}
 	}
 	for name, text := range map[string][]byte{
-		"net.uai.evid": []byte("2 0 1 5 2
-"),
-		"tree.uai": []byte(treeNetwork), "potentials.npz": npz(potentials()...),
+		"net.uai.evid": []byte("2 0 1 5 2\n"),
+		"tree.uai":     []byte(treeNetwork), "potentials.npz": npz(potentials()...),
 		"images/labels/0.png": grey(64, 48),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
