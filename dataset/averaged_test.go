@@ -58,7 +58,7 @@ func TestHopsOfTables(t *testing.T) {
 	plain := writeFiles(t, tables("a\t0\t\t0:3\nb\t1\t\t?\nc\t0\t\t0:6 1\nd\t1\t\t?\ne\t-1\t\t?\n", edges))
 	set := mustOpen(t, plain, Options{Hops: 1, States: []string{"p", "q"}})
 	f := set.Instances[0].NodeFeatures(0)
-	for node, want := range [][]float64{{1.5, 0, .5, 1}, {3, 1. / 3, 1. / 3, 1}, {3, .5, .5, 1}, {0, 0, 1, 1}, {0, 0, 1, 1}} {
+	for node, want := range [][]float64{{3, 0, 0, 1}, {4.5, .5, 0, 1}, {6, 1, 0, 1}, {0, 0, 1, 0}, {0, 0, 1, 0}} {
 		if got := row(f, node); !slices.Equal(got, want) {
 			t.Errorf("means of node %d are %v, want %v", node, got, want)
 		}

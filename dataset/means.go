@@ -16,8 +16,10 @@ import (
 
 // averaged replaces features by means: by that over a node and its neighbours, as many times as there are hops. A
 // feature that is one for all nodes stays one, to the last bit. Sparse features stay sparse, and dense ones dense. Sums
-// run in the order of a node's edges. allowed is as Options.Memory.
-func averaged(ctx context.Context, f *crf.Features, of *graph.Graph, hops int, allowed int64) (crf.Features, error) {
+// run in the order of a node's edges. known says that nodes have a bias, the last feature, where theirs are known: the
+// means are over these. allowed is as Options.Memory.
+func averaged(ctx context.Context, f *crf.Features, of *graph.Graph, hops int, known bool,
+	allowed int64) (crf.Features, error) {
 	m := f.Data()
 	if m.Dim == 0 {
 		return *f, nil
@@ -38,10 +40,34 @@ func averaged(ctx context.Context, f *crf.Features, of *graph.Graph, hops int, a
 		}
 		m = next
 	}
+	if known {
+		m = amongKnown(m)
+	}
 	if m.Start == nil {
 		return crf.Dense(m.Double, m.Dim)
 	}
 	return crf.Sparse(m.Start, m.Column, m.Value, m.Dim)
+}
+
+// amongKnown divides sparse means by the share of known nodes in them, which is the mean of their bias. Where there is
+// any, the feature before the bias, which says that nothing is known, goes.
+func amongKnown(m *crf.FeatureData) *crf.FeatureData {
+	among := &crf.FeatureData{Rows: m.Rows, Dim: m.Dim, Start: make([]int, 1, m.Rows+1)}
+	unknown, bias := int32(m.Dim-2), int32(m.Dim-1)
+	for i := range m.Rows {
+		columns, values := m.Column[m.Start[i]:m.Start[i+1]], m.Value[m.Start[i]:m.Start[i+1]]
+		share, reached := 1.0, len(columns) > 0 && columns[len(columns)-1] == bias
+		if reached {
+			share = values[len(values)-1]
+		}
+		for j, c := range columns {
+			if !(reached && c == unknown) {
+				among.Column, among.Value = append(among.Column, c), append(among.Value, values[j]/share)
+			}
+		}
+		among.Start = append(among.Start, len(among.Column))
+	}
+	return among
 }
 
 // hop adds the means of rows over nodes and their neighbours to next, as long as allow has no error.
@@ -111,7 +137,7 @@ func (l *tableLoader) smooth(g *tableGraph) {
 	if hops == 0 || g.features.Dim() == 0 {
 		return
 	}
-	means, err := averaged(l.ctx, &g.features, g.topology, hops, l.o.Memory)
+	means, err := averaged(l.ctx, &g.features, g.topology, hops, l.bias() && onlyList(l.rules.Nodes), l.o.Memory)
 	l.fail(ofFile(g.nodes.file, err))
 	g.features = means
 }
@@ -129,10 +155,10 @@ func (s *Set) Averaged(ctx context.Context, hops int, allowed int64) (*Set, erro
 	if !s.CanAverage() {
 		return nil, errors.New("dataset: means over neighbourhoods are for graph tables whose nodes have features and a bias")
 	}
-	own := *s
+	own, known := *s, s.Recipe.Sheets != nil && onlyList(s.Recipe.Sheets.Nodes)
 	own.given, own.Instances, own.Recipe.Hops = nil, make([]*crf.Instance, len(s.Instances)), hops
 	for i, in := range s.Instances {
-		means, err := averaged(ctx, &s.given[i], in.Graph, hops, allowed)
+		means, err := averaged(ctx, &s.given[i], in.Graph, hops, known, allowed)
 		if err != nil {
 			return nil, err
 		}

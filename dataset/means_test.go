@@ -11,8 +11,8 @@ import (
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
-// walkMeans is the reference: the expectation of features where a random walk ends that
-// takes a step to a neighbour or stays, each as likely.
+// walkMeans is the reference: the expectation of features where a random walk ends that takes a step to a neighbour or
+// stays, each as likely, given that it ends where there is a bias, the last; where it cannot, the one before it is 1.
 func walkMeans(t *testing.T, g *graph.Graph, x [][]float64, hops, node int) (mean []float64) {
 	t.Helper()
 	at := make([]float64, g.NumNodes())
@@ -31,8 +31,16 @@ func walkMeans(t *testing.T, g *graph.Graph, x [][]float64, hops, node int) (mea
 	mean = make([]float64, len(x[0]))
 	for i, p := range at {
 		for c, v := range x[i] {
-			mean[c] += p * v
+			mean[c] += p * v * x[i][len(mean)-1]
 		}
+	}
+	share := mean[len(mean)-1]
+	if share == 0 {
+		mean[len(mean)-2] = 1
+		return mean
+	}
+	for c := range mean {
+		mean[c] /= share
 	}
 	return mean
 }
@@ -49,43 +57,55 @@ func TestMeansOverHops(t *testing.T) {
 		}
 	}
 	g := oracle.Must(graph.FromEdges(n, u, v))(t)
-	x := make([][]float64, n)
-	start, index, value, flat := []int{0}, []int32(nil), []float64(nil), []float64(nil)
-	for i := range x {
-		x[i] = make([]float64, dim)
-		x[i][dim-1] = 1 // a constant
-		for c := range dim - 1 {
-			if r.Float64() < .3 {
-				x[i][c] = r.NormFloat64()
+	for _, share := range []float64{1, .3} { // of nodes whose features are known
+		x := make([][]float64, n)
+		start, index, value, flat := []int{0}, []int32(nil), []float64(nil), []float64(nil)
+		for i := range x {
+			x[i] = make([]float64, dim)
+			if r.Float64() < share {
+				x[i][dim-1] = 1
+				for c := range dim - 2 {
+					if r.Float64() < .3 {
+						x[i][c] = r.NormFloat64()
+					}
+				}
+			} else {
+				x[i][dim-2] = 1
 			}
-		}
-		for c, y := range x[i] {
-			if y != 0 {
-				index, value = append(index, int32(c)), append(value, y)
+			for c, y := range x[i] {
+				if y != 0 {
+					index, value = append(index, int32(c)), append(value, y)
+				}
 			}
+			start, flat = append(start, len(index)), append(flat, x[i]...)
 		}
-		start, flat = append(start, len(index)), append(flat, x[i]...)
+		forms := []crf.Features{oracle.Must(crf.Sparse(start, index, value, dim))(t)}
+		if share == 1 {
+			forms = append(forms, oracle.Must(crf.Dense(flat, dim))(t))
+		}
+		wantMeans(t, g, x, forms, share < 1)
 	}
-	sparse := oracle.Must(crf.Sparse(start, index, value, dim))(t)
-	dense := oracle.Must(crf.Dense(flat, dim))(t)
+}
+
+func wantMeans(t *testing.T, g *graph.Graph, x [][]float64, forms []crf.Features, known bool) {
+	t.Helper()
+	dim := len(x[0])
 	for hops := 1; hops <= 4; hops++ {
-		for form, f := range []crf.Features{sparse, dense} {
-			before := slices.Clone(flat)
-			means := oracle.Must(averaged(t.Context(), &f, g, hops, 0))(t)
-			if !slices.Equal(before, flat) {
-				t.Error("the features were written over")
-			}
-			for i := range n {
-				want := walkMeans(t, g, x, hops, i)
-				got := make([]float64, dim)
+		for form, f := range forms {
+			means := oracle.Must(averaged(t.Context(), &f, g, hops, known, 0))(t)
+			for i := range x {
+				want, got, before := walkMeans(t, g, x, hops, i), make([]float64, dim), make([]float64, dim)
 				means.Row(got, i)
 				for c := range want {
 					if math.Abs(got[c]-want[c]) > 1e-12 {
 						t.Errorf("%d hops, form %d, node %d, feature %d: %v, want %v", hops, form, i, c, got[c], want[c])
 					}
 				}
-				if got[dim-1] != 1 {
+				if got[dim-1] != want[dim-1] {
 					t.Errorf("the constant of node %d has become %v", i, got[dim-1])
+				}
+				if f.Row(before, i); !slices.Equal(before, x[i]) {
+					t.Error("the features were written over")
 				}
 			}
 		}

@@ -62,6 +62,12 @@ func (c *column) isMissing(cell string) bool {
 	return missingCell(cell) && (c.Indices == 0 || cell != "")
 }
 
+// onlyList reports a table whose features are all in one list, which is not known of some rows. These have the feature
+// that says so in the place of the bias, which is learned beside features, and would claim a class for what has none.
+func onlyList(columns []column) bool {
+	return len(columns) == 1 && columns[0].Indices > 0 && columns[0].Missing
+}
+
 // features names the features that a column makes.
 func (c *column) features() []string {
 	names := []string{c.Name}
@@ -350,7 +356,7 @@ func (f *featureRows) make(line int, cells []string) (place, problem string) {
 			f.unknown[i].see(line, cell)
 		}
 	}
-	if f.bias {
+	if f.bias && !(onlyList(f.columns) && f.columns[0].isMissing(cells[f.at[0]])) {
 		f.put(f.dim-1, 1)
 	}
 	return "", ""

@@ -42,7 +42,7 @@ func TestTables(t *testing.T) {
 	if got := edgeNames(&s); !slices.Equal(got, []string{"edge"}) {
 		t.Errorf("edge types are %+v, recipe %+v", s.EdgeTypes, set.Recipe)
 	}
-	for node, want := range [][]float64{{1, 0, 0, .5, 0, 1}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 1, 1}} {
+	for node, want := range [][]float64{{1, 0, 0, .5, 0, 1}, {0, 0, 0, 0, 0, 1}, {0, 0, 0, 0, 1, 0}} {
 		if got := row(in.NodeFeatures(0), node); !slices.Equal(got, want) {
 			t.Errorf("features of node %d are %v, want %v", node, got, want)
 		}
@@ -82,7 +82,7 @@ func TestTablesAgainstModel(t *testing.T) {
 	// A model that saw a node without features takes data with and without.
 	set = mustOpen(t, writeFiles(t, tables("0\t0\ta\t1\n1\t1\ta\t?\n", "1\t0\n")), Options{})
 	model = modelOf(set)
-	for nodes, want := range map[string][]float64{"0\t0\ta\t?\n1\t1\ta\t?\n": {0, 0, 1, 1}, "0\t0\ta\t0\n1\t1\ta\t1\n": {0, 1, 0, 1}} {
+	for nodes, want := range map[string][]float64{"0\t0\ta\t?\n1\t1\ta\t?\n": {0, 0, 1, 0}, "0\t0\ta\t0\n1\t1\ta\t1\n": {0, 1, 0, 1}} {
 		in := mustOpen(t, writeFiles(t, tables(nodes, "1\t0\n")), model).Instances[0]
 		if got := row(in.NodeFeatures(0), 1); !slices.Equal(got, want) {
 			t.Errorf("%q: features of node 1 are %v, want %v", nodes, got, want)
