@@ -190,7 +190,7 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 	}
 	if len(s.Pictures) > 0 && !several {
 		if err := addPanel(run, page, s.picturesName(), s.panel(),
-			"Confidence is the belief in the predicted label, from 0, dark blue, to 1, yellow."); err != nil {
+			"Confidence is the belief in the predicted label, from 0, black, to 1, white."); err != nil {
 			return err
 		}
 	}
