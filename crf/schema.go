@@ -3,6 +3,7 @@ package crf
 import (
 	"fmt"
 	"strconv"
+	"sync"
 )
 
 // Schema names the types of nodes and edges of a model, their states and their features.
@@ -43,11 +44,31 @@ type EdgeType struct {
 	Symmetric bool `json:"symmetric,omitempty"`
 }
 
-// NumberedStates returns the state names "0" … "n-1".
+// numbered are the names of the first numbers, which all types share: a count in a few
+// bytes of a file must not make so many texts for each.
+var numbered struct {
+	lock  sync.Mutex
+	names []string
+}
+
+// mostShared bounds numbered, which is never let go.
+const mostShared = 1 << 16
+
+// NumberedStates returns the state names "0" … "n-1". They must not be changed: others may have the same slice.
 func NumberedStates(n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = strconv.Itoa(i)
+	if n > mostShared {
+		return numbersFrom(make([]string, 0, n), n)
+	}
+	numbered.lock.Lock()
+	defer numbered.lock.Unlock()
+	numbered.names = numbersFrom(numbered.names, n)
+	return numbered.names[:n:n]
+}
+
+// numbersFrom appends the numbers up to n.
+func numbersFrom(names []string, n int) []string {
+	for i := len(names); i < n; i++ {
+		names = append(names, strconv.Itoa(i))
 	}
 	return names
 }

@@ -230,7 +230,7 @@ func listed(colours []int32) string {
 
 // mapColours replaces greys and colours by the number of the state.
 func (l *imageLoader) mapColours(r *Recipe) {
-	states, known := map[int32]int32{}, []int32(nil)
+	states, known := map[int32]int32{vocVoid: crf.Unobserved}, []int32(nil) // it hides, unless a state has it
 	for i, c := range r.Palette {
 		states[colourNumber(c)], known = int32(i), append(known, colourNumber(c))
 	}

@@ -15,7 +15,7 @@ const (
 	// row: nothing can be learned of such states.
 	manyStates = 20
 	// fewOfState is how few labels of a state, where there are many that are numbers, may be measurements.
-	fewOfState = 5
+	fewOfState = 10
 	// mostNumbers is how many labels that are numbers can be states where most have few rows.
 	mostNumbers = 100
 	// mostFractions is how many different labels that are numbers with fractions can be states, such as grades.
@@ -137,7 +137,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) > manyStates && fewOfState*len(states) > t.total && !slices.ContainsFunc(states, isNoNumber):
 		const problem, remedy = "%d labels are %d different numbers, each a state of its own", "if they measure something, " +
 			"divide them into classes"
-		if len(states) > mostNumbers {
+		if len(states) > mostNumbers && fewOfState*len(states) > 2*t.total {
 			l.failAt(file, "", remedy+"; if not, name the states in {states}", problem, t.total, len(states))
 		} else {
 			l.warn(problem+"; "+remedy, t.total, len(states))

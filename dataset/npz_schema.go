@@ -349,18 +349,21 @@ func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
 
 // countBins returns the number of bins in the training data: as dataset.json says, or one more than the largest bin.
 func (l *npzLoader) countBins() int {
-	largest := int32(0)
+	var largest top
 	for _, in := range l.instances {
 		for e, bin := range in.edges.features.Ints {
 			if bin < 0 || bin >= mostFeatures {
 				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
 			}
-			largest = max(largest, bin)
+			largest.see(bin)
 		}
 	}
 	if l.manifest.EdgeBins > 0 {
 		return l.manifest.EdgeBins
 	}
-	return int(largest) + 1
+	if far := largest.problem(); far != "" {
+		l.failAt(l.instances[0].path, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
+	}
+	return int(largest.largest) + 1
 }

@@ -177,18 +177,21 @@ func (l *tableLoader) countIndices(tables []*table, name string) int {
 	if names := l.manifest.NodeFeatures; names != nil {
 		return len(names)
 	}
-	largest := int64(0)
+	var largest top
 	for _, t := range tables {
 		for _, cells := range t.rows {
 			for field := range strings.FieldsSeq(cells[t.column(name)]) {
 				text, _, _ := strings.Cut(field, ":")
 				if x, err := strconv.ParseInt(text, 10, 32); err == nil && x < mostFeatures {
-					largest = max(largest, x)
+					largest.see(int32(x))
 				}
 			}
 		}
 	}
-	return int(largest) + 1
+	if far := largest.problem(); far != "" {
+		l.failAt(tables[0].file, name, `correct it, or name "node_features" in `+ManifestName, "%s", far)
+	}
+	return int(largest.largest) + 1
 }
 
 // compareColumns checks that a table has the columns of the model; the others are not looked at.

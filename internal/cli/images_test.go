@@ -36,7 +36,7 @@ func imageFolder(t testing.TB) string {
 		}
 		writeFile(t, filepath.Join(folder, "train.txt"), "# for training\npic0\npic1\npic2\npic3\n")
 		writeFile(t, filepath.Join(folder, "test.txt"), "pic4\npic5\n")
-		writeFile(t, filepath.Join(folder, "dataset.json"), `{"states": ["sky", "grass", "post"], "node_features": ["blue", "green"]}`)
+		writeFile(t, filepath.Join(folder, "dataset.json"), `{"states": ["sky", "grass", "post"], "node_features": ["white", "green"]}`)
 	})
 }
 
@@ -108,7 +108,7 @@ func TestImages(t *testing.T) {
 		}
 		checkPNG(t, filepath.Join(dir, "plots", "pictures-test.png"))
 		checkXML(t, filepath.Join(dir, "plots", "reliability-test.svg"))
-		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "blue", "Quality on test", "most frequent class", "trained without edges")
+		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "white", "Quality on test", "most frequent class", "trained without edges")
 		info := mustRun(t, "info", dir, "--json").object(t, "recipe")
 		if recipe, ok := info["recipe"].(map[string]any); !ok || fmt.Sprint(recipe["neighbours"]) != neighbours {
 			t.Errorf("the model's recipe is %v, without %s neighbours", info["recipe"], neighbours)

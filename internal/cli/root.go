@@ -97,8 +97,14 @@ func (a *app) endPromptly(exit func(code int)) {
 func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	exit func(code int)) (code int) {
 	results := &output{w: stdout}
+	isRead := os.Getenv(progressVariable) == "json"
+	if isRead {
+		var stop context.CancelFunc
+		ctx, stop = whileParentLives(ctx)
+		defer stop()
+	}
 	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}}
-	if os.Getenv(progressVariable) == "json" {
+	if isRead {
 		a.events = &events{to: stderr}
 	}
 	if exit != nil {

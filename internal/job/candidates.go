@@ -293,8 +293,8 @@ func (c *selection) overEdges(ctx context.Context) (finalists []*trial, err erro
 // few labels tell too little of how frequent classes are: edges that make neighbours alike would carry their chance
 // frequencies from node to node.
 func (c *selection) kinds(first bool) (kinds []Candidate) {
-	schema, data := &c.p.Problem.Model.Schema, []*crf.Instance{c.p.networks()[0]}
-	strength := rounded(meanCoupling(data[0], c.p.scale), 2)
+	schema, networks := &c.p.Problem.Model.Schema, c.p.networks()
+	data, strength := networks[:1], rounded(meanCoupling(networks, c.p.scale), 2)
 	of := func(name string, strength, prior float64) {
 		if len(constantColumns(schema, data, name)) > 0 {
 			kinds = append(kinds, Candidate{Edges: edgeRule{name: name, strength: strength}.String(), Prior: prior})
@@ -303,7 +303,7 @@ func (c *selection) kinds(first bool) (kinds []Candidate) {
 	unknown := c.p.mostHidden() && c.p.bare()
 	switch {
 	case first && unknown:
-		kinds = append(kinds, Candidate{Edges: justified(data[0], c.p.scale).String(), Prior: evenPrior})
+		kinds = append(kinds, Candidate{Edges: justified(networks, c.p.scale).String(), Prior: evenPrior})
 	case first && !c.p.mostHidden():
 		kinds = append(kinds, Candidate{Edges: edgesTogether})
 	}

@@ -102,7 +102,7 @@ func (d *Doneness) Of(e learn.Event) float64 {
 		done = max(done, share(left, whole))
 	}
 	enough := s.Proof * (d.objective - e.Objective)
-	if s.Gap > 0 && s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
+	if alone := &d.Settings; alone.Gap > 0 && alone.GradientTolerance == 0 && alone.RelativeTolerance == 0 {
 		enough = s.Gap * (1 + math.Abs(e.Objective))
 	}
 	if enough > 0 { // which ends a training long before the gradient does

@@ -118,17 +118,21 @@ func (p *Prepared) bare() bool {
 // the order of beliefs right, and these are too even: hence the power. It is no larger than lets one labelled neighbour,
 // over an edge as the mean is, claim exp(2.5), 12 to 1: where states are many and degrees small, couplings are large,
 // and beliefs would be far too sure if neighbours differ.
-func justified(in *crf.Instance, scale *standardise.Map) edgeRule {
+func justified(data []*crf.Instance, scale *standardise.Map) edgeRule {
 	const mostPower, mostOdds = 4, 2.5
-	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(in, scale)), 2)}
+	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(data, scale)), 2)}
 }
 
-// meanCoupling is the mean of couplings.
-func meanCoupling(in *crf.Instance, scale *standardise.Map) (mean float64) {
-	for _, coupling := range couplings(in, scale) {
-		mean += coupling / float64(in.Graph.NumEdges())
+// meanCoupling is the mean of couplings; 0 without edges.
+func meanCoupling(data []*crf.Instance, scale *standardise.Map) float64 {
+	sum, edges := 0.0, 0
+	for _, in := range data {
+		edges += in.Graph.NumEdges()
+		for _, coupling := range couplings(in, scale) {
+			sum += coupling
+		}
 	}
-	return mean
+	return sum / float64(max(1, edges))
 }
 
 // couplings are the weights of equal states, of each edge of a network on a scale, that neighbours who are alike
@@ -207,7 +211,7 @@ func (p *Prepared) fewLabels() string {
 		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesBalanced)) == 0 {
 		return ""
 	}
-	chosen := Candidate{Edges: justified(p.Problem.Data[0], p.scale).String()}
+	chosen := Candidate{Edges: justified(p.Problem.Data, p.scale).String()}
 	if p.asked.Prior == 0 && !p.asked.givesL2() {
 		chosen.Prior = evenPrior
 		p.Options.Prior = evenPrior

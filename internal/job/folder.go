@@ -219,6 +219,14 @@ func (r *run) reopen() (err error) {
 			return dataf("%s is missing, although the run has come to a model, %s: bring it back, or start a new run in "+
 				"another folder", r.files.Path(checkpointFile), ModelFile)
 		}
+		metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
+		if slices.ContainsFunc(metrics, func(m runfolder.Metric) bool { return m.Iter > 0 }) {
+			return dataf("%s is missing, although %s tells of iterations: bring it back, or start a new run in another folder",
+				r.files.Path(checkpointFile), runfolder.MetricsFile)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		r.last = -1
 	case errors.As(err, new(*fs.PathError)):
@@ -395,6 +403,9 @@ func removeRun(dir string) error {
 		return usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove it", dir)
 	}
 	for _, pattern := range runFiles {
+		if in, err := os.Lstat(filepath.Join(dir, path.Dir(pattern))); path.Dir(pattern) != "." && (err != nil || !in.IsDir()) {
+			continue // what is behind a link is somebody's own
+		}
 		files, err := fs.Glob(os.DirFS(dir), pattern)
 		for _, file := range files {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, file)))

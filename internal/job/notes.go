@@ -29,7 +29,7 @@ func (p *Prepared) hints() (texts []string) {
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
-	if o.ClassWeights != "" && o.Method == learn.Pseudo {
+	if o.ClassWeights != "" && o.Method == learn.Pseudo && !o.NoEdges {
 		texts = append(texts, "{class-weights} with {method=pseudo} multiply the odds of a state once for every neighbour "+
 			"that is in it: rare states spread; with another method they do once")
 	}

@@ -97,9 +97,7 @@ func formats() []format {
 		{"run/config.json", mutateText, runVerbs},
 		{"run/result.json", mutateText, runVerbs},
 		{"run/data.json", mutateText, runVerbs},
-		{"run/choice.json", mutateText, runVerbs},
-		{"run/checkpoint/state.safetensors", fromModel, []string{"train run --resume -q --max-passes 3",
-			"check run/checkpoint/state.safetensors"}},
+		{"run/checkpoint/state.safetensors", fromModel, []string{"train run --resume -q --max-passes 3"}},
 	}
 }
 

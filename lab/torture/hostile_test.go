@@ -73,8 +73,7 @@ func TestDoubtfulNumbers(t *testing.T) {
 	for i := range labels {
 		labels[i] = 17 * (i % 2)
 	}
-	small := slices.Clone(labels)
-	labels[5], small[5], bins[7], few[0] = 5000, 80, 9_000_000, 1
+	labels[5], bins[7], few[0] = 5000, 9_000_000, 1
 	write := func(labels, bins []int) []byte {
 		all := gridOf(side)
 		all = append(all, ints("labels", []int{len(labels)}, labels))
@@ -85,22 +84,17 @@ func TestDoubtfulNumbers(t *testing.T) {
 	}
 	for n, verb := range []string{"train -o run", "train --dry-run", "train --dry-run --max-passes 2", "check"} {
 		attempt(t, c, "doubts", n, func(t *trial) {
-			for text, doubt := range map[string]string{
-				string(write(labels, nil)): "the next largest label is 17: is 5000 a mistake?",
-				string(write(few, bins)):   "the next largest bin is 0: is 9000000 a mistake?",
-			} {
-				t.write("x.npz", []byte(text))
-				r := t.run(append(strings.Fields(verb), "x.npz")...)
-				if r.code != 3 || !strings.Contains(r.text(), doubt) || !strings.Contains(r.text(), "correct it, or give") {
-					t.failf("%s: exit code %d: %s", r.line, r.code, r.text())
-				}
-				if r.peak > mostOfDoubts || r.seconds > 1 {
-					t.failf("%s: %d MiB and %.1f s", r.line, r.peak>>20, r.seconds)
-				}
+			t.write("x.npz", write(few, bins))
+			r := t.run(append(strings.Fields(verb), "x.npz")...)
+			if r.code != 3 || !strings.Contains(r.text(), "the next below it is 0: is 9000000 a mistake? correct it, or give") {
+				t.failf("%s: exit code %d: %s", r.line, r.code, r.text())
 			}
-			t.write("x.npz", write(small, nil)) // with gaps, and small
-			if r := t.works("check", "x.npz"); !strings.Contains(r.stderr, "are the names of 3 states: 0, 17, 80") {
-				t.failf("80 is a note: %s", r.text())
+			if r.peak > mostOfDoubts || r.seconds > 1 {
+				t.failf("%s: %d MiB and %.1f s", r.line, r.peak>>20, r.seconds)
+			}
+			t.write("x.npz", write(labels, nil)) // with gaps
+			if r := t.works("check", "x.npz"); !strings.Contains(r.stderr, "are the names of 3 states: 0, 17, 5000") {
+				t.failf("5000 is a note: %s", r.text())
 			}
 		})
 	}

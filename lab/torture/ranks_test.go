@@ -160,9 +160,6 @@ func TestTeamIsKilled(t *testing.T) {
 			t.skip() // the job ended well before a rank was killed
 		}
 		t.copy(t.path("run"), "other")
-		for _, dir := range []string{"run", "other"} {
-			t.works("check", dir+"/checkpoint/state.safetensors")
-		}
 		if r := t.job(start, 2, "train", "run", "--resume"); r.code != 0 {
 			t.failf("exit code %d: %s", r.code, r.stderr)
 		}

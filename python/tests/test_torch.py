@@ -329,6 +329,21 @@ def test_mistakes(what: str) -> None:
         mistake(PairwiseCRF(3), torch.randn(6, 3), torch.randint(0, 3, (6,)))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_truncated_with_strong_edges(dtype: torch.dtype) -> None:
+    """The truncated loss has a gradient where tables spread too far to be exponentials, and float64 confirms it."""
+    torch.manual_seed(0)
+    found = []
+    for kind in (dtype, torch.float64):
+        crf = PairwiseCRF(3, dtype=kind)
+        with torch.no_grad():
+            crf.weight[:, :, 0] = (400 if dtype == torch.float64 else 50) * torch.eye(3, dtype=kind)
+        unary = torch.linspace(-1, 1, 36, dtype=torch.float64).reshape(12, 3).to(kind).requires_grad_()
+        loss, _ = crf(unary, (3, 4), labels=torch.arange(12) % 3, loss="truncated")
+        found.append(torch.autograd.grad(loss, unary)[0].double())
+    assert torch.allclose(found[0], found[1], rtol=1e-3, atol=1e-4)
+
+
 def test_unsettled_is_said() -> None:
     """Marginals of messages that have not settled come with a warning."""
     crf, unary, edge_x, _ = problem(LOOPS, scale=3, counting="bethe")

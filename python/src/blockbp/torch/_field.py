@@ -91,8 +91,7 @@ class Field:
     def arriving(self, number: int, end: int, other: Tensor) -> Tensor:
         """Return the messages (5) to an end, up to a constant of each, given those to the other end."""
         x, _ = self.relative(number, other)
-        m = self.sums(number, end, x.exp_() if self.linear else x)
-        return m.mul_(cut(self.numbers.edge, self.graph.slices[number]))
+        return self.sums(number, end, x.exp_() if self.linear else x) * cut(self.numbers.edge, self.graph.slices[number])
 
     def sweep(self, messages: Messages, damp: float, block: Tensor | None) -> Messages:
         """Visit all nodes, or those of a block, colour after colour; what is given is not changed.
