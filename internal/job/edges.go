@@ -434,8 +434,9 @@ func (p *Prepared) ruleNote() string {
 	if len(unused) == 0 || isBinned(p.whole[0].EdgeFeatures(0)) {
 		return used
 	}
-	return strings.TrimPrefix(fmt.Sprintf("%s; {edges} %s takes no account of %s of edges; {edges=together} learns what "+
-		"they tell", used, p.rule, strings.Join(unused, ", ")), "; ")
+	return strings.TrimPrefix(fmt.Sprintf("%s; {edges} %s takes no account of %s of edges: a column that says how much an "+
+		"edge counts is to be called weight, and {edges=together} learns what others tell", used, p.rule,
+		strings.Join(unused, ", ")), "; ")
 }
 
 // moments adds up, for every type of edges, the beliefs in pairs of states: products of those

@@ -233,7 +233,7 @@ class GraphCRF(Classifier):
             raise ModelError("this model has several types of nodes: use it with the command")
         forms = {"none": False, "constant": False, "dense": True}
         if len(model.schema["edge_types"]) > 1 or model.recipe.get("edge_form") not in forms:
-            raise ModelError("this model has edges of several types, or in bins: use it with the command")
+            raise ModelError("this model is not of arrays with one type of edges, without bins: use it with the command")
         self._of_nodes(model)
         self.n_edge_features_in_ = len(model.features("edge")) - self.bias if forms[model.recipe["edge_form"]] else None
         self.directed = bool(model.schema["edge_types"]) and not model.schema["edge_types"][0].get("symmetric", False)
