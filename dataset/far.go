@@ -23,5 +23,5 @@ func (t *top) problem() string {
 	if t.largest < farMost || t.largest < farFactor*(t.next+1) {
 		return ""
 	}
-	return fmt.Sprintf("the largest number is %d, and the next below it is %d: is %[1]d a mistake?", t.largest, t.next)
+	return fmt.Sprintf("the largest number is %d, and the next below it is %d: it looks like a mistake", t.largest, t.next)
 }

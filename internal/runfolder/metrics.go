@@ -285,6 +285,9 @@ type MetricsWriter struct {
 // are no records, or of an iteration that is there already, go.
 func (run *Run) Metrics(last int) (*MetricsWriter, error) {
 	path := run.Path(MetricsFile)
+	if _, err := fileio.Check(path, "the metrics of a run"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err // before it is written over, which would wait for a pipe
+	}
 	err := writeAtomically(fileio.Target{Path: path, Replace: fileio.Always}, func(to string) error {
 		return fileio.Write(to, func(out io.Writer) error {
 			before := -1
