@@ -19,8 +19,8 @@ type imageLoader struct {
 	images []*imageData
 	pixels []pixelFeatures
 
-	book         []float64  // of contrasts: the distinct features of edges
-	ofDifference [][]uint16 // and their bins of colours
+	book         []float64 // of contrasts: the distinct features of edges
+	ofDifference []uint16  // and their bins of colours
 }
 
 // loadImages reads an image folder.
@@ -139,7 +139,7 @@ func (l *imageLoader) checkDepths() {
 		if l.o.Superpixels != "" {
 			l.set.Recipe.Superpixels = &superpixelRecipe{}
 		} else if l.o.edgesOfImages() == EdgesContrast {
-			l.set.Recipe.Edges = &edgeRecipe{Offsets: l.o.offsets()}
+			l.set.Recipe.Edges = &edgeRecipe{}
 		}
 	}
 	for _, d := range l.images {
@@ -193,7 +193,7 @@ func (l *imageLoader) buildPixels() {
 	for i, d := range l.images {
 		size := [2]int{d.image.Height, d.image.Width}
 		if grids[size] == nil && r.Superpixels == nil {
-			grid, err := gridOf(size[0], size[1], r.offsets(), r.Neighbours)
+			grid, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: r.Neighbours == 8})
 			if err != nil {
 				l.fail(ofFile(d.image.Path, err))
 				return
@@ -211,7 +211,7 @@ func (l *imageLoader) checkPixels() {
 	// share; and what is mapped from no file.
 	const label, colours, edge, fine = 4, 4, 40, 12
 	r, total := &l.set.Recipe, 0.0
-	edges := edge * float64(numDirections(r.Neighbours)*max(1, len(r.offsets())))
+	edges := edge * float64(numDirections(r.Neighbours))
 	largest := l.images[0]
 	for _, d := range l.images {
 		pixels := d.image.pixels()
@@ -258,11 +258,11 @@ func (l *imageLoader) chooseBins() (names []string) {
 	}
 	if r.Edges != nil {
 		parts := make([]edgeSums, len(l.images))
-		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Edges.Offsets, r.Neighbours) })
+		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Neighbours) })
 		if len(l.problems) > 0 {
 			return nil
 		}
-		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts)
+		r.Edges = newEdgeRecipe(parts)
 		return r.Edges.names(r.Neighbours)
 	}
 	wanted := cmp.Or(l.o.Bins, DefaultBins)

@@ -182,14 +182,6 @@ func (r *Recipe) validate() error {
 	return nil
 }
 
-// offsets returns how far apart pixels are that are joined.
-func (r *Recipe) offsets() []int {
-	if r.Edges == nil {
-		return nil
-	}
-	return r.Edges.Offsets
-}
-
 // nodeDim returns the number of features of nodes, but for npz.
 func (r *Recipe) nodeDim() int {
 	if r.Bias {

@@ -38,8 +38,8 @@ type superpixelRecipe struct {
 
 // problem says what makes a recipe that was read from a file unusable.
 func (r *superpixelRecipe) problem() string {
-	if n := len(r.Scales); n == 0 || n > mostOffsets {
-		return fmt.Sprintf("superpixels has %d scales, want 1 to %d", n, mostOffsets)
+	if n := len(r.Scales); n == 0 || n > mostScales {
+		return fmt.Sprintf("superpixels has %d scales, want 1 to %d", n, mostScales)
 	}
 	if problem := scalesProblem(r.Scales); problem != "" {
 		return "superpixels.scales: " + problem

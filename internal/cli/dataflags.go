@@ -27,7 +27,6 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.States, "states", nil, "names of the states, separated by commas")
 	f.StringVar(&d.Edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features "+
 		"(default contrast)")
-	f.IntSliceVar(&d.Offsets, "offsets", nil, "images: how far apart joined pixels are, such as 1,4,12 (default 1)")
 	f.IntVar(&d.Bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
 	f.IntVar(&d.Neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
 	f.StringSliceVar(&d.Columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+
