@@ -56,14 +56,14 @@ func scalesFor(mean float64) (scales []float64) {
 	return scales
 }
 
-// scalesProblem says what makes numbers that were read from a file unusable as scales.
-func scalesProblem(scales []float64) string {
-	for _, x := range scales {
-		if !(x >= 0) || math.IsInf(x, 1) {
-			return fmt.Sprintf("%v is no finite number of at least 0", x)
-		}
-	}
-	return ""
+// areScales reports whether numbers that were read from a file can be scales.
+func areScales(scales []float64) bool {
+	return len(scales) > 0 && len(scales) <= mostScales && areDistances(scales)
+}
+
+// areDistances reports whether numbers are finite and not negative.
+func areDistances(list []float64) bool {
+	return !slices.ContainsFunc(list, func(x float64) bool { return !(x >= 0) || math.IsInf(x, 1) })
 }
 
 // newContrast makes contrasts for numbers of a mean. Bins divide the sum of the contrasts,
@@ -114,31 +114,15 @@ func (c *contrast) row(dst []float64, bin int) {
 // bin returns that of a number.
 func (c *contrast) bin(x float64) int { return binOf(x, c.Bounds) }
 
-// problem says what is wrong with contrasts that were read from a file.
-func (c *contrast) problem() string {
-	switch {
-	case len(c.Scales) == 0 || len(c.Scales) > mostScales || len(c.Values) == 0 || len(c.Values) > mostFeatures ||
-		len(c.Bounds) != len(c.Values)-1:
-		return fmt.Sprintf("%d scales, %d bounds and %d values, want one bound less than values", len(c.Scales),
-			len(c.Bounds), len(c.Values))
-	case !slices.IsSorted(c.Bounds) || !slices.IsSorted(c.Values):
-		return "bounds and values must rise"
-	}
-	return scalesProblem(slices.Concat(c.Scales, c.Bounds, c.Values))
+// sound reports whether contrasts that were read from a file can be used.
+func (c *contrast) sound() bool {
+	return areScales(c.Scales) && len(c.Values) > 0 && len(c.Values) <= mostFeatures && len(c.Bounds) == len(c.Values)-1 &&
+		slices.IsSorted(c.Bounds) && slices.IsSorted(c.Values) && areDistances(c.Bounds) && areDistances(c.Values)
 }
 
-// problem says what makes a recipe that was read from a file unusable.
-func (r *edgeRecipe) problem() string {
-	switch {
-	case !slices.Equal(r.Offsets, []int{1}):
-		return fmt.Sprintf("edges.offsets are %v, and only neighbouring pixels are joined now: use the model with the "+
-			"version that it was trained with, or train it again", r.Offsets)
-	case len(r.Colour) != 1:
-		return fmt.Sprintf("edges has %d contrasts of colours, want 1", len(r.Colour))
-	case r.Colour[0].problem() != "":
-		return "edges: " + r.Colour[0].problem()
-	}
-	return ""
+// sound reports whether a recipe that was read from a file can be used.
+func (r *edgeRecipe) sound() bool {
+	return slices.Equal(r.Offsets, []int{1}) && len(r.Colour) == 1 && r.Colour[0].sound()
 }
 
 // directions are the ways from a pixel to those that it is joined to, in rows and columns.
