@@ -84,8 +84,7 @@ func (l *npzLoader) findDirection() {
 				l.instances[0].path, says[!in.directed])
 			return
 		}
-		// Edges that are there both ways round lead nowhere.
-		l.directed, l.tied = in.directed, l.tied || in.tied || in.both != nil || l.o.Tied
+		l.directed, l.tied = in.directed, l.tied || in.tied || l.o.Tied
 		u, v := in.graph.Ends()
 		l.chain(u, v, nil)
 	}

@@ -180,7 +180,7 @@ func (l *npzLoader) learnSchema() {
 			l.checkForms()
 			l.direct(s)
 		},
-		l.noteBothWays, l.learnFeatures, l.completeSchema)
+		l.learnFeatures, l.completeSchema)
 }
 
 // nodeForm says where an instance's node features come from.
@@ -241,7 +241,7 @@ func (l *npzLoader) adoptSchema() {
 			in.edges.types = l.edgeTypesFor(in)
 		}
 		l.checkForms()
-	}, l.noteBothWays)
+	})
 }
 
 // build freezes the instances.

@@ -161,7 +161,7 @@ func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
 		for e := range in.edges.count {
 			u, v := in.endTypes(e)
 			if u > v {
-				l.at(in, in.edgePlace(e), "write it the other way round, or give "+edgeTypesArray,
+				l.at(in, edgePlace(e), "write it the other way round, or give "+edgeTypesArray,
 					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name,
 					nodeTypes[v].Name, edgeTypesArray)
 				return nil
@@ -198,7 +198,7 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 		b, ok := byEnds[[2]int{u, v}]
 		if types[e] = b; !ok {
 			names := l.set.Schema.NodeTypes
-			l.at(in, in.edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", names[u].Name,
+			l.at(in, edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", names[u].Name,
 				names[v].Name)
 			return nil
 		}
@@ -314,9 +314,6 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf
 			if rows != nil {
 				value.Index[0] = int(rows[value.Index[0]])
 			}
-			if s.array == edgeFeaturesArray {
-				value.Index[0] = in.row(value.Index[0])
-			}
 			place, _, _ := strings.Cut(value.Error(), ": ")
 			l.at(in, place, "", "%s", value.Reason)
 		} else if err != nil {
@@ -353,7 +350,7 @@ func (l *npzLoader) countBins() int {
 	for _, in := range l.instances {
 		for e, bin := range in.edges.features.Ints {
 			if bin < 0 || bin >= mostFeatures {
-				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)), "", "is %d, want 0 to %d", bin, mostFeatures-1)
+				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
 			}
 			largest = max(largest, bin)
