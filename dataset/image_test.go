@@ -212,7 +212,7 @@ func TestImagesAgainstModel(t *testing.T) {
 	refuses(t, writeFiles(t, files), model, "10.npy: it has 2 features per pixel, the model has 1")
 	wrong := set.Recipe
 	wrong.FeatureDim = 7
-	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "recipe: it makes 8 node features, the model has weights for 2")
+	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "recipe: it makes other features than the model has weights for")
 	wrong.BinEdges = []float64{2, 1}
 	wrong.Bins = 3
 	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "bin_edges is not as this version writes it; use the model with the version that trained it")

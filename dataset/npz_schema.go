@@ -81,9 +81,8 @@ func (l *npzLoader) statesOfType(a int, name string) []string {
 // one that dataset.json, an option or the model has; 0: they have none.
 func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 	_, where := l.namedStates(a)
-	other, remedy := fmt.Sprintf("%s has %d states", where, want), "make the two agree"
 	if l.o.Schema != nil {
-		other, remedy = fmt.Sprintf("the model has %d states for node type %q", want, option.Literal(name)), ""
+		where = "the model"
 	}
 	for _, in := range l.instances {
 		for s := range in.nodes.count {
@@ -95,12 +94,11 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 				continue
 			}
 			if want == 0 {
-				want, remedy = k, "give such nodes different "+nodeTypesArray+", or train untied weights"
-				other = fmt.Sprintf("%s:%s is %d for the same node type %q", option.Literal(in.path), in.statesPlace(s), k,
-					option.Literal(name))
+				want, where = k, option.Literal(in.path+":"+in.statesPlace(s))
 			}
 			if count = k; k != want {
-				l.at(in, in.statesPlace(s), remedy, "is %d, but %s", k, option.Text(other))
+				l.at(in, in.statesPlace(s), "make the two agree, or give such nodes different "+nodeTypesArray,
+					"is %d, but %s has %d states for node type %q", k, option.Text(where), want, name)
 				return count
 			}
 		}

@@ -194,26 +194,13 @@ func (r *Recipe) fits(s *crf.Schema) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	check := func(what string, got, want int) error {
-		if got != want {
-			return fmt.Errorf("recipe: it makes %d %s features, the model has weights for %d", got, what, want)
-		}
-		return nil
+	sound := !slices.ContainsFunc(r.Columns, func(c sampleColumn) bool { return c.Type < 0 || c.Type >= len(s.NodeTypes) })
+	if n, edges, t := r.nodeDim(), s.EdgeTypes, &s.NodeTypes[0]; r.Kind != KindNPZ {
+		sound = len(s.NodeTypes) == 1 && t.Features == n && (r.Text == nil || len(t.FeatureNames) == n) &&
+			(len(edges) == 1 && (r.Text != nil || edges[0].Features == r.edgeDim()) || len(edges) == 0 && r.Kind == KindGraph)
 	}
-	dim, edges := r.nodeDim(), r.edgeDim()
-	switch {
-	case slices.ContainsFunc(r.Columns, func(c sampleColumn) bool { return c.Type < 0 || c.Type >= len(s.NodeTypes) }):
-		return fmt.Errorf("recipe: a column is of a type that the model does not have")
-	case r.Kind != KindNPZ && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1 && (r.Kind != KindGraph ||
-		len(s.EdgeTypes) > 0)):
-		return fmt.Errorf("recipe: data of the kind %s have one node type and one edge type, the model has %d and %d; "+
-			"train it again", r.Kind, len(s.NodeTypes), len(s.EdgeTypes))
-	case (r.Kind == KindImages || r.Sheets != nil) && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != edges:
-		return check("edge", edges, s.EdgeTypes[0].Features)
-	case r.Text != nil && len(s.NodeTypes[0].FeatureNames) != dim:
-		return check("named node", dim, len(s.NodeTypes[0].FeatureNames))
-	case r.Kind != KindNPZ:
-		return check("node", dim, s.NodeTypes[0].Features)
+	if !sound {
+		return fmt.Errorf("recipe: it makes other features than the model has weights for; %s", byAnother)
 	}
 	return nil
 }
