@@ -177,6 +177,7 @@ func TestImagesRefuse(t *testing.T) {
 		"picture":        {map[string]string{"images/2.jpg": "jpg"}, Options{}, []string{"2.jpg: the picture cannot be read"}},
 		"two pictures":   {map[string]string{"images/2.png": indexed(t, 2, 4)}, Options{}, []string{`2 pictures are named "2"`}},
 		"list":           {map[string]string{"some.txt": "2\n2.gif\n"}, Options{List: "some.txt"}, []string{`some.txt:2: 0 pictures are named "2.gif"`, "an id is a file name without .jpg"}},
+		"listed twice":   {map[string]string{"some.txt": "2\n\n2\n"}, Options{List: "some.txt"}, []string{`some.txt:3: "2" is listed on line 1 already`}},
 		"list twice":     {map[string]string{"some.txt": "2\nimages/2.jpg\n"}, Options{List: "some.txt"}, []string{`some.txt:2: "2" is listed on line 1 already`}},
 		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
 		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},

@@ -228,20 +228,19 @@ func (l *npzLoader) sides() (nodes, edges *featureSide) {
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
 func (l *npzLoader) learnFeatures() {
 	s, m := &l.set.Schema, &l.manifest
-	nodes, edges := l.sides()
-	dims := l.dims(nodes)
-	for a, dim := range dims {
+	dim := l.columns(nodeFeaturesArray, nodesOf)
+	for a := range s.NodeTypes {
 		t := &s.NodeTypes[a]
 		t.Features, t.FeatureNames = dim, l.namesFor(m.node(a).Features, dim, t.Name)
 	}
 	form := l.set.Recipe.EdgeForm
-	switch dims = slices.Repeat([]int{1}, len(s.EdgeTypes)); form {
+	switch dim = 1; form {
 	case FormBins:
-		dims = slices.Repeat([]int{l.countBins()}, len(s.EdgeTypes))
+		dim = l.countBins()
 	case FormDense:
-		dims = l.dims(edges)
+		dim = l.columns(edgeFeaturesArray, edgesOf)
 	}
-	for b, dim := range dims {
+	for b := range s.EdgeTypes {
 		t, names := &s.EdgeTypes[b], m.edge(b).Features
 		if form == FormConstant {
 			names = []string{FormConstant}
@@ -260,26 +259,22 @@ func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	return names[:min(len(names), dim)]
 }
 
-// dims returns the length of every type's feature vectors over the training data, 0 for types that do not occur.
-func (l *npzLoader) dims(s *featureSide) []int {
-	dims := make([]int, len(s.names))
-	for _, in := range l.instances {
-		e, first := s.of(in), s.of(l.instances[0])
-		if e.features.Shape == nil {
+// columns returns the length of feature vectors, which are alike in all instances; 0 where there are none.
+func (l *npzLoader) columns(array string, of func(*npzInstance) *elements) (want int) {
+	for i, in := range l.instances {
+		m := &of(in).features
+		if m.Shape == nil {
 			continue
 		}
-		columns, want := e.features.Columns(), first.features.Columns()
-		if columns != want {
-			l.at(in, s.array, "every instance needs the same features", "it has %d columns, %s has %d", columns,
+		if i == 0 {
+			want = m.Columns()
+		}
+		if n := m.Columns(); n != want {
+			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", n,
 				l.instances[0].path, want)
 		}
-		for t, rows := range e.counts(len(s.names)) {
-			if rows > 0 {
-				dims[t] = columns
-			}
-		}
 	}
-	return dims
+	return want
 }
 
 // features freezes the features of every type of one instance.

@@ -286,7 +286,7 @@ func TestNPZManifestTypes(t *testing.T) {
 		})
 	}
 	set := mustOpen(t, writeSet(t, manifest, typed(func(*Arrays) {})), Options{})
-	if e := set.Schema.EdgeTypes; e[0].U != 1 || e[0].V != 1 || e[1].V != 1 || e[1].FeatureNames[0] != "weight" || e[0].Features != 0 {
+	if e := set.Schema.EdgeTypes; e[0].U != 1 || e[0].V != 1 || e[1].V != 1 || e[1].FeatureNames[0] != "weight" || e[0].Features != 1 {
 		t.Errorf("edge types are %+v", e)
 	}
 	if n := set.Schema.NodeTypes[1]; n.States[1] != "out" || n.FeatureNames[1] != "y" {
