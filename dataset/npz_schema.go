@@ -204,27 +204,6 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 	return types
 }
 
-// featureSide is what node features and edge features have in common: the arrays they come from and the types they
-// belong to.
-type featureSide struct {
-	array string   // node_features or edge_features
-	names []string // of the types
-	dims  []int    // of the types' feature vectors, as far as the schema has them
-	of    func(*npzInstance) *elements
-}
-
-// sides returns both sides of the schema; the edge types of every instance must be known.
-func (l *npzLoader) sides() (nodes, edges *featureSide) {
-	nodes, edges = &featureSide{array: nodeFeaturesArray, of: nodesOf}, &featureSide{array: edgeFeaturesArray, of: edgesOf}
-	for _, t := range l.set.Schema.NodeTypes {
-		nodes.names, nodes.dims = append(nodes.names, t.Name), append(nodes.dims, t.Features)
-	}
-	for _, t := range l.set.Schema.EdgeTypes {
-		edges.names, edges.dims = append(edges.names, t.Name), append(edges.dims, t.Features)
-	}
-	return nodes, edges
-}
-
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
 func (l *npzLoader) learnFeatures() {
 	s, m := &l.set.Schema, &l.manifest
@@ -277,32 +256,29 @@ func (l *npzLoader) columns(array string, of func(*npzInstance) *elements) (want
 	return want
 }
 
-// features freezes the features of every type of one instance.
-func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf.Features {
-	e, name := s.of(in), s.array
+// features freezes the features of every type of nodes, or edges, of one instance; dims are their lengths.
+func (l *npzLoader) features(in *npzInstance, e *elements, name, form string, dims []int) []crf.Features {
 	if form == FormBins {
 		name = edgeBinsArray
 	}
-	counts := e.counts(len(s.names))
-	frozen := make([]crf.Features, len(s.names))
-	for t := range frozen {
+	counts, frozen := e.counts(len(dims)), make([]crf.Features, len(dims))
+	for t, dim := range dims {
 		m := e.features
-		switch {
-		case form == FormConstant || counts[t] == 0 && form != FormBins:
-			frozen[t] = crf.Constant(counts[t], s.dims[t])
-			continue
-		case form == FormNone:
-			frozen[t] = crf.Constant(counts[t], 0)
+		if form == FormNone {
+			dim = 0
+		}
+		if dim == 0 || form == FormConstant || counts[t] == 0 {
+			frozen[t] = crf.Constant(counts[t], dim)
 			continue
 		}
 		var rows []int32 // of the array; nil: all are of type t
-		if len(s.names) > 1 && e.types != nil {
+		if len(dims) > 1 && e.types != nil {
 			rows = slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t })
 			m = m.Take(rows)
 		}
 		var err error
 		var value *crf.Error
-		if frozen[t], err = frozenRows(&m, s.dims[t]); errors.As(err, &value) {
+		if frozen[t], err = frozenRows(&m, dim); errors.As(err, &value) {
 			value.Array = name
 			if rows != nil {
 				value.Index[0] = int(rows[value.Index[0]])
