@@ -60,21 +60,6 @@ func (l *loader) direct(s *crf.Schema) {
 	}
 }
 
-// checkMirrors refuses pairs that edges without direction are forbidden one way round only.
-func (l *loader) checkMirrors(s *crf.Schema) {
-	for _, t := range s.EdgeTypes {
-		all := setOf(t.Forbidden)
-		for _, x := range t.Forbidden {
-			if states := s.NodeTypes[t.U].States; t.Symmetric && !all[[2]int{x[1], x[0]}] {
-				l.failAt(l.manifestPath, "", `forbid both, or say "directed": true`,
-					"edges of type %q have no direction, but %s, %s is forbidden and %s, %s is not",
-					t.Name, states[x[0]], states[x[1]], states[x[1]], states[x[0]])
-				return
-			}
-		}
-	}
-}
-
 // findDirection takes what the instance files say, which must be the same in all.
 func (l *npzLoader) findDirection() {
 	for _, in := range l.instances {
@@ -84,8 +69,7 @@ func (l *npzLoader) findDirection() {
 				l.instances[0].path, says[!in.directed])
 			return
 		}
-		// Edges that are there both ways round lead nowhere.
-		l.directed, l.tied = in.directed, l.tied || in.tied || in.both != nil || l.o.Tied
+		l.directed, l.tied = in.directed, l.tied || in.tied || l.o.Tied
 		u, v := in.graph.Ends()
 		l.chain(u, v, nil)
 	}

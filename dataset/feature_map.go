@@ -14,16 +14,12 @@ import (
 // featureMap is a picture's unary features as a network gave them.
 type featureMap struct {
 	path              string
-	rows, cols, depth int // once the layout is chosen
-	cells             stretch.Cells
-
-	header *npy.Header // nil: the colours of the picture
-	stored *storedCells
+	rows, cols, depth int
+	cells             stretch.Cells // stored ones, or the colours of the picture
 }
 
-// parseMap reads an array of three axes, or [h, w] alone, of floating-point numbers, or bytes; float64 is rounded to
-// single precision. Its layout is still to be chosen. The values stay where they are, in a file that has to stay open
-// for as long as the map, if it is not nil.
+// parseMap reads an array [h, w, d], or [h, w] alone, of floating-point numbers, or bytes; float64 is rounded to single
+// precision. The values stay where they are, in a file that has to stay open for as long as the map, if it is not nil.
 func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, error) {
 	defer runtime.KeepAlive(file)
 	h, raw, err := npy.Open(data)
@@ -40,29 +36,13 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 		return nil, wrong(path, 0, "", "convert it with astype(numpy.float32)",
 			"dtype is %s, want float32, float16, float64 or uint8", h.Descr)
 	}
-	s := &storedCells{file: file, data: raw, header: h, number: h.Number()}
-	if err := s.check(path); err != nil {
-		return nil, err
+	m := &featureMap{path, h.Shape[0], h.Shape[1], h.Shape[2], nil}
+	s := &storedCells{file, raw, h, h.Number(), m.cols, m.depth, m.cols * m.depth, m.depth, 1}
+	if h.Fortran {
+		s.rowStep, s.colStep, s.toNext = 1, m.rows, m.rows*m.cols
 	}
-	m := &featureMap{path: path, header: h, stored: s}
-	m.arrange(false)
-	return m, nil
-}
-
-// arrange says which axes of the array are rows, columns and features: these, or features before the others.
-func (m *featureMap) arrange(featuresFirst bool) {
-	shape, s := m.header.Shape, m.stored
-	steps := []int{shape[1] * shape[2], shape[2], 1}
-	if m.header.Fortran {
-		steps = []int{1, shape[0], shape[0] * shape[1]}
-	}
-	row, col, feature := 0, 1, 2
-	if featuresFirst {
-		row, col, feature = 1, 2, 0
-	}
-	m.rows, m.cols, m.depth = shape[row], shape[col], shape[feature]
-	s.cols, s.depth, s.rowStep, s.colStep, s.toNext = m.cols, m.depth, steps[row], steps[col], steps[feature]
 	m.cells = s
+	return m, s.check(path)
 }
 
 // over stretches the map over a picture.
@@ -72,15 +52,11 @@ func (m *featureMap) over(s *ImageSource, bias bool) *stretch.Map {
 }
 
 // fits reports whether the map can be one of a picture of rows × cols pixels. Networks round
-// sizes up and down, but a map of another picture, or a transposed one, is further off.
+// sizes up and down, but a map of another picture, or a transposed one, is further off: by more than a cell at the
+// scale s of the picture that suits it best, where |m.rows − s·rows| and |m.cols − s·cols| are equal.
 func (m *featureMap) fits(rows, cols int) bool {
-	return m.misses(rows, cols) <= 1 && m.depth <= mostFeatures && m.rows <= math.MaxInt32/m.cols
-}
-
-// misses returns by how many cells the map is off, at the scale s of the picture that suits it
-// best: the least of max(|m.rows − s·rows|, |m.cols − s·cols|), which are equal then.
-func (m *featureMap) misses(rows, cols int) float64 {
-	return math.Abs(float64(m.rows)*float64(cols)-float64(m.cols)*float64(rows)) / (float64(rows) + float64(cols))
+	return math.Abs(float64(m.rows)*float64(cols)-float64(m.cols)*float64(rows)) <= float64(rows)+float64(cols) &&
+		m.depth <= mostFeatures && m.rows <= math.MaxInt32/m.cols
 }
 
 // colourFeatures are the colours of a picture, of 0 to 255: those that coloursOf returned, or in finer steps if it has
@@ -101,6 +77,12 @@ func colourFeatures(path string, picture image.Image, colours []uint8) *featureM
 		values = append(values, float32(r)/257, float32(g)/257, float32(b)/257)
 	}
 	return &featureMap{path: path, rows: size.Y, cols: size.X, depth: 3, cells: values}
+}
+
+// isColours reports whether the features are those.
+func (m *featureMap) isColours() bool {
+	_, colours := m.cells.(stretch.Values)
+	return colours
 }
 
 // grey reports whether all pixels are.

@@ -38,7 +38,6 @@ func parseList(path string, data []byte) ([]listEntry, []error) {
 		return nil, []error{err}
 	}
 	var entries []listEntry
-	first := map[string]int{}
 	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
@@ -46,11 +45,6 @@ func parseList(path string, data []byte) ([]listEntry, []error) {
 		if text == "" || text[0] == '#' {
 			continue
 		}
-		if first[text] > 0 {
-			p.add(line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(text), first[text])
-			continue
-		}
-		first[text] = line
 		entries = append(entries, listEntry{text, line})
 	}
 	if len(entries) == 0 {

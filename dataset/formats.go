@@ -35,7 +35,8 @@ type format struct {
 var formats = []format{
 	{"a file of predictions", "", (*peek).isPrediction, say("give the data that they are of")},
 	{"a file of arrays as PyTorch Geometric names them", "", holding("edge_index"), python(`import numpy; ` +
-		`d = numpy.load(%q); numpy.savez("converted.npz", edges=d["edge_index"].T, labels=d["y"], node_features=d["x"])`)},
+		`d = numpy.load(%q); e = numpy.unique(numpy.sort(d["edge_index"].T), axis=0); ` +
+		`numpy.savez("converted.npz", edges=e, labels=d["y"], node_features=d["x"])`)},
 	{"a graph of sparse matrices", "", holding("adj_indptr"), python(fromSparse)},
 	{"a sparse matrix", "", holding("indptr"), python(`import numpy, scipy.sparse as s; numpy.savetxt("edges.csv", ` +
 		`numpy.transpose(s.triu(s.load_npz(%q), 1).nonzero()), ` + edgeHeader)},
@@ -86,7 +87,8 @@ var formats = []format{
 		`numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`)},
 	{"a PyTorch file", "", extensions(".pt", ".pth"), python(`import numpy, torch; ` +
 		`d = torch.load(%q, weights_only=False); d = d[0] if isinstance(d, tuple) else d; ` +
-		`numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
+		`e = numpy.unique(numpy.sort(d.edge_index.T), axis=0); ` +
+		`numpy.savez("data.npz", edges=e, labels=d.y, node_features=d.x)`)},
 	{"a list of neighbours", "", extensions(".adjlist"), python(`import networkx; ` +
 		`networkx.write_edgelist(networkx.read_adjlist(%q), "graph.edgelist", data=False)`)},
 	{edgeList, KindGraph, (*peek).isEdgeList, nil},

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph"
 )
 
 // Ways to make features of edges of images, in Options.Edges.
@@ -19,12 +18,11 @@ const (
 
 var edgesOfImages = []string{EdgesContrast, EdgesBins}
 
-// edgeRecipe says which pixels of an image are joined, and how contrasts make features.
+// edgeRecipe says how contrasts make features of the edges of an image. Both lists have one entry: once there were
+// models that joined pixels further apart.
 type edgeRecipe struct {
-	// Offsets rise: how far apart the pixels are that are joined.
-	Offsets []int `json:"offsets"`
-	// Colour has, for every offset, the contrasts exp(−β|Δrgb|²) of colours of 0 to 255.
-	Colour []contrast `json:"colour"`
+	Offsets []int      `json:"offsets"` // 1
+	Colour  []contrast `json:"colour"`  // exp(−β|Δrgb|²) of colours of 0 to 255
 }
 
 // contrast makes features of a number x ≥ 0: exp(−βx) for several β. Numbers are sorted into
@@ -39,9 +37,8 @@ const (
 	// colourBins bound what is lost: in one of n bins, each of three contrasts differs from that of the bin by at most
 	// 1.5/n.
 	colourBins = 32
-	// mostOffset and mostOffsets bound what a list of offsets asks for.
-	mostOffset  = 1 << 10
-	mostOffsets = 16
+	// mostScales bounds what a model asks for.
+	mostScales = 16
 )
 
 // scaleFactors are the scales over the usual one, 1 / (2 mean x). Most neighbouring pixels differ by much less
@@ -59,14 +56,14 @@ func scalesFor(mean float64) (scales []float64) {
 	return scales
 }
 
-// scalesProblem says what makes numbers that were read from a file unusable as scales.
-func scalesProblem(scales []float64) string {
-	for _, x := range scales {
-		if !(x >= 0) || math.IsInf(x, 1) {
-			return fmt.Sprintf("%v is no finite number of at least 0", x)
-		}
-	}
-	return ""
+// areScales reports whether numbers that were read from a file can be scales.
+func areScales(scales []float64) bool {
+	return len(scales) > 0 && len(scales) <= mostScales && areDistances(scales)
+}
+
+// areDistances reports whether numbers are finite and not negative.
+func areDistances(list []float64) bool {
+	return !slices.ContainsFunc(list, func(x float64) bool { return !(x >= 0) || math.IsInf(x, 1) })
 }
 
 // newContrast makes contrasts for numbers of a mean. Bins divide the sum of the contrasts,
@@ -117,47 +114,15 @@ func (c *contrast) row(dst []float64, bin int) {
 // bin returns that of a number.
 func (c *contrast) bin(x float64) int { return binOf(x, c.Bounds) }
 
-// problem says what is wrong with contrasts that were read from a file.
-func (c *contrast) problem() string {
-	switch {
-	case len(c.Scales) == 0 || len(c.Scales) > mostOffsets || len(c.Values) == 0 || len(c.Values) > mostFeatures ||
-		len(c.Bounds) != len(c.Values)-1:
-		return fmt.Sprintf("%d scales, %d bounds and %d values, want one bound less than values", len(c.Scales),
-			len(c.Bounds), len(c.Values))
-	case !slices.IsSorted(c.Bounds) || !slices.IsSorted(c.Values):
-		return "bounds and values must rise"
-	}
-	return scalesProblem(slices.Concat(c.Scales, c.Bounds, c.Values))
+// sound reports whether contrasts that were read from a file can be used.
+func (c *contrast) sound() bool {
+	return areScales(c.Scales) && len(c.Values) > 0 && len(c.Values) <= mostFeatures && len(c.Bounds) == len(c.Values)-1 &&
+		slices.IsSorted(c.Bounds) && slices.IsSorted(c.Values) && areDistances(c.Bounds) && areDistances(c.Values)
 }
 
-// problem says what makes a recipe that was read from a file unusable.
-func (r *edgeRecipe) problem() string {
-	if p := offsetsProblem(r.Offsets); p != "" || len(r.Offsets) == 0 {
-		return fmt.Sprintf("edges.offsets are %v: %s", r.Offsets, p)
-	}
-	if len(r.Colour) != len(r.Offsets) {
-		return fmt.Sprintf("edges has %d contrasts of colours for %d offsets", len(r.Colour), len(r.Offsets))
-	}
-	for i := range r.Colour {
-		if p := r.Colour[i].problem(); p != "" {
-			return "edges: " + p
-		}
-		if len(r.Colour[i].Scales) != len(r.Colour[0].Scales) {
-			return "edges: offsets have different numbers of scales"
-		}
-	}
-	return ""
-}
-
-// offsetsProblem says what is wrong with a list of offsets.
-func offsetsProblem(offsets []int) string {
-	for i, k := range offsets {
-		if k < 1 || k > mostOffset || i > 0 && k <= offsets[i-1] || i == mostOffsets {
-			return fmt.Sprintf("want at most %d numbers of pixels that rise, from 1 to %d, such as 1,4,12", mostOffsets,
-				mostOffset)
-		}
-	}
-	return ""
+// sound reports whether a recipe that was read from a file can be used.
+func (r *edgeRecipe) sound() bool {
+	return slices.Equal(r.Offsets, []int{1}) && len(r.Colour) == 1 && r.Colour[0].sound()
 }
 
 // directions are the ways from a pixel to those that it is joined to, in rows and columns.
@@ -169,81 +134,49 @@ var directions = []struct {
 // numDirections returns how many of the directions a pixel has.
 func numDirections(neighbours int) int { return neighbours / 2 }
 
-// width returns the number of features of one offset and direction: a constant and contrasts.
+// width returns the number of features of a direction: a constant and contrasts.
 func (r *edgeRecipe) width() int { return 1 + len(r.Colour[0].Scales) }
 
 // dim returns the number of features of an edge.
-func (r *edgeRecipe) dim(neighbours int) int {
-	return len(r.Offsets) * numDirections(neighbours) * r.width()
-}
+func (r *edgeRecipe) dim(neighbours int) int { return numDirections(neighbours) * r.width() }
 
 // names describes the features.
-func (r *edgeRecipe) names(neighbours int) []string {
-	var names []string
-	for o, offset := range r.Offsets {
-		for _, d := range directions[:numDirections(neighbours)] {
-			way := d.name
-			if len(r.Offsets) > 1 {
-				way = fmt.Sprintf("%s %d", d.name, offset)
-			}
-			names = append(names, way)
-			for _, beta := range r.Colour[o].Scales {
-				names = append(names, fmt.Sprintf("%s, exp(−%.3g |Δrgb|²)", way, beta))
-			}
+func (r *edgeRecipe) names(neighbours int) (names []string) {
+	for _, d := range directions[:numDirections(neighbours)] {
+		names = append(names, d.name)
+		for _, beta := range r.Colour[0].Scales {
+			names = append(names, fmt.Sprintf("%s, exp(−%.3g |Δrgb|²)", d.name, beta))
 		}
 	}
 	return names
 }
 
-// book returns the features of all bins, offset by offset and direction by direction.
-func (r *edgeRecipe) book(neighbours int) []float64 {
-	var book []float64
-	width, dim := r.width(), r.dim(neighbours)
-	for o := range r.Offsets {
-		for d := range numDirections(neighbours) {
-			for bin := range r.Colour[o].Values {
-				row := make([]float64, dim)
-				own := row[(o*numDirections(neighbours)+d)*width:][:width]
-				own[0] = 1
-				r.Colour[o].row(own[1:], bin)
-				book = append(book, row...)
-			}
+// book returns the features of all bins, direction by direction.
+func (r *edgeRecipe) book(neighbours int) (book []float64) {
+	width := r.width()
+	for d := range numDirections(neighbours) {
+		for bin := range r.Colour[0].Values {
+			row := make([]float64, r.dim(neighbours))
+			own := row[d*width:][:width]
+			own[0] = 1
+			r.Colour[0].row(own[1:], bin)
+			book = append(book, row...)
 		}
 	}
 	return book
 }
 
-// eachPair goes through the pixels that are joined, pixel by pixel: those of graph.Grid, in
-// its order, for the offset 1. way numbers offset and direction.
-func eachPair(rows, cols int, offsets []int, neighbours int, do func(u, v, way int)) {
-	n := numDirections(neighbours)
-	for r := range rows {
-		for c := range cols {
-			for o, k := range offsets {
-				for d, to := range directions[:n] {
-					if y, x := r+k*to.down, c+k*to.over; y < rows && x < cols && x >= 0 {
-						do(r*cols+c, y*cols+x, o*n+d)
-					}
+// eachPair goes through the pixels that are joined, pixel by pixel, and their directions, as graph.Grid does.
+func (p *pixelEdges) eachPair(neighbours int, do func(u, v, direction int)) {
+	for r := range p.rows {
+		for c := range p.cols {
+			for d, to := range directions[:numDirections(neighbours)] {
+				if y, x := r+to.down, c+to.over; y < p.rows && x < p.cols && x >= 0 {
+					do(r*p.cols+c, y*p.cols+x, d)
 				}
 			}
 		}
 	}
-}
-
-// gridOf returns the graph of a picture.
-func gridOf(rows, cols int, offsets []int, neighbours int) (*graph.Graph, error) {
-	if len(offsets) == 0 || slices.Equal(offsets, []int{1}) {
-		return graph.Grid(rows, cols, graph.GridOptions{Eight: neighbours == 8})
-	}
-	if ways := len(offsets) * numDirections(neighbours); rows*cols > graph.MaxEdges/ways {
-		return nil, fmt.Errorf("%d×%d pixels with edges of %d lengths and directions, at most %d edges are supported",
-			cols, rows, ways, graph.MaxEdges)
-	}
-	var u, v []int32
-	eachPair(rows, cols, offsets, neighbours, func(a, b, _ int) {
-		u, v = append(u, int32(a)), append(v, int32(b))
-	})
-	return graph.FromEdges(rows*cols, u, v)
 }
 
 // coloursOf returns the pixels of a picture, four bytes for each, of which the last is no colour.
@@ -274,58 +207,42 @@ type pixelEdges struct {
 	colours    []uint8 // [4*pixels]
 }
 
-// edgeSums are sums by offset.
-type edgeSums struct{ n, colour []float64 }
+// edgeSums are the number of edges, and the sum of what their ends' colours differ by.
+type edgeSums struct{ n, colour float64 }
 
-func (p *pixelEdges) sums(offsets []int, neighbours int) edgeSums {
-	k, n := len(offsets), numDirections(neighbours)
-	s := edgeSums{make([]float64, k), make([]float64, k)}
-	eachPair(p.rows, p.cols, offsets, neighbours, func(u, v, way int) {
-		o := way / n
-		s.n[o]++
-		s.colour[o] += float64(difference(p.colours, u, v))
+func (p *pixelEdges) sums(neighbours int) (s edgeSums) {
+	p.eachPair(neighbours, func(u, v, _ int) {
+		s.n++
+		s.colour += float64(difference(p.colours, u, v))
 	})
 	return s
 }
 
 // newEdgeRecipe takes the scales from training data: all sums are in the order of pictures.
-func newEdgeRecipe(offsets []int, parts []edgeSums) *edgeRecipe {
-	r := &edgeRecipe{Offsets: offsets}
-	for o := range offsets {
-		n, colour := 0.0, 0.0
-		for _, p := range parts {
-			n, colour = n+p.n[o], colour+p.colour[o]
-		}
-		r.Colour = append(r.Colour, newContrast(colour/n, colourBins))
+func newEdgeRecipe(parts []edgeSums) *edgeRecipe {
+	n, colour := 0.0, 0.0
+	for _, p := range parts {
+		n, colour = n+p.n, colour+p.colour
 	}
-	return r
+	return &edgeRecipe{Offsets: []int{1}, Colour: []contrast{newContrast(colour/n, colourBins)}}
 }
 
-// features returns those of a picture's edges, which have rows of the book.
+// features returns those of a picture's edges, which have rows of the book; bins are those of every |Δrgb|².
 func (r *edgeRecipe) features(
-	p *pixelEdges, edges, neighbours int, book []float64, bins [][]uint16,
+	p *pixelEdges, edges, neighbours int, book []float64, bins []uint16,
 ) (crf.Features, error) {
-	n, at := numDirections(neighbours), int32(0)
-	var first []int32 // [ways]
-	for way := range len(r.Offsets) * n {
-		first = append(first, at)
-		at += int32(len(r.Colour[way/n].Values))
-	}
 	codes := make([]int32, 0, edges)
-	eachPair(p.rows, p.cols, r.Offsets, neighbours, func(u, v, way int) {
-		codes = append(codes, first[way]+int32(bins[way/n][difference(p.colours, u, v)]))
+	p.eachPair(neighbours, func(u, v, direction int) {
+		codes = append(codes, int32(direction*len(r.Colour[0].Values)+int(bins[difference(p.colours, u, v)])))
 	})
 	return crf.Coded(codes, book, r.dim(neighbours))
 }
 
-// ofDifference returns, by offset, the bin of every |Δrgb|².
-func (r *edgeRecipe) ofDifference() [][]uint16 {
-	all := make([][]uint16, len(r.Offsets))
-	for o := range r.Offsets {
-		all[o] = make([]uint16, mostDifference+1)
-		for x := range all[o] {
-			all[o][x] = uint16(r.Colour[o].bin(float64(x)))
-		}
+// ofDifference returns the bin of every |Δrgb|².
+func (r *edgeRecipe) ofDifference() []uint16 {
+	all := make([]uint16, mostDifference+1)
+	for x := range all {
+		all[x] = uint16(r.Colour[0].bin(float64(x)))
 	}
 	return all
 }

@@ -48,12 +48,9 @@ func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]str
 	return files, pictures
 }
 
-// stepOf returns rows and columns from the first to the second end of an edge, in the
-// steps of one offset, and that offset.
-func stepOf(u, v int32, cols int) (down, over, offset int) {
-	down, over = int(v)/cols-int(u)/cols, int(v)%cols-int(u)%cols
-	offset = max(down, over, -over)
-	return down / offset, over / offset, offset
+// stepOf returns rows and columns from the first to the second end of an edge.
+func stepOf(u, v int32, cols int) (down, over int) {
+	return int(v)/cols - int(u)/cols, int(v)%cols - int(u)%cols
 }
 
 // TestContrastEdges compares the features of edges with those computed pixel by pixel, without bins.
@@ -61,24 +58,15 @@ func TestContrastEdges(t *testing.T) {
 	const scales = 3
 	files, pictures := colourful(t, 1, [2]int{7, 5}, [2]int{4, 9})
 	folder := writeFiles(t, files)
-	for _, c := range []struct {
-		o    Options
-		bins float64 // of colours
-	}{
-		{Options{}, colourBins},
-		{Options{Offsets: []int{1, 3}, Neighbours: 8}, colourBins},
-		{Options{Offsets: []int{2}}, colourBins},
-	} {
-		set := mustOpen(t, folder, c.o)
-		offsets := c.o.offsets()
-		ways := len(offsets) * numDirections(set.Recipe.Neighbours)
-		width := 1 + scales
+	for _, o := range []Options{{}, {Neighbours: 8}} {
+		set := mustOpen(t, folder, o)
+		ways, width := numDirections(set.Recipe.Neighbours), 1+scales
 		if edges := set.Schema.EdgeTypes[0]; edges.Features != ways*width || edges.Symmetric || len(edges.FeatureNames) != edges.Features {
-			t.Fatalf("%+v: %d features, want %d; %+v", c.o, edges.Features, ways*width, edges)
+			t.Fatalf("%+v: %d features, want %d; %+v", o, edges.Features, ways*width, edges)
 		}
 		// What is compared with: |Δrgb|² and its means.
 		known := map[[3]int]float64{}
-		sums := map[int]*[2]float64{}
+		sums := [2]float64{}
 		for i, in := range set.Instances {
 			joined := map[[2]int32]bool{}
 			for e := range int32(in.Graph.NumEdges()) {
@@ -87,7 +75,6 @@ func TestContrastEdges(t *testing.T) {
 					t.Errorf("%d and %d are joined twice", u, v)
 				}
 				joined[[2]int32{u, v}] = true
-				_, _, k := stepOf(u, v, in.Cols)
 				x := 0.0
 				at := func(s int32) color.NRGBA { return pictures[i].NRGBAAt(int(s)%in.Cols, int(s)/in.Cols) }
 				a, b := at(u), at(v)
@@ -95,21 +82,17 @@ func TestContrastEdges(t *testing.T) {
 					x += float64(d * d)
 				}
 				known[[3]int{i, int(u), int(v)}] = x
-				if sums[k] == nil {
-					sums[k] = &[2]float64{}
-				}
-				sums[k][0]++
-				sums[k][1] += x
+				sums[0]++
+				sums[1] += x
 			}
-			// Every pair of pixels so far apart is joined.
+			// Every pair of neighbouring pixels is joined.
 			for r := range in.Rows {
 				for c := range in.Cols {
-					for _, k := range offsets {
-						for _, d := range directions[:numDirections(set.Recipe.Neighbours)] {
-							y, x := r+k*d.down, c+k*d.over
-							if inside := y < in.Rows && x >= 0 && x < in.Cols; inside && !joined[[2]int32{int32(r*in.Cols + c), int32(y*in.Cols + x)}] {
-								t.Errorf("(%d, %d) is not joined to (%d, %d)", r, c, y, x)
-							}
+					for _, d := range directions[:ways] {
+						y, x := r+d.down, c+d.over
+						pair := [2]int32{int32(r*in.Cols + c), int32(y*in.Cols + x)}
+						if inside := y < in.Rows && x >= 0 && x < in.Cols; inside && !joined[pair] {
+							t.Errorf("(%d, %d) is not joined to (%d, %d)", r, c, y, x)
 						}
 					}
 				}
@@ -118,18 +101,18 @@ func TestContrastEdges(t *testing.T) {
 		for i, in := range set.Instances {
 			for e := range int32(in.Graph.NumEdges()) {
 				u, v := in.Graph.U(e), in.Graph.V(e)
-				down, over, k := stepOf(u, v, in.Cols)
+				down, over := stepOf(u, v, in.Cols)
 				x := known[[3]int{i, int(u), int(v)}]
 				want := make([]float64, ways*width)
-				way := slices.Index(offsets, k) * numDirections(set.Recipe.Neighbours)
-				for directions[way%numDirections(set.Recipe.Neighbours)].down != down || directions[way%numDirections(set.Recipe.Neighbours)].over != over {
+				way := 0
+				for directions[way].down != down || directions[way].over != over {
 					way++
 				}
 				own := want[way*width:][:width]
 				own[0] = 1
 				tolerance := slices.Repeat([]float64{0}, width)
 				for j, factor := range []float64{1, 4, 16} {
-					own[1+j], tolerance[1+j] = math.Exp(-factor*x/(2*sums[k][1]/sums[k][0])), 1.5/c.bins
+					own[1+j], tolerance[1+j] = math.Exp(-factor*x/(2*sums[1]/sums[0])), 1.5/colourBins
 				}
 				got := row(in.EdgeFeatures(0), int(e))
 				for j := range want {
@@ -138,7 +121,7 @@ func TestContrastEdges(t *testing.T) {
 						most = tolerance[j%width]
 					}
 					if math.Abs(got[j]-want[j]) > most+1e-9 {
-						t.Errorf("%+v: feature %s of edge %d–%d is %v, want %v to %v", c.o, set.Schema.EdgeTypes[0].FeatureNames[j], u, v, got[j], want[j], most)
+						t.Errorf("%+v: feature %s of edge %d–%d is %v, want %v to %v", o, set.Schema.EdgeTypes[0].FeatureNames[j], u, v, got[j], want[j], most)
 					}
 				}
 			}
@@ -174,17 +157,13 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 	}{
 		{Options{Edges: "contrasts"}, `did you mean "contrast"?`},
 		{Options{Edges: EdgesContrast, Bins: 4}, "Bins: it goes with dataset.Options.Edges"},
-		{Options{Bins: 4, Offsets: []int{2}}, "Offsets: it goes with dataset.Options.Edges"},
-		{Options{Offsets: []int{0, 2}}, "numbers of pixels that rise"},
-		{Options{Offsets: []int{2, 2}}, "numbers of pixels that rise"},
-		{Options{Offsets: []int{mostOffset + 1}}, "numbers of pixels that rise"},
 	} {
 		refuses(t, folder, c.o, c.want)
 	}
 	set := mustOpen(t, folder, Options{})
 	for name, spoil := range map[string]func(*Recipe){
 		"bins":    func(r *Recipe) { r.Bins = 1 },
-		"offsets": func(r *Recipe) { r.Edges.Offsets = nil },
+		"offsets": func(r *Recipe) { r.Edges.Offsets = []int{1, 4} },
 		"colours": func(r *Recipe) { r.Edges.Colour = nil },
 		"scales":  func(r *Recipe) { r.Edges.Colour[0].Scales = nil },
 		"values":  func(r *Recipe) { r.Edges.Colour[0].Values[0] = math.Inf(1) },
@@ -196,7 +175,7 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 			t.Errorf("%s: %+v is taken", name, r)
 		}
 	}
-	if set := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, Offsets: []int{5}, Bins: 3}); len(set.Warnings) != 2 {
+	if set := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, Bins: 3}); len(set.Warnings) != 1 {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
 }

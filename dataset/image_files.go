@@ -177,6 +177,9 @@ func (f *imageFiles) readFeatures(d *imageData) error {
 	case err == nil:
 		d.files = append(d.files, features)
 		d.features, err = parseMap(f.features, features.Bytes(), features)
+		if m := d.features; err == nil && !m.fits(d.image.Height, d.image.Width) {
+			err = misfit(m.path, m.rows, m.cols, &d.image, "[h, w, d], of features first numpy.moveaxis(a, 0, -1)")
+		}
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // imageLoader turns an image folder into a set.
@@ -19,8 +18,8 @@ type imageLoader struct {
 	images []*imageData
 	pixels []pixelFeatures
 
-	book         []float64  // of contrasts: the distinct features of edges
-	ofDifference [][]uint16 // and their bins of colours
+	book         []float64 // of contrasts: the distinct features of edges
+	ofDifference []uint16  // and their bins of colours
 }
 
 // loadImages reads an image folder.
@@ -34,7 +33,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
+	l.run(l.chooseColourFeatures, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
 		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
 		l.findRegions, l.chooseEdges, func() { l.askWhatHides() }, l.freezeAll, l.keepRowLabels)
 	return l.result()
@@ -62,52 +61,15 @@ func (l *imageLoader) read(files []imageFiles) {
 	}
 }
 
-// chooseLayout takes the order of axes in which the maps fit their pictures best, with as many features as the model,
-// or dataset.json, or each other.
-func (l *imageLoader) chooseLayout() {
-	wanted := len(l.manifest.NodeFeatures)
-	if l.o.Recipe != nil {
-		wanted = l.o.Recipe.FeatureDim
-	}
-	first := l.images[0].features
-	if first.header == nil {
-		l.chooseColourFeatures(wanted)
+// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three where they have colours.
+func (l *imageLoader) chooseColourFeatures() {
+	if !l.images[0].features.isColours() {
 		return
 	}
-	const notFitting = 2 // cells that a map of another picture counts
-	off := map[bool]float64{}
-	for _, featuresFirst := range []bool{true, false} {
-		depth := wanted
-		for _, d := range l.images {
-			d.features.arrange(featuresFirst)
-			off[featuresFirst] += min(notFitting, d.features.misses(d.image.Height, d.image.Width))
-			if depth != 0 && depth != d.features.depth {
-				off[featuresFirst]++
-			}
-			depth = d.features.depth
-		}
-	}
-	featuresFirst, shape := off[true] < off[false], "[h, w, d]"
-	if featuresFirst {
-		shape = "[d, h, w]"
-	} else if off[true] == off[false] && first.header.Count > 1 { // one number is the same in both
-		l.warn("the features are read as [h, w, d], and fit the pictures as [d, h, w], too: %s has the shape %s; transpose "+
-			"them if they are these", first.path, npy.ShapeText(first.header.Shape))
-	}
-	for _, d := range l.images {
-		m := d.features
-		if m.arrange(featuresFirst); !m.fits(d.image.Height, d.image.Width) {
-			l.fail(misfit(m.path, m.rows, m.cols, &d.image, shape))
-		}
-	}
-}
-
-// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three where they have colours.
-func (l *imageLoader) chooseColourFeatures(wanted int) {
 	if l.o.Recipe == nil {
 		l.warn("there is no folder %s: the features of pixels are their colours",
 			filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
-	} else if wanted == 3 {
+	} else if l.o.Recipe.FeatureDim == 3 {
 		return
 	}
 	grey := make([]bool, len(l.images))
@@ -134,12 +96,12 @@ func (l *imageLoader) checkDepths() {
 		}
 		l.compareNames()
 	} else {
-		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.header == nil, Bias: !l.o.NoBias,
+		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.isColours(), Bias: !l.o.NoBias,
 			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 		if l.o.Superpixels != "" {
 			l.set.Recipe.Superpixels = &superpixelRecipe{}
 		} else if l.o.edgesOfImages() == EdgesContrast {
-			l.set.Recipe.Edges = &edgeRecipe{Offsets: l.o.offsets()}
+			l.set.Recipe.Edges = &edgeRecipe{}
 		}
 	}
 	for _, d := range l.images {
@@ -193,7 +155,7 @@ func (l *imageLoader) buildPixels() {
 	for i, d := range l.images {
 		size := [2]int{d.image.Height, d.image.Width}
 		if grids[size] == nil && r.Superpixels == nil {
-			grid, err := gridOf(size[0], size[1], r.offsets(), r.Neighbours)
+			grid, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: r.Neighbours == 8})
 			if err != nil {
 				l.fail(ofFile(d.image.Path, err))
 				return
@@ -211,7 +173,7 @@ func (l *imageLoader) checkPixels() {
 	// share; and what is mapped from no file.
 	const label, colours, edge, fine = 4, 4, 40, 12
 	r, total := &l.set.Recipe, 0.0
-	edges := edge * float64(numDirections(r.Neighbours)*max(1, len(r.offsets())))
+	edges := edge * float64(numDirections(r.Neighbours))
 	largest := l.images[0]
 	for _, d := range l.images {
 		pixels := d.image.pixels()
@@ -258,11 +220,11 @@ func (l *imageLoader) chooseBins() (names []string) {
 	}
 	if r.Edges != nil {
 		parts := make([]edgeSums, len(l.images))
-		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Edges.Offsets, r.Neighbours) })
+		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Neighbours) })
 		if len(l.problems) > 0 {
 			return nil
 		}
-		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts)
+		r.Edges = newEdgeRecipe(parts)
 		return r.Edges.names(r.Neighbours)
 	}
 	wanted := cmp.Or(l.o.Bins, DefaultBins)

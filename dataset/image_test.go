@@ -167,6 +167,7 @@ func TestImagesRefuse(t *testing.T) {
 		"label colours":  {map[string]string{"labels/10.png": colours(t)}, Options{}, []string{"10.png:[0,0]: is transparent"}},
 		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "predict needs none"}},
 		"transposed":     {map[string]string{"features/tall.npy": cells(60, 80, 1)}, Options{}, []string{"tall.npy: its 60 rows of 80 cells are not the shape of ", "tall.jpeg, which has 4 rows of 2 pixels"}},
+		"features first": {map[string]string{"features/tall.npy": cells(1, 60, 30)}, Options{}, []string{"its 1 rows of 60 cells", "want [h, w, d], of features first numpy.moveaxis(a, 0, -1)"}},
 		"feature rank":   {map[string]string{"features/2.npy": string(npyOf("<f4", "False", "(1, 2, 2, 1)", binary.LittleEndian, make([]float32, 4)))}, Options{}, []string{"2.npy: shape is [1, 2, 2, 1], want [h, w, d]"}},
 		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8; convert it with astype"}},
 		"feature NaN":    {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{}, []string{"2.npy:[0,1,0]: is NaN"}},
@@ -176,6 +177,7 @@ func TestImagesRefuse(t *testing.T) {
 		"picture":        {map[string]string{"images/2.jpg": "jpg"}, Options{}, []string{"2.jpg: the picture cannot be read"}},
 		"two pictures":   {map[string]string{"images/2.png": indexed(t, 2, 4)}, Options{}, []string{`2 pictures are named "2"`}},
 		"list":           {map[string]string{"some.txt": "2\n2.gif\n"}, Options{List: "some.txt"}, []string{`some.txt:2: 0 pictures are named "2.gif"`, "an id is a file name without .jpg"}},
+		"listed twice":   {map[string]string{"some.txt": "2\n\n2\n"}, Options{List: "some.txt"}, []string{`some.txt:3: "2" is listed on line 1 already`}},
 		"list twice":     {map[string]string{"some.txt": "2\nimages/2.jpg\n"}, Options{List: "some.txt"}, []string{`some.txt:2: "2" is listed on line 1 already`}},
 		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
 		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
@@ -211,10 +213,10 @@ func TestImagesAgainstModel(t *testing.T) {
 	refuses(t, writeFiles(t, files), model, "10.npy: it has 2 features per pixel, the model has 1")
 	wrong := set.Recipe
 	wrong.FeatureDim = 7
-	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "recipe: it makes 8 node features, the model has weights for 2")
+	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "recipe: it makes other features than the model has weights for")
 	wrong.BinEdges = []float64{2, 1}
 	wrong.Bins = 3
-	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "bin_edges[1] is 1, want finite numbers that rise")
+	refuses(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &wrong}, "bin_edges is not as this version writes it; use the model with the version that trained it")
 }
 
 func TestCheckReadsPictures(t *testing.T) {
@@ -296,18 +298,16 @@ func FuzzFeatureMap(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, first := range []bool{false, true} {
-			if m.arrange(first); m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
-				pixels := m.over(&ImageSource{Height: 2, Width: 3}, true)
-				for r := range pixels.Rows() {
-					pixels.Row(make([]float64, pixels.Dim()), r)
-				}
+		if m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
+			pixels := m.over(&ImageSource{Height: 2, Width: 3}, true)
+			for r := range pixels.Rows() {
+				pixels.Row(make([]float64, pixels.Dim()), r)
 			}
 		}
 	})
 }
 
-// TestFeatureMapTypes: maps of all types, layouts and orders have the same numbers.
+// TestFeatureMapTypes: maps of all types and orders have the same numbers.
 func TestFeatureMapTypes(t *testing.T) {
 	const rows, cols, depth = 2, 3, 4
 	want := make([]float32, rows*cols*depth)
@@ -341,37 +341,20 @@ func TestFeatureMapTypes(t *testing.T) {
 			return b
 		},
 	}
-	for _, first := range []bool{false, true} {
-		for _, fortran := range []string{"False", "True"} {
-			shape := []int{rows, cols, depth}
-			if first {
-				shape = []int{depth, rows, cols}
+	for _, fortran := range []string{"False", "True"} {
+		data := slices.Clone(want)
+		for i, x := range want {
+			if r, c, k := i/depth/cols, i/depth%cols, i%depth; fortran == "True" {
+				data[(k*cols+c)*rows+r] = x
 			}
-			data := make([]float32, len(want))
-			for r := range rows {
-				for c := range cols {
-					for k := range depth {
-						at := []int{r, c, k}
-						if first {
-							at = []int{k, r, c}
-						}
-						place := (at[0]*shape[1]+at[1])*shape[2] + at[2]
-						if fortran == "True" {
-							place = (at[2]*shape[1]+at[1])*shape[0] + at[0]
-						}
-						data[place] = want[(r*cols+c)*depth+k]
-					}
-				}
-			}
-			for code, convert := range numbers {
-				for sign, order := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian} {
-					m := oracle.Must(parseMap("m", npyOf(sign+code, fortran, fmt.Sprintf("(%d, %d, %d)", shape[0], shape[1],
-						shape[2]), order, convert(data)), nil))(t)
-					m.arrange(first)
-					got := make([]float32, len(want))
-					if m.cells.Read(got, []int32{0, 1, 2, 3, 4, 5}); m.rows != rows || m.cols != cols || m.depth != depth || !slices.Equal(got, want) {
-						t.Errorf("%s%s features first %v fortran %s: %d×%d×%d %v, want %v", sign, code, first, fortran, m.rows, m.cols, m.depth, got, want)
-					}
+		}
+		for code, convert := range numbers {
+			for sign, order := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian} {
+				m := oracle.Must(parseMap("m", npyOf(sign+code, fortran, "(2, 3, 4)", order, convert(data)), nil))(t)
+				got := make([]float32, len(want))
+				m.cells.Read(got, []int32{0, 1, 2, 3, 4, 5})
+				if m.rows != rows || m.cols != cols || m.depth != depth || !slices.Equal(got, want) {
+					t.Errorf("%s%s fortran %s: %d×%d×%d %v, want %v", sign, code, fortran, m.rows, m.cols, m.depth, got, want)
 				}
 			}
 		}

@@ -146,7 +146,7 @@ func TestLabelPicturesRefuse(t *testing.T) {
 	broken := set.Recipe
 	broken.Palette = broken.Palette[:1]
 	_, err := ParseRecipe(broken.String())
-	wantError(t, err, "label_colours want a colour for each of 2 states, palette has 1")
+	wantError(t, err, "label_colours is not as")
 }
 
 // TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside
@@ -225,5 +225,5 @@ func TestColourFeatures(t *testing.T) {
 	wrong := set.Recipe
 	wrong.Colours, wrong.FeatureDim = true, 2
 	_, err := ParseRecipe(wrong.String())
-	wantError(t, err, "colours go with kind \"images\", and with 1 or 3 features, not 2")
+	wantError(t, err, "recipe: colours is not as")
 }

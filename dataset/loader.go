@@ -220,9 +220,6 @@ func (l *loader) completeSchema() {
 	l.direct(s)
 	l.set.Recipe.About = l.manifest.About
 	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath)...)
-	if l.checkMirrors(s); len(l.problems) > 0 {
-		return
-	}
 	l.fail(ofFile(l.manifestPath, s.Validate()))
 }
 

@@ -48,7 +48,7 @@ func TestMaskRefuses(t *testing.T) {
 		`{"states": ["x", "y"], "forbidden_pairs": [["x", "q"]]}`:                                                          "dataset.json:forbidden_pairs[0]: no edge type joins states x and q",
 		`{"states": ["x", "y"], "forbidden_pairs": [["x"]]}`:                                                               "want the names of two states",
 		`{"states": ["x", "y"], "forbidden_states": ["x", "y"]}`:                                                           "dataset.json: schema: node_types[0] (\"node\"): every state is forbidden",
-		`{"states": ["x", "y"], "forbidden_pairs": [["x", "y"]]}`:                                                          `dataset.json: edges of type "edge" have no direction, but x, y is forbidden and y, x is not; forbid both, or say "directed": true`,
+		`{"states": ["x", "y"], "forbidden_pairs": [["x", "y"]]}`:                                                          `dataset.json: schema: edge_types[0] ("edge"): forbidden[0] is the pair x, y; the type has no direction: forbid y, x too, or say that it has one`,
 		`{"states": ["x", "y"], "forbidden_pair": [["x", "y"]]}`:                                                           `did you mean "forbidden_pairs"?`,
 		`{"states": ["x", "y"], "forbidden_pairs": [["x", "x"], ["x", "y"], ["y", "x"], ["y", "y"]], "node_types": ["n"]}`: "every pair of states is forbidden",
 	} {

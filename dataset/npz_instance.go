@@ -18,7 +18,6 @@ type npzInstance struct {
 	path, name   string
 	nodes, edges elements
 	graph        *graph.Graph
-	both         *bothWays // nil: no edge is there both ways round
 	rows, cols   int       // of the grid, or 0
 	labels       [][]int32 // [samples][nodes], views of one array
 	labelsFlat   bool      // labels was [nodes], not [samples, nodes]
@@ -189,14 +188,14 @@ func (c *npzContents) integers(name string) []int32 {
 func (b *npzBuilder) buildGraph(graphs *graphCache) {
 	edges, edge := b.c.arrays[edgesArray].Ints, (*graph.EdgeError)(nil)
 	g, err := graphs.get(b.in.nodes.count, edges)
-	if errors.As(err, &edge) && b.leaveOutReversed(edges) {
-		g, err = graphs.get(b.in.nodes.count, npy.TakeRows(edges, 2, b.in.both.kept))
-	}
-	switch b.in.graph = g; {
-	case len(b.list) > 0: // of edges both ways round
-	case errors.As(err, &edge):
-		b.add(0, b.in.edgePlace(edge.Edge), "", "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
-	case err != nil:
+	if b.in.graph = g; errors.As(err, &edge) {
+		remedy := ""
+		if n := int32(b.in.nodes.count); edge.U != edge.V && min(edge.U, edge.V) >= 0 && max(edge.U, edge.V) < n {
+			remedy = "in Python i = numpy.unique(numpy.sort(edges), axis=0, " +
+				"return_index=True)[1], and edges[i], edge_features[i]"
+		}
+		b.add(0, edgePlace(edge.Edge), remedy, "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
+	} else if err != nil {
 		b.add(0, edgesArray, "", "%v", err)
 	}
 }
@@ -235,99 +234,5 @@ func (in *npzInstance) statesPlace(s int) string {
 	return fmt.Sprintf("%s[%d]", statesArray, s)
 }
 
-// bothWays says which rows of edges are left out because another row joins the same nodes the other way round, as
-// lists do that are made for passing messages both ways. A network has one edge for two nodes.
-type bothWays struct {
-	kept  []int32    // [edges] their rows
-	again [][2]int32 // rows that are left out, and those of the same edges
-}
-
-// row returns the row of an edge in the file.
-func (in *npzInstance) row(edge int) int {
-	if in.both == nil {
-		return edge
-	}
-	return int(in.both.kept[edge])
-}
-
 // edgePlace is where an edge stands.
-func (in *npzInstance) edgePlace(edge int) string {
-	return fmt.Sprintf("%s[%d]", edgesArray, in.row(edge))
-}
-
-// leaveOutReversed finds such rows. It reports whether there are any; then count, types and bins of edges are those of
-// the rows that are kept.
-func (b *npzBuilder) leaveOutReversed(edges []int32) bool {
-	in, both, first := b.in, &bothWays{}, map[[2]int32]int32{} // the row of each edge
-	out := make([]bool, in.edges.count)
-	for e := range int32(in.edges.count) {
-		u, v := edges[2*e], edges[2*e+1]
-		f, again := first[[2]int32{v, u}]
-		if !again || u == v {
-			first[[2]int32{u, v}] = e
-			continue
-		}
-		delete(first, [2]int32{v, u}) // a third row is one too many
-		kept, left := f, e
-		if u >= 0 && v >= 0 && max(u, v) < int32(in.nodes.count) && in.nodes.typeOf(int(v)) > in.nodes.typeOf(int(u)) {
-			kept, left = e, f // without edge_types the end of the smaller type comes first
-		}
-		both.again, out[left] = append(both.again, [2]int32{left, kept}), true
-	}
-	slices.SortFunc(both.again, func(x, y [2]int32) int { return int(x[0] - y[0]) })
-	if len(both.again) == 0 || !b.agree(both.again) {
-		return false
-	}
-	both.kept = slices.DeleteFunc(numbersTo(len(out)), func(e int32) bool { return out[e] })
-	in.both, in.edges.count = both, len(both.kept)
-	in.edges.types = npy.TakeRows(in.edges.types, 1, both.kept)
-	if in.edges.features.Shape != nil {
-		in.edges.features = in.edges.features.Take(both.kept)
-	}
-	return true
-}
-
-// agree reports whether rows have the type and features of the rows of the same edges, or else a problem.
-func (b *npzBuilder) agree(again [][2]int32) bool {
-	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
-		a := b.c.arrays[name]
-		if knownArrays.rule(name).of != ofEdges || name == edgesArray {
-			continue
-		}
-		for _, x := range again {
-			if !a.SameRows(int(x[0]), int(x[1])) {
-				b.add(0, fmt.Sprintf("%s[%d]", edgesArray, x[0]),
-					"a network has one edge for two nodes: keep one of the two rows, or give both the same features",
-					"joins the nodes of %s[%d] the other way round, with other %s", edgesArray, x[1], name)
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// noteBothWays tells of edges that are there both ways round, and refuses those of directed types.
-func (l *npzLoader) noteBothWays() {
-	merged, where := 0, ""
-	for _, in := range l.instances {
-		if in.both == nil {
-			continue
-		}
-		for _, x := range in.both.again {
-			place := fmt.Sprintf("%s[%d]", edgesArray, x[0])
-			e, _ := slices.BinarySearch(in.both.kept, x[1])
-			if t := &l.set.Schema.EdgeTypes[in.edges.typeOf(e)]; t.U == t.V && !t.Symmetric {
-				l.at(in, place, `keep one of the two, or say that edges have no direction, by "directed": false`,
-					"joins the nodes of %s[%d] the other way round; edges of type %q are directed, and a network has one edge for "+
-						"two nodes", edgesArray, x[1], t.Name)
-				return
-			}
-			if merged++; merged == 1 {
-				where = in.path + ":" + place
-			}
-		}
-	}
-	if merged > 0 {
-		l.warn("edges that are there both ways round count once (%d in all, %s is the first)", merged, where)
-	}
-}
+func edgePlace(edge int) string { return fmt.Sprintf("%s[%d]", edgesArray, edge) }

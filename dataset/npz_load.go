@@ -180,7 +180,7 @@ func (l *npzLoader) learnSchema() {
 			l.checkForms()
 			l.direct(s)
 		},
-		l.noteBothWays, l.learnFeatures, l.completeSchema)
+		l.learnFeatures, l.completeSchema)
 }
 
 // nodeForm says where an instance's node features come from.
@@ -241,12 +241,18 @@ func (l *npzLoader) adoptSchema() {
 			in.edges.types = l.edgeTypesFor(in)
 		}
 		l.checkForms()
-	}, l.noteBothWays)
+	})
 }
 
 // build freezes the instances.
 func (l *npzLoader) build() {
-	nodes, edges := l.sides()
+	s, r, nodes, edges := &l.set.Schema, &l.set.Recipe, []int(nil), []int(nil)
+	for _, t := range s.NodeTypes {
+		nodes = append(nodes, t.Features)
+	}
+	for _, t := range s.EdgeTypes {
+		edges = append(edges, t.Features)
+	}
 	for _, in := range l.instances {
 		if err := parallel.Ended(l.ctx); err != nil {
 			l.fail(err)
@@ -256,10 +262,10 @@ func (l *npzLoader) build() {
 		spec := crf.InstanceSpec{Name: in.name, Graph: in.graph, Labels: in.labels, NodeType: in.nodes.types,
 			EdgeType: in.edges.types, Rows: in.rows, Cols: in.cols, Weight: in.weight}
 		l.takeSamples(&spec, in)
-		spec.NodeFeat = l.features(nodes, in, l.set.Recipe.NodeForm)
-		spec.EdgeFeat = l.features(edges, in, l.set.Recipe.EdgeForm)
+		spec.NodeFeat = l.features(in, &in.nodes, nodeFeaturesArray, r.NodeForm, nodes)
+		spec.EdgeFeat = l.features(in, &in.edges, edgeFeaturesArray, r.EdgeForm, edges)
 		for n := range in.labels {
-			l.checkNumbers("", l.set.Schema.NodeStates, in.numbered(n))
+			l.checkNumbers("", s.NodeStates, in.numbered(n))
 		}
 		if len(l.problems) == before {
 			l.freeze(in.path, spec, nil)

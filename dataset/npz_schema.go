@@ -81,9 +81,8 @@ func (l *npzLoader) statesOfType(a int, name string) []string {
 // one that dataset.json, an option or the model has; 0: they have none.
 func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 	_, where := l.namedStates(a)
-	other, remedy := fmt.Sprintf("%s has %d states", where, want), "make the two agree"
 	if l.o.Schema != nil {
-		other, remedy = fmt.Sprintf("the model has %d states for node type %q", want, option.Literal(name)), ""
+		where = "the model"
 	}
 	for _, in := range l.instances {
 		for s := range in.nodes.count {
@@ -95,12 +94,11 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 				continue
 			}
 			if want == 0 {
-				want, remedy = k, "give such nodes different "+nodeTypesArray+", or train untied weights"
-				other = fmt.Sprintf("%s:%s is %d for the same node type %q", option.Literal(in.path), in.statesPlace(s), k,
-					option.Literal(name))
+				want, where = k, option.Literal(in.path+":"+in.statesPlace(s))
 			}
 			if count = k; k != want {
-				l.at(in, in.statesPlace(s), remedy, "is %d, but %s", k, option.Text(other))
+				l.at(in, in.statesPlace(s), "make the two agree, or give such nodes different "+nodeTypesArray,
+					"is %d, but %s has %d states for node type %q", k, option.Text(where), want, name)
 				return count
 			}
 		}
@@ -161,7 +159,7 @@ func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
 		for e := range in.edges.count {
 			u, v := in.endTypes(e)
 			if u > v {
-				l.at(in, in.edgePlace(e), "write it the other way round, or give "+edgeTypesArray,
+				l.at(in, edgePlace(e), "write it the other way round, or give "+edgeTypesArray,
 					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name,
 					nodeTypes[v].Name, edgeTypesArray)
 				return nil
@@ -198,7 +196,7 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 		b, ok := byEnds[[2]int{u, v}]
 		if types[e] = b; !ok {
 			names := l.set.Schema.NodeTypes
-			l.at(in, in.edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", names[u].Name,
+			l.at(in, edgePlace(e), "", "joins node type %q to %q, for which there is no edge type", names[u].Name,
 				names[v].Name)
 			return nil
 		}
@@ -206,44 +204,22 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 	return types
 }
 
-// featureSide is what node features and edge features have in common: the arrays they come from and the types they
-// belong to.
-type featureSide struct {
-	array string   // node_features or edge_features
-	names []string // of the types
-	dims  []int    // of the types' feature vectors, as far as the schema has them
-	of    func(*npzInstance) *elements
-}
-
-// sides returns both sides of the schema; the edge types of every instance must be known.
-func (l *npzLoader) sides() (nodes, edges *featureSide) {
-	nodes, edges = &featureSide{array: nodeFeaturesArray, of: nodesOf}, &featureSide{array: edgeFeaturesArray, of: edgesOf}
-	for _, t := range l.set.Schema.NodeTypes {
-		nodes.names, nodes.dims = append(nodes.names, t.Name), append(nodes.dims, t.Features)
-	}
-	for _, t := range l.set.Schema.EdgeTypes {
-		edges.names, edges.dims = append(edges.names, t.Name), append(edges.dims, t.Features)
-	}
-	return nodes, edges
-}
-
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
 func (l *npzLoader) learnFeatures() {
 	s, m := &l.set.Schema, &l.manifest
-	nodes, edges := l.sides()
-	dims := l.dims(nodes)
-	for a, dim := range dims {
+	dim := l.columns(nodeFeaturesArray, nodesOf)
+	for a := range s.NodeTypes {
 		t := &s.NodeTypes[a]
 		t.Features, t.FeatureNames = dim, l.namesFor(m.node(a).Features, dim, t.Name)
 	}
 	form := l.set.Recipe.EdgeForm
-	switch dims = slices.Repeat([]int{1}, len(s.EdgeTypes)); form {
+	switch dim = 1; form {
 	case FormBins:
-		dims = slices.Repeat([]int{l.countBins()}, len(s.EdgeTypes))
+		dim = l.countBins()
 	case FormDense:
-		dims = l.dims(edges)
+		dim = l.columns(edgeFeaturesArray, edgesOf)
 	}
-	for b, dim := range dims {
+	for b := range s.EdgeTypes {
 		t, names := &s.EdgeTypes[b], m.edge(b).Features
 		if form == FormConstant {
 			names = []string{FormConstant}
@@ -262,60 +238,50 @@ func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	return names[:min(len(names), dim)]
 }
 
-// dims returns the length of every type's feature vectors over the training data, 0 for types that do not occur.
-func (l *npzLoader) dims(s *featureSide) []int {
-	dims := make([]int, len(s.names))
-	for _, in := range l.instances {
-		e, first := s.of(in), s.of(l.instances[0])
-		if e.features.Shape == nil {
+// columns returns the length of feature vectors, which are alike in all instances; 0 where there are none.
+func (l *npzLoader) columns(array string, of func(*npzInstance) *elements) (want int) {
+	for i, in := range l.instances {
+		m := &of(in).features
+		if m.Shape == nil {
 			continue
 		}
-		columns, want := e.features.Columns(), first.features.Columns()
-		if columns != want {
-			l.at(in, s.array, "every instance needs the same features", "it has %d columns, %s has %d", columns,
+		if i == 0 {
+			want = m.Columns()
+		}
+		if n := m.Columns(); n != want {
+			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", n,
 				l.instances[0].path, want)
 		}
-		for t, rows := range e.counts(len(s.names)) {
-			if rows > 0 {
-				dims[t] = columns
-			}
-		}
 	}
-	return dims
+	return want
 }
 
-// features freezes the features of every type of one instance.
-func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf.Features {
-	e, name := s.of(in), s.array
+// features freezes the features of every type of nodes, or edges, of one instance; dims are their lengths.
+func (l *npzLoader) features(in *npzInstance, e *elements, name, form string, dims []int) []crf.Features {
 	if form == FormBins {
 		name = edgeBinsArray
 	}
-	counts := e.counts(len(s.names))
-	frozen := make([]crf.Features, len(s.names))
-	for t := range frozen {
+	counts, frozen := e.counts(len(dims)), make([]crf.Features, len(dims))
+	for t, dim := range dims {
 		m := e.features
-		switch {
-		case form == FormConstant || counts[t] == 0 && form != FormBins:
-			frozen[t] = crf.Constant(counts[t], s.dims[t])
-			continue
-		case form == FormNone:
-			frozen[t] = crf.Constant(counts[t], 0)
+		if form == FormNone {
+			dim = 0
+		}
+		if dim == 0 || form == FormConstant || counts[t] == 0 {
+			frozen[t] = crf.Constant(counts[t], dim)
 			continue
 		}
 		var rows []int32 // of the array; nil: all are of type t
-		if len(s.names) > 1 && e.types != nil {
+		if len(dims) > 1 && e.types != nil {
 			rows = slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t })
 			m = m.Take(rows)
 		}
 		var err error
 		var value *crf.Error
-		if frozen[t], err = frozenRows(&m, s.dims[t]); errors.As(err, &value) {
+		if frozen[t], err = frozenRows(&m, dim); errors.As(err, &value) {
 			value.Array = name
 			if rows != nil {
 				value.Index[0] = int(rows[value.Index[0]])
-			}
-			if s.array == edgeFeaturesArray {
-				value.Index[0] = in.row(value.Index[0])
 			}
 			place, _, _ := strings.Cut(value.Error(), ": ")
 			l.at(in, place, "", "%s", value.Reason)
@@ -353,7 +319,7 @@ func (l *npzLoader) countBins() int {
 	for _, in := range l.instances {
 		for e, bin := range in.edges.features.Ints {
 			if bin < 0 || bin >= mostFeatures {
-				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)), "", "is %d, want 0 to %d", bin, mostFeatures-1)
+				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
 			}
 			largest.see(bin)

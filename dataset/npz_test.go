@@ -286,7 +286,7 @@ func TestNPZManifestTypes(t *testing.T) {
 		})
 	}
 	set := mustOpen(t, writeSet(t, manifest, typed(func(*Arrays) {})), Options{})
-	if e := set.Schema.EdgeTypes; e[0].U != 1 || e[0].V != 1 || e[1].V != 1 || e[1].FeatureNames[0] != "weight" || e[0].Features != 0 {
+	if e := set.Schema.EdgeTypes; e[0].U != 1 || e[0].V != 1 || e[1].V != 1 || e[1].FeatureNames[0] != "weight" || e[0].Features != 1 {
 		t.Errorf("edge types are %+v", e)
 	}
 	if n := set.Schema.NodeTypes[1]; n.States[1] != "out" || n.FeatureNames[1] != "y" {
@@ -324,14 +324,14 @@ func TestNPZFoldersDisagree(t *testing.T) {
 func TestRecipeValidate(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"kind": "npz", "node_form": "dense", "edge_form": "bins"}`: "",
-		`{"kind": "npz", "node_form": "bins", "edge_form": "bins"}`:  `node_form is "bins"`,
-		`{"kind": "npz", "node_form": "none", "edge_form": "none"}`:  `edge_form is "none"`,
-		`{"kind": "uai"}`:                                                     `kind is "uai"`,
-		`{"kind": "graph", "feature_dim": -1}`:                                "feature_dim is -1",
-		`{"kind": "graph", "missing": true}`:                                  `unknown field "missing"; another version wrote it`,
-		`{"kind": "images", "neighbours": 6}`:                                 "neighbours is 6",
-		`{"kind": "images", "neighbours": 4, "bins": 2}`:                      "2 bins with 0 bin_edges",
-		`{"kind": "images", "neighbours": 8, "bins": 3, "bin_edges": [1, 1]}`: "bin_edges[1] is 1",
+		`{"kind": "npz", "node_form": "bins", "edge_form": "bins"}`:  "node_form is not as",
+		`{"kind": "npz", "node_form": "none", "edge_form": "none"}`:  "edge_form is not as",
+		`{"kind": "uai"}`:                                                     "kind is not as",
+		`{"kind": "graph", "feature_dim": -1}`:                                "feature_dim is not as",
+		`{"kind": "graph", "missing": true}`:                                  `unknown field "missing"; use the model with the version that trained it`,
+		`{"kind": "images", "neighbours": 6}`:                                 "neighbours is not as",
+		`{"kind": "images", "neighbours": 4, "bins": 2}`:                      "bins is not as",
+		`{"kind": "images", "neighbours": 8, "bins": 3, "bin_edges": [1, 1]}`: "bin_edges is not as",
 		`{"kind": "images", "colour": 8}`:                                     "colour",
 		`{`:                                                                   "recipe: ",
 	} {

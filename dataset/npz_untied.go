@@ -37,7 +37,7 @@ func (l *npzLoader) loadUntied() {
 			l.keepEdges(in)
 			l.typeByStates(in, cards[i])
 		}
-	}, l.build, l.noteBothWays)
+	}, l.build)
 }
 
 // keepEdges leaves those that the recipe keeps, if it does not keep all.

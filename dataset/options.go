@@ -58,9 +58,6 @@ type Options struct {
 	Edges string
 	// Bins is the number of bins for the distance of neighbouring pixels' features; 0 means DefaultBins.
 	Bins int
-	// Offsets are, for contrasts, how far apart the pixels are that are joined, in a row or
-	// column (and on diagonals with 8 neighbours); they rise. nil: 1.
-	Offsets []int
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int
 	// Superpixels is a folder with a map of regions for each image, such as superpixels: ID.png, grey, or ID.npy [h, w],
@@ -138,7 +135,7 @@ func (o *Options) uses() []optionUse {
 		{"Neighbours", KindImages, o.Neighbours != 0, o.Neighbours, r.Neighbours},
 		{"Superpixels", KindImages, o.Superpixels != "", true, r.Superpixels != nil},
 		{"Bins", KindImages, o.Bins != 0, o.Bins, r.Bins}, {"Edges", KindImages, o.Edges != "", o.Edges, edges},
-		{"Offsets", KindImages, len(o.Offsets) > 0, o.Offsets, r.offsets()}, {"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
+		{"Hops", KindGraph, o.Hops != 0, o.Hops, r.Hops},
 		{"Directed", "", o.Directed, true, directed}, {"NoBias", "", o.NoBias, true, !r.Bias},
 	}
 }
@@ -157,7 +154,7 @@ func (o *Options) validate(kind string) error {
 	case o.Hops < 0 || o.Hops > mostHops:
 		return optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)
 	}
-	if err := o.validateImages(kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins); err != nil {
+	if err := o.validateImages(); err != nil {
 		return err
 	}
 	for _, x := range o.uses() {
@@ -193,8 +190,8 @@ func (o *Options) overruled() (list []string) {
 	return list
 }
 
-// validateImages reports options of images that cannot be used; binned says that edges are to have bins.
-func (o *Options) validateImages(binned bool) error {
+// validateImages reports options of images that cannot be used.
+func (o *Options) validateImages() error {
 	switch {
 	case o.Bins < 0 || o.Bins > mostFeatures:
 		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
@@ -202,13 +199,9 @@ func (o *Options) validateImages(binned bool) error {
 		return optionError("Edges", "it is %q; %s", o.Edges, suggestion(o.Edges, edgesOfImages))
 	case o.Edges == EdgesContrast && o.Bins != 0:
 		return optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)
-	case binned && len(o.Offsets) > 0:
-		return optionError("Offsets", "it goes with {edge-features=%s} only", EdgesContrast)
-	case offsetsProblem(o.Offsets) != "":
-		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
-	case o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0):
+	case o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != ""):
 		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their "+
-			"own: leave {bins}, {neighbours}, {edge-features} and {offsets} out")
+			"own: leave {bins}, {neighbours} and {edge-features} out")
 	case o.Superpixels != "" && o.Directed:
 		return optionError("Directed", "superpixels have no direction")
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
@@ -231,14 +224,6 @@ func (o *Options) edgesOfImages() string {
 		return EdgesContrast
 	}
 	return o.Edges
-}
-
-// offsets returns how far apart pixels are that are joined.
-func (o *Options) offsets() []int {
-	if len(o.Offsets) == 0 {
-		return []int{1}
-	}
-	return o.Offsets
 }
 
 func (o *Options) validateModel(kind string) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
@@ -88,7 +87,7 @@ const RecipeKey = "recipe"
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
 	if err := fileio.JSON([]byte(text), &r); err != nil {
-		return nil, fmt.Errorf("recipe: %w; another version wrote it, by which the model serves, or learn again", err)
+		return nil, fmt.Errorf("recipe: %w; %s", err, byAnother)
 	}
 	if r.Kind == KindGraph && r.Sheets == nil { // of tables without a header, which have one since
 		r.Sheets = &sheetRecipe{ID: roleID, Label: roleLabel, Split: roleSplit, Source: roleSource, Target: roleTarget}
@@ -122,72 +121,51 @@ func (r *Recipe) TableNames() (node, label string) {
 	return cmp.Or(r.Sheets.ID, roleID), cmp.Or(r.Sheets.Label, roleLabel)
 }
 
-// validate reports the first thing that makes the recipe unusable.
+// validate reports the first field that is not as this version writes it.
 func (r *Recipe) validate() error {
-	switch {
-	case !slices.Contains(kinds, r.Kind):
-		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
-	case r.Hops != 0 && r.Kind != KindGraph, r.Hops < 0, r.Hops > mostHops:
-		return fmt.Errorf("recipe: hops is %d, want 0 to %d, and with kind %q only", r.Hops, mostHops, KindGraph)
-	case (r.Sheets != nil) != (r.Kind == KindGraph):
-		return fmt.Errorf("recipe: sheets go with kind %q", KindGraph)
-	case r.Sheets != nil && r.Sheets.problem() != "":
-		return fmt.Errorf("recipe: %s", r.Sheets.problem())
-	case r.Sheets != nil && r.FeatureDim >= 0 && r.FeatureDim != sizeOfColumns(r.Sheets.Nodes):
-		return fmt.Errorf("recipe: the columns of sheets make %d features, want %d", sizeOfColumns(r.Sheets.Nodes),
-			r.FeatureDim)
-	case (r.Text != nil) != (r.Kind == KindText):
-		return fmt.Errorf("recipe: text goes with kind %q", KindText)
-	case r.Text != nil && r.Text.problem() != "":
-		return fmt.Errorf("recipe: %s", r.Text.problem())
-	case r.FeatureDim < 0:
-		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
-	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:
-		return fmt.Errorf("recipe: neighbours is %d, want 4 or 8", r.Neighbours)
-	case r.Edges != nil && (r.Kind != KindImages || r.Bins != 0 || len(r.BinEdges) > 0):
-		return fmt.Errorf("recipe: edges go with kind %q only, and without bins", KindImages)
-	case r.Edges != nil && r.Edges.problem() != "":
-		return fmt.Errorf("recipe: %s", r.Edges.problem())
-	case len(r.Palette) > 0 && (r.Kind != KindImages || len(r.Palette) > len(r.States)):
-		return fmt.Errorf("recipe: palette goes with kind %q only, with at most a colour for each of %d states",
-			KindImages, len(r.States))
-	case r.Colours && (r.Kind != KindImages || r.FeatureDim != 1 && r.FeatureDim != 3):
-		return fmt.Errorf("recipe: colours go with kind %q, and with 1 or 3 features, not %d", KindImages, r.FeatureDim)
-	case r.LabelColours && (len(r.Palette) == 0 || len(r.Palette) != len(r.States)):
-		return fmt.Errorf("recipe: label_colours want a colour for each of %d states, palette has %d", len(r.States),
-			len(r.Palette))
-	case r.Superpixels != nil && (r.Kind != KindImages || r.Edges != nil || r.Bins != 0 || len(r.BinEdges) > 0):
-		return fmt.Errorf("recipe: superpixels go with kind %q only, and without edges and bins", KindImages)
-	case r.Superpixels != nil && r.Superpixels.problem() != "":
-		return fmt.Errorf("recipe: %s", r.Superpixels.problem())
-	case r.Kind == KindImages && r.Superpixels == nil && r.Edges == nil && r.Bins != len(r.BinEdges)+1:
-		return fmt.Errorf("recipe: %d bins with %d bin_edges, want one edge less than bins", r.Bins, len(r.BinEdges))
-	case len(r.Columns) > 0 && !r.Untied:
-		return fmt.Errorf("recipe: columns go with untied")
-	case r.Kind == KindNPZ && !slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm):
-		return fmt.Errorf("recipe: node_form is %q", r.NodeForm)
-	case r.Kind == KindNPZ && !slices.Contains([]string{FormConstant, FormDense, FormBins}, r.EdgeForm):
-		return fmt.Errorf("recipe: edge_form is %q", r.EdgeForm)
-	}
-	for i, e := range r.KeptEdges {
-		if e < 0 || i > 0 && e <= r.KeptEdges[i-1] {
-			return fmt.Errorf("recipe: kept_edges[%d] is %d, want numbers of edges that rise", i, e)
-		}
-	}
-	for i, e := range r.BinEdges {
-		if math.IsNaN(e) || math.IsInf(e, 0) || i > 0 && e <= r.BinEdges[i-1] {
-			return fmt.Errorf("recipe: bin_edges[%d] is %v, want finite numbers that rise", i, e)
+	images, graph, npz := r.Kind == KindImages, r.Kind == KindGraph, r.Kind == KindNPZ
+	binned := r.Bins != 0 || len(r.BinEdges) > 0
+	for _, field := range []struct {
+		name  string
+		sound bool
+	}{
+		{"kind", slices.Contains(kinds, r.Kind)},
+		{"feature_dim", r.FeatureDim >= 0},
+		{"hops", r.Hops == 0 || graph && r.Hops > 0 && r.Hops <= mostHops},
+		{"sheets", (r.Sheets != nil) == graph && (!graph || r.Sheets.sound() &&
+			sizeOfColumns(r.Sheets.Nodes) == r.FeatureDim)},
+		{"text", (r.Text != nil) == (r.Kind == KindText) && (r.Text == nil || r.Text.sound())},
+		{"neighbours", !images || r.Neighbours == 4 || r.Neighbours == 8},
+		{"edges", r.Edges == nil || images && !binned && r.Edges.sound()},
+		{"superpixels", r.Superpixels == nil || images && !binned && r.Edges == nil && areScales(r.Superpixels.Scales)},
+		{"bins", !images || r.Superpixels != nil || r.Edges != nil || r.Bins == len(r.BinEdges)+1},
+		{"bin_edges", rise(r.BinEdges)},
+		{"palette", len(r.Palette) == 0 || images && len(r.Palette) <= len(r.States)},
+		{"colours", !r.Colours || images && (r.FeatureDim == 1 || r.FeatureDim == 3)},
+		{"label_colours", !r.LabelColours || len(r.Palette) > 0 && len(r.Palette) == len(r.States)},
+		{"columns", len(r.Columns) == 0 || r.Untied},
+		{"node_form", !npz || slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm)},
+		{"edge_form", !npz || slices.Contains([]string{FormConstant, FormDense, FormBins}, r.EdgeForm)},
+		{"kept_edges", rise(r.KeptEdges) && (len(r.KeptEdges) == 0 || r.KeptEdges[0] >= 0)},
+	} {
+		if !field.sound {
+			return fmt.Errorf("recipe: %s is not as this version writes it; %s", field.name, byAnother)
 		}
 	}
 	return nil
 }
 
-// offsets returns how far apart pixels are that are joined.
-func (r *Recipe) offsets() []int {
-	if r.Edges == nil {
-		return nil
+// byAnother is what to do with the model of another version.
+const byAnother = "use the model with the version that trained it, or train it again"
+
+// rise reports whether numbers are finite, and each is larger than the one before.
+func rise[T int32 | float64](list []T) bool {
+	for i, x := range list {
+		if x-x != 0 || i > 0 && x <= list[i-1] {
+			return false
+		}
 	}
-	return r.Edges.Offsets
+	return true
 }
 
 // nodeDim returns the number of features of nodes, but for npz.
@@ -216,26 +194,13 @@ func (r *Recipe) fits(s *crf.Schema) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	check := func(what string, got, want int) error {
-		if got != want {
-			return fmt.Errorf("recipe: it makes %d %s features, the model has weights for %d", got, what, want)
-		}
-		return nil
+	sound := !slices.ContainsFunc(r.Columns, func(c sampleColumn) bool { return c.Type < 0 || c.Type >= len(s.NodeTypes) })
+	if n, edges, t := r.nodeDim(), s.EdgeTypes, &s.NodeTypes[0]; r.Kind != KindNPZ {
+		sound = len(s.NodeTypes) == 1 && t.Features == n && (r.Text == nil || len(t.FeatureNames) == n) &&
+			(len(edges) == 1 && (r.Text != nil || edges[0].Features == r.edgeDim()) || len(edges) == 0 && r.Kind == KindGraph)
 	}
-	dim, edges := r.nodeDim(), r.edgeDim()
-	switch {
-	case slices.ContainsFunc(r.Columns, func(c sampleColumn) bool { return c.Type < 0 || c.Type >= len(s.NodeTypes) }):
-		return fmt.Errorf("recipe: a column is of a type that the model does not have")
-	case r.Kind != KindNPZ && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1 && (r.Kind != KindGraph ||
-		len(s.EdgeTypes) > 0)):
-		return fmt.Errorf("recipe: data of the kind %s have one node type and one edge type, the model has %d and %d; "+
-			"train it again", r.Kind, len(s.NodeTypes), len(s.EdgeTypes))
-	case (r.Kind == KindImages || r.Sheets != nil) && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != edges:
-		return check("edge", edges, s.EdgeTypes[0].Features)
-	case r.Text != nil && len(s.NodeTypes[0].FeatureNames) != dim:
-		return check("named node", dim, len(s.NodeTypes[0].FeatureNames))
-	case r.Kind != KindNPZ:
-		return check("node", dim, s.NodeTypes[0].Features)
+	if !sound {
+		return fmt.Errorf("recipe: it makes other features than the model has weights for; %s", byAnother)
 	}
 	return nil
 }

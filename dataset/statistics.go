@@ -104,20 +104,17 @@ func (b *npzBuilder) means(array string, count, size int) []means {
 		return all
 	}
 	for i := range all {
-		row, sum, table := i, 0.0, make([]float64, size)
-		if array == edgeMeansArray {
-			row = b.in.row(i)
-		}
+		sum, table := 0.0, make([]float64, size)
 		for j := range table {
 			table[j] = math.NaN()
 			if given {
-				table[j] = a.At(row*size + j)
+				table[j] = a.At(i*size + j)
 			}
 			sum += table[j]
 		}
 		least, most := slices.Min(table), slices.Max(table) // NaN if one is
 		if least < 0 || math.IsInf(sum, 1) || sum == 0 {
-			b.add(0, fmt.Sprintf("%s[%d]", array, row), "write nan where nothing is known",
+			b.add(0, fmt.Sprintf("%s[%d]", array, i), "write nan where nothing is known",
 				"has entries from %v to %v, want probabilities or counts", least, most)
 		}
 		if math.IsNaN(sum) {
@@ -185,7 +182,7 @@ func (b *npzBuilder) compare(e int, n int32, said means, mean []float64) {
 			allowed += surprising * math.Sqrt(max(want*(1-want), 1/of)/of)
 		}
 		if b.in.statistics.apart = max(b.in.statistics.apart, math.Abs(p-want)); !(math.Abs(p-want) <= allowed) {
-			b.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, b.in.row(e)), "correct one of them; counts in place of "+
+			b.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, e), "correct one of them; counts in place of "+
 				"probabilities allow for chance", "state %d of node %d has the mean %.6g in it, and %.6g in all that is said "+
 				"of the node", x, n, p, want)
 			return

@@ -36,17 +36,6 @@ type superpixelRecipe struct {
 	Scales []float64 `json:"scales"`
 }
 
-// problem says what makes a recipe that was read from a file unusable.
-func (r *superpixelRecipe) problem() string {
-	if n := len(r.Scales); n == 0 || n > mostOffsets {
-		return fmt.Sprintf("superpixels has %d scales, want 1 to %d", n, mostOffsets)
-	}
-	if problem := scalesProblem(r.Scales); problem != "" {
-		return "superpixels.scales: " + problem
-	}
-	return ""
-}
-
 // dim returns the number of features of an edge: a constant, contrasts, and the logarithm of the border's length, by
 // which the regions' pixels have more or less to do with each other.
 func (r *superpixelRecipe) dim() int { return len(r.Scales) + 2 }

@@ -88,19 +88,10 @@ func (c *column) features() []string {
 	return names
 }
 
-// problem says what is wrong with a column of a recipe.
-func (c *column) problem() string {
-	if len(setOf(c.Values)) < len(c.Values) {
-		return fmt.Sprintf("column %q has a value twice", c.Name)
-	}
-	if math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) {
-		return fmt.Sprintf("column %q has the mean %v", c.Name, c.Mean)
-	}
-	if c.Indices < 0 || c.Indices > mostFeatures || c.Indices > 0 && (c.Other || c.Values != nil) {
-		return fmt.Sprintf("column %q has %d indices, want 0 to %d, and no values beside them", c.Name, c.Indices,
-			mostFeatures)
-	}
-	return ""
+// sound reports whether a column of a recipe can be used.
+func (c *column) sound() bool {
+	return len(setOf(c.Values)) == len(c.Values) && !math.IsNaN(c.Mean) && !math.IsInf(c.Mean, 0) &&
+		c.Indices >= 0 && c.Indices <= mostFeatures && (c.Indices == 0 || !c.Other && c.Values == nil)
 }
 
 // sizeOfColumns is the number of features that columns make.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
 )
 
@@ -54,17 +53,11 @@ func pairOf(table string) tablePair {
 // incomplete tells of a table that is not there beside the other.
 func (p tablePair) incomplete() error {
 	for i, path := range []string{p.nodes, p.edges} {
-		lost := &fs.PathError{}
-		if _, err := os.Stat(path); !errors.As(err, &lost) || !errors.Is(err, fs.ErrNotExist) {
-			continue
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both "+
+				"tables if it has another name", errors.Unwrap(err), []string{"a table of nodes",
+				"a table of edges (two nodes in every row, or a header alone)"}[i], []string{p.edges, p.nodes}[i])}
 		}
-		other := []string{p.edges, p.nodes}[i]
-		if _, err := fileio.Check(other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err // a device, say: what is beside it does not matter
-		}
-		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both "+
-			"tables if it has another name", lost.Err,
-			[]string{"a table of nodes", "a table of edges (two nodes in every row, or a header alone)"}[i], other)}
 	}
 	return nil
 }

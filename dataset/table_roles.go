@@ -65,13 +65,8 @@ type sheetRecipe struct {
 	Edges  []column `json:"edges,omitempty"`
 }
 
-func (r *sheetRecipe) problem() (problem string) {
-	for _, c := range slices.Concat(r.Nodes, r.Edges) {
-		if problem == "" {
-			problem = c.problem()
-		}
-	}
-	return problem
+func (r *sheetRecipe) sound() bool {
+	return !slices.ContainsFunc(slices.Concat(r.Nodes, r.Edges), func(c column) bool { return !c.sound() })
 }
 
 // role finds the column of a role: the one that the option Columns names, or else the model, or else one of the usual

@@ -100,7 +100,7 @@ func TestTablesAgainstOtherModels(t *testing.T) {
 	wantError(t, err, `nodes "1" and "0" are joined, but the model has no edge type`)
 	schema.NodeTypes = append(schema.NodeTypes, crf.NodeType{Name: "other", States: states, Features: 1})
 	_, err = Open(t.Context(), paths, model)
-	wantError(t, err, "data of the kind graph have one node type and one edge type, the model has 2 and 0")
+	wantError(t, err, "recipe: it makes other features than the model has weights for")
 }
 
 func TestTablesRefuse(t *testing.T) {

@@ -29,14 +29,9 @@ type textRecipe struct {
 	Skip int `json:"skip,omitempty"`
 }
 
-func (r *textRecipe) problem() string {
-	switch {
-	case !slices.Contains([]string{textColumns, textAttributes, textCoNLLU}, r.Form):
-		return fmt.Sprintf("text has the form %q, want %q, %q or %q", r.Form, textColumns, textAttributes, textCoNLLU)
-	case r.Form == textColumns && r.Columns < 2+r.Skip || r.Skip < 0:
-		return fmt.Sprintf("text has %d columns and skips %d, want at least 2 others", r.Columns, r.Skip)
-	}
-	return ""
+func (r *textRecipe) sound() bool {
+	return slices.Contains([]string{textColumns, textAttributes, textCoNLLU}, r.Form) &&
+		r.Skip >= 0 && (r.Form != textColumns || r.Columns >= 2+r.Skip)
 }
 
 // textExtensions are those of tagged text. Names with one of plainExtensions tell nothing.
@@ -148,10 +143,6 @@ func (l *textLoader) chooseForm() {
 				"lines have one column, and a label is wanted behind the token")
 			return
 		}
-	}
-	if problem := l.rules.problem(); problem != "" {
-		l.failAt(l.files[0].path, "", "", "%s", problem)
-		return
 	}
 	for _, f := range l.files {
 		is, want := f.form(), l.rules.Form

@@ -20,14 +20,12 @@ type dataFlags struct {
 
 func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.Kind, "kind", "", "kind of data: npz, images, graph or text (default: found out from the paths)")
-	f.StringVar(&d.FeatureDir, "features", "", "images: folder with <id>.npy, features [h,w,d] or [d,h,w] (default: "+
-		"DATA/features)")
+	f.StringVar(&d.FeatureDir, "features", "", "images: folder with <id>.npy, features [h,w,d] (default: DATA/features)")
 	f.StringVar(&d.List, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: "+
 		"all images)")
 	f.StringSliceVar(&d.States, "states", nil, "names of the states, separated by commas")
 	f.StringVar(&d.Edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features "+
 		"(default contrast)")
-	f.IntSliceVar(&d.Offsets, "offsets", nil, "images: how far apart joined pixels are, such as 1,4,12 (default 1)")
 	f.IntVar(&d.Bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
 	f.IntVar(&d.Neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
 	f.StringSliceVar(&d.Columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+

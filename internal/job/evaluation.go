@@ -123,7 +123,7 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	paths, o := []string{path}, source.Options
 	o.Schema, o.Recipe, o.Learning = &t.Set.Schema, &t.Set.Recipe, false
 	// they are in the recipe already
-	o.Edges, o.Bins, o.Offsets, o.Neighbours, o.Hops, o.NoBias = "", 0, nil, 0, 0, false
+	o.Edges, o.Bins, o.Neighbours, o.Hops, o.NoBias = "", 0, 0, 0, false
 	observed, split := o.Observed, t.isSplit(path)
 	switch t.Set.Recipe.Kind {
 	case dataset.KindGraph:

@@ -39,24 +39,17 @@ func ArrayOf[T Number](name string, data []T, shape ...int) Array {
 // a whole it could be far more than what it is made of takes in memory.
 func RowsOf[T Number](name string, fill func(row []T, i int), shape ...int) Array {
 	return Array{name, func(w io.Writer) error {
-		if err := WriteHeader[T](w, shape); err != nil {
+		if err := WriteHeader[T](w, shape); err != nil || shape[0] == 0 { // a row may be large even so
 			return err
-		}
-		if shape[0] == 0 {
-			return nil // a row may be large even so
 		}
 		size := 1
 		for _, n := range shape[1:] {
 			size *= n
 		}
-		most := min(shape[0], max(1, chunk/max(1, size))) // rows at a time
-		rows := make([]T, most*size)
-		for from := 0; from < shape[0]; from += most {
-			to := min(from+most, shape[0])
-			for i := from; i < to; i++ {
-				fill(rows[(i-from)*size:][:size:size], i)
-			}
-			if err := WriteData(w, rows[:(to-from)*size]); err != nil {
+		row := make([]T, size)
+		for i := range shape[0] {
+			fill(row, i)
+			if err := WriteData(w, row); err != nil {
 				return err
 			}
 		}

@@ -202,16 +202,6 @@ func (a *Values) At(i int) float64 {
 	return a.Double[i]
 }
 
-// SameRows reports whether the numbers of two rows are the same.
-func (a *Values) SameRows(i, j int) bool {
-	for c, width := 0, a.Width(); c < width; c++ {
-		if a.At(i*width+c) != a.At(j*width+c) {
-			return false
-		}
-	}
-	return true
-}
-
 // Rows returns the first length of the shape, and Columns the second.
 func (a *Values) Rows() int    { return a.Shape[0] }
 func (a *Values) Columns() int { return a.Shape[1] }
@@ -244,12 +234,12 @@ func cutRows[T any](values []T, width, from, to int) []T {
 // Take returns a copy of rows, in this order.
 func (a *Values) Take(rows []int32) Values {
 	width := a.Width()
-	return Values{Shape: []int{len(rows), width}, Ints: TakeRows(a.Ints, width, rows),
-		Double: TakeRows(a.Double, width, rows), Single: TakeRows(a.Single, width, rows)}
+	return Values{Shape: []int{len(rows), width}, Ints: takeRows(a.Ints, width, rows),
+		Double: takeRows(a.Double, width, rows), Single: takeRows(a.Single, width, rows)}
 }
 
-// TakeRows returns rows of the given width; nil of nil.
-func TakeRows[T any](values []T, width int, rows []int32) []T {
+// takeRows returns rows of the given width; nil of nil.
+func takeRows[T any](values []T, width int, rows []int32) []T {
 	if values == nil {
 		return nil
 	}

@@ -36,7 +36,7 @@ var fields = map[string]string{
 	"kind": "dataset.Options.Kind", "list": "dataset.Options.List",
 	"min-count": "dataset.Options.MinCount",
 	"memory":    "learn.Settings.Memory", "neighbours": "dataset.Options.Neighbours", "no-bias": "dataset.Options.NoBias",
-	"observed": "dataset.Options.Observed", "offsets": "dataset.Options.Offsets",
+	"observed":       "dataset.Options.Observed",
 	"sample-weights": "dataset.Options.SampleWeights", "states": "dataset.Options.States",
 	"superpixels": "dataset.Options.Superpixels", "untied": "dataset.Options.Untied",
 }

@@ -187,7 +187,7 @@ def test_two_edges_in_an_array() -> None:
     assert read(three.T, two.T)[1] == two.tolist()
     with pytest.warns(BlockbpWarning, match=r"X\[1\]"):
         assert read(three, two)[1] == two.tolist()
-    assert read(np.array([[0, 1], [1, 0]])) == [[[0, 1], [1, 0]]]
+    assert read(np.array([[0, 1], [1, 0]])) == [[[0, 1]]]
 
     class Data:
         edge_index = two.T
@@ -204,6 +204,10 @@ def test_edges_one_way() -> None:
     assert np.array_equal(GraphCRF().fit((x, both), y).coef_["edge"], GraphCRF().fit((x, edges), y).coef_["edge"])
     with pytest.raises(ValueError, match=r"^X\[0\]\.edges\[3\] is X\[0\]\.edges\[0\] the other way round, and with directed=True"):
         GraphCRF(directed=True).fit((x, both), y)
+    rows = np.arange(6.0)[:, None]
+    assert np.array_equal(GraphCRF().fit((x, both, rows % 3), y).coef_["edge"], GraphCRF().fit((x, edges, rows[:3]), y).coef_["edge"])
+    with pytest.raises(ValueError, match=r"edges\[3\] is X\[0\]\.edges\[0\] the other way round, with other edge_x"):
+        GraphCRF().fit((x, both, rows), y)
 
 
 def test_models_of_others_are_refused(tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ class Instance:
         Of the node features.
     weight : float
         What it counts in training.
+    tied : bool
+        Edges were there both ways round, and have no direction.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Instance:
         self.x, self.edges, self.edge_x, self.names = x, edges, edge_x, names
         self.edge_bins, self.edge_types, self.labels, self.shape = edge_bins, edge_types, labels, shape
         self.weight = 1.0
+        self.tied = False
 
 
 def bytes_of(instances: Sequence[Instance]) -> int:
@@ -131,6 +134,8 @@ def write(folder: str, instances: Sequence[Instance], manifest: dict[str, Any], 
         put("weight", np.float64, (len(instances),), [np.array([i.weight for i in instances])])
     if first.shape is not None and len(first.shape) == 2:
         put("grid_shape", np.int64, (len(instances), 2), [np.array([i.shape for i in instances], np.int64)])
+    if any(i.tied for i in instances):
+        put("directed", np.int64, (), [np.zeros(1, np.int64)])
     with open(os.path.join(folder, "dataset.json"), "w", encoding="utf-8") as file:
         json.dump(manifest, file)
 

@@ -35,7 +35,7 @@ OPTIONS = {
 }
 
 # Notes that ask for nothing where learning converged, and of predictions what fit or load has warned of.
-_KNOWN = re.compile(r"messages circled|labels are hidden|both ways round count once|the training ended|are learned directed|^few labels: |candidates were compared by")
+_KNOWN = re.compile(r"messages circled|labels are hidden|the training ended|are learned directed|^few labels: |candidates were compared by")
 
 # How trainings end before the optimum that nobody wanted to end there, and what helps.
 _UNFINISHED = {

@@ -198,8 +198,7 @@ class GraphCRF(Classifier):
                 raise ValueError(f"{self._where(n)} {there[0]} {first} {there[1]}: give it to all graphs or to none")
             if of_edges != edges:
                 raise ValueError(f"{self._where(n)}.edge_x has {of_edges} features, want {edges} as in {first}")
-            if self.directed:
-                _one_way(instance.edges, f"{self._where(n)}.edges")
+            _one_way(instance, f"{self._where(n)}.edges", self.directed)
         if fitting:
             self.n_edge_features_in_ = edges
         return made
@@ -391,12 +390,22 @@ def _ends(given: Any, across: bool, where: str, nodes: int) -> NDArray[Any]:
     return edges
 
 
-def _one_way(edges: NDArray[Any], where: str) -> None:
-    """Refuse two edges of which one is the other one the other way round."""
-    number = {(u, v): e for e, (u, v) in enumerate(edges.tolist())}
-    for e, (u, v) in enumerate(edges.tolist()):
-        if (other := number.get((v, u), e)) < e:
+def _one_way(instance: Instance, where: str, directed: bool | None) -> None:
+    """Keep the first of two edges of which one is the other the other way round, with the same features."""
+    number: dict[tuple[int, int], int] = {}
+    keep = []
+    for e, (u, v) in enumerate(instance.edges.tolist()):
+        number.setdefault((u, v), e)
+        if u == v or (other := number.pop((v, u), None)) is None:
+            keep.append(e)
+        elif directed:
             raise ValueError(f"{where}[{e}] is {where}[{other}] the other way round, and with directed=True two nodes have one edge: keep the row that leads from first to second, or use directed=False")
+        elif isinstance(instance.edge_x, np.ndarray) and (instance.edge_x[e] != instance.edge_x[other]).any():
+            raise ValueError(f"{where}[{e}] is {where}[{other}] the other way round, with other edge_x: keep one of the two, or give both the same features")
+    if len(keep) < len(instance.edges):
+        instance.edges, instance.tied = instance.edges[keep], True
+        if isinstance(instance.edge_x, np.ndarray):
+            instance.edge_x = instance.edge_x[keep]
 
 
 def _widths(instance: Instance) -> tuple[int, int | None]:
