@@ -115,9 +115,9 @@ func (p *Prepared) bare() bool {
 }
 
 // justified is the rule for labels that are too few to choose one by, of neighbours that are alike. Its couplings have
-// the order of beliefs right, and these are too even: hence the power. It is no larger than lets one labelled neighbour,
-// over an edge as the mean is, claim exp(2.5), 12 to 1: where states are many and degrees small, couplings are large,
-// and beliefs would be far too sure if neighbours differ.
+// the order of beliefs right, and these are too even: hence the power. It lets one labelled neighbour, over an edge as
+// the mean is, claim no more than exp(2.5), 12 to 1: where states are many and degrees small, couplings are large, and
+// beliefs would be far too sure if neighbours differ.
 func justified(data []*crf.Instance, scale *standardise.Map) edgeRule {
 	const mostPower, mostOdds = 4, 2.5
 	return edgeRule{edgesBalanced, 1, rounded(min(mostPower, mostOdds/meanCoupling(data, scale)), 2)}
@@ -434,9 +434,9 @@ func (p *Prepared) ruleNote() string {
 	if len(unused) == 0 || isBinned(p.whole[0].EdgeFeatures(0)) {
 		return used
 	}
-	return strings.TrimPrefix(fmt.Sprintf("%s; {edges} %s takes no account of %s of edges: a column that says how much an "+
-		"edge counts is to be called weight, and {edges=together} learns what others tell", used, p.rule,
-		strings.Join(unused, ", ")), "; ")
+	const text = "%s; {edges} %s takes no account of %s of edges: a column that says how much an edge counts is to be " +
+		"called weight, and {edges=together} learns what others tell"
+	return strings.TrimPrefix(fmt.Sprintf(text, used, p.rule, strings.Join(unused, ", ")), "; ")
 }
 
 // moments adds up, for every type of edges, the beliefs in pairs of states: products of those

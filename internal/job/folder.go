@@ -403,8 +403,10 @@ func removeRun(dir string) error {
 		return usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove it", dir)
 	}
 	for _, pattern := range runFiles {
-		if in, err := os.Lstat(filepath.Join(dir, path.Dir(pattern))); path.Dir(pattern) != "." && (err != nil || !in.IsDir()) {
-			continue // what is behind a link is somebody's own
+		if in := path.Dir(pattern); in != "." {
+			if info, err := os.Lstat(filepath.Join(dir, in)); err != nil || !info.IsDir() {
+				continue // what is behind a link is somebody's own
+			}
 		}
 		files, err := fs.Glob(os.DirFS(dir), pattern)
 		for _, file := range files {
