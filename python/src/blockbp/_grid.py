@@ -60,12 +60,10 @@ class GridCRF(Classifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape [classes]
-        The classes, sorted.
     coef_ : dict of str to ndarray
         ``"node"`` [classes, features], and ``"edge"`` [classes, classes, features], or one
         such array for each direction.
-    {results}
+    {learned}
 
     Examples
     --------
