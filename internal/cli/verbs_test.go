@@ -7,9 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"image/png"
-	"io"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -225,16 +223,9 @@ func checkFigures(t *testing.T, dir string, names ...string) {
 
 func checkXML(t *testing.T, path string) {
 	t.Helper()
-	decoder := xml.NewDecoder(strings.NewReader(readFile(t, path)))
-	for {
-		_, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			return
-		}
+	text := readFile(t, path)
+	if err := xml.Unmarshal([]byte(text), new(struct{})); err != nil || !strings.HasSuffix(text, "</svg>\n") {
+		t.Errorf("%s: %v", path, err)
 	}
 }
 
