@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -262,6 +264,22 @@ func (e *events) send(event any) bool {
 	defer e.mutex.Unlock()
 	_, _ = e.to.Write(append(text, '\n')) // there is nobody to tell
 	return true
+}
+
+// parentEvery is the time between looks whether the program that reads is still there.
+const parentEvery = 200 * time.Millisecond
+
+// whileParentLives returns a context that ends with the process that started this one: a program that was killed wants
+// no result, and a quiet command writes nothing by which it would find out. Windows does not tell.
+func whileParentLives(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func(parent int) {
+		for ctx.Err() == nil && os.Getppid() == parent {
+			time.Sleep(parentEvery)
+		}
+		cancel()
+	}(os.Getppid())
+	return ctx, cancel
 }
 
 // printJSON writes one object on one line of standard output.
