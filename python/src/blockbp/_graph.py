@@ -256,11 +256,6 @@ def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
     return _Pairs(edges), np.array([np.ravel(f) for f in features]) if given else None
 
 
-def _size(x: Any) -> int:
-    """Return the number of rows, also of a sparse matrix."""
-    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
-
-
 def _single(X: Any) -> bool:
     """Report whether X is one graph, and no list of them."""
     return isinstance(X, Graph) or hasattr(X, "edge_index") or hasattr(X, "adj") or isinstance(X, tuple) and len(X) in (2, 3) and hasattr(X[0], "shape")
@@ -338,7 +333,7 @@ def _count(graph: Graph, where: str) -> int:
     """Return the number of nodes of a graph whose nodes have no features."""
     for there in (graph.nodes, graph.mask, graph.edges if _is_matrix(graph.edges) else None):
         if there is not None:
-            return _size(there)
+            return int(there.shape[0]) if hasattr(there, "shape") else len(there)  # len has none of a sparse matrix
     ends = _ends(graph.edges, False, where, 0)
     if ends.size == 0:
         raise ValueError(f"{where}.x is None, and nothing says how many nodes there are: give numpy.zeros((nodes, 0))")

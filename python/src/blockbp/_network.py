@@ -166,12 +166,11 @@ def infer(
     with Folder() as folder:
         source, places = _put(folder, network, evidence)
 
-        def ask(task: str, given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+        def ask(task: str, given: Mapping[str, Any], names: Mapping[str, str]) -> Any:
             told = told_of("infer", "options", names)
             arguments = ["infer", *source, "--task", task, "--json", *_flags(given)]
             _warn(_run.run(arguments, folder, verbose, lambda text: told(places(text))))
-            answer: dict[str, Any] = folder.printed()
-            return answer
+            return folder.printed()
 
         names = {"evidence": "evidence", "counting": "counting", "seed": "random_state"}
         beliefs = ask("MAR", {"method": method, **extra}, {**names, "method": "method"})
