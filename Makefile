@@ -74,7 +74,7 @@ torture: ## attack the built command: kills, interruptions, full disks, bit flip
 	go test -C lab ./torture -run Test -full -timeout 4h
 
 bench: ## how fast the block loop runs here, beside the limits of the machine
-	go test -C lab ./bench -run '^$$' -bench .
+	go test -C lab ./bench -run '^$$' -bench Iteration
 
 ci: ## what continuous integration runs
 	bash .ci/run

@@ -208,35 +208,23 @@ func (in *Instance) checkLabels() error {
 func (in *Instance) Schema() *Schema { return in.schema }
 
 // NodeType returns the type of node s.
-func (in *Instance) NodeType(s int32) int {
-	if in.nodeType == nil {
-		return 0
-	}
-	return int(in.nodeType[s])
-}
+func (in *Instance) NodeType(s int32) int { return entry(in.nodeType, s, 0) }
 
 // EdgeType returns the type of edge e.
-func (in *Instance) EdgeType(e int32) int {
-	if in.edgeType == nil {
-		return 0
-	}
-	return int(in.edgeType[e])
-}
+func (in *Instance) EdgeType(e int32) int { return entry(in.edgeType, e, 0) }
 
 // NodeRow returns the row of node s among the features, and copies, of its type.
-func (in *Instance) NodeRow(s int32) int {
-	if in.nodeRow == nil {
-		return int(s)
-	}
-	return int(in.nodeRow[s])
-}
+func (in *Instance) NodeRow(s int32) int { return entry(in.nodeRow, s, s) }
 
 // EdgeRow returns the row of edge e among the features, and copies, of its type.
-func (in *Instance) EdgeRow(e int32) int {
-	if in.edgeRow == nil {
-		return int(e)
+func (in *Instance) EdgeRow(e int32) int { return entry(in.edgeRow, e, e) }
+
+// entry returns that of an element in a list, which where there is no list is usual.
+func entry(list []int32, element, usual int32) int {
+	if list == nil {
+		return int(usual)
 	}
-	return int(in.edgeRow[e])
+	return int(list[element])
 }
 
 // States returns the number of states of node s.

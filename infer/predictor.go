@@ -98,13 +98,7 @@ const exactBytes = 64 << 20
 
 // eliminate infers exactly. It returns nil where that would take too much.
 func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
-	evidence := map[int]int{}
-	for s, y := range clamp {
-		if y >= 0 {
-			evidence[s] = int(y)
-		}
-	}
-	given, err := condition(ground.Condition(p.Model, in).Network(), evidence)
+	given, err := condition(ground.Condition(p.Model, in).Network(), evidenceOf(clamp))
 	if err != nil {
 		return nil, err
 	}
@@ -178,38 +172,41 @@ func (p *Predictor) beliefs(ctx context.Context, r *inferred, in *crf.Instance, 
 
 // mostProbable finds a most probable joint state of p in which the nodes that are held keep their states.
 func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Limits) (*State, error) {
-	o := Options{Limits: limits, Evidence: map[int]int{}}
-	for s, y := range held {
-		if y >= 0 {
-			o.Evidence[s] = int(y)
-		}
-	}
+	o := Options{Limits: limits, Evidence: evidenceOf(held)}
 	if len(o.Evidence) == 0 {
 		return o.solve(ctx, exact.FromPairwise(p), nil)
 	}
 	return o.mostProbable(ctx, p.Network())
 }
 
-func (r *inferred) collect() *Beliefs {
-	var sizes []int32
-	if r.exact == nil {
-		sizes = r.net.Card
-	} else {
-		for _, marginal := range r.exact.marginals {
-			sizes = append(sizes, int32(len(marginal)))
+// evidenceOf are the states of nodes that are held, where the others have −1.
+func evidenceOf(held []int32) map[int]int {
+	evidence := map[int]int{}
+	for s, y := range held {
+		if y >= 0 {
+			evidence[s] = int(y)
 		}
 	}
-	b := &Beliefs{NodeAt: make([]int, len(sizes)+1), Labels: make([]int32, len(sizes)), Outcome: newOutcome(r.outcome)}
-	for s, k := range sizes {
-		b.NodeAt[s+1] = b.NodeAt[s] + int(k)
-	}
+	return evidence
+}
+
+func (r *inferred) collect() *Beliefs {
+	b := &Beliefs{NodeAt: []int{0}, Outcome: newOutcome(r.outcome)}
 	if r.exact != nil {
 		b.Node, b.Converged = slices.Concat(r.exact.marginals...), true
+		for s, marginal := range r.exact.marginals {
+			b.NodeAt = append(b.NodeAt, b.NodeAt[s]+len(marginal))
+		}
 	} else {
-		b.Node = make([]float64, b.NodeAt[len(sizes)])
+		b.NodeAt = slices.Grow(b.NodeAt, len(r.net.Card))
+		for s, k := range r.net.Card {
+			b.NodeAt = append(b.NodeAt, b.NodeAt[s]+int(k))
+		}
+		b.Node = make([]float64, b.NodeAt[len(r.net.Card)])
 		r.net.NodeBeliefs(b.Node, r.state)
 	}
-	for s := range sizes {
+	b.Labels = make([]int32, len(b.NodeAt)-1)
+	for s := range b.Labels {
 		b.Labels[s] = largest(b.Of(s))
 	}
 	return b
@@ -233,10 +230,7 @@ func (b *Beliefs) temper(temperature float64) {
 	}
 	for s := range b.Labels {
 		belief := b.Of(s)
-		largest, sum := 0.0, 0.0
-		for _, p := range belief {
-			largest = max(largest, p)
-		}
+		largest, sum := slices.Max(belief), 0.0
 		for i, p := range belief {
 			belief[i] = math.Exp(math.Log(p/largest) / temperature)
 			sum += belief[i]

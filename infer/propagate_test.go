@@ -37,23 +37,6 @@ func randomCards(rng *rand.Rand, n int) []int32 {
 	return card
 }
 
-// TestExactOnTrees: log Z and all marginals of a tree with a constant factor.
-func TestExactOnTrees(t *testing.T) {
-	for seed := range uint64(20) {
-		rng := source(seed)
-		g := must(gen.Tree(1+rng.IntN(8), rng))
-		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes()), 2, 0.2)
-		p.Constant = 10 * rng.NormFloat64()
-		r := must(beliefPropagation(context.Background(), p, counting.Bethe(g), DefaultLimits))
-		if z := oracle.LogZ(p); r.Bound != counting.Exact || !r.Outcome.Converged || math.Abs(r.LogZ-z) > 1e-10*(1+math.Abs(z)) {
-			t.Errorf("seed %d: %s %.12f, want exactly %.12f", seed, r.Bound, r.LogZ, z)
-		}
-		nodes, edges := oracle.Marginals(p)
-		compare(t, "node", r.nodeMarginals(), nodes, 1e-10)
-		compare(t, "edge", must(r.edgeMarginals()), edges, 1e-10)
-	}
-}
-
 // TestJudgement: what is said of the value is true, whether the iteration
 // converged or not, and no more is said than is known.
 func TestJudgement(t *testing.T) {

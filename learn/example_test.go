@@ -68,30 +68,6 @@ func Example() {
 	// edge.edge[states right, right, feature 0]  +0.9742
 }
 
-// The three methods of the paper reach the same optimum.
-func ExampleFit_methods() {
-	model, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1))
-	if err != nil {
-		log.Fatal(err)
-	}
-	in, err := stripes(&model.Schema)
-	if err != nil {
-		log.Fatal(err)
-	}
-	problem := learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: 0.5}
-	for _, method := range []learn.Method{learn.Full, learn.InnerDual, learn.BBPL} {
-		result, err := learn.Fit(context.Background(), problem, learn.Settings{Method: method, RelativeTolerance: 1e-8})
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("%-10s %s %.6f\n", method, result.Status, result.Objective)
-	}
-	// Output:
-	// full       converged 18.996117
-	// inner-dual converged 18.996117
-	// bbpl       converged 18.996117
-}
-
 // momentum is gradient descent with a memory of the directions before: v ← βv + g and θ ← θ − αv/n, where n is the
 // mean number of variables of a sample.
 type momentum struct {

@@ -190,7 +190,7 @@ func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *
 	w.nodeLogs = numeric.Resize(w.nodeLogs, len(dst)+simd.Padding)
 	logs, theta := w.nodeLogs[:len(dst)], w.Potentials.Node[w.Potentials.NodeAt[lo]:]
 	if net.uniform > 0 {
-		simd.Gather(logs, st.LogBelief, nodes, nil, k)
+		simd.Gather(logs, st.LogBelief, nodes, k)
 	} else {
 		for i, u := range nodes {
 			copy(logs[i*k:][:k], net.belief(st, u)) // nothing, if it is observed

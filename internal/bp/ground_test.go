@@ -24,12 +24,12 @@ type groundCase struct {
 func newGroundCase(t *testing.T, states int, scale float64, binned bool) groundCase {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, uint64(states)))
-	g := sure(graph.Grid(6, 7, graph.GridOptions{}))
+	g := legal(graph.Grid(6, 7, graph.GridOptions{}))
 	schema := crf.Schema{
 		NodeTypes: []crf.NodeType{{Name: "node", States: stateNames(states), Features: 3}},
 		EdgeTypes: []crf.EdgeType{{Name: "edge", Features: 4}},
 	}
-	model := sure(crf.NewModel(schema))
+	model := legal(crf.NewModel(schema))
 	for i := range model.Weights {
 		model.Weights[i] = scale * rng.NormFloat64()
 	}
@@ -40,17 +40,17 @@ func newGroundCase(t *testing.T, states int, scale float64, binned bool) groundC
 		}
 		return x
 	}
-	edges := sure(crf.Dense(draw(4*g.NumEdges()), 4))
+	edges := legal(crf.Dense(draw(4*g.NumEdges()), 4))
 	if binned {
 		bins := make([]int32, g.NumEdges())
 		for e := range bins {
 			bins[e] = rng.Int32N(4)
 		}
-		edges = sure(crf.Bins(bins, 4))
+		edges = legal(crf.Bins(bins, 4))
 	}
-	in := sure(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{sure(crf.Dense(draw(3*g.NumNodes()), 3))}, EdgeFeat: []crf.Features{edges}}))
+	in := legal(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{legal(crf.Dense(draw(3*g.NumNodes()), 3))}, EdgeFeat: []crf.Features{edges}}))
 	of := partition.BreadthFirst(g, 3)
-	return groundCase{model, in, sure(NewNet(g, in.Cards(), counting.Convex(g), nil)), sure(partition.FromAssignment(g, of, 3))}
+	return groundCase{model, in, legal(NewNet(g, in.Cards(), counting.Convex(g), nil)), legal(partition.FromAssignment(g, of, 3))}
 }
 
 // TestGround: tables that are exponentiated as they are ground have the bytes of Prepare.

@@ -337,13 +337,6 @@ func compareTables(t fataler, what string, got, want [][]float64, tolerance floa
 
 func constants(n int, x float64) []float64 { return slices.Repeat([]float64{x}, n) }
 
-func sure[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
-}
-
 func stateNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {

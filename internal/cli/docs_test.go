@@ -151,7 +151,7 @@ func TestKeysOfVerbs(t *testing.T) {
 	} {
 		var keys []string
 		for _, args := range row.runs {
-			keys = mergeKeys(keys, mustRun(t, append(args, "--json")...).stdout)
+			keys = mergeKeys(keys, mustRun(t, append(args, "--json")...).object(t))
 		}
 		if strings.HasPrefix(row.name, "infer --method") {
 			keys = slices.DeleteFunc(keys, func(key string) bool { return strings.Contains(lineOf(list, "infer"), key) })
@@ -175,47 +175,19 @@ func lineOf(list, name string) string {
 	return row
 }
 
-// mergeKeys appends the keys of an object that are not there yet, in its order, with
-// those of the objects in its lists in parentheses.
-func mergeKeys(keys []string, object string) []string {
-	decoder := json.NewDecoder(strings.NewReader(object))
-	var stack []string // of open objects and lists
-	key, nested := true, map[string][]string{}
-	var order []string
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			break
-		}
-		switch v := token.(type) {
-		case json.Delim:
-			if v == '{' || v == '[' {
-				stack, key = append(stack, v.String()), v == '{'
-			} else {
-				stack = stack[:len(stack)-1]
-				key = len(stack) > 0 && stack[len(stack)-1] == "{"
-			}
-			continue
-		case string:
-			if key {
-				switch strings.Join(stack, "") {
-				case "{":
-					order = append(order, v)
-				case "{[{":
-					if of := order[len(order)-1]; !slices.Contains(nested[of], v) {
-						nested[of] = append(nested[of], v)
-					}
+// mergeKeys appends the keys of an object that are not there yet, with those of the objects in its lists in parentheses.
+func mergeKeys(keys []string, object map[string]any) []string {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		text, nested := "`"+name+"`", map[string]any{}
+		if list, ok := object[name].([]any); ok {
+			for _, item := range list {
+				if fields, ok := item.(map[string]any); ok {
+					maps.Copy(nested, fields)
 				}
-				key = false
-				continue
 			}
 		}
-		key = len(stack) > 0 && stack[len(stack)-1] == "{"
-	}
-	for _, name := range order {
-		text := "`" + name + "`"
-		if nested[name] != nil {
-			text += " (`" + strings.Join(nested[name], "`, `") + "`)"
+		if len(nested) > 0 {
+			text += " (`" + strings.Join(slices.Sorted(maps.Keys(nested)), "`, `") + "`)"
 		}
 		if !slices.Contains(keys, text) {
 			keys = append(keys, text)

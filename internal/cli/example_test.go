@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
@@ -43,12 +42,6 @@ func TestExampleCommands(t *testing.T) {
 			}
 			if least, ok := gain[kind]; ok {
 				wantGain(t, last, least)
-			}
-			if kind == "ising" {
-				metrics := oracle.Must(runfolder.ReadMetrics(filepath.Join(out+"-run", runfolder.MetricsFile)))(t)
-				if distance := float64(metrics[len(metrics)-1].ThetaDist); !(distance < 0.15) {
-					t.Errorf("the learned couplings are %.3f off, relatively, want less than 0.15", distance)
-				}
 			}
 		})
 	}

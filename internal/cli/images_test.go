@@ -262,8 +262,4 @@ func TestSuperpixels(t *testing.T) {
 	if first := set["instances"].([]any)[0].(map[string]any); first["nodes"] != float64(imageRows*imageCols) {
 		t.Errorf("predict answers for %v nodes, want pixels", first["nodes"])
 	}
-
-	run(t, "train", data, "--superpixels", "superpixels", "--neighbours", "8", "-o", out+"3").wantFailure(t, 2, "--superpixels", "touch")
-	run(t, "train", data, "--superpixels", "12", "-o", out+"3").wantFailure(t, 3, "there is neither 12/pic0.png nor 12/pic0.npy")
-	run(t, "train", gridData(t), "--superpixels", "superpixels", "-o", out+"3").wantFailure(t, 2, "--superpixels", "images")
 }

@@ -264,12 +264,6 @@ func TestSelectEdges(t *testing.T) {
 		mustRun(t, "sample", path, "-m", out, "-o", out+".npz", "--samples", "10", "-q")
 		mustRun(t, "eval", path, "-m", out, "-q")
 	}
-	for args, want := range map[string]string{
-		"--model potts --select-edges=ebc": "want ebic", "--select-edges": "is for --model ising",
-		"--model potts --select-edges=ebic:2": "0 to 1", "--model potts --select-edges=stability:1": "2 or more",
-	} {
-		run(t, append([]string{"train", path, "-q"}, strings.Fields(args)...)...).wantFailure(t, 2, want)
-	}
 }
 
 // means writes those of the samples of an instance file of nodes of three states, with a change to the first table.
@@ -325,12 +319,4 @@ func TestStatistics(t *testing.T) {
 		o.says(t, c.says)
 		mustRun(t, "sample", samples, "-m", out, "-q", "-o", filepath.Join(dir, "drawn.npz"), "--samples", "5", "--force")
 	}
-	for args, want := range map[string]string{
-		"--statistics " + path: "go with --model ising", samples + " --model potts --statistics " + path: "in place of DATA",
-		"--model potts --method pseudo --statistics " + path: "single samples",
-		"--model potts --select-edges --statistics " + path:  "need samples",
-	} {
-		run(t, append([]string{"train", "-q"}, strings.Fields(args)...)...).wantFailure(t, 2, want)
-	}
-	run(t, "train", "--model", "potts", "--statistics", samples, "-q").wantFailure(t, 3, "unknown array")
 }

@@ -269,24 +269,16 @@ func (e *events) send(event any) bool {
 // parentEvery is the time between looks whether the program that reads is still there.
 const parentEvery = 200 * time.Millisecond
 
-// whileParentLives returns a context that ends with the process that started this one: a
-// program that was killed reads no events, and wants no result. Windows does not tell.
+// whileParentLives returns a context that ends with the process that started this one: a program that was killed wants
+// no result, and a quiet command writes nothing by which it would find out. Windows does not tell.
 func whileParentLives(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	parent, ticker := os.Getppid(), time.NewTicker(parentEvery)
-	go func() {
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if os.Getppid() != parent {
-					cancel()
-				}
-			}
+	go func(parent int) {
+		for ctx.Err() == nil && os.Getppid() == parent {
+			time.Sleep(parentEvery)
 		}
-	}()
+		cancel()
+	}(os.Getppid())
 	return ctx, cancel
 }
 

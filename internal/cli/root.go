@@ -97,16 +97,14 @@ func (a *app) endPromptly(exit func(code int)) {
 func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	exit func(code int)) (code int) {
 	results := &output{w: stdout}
-	isRead := os.Getenv(progressVariable) == "json"
-	if isRead {
+	var told *events
+	if os.Getenv(progressVariable) == "json" {
 		var stop context.CancelFunc
 		ctx, stop = whileParentLives(ctx)
 		defer stop()
+		told = &events{to: stderr}
 	}
-	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}}
-	if isRead {
-		a.events = &events{to: stderr}
-	}
+	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}, events: told}
 	if exit != nil {
 		go a.endPromptly(exit)
 	}

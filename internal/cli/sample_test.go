@@ -157,12 +157,6 @@ func TestConvertArrays(t *testing.T) {
 	if readFile(t, out) != readFile(t, again) {
 		t.Error("arrays change when they are converted again")
 	}
-	run(t, "convert", filepath.Join(gridData(t), "0.npz"), "-o", again, "--force").wantFailure(t, 3, "only together with a model")
-	triple := writeFile(t, filepath.Join(folder, "triple.uai"), "MARKOV\n3\n2 2 2\n1\n3 0 1 2\n8 1 1 1 1 1 1 1 1\n")
-	run(t, "convert", triple, "-o", filepath.Join(folder, "no.npz")).wantFailure(t, 3, "joins 3 variables")
-	run(t, "convert", net, "-o", "-", "--json").wantFailure(t, 2, "--json")
-	run(t, "convert", net).wantFailure(t, 2, "-o")
-	run(t, "convert", gridData(t), "-m", filepath.Join(gridData(t), "truth.safetensors"), "-o", filepath.Join(folder, "two.uai")).wantFailure(t, 2, "--instance")
 }
 
 // TestConvertModel: infer on the exported network, with the options that convert names,

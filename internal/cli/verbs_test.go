@@ -7,9 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"image/png"
-	"io"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -225,16 +223,9 @@ func checkFigures(t *testing.T, dir string, names ...string) {
 
 func checkXML(t *testing.T, path string) {
 	t.Helper()
-	decoder := xml.NewDecoder(strings.NewReader(readFile(t, path)))
-	for {
-		_, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			return
-		}
+	text := readFile(t, path)
+	if err := xml.Unmarshal([]byte(text), new(struct{})); err != nil || !strings.HasSuffix(text, "</svg>\n") {
+		t.Errorf("%s: %v", path, err)
 	}
 }
 
@@ -405,8 +396,6 @@ func TestPredictAndEval(t *testing.T) {
 	if energy := said.Instances[1].MAP.Energy; energy == nil { // which package infer holds against the labels
 		t.Error("predict.json says no energy")
 	}
-	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "no"), "--decode", "mpa").wantFailure(t, 2, "--decode", "marginals or map")
-	run(t, "eval", data, "-m", model, "--decode", "mpa").wantFailure(t, 2, "--decode", "marginals or map")
 	right = 0
 	for i, in := range set.Instances {
 		_, labels := npyOf(t, filepath.Join(joint, strconv.Itoa(i)+".npz"), "labels")
@@ -538,7 +527,6 @@ func TestInfo(t *testing.T) {
 	if recipe, ok := truth["recipe"].(map[string]any); !ok || recipe["kind"] != "npz" {
 		t.Errorf("info of a true model: %v", truth)
 	}
-	run(t, "info", network, network).wantFailure(t, 2, "one model, run or network")
 }
 
 func wantFields(t *testing.T, what string, got, want map[string]any) {

@@ -123,7 +123,7 @@ func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
 		return f.Double[int(rows[0])*d:][:n*d]
 	}
 	s.double = numeric.Resize(s.double, n*d+simd.Padding)
-	simd.Gather(s.double, f.Double, rows, nil, d)
+	simd.Gather(s.double, f.Double, rows, d)
 	return s.double[:n*d]
 }
 

@@ -76,9 +76,14 @@ func (b blocks) tables(t *testing.T) []string {
 			fmt.Fprintf(&edges, "n%d,n%d\n", i, j)
 		}
 	}
+	return writeTables(t, nodes.String(), edges.String())
+}
+
+func writeTables(t *testing.T, texts ...string) []string {
+	t.Helper()
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
-	for i, text := range []string{nodes.String(), edges.String()} {
+	for i, text := range texts {
 		oracle.OK(t, os.WriteFile(paths[i], []byte(text), 0o666))
 	}
 	return paths

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -107,12 +106,7 @@ func (n *network) task(t *testing.T, known []bool) Task {
 		}
 		fmt.Fprintln(&edges)
 	}
-	dir := t.TempDir()
-	paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
-	for i, text := range []string{nodes.String(), edges.String()} {
-		oracle.OK(t, os.WriteFile(paths[i], []byte(text), 0o666))
-	}
-	return fewOf(t, paths, dataset.Options{Observed: "train"}, true)
+	return fewOf(t, writeTables(t, nodes.String(), edges.String()), dataset.Options{Observed: "train"}, true)
 }
 
 // TestFewLabelsResumed: a run goes on with the edges that were made for it.

@@ -14,7 +14,6 @@ import (
 	"unsafe"
 
 	"github.com/blockbp/blockbp/internal/fileio"
-	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // MostHeaderBytes bounds the header of an array: NumPy's own limit for headers it did not write itself is 10,000.
@@ -270,7 +269,7 @@ func (h *Header) Floats(raw []byte) Values {
 // asUsed reports whether elements lie in a file as they are used: in single or double precision, in the order of
 // bytes and of rows of this program.
 func (h *Header) asUsed() bool {
-	return h.Descr[0] == '<' && numeric.LittleEndian && h.Floating() && h.Size > 2 && !(h.Fortran && len(h.Shape) > 1)
+	return h.Descr[0] == '<' && h.Floating() && h.Size > 2 && !(h.Fortran && len(h.Shape) > 1)
 }
 
 // InPlace reports whether elements are used where they lie.

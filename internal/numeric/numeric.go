@@ -2,15 +2,11 @@
 package numeric
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// LittleEndian says that the bytes of numbers in memory are in the order of files.
-var LittleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // Resize returns a slice of n entries in the memory of s, or in new memory where that
 // is too short. The first min(len(s), n) entries are those of s, the others have any

@@ -18,9 +18,6 @@ func NewQueue(n int, less func(v, w int32) bool) *Queue {
 // Len returns how many numbers wait.
 func (q *Queue) Len() int { return q.list.Len() }
 
-// First returns the least number.
-func (q *Queue) First() int32 { return q.list.numbers[0] }
-
 // Pop removes and returns the least number.
 func (q *Queue) Pop() int32 { return heap.Pop(&q.list).(int32) }
 

@@ -27,17 +27,10 @@ func svgOf(t *testing.T, f Curves) string {
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two drawings differ")
 	}
-	decoder := xml.NewDecoder(bytes.NewReader(first.Bytes()))
-	for {
-		_, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("not XML: %v", err)
-		}
-	}
 	text := first.String()
+	if err := xml.Unmarshal(first.Bytes(), new(struct{})); err != nil || !strings.HasSuffix(text, "</svg>\n") {
+		t.Fatalf("not XML: %v", err)
+	}
 	for _, bad := range []string{"NaN", "Inf"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("the SVG contains %q", bad)

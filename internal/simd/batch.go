@@ -36,9 +36,9 @@ const Padding = 8
 // follow those of the one before. Offsets are not checked: the caller answers for them. An array of offsets that is nil
 // says that all parts are of n numbers, one behind the other.
 
-// Gather copies n numbers of each place of a list, one behind the other.
-func Gather(dst, x []float64, list []int32, at []int, n int) {
-	active.forRows(n).cavities(dst, x, nil, list, list, at, nil, n, nil)
+// Gather copies the n numbers of each of a list of parts that follow each other.
+func Gather(dst, x []float64, list []int32, n int) {
+	active.forRows(n).cavities(dst, x, nil, list, list, nil, nil, n, nil)
 }
 
 // Sizes are the states at the sources and targets of messages: so many of each, or, where that is 0, those of a list.

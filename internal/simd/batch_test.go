@@ -613,7 +613,7 @@ func TestBatchAllocation(t *testing.T) {
 		scratch := make([]float64, ConsistentRoom(3, 3))
 		lists := ForRows(21)
 		if n := testing.AllocsPerRun(10, func() {
-			Gather(c.weights, c.beliefs, c.source[:1], c.beliefAt, 8)
+			Gather(c.weights, c.beliefs, c.source[:1], 3)
 			lists.Cavities(c.weights, c.beliefs, c.messages, c.source, c.directed, c.beliefAt, c.messageAt, c.ends)
 			lists.Products(c.out, c.weights, c.tables, c.directed, c.edge, c.at, c.ends)
 			Log(c.totals, c.totals)

@@ -286,22 +286,6 @@ func TestConsistentBySpreading(t *testing.T) {
 	})
 }
 
-func BenchmarkConsistent(b *testing.B) {
-	eachSize(b, []int{2, 3, 5, 8, 12, 16, 21, 32, 64}, func(b *testing.B, with implementation, k int) {
-		n := min(24, max(1, 4096/(k*k)))
-		c := newConsistentCase(b, rand.New(rand.NewPCG(1, 2)), n, k, k, 0.1, 0)
-		drawn, rows, columns := slices.Clone(c.beliefs), slices.Clone(c.rows), slices.Clone(c.columns)
-		scratch := make([]float64, ConsistentRoom(k, k))
-		for b.Loop() {
-			copy(c.beliefs, drawn)
-			copy(c.rows, rows)
-			copy(c.columns, columns)
-			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, k, k, how(10))
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/edge")
-	})
-}
-
 // how is Finest with so many scalings.
 func how(scalings int) Scaling {
 	return Scaling{Most: scalings, Newton: MaxNewton, Enough: Finest.Enough}

@@ -62,43 +62,6 @@ func TestExported(t *testing.T) {
 	approx("its entropy", entropy, math.Log(4))
 }
 
-// TestExportedBatch updates a node of two states with one message by hand: the
-// weights are 1 and 3, the sums 7 and 11, and the message −log(11/7) and 0.
-func TestExportedBatch(t *testing.T) {
-	scratch := func() []float64 { return make([]float64, 2+Padding) }
-	weights, out, sums, totals := scratch(), scratch(), scratch(), make([]float64, 1)
-	beliefs, messages := []float64{9, 0, 1, 9, 9}, []float64{9, 0, 1 - math.Log(3), 9, 0, 5}
-	source, directed, edge := []int32{0}, []int32{2}, []int32{0}
-	beliefAt, messageAt, at := []int{1, 3}, []int{9, 9, 4, 1}, []int{1}
-	nodes := []Node{{Belief: 3, Inverse: 0.5, Potential: 1, States: 2, Messages: 1}}
-	with := ForRows(2)
-	Gather(out, beliefs, source, beliefAt, 2)
-	compare(t, "Gather", out, []float64{0, 1}, 0, 0)
-	with.Cavities(weights, beliefs, messages, source, directed, beliefAt, messageAt, Sizes{Source: 2})
-	Exp(weights[:2], weights)
-	with.Products(out, weights, []float64{9, 1, 2, 2, 3}, directed, edge, at, Sizes{Source: 2, Target: 2})
-	compare(t, "Products", out, []float64{7, 11}, 1e-15, 0)
-	if Log(totals, []float64{0}) || !Log(out[:2], out) {
-		t.Error("what Log says of safe numbers is wrong")
-	}
-	if residual := with.Absorb(messages, sums, []float64{9, 0, 0}, out, directed, messageAt, nil, 2, nodes, 0); residual != 5 {
-		t.Errorf("Absorb: residual %v, want 5", residual)
-	}
-	compare(t, "Absorb", messages[3:], []float64{9, -math.Log(11. / 7), 0}, 1e-15, 0)
-	Exp(weights[:2], sums)
-	with.Totals(totals, weights, nodes)
-	Log(totals, totals)
-	if residual := with.Settle(beliefs, sums, totals, nodes); !same(residual, 9+math.Log(18./7), 1e-15, 0) {
-		t.Errorf("Settle: residual %v", residual)
-	}
-	compare(t, "Settle", beliefs[3:], []float64{math.Log(7. / 18), math.Log(11. / 18)}, 1e-15, 0)
-	tables := []float64{0, 2, 3, 301}
-	if !Exponentials(tables[:2], 0.5) || Exponentials(tables[2:], 1) {
-		t.Error("Exponentials are not done where they can be, or done where not")
-	}
-	compare(t, "Exponentials", tables, []float64{1, math.E, 3, 301}, 1e-15, 0)
-}
-
 // TestShortSlices checks that a programmer's mistake panics instead of touching
 // memory that is not the slice's.
 func TestShortSlices(t *testing.T) {

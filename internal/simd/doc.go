@@ -51,7 +51,7 @@
 //
 // # Speed
 //
-// go test -bench . ./internal/simd measures every kernel with every implementation. Two
+// BenchmarkKernels of lab/bench measures every kernel with every implementation. Two
 // findings shaped them. The rest of a row is stored in pieces of 4, 2 and 1 and not with
 // a mask, where it is read again soon: the processor holds a load that overlaps the window
 // of an earlier masked store. What was stored in pieces must not be read back at once

@@ -51,6 +51,18 @@ func fillUniform(x []float64, r *rand.Rand) {
 	}
 }
 
+func random(n int, scale float64) []float64 {
+	x := make([]float64, n)
+	fill(x, rand.New(rand.NewPCG(uint64(n), 1)), scale)
+	return x
+}
+
+func uniformVector(n int) []float64 {
+	x := make([]float64, n)
+	fillUniform(x, rand.New(rand.NewPCG(uint64(n), 2)))
+	return x
+}
+
 // same reports whether a and b agree to a relative or absolute tolerance; NaN
 // agrees with NaN, and an infinity with itself alone.
 func same(a, b, relative, absolute float64) bool {

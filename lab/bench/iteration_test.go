@@ -24,7 +24,7 @@ const sweeps, passes = 2, 10
 
 // BenchmarkIteration learns the paper's synthetic problem on one thread, cut as training cuts it.
 // It reports nanoseconds per edge of the network and pass over all blocks, and what share that is of the roofline.
-// Its steps are timed beside their code (internal/simd, BenchmarkSteps).
+// BenchmarkKernels times its steps one by one.
 func BenchmarkIteration(b *testing.B) {
 	for name, spec := range specs(200, 20_000) {
 		for _, states := range []int{2, 8, 16, 21} {

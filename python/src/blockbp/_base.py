@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,10 +51,7 @@ RUN, DATA, RESULT, METRICS = "run", "data", "result.json", "metrics.jsonl"
 
 _SHARED = {  # a text may have a later one in it
     "spins": """\
-prior : float
-        Standard deviation of the normal prior of every weight.
-    l2 : float, optional
-        Weight of the regulariser, in the place of the prior.
+{prior}
     method : {"auto", "exact", "pseudo"}
         Likelihood, where the network is narrow enough, or pseudo-likelihood.
     errors : str
@@ -61,33 +59,45 @@ prior : float
         samples of a chain; or "none".
     select_edges : str, optional
         Which of the edges stay: "ebic" or "stability"; all without it.
-    max_time : float, optional
-        Seconds after which learning ends.
-{run}""",
+    {run}""",
     "learning": """\
-prior : float
-        Standard deviation of the normal prior of every weight.
-    l2 : float, optional
-        Weight of the regulariser, in the place of the prior.
+{prior}
     counting : str
         Counting numbers: "auto", "trw", "convex", "cover" or "bethe".
     method : str
         How to learn: "auto", "bbpl", "inner-dual", "full", "exact", "pseudo" or "piecewise".
     class_weight : "balanced" or dict of class to float, optional
         How much labels of a class count; others have 1.
-    max_time : float, optional
-        Seconds after which learning ends.
     warm_start : bool
         Whether fit begins at the weights of the fit before, which needs the same features and classes.
     unlabelled : object
         The label that hides; None: no label does, and -1 is a class. In any case NaN, None and
         masked entries hide. "auto", of ChainCRF, is None, with a warning where -1 stands beside
         0, 1 and so on.
-{run}
+    {run}
     predict_options : dict, optional
         Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
+    "learned": """\
+classes_ : ndarray of shape [classes]
+        The classes, sorted.
+    {results}""",
+    "couplings": """\
+edges_ : int ndarray of shape [edges, 2]
+        The pairs of sites, the smaller first, in the order given to fit.
+    errors_ : dict of str to ndarray, or None
+        Standard errors of ``"couplings"`` and ``"fields"``.
+    feature_names_in_ : ndarray of str
+        Names of the sites, of a data frame that has some.
+    {results}""",
+    "prior": """\
+prior : float
+        Standard deviation of the normal prior of every weight.
+    l2 : float, optional
+        Weight of the regulariser, in the place of the prior.""",
     "run": """\
-random_state : int, optional
+max_time : float, optional
+        Seconds after which learning ends.
+    random_state : int, optional
         Seed of everything random; 1 without it.
     n_jobs : int, optional
         Threads, by default as many as there are cores. Results do not depend on it.
@@ -206,8 +216,7 @@ class Estimator(_Plain):
         """Run train on the data in the folder, and keep what it leaves."""
         command = ["train", DATA, "-o", RUN, "--plots=false", "--checkpoint=false", *self._arguments(), *arguments]
         if self._before is not None:
-            with open(folder / MODEL, "wb") as file:
-                file.write(self._before.model_)
+            self._before.save(folder / MODEL)
             command.append("--init=" + MODEL)
         places = self._places(folder, "train", names)
         self._interrupted = False
@@ -312,8 +321,6 @@ class Estimator(_Plain):
 
     def _fitted(self) -> None:
         if not hasattr(self, "model_"):
-            import sys
-
             text = f"this {type(self).__name__} is not fitted yet: call fit first"
             if "sklearn" in sys.modules:
                 from sklearn.exceptions import NotFittedError
@@ -420,7 +427,7 @@ class Classifier(Estimator):
         raise NotImplementedError
 
     def _label_place(self, instance: int, node: int) -> str:
-        raise NotImplementedError
+        return f"y[{instance}][{node}]"
 
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
         raise NotImplementedError
@@ -497,8 +504,7 @@ class Classifier(Estimator):
             clamp = ["--clamp"] * hold
         jobs = [f"--threads={threads(self.n_jobs)}"] if self.n_jobs not in (None, -1) else []
         with self._data(instances, {"hidden_labels": True}) as folder:
-            with open(folder / MODEL, "wb") as file:
-                file.write(self.model_)
+            self.save(folder / MODEL)
             command = [verb, DATA, "-m", MODEL, *clamp, *jobs, *arguments]
             notes = _run.run(command, folder, self._verbose(), self._places(folder, verb))
             _warn([n for n in notes if not _KNOWN.search(n)], 7)
@@ -556,8 +562,7 @@ class Classifier(Estimator):
         """
         arguments = ["--json", *self._options_of_predict()]
         with self._ask("eval", X, y, arguments, images, hold=False) as (folder, instances):
-            with open(folder / "stdout", encoding="utf-8") as file:
-                said = json.load(file)["models"][0]
+            said = folder.printed()["models"][0]
             known = sum(int((i.labels >= 0).sum()) for i in instances if i.labels is not None)
         return -float(said["negative_log_likelihood"]) * known
 
@@ -579,8 +584,7 @@ class Classifier(Estimator):
         """
         given = {"samples": n_samples, "seed": random_state, **checked(options, "options", "sample", ("samples", "seed"))}
         with self._ask("sample", X, y, ["-o", "out", "--json", *_flags(given)], images) as (folder, instances):
-            with open(folder / "stdout", encoding="utf-8") as file:
-                files = [network["file"] for network in json.load(file)["networks"]]
+            files = [network["file"] for network in folder.printed()["networks"]]
             draws = []
             for name, instance in zip(files, instances):
                 with np.load(folder / name) as drawn:
@@ -627,14 +631,19 @@ def _weighted(instances: list[Instance], weights: Any) -> list[Instance]:
     """Give instances what they count; those of weight 0 are left out."""
     if weights is None:
         return instances
+    for instance, weight in zip(instances, weights_of(weights, len(instances), "entries").tolist()):
+        instance.weight = weight
+    return [i for i in instances if i.weight > 0]
+
+
+def weights_of(weights: Any, count: int, what: str) -> NDArray[np.float64]:
+    """Check the weights of so many entries, or rows, of X."""
     given = np.asarray(weights)
-    if given.dtype.kind not in "fiub" or given.shape != (len(instances),) or not (np.isfinite(given) & (given >= 0)).all():
-        raise ValueError(f"sample_weight is {given.dtype} of the shape {list(given.shape)}, want a number of at least 0 for each of {len(instances)} entries of X")
-    for instance, weight in zip(instances, given.tolist()):
-        instance.weight = float(weight)
-    if kept := [i for i in instances if i.weight > 0]:
-        return kept
-    raise ValueError("sample_weight is zero everywhere: nothing is left to learn from")
+    if given.dtype.kind not in "fiub" or given.shape != (count,) or not (np.isfinite(given) & (given >= 0)).all():
+        raise ValueError(f"sample_weight is {given.dtype} of the shape {list(given.shape)}, want a number of at least 0 for each of {count} {what} of X")
+    if not given.any():
+        raise ValueError("sample_weight is zero everywhere: nothing is left to learn from")
+    return given.astype(np.float64)
 
 
 def _reshaped(n: int, instance: Instance, shape: tuple[int, ...]) -> str:
@@ -755,8 +764,6 @@ def _number(value: Any) -> float:
 
 def _convergence_warning() -> type[Warning]:
     """Return ConvergenceWarning, which is scikit-learn's too where that is in use."""
-    import sys
-
     if "sklearn.exceptions" not in sys.modules:
         return ConvergenceWarning
     made: type[Warning] = getattr(sys.modules[__name__], "_SklearnConvergenceWarning")

@@ -51,14 +51,12 @@ class ChainCRF(Classifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape [classes]
-        The classes, sorted.
     attributes_ : list of str
         The attributes of tokens, ``"bias"`` last.
     coef_ : dict of str to ndarray
         ``"node.token"`` [classes, attributes], and ``"edge.next"`` [classes, classes, 1], from
         a token's class to that of the next.
-    {results}
+    {learned}
 
     Examples
     --------
@@ -237,9 +235,6 @@ class ChainCRF(Classifier):
 
     def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
         return [p.tolist() if p.ndim == 1 else p for p in parts]
-
-    def _label_place(self, instance: int, node: int) -> str:
-        return f"y[{instance}][{node}]"
 
     def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
         other = super()._places(folder, verb, names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -92,8 +93,6 @@ class Graph:
         if without and len(without) < len(graph.nodes):
             raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
         if others := sorted({str(key) for _, values in graph.nodes(data=True) for key in values}) if without else []:
-            import warnings
-
             warnings.warn(f"nodes have no attribute x, and so no features: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used", BlockbpWarning, stacklevel=7)
         x = np.array([np.ravel(values.get("x", ())) for _, values in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
@@ -115,11 +114,9 @@ class GraphCRF(Classifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape [classes]
-        The classes, sorted.
     coef_ : dict of str to ndarray
         ``"node"`` [classes, features] and ``"edge"`` [classes, classes, features].
-    {results}
+    {learned}
 
     Examples
     --------
@@ -240,9 +237,6 @@ class GraphCRF(Classifier):
     def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
         return parts[0] if _single(X) else parts
 
-    def _label_place(self, instance: int, node: int) -> str:
-        return f"y[{instance}][{node}]"
-
     def _place(self, folder: Folder, instance: int, array: str, index: list[int]) -> str:
         return f"y[{instance}]{index or ''}" if array == "labels" else super()._place(folder, instance, array, index)
 
@@ -259,11 +253,6 @@ def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
     if given not in (0, len(features)):
         raise ValueError(f"{given} of {len(features)} edges have the attribute x: give it to all or to none")
     return _Pairs(edges), np.array([np.ravel(f) for f in features]) if given else None
-
-
-def _size(x: Any) -> int:
-    """Return the number of rows, also of a sparse matrix."""
-    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
 
 
 def _single(X: Any) -> bool:
@@ -343,7 +332,7 @@ def _count(graph: Graph, where: str) -> int:
     """Return the number of nodes of a graph whose nodes have no features."""
     for there in (graph.nodes, graph.mask, graph.edges if _is_matrix(graph.edges) else None):
         if there is not None:
-            return _size(there)
+            return int(there.shape[0]) if hasattr(there, "shape") else len(there)  # len has none of a sparse matrix
     ends = _ends(graph.edges, False, where, 0)
     if ends.size == 0:
         raise ValueError(f"{where}.x is None, and nothing says how many nodes there are: give numpy.zeros((nodes, 0))")
@@ -379,8 +368,6 @@ def _ends(given: Any, across: bool, where: str, nodes: int) -> NDArray[Any]:
         if edges.shape[1] != 2 or across:
             edges = edges.T
         elif edges[0, 1] != edges[1, 0]:  # else it is the same edges
-            import warnings
-
             text = f"{f'{where}.edges'.lstrip('.')} has the shape [2, 2]: each row is taken for an edge; give two edges of an edge_index [2, edges] as edge_index.T"
             warnings.warn(text, BlockbpWarning, stacklevel=7)
     if edges.ndim != 2 or edges.shape[1] != 2:

@@ -60,12 +60,10 @@ class GridCRF(Classifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape [classes]
-        The classes, sorted.
     coef_ : dict of str to ndarray
         ``"node"`` [classes, features], and ``"edge"`` [classes, classes, features], or one
         such array for each direction.
-    {results}
+    {learned}
 
     Examples
     --------
@@ -122,7 +120,7 @@ class GridCRF(Classifier):
             raise ValueError(f'edges={self.edges!r}: want "constant", "contrast" or "features"')
         if (images is not None) != (self.edges == "contrast"):
             raise ValueError(f"edges={self.edges!r}, and images are {'given' if images is not None else 'not given'}: images go with edges=\"contrast\"")
-        pictures = [numeric(x, 1 + len(self._steps()[0]), f"X[{n}]", self._wanted()) for n, x in enumerate(_listed(X, "X"))]
+        pictures = [numeric(x, 1 + len(self._steps()["right"]), f"X[{n}]", self._wanted()) for n, x in enumerate(_listed(X, "X"))]
         if not pictures:
             raise ValueError("X is empty")
         wanted = pictures[0].shape[-1] if fitting else self.n_features_in_
@@ -136,7 +134,7 @@ class GridCRF(Classifier):
             if 0 in shape:
                 raise ValueError(f"X[{n}] has the shape {list(x.shape)}: it is empty")
             if shape not in joined:
-                joined[shape] = grid_edges(shape, self._steps())
+                joined[shape] = grid_edges(shape, [*self._steps().values()])
             edges, direction = joined[shape]
             flat = x.reshape(int(np.prod(shape)), features)
             instance = Instance(flat, edges, shape=shape)
@@ -170,11 +168,8 @@ class GridCRF(Classifier):
             instance.edge_x = _contrasts(square, self.contrast_scale_)
             instance.edge_types, instance.edge_bins = instance.edge_bins, None
 
-    def _directions(self) -> list[str]:
-        return list(DIRECTIONS[self.neighbours])
-
-    def _steps(self) -> list[tuple[int, ...]]:
-        return list(DIRECTIONS[self.neighbours].values())
+    def _steps(self) -> dict[str, tuple[int, ...]]:
+        return DIRECTIONS[self.neighbours]
 
     def _wanted(self) -> str:
         if self.neighbours in (6, 26):
@@ -190,13 +185,13 @@ class GridCRF(Classifier):
             ends = [f"first {k}" for k in names] + [f"second {k}" for k in names]
             self._types(manifest, ends)
         else:
-            manifest.update(edge_bins=len(self._directions()), edge_features=self._directions())
+            manifest.update(edge_bins=len(self._steps()), edge_features=[*self._steps()])
         return manifest
 
     def _types(self, manifest: dict[str, Any], features: list[str]) -> None:
         """Describe edges of which each direction is a type."""
         features = features + ["constant"] * self.bias
-        manifest["edge_types"] = [{"name": d, "u": "node", "v": "node", "features": features, "directed": True} for d in self._directions()]
+        manifest["edge_types"] = [{"name": d, "u": "node", "v": "node", "features": features, "directed": True} for d in self._steps()]
         manifest["node_types"] = ["node"]
 
     def _adopt(self, model: Model) -> None:

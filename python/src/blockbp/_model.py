@@ -32,9 +32,8 @@ def read(path: str | os.PathLike[str]) -> bytes:
         try:
             _run.run(["check", MODEL, "--json"], folder)
         except ValueError as err:
-            with open(folder / "stdout", encoding="utf-8") as said:
-                problems = json.load(said)["problems"]
-            raise ModelError("; ".join(p.replace(MODEL, repr(os.fspath(path)), 1) for p in problems)) from err
+            problems = (p.replace(MODEL, repr(os.fspath(path)), 1) for p in folder.printed()["problems"])
+            raise ModelError("; ".join(problems)) from err
     return data
 
 

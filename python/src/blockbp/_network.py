@@ -166,13 +166,11 @@ def infer(
     with Folder() as folder:
         source, places = _put(folder, network, evidence)
 
-        def ask(task: str, given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+        def ask(task: str, given: Mapping[str, Any], names: Mapping[str, str]) -> Any:
             told = told_of("infer", "options", names)
             arguments = ["infer", *source, "--task", task, "--json", *_flags(given)]
             _warn(_run.run(arguments, folder, verbose, lambda text: told(places(text))))
-            with open(folder / "stdout", encoding="utf-8") as file:
-                answer: dict[str, Any] = json.load(file)
-            return answer
+            return folder.printed()
 
         names = {"evidence": "evidence", "counting": "counting", "seed": "random_state"}
         beliefs = ask("MAR", {"method": method, **extra}, {**names, "method": "method"})
@@ -229,8 +227,7 @@ def sample(
         source, places = _put(folder, network, evidence)
         arguments = ["sample", *source, "-o", "samples.npz", "--json", *_flags(given)]
         _warn(_run.run(arguments, folder, verbose, lambda text: told(places(text))))
-        with open(folder / "stdout", encoding="utf-8") as file:
-            about = json.load(file)["networks"][0]
+        about = folder.printed()["networks"][0]
         with np.load(folder / "samples.npz") as drawn:
             of_chains = {k: drawn[k] if k in drawn.files else None for k in ("rhat", "ess")}
             return Samples(drawn["samples"], drawn["log_score"], drawn["chain"], converged=bool(about["converged"]), **of_chains)

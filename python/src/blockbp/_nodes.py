@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _sklearn
 from ._arrays import Labels, label_array
-from ._base import _join, documented, is_column
+from ._base import _join, documented, is_column, weights_of
 from ._graph import Graph, GraphCRF, _instance
 from ._model import Model
 from ._run import BlockbpWarning, Folder
@@ -41,13 +41,11 @@ class NodeCRF(GraphCRF):
 
     Attributes
     ----------
-    classes_ : ndarray of shape [classes]
-        The classes, sorted.
     coef_ : dict of str to ndarray
         ``"node"`` [classes, features] and ``"edge"`` [classes, classes, features].
     known_ : int32 ndarray of shape [nodes], or None
         Numbers of the classes of fit's labels, −1 of other nodes; None without a graph.
-    {results}
+    {learned}
 
     Examples
     --------
@@ -213,10 +211,6 @@ class _Tables(list[Any]):
 
 def _by_weight(weights: Any, rows: int) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
     """Return the rows of every weight above 0, and these weights."""
-    given = np.asarray(weights)
-    if given.dtype.kind not in "fiub" or given.shape != (rows,) or not (np.isfinite(given) & (given >= 0)).all():
-        raise ValueError(f"sample_weight is {given.dtype} of the shape {list(given.shape)}, want a number of at least 0 for each of {rows} rows of X")
-    values = np.unique(given[given > 0]).astype(np.float64)
-    if len(values) == 0:
-        raise ValueError("sample_weight is zero everywhere: nothing is left to learn from")
+    given = weights_of(weights, rows, "rows")
+    values = np.unique(given[given > 0])
     return [np.flatnonzero(given == v) for v in values], values

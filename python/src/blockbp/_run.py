@@ -133,6 +133,11 @@ class Folder:
     def __truediv__(self, name: str) -> str:
         return os.path.join(self.path, name)
 
+    def printed(self) -> Any:
+        """Return the JSON that the binary has printed."""
+        with open(self / "stdout", encoding="utf-8") as file:
+            return json.load(file)
+
 
 _PREFIX, _LOCK = "blockbp-", ".owner"
 

@@ -243,19 +243,13 @@ class IsingModel(_Couplings):
 
     Attributes
     ----------
-    edges_ : int ndarray of shape [edges, 2]
-        The pairs of sites, the smaller first, in the order given to fit.
     couplings_ : ndarray of shape [edges]
         J of each.
     fields_ : ndarray of shape [sites]
         h of each.
-    errors_ : dict of str to ndarray, or None
-        Standard errors of ``"couplings"`` and ``"fields"``.
     classes_ : ndarray
         -1 and 1, or 0 and 1.
-    feature_names_in_ : ndarray of str
-        Names of the sites, of a data frame that has some.
-    {results}
+    {couplings}
 
     Examples
     --------
@@ -326,19 +320,13 @@ class PottsModel(_Couplings):
 
     Attributes
     ----------
-    edges_ : int ndarray of shape [edges, 2]
-        The pairs of sites, the smaller first, in the order given to fit.
     couplings_ : ndarray of shape [edges, states, states]
         J of each.
     fields_ : ndarray of shape [sites, states]
         h of each.
-    errors_ : dict of str to ndarray, or None
-        Standard errors of ``"couplings"`` and ``"fields"``.
     classes_ : ndarray of shape [states]
         The states, sorted.
-    feature_names_in_ : ndarray of str
-        Names of the sites, of a data frame that has some.
-    {results}
+    {couplings}
 
     Examples
     --------

@@ -149,30 +149,20 @@ class PairwiseCRF(nn.Module):
     ) -> Tensor:
         """Return the beliefs of the nodes, [nodes, K], with a warning where messages have not settled."""
         with torch.no_grad():
-            field, messages = self._settled(unary, graph, edge_x, state, sweeps, tol, damp)
+            field, messages = self._settled(unary, graph, edge_x, state, sweeps=sweeps, tol=tol, damp=damp)
             return torch.softmax(field.logits(messages), 0).T.contiguous()
 
     def decode(self, *arguments: Any, **options: Any) -> Tensor:
         """Return the most likely state of every node, each by itself: [nodes]. The arguments are those of marginals."""
         return self.marginals(*arguments, **options).argmax(-1)
 
-    def log_partition_bound(
-        self,
-        unary: Tensor,
-        graph: Graph | Tensor | tuple[int, int],
-        edge_x: Tensor | None = None,
-        state: Tensor | None = None,
-        *,
-        sweeps: int = 100,
-        tol: float = 1e-3,
-        damp: float = 0.0,
-    ) -> Tensor:
+    def log_partition_bound(self, *arguments: Any, **options: Any) -> Tensor:
         """Return an upper bound of log Z, a float64 scalar, of all graphs together: exact on trees once settled.
 
-        With "bethe", or given numbers, it is an approximation: it need not be a bound.
+        With "bethe", or given numbers, it is an approximation: it need not be a bound. The arguments are those of marginals.
         """
         with torch.no_grad():
-            field, messages = self._settled(unary, graph, edge_x, state, sweeps, tol, damp)
+            field, messages = self._settled(*arguments, **options)
             return field.value(messages, False).value
 
     def to_blockbp(self, path: str | os.PathLike[str], head: nn.Linear | None = None) -> None:
@@ -267,7 +257,10 @@ class PairwiseCRF(nn.Module):
                     kept[part, 2 * i + end] = pair[end].detach().T
         return kept.index_select(0, g.inverse)
 
-    def _settled(self, unary: Tensor, graph: Any, edge_x: Tensor | None, state: Tensor | None, sweeps: int, tol: float, damp: float) -> tuple[Field, Messages]:
+    def _settled(
+        self, unary: Tensor, graph: Any, edge_x: Tensor | None = None, state: Tensor | None = None,
+        *, sweeps: int = 100, tol: float = 1e-3, damp: float = 0.0,
+    ) -> tuple[Field, Messages]:
         field = self._field(unary, graph, edge_x)
         messages, moved = field.settle(self._begin(state, field, False)[0], sweeps, tol, damp, None)
         if tol and moved >= tol:
