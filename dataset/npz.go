@@ -152,6 +152,9 @@ func (c *npzContents) take(p *problems, rules arrayRules, name string, a npy.Val
 			names = append(names, r.name)
 		}
 		remedy := suggestion(name, names)
+		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, "_"+name) }); i >= 0 {
+			remedy = "did you mean " + strconv.Quote(names[i]) + "?"
+		}
 		if base, _, typed := strings.Cut(name, "."); typed && slices.Contains(names, base) {
 			remedy = "give one array " + base + " for elements of all types, with zeros where a type lacks a feature"
 		}

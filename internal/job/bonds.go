@@ -102,8 +102,12 @@ func (o *Options) selectEdges(ctx context.Context, t *Task) (found *EdgeSelectio
 		return nil, err
 	}
 	if found.Kept = len(kept); found.Kept == 0 {
+		milder := "; or train without {select-edges}"
+		if gamma > 0 {
+			milder = "; or {select-edges=ebic:0}"
+		}
 		return nil, dataf("{select-edges=%s} keeps none of %d edges: the samples tell of no coupling by %s; want more "+
-			"samples, or {select-edges=ebic:0}", o.SelectEdges, found.Of, found.Rule)
+			"samples%s", o.SelectEdges, found.Of, found.Rule, milder)
 	}
 	if t.Set, err = t.Set.KeepEdges(kept); err != nil {
 		return nil, err

@@ -297,7 +297,7 @@ func (h *Header) Number() func(raw []byte) float64 {
 func (h *Header) Integers(raw []byte) (Values, error) {
 	if h.Floating() && h.Count > 0 { // numpy.array([]) is an empty array of floats
 		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32), and before that "+
-			"write -1 in the place of NaN", h.Descr)
+			"write -1 in the place of NaN, and divide what was measured into classes, as by numpy.digitize", h.Descr)
 	}
 	i, wrong := -1, error(nil)
 	ints := made(h, raw, func(x []byte) int32 {
