@@ -210,7 +210,8 @@ func resultNotes(r *learn.Result) []string {
 	}
 	if r.Unsettled != "" && r.Residual > unsettledTold {
 		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values "+
-			"and beliefs there are approximate; raise the limits, or give a smaller {rtol}, a larger l2 or smaller features", r.Unsettled, r.Residual))
+			"and beliefs there are approximate; raise the limits, or give a smaller {rtol}, a larger l2 or smaller "+
+			"features", r.Unsettled, r.Residual))
 	}
 	if r.Damping > 0 {
 		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting "+
