@@ -280,6 +280,35 @@ func TestAnew(t *testing.T) {
 	wantUntouched(t, o, before, tree(t, again))
 }
 
+// TestAnewFollowsNoLink: a folder in the place of a run's own, which a link leads to, loses nothing.
+func TestAnewFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	dir, mine := filepath.Join(t.TempDir(), "run"), t.TempDir()
+	args := []string{"train", gridData(t), "-o", dir, "-q", noReport, "--max-iter", "2"}
+	mustRun(t, args...)
+	writeFile(t, filepath.Join(mine, "other.svg"), "mine")
+	oracle.OK(t, os.Symlink(mine, filepath.Join(dir, "plots")))
+	mustRun(t, append(args, "--force")...)
+	if got := readFile(t, mine, "other.svg"); got != "mine" {
+		t.Errorf("the file behind the link has become %q", got)
+	}
+}
+
+// TestLostCheckpoint: a run that was further than its start, by its metrics, does not begin anew without a checkpoint.
+func TestLostCheckpoint(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	mustRun(t, "train", gridData(t), "-o", dir, "-q", noReport, "--max-iter", "3")
+	for _, name := range []string{"checkpoint", "model.safetensors"} {
+		oracle.OK(t, os.RemoveAll(filepath.Join(dir, name)))
+	}
+	before := readFile(t, dir, "metrics.jsonl")
+	run(t, "train", dir, "--resume", "-q").wantFailure(t, 3, "state.safetensors is missing", "tells of iterations")
+	if readFile(t, dir, "metrics.jsonl") != before {
+		t.Error("metrics were written over")
+	}
+}
+
 // TestStandardInput: a file that standard input is read from is not written over either.
 func TestStandardInput(t *testing.T) {
 	t.Parallel()
