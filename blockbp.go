@@ -75,9 +75,6 @@ type Options struct {
 	// accuracy.
 	Validation *Data
 	Patience   int
-	// Calibrate chooses a temperature of beliefs by the log loss on Validation, and makes it
-	// part of the model: labels stay, and probabilities become as sure as they are right.
-	Calibrate bool
 	// Folder, unless it is "", is a new folder for metrics, checkpoints, model and
 	// report. Resume goes on with the training that was interrupted in it.
 	Folder string
@@ -101,9 +98,6 @@ func (o *Options) job() job.Options {
 	}
 	if o.Patience > 0 {
 		j.EarlyStop = earlyStop(o.Patience)
-	}
-	if o.Calibrate {
-		j.Calibrate = validationName
 	}
 	return j
 }
@@ -170,8 +164,6 @@ func (o *Options) validate() error {
 		return fmt.Errorf("blockbp: Options.Patience is %d, want 0 or more", o.Patience)
 	case o.Patience > 0 && o.Validation == nil:
 		return errors.New("blockbp: Options.Patience is set without Validation: give it data to compare with")
-	case o.Calibrate && o.Validation == nil:
-		return errors.New("blockbp: Options.Calibrate is set without Validation: give it data to calibrate on")
 	case o.Threads < 0:
 		return fmt.Errorf("blockbp: Options.Threads is %d, want 0 or more", o.Threads)
 	}

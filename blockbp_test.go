@@ -90,20 +90,6 @@ func TestZeroOptions(t *testing.T) {
 	}
 }
 
-// TestCalibrate: a calibrated model says the same labels with other probabilities, of a smaller log
-// loss where they were too sure, also when it is loaded.
-func TestCalibrate(t *testing.T) {
-	ctx, path := t.Context(), filepath.Join(t.TempDir(), "model.safetensors")
-	data, validation := must(blockbp.NewData(stripes(1, 15, 15))), must(blockbp.NewData(stripes(2, 15, 15)))
-	plain := must(blockbp.Train(ctx, data, blockbp.Options{Validation: validation}))
-	model := must(blockbp.Train(ctx, data, blockbp.Options{Validation: validation, Calibrate: true}))
-	oracle.OK(t, model.Save(path))
-	before, after := must(plain.Evaluate(ctx, validation)), must(must(blockbp.Load(path)).Evaluate(ctx, validation))
-	if !same(plain, model) || after.Accuracy != before.Accuracy || !(after.LogLoss < before.LogLoss) || model.Training().Validation["log_loss"] != after.LogLoss {
-		t.Errorf("calibrated: %v\nbefore: %v\n%v", after, before, model.Training().Validation)
-	}
-}
-
 // TestFolder: a training in a folder that was interrupted goes on to the same bits.
 func TestFolder(t *testing.T) {
 	data, validation := must(blockbp.NewData(stripes(1, 15, 15))), must(blockbp.NewData(stripes(2, 15, 15)))
@@ -172,15 +158,14 @@ func TestDoorErrors(t *testing.T) {
 	oracle.Fails(blockbp.Open(filepath.Join(t.TempDir(), "missing")))(t, "missing")
 	oracle.Fails(blockbp.Train(ctx, must(blockbp.NewData(ok)), blockbp.Options{Counting: "convx"}))(t, "convex")
 	for want, o := range map[string]blockbp.Options{
-		"Options.NoL2 is set beside L2 = 3":           {L2: 3, NoL2: true},
-		"Options.Resume is set without Folder":        {Resume: true},
-		"Options.Patience is set without Validation":  {Patience: 2},
-		"Options.Calibrate is set without Validation": {Calibrate: true},
-		"Options.Patience is -1":                      {Patience: -1},
-		"Options.Threads is -1":                       {Threads: -1},
-		"Options.L2 -1: want a finite number":         {L2: -1},
-		"Cut.Rows and Cols are both set":              {Cut: learn.Cut{Rows: 2}},
-		"Options.Method \"bbp\"":                      {Method: "bbp"},
+		"Options.NoL2 is set beside L2 = 3":          {L2: 3, NoL2: true},
+		"Options.Resume is set without Folder":       {Resume: true},
+		"Options.Patience is set without Validation": {Patience: 2},
+		"Options.Patience is -1":                     {Patience: -1},
+		"Options.Threads is -1":                      {Threads: -1},
+		"Options.L2 -1: want a finite number":        {L2: -1},
+		"Cut.Rows and Cols are both set":             {Cut: learn.Cut{Rows: 2}},
+		"Options.Method \"bbp\"":                     {Method: "bbp"},
 	} {
 		oracle.Fails(blockbp.Train(ctx, must(blockbp.NewData(ok)), o))(t, want)
 	}

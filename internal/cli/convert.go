@@ -83,7 +83,7 @@ func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error 
 		a.note("networks hold no counting numbers: infer gives the beliefs of predict with %s", option.Text(networks.beliefs))
 	}
 	if t := networks.temperature; t != 1 {
-		a.note("networks hold no temperature: predict raises beliefs to the power 1/%.4g, as the model was calibrated, "+
+		a.note("networks hold no temperature: predict raises beliefs to the power 1/%.4g, as its training chose, "+
 			"and infer does not", t)
 	}
 	return a.reportConverted(f, converted)

@@ -84,7 +84,7 @@ var metricsPage = filepath.Join("..", "..", "docs", "reference", "metrics.md")
 func TestDocumentedKeys(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), filepath.Join(t.TempDir(), "run")
-	result := mustRun(t, "train", data, "-o", folder, "--l2", "1", "--max-passes", "60", "--eval", "same="+data, "--calibrate", "same", "--reference", gridRun(t), noReport, "-q", "--json").object(t)
+	result := mustRun(t, "train", data, "-o", folder, "--l2", "1", "--max-passes", "60", "--eval", "same="+data, "--reference", gridRun(t), noReport, "-q", "--json").object(t)
 	result["choice"] = nil // where labels are hidden
 	records := map[string]any{}
 	for line := range strings.Lines(readFile(t, folder, "metrics.jsonl")) {

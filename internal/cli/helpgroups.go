@@ -48,7 +48,7 @@ var trainGroups = []flagGroup{
 	{"Blocks", []string{"blocks", "partition", "together"}},
 	{"When to stop", []string{"rtol", "tol", "gap", "max-passes", "max-iter", "max-time", "early-stop",
 		"require-convergence"}},
-	{"Evaluation while training", []string{"eval", "eval-every", "calibrate", "reference"}},
+	{"Evaluation while training", []string{"eval", "eval-every", "reference"}},
 	{"Output", []string{"out", "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
 	{"Resume", []string{"resume", "checkpoint", "checkpoint-every"}},
 }

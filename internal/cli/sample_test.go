@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/uai"
 )
@@ -203,9 +204,10 @@ func TestConvertModel(t *testing.T) {
 			compareMarginals(t, name, r.Marginals, want, 1e-10)
 		}
 	}
-	calibrated := filepath.Join(folder, "calibrated")
-	mustRun(t, "train", data, "-o", calibrated, "--l2", "0.5", "--eval", "same="+data, "--calibrate", "same", noReport, "-q")
-	mustRun(t, "convert", data, "-m", calibrated, "-o", filepath.Join(folder, "tempered")).says(t,
+	tempered := oracle.Must(job.LoadModel(gridRun(t)))(t)
+	tempered.Path, tempered.Meta[job.MetaTemperature] = filepath.Join(folder, "tempered.safetensors"), "2"
+	oracle.OK(t, tempered.Save(tempered.Path))
+	mustRun(t, "convert", data, "-m", tempered.Path, "-o", filepath.Join(folder, "tempered")).says(t,
 		"networks hold no temperature")
 	model, nets := gridRun(t), filepath.Join(folder, "held")
 	mustRun(t, "convert", data, "-m", model, "-o", nets, "--clamp")

@@ -165,7 +165,6 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 		"second and a tenth of the time in all at most)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3 or entity_f1@dev: "+
 		"stop when it no longer improves (5 evaluations if not given)")
-	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
 	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes",
 		"max-time", "checkpoint-every", "eval-every", "stall")
 	reads(fl, "NAME=PATH of labelled data", "eval")
@@ -431,9 +430,6 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	rows := append(n.Rows(), []string{"model", n.Model})
 	if f.report {
 		rows = append(rows, []string{"report", filepath.Join(n.Run, report.ReportFile)})
-	}
-	if n.Calibration != nil {
-		rows = append(rows, []string{"calibration", n.Calibration.Text()})
 	}
 	rows = append(rows, couplingRows(n, result)...)
 	for _, scored := range result.Scores {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
@@ -109,20 +110,8 @@ func (o *Options) selectEdges(ctx context.Context, t *Task) (found *EdgeSelectio
 		return nil, dataf("{select-edges=%s} keeps none of %d edges: the samples tell of no coupling by %s; want more "+
 			"samples%s", o.SelectEdges, found.Of, found.Rule, milder)
 	}
-	if t.Set, err = t.Set.KeepEdges(kept); err != nil {
-		return nil, err
-	}
-	sets := t.Evaluations
-	t.Evaluations = nil
-	for _, e := range sets {
-		own := *e
-		if own.Set, err = e.Set.KeepEdges(kept); err != nil {
-			return nil, err
-		}
-		own.Instances = own.Set.Instances
-		t.Evaluations = append(t.Evaluations, &own)
-	}
-	return found, nil
+	*t, err = t.with(func(set *dataset.Set) (*dataset.Set, error) { return set.KeepEdges(kept) })
+	return found, err
 }
 
 // keptEdges are those that all samples keep, or, where there are halves, enough of these, which are drawn at random.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
@@ -389,24 +390,13 @@ func (c *selection) network(ctx context.Context, hops int) (*crf.Instance, error
 
 // averaged is the task with means over so many hops.
 func (t Task) averaged(ctx context.Context, hops int, allowed int64) (Task, error) {
-	sets := t.Evaluations
-	var err error
-	if t.Set, err = t.Set.Averaged(ctx, hops, allowed); err != nil {
-		return t, err
-	}
-	t.Evaluations = nil
-	for _, e := range sets {
-		own := *e
-		if own.Set, err = e.Set.Averaged(ctx, hops, allowed); err != nil {
-			return t, err
+	t, err := t.with(func(set *dataset.Set) (*dataset.Set, error) { return set.Averaged(ctx, hops, allowed) })
+	for _, e := range t.Evaluations {
+		if err == nil && e.Set.Schema.NodeTypes[0].Features != t.Set.Schema.NodeTypes[0].Features {
+			err = errOtherFeatures
 		}
-		if own.Set.Schema.NodeTypes[0].Features != t.Set.Schema.NodeTypes[0].Features {
-			return t, errOtherFeatures
-		}
-		own.Instances = own.Set.Instances
-		t.Evaluations = append(t.Evaluations, &own)
 	}
-	return t, nil
+	return t, err
 }
 
 // errOtherFeatures: means over hops leave nodes of an evaluation set, and none of the training, without features.

@@ -64,9 +64,9 @@ func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Dura
 	case best == nil || slices.Equal(best.Weights, fitted.Model.Weights):
 		return nil
 	case p.Options.EarlyStop != "":
-		fitted.Model = best
-		p.tell(r.watch, "{early-stop}: the weights are those of the best evaluation; objective and gradient are of the "+
-			"last ones")
+		keep(fitted, best)
+		p.tell(r.watch, "{early-stop}: the weights are those of the best evaluation, and their objective is not known; "+
+			"that of the last ones is in metrics.jsonl")
 		return nil
 	case fitted.Status != learn.TimeLimit:
 		return nil
@@ -90,11 +90,22 @@ func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Dura
 		loss[i] = scored.Score.MeanLogLoss()
 	}
 	if loss[1] < loss[0] {
-		fitted.Model = best
+		keep(fitted, best)
 		p.tell(r.watch, fmt.Sprintf("{max-time} ended the run: the weights are those of its best evaluation, with log loss "+
-			"%.4f on %s, where the last ones have %.4f; objective and gradient are of the last ones", loss[1], e.Name, loss[0]))
+			"%.4f on %s, where the last ones have %.4f; their objective is not known", loss[1], e.Name, loss[0]))
 	}
 	return nil
+}
+
+// keep takes the weights of the best evaluation: what was found of the last ones does not hold of these.
+func keep(fitted *learn.Result, best *crf.Model) {
+	unknown := math.NaN()
+	fitted.Model, fitted.Objective, fitted.GradientNorm, fitted.Suboptimality = best, unknown, unknown, unknown
+	fitted.Gap, fitted.Residual, fitted.Checked, fitted.InferenceConverged = unknown, unknown, false, false
+	fitted.Separable, fitted.AtStart, fitted.Unsettled = false, false, ""
+	if fitted.Status.Stationary() {
+		fitted.Status, fitted.Reason = learn.EarlyStopped, "an evaluation before the end was the best; there "+fitted.Reason
+	}
 }
 
 // Record is the recorder of the run: metrics have one line per iteration. The exact

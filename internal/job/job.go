@@ -76,9 +76,7 @@ type Result struct {
 	Errors []float64
 	// Couplings of the final model, with Options.Physics; else nil.
 	Couplings *Couplings
-	// Calibration of the final model, nil where there was none.
-	Calibration *Calibration
-	Summary     *Summary
+	Summary   *Summary
 }
 
 // Train chooses what is left open, fits, evaluates the final model and writes everything into folder; nil keeps all
@@ -133,16 +131,8 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 		return nil, err
 	}
 	started := time.Now()
-	if result.Unevaluated, err = r.p.calibrate(ctx, result, r.watch); err == nil && result.Calibration != nil {
-		err = r.saveModel(result)
-	}
-	if err != nil {
+	if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, r.watch); err != nil {
 		return nil, err
-	}
-	if !result.Unevaluated {
-		if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, r.watch); err != nil {
-			return nil, err
-		}
 	}
 	times.evaluated = time.Since(started)
 	result.Summary = r.summarise(result, times)

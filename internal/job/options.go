@@ -77,8 +77,6 @@ type Options struct {
 	ClassWeights string
 
 	EarlyStop string // METRIC@NAME[:PATIENCE]
-	// Calibrate names the evaluation set that the temperature of beliefs is chosen on; "": none is chosen.
-	Calibrate string
 
 	asked *Options // as they were given; nil: these are not resolved
 }
@@ -157,7 +155,7 @@ func (o *Options) fields() []field {
 		{"inner-tol", &o.InnerTolerance}, {"tol", &o.GradientTolerance}, {"rtol", &o.RelativeTolerance}, {"gap", &o.Gap},
 		{"max-iter", &o.MaxIterations}, {"together", &o.Together},
 		{"max-passes", &o.MaxPasses}, {"max-time", &o.MaxTime}, {"checkpoint-every", &o.CheckpointEvery},
-		{"eval-every", &o.EvaluateEvery}, {"calibrate", &o.Calibrate}, {"early-stop", &o.EarlyStop},
+		{"eval-every", &o.EvaluateEvery}, {"early-stop", &o.EarlyStop},
 	}
 }
 

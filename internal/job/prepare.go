@@ -45,6 +45,21 @@ type Task struct {
 	Began time.Time
 }
 
+// with is the task with other data: what do makes of each set.
+func (t Task) with(do func(*dataset.Set) (*dataset.Set, error)) (Task, error) {
+	sets, err := t.Evaluations, error(nil)
+	t.Evaluations = nil
+	t.Set, err = do(t.Set)
+	for i := 0; i < len(sets) && err == nil; i++ {
+		own := *sets[i]
+		if own.Set, err = do(own.Set); err == nil {
+			own.Instances = own.Set.Instances
+			t.Evaluations = append(t.Evaluations, &own)
+		}
+	}
+	return t, err
+}
+
 // Prepared is a training on which everything is decided and checked.
 type Prepared struct {
 	Task
@@ -86,8 +101,6 @@ type Prepared struct {
 	alone     *crf.Model
 	cuts      []cut.Cut // of each network, for BBPL
 	earlyStop *learn.EarlyStop
-	// calibration is the set that a temperature is chosen on, or nil.
-	calibration *Evaluation
 }
 
 // Prepare makes a problem of options and task, and checks all that can be checked
@@ -148,9 +161,6 @@ func (p *Prepared) evaluations() (err error) {
 	o, sets := &p.Options, p.Evaluations
 	if len(sets) == 0 && o.EvaluateEvery > 0 {
 		return usagef("{eval-every} is not used without {eval!--eval NAME=PATH}")
-	}
-	if p.calibration, err = o.calibrationSet(sets); err != nil {
-		return err
 	}
 	p.earlyStop, err = earlyStop(o.EarlyStop, sets)
 	if err == nil && p.earlyStop == nil && o.MaxTime > 0 && len(sets) > 0 && p.Settings.Group == nil { // see keepBest

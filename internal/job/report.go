@@ -51,9 +51,6 @@ func (r *run) writeReport(result *Result) error {
 		page.Paragraph("How good the predictions are is not known: the run had no labelled data to compare with. Give " +
 			"some with {eval!--eval NAME=PATH}, or to blockbp eval.")
 	}
-	if s.Calibration != nil {
-		page.Paragraph("Beliefs are calibrated: " + s.Calibration.Text() + ".")
-	}
 	if s.Choice != nil {
 		page.Section("What was compared")
 		page.Paragraph("Each candidate learned from a part of the data and predicted what was held out; the run itself " +

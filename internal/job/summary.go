@@ -63,8 +63,7 @@ type Summary struct {
 	// Choice was made by data that were held out.
 	Choice *Choice `json:"choice,omitempty"`
 	// Edges is the rule that made the weights of edges, "" where they were learned.
-	Edges       string       `json:"edges,omitempty"`
-	Calibration *Calibration `json:"calibration,omitempty"`
+	Edges string `json:"edges,omitempty"`
 	// Selection says which edges couplings were learned of, where not of all.
 	Selection *EdgeSelection `json:"edge_selection,omitempty"`
 	// Couplings compares those that were learned with those of the reference.
@@ -98,7 +97,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
 		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown,
-		Standardised: r.p.scale != nil, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
+		Standardised: r.p.scale != nil, Choice: r.p.choice, Edges: r.p.rule.String(),
 		Selection: r.p.Selection,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {

@@ -23,7 +23,7 @@ import (
 
 // fields are the options that a Go program has, too, and what it calls them.
 var fields = map[string]string{
-	"blocks": "Options.Cut", "calibrate": "Options.Calibrate", "counting": "Options.Counting",
+	"blocks": "Options.Cut", "counting": "Options.Counting",
 	"early-stop": "Options.Patience", "edges": "Options.Edges", "eval": "Options.Validation", "l2": "Options.L2",
 	"max-passes": "Options.MaxPasses", "max-time": "Options.MaxTime", "method": "Options.Method",
 	"model": "Options.Physics", "no-edges": "Options.NoEdges", "out": "Options.Folder", "partition": "Options.Cut",
@@ -42,7 +42,7 @@ var fields = map[string]string{
 }
 
 // others are the options that only the command has.
-var others = strings.Fields(`arrays burn-in chains checkpoint checkpoint-every class-weights cost
+var others = strings.Fields(`burn-in chains checkpoint checkpoint-every class-weights cost
 	decode dry-run errors eval-every evidence force gap help init inner-sweeps
 	inner-tol instance json licences likelihood max-iter max-sweeps
 	mpi order pictures plots port quiet reference report
