@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"runtime"
 	"slices"
@@ -309,18 +310,29 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 // with the room that a growing slice has to spare.
 const rankingBytes, mostRanked = 1.25 * 24, 1 << 18
 
-// labelled counts the labels that predictions are compared with.
-func (e *Evaluation) labelled() (n int) {
-	for i, samples := range e.Labels {
-		if i < len(e.Set.RowLabels) {
-			samples = e.Set.RowLabels[i : i+1]
-		}
+// labels are those of an instance that predictions are compared with, each with its node or, of images with superpixels,
+// its pixel.
+func (e *Evaluation) labels(i int) iter.Seq2[int, int32] {
+	samples := e.Labels[i]
+	if i < len(e.Set.RowLabels) {
+		samples = e.Set.RowLabels[i : i+1]
+	}
+	return func(yield func(int, int32) bool) {
 		for _, labels := range samples {
 			for s, y := range labels {
-				if y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) {
-					n++
+				if y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) && !yield(s, y) {
+					return
 				}
 			}
+		}
+	}
+}
+
+// labelled counts them in all instances.
+func (e *Evaluation) labelled() (n int) {
+	for i := range e.Labels {
+		for range e.labels(i) {
+			n++
 		}
 	}
 	return n

@@ -32,7 +32,10 @@ const (
 	MetaSeed     = "seed"     // of counting numbers that are drawn
 	MetaEdges    = "edges"    // none: trained on node features alone; balanced: by that rule
 	MetaTraining = "training" // a summary, as JSON
-	edgesNone    = "none"
+	// MetaTemperature is the key of the temperature of its beliefs.
+	MetaTemperature = "temperature"
+
+	edgesNone = "none"
 	// countingOwn stands for the numbers in crf.Model.Counts.
 	countingOwn = "numbers"
 	// countingExact stands for exact inference, where that is cheap, and else for countingBeside.
@@ -51,6 +54,22 @@ type Model struct {
 	Recipe *dataset.Recipe
 	Meta   map[string]string // of its file, the recipe included
 	Notes  []string          // what its reader should know of the file
+}
+
+// Temperature is that of the model's beliefs, as infer.Predictor.Temperature; 1 where none was chosen.
+func (m *Model) Temperature() float64 {
+	if t, err := strconv.ParseFloat(m.Meta[MetaTemperature], 64); err == nil {
+		return t
+	}
+	return 1
+}
+
+// setTemperature makes it part of the model.
+func (m *Model) setTemperature(t float64) {
+	meta := map[string]string{}
+	maps.Copy(meta, m.Meta) // which another model may share
+	meta[MetaTemperature] = strconv.FormatFloat(t, 'g', -1, 64)
+	m.Meta = meta
 }
 
 // LoadModel reads a model from a file or a run folder. A file that is no model, or

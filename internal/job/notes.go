@@ -135,9 +135,9 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 	path := sharedLabels(e.Set, sources, learned)
 	observed, _ := config.Options["observed"].Value.(string)
 	some := observed == "" || len(e.Set.Splits) == 0
-	for i, samples := range e.Labels {
-		for s, y := range samples[0] {
-			some = some || y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) && e.Set.Splits[i][s] == observed
+	for i := range e.Labels {
+		for s := range e.labels(i) {
+			some = some || e.Set.Splits[i][s] == observed
 		}
 	}
 	if path == "" || !some {

@@ -266,7 +266,8 @@ func (c *selection) predict(ctx context.Context, trials []trial, m *crf.Model, f
 		}
 	}
 	return w.each(ctx, &held, false, func(i int, p prediction) error {
-		held.eachLabel(i, p, func(s int, y int32, beliefs *infer.Beliefs) {
+		_, beliefs, _ := held.compared(i, p.beliefs)
+		for s, y := range held.labels(i) {
 			weight := 1.0
 			if weights := c.p.Problem.ClassWeights; weights != nil {
 				weight = weights[held.Instances[i].NodeType(int32(s))][y]
@@ -279,27 +280,15 @@ func (c *selection) predict(ctx context.Context, trials []trial, m *crf.Model, f
 					t.Accuracy++
 				}
 			}
-		})
+		}
 		return nil
 	})
-}
-
-// eachLabel calls do for the labels that a prediction of an instance is compared with.
-func (e *Evaluation) eachLabel(i int, p prediction, do func(s int, label int32, beliefs *infer.Beliefs)) {
-	samples, beliefs, _ := e.compared(i, p.beliefs)
-	for _, truth := range samples {
-		for s, y := range truth {
-			if y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) {
-				do(s, y, beliefs)
-			}
-		}
-	}
 }
 
 // tempered is what a label loses that is predicted by a power of beliefs, of which one is the largest, and what it
 // would lose were the others right by turns.
 func tempered(beliefs []float64, label, likeliest int32, power float64) (loss, surprise float64) {
-	const least = 1e-12 // probability of a label, lest it be all of the loss
+	const least = leastProbability
 	own, most := math.Log(max(least, beliefs[label])), -math.Log(least)
 	sum, others := 0.0, 0.0
 	for a, x := range beliefs {

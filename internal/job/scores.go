@@ -83,19 +83,17 @@ func (s *Scored) Measures() [][]string {
 // likelihoodTexts say what a bound on a negative log-likelihood means.
 var likelihoodTexts = map[string]string{"upper": "an upper bound", "exact": "exact", "none": "an approximation"}
 
-func percent(x float64) string {
-	if math.IsNaN(x) {
-		return "n/a"
-	}
-	return fmt.Sprintf("%.2f %%", 100*x)
-}
-
 // fourDigits writes a measure that is no share.
-func fourDigits(x float64) string {
+func fourDigits(x float64) string { return orNone("%.4f", x) }
+
+func percent(x float64) string { return orNone("%.2f %%", 100*x) }
+
+// orNone writes a measure, where there is one.
+func orNone(format string, x float64) string {
 	if math.IsNaN(x) {
 		return "n/a"
 	}
-	return fmt.Sprintf("%.4f", x)
+	return fmt.Sprintf(format, x)
 }
 
 // ClassTable lists the measures of every class.

@@ -63,40 +63,45 @@ type panelColumn struct {
 // confidenceHeading is the column without classes.
 const confidenceHeading = "confidence: light is 1"
 
-// panelColumns are the kinds of images, from left to right.
-var panelColumns = []panelColumn{
-	{"photograph", func(row *PanelRow) bool { return row.Photo != nil }, nil},
-	{"truth", func(row *PanelRow) bool { return row.Truth != nil }, func(s *panelSheet, row *PanelRow, i int) color.RGBA {
-		return s.classInk(row.Truth[i])
-	}},
-	{
-		"prediction", func(row *PanelRow) bool { return row.Prediction != nil },
-		func(s *panelSheet, row *PanelRow, i int) color.RGBA { return s.classInk(row.Prediction[i]) },
-	},
-	{
-		confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil },
-		func(_ *panelSheet, row *PanelRow, i int) color.RGBA {
-			if math.IsNaN(row.Confidence[i]) {
-				return color.RGBA{}
+// columns are the kinds of images that some row has, from left to right.
+func (p *Panel) columns() []panelColumn {
+	all := []panelColumn{
+		{"photograph", func(row *PanelRow) bool { return row.Photo != nil }, nil},
+		ofClasses("truth", func(row *PanelRow) []int32 { return row.Truth }),
+		ofClasses("prediction", func(row *PanelRow) []int32 { return row.Prediction }),
+		{confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil }, confidenceInk},
+	}
+	for j := 0; len(p.Rows) > 0 && j < len(p.Rows[0].Models); j++ {
+		all = append(all, ofClasses(p.Rows[0].Models[j].Name, func(row *PanelRow) []int32 {
+			if j >= len(row.Models) {
+				return nil
 			}
-			light := uint8(40 + 200*min(max(row.Confidence[i], 0), 1))
-			return color.RGBA{light, light, light, 0xff}
-		},
-	},
+			return row.Models[j].Labels
+		}))
+	}
+	return slices.DeleteFunc(all, func(column panelColumn) bool {
+		return !slices.ContainsFunc(p.Rows, func(row PanelRow) bool { return column.given(&row) })
+	})
 }
 
-// modelColumns are the columns of the models that are set side by side.
-func (p *Panel) modelColumns() (columns []panelColumn) {
-	if len(p.Rows) == 0 {
-		return nil
+// ofClasses has labels in the colours of their classes.
+func ofClasses(heading string, labels func(row *PanelRow) []int32) panelColumn {
+	return panelColumn{heading, func(row *PanelRow) bool { return labels(row) != nil },
+		func(s *panelSheet, row *PanelRow, i int) color.RGBA {
+			if label := labels(row)[i]; label != unknownLabel {
+				return s.palette[label]
+			}
+			return color.RGBA{}
+		}}
+}
+
+// confidenceInk is lighter where a prediction is surer.
+func confidenceInk(_ *panelSheet, row *PanelRow, i int) color.RGBA {
+	if math.IsNaN(row.Confidence[i]) {
+		return color.RGBA{}
 	}
-	for j, model := range p.Rows[0].Models {
-		columns = append(columns, panelColumn{
-			model.Name, func(row *PanelRow) bool { return j < len(row.Models) && row.Models[j].Labels != nil },
-			func(s *panelSheet, row *PanelRow, i int) color.RGBA { return s.classInk(row.Models[j].Labels[i]) },
-		})
-	}
-	return columns
+	light := uint8(40 + 200*min(max(row.Confidence[i], 0), 1))
+	return color.RGBA{light, light, light, 0xff}
 }
 
 // PNG writes the panel as an image. It fails if there is nothing to draw, a length does not fit W and H, or a label has
@@ -147,12 +152,7 @@ func (p Panel) prepare() (*panelSheet, error) {
 			return nil, fmt.Errorf("rows[%d] %q: %w", i, p.Rows[i].Title, err)
 		}
 	}
-	for _, column := range append(slices.Clone(panelColumns), p.modelColumns()...) {
-		if slices.ContainsFunc(p.Rows, func(row PanelRow) bool { return column.given(&row) }) {
-			s.columns = append(s.columns, column)
-		}
-	}
-	if len(s.columns) == 0 {
+	if s.columns = p.columns(); len(s.columns) == 0 {
 		return nil, fmt.Errorf("no image in it")
 	}
 	s.width = 2*pagePadding + points(tileWidth)*float64(len(s.columns)) + tileGap*float64(len(s.columns)-1)
@@ -208,14 +208,6 @@ func (row *PanelRow) titleHeight() float64 {
 		return 0
 	}
 	return tileTitle
-}
-
-// classInk is the colour of a class, transparent if it is unknown.
-func (s *panelSheet) classInk(label int32) color.RGBA {
-	if label == unknownLabel {
-		return color.RGBA{}
-	}
-	return s.palette[label]
 }
 
 // swatches explain the colours: of the classes where classes are shown, and of unknown where it occurs.
