@@ -381,7 +381,7 @@ func (c *selection) network(ctx context.Context, hops int) (*crf.Instance, error
 	if err != nil {
 		return nil, err
 	}
-	scale, err := onScale(measured.Map(), c.p.Options.Scale)
+	scale, err := onScale(measured, c.p.Options.Scale)
 	if err != nil || scale == nil {
 		return task.Set.Instances[0], err
 	}

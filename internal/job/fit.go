@@ -50,7 +50,7 @@ func (r *run) fit(ctx context.Context) (*learn.Result, times, error) {
 	if err != nil {
 		return nil, took, err
 	}
-	r.p.tell(r.watch, append(resultNotes(fitted), gapUnknown(&r.p.Options, fitted)...)...)
+	r.p.tell(r.watch, resultNotes(fitted)...)
 	took.earlier = max(0, fitted.Seconds-time.Since(started).Seconds())
 	return fitted, took, nil
 }

@@ -3,7 +3,6 @@ package job
 import (
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -38,22 +37,6 @@ func (p *Prepared) hints() (texts []string) {
 			"methods sum over missing labels instead", o.Method))
 	}
 	return texts
-}
-
-// gapUnknown says that nothing proves --gap, where neither a suboptimality nor a gap is known of what was learned.
-func gapUnknown(o *Options, fitted *learn.Result) []string {
-	if o.Gap == 0 || !math.IsNaN(fitted.Gap) || !math.IsNaN(fitted.Suboptimality) || !fitted.Status.Stationary() {
-		return nil
-	}
-	text := "nothing proves {gap}: neither a suboptimality nor a gap of the inference is known here; a smaller {tol} " +
-		"asks for more"
-	switch {
-	case o.L2 == 0 && o.givesL2():
-		text += "; or give {prior}, or {l2} above 0, without which nothing bounds how far the optimum is"
-	case o.Method != learn.Exact:
-		text += fmt.Sprintf(", and {counting=convex}, in place of %s, has a gap", o.Counting)
-	}
-	return []string{text}
 }
 
 // labelledSplits returns the splits of graph tables that have labels, sorted: training

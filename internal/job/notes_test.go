@@ -1,44 +1,12 @@
 package job
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
-
-// TestGapUnknown: a --gap that nothing was compared with is told of, and one that was is not.
-func TestGapUnknown(t *testing.T) {
-	for _, c := range []struct {
-		last     int32 // label
-		counting string
-		method   learn.Method
-		gap      float64
-		want     string // "": nothing is said
-	}{
-		{-1, "trw", learn.Full, 1e-9, "{counting=convex}, in place of trw, has a gap"},
-		{0, "bethe", learn.Full, 1e-9, "{counting=convex}, in place of bethe, has a gap"},
-		{-1, "trw", learn.Exact, 1e-9, "a smaller {tol} asks for more"},
-		{-1, "trw", learn.Full, 0, ""},
-		{-1, "convex", learn.Full, 1e-9, ""},
-		{0, "trw", learn.Full, 1e-9, ""},
-	} {
-		set := oracle.Must(dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}},
-			&dataset.Arrays{
-				Edges: [][2]int32{{0, 1}, {1, 2}, {2, 3}, {0, 3}}, Labels: [][]int32{{1, 0, 1, c.last}}, NodeFeatures: &dataset.Matrix{Columns: 1, Data: []float64{1, 2, 0, 1}},
-			}))(t)
-		p := oracle.Must(Prepare(t.Context(), Options{Settings: learn.Settings{Threads: 1, Method: c.method, Gap: c.gap}, Edges: edgesTogether, Counting: c.counting}, Task{Set: set}))(t)
-		var notes []string
-		oracle.Must(p.Train(t.Context(), nil, Watch{Note: func(text string) { notes = append(notes, text) }}))(t)
-		i := slices.IndexFunc(notes, func(text string) bool { return strings.HasPrefix(text, "nothing proves {gap}") })
-		if c.want == "" && i >= 0 || c.want != "" && (i < 0 || !strings.Contains(notes[i], c.want)) {
-			t.Errorf("%+v: notes %q", c, notes)
-		}
-	}
-}
 
 // TestLearnedFrom: folders of arrays that share the edges of a network alone are not the same data.
 func TestLearnedFrom(t *testing.T) {

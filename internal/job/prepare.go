@@ -94,8 +94,6 @@ type Prepared struct {
 	scaled string
 	// hidden says what is done about missing values of samples, or is "".
 	hidden string
-	// features are notes on features.
-	features []string
 
 	// alone is learned without edges, to begin a training with or to compare one with, or nil.
 	alone     *crf.Model
@@ -172,7 +170,7 @@ func (p *Prepared) evaluations() (err error) {
 // note says what was assumed, few of few labels, and what is wrong.
 func (p *Prepared) note(few string) {
 	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data), learnedFrom(p.Set, p.Evaluations))
-	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem), p.features)
+	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() {
 		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
@@ -193,15 +191,16 @@ func (p *Prepared) Close() { p.space.Close() }
 
 // standardise puts features on one scale, if that is wanted, and weights to begin with.
 func (p *Prepared) standardise(ctx context.Context) (err error) {
-	schema := &p.Problem.Model.Schema
-	measured, err := standardise.Measure(ctx, schema, p.Problem.Data, p.Options.Threads)
-	if err == nil && p.Options.Standardise {
-		p.scale, err = p.scaleOf(ctx, measured.Map())
+	if p.Options.Standardise {
+		each, err := standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads)
+		if err == nil {
+			p.scale, err = p.scaleOf(ctx, each)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if p.features = measured.Notes(schema, p.Set.Recipe.Hops > 0); p.scale == nil {
+	if p.scale == nil {
 		if strings.HasPrefix(p.Options.Scale, scaleOne) {
 			p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", p.Options.Scale)
 		}
@@ -315,7 +314,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	case err != nil:
 		return nil, nil // nothing can be learned from them, such as data without labels
 	}
-	return append(noOptimum(p.Problem), p.features...), nil
+	return noOptimum(p.Problem), nil
 }
 
 // choose decides on the method, where that is left to the data.

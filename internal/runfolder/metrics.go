@@ -149,20 +149,15 @@ type visitor func(m *Metric, line []byte, wrong *LineError) error
 
 // read goes on in a file.
 func (p *place) read(file io.Reader, visit visitor) error {
-	lines := bufio.NewScanner(file)
-	lines.Buffer(make([]byte, readBuffer), longestLine+1)
-	lines.Split(func(text []byte, atEnd bool) (int, []byte, error) {
-		n := bytes.IndexByte(text, '\n') + 1
-		if n == 0 && atEnd {
-			n = len(text)
+	for lines := bufio.NewReaderSize(file, longestLine); ; {
+		text, err := lines.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return lineError(p.path, p.line+1, errLongLine)
+		case err != nil && !errors.Is(err, io.EOF):
+			return fmt.Errorf("reading metrics %s: %w", p.path, err)
 		}
-		if n == 0 {
-			return 0, nil, nil
-		}
-		return n, text[:n:n], nil
-	})
-	for lines.Scan() {
-		line, ended := bytes.CutSuffix(lines.Bytes(), []byte("\n"))
+		line, ended := bytes.CutSuffix(text, []byte("\n"))
 		if len(bytes.TrimSpace(line)) > 0 && (ended || !p.growing) {
 			var m Metric
 			var wrong *LineError
@@ -175,18 +170,12 @@ func (p *place) read(file io.Reader, visit visitor) error {
 				}
 			}
 		}
-		if ended {
-			p.offset += int64(len(line)) + 1
-			p.line++
+		if !ended {
+			return nil
 		}
+		p.offset += int64(len(text))
+		p.line++
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return lineError(p.path, p.line+1, errLongLine)
-	case err != nil:
-		return fmt.Errorf("reading metrics %s: %w", p.path, err)
-	}
-	return nil
 }
 
 // eachLine reads the metrics file at path.

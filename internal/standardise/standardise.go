@@ -56,21 +56,11 @@ type columns struct {
 // for the feature to be constant: what rounding leaves in double and in single precision.
 const flat, flatSingle = 1e-12, 1e-6
 
-// Measured is what the change of scale is made of, and notes on features.
-type Measured struct {
-	types []measured // of nodes, and behind them of edges
-	nodes int
-}
-
-// measured are the features of one type.
-type measured struct {
-	moments []moments // nil: they are left alone
-	single  bool      // they are in single precision
-}
-
-// Measure goes through all features of data, whose types are those of a schema. An instance counts as often as its
-// labels do in learning. Sums run in the order of data, for any number of threads.
-func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Measured, error) {
+// Measure goes through all features of data, whose types are those of a schema, and returns the change of scale that
+// they want; nil where nothing is to be changed. Left alone are constant features, features that are 0 or 1 everywhere,
+// those that sparse rows do not all hold, and those of untied types. An instance counts as often as its labels do in
+// learning. Sums run in the order of data, for any number of threads.
+func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Map, error) {
 	var copies []int
 	for _, t := range schema.NodeTypes {
 		copies = append(copies, t.Copies)
@@ -78,22 +68,26 @@ func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, thre
 	for _, t := range schema.EdgeTypes {
 		copies = append(copies, t.Copies)
 	}
-	m := &Measured{make([]measured, len(copies)), len(schema.NodeTypes)}
-	for i := range m.types {
+	m, changes := &Map{columns: make([]columns, len(copies)), nodes: len(schema.NodeTypes)}, false
+	for i := range m.columns {
 		if copies[i] > 0 {
 			continue
 		}
 		var err error
-		if m.types[i], err = measure(ctx, data, threads, i); err != nil {
+		if m.columns[i], err = measure(ctx, data, threads, i); err != nil {
 			return nil, err
 		}
+		changes = changes || m.columns[i].mean != nil
+	}
+	if !changes {
+		return nil, nil
 	}
 	return m, nil
 }
 
 // measure goes through the features of type i of all, in the order of featuresOf.
-func measure(ctx context.Context, data []*crf.Instance, threads, i int) (of measured, err error) {
-	dim, dense, sparse := 0, false, false
+func measure(ctx context.Context, data []*crf.Instance, threads, i int) (columns, error) {
+	dim, dense, sparse, single := 0, false, false, false
 	list := make([]*crf.Features, len(data))
 	for k, in := range data {
 		list[k] = featuresOf(in, i)
@@ -103,49 +97,31 @@ func measure(ctx context.Context, data []*crf.Instance, threads, i int) (of meas
 		}
 		switch {
 		case x.Double != nil, x.Single != nil, x.Computed != nil:
-			dense, of.single = true, of.single || x.Double == nil
+			dense, single = true, single || x.Double == nil
 		case x.Start != nil:
 			sparse = true
 		default:
-			return measured{}, nil // constants, or bins
+			return columns{}, nil // constants, or bins
 		}
 	}
 	switch {
 	case sparse && dense:
-		return measured{}, nil
+		return columns{}, nil
 	case sparse:
-		of.moments = sparseMoments(data, list, dim)
-		return of, nil
+		return columnsOf(sparseMoments(data, list, dim), single), nil
 	}
 	parts := make([][]moments, len(data))
 	if err := parallel.Each(ctx, len(data), threads,
 		func(k int) { parts[k] = momentsOf(list[k], weightOf(data[k])) }); err != nil {
-		return measured{}, err
+		return columns{}, err
 	}
-	of.moments = make([]moments, dim)
+	all := make([]moments, dim)
 	for _, part := range parts {
 		for j := range part {
-			of.moments[j].add(&part[j])
+			all[j].add(&part[j])
 		}
 	}
-	return of, nil
-}
-
-// Map is the change of scale; nil where nothing is to be changed. Left alone are constant features,
-// features that are 0 or 1 everywhere, those that sparse rows do not all hold, and those of untied types.
-func (m *Measured) Map() *Map {
-	scale, changes := &Map{nodes: m.nodes}, false
-	for _, of := range m.types {
-		own := columns{}
-		if of.moments != nil {
-			own = columnsOf(of.moments, of.single)
-		}
-		scale.columns, changes = append(scale.columns, own), changes || own.mean != nil
-	}
-	if !changes {
-		return nil
-	}
-	return scale
+	return columnsOf(all, single), nil
 }
 
 // Together gives all features of nodes of a type that change one divisor, with which the root mean square of their

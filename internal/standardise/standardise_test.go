@@ -75,7 +75,7 @@ func moment(column []float64) (mean, deviation float64) {
 // back.
 func TestMap(t *testing.T) {
 	schema, data := problem(t)
-	m := oracle.Must(Measure(context.Background(), schema, data, 3))(t).Map()
+	m := oracle.Must(Measure(context.Background(), schema, data, 3))(t)
 	var scaled []*crf.Instance
 	for _, in := range data {
 		scaled = append(scaled, oracle.Must(m.Instance(in, nil))(t))
@@ -161,8 +161,8 @@ func TestSparse(t *testing.T) {
 		sparse = append(sparse, oracle.Must(crf.NewInstance(schema, spec))(t))
 	}
 	ctx := context.Background()
-	dense := oracle.Must(Measure(ctx, schema, data, 1))(t).Map()
-	m := oracle.Must(Measure(ctx, schema, sparse, 1))(t).Map()
+	dense := oracle.Must(Measure(ctx, schema, data, 1))(t)
+	m := oracle.Must(Measure(ctx, schema, sparse, 1))(t)
 	if a, b := &m.columns[0], &dense.columns[0]; math.Abs(a.mean[1]-b.mean[1]) > 1e-9 || math.Abs(a.deviation[1]-b.deviation[1]) > 1e-9 || a.constant != 2 {
 		t.Errorf("the full column has mean %v and deviation %v, of dense features %v and %v", a.mean[1], a.deviation[1], b.mean[1], b.deviation[1])
 	}
