@@ -165,8 +165,8 @@ type PairScore struct {
 	Value float64
 }
 
-// columns c of a covariance Σ c cᵀ.
-type columns interface{ Each(do func(c []float64)) }
+// columns goes through the columns c of a covariance Σ c cᵀ.
+type columns func(do func(c []float64))
 
 // couplings reads them off a model; spread is the covariance of its weights, or nil.
 func (p *Prepared) couplings(m *crf.Model, spread columns) *Couplings {
@@ -237,7 +237,7 @@ func (c *Couplings) score(nodes int) {
 // deviations are the standard errors of what a linear map makes of weights.
 func deviations(spread columns, n int, of func(dst, weights []float64)) []float64 {
 	sum, part := make([]float64, n), make([]float64, n)
-	spread.Each(func(c []float64) {
+	spread(func(c []float64) {
 		of(part, c)
 		for i, x := range part {
 			sum[i] += x * x

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -172,7 +173,8 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 		watch.note("%s cannot be locked (%v): see to it that no other run uses it at the same time", r.files.Dir(), err)
 	}
 	r.folder.Config.Command, r.folder.Config.Options = trainCommand, p.resolved(folder.Config.Options)
-	if own.Resume {
+	if own.Resume { // with the method that was chosen at its start
+		p.Choice = cmp.Or(p.Choice, r.folder.Config.Options["method"].choiceOf())
 		return r, r.reopen()
 	}
 	if own.over {

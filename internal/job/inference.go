@@ -261,7 +261,7 @@ func (w Inference) Score(ctx context.Context, e *Evaluation, likelihood bool) (*
 }
 
 func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pictures int) (*Scored, error) {
-	states := mostStates(e.Set)
+	states := len(stateNames(e.Set))
 	bytes := 8*float64(states)*float64(states) + float64(states)*rankingBytes*float64(min(e.labelled(), mostRanked))
 	if err := memory.Check(fmt.Sprintf("comparing %d states with as many", states), bytes, w.Memory); err != nil {
 		return nil, &Error{Data, err}
@@ -338,20 +338,12 @@ func (e *Evaluation) labelled() (n int) {
 	return n
 }
 
-func mostStates(set *dataset.Set) int {
-	most := 0
-	for a := range set.Schema.NodeTypes {
-		most = max(most, set.Schema.NodeStates(a))
-	}
-	return most
-}
-
-// stateNames names the classes of a score.
-func stateNames(set *dataset.Set) []string {
-	for a := range set.Schema.NodeTypes {
-		if set.Schema.NodeStates(a) == mostStates(set) {
-			return set.Schema.NodeTypes[a].States
+// stateNames names the classes of a score: the states of the nodes that have the most.
+func stateNames(set *dataset.Set) (names []string) {
+	for a, t := range set.Schema.NodeTypes {
+		if set.Schema.NodeStates(a) > len(names) {
+			names = t.States
 		}
 	}
-	return nil
+	return names
 }

@@ -350,7 +350,7 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 	}
 	var known []string
 	for _, e := range sets {
-		none := &Scored{Score: infer.NewScore(mostStates(e.Set)), Entities: newEntities(e.Set)}
+		none := &Scored{Score: infer.NewScore(len(stateNames(e.Set))), Entities: newEntities(e.Set)}
 		for _, metric := range none.Metrics() {
 			known = append(known, metric+"@"+e.Name)
 		}

@@ -174,7 +174,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 // paletteOf has the colours of the states in label pictures: those that the model learned from had, or else colours
 // that differ as much as can be.
 func paletteOf(set *dataset.Set) []color.RGBA {
-	palette := report.ClassPalette(mostStates(set))
+	palette := report.ClassPalette(len(stateNames(set)))
 	for i, c := range set.Recipe.Palette[:min(len(set.Recipe.Palette), len(palette))] {
 		palette[i] = color.RGBA{c[0], c[1], c[2], 0xff}
 	}

@@ -330,13 +330,11 @@ func (p *Prepared) choose() (err error) {
 }
 
 // MethodText is the method, and how it was chosen.
-func (p *Prepared) MethodText() string { return methodText(p.Options.Method, p.Choice) }
-
-func methodText(method learn.Method, choice string) string {
-	if choice == "" {
-		return string(method)
+func (p *Prepared) MethodText() string {
+	if p.Choice == "" {
+		return string(p.Options.Method)
 	}
-	return fmt.Sprintf("%s → %s: %s", learn.Auto, method, choice)
+	return fmt.Sprintf("%s → %s: %s", learn.Auto, p.Options.Method, p.Choice)
 }
 
 // cut decides how the networks are cut into blocks.

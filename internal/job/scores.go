@@ -111,10 +111,8 @@ func (s *Scored) ClassTable() report.Table {
 
 // Tables list the measures of entities, if labels are tags of any, and of classes.
 func (s *Scored) Tables() []report.Table {
-	if entities := s.EntityTable(); len(entities.Rows) > 0 {
-		return []report.Table{entities, s.ClassTable()}
-	}
-	return []report.Table{s.ClassTable()}
+	tables := []report.Table{s.EntityTable(), s.ClassTable()}
+	return slices.DeleteFunc(tables, func(t report.Table) bool { return len(t.Rows) == 0 })
 }
 
 // quality sets the measures of a model beside those of what it has to beat: the model without edges, where it is

@@ -151,7 +151,7 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 			"small by a factor of about %.2g: {errors!--errors=bootstrap} resamples blocks of them", rho,
 			math.Sqrt((1+rho)/(1-min(rho, 0.99)))))
 	}
-	return x, notes, nil
+	return x.Each, notes, nil
 }
 
 // parameters counts weights, those of both ways round of symmetric edges once.
@@ -178,17 +178,6 @@ func (p *Prepared) cheapErrors() bool {
 	return true
 }
 
-// replicates are weights learned from resampled samples, less their mean, such that the sum
-// of their squares is a variance.
-type replicates [][]float64
-
-// Each implements columns.
-func (r replicates) Each(do func(c []float64)) {
-	for _, c := range r {
-		do(c)
-	}
-}
-
 // replicate learns from data resampled by blocks of samples that follow each other (Künsch
 // 1989), round and round (Politis and Romano 1992), each from the weights of all. Of N samples a block has ∛N, the
 // length with which variances of sums along a chain are found best as N grows.
@@ -203,7 +192,7 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 	settings.Threads = 1
 	settings.GradientTolerance, settings.RelativeTolerance = 0, replicateTolerance
 	settings.Proof, settings.ErrorShare = 0, 0
-	all, failed := make(replicates, n), make([]error, n)
+	all, failed := make([][]float64, n), make([]error, n)
 	err = parallel.Each(ctx, n, p.Options.Threads, func(i int) {
 		rng := rand.New(rand.NewPCG(p.Options.Seed, uint64(i)))
 		sub := problem
@@ -243,7 +232,11 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 	}
 	notes = append(notes, fmt.Sprintf("standard errors are of blocks of %d samples, as each may be correlated with "+
 		"the one before", block))
-	return all, notes, nil
+	return func(do func(c []float64)) {
+		for _, w := range all { // the sum of their squares is a variance
+			do(w)
+		}
+	}, notes, nil
 }
 
 // sample is one of an instance.

@@ -83,7 +83,7 @@ const variational = "variational"
 func (r *run) summarise(result *Result, took times) *Summary {
 	f, unknown := result.Result, runfolder.Float(math.NaN())
 	s := &Summary{
-		Method: r.methodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status.Stationary(), Optimum: r.optimum(f),
+		Method: r.p.MethodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status.Stationary(), Optimum: r.optimum(f),
 		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm),
 		FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
 		Iterations:    f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
@@ -125,14 +125,6 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		}
 	}
 	return s
-}
-
-// methodText is what Prepared.MethodText says, also where a run goes on with the method that was chosen at its start.
-func (r *run) methodText() string {
-	if r.folder == nil {
-		return r.p.MethodText()
-	}
-	return methodText(r.p.Options.Method, r.folder.Config.Options["method"].choiceOf())
 }
 
 // MethodShort is Method without the numbers of the reason.
