@@ -174,7 +174,7 @@ func (d *Model) countingText() string {
 // trainingRows say how the model was trained. The status is told as that of a run.
 func (d *Model) trainingRows() [][]string {
 	rows := objectRows("training", d.Training)
-	s := job.Summary{Convex: true}
+	s := job.Summary{Course: job.Course{Convex: true}}
 	if json.Unmarshal(d.Training, &s) == nil {
 		for _, row := range rows {
 			if row[0] == "training: status" {

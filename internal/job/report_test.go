@@ -21,7 +21,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		status learn.Status
 		claims bool
 	}{{learn.StationaryPoint, true}, {learn.Converged, true}, {learn.PassLimit, false}, {learn.TimeLimit, false}, {learn.Interrupted, false}} {
-		text := (&Summary{Status: c.status}).verdict()
+		text := (&Summary{Course: Course{Status: c.status}}).verdict()
 		if strings.HasPrefix(text, "stationary point: ") != c.claims {
 			t.Errorf("%s: %q", c.status, text)
 		}
@@ -31,7 +31,7 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		if c.status == learn.StationaryPoint {
 			continue // it is never of a convex objective
 		}
-		if convex := (&Summary{Status: c.status, Convex: true}).verdict(); !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
+		if convex := (&Summary{Course: Course{Status: c.status, Convex: true}}).verdict(); !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
 			t.Errorf("%s: %q, of a convex objective", c.status, convex)
 		}
 	}

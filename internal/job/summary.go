@@ -18,19 +18,37 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
+// Course is what a training has come to, in result.json and in the model.
+type Course struct {
+	Status        learn.Status    `json:"status"`
+	Reason        string          `json:"reason"`
+	Objective     runfolder.Float `json:"objective"`
+	GradNorm      runfolder.Float `json:"grad_norm"`
+	Suboptimality runfolder.Float `json:"suboptimality"`
+	Iterations    int             `json:"iterations"`
+	Passes        float64         `json:"passes"`
+	Convex        bool            `json:"convex"`
+	L2            float64         `json:"l2"`
+	// Standardised: features had mean 0 and deviation 1 in the objective; the weights of the
+	// model are those for features as they are.
+	Standardised bool `json:"standardised"`
+	// Edges is the rule that made the weights of edges, "" where they were learned.
+	Edges string `json:"edges,omitempty"`
+}
+
+func (p *Prepared) course(f *learn.Result) Course {
+	return Course{f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm),
+		runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex, p.Problem.L2, p.scale != nil, p.rule.String()}
+}
+
 // Summary holds the values of result.json. NaN becomes null.
 type Summary struct {
+	Course
 	Method            string          `json:"method"` // and why, where the data decided
-	Status            learn.Status    `json:"status"`
-	Reason            string          `json:"reason"`
 	Converged         bool            `json:"converged"`
 	Optimum           string          `json:"optimum"` // that it converged to: see Optimum
-	Objective         runfolder.Float `json:"objective"`
 	ObjectiveKind     string          `json:"objective_kind"`
-	GradNorm          runfolder.Float `json:"grad_norm"`
 	FirstGradNorm     runfolder.Float `json:"first_grad_norm"`
-	Iterations        int             `json:"iterations"`
-	Passes            float64         `json:"passes"`
 	CheckPasses       float64         `json:"check_passes"`
 	GradientPasses    float64         `json:"gradient_passes"`
 	Seconds           float64         `json:"seconds"`
@@ -45,8 +63,6 @@ type Summary struct {
 	Residual           runfolder.Float            `json:"bp_residual"`
 	InferenceConverged bool                       `json:"bp_converged"`
 	Gap                runfolder.Float            `json:"gap"`
-	Suboptimality      runfolder.Float            `json:"suboptimality"`
-	Convex             bool                       `json:"convex"`
 	StateBytes         int64                      `json:"state_bytes"`
 	PeakBytes          int64                      `json:"peak_bytes"`
 	ThetaNorm          runfolder.Float            `json:"theta_norm"`
@@ -55,15 +71,9 @@ type Summary struct {
 	Run                string                     `json:"run"`
 	Eval               map[string]runfolder.Float `json:"eval,omitempty"`
 	Notes              option.Notes               `json:"notes"`
-	L2                 float64                    `json:"l2"`
 	Prior              runfolder.Float            `json:"prior"` // that l2 is made of, null: l2 is given
-	// Standardised: features had mean 0 and deviation 1 in the objective; the weights of the
-	// model are those for features as they are.
-	Standardised bool `json:"standardised"`
 	// Choice was made by data that were held out.
 	Choice *Choice `json:"choice,omitempty"`
-	// Edges is the rule that made the weights of edges, "" where they were learned.
-	Edges string `json:"edges,omitempty"`
 	// Selection says which edges couplings were learned of, where not of all.
 	Selection *EdgeSelection `json:"edge_selection,omitempty"`
 	// Couplings compares those that were learned with those of the reference.
@@ -83,22 +93,19 @@ const variational = "variational"
 func (r *run) summarise(result *Result, took times) *Summary {
 	f, unknown := result.Result, runfolder.Float(math.NaN())
 	s := &Summary{
-		Method: r.p.MethodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status.Stationary(), Optimum: r.optimum(f),
-		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm),
-		FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
-		Iterations:    f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
+		Course: r.p.course(f), Method: r.p.MethodText(), Converged: f.Status.Stationary(), Optimum: r.optimum(f),
+		ObjectiveKind: variational, FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
+		CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
 		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown,
 		TotalSeconds:   r.totalSeconds(took),
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
 		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged,
-		Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality),
-		Convex:     f.Convex,
+		Gap:        runfolder.Float(numeric.Gap(f.Gap, f.Objective)),
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
-		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown,
-		Standardised: r.p.scale != nil, Choice: r.p.choice, Edges: r.p.rule.String(),
-		Selection: r.p.Selection,
+		Model: result.Model.Path, Notes: append(option.Notes{}, r.p.Notes...), Prior: unknown,
+		Choice: r.p.choice, Selection: r.p.Selection,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)
@@ -245,23 +252,11 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 		MetaCounting:      o.Counting,
 		MetaSeed:          strconv.FormatUint(o.Seed, 10),
 		MetaTraining: jsonText(struct {
-			Method     learn.Method    `json:"method"`
-			L2         float64         `json:"l2"`
-			Prior      float64         `json:"prior,omitempty"`
-			Scaled     bool            `json:"standardised"`
-			Edges      string          `json:"edges,omitempty"`
-			Step       string          `json:"step"`
-			Status     learn.Status    `json:"status"`
-			Reason     string          `json:"reason"`
-			Objective  runfolder.Float `json:"objective"`
-			GradNorm   runfolder.Float `json:"grad_norm"`
-			Bound      runfolder.Float `json:"suboptimality"`
-			Iterations int             `json:"iterations"`
-			Passes     float64         `json:"passes"`
-			Convex     bool            `json:"convex"`
-		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason,
-			runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), runfolder.Float(f.Suboptimality), f.Iterations,
-			f.Passes, f.Convex}),
+			Method learn.Method `json:"method"`
+			Course
+			Prior float64 `json:"prior,omitempty"`
+			Step  string  `json:"step"`
+		}{o.Method, p.course(f), o.Prior, o.Step}),
 	}
 	if o.predictsExactly() {
 		meta[MetaCounting] = countingExact
