@@ -102,7 +102,9 @@ func LoadModel(path string) (*Model, error) {
 		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
 			MetaCounting, meta[MetaCounting], !own)
 	}
-	m.Notes = m.notes()
+	if text := m.unfinished(); text != "" {
+		m.Notes = []string{text}
+	}
 	return m, nil
 }
 
@@ -132,14 +134,6 @@ func checkMeta(path string, meta map[string]string) error {
 		}
 	}
 	return nil
-}
-
-// notes are what should be known of a model file that loads.
-func (m *Model) notes() (notes []string) {
-	if text := m.unfinished(); text != "" {
-		notes = append(notes, text)
-	}
-	return notes
 }
 
 // unfinished says that a limit or an interruption ended the training; "": none did, or the file does not say.

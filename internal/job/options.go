@@ -204,17 +204,13 @@ func (o *Options) validate() error {
 	for _, m := range learn.Methods {
 		methods = append(methods, string(m))
 	}
-	for _, check := range []func() error{
-		oneOf("method", string(o.Method), methods), oneOf("order", o.Order, []string{orderCyclic, orderRandom}),
-		o.validatePhysics,
-		func() error { _, _, err := o.bootstrap(); return err },
-		func() error { _, _, err := o.selectsEdges(); return err },
-		o.validateEdges,
-		func() error { _, err := onScale(nil, o.Scale); return err },
-	} {
-		if err := check(); err != nil {
-			return err
-		}
+	_, _, errErrors := o.bootstrap()
+	_, _, errSelect := o.selectsEdges()
+	_, errScale := onScale(nil, o.Scale)
+	if err := cmp.Or(oneOf("method", string(o.Method), methods),
+		oneOf("order", o.Order, []string{orderCyclic, orderRandom}), o.validatePhysics(), errErrors, errSelect,
+		o.validateEdges(), errScale); err != nil {
+		return err
 	}
 	if o.Counting == autoCounting || o.Counting == countingOwn { // of the model that the training begins with
 		return nil
@@ -224,13 +220,11 @@ func (o *Options) validate() error {
 }
 
 // oneOf refuses any other value of an option.
-func oneOf(name, value string, valid []string) func() error {
-	return func() error {
-		if slices.Contains(valid, value) {
-			return nil
-		}
-		return usagef("{%s} %q: want one of %s%s", name, value, strings.Join(valid, ", "), option.Hint(value, valid))
+func oneOf(name, value string, valid []string) error {
+	if slices.Contains(valid, value) {
+		return nil
 	}
+	return usagef("{%s} %q: want one of %s%s", name, value, strings.Join(valid, ", "), option.Hint(value, valid))
 }
 
 // autoStep is the automatic rule of steps.

@@ -112,7 +112,7 @@ func measure(ctx context.Context, data []*crf.Instance, threads, i int) (columns
 	}
 	parts := make([][]moments, len(data))
 	if err := parallel.Each(ctx, len(data), threads,
-		func(k int) { parts[k] = momentsOf(list[k], weightOf(data[k])) }); err != nil {
+		func(k int) { parts[k] = momentsOf(list[k], data[k].TotalWeight()) }); err != nil {
 		return columns{}, err
 	}
 	all := make([]moments, dim)
@@ -227,7 +227,7 @@ func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []moment
 	}
 	row, total := 0, 0.0
 	for k, in := range data {
-		x, weight := list[k].Data(), weightOf(in)
+		x, weight := list[k].Data(), in.TotalWeight()
 		total += weight * float64(x.Rows)
 		for r := range x.Rows {
 			row++
@@ -248,7 +248,7 @@ func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []moment
 		c.n, c.mean, c.partial = total, c.mean/total, c.partial || rows[j] != row
 	}
 	for k, in := range data {
-		x, weight := list[k].Data(), weightOf(in)
+		x, weight := list[k].Data(), in.TotalWeight()
 		for i, j := range x.Column {
 			d := valueOf(x, i) - all[j].mean
 			all[j].squares += weight * d * d
@@ -256,9 +256,6 @@ func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []moment
 	}
 	return all
 }
-
-// weightOf is how much the rows of an instance count.
-func weightOf(in *crf.Instance) float64 { return in.TotalWeight() }
 
 // valueOf is that of a sparse entry.
 func valueOf(x *crf.FeatureData, i int) float64 {
@@ -342,7 +339,16 @@ func (c *columns) features(f *crf.Features, space *spill.Space) crf.Features {
 	var err error
 	switch {
 	case x.Computed != nil:
-		return c.computed(f)
+		if m, ok := x.Computed.(*stretch.Map); ok { // pixels stay computed; others are kept as numbers
+			return crf.Compute(m.Scaled(c.mean, c.deviation))
+		}
+		dim, read := f.Dim(), f.Reader()
+		rows := make([]float64, f.Rows()*dim)
+		for r := range f.Rows() {
+			read(rows[r*dim:][:dim], r)
+		}
+		scaled, err = crf.Dense(scale(c, rows, rows), dim)
+		space = nil
 	case x.Single != nil:
 		scaled, err = crf.Dense(scale(c, spill.Zeros[float32](space, len(x.Single)), x.Single), x.Dim)
 	case x.Start != nil:
@@ -355,24 +361,6 @@ func (c *columns) features(f *crf.Features, space *spill.Space) crf.Features {
 	}
 	if space != nil {
 		scaled.Data().Owner = space
-	}
-	return scaled
-}
-
-// computed puts features on the new scale that are made when they are read: maps of pixels
-// as such, others as numbers that are kept.
-func (c *columns) computed(f *crf.Features) crf.Features {
-	if m, ok := f.Data().Computed.(*stretch.Map); ok {
-		return crf.Compute(m.Scaled(c.mean, c.deviation))
-	}
-	dim, read := f.Dim(), f.Reader()
-	x := make([]float64, f.Rows()*dim)
-	for r := range f.Rows() {
-		read(x[r*dim:][:dim], r)
-	}
-	scaled, err := crf.Dense(scale(c, x, x), dim)
-	if err != nil {
-		panic("standardise: " + err.Error()) // |x − mean|/deviation is at most √rows
 	}
 	return scaled
 }
@@ -411,7 +399,7 @@ func (m *Map) InPlace(data []*crf.Instance) bool {
 		case c.mean == nil || f.Rows() == 0:
 		case x.Computed != nil && !done[x]: // what computes may be shared, and stays as it is
 			done[x] = true
-			scaled := c.computed(f)
+			scaled := c.features(f, nil)
 			*x = *scaled.Data()
 		case x.Single != nil && !done[&x.Single[0]]:
 			done[&x.Single[0]] = true
