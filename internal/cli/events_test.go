@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	numpy "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
 
@@ -98,6 +99,37 @@ func writeArrays(t testing.TB, a arrays) string {
 		oracle.OK(t, os.WriteFile(filepath.Join(folder, name+".npy"), []byte(text), 0o600))
 	}
 	return folder
+}
+
+// TestPredictArrays: the arrays of all instances hold what the files of each do.
+func TestPredictArrays(t *testing.T) {
+	t.Parallel()
+	data, model, folder := gridData(t), gridRun(t), t.TempDir()
+	apart, together := filepath.Join(folder, "apart"), filepath.Join(folder, "together")
+	mustRun(t, "predict", data, "-m", model, "-o", apart, "-q")
+	mustRun(t, "predict", data, "-m", model, "-o", together, "-q", "--arrays")
+	if names := namesIn(together); !slices.Equal(names, []string{"beliefs.npy", "labels.npy", "predict.json"}) {
+		t.Errorf("there are %q", names)
+	}
+	var p struct {
+		Instances []struct {
+			File  string
+			Nodes int
+		}
+	}
+	oracle.OK(t, json.Unmarshal([]byte(readFile(t, apart, "predict.json")), &p))
+	for _, name := range []string{"labels", "beliefs"} {
+		var want []byte
+		for _, in := range p.Instances {
+			_, raw := rawArray(t, in.File, name)
+			want = append(want, raw...)
+		}
+		h, got, err := numpy.Open([]byte(readFile(t, together, name+".npy")))
+		if err != nil || !bytes.Equal(got, want) || h.Shape[0] != 72 {
+			t.Errorf("%s: %d bytes, want %d; %+v, %v", name, len(got), len(want), h, err)
+		}
+	}
+	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "x.csv"), "--arrays").wantFailure(t, 2, "--arrays", "folder")
 }
 
 // TestWatch: the address of the page is printed, the page is there, and Ctrl-C is how it

@@ -13,8 +13,8 @@ import (
 // predictFlags are the options of predict.
 type predictFlags struct {
 	inferenceFlags
-	model, out                   string
-	clamp, json, pictures, quiet bool
+	model, out                           string
+	clamp, json, pictures, arrays, quiet bool
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -29,7 +29,12 @@ to a name that ends in .csv or .tsv, one table with the label and the probabilit
 of every node; to .conll or .conllu, the text with a column of labels.`,
 		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features " +
 			"features/ --list test.txt -m run -o predicted",
-		RunE: func(cmd *cobra.Command, args []string) error { return a.predict(&f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.arrays && f.pictures && cmd.Flags().Changed("pictures") {
+				return usagef("{pictures}: {arrays} writes no pictures; leave one of them out")
+			}
+			return a.predict(&f, args)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
@@ -41,6 +46,7 @@ of every node; to .conll or .conllu, the text with a column of labels.`,
 	f.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
+	fl.BoolVar(&f.arrays, "arrays", false, "write labels.npy and beliefs.npy of all instances, not a file for each")
 	f.data.register(fl)
 	f.data.registerMemory(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
@@ -71,6 +77,9 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err := work.Check(a.ctx, data.instances, data.held); err != nil {
 		return err
 	}
+	if f.arrays && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
+		return usagef("{arrays}: they are written into a folder, and {out} %s is a table", f.out)
+	}
 	p, err := a.predictInto(f, work, data)
 	progress.done()
 	if err != nil {
@@ -95,6 +104,9 @@ func (a *app) predictInto(f *predictFlags, work job.Inference, data given) (*job
 	run, err := a.newFolder("out")
 	if err != nil {
 		return nil, err
+	}
+	if f.arrays {
+		return work.PredictArrays(a.ctx, run, data.set, data.instances, data.held)
 	}
 	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held, f.pictures)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -408,4 +409,49 @@ func (t *predictionTable) write(in *crf.Instance, names []string, b *infer.Belie
 		}
 	}
 	return nil
+}
+
+// Files of PredictArrays.
+const (
+	labelsFile  = "labels.npy"
+	beliefsFile = "beliefs.npy"
+)
+
+// PredictArrays labels instances of a set and writes what PredictInto writes of each into
+// two arrays for all, one behind the other: labels.npy [rows] and beliefs.npy
+// [rows, states], filled up with 0. predict.json has the rows of each.
+func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *dataset.Set,
+	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
+	rows, states := 0, 0
+	for i, in := range instances {
+		states = max(states, int(slices.Max(in.Cards())))
+		if rows += in.Graph.NumNodes(); i < len(set.Rows) && set.Rows[i] != nil {
+			rows += len(set.Rows[i]) - in.Graph.NumNodes()
+		}
+	}
+	labels := make([]int32, 0, rows)
+	var p *Prediction
+	err := run.WriteFile(beliefsFile, func(out io.Writer) error {
+		err := npy.WriteHeader[float64](out, []int{rows, states})
+		if err != nil {
+			return err
+		}
+		var table []float64
+		p, err = w.predict(ctx, run.Dir(), set, instances, held, func(i int, _, b *infer.Beliefs) (string, error) {
+			labels, table = append(labels, set.Labels(instances[i], b.Labels)...), table[:0]
+			for s := range b.Labels {
+				of := b.Of(s)
+				table = append(append(table, of...), make([]float64, states-len(of))...)
+			}
+			return run.Path(beliefsFile), npy.WriteData(out, table)
+		})
+		return err
+	})
+	if err == nil {
+		err = run.WriteFile(labelsFile, func(out io.Writer) error { return npy.Write(out, []int{rows}, labels) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, run.WriteJSON("predict.json", p)
 }

@@ -42,7 +42,7 @@ var fields = map[string]string{
 }
 
 // others are the options that only the command has.
-var others = strings.Fields(`burn-in chains checkpoint checkpoint-every class-weights cost
+var others = strings.Fields(`arrays burn-in chains checkpoint checkpoint-every class-weights cost
 	decode dry-run errors eval-every evidence force gap help init inner-sweeps
 	inner-tol instance json licences likelihood max-iter max-sweeps
 	mpi order pictures plots port quiet reference report

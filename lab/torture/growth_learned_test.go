@@ -60,7 +60,7 @@ func learnedCounts() []count {
 			} {
 				t.write("d/"+a.name+".npy", a.npy())
 			}
-		}, append(folderLines[:3:3], "train d"+briefly, "predict d -m r -o p --force -q")},
+		}, append(folderLines[:3:3], "train d"+briefly, "predict d -m r -o p --arrays --force -q")},
 	}
 }
 

@@ -69,12 +69,11 @@ def test_equal_to_the_command(tmp_path: Path, command: Any, bias: bool) -> None:
         (hidden, crf.predict(X, hidden), False, ["--clamp"]),
     ]:
         folder = tmp_path / f"{joint}{len(arguments)}{known is None}"
-        command("predict", "data.crfsuite", "-m", "run", "-o", str(folder), "-q", *arguments)
-        files = [folder / i["file"].replace("\\", "/").rsplit("/")[-1] for i in json.loads((folder / "predict.json").read_text())["instances"]]
-        flat = np.concatenate([np.load(f)["labels"] for f in files])
+        command("predict", "data.crfsuite", "-m", "run", "-o", str(folder), "-q", "--arrays", *arguments)
+        flat = np.load(folder / "labels.npy")
         assert [c for s in labels for c in s] == list(crf.classes_[flat])
         if not joint:
-            assert np.array_equal(np.concatenate(crf.predict_proba(X, known)), np.concatenate([np.load(f)["beliefs"] for f in files]))
+            assert np.array_equal(np.concatenate(crf.predict_proba(X, known)), np.load(folder / "beliefs.npy"))
     assert all(a == b for s, t in zip(crf.predict(X, hidden), hidden) for a, b in zip(s, t) if b is not None)
 
 

@@ -60,8 +60,8 @@ def engine(device: str) -> float:
         assert x is not None
         arrays = [a.cpu().numpy() for a in (graph.edge_index.T, unary.detach(), x)]
         np.savez(folder / "grid.npz", edges=arrays[0], node_features=arrays[1], edge_features=arrays[2])
-        _run.run(["predict", "grid.npz", "-m", "model.safetensors", "-o", "out", "--tol", "1e-13"], folder)
-        beliefs = torch.from_numpy(np.load(os.path.join(folder / "out", "grid.npz"))["beliefs"])
+        _run.run(["predict", "grid.npz", "-m", "model.safetensors", "-o", "out", "--arrays", "--tol", "1e-13"], folder)
+        beliefs = torch.from_numpy(np.load(os.path.join(folder / "out", "beliefs.npy")))
     return float((crf.marginals(unary, graph.to(device), x, sweeps=2000, tol=1e-13).cpu() - beliefs).abs().max())
 
 
