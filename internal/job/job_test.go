@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -373,5 +374,30 @@ func TestEvaluationsTakeATenth(t *testing.T) {
 	p.Settings.MaxTime = time.Nanosecond
 	if values, err := p.evaluateDuring(Watch{}, &spent, draw)(p.Problem.Model); err != nil || values != nil {
 		t.Errorf("behind the limit of time it is %v, %v", values, err)
+	}
+}
+
+// TestKeptWeights: what is said of weights that an earlier evaluation found best is not that of the last ones.
+func TestKeptWeights(t *testing.T) {
+	t.Parallel()
+	set, dev := chains(t, 3), chains(t, 40)
+	task := Task{Set: set, Evaluations: []*Evaluation{oracle.Must(NewEvaluation("dev", dev, dev.Instances))(t)}}
+	settings := learn.Settings{Method: learn.Exact, MaxPasses: 40, EvaluateEvery: 1}
+	last := train(t, Options{Settings: settings, NoL2: true}, task, nil)
+	best := train(t, Options{Settings: settings, NoL2: true, EarlyStop: "log_loss@dev:1000"}, task, nil)
+	if s := last.Summary; !s.Checked || math.IsNaN(float64(s.Objective)) {
+		t.Fatalf("of the last weights: %+v", s)
+	}
+	s := best.Summary
+	if s.ThetaSHA256 == last.Summary.ThetaSHA256 || !(s.Eval["log_loss@dev"] < last.Summary.Eval["log_loss@dev"]) {
+		t.Fatal("the last weights are kept: the test shows nothing")
+	}
+	for _, x := range []runfolder.Float{s.Objective, s.GradNorm, s.Suboptimality, s.Gap, s.Residual} {
+		if !math.IsNaN(float64(x)) {
+			t.Errorf("objective and the like are known of weights that they were not computed of: %+v", s)
+		}
+	}
+	if s.Checked || s.InferenceConverged || s.Converged || s.Optimum != "none" {
+		t.Errorf("the best weights are said to be an optimum: %+v", s)
 	}
 }
