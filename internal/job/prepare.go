@@ -103,6 +103,8 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	p.Task = t
+	p.priorOfSites()
+	o = p.Options
 	if o.Spill != "" {
 		p.space = &spill.Space{Folder: o.Spill}
 	}
