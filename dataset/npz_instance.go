@@ -15,18 +15,19 @@ import (
 
 // npzInstance is one instance file after the checks that need no other file.
 type npzInstance struct {
-	path, name   string
-	nodes, edges elements
-	graph        *graph.Graph
-	rows, cols   int       // of the grid, or 0
-	labels       [][]int32 // [samples][nodes], views of one array
-	labelsFlat   bool      // labels was [nodes], not [samples, nodes]
-	states       []int32   // nil, one for all nodes, or [nodes]
-	weight       float64   // of the samples; 0 where not given
-	directed     bool      // its edges lead from their first end to the second
-	tied         bool      // it says that they do not
-	samples      *samples  // nil: it was read from arrays
-	statistics   *statistics
+	path, name    string
+	nodes, edges  elements
+	graph         *graph.Graph
+	rows, cols    int       // of the grid, or 0
+	labels        [][]int32 // [samples][nodes], views of one array
+	labelsFlat    bool      // labels was [nodes], not [samples, nodes]
+	states        []int32   // nil, one for all nodes, or [nodes]
+	weight        float64   // of the samples; 0 where not given
+	sampleWeights []float64 // nil: 1
+	directed      bool      // its edges lead from their first end to the second
+	tied          bool      // it says that they do not
+	samples       *samples  // nil: it was read from arrays
+	statistics    *statistics
 }
 
 // elements are the nodes, or the edges, of an instance.
@@ -166,6 +167,18 @@ func (b *npzBuilder) fill() {
 	if a, ok := c.arrays[directedArray]; ok {
 		if in.directed, in.tied = a.Ints[0] == 1, a.Ints[0] == 0; !in.directed && !in.tied {
 			b.add(0, directedArray, "", "is %d, want 1 where edges lead from their first end to the second, else 0", a.Ints[0])
+		}
+	}
+	if a, ok := c.arrays[sampleWeights]; ok {
+		for i := range a.Len() {
+			w := a.At(i)
+			if in.sampleWeights = append(in.sampleWeights, w); !(w >= 0 && w <= numeric.Largest) {
+				b.add(0, fmt.Sprintf("%s[%d]", sampleWeights, i), "", "is %v, want a number that is not negative", w)
+				break
+			}
+		}
+		if a.Len() != len(in.labels) {
+			b.add(0, sampleWeights, "", "has %d numbers, and labels have %d samples", a.Len(), len(in.labels))
 		}
 	}
 	if a, ok := c.arrays[weightArray]; ok {
