@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -72,7 +73,7 @@ terms without inference.`,
 	f.registerEnds(fl)
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, of couplings the time, and stop before training")
 	fl.BoolVar(&f.report, "report", true, "write plots and report.html")
 	fl.BoolVar(&f.plots, "plots", true, "write plots as files, too")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
@@ -411,7 +412,12 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes}
+	evaluation, training, err := p.Try(a.ctx)
+	if err != nil {
+		return err
+	}
+	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes,
+		Evaluation: runfolder.Float(evaluation), Training: runfolder.Float(training)}
 	return a.print(f.json, &d, "%s\n", lines(d.Table().Text()))
 }
 
