@@ -79,9 +79,33 @@ type npzBuilder struct {
 	known string // the array that told the number of nodes
 }
 
+// joinLattice gives a grid without edges those between neighbours in rows and columns.
+func (b *npzBuilder) joinLattice() {
+	shape, labels := b.c.arrays[gridShapeArray].Ints, b.c.arrays[labelsArray].Shape
+	if b.c.has(edgesArray) || len(shape) != 2 || len(labels) == 0 || min(shape[0], shape[1]) < 1 ||
+		int(shape[0])*int(shape[1]) != labels[len(labels)-1] {
+		return
+	}
+	g, err := graph.Grid(int(shape[0]), int(shape[1]), graph.GridOptions{})
+	if b.keep(err); err != nil {
+		return
+	}
+	edges := make([]int32, 0, 2*g.NumEdges())
+	for e := range int32(g.NumEdges()) {
+		edges = append(edges, g.U(e), g.V(e))
+	}
+	b.c.arrays[edgesArray] = npy.Values{Shape: []int{len(edges) / 2, 2}, Ints: edges}
+}
+
+// has reports whether there is an array.
+func (c *npzContents) has(name string) bool {
+	_, ok := c.arrays[name]
+	return ok
+}
+
 // checkShapes checks everything about the arrays' dimensions that does not depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
-	if _, ok := b.c.arrays[edgesArray]; !ok {
+	if b.joinLattice(); !b.c.has(edgesArray) {
 		b.add(0, edgesArray, "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))",
 			"the array is missing, want shape [m, 2] of integers")
 	}

@@ -557,3 +557,14 @@ func fuzzInstance(t *testing.T, data []byte, untied bool) {
 		t.Error("neither an instance nor a problem")
 	}
 }
+
+// TestLattice: samples of a grid without edges have those of its neighbours.
+func TestLattice(t *testing.T) {
+	data := zipOf(t, raws{"labels": npyOf("<i4", "False", "(2, 6)", binary.LittleEndian, []int32{0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1}),
+		"grid_shape": npyOf("<i4", "False", "(2,)", binary.LittleEndian, []int32{2, 3})})
+	set := mustOpen(t, writeText(t, "lattice.npz", string(data)), Options{Untied: true, Spins: true})
+	u, v := set.Instances[0].Graph.Ends()
+	if got := fmt.Sprint(u, v); got != "[0 0 1 1 2 3 4] [1 3 2 4 5 4 5]" {
+		t.Errorf("ends %s", got)
+	}
+}

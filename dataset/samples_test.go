@@ -126,6 +126,10 @@ func TestAlignments(t *testing.T) {
 	if got := again.Instances[0].Samples()[2][:8]; !reflect.DeepEqual(got, in.Samples()[2]) || len(again.Instances[0].Samples()[0]) != 13 {
 		t.Errorf("rows of letters are %v", got)
 	}
+	lower := mustOpen(t, writeText(t, "c.fa", ">One-\nacdgh-kl\n>TWO\nacdghikl\n>x\n---ghivv\n"), o)
+	if got := lower.Instances[0].Samples(); !reflect.DeepEqual(got, in.Samples()) {
+		t.Errorf("in lower case %v", got)
+	}
 	// By hand, over every identity and length of rows.
 	rng := rand.New(rand.NewPCG(45, 3))
 	for trial := range 20 {
