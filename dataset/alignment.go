@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Alignments of sequences: FASTA, with A2M and A3M, whose lower-case letters and points are insertions, and rows of
@@ -76,7 +77,10 @@ func (p *sampleReader) readAlignment(data []byte) {
 func (p *sampleReader) sequences(text string) (rows []string, lines []int) {
 	var parts []strings.Builder
 	number, fasta := 0, strings.HasPrefix(text, ">")
-	insertions := strings.ContainsFunc(text, func(c rune) bool { return c == '-' || c >= 'A' && c <= 'Z' })
+	insertions := false
+	for line := range strings.Lines(text) {
+		insertions = insertions || line[0] != '>' && strings.ContainsFunc(line, unicode.IsUpper)
+	}
 	for line := range strings.Lines(text) {
 		number++
 		line = strings.TrimSpace(line)

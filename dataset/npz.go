@@ -31,6 +31,7 @@ const (
 	gridShapeArray    = "grid_shape"
 	statesArray       = "states"
 	weightArray       = "weight"
+	sampleWeights     = "sample_weights"
 	directedArray     = "directed"
 	sizesArray        = "sizes" // of an array folder: the numbers of nodes and edges of every instance
 )
@@ -42,7 +43,7 @@ const (
 	ofNodes side = iota
 	ofEdges
 	ofInstances // in an array folder of several; an instance file has one
-	ofAll       // none: the array is one number for all instances
+	ofAll       // none: the array is for all instances
 )
 
 // arrayRule is what an array of a kind of file holds.
@@ -68,6 +69,7 @@ var instanceArrays = arrayRules{
 	{name: gridShapeArray, of: ofInstances, shape: "[2]"},
 	{name: statesArray, shape: "[] or [n]"},
 	{name: weightArray, of: ofInstances, float: true, shape: "[] or [1]"},
+	{name: sampleWeights, of: ofAll, float: true, shape: "[samples]"},
 	{name: directedArray, of: ofAll, shape: "[]"},
 }
 

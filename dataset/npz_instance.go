@@ -15,18 +15,19 @@ import (
 
 // npzInstance is one instance file after the checks that need no other file.
 type npzInstance struct {
-	path, name   string
-	nodes, edges elements
-	graph        *graph.Graph
-	rows, cols   int       // of the grid, or 0
-	labels       [][]int32 // [samples][nodes], views of one array
-	labelsFlat   bool      // labels was [nodes], not [samples, nodes]
-	states       []int32   // nil, one for all nodes, or [nodes]
-	weight       float64   // of the samples; 0 where not given
-	directed     bool      // its edges lead from their first end to the second
-	tied         bool      // it says that they do not
-	samples      *samples  // nil: it was read from arrays
-	statistics   *statistics
+	path, name    string
+	nodes, edges  elements
+	graph         *graph.Graph
+	rows, cols    int       // of the grid, or 0
+	labels        [][]int32 // [samples][nodes], views of one array
+	labelsFlat    bool      // labels was [nodes], not [samples, nodes]
+	states        []int32   // nil, one for all nodes, or [nodes]
+	weight        float64   // of the samples; 0 where not given
+	sampleWeights []float64 // nil: 1
+	directed      bool      // its edges lead from their first end to the second
+	tied          bool      // it says that they do not
+	samples       *samples  // nil: it was read from arrays
+	statistics    *statistics
 }
 
 // elements are the nodes, or the edges, of an instance.
@@ -78,9 +79,33 @@ type npzBuilder struct {
 	known string // the array that told the number of nodes
 }
 
+// joinLattice gives a grid without edges those between neighbours in rows and columns.
+func (b *npzBuilder) joinLattice() {
+	shape, labels := b.c.arrays[gridShapeArray].Ints, b.c.arrays[labelsArray].Shape
+	if b.c.has(edgesArray) || len(shape) != 2 || len(labels) == 0 || min(shape[0], shape[1]) < 1 ||
+		int(shape[0])*int(shape[1]) != labels[len(labels)-1] {
+		return
+	}
+	g, err := graph.Grid(int(shape[0]), int(shape[1]), graph.GridOptions{})
+	if b.keep(err); err != nil {
+		return
+	}
+	edges := make([]int32, 0, 2*g.NumEdges())
+	for e := range int32(g.NumEdges()) {
+		edges = append(edges, g.U(e), g.V(e))
+	}
+	b.c.arrays[edgesArray] = npy.Values{Shape: []int{len(edges) / 2, 2}, Ints: edges}
+}
+
+// has reports whether there is an array.
+func (c *npzContents) has(name string) bool {
+	_, ok := c.arrays[name]
+	return ok
+}
+
 // checkShapes checks everything about the arrays' dimensions that does not depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
-	if _, ok := b.c.arrays[edgesArray]; !ok {
+	if b.joinLattice(); !b.c.has(edgesArray) {
 		b.add(0, edgesArray, "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))",
 			"the array is missing, want shape [m, 2] of integers")
 	}
@@ -166,6 +191,18 @@ func (b *npzBuilder) fill() {
 	if a, ok := c.arrays[directedArray]; ok {
 		if in.directed, in.tied = a.Ints[0] == 1, a.Ints[0] == 0; !in.directed && !in.tied {
 			b.add(0, directedArray, "", "is %d, want 1 where edges lead from their first end to the second, else 0", a.Ints[0])
+		}
+	}
+	if a, ok := c.arrays[sampleWeights]; ok {
+		for i := range a.Len() {
+			w := a.At(i)
+			if in.sampleWeights = append(in.sampleWeights, w); !(w >= 0 && w <= numeric.Largest) {
+				b.add(0, fmt.Sprintf("%s[%d]", sampleWeights, i), "", "is %v, want a number that is not negative", w)
+				break
+			}
+		}
+		if a.Len() != len(in.labels) {
+			b.add(0, sampleWeights, "", "has %d numbers, and labels have %d samples", a.Len(), len(in.labels))
 		}
 	}
 	if a, ok := c.arrays[weightArray]; ok {

@@ -260,8 +260,12 @@ func (l *npzLoader) build() {
 		}
 		before := len(l.problems)
 		spec := crf.InstanceSpec{Name: in.name, Graph: in.graph, Labels: in.labels, NodeType: in.nodes.types,
-			EdgeType: in.edges.types, Rows: in.rows, Cols: in.cols, Weight: in.weight}
-		l.takeSamples(&spec, in)
+			EdgeType: in.edges.types, Rows: in.rows, Cols: in.cols, Weight: in.weight,
+			SampleWeights: in.sampleWeights}
+		if l.takeSamples(&spec, in); len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
+			l.fail(wrong(in.path, 0, "", "", "all samples weigh 0: nothing is left to learn from"))
+			return
+		}
 		spec.NodeFeat = l.features(in, &in.nodes, nodeFeaturesArray, r.NodeForm, nodes)
 		spec.EdgeFeat = l.features(in, &in.edges, edgeFeaturesArray, r.EdgeForm, edges)
 		for n := range in.labels {

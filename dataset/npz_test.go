@@ -402,7 +402,13 @@ func TestNPZFileRefuses(t *testing.T) {
 		"huge void": {raws{"edges": ints("(1, 2)", 0, 1),
 			"node_features": npyOf("<f4", "False", "(2000000000, 0)", le, []float32{})},
 			"x.npz:node_features: shape is [2000000000, 0], want 2 rows"},
-		"huge header":  {raws{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
+		"huge header": {raws{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
+		"half weighed": {raws{"edges": edges, "labels": ints("(2, 3)", 0, 1, 0, 1, 1, 0), "sample_weights": ints("(1,)", 1)},
+			"x.npz:sample_weights: has 1 numbers, and labels have 2 samples"},
+		"negative sample": {raws{"edges": edges, "labels": ints("(1, 3)", 0, 1, 0), "sample_weights": ints("(1,)", -1)},
+			"x.npz:sample_weights[0]: is -1, want a number"},
+		"nothing weighed": {raws{"edges": edges, "labels": ints("(1, 3)", 0, 1, 0), "sample_weights": ints("(1,)", 0)},
+			"all samples weigh 0"},
 		"two weights":  {raws{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
 		"zero weight":  {raws{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
 		"NaN weight":   {raws{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
@@ -549,5 +555,16 @@ func fuzzInstance(t *testing.T, data []byte, untied bool) {
 	l.finish()
 	if len(l.problems) == 0 && len(l.set.Instances) != 1 {
 		t.Error("neither an instance nor a problem")
+	}
+}
+
+// TestLattice: samples of a grid without edges have those of its neighbours.
+func TestLattice(t *testing.T) {
+	data := zipOf(t, raws{"labels": npyOf("<i4", "False", "(2, 6)", binary.LittleEndian, []int32{0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1}),
+		"grid_shape": npyOf("<i4", "False", "(2,)", binary.LittleEndian, []int32{2, 3})})
+	set := mustOpen(t, writeText(t, "lattice.npz", string(data)), Options{Untied: true, Spins: true})
+	u, v := set.Instances[0].Graph.Ends()
+	if got := fmt.Sprint(u, v); got != "[0 0 1 1 2 3 4] [1 3 2 4 5 4 5]" {
+		t.Errorf("ends %s", got)
 	}
 }

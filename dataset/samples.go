@@ -185,6 +185,15 @@ func (p *sampleReader) readTable(data []byte) {
 		names = t.header
 	}
 	t.keepWhole(columns)
+	empty := 0
+	for line := range bytes.Lines(bytes.TrimSpace(data)) {
+		if len(bytes.Trim(line, separators+` "`+"\n")) == 0 {
+			empty++
+		}
+	}
+	if empty > 0 {
+		p.note("%d empty rows are no samples, and left out", empty)
+	}
 	switch p.list = append(p.list, t.list...); {
 	case len(p.list) > 0:
 	case columns < 2:

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,7 +25,7 @@ func TestSamples(t *testing.T) {
 		"no header":   {"0,1,1\n1,0,0\n1,1,0\n0,0,1\n", "", ising, "  ", "[[0 1]]", "[[0 1 1] [1 0 0] [1 1 0] [0 0 1]]", 3},
 		"blanks":      {"# a b c\n 0  1 1\n1 0 0\n", "", ising, "a b c", "[[0 1]]", "[[0 1 1] [1 0 0]]", 3},
 		"words":       {"party\tbill\t\"a\tlaw\"\nrep\ty\tn\ndem\t?\ty\nrep\tn\tNA\ndem\ty\t\n", "", ising, "party bill a\tlaw", "[[dem rep] [n y]]", "[[1 1 0] [0 -1 1] [1 0 -1] [0 1 -1]]", 3},
-		"answers":     {"q1;q2\n1;2\n3;2\n2;1\n", "", potts, "q1 q2", "[[1 2 3]]", "[[0 1] [2 1] [1 0]]", 1},
+		"answers":     {"q1;q2\n1;2\n\n;\n3;2\n2;1\n\n", "", potts, "q1 q2", "[[1 2 3]]", "[[0 1] [2 1] [1 0]]", 1},
 		"pandas":      {",a,b\n0,0.0,1\n1,1.0,0\n2,,1\n", "", ising, "a b", "[[0 1]]", "[[0 1] [1 0] [-1 1]]", 1},
 		"votes":       {"a,b\n-1,1\n1,-1\n1,0\n-1,1\n1,-1\n-1,1\n", "", ising, "a b", "[[-1 1]]", "[[0 1] [1 0] [1 -1] [0 1] [1 0] [0 1]]", 1},
 		"numbered":    {"0,1,2\n1,0,1\n0,0,0\n", "u,v\n2,0\n0,2\n", ising, "0 1 2", "[[0 1]]", "[[1 0 1] [0 0 0]]", 1},
@@ -56,6 +57,9 @@ func TestSamples(t *testing.T) {
 		}
 		if name == "weights" && (in.SampleWeight(0) != 0.5 || in.TotalWeight() != 2.5) {
 			t.Errorf("weights %v, %v", in.SampleWeight(0), in.TotalWeight())
+		}
+		if told := slices.Contains(set.Warnings, "2 empty rows are no samples, and left out"); told != (name == "answers") {
+			t.Errorf("%s: %q", name, set.Warnings)
 		}
 		// The model reads a table with its columns in another order, and refuses one without some.
 		o := modelOf(set)
@@ -121,6 +125,10 @@ func TestAlignments(t *testing.T) {
 	}
 	if got := again.Instances[0].Samples()[2][:8]; !reflect.DeepEqual(got, in.Samples()[2]) || len(again.Instances[0].Samples()[0]) != 13 {
 		t.Errorf("rows of letters are %v", got)
+	}
+	lower := mustOpen(t, writeText(t, "c.fa", ">One-\nacdgh-kl\n>TWO\nacdghikl\n>x\n---ghivv\n"), o)
+	if got := lower.Instances[0].Samples(); !reflect.DeepEqual(got, in.Samples()) {
+		t.Errorf("in lower case %v", got)
 	}
 	// By hand, over every identity and length of rows.
 	rng := rand.New(rand.NewPCG(45, 3))

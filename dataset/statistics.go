@@ -240,6 +240,14 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 		}
 	}
 	layout := set.Schema.Layout()
+	given, apart := slices.Clone(set.Means), 0.0
 	layout.Symmetrise(set.Means)
+	for i, p := range set.Means {
+		apart = max(apart, math.Abs(p-given[i]))
+	}
+	if apart > apartTold && s.states > 2 { // of two states, nodes tell the rest
+		l.warn("edge means [a, b] and [b, a] differ by %.2g at most, and are averaged, as J(a, b) and J(b, a) are one; "+
+			"{directed} learns both", 2*apart)
+	}
 	return set, nil
 }

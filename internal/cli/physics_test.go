@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -266,6 +267,30 @@ func TestSelectEdges(t *testing.T) {
 	}
 }
 
+// TestPriorOfAlignments: an alignment's prior is that of contacts, unless one is given; a dry run tries how long learning takes.
+func TestPriorOfAlignments(t *testing.T) {
+	t.Parallel()
+	path, out := filepath.Join(t.TempDir(), "family.fa"), filepath.Join(t.TempDir(), "run")
+	oracle.OK(t, os.WriteFile(path, []byte(">a\nARNDARND\n>b\nA-NDARN-\n>c\nCRNEAR-D\n>d\nCR-ECRNE\n"), 0o600))
+	for option, want := range map[string]float64{"--tol=1": 1 / math.Sqrt(2*0.01*20*7), "--prior=2": 2} {
+		o := mustRun(t, "train", path, "--model", "potts", "--errors=none", option, "-q", "--force", "--json", "-o", out)
+		var got struct{ Prior float64 }
+		oracle.OK(t, json.Unmarshal([]byte(o.stdout), &got))
+		var short struct {
+			Training   float64 `json:"training_seconds"`
+			Evaluation float64 `json:"evaluation_seconds"`
+		}
+		tried := mustRun(t, "train", path, "--model", "potts", option, "--dry-run", "--json")
+		oracle.OK(t, json.Unmarshal([]byte(tried.stdout), &short))
+		if n := short.Training / short.Evaluation; !(n > 1 && n < 500) {
+			t.Errorf("a forecast of %v evaluations", n)
+		}
+		if math.Abs(got.Prior-want) > 1e-12 || strings.Contains(o.stderr, "prior of an alignment") != (want < 1) {
+			t.Errorf("%s: %v, want %v; it says\n%s", option, got.Prior, want, o.stderr)
+		}
+	}
+}
+
 // means writes those of the samples of an instance file of nodes of three states, with a change to the first table.
 func means(t *testing.T, samples, path string, change, observations float64) {
 	t.Helper()
@@ -306,6 +331,7 @@ func TestStatistics(t *testing.T) {
 		code                 int
 		says                 string
 	}{
+		{0, 300, 0, "[a, b] and [b, a] differ by 0.0"},
 		{math.NaN(), 300, 0, "1 nodes and edges have no means"}, {0.05, 100, 0, "contradict those of nodes by 0.0"},
 		{0.05, 1e6, 3, "state 0 of node"}, {-0.5, 100, 3, "edge_means[0]: has entries from"},
 		{0, 0, 3, "write nan where nothing is known"}, {0, 1, 0, "of how many observations"},

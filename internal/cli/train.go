@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -72,7 +73,7 @@ terms without inference.`,
 	f.registerEnds(fl)
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, of couplings the time, and stop before training")
 	fl.BoolVar(&f.report, "report", true, "write plots and report.html")
 	fl.BoolVar(&f.plots, "plots", true, "write plots as files, too")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
@@ -106,7 +107,7 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 	fl.StringVar(&o.Counting, "counting", "auto", "counting numbers: auto (convex for an image folder, else trw), "+
 		countingChoices)
 	fl.Float64Var(&o.Prior, "prior", 0, "standard deviation of every weight's normal prior: l2 = 1/(N prior^2) for N "+
-		"samples (default 1)")
+		"samples (default 1; of an alignment narrower)")
 	fl.Var(l2Value(o), "l2", "weight of (l2/2)|w|^2, instead of --prior")
 	fl.BoolVar(&f.standardise, "standardise", true, "features get mean 0 and deviation 1, but for constants and 0/1; "+
 		"saved weights are for features as they are (default true without --l2, else false)")
@@ -410,7 +411,12 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes}
+	evaluation, training, err := p.Try(a.ctx)
+	if err != nil {
+		return err
+	}
+	d := describe.Forecast{Method: p.MethodText(), Memory: forecast, Available: memory.AvailableMemory(), Sizes: sizes,
+		Evaluation: runfolder.Float(evaluation), Training: runfolder.Float(training)}
 	return a.print(f.json, &d, "%s\n", lines(d.Table().Text()))
 }
 

@@ -2,11 +2,14 @@ package describe
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -15,12 +18,15 @@ type Forecast struct {
 	Method    string        `json:"method"`
 	Memory    *learn.Memory `json:"memory"`
 	Available int64         `json:"available_bytes"`
+	// Of couplings, and else NaN: seconds of an evaluation of the objective, as measured, and of the training.
+	Evaluation runfolder.Float `json:"evaluation_seconds"`
+	Training   runfolder.Float `json:"training_seconds"`
 	*learn.Sizes
 }
 
 // Table is the forecast for people.
 func (f *Forecast) Table() *report.Table {
-	return &report.Table{Headers: []string{"quantity", "value"}, Rows: append(f.memoryRows(), [][]string{
+	return &report.Table{Headers: []string{"quantity", "value"}, Rows: slices.Concat(f.memoryRows(), f.timeRows(), [][]string{
 		{"method", f.Method},
 		{"instances", strconv.Itoa(f.Instances)},
 		{"nodes", strconv.Itoa(f.Nodes)},
@@ -28,7 +34,15 @@ func (f *Forecast) Table() *report.Table {
 		{"weights", strconv.Itoa(f.Weights)},
 		{"blocks per network", strconv.Itoa(f.Blocks)},
 		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*f.CutFraction)},
-	}...)}
+	})}
+}
+
+func (f *Forecast) timeRows() [][]string {
+	if math.IsNaN(float64(f.Training)) {
+		return nil
+	}
+	return [][]string{{"seconds, forecast", fmt.Sprintf("%.3g: about %.0f evaluations of %.3g s, as measured; wide priors "+
+		"may take twice as many", f.Training, f.Training/f.Evaluation, f.Evaluation)}}
 }
 
 func (f *Forecast) memoryRows() [][]string {

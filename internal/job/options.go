@@ -56,7 +56,7 @@ type Options struct {
 	Edges string
 
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
-	// beside the sum of all samples' log-likelihoods: l2 = 1/(N σ²). 0: 1.
+	// beside the sum of all samples' log-likelihoods: l2 = 1/(N σ²). 0: 1, of an alignment less.
 	Prior float64
 	// L2 is the weight of (l2/2)‖w‖² in the objective, in the place of the prior; 0: not given. NoL2 leaves the term
 	// out.

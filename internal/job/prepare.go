@@ -114,6 +114,8 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	p.Task = t
+	p.priorOfSites()
+	o = p.Options
 	if o.Spill != "" {
 		p.space = &spill.Space{Folder: o.Spill}
 	}
@@ -393,6 +395,33 @@ func (p *Prepared) Forecast() *learn.Memory {
 		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))
 	}
 	return m
+}
+
+// tryTime bounds a trial of a training, and usualEvaluations is how many alignments of 50 to 200 sites took to the end
+// with the prior that is theirs: 48 to 55; twice as many with a wide one (results/README.md).
+const tryTime, usualEvaluations = 10 * time.Second, 50
+
+// Try forecasts the time of learning couplings, by the beginning of it, or all where it is short: what an evaluation
+// takes, and all of them, in seconds. It is NaN of other models.
+func (p *Prepared) Try(ctx context.Context) (evaluation, training float64, err error) {
+	if p.Options.Physics == "" || !p.Options.Method.Local() || p.Settings.Group != nil {
+		return math.NaN(), math.NaN(), nil
+	}
+	s := p.Settings
+	s.MaxTime = min(tryTime, cmp.Or(s.MaxTime, tryTime))
+	fitted, err := learn.Fit(ctx, p.Problem, s)
+	if err != nil || ctx.Err() != nil {
+		return 0, 0, cmp.Or(err, ctx.Err())
+	}
+	if evaluation, training = fitted.Seconds/fitted.Passes, fitted.Seconds; fitted.Status == learn.TimeLimit {
+		if training = usualEvaluations * evaluation; fitted.Passes > 1.2*usualEvaluations {
+			training = 2 * fitted.Seconds
+		}
+		if limit := p.Settings.MaxTime.Seconds(); limit > 0 {
+			training = min(training, limit)
+		}
+	}
+	return evaluation, training, nil
 }
 
 // inferenceBytes is what inference of some instances takes: as many at a time as there are threads.

@@ -227,6 +227,31 @@ def test_couplings_in_the_order_of_edges() -> None:
     assert np.array_equal(copy.edges_, model.edges_) and np.array_equal(copy.couplings_, model.couplings_)
 
 
+def test_weights_and_statistics() -> None:
+    """Weights count samples again, texts for what is missing hide, and counts of pairs are as good as samples."""
+    x, edges, _ = ring()
+    weight = np.arange(len(x)) % 3
+    again = np.repeat(x, weight, 0)
+    want = IsingModel(errors="none").fit(again)
+    np.testing.assert_allclose(IsingModel(errors="none").fit(x, sample_weight=weight).couplings_, want.couplings_, atol=1e-12)
+    counts = np.zeros((len(want.edges_), 2, 2))
+    for table, (u, v) in zip(counts, want.edges_):
+        np.add.at(table, (again[:, u] // 2 + 1, again[:, v] // 2 + 1), 1)
+    by_counts = IsingModel.from_statistics(want.edges_, counts)
+    np.testing.assert_allclose(by_counts.couplings_, want.couplings_, atol=1e-12)
+    counts[3] = np.nan
+    with pytest.warns(BlockbpWarning, match="1 nodes and edges have no means"):
+        assert len(IsingModel.from_statistics(want.edges_, counts).edges_) == len(counts) - 1
+    with pytest.raises(ValueError, match="sample_weight"):
+        IsingModel().fit(x, edges, weight[1:])
+    hidden = np.where(x > 0, "y", "n").astype(object)
+    hidden[::7, 2] = None
+    with pytest.warns(BlockbpWarning, match="86 of 600 samples have missing values"):
+        by_none = PottsModel(errors="none").fit(hidden, edges).couplings_
+        hidden[::7, 2] = "?"
+        np.testing.assert_array_equal(PottsModel(errors="none").fit(hidden, edges).couplings_, by_none)
+
+
 def test_select_edges(tmp_path):
     """Of all pairs of a ring's sites those of the ring stay, and a saved model knows them."""
     samples, edges, J = ring(count=1000)

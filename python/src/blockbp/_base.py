@@ -46,7 +46,7 @@ _UNFINISHED = {
     "interrupted": "fit again",
 }
 
-RUN, DATA, RESULT, METRICS = "run", "data", "result.json", "metrics.jsonl"
+RUN, DATA, RESULT, METRICS, MEANS = "run", "data", "result.json", "metrics.jsonl", "--statistics=means.npz"
 
 
 _SHARED = {  # a text may have a later one in it
@@ -214,7 +214,7 @@ class Estimator(_Plain):
 
     def _train(self, folder: Folder, arguments: Sequence[str], names: Mapping[str, str] | None = None) -> None:
         """Run train on the data in the folder, and keep what it leaves."""
-        command = ["train", DATA, "-o", RUN, "--plots=false", "--checkpoint=false", *self._arguments(), *arguments]
+        command = ["train", *([] if MEANS in arguments else [DATA]), "-o", RUN, "--plots=false", "--checkpoint=false", *self._arguments(), *arguments]
         if self._before is not None:
             self._before.save(folder / MODEL)
             command.append("--init=" + MODEL)

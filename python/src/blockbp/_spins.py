@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Labels, _known, label_array
-from ._base import DATA, Estimator, documented
+from ._base import DATA, MEANS, Estimator, documented, weights_of
 from ._graph import Graph, _instance
 from ._model import Model
 from ._network import Network, sample
@@ -20,6 +20,9 @@ from ._run import Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+MISSING = ["", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"]  # as in files of the command
 
 
 class _Couplings(Estimator):
@@ -30,38 +33,52 @@ class _Couplings(Estimator):
     errors: str
     edges_: NDArray[np.int64]
 
-    def fit(self, samples: Any, edges: Any = None) -> Self:
+    def fit(self, samples: Any, edges: Any = None, sample_weight: Any = None) -> Self:
         """Learn fields and couplings.
 
         Parameters
         ----------
         samples : array or data frame [samples, sites]
-            States of all sites in each sample; None, NaN and masked entries are hidden.
+            States of all sites in each sample; None, NaN, masked entries, and texts such as "?" are hidden.
         edges : array [edges, 2], or sparse matrix [sites, sites], optional
             The pairs of sites that may have a coupling, by default all.
+        sample_weight : array [samples], optional
+            What each counts, by default 1.
         """
-        return self._fit(samples, edges)
+        return self._fit(lambda trial: trial._learn(samples, edges, sample_weight))
 
-    def _fit(self, samples: Any, edges: Any) -> Self:
-        return self._commit(lambda trial: trial._learn(samples, edges))
+    def _fit(self, learn: Any) -> Self:
+        return self._commit(learn)
 
-    def _learn(self, samples: Any, edges: Any) -> None:
+    def _learn(self, samples: Any, edges: Any, weight: Any) -> None:
         codes = self._encode(_table(samples))
         self.n_features_in_ = codes.shape[1]
         self._name(_names(samples))
         self.edges_ = _bonds(edges, codes.shape[1])
         with Folder(2 * codes.nbytes) as folder:
             os.mkdir(folder / DATA)
-            for name, array in [("labels", codes), ("edges", self.edges_.astype(np.int32))]:
+            weights: list[Any] = [] if weight is None else [("sample_weights", weights_of(weight, len(codes), "rows"))]
+            for name, array in [("labels", codes), ("edges", self.edges_.astype(np.int32)), *weights]:
                 np.save(os.path.join(folder / DATA, name + ".npy"), array)
             with open(os.path.join(folder / DATA, "dataset.json"), "w", encoding="utf-8") as file:
                 json.dump({"states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}, file)
-            directed = ["--directed"] if getattr(self, "directed", False) else []
-            self._train(folder, [f"--model={self._model}", *directed])
+            self._train(folder, ["--model=" + self._model])
+
+    @classmethod
+    def from_statistics(cls, edges: Any, edge_means: Any, node_means: Any = None, **parameters: Any) -> Self:
+        """Learn from means, or counts, of edges [edges, states, states] and nodes [sites, states]; NaN: not known."""
+        return cls(**{"errors": "none", **parameters})._fit(lambda trial: trial._match(edges, edge_means, node_means))
+
+    def _match(self, edges: Any, tables: Any, nodes: Any) -> None:
+        self.edges_, means = np.asarray(edges, np.int64), {"edges": edges, "edge_means": tables, "node_means": nodes}
+        self.n_features_in_ = int(self.edges_.max()) + 1 if nodes is None else len(nodes)
+        self.classes_ = np.arange(np.shape(tables)[-1])
+        with Folder(2 * np.asarray(tables).nbytes) as folder:
+            np.savez(folder / "means.npz", **{k: a for k, a in means.items() if a is not None})
+            self._train(folder, [MEANS, "--model=" + self._model])
 
     def _about(self) -> str:
-        sites = self.n_features_in_
-        every = np.array_equal(self.edges_, _bonds(None, sites))
+        every = np.array_equal(self.edges_, _bonds(None, self.n_features_in_))
         names = {"sites": self.feature_names_in_.tolist()} if hasattr(self, "feature_names_in_") else {}
         return json.dumps({**json.loads(super()._about()), "edges": None if every else self.edges_.reshape(-1).tolist(), **names})
 
@@ -340,6 +357,7 @@ class PottsModel(_Couplings):
     """
 
     _model = "potts"
+    _options = {**_Couplings._options, "directed": "directed"}
 
     def __init__(
         self,
@@ -372,6 +390,8 @@ def _table(samples: Any) -> Any:
             if np.shape(row) != np.shape(samples[0]):
                 raise ValueError(f"samples[{n}] has {np.size(row)} entries, want {np.size(samples[0])} as samples[0]")
     array: Any = samples if np.ma.isMaskedArray(samples) else label_array(samples)
+    if array.dtype.kind in "UO" and (missing := np.isin(np.char.lower(array.astype(str)), MISSING)).any():
+        array = np.ma.masked_where(missing, array)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites]")
     return array
