@@ -321,11 +321,11 @@ func (p *Prepared) choose() (err error) {
 }
 
 // MethodText is the method, and how it was chosen.
-func (p *Prepared) MethodText() string { return methodText(p.Options.Method, p.Choice) }
+func (p *Prepared) MethodText() string { return methodText(p.Options.methodName(), p.Choice) }
 
-func methodText(method learn.Method, choice string) string {
+func methodText(method, choice string) string {
 	if choice == "" {
-		return string(method)
+		return method
 	}
 	return fmt.Sprintf("%s → %s: %s", learn.Auto, method, choice)
 }

@@ -76,6 +76,7 @@ var objectiveKinds = map[learn.Method]string{
 	learn.Exact:     "likelihood",
 	learn.Pseudo:    "pseudo_likelihood",
 	learn.Piecewise: "piecewise",
+	learn.Truncated: "truncated",
 }
 
 // variational is the objective of the methods that infer.
@@ -133,7 +134,7 @@ func (r *run) methodText() string {
 	if r.folder == nil {
 		return r.p.MethodText()
 	}
-	return methodText(r.p.Options.Method, r.folder.Config.Options["method"].choiceOf())
+	return methodText(r.p.Options.methodName(), r.folder.Config.Options["method"].choiceOf())
 }
 
 // MethodShort is Method without the numbers of the reason.
@@ -271,6 +272,9 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason,
 			runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), runfolder.Float(f.Suboptimality), f.Iterations,
 			f.Passes, f.Convex}),
+	}
+	if o.sweeps() > 0 {
+		meta[MetaSweeps] = strconv.Itoa(o.sweeps())
 	}
 	if o.predictsExactly() {
 		meta[MetaCounting] = countingExact
