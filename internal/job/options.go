@@ -252,11 +252,13 @@ const autoCounting = "auto"
 // countingFor returns the counting numbers that are taken for data: trw, which are exact on graphs without cycles and
 // predict best where there are some. Pixels of photographs are another case: features of neighbours are wrong
 // together, which tight numbers take for evidence. With the default l2 they are surer than right, and convex is not.
-// A training that begins with a model goes on with the numbers of the model.
+// A training that begins with a model goes on with the numbers of the model. For a number of sweeps convex ones are too
+// loose: weights would have to be large, which the prior forbids.
 func (o *Options) countingFor(set *dataset.Set, initial *Model) string {
 	switch {
 	case o.Counting != autoCounting:
 		return o.Counting
+	case o.Method == learn.Truncated && (initial == nil || initial.Meta[MetaCounting] == "convex"):
 	case initial != nil && !initial.Exact("") && initial.Meta[MetaCounting] != "":
 		return initial.Meta[MetaCounting]
 	case set.Recipe.Kind == dataset.KindImages:
