@@ -112,6 +112,9 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		}
 		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
 	}
+	if mark := t.likeMissing(); mark != "" {
+		l.warn(likeMissingNote, abbreviate(mark))
+	}
 	fraction := slices.IndexFunc(t.texts, func(text string) bool {
 		x, err := numeric.ParseDecimal(text)
 		return err == nil && x != math.Trunc(x)
@@ -144,6 +147,21 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		}
 	}
 	return states
+}
+
+// likeMissingNote is what is said of such a label.
+const likeMissingNote = "the label %q is a state like any other; if it means that a label is not known, leave the " +
+	"cell empty or write NA"
+
+// likeMissing is a label of a table that people write where one is not known, "" where there is none. Only the words of
+// missingCell hide a label.
+func (t *labelTexts) likeMissing() string {
+	marks := strings.Fields("unknown unlabeled unlabelled missing undefined none n.a. unk tbd - -- .")
+	i := slices.IndexFunc(t.texts, func(text string) bool { return slices.Contains(marks, strings.ToLower(text)) })
+	if i < 0 || t.tokens {
+		return ""
+	}
+	return t.texts[i]
 }
 
 func isNoNumber(text string) bool { return !isNumber(text) }

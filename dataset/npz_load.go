@@ -82,6 +82,11 @@ func (l *npzLoader) expand(paths []string) (files []string) {
 			l.pairs, paths = paths[i], slices.Delete(slices.Clone(paths), i, i+1)
 		}
 	}
+	if len(paths) == 1 && l.o.readsSamples() && isSamples(paths[0]) && l.pairs == "" {
+		if l.pairs = edgesBeside(paths[0]); l.pairs != "" {
+			l.warn("edges are those of %s, which lies beside the samples", l.pairs)
+		}
+	}
 	for _, path := range paths {
 		folder, found := filepath.Dir(path), []string{path}
 		switch {

@@ -30,7 +30,11 @@ func (l *npzLoader) loadUntied() {
 	l.run(func() {
 		for i, in := range l.instances {
 			if structureOf(in, cards[i], &l.set.Schema) != l.set.Recipe.Structure {
-				l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several",
+				remedy := "untied weights belong to one graph; train tied weights for several"
+				if in.samples != nil {
+					remedy = "name the table of edges of the training behind the samples, if there was one"
+				}
+				l.at(in, edgesArray, remedy,
 					"its edges or numbers of states are not %s", where)
 				continue
 			}

@@ -62,7 +62,26 @@ func isSamples(path string) bool {
 }
 
 // isPairs reports whether a file names pairs of nodes, which the samples beside it are joined by.
-func isPairs(path string) bool { return isEdgesTable(filepath.Base(path)) || isEdgeList(path) }
+func isPairs(path string) bool {
+	if isEdgesTable(filepath.Base(path)) || isEdgeList(path) {
+		return true
+	}
+	header := newPeek(path).header()
+	ends := trimmed(strings.Split(strings.ToLower(header), string(separatorOf(header, separators))))
+	return len(ends) > 1 && slices.Contains(endNames, [2]string(ends))
+}
+
+// edgesBeside finds edges.csv or edges.tsv in the folder of a file of samples, unless they are of nodes there; "":
+// there is none.
+func edgesBeside(samples string) string {
+	for _, extension := range tableExtensions {
+		pair := pairOf(filepath.Join(filepath.Dir(samples), edgesStem+extension))
+		if isTable(pair.edges) && !isTable(pair.nodes) && pair.edges != samples {
+			return pair.edges
+		}
+	}
+	return ""
+}
 
 // openSamples reads a file of samples; pairs is a list of edges, or "": all pairs.
 func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
@@ -273,7 +292,7 @@ func (p *sampleReader) number(names []string, kept []int, t *table) {
 				column[max(a, b)] = min(a, b)
 			}
 		}
-		if all.total == before {
+		if all.total == before && p.l.o.Recipe == nil {
 			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
 				abbreviate(names[i]))
 		}
@@ -353,6 +372,9 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 		return !slices.Contains(named, s)
 	}) {
 		return named
+	}
+	if mark := t.likeMissing(); mark != "" && p.l.o.Schema == nil {
+		p.note(likeMissingNote, abbreviate(mark))
 	}
 	switch {
 	case p.l.o.Schema != nil:

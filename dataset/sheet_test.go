@@ -238,6 +238,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 		"Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n": "[a b] [x bias] [constant]",
 		"Unnamed: 0,label,x\na,u,1\nb,v,2\n":        "[a b] [x bias] [constant]",
 		"id,label,Unnamed: 2\na,u,1\nb,v,2\n":       "[a b] [Unnamed: 2 bias] [constant]",
+		"id,\"Unnamed: 0\",label\na,0,u\nb,1,v\n":   "[a b] [bias] [constant]",
 	} {
 		if got := names(open(nodes, "source,target\na,b\n")); got != want {
 			t.Errorf("%q: %s, want %s", nodes, got, want)
@@ -354,4 +355,32 @@ func TestPairsAsNamed(t *testing.T) {
 			t.Errorf("%v: %+v, %v", paths, set, err)
 		}
 	}
+}
+
+// TestDoubtfulColumns: notes tell of row numbers, days and labels that look like missing ones; a weight has any name.
+func TestDoubtfulColumns(t *testing.T) {
+	folder := writeFiles(t, sheets("id,Unnamed: 0,day,label\na,0,2024-01-31,u\nb,1,2024-01-31,v\nc,2,2024-02-01,unknown\n",
+		"source,target,strength\na,b,2\nb,c,1\n"))
+	set := mustOpen(t, folder, Options{Columns: []string{"weight=strength"}})
+	for _, want := range []string{"column 2 has no name", `column "day" has days, and each of its 2 different ones`,
+		`the label "unknown" is a state like any other`} {
+		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
+			t.Errorf("no note %q among %q", want, set.Warnings)
+		}
+	}
+	again := mustOpen(t, folder, modelOf(set))
+	for _, s := range []*Set{set, again} {
+		if got := fmt.Sprint(s.Schema.EdgeTypes[0].FeatureNames); got != "[weight constant]" {
+			t.Error(got)
+		}
+	}
+	if got := again.Instances[0].EdgeFeatures(0); got.Dim() != 2 {
+		t.Errorf("%d features", got.Dim())
+	}
+	none := mustOpen(t, folder, Options{Columns: []string{"weight="}})
+	if got := fmt.Sprint(none.Schema.EdgeTypes[0].FeatureNames); got != "[strength constant]" {
+		t.Error(got)
+	}
+	_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{"weight=nix"}})
+	wantError(t, err, `no column "nix"`)
 }

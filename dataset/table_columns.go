@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -127,6 +128,9 @@ type columnSurvey struct {
 // written matches numbers as people write them: with a currency or percent, thousands apart, or a decimal comma.
 var written = regexp.MustCompile(`^[-+]?[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)? ?[$€£%]?$`)
 
+// day matches days, with or without a time, as people and programs write them.
+var day = regexp.MustCompile(`^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([T ]\d\d?:.*)?$`)
+
 // look looks at all cells of a column.
 func look(tables []*table, name string) (*columnSurvey, error) {
 	c := &columnSurvey{name: name, count: map[string]int{}, plain: tables[0].plain}
@@ -215,8 +219,12 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			"%q is no number that can be used, while %d of the %d cells of this column are meant as numbers", abbreviate(c.text),
 			numbers, c.given)
 	case c.given > fewCells && float64(len(c.count)) >= ownValues*float64(c.given):
-		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states", name,
-			c.given, len(c.count))
+		remedy := ""
+		if day.MatchString(c.text) {
+			remedy = "; write days as numbers, such as of days since the first, if they tell something"
+		}
+		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states%s",
+			name, c.given, len(c.count), option.Text(remedy))
 		return nil, nil
 	default:
 		col = &column{Name: c.name, Values: []string{}}
@@ -226,6 +234,10 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			c.missing+c.given, instead, c.name+" (missing)")
 	}
 	if col.Values != nil {
+		if day.MatchString(c.text) {
+			note("column %q has days, and each of its %d different ones is a category of its own; write them as numbers, such "+
+				"as of days since the first, or leave the column out by {columns=ignore=%s}", name, len(c.count), c.name)
+		}
 		c.categories(col, note)
 	}
 	return col, nil

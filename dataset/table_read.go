@@ -141,8 +141,9 @@ func (t *table) readCells(data []byte) {
 func (t *table) takeHeader(numbers bool) error {
 	line := int(t.lines[0])
 	t.header, t.rows, t.lines = t.rows[0], t.rows[1:], t.lines[1:]
-	if t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#")); t.header[0] == pandasIndex {
-		t.header[0] = ""
+	t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#"))
+	if i := slices.Index(t.header, pandasIndex); i >= 0 {
+		t.header[i] = ""
 	}
 	if len(t.header) == 1 && strings.Contains(t.first, " ") {
 		return wrong(t.file, line, "", "separate columns by commas, semicolons or tabs",
@@ -177,7 +178,7 @@ func (t *table) findColumns(line int) error {
 	return nil
 }
 
-// pandasIndex is what pandas calls a column without a name that is the first, as an index that was written.
+// pandasIndex is what pandas calls a column without a name that was the first, as an index that was written.
 const pandasIndex = "Unnamed: 0"
 
 // separatorOf returns the one of some separators that a line has most of; the first of them where it has none.

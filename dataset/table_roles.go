@@ -12,11 +12,12 @@ const (
 	roleSplit  = "split"
 	roleSource = "source"
 	roleTarget = "target"
+	roleWeight = "weight"
 	roleText   = "text"
 	roleIgnore = "ignore"
 )
 
-var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleText, roleIgnore}
+var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleWeight, roleText, roleIgnore}
 
 // Names of columns whose role is known without being told, the likeliest first.
 var (
@@ -43,7 +44,7 @@ func (o *Options) validateColumns() error {
 	for _, text := range o.Columns {
 		role, name, ok := strings.Cut(text, "=")
 		switch {
-		case !ok || name == "":
+		case !ok || name == "" && role != roleWeight:
 			return optionError("Columns", "%q: want ROLE=NAME, such as label=species", text)
 		case !slices.Contains(roles, role):
 			return optionError("Columns", "%q: %s", text, suggestion(role, roles))
@@ -61,6 +62,7 @@ type sheetRecipe struct {
 	Split  string   `json:"split,omitempty"`
 	Source string   `json:"source"`
 	Target string   `json:"target"`
+	Weight string   `json:"weight,omitempty"` // what the column of that name is called; "": so
 	Nodes  []column `json:"nodes,omitempty"`
 	Edges  []column `json:"edges,omitempty"`
 }
@@ -119,6 +121,7 @@ func (l *tableLoader) rolesOfEdges(t *table) (ends [2]int) {
 		ends = t.usualEnds()
 	}
 	guessed := ends[0] < 0 && ends[1] < 0
+	l.nameWeight(t)
 	for i, name := range t.header {
 		if k := slices.Index(ends[:], -1); k >= 0 && name != "" && i != ends[1-k] {
 			ends[k] = i
@@ -133,6 +136,21 @@ func (l *tableLoader) rolesOfEdges(t *table) (ends [2]int) {
 			"others, as source=NAME,target=NAME", t.file, abbreviate(t.header[ends[0]]), abbreviate(t.header[ends[1]]))
 	}
 	return ends
+}
+
+// nameWeight gives the column that says how much an edge counts this name; where the option Columns gives it to none,
+// the column that has it is left out.
+func (l *tableLoader) nameWeight(t *table) {
+	name, i := roleWeight, t.column(roleWeight)
+	if slices.Contains(l.o.given(roleWeight), "") {
+		name = ""
+	} else if i = l.role(t, roleWeight, l.rules.Weight, nil); i >= 0 && l.o.Recipe == nil {
+		l.rules.Weight = t.header[i]
+	}
+	if i >= 0 {
+		t.header[i] = name
+		l.fail(t.findColumns(1))
+	}
 }
 
 // usualEnds finds two columns with the usual names of ends.

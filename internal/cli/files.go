@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,6 +71,7 @@ const (
 // written is something that a verb writes.
 type written struct {
 	option string // with its dashes; or else the argument
+	usage  string // what the option is, "" of an argument
 	path   string
 	kind   outputKind
 }
@@ -84,7 +86,7 @@ func (a *app) writes(cmd *cobra.Command, name string, kind func(path string, arg
 		if path == "" || kind(path, args) == outputNone {
 			return nil
 		}
-		return []written{{option: "{" + name + "}", path: path, kind: kind(path, args)}}
+		return []written{{option: "{" + name + "}", usage: flag.Usage, path: path, kind: kind(path, args)}}
 	})
 }
 
@@ -293,7 +295,7 @@ func (f *files) checkFolder(o written) error {
 	var taken *runfolder.NotEmptyError
 	switch {
 	case err == nil && !f.held && slices.Contains(fileEndings, strings.ToLower(filepath.Ext(o.path))) && !exists(o.path):
-		return o.refusef("it would be a folder; choose another, or %s/ if that is to be one", o.path)
+		return o.refusef("it would be a folder; want %s, such as %s/", cmp.Or(o.usage, "another name, or a folder"), o.path)
 	case err == nil && !f.held:
 		return o.checkWay()
 	case o.kind != outputKept && !errors.As(err, &taken): // a process is at work in it

@@ -245,20 +245,36 @@ func (p *Prediction) note(name, file string, b *infer.Beliefs) {
 	p.Instances = append(p.Instances, said)
 }
 
-// HeldLabels returns the labels to hold in each instance: a prediction has room for
-// one sample, the first. several is how many instances have more.
-func HeldLabels(instances []*crf.Instance) (held [][]int32, several int, err error) {
-	held = make([][]int32, len(instances))
+// HeldLabels returns the labels to hold in each instance. Of one with several samples of labels, such as the rows of a
+// table, each becomes an instance of its own, in a set of its own.
+func HeldLabels(set *dataset.Set, instances []*crf.Instance) (*dataset.Set, []*crf.Instance, [][]int32, error) {
+	var each []*crf.Instance
+	var held [][]int32
+	own := *set
+	own.Names, own.Rows, own.Images = nil, nil, nil
 	for i, in := range instances {
 		if len(in.Samples()) == 0 {
-			return nil, 0, dataf("instance %d (%s) has no labels to hold; leave out {clamp}", i, in.Name)
+			return nil, nil, nil, dataf("instance %d (%s) has no labels to hold; leave out {clamp}", i, in.Name)
 		}
-		held[i] = in.Samples()[0]
-		if len(in.Samples()) > 1 {
-			several++
+		for k, labels := range in.Samples() {
+			one := *in
+			if len(in.Samples()) > 1 {
+				one.Name = fmt.Sprintf("%s-%d", strings.TrimSuffix(in.Name, filepath.Ext(in.Name)), k)
+			}
+			each, held = append(each, &one), append(held, labels)
+			own.Names, own.Rows = appendOf(own.Names, set.Names, i), appendOf(own.Rows, set.Rows, i)
+			own.Images = appendOf(own.Images, set.Images, i)
 		}
 	}
-	return held, several, nil
+	return &own, each, held, nil
+}
+
+// appendOf appends the element i of some, if they have one.
+func appendOf[T any](list, some []T, i int) []T {
+	if i < len(some) {
+		list = append(list, some[i])
+	}
+	return list
 }
 
 // picturesFile is the page of pictures among predictions.
