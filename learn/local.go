@@ -239,7 +239,8 @@ func (l *localLearner) finish() (*Result, error) {
 // convex reports whether the objective is: the methods without a likelihood leave terms of missing labels out, unless
 // they fill them in. Beliefs after a number of sweeps are no convex function of the weights.
 func (l *localLearner) convex() bool {
-	return l.settings.Method != Truncated && (l.settings.Method != Exact || !instances.AnyHidden(l.problem.Data)) && !l.objective.Fills()
+	hidden := l.settings.Method == Exact && instances.AnyHidden(l.problem.Data)
+	return l.settings.Method != Truncated && !hidden && !l.objective.Fills()
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.
@@ -283,7 +284,8 @@ func (l *localLearner) restore(state *State) error {
 	return nil
 }
 
-// identify tells data and class weights apart. There are no blocks, and counting numbers play a part in Truncated alone.
+// identify tells data and class weights apart. There are no blocks, and counting numbers play a part in Truncated
+// alone.
 func (l *localLearner) identify() []trait {
 	if l.worksOn == nil {
 		l.worksOn = []trait{{"data", digestProblem(l.problem)}}

@@ -151,8 +151,8 @@ func (w *Workspace) Iterate(
 	return o, nil
 }
 
-// Trace makes so many plain sweeps, back and forth in turn, without a prox, and calls before ahead of each, unless that is
-// nil: a function of the potentials alone, whatever has settled. Residual is that of the last.
+// Trace makes so many plain sweeps, back and forth in turn, without a prox, and calls before ahead of each, unless that
+// is nil: a function of the potentials alone, whatever has settled. Residual is that of the last.
 func (w *Workspace) Trace(ctx context.Context, net *Net, st *State, block *partition.Block, sweeps int,
 	before func(sweep int)) (residual float64, err error) {
 	w.noProx, w.outward = true, false

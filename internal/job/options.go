@@ -271,7 +271,13 @@ const errorsOfCouplings = 0.001
 // that belief propagation has learned with are those of its counting numbers, and predict best with these. Those of
 // local methods are of the model itself.
 func (o *Options) predictsExactly() bool {
-	return o.Method == learn.Exact || o.Method.Local() && o.Method != learn.Truncated && o.Counting == countingBeside && !o.NoEdges
+	switch o.Method {
+	case learn.Exact:
+		return true
+	case learn.Truncated:
+		return false
+	}
+	return o.Method.Local() && o.Counting == countingBeside && !o.NoEdges
 }
 
 // sweeps is how many predictions make, as learning did, 0: until beliefs are settled.
