@@ -17,9 +17,9 @@ import (
 //	Σ_n Σ_s −ω(x_s) log τ_s(x_s),
 //
 // over the nodes s that have a label, τ being the beliefs after so many sweeps of Workspace.Trace from constant
-// messages (Stoyanov et al. 2011, Domke 2013). All of a sweep can be seen from what was before and after it: a node is updated
-// once, and so is a message. So its derivatives are taken from the last node to the first, each of which is then put
-// back to where it was.
+// messages (Stoyanov et al. 2011, Domke 2013). All of a sweep can be seen from what was before and after it: a node is
+// updated once, and so is a message. So its derivatives are taken from the last node to the first, each of which is
+// then put back to where it was.
 type truncated struct {
 	objective *Objective
 	space     bp.Workspace
