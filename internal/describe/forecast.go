@@ -26,23 +26,24 @@ type Forecast struct {
 
 // Table is the forecast for people.
 func (f *Forecast) Table() *report.Table {
-	return &report.Table{Headers: []string{"quantity", "value"}, Rows: slices.Concat(f.memoryRows(), f.timeRows(), [][]string{
-		{"method", f.Method},
-		{"instances", strconv.Itoa(f.Instances)},
-		{"nodes", strconv.Itoa(f.Nodes)},
-		{"edges", strconv.Itoa(f.Edges)},
-		{"weights", strconv.Itoa(f.Weights)},
-		{"blocks per network", strconv.Itoa(f.Blocks)},
-		{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*f.CutFraction)},
-	})}
+	return &report.Table{Headers: []string{"quantity", "value"}, Rows: slices.Concat(f.memoryRows(),
+		f.timeRows(), [][]string{
+			{"method", f.Method},
+			{"instances", strconv.Itoa(f.Instances)},
+			{"nodes", strconv.Itoa(f.Nodes)},
+			{"edges", strconv.Itoa(f.Edges)},
+			{"weights", strconv.Itoa(f.Weights)},
+			{"blocks per network", strconv.Itoa(f.Blocks)},
+			{"edges cut by blocks", fmt.Sprintf("%.1f %%", 100*f.CutFraction)},
+		})}
 }
 
 func (f *Forecast) timeRows() [][]string {
 	if math.IsNaN(float64(f.Training)) {
 		return nil
 	}
-	return [][]string{{"seconds, forecast", fmt.Sprintf("%.3g: about %.0f evaluations of %.3g s, as measured; wide priors "+
-		"may take twice as many", f.Training, f.Training/f.Evaluation, f.Evaluation)}}
+	return [][]string{{"seconds, forecast", fmt.Sprintf("%.3g: about %.0f evaluations of %.3g s, as measured; wide "+
+		"priors may take twice as many", f.Training, f.Training/f.Evaluation, f.Evaluation)}}
 }
 
 func (f *Forecast) memoryRows() [][]string {

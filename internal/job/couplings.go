@@ -209,8 +209,8 @@ func (p *Prepared) priorOfSites() {
 	edges := 2 * float64(p.Set.Instances[0].Graph.NumEdges()) / float64(len(columns))
 	if prior := 1 / math.Sqrt(2*perEdge*float64(len(states)-1)*edges); prior < 1 {
 		p.Options.Prior = prior
-		p.Notes = append(p.Notes, fmt.Sprintf("the prior of an alignment has a deviation of %.3g, as contacts are found best "+
-			"with; {prior=1} gives that of other samples", prior))
+		p.Notes = append(p.Notes, fmt.Sprintf("the prior of an alignment has a deviation of %.3g, as contacts are found "+
+			"best with; {prior=1} gives that of other samples", prior))
 	}
 }
 
