@@ -560,7 +560,8 @@ func fuzzInstance(t *testing.T, data []byte, untied bool) {
 
 // TestLattice: samples of a grid without edges have those of its neighbours.
 func TestLattice(t *testing.T) {
-	data := zipOf(t, raws{"labels": npyOf("<i4", "False", "(2, 6)", binary.LittleEndian, []int32{0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1}),
+	labels := []int32{0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1}
+	data := zipOf(t, raws{"labels": npyOf("<i4", "False", "(2, 6)", binary.LittleEndian, labels),
 		"grid_shape": npyOf("<i4", "False", "(2,)", binary.LittleEndian, []int32{2, 3})})
 	set := mustOpen(t, writeText(t, "lattice.npz", string(data)), Options{Untied: true, Spins: true})
 	u, v := set.Instances[0].Graph.Ends()

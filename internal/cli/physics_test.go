@@ -267,7 +267,8 @@ func TestSelectEdges(t *testing.T) {
 	}
 }
 
-// TestPriorOfAlignments: an alignment's prior is that of contacts, unless one is given; a dry run tries how long learning takes.
+// TestPriorOfAlignments: an alignment's prior is that of contacts, unless one is given; a dry run
+// tries how long learning takes.
 func TestPriorOfAlignments(t *testing.T) {
 	t.Parallel()
 	path, out := filepath.Join(t.TempDir(), "family.fa"), filepath.Join(t.TempDir(), "run")

@@ -398,8 +398,8 @@ func (p *Prepared) Forecast() *learn.Memory {
 }
 
 // tryTime bounds a trial of a training, and usualEvaluations is how many alignments of 50 to 200 sites took to the end
-// with the prior that is theirs: 48 to 55; twice as many with a wide one (results/README.md).
-const tryTime, usualEvaluations = 10 * time.Second, 50
+// with the prior that is theirs: 48 to 64; twice as many with a wide one (results/README.md).
+const tryTime, usualEvaluations = 10 * time.Second, 55
 
 // Try forecasts the time of learning couplings, by the beginning of it, or all where it is short: what an evaluation
 // takes, and all of them, in seconds. It is NaN of other models.
