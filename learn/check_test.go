@@ -164,7 +164,7 @@ func TestTimeLimitAtPassEnd(t *testing.T) {
 		defer l.pool.Close()
 		checked, stopped := 0.0, 0
 		s.Recorder = func(e Event) error {
-			if checked = l.progress.CheckSweeps; l.descends() && l.auto.descent.originPoint == 12 && stopped == 0 {
+			if checked = l.progress.CheckSweeps; l.descends() && l.auto.descent.originPoint == 8 && stopped == 0 {
 				stopped = e.Iteration
 				l.clock = l.clock.Add(-2 * time.Hour)
 			}

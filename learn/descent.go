@@ -14,8 +14,10 @@ import (
 // which is that of F once messages have settled. Sweeps lower F; a step is accepted where F, after the sweeps at the
 // new weights, has fallen by a share of what the slope promised (Armijo 1966), or by its slope where rounding hides the
 // fall. From a step that is not accepted messages go back to those of the accepted weights, which are the origin of the
-// line. Where a pass is made there, its value of F is taken as it is. Where hidden labels leave no bound, F may rise by
-// what it may still change. Where F is a bound, the accepted point of the lowest F is kept for a run that a limit ends.
+// line. Where a pass is made there, its value of F is taken as it is. Where messages could not follow the last line,
+// as a step was refused or, with hidden labels, took more than a pass, sweeps come first: the next line begins when what
+// they gain in a pass is little beside what it promises. Where hidden labels leave no bound, F may rise by what it may
+// still change. Where F is a bound, the accepted point of the lowest F is kept for a run that a limit ends.
 //
 // Where F is convex and smooth in both, and a system is small enough to solve, steps are those
 // of Levenberg and Marquardt on weights and messages together (linear.Response): whole ones, with more
@@ -54,6 +56,8 @@ type descentProgress struct {
 	passesHere    int     // whole passes at these weights, none of which has decided
 	doubt         float64 // what F at the origin may still change by, where it is no bound
 	firstAlpha    float64 // of the next line
+	fell          float64 // by how much F did in the last pass at these weights, NaN where there was none before
+	lags          bool    // messages could not follow the last line, and sweeps have gained much in each pass since
 	movesMessages bool    // messages move along messageLine with the weights
 	stepDamping   float64 // of Levenberg and Marquardt, for the next step
 	dampingGrowth float64 // the factor by which it grows where that step is not accepted
@@ -62,9 +66,12 @@ type descentProgress struct {
 const (
 	// enoughFall is the share of the fall promised by the slope that an accepted step has at least.
 	enoughFall = 1e-4
-	// lineGrowth is how much longer than the step before the first one on a line may be: what
-	// messages could not follow a moment ago they will hardly follow now.
+	// lineGrowth is how much longer than the step before the first one on a line may be, if messages followed that. Else
+	// it is as long: what they could not follow a moment ago they will hardly follow now.
 	lineGrowth = 4
+	// littleGained is the share of the fall promised by a line that sweeps may still gain in a pass when it begins,
+	// where messages lag.
+	littleGained = 0.2
 	// smallestAlpha is the shortest step that is tried on a line.
 	smallestAlpha = 1e-10
 	// meritRounding, relatively, is what rounding may make of F.
@@ -94,6 +101,9 @@ func newDescent(run *learner, curvature *lbfgs.Curvature, dense *linear.Dense) *
 	}
 	return d
 }
+
+// mayLag reports that F, a bound, does not wait for messages to settle, and nothing solves for them.
+func (d *descent) mayLag() bool { return d.run.bounded && d.run.copies() }
 
 // dampsSteps reports whether weights and messages make damped steps together.
 func (d *descent) dampsSteps() bool { return d.run.isSmall() && d.run.response.Damps }
@@ -129,7 +139,7 @@ func (d *descent) begin(theta, start []float64, value float64, fromVisits bool) 
 func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
 	fell, rounding := d.lastValue-value, meritRounding*(1+math.Abs(value))
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
-	d.lastValue = value
+	d.lastValue, d.fell = value, fell
 	d.passesHere++
 	undecided, finite := false, max(math.Abs(value), d.run.progress.GradientNorm) <= math.MaxFloat64
 	switch {
@@ -246,7 +256,10 @@ func (d *descent) accept(theta, gradient []float64, value float64) {
 	}
 	copy(d.origin, theta)
 	if d.alpha > 0 {
-		d.firstAlpha = min(1, lineGrowth*d.alpha)
+		d.lags = d.lags || d.mayLag() && !d.run.certified && d.passesHere > 1
+		if d.firstAlpha = d.alpha; !d.lags {
+			d.firstAlpha = min(1, lineGrowth*d.alpha)
+		}
 		d.originPoint++
 	}
 	d.run.progress.Point = d.originPoint
@@ -275,6 +288,7 @@ func (d *descent) fromStart() bool {
 // F and its slope at the origin and F here, between a tenth and half of the length.
 func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
+	d.lags = d.mayLag()
 	if d.fromStart() { // visits have led astray, weights and messages
 		d.run.resetMessages()
 		d.move(theta, 0)
@@ -305,12 +319,15 @@ func (d *descent) rememberPair(theta, gradient []float64) {
 	d.curvature.Store()
 }
 
-// advance takes the first step on a new line from theta, the accepted weights.
+// advance takes the first step on a new line from theta, the accepted weights, or none where messages lag.
 func (d *descent) advance(theta, gradient []float64) float64 {
 	copy(d.origin, theta)
 	copy(d.originGradient, gradient)
 	d.curvature.Direct(d.direction, gradient)
 	d.slope = -simd.Dot(gradient, d.direction)
+	if d.lags = d.lags && !(d.fell <= -d.slope/2*littleGained); d.lags {
+		return 0
+	}
 	if d.movesMessages = d.run.isSmall(); d.movesMessages {
 		d.run.response.Tangents(d.direction, 0)
 	}

@@ -192,7 +192,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		return false, nil
 	case accepted:
 		size, moved = l.auto.advance(l.model.Weights, l.gradient), true
-		l.notePromise()
+		l.notePromise(size)
 	}
 	if !moved {
 		l.settle()
@@ -209,10 +209,10 @@ const smallPromises, promisedPart = 3, 0.1
 // notePromise counts, where nothing bounds the objective from below, whole steps in a row that promise no more than may
 // be left: three of them end a run, as to a quadratic model the point is as good as stationary. States that no label
 // tells apart are a saddle at first, near which steps promise little: there it says nothing.
-func (l *learner) notePromise() {
+func (l *learner) notePromise(size float64) {
 	p := &l.progress
 	enough := l.settings.enoughPromised(p)
-	if enough == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {
+	if enough == 0 || size == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {
 		return
 	}
 	promise := l.auto.descent.promise()
