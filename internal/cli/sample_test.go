@@ -212,7 +212,7 @@ func TestConvertModel(t *testing.T) {
 	model, nets := gridRun(t), filepath.Join(folder, "held")
 	mustRun(t, "convert", data, "-m", model, "-o", nets, "--clamp")
 	// With all labels held, log Z is the score of the labels.
-	held := infer(t, filepath.Join(nets, "0.uai"), "--method", "exact")
+	held := infer(t, filepath.Join(nets, "0-0.uai"), "--method", "exact")
 	arrays := filepath.Join(folder, "free.npz")
 	mustRun(t, "convert", data, "-m", model, "--instance", "0", "-o", arrays)
 	_, labels := npyOf(t, filepath.Join(data, "0.npz"), "labels")
