@@ -15,9 +15,9 @@ import (
 // new weights, has fallen by a share of what the slope promised (Armijo 1966), or by its slope where rounding hides the
 // fall. From a step that is not accepted messages go back to those of the accepted weights, which are the origin of the
 // line. Where a pass is made there, its value of F is taken as it is. Where messages could not follow the last line,
-// as a step was refused or, with hidden labels, took more than a pass, sweeps come first: the next line begins when what
-// they gain in a pass is little beside what it promises. Where hidden labels leave no bound, F may rise by what it may
-// still change. Where F is a bound, the accepted point of the lowest F is kept for a run that a limit ends.
+// as a step was refused or, with hidden labels, took more than a pass, sweeps come first: the next line begins when
+// what they gain in a pass is little beside what it promises. Where hidden labels leave no bound, F may rise by what it
+// may still change. Where F is a bound, the accepted point of the lowest F is kept for a run that a limit ends.
 //
 // Where F is convex and smooth in both, and a system is small enough to solve, steps are those
 // of Levenberg and Marquardt on weights and messages together (linear.Response): whole ones, with more
