@@ -43,7 +43,7 @@ func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	}
 	if len(l.problems) == 0 && (len(l.instances) != 1 || l.instances[0].statistics == nil) {
 		l.failAt(paths[0], edgeMeansArray, "", "the array is missing: want one npz file of means, with shape %s",
-			statisticsArrays.rule(edgeMeansArray).shape)
+			statisticsArrays.Rule(edgeMeansArray).Shape)
 		return nil, l.problems
 	}
 	return l.takeMeans(l.finish())
@@ -145,7 +145,7 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 			rules = statisticsArrays
 		}
 		contents, source, list := openNPZ(path, rules, budget)
-		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
+		if r.sources, r.list = []Source{source}, list; contents != nil {
 			parts = []*npzContents{contents}
 		}
 	}

@@ -85,10 +85,10 @@ func WriteNPZ(path string, a *Arrays) error {
 	}
 	var arrays []npy.Array
 	for _, rule := range instanceArrays {
-		if x, ok := contents.arrays[rule.name]; ok && rule.float {
-			arrays = append(arrays, npy.ArrayOf(rule.name, x.Double, x.Shape...))
+		if x, ok := contents.arrays[rule.Name]; ok && rule.Float {
+			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Double, x.Shape...))
 		} else if ok {
-			arrays = append(arrays, npy.ArrayOf(rule.name, x.Ints, x.Shape...))
+			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Ints, x.Shape...))
 		}
 	}
 	return npy.WriteArchive(path, arrays...)
@@ -96,7 +96,7 @@ func WriteNPZ(path string, a *Arrays) error {
 
 // contents are the arrays as reading the file gives them.
 func (a *Arrays) contents(path string) (*npzContents, error) {
-	c := &npzContents{arrays: map[string]npy.Values{}}
+	c := &npzContents{rules: instanceArrays, arrays: map[string]npy.Values{}}
 	var ends []int32
 	for _, e := range a.Edges {
 		ends = append(ends, e[0], e[1])
