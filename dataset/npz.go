@@ -31,15 +31,18 @@ const (
 	sizesArray        = "sizes" // of an array folder: the numbers of nodes and edges of every instance
 )
 
+var edgesRule = npy.Rule{Name: edgesArray, Shape: "[m, 2]", Turned: "turn it round, by edges.T",
+	Missing: "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))"}
+
 // instanceArrays are the arrays of an instance: n nodes and m edges.
 var instanceArrays = npy.Rules{
-	{Name: edgesArray, Shape: "[m, 2]", Turned: "turn it round, by edges.T"},
+	edgesRule,
 	{Name: nodeFeaturesArray, Float: true, Shape: "[n, features]", Remedy: oneFeature},
 	{Name: edgeFeaturesArray, Float: true, Shape: "[m, features]", Remedy: oneFeature},
 	{Name: edgeBinsArray, Shape: "[m]"},
-	{Name: labelsArray, Shape: "[n] or [samples, n]", Remedy: "of several instances in a folder each has one sample",
+	{Name: labelsArray, Shape: "[n] or [samples, n]",
 		Turned: "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T",
-		Text:   "the number of each node's state, from 0; the names of the states go into " + ManifestName},
+		Text:   ": the number of each node's state, from 0; the names of the states go into " + ManifestName},
 	{Name: nodeTypesArray, Shape: "[n]"},
 	{Name: edgeTypesArray, Shape: "[m]"},
 	{Name: gridShapeArray, Shape: "[2]"},
@@ -51,11 +54,13 @@ var instanceArrays = npy.Rules{
 
 // severalArrays are those of an array folder of several instances, row after row, of which each has one sample.
 var severalArrays = func() npy.Rules {
-	rules := append(npy.Rules{{Name: sizesArray, Shape: "[instances, 2]"}}, instanceArrays...)
+	rules := append(npy.Rules{{Name: sizesArray, Shape: "[instances, 2]",
+		Remedy: "a row has the numbers of nodes and edges of an instance"}}, instanceArrays...)
 	for name, shape := range map[string]string{labelsArray: "[n]", gridShapeArray: "[instances, 2]",
 		weightArray: "[instances]"} {
 		rules.Rule(name).Shape = shape
 	}
+	rules.Rule(labelsArray).Remedy = "of several instances each has one sample"
 	return rules
 }()
 
@@ -141,27 +146,19 @@ func (r *opened) readFile(path, name string, floats bool, limits *npy.Limits) (a
 	if err != nil {
 		return a, err
 	}
-	kept := false
-	defer func() {
-		if !kept {
-			file.Close()
-		}
-	}()
 	defer runtime.KeepAlive(file)
 	r.sources = append(r.sources, sourceOf(path, file.Bytes()))
 	h, raw, err := npy.Open(file.Bytes())
+	if err == nil {
+		err = limits.Allow(h, floats, 0)
+	}
 	if err != nil {
 		return a, err
 	}
-	if kept = floats && h.InPlace(raw); kept {
-		a = h.Floats(raw)
+	if a, err = h.Values(raw, floats); floats && h.InPlace(raw) {
 		a.Owner, r.files = file, append(r.files, file)
-		return a, nil
 	}
-	if err := limits.Allow(h, floats, 0); err != nil {
-		return a, err
-	}
-	return h.Values(raw, floats)
+	return a, err
 }
 
 // cutInstances cuts arrays into those of the instances, as sizes says.

@@ -104,10 +104,7 @@ func (c *npzContents) has(name string) bool {
 
 // checkShapes checks everything about the arrays' dimensions that does not depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
-	if b.joinLattice(); !b.c.has(edgesArray) {
-		b.add(0, edgesArray, "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))",
-			"the array is missing, want shape [m, 2] of integers")
-	}
+	b.joinLattice()
 	if b.c.rules.Check(b.c.arrays, nil, b.located); b.c.has(edgeBinsArray) && b.c.has(edgeFeaturesArray) {
 		b.add(0, edgeFeaturesArray, "give one of the two", "edges have %s already", edgeBinsArray)
 	}
@@ -157,9 +154,9 @@ func (b *npzBuilder) fill() {
 		return
 	}
 	in.nodes.count = n
-	in.nodes.types, in.edges.types = c.integers(nodeTypesArray), c.integers(edgeTypesArray)
+	in.nodes.types, in.edges.types = c.arrays[nodeTypesArray].Ints, c.arrays[edgeTypesArray].Ints
 	in.nodes.features, in.edges.features = c.arrays[nodeFeaturesArray], c.arrays[edgeFeaturesArray]
-	if bins := c.integers(edgeBinsArray); bins != nil {
+	if bins := c.arrays[edgeBinsArray].Ints; bins != nil {
 		in.edges.features = npy.Values{Shape: []int{len(bins), 1}, Ints: bins}
 	}
 	states := c.arrays[statesArray]
@@ -196,15 +193,6 @@ func (b *npzBuilder) fill() {
 				numeric.Range)
 		}
 	}
-}
-
-// integers returns an array, nil where it is not given.
-func (c *npzContents) integers(name string) []int32 {
-	a, ok := c.arrays[name]
-	if ok && a.Ints == nil {
-		return []int32{} // the array is given, and empty
-	}
-	return a.Ints
 }
 
 func (b *npzBuilder) buildGraph(graphs *graphCache) {

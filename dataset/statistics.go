@@ -17,7 +17,7 @@ const (
 // statisticsArrays are means of nodes and edges in place of samples: probabilities, or counts, which say of how many
 // observations they are. A table with NaN is not known.
 var statisticsArrays = npy.Rules{
-	{Name: edgesArray, Shape: "[m, 2]"},
+	edgesRule,
 	{Name: nodeMeansArray, Float: true, Shape: "[n, states]"},
 	{Name: edgeMeansArray, Float: true, Shape: "[m, states, states]"},
 	{Name: directedArray, Shape: "[]"},

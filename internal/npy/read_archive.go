@@ -37,7 +37,8 @@ func (s *Set) ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget) erro
 	for _, entry := range archive.File {
 		s.Add(strings.TrimSuffix(entry.Name, ".npy"), func(floats bool) (Values, error) {
 			if entry.CompressedSize64 > uint64(size) {
-				return Values{}, fmt.Errorf("the compressed arrays take more than the file's %d bytes; write the file again", size)
+				return Values{}, fmt.Errorf("the compressed arrays take more than the file's %d bytes; write the file again",
+					size)
 			}
 			return l.readEntry(entry, floats)
 		})
@@ -71,9 +72,6 @@ func (l *Limits) readEntry(entry *zip.File, floats bool) (a Values, err error) {
 	}
 	defer r.Close()
 	h, err := ReadHeader(r)
-	if wrong := (*TypeError)(nil); errors.As(err, &wrong) && !floats {
-		wrong.want = integers
-	}
 	if err != nil {
 		return a, err
 	}

@@ -17,10 +17,11 @@ type Rule struct {
 	Float bool // floating-point numbers; else integers
 	// Shape is as people read it, or several of them with "or" between. Numbers are lengths, and words any length, of
 	// which those in counted are the same in all arrays.
-	Shape  string
-	Remedy string // of another shape
-	Turned string // of a shape whose indices are the other way round
-	Text   string // what to write in the place of elements that are no numbers
+	Shape   string
+	Missing string // what to do where there is none; "": it may be left out
+	Remedy  string // of another shape
+	Turned  string // of a shape whose indices are the other way round
+	Text    string // more of what integers are wanted
 }
 
 // Rules are the arrays that belong into a kind of file.
@@ -79,6 +80,12 @@ func (rules Rules) Count(arrays map[string]Values, word string, among ...string)
 
 // Check reports every array whose shape is not as its rule has it, with the numbers that are known.
 func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail func(*option.Error)) {
+	for _, r := range rules {
+		if _, given := arrays[r.Name]; !given && r.Missing != "" {
+			fail(&option.Error{Place: r.Name, Problem: "the array is missing, want shape " + r.Shape +
+				map[bool]string{true: " of numbers", false: " of integers"}[r.Float], Remedy: r.Missing})
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(arrays)) {
 		shape, rule := arrays[name].Shape, rules.Rule(name)
 		words, fits := rule.words(shape)
@@ -138,11 +145,7 @@ func (s *Set) Add(name string, read func(floats bool) (Values, error)) {
 	}
 	if s.seen[name] = true; err != nil {
 		s.Partial = true
-		text := ""
-		if rule != nil {
-			text = rule.Text
-		}
-		s.Fail(Located(name, text, err))
+		s.Fail(Located(name, rule, err))
 	} else if rule != nil {
 		if name == Edges && a.Len() == 0 {
 			a.Shape = []int{0, 2}
@@ -153,31 +156,32 @@ func (s *Set) Add(name string, read func(floats bool) (Values, error)) {
 
 // suggestion says which array was probably meant, or else lists all.
 func (rules Rules) suggestion(name string) string {
-	var names, quoted []string
+	var names []string
 	for _, r := range rules {
-		names, quoted = append(names, r.Name), append(quoted, strconv.Quote(r.Name))
+		names = append(names, r.Name)
 	}
-	base, _, typed := strings.Cut(name, ".")
-	i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, "_"+name) })
-	switch near := option.Nearest(name, names); {
-	case typed && slices.Contains(names, base):
+	if base, _, typed := strings.Cut(name, "."); typed && rules.Rule(base) != nil {
 		return "give one array " + base + " for elements of all types, with zeros where a type lacks a feature"
-	case i >= 0:
-		return "did you mean " + quoted[i] + "?"
-	case near != "":
+	}
+	near := option.Nearest(name, names)
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, "_"+name) }); i >= 0 {
+		near = names[i]
+	}
+	if near != "" {
 		return "did you mean " + strconv.Quote(near) + "?"
 	}
-	return "there are " + strings.Join(quoted, ", ")
+	return `there are "` + strings.Join(names, `", "`) + `"`
 }
 
-// Located is what keeps an array from being read; text, if any, is what belongs there where elements are no numbers.
-func Located(array, text string, err error) *option.Error {
-	if at := (*ElementError)(nil); errors.As(err, &at) {
-		return &option.Error{Place: array + at.Index, Problem: at.Problem}
+// Located is what keeps an array from being read, by its rule or nil.
+func Located(array string, rule *Rule, err error) *option.Error {
+	if at := (*option.Error)(nil); errors.As(err, &at) {
+		at.Place = array + at.Place
+		return at
+	}
+	if kind := (*TypeError)(nil); errors.As(err, &kind) && rule != nil && !rule.Float {
+		kind.want = integers + rule.Text
 	}
 	problem, remedy, _ := strings.Cut(err.Error(), "; ")
-	if text != "" && errors.As(err, new(*TypeError)) {
-		problem += ": " + text
-	}
 	return &option.Error{Place: array, Problem: problem, Remedy: remedy, Cause: err}
 }

@@ -24,7 +24,7 @@ const (
 )
 
 var potentialArrays = npy.Rules{
-	{Name: thetaArray, Float: true, Shape: "[n, states]"},
+	{Name: thetaArray, Float: true, Shape: "[n, states]", Missing: "give log potentials of nodes"},
 	{Name: statesArray, Shape: "[] or [n]"},
 	{Name: edgesArray, Shape: "[m, 2]", Turned: "turn it round, by edges.T"},
 	{Name: constantArray, Float: true, Shape: "[]"},
@@ -99,13 +99,8 @@ func (f *potentialsFile) potential(name string, m *npy.Values, at int) float64 {
 
 // readNodes finds out the number of nodes and of the states of each, and takes their potentials.
 func (f *potentialsFile) readNodes() {
-	theta, given := f.arrays[thetaArray]
-	states := f.arrays[statesArray]
-	switch {
-	case !given:
-		f.fail(thetaArray, "the array is missing: want log potentials [nodes, states]")
-		return
-	case theta.Len() == 0:
+	theta, states := f.arrays[thetaArray], f.arrays[statesArray]
+	if theta.Len() == 0 {
 		f.fail(thetaArray, "shape is %s, want nodes and states", npy.ShapeText(theta.Shape))
 		return
 	}
