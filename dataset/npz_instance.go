@@ -170,7 +170,8 @@ func (b *npzBuilder) fill() {
 	if a, ok := c.arrays[gridShapeArray]; ok {
 		in.rows, in.cols = int(a.Ints[0]), int(a.Ints[1])
 		if in.rows < 1 || in.cols < 1 || in.rows*in.cols != n {
-			b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", in.rows, in.cols, n, b.n.Told, n)
+			b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", in.rows, in.cols, n,
+				b.n.Told, n)
 		}
 	}
 	if a, ok := c.arrays[directedArray]; ok {
