@@ -138,7 +138,7 @@ func (r *opened) openArrayFolder(folder string, budget *memory.Budget) (parts []
 }
 
 // readFile reads one array of a folder. Features that lie there as they are used stay in the file: instances share its
-// memory, and keep it. Those who own the instances may change them, and not the file.
+// memory, and keep it; the set closes all files. Those who own the instances may change them, and not the file.
 func (r *opened) readFile(path, name string, floats bool, limits *npy.Limits) (a npy.Values, err error) {
 	file, err := fileio.Map(path, "an array of "+name, func(size int64) error {
 		return limits.Budget.Take("reading "+path, float64(size))
@@ -147,7 +147,7 @@ func (r *opened) readFile(path, name string, floats bool, limits *npy.Limits) (a
 		return a, err
 	}
 	defer runtime.KeepAlive(file)
-	r.sources = append(r.sources, sourceOf(path, file.Bytes()))
+	r.files, r.sources = append(r.files, file), append(r.sources, sourceOf(path, file.Bytes()))
 	h, raw, err := npy.Open(file.Bytes())
 	if err == nil {
 		err = limits.Allow(h, floats, 0)
@@ -156,7 +156,7 @@ func (r *opened) readFile(path, name string, floats bool, limits *npy.Limits) (a
 		return a, err
 	}
 	if a, err = h.Values(raw, floats); floats && h.InPlace(raw) {
-		a.Owner, r.files = file, append(r.files, file)
+		a.Owner = file
 	}
 	return a, err
 }
