@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"internal/fileio":      {},
 	"internal/limits":      {},
 	"internal/option":      {},
-	"internal/npy":         {"internal/fileio", "internal/memory"},
+	"internal/npy":         {"internal/option", "internal/fileio", "internal/memory"},
 	"internal/printable":   {},
 	"internal/numeric":     {},
 	"internal/parallel":    {},

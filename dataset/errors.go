@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -91,6 +92,19 @@ func (p *problems) over() bool {
 		p.more++
 	}
 	return p.full()
+}
+
+// located records what a reader below has found in the file.
+func (p *problems) located(e *option.Error) {
+	e.File = p.file
+	p.keep((*Error)(e))
+}
+
+// arrayError is what keeps a file of one array from being read.
+func arrayError(path string, err error) error {
+	e := npy.Located("", nil, err)
+	e.File = path
+	return (*Error)(e)
 }
 
 func (p *problems) keep(err error) {

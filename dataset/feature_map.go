@@ -24,7 +24,7 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 	defer runtime.KeepAlive(file)
 	h, raw, err := npy.Open(data)
 	if err != nil {
-		return nil, arrayError(path, "", err)
+		return nil, arrayError(path, err)
 	}
 	if len(h.Shape) == 2 { // one number for each cell
 		h.Shape = append(h.Shape, 1)

@@ -3,7 +3,6 @@ package dataset
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,9 +73,9 @@ func newNPZInstance(path string, c *npzContents, graphs *graphCache) (*npzInstan
 // npzBuilder turns contents into an instance.
 type npzBuilder struct {
 	problems
-	c     *npzContents
-	in    *npzInstance
-	known string // the array that told the number of nodes
+	c  *npzContents
+	in *npzInstance
+	n  npy.Count // of nodes
 }
 
 // joinLattice gives a grid without edges those between neighbours in rows and columns.
@@ -105,23 +104,9 @@ func (c *npzContents) has(name string) bool {
 
 // checkShapes checks everything about the arrays' dimensions that does not depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
-	if b.joinLattice(); !b.c.has(edgesArray) {
-		b.add(0, edgesArray, "all pairs of n nodes are numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))",
-			"the array is missing, want shape [m, 2] of integers")
-	}
-	_, bins := b.c.arrays[edgeBinsArray]
-	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
-		shape, rule := b.c.arrays[name].Shape, knownArrays.rule(name)
-		if !rule.fits(shape) {
-			remedy := rule.remedy
-			if name == edgesArray && len(shape) == 2 && shape[0] == 2 {
-				remedy = "turn it round, by edges.T"
-			}
-			b.add(0, name, remedy, "shape is %s, want %s", npy.ShapeText(shape), rule.shape)
-		}
-		if bins && name == edgeFeaturesArray {
-			b.add(0, name, "give one of the two", "edges have %s already", edgeBinsArray)
-		}
+	b.joinLattice()
+	if b.c.rules.Check(b.c.arrays, nil, b.located); b.c.has(edgeBinsArray) && b.c.has(edgeFeaturesArray) {
+		b.add(0, edgeFeaturesArray, "give one of the two", "edges have %s already", edgeBinsArray)
 	}
 }
 
@@ -129,52 +114,52 @@ func (b *npzBuilder) checkShapes() {
 // largest node of an edge. The latter two are believed only as far as the edges make them likely: a few bytes must not
 // ask for gigabytes.
 func (b *npzBuilder) countNodes() {
-	edges, count := b.c.arrays[edgesArray], &b.in.nodes.count
-	b.in.edges.count = edges.Rows()
-	if b.c.nodes > 0 {
-		*count, b.known = b.c.nodes, sizesArray
+	arrays, edges := b.c.arrays, b.c.arrays[edgesArray]
+	b.in.edges.count, b.n = edges.Rows(), npy.Count{Of: b.c.nodes, Told: sizesArray}
+	if b.n.Of == 0 {
+		b.n = b.c.rules.Count(arrays, "n", nodeFeaturesArray, nodeMeansArray, nodeTypesArray, labelsArray, statesArray)
+	}
+	if b.n.Of > 0 {
 		return
 	}
-	for _, name := range []string{nodeFeaturesArray, nodeMeansArray, nodeTypesArray, labelsArray, statesArray} {
-		a := b.c.arrays[name]
-		if n := a.Len(); n > 1 || n > 0 && name != statesArray {
-			*count, b.known = a.Shape[len(a.Shape)-1], name
-			if name == nodeFeaturesArray || name == nodeMeansArray {
-				*count = a.Rows()
-			}
-			return
-		}
-	}
-	b.known = edgesArray
+	b.n.Told = edgesArray
 	for _, s := range edges.Ints {
-		*count = max(*count, int(s)+1)
+		b.n.Of = max(b.n.Of, int(s)+1)
 	}
-	if a := b.c.arrays[gridShapeArray].Ints; len(a) == 2 && a[0] > 0 && a[1] > 0 {
-		*count, b.known = int(a[0])*int(a[1]), gridShapeArray
+	if a := arrays[gridShapeArray].Ints; len(a) == 2 && a[0] > 0 && a[1] > 0 {
+		b.n = npy.Count{Of: int(a[0]) * int(a[1]), Told: gridShapeArray}
 	}
 	// Without isolated nodes there are at most two nodes per edge.
 	const someIsolated = 1024
-	if *count > 2*b.in.edges.count+someIsolated {
-		b.add(0, b.known, "give the array "+statesArray+" with shape [n] if there really are that many",
-			"it asks for %d nodes, but there are only %d edges", *count, b.in.edges.count)
-	} else if *count == 0 {
-		b.add(0, b.known, "", "the network has no nodes")
+	if b.n.Of > 2*b.in.edges.count+someIsolated {
+		b.add(0, b.n.Told, "give the array "+statesArray+" with shape [n] if there really are that many",
+			"it asks for %d nodes, but there are only %d edges", b.n.Of, b.in.edges.count)
+	} else if b.n.Of == 0 {
+		b.add(0, b.n.Told, "", "the network has no nodes")
 	}
 }
 
 // fill takes over the arrays whose lengths fit.
 func (b *npzBuilder) fill() {
-	in, c, n := b.in, b.c, b.in.nodes.count
-	counts, known := [3]int{n, in.edges.count, 1}, [3]string{b.known, edgesArray}
-	if c.checkRows(&b.problems, counts, known, false); len(b.list) > 0 {
+	in, c, n, labels := b.in, b.c, b.n.Of, b.c.arrays[labelsArray]
+	samples := c.rules.Count(c.arrays, "samples", labelsArray)
+	if len(labels.Shape) == 1 {
+		samples.Of = 1
+	}
+	known := map[string]npy.Count{"n": b.n, "m": {Of: in.edges.count, Told: edgesArray}, "samples": samples}
+	if k := c.rules.Count(c.arrays, "states", edgeMeansArray, nodeMeansArray); k.Of > 0 {
+		known["states"] = k
+	}
+	if c.rules.Check(c.arrays, known, b.located); len(b.list) > 0 {
 		return
 	}
-	in.nodes.types, in.edges.types = c.integers(nodeTypesArray), c.integers(edgeTypesArray)
+	in.nodes.count = n
+	in.nodes.types, in.edges.types = c.arrays[nodeTypesArray].Ints, c.arrays[edgeTypesArray].Ints
 	in.nodes.features, in.edges.features = c.arrays[nodeFeaturesArray], c.arrays[edgeFeaturesArray]
-	if bins := c.integers(edgeBinsArray); bins != nil {
+	if bins := c.arrays[edgeBinsArray].Ints; bins != nil {
 		in.edges.features = npy.Values{Shape: []int{len(bins), 1}, Ints: bins}
 	}
-	states, labels := c.arrays[statesArray], c.arrays[labelsArray]
+	states := c.arrays[statesArray]
 	in.states, in.labelsFlat = states.Ints, len(labels.Shape) == 1
 	for at := 0; at < len(labels.Ints); at += n {
 		in.labels = append(in.labels, labels.Ints[at:at+n:at+n])
@@ -185,7 +170,8 @@ func (b *npzBuilder) fill() {
 	if a, ok := c.arrays[gridShapeArray]; ok {
 		in.rows, in.cols = int(a.Ints[0]), int(a.Ints[1])
 		if in.rows < 1 || in.cols < 1 || in.rows*in.cols != n {
-			b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", in.rows, in.cols, n, b.known, n)
+			b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", in.rows, in.cols, n,
+				b.n.Told, n)
 		}
 	}
 	if a, ok := c.arrays[directedArray]; ok {
@@ -201,9 +187,6 @@ func (b *npzBuilder) fill() {
 				break
 			}
 		}
-		if a.Len() != len(in.labels) {
-			b.add(0, sampleWeights, "", "has %d numbers, and labels have %d samples", a.Len(), len(in.labels))
-		}
 	}
 	if a, ok := c.arrays[weightArray]; ok {
 		if in.weight = a.At(0); !(in.weight >= numeric.Least && in.weight <= numeric.Largest) {
@@ -211,15 +194,6 @@ func (b *npzBuilder) fill() {
 				numeric.Range)
 		}
 	}
-}
-
-// integers returns an array, nil where it is not given.
-func (c *npzContents) integers(name string) []int32 {
-	a, ok := c.arrays[name]
-	if ok && a.Ints == nil {
-		return []int32{} // the array is given, and empty
-	}
-	return a.Ints
 }
 
 func (b *npzBuilder) buildGraph(graphs *graphCache) {

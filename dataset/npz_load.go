@@ -43,7 +43,7 @@ func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	}
 	if len(l.problems) == 0 && (len(l.instances) != 1 || l.instances[0].statistics == nil) {
 		l.failAt(paths[0], edgeMeansArray, "", "the array is missing: want one npz file of means, with shape %s",
-			statisticsArrays.rule(edgeMeansArray).shape)
+			statisticsArrays.Rule(edgeMeansArray).Shape)
 		return nil, l.problems
 	}
 	return l.takeMeans(l.finish())
@@ -145,7 +145,7 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 			rules = statisticsArrays
 		}
 		contents, source, list := openNPZ(path, rules, budget)
-		if r.sources, r.list = []Source{source}, list; contents != nil && !contents.partial {
+		if r.sources, r.list = []Source{source}, list; contents != nil {
 			parts = []*npzContents{contents}
 		}
 	}
@@ -178,34 +178,28 @@ func (l *npzLoader) learnSchema() {
 			for _, in := range l.instances {
 				in.edges.types = l.edgeTypesFor(in)
 			}
-			l.set.Recipe = Recipe{
-				Kind: KindNPZ, NodeForm: nodeForm(l.instances[0]), EdgeForm: edgeForm(l.instances[0]),
-				LabelNames: slices.Sorted(maps.Keys(l.names)),
-			}
+			r := &l.set.Recipe
+			r.Kind, r.LabelNames = KindNPZ, slices.Sorted(maps.Keys(l.names))
+			r.NodeForm, r.EdgeForm = l.instances[0].forms()
 			l.checkForms()
 			l.direct(s)
 		},
 		l.learnFeatures, l.completeSchema)
 }
 
-// nodeForm says where an instance's node features come from.
-func nodeForm(in *npzInstance) string {
-	if in.nodes.features.Shape == nil {
-		return FormNone
+// forms say where an instance's features come from. An edge without features would have no potential at all, so it
+// gets the constant one.
+func (in *npzInstance) forms() (nodes, edges string) {
+	nodes, edges = FormNone, FormConstant
+	if in.nodes.features.Shape != nil {
+		nodes = FormDense
 	}
-	return FormDense
-}
-
-// edgeForm says where an instance's edge features come from. An edge without features would have no potential at all,
-// so it gets the constant one.
-func edgeForm(in *npzInstance) string {
-	switch {
-	case in.edges.features.Ints != nil:
-		return FormBins
-	case in.edges.features.Shape != nil:
-		return FormDense
+	if in.edges.features.Ints != nil {
+		edges = FormBins
+	} else if in.edges.features.Shape != nil {
+		edges = FormDense
 	}
-	return FormConstant
+	return nodes, edges
 }
 
 // checkForms checks that every instance has the arrays that the recipe is for.
@@ -214,15 +208,17 @@ func (l *npzLoader) checkForms() {
 	if l.o.Recipe == nil {
 		other = l.instances[0].path + " has"
 	}
-	for _, in := range l.instances {
-		for _, x := range [][3]string{{nodeFeaturesArray, nodeForm(in), l.set.Recipe.NodeForm},
-			{edgeFeaturesArray, edgeForm(in), l.set.Recipe.EdgeForm}} {
-			none := "no " + x[0]
-			name := map[string]string{FormBins: edgeBinsArray, FormDense: x[0], FormNone: none, FormConstant: none}
-			if x[1] != x[2] {
-				l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[x[1]], other, name[x[2]])
-			}
+	check := func(in *npzInstance, array, form, want string) {
+		none := "no " + array
+		name := map[string]string{FormBins: edgeBinsArray, FormDense: array, FormNone: none, FormConstant: none}
+		if form != want {
+			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[form], other, name[want])
 		}
+	}
+	for _, in := range l.instances {
+		nodes, edges := in.forms()
+		check(in, nodeFeaturesArray, nodes, l.set.Recipe.NodeForm)
+		check(in, edgeFeaturesArray, edges, l.set.Recipe.EdgeForm)
 	}
 }
 

@@ -404,7 +404,7 @@ func TestNPZFileRefuses(t *testing.T) {
 			"x.npz:node_features: shape is [2000000000, 0], want 2 rows"},
 		"huge header": {raws{"edges": npyOf("<i4", "False", "(1000000000000, 2)", le, []int32{0, 1})}, "wants 8000000000"},
 		"half weighed": {raws{"edges": edges, "labels": ints("(2, 3)", 0, 1, 0, 1, 1, 0), "sample_weights": ints("(1,)", 1)},
-			"x.npz:sample_weights: has 1 numbers, and labels have 2 samples"},
+			"x.npz:sample_weights: shape is [1], want 2 rows: labels has 2 samples"},
 		"negative sample": {raws{"edges": edges, "labels": ints("(1, 3)", 0, 1, 0), "sample_weights": ints("(1,)", -1)},
 			"x.npz:sample_weights[0]: is -1, want a number"},
 		"nothing weighed": {raws{"edges": edges, "labels": ints("(1, 3)", 0, 1, 0), "sample_weights": ints("(1,)", 0)},

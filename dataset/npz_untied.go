@@ -170,7 +170,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		l.set.Recipe.Structure = structureOf(in, cards, s)
 	}
 	for _, in := range l.instances {
-		if nodeForm(in) != FormNone || edgeForm(in) != FormConstant {
+		if nodes, edges := in.forms(); nodes != FormNone || edges != FormConstant {
 			l.warn("%s has features, which untied weights do not use", in.path)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/blockbp/blockbp/graph"
@@ -85,10 +86,10 @@ func WriteNPZ(path string, a *Arrays) error {
 	}
 	var arrays []npy.Array
 	for _, rule := range instanceArrays {
-		if x, ok := contents.arrays[rule.name]; ok && rule.float {
-			arrays = append(arrays, npy.ArrayOf(rule.name, x.Double, x.Shape...))
+		if x, ok := contents.arrays[rule.Name]; ok && rule.Float {
+			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Double, x.Shape...))
 		} else if ok {
-			arrays = append(arrays, npy.ArrayOf(rule.name, x.Ints, x.Shape...))
+			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Ints, x.Shape...))
 		}
 	}
 	return npy.WriteArchive(path, arrays...)
@@ -96,24 +97,45 @@ func WriteNPZ(path string, a *Arrays) error {
 
 // contents are the arrays as reading the file gives them.
 func (a *Arrays) contents(path string) (*npzContents, error) {
-	c := &npzContents{arrays: map[string]npy.Values{}}
-	var ends []int32
-	for _, e := range a.Edges {
-		ends = append(ends, e[0], e[1])
-	}
-	add := func(name string, given bool, shape []int, data ...int32) {
-		if given {
+	c := &npzContents{rules: instanceArrays, arrays: map[string]npy.Values{}}
+	add := func(name string, data []int32, shape ...int) {
+		if data != nil {
 			c.arrays[name] = npy.Values{Shape: shape, Ints: data}
 		}
 	}
-	add(edgesArray, true, []int{len(a.Edges), 2}, ends...)
-	add(edgeBinsArray, a.EdgeBins != nil, []int{len(a.EdgeBins)}, a.EdgeBins...)
-	add(nodeTypesArray, a.NodeTypes != nil, []int{len(a.NodeTypes)}, a.NodeTypes...)
-	add(edgeTypesArray, a.EdgeTypes != nil, []int{len(a.EdgeTypes)}, a.EdgeTypes...)
-	add(statesArray, len(a.States) == 1, nil, a.States...)
-	add(statesArray, a.States != nil && len(a.States) != 1, []int{len(a.States)}, a.States...)
-	add(directedArray, a.Directed, nil, 1)
-	add(gridShapeArray, a.GridShape != [2]int{}, []int{2}, int32(a.GridShape[0]), int32(a.GridShape[1]))
+	ends := []int32{}
+	for _, e := range a.Edges {
+		ends = append(ends, e[:]...)
+	}
+	add(edgesArray, ends, len(a.Edges), 2)
+	add(edgeBinsArray, a.EdgeBins, len(a.EdgeBins))
+	add(nodeTypesArray, a.NodeTypes, len(a.NodeTypes))
+	add(edgeTypesArray, a.EdgeTypes, len(a.EdgeTypes))
+	if add(statesArray, a.States, len(a.States)); len(a.States) == 1 {
+		add(statesArray, a.States)
+	}
+	if a.Directed {
+		add(directedArray, []int32{1})
+	}
+	if a.GridShape != [2]int{} {
+		add(gridShapeArray, []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}, 2)
+	}
+	if a.Weight != 0 {
+		c.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
+	}
+	for i, sample := range a.Labels {
+		if n := len(a.Labels[0]); len(sample) != n {
+			return nil, wrong(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
+				len(sample), n)
+		}
+	}
+	switch labels := slices.Concat(a.Labels...); len(a.Labels) {
+	case 0:
+	case 1:
+		add(labelsArray, labels, len(labels))
+	default:
+		add(labelsArray, labels, len(a.Labels), len(a.Labels[0]))
+	}
 	for name, m := range map[string]*Matrix{nodeFeaturesArray: a.NodeFeatures, edgeFeaturesArray: a.EdgeFeatures} {
 		if m == nil {
 			continue
@@ -123,31 +145,5 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 		}
 		c.arrays[name] = npy.Values{Shape: []int{len(m.Data) / m.Columns, m.Columns}, Double: m.Data}
 	}
-	if a.Weight != 0 {
-		c.arrays[weightArray] = npy.Values{Double: []float64{a.Weight}}
-	}
-	return c, a.addLabels(path, c)
-}
-
-func (a *Arrays) addLabels(path string, c *npzContents) error {
-	if a.Labels == nil {
-		return nil
-	}
-	n := 0
-	if len(a.Labels) > 0 {
-		n = len(a.Labels[0])
-	}
-	labels := npy.Values{Shape: []int{len(a.Labels), n}}
-	for i, sample := range a.Labels {
-		if len(sample) != n {
-			return wrong(path, 0, fmt.Sprintf("%s[%d]", labelsArray, i), "", "it has %d entries, the first sample has %d",
-				len(sample), n)
-		}
-		labels.Ints = append(labels.Ints, sample...)
-	}
-	if len(a.Labels) == 1 {
-		labels.Shape = labels.Shape[1:]
-	}
-	c.arrays[labelsArray] = labels
-	return nil
+	return c, nil
 }

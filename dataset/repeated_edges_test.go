@@ -60,7 +60,7 @@ func writeRaw(t *testing.T, a Arrays) string {
 	path := t.TempDir() + "/0.npz"
 	var arrays []npy.Array
 	for name, x := range contents.arrays {
-		if instanceArrays.rule(name).float {
+		if instanceArrays.Rule(name).Float {
 			arrays = append(arrays, npy.ArrayOf(name, x.Double, x.Shape...))
 		} else {
 			arrays = append(arrays, npy.ArrayOf(name, x.Ints, x.Shape...))

@@ -116,7 +116,7 @@ func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
 	for s, c := range p.columns {
 		states[s] = int32(len(p.states[c.Type]))
 	}
-	c := &npzContents{samples: p.samples, arrays: map[string]npy.Values{
+	c := &npzContents{rules: instanceArrays, samples: p.samples, arrays: map[string]npy.Values{
 		edgesArray:  {Shape: []int{len(edges) / 2, 2}, Ints: edges},
 		labelsArray: {Shape: []int{len(p.labels) / len(states), len(states)}, Ints: p.labels},
 		statesArray: {Shape: []int{len(states)}, Ints: states},

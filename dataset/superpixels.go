@@ -112,7 +112,7 @@ func regionNumbers(path string, data []byte, allowed int64) (rows, cols int, at 
 	}
 	h, raw, err := npy.Open(data)
 	if err != nil {
-		return 0, 0, nil, arrayError(path, "", err)
+		return 0, 0, nil, arrayError(path, err)
 	}
 	if len(h.Shape) < 2 || h.Count == 0 || h.Count != h.Shape[0]*h.Shape[1] {
 		return 0, 0, nil, wrong(path, 0, "", "", "shape is %s, want [h, w], none of them 0", npy.ShapeText(h.Shape))

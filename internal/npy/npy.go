@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -82,13 +83,8 @@ func descr[T Number]() string {
 
 // WriteData writes the next elements, in C order.
 func WriteData[T Number](w io.Writer, data []T) error {
-	var buffer []byte
-	for at := 0; at < len(data); at += chunk {
-		var err error
-		if buffer, err = binary.Append(buffer[:0], binary.LittleEndian, data[at:min(at+chunk, len(data))]); err != nil {
-			return err
-		}
-		if _, err := w.Write(buffer); err != nil {
+	for part := range slices.Chunk(data, chunk) {
+		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/option"
 )
 
 // MostHeaderBytes bounds the header of an array: NumPy's own limit for headers it did not write itself is 10,000.
@@ -158,11 +159,6 @@ type TypeError struct{ Descr, want string }
 
 func (e *TypeError) Error() string { return fmt.Sprintf("dtype is %q, want %s", e.Descr, e.want) }
 
-// ElementError is a problem with one element of an array.
-type ElementError struct{ Index, Problem string } // the index is such as "[3, 1]"
-
-func (e *ElementError) Error() string { return e.Index + " " + e.Problem }
-
 // IndexText writes the index of the i-th element in row-major order.
 func IndexText(shape []int, i int) string {
 	index := make([]int, len(shape))
@@ -293,7 +289,8 @@ func (h *Header) Number() func(raw []byte) float64 {
 	return func(raw []byte) float64 { return float64(h.integer(raw)) }
 }
 
-// Integers reads an array of integers or truth values. A value that does not fit into 32 bits is an *ElementError.
+// Integers reads an array of integers or truth values. A value beyond 32 bits is an
+// *option.Error at its index.
 func (h *Header) Integers(raw []byte) (Values, error) {
 	if h.Floating() && h.Count > 0 { // numpy.array([]) is an empty array of floats
 		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32), and before that "+
@@ -308,7 +305,7 @@ func (h *Header) Integers(raw []byte) (Values, error) {
 			if unsigned {
 				text = strconv.FormatUint(uint64(v), 10)
 			}
-			wrong = &ElementError{IndexText(h.Shape, i), fmt.Sprintf("is %s, want at most 31 bits", text)}
+			wrong = &option.Error{Place: IndexText(h.Shape, i), Problem: "is " + text + ", want at most 31 bits"}
 		}
 		return int32(v)
 	})

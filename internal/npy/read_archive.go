@@ -26,37 +26,25 @@ type Limits struct {
 	kept   float64 // bytes of all arrays
 }
 
-// ReadArchive reads all arrays of an npz file of which known says whether they are of floating-point numbers, and
-// gives them, or what keeps one from being read, to use. Memory is bounded by what the size of the file allows for, and
-// by the budget.
-func ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget, known func(name string) (floats, ok bool),
-	use func(name string, a Values, err error)) error {
+// ReadArchive adds all arrays of an npz file. Memory is bounded by what the size of the file allows for, and by the
+// budget.
+func (s *Set) ReadArchive(r io.ReaderAt, size int64, budget *memory.Budget) error {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
 		return notArchive(r, size, err)
 	}
 	l := &Limits{Budget: budget, most: max(freeExpansion, mostExpansionRate*float64(size))}
-	seen := map[string]bool{}
 	for _, entry := range archive.File {
-		name, a, err := strings.TrimSuffix(entry.Name, ".npy"), Values{}, error(nil)
-		switch floats, ok := known(name); {
-		case seen[name]:
-			err = errors.New("the array is there twice")
-		case !ok:
-			err = ErrUnknown
-		case entry.CompressedSize64 > uint64(size):
-			err = fmt.Errorf("the compressed arrays take more than the file's %d bytes; write the file again", size)
-		default:
-			a, err = l.readEntry(entry, floats)
-		}
-		seen[name] = true
-		use(name, a, err)
+		s.Add(strings.TrimSuffix(entry.Name, ".npy"), func(floats bool) (Values, error) {
+			if entry.CompressedSize64 > uint64(size) {
+				return Values{}, fmt.Errorf("the compressed arrays take more than the file's %d bytes; write the file again",
+					size)
+			}
+			return l.readEntry(entry, floats)
+		})
 	}
 	return nil
 }
-
-// ErrUnknown is the error of an array that a file should not have.
-var ErrUnknown = errors.New("unknown array")
 
 // notArchive says why a file is no zip archive. The list of what is in one stands at its end, so that one cut short
 // has none.
@@ -84,9 +72,6 @@ func (l *Limits) readEntry(entry *zip.File, floats bool) (a Values, err error) {
 	}
 	defer r.Close()
 	h, err := ReadHeader(r)
-	if wrong := (*TypeError)(nil); errors.As(err, &wrong) && !floats {
-		wrong.want = integers
-	}
 	if err != nil {
 		return a, err
 	}

@@ -137,8 +137,8 @@ func TestNPYRefuses(t *testing.T) {
 		"no shape":      {npyFile("{'descr': '<i4', 'fortran_order': False}", nil), `no "shape"`},
 		"large header":  {append([]byte(Magic+"\x02\x00"), 0xff, 0xff, 0xff, 0x7f), "at most"},
 		"float ints":    {npyOf("<f8", "False", "(1,)", le, []float64{1}), "astype(numpy.int32)"},
-		"too large":     {npyOf("<i8", "True", "(1, 2)", le, []int64{1, 1 << 40}), "[0,1] is 1099511627776"},
-		"beyond int64":  {npyOf("<u8", "False", "(1,)", le, []uint64{math.MaxUint64}), "[0] is 18446744073709551615, want at most 31 bits"},
+		"too large":     {npyOf("<i8", "True", "(1, 2)", le, []int64{1, 1 << 40}), "[0,1]: is 1099511627776"},
+		"beyond int64":  {npyOf("<u8", "False", "(1,)", le, []uint64{math.MaxUint64}), "[0]: is 18446744073709551615, want at most 31 bits"},
 		"no dictionary": {npyFile("descr", nil), "{"},
 	} {
 		if _, err := readNPYInts(c.data); err == nil || !strings.Contains(err.Error(), c.want) {

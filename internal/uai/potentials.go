@@ -1,7 +1,6 @@
 package uai
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,7 +11,6 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
-	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -20,12 +18,18 @@ import (
 const (
 	thetaArray     = "theta"
 	edgeThetaArray = "theta_uv"
-	edgesArray     = "edges"
+	edgesArray     = npy.Edges
 	statesArray    = "states"
 	constantArray  = "constant"
 )
 
-var potentialArrays = []string{thetaArray, statesArray, edgesArray, constantArray, edgeThetaArray}
+var potentialArrays = npy.Rules{
+	{Name: thetaArray, Float: true, Shape: "[n, states]", Missing: "give log potentials of nodes"},
+	{Name: statesArray, Shape: "[] or [n]"},
+	{Name: edgesArray, Shape: "[m, 2]", Turned: "turn it round, by edges.T"},
+	{Name: constantArray, Float: true, Shape: "[]"},
+	{Name: edgeThetaArray, Float: true, Shape: "[states, states] or [m, states, states]"},
+}
 
 // ReadPotentials reads the arrays that dataset.ReadNetwork describes, with so much memory as asked for; 0: four
 // fifths of what the machine has available.
@@ -49,31 +53,26 @@ type potentialsFile struct {
 }
 
 func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {
-	f := &potentialsFile{path: path, arrays: map[string]npy.Values{}, budget: budget,
-		p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
-	known := func(name string) (floats, ok bool) {
-		return name != edgesArray && name != statesArray, slices.Contains(potentialArrays, name)
-	}
-	err := npy.ReadArchive(r, size, budget, known, func(name string, a npy.Values, err error) {
-		var at *npy.ElementError
-		switch {
-		case errors.As(err, &at):
-			f.fail(name+at.Index, "%s", at.Problem)
-		case errors.Is(err, npy.ErrUnknown):
-			f.fail(name, "unknown array; did you mean %q?", option.Nearest(name, potentialArrays))
-		case err != nil:
-			f.fail(name, "%v", err)
-		default:
-			f.arrays[name] = a
+	f := &potentialsFile{path: path, budget: budget, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
+	set := npy.NewSet(potentialArrays, func(e *Error) {
+		if f.wrong == nil {
+			e.File, f.wrong = path, e
 		}
 	})
-	if err != nil {
+	if err := set.ReadArchive(r, size, budget); err != nil {
 		return nil, &Error{File: path, Problem: err.Error(), Cause: err}
 	}
+	f.arrays = set.Arrays
 	if f.wrong != nil && f.arrays[thetaArray].Shape == nil && f.arrays[edgeThetaArray].Shape == nil {
 		return nil, &Error{File: path, Problem: fmt.Sprintf("it holds no potentials (%s, %s); an instance is a network only "+
 			"together with a model, as blockbp convert DATA -m RUN makes them", thetaArray, edgeThetaArray)}
 	}
+	count := func(word, array string) npy.Count { return potentialArrays.Count(f.arrays, word, array) }
+	known := map[string]npy.Count{"m": count("m", edgesArray)}
+	if n := count("n", thetaArray); n.Of > 0 {
+		known["n"], known["states"] = n, count("states", thetaArray)
+	}
+	potentialArrays.Check(f.arrays, known, set.Fail)
 	for _, step := range []func(){f.readNodes, f.readEdges, f.readConstant} {
 		if f.wrong == nil {
 			step()
@@ -100,21 +99,13 @@ func (f *potentialsFile) potential(name string, m *npy.Values, at int) float64 {
 
 // readNodes finds out the number of nodes and of the states of each, and takes their potentials.
 func (f *potentialsFile) readNodes() {
-	theta, given := f.arrays[thetaArray]
-	states := f.arrays[statesArray]
-	switch {
-	case !given:
-		f.fail(thetaArray, "the array is missing: want log potentials [nodes, states]")
-		return
-	case len(theta.Shape) != 2 || theta.Len() == 0:
-		f.fail(thetaArray, "shape is %s, want [nodes, states], with nodes and states", npy.ShapeText(theta.Shape))
+	theta, states := f.arrays[thetaArray], f.arrays[statesArray]
+	if theta.Len() == 0 {
+		f.fail(thetaArray, "shape is %s, want nodes and states", npy.ShapeText(theta.Shape))
 		return
 	}
 	n := theta.Rows()
-	if f.k = theta.Columns(); len(states.Shape) > 0 && !slices.Equal(states.Shape, []int{n}) {
-		f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta, or []", npy.ShapeText(states.Shape), n)
-		return
-	}
+	f.k = theta.Columns()
 	if states.Ints == nil {
 		states.Ints = []int32{int32(f.k)}
 	}
@@ -133,10 +124,6 @@ func (f *potentialsFile) readNodes() {
 
 func (f *potentialsFile) readEdges() {
 	edges, k := f.arrays[edgesArray], f.k
-	if edges.Len() > 0 && (len(edges.Shape) != 2 || edges.Columns() != 2) {
-		f.fail(edgesArray, "shape is %s, want [edges, 2]", npy.ShapeText(edges.Shape))
-		return
-	}
 	m := len(edges.Ints) / 2 // none: no edges
 	u, v, size, err := make([]int32, m), make([]int32, m), 0.0, error(nil)
 	for e := range u {
@@ -155,11 +142,6 @@ func (f *potentialsFile) readEdges() {
 		f.fail(edgeThetaArray,
 			"the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike",
 			m, k, k, k, k)
-		return
-	case !slices.Equal(theta.Shape, []int{m, k, k}) && !slices.Equal(theta.Shape, []int{k, k}):
-		f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike",
-			npy.ShapeText(theta.Shape), m,
-			k, k, k, k)
 		return
 	}
 	for e := range u { // one for all alike is copied
@@ -185,10 +167,7 @@ func (f *potentialsFile) readEdges() {
 }
 
 func (f *potentialsFile) readConstant() {
-	constant, given := f.arrays[constantArray]
-	if given && len(constant.Shape) > 0 {
-		f.fail(constantArray, "shape is %s, want []", npy.ShapeText(constant.Shape))
-	} else if given {
+	if constant, given := f.arrays[constantArray]; given {
 		f.p.Constant = f.potential(constantArray, &constant, 0)
 	}
 }

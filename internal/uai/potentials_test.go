@@ -110,7 +110,7 @@ func TestPotentialsRefuse(t *testing.T) {
 		{"theta", nil, "x.npz:theta: the array is missing"},
 		{"theta", arrayOf([]float64{1, 2}, 2), "x.npz:theta: shape is [2]"},
 		{"theta", arrayOf([]float64{1, 2, math.NaN(), 4}, 2, 2), "x.npz:theta[1,0]: potential is NaN"},
-		{"theta", arrayOf([]float64{1, 2, 3, 4, 5, 6}, 2, 3), "x.npz:theta_uv: shape is [2, 2], want [1, 3, 3]"},
+		{"theta", arrayOf([]float64{1, 2, 3, 4, 5, 6}, 2, 3), "x.npz:theta_uv: shape is [2, 2], want 3 rows: theta has 3 states"},
 		{"theta_uv", nil, "x.npz:theta_uv: the array is missing"},
 		{"theta_uv", arrayOf([]float64{5, 6, math.Inf(1), 8}, 2, 2), "x.npz:theta_uv[1,0]: potential is +Inf"},
 		{"edges", arrayOf([]int32{1, 0}, 2), "x.npz:edges: shape is [2]"},

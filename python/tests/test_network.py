@@ -129,7 +129,7 @@ def test_mistakes(tmp_path: Path) -> None:
     theta = network.theta.copy()
     theta[4, 2] = np.nan
     wants(r"^network\.theta\[4,2\]: potential is NaN", Network(theta, network.edges, network.theta_uv))
-    wants(r"^network\.theta_uv: shape is \[2, 3, 3\], want \[12, 3, 3\]", Network(network.theta, network.edges, network.theta_uv[:2]))
+    wants(r"^network\.theta_uv: shape is \[2, 3, 3\], want 12 rows: edges has 12 edges", Network(network.theta, network.edges, network.theta_uv[:2]))
     wants(r"^network: edges\[0\] = \(0, 9\): node 9 does not exist", Network(network.theta, [[0, 9]], np.zeros((3, 3))))
     wants(r"^network\.edges holds float64, want integers", Network(network.theta, network.edges / 1, network.theta_uv))
     wants(r"^evidence: variable 9 does not exist", network, evidence={9: 0})

@@ -1,0 +1,187 @@
+package npy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/option"
+)
+
+// Rule is what an array of a kind of file holds.
+type Rule struct {
+	Name  string
+	Float bool // floating-point numbers; else integers
+	// Shape is as people read it, or several of them with "or" between. Numbers are lengths, and words any length, of
+	// which those in counted are the same in all arrays.
+	Shape   string
+	Missing string // what to do where there is none; "": it may be left out
+	Remedy  string // of another shape
+	Turned  string // of a shape whose indices are the other way round
+	Text    string // more of what integers are wanted
+}
+
+// Rules are the arrays that belong into a kind of file.
+type Rules []Rule
+
+// counted are the words of shapes that stand for one number in all arrays, and what they count.
+var counted = map[string]string{
+	"n": "nodes", "m": "edges", "states": "states", "samples": "samples", "instances": "instances",
+}
+
+// Rule returns that of an array; nil: the array does not belong into such a file.
+func (rules Rules) Rule(array string) *Rule {
+	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.Name == array }); i >= 0 {
+		return &rules[i]
+	}
+	return nil
+}
+
+// Axis is the index of an array, of this shape, whose length a word stands for; -1: there is none.
+func (r *Rule) Axis(word string, shape []int) int {
+	words, _ := r.words(shape)
+	return slices.Index(words, word)
+}
+
+// words are what the lengths of an array stand for, in the first of the shapes that it has.
+func (r *Rule) words(shape []int) (words []string, fits bool) {
+	for text := range strings.SplitSeq(r.Shape, " or ") {
+		words = strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune("[, ]", c) })
+		if slices.EqualFunc(shape, words, func(n int, word string) bool {
+			want, err := strconv.Atoi(word)
+			return err != nil || n == want
+		}) {
+			return words, true
+		}
+	}
+	return nil, false
+}
+
+// Count is the number that a word of shapes stands for, and the array that told it.
+type Count struct {
+	Of   int
+	Told string
+}
+
+// Count is the length that a word stands for in the first of some arrays that has it, and any elements.
+func (rules Rules) Count(arrays map[string]Values, word string, among ...string) Count {
+	for _, name := range among {
+		if a := arrays[name]; a.Len() > 0 {
+			if axis := rules.Rule(name).Axis(word, a.Shape); axis >= 0 {
+				return Count{a.Shape[axis], name}
+			}
+		}
+	}
+	return Count{0, among[0]}
+}
+
+// Check reports every array whose shape is not as its rule has it, with the numbers that are known.
+func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail func(*option.Error)) {
+	for _, r := range rules {
+		if _, given := arrays[r.Name]; !given && r.Missing != "" {
+			fail(&option.Error{Place: r.Name, Problem: "the array is missing, want shape " + r.Shape +
+				map[bool]string{true: " of numbers", false: " of integers"}[r.Float], Remedy: r.Missing})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+		shape, rule := arrays[name].Shape, rules.Rule(name)
+		words, fits := rule.words(shape)
+		if turned := slices.Clone(shape); !fits {
+			slices.Reverse(turned)
+			remedy := rule.Remedy
+			if _, fits := rule.words(turned); fits && rule.Turned != "" {
+				remedy = rule.Turned
+			}
+			fail(&option.Error{Place: name, Problem: "shape is " + ShapeText(shape) + ", want " + rule.Shape, Remedy: remedy})
+		}
+		for axis, word := range words {
+			count, ok := known[word]
+			if !ok || shape[axis] == count.Of {
+				continue
+			}
+			e := &option.Error{Place: name, Problem: fmt.Sprintf("shape is %s, want %d %s: %s has %d %s", ShapeText(shape),
+				count.Of, [...]string{"rows", "columns", "in the last place"}[axis], count.Told, count.Of, counted[word])}
+			if axis == 1 && shape[0] == count.Of {
+				e.Remedy = rule.Turned
+			}
+			fail(e)
+			break
+		}
+	}
+}
+
+// Set is the arrays of a file or a folder in the making.
+type Set struct {
+	Rules  Rules
+	Fail   func(*option.Error) // is told all that keeps an array from being read; the file is not in it
+	Arrays map[string]Values
+	// Partial says that an array which belongs into the file could not be read: what the others look like without it is
+	// no problem of theirs.
+	Partial bool
+	seen    map[string]bool
+}
+
+// NewSet returns a set without arrays.
+func NewSet(rules Rules, fail func(*option.Error)) *Set {
+	return &Set{Rules: rules, Fail: fail, Arrays: map[string]Values{}, seen: map[string]bool{}}
+}
+
+// Edges is the array of the ends of edges. An empty one may have the shape of numpy.array([]).
+const Edges = "edges"
+
+// Add takes an array that belongs into the file, as read returns it.
+func (s *Set) Add(name string, read func(floats bool) (Values, error)) {
+	rule, a, err := s.Rules.Rule(name), Values{}, error(nil)
+	switch {
+	case s.seen[name]:
+		err = errors.New("the array is there twice")
+	case rule == nil:
+		s.Fail(&option.Error{Place: name, Problem: "unknown array", Remedy: s.Rules.suggestion(name)})
+	default:
+		a, err = read(rule.Float)
+	}
+	if s.seen[name] = true; err != nil {
+		s.Partial = true
+		s.Fail(Located(name, rule, err))
+	} else if rule != nil {
+		if name == Edges && a.Len() == 0 {
+			a.Shape = []int{0, 2}
+		}
+		s.Arrays[name] = a
+	}
+}
+
+// suggestion says which array was probably meant, or else lists all.
+func (rules Rules) suggestion(name string) string {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.Name)
+	}
+	if base, _, typed := strings.Cut(name, "."); typed && rules.Rule(base) != nil {
+		return "give one array " + base + " for elements of all types, with zeros where a type lacks a feature"
+	}
+	near := option.Nearest(name, names)
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, "_"+name) }); i >= 0 {
+		near = names[i]
+	}
+	if near != "" {
+		return "did you mean " + strconv.Quote(near) + "?"
+	}
+	return `there are "` + strings.Join(names, `", "`) + `"`
+}
+
+// Located is what keeps an array from being read, by its rule or nil.
+func Located(array string, rule *Rule, err error) *option.Error {
+	if at := (*option.Error)(nil); errors.As(err, &at) {
+		at.Place = array + at.Place
+		return at
+	}
+	if kind := (*TypeError)(nil); errors.As(err, &kind) && rule != nil && !rule.Float {
+		kind.want = integers + rule.Text
+	}
+	problem, remedy, _ := strings.Cut(err.Error(), "; ")
+	return &option.Error{Place: array, Problem: problem, Remedy: remedy, Cause: err}
+}
