@@ -32,6 +32,5 @@
 // # Baselines
 //
 // Methods Exact, Pseudo and Piecewise are minimised by L-BFGS, without blocks, messages and checks: the likelihood
-// itself, or sums of terms that normalise over a few variables only. So is Truncated, the loss of beliefs after a few
-// sweeps, with the gradient through these: it needs no optimum of messages, and is not convex.
+// itself, or sums of terms that normalise over a few variables only.
 package learn

@@ -63,7 +63,7 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 	p = p.joined(s)
 	l = &localLearner{course: planCourse(p, s), objective: local.Objective{
 		Kind: local.Kind(s.Method), Model: p.Model, Data: p.Data, ClassWeights: p.ClassWeights, L2: p.L2,
-		Counting: p.Counting, Sweeps: s.InnerSweeps, Statistics: p.Statistics, Total: instances.TotalWeight(p.given().Data),
+		Statistics: p.Statistics, Total: instances.TotalWeight(p.given().Data),
 	}}
 	return l, l.objective.Plan(math.Inf(1))
 }
@@ -237,10 +237,9 @@ func (l *localLearner) finish() (*Result, error) {
 }
 
 // convex reports whether the objective is: the methods without a likelihood leave terms of missing labels out, unless
-// they fill them in. Beliefs after a number of sweeps are no convex function of the weights.
+// they fill them in.
 func (l *localLearner) convex() bool {
-	hidden := l.settings.Method == Exact && instances.AnyHidden(l.problem.Data)
-	return l.settings.Method != Truncated && !hidden && !l.objective.Fills()
+	return (l.settings.Method != Exact || !instances.AnyHidden(l.problem.Data)) && !l.objective.Fills()
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.
@@ -284,14 +283,10 @@ func (l *localLearner) restore(state *State) error {
 	return nil
 }
 
-// identify tells data and class weights apart. There are no blocks, and counting numbers play a part in Truncated
-// alone.
+// identify tells data and class weights apart. There are no blocks, and counting numbers play no part in learning.
 func (l *localLearner) identify() []trait {
 	if l.worksOn == nil {
 		l.worksOn = []trait{{"data", digestProblem(l.problem)}}
-		if numbers := l.objective.Numbers(); numbers != nil {
-			l.worksOn = append(l.worksOn, traitOf(numbers))
-		}
 	}
 	return l.worksOn
 }

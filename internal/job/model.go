@@ -30,7 +30,6 @@ import (
 const (
 	MetaCounting = "counting" // a name, or countingOwn
 	MetaSeed     = "seed"     // of counting numbers that are drawn
-	MetaSweeps   = "sweeps"   // how many predictions make, where the method was truncated
 	MetaEdges    = "edges"    // none: trained on node features alone; balanced: by that rule
 	MetaTraining = "training" // a summary, as JSON
 	// MetaTemperature is the key of the temperature of its beliefs.
@@ -46,8 +45,7 @@ const (
 )
 
 // metaKeys are all of them. Another one would change what a model means without this program knowing how.
-var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaSweeps, MetaEdges, MetaTraining,
-	MetaTemperature, metaOrigin}
+var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
 
 // Model is a model with what is known of how data are read for it and how it was trained.
 type Model struct {
@@ -125,9 +123,6 @@ func checkMeta(path string, meta map[string]string) error {
 	if spec, ok := meta[MetaCounting]; ok && spec != countingOwn && spec != countingExact &&
 		!slices.Contains(counting.Names, spec) {
 		return dataf("%s: metadata %q are %q, which are no counting numbers: the file is damaged", path, MetaCounting, spec)
-	}
-	if sweeps, ok := meta[MetaSweeps]; ok && (&Model{Meta: meta}).Sweeps() < 1 {
-		return dataf("%s: metadata %q are %q, want a number of sweeps: the file is damaged", path, MetaSweeps, sweeps)
 	}
 	text, ok := meta[MetaTemperature]
 	if t, err := strconv.ParseFloat(text, 64); ok && (err != nil || !(t > 0) || math.IsInf(t, 0)) {
@@ -221,12 +216,6 @@ func (m *Model) Couplings() ([]CouplingRow, error) {
 // Exact reports whether the model predicts by exact inference, where that is cheap: it was
 // trained by it, and no counting numbers are asked for.
 func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCounting] == countingExact }
-
-// Sweeps is how many predictions make, as learning did; 0: until beliefs are settled.
-func (m *Model) Sweeps() int {
-	sweeps, _ := strconv.Atoi(m.Meta[MetaSweeps]) // which checkMeta has looked at
-	return sweeps
-}
 
 // InferCounting names the counting numbers of the infer command where none are asked for.
 const InferCounting = "trw"

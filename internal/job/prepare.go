@@ -334,7 +334,7 @@ func (p *Prepared) choose() (err error) {
 // MethodText is the method, and how it was chosen.
 func (p *Prepared) MethodText() string {
 	if p.Choice == "" {
-		return p.Options.methodName()
+		return string(p.Options.Method)
 	}
 	return fmt.Sprintf("%s → %s: %s", learn.Auto, p.Options.Method, p.Choice)
 }

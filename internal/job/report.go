@@ -25,8 +25,6 @@ var objectiveTexts = map[learn.Method]string{
 		"and full",
 	learn.Piecewise: "negative piecewise log-likelihood, with all labels known an upper bound of the negative " +
 		"log-likelihood",
-	learn.Truncated: "negative log of the beliefs in labels after the sweeps, which is not to be compared with other " +
-		"objectives",
 }
 
 // writeReport writes the plots and the one-page report of a run.

@@ -85,7 +85,6 @@ var objectiveKinds = map[learn.Method]string{
 	learn.Exact:     "likelihood",
 	learn.Pseudo:    "pseudo_likelihood",
 	learn.Piecewise: "piecewise",
-	learn.Truncated: "truncated",
 }
 
 // variational is the objective of the methods that infer.
@@ -258,9 +257,6 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Prior float64 `json:"prior,omitempty"`
 			Step  string  `json:"step"`
 		}{o.Method, p.course(f), o.Prior, o.Step}),
-	}
-	if o.sweeps() > 0 {
-		meta[MetaSweeps] = strconv.Itoa(o.sweeps())
 	}
 	if o.predictsExactly() {
 		meta[MetaCounting] = countingExact
