@@ -150,8 +150,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 }
 
 // likeMissingNote is what is said of such a label.
-const likeMissingNote = "the label %q is a state like any other; if it means that a label is not known, leave the " +
-	"cell empty or write NA"
+const likeMissingNote = "the label %q is a state like any other; if it means that none is known, leave the cell empty"
 
 // likeMissing is a label of a table that people write where one is not known, "" where there is none. Only the words of
 // missingCell hide a label.

@@ -78,11 +78,13 @@ type npzBuilder struct {
 	n  npy.Count // of nodes
 }
 
+// ofNodes are the arrays that tell how many nodes there are.
+var ofNodes = []string{nodeFeaturesArray, nodeMeansArray, nodeTypesArray, labelsArray, statesArray}
+
 // joinLattice gives a grid without edges those between neighbours in rows and columns.
 func (b *npzBuilder) joinLattice() {
-	shape, labels := b.c.arrays[gridShapeArray].Ints, b.c.arrays[labelsArray].Shape
-	if b.c.has(edgesArray) || len(shape) != 2 || len(labels) == 0 || min(shape[0], shape[1]) < 1 ||
-		int(shape[0])*int(shape[1]) != labels[len(labels)-1] {
+	shape, nodes := b.c.arrays[gridShapeArray].Ints, b.c.rules.Count(b.c.arrays, "n", ofNodes...)
+	if b.c.has(edgesArray) || len(shape) != 2 || int(shape[0])*int(shape[1]) != nodes.Of {
 		return
 	}
 	g, err := graph.Grid(int(shape[0]), int(shape[1]), graph.GridOptions{})
@@ -117,7 +119,7 @@ func (b *npzBuilder) countNodes() {
 	arrays, edges := b.c.arrays, b.c.arrays[edgesArray]
 	b.in.edges.count, b.n = edges.Rows(), npy.Count{Of: b.c.nodes, Told: sizesArray}
 	if b.n.Of == 0 {
-		b.n = b.c.rules.Count(arrays, "n", nodeFeaturesArray, nodeMeansArray, nodeTypesArray, labelsArray, statesArray)
+		b.n = b.c.rules.Count(arrays, "n", ofNodes...)
 	}
 	if b.n.Of > 0 {
 		return

@@ -564,8 +564,13 @@ func TestLattice(t *testing.T) {
 	data := zipOf(t, raws{"labels": npyOf("<i4", "False", "(2, 6)", binary.LittleEndian, labels),
 		"grid_shape": npyOf("<i4", "False", "(2,)", binary.LittleEndian, []int32{2, 3})})
 	set := mustOpen(t, writeText(t, "lattice.npz", string(data)), Options{Untied: true, Spins: true})
-	u, v := set.Instances[0].Graph.Ends()
-	if got := fmt.Sprint(u, v); got != "[0 0 1 1 2 3 4] [1 3 2 4 5 4 5]" {
-		t.Errorf("ends %s", got)
+	unlabelled := zipOf(t, raws{"node_features": npyOf("<f8", "False", "(6, 1)", binary.LittleEndian, make([]float64, 6)),
+		"grid_shape": npyOf("<i4", "False", "(2,)", binary.LittleEndian, []int32{2, 3})})
+	other := mustOpen(t, writeText(t, "new.npz", string(unlabelled)), Options{States: []string{"a", "b"}})
+	for _, in := range []*crf.Instance{set.Instances[0], other.Instances[0]} {
+		u, v := in.Graph.Ends()
+		if got := fmt.Sprint(u, v); got != "[0 0 1 1 2 3 4] [1 3 2 4 5 4 5]" {
+			t.Errorf("ends %s", got)
+		}
 	}
 }

@@ -62,17 +62,9 @@ func isSamples(path string) bool {
 }
 
 // isPairs reports whether a file names pairs of nodes, which the samples beside it are joined by.
-func isPairs(path string) bool {
-	if isEdgesTable(filepath.Base(path)) || isEdgeList(path) {
-		return true
-	}
-	header := newPeek(path).header()
-	ends := trimmed(strings.Split(strings.ToLower(header), string(separatorOf(header, separators))))
-	return len(ends) > 1 && slices.Contains(endNames, [2]string(ends))
-}
+func isPairs(path string) bool { return isEdgesTable(filepath.Base(path)) || isEdgeList(path) }
 
-// edgesBeside finds edges.csv or edges.tsv in the folder of a file of samples, unless they are of nodes there; "":
-// there is none.
+// edgesBeside finds edges.csv or edges.tsv beside a file of samples, unless they are of nodes there; "": none is.
 func edgesBeside(samples string) string {
 	for _, extension := range tableExtensions {
 		pair := pairOf(filepath.Join(filepath.Dir(samples), edgesStem+extension))

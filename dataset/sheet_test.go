@@ -381,6 +381,11 @@ func TestDoubtfulColumns(t *testing.T) {
 	if got := fmt.Sprint(none.Schema.EdgeTypes[0].FeatureNames); got != "[strength constant]" {
 		t.Error(got)
 	}
+	both := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
+	set = mustOpen(t, both, Options{Columns: []string{"weight=cost"}})
+	if got := fmt.Sprint(set.Schema.EdgeTypes[0].FeatureNames, set.Warnings); got != "[weight constant] []" {
+		t.Error(got)
+	}
 	_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{"weight=nix"}})
 	wantError(t, err, `no column "nix"`)
 }

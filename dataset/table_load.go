@@ -154,7 +154,7 @@ func (l *tableLoader) chooseColumns() {
 // survey decides on the columns of tables but for those of the first that have a role.
 func (l *tableLoader) survey(tables []*table, taken ...int) (columns []column) {
 	first, texts := tables[0], l.o.given(roleText)
-	asked := slices.Contains(l.o.given(roleWeight), "")
+	asked := slices.Contains(l.o.given(roleWeight), "") || l.o.given(roleWeight) != nil && first.column(roleWeight) >= 0
 	if i := slices.Index(first.header, ""); i >= 0 && !asked && !slices.Contains(taken, i) {
 		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.file, i+1)
 	}

@@ -148,6 +148,9 @@ func (l *tableLoader) nameWeight(t *table) {
 		l.rules.Weight = t.header[i]
 	}
 	if i >= 0 {
+		if other := t.column(roleWeight); other >= 0 {
+			t.header[other] = ""
+		}
 		t.header[i] = name
 		l.fail(t.findColumns(1))
 	}

@@ -146,7 +146,7 @@ func l2Value(o *job.Options) optionValue {
 	}, func(text string) error {
 		x, err := numeric.ParseDecimal(text)
 		if err != nil {
-			return errors.New("want a number; of several, blockbp compare tells which run does best on an --eval set")
+			return errors.New("want a number; of several, blockbp eval DATA -m RUN -m RUN tells which does best")
 		}
 		o.L2, o.NoL2 = x, x == 0
 		return nil

@@ -104,7 +104,8 @@ func keep(fitted *learn.Result, best *crf.Model) {
 	fitted.Gap, fitted.Residual, fitted.Checked, fitted.InferenceConverged = unknown, unknown, false, false
 	fitted.Separable, fitted.AtStart, fitted.Unsettled = false, false, ""
 	if fitted.Status.Stationary() {
-		fitted.Status, fitted.Reason = learn.EarlyStopped, "an evaluation before the end was the best; there "+fitted.Reason
+		fitted.Status = learn.EarlyStopped
+		fitted.Reason = "an evaluation before the end was the best; at the end " + fitted.Reason
 	}
 }
 

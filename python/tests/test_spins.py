@@ -239,6 +239,7 @@ def test_weights_and_statistics() -> None:
         np.add.at(table, (again[:, u] // 2 + 1, again[:, v] // 2 + 1), 1)
     by_counts = IsingModel.from_statistics(want.edges_, counts)
     np.testing.assert_allclose(by_counts.couplings_, want.couplings_, atol=1e-12)
+    np.testing.assert_array_equal(by_counts.classes_, want.classes_)
     counts[3] = np.nan
     with pytest.warns(BlockbpWarning, match="1 nodes and edges have no means"):
         assert len(IsingModel.from_statistics(want.edges_, counts).edges_) == len(counts) - 1

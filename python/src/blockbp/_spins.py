@@ -72,7 +72,7 @@ class _Couplings(Estimator):
     def _match(self, edges: Any, tables: Any, nodes: Any) -> None:
         self.edges_, means = np.asarray(edges, np.int64), {"edges": edges, "edge_means": tables, "node_means": nodes}
         self.n_features_in_ = int(self.edges_.max()) + 1 if nodes is None else len(nodes)
-        self.classes_ = np.arange(np.shape(tables)[-1])
+        self.classes_ = np.array([-1, 1]) if self._model == "ising" else np.arange(np.shape(tables)[-1])
         with Folder(2 * np.asarray(tables).nbytes) as folder:
             np.savez(folder / "means.npz", **{k: a for k, a in means.items() if a is not None})
             self._train(folder, [MEANS, "--model=" + self._model])
