@@ -86,12 +86,13 @@ func TestArrayFolderMistakes(t *testing.T) {
 		files arrays
 		want  []string
 	}{
-		"not finite":      {threeGraphs().with("node_features", "<f8", "(6, 2)", nan), []string{"[2]:node_features[2,1]: feature is NaN"}},
-		"edge":            {threeGraphs().with("edges", "<i4", "(3, 2)", []int32{0, 1, 0, 1, 1, 3}), []string{"[2]:edges[1]: is (1, 3)"}},
-		"label":           {threeGraphs().with("labels", "<i4", "(6,)", []int32{0, 1, 2, 0, -2, 1}), []string{"[2]:labels[1]: is -2"}},
-		"rows":            {threeGraphs().with("labels", "<i4", "(5,)", []int32{0, 1, 2, 0, 1}), []string{":labels: shape is [5], want 6 rows: sizes has 6 nodes"}},
-		"samples":         {threeGraphs().with("labels", "<i4", "(6, 1)", []int32{0, 1, 2, 0, 1, 1}), []string{":labels: shape is [6, 1]", "one sample"}},
-		"weights":         {threeGraphs().with("weight", "<f8", "()", []float64{1}), []string{":weight: shape is [], want [instances]"}},
+		"not finite": {threeGraphs().with("node_features", "<f8", "(6, 2)", nan), []string{"[2]:node_features[2,1]: feature is NaN"}},
+		"edge":       {threeGraphs().with("edges", "<i4", "(3, 2)", []int32{0, 1, 0, 1, 1, 3}), []string{"[2]:edges[1]: is (1, 3)"}},
+		"label":      {threeGraphs().with("labels", "<i4", "(6,)", []int32{0, 1, 2, 0, -2, 1}), []string{"[2]:labels[1]: is -2"}},
+		"rows":       {threeGraphs().with("labels", "<i4", "(5,)", []int32{0, 1, 2, 0, 1}), []string{":labels: shape is [5], want 6 rows: sizes has 6 nodes"}},
+		"samples":    {threeGraphs().with("labels", "<i4", "(6, 1)", []int32{0, 1, 2, 0, 1, 1}), []string{":labels: shape is [6, 1]", "one sample"}},
+		"weights": {threeGraphs().with("weight", "<f8", "()", []float64{1}),
+			[]string{":weight: shape is [], want [instances]"}},
 		"sizes":           {threeGraphs().with("sizes", "<i8", "(6,)", []int64{2, 1, 1, 0, 3, 2}), []string{":sizes: shape is [6], want [instances, 2]"}},
 		"no instances":    {threeGraphs().with("sizes", "<i8", "(0, 2)", []int64{}), []string{":sizes: has no instances, want a row for each"}},
 		"a negative size": {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 1, -1, 3, 2}), []string{":sizes[1,1]: is -1, want at least 0 edges"}},

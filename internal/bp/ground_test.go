@@ -48,9 +48,11 @@ func newGroundCase(t *testing.T, states int, scale float64, binned bool) groundC
 		}
 		edges = legal(crf.Bins(bins, 4))
 	}
-	in := legal(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{legal(crf.Dense(draw(3*g.NumNodes()), 3))}, EdgeFeat: []crf.Features{edges}}))
+	in := legal(crf.NewInstance(&model.Schema, crf.InstanceSpec{Graph: g,
+		NodeFeat: []crf.Features{legal(crf.Dense(draw(3*g.NumNodes()), 3))}, EdgeFeat: []crf.Features{edges}}))
 	of := partition.BreadthFirst(g, 3)
-	return groundCase{model, in, legal(NewNet(g, in.Cards(), counting.Convex(g), nil)), legal(partition.FromAssignment(g, of, 3))}
+	net := legal(NewNet(g, in.Cards(), counting.Convex(g), nil))
+	return groundCase{model, in, net, legal(partition.FromAssignment(g, of, 3))}
 }
 
 // TestGround: tables that are exponentiated as they are ground have the bytes of Prepare.

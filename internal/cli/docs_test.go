@@ -84,7 +84,8 @@ var metricsPage = filepath.Join("..", "..", "docs", "reference", "metrics.md")
 func TestDocumentedKeys(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), filepath.Join(t.TempDir(), "run")
-	result := mustRun(t, "train", data, "-o", folder, "--l2", "1", "--max-passes", "60", "--eval", "same="+data, "--reference", gridRun(t), noReport, "-q", "--json").object(t)
+	result := mustRun(t, "train", data, "-o", folder, "--l2", "1", "--max-passes", "60",
+		"--eval", "same="+data, "--reference", gridRun(t), noReport, "-q", "--json").object(t)
 	result["choice"] = nil // where labels are hidden
 	records := map[string]any{}
 	for line := range strings.Lines(readFile(t, folder, "metrics.jsonl")) {
@@ -175,7 +176,8 @@ func lineOf(list, name string) string {
 	return row
 }
 
-// mergeKeys appends the keys of an object that are not there yet, with those of the objects in its lists in parentheses.
+// mergeKeys appends the keys of an object that are not there yet, with those of the objects in its lists in
+// parentheses.
 func mergeKeys(keys []string, object map[string]any) []string {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		text, nested := "`"+name+"`", map[string]any{}

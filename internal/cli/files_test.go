@@ -20,7 +20,8 @@ import (
 )
 
 // noPaths are the options that hold texts and name no file; spill names a folder in which nothing is left.
-var noPaths = strings.Fields(`kind states columns observed blocks partition method class-weights counting edges edge-features step order mpi spill early-stop cost decode split
+var noPaths = strings.Fields(`kind states columns observed blocks partition method class-weights
+	counting edges edge-features step order mpi spill early-stop cost decode split
 	task sampler instance scale resume`)
 
 // noPathArguments are the verbs whose arguments are no paths.

@@ -31,7 +31,8 @@ func TestReportClaimsOnlyWhatIsKnown(t *testing.T) {
 		if c.status == learn.StationaryPoint {
 			continue // it is never of a convex objective
 		}
-		if convex := (&Summary{Course: Course{Status: c.status, Convex: true}}).verdict(); !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
+		convex := (&Summary{Course: Course{Status: c.status, Convex: true}}).verdict()
+		if !strings.HasPrefix(convex, string(c.status)+": ") || strings.Contains(convex, "stationary") {
 			t.Errorf("%s: %q, of a convex objective", c.status, convex)
 		}
 	}

@@ -22,7 +22,8 @@ func TestNoTemperature(t *testing.T) {
 }
 
 func twoTypes() []crf.NodeType {
-	return []crf.NodeType{{Name: "user", States: []string{"ok", "fraud"}}, {Name: "item", States: []string{"ok", "bad", "worse"}}}
+	return []crf.NodeType{{Name: "user", States: []string{"ok", "fraud"}},
+		{Name: "item", States: []string{"ok", "bad", "worse"}}}
 }
 
 // beliefsOf are beliefs of nodes that are user and item in turn.
@@ -36,7 +37,8 @@ func beliefsOf(t *testing.T, beliefs ...[]float64) (*crf.Instance, *infer.Belief
 		types[s] = int32(s % 2)
 	}
 	g := oracle.Must(graph.FromEdges(len(beliefs), nil, nil))(t)
-	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeType: types, NodeFeat: make([]crf.Features, 2)}))(t)
+	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeType: types,
+		NodeFeat: make([]crf.Features, 2)}))(t)
 	return in, b
 }
 
@@ -62,7 +64,8 @@ func TestCostsDecide(t *testing.T) {
 			}
 			for other := range int32(len(states)) {
 				if expected(other) < expected(label)-1e-12 {
-					t.Fatalf("beliefs %v: %s costs %v, %s costs %v", b.Of(s), states[label], expected(label), states[other], expected(other))
+					t.Fatalf("beliefs %v: %s costs %v, %s costs %v", b.Of(s), states[label], expected(label),
+						states[other], expected(other))
 				}
 				if b.Of(s)[other] > b.Of(s)[label] {
 					moved++
@@ -70,7 +73,8 @@ func TestCostsDecide(t *testing.T) {
 			}
 		}
 		truth := []int32{1, crf.Unobserved}
-		if got, want := c.sum(in, func(s int) int { return s }, b.Labels, truth, nil), missed["fraud"]*float64(1-b.Labels[0]); got != want {
+		got := c.sum(in, func(s int) int { return s }, b.Labels, truth, nil)
+		if want := missed["fraud"] * float64(1-b.Labels[0]); got != want {
 			t.Fatalf("labels cost %v, want %v", got, want)
 		}
 		if got := c.sum(in, func(s int) int { return s }, b.Labels, []int32{0, 0}, []bool{false, false}); got != 0 {

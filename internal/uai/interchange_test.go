@@ -54,11 +54,13 @@ func TestInterchange(t *testing.T) {
 	}{
 		{"family.bif", family, given},
 		{"around.bif", strings.Replace(family, "version 1; }", "version 1;", 1) + "}\n", given},
-		{"table.bif", strings.Replace(family, "(no) 0.7, 0.2, 0.1;\n  (yes) 0, 0.5, 0.5;", "table 0 .7 .5 .2 .5 .1;", 1), given},
+		{"table.bif", strings.Replace(family, "(no) 0.7, 0.2, 0.1;\n  (yes) 0, 0.5, 0.5;",
+			"table 0 .7 .5 .2 .5 .1;", 1), given},
 		{"default.bif", strings.Replace(family, "(yes) 0, 0.5, 0.5;", "default .2 .3 .5;", 1), log(.2, .7, .3, .2, .5, .1)},
 	} {
 		n, err := readNamed(t, c.name, c.text)
-		want := mrf.Network{Card: []int{2, 3}, Names: []string{"rain", "grass"}, States: [][]string{{"yes", "no"}, {"dry", "damp", "wet"}},
+		want := mrf.Network{Card: []int{2, 3}, Names: []string{"rain", "grass"},
+			States:  [][]string{{"yes", "no"}, {"dry", "damp", "wet"}},
 			Factors: []mrf.Factor{{Scope: []int{0}, LogTable: log(.25, .75)}, {Scope: []int{1, 0}, LogTable: c.grass}}}
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)

@@ -87,14 +87,16 @@ func batchKernels(k int) []kernel {
 	count := n * degree
 	nodes, source, edge, directed := make([]simd.Node, n), make([]int32, count), make([]int32, count), make([]int32, count)
 	for i := range nodes {
-		nodes[i] = simd.Node{Belief: i * k, Potential: i * k, Inverse: 1e-9, Sum: int32(i * k), States: int32(k), Messages: degree}
+		nodes[i] = simd.Node{Belief: i * k, Potential: i * k, Inverse: 1e-9, Sum: int32(i * k),
+			States: int32(k), Messages: degree}
 	}
 	for i := range source {
 		source[i], edge[i], directed[i] = int32(i/degree), int32(i), int32(2*i+i%2)
 	}
 	room := count*k + simd.Padding
 	weights, out, sums, logs := drawn(room), drawn(room), drawn(n*k+simd.Padding), make([]float64, room)
-	beliefs, potentials, messages, tables, totals := drawn(n*k), drawn(n*k), drawn(2*room), drawn(count*k*k), make([]float64, n)
+	beliefs, potentials, messages, tables := drawn(n*k), drawn(n*k), drawn(2*room), drawn(count*k*k)
+	totals := make([]float64, n)
 	at := make([]int, count)
 	for i := range at {
 		at[i] = i * k * k
