@@ -256,7 +256,10 @@ func (r *run) begin() (err error) {
 			return err
 		}
 	}
-	r.metrics, err = r.files.Metrics(r.last)
+	if r.metrics, err = r.files.Metrics(r.last); err == nil && r.metrics.Lost > 0 {
+		r.watch.note("%s: %d lines were damaged, or of an iteration that was there already, and are left out",
+			r.files.Path(runfolder.MetricsFile), r.metrics.Lost)
+	}
 	return err
 }
 
