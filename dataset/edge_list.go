@@ -37,11 +37,6 @@ func headers(rows [][]string) int {
 	return 0
 }
 
-// isNoEdge reports whether a line is none: two ends, and perhaps a number.
-func isNoEdge(fields []string) bool {
-	return len(fields) != 2 && (len(fields) != 3 || !isNumber(fields[2]))
-}
-
 // isEdgeList knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or
 // names that stand at both ends; pairs hardly repeat.
 func (p *peek) isEdgeList() bool {
@@ -57,12 +52,13 @@ func (p *peek) isEdgeList() bool {
 			rows = append(rows, fields)
 		}
 	}
-	if len(rows) < 3 || slices.ContainsFunc(rows[headers(rows):], isNoEdge) {
-		return false
-	}
-	first, pairs, numbers, names := map[string]bool{}, map[string]bool{}, true, true
+	all := len(rows)
 	rows = rows[headers(rows):]
+	first, pairs, numbers, names := map[string]bool{}, map[string]bool{}, true, true
 	for _, fields := range rows {
+		if len(fields) != 2 && (len(fields) != 3 || !isNumber(fields[2])) {
+			return false
+		}
 		first[fields[0]], pairs[fields[0]+" "+fields[1]] = true, true
 		numbers = numbers && isIndex(fields[0]) && isIndex(fields[1])
 		names = names && !isNumber(fields[1])
@@ -73,7 +69,7 @@ func (p *peek) isEdgeList() bool {
 			both++
 		}
 	}
-	return 2*len(pairs) >= len(rows) && (numbers || names && 2*both >= len(rows))
+	return all > 2 && 2*len(pairs) >= len(rows) && (numbers || names && 2*both >= len(rows))
 }
 
 // isEdgeList reports whether a file is most probably one.
@@ -81,8 +77,7 @@ func isEdgeList(path string) bool { return newPeek(path).best().what == edgeList
 
 // readEdgeList reads a list of edges as the table that it is, whose first row is a header.
 func (t *table) readEdgeList(data []byte) {
-	names, line := []string{roleSource, roleTarget}, 0
-	t.addRow(1, names)
+	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
 		switch fields := edgeFields(text); {
@@ -94,14 +89,16 @@ func (t *table) readEdgeList(data []byte) {
 				"a weight", len(fields))
 		}
 	}
-	rows := t.rows[1:]
-	if headers(rows) > 0 {
-		names = append(names, rows[0][2:]...)
-		t.rows, t.lines = t.rows[1:], t.lines[1:]
-	} else if slices.ContainsFunc(rows, func(fields []string) bool { return len(fields) == 3 && isNumber(fields[2]) }) {
-		names = append(names, "weight")
+	names := []string{roleSource, roleTarget}
+	if headers(t.rows) > 0 {
+		names = append(names, t.rows[0][2:]...)
+		t.rows[0] = names
+	} else {
+		if slices.ContainsFunc(t.rows, func(fields []string) bool { return len(fields) == 3 && isNumber(fields[2]) }) {
+			names = append(names, roleWeight)
+		}
+		t.rows, t.lines = slices.Insert(t.rows, 0, names), slices.Insert(t.lines, 0, 1)
 	}
-	t.rows[0] = names
 	for i, fields := range t.rows {
 		if len(fields) == 2 && len(names) == 3 {
 			t.rows[i] = append(fields, "") // a weight that is not known

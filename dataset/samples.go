@@ -165,10 +165,10 @@ func (p *sampleReader) pairs(t *table) (edges []int32) {
 	}
 	delete(g.byName, "")
 	if len(t.list) == 0 {
-		g.ends = l.rolesOfEdges(t)
+		l.rolesOfEdges(t)
 	}
 	if len(t.list)+len(l.problems) == 0 {
-		rows := l.joinRows(g, &t.problems)
+		rows := l.joinRows(g)
 		for e := range rows.u {
 			edges = p.join(edges, rows.u[e], rows.v[e])
 		}
@@ -378,7 +378,7 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	case p.l.o.Spins && len(states) > 2:
 		p.keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
 			"spins have two states, and this is the third value of a column: %s", firstFew(states)))
-	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
+	case t.tooMany():
 		p.keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
 			"a column has %d different values, such as %q, and states are wanted", len(states), abbreviate(states[0])))
 	}

@@ -331,8 +331,8 @@ func FuzzTables(f *testing.F) {
 			}
 			g := &tableGraph{nodes: n, edges: e}
 			l.graphs = []*tableGraph{g}
-			l.run(func() { g.roles, g.ends = l.rolesOfNodes(n), l.rolesOfEdges(e) }, l.chooseColumns, func() { l.readNodes(g) },
-				func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)
+			l.run(func() { l.rolesOfNodes(n); l.rolesOfEdges(e) }, l.chooseColumns, l.readGraphs,
+				l.observeSplit, l.chooseSchema, l.freezeAll)
 			if len(l.problems) > 0 {
 				continue
 			}
@@ -377,15 +377,13 @@ func TestDoubtfulColumns(t *testing.T) {
 	if got := again.Instances[0].EdgeFeatures(0); got.Dim() != 2 {
 		t.Errorf("%d features", got.Dim())
 	}
-	none := mustOpen(t, folder, Options{Columns: []string{"weight="}})
-	if got := fmt.Sprint(none.Schema.EdgeTypes[0].FeatureNames); got != "[strength constant]" {
-		t.Error(got)
-	}
 	both := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
 	set = mustOpen(t, both, Options{Columns: []string{"weight=cost"}})
 	if got := fmt.Sprint(set.Schema.EdgeTypes[0].FeatureNames, set.Warnings); got != "[weight constant] []" {
 		t.Error(got)
 	}
-	_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{"weight=nix"}})
-	wantError(t, err, `no column "nix"`)
+	for option, want := range map[string]string{"weight=nix": `no column "nix"`, "weight=": "or ignore=NAME of one to leave out"} {
+		_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{option}})
+		wantError(t, err, want)
+	}
 }

@@ -187,23 +187,18 @@ func (c *columnSurvey) counts() bool {
 		!slices.ContainsFunc(c.values, func(x float64) bool { return x != math.Trunc(x) })
 }
 
-// isList reports whether the cells are lists of features.
-func (c *columnSurvey) isList() bool {
-	return c.plain || strings.EqualFold(c.name, listColumn) && strings.ContainsAny(c.text, " :") && isDigit(c.text[0])
-}
-
 // decide says how the column becomes features: nil where it is left out, as a note says. text says that it is said to
 // be text, and not numbers. Of lists the features are still to be counted.
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
 	numbers := len(c.values) + c.written
 	name, instead := abbreviate(c.name), "nothing"
 	switch {
-	case c.given == 0 && c.plain:
-		return nil, nil
 	case c.given == 0:
-		note("column %q has no values and is left out", name)
+		if !c.plain {
+			note("column %q has no values and is left out", name)
+		}
 		return nil, nil
-	case !text && c.isList():
+	case !text && strings.EqualFold(c.name, listColumn):
 		col = &column{Name: c.name, Indices: 1}
 		c.missing -= c.empty
 	case !text && c.odd == nil:
@@ -260,174 +255,150 @@ func (c *columnSurvey) categories(col *column, note func(format string, argument
 	slices.Sort(col.Values)
 }
 
-// featureRows makes features of the rows of a table by the columns of a recipe.
-type featureRows struct {
-	columns []column
-	at      []int              // [column] where it stands in the table
-	first   []int              // [column] its first feature
-	last    []int              // [column] its last
-	values  []map[string]int32 // [column] of text
-	dim     int
-	bias    bool           // the constant feature is last
-	unknown []unknownCells // [column]
-	lists   bool           // some are of lists
-	row     []sparseValue  // that was made last, by rising index
+// columnReader makes features of the cells of a column.
+type columnReader struct {
+	column
+	at, first int            // where it stands in the table, and its first feature
+	values    map[string]int // of text
+	unknown   int            // cells for which a model has no feature
+	line      int            // of the first of these
+	cell      string
 }
 
-// unknownCells counts cells for which a model has no feature.
-type unknownCells struct {
-	count int
-	line  int // of the first
-	cell  string
-}
-
-func (u *unknownCells) see(line int, cell string) {
-	if u.count++; u.count == 1 || line < u.line {
-		u.line, u.cell = line, cell
-	}
-}
-
-func columnRows(t *table, columns []column, bias bool) *featureRows {
-	f := &featureRows{columns: columns, bias: bias, unknown: make([]unknownCells, len(columns))}
-	for i := range columns {
-		c := &columns[i]
-		values := map[string]int32{}
-		for j, v := range c.Values {
-			values[v] = int32(f.dim + j)
+// read adds the features of a cell to those of its row. It says what is wrong with the cell.
+func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem string) {
+	put := func(j int, x float64) { *row = append(*row, sparseValue{int32(c.first + j), x}) }
+	j, known := c.values[cell]
+	switch missing := c.isMissing(cell); {
+	case missing:
+		if c.Indices == 0 && c.Values == nil {
+			put(0, c.Mean)
 		}
-		f.at, f.first, f.values = append(f.at, t.column(c.Name)), append(f.first, f.dim), append(f.values, values)
-		f.dim += c.size()
-		if c.Indices > 0 {
-			f.lists = true
+		if known = c.Missing; known {
+			put(c.size()-1, 1)
 		}
-		f.last = append(f.last, f.dim-1)
-	}
-	if bias {
-		f.dim++
-	}
-	return f
-}
-
-// denseBytes and sparseBytes are what the features of a row take in memory, in either form.
-func (f *featureRows) denseBytes() int { return 8 * f.dim }
-
-func (f *featureRows) sparseBytes() int {
-	const entry, start = 12, 8
-	n := len(f.columns)
-	if f.bias {
-		n++
-	}
-	return entry*n + start
-}
-
-// make makes the features of a row; it returns the name of the column and what is wrong with its cell.
-func (f *featureRows) make(line int, cells []string) (place, problem string) {
-	f.row = f.row[:0]
-	for i := range f.columns {
-		c, cell := &f.columns[i], cells[f.at[i]]
-		missing := c.isMissing(cell)
-		j, known := f.values[i][cell]
-		switch {
-		case c.Indices > 0 && !missing:
-			if problem := f.parse(cell, f.first[i], c.Indices); problem != "" {
-				return c.Name, problem
-			}
-		case c.Indices > 0:
-		case c.Values == nil && missing:
-			f.put(f.first[i], c.Mean)
-		case c.Values == nil:
-			x, err := numeric.ParseDecimal(cell)
-			if err != nil {
-				return c.Name, fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
-					"and a decimal point alone", abbreviate(cell))
-			}
-			if problem := tooLarge(x); problem != "" {
-				return c.Name, problem
-			}
-			f.put(f.first[i], x)
-		case missing:
-		case known:
-			f.put(int(j), 1)
-		case c.Other:
-			f.put(f.first[i]+len(c.Values), 1)
-		default:
-			f.unknown[i].see(line, cell)
+	case c.Indices > 0:
+		return c.parse(cell, put)
+	case c.Values == nil:
+		x, err := numeric.ParseDecimal(cell)
+		if err != nil {
+			return fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
+				"and a decimal point alone", abbreviate(cell))
 		}
-		if missing && c.Missing {
-			f.put(f.last[i], 1)
-		} else if missing {
-			f.unknown[i].see(line, cell)
+		put(0, x)
+		return tooLarge(x)
+	case known:
+		put(j, 1)
+	case c.Other:
+		put(len(c.Values), 1)
+		known = true
+	}
+	if !known {
+		if c.unknown++; c.unknown == 1 || line < c.line {
+			c.line, c.cell = line, cell
 		}
 	}
-	if f.bias && !(onlyList(f.columns) && f.columns[0].isMissing(cells[f.at[0]])) {
-		f.put(f.dim-1, 1)
-	}
-	return "", ""
+	return ""
 }
 
-func (f *featureRows) put(j int, x float64) { f.row = append(f.row, sparseValue{int32(j), x}) }
-
-// parse reads a list of so many features, which begin at first.
-func (f *featureRows) parse(text string, first, size int) (problem string) {
-	before := len(f.row)
+// parse reads a list of features.
+func (c *columnReader) parse(text string, put func(j int, x float64)) (problem string) {
+	seen := map[int64]bool{}
 	for field := range strings.FieldsSeq(text) {
 		indexText, valueText, valued := strings.Cut(field, ":")
 		index, err := strconv.ParseInt(indexText, 10, 32)
 		value := 1.0
 		switch {
 		case err != nil || index < 0:
-			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known",
-				abbreviate(field), missingFeatures)
-		case int(index) >= size:
-			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", abbreviate(field), size)
+			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known; other "+
+				"values want a column of another name", abbreviate(field), missingFeatures)
+		case int(index) >= c.Indices:
+			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", abbreviate(field), c.Indices)
+		case seen[index]:
+			return fmt.Sprintf("feature %d is given twice", index)
 		case valued:
 			if value, err = numeric.ParseDecimal(valueText); err != nil {
 				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
 			}
-			if problem := tooLarge(value); problem != "" {
-				return problem
-			}
 		}
-		f.put(first+int(index), value)
-	}
-	list := f.row[before:]
-	slices.SortFunc(list, byIndex)
-	for i := 1; i < len(list); i++ {
-		if list[i].index == list[i-1].index {
-			return fmt.Sprintf("feature %d is given twice", int(list[i].index)-first)
+		if problem := tooLarge(value); problem != "" {
+			return problem
 		}
+		seen[index] = true
+		put(int(index), value)
 	}
 	return ""
 }
 
-// of makes the features of all rows of a table, dense ones where these take less memory.
-func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
-	var numbers []float64
-	var rows sparseRows
-	dense := !f.lists && f.denseBytes() <= f.sparseBytes()
-	if dense {
-		numbers = make([]float64, len(t.rows)*f.dim)
-	}
-	for r, cells := range t.rows {
-		if place, problem := f.make(int(t.lines[r]), cells); problem != "" {
-			p.add(int(t.lines[r]), abbreviate(place), "", "%s", problem)
+// featuresOf makes the features of all rows of a table, dense ones where these take less memory. A bias is last.
+func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.Features) {
+	readers, dim, lists, entries := make([]columnReader, len(columns)), 0, false, len(columns)
+	for i, c := range columns {
+		readers[i] = columnReader{column: c, at: t.column(c.Name), first: dim, values: map[string]int{}}
+		for j, v := range c.Values {
+			readers[i].values[v] = j
 		}
-		if !dense {
-			rows.add(f.row)
+		dim, lists = dim+c.size(), lists || c.Indices > 0
+	}
+	if bias {
+		dim, entries = dim+1, entries+1
+	}
+	const number, entry, start = 8, 12, 8
+	before, all, each := len(l.problems), len(t.rows), min(number*dim, entry*entries+start)
+	l.allow(t.file, fmt.Sprintf("the features of %d rows", all), float64(all)*float64(each), nil)
+	if len(l.problems) > before {
+		return f
+	}
+	var numbers []float64 // of dense features
+	if !lists && number*dim == each {
+		numbers = make([]float64, all*dim)
+	}
+	var rows sparseRows
+	var row []sparseValue
+	for r, cells := range t.rows {
+		row = row[:0]
+		for i := range readers {
+			c := &readers[i]
+			if problem := c.read(&row, int(t.lines[r]), cells[c.at]); problem != "" {
+				t.add(int(t.lines[r]), abbreviate(c.Name), "", "%s", problem)
+			}
+		}
+		if bias && !(onlyList(columns) && columns[0].isMissing(cells[readers[0].at])) {
+			row = append(row, sparseValue{int32(dim - 1), 1})
+		}
+		if numbers == nil {
+			rows.add(row)
 			continue
 		}
-		for _, x := range f.row {
-			numbers[r*f.dim+int(x.index)] = x.value
+		for _, x := range row {
+			numbers[r*dim+int(x.index)] = x.value
 		}
 	}
+	l.noteUnknown(t.file, readers)
+	var err error
 	switch {
-	case len(p.list) > 0:
-		return crf.Features{}, nil // which are said
-	case f.dim == 0:
-		return crf.Constant(len(t.rows), 0), nil
+	case len(t.list) > 0: // which are said
+	case dim == 0:
+		f = crf.Constant(all, 0)
+	case numbers != nil:
+		f, err = crf.Dense(numbers, dim)
+	default:
+		f, err = rows.features(dim)
 	}
-	if dense {
-		return crf.Dense(numbers, f.dim)
+	l.fail(ofFile(t.file, err))
+	return f
+}
+
+// noteUnknown tells of cells for which a model has no feature.
+func (l *tableLoader) noteUnknown(file string, readers []columnReader) {
+	for i := range readers {
+		c, instead := &readers[i], "they count as none of its texts"
+		if c.Values == nil {
+			instead = fmt.Sprintf("%.6g, the mean in training, stands for them", c.Mean)
+		}
+		if c.unknown > 0 {
+			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", file, c.line,
+				abbreviate(c.Name), abbreviate(c.cell), c.unknown-1, instead)
+		}
 	}
-	return rows.features(f.dim)
 }
