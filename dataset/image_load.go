@@ -34,7 +34,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.problems = list
 	l.read(files)
 	l.run(l.chooseColourFeatures, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
-		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
+		func() { l.checkNumbers(func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
 		l.findRegions, l.chooseEdges, func() { l.askWhatHides() }, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
@@ -118,7 +118,8 @@ func (l *imageLoader) checkDepths() {
 func (l *imageLoader) chooseStates() {
 	for _, d := range l.images {
 		if m := d.labels; m != nil {
-			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.form != labelsText})
+			hides := map[bool]string{true: hiddenNumber, false: fmt.Sprint(voidLabel)}[m.form == labelsText]
+			l.numbers = append(l.numbers, numbered{m.labels, func(int) int { return 0 }, m.place, hides})
 		}
 	}
 	switch r := &l.set.Recipe; {

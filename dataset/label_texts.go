@@ -28,13 +28,23 @@ const (
 	hiddenNumber = "-1"
 )
 
-// labelTexts numbers the different labels of tables and tagged text in the order in which they occur.
-type labelTexts struct {
+// distinct numbers the different texts of cells in the order in which they occur.
+type distinct struct {
 	number map[string]int32
 	texts  []string
 	count  []int
-	first  []Error // where each stands
+	first  []place // where each stands
 	total  int
+}
+
+type place struct {
+	file string
+	line int
+}
+
+// labelTexts are the texts of labels of tables and tagged text.
+type labelTexts struct {
+	distinct
 	named  map[string]bool // states that options, dataset.json or a model name
 	tokens bool            // of tagged text
 }
@@ -49,8 +59,8 @@ func (t *labelTexts) see(path string, line int, cell string) int32 {
 	return crf.Unobserved
 }
 
-// add returns the number of a label that is known.
-func (t *labelTexts) add(path string, line int, cell string) int32 {
+// add returns the number of a text.
+func (t *distinct) add(path string, line int, cell string) int32 {
 	i, known := t.number[cell]
 	if !known {
 		if t.number == nil {
@@ -59,7 +69,7 @@ func (t *labelTexts) add(path string, line int, cell string) int32 {
 		i, cell = int32(len(t.texts)), strings.Clone(cell)
 		t.number[cell] = i
 		t.texts, t.count = append(t.texts, cell), append(t.count, 0)
-		t.first = append(t.first, Error{File: path, Line: line})
+		t.first = append(t.first, place{path, line})
 	}
 	t.count[i]++
 	t.total++
@@ -76,9 +86,9 @@ func wholeNumber(cell string) string {
 	return whole
 }
 
-// at is a problem where a label first stands.
-func (t *labelTexts) at(i int, remedy, format string, arguments ...any) error {
-	return wrong(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
+// at is a problem where a text first stands.
+func (t *distinct) at(i int, remedy, format string, arguments ...any) *Error {
+	return wrong(t.first[i].file, t.first[i].line, "", remedy, format, arguments...)
 }
 
 // inOrder returns the labels: numbers by their size, before others by the alphabet.
@@ -219,7 +229,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		refuse(first)
 	} else if unknown > 0 {
 		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
-			abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
+			abbreviate(t.texts[first]), t.first[first].file, t.first[first].line)
 	}
 	return of
 }

@@ -226,7 +226,7 @@ func (in *npzInstance) numbered(sample int) numbered {
 	return numbered{labels: in.labels[sample], typeOf: in.nodes.typeOf, place: func(e *Error, s int) *Error {
 		e.File, e.Place = in.path, in.labelPlace(sample, s)
 		return e
-	}}
+	}, hides: hiddenNumber}
 }
 
 // statesAt returns the number of states the file gives for a node, or 0.

@@ -21,7 +21,7 @@ type npzLoader struct {
 	instances []*npzInstance
 	pairs     string              // a table of the edges of samples; "": there is none
 	labels    map[int]labelCounts // of each node type
-	areSpins  bool                // labels were -1 and 1, and are numbered
+	spins     bool                // labels were -1 and 1, and are numbered
 	fewer     graphCache          // with the edges that a model keeps
 }
 
@@ -270,7 +270,7 @@ func (l *npzLoader) build() {
 		spec.NodeFeat = l.features(in, &in.nodes, nodeFeaturesArray, r.NodeForm, nodes)
 		spec.EdgeFeat = l.features(in, &in.edges, edgeFeaturesArray, r.EdgeForm, edges)
 		for n := range in.labels {
-			l.checkNumbers("", s.NodeStates, in.numbered(n))
+			l.checkNumbers(s.NodeStates, in.numbered(n))
 		}
 		if len(l.problems) == before {
 			l.freeze(in.path, spec, nil)

@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
@@ -113,16 +111,11 @@ func namesOfColumns(columns []column) (names []string) {
 
 // columnSurvey is what all cells of a column say of what it is.
 type columnSurvey struct {
-	name    string
-	count   map[string]int // of the different texts of cells that have a value
-	given   int            // how many of these there are
-	missing int
-	empty   int       // of these
-	plain   bool      // it is of a table without a header
-	values  []float64 // of cells that are numbers
-	written int       // cells that are numbers as people write them
-	odd     *Error    // the place of the first that is no number; nil: all are
-	text    string    // of that cell
+	distinct // of cells that have a value
+	name     string
+	missing  int
+	empty    int  // of these
+	plain    bool // it is of a table without a header
 }
 
 // written matches numbers as people write them: with a currency or percent, thousands apart, or a decimal comma.
@@ -133,124 +126,124 @@ var day = regexp.MustCompile(`^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d
 
 // look looks at all cells of a column.
 func look(tables []*table, name string) (*columnSurvey, error) {
-	c := &columnSurvey{name: name, count: map[string]int{}, plain: tables[0].plain}
+	c := &columnSurvey{name: name, plain: tables[0].plain}
 	for _, t := range tables {
 		at := t.column(name)
 		if at < 0 {
 			return nil, wrong(t.file, 1, "", "", "there is no column %q, which %s has", abbreviate(name), tables[0].file)
 		}
 		for r, cells := range t.rows {
-			text := cells[at]
-			if missingCell(text) {
-				if c.missing++; text == "" {
-					c.empty++
-				}
-				continue
-			}
-			c.given++
-			c.count[text]++
-			if x, err := numeric.ParseDecimal(text); err == nil {
-				c.values = append(c.values, x)
-				continue
-			}
-			if c.odd == nil {
-				c.odd, c.text = wrong(t.file, int(t.lines[r]), abbreviate(name), "", ""), text
-			}
-			if large, _ := strconv.ParseFloat(text, 64); written.MatchString(text) || math.IsInf(large, 0) {
-				c.written++
+			if text := cells[at]; !missingCell(text) {
+				c.add(t.file, int(t.lines[r]), text)
+			} else if c.missing++; text == "" {
+				c.empty++
 			}
 		}
 	}
 	return c, nil
 }
 
-// mean adds the numbers up by Knuth's sum of two numbers and its error, so that their order does not tell.
-func (c *columnSurvey) mean() float64 {
+// numbers are the cells that are numbers. meant counts these and those that people mean as such; odd is the first of the
+// others, −1: there is none.
+func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
+	odd = -1
+	for i, text := range c.texts {
+		x, err := numeric.ParseDecimal(text)
+		large, _ := strconv.ParseFloat(text, 64)
+		if err == nil {
+			values = append(values, slices.Repeat([]float64{x}, c.count[i])...)
+		} else if odd < 0 {
+			odd = i
+		}
+		if err == nil || written.MatchString(text) || math.IsInf(large, 0) {
+			meant += c.count[i]
+		}
+	}
+	return values, meant, odd
+}
+
+// meanOf adds numbers up by Knuth's sum of two numbers and its error, so that their order does not tell.
+func meanOf(values []float64) float64 {
 	sum, rest := 0.0, 0.0
-	for _, x := range c.values {
+	for _, x := range values {
 		next := sum + x
 		part := next - sum
 		rest += (sum - (next - part)) + (x - part)
 		sum = next
 	}
-	mean := (sum + rest) / float64(len(c.values))
+	mean := (sum + rest) / float64(len(values))
 	if math.IsInf(mean, 0) || math.IsNaN(mean) { // no feature may be so large, and the cell will be named
 		return 0
 	}
 	return mean
 }
 
-// counts reports whether the numbers are all those from one to another, as identifiers of rows are.
-func (c *columnSurvey) counts() bool {
-	n := len(c.values)
-	return n > fewCells && len(c.count) == n && slices.Max(c.values)-slices.Min(c.values) == float64(n-1) &&
-		!slices.ContainsFunc(c.values, func(x float64) bool { return x != math.Trunc(x) })
+// count reports whether numbers, of so many different ones, are all those from one to another, as identifiers of rows.
+func count(values []float64, different int) bool {
+	n := len(values)
+	return n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
+		!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) })
 }
 
 // decide says how the column becomes features: nil where it is left out, as a note says. text says that it is said to
 // be text, and not numbers. Of lists the features are still to be counted.
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
-	numbers := len(c.values) + c.written
-	name, instead := abbreviate(c.name), "nothing"
+	col = &column{Name: c.name}
+	values, meant, odd := c.numbers()
+	name, different, instead := abbreviate(c.name), len(c.count), "nothing"
 	switch {
-	case c.given == 0:
+	case c.total == 0:
 		if !c.plain {
 			note("column %q has no values and is left out", name)
 		}
 		return nil, nil
 	case !text && strings.EqualFold(c.name, listColumn):
-		col = &column{Name: c.name, Indices: 1}
+		col.Indices = 1
 		c.missing -= c.empty
-	case !text && c.odd == nil:
-		col = &column{Name: c.name, Mean: c.mean()}
+	case !text && odd < 0:
+		col.Mean = meanOf(values)
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
-		if c.counts() {
+		if count(values, different) {
 			note("column %q numbers the rows, and is taken for a feature; {columns=ignore=%s} leaves it out", name, c.name)
 		}
-	case !text && float64(numbers) >= numberColumn*float64(c.given):
-		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place,
-			"write digits and a decimal point alone, leave the cell empty "+
-				"if the number is not known, or say {columns=text="+c.name+"}",
-			"%q is no number that can be used, while %d of the %d cells of this column are meant as numbers", abbreviate(c.text),
-			numbers, c.given)
-	case c.given > fewCells && float64(len(c.count)) >= ownValues*float64(c.given):
-		remedy := ""
-		if day.MatchString(c.text) {
-			remedy = "; write days as numbers, such as of days since the first, if they tell something"
-		}
-		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states%s",
-			name, c.given, len(c.count), option.Text(remedy))
+	case !text && float64(meant) >= numberColumn*float64(c.total):
+		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
+			"{columns=text="+c.name+"}", "%q is no number that can be used, while %d of the %d cells of this column are meant "+
+			"as numbers", abbreviate(c.texts[odd]), meant, c.total)
+		err.Place = name
+		return nil, err
+	case c.total > fewCells && float64(different) >= ownValues*float64(c.total):
+		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states; write "+
+			"days and the like as numbers, if they tell something", name, c.total, different)
 		return nil, nil
 	default:
-		col = &column{Name: c.name, Values: []string{}}
+		c.categories(col, note)
 	}
 	if col.Missing = c.missing > 0; col.Missing {
 		note("column %q has %d missing cells of %d: %s stands for them, and the feature %q is 1", name, c.missing,
-			c.missing+c.given, instead, c.name+" (missing)")
-	}
-	if col.Values != nil {
-		if day.MatchString(c.text) {
-			note("column %q has days, and each of its %d different ones is a category of its own; write them as numbers, such "+
-				"as of days since the first, or leave the column out by {columns=ignore=%s}", name, len(c.count), c.name)
-		}
-		c.categories(col, note)
+			c.missing+c.total, instead, c.name+" (missing)")
 	}
 	return col, nil
 }
 
 // categories makes those of a column of text, by falling frequency.
 func (c *columnSurvey) categories(col *column, note func(format string, arguments ...any)) {
-	values := slices.SortedFunc(maps.Keys(c.count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.count[b], c.count[a]), strings.Compare(a, b))
+	order := numbersTo(len(c.count))
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(c.count[b], c.count[a]), strings.Compare(c.texts[a], c.texts[b]))
 	})
 	kept := 0
-	for _, v := range values[:min(mostCategories, len(values))] {
-		kept += c.count[v]
-		col.Values = append(col.Values, strings.Clone(v)) // of its row nothing else is kept
+	for _, i := range order[:min(mostCategories, len(order))] {
+		kept += c.count[i]
+		col.Values = append(col.Values, c.texts[i])
 	}
-	if col.Other = len(values) > mostCategories; col.Other {
+	if day.MatchString(c.texts[0]) {
+		note("column %q has days, and each of its %d different ones is a category of its own; write them as numbers, such "+
+			"as of days since the first, or leave the column out by {columns=ignore=%s}", abbreviate(c.name), len(order), c.name)
+	}
+	if col.Other = len(order) > mostCategories; col.Other {
 		note("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the "+
-			"others share one", abbreviate(c.name), len(values), mostCategories, 100*float64(kept)/float64(c.given))
+			"others share one", abbreviate(c.name), len(order), mostCategories, 100*float64(kept)/float64(c.total))
 	}
 	slices.Sort(col.Values)
 }

@@ -169,7 +169,7 @@ func (l *tableLoader) countIndices(file string, c *columnSurvey) int {
 		return len(names)
 	}
 	var largest top
-	for text := range c.count {
+	for _, text := range c.texts {
 		for field := range strings.FieldsSeq(text) {
 			index, _, _ := strings.Cut(field, ":")
 			if x, err := strconv.ParseInt(index, 10, 32); err == nil && x < mostFeatures {
