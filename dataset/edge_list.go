@@ -23,18 +23,13 @@ func isComment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "%") || strings.HasPrefix(line, "//")
 }
 
-// headers is how many of the first rows are a header, 1 or 0: names of ends, or words where numbers follow.
+// headers is how many of the first rows are a header, 1 or 0: words that do not stand below.
 func headers(rows [][]string) int {
-	if len(rows) < 2 || len(rows[0]) < 2 {
+	below := setOf(slices.Concat(rows[min(1, len(rows)):min(1000, len(rows))]...))
+	if len(rows) < 2 || slices.ContainsFunc(rows[0], func(word string) bool { return isNumber(word) || below[word] }) {
 		return 0
 	}
-	head, next := rows[0], rows[1]
-	ends := [2]string{strings.ToLower(head[0]), strings.ToLower(head[1])}
-	weighted := len(head) == 3 && len(next) == 3 && !isNumber(head[2]) && isNumber(next[2])
-	if slices.Contains(endNames, ends) || !isIndex(head[0]) && isIndex(next[0]) || weighted {
-		return 1
-	}
-	return 0
+	return 1
 }
 
 // isEdgeList knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or

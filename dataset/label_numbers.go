@@ -11,10 +11,10 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// areSpins is the one rule of what -1 means among labels that are numbers: it hides a label. The option Spins says that
+// spins is the one rule of what -1 means among labels that are numbers: it hides a label. The option Spins says that
 // it is a spin where it stands beside 1 alone; then a 0 that is by far the rarest of -1, 0 and 1 is a missing value.
 // Where it stands beside 1 alone and nothing tells, this is a question, which dataset.json can answer.
-func (l *loader) areSpins(x labelCounts) bool {
+func (l *loader) spins(x labelCounts) bool {
 	const farFewer = 2 // so many labels for one of those that are missing votes
 	return (l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins) && x[-1] > 0 && !l.manifest.HiddenLabels &&
 		(len(x) == 1 || x.areSigns() && x[1] > 0 && farFewer*x[0] <= min(x[-1], x[1]))
@@ -98,7 +98,7 @@ func (l *loader) askWhatHides() {
 	all, types := l.countLabels(), l.set.Schema.NodeTypes
 	for _, a := range slices.Sorted(maps.Keys(all)) {
 		x := all[a]
-		if x[-1] == 0 || x[1] == 0 || len(x) != 2 || len(types[a].States) != 2 || l.manifest.HiddenLabels || l.areSpins(x) {
+		if x[-1] == 0 || x[1] == 0 || len(x) != 2 || len(types[a].States) != 2 || l.manifest.HiddenLabels || l.spins(x) {
 			continue
 		}
 		of, remedy := "", "if they are spins, write 0 and 1; "
@@ -173,7 +173,7 @@ func (l *npzLoader) readLabels() {
 			all[y] += n
 		}
 	}
-	if l.spins = l.areSpins(all); !l.spins {
+	if l.areSpins = l.spins(all); !l.areSpins {
 		l.readNames(l.labels, l.manifest.States != nil ||
 			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }))
 		return

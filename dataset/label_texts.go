@@ -38,8 +38,8 @@ type distinct struct {
 }
 
 type place struct {
-	file string
-	line int
+	File string
+	Line int
 }
 
 // labelTexts are the texts of labels of tables and tagged text.
@@ -88,7 +88,7 @@ func wholeNumber(cell string) string {
 
 // at is a problem where a text first stands.
 func (t *distinct) at(i int, remedy, format string, arguments ...any) *Error {
-	return wrong(t.first[i].file, t.first[i].line, "", remedy, format, arguments...)
+	return wrong(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
 }
 
 // inOrder returns the labels: numbers by their size, before others by the alphabet.
@@ -229,7 +229,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		refuse(first)
 	} else if unknown > 0 {
 		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
-			abbreviate(t.texts[first]), t.first[first].file, t.first[first].line)
+			abbreviate(t.texts[first]), t.first[first].File, t.first[first].Line)
 	}
 	return of
 }

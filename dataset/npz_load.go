@@ -21,7 +21,7 @@ type npzLoader struct {
 	instances []*npzInstance
 	pairs     string              // a table of the edges of samples; "": there is none
 	labels    map[int]labelCounts // of each node type
-	spins     bool                // labels were -1 and 1, and are numbered
+	areSpins  bool                // labels were -1 and 1, and are numbered
 	fewer     graphCache          // with the edges that a model keeps
 }
 

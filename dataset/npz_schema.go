@@ -67,7 +67,7 @@ func (l *npzLoader) statesOfType(a int, name string) []string {
 		return named
 	case given > 0:
 		return crf.NumberedStates(given)
-	case l.spins:
+	case l.areSpins:
 		return spinStates
 	}
 	of := fmt.Sprintf("node type %q", name)

@@ -180,7 +180,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 // untiedStates names k states as the options or dataset.json do, or the labels, if they name that many.
 func (l *npzLoader) untiedStates(k int) []string {
 	named := [][]string{l.o.States, l.manifest.States, labelTextsOf(l.names[0])}
-	if l.spins || l.o.Spins && l.o.Statistics {
+	if l.areSpins || l.o.Spins && l.o.Statistics {
 		named = append(named, spinStates)
 	}
 	for _, t := range l.manifest.NodeTypes {

@@ -299,7 +299,7 @@ func (p *sampleReader) number(names []string, kept []int, t *table) {
 	}
 	for x, text := range all.texts {
 		of := &ofType[types[root(owner[x])]]
-		n := of.add(p.file, all.first[x].line, text)
+		n := of.add(p.file, all.first[x].Line, text)
 		of.count[n], of.total = all.count[x], of.total+all.count[x]-1
 	}
 	for a := range ofType {
@@ -354,7 +354,7 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	}
 	if counts.areSigns() && len(states) == 3 && (p.l.o.Spins || p.l.manifest.HiddenLabels) {
 		hidden := hiddenNumber
-		if p.l.areSpins(counts) {
+		if p.l.spins(counts) {
 			hidden = "0"
 		}
 		p.note(voteNote, hidden, t.count[t.number[hidden]], t.total)

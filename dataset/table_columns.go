@@ -114,7 +114,6 @@ type columnSurvey struct {
 	distinct // of cells that have a value
 	name     string
 	missing  int
-	empty    int  // of these
 	plain    bool // it is of a table without a header
 }
 
@@ -135,13 +134,16 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 		for r, cells := range t.rows {
 			if text := cells[at]; !missingCell(text) {
 				c.add(t.file, int(t.lines[r]), text)
-			} else if c.missing++; text == "" {
-				c.empty++
+			} else if text != "" || !c.isList() {
+				c.missing++
 			}
 		}
 	}
 	return c, nil
 }
+
+// isList reports whether the cells are lists of features, which may be empty.
+func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, listColumn) }
 
 // numbers are the cells that are numbers. meant counts these and those that people mean as such; odd is the first of the
 // others, −1: there is none.
@@ -149,13 +151,12 @@ func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
 	odd = -1
 	for i, text := range c.texts {
 		x, err := numeric.ParseDecimal(text)
-		large, _ := strconv.ParseFloat(text, 64)
 		if err == nil {
 			values = append(values, slices.Repeat([]float64{x}, c.count[i])...)
 		} else if odd < 0 {
 			odd = i
 		}
-		if err == nil || written.MatchString(text) || math.IsInf(large, 0) {
+		if err == nil || written.MatchString(text) {
 			meant += c.count[i]
 		}
 	}
@@ -197,9 +198,8 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			note("column %q has no values and is left out", name)
 		}
 		return nil, nil
-	case !text && strings.EqualFold(c.name, listColumn):
+	case !text && c.isList():
 		col.Indices = 1
-		c.missing -= c.empty
 	case !text && odd < 0:
 		col.Mean = meanOf(values)
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
@@ -254,8 +254,7 @@ type columnReader struct {
 	at, first int            // where it stands in the table, and its first feature
 	values    map[string]int // of text
 	unknown   int            // cells for which a model has no feature
-	line      int            // of the first of these
-	cell      string
+	note      string         // of the first of these
 }
 
 // read adds the features of a cell to those of its row. It says what is wrong with the cell.
@@ -287,8 +286,8 @@ func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem 
 		known = true
 	}
 	if !known {
-		if c.unknown++; c.unknown == 1 || line < c.line {
-			c.line, c.cell = line, cell
+		if c.unknown++; c.unknown == 1 {
+			c.note = fmt.Sprintf("%d:%s: the model has not learned of the cell %q", line, abbreviate(c.Name), abbreviate(cell))
 		}
 	}
 	return ""
@@ -390,8 +389,7 @@ func (l *tableLoader) noteUnknown(file string, readers []columnReader) {
 			instead = fmt.Sprintf("%.6g, the mean in training, stands for them", c.Mean)
 		}
 		if c.unknown > 0 {
-			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", file, c.line,
-				abbreviate(c.Name), abbreviate(c.cell), c.unknown-1, instead)
+			l.warn("%s:%s (and of %d more in this column): %s", file, c.note, c.unknown-1, instead)
 		}
 	}
 }

@@ -64,7 +64,10 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 		nodes, edges := l.source(pair.nodes), l.source(pair.edges)
 		l.run(func() { l.open(pair, nodes, edges) })
 	}
-	l.run(l.chooseColumns, l.readGraphs, l.observeSplit, l.chooseSchema, l.freezeAll)
+	l.run(l.chooseColumns, l.readGraphs, l.observeSplit, l.chooseSchema)
+	for _, g := range l.graphs {
+		l.run(func() { l.freezeGraph(g) })
+	}
 	return l.result()
 }
 
@@ -255,25 +258,13 @@ func (l *tableLoader) learnSchema() {
 	l.completeSchema()
 }
 
-// freezeAll makes an instance of each graph.
-func (l *tableLoader) freezeAll() {
-	for _, g := range l.graphs {
-		l.run(func() { l.freezeGraph(g) })
-	}
-}
-
 // freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
 func (l *tableLoader) freezeGraph(g *tableGraph) {
 	s := &l.set.Schema
-	if g.topology.NumEdges() > 0 && len(s.EdgeTypes) == 0 {
-		l.failAt(g.edges.file, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q",
-			g.names[g.topology.U(0)], g.names[g.topology.V(0)], s.NodeTypes[0].Name, s.NodeTypes[0].Name)
-		return
-	}
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
 		l.fail(wrong(g.edges.file, g.reversed, "", "keep one of the two, or say that edges have no direction",
-			"it joins the "+
-				"nodes of an earlier line the other way round; edges are directed, and a network has one edge for two nodes"))
+			"it joins the nodes of an earlier line the other way round; edges are directed, and a network has one edge for two "+
+				"nodes"))
 		return
 	}
 	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.features}}

@@ -18,46 +18,43 @@ import (
 // missingFeatures in the column of features says that a node's are not known.
 const missingFeatures = "?"
 
-// readNodes makes the nodes of a graph of their table.
+// readNodes makes the nodes of a graph of their table, in the order of their names.
 func (l *tableLoader) readNodes(g *tableGraph) {
 	t := g.nodes
 	l.labels.named = setOf(l.namesOfStates())
 	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
-	at := map[string]int32{} // the line of each
+	for _, cells := range t.rows {
+		g.names = append(g.names, strings.Clone(cells[t.roles[roleID]]))
+	}
+	g.row = rowsInOrder(g.names)
+	g.names = take(g.names, g.row)
+	t.pick(g.row)
 	for r, cells := range t.rows {
-		name, line := cells[t.roles[roleID]], t.lines[r]
-		g.checkName(name, line, at[name])
-		at[name] = line
-		g.names = append(g.names, strings.Clone(name))
-		g.labels = append(g.labels, l.label(t.file, int(line), t.cell(cells, roleLabel)))
+		line := int(t.lines[r])
+		l.checkName(g, g.names[r], line)
+		g.byName[g.names[r]] = int32(r)
+		g.labels = append(g.labels, l.label(t.file, line, t.cell(cells, roleLabel)))
 		g.splits = append(g.splits, unique.Make(t.cell(cells, roleSplit)).Value()) // one copy of each
 	}
 	if len(t.rows) == 0 {
 		t.add(0, "", "", "there are no nodes")
 	}
-	g.row = rowsInOrder(g.names)
-	g.names, g.labels, g.splits = take(g.names, g.row), take(g.labels, g.row), take(g.splits, g.row)
-	t.pick(g.row)
-	for i, name := range g.names {
-		g.byName[name] = int32(i)
-	}
 	g.features = l.featuresOf(t, l.rules.Nodes, l.bias())
 	l.fail(t.errors()...)
 }
 
-// checkName checks that a node has a name, which none on a line before has; 0: there is no such line.
-func (g *tableGraph) checkName(name string, line, before int32) {
+// checkName checks that a node has a name, which none before has.
+func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 	t, remedy := g.nodes, "keep one row for every node"
 	place := abbreviate(t.header[t.roles[roleID]])
-	switch {
-	case name == "":
-		t.add(int(line), place, "give it one that no other node has, or leave the row out", "the node has no identifier")
-	case before > 0:
-		if !t.plain { // another column may identify nodes
+	if name == "" {
+		t.add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
+	} else if before, twice := g.byName[name]; twice {
+		if !t.plain && len(l.o.given(roleID)) == 0 { // another column may identify nodes
 			remedy += ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each graph"
 		}
-		t.add(int(line), place, remedy, "node %q is on line %d already", abbreviate(name), before)
+		t.add(line, place, remedy, "node %q is on line %d already", abbreviate(name), t.lines[before])
 	}
 }
 
@@ -86,7 +83,7 @@ func rowsInOrder(names []string) []int32 {
 		return nil
 	}
 	row := numbersTo(len(names))
-	slices.SortFunc(row, func(a, b int32) int { return naturalCompare(names[a], names[b]) })
+	slices.SortStableFunc(row, func(a, b int32) int { return naturalCompare(names[a], names[b]) })
 	return row
 }
 
@@ -135,16 +132,12 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 	if t.pick(e.rows); len(l.rules.Edges) > 0 {
 		g.edgeFeatures = l.featuresOf(t, l.rules.Edges, true)
 	}
-	l.fail(t.errors()...)
-	l.run(
-		func() {
-			var err error
-			g.topology, err = graph.FromEdges(len(g.names), e.u, e.v)
-			if l.fail(ofFile(t.file, err)); turned != nil {
-				l.turned[g.topology] = turned
-			}
-		},
-		func() { l.smooth(g) })
+	var err error
+	if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); turned != nil {
+		l.turned[g.topology] = turned
+	}
+	l.fail(append(t.errors(), ofFile(t.file, err))...)
+	l.run(func() { l.smooth(g) })
 	t.rows, g.nodes.rows = nil, nil // no longer needed
 }
 
@@ -222,10 +215,8 @@ func (g *tableGraph) end(line int, cells []string, role string) (node int32, kno
 // end comes first, and turned says which are the other way round in the table.
 func (e *edgeRows) sort(directed bool) (turned []bool) {
 	order := numbersTo(len(e.u)) // no two edges have the same ends
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(min(e.u[a], e.v[a]), min(e.u[b], e.v[b])), cmp.Compare(max(e.u[a], e.v[a]),
-			max(e.u[b], e.v[b])))
-	})
+	ends := func(a int32) int64 { return int64(min(e.u[a], e.v[a]))<<32 + int64(max(e.u[a], e.v[a])) }
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ends(a), ends(b)) })
 	e.u, e.v, e.rows = take(e.u, order), take(e.v, order), take(e.rows, order)
 	if directed {
 		return nil
