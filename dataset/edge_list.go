@@ -90,7 +90,7 @@ func (t *table) readEdgeList(data []byte) {
 		t.rows[0] = names
 	} else {
 		if slices.ContainsFunc(t.rows, func(fields []string) bool { return len(fields) == 3 && isNumber(fields[2]) }) {
-			names = append(names, roleWeight)
+			names = append(names, "weight")
 		}
 		t.rows, t.lines = slices.Insert(t.rows, 0, names), slices.Insert(t.lines, 0, 1)
 	}

@@ -357,33 +357,22 @@ func TestPairsAsNamed(t *testing.T) {
 	}
 }
 
-// TestDoubtfulColumns: notes tell of row numbers, days and labels that look like missing ones; a weight has any name.
+// TestDoubtfulColumns: notes tell of row numbers, days and labels that look like missing ones.
 func TestDoubtfulColumns(t *testing.T) {
-	folder := writeFiles(t, sheets("id,Unnamed: 0,day,label\na,0,2024-01-31,u\nb,1,2024-01-31,v\nc,2,2024-02-01,unknown\n",
-		"source,target,strength\na,b,2\nb,c,1\n"))
-	set := mustOpen(t, folder, Options{Columns: []string{"weight=strength"}})
+	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,day,label\na,0,2024-01-31,u\nb,1,2024-01-31,v\nc,2,2024-02-01,unknown\n",
+		"source,target,strength\na,b,2\nb,c,1\n")), Options{})
 	for _, want := range []string{"column 2 has no name", `column "day" has days, and each of its 2 different ones`,
 		`the label "unknown" is a state like any other`} {
 		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
 			t.Errorf("no note %q among %q", want, set.Warnings)
 		}
 	}
-	again := mustOpen(t, folder, modelOf(set))
-	for _, s := range []*Set{set, again} {
-		if got := fmt.Sprint(s.Schema.EdgeTypes[0].FeatureNames); got != "[weight constant]" {
-			t.Error(got)
-		}
-	}
-	if got := again.Instances[0].EdgeFeatures(0); got.Dim() != 2 {
-		t.Errorf("%d features", got.Dim())
-	}
-	both := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
-	set = mustOpen(t, both, Options{Columns: []string{"weight=cost"}})
-	if got := fmt.Sprint(set.Schema.EdgeTypes[0].FeatureNames, set.Warnings); got != "[weight constant] []" {
-		t.Error(got)
-	}
-	for option, want := range map[string]string{"weight=nix": `no column "nix"`, "weight=": "or ignore=NAME of one to leave out"} {
-		_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{option}})
-		wantError(t, err, want)
+}
+
+// TestFeaturesAreLists: a column of that name lists features, also where each list has one.
+func TestFeaturesAreLists(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, sheets("id,label,Features\na,u,2\nb,v,0\n", "source,target\na,b\n")), Options{})
+	if got, want := matrixOf(set), [][]float64{{0, 0, 1, 1}, {1, 0, 0, 1}}; !cmp.Equal(got, want) {
+		t.Errorf("features %v, want %v", got, want)
 	}
 }

@@ -117,8 +117,9 @@ type columnSurvey struct {
 	plain    bool // it is of a table without a header
 }
 
-// written matches numbers as people write them: with a currency or percent, thousands apart, or a decimal comma.
-var written = regexp.MustCompile(`^[-+]?[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)? ?[$€£%]?$`)
+// written matches numbers as people and programs write them: with a currency or percent, thousands apart, a decimal
+// comma, or too large.
+var written = regexp.MustCompile(`^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:[eE][-+]?\d+)? ?[$€£%]?|(?i)inf)$`)
 
 // day matches days, with or without a time, as people and programs write them.
 var day = regexp.MustCompile(`^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([T ]\d\d?:.*)?$`)

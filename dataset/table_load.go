@@ -126,7 +126,7 @@ func (l *tableLoader) chooseColumns() {
 	}
 	for _, t := range []*table{first.nodes, first.edges} {
 		for role, i := range t.roles {
-			if i >= 0 && role != roleIgnore {
+			if i >= 0 {
 				*r.name(role) = t.header[i]
 			}
 		}

@@ -13,12 +13,11 @@ const (
 	roleSplit  = "split"
 	roleSource = "source"
 	roleTarget = "target"
-	roleWeight = "weight"
 	roleText   = "text"
 	roleIgnore = "ignore"
 )
 
-var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleWeight, roleText, roleIgnore}
+var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleText, roleIgnore}
 
 // Names of columns whose role is known without being told, the likeliest first.
 var (
@@ -45,7 +44,7 @@ func (o *Options) validateColumns() error {
 		role, name, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || name == "":
-			return optionError("Columns", "%q: want ROLE=NAME, such as label=species, or ignore=NAME of one to leave out", text)
+			return optionError("Columns", "%q: want ROLE=NAME, such as label=species", text)
 		case !slices.Contains(roles, role):
 			return optionError("Columns", "%q: %s", text, suggestion(role, roles))
 		case role != roleText && role != roleIgnore && len(o.given(role)) > 1:
@@ -62,7 +61,6 @@ type sheetRecipe struct {
 	Split  string   `json:"split,omitempty"`
 	Source string   `json:"source"`
 	Target string   `json:"target"`
-	Weight string   `json:"weight,omitempty"` // what the column of that name is called; "": so
 	Nodes  []column `json:"nodes,omitempty"`
 	Edges  []column `json:"edges,omitempty"`
 }
@@ -70,7 +68,7 @@ type sheetRecipe struct {
 // name is that of the column of a role.
 func (r *sheetRecipe) name(role string) *string {
 	return map[string]*string{roleID: &r.ID, roleLabel: &r.Label, roleSplit: &r.Split, roleSource: &r.Source,
-		roleTarget: &r.Target, roleWeight: &r.Weight}[role]
+		roleTarget: &r.Target}[role]
 }
 
 func (r *sheetRecipe) sound() bool {
@@ -114,7 +112,6 @@ func (l *tableLoader) rolesOfNodes(t *table) {
 
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first two that have a name.
 func (l *tableLoader) rolesOfEdges(t *table) {
-	l.nameWeight(t)
 	ends := [2]int{l.assign(t, roleSource), l.assign(t, roleTarget)}
 	if ends == noEnds {
 		ends = t.usualEnds()
@@ -134,21 +131,6 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; {columns} names "+
 			"others, as source=NAME,target=NAME", t.file, abbreviate(t.header[ends[0]]), abbreviate(t.header[ends[1]]))
 	}
-}
-
-// nameWeight gives the column that says how much an edge counts this name; one that has it is left out then.
-func (l *tableLoader) nameWeight(t *table) {
-	i, other := l.assign(t, roleWeight), t.column(roleWeight)
-	if delete(t.roles, roleWeight); i < 0 {
-		return
-	}
-	if l.o.Recipe == nil {
-		l.rules.Weight = t.header[i]
-	}
-	if other >= 0 && other != i {
-		t.header[other], t.roles[roleIgnore] = t.header[i], other
-	}
-	t.header[i] = roleWeight
 }
 
 // noEnds are the ends where there are none.
