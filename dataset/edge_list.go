@@ -87,13 +87,12 @@ func (t *table) readEdgeList(data []byte) {
 	names := []string{roleSource, roleTarget}
 	if headers(t.rows) > 0 {
 		names = append(names, t.rows[0][2:]...)
-		t.rows[0] = names
-	} else {
-		if slices.ContainsFunc(t.rows, func(fields []string) bool { return len(fields) == 3 && isNumber(fields[2]) }) {
-			names = append(names, "weight")
-		}
-		t.rows, t.lines = slices.Insert(t.rows, 0, names), slices.Insert(t.lines, 0, 1)
+		t.rows, t.lines = t.rows[1:], t.lines[1:]
 	}
+	if len(names) == 2 && slices.ContainsFunc(t.rows, func(fields []string) bool { return len(fields) == 3 }) {
+		names = append(names, "weight")
+	}
+	t.rows, t.lines = slices.Insert(t.rows, 0, names), slices.Insert(t.lines, 0, 1)
 	for i, fields := range t.rows {
 		if len(fields) == 2 && len(names) == 3 {
 			t.rows[i] = append(fields, "") // a weight that is not known

@@ -195,7 +195,6 @@ func (p *sampleReader) readTable(data []byte) {
 		p.keep(t.takeHeader(true))
 		names = t.header
 	}
-	t.keepWhole(columns)
 	empty := 0
 	for line := range bytes.Lines(bytes.TrimSpace(data)) {
 		if len(bytes.Trim(line, separators+` "`+"\n")) == 0 {

@@ -39,12 +39,6 @@ func readPlain(path string, data []byte) *table {
 		t.readCells(data)
 	}
 	for i, cells := range t.rows {
-		if n := len(cells); n >= 2 && n < len(plainNodes) {
-			t.rows[i] = append(cells, "", "")[:len(plainNodes)]
-		}
-	}
-	t.keepWhole(len(plainNodes))
-	for i, cells := range t.rows {
 		if x, err := strconv.Atoi(cells[1]); err != nil {
 			t.add(int(t.lines[i]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
 				"or -1 for none", abbreviate(cells[1]))
@@ -80,9 +74,7 @@ func readTable(path string, data []byte, list bool) *table {
 	}
 	if problem := t.takeHeader(false); problem != nil {
 		t.list = []error{problem}
-		return t
 	}
-	t.keepWhole(len(t.header))
 	return t
 }
 
@@ -105,31 +97,26 @@ func readRows(path string, data []byte, list bool) *table {
 	return t
 }
 
-// keepWhole keeps the rows that have as many cells as the first row, and reports the others.
-func (t *table) keepWhole(columns int) {
-	whole := make([]int32, 0, len(t.rows))
-	for i, cells := range t.rows {
-		if len(cells) == columns {
-			whole = append(whole, int32(i))
-		} else {
-			t.add(int(t.lines[i]), "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
-				"in quotes, and give names of rows, as R writes them, a column", t.comma),
-				"the number of cells is %d, the first row has %d", len(cells), columns)
-		}
-	}
-	t.pick(whole)
-}
-
-// readCells reads the rows of a table with separators.
+// readCells reads the rows of a table with separators that have as many cells as the first, and reports the others.
 func (t *table) readCells(data []byte) {
-	r := csv.NewReader(bytes.NewReader(data))
+	r, columns := csv.NewReader(bytes.NewReader(data)), len(t.header)
 	if r.Comma, r.FieldsPerRecord = t.comma, -1; t.plain {
 		r.Comment, r.LazyQuotes = '#', true
 	}
 	cells, err := r.Read()
 	for ; err == nil; cells, err = r.Read() {
 		line, _ := r.FieldPos(0)
-		if trimmed(cells); len(t.rows) == 0 || slices.ContainsFunc(cells, func(c string) bool { return c != "" }) {
+		if trimmed(cells); t.plain && len(cells) > 1 && len(cells) < columns { // the last two may be left out
+			cells = append(cells, "", "")[:columns]
+		}
+		switch {
+		case len(t.rows) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return c != "" }):
+		case columns > 0 && len(cells) != columns:
+			t.add(line, "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
+				"in quotes, and give names of rows, as R writes them, a column", t.comma),
+				"the number of cells is %d, the first row has %d", len(cells), columns)
+		default:
+			columns = len(cells)
 			t.addRow(line, cells)
 		}
 	}
