@@ -271,20 +271,17 @@ func numbersOf(states []string) []int32 {
 // Labels returns states of an instance's nodes as the data have them for labels: the same, or the numbers that are
 // the names of states. A state that is not known is crf.Unobserved, or one less where that is a label.
 func (s *Set) Labels(in *crf.Instance, states []int32) []int32 {
-	labels := states
-	for a := range s.Schema.NodeTypes {
+	labels, types := slices.Clone(states), s.Schema.NodeTypes
+	for a := range types {
 		if !s.namesAreLabels(a) {
 			continue
 		}
-		labels = slices.Clone(labels)
-		numbers := numbersOf(s.Schema.NodeTypes[a].States)
-		unknown := min(crf.Unobserved, slices.Min(numbers)-1)
+		numbers := numbersOf(types[a].States)
 		for v, x := range states {
-			switch {
-			case len(s.Schema.NodeTypes) > 1 && in.NodeType(int32(v)) != a:
-			case x == crf.Unobserved:
-				labels[v] = unknown
-			default:
+			if len(types) > 1 && in.NodeType(int32(v)) != a {
+				continue
+			}
+			if labels[v] = min(crf.Unobserved, slices.Min(numbers)-1); x != crf.Unobserved {
 				labels[v] = numbers[x]
 			}
 		}

@@ -133,10 +133,11 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	if mark := t.likeMissing(); mark != "" {
 		l.warn(likeMissingNote, abbreviate(mark))
 	}
-	fraction := slices.IndexFunc(t.texts, func(text string) bool {
+	numbers, fractions := true, false
+	for _, text := range states {
 		x, err := numeric.ParseDecimal(text)
-		return err == nil && x != math.Trunc(x)
-	})
+		numbers, fractions = numbers && err == nil, fractions || err == nil && x != math.Trunc(x)
+	}
 	const measured, remedy = "%d labels are %d different numbers, each a state of its own", "if they measure something, " +
 		"divide them into classes"
 	switch n := len(states); {
@@ -145,10 +146,9 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case n == 1:
 		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
 			"or null", "every label is %q, which tells of one state only", abbreviate(states[0]))
-	case n > mostFractions && fraction >= 0:
-		l.fail(t.at(fraction, "divide the numbers into classes, or name another column as that of labels",
-			"label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[fraction]),
-			n))
+	case numbers && (fractions && n > mostFractions || n > mostNumbers && fewOfState*n > 2*t.total):
+		l.failAt(file, "", remedy+", or name another column as that of labels; if not, name the states in {states}", measured,
+			t.total, n)
 	case t.tooMany():
 		remedy := "is it the column of labels?"
 		if !t.tokens { // whose columns have no names
@@ -156,10 +156,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		}
 		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total, n,
 			abbreviate(t.texts[0]))
-	case n <= manyStates || fewOfState*n <= t.total || slices.ContainsFunc(states, isNoNumber):
-	case n > mostNumbers && fewOfState*n > 2*t.total:
-		l.failAt(file, "", remedy+"; if not, name the states in {states}", measured, t.total, n)
-	default:
+	case numbers && n > manyStates && fewOfState*n > t.total:
 		l.warn(measured+"; "+remedy, t.total, n)
 	}
 	return states

@@ -121,9 +121,6 @@ type columnSurvey struct {
 // comma, or too large.
 var written = regexp.MustCompile(`^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:[eE][-+]?\d+)? ?[$€£%]?|(?i)inf)$`)
 
-// day matches days, with or without a time, as people and programs write them.
-var day = regexp.MustCompile(`^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([T ]\d\d?:.*)?$`)
-
 // look looks at all cells of a column.
 func look(tables []*table, name string) (*columnSurvey, error) {
 	c := &columnSurvey{name: name, plain: tables[0].plain}
@@ -180,13 +177,6 @@ func meanOf(values []float64) float64 {
 	return mean
 }
 
-// count reports whether numbers, of so many different ones, are all those from one to another, as identifiers of rows.
-func count(values []float64, different int) bool {
-	n := len(values)
-	return n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
-		!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) })
-}
-
 // decide says how the column becomes features: nil where it is left out, as a note says. text says that it is said to
 // be text, and not numbers. Of lists the features are still to be counted.
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
@@ -204,7 +194,8 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	case !text && odd < 0:
 		col.Mean = meanOf(values)
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
-		if count(values, different) {
+		if n := len(values); n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
+			!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) { // as identifiers of rows do
 			note("column %q numbers the rows, and is taken for a feature; {columns=ignore=%s} leaves it out", name, c.name)
 		}
 	case !text && float64(meant) >= numberColumn*float64(c.total):
@@ -237,10 +228,6 @@ func (c *columnSurvey) categories(col *column, note func(format string, argument
 	for _, i := range order[:min(mostCategories, len(order))] {
 		kept += c.count[i]
 		col.Values = append(col.Values, c.texts[i])
-	}
-	if day.MatchString(c.texts[0]) {
-		note("column %q has days, and each of its %d different ones is a category of its own; write them as numbers, such "+
-			"as of days since the first, or leave the column out by {columns=ignore=%s}", abbreviate(c.name), len(order), c.name)
 	}
 	if col.Other = len(order) > mostCategories; col.Other {
 		note("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the "+

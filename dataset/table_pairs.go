@@ -90,12 +90,8 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 		case isNodesTable(base), isEdgesTable(base):
 			tables = []string{path}
 		case err == nil && len(tables) > 1:
-			var names []string
-			for _, table := range tables {
-				names = append(names, pairOf(table).name)
-			}
-			l.warn("%s holds %d graphs (%s), which share one model; name those to read if that is not meant", path, len(tables),
-				firstFew(names))
+			l.warn("%s holds %d graphs, which share one model; name those to read if that is not meant: %s", path, len(tables),
+				firstFew(tables))
 		case err == nil && len(tables) == 0:
 			l.failAt(path, "", "", "there are no tables of nodes")
 		case err == nil:
@@ -115,13 +111,12 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 
 // refuseAlone tells of a table, or a list of edges, without the other.
 func (l *tableLoader) refuseAlone(path string) {
-	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
-		"sentences, "+asTaggedText
-	if p := newPeek(path); p.isNumbers() {
-		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
-	}
-	if isEdgeList(path) {
+	p, what, remedy := newPeek(path), "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name "+
+		"one; of sentences, "+asTaggedText
+	if p.best().what == edgeList {
 		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
+	} else if p.isNumbers() {
+		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
 	}
 	l.failAt(path, "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
 }
