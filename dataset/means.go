@@ -117,25 +117,6 @@ func hop(m, next *crf.FeatureData, of *graph.Graph, allow func() error) error {
 // mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a connected part.
 const mostHops = 16
 
-// hops is over how many of them features are means.
-func (o *Options) hops() int {
-	if o.Recipe != nil {
-		return o.Recipe.Hops
-	}
-	return o.Hops
-}
-
-// smooth replaces the features of a graph's nodes by means, where that is asked for.
-func (l *tableLoader) smooth(g *tableGraph) {
-	hops := l.o.hops()
-	if hops == 0 || g.features.Dim() == 0 {
-		return
-	}
-	means, err := averaged(l.ctx, &g.features, g.topology, hops, l.bias() && onlyList(l.rules.Nodes), l.o.Memory)
-	l.fail(ofFile(g.nodes.file, err))
-	g.features = means
-}
-
 // CanAverage reports whether Averaged serves: graph tables that were read with hops of 0, whose nodes have features and
 // a bias.
 func (s *Set) CanAverage() bool {
@@ -149,7 +130,11 @@ func (s *Set) Averaged(ctx context.Context, hops int, allowed int64) (*Set, erro
 	if !s.CanAverage() {
 		return nil, errors.New("dataset: means over neighbourhoods are for graph tables whose nodes have features and a bias")
 	}
-	own, known := *s, s.Recipe.Sheets != nil && onlyList(s.Recipe.Sheets.Nodes)
+	return s.averaged(ctx, hops, allowed)
+}
+
+func (s *Set) averaged(ctx context.Context, hops int, allowed int64) (*Set, error) {
+	own, known := *s, s.Recipe.Bias && onlyList(s.Recipe.Sheets.Nodes)
 	own.given, own.Instances, own.Recipe.Hops = nil, make([]*crf.Instance, len(s.Instances)), hops
 	for i, in := range s.Instances {
 		means, err := averaged(ctx, &s.given[i], in.Graph, hops, known, allowed)

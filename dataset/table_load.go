@@ -68,7 +68,15 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	for _, g := range l.graphs {
 		l.run(func() { l.freezeGraph(g) })
 	}
-	return l.result()
+	set, problems := l.result()
+	if set == nil || set.Recipe.Hops == 0 {
+		return set, problems
+	}
+	means, err := set.averaged(ctx, set.Recipe.Hops, o.Memory)
+	if err != nil {
+		return nil, []error{ofFile(pairs[0].nodes, err)}
+	}
+	return means, nil
 }
 
 // readGraphs reads nodes and edges; edges to nodes that were not read would only repeat what is wrong with these.

@@ -137,7 +137,6 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 		l.turned[g.topology] = turned
 	}
 	l.fail(append(t.errors(), ofFile(t.file, err))...)
-	l.run(func() { l.smooth(g) })
 	t.rows, g.nodes.rows = nil, nil // no longer needed
 }
 
