@@ -114,7 +114,6 @@ type columnSurvey struct {
 	distinct // of cells that have a value
 	name     string
 	missing  int
-	plain    bool // it is of a table without a header
 }
 
 // written matches numbers as people and programs write them: with a currency or percent, thousands apart, a decimal
@@ -123,7 +122,7 @@ var written = regexp.MustCompile(`^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.
 
 // look looks at all cells of a column.
 func look(tables []*table, name string) (*columnSurvey, error) {
-	c := &columnSurvey{name: name, plain: tables[0].plain}
+	c := &columnSurvey{name: name}
 	for _, t := range tables {
 		at := t.column(name)
 		if at < 0 {
@@ -185,7 +184,7 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 	name, different, instead := abbreviate(c.name), len(c.count), "nothing"
 	switch {
 	case c.total == 0:
-		if !c.plain {
+		if c.missing > 0 {
 			note("column %q has no values and is left out", name)
 		}
 		return nil, nil

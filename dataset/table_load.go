@@ -233,12 +233,13 @@ func (l *tableLoader) chooseSchema() {
 	} else {
 		l.learnSchema()
 	}
-	l.run(func() {
-		of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
-		for _, g := range l.graphs {
-			ofTexts(g.labels, of)
-		}
-	})
+	if l.o.NoLabels || len(l.problems) > 0 {
+		return
+	}
+	of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
+	for _, g := range l.graphs {
+		ofTexts(g.labels, of)
+	}
 }
 
 // learnSchema makes schema and recipe of what the tables have.

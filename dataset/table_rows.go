@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 )
 
@@ -34,11 +33,14 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 		line := int(t.lines[r])
 		l.checkName(g, g.names[r], line)
 		g.byName[g.names[r]] = int32(r)
-		g.labels = append(g.labels, l.label(t.file, line, t.cell(cells, roleLabel)))
+		g.labels = append(g.labels, l.labels.see(t.file, line, t.cell(cells, roleLabel)))
 		g.splits = append(g.splits, unique.Make(t.cell(cells, roleSplit)).Value()) // one copy of each
 	}
 	if len(t.rows) == 0 {
 		t.add(0, "", "", "there are no nodes")
+	}
+	if l.o.NoLabels {
+		l.skip(g.labels)
 	}
 	g.features = l.featuresOf(t, l.rules.Nodes, l.bias())
 	l.fail(t.errors()...)
@@ -64,17 +66,6 @@ func (t *table) cell(cells []string, role string) string {
 		return cells[i]
 	}
 	return ""
-}
-
-// label reads a label: the number of its text, −1 where it is hidden.
-func (l *tableLoader) label(file string, line int, cell string) int32 {
-	if l.o.NoLabels {
-		if l.unread++; !missingCell(cell) || l.labels.named[cell] {
-			l.known++
-		}
-		return crf.Unobserved
-	}
-	return l.labels.see(file, line, cell)
 }
 
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
