@@ -17,13 +17,11 @@ const (
 	// mostCategories bounds the features that a column of text makes. The rarer values share one: their weights could be
 	// told from few rows only.
 	mostCategories = 100
-	// ownValues is the share of different texts among the cells of a column from which it is taken for names: what nearly
-	// every row has for itself tells nothing of others.
-	ownValues = 0.9
+	// nearlyAll is the share of the cells of a column that speaks for all: different texts are names, which tell nothing
+	// of other rows, and beside numbers others are mistakes.
+	nearlyAll = 0.9
 	// fewCells are so few that all may differ by chance.
 	fewCells = 3
-	// numberColumn is the share of numbers among the cells of a column from which the others are taken for mistakes.
-	numberColumn = 0.9
 )
 
 // column is how the cells of a column of a table with a header become features. It is part of a Recipe.
@@ -47,13 +45,13 @@ const listColumn = "features"
 
 // size is the number of features that a column makes.
 func (c *column) size() int {
-	if c.Indices == 0 {
-		return len(c.features())
+	n := max(1, c.Indices, len(c.Values))
+	for _, more := range []bool{c.Other, c.Missing} {
+		if more {
+			n++
+		}
 	}
-	if c.Missing {
-		return c.Indices + 1
-	}
-	return c.Indices
+	return n
 }
 
 // isMissing reports whether a cell says that there is no value.
@@ -197,13 +195,13 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 			!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) { // as identifiers of rows do
 			note("column %q numbers the rows, and is taken for a feature; {columns=ignore=%s} leaves it out", name, c.name)
 		}
-	case !text && float64(meant) >= numberColumn*float64(c.total):
+	case !text && float64(meant) >= nearlyAll*float64(c.total):
 		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
 			"{columns=text="+c.name+"}", "%q is no number that can be used, while %d of the %d cells of this column are meant "+
 			"as numbers", abbreviate(c.texts[odd]), meant, c.total)
 		err.Place = name
 		return nil, err
-	case c.total > fewCells && float64(different) >= ownValues*float64(c.total):
+	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
 		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states; write "+
 			"days and the like as numbers, if they tell something", name, c.total, different)
 		return nil, nil

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -134,10 +135,9 @@ func extensionBehind(prefix string) string {
 // isPlain reports whether a table of nodes has no header: it is tsv, and the second of its first cells, of at most four,
 // is a label that is a number.
 func isPlain(path string, data []byte) bool {
-	for text := range strings.Lines(string(data)) {
-		cells := trimmed(strings.Split(text, "\t"))
-		if strings.Join(cells, "") != "" && text[0] != '#' {
-			n := len(cells)
+	for line := range bytes.Lines(data) {
+		cells := trimmed(strings.Split(string(line), "\t"))
+		if n := len(cells); strings.Join(cells, "") != "" && line[0] != '#' {
 			return filepath.Ext(path) == tableExtensions[0] && n > 1 && n <= len(plainNodes) && isNumber(cells[1])
 		}
 	}
