@@ -121,8 +121,7 @@ func (l *loader) askWhatHides() {
 }
 
 // countStates names the states of a node type by the labels that are names, or as many as the largest label asks for.
-// otherwise says where else than in
-// dataset.json they can be given.
+// otherwise says where else than in dataset.json they can be given.
 func (l *loader) countStates(a int, all map[int]labelCounts, what, every, otherwise string, missing error) []string {
 	if l.names[a] != nil {
 		return labelTextsOf(l.names[a])
