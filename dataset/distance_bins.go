@@ -1,45 +1,37 @@
 package dataset
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
-
-	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // sampleSize is the number of edges whose distances give the bin edges. The
 // share of edges in a bin then is off by about 0.1 %.
 const sampleSize = 1 << 18
 
-// pixelFeatures are the features of one picture's pixels.
-type pixelFeatures struct {
-	graph    *graph.Graph
-	features *stretch.Map
-}
-
 // distances returns what measures how far apart the features of the ends of an edge are: their ℓ2 distance. The
 // conversion keeps sums the same on machines that fuse multiply and add.
-func (p *pixelFeatures) distances() func(e int32) float64 {
-	first, second := p.features.Reader(), p.features.Reader()
-	a, b := make([]float64, p.features.Dim()), make([]float64, p.features.Dim())
+func (d *imageData) distances() func(e int32) float64 {
+	first, second := d.pixels.Reader(), d.pixels.Reader()
+	a, b := make([]float64, d.pixels.Dim()), make([]float64, d.pixels.Dim())
 	return func(e int32) float64 {
-		first(a, int(p.graph.U(e)))
-		second(b, int(p.graph.V(e)))
+		first(a, int(d.graph.U(e)))
+		second(b, int(d.graph.V(e)))
 		sum := 0.0
 		for i := range a {
-			d := a[i] - b[i]
-			sum += float64(d * d)
+			x := a[i] - b[i]
+			sum += float64(x * x)
 		}
 		return math.Sqrt(sum)
 	}
 }
 
 // bins returns the bin of every edge.
-func (p *pixelFeatures) bins(edges []float64) []int32 {
-	bins, distance := make([]int32, p.graph.NumEdges()), p.distances()
+func (d *imageData) bins(edges []float64) []int32 {
+	bins, distance := make([]int32, d.graph.NumEdges()), d.distances()
 	for e := range bins {
 		bins[e] = int32(binOf(distance(int32(e)), edges))
 	}
@@ -54,7 +46,7 @@ func binOf(x float64, edges []float64) int {
 // sampleDistances returns the distances of a fixed sample of the edges of all pictures: one from each of sampleSize
 // stretches of equal length. Which one is drawn from a generator of fixed seed, because a fixed step could fall in
 // with the order of a grid's edges and meet only the vertical ones.
-func sampleDistances(pictures []pixelFeatures) []float64 {
+func sampleDistances(pictures []*imageData) []float64 {
 	total := 0
 	for _, p := range pictures {
 		total += p.graph.NumEdges()
@@ -95,4 +87,16 @@ func binEdges(sample []float64, bins int) []float64 {
 		}
 	}
 	return edges
+}
+
+// binNames describes the bins of the distance.
+func binNames(edges []float64) []string {
+	if len(edges) == 0 {
+		return []string{"any distance"}
+	}
+	names := []string{fmt.Sprintf("distance < %.4g", edges[0])}
+	for i := 1; i < len(edges); i++ {
+		names = append(names, fmt.Sprintf("%.4g ≤ distance < %.4g", edges[i-1], edges[i]))
+	}
+	return append(names, fmt.Sprintf("distance ≥ %.4g", edges[len(edges)-1]))
 }

@@ -1,100 +1,92 @@
 package dataset
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-// Folders and files of an image folder.
+// Folders of an image folder.
 const (
 	imagesFolder   = "images"
 	labelsFolder   = "labels"
 	featuresFolder = "features"
-	regionsSuffix  = ".regions.txt"
+	// superpixelsFolder has the maps of models that learned from some, unless an option names another.
+	superpixelsFolder = "superpixels"
 )
 
-// imageFiles is what one picture is read from.
+// imageFiles is what one picture is read from: the others are paths without their suffixes.
 type imageFiles struct {
-	id       string
-	picture  string
-	features string // "": the colours of the picture
-	// superpixels is a map of regions, without .png or .npy; "": pixels are the nodes
-	superpixels string
-	labels      string // without .regions.txt or .png; "": none
+	picture     string
+	features    string // "": the colours of the picture
+	superpixels string // "": pixels are the nodes
+	labels      string // "": none
 }
 
 // imageData is what was read.
 type imageData struct {
-	image    ImageSource
+	image    ImageSource    // of no width until the picture was read
+	colours  stretch.Values // [pixels × 3] of 0 to 255
 	features *featureMap
-	labels   *labelMap // nil: not read
+	labels   *numberMap // nil: not read
+	regions  *regions   // nil: pixels are the nodes
 	sources  []Source
 	files    []*fileio.Mapping // that features lie in
 	allowed  int64             // memory, as Options.Memory
-	regions  regions           // with superpixels
-	pixelEdges
+
+	graph  *graph.Graph
+	pixels *stretch.Map // the features of pixels
 }
 
-// source reads a whole file, which then is among the sources.
-func (d *imageData) source(path, wanted string) ([]byte, error) {
-	data, source, err := readSource(path, wanted, math.MaxInt64, d.allowed)
-	if err == nil {
-		d.sources = append(d.sources, source)
+// open opens what belongs to a picture: the first that is there of the files with one of some suffixes.
+func (d *imageData) open(path, what, remedy string, suffixes ...string) (string, *fileio.Mapping, error) {
+	var missing []string
+	for _, suffix := range suffixes {
+		file, err := fileio.Map(path+suffix, what, func(size int64) error {
+			return memory.Check("the file "+path+suffix, float64(size), d.allowed)
+		})
+		if err == nil {
+			d.sources = append(d.sources, sourceOf(path+suffix, file.Bytes()))
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return path + suffix, file, err
+		}
+		missing = append(missing, path+suffix)
 	}
-	return data, err
-}
-
-// mapped is source for a file that may be large: of what is mapped nothing counts as memory.
-func (d *imageData) mapped(path, wanted string) (*fileio.Mapping, error) {
-	file, err := fileio.Map(path, wanted, func(size int64) error {
-		return memory.Check("the file "+path, float64(size), d.allowed)
-	})
-	if err == nil {
-		d.sources = append(d.sources, sourceOf(path, file.Bytes()))
-	}
-	return file, err
+	return "", nil, wrong(d.image.Path, 0, "", remedy+", or leave the picture out of the list", "it has no %s: there is no %s",
+		what, strings.Join(missing, " or "))
 }
 
 // findImages lists the pictures to read: those of the list, or all.
-func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
-	within, ids := filepath.Join(folder, imagesFolder), ""
-	byID, err := pictures(within)
-	if err != nil {
-		return nil, nil, []error{err}
-	}
+func findImages(folder string, o *Options) (found []imageFiles, sources []Source, list []error) {
 	features, err := findFeatures(folder, o)
+	labels, superpixels := filepath.Join(folder, labelsFolder), folderOf(folder, o.Superpixels, superpixelsFolder)
+	if err == nil && !o.NoLabels && !isFolder(labels) {
+		err = wrong(folder, 0, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in "+
+			"images; predict needs none", "there is no folder %s", labels)
+	}
 	if err != nil {
 		return nil, nil, []error{err}
 	}
-	labels := filepath.Join(folder, labelsFolder)
-	if !o.NoLabels && !isFolder(labels) {
-		return nil, nil, []error{wrong(folder, 0, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in "+
-			"images; predict needs none", "there is no folder %s", labels)}
-	}
-	if o.List != "" {
-		ids = ListPath(folder, o.List)
-	}
-	entries, sources, list := chosen(within, byID, ids, o.Memory)
-	var found []imageFiles
-	for _, e := range entries {
-		f := imageFiles{id: e.text, picture: byID[e.text][0]}
+	pictures, sources, list := chosen(folder, o)
+	for _, path := range pictures {
+		f := imageFiles{picture: path}
 		if !o.NoLabels {
-			f.labels = filepath.Join(labels, e.text)
+			f.labels = filepath.Join(labels, idOf(path))
 		}
 		if features != "" {
-			f.features = filepath.Join(features, e.text+".npy")
+			f.features = filepath.Join(features, idOf(path))
 		}
 		if o.superpixels() {
-			f.superpixels = filepath.Join(ListPath(folder, cmp.Or(o.Superpixels, superpixelsFolder)), e.text)
+			f.superpixels = filepath.Join(superpixels, idOf(path))
 		}
 		found = append(found, f)
 	}
@@ -113,18 +105,17 @@ func ListPath(folder, list string) string {
 	return list
 }
 
-// FeatureFolder returns the folder from which Open reads the unary features of an image folder: the one asked for, as
-// ListPath finds it, or else features in the data folder.
-func FeatureFolder(folder, asked string) string {
+// folderOf returns the folder asked for, as ListPath finds it, or else the usual one in the data folder.
+func folderOf(folder, asked, usual string) string {
 	if asked != "" {
 		return ListPath(folder, asked)
 	}
-	return filepath.Join(folder, featuresFolder)
+	return filepath.Join(folder, usual)
 }
 
 // findFeatures returns the folder of the features if it is there, or "" where colours are the features.
 func findFeatures(folder string, o *Options) (string, error) {
-	features := FeatureFolder(folder, o.FeatureDir)
+	features := folderOf(folder, o.FeatureDir, featuresFolder)
 	_, err := os.Stat(features)
 	colours := o.Recipe != nil && o.Recipe.Colours
 	switch {
@@ -140,96 +131,133 @@ func findFeatures(folder string, o *Options) (string, error) {
 	return features, err
 }
 
+// pictureSuffixes are those of pictures to be read.
+var pictureSuffixes = []string{".jpg", ".jpeg", ".png"}
+
+// idOf is what a picture is called: its file without a suffix.
+func idOf(picture string) string {
+	return strings.TrimSuffix(filepath.Base(picture), filepath.Ext(picture))
+}
+
+// chosen returns the pictures that a list names, by their ids or their files, or without a list all in the order of ids.
+func chosen(folder string, o *Options) (pictures []string, sources []Source, list []error) {
+	within := filepath.Join(folder, imagesFolder)
+	all, err := filesIn(within, func(name string) bool {
+		return slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(name)))
+	})
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	p := &problems{file: within}
+	named := map[string][]string{} // pictures by ids and by files
+	var entries []listEntry
+	for _, path := range all {
+		id := idOf(path)
+		entries = append(entries, listEntry{text: id})
+		named[id], named[filepath.Base(path)] = append(named[id], path), []string{path}
+	}
+	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
+	if o.List != "" {
+		p.file = ListPath(folder, o.List)
+		sources = make([]Source, 1)
+		entries, sources[0], p.list = readList(p.file, o.Memory)
+	} else if len(entries) == 0 {
+		p.add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
+			strings.Join(pictureSuffixes, ", "))
+	}
+	first := map[string]int{} // line of a picture
+	for _, e := range entries {
+		paths := named[e.text]
+		if paths == nil {
+			paths = named[filepath.Base(e.text)]
+		}
+		if len(paths) != 1 {
+			p.add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
+				len(paths), abbreviate(e.text), within)
+			continue
+		}
+		if line := first[paths[0]]; line > 0 {
+			p.add(e.line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(idOf(paths[0])), line)
+		}
+		first[paths[0]] = e.line
+		pictures = append(pictures, paths[0])
+	}
+	return pictures, sources, p.errors()
+}
+
 // read reads everything about one picture and checks that it fits together.
 func (f *imageFiles) read(o *Options) (*imageData, []error) {
-	d, list := &imageData{allowed: o.Memory}, []error(nil)
-	fail := func(errs ...error) {
-		list = append(list, slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
-	}
-	fail(f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast))
+	d := &imageData{image: ImageSource{ID: idOf(f.picture), Path: f.picture}, allowed: o.Memory}
+	list := []error{f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast)}
 	if f.features != "" {
-		fail(f.readFeatures(d))
+		list = append(list, f.readFeatures(d))
 	}
 	if f.labels != "" {
-		fail(f.readLabels(d)...)
-	}
-	if m, s := d.labels, d.image; len(list) == 0 && m != nil && (m.rows != s.Height || m.cols != s.Width) {
-		remedy := "use the labels of this picture in its own size"
-		if s.turned {
-			remedy = "viewers turn the picture: " + upright
+		m, problems := d.numbers(f.labels, "labels", "label it")
+		if list = append(list, problems...); m != nil {
+			d.labels, list = m, append(list, m.asLabels())
 		}
-		fail(wrong(m.path, 0, "", remedy, "it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols,
-			s.Path, s.Height, s.Width))
 	}
-	if len(list) == 0 && f.superpixels != "" {
-		fail(f.readSuperpixels(d))
+	if f.superpixels != "" {
+		m, problems := d.numbers(f.superpixels, "map of superpixels", "name the folder of the maps by {superpixels}, make "+
+			"the map, as by "+makeSuperpixels(f.picture))
+		if list = append(list, problems...); m != nil {
+			d.regions = newRegions(m.numbers)
+		}
 	}
-	return d, list
+	return d, slices.DeleteFunc(list, func(err error) bool { return err == nil })
 }
 
 // readFeatures reads features/ID.npy.
 func (f *imageFiles) readFeatures(d *imageData) error {
-	features, err := d.mapped(f.features, "the features of a picture in npy format")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return wrong(f.features, 0, "", "make the features, or leave the picture out of the list",
-			"there is no such file; it should hold the unary features of %s", f.picture)
-	case err == nil:
-		d.files = append(d.files, features)
-		d.features, err = parseMap(f.features, features.Bytes(), features)
-		if m := d.features; err == nil && !m.fits(d.image.Height, d.image.Width) {
-			err = misfit(m.path, m.rows, m.cols, &d.image, "[h, w, d], of features first numpy.moveaxis(a, 0, -1)")
-		}
+	path, file, err := d.open(f.features, "features", "make them", ".npy")
+	if err != nil {
+		return err
 	}
+	d.files = append(d.files, file)
+	m, err := parseMap(path, file.Bytes(), file)
+	if err == nil && d.image.Width > 0 && !m.fits(d.image.Height, d.image.Width) {
+		err = misfit(path, m.rows, m.cols, &d.image, "[h, w, d], of features first numpy.moveaxis(a, 0, -1)")
+	}
+	d.features = m
 	return err
 }
 
 // readPicture finds the size of the picture, and its colours where they are wanted. Its pixels are decoded at any rate,
 // to see that they can be: they are drawn when the work is done, which is too late to find a damaged file.
 func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
-	data, err := d.source(f.picture, "a picture")
+	_, file, err := d.open(f.picture, "picture", "restore it", "")
 	if err != nil {
 		return err
 	}
-	picture, _, err := decodePicture(f.picture, data, d.allowed, "picture", "save it again as png, of 8 or 16 bits")
+	defer file.Close()
+	picture, _, err := decodePicture(f.picture, file.Bytes(), d.allowed)
 	if err != nil {
 		return err
 	}
 	size := picture.Bounds().Size()
-	d.image = ImageSource{ID: f.id, Path: f.picture, Width: size.X, Height: size.Y, turned: orientation(data) > 1}
-	if d.rows, d.cols = size.Y, size.X; wanted || f.features == "" {
+	d.image.Width, d.image.Height, d.image.turned = size.X, size.Y, turned(file.Bytes())
+	if wanted || f.features == "" {
 		d.colours = coloursOf(picture)
 	}
 	if f.features == "" {
-		d.features = colourFeatures(f.picture, picture, d.colours)
+		d.features = &featureMap{f.picture, size.Y, size.X, 3, d.colours}
 	}
 	return nil
 }
 
-// firstThere reads the first of some files that is there. Where none is, the picture lacks what is missing.
-func (f *imageFiles) firstThere(d *imageData, wanted, missing, remedy string, paths ...string) (string, []byte, error) {
-	for _, path := range paths {
-		if data, err := d.source(path, wanted); !errors.Is(err, fs.ErrNotExist) {
-			return path, data, err
-		}
+// numbers reads a map of the picture's pixels: of labels, or of superpixels.
+func (d *imageData) numbers(path, what, remedy string) (m *numberMap, list []error) {
+	path, file, err := d.open(path, what, remedy, regionsSuffix, ".png", ".npy")
+	if err != nil {
+		return nil, []error{err}
 	}
-	return "", nil, wrong(f.picture, 0, "", remedy, "it has no %s: there is neither %s nor %s", missing, paths[0],
-		paths[1])
-}
-
-// readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png.
-func (f *imageFiles) readLabels(d *imageData) (list []error) {
-	path, data, err := f.firstThere(d, "labels", "labels", "label it, leave it out of the list", f.labels+regionsSuffix,
-		f.labels+".png")
-	switch {
-	case err != nil:
-		return []error{err}
-	case strings.HasSuffix(path, regionsSuffix):
-		d.labels, list = parseRegions(path, data)
-		return list
+	defer file.Close()
+	m, list = parseNumbers(path, file.Bytes(), d.allowed)
+	if s := &d.image; len(list) == 0 && s.Width > 0 && (m.rows != s.Height || m.cols != s.Width) {
+		list = append(list, misfit(path, m.rows, m.cols, s, "[h, w]"))
 	}
-	d.labels, err = parseLabelPicture(path, data, d.allowed)
-	return []error{err}
+	return m, list
 }
 
 // misfit is the error of a map that does not fit a picture.
