@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// sampleSize is the number of edges whose distances give the bin edges. The
+// sampleSize is about the number of edges whose distances give the bin edges. The
 // share of edges in a bin then is off by about 0.1 %.
 const sampleSize = 1 << 18
 
@@ -43,35 +43,22 @@ func binOf(x float64, edges []float64) int {
 	return sort.Search(len(edges), func(i int) bool { return edges[i] > x })
 }
 
-// sampleDistances returns the distances of a fixed sample of the edges of all pictures: one from each of sampleSize
-// stretches of equal length. Which one is drawn from a generator of fixed seed, because a fixed step could fall in
-// with the order of a grid's edges and meet only the vertical ones.
-func sampleDistances(pictures []*imageData) []float64 {
-	total := 0
-	for _, p := range pictures {
-		total += p.graph.NumEdges()
+// sampleDistances returns the distances of a sample of the edges of all pictures, drawn from a generator of fixed seed:
+// as likely of each, and of all where they are fewer.
+func sampleDistances(pictures []*imageData) (sample []float64) {
+	total, random := 0, rand.New(rand.NewPCG(1, 2))
+	for _, d := range pictures {
+		total += d.graph.NumEdges()
 	}
-	size := min(total, sampleSize)
-	random := rand.New(rand.NewPCG(1, 2))
-	sample := make([]float64, 0, size)
-	at, begin := 0, 0 // picture, and the number of its first edge
-	distance := pictures[0].distances()
-	for i := range size {
-		from, to := fraction(i, total, size), fraction(i+1, total, size)
-		edge := from + random.IntN(to-from)
-		for edge >= begin+pictures[at].graph.NumEdges() {
-			begin += pictures[at].graph.NumEdges()
-			at++
-			distance = pictures[at].distances()
+	for _, d := range pictures {
+		distance := d.distances()
+		for e := range d.graph.NumEdges() {
+			if random.IntN(total) < sampleSize {
+				sample = append(sample, distance(int32(e)))
+			}
 		}
-		sample = append(sample, distance(int32(edge-begin)))
 	}
 	return sample
-}
-
-// fraction returns total·i/size without overflow.
-func fraction(i, total, size int) int {
-	return total/size*i + total%size*i/size
 }
 
 // binEdges returns the quantiles that divide the sample into the given number of bins of equal weight. Equal
@@ -81,7 +68,7 @@ func binEdges(sample []float64, bins int) []float64 {
 	slices.Sort(sample)
 	edges := []float64{}
 	for q := 1; q < bins && len(sample) > 0; q++ {
-		edge := sample[fraction(q, len(sample), bins)]
+		edge := sample[q*len(sample)/bins]
 		if edge > sample[0] && (len(edges) == 0 || edge > edges[len(edges)-1]) {
 			edges = append(edges, edge)
 		}

@@ -37,23 +37,12 @@ func parseMap(path string, data []byte, file *fileio.Mapping) (*featureMap, erro
 	}
 	number := h.Number()
 	for i := 0; i < h.Count && h.Code() != "u1"; i++ {
-		x := number(raw[h.Size*h.Place(i):])
-		switch v := float32(x); {
-		case v-v == 0:
-		case x-x == 0:
-			return nil, wrong(path, 0, npy.IndexText(h.Shape, i), "rescale the features, for example to a standard deviation "+
-				"of 1", "is %v, beyond the single precision in which the features of pictures are kept", x)
-		default:
-			return nil, wrong(path, 0, npy.IndexText(h.Shape, i), "", "is %v, want a finite number", x)
+		if x := number(raw[h.Size*h.Place(i):]); float32(x)-float32(x) != 0 {
+			return nil, wrong(path, 0, npy.IndexText(h.Shape, i), "rescale features that are larger, for example to a standard "+
+				"deviation of 1", "is %v, want a finite number of single precision", x)
 		}
 	}
 	return &featureMap{path, h.Shape[0], h.Shape[1], h.Shape[2], &storedCells{file, raw, h, number, h.Shape[2]}}, nil
-}
-
-// over stretches the map over a picture.
-func (m *featureMap) over(s *ImageSource, bias bool) *stretch.Map {
-	return stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth,
-		stretch.Size{Rows: s.Height, Cols: s.Width}, bias)
 }
 
 // fits reports whether the map can be one of a picture of rows × cols pixels. Networks round

@@ -125,13 +125,18 @@ func direction(u, v, cols int32) int {
 	return [3]int{3, 1, 2}[v-u-cols+1]
 }
 
-// dim returns the number of features of an edge: a constant and contrasts for each direction.
-func (r *edgeRecipe) dim(neighbours int) int { return neighbours / 2 * (1 + len(r.Colour[0].Scales)) }
-
-// names describes the features.
-func (r *edgeRecipe) names(neighbours int) (names []string) {
-	for _, d := range directions[:neighbours/2] {
-		names = append(names, contrastNames(d, d+", ", r.Colour[0].Scales)...)
+// imageEdges names the features of edges of images: of those of pixels a constant and contrasts for each direction, or
+// bins of distances, and of those of regions also the logarithm of the border's length, by which their pixels have more
+// or less to do with each other.
+func (r *Recipe) imageEdges() (names []string) {
+	switch {
+	case r.Superpixels != nil:
+		return append(contrastNames("constant", "", r.Superpixels.Scales), "log length of the border")
+	case r.Edges == nil:
+		return binNames(r.BinEdges)
+	}
+	for _, d := range directions[:r.Neighbours/2] {
+		names = append(names, contrastNames(d, d+", ", r.Edges.Colour[0].Scales)...)
 	}
 	return names
 }
@@ -140,7 +145,8 @@ func (r *edgeRecipe) names(neighbours int) (names []string) {
 func (r *edgeRecipe) book(neighbours int) (book []float64) {
 	for d := range neighbours / 2 {
 		for _, x := range r.Colour[0].Values {
-			row, own := make([]float64, r.dim(neighbours)), contrastsOf(r.Colour[0].Scales, x)
+			own := contrastsOf(r.Colour[0].Scales, x)
+			row := make([]float64, neighbours/2*len(own))
 			copy(row[d*len(own):], own)
 			book = append(book, row...)
 		}
@@ -149,23 +155,23 @@ func (r *edgeRecipe) book(neighbours int) (book []float64) {
 }
 
 // features returns those of a picture's edges, which have rows of the book.
-func (r *edgeRecipe) features(d *imageData, neighbours int, book []float64) (crf.Features, error) {
+func (r *edgeRecipe) features(d *imageData, book []float64, dim int) (crf.Features, error) {
 	codes, c := make([]int32, d.graph.NumEdges()), &r.Colour[0]
 	for e := range codes {
 		way := direction(d.graph.U(int32(e)), d.graph.V(int32(e)), int32(d.image.Width))
 		codes[e] = int32(way*len(c.Values) + binOf(d.difference(int32(e)), c.Bounds))
 	}
-	return crf.Coded(codes, book, r.dim(neighbours))
+	return crf.Coded(codes, book, dim)
 }
 
 // difference returns |Δrgb|² of the ends of an edge: of pixels, or of the mean colours of regions.
 func (d *imageData) difference(e int32) float64 {
-	colour := func(i int32) float64 { return float64(d.colours[i]) }
+	colour := func(i int) float64 { return float64(d.colours[i]) }
 	if d.regions != nil {
-		colour = func(i int32) float64 { return d.regions.colours[i] }
+		colour = func(i int) float64 { return d.regions.colours[i] }
 	}
-	sum, u, v := 0.0, 3*d.graph.U(e), 3*d.graph.V(e)
-	for c := range int32(3) {
+	sum, u, v := 0.0, 3*int(d.graph.U(e)), 3*int(d.graph.V(e))
+	for c := range 3 {
 		x := colour(u+c) - colour(v+c)
 		sum += float64(x * x)
 	}

@@ -23,10 +23,9 @@ const (
 	superpixelsFolder = "superpixels"
 )
 
-// imageFiles is what one picture is read from: the others are paths without their suffixes.
-type imageFiles struct {
-	picture     string
-	features    string // "": the colours of the picture
+// imageFolders are where what belongs to pictures is read from.
+type imageFolders struct {
+	features    string // "": their colours
 	superpixels string // "": pixels are the nodes
 	labels      string // "": none
 }
@@ -65,41 +64,37 @@ func (d *imageData) open(path, what, remedy string, suffixes ...string) (string,
 		what, strings.Join(missing, " or "))
 }
 
-// findImages lists the pictures to read: those of the list, or all.
-func findImages(folder string, o *Options) (found []imageFiles, sources []Source, list []error) {
-	features, err := findFeatures(folder, o)
-	labels, superpixels := filepath.Join(folder, labelsFolder), folderOf(folder, o.Superpixels, superpixelsFolder)
-	if err == nil && !o.NoLabels && !isFolder(labels) {
-		err = wrong(folder, 0, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in "+
-			"images; predict needs none", "there is no folder %s", labels)
+// findFolders finds what there is beside the pictures.
+func (l *imageLoader) findFolders(folder string) (f imageFolders) {
+	features, r := folderOf(folder, l.o.FeatureDir, featuresFolder), l.o.Recipe
+	_, err := os.Stat(features)
+	switch missing := errors.Is(err, fs.ErrNotExist) && l.o.FeatureDir == ""; {
+	case r != nil && r.Colours, r == nil && missing:
+	case missing:
+		l.fail(optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features [h, w, d] "+
+			"per picture, as the model learned from", features))
+	default:
+		f.features = features
+		l.fail(err)
 	}
-	if err != nil {
-		return nil, nil, []error{err}
+	if l.o.superpixels() {
+		f.superpixels = folderOf(folder, l.o.Superpixels, superpixelsFolder)
 	}
-	pictures, sources, list := chosen(folder, o)
-	for _, path := range pictures {
-		f := imageFiles{picture: path}
-		if !o.NoLabels {
-			f.labels = filepath.Join(labels, idOf(path))
+	if !l.o.NoLabels {
+		if f.labels = filepath.Join(folder, labelsFolder); !isFolder(f.labels) {
+			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; predict needs none",
+				"there is no folder %s", f.labels)
 		}
-		if features != "" {
-			f.features = filepath.Join(features, idOf(path))
-		}
-		if o.superpixels() {
-			f.superpixels = filepath.Join(superpixels, idOf(path))
-		}
-		found = append(found, f)
 	}
-	return found, sources, list
+	return f
 }
 
 // ListPath returns where Open reads a list of image ids, or a folder that an option names: at the path as it stands, or
 // else within the data folder.
 func ListPath(folder, list string) string {
-	within := filepath.Join(folder, list)
-	if _, err := os.Stat(list); err != nil {
-		if _, err := os.Stat(within); err == nil {
-			return within
+	for _, path := range []string{list, filepath.Join(folder, list)} {
+		if _, err := os.Stat(path); err == nil {
+			return path
 		}
 	}
 	return list
@@ -113,24 +108,6 @@ func folderOf(folder, asked, usual string) string {
 	return filepath.Join(folder, usual)
 }
 
-// findFeatures returns the folder of the features if it is there, or "" where colours are the features.
-func findFeatures(folder string, o *Options) (string, error) {
-	features := folderOf(folder, o.FeatureDir, featuresFolder)
-	_, err := os.Stat(features)
-	colours := o.Recipe != nil && o.Recipe.Colours
-	switch {
-	case colours && o.FeatureDir != "":
-		return "", optionError("FeatureDir", "the model learned from the colours of pictures, and has no features: leave "+
-			"the option out")
-	case colours, errors.Is(err, fs.ErrNotExist) && o.FeatureDir == "" && o.Recipe == nil:
-		return "", nil
-	case err != nil && o.FeatureDir == "":
-		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
-			"[h, w, d] per picture, as the model learned from", features)
-	}
-	return features, err
-}
-
 // pictureSuffixes are those of pictures to be read.
 var pictureSuffixes = []string{".jpg", ".jpeg", ".png"}
 
@@ -140,13 +117,14 @@ func idOf(picture string) string {
 }
 
 // chosen returns the pictures that a list names, by their ids or their files, or without a list all in the order of ids.
-func chosen(folder string, o *Options) (pictures []string, sources []Source, list []error) {
+func (l *imageLoader) chosen(folder string) (pictures []string) {
 	within := filepath.Join(folder, imagesFolder)
 	all, err := filesIn(within, func(name string) bool {
 		return slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(name)))
 	})
 	if err != nil {
-		return nil, nil, []error{err}
+		l.fail(err)
+		return nil
 	}
 	p := &problems{file: within}
 	named := map[string][]string{} // pictures by ids and by files
@@ -157,10 +135,10 @@ func chosen(folder string, o *Options) (pictures []string, sources []Source, lis
 		named[id], named[filepath.Base(path)] = append(named[id], path), []string{path}
 	}
 	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
-	if o.List != "" {
-		p.file = ListPath(folder, o.List)
-		sources = make([]Source, 1)
-		entries, sources[0], p.list = readList(p.file, o.Memory)
+	if l.o.List != "" {
+		p.file = ListPath(folder, l.o.List)
+		named, source, wrong := readList(p.file, l.o.Memory)
+		entries, p.list, l.set.Sources = named, wrong, append(l.set.Sources, source)
 	} else if len(entries) == 0 {
 		p.add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
 			strings.Join(pictureSuffixes, ", "))
@@ -182,35 +160,39 @@ func chosen(folder string, o *Options) (pictures []string, sources []Source, lis
 		first[paths[0]] = e.line
 		pictures = append(pictures, paths[0])
 	}
-	return pictures, sources, p.errors()
+	l.fail(p.errors()...)
+	return pictures
 }
 
 // read reads everything about one picture and checks that it fits together.
-func (f *imageFiles) read(o *Options) (*imageData, []error) {
-	d := &imageData{image: ImageSource{ID: idOf(f.picture), Path: f.picture}, allowed: o.Memory}
-	list := []error{f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast)}
+func (f *imageFolders) read(picture string, allowed int64) (d *imageData, list []error) {
+	id := idOf(picture)
+	d = &imageData{image: ImageSource{ID: id, Path: picture}, allowed: allowed}
+	list = []error{d.readPicture()}
 	if f.features != "" {
-		list = append(list, f.readFeatures(d))
+		list = append(list, d.readFeatures(filepath.Join(f.features, id)))
+	} else {
+		d.features = &featureMap{picture, d.image.Height, d.image.Width, 3, d.colours}
 	}
 	if f.labels != "" {
-		m, problems := d.numbers(f.labels, "labels", "label it")
+		m, problems := d.numbers(filepath.Join(f.labels, id), "labels", "label it")
 		if list = append(list, problems...); m != nil {
 			d.labels, list = m, append(list, m.asLabels())
 		}
 	}
 	if f.superpixels != "" {
-		m, problems := d.numbers(f.superpixels, "map of superpixels", "name the folder of the maps by {superpixels}, make "+
-			"the map, as by "+makeSuperpixels(f.picture))
+		m, problems := d.numbers(filepath.Join(f.superpixels, id), "map of superpixels", "name the folder of the maps by "+
+			"{superpixels}, make the map, as by "+makeSuperpixels(picture))
 		if list = append(list, problems...); m != nil {
 			d.regions = newRegions(m.numbers)
 		}
 	}
-	return d, slices.DeleteFunc(list, func(err error) bool { return err == nil })
+	return d, list
 }
 
 // readFeatures reads features/ID.npy.
-func (f *imageFiles) readFeatures(d *imageData) error {
-	path, file, err := d.open(f.features, "features", "make them", ".npy")
+func (d *imageData) readFeatures(path string) error {
+	path, file, err := d.open(path, "features", "make them", ".npy")
 	if err != nil {
 		return err
 	}
@@ -223,32 +205,26 @@ func (f *imageFiles) readFeatures(d *imageData) error {
 	return err
 }
 
-// readPicture finds the size of the picture, and its colours where they are wanted. Its pixels are decoded at any rate,
-// to see that they can be: they are drawn when the work is done, which is too late to find a damaged file.
-func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
-	_, file, err := d.open(f.picture, "picture", "restore it", "")
+// readPicture finds the size of the picture, and its colours.
+func (d *imageData) readPicture() error {
+	path, file, err := d.open(d.image.Path, "picture", "restore it", "")
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	picture, _, err := decodePicture(f.picture, file.Bytes(), d.allowed)
+	picture, _, err := decodePicture(path, file.Bytes(), d.allowed)
 	if err != nil {
 		return err
 	}
 	size := picture.Bounds().Size()
 	d.image.Width, d.image.Height, d.image.turned = size.X, size.Y, turned(file.Bytes())
-	if wanted || f.features == "" {
-		d.colours = coloursOf(picture)
-	}
-	if f.features == "" {
-		d.features = &featureMap{f.picture, size.Y, size.X, 3, d.colours}
-	}
+	d.colours = coloursOf(picture)
 	return nil
 }
 
 // numbers reads a map of the picture's pixels: of labels, or of superpixels.
 func (d *imageData) numbers(path, what, remedy string) (m *numberMap, list []error) {
-	path, file, err := d.open(path, what, remedy, regionsSuffix, ".png", ".npy")
+	path, file, err := d.open(path, what, remedy, ".regions.txt", ".png", ".npy")
 	if err != nil {
 		return nil, []error{err}
 	}

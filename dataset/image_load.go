@@ -27,20 +27,20 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	if l.readManifest(folder, true); len(l.problems) > 0 {
 		return nil, l.problems
 	}
-	files, sources, list := findImages(folder, o)
-	l.set.Sources = append(l.set.Sources, sources...)
-	l.problems = list
-	l.read(files)
+	if folders := l.findFolders(folder); len(l.problems) == 0 {
+		l.read(folders, l.chosen(folder))
+	}
 	l.run(l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
-		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.checkPixels, l.joinPixels,
+		func() { l.checkNumbers("", func(int) int { return len(l.set.Recipe.States) }, l.numbers...) }, l.checkPixels, l.joinPixels,
 		l.chooseEdges, func() { l.askWhatHides() }, l.freezeAll, l.keepRows)
 	return l.result()
 }
 
-func (l *imageLoader) read(files []imageFiles) {
-	l.images = make([]*imageData, len(files))
-	lists := make([][]error, len(files))
-	if !l.each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o) }) {
+// read reads the pictures, and what there is beside them.
+func (l *imageLoader) read(f imageFolders, pictures []string) {
+	l.images = make([]*imageData, len(pictures))
+	lists := make([][]error, len(pictures))
+	if !l.each(len(pictures), func(i int) { l.images[i], lists[i] = f.read(pictures[i], l.o.Memory) }) {
 		return
 	}
 	turned, first := 0, ""
@@ -106,40 +106,27 @@ func (l *imageLoader) chooseStates() {
 	}
 }
 
-// numStates returns the number of states of a pixel.
-func (l *imageLoader) numStates() int {
-	if l.o.Schema != nil {
-		return l.set.Schema.NodeStates(0)
-	}
-	return len(l.set.Recipe.States)
-}
-
 // checkPixels refuses pictures whose pixels take too much memory: their features do not,
 // since they stay in their files.
 func (l *imageLoader) checkPixels() {
 	// A label, the colours, and the bin and the graph of an edge, which pictures of one size share.
 	const label, colours, edge = 4, 12, 40
-	total, largest := 0.0, &l.images[0].image
+	pixels := 0.0
 	for _, d := range l.images {
-		pixels := d.image.pixels()
-		if total += pixels * float64(label+colours+edge*l.set.Recipe.Neighbours/2); pixels > largest.pixels() {
-			largest = &d.image
-		}
+		pixels += d.image.pixels()
 	}
-	l.allow(largest.Path, fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total, func() string {
-		return fmt.Sprintf("this one, the largest, has %d×%d pixels", largest.Width, largest.Height)
-	})
+	l.allow(filepath.Dir(l.images[0].image.Path), fmt.Sprintf("%.0f pixels and edges of %d pictures", pixels, len(l.images)),
+		pixels*float64(label+colours+edge*l.set.Recipe.Neighbours/2), nil)
 }
 
-// joinPixels joins the pixels or the regions of each picture, and stretches the features over the pixels. Pictures of
-// the same size share one grid.
+// joinPixels joins the pixels of each picture, or then its regions, and stretches the features over the pixels.
+// Pictures of the same size share one grid.
 func (l *imageLoader) joinPixels() {
 	grids, failures := map[[2]int]*graph.Graph{}, make([]error, len(l.images))
 	for i, d := range l.images {
-		d.pixels = d.features.over(&d.image, l.set.Recipe.Bias)
-		if d.regions != nil {
-			continue
-		}
+		m := d.features
+		d.pixels = stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth,
+			stretch.Size{Rows: d.image.Height, Cols: d.image.Width}, l.set.Recipe.Bias)
 		size := [2]int{d.image.Height, d.image.Width}
 		if grids[size] == nil {
 			grids[size], failures[i] = graph.Grid(size[0], size[1], graph.GridOptions{Eight: l.set.Recipe.Neighbours == 8})
@@ -147,7 +134,7 @@ func (l *imageLoader) joinPixels() {
 		d.graph = grids[size]
 	}
 	l.each(len(l.images), func(i int) {
-		if d := l.images[i]; d.regions != nil {
+		if d := l.images[i]; d.regions != nil && d.graph != nil {
 			failures[i] = d.joinRegions()
 		}
 	})
@@ -160,7 +147,8 @@ func (l *imageLoader) joinPixels() {
 func (l *imageLoader) chooseEdges() {
 	r := &l.set.Recipe
 	if l.o.Schema == nil {
-		names := l.chooseBins()
+		l.chooseBins()
+		names := r.imageEdges()
 		l.set.Schema = crf.Homogeneous(r.States, l.images[0].pixels.Dim(), len(names))
 		if r.Colours && l.manifest.NodeFeatures == nil {
 			l.manifest.NodeFeatures = []string{"red", "green", "blue"}
@@ -176,24 +164,20 @@ func (l *imageLoader) chooseEdges() {
 	}
 }
 
-// chooseBins completes the recipe, and returns the names of the features of an edge.
-func (l *imageLoader) chooseBins() (names []string) {
-	r := &l.set.Recipe
+// chooseBins completes the recipe by scales or bins.
+func (l *imageLoader) chooseBins() {
+	r, wanted := &l.set.Recipe, cmp.Or(l.o.Bins, DefaultBins)
 	switch {
 	case l.o.Superpixels != "":
 		r.Superpixels = &superpixelRecipe{Scales: scalesFor(l.meanDifference())}
-		return r.Superpixels.names()
-	case l.o.edgesOfImages() == EdgesContrast:
+	case l.o.Edges != EdgesBins && l.o.Bins == 0:
 		r.Edges = &edgeRecipe{[1]int{1}, [1]contrast{newContrast(l.meanDifference())}}
-		return r.Edges.names(r.Neighbours)
+	default:
+		r.BinEdges = binEdges(sampleDistances(l.images), wanted)
+		if r.Bins = len(r.BinEdges) + 1; r.Bins < wanted {
+			l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
+		}
 	}
-	wanted := cmp.Or(l.o.Bins, DefaultBins)
-	r.BinEdges = binEdges(sampleDistances(l.images), wanted)
-	r.Bins = len(r.BinEdges) + 1
-	if r.Bins < wanted {
-		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
-	}
-	return binNames(r.BinEdges)
 }
 
 // freezeAll makes the instances.
@@ -223,12 +207,12 @@ func (l *imageLoader) spec(d *imageData) (spec crf.InstanceSpec, err error) {
 		if nodes, err = crf.Dense(d.regions.means(d.pixels.Dim(), d.pixels.Reader()), d.pixels.Dim()); err != nil {
 			return spec, err
 		}
-		edges, err = r.Superpixels.features(d)
+		edges, err = r.Superpixels.features(d, r.edgeDim())
 		if labels != nil {
-			labels = d.regions.majority(labels, l.numStates())
+			labels = d.regions.majority(labels, len(r.States))
 		}
 	case r.Edges != nil:
-		edges, err = r.Edges.features(d, r.Neighbours, l.book)
+		edges, err = r.Edges.features(d, l.book, r.edgeDim())
 	default:
 		edges, err = crf.Bins(d.bins(r.BinEdges), r.Bins)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // picture returns a jpg of the given size.
@@ -299,7 +300,7 @@ func FuzzFeatureMap(f *testing.F) {
 			return
 		}
 		if m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
-			pixels := m.over(&ImageSource{Height: 2, Width: 3}, true)
+			pixels := stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth, stretch.Size{Rows: 2, Cols: 3}, true)
 			for r := range pixels.Rows() {
 				pixels.Row(make([]float64, pixels.Dim()), r)
 			}

@@ -9,13 +9,11 @@ import (
 	"math"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
 )
-
-// regionsSuffix is that of maps that are texts.
-const regionsSuffix = ".regions.txt"
 
 // voidLabel is the value of unlabelled pixels in label maps saved as pictures.
 const voidLabel = 255
@@ -72,20 +70,19 @@ func parseRegions(path string, data []byte) (*numberMap, []error) {
 	data = bytes.TrimRight(bytes.TrimPrefix(fileio.Lines(data), []byte("\ufeff")), " \t\r\n")
 	for row := range bytes.Lines(data) {
 		m.rows++
-		before, problem := len(m.numbers), ""
-		for text := range bytes.FieldsSeq(row) {
-			label, err := strconv.ParseInt(string(text), 10, 32)
-			if m.numbers = append(m.numbers, int32(max(label, -1))); (err != nil || label >= mostStates) && problem == "" {
-				problem = fmt.Sprintf("%q is not a label: want a whole number below %d, negative for unknown",
-					abbreviate(string(text)), mostStates)
+		texts := strings.Fields(string(row))
+		if m.cols = cmp.Or(m.cols, len(texts)); len(texts) != m.cols || m.cols == 0 {
+			p.add(m.rows, "", "", "there are %d numbers, want %d as on the lines before", len(texts), m.cols)
+			continue
+		}
+		for _, text := range texts {
+			label, err := strconv.ParseInt(text, 10, 32)
+			if err != nil || label >= mostStates {
+				p.add(m.rows, "", "", "%q is not a label: want a whole number below %d, negative for unknown",
+					abbreviate(text), mostStates)
+				break
 			}
-		}
-		got := len(m.numbers) - before
-		if m.cols = cmp.Or(m.cols, got); problem == "" && (got != m.cols || got == 0) {
-			problem = fmt.Sprintf("there are %d numbers, want %d as on the lines before", got, m.cols)
-		}
-		if problem != "" {
-			p.add(m.rows, "", "", "%s", problem)
+			m.numbers = append(m.numbers, int32(max(label, -1)))
 		}
 	}
 	if m.rows == 0 {

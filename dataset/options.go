@@ -128,7 +128,7 @@ func (o *Options) uses() []optionUse {
 		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
 	}
 	return []optionUse{
-		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil},
+		{"FeatureDir", KindImages, o.FeatureDir != "", true, !r.Colours},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
 		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
@@ -214,17 +214,6 @@ func (o *Options) validateImages() error {
 // superpixels reports whether the nodes of images are superpixels.
 func (o *Options) superpixels() bool {
 	return o.Recipe == nil && o.Superpixels != "" || o.Recipe != nil && o.Recipe.Superpixels != nil
-}
-
-// edgesOfImages returns what the features of edges of images are.
-func (o *Options) edgesOfImages() string {
-	switch {
-	case o.Recipe != nil && o.Recipe.Edges == nil, o.Recipe == nil && o.Edges == "" && o.Bins != 0:
-		return EdgesBins
-	case o.Recipe != nil || o.Edges == "":
-		return EdgesContrast
-	}
-	return o.Edges
 }
 
 func (o *Options) validateModel(kind string) error {

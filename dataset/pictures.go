@@ -13,24 +13,16 @@ import (
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-const (
-	// mostPixels bounds pictures: a header alone can promise any size.
-	mostPixels = 1 << 26
-	// decodedPixel is how many bytes decoding may take for a pixel: a progressive jpeg keeps
-	// three coefficients of four bytes, and then has three colours of one.
-	decodedPixel = 16
-)
+// decodedPixel is how many bytes decoding may take for a pixel: a progressive jpeg keeps
+// three coefficients of four bytes, and then has three colours of one.
+const decodedPixel = 16
 
-// decodePicture decodes a picture. It refuses the size that the header tells before any pixel is decoded.
+// decodePicture decodes a picture. It refuses what the size in the header, which can promise any, would take of memory.
 func decodePicture(path string, data []byte, allowed int64) (picture image.Image, format string, err error) {
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
-	switch {
-	case err != nil:
-	case c.Width < 1 || c.Height < 1 || c.Width > mostPixels/c.Height:
-		err = fmt.Errorf("it is %d×%d pixels, at most %d in all are supported", c.Width, c.Height, mostPixels)
-	default:
-		if err := memory.Check(fmt.Sprintf("decoding %d×%d pixels", c.Width, c.Height),
-			decodedPixel*float64(c.Width)*float64(c.Height), allowed); err != nil {
+	if err == nil {
+		size := fmt.Sprintf("decoding %d×%d pixels", c.Width, c.Height)
+		if err := memory.Check(size, decodedPixel*float64(c.Width)*float64(c.Height), allowed); err != nil {
 			return nil, "", ofFile(path, err)
 		}
 		picture, format, err = image.Decode(bytes.NewReader(data))

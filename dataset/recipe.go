@@ -178,15 +178,10 @@ func (r *Recipe) nodeDim() int {
 
 // edgeDim returns the number of features of edges of images and of tables with a header.
 func (r *Recipe) edgeDim() int {
-	switch {
-	case r.Sheets != nil:
+	if r.Sheets != nil {
 		return sizeOfColumns(r.Sheets.Edges) + 1
-	case r.Superpixels != nil:
-		return r.Superpixels.dim()
-	case r.Edges == nil:
-		return r.Bins
 	}
-	return r.Edges.dim(r.Neighbours)
+	return len(r.imageEdges())
 }
 
 // fits checks that the recipe makes the features that the schema has weights for.

@@ -31,15 +31,6 @@ type superpixelRecipe struct {
 	Scales []float64 `json:"scales"`
 }
 
-// dim returns the number of features of an edge: a constant, contrasts, and the logarithm of the border's length, by
-// which the regions' pixels have more or less to do with each other.
-func (r *superpixelRecipe) dim() int { return len(r.Scales) + 2 }
-
-// names describes the features of an edge.
-func (r *superpixelRecipe) names() []string {
-	return append(contrastNames("constant", "", r.Scales), "log length of the border")
-}
-
 // regions are the superpixels of a picture.
 type regions struct {
 	of      []int32   // [pixels] the region of each, row by row, numbered by their first pixels
@@ -63,21 +54,14 @@ func newRegions(numbers []int32) *regions {
 	return r
 }
 
-// joinRegions joins regions that touch, in the order of their numbers, the smaller first. The colours of pixels are
-// needed no longer.
+// joinRegions joins regions that have pixels that are joined, in the order of their numbers, the smaller first. The
+// colours of pixels are needed no longer.
 func (d *imageData) joinRegions() (err error) {
-	r, width, length := d.regions, d.image.Width, map[[2]int32]int{}
-	add := func(a, b int32) {
-		if a != b {
+	r, length := d.regions, map[[2]int32]int{}
+	first, second := d.graph.Ends()
+	for e := range first {
+		if a, b := r.of[first[e]], r.of[second[e]]; a != b {
 			length[[2]int32{min(a, b), max(a, b)}]++
-		}
-	}
-	for s, k := range r.of {
-		if (s+1)%width > 0 {
-			add(k, r.of[s+1])
-		}
-		if s+width < len(r.of) {
-			add(k, r.of[s+width])
 		}
 	}
 	var u, v []int32
@@ -95,15 +79,15 @@ func (d *imageData) joinRegions() (err error) {
 }
 
 // features returns those of the edges of regions.
-func (r *superpixelRecipe) features(d *imageData) (crf.Features, error) {
+func (r *superpixelRecipe) features(d *imageData, dim int) (crf.Features, error) {
 	var values []float64
 	for e, length := range d.regions.lengths {
 		values = append(append(values, contrastsOf(r.Scales, d.difference(int32(e)))...), math.Log(float64(length)))
 	}
 	if len(values) == 0 {
-		return crf.Constant(0, r.dim()), nil
+		return crf.Constant(0, dim), nil
 	}
-	return crf.Dense(values, r.dim())
+	return crf.Dense(values, dim)
 }
 
 // means returns the means over the regions of numbers of pixels, which row writes.
@@ -161,8 +145,7 @@ func (l *imageLoader) keepRows() {
 		}
 	}
 	if known > 0 {
-		l.warn("the %d superpixels of %d pictures have the label of most of their pixels: %.2f %% of the known pixels have "+
-			"another, so that no more than %.2f %% can be right",
-			count, len(l.images), 100*float64(known-alike)/float64(known), 100*float64(alike)/float64(known))
+		l.warn("the %d superpixels of %d pictures have the label of most of their pixels: no more than %.2f %% of the known "+
+			"pixels can be right", count, len(l.images), 100*float64(alike)/float64(known))
 	}
 }
