@@ -12,20 +12,14 @@ import (
 // share of edges in a bin then is off by about 0.1 %.
 const sampleSize = 1 << 18
 
-// distances returns what measures how far apart the features of the ends of an edge are: their ℓ2 distance. The
-// conversion keeps sums the same on machines that fuse multiply and add.
+// distances returns what measures how far apart the features of the ends of an edge are: their ℓ2 distance.
 func (d *imageData) distances() func(e int32) float64 {
 	first, second := d.pixels.Reader(), d.pixels.Reader()
 	a, b := make([]float64, d.pixels.Dim()), make([]float64, d.pixels.Dim())
 	return func(e int32) float64 {
 		first(a, int(d.graph.U(e)))
 		second(b, int(d.graph.V(e)))
-		sum := 0.0
-		for i := range a {
-			x := a[i] - b[i]
-			sum += float64(x * x)
-		}
-		return math.Sqrt(sum)
+		return math.Sqrt(squared(a, b))
 	}
 }
 

@@ -14,13 +14,14 @@ import (
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-// Folders of an image folder.
-const (
-	imagesFolder   = "images"
-	labelsFolder   = "labels"
-	featuresFolder = "features"
-	// superpixelsFolder has the maps of models that learned from some, unless an option names another.
-	superpixelsFolder = "superpixels"
+// superpixelsFolder has the maps of models that learned from some, and featuresFolder features, unless options name
+// others.
+const superpixelsFolder, featuresFolder = "superpixels", "features"
+
+// Folders of an image folder: the usual ones, and those of PASCAL VOC.
+var (
+	imagesFolders = []string{"images", "JPEGImages"}
+	labelsFolders = []string{"labels", "SegmentationClass"}
 )
 
 // imageFolders are where what belongs to pictures is read from.
@@ -81,7 +82,7 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 		f.superpixels = folderOf(folder, l.o.Superpixels, superpixelsFolder)
 	}
 	if !l.o.NoLabels {
-		if f.labels = filepath.Join(folder, labelsFolder); !isFolder(f.labels) {
+		if f.labels = folderOf(folder, "", labelsFolders...); !isFolder(f.labels) {
 			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; predict needs none",
 				"there is no folder %s", f.labels)
 		}
@@ -100,12 +101,14 @@ func ListPath(folder, list string) string {
 	return list
 }
 
-// folderOf returns the folder asked for, as ListPath finds it, or else the usual one in the data folder.
-func folderOf(folder, asked, usual string) string {
+// folderOf returns the folder asked for, as ListPath finds it, or else the first in the data folder of those that are
+// usual.
+func folderOf(folder, asked string, usual ...string) string {
 	if asked != "" {
 		return ListPath(folder, asked)
 	}
-	return filepath.Join(folder, usual)
+	there := slices.IndexFunc(usual, func(name string) bool { return isFolder(filepath.Join(folder, name)) })
+	return filepath.Join(folder, usual[max(there, 0)])
 }
 
 // pictureSuffixes are those of pictures to be read.
@@ -118,7 +121,7 @@ func idOf(picture string) string {
 
 // chosen returns the pictures that a list names, by their ids or their files, or without a list all in the order of ids.
 func (l *imageLoader) chosen(folder string) (pictures []string) {
-	within := filepath.Join(folder, imagesFolder)
+	within := folderOf(folder, "", imagesFolders...)
 	all, err := filesIn(within, func(name string) bool {
 		return slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(name)))
 	})

@@ -58,6 +58,7 @@ func someImages(t testing.TB) map[string]string {
 		"images/10.PNG":           indexed(t, 2, 4),
 		"images/tall.jpeg":        picture(t, 4, 2),
 		"images/notes.txt":        "not a picture",
+		"images/10.tif":           "what the png was made of",
 		"labels/2.regions.txt":    "0 1 1 -1\n2 2 -7 0\n",
 		"labels/10.png":           indexed(t, 2, 4, 0, 1, 2, 255, 0, 0, 0, 0),
 		"labels/tall.regions.txt": "0 0\r\n0 0\n0 0\n1 1\n\n",
@@ -183,7 +184,7 @@ func TestImagesRefuse(t *testing.T) {
 		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
 		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
 		"feature names":  {map[string]string{ManifestName: `{"node_features": ["a", "b"]}`}, Options{}, []string{"dataset.json:node_features: it names 2 features"}},
-		"no pictures":    {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{}, []string{"there are no pictures"}},
+		"no pictures":    {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{}, []string{"images: there are no pictures (.jpg, .jpeg, .png); save them as png"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := someImages(t)
@@ -362,12 +363,13 @@ func TestFeatureMapTypes(t *testing.T) {
 	}
 }
 
-// Pictures and labels that are symbolic links are read as what they lead to.
+// Pictures and labels that are symbolic links are read as what they lead to, and folders are those of PASCAL VOC.
 func TestImagesByLinks(t *testing.T) {
 	there, here := writeFiles(t, someImages(t)), t.TempDir()
 	entries := oracle.Must(os.ReadDir(there))(t)
 	for _, e := range entries {
-		oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, e.Name())))
+		name := strings.NewReplacer("images", "JPEGImages", "labels", "SegmentationClass").Replace(e.Name())
+		oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, name)))
 	}
 	if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
 		t.Errorf("%d images", len(set.Instances))

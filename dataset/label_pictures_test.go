@@ -175,17 +175,6 @@ func TestMisplacedPictures(t *testing.T) {
 	}
 }
 
-// TestTIFF: a tif does not count beside the png that was made of it, and is refused alone.
-func TestTIFF(t *testing.T) {
-	files := map[string]string{"images/a.tif": "II*", "images/b.png": pictureOf(t, painted(black, red)), "list.txt": "images/b.png\n"}
-	o := Options{NoLabels: true, States: []string{"a", "b"}}
-	mustOpen(t, writeFiles(t, files), o)
-	o.List = "list.txt"
-	mustOpen(t, writeFiles(t, files), o)
-	delete(files, "images/b.png")
-	refuses(t, writeFiles(t, files), Options{NoLabels: true, States: o.States}, "images: there are no pictures (.jpg, .jpeg, .png); save them as png")
-}
-
 // TestColourFeatures: without a folder of features they are the colours, in all their bits.
 func TestColourFeatures(t *testing.T) {
 	files := func(pictures ...image.Image) string {

@@ -193,7 +193,7 @@ func detectFolder(folder, wanted string) (string, error) {
 			return "", &Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
 		case strings.HasSuffix(name, ".npz"), name == edgesArray+".npy":
 			kind = KindNPZ
-		case name == imagesFolder && isFolder(filepath.Join(folder, name)): // or a link to one
+		case slices.Contains(imagesFolders, name) && isFolder(filepath.Join(folder, name)): // or a link to one
 			kind = KindImages
 		case isNodesTable(name):
 			kind = KindGraph
