@@ -61,8 +61,8 @@ func (d *imageData) open(path, what, remedy string, suffixes ...string) (string,
 		}
 		missing = append(missing, path+suffix)
 	}
-	return "", nil, wrong(d.image.Path, 0, "", remedy+", or leave the picture out of the list", "it has no %s: there is no %s",
-		what, strings.Join(missing, " or "))
+	return "", nil, wrong(d.image.Path, 0, "", remedy+", or leave the picture out of the list",
+		"it has no %s: there is no %s", what, strings.Join(missing, " or "))
 }
 
 // findFolders finds what there is beside the pictures.
@@ -72,8 +72,8 @@ func (l *imageLoader) findFolders(folder string) (f imageFolders) {
 	switch missing := errors.Is(err, fs.ErrNotExist) && l.o.FeatureDir == ""; {
 	case r != nil && r.Colours, r == nil && missing:
 	case missing:
-		l.fail(optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features [h, w, d] "+
-			"per picture, as the model learned from", features))
+		l.fail(optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
+			"[h, w, d] per picture, as the model learned from", features))
 	default:
 		f.features = features
 		l.fail(err)
@@ -119,7 +119,7 @@ func idOf(picture string) string {
 	return strings.TrimSuffix(filepath.Base(picture), filepath.Ext(picture))
 }
 
-// chosen returns the pictures that a list names, by their ids or their files, or without a list all in the order of ids.
+// chosen returns the pictures that a list names, by their ids or files, or without a list all in the order of ids.
 func (l *imageLoader) chosen(folder string) (pictures []string) {
 	within := folderOf(folder, "", imagesFolders...)
 	all, err := filesIn(within, func(name string) bool {

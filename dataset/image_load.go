@@ -30,9 +30,10 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	if folders := l.findFolders(folder); len(l.problems) == 0 {
 		l.read(folders, l.chosen(folder))
 	}
+	states := func(int) int { return len(l.set.Recipe.States) }
 	l.run(l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
-		func() { l.checkNumbers("", func(int) int { return len(l.set.Recipe.States) }, l.numbers...) }, l.checkPixels, l.joinPixels,
-		l.chooseEdges, func() { l.askWhatHides() }, l.freezeAll, l.keepRows)
+		func() { l.checkNumbers("", states, l.numbers...) }, l.checkPixels, l.joinPixels, l.chooseEdges,
+		l.askWhatHides, l.freezeAll, l.keepRows)
 	return l.result()
 }
 
@@ -111,12 +112,12 @@ func (l *imageLoader) chooseStates() {
 func (l *imageLoader) checkPixels() {
 	// A label, the colours, and the bin and the graph of an edge, which pictures of one size share.
 	const label, colours, edge = 4, 12, 40
-	pixels := 0.0
+	pixels, each := 0.0, float64(label+colours+edge*l.set.Recipe.Neighbours/2)
 	for _, d := range l.images {
 		pixels += d.image.pixels()
 	}
-	l.allow(filepath.Dir(l.images[0].image.Path), fmt.Sprintf("%.0f pixels and edges of %d pictures", pixels, len(l.images)),
-		pixels*float64(label+colours+edge*l.set.Recipe.Neighbours/2), nil)
+	l.allow(filepath.Dir(l.images[0].image.Path),
+		fmt.Sprintf("%.0f pixels and edges of %d pictures", pixels, len(l.images)), pixels*each, nil)
 }
 
 // joinPixels joins the pixels of each picture, or then its regions, and stretches the features over the pixels.

@@ -104,7 +104,8 @@ func TestLabelPictures(t *testing.T) {
 // TestLabelArrays: arrays hide labels as pictures do, and as texts.
 func TestLabelArrays(t *testing.T) {
 	files := labelFolder(t, nil, nil)
-	files["labels/a.npy"] = string(npyOf("<i4", "False", "(2, 4)", binary.LittleEndian, []int32{0, 1, 255, 0, 2, -1, -7, 65535}))
+	files["labels/a.npy"] = string(npyOf("<i4", "False", "(2, 4)", binary.LittleEndian,
+		[]int32{0, 1, 255, 0, 2, -1, -7, 65535}))
 	set := mustOpen(t, writeFiles(t, files), Options{})
 	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, -1, 0, 2, -1, -1, -1}) {
 		t.Errorf("labels %v", got)
@@ -212,7 +213,8 @@ func TestColourFeatures(t *testing.T) {
 		}
 		mustOpen(t, files(painted(black, red)), model)
 		model.FeatureDir = "features"
-		if again = mustOpen(t, folder, model); !slices.Equal(again.Warnings, []string{"dataset.Options.FeatureDir is true, but the model was trained with false, which holds"}) {
+		const note = "dataset.Options.FeatureDir is true, but the model was trained with false, which holds"
+		if again = mustOpen(t, folder, model); !slices.Equal(again.Warnings, []string{note}) {
 			t.Errorf("%s: warnings are %q", name, again.Warnings)
 		}
 	}
