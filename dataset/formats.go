@@ -432,7 +432,7 @@ func (p *peek) isText() bool {
 	switch {
 	case slices.Contains(textExtensions, p.extension):
 		return true
-	case f == nil || f.first == 0 || f.text[0] == '#' && !f.heads && !f.tabs:
+	case f == nil || f.ends == 0 || f.text[0] == '#' && !f.heads && !f.tabs:
 		return false
 	case p.extension == tabbedTextExtension:
 		return f.ends > fewEnds && f.least > 1

@@ -221,6 +221,8 @@ func TestCoNLLU(t *testing.T) {
 		!cmp.Equal(set.Instances[0].Samples(), [][]int32{{2, 1, -1}}) {
 		t.Errorf("tokens %q, states %q, labels %v", set.Names, set.Schema.NodeTypes[0].States, set.Instances[0].Samples())
 	}
+	refuses(t, writeFiles(t, map[string]string{"a.conllu": strings.Split(universal, "\n")[2] + "\n"}), Options{},
+		"a.conllu: there are no tokens")
 	for _, name := range set.Schema.NodeTypes[0].FeatureNames {
 		if strings.Contains(name, "column") {
 			t.Errorf("attribute %q", name)
