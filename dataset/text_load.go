@@ -122,7 +122,8 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 }
 
 func (l *textLoader) noTokens(path string) {
-	l.failAt(path, "", "write a token and its label on each line, and an empty line between sentences", "there are no tokens")
+	l.failAt(path, "", "write a token and its label on each line, and an empty line between sentences",
+		"there are no tokens")
 }
 
 // expand lists the files behind paths: those of a folder are the ones with a known extension.
