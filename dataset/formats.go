@@ -68,7 +68,8 @@ var formats = []format{
 		`labels=…, edges=…, node_features=…); of samples, python3 -c 'import numpy, sys; ` +
 		`a = numpy.load(sys.argv[1]); numpy.savetxt("samples.csv", a.reshape(len(a), -1), "%g", ",")' FILE`},
 	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .jsonl .mtx .mat .pt .pth", nil,
-		"write tables nodes.csv and edges.csv, tagged text, or arrays, in Python numpy.savez(\"data.npz\", labels=…, edges=…, node_features=…)"},
+		"write tables nodes.csv and edges.csv, tagged text, or arrays, in Python numpy.savez(\"data.npz\", labels=…, " +
+			"edges=…, node_features=…)"},
 	{"a list of neighbours", "", ".adjlist", nil, `python3 -c 'import networkx as n, sys; ` +
 		`n.write_edgelist(n.read_adjlist(sys.argv[1]), "graph.edgelist", data=False)' FILE`},
 	{edgeList, KindGraph, "", (*peek).isEdgeList, ""},

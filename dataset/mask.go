@@ -13,13 +13,14 @@ import (
 // the states that are named.
 func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 	p := &problems{file: path}
-	number := make([]map[string]int, len(s.NodeTypes)) // of the states of each type
+	number, all := make([]map[string]int, len(s.NodeTypes)), map[string]bool{} // of the states of each type
 	for a, t := range s.NodeTypes {
 		number[a] = map[string]int{}
 		for x, name := range t.States {
-			number[a][name] = x
+			number[a][name], all[name] = x, true
 		}
 	}
+	states := slices.Sorted(maps.Keys(all))
 	for n, name := range m.ForbiddenStates {
 		found := false
 		for a := range s.NodeTypes {
@@ -28,7 +29,7 @@ func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 			}
 		}
 		if !found && !p.over() {
-			p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(name, allStates(s)), "no node type has a state %q", name)
+			p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(name, states), "no node type has a state %q", name)
 		}
 	}
 	for n, pair := range m.ForbiddenPairs {
@@ -43,24 +44,10 @@ func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 		}
 		if !found && !p.over() {
 			p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s",
-				strings.Join(pair[:], " and "), strings.Join(allStates(s), ", "))
+				strings.Join(pair, " and "), strings.Join(states, ", "))
 		}
 	}
 	return p.errors()
-}
-
-// allStates lists the states of all node types.
-func allStates(s *crf.Schema) (names []string) {
-	seen := map[string]bool{}
-	for _, t := range s.NodeTypes {
-		for _, name := range t.States {
-			if !seen[name] {
-				seen[name] = true
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // compareMask compares what the manifest at path forbids, if it forbids anything, with the model whose schema the set
@@ -69,8 +56,7 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	if len(m.ForbiddenStates)+len(m.ForbiddenPairs) == 0 {
 		return nil
 	}
-	told, same := crf.Schema{NodeTypes: slices.Clone(set.Schema.NodeTypes),
-		EdgeTypes: slices.Clone(set.Schema.EdgeTypes)}, true
+	told := crf.Schema{NodeTypes: slices.Clone(set.Schema.NodeTypes), EdgeTypes: slices.Clone(set.Schema.EdgeTypes)}
 	for a := range told.NodeTypes {
 		told.NodeTypes[a].Forbidden = nil
 	}
@@ -78,12 +64,11 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		told.EdgeTypes[b].Forbidden = nil
 	}
 	list := m.forbid(&told, path)
-	for a, t := range set.Schema.NodeTypes {
-		same = same && maps.Equal(setOf(t.Forbidden), setOf(told.NodeTypes[a].Forbidden))
-	}
-	for b, t := range set.Schema.EdgeTypes {
-		same = same && maps.Equal(setOf(t.Forbidden), setOf(told.EdgeTypes[b].Forbidden))
-	}
+	same := slices.EqualFunc(told.NodeTypes, set.Schema.NodeTypes, func(t, u crf.NodeType) bool {
+		return maps.Equal(setOf(t.Forbidden), setOf(u.Forbidden))
+	}) && slices.EqualFunc(told.EdgeTypes, set.Schema.EdgeTypes, func(t, u crf.EdgeType) bool {
+		return maps.Equal(setOf(t.Forbidden), setOf(u.Forbidden))
+	})
 	if !same {
 		remedy := "the model's mask holds, not this one"
 		if o.Learning {
