@@ -226,37 +226,30 @@ func (l *loader) completeSchema() {
 // that it forbids. lines are those of nodes; nil: nodes have none.
 func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 	in, err := crf.NewInstance(&l.set.Schema, spec)
-	if err != nil {
-		problem := &Error{File: file, Problem: err.Error(), Cause: err}
-		var array *crf.Error
-		if errors.As(err, &array) {
-			problem.Place, problem.Problem = array.Array, array.Reason
+	problem := &Error{File: file}
+	// Data to use a model on may have labels that it forbids; they are impossible then.
+	if err == nil && (l.o.Schema == nil || l.o.Learning) {
+		err = in.CheckLabels(in.Schema())
+		problem.Remedy = "correct the labels, or what " + ManifestName + " forbids"
+		if l.o.Schema != nil {
+			problem.Remedy = "correct the labels, or what the model forbids"
 		}
-		l.fail(problem)
+	}
+	if err == nil {
+		l.set.Instances = append(l.set.Instances, in)
 		return
 	}
-	// Data to use a model on may have labels that it forbids; they are impossible then.
-	if l.o.Schema == nil || l.o.Learning {
-		if err := in.CheckLabels(in.Schema()); err != nil {
-			forbidder := ManifestName
-			if l.o.Schema != nil {
-				forbidder = "the model"
-			}
-			problem := &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + forbidder +
-				" forbids", Cause: err}
-			var at *crf.Error
-			if lines != nil && errors.As(err, &at) {
-				n := int32(at.Index[len(at.Index)-1]) // a node, or an edge, which its second end stands for
-				if len(at.Index) == 1 {
-					n = in.Graph.V(n)
-				}
-				problem.Line, problem.Problem = int(lines[n]), at.Reason
-			}
-			l.fail(problem)
-			return
+	problem.Problem, problem.Cause = err.Error(), err
+	if at := (*crf.Error)(nil); errors.As(err, &at) && in == nil {
+		problem.Place, problem.Problem = at.Array, at.Reason
+	} else if at != nil && lines != nil {
+		n := int32(at.Index[len(at.Index)-1]) // a node, or an edge, which its second end stands for
+		if len(at.Index) == 1 {
+			n = in.Graph.V(n)
 		}
+		problem.Line, problem.Problem = int(lines[n]), at.Reason
 	}
-	l.set.Instances = append(l.set.Instances, in)
+	l.fail(problem)
 }
 
 // checkWeights refuses a schema whose weights alone are more than memory is allowed for, before anything of their size

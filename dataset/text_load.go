@@ -277,7 +277,7 @@ func (l *textLoader) read(f *textFile) {
 	if bare && !l.o.NoLabels {
 		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.path, f.most, l.rules.Columns)
 	}
-	attributes, known := 0, 0
+	attributes, known, row := 0, 0, []sparseValue(nil)
 	f.sentences(func(s *sentence) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines)}
@@ -299,7 +299,7 @@ func (l *textLoader) read(f *textFile) {
 			return
 		}
 		for i, told := range s.tokens {
-			var row []sparseValue
+			row = row[:0]
 			l.emit(p, s, i, func(name []byte, value float64) {
 				attributes++
 				if j := l.attribute(name); j >= 0 {
@@ -307,7 +307,7 @@ func (l *textLoader) read(f *textFile) {
 					row = append(row, sparseValue{j, value})
 				}
 			})
-			t.rows = append(t.rows, row)
+			t.rows = append(t.rows, slices.Clone(row))
 			if l.rules.Form != textAttributes {
 				t.words = append(t.words, strings.Clone(told[0]))
 			}
