@@ -32,7 +32,6 @@ func readList(path string, allowed int64) ([]listEntry, Source, []error) {
 }
 
 func parseList(path string, data []byte) ([]listEntry, []error) {
-	p := &problems{file: path}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if err := notText(path, data); err != nil {
 		return nil, []error{err}
@@ -48,9 +47,9 @@ func parseList(path string, data []byte) ([]listEntry, []error) {
 		entries = append(entries, listEntry{text, line})
 	}
 	if len(entries) == 0 {
-		p.add(0, "", "", "the list is empty")
+		return nil, []error{wrong(path, 0, "", "", "the list is empty")}
 	}
-	return entries, p.errors()
+	return entries, nil
 }
 
 // Source is a file that was read, for the record of a run.

@@ -133,7 +133,7 @@ type peek struct {
 	start                 string   // the first bytes, up to the end of a line
 	lines                 []string // those that have anything and are no comments
 	fields                [][]string
-	text                  *textFile // the start, as text; nil: it is none
+	text                  *textFile // the start, as text; empty: it is none
 	arrays                []string  // names of those in an archive
 }
 
@@ -142,7 +142,8 @@ const enoughToTell = 1 << 12
 
 // newPeek looks at a file; one that cannot be opened has a name only.
 func newPeek(path string) *peek {
-	p := &peek{path: path, name: strings.ToLower(filepath.Base(path)), extension: strings.ToLower(filepath.Ext(path))}
+	p := &peek{path: path, name: strings.ToLower(filepath.Base(path)), extension: strings.ToLower(filepath.Ext(path)),
+		text: &textFile{}}
 	file, size, err := fileio.Open(path, "data")
 	if err != nil {
 		return p
@@ -163,8 +164,8 @@ func newPeek(path string) *peek {
 	if encodingOf(start) != "" && bytes.IndexByte(start, 0) < 0 {
 		start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
 	}
-	if p.text, err = newTextFile(path, start); err != nil {
-		return p
+	if text, err := newTextFile(path, start); err == nil {
+		p.text = text
 	}
 	for line := range strings.Lines(p.text.text) {
 		if line = strings.TrimSpace(line); line != "" && !isComment(line) {
@@ -226,21 +227,21 @@ func (p *peek) isPrediction() bool {
 // predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,
 // mostly at once; or those of CoNLL-U have what WriteTags leaves there.
 func (p *peek) predicted() bool {
-	labels, guesses, same := map[string]bool{}, map[string]bool{}, 0
+	var labels, guesses []string
+	same := 0
 	for _, fields := range p.fields {
 		n := len(fields)
-		if n < 3 || p.extension == ".crfsuite" || isNumber(fields[n-1]) {
+		if n < 3 || p.extension == crfsuiteExtension || isNumber(fields[n-1]) {
 			return false
 		}
-		if labels[fields[n-2]], guesses[fields[n-1]] = true, true; fields[n-2] == fields[n-1] {
+		if labels, guesses = append(labels, fields[n-2]), append(guesses, fields[n-1]); fields[n-2] == fields[n-1] {
 			same++
 		}
 	}
-	alike, gold := len(guesses) > 1 && 2*same >= len(p.fields), false
-	for guess := range guesses {
-		alike, gold = alike && labels[guess], gold || strings.Contains(guess, goldMark)
-	}
-	return (p.plain() || slices.Contains(textExtensions, p.extension)) && (alike || gold && p.text.isCoNLLU())
+	alike := 2*same >= len(guesses) && slices.ContainsFunc(guesses, func(g string) bool { return g != guesses[0] }) &&
+		!slices.ContainsFunc(guesses, func(g string) bool { return !slices.Contains(labels, g) })
+	return (p.plain() || slices.Contains(textExtensions, p.extension)) &&
+		(alike || p.text.isCoNLLU() && strings.Contains(p.start, goldMark))
 }
 
 // isList knows a list by the files that it names.
@@ -352,7 +353,7 @@ func (p *peek) isText() bool {
 	switch {
 	case slices.Contains(textExtensions, p.extension):
 		return true
-	case f == nil || f.ends == 0 || f.text[0] == '#' && !f.heads && !f.tabs:
+	case f.ends == 0 || f.text[0] == '#' && !f.heads && !f.tabs:
 		return false
 	case p.extension == tabbedTextExtension:
 		return f.ends > fewEnds && f.least > 1

@@ -50,6 +50,7 @@ func TestFormats(t *testing.T) {
 		{"train.txt", "the D\ndog N\n", "tagged text"},
 		{"train.txt", "x\tA\ny\tB\n\ny\tB\n", "tagged text"},
 		{"latin.txt", "caf\xe9 N\nnoir A\n\nth\xe9 N\n", "tagged text"},
+		{"utf16.conll", "\xff\xfea\x00 \x00b\x00\n\x00", "tagged text"},
 		{"mallet.txt", mallet, "text as MALLET's SimpleTagger reads it"},
 		{"brown.txt", brown, "text of words with tags behind them"},
 		{"brown.conll", brown, "text of words with tags behind them"},

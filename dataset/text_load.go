@@ -24,7 +24,7 @@ type textRecipe struct {
 	Form string `json:"form"` // textColumns or textAttributes
 	// Columns is how many a line has, with the label, for textColumns.
 	Columns int `json:"columns,omitempty"`
-	// Skip is 1 where the first of these numbers the tokens of a sentence, which tells nothing else.
+	// Skip is 1 where the first of these, in what was learned from, numbers the tokens of a sentence.
 	Skip int `json:"skip,omitempty"`
 }
 
@@ -33,9 +33,10 @@ func (r *textRecipe) sound() bool {
 		r.Skip >= 0 && (r.Form != textColumns || r.Columns >= 2+r.Skip)
 }
 
-// split gives what the fields of a line tell of its token, the word first, and its label, "" where it has none.
+// split gives what the fields of a line, without a number, tell of its token, the word first, and its label, "" where
+// it has none.
 func (r *textRecipe) split(fields []string) (told []string, label string) {
-	switch at := r.Columns - 1; {
+	switch at := r.Columns - r.Skip - 1; {
 	case r.Form == textAttributes:
 		return fields[1:], fields[0]
 	case r.Form == textCoNLLU && fields[conlluTag] == conlluNothing:
@@ -43,9 +44,9 @@ func (r *textRecipe) split(fields []string) (told []string, label string) {
 	case r.Form == textCoNLLU:
 		return fields[conlluWord : conlluWord+1], strings.Trim(fields[conlluTag], blanks)
 	case at < len(fields):
-		return fields[r.Skip:at], strings.Trim(fields[at], blanks)
+		return fields[:at], strings.Trim(fields[at], blanks)
 	}
-	return fields[r.Skip:], ""
+	return fields, ""
 }
 
 // textExtensions are those of tagged text. Names with one of plainExtensions tell nothing.
@@ -166,29 +167,27 @@ func (l *textLoader) chooseForm() {
 	}
 }
 
-// suits checks that a file is read as the recipe says.
+// suits checks that a file is of the form that the recipe says. Numbers of tokens may stand first in one file and not
+// in another.
 func (l *textLoader) suits(f *textFile) bool {
-	is, want, skip := f.form(), l.rules.Form, l.rules.Skip > 0
+	is, want := f.form(), l.rules.Form
 	tenColumns := f.usual != l.rules.Columns && slices.Contains([]string{is, want}, textCoNLLU)
 	if is != want && (filepath.Ext(f.path) == crfsuiteExtension || is != textAttributes && tenColumns) { // is no slip
 		l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s",
 			textForms[is], textForms[want])
 		return false
 	}
-	if want == textColumns && (skip && !f.counts || !skip && f.numbered) {
-		l.failAt(f.path, "", "number the tokens of all text, from 0 or 1 in each sentence, or of none",
-			"the first column %s, other than in the text before it, or of the model",
-			map[bool]string{true: "does not number tokens", false: "numbers tokens"}[skip])
-		return false
-	}
 	f.ten, f.attributes = want == textCoNLLU, want == textAttributes
+	if want == textColumns && (f.numbered || f.counts && l.rules.Skip > 0) {
+		f.skip = 1
+	}
 	return true
 }
 
 // unlabelled reports whether the lines of a file that a model is to predict lack the column of labels.
 func (l *textLoader) unlabelled(f *textFile) bool {
 	return l.o.Recipe != nil && !l.o.Learning && l.rules.Form == textColumns && f.least == f.most &&
-		f.most == l.rules.Columns-1
+		f.most-f.skip == l.rules.Columns-l.rules.Skip-1
 }
 
 // emit gives the attributes of a token, and reports what is wrong with one.
@@ -273,21 +272,21 @@ func (l *textLoader) chooseAttributes() {
 func (l *textLoader) read(f *textFile) {
 	p := &problems{file: f.path}
 	base := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
-	bare := l.unlabelled(f)
+	bare, columns := l.unlabelled(f), l.rules.Columns-l.rules.Skip+f.skip
 	if bare && !l.o.NoLabels {
-		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.path, f.most, l.rules.Columns)
+		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.path, f.most, columns)
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
 	f.sentences(func(s *sentence) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines)}
 		for i, fields := range s.tokens {
-			if n := len(fields); l.rules.Form != textAttributes && n != l.rules.Columns && !bare {
+			if n := len(fields); l.rules.Form != textAttributes && n != columns && !bare {
 				p.add(int(s.lines[i]), "", "separate columns alike on every line, and sentences by an empty line",
-					"the number of columns is %d, want %d: the token first, the label last", n, l.rules.Columns)
+					"the number of columns is %d, want %d: the token first, the label last", n, columns)
 				continue
 			}
-			told, label := l.rules.split(fields)
+			told, label := l.rules.split(fields[f.skip:])
 			s.tokens[i] = told
 			text := int32(crf.Unobserved)
 			if label != "" && label != missingFeatures && !l.o.NoLabels {

@@ -41,6 +41,7 @@ type textFile struct {
 
 	counts   bool // the first field counts the tokens of every sentence, from 0 or 1
 	numbered bool // and it is no token, as others follow
+	skip     int  // fields before that of the token
 }
 
 // newTextFile looks at the lines of tagged text; without any, ends is 0.
