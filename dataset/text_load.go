@@ -383,6 +383,7 @@ func (l *textLoader) build(t *textSentence, of []int32) {
 		}
 		rows.add(kept)
 	}
+	t.rows = nil // no longer needed
 	features, wrong := rows.features(dim)
 	if err = cmp.Or(err, wrong); err != nil {
 		l.fail(ofFile(t.path, err))
