@@ -80,18 +80,15 @@ type ManifestType struct {
 
 func (s *stateNames) UnmarshalJSON(data []byte) error {
 	var count int
-	if json.Unmarshal(data, &count) == nil {
-		if count < 1 || count > mostStates {
-			return fmt.Errorf("states is %d, want 1 to %d, or a list of names", count, mostStates)
-		}
-		*s = crf.NumberedStates(count)
-		return nil
-	}
-	var names []string
-	if err := json.Unmarshal(data, &names); err != nil {
+	switch {
+	case json.Unmarshal(data, (*[]string)(s)) == nil:
+	case json.Unmarshal(data, &count) != nil:
 		return fmt.Errorf("states is %s, want a list of names or their number", abbreviate(string(data)))
+	case count < 1 || count > mostStates:
+		return fmt.Errorf("states is %d, want 1 to %d, or a list of names", count, mostStates)
+	default:
+		*s = crf.NumberedStates(count)
 	}
-	*s = names
 	return nil
 }
 
