@@ -46,7 +46,7 @@ func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 		}
 		if !found && !p.over() {
 			p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s",
-				strings.Join(pair[:], " and "), strings.Join(names, ", "))
+				strings.Join(pair, " and "), strings.Join(names, ", "))
 		}
 	}
 	return p.errors()

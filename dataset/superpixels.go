@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
@@ -21,7 +22,7 @@ const cutPictures = `import glob, numpy, os; from skimage import io, segmentatio
 
 // makeSuperpixels is a line of a shell that makes maps for a picture and all beside it.
 func makeSuperpixels(picture string) string {
-	return python(cutPictures)(&peek{path: filepath.Join(filepath.Dir(picture), "*.*")})
+	return "python3 -c " + shellWord(fmt.Sprintf(cutPictures, filepath.Join(filepath.Dir(picture), "*.*")))
 }
 
 // superpixelRecipe says how regions of pictures that touch make features of edges.
