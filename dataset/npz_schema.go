@@ -47,7 +47,7 @@ func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzIn
 
 // nodeTypesOf returns the node types of the training data, without features.
 func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
-	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes, nodeName), nodesOf)
+	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes), nodesOf)
 	if len(l.o.States) > 0 && len(names) > 1 {
 		l.fail(optionError("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
 	}
@@ -108,7 +108,7 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 
 // edgeTypesOf returns the edge types of the training data, without features.
 func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
-	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes, edgeName), edgesOf)
+	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes), edgesOf)
 	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances,
 		func(in *npzInstance) bool { return in.edges.types != nil }) {
 		return l.pairTypes(nodeTypes)

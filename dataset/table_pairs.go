@@ -117,7 +117,7 @@ func (l *tableLoader) refuseAlone(path string) {
 	if p.best().what == edgeList {
 		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
 	} else if p.isNumbers() {
-		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
+		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+shellWord(path)
 	}
 	l.failAt(path, "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
 }
