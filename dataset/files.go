@@ -105,8 +105,6 @@ func naturalCompare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
 // digits is how many of them s begins with.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
 

@@ -168,7 +168,8 @@ func TestSheetsLabels(t *testing.T) {
 		"x x x":                     `every label is "x", which tells of one state only`,
 		"NA NA":                     "no node has a label",
 		many[:len(many)-1]:          `30 labels have 30 different texts, such as "w0"`,
-		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "11 labels are 11 different numbers, each a state of its own; if they measure something, divide them",
+		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "11 labels are 11 different numbers, each a state of its own; if they " +
+			"measure something, divide them",
 	} {
 		_, err := read(labels, "", Options{})
 		wantError(t, err, want)
@@ -359,8 +360,8 @@ func TestPairsAsNamed(t *testing.T) {
 
 // TestDoubtfulColumns: notes tell of row numbers and of labels that look like missing ones.
 func TestDoubtfulColumns(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,day,label\na,0,2024-01-31,u\nb,1,2024-01-31,v\nc,2,2024-02-01,unknown\n",
-		"source,target,strength\na,b,2\nb,c,1\n")), Options{})
+	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label\na,0,u\nb,1,v\nc,2,unknown\n",
+		"source,target\na,b\nb,c\n")), Options{})
 	for _, want := range []string{"column 2 has no name", `the label "unknown" is a state like any other`} {
 		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
 			t.Errorf("no note %q among %q", want, set.Warnings)

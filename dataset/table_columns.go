@@ -116,7 +116,7 @@ type columnSurvey struct {
 
 // written matches numbers as people and programs write them: with a currency or percent, thousands apart, a decimal
 // comma, or too large.
-var written = regexp.MustCompile(`^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:[eE][-+]?\d+)? ?[$€£%]?|(?i)inf)$`)
+var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
 
 // look looks at all cells of a column.
 func look(tables []*table, name string) (*columnSurvey, error) {
@@ -140,8 +140,8 @@ func look(tables []*table, name string) (*columnSurvey, error) {
 // isList reports whether the cells are lists of features, which may be empty.
 func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, listColumn) }
 
-// numbers are the cells that are numbers. meant counts these and those that people mean as such; odd is the first of the
-// others, −1: there is none.
+// numbers are the cells that are numbers. meant counts these and those that people mean as such; odd is the first of
+// the others, −1: there is none.
 func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
 	odd = -1
 	for i, text := range c.texts {
@@ -202,8 +202,8 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		err.Place = name
 		return nil, err
 	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
-		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states; write "+
-			"days and the like as numbers, if they tell something", name, c.total, different)
+		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states; "+
+			"write days and the like as numbers, if they tell something", name, c.total, different)
 		return nil, nil
 	default:
 		c.categories(col, note)

@@ -132,8 +132,8 @@ func extensionBehind(prefix string) string {
 	return tableExtensions[0]
 }
 
-// isPlain reports whether a table of nodes has no header: it is tsv, and the second of its first cells, of at most four,
-// is a label that is a number.
+// isPlain reports whether a table of nodes has no header: it is tsv, and the second of its first cells, of at most
+// four, is a label that is a number.
 func isPlain(path string, data []byte) bool {
 	for line := range bytes.Lines(data) {
 		cells := trimmed(strings.Split(string(line), "\t"))

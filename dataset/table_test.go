@@ -149,7 +149,8 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 		t.Errorf("type %+v, %d instances, sources %v", n, len(set.Instances), set.Sources)
 	}
 	set = mustOpen(t, folder, Options{})
-	if in := set.Instances; len(in) != 2 || in[0].Name != "x" || in[1].Name != "y" || !strings.Contains(set.Warnings[0], "holds 2 graphs, which share one model") {
+	if in := set.Instances; len(in) != 2 || in[0].Name != "x" || in[1].Name != "y" ||
+		!strings.Contains(set.Warnings[0], "holds 2 graphs, which share one model") {
 		t.Errorf("%d instances, warnings %q", len(in), set.Warnings)
 	}
 	files["y.nodes.tsv"] = "0\t1\tx\t2\n"
