@@ -258,37 +258,33 @@ func (l *npzLoader) columns(array string, of func(*npzInstance) *elements) (want
 
 // features freezes the features of every type of nodes, or edges, of one instance; dims are their lengths.
 func (l *npzLoader) features(in *npzInstance, e *elements, name, form string, dims []int) []crf.Features {
-	if form == FormBins {
-		name = edgeBinsArray
-	}
 	counts, frozen := e.counts(len(dims)), make([]crf.Features, len(dims))
 	for t, dim := range dims {
-		m := e.features
 		if form == FormNone {
 			dim = 0
 		}
-		if dim == 0 || form == FormConstant || counts[t] == 0 {
-			frozen[t] = crf.Constant(counts[t], dim)
-			continue
-		}
-		var rows []int32 // of the array; nil: all are of type t
-		if len(dims) > 1 && e.types != nil {
-			rows = slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t })
-			m = m.Take(rows)
-		}
-		var err error
-		var value *crf.Error
-		if frozen[t], err = frozenRows(&m, dim); errors.As(err, &value) {
-			value.Array = name
-			if rows != nil {
-				value.Index[0] = int(rows[value.Index[0]])
-			}
-			place, _, _ := strings.Cut(value.Error(), ": ")
-			l.at(in, place, "", "%s", value.Reason)
-		} else if err != nil {
-			l.at(in, name, "", "%v", err)
-		}
-		frozen[t].Data().Owner = m.Owner
+		frozen[t] = crf.Constant(counts[t], dim)
+	}
+	if form == FormBins {
+		name = edgeBinsArray
+	}
+	if len(dims) == 0 || dims[0] == 0 || form == FormNone || form == FormConstant {
+		return frozen
+	}
+	whole, err := frozenRows(&e.features, dims[0])
+	if value := (*crf.Error)(nil); errors.As(err, &value) {
+		value.Array = name
+		place, _, _ := strings.Cut(value.Error(), ": ")
+		l.at(in, place, "", "%s", value.Reason)
+	} else if err != nil {
+		l.at(in, name, "", "%v", err)
+	}
+	whole.Data().Owner = e.features.Owner
+	if frozen[0] = whole; e.types == nil || len(dims) == 1 {
+		return frozen
+	}
+	for t := range dims {
+		frozen[t] = whole.Pick(slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t }))
 	}
 	return frozen
 }
