@@ -113,6 +113,7 @@ type opened struct {
 	instances []*npzInstance
 	files     []*fileio.Mapping // that arrays lie in
 	sources   []Source
+	notes     []string
 	list      []error
 }
 
@@ -127,6 +128,7 @@ func (l *npzLoader) readFiles(paths []string) {
 	for _, r := range results {
 		l.set.files, l.set.Sources = append(l.set.files, r.files...), append(l.set.Sources, r.sources...)
 		l.problems, l.instances = append(l.problems, r.list...), append(l.instances, r.instances...)
+		l.set.Warnings = append(l.set.Warnings, r.notes...)
 	}
 }
 
@@ -136,7 +138,7 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 	if isArrayFolder(path) {
 		parts = r.openArrayFolder(path, budget)
 	} else if l.o.readsSamples() && isSamples(path) {
-		if contents := l.openSamples(r, path, l.pairs); contents != nil {
+		if contents := l.openSamples(r, path); contents != nil {
 			parts = []*npzContents{contents}
 		}
 	} else {
@@ -263,7 +265,10 @@ func (l *npzLoader) build() {
 		spec := crf.InstanceSpec{Name: in.name, Graph: in.graph, Labels: in.labels, NodeType: in.nodes.types,
 			EdgeType: in.edges.types, Rows: in.rows, Cols: in.cols, Weight: in.weight,
 			SampleWeights: in.sampleWeights}
-		if l.takeSamples(&spec, in); len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
+		if len(r.Columns) > 0 && r.Columns[0].Name != "" {
+			l.set.Names = append(l.set.Names, namesOf(r.Columns, func(c *sampleColumn) *string { return &c.Name }))
+		}
+		if len(in.sampleWeights) > 0 && sum(in.sampleWeights) == 0 {
 			l.fail(wrong(in.path, 0, "", "", "all samples weigh 0: nothing is left to learn from"))
 			return
 		}
