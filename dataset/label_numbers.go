@@ -191,6 +191,10 @@ func (l *loader) skip(labels []int32) {
 // readLabels gives labels that are no numbers of states such numbers: spins, and names of states.
 func (l *npzLoader) readLabels() {
 	for _, in := range l.instances {
+		if l.o.NoLabels {
+			l.skip(slices.Concat(in.labels...))
+			in.labels = nil
+		}
 		for n := range in.labels {
 			if in.samples == nil { // whose labels are numbered
 				l.numbers = append(l.numbers, in.numbered(n))
@@ -206,7 +210,7 @@ func (l *npzLoader) readLabels() {
 	}
 	if l.areSpins = l.minusOne(all, len(spinStates)) == isSpin; !l.areSpins {
 		l.readNames(l.labels, l.manifest.States != nil ||
-			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }))
+			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states.Ints != nil }))
 		return
 	}
 	if all[0] > 0 {

@@ -17,15 +17,15 @@ type npzInstance struct {
 	path, name    string
 	nodes, edges  elements
 	graph         *graph.Graph
-	rows, cols    int       // of the grid, or 0
-	labels        [][]int32 // [samples][nodes], views of one array
-	labelsFlat    bool      // labels was [nodes], not [samples, nodes]
-	states        []int32   // nil, one for all nodes, or [nodes]
-	weight        float64   // of the samples; 0 where not given
-	sampleWeights []float64 // nil: 1
-	directed      bool      // its edges lead from their first end to the second
-	tied          bool      // it says that they do not
-	samples       *samples  // nil: it was read from arrays
+	rows, cols    int        // of the grid, or 0
+	labels        [][]int32  // [samples][nodes], views of one array
+	labelShape    []int      // of the array
+	states        npy.Values // one for all nodes, or [nodes]; without a shape where not given
+	weight        float64    // of the samples; 0 where not given
+	sampleWeights []float64  // nil: 1
+	directed      bool       // its edges lead from their first end to the second
+	tied          bool       // it says that they do not
+	samples       *samples   // nil: it was read from arrays
 	statistics    *statistics
 }
 
@@ -162,7 +162,7 @@ func (b *npzBuilder) fill() {
 		in.edges.features = npy.Values{Shape: []int{len(bins), 1}, Ints: bins}
 	}
 	states := c.arrays[statesArray]
-	in.states, in.labelsFlat = states.Ints, len(labels.Shape) == 1
+	in.states, in.labelShape = states, labels.Shape
 	for at := 0; at < len(labels.Ints); at += n {
 		in.labels = append(in.labels, labels.Ints[at:at+n:at+n])
 	}
@@ -215,10 +215,7 @@ func (b *npzBuilder) buildGraph(graphs *graphCache) {
 
 // labelPlace names an entry of the labels as the file has them.
 func (in *npzInstance) labelPlace(sample, node int) string {
-	if in.labelsFlat {
-		return fmt.Sprintf("%s[%d]", labelsArray, node)
-	}
-	return fmt.Sprintf("%s[%d,%d]", labelsArray, sample, node)
+	return labelsArray + npy.IndexText(in.labelShape, sample*in.nodes.count+node)
 }
 
 // numbered are the labels of a sample.
@@ -231,20 +228,14 @@ func (in *npzInstance) numbered(sample int) numbered {
 
 // statesAt returns the number of states the file gives for a node, or 0.
 func (in *npzInstance) statesAt(s int) int {
-	switch len(in.states) {
-	case 0:
-		return 0
-	case 1:
-		return int(in.states[0])
+	if of := in.states.Ints; len(of) > 0 {
+		return int(of[min(s, len(of)-1)])
 	}
-	return int(in.states[s])
+	return 0
 }
 
 func (in *npzInstance) statesPlace(s int) string {
-	if len(in.states) == 1 {
-		return statesArray
-	}
-	return fmt.Sprintf("%s[%d]", statesArray, s)
+	return statesArray + npy.IndexText(in.states.Shape, min(s, len(in.states.Ints)-1))
 }
 
 // edgePlace is where an edge stands.

@@ -22,6 +22,7 @@ type npzLoader struct {
 	pairs     string              // a table of the edges of samples; "": there is none
 	labels    map[int]labelCounts // of each node type
 	areSpins  bool                // labels were -1 and 1, and are numbered
+	byStates  bool                // types are of nodes with as many states
 	fewer     graphCache          // with the edges that a model keeps
 }
 
@@ -54,23 +55,11 @@ func (l *npzLoader) finish() (*Set, []error) {
 	if len(l.instances) == 0 {
 		return nil, l.problems
 	}
-	l.run(func() {
-		for _, in := range l.instances {
-			if l.o.NoLabels {
-				l.skip(slices.Concat(in.labels...))
-				in.labels = nil
-			}
-		}
-	}, l.readLabels, func() {
-		switch {
-		case l.o.Untied || l.o.Recipe != nil && l.o.Recipe.Untied:
-			l.loadUntied()
-		case l.o.Schema != nil:
-			l.run(l.adoptSchema, l.build)
-		default:
-			l.run(l.learnSchema, l.build)
-		}
-	}, func() { l.askWhatHides() })
+	schema := l.learnSchema
+	if l.o.Schema != nil {
+		schema = l.adoptSchema
+	}
+	l.run(l.readLabels, l.untie, schema, l.checkStructure, l.typeEdges, l.build, l.askWhatHides)
 	return l.result()
 }
 
@@ -171,22 +160,16 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 
 // learnSchema finds types, states and features in training data.
 func (l *npzLoader) learnSchema() {
-	s := &l.set.Schema
-	l.run(
-		l.findDirection,
-		func() { s.NodeTypes = l.nodeTypesOf() },
-		func() { s.EdgeTypes = l.edgeTypesOf(s.NodeTypes) },
-		func() {
-			for _, in := range l.instances {
-				in.edges.types = l.edgeTypesFor(in)
-			}
-			r := &l.set.Recipe
-			r.Kind, r.LabelNames = KindNPZ, slices.Sorted(maps.Keys(l.names))
-			r.NodeForm, r.EdgeForm = l.instances[0].forms()
-			l.checkForms()
-			l.direct(s)
-		},
-		l.learnFeatures, l.completeSchema)
+	s, r, first := &l.set.Schema, &l.set.Recipe, l.instances[0]
+	r.Kind, r.Untied, r.Spins, r.LabelNames = KindNPZ, l.o.Untied, l.o.Spins, slices.Sorted(maps.Keys(l.names))
+	if r.NodeForm, r.EdgeForm = first.forms(); r.Untied {
+		r.NodeForm, r.EdgeForm = FormConstant, FormConstant
+	}
+	if first.samples != nil {
+		r.Columns = first.samples.columns
+	}
+	l.run(l.findDirection, func() { s.NodeTypes = l.nodeTypesOf() }, func() { s.EdgeTypes = l.edgeTypesOf(s.NodeTypes) },
+		l.checkForms, l.learnFeatures, l.completeSchema)
 }
 
 // forms say where an instance's features come from. An edge without features would have no potential at all, so it
@@ -219,6 +202,13 @@ func (l *npzLoader) checkForms() {
 	}
 	for _, in := range l.instances {
 		nodes, edges := in.forms()
+		if l.set.Recipe.Untied {
+			if l.o.Schema == nil && (nodes != FormNone || edges != FormConstant) {
+				l.warn("%s has features, which untied weights do not use", in.path)
+				return
+			}
+			continue
+		}
 		check(in, nodeFeaturesArray, nodes, l.set.Recipe.NodeForm)
 		check(in, edgeFeaturesArray, edges, l.set.Recipe.EdgeForm)
 	}
@@ -227,24 +217,19 @@ func (l *npzLoader) checkForms() {
 // adoptSchema takes types, states and features from a model and checks that the data go with it.
 func (l *npzLoader) adoptSchema() {
 	l.adoptModel()
-	l.compareNames()
 	s := &l.set.Schema
+	if !l.set.Recipe.Untied { // whose types are numbers of states
+		l.compareNames()
+	}
 	for _, in := range l.instances {
 		l.checkTypes(in, nodeTypesArray, in.nodes.types, len(s.NodeTypes))
 		l.checkTypes(in, edgeTypesArray, in.edges.types, len(s.EdgeTypes))
-		if in.edges.count > 0 && len(s.EdgeTypes) == 0 {
-			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges.count)
-		}
 	}
 	l.run(func() {
 		for a, t := range s.NodeTypes {
 			l.givenStates(a, t.Name, len(t.States))
 		}
-		for _, in := range l.instances {
-			in.edges.types = l.edgeTypesFor(in)
-		}
-		l.checkForms()
-	})
+	}, l.checkForms)
 }
 
 // build freezes the instances.

@@ -48,27 +48,40 @@ func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzIn
 // nodeTypesOf returns the node types of the training data, without features.
 func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
 	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes, nodeName), nodesOf)
-	if len(l.o.States) > 0 && len(names) > 1 {
+	if len(l.o.States) > 0 && len(names) > 1 && !l.o.Untied {
 		l.fail(optionError("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
 	}
 	for a, name := range names {
-		types = append(types, crf.NodeType{Name: name, States: l.statesOfType(a, name)})
+		t := crf.NodeType{Name: name, States: l.statesOfType(a, name, len(names))}
+		if kind := a; l.o.Untied && len(names) > 1 && len(l.manifest.NodeTypes) == 0 {
+			if l.byStates {
+				kind = len(t.States)
+			}
+			t.Name = fmt.Sprintf("node_%d", kind)
+		}
+		types = append(types, t)
 	}
 	return types
 }
 
-// statesOfType names the states of a node type: by the options, dataset.json, the array states, or the largest label,
-// in this order.
-func (l *npzLoader) statesOfType(a int, name string) []string {
+// statesOfType names the states of a node type, of so many: by the options, dataset.json, the array states, or the
+// largest label, in this order. Where types are numbers of states, names are those of as many.
+func (l *npzLoader) statesOfType(a int, name string, types int) []string {
 	named, _ := l.namedStates(a)
+	if in := l.instances[0]; in.samples != nil {
+		return in.samples.states[a]
+	}
+	if l.byStates && types > 1 && len(named) != l.givenStates(a, name, 0) {
+		named = nil
+	}
 	given := l.givenStates(a, name, len(named))
 	switch {
 	case named != nil:
 		return named
+	case (given == 0 || given == len(spinStates)) && (l.areSpins || l.o.Spins && l.o.Statistics):
+		return spinStates
 	case given > 0:
 		return crf.NumberedStates(given)
-	case l.areSpins:
-		return spinStates
 	}
 	of := fmt.Sprintf("node type %q", name)
 	const array = " or the array " + statesArray
@@ -108,9 +121,15 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 
 // edgeTypesOf returns the edge types of the training data, without features.
 func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
+	if l.o.Untied {
+		return l.pairTypes(nodeTypes)
+	}
 	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes, edgeName), edgesOf)
 	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances,
 		func(in *npzInstance) bool { return in.edges.types != nil }) {
+		if len(nodeTypes) == 1 {
+			return []crf.EdgeType{{Name: "edge"}}
+		}
 		return l.pairTypes(nodeTypes)
 	}
 	for b, name := range names {
@@ -151,29 +170,43 @@ func (in *npzInstance) endTypes(e int) (u, v int) {
 
 // pairTypes makes one edge type for every pair of node types that is joined.
 func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
-	if len(nodeTypes) == 1 {
-		return []crf.EdgeType{{Name: "edge"}}
+	pairs, instances := map[[2]int]int{}, l.instances
+	if l.o.Untied { // whose edges are all alike
+		instances = instances[:1]
 	}
-	pairs := map[[2]int]bool{}
-	for _, in := range l.instances {
+	for _, in := range instances {
 		for e := range in.edges.count {
 			u, v := in.endTypes(e)
-			if u > v {
+			if u > v && !l.o.Untied {
 				l.at(in, edgePlace(e), "write it the other way round, or give "+edgeTypesArray,
 					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name,
 					nodeTypes[v].Name, edgeTypesArray)
 				return nil
 			}
-			pairs[[2]int{u, v}] = true
+			pairs[[2]int{u, v}]++
 		}
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(pairs), comparePairs) {
-		types = append(types, crf.EdgeType{Name: nodeTypes[p[0]].Name + "-" + nodeTypes[p[1]].Name, U: p[0], V: p[1]})
+		u, v := nodeTypes[p[0]].Name, nodeTypes[p[1]].Name
+		t := crf.EdgeType{Name: u + "-" + v, U: p[0], V: p[1]}
+		if l.o.Untied {
+			t.Name, t.Copies = "edge"+strings.TrimPrefix(u, "node")+strings.TrimPrefix(v, "node"), pairs[p]
+		}
+		types = append(types, t)
 	}
 	return types
 }
 
 func comparePairs[T cmp.Ordered](a, b [2]T) int { return slices.Compare(a[:], b[:]) }
+
+// typeEdges gives edges types.
+func (l *npzLoader) typeEdges() {
+	for _, in := range l.instances {
+		if in.edges.types = l.edgeTypesFor(in); in.edges.count > 0 && len(l.set.Schema.EdgeTypes) == 0 {
+			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges.count)
+		}
+	}
+}
 
 // edgeTypesFor returns the type of every edge of an instance, or nil for all 0; where the file does not say, the ends
 // decide.
@@ -204,32 +237,28 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 	return types
 }
 
-// learnFeatures adds the lengths and names of the feature vectors to the schema.
+// learnFeatures adds the lengths and names of the feature vectors to the schema, and how many copies untied types have.
 func (l *npzLoader) learnFeatures() {
-	s, m := &l.set.Schema, &l.manifest
-	dim := l.columns(nodeFeaturesArray, nodesOf)
+	s, m, r := &l.set.Schema, &l.manifest, &l.set.Recipe
+	dim, copies := l.columns(r.NodeForm, nodeFeaturesArray, nodesOf), l.instances[0].nodes.counts(len(s.NodeTypes))
 	for a := range s.NodeTypes {
 		t := &s.NodeTypes[a]
-		t.Features, t.FeatureNames = dim, l.namesFor(m.node(a).Features, dim, t.Name)
-	}
-	form := l.set.Recipe.EdgeForm
-	switch dim = 1; form {
-	case FormBins:
-		dim = l.countBins()
-	case FormDense:
-		dim = l.columns(edgeFeaturesArray, edgesOf)
-	}
-	for b := range s.EdgeTypes {
-		t, names := &s.EdgeTypes[b], m.edge(b).Features
-		if form == FormConstant {
-			names = []string{FormConstant}
+		if t.Features, t.FeatureNames = dim, l.namesFor(r.NodeForm, m.node(a).Features, dim, t.Name); r.Untied {
+			t.Copies = copies[a]
 		}
-		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
+	}
+	dim = l.columns(r.EdgeForm, edgeFeaturesArray, edgesOf)
+	for b := range s.EdgeTypes {
+		t := &s.EdgeTypes[b]
+		t.Features, t.FeatureNames = dim, l.namesFor(r.EdgeForm, m.edge(b).Features, dim, t.Name)
 	}
 }
 
 // namesFor checks the number of feature names for a type.
-func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
+func (l *npzLoader) namesFor(form string, names []string, dim int, kind string) []string {
+	if form == FormConstant {
+		return []string{FormConstant}
+	}
 	if len(names) > 0 && dim > 0 && len(names) != dim {
 		l.mistold = append(l.mistold, wrong(l.manifestPath, 0, "", "", "it names %d features for type %q, the data have %d",
 			len(names), kind, dim))
@@ -239,7 +268,13 @@ func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 }
 
 // columns returns the length of feature vectors, which are alike in all instances; 0 where there are none.
-func (l *npzLoader) columns(array string, of func(*npzInstance) *elements) (want int) {
+func (l *npzLoader) columns(form, array string, of func(*npzInstance) *elements) (want int) {
+	switch form {
+	case FormConstant:
+		return 1
+	case FormBins:
+		return l.countBins()
+	}
 	for i, in := range l.instances {
 		m := &of(in).features
 		if m.Shape == nil {

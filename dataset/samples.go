@@ -80,14 +80,14 @@ func (l *npzLoader) openSamples(r *opened, path string) *npzContents {
 			edges[e], edges[e+1] = v, u
 		}
 	}
-	states := make([]int32, len(p.columns))
+	types, states := make([]int32, len(p.columns)), make([]int32, len(p.columns))
 	for s, c := range p.columns {
-		states[s] = int32(len(p.states[c.Type]))
+		types[s], states[s] = int32(c.Type), int32(len(p.states[c.Type]))
 	}
 	c := &npzContents{rules: instanceArrays, samples: &p.samples, arrays: map[string]npy.Values{
 		edgesArray:  {Shape: []int{len(edges) / 2, 2}, Ints: edges},
 		labelsArray: {Shape: []int{len(p.labels) / len(states), len(states)}, Ints: p.labels},
-		statesArray: {Shape: []int{len(states)}, Ints: states},
+		statesArray: {Shape: []int{len(states)}, Ints: states}, nodeTypesArray: {Shape: []int{len(states)}, Ints: types},
 	}}
 	if p.weights != nil {
 		c.arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}

@@ -84,7 +84,7 @@ func (b *npzBuilder) readMeans() {
 		return
 	}
 	slices.Sort(observations)
-	in.statistics, in.states, in.weight = s, []int32{int32(k)}, observations[len(observations)/2]
+	in.statistics, in.states.Ints, in.weight = s, []int32{int32(k)}, observations[len(observations)/2]
 	b.reconcile(s)
 	in.labels = [][]int32{make([]int32, in.nodes.count)}
 	for n, m := range s.nodes {

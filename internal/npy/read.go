@@ -159,8 +159,11 @@ type TypeError struct{ Descr, want string }
 
 func (e *TypeError) Error() string { return fmt.Sprintf("dtype is %q, want %s", e.Descr, e.want) }
 
-// IndexText writes the index of the i-th element in row-major order.
+// IndexText writes the index of the i-th element in row-major order; "" of an array that is one number.
 func IndexText(shape []int, i int) string {
+	if len(shape) == 0 {
+		return ""
+	}
 	index := make([]int, len(shape))
 	for d, n := range slices.Backward(shape) {
 		index[d], i = i%n, i/n
