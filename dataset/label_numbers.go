@@ -192,10 +192,10 @@ func (l *loader) skip(labels []int32) {
 func (l *npzLoader) readLabels() {
 	for _, in := range l.instances {
 		if l.o.NoLabels {
-			l.skip(slices.Concat(in.labels...))
-			in.labels = nil
+			l.skip(slices.Concat(in.spec.Labels...))
+			in.spec.Labels = nil
 		}
-		for n := range in.labels {
+		for n := range in.spec.Labels {
 			if in.samples == nil { // whose labels are numbered
 				l.numbers = append(l.numbers, in.numbered(n))
 			}

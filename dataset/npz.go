@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Names of the arrays of an instance file.
@@ -39,18 +40,24 @@ var instanceArrays = npy.Rules{
 	edgesRule,
 	{Name: nodeFeaturesArray, Float: true, Shape: "[n, features]", Remedy: oneFeature},
 	{Name: edgeFeaturesArray, Float: true, Shape: "[m, features]", Remedy: oneFeature},
-	{Name: edgeBinsArray, Shape: "[m]"},
+	{Name: edgeBinsArray, Shape: "[m]", Range: fmt.Sprintf("0 to %d", mostFeatures-1)},
 	{Name: labelsArray, Shape: "[n] or [samples, n]",
 		Turned: "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T",
 		Text:   ": the number of each node's state, from 0; the names of the states go into " + ManifestName},
-	{Name: nodeTypesArray, Shape: "[n]"},
-	{Name: edgeTypesArray, Shape: "[m]"},
+	{Name: nodeTypesArray, Shape: "[n]", Range: ofTypes},
+	{Name: edgeTypesArray, Shape: "[m]", Range: ofTypes},
 	{Name: gridShapeArray, Shape: "[2]"},
-	{Name: statesArray, Shape: "[] or [1] or [n]"},
-	{Name: weightArray, Float: true, Shape: "[] or [1]"},
-	{Name: sampleWeights, Float: true, Shape: "[samples]"},
-	{Name: directedArray, Shape: "[]"},
+	{Name: statesArray, Shape: "[] or [1] or [n]", Range: fmt.Sprintf("1 to %d", mostStates)},
+	{Name: weightArray, Float: true, Shape: "[] or [1]", Range: numeric.Range,
+		Beyond: "leave the file out if it is not to count"},
+	{Name: sampleWeights, Float: true, Shape: "[samples]", Range: "0 to 1e150"},
+	directedRule,
 }
+
+var ofTypes = fmt.Sprintf("0 to %d", mostTypes-1)
+
+var directedRule = npy.Rule{Name: directedArray, Shape: "[]", Range: "0 to 1",
+	Beyond: "1 says that edges lead from their first end to the second"}
 
 // severalArrays are those of an array folder of several instances, row after row, of which each has one sample.
 var severalArrays = func() npy.Rules {
@@ -68,10 +75,10 @@ const oneFeature = "a single feature is x.reshape(-1, 1)"
 
 // npzContents are the arrays of one instance file as they were read.
 type npzContents struct {
-	rules   npy.Rules
-	arrays  map[string]npy.Values
-	nodes   int      // of an instance that was cut out of an array folder; else 0
-	samples *samples // of a table or an alignment; nil: of arrays
+	rules    npy.Rules
+	arrays   map[string]npy.Values
+	ofFolder int      // nodes of an instance that was cut out of an array folder; else 0
+	samples  *samples // of a table or an alignment; nil: of arrays
 }
 
 // openNPZ reads a file with arrays of such rules, and its hash.
@@ -190,7 +197,7 @@ func cutInstances(arrays map[string]npy.Values, p *problems) (list []*npzContent
 	delete(arrays, sizesArray)
 	for i := range sizes.Rows() {
 		next := [2]int{at[0] + int(sizes.Ints[2*i]), at[1] + int(sizes.Ints[2*i+1])}
-		c := &npzContents{rules: instanceArrays, arrays: map[string]npy.Values{}, nodes: next[0] - at[0]}
+		c := &npzContents{rules: instanceArrays, arrays: map[string]npy.Values{}, ofFolder: next[0] - at[0]}
 		for name, a := range arrays {
 			rule := severalArrays.Rule(name)
 			switch 0 {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -28,7 +27,7 @@ type npzLoader struct {
 
 // at records a problem at a place in an instance's file.
 func (l *npzLoader) at(in *npzInstance, place, remedy, format string, arguments ...any) {
-	l.failAt(in.path, place, remedy, format, arguments...)
+	l.failAt(in.file, place, remedy, format, arguments...)
 }
 
 // loadNPZ reads a set of instance files.
@@ -145,15 +144,15 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 			return
 		}
 		of := path
-		if c.nodes > 0 { // it is one of several
+		if c.ofFolder > 0 { // it is one of several
 			of = fmt.Sprintf("%s[%d]", path, i)
 		}
 		in, problems := newNPZInstance(of, c, graphs)
 		if r.list = append(r.list, problems...); in != nil {
 			r.instances = append(r.instances, in)
 		}
-		if in != nil && c.nodes > 0 {
-			in.name = strconv.Itoa(i)
+		if in != nil && c.ofFolder > 0 {
+			in.spec.Name = strconv.Itoa(i)
 		}
 	}
 }
@@ -191,7 +190,7 @@ func (in *npzInstance) forms() (nodes, edges string) {
 func (l *npzLoader) checkForms() {
 	other := "the model was trained with"
 	if l.o.Recipe == nil {
-		other = l.instances[0].path + " has"
+		other = l.instances[0].file + " has"
 	}
 	check := func(in *npzInstance, array, form, want string) {
 		none := "no " + array
@@ -204,7 +203,7 @@ func (l *npzLoader) checkForms() {
 		nodes, edges := in.forms()
 		if l.set.Recipe.Untied {
 			if l.o.Schema == nil && (nodes != FormNone || edges != FormConstant) {
-				l.warn("%s has features, which untied weights do not use", in.path)
+				l.warn("%s has features, which untied weights do not use", in.file)
 				return
 			}
 			continue
@@ -247,23 +246,22 @@ func (l *npzLoader) build() {
 			return
 		}
 		before := len(l.problems)
-		spec := crf.InstanceSpec{Name: in.name, Graph: in.graph, Labels: in.labels, NodeType: in.nodes.types,
-			EdgeType: in.edges.types, Rows: in.rows, Cols: in.cols, Weight: in.weight,
-			SampleWeights: in.sampleWeights}
+		spec := &in.spec
 		if len(r.Columns) > 0 && r.Columns[0].Name != "" {
 			l.set.Names = append(l.set.Names, namesOf(r.Columns, func(c *sampleColumn) *string { return &c.Name }))
 		}
-		if len(in.sampleWeights) > 0 && sum(in.sampleWeights) == 0 {
-			l.fail(wrong(in.path, 0, "", "", "all samples weigh 0: nothing is left to learn from"))
+		if len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
+			l.failAt(in.file, "", "", "all samples weigh 0: nothing is left to learn from")
 			return
 		}
+		spec.NodeType, spec.EdgeType = in.nodes.types, in.edges.types
 		spec.NodeFeat = l.features(in, &in.nodes, nodeFeaturesArray, r.NodeForm, nodes)
 		spec.EdgeFeat = l.features(in, &in.edges, edgeFeaturesArray, r.EdgeForm, edges)
-		for n := range in.labels {
+		for n := range spec.Labels {
 			l.checkNumbers("", s.NodeStates, in.numbered(n))
 		}
 		if len(l.problems) == before {
-			l.freeze(in.path, spec, nil)
+			l.freeze(in.file, *spec, nil)
 		}
 	}
 }

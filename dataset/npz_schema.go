@@ -85,7 +85,7 @@ func (l *npzLoader) statesOfType(a int, name string, types int) []string {
 	}
 	of := fmt.Sprintf("node type %q", name)
 	const array = " or the array " + statesArray
-	return l.countStates(a, l.labels, of+" is", "every label of "+of, array, wrong(l.instances[0].path, 0, "",
+	return l.countStates(a, l.labels, of+" is", "every label of "+of, array, wrong(l.instances[0].file, 0, "",
 		"give \"states\" in "+ManifestName+array, "nothing tells the number of states of %s: it has no labels",
 		option.Text(of)))
 }
@@ -107,7 +107,7 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 				continue
 			}
 			if want == 0 {
-				want, where = k, option.Literal(in.path+":"+in.statesPlace(s))
+				want, where = k, option.Literal(in.file+":"+in.statesPlace(s))
 			}
 			if count = k; k != want {
 				l.at(in, in.statesPlace(s), "make the two agree, or give such nodes different "+nodeTypesArray,
@@ -165,7 +165,7 @@ func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v i
 
 // endTypes returns the node types of the ends of edge e.
 func (in *npzInstance) endTypes(e int) (u, v int) {
-	return in.nodes.typeOf(int(in.graph.U(int32(e)))), in.nodes.typeOf(int(in.graph.V(int32(e))))
+	return in.nodes.typeOf(int(in.spec.Graph.U(int32(e)))), in.nodes.typeOf(int(in.spec.Graph.V(int32(e))))
 }
 
 // pairTypes makes one edge type for every pair of node types that is joined.
@@ -285,7 +285,7 @@ func (l *npzLoader) columns(form, array string, of func(*npzInstance) *elements)
 		}
 		if n := m.Columns(); n != want {
 			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", n,
-				l.instances[0].path, want)
+				l.instances[0].file, want)
 		}
 	}
 	return want
@@ -348,11 +348,7 @@ func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
 func (l *npzLoader) countBins() int {
 	var largest top
 	for _, in := range l.instances {
-		for e, bin := range in.edges.features.Ints {
-			if bin < 0 || bin >= mostFeatures {
-				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
-				break
-			}
+		for _, bin := range in.edges.features.Ints {
 			largest.see(bin)
 		}
 	}
@@ -360,7 +356,7 @@ func (l *npzLoader) countBins() int {
 		return l.manifest.EdgeBins
 	}
 	if far := largest.problem(); far != "" {
-		l.failAt(l.instances[0].path, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
+		l.failAt(l.instances[0].file, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
 	}
 	return int(largest.largest) + 1
 }

@@ -48,7 +48,7 @@ func (l *npzLoader) untie() {
 func (l *npzLoader) otherNetwork(in *npzInstance) {
 	where, remedy := "those the model was trained on", "untied weights belong to one graph; train tied weights for several"
 	if l.o.Schema == nil {
-		where = "those of " + l.instances[0].path
+		where = "those of " + l.instances[0].file
 	}
 	if in.samples != nil {
 		remedy = "name the table of edges of the training behind the samples, if there was one"
@@ -77,7 +77,7 @@ func (l *npzLoader) keepEdges(in *npzInstance) {
 	if n := len(kept); n > 0 && int(kept[n-1]) >= in.edges.count {
 		l.at(in, edgesArray, "", "there are %d edges, and the model keeps edges up to %d", in.edges.count, kept[n-1])
 	} else if n > 0 {
-		in.graph, in.edges.count = l.fewer.some(in.graph, kept), n
+		in.spec.Graph, in.edges.count = l.fewer.some(in.spec.Graph, kept), n
 	}
 }
 
@@ -130,7 +130,7 @@ func structureOf(in *npzInstance, s *crf.Schema) string {
 	for n := range cards {
 		cards[n] = int32(s.NodeStates(in.nodes.typeOf(n)))
 	}
-	u, v := in.graph.Ends()
+	u, v := in.spec.Graph.Ends()
 	if slices.ContainsFunc(s.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric }) {
 		u, v = slices.Clone(u), slices.Clone(v)
 		for e := range u {

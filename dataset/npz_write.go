@@ -63,7 +63,7 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 		}
 		in, list := newNPZInstance(name, contents, &graphs)
 		if in != nil {
-			in.name = name
+			in.spec.Name = name
 		}
 		l.instances, l.problems = append(l.instances, in), append(l.problems, list...)
 	}

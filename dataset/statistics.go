@@ -20,7 +20,7 @@ var statisticsArrays = npy.Rules{
 	edgesRule,
 	{Name: nodeMeansArray, Float: true, Shape: "[n, states]"},
 	{Name: edgeMeansArray, Float: true, Shape: "[m, states, states]"},
-	{Name: directedArray, Shape: "[]"},
+	directedRule,
 }
 
 const (
@@ -62,15 +62,15 @@ func stateOf(entry, k, end int) int { return [2]int{entry / k, entry % k}[end] }
 
 // readMeans takes the means of nodes and edges. The label of each node is the state that it has most often, which
 // weighs as much as there are observations of edges, in the median.
-func (b *npzBuilder) readMeans() {
-	in, tables := b.in, b.c.arrays[edgeMeansArray]
+func (in *npzInstance) readMeans() {
+	tables := in.arrays[edgeMeansArray]
 	if tables.Shape == nil {
 		return
 	}
 	k := tables.Shape[1]
-	s := &statistics{states: k, nodes: b.means(nodeMeansArray, in.nodes.count, k),
-		edges: b.means(edgeMeansArray, in.edges.count, k*k)}
-	if len(b.list) > 0 {
+	s := &statistics{states: k, nodes: in.means(nodeMeansArray, in.nodes.count, k),
+		edges: in.means(edgeMeansArray, in.edges.count, k*k)}
+	if len(in.list) > 0 {
 		return
 	}
 	var observations []float64
@@ -80,24 +80,24 @@ func (b *npzBuilder) readMeans() {
 		}
 	}
 	if len(observations) == 0 {
-		b.add(0, edgeMeansArray, "", "has no table without nan: nothing can be learned")
+		in.add(0, edgeMeansArray, "", "has no table without nan: nothing can be learned")
 		return
 	}
 	slices.Sort(observations)
-	in.statistics, in.states.Ints, in.weight = s, []int32{int32(k)}, observations[len(observations)/2]
-	b.reconcile(s)
-	in.labels = [][]int32{make([]int32, in.nodes.count)}
+	in.statistics, in.states.Ints, in.spec.Weight = s, []int32{int32(k)}, observations[len(observations)/2]
+	in.reconcile(s)
+	in.spec.Labels = [][]int32{make([]int32, in.nodes.count)}
 	for n, m := range s.nodes {
 		if m.table != nil {
-			in.labels[0][n] = int32(slices.Index(m.table, slices.Max(m.table)))
+			in.spec.Labels[0][n] = int32(slices.Index(m.table, slices.Max(m.table)))
 		}
 	}
 }
 
 // means takes tables of an array, as probabilities.
-func (b *npzBuilder) means(array string, count, size int) []means {
+func (in *npzInstance) means(array string, count, size int) []means {
 	all := make([]means, count)
-	a, given := b.c.arrays[array]
+	a, given := in.arrays[array]
 	for i := range all {
 		sum, table := 0.0, make([]float64, size)
 		for j := range table {
@@ -109,7 +109,7 @@ func (b *npzBuilder) means(array string, count, size int) []means {
 		}
 		least, most := slices.Min(table), slices.Max(table) // NaN if one is
 		if least < 0 || math.IsInf(sum, 1) || sum == 0 {
-			b.add(0, fmt.Sprintf("%s[%d]", array, i), "write nan where nothing is known",
+			in.add(0, fmt.Sprintf("%s[%d]", array, i), "write nan where nothing is known",
 				"has entries from %v to %v, want probabilities or counts", least, most)
 		}
 		if math.IsNaN(sum) {
@@ -127,8 +127,8 @@ func (b *npzBuilder) means(array string, count, size int) []means {
 
 // reconcile takes for the means of a node the mean of what is said of it, and fits tables to those, where what they say
 // differs by no more than chance explains.
-func (b *npzBuilder) reconcile(s *statistics) {
-	us, vs := b.in.graph.Ends()
+func (in *npzInstance) reconcile(s *statistics) {
+	us, vs := in.spec.Graph.Ends()
 	said, ends := make([][]means, len(s.nodes)), func(e, end int) int32 { return [2][]int32{us, vs}[end][e] }
 	for n, m := range s.nodes {
 		said[n] = []means{m}
@@ -163,21 +163,21 @@ func (b *npzBuilder) reconcile(s *statistics) {
 		}
 		want := [2][]float64{s.nodes[us[e]].table, s.nodes[vs[e]].table}
 		for end := range want {
-			b.compare(e, ends(e, end), m.marginal(s.states, end), want[end])
+			in.compare(e, ends(e, end), m.marginal(s.states, end), want[end])
 		}
 		m.rake(s.states, want)
 	}
 }
 
 // compare refuses what an edge says of a node where it differs from the mean of all by more than chance explains.
-func (b *npzBuilder) compare(e int, n int32, said means, mean []float64) {
+func (in *npzInstance) compare(e int, n int32, said means, mean []float64) {
 	for x, p := range said.table {
 		want, allowed, of := mean[x], roundedMeans, said.observations
 		if of != 1 {
 			allowed += surprising * math.Sqrt(max(want*(1-want), 1/of)/of)
 		}
-		if b.in.statistics.apart = max(b.in.statistics.apart, math.Abs(p-want)); !(math.Abs(p-want) <= allowed) {
-			b.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, e), "correct one of them; counts in place of "+
+		if in.statistics.apart = max(in.statistics.apart, math.Abs(p-want)); !(math.Abs(p-want) <= allowed) {
+			in.add(0, fmt.Sprintf("%s[%d]", edgeMeansArray, e), "correct one of them; counts in place of "+
 				"probabilities allow for chance", "state %d of node %d has the mean %.6g in it, and %.6g in all that is said "+
 				"of the node", x, n, p, want)
 			return
@@ -225,7 +225,7 @@ func (l *npzLoader) takeMeans(set *Set, list []error) (*Set, []error) {
 		l.warn("means of edges contradict those of nodes by %.2g at most: nodes have the mean of what is said of them, and "+
 			"tables are fitted to it", s.apart)
 	}
-	if l.instances[0].weight == 1 {
+	if l.instances[0].spec.Weight == 1 {
 		l.warn("of how many observations means are is not said: the prior counts as much as one; give counts, or {prior}")
 	}
 	if len(kept) < len(s.edges) {

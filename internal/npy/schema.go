@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ type Rule struct {
 	Remedy  string // of another shape
 	Turned  string // of a shape whose indices are the other way round
 	Text    string // more of what integers are wanted
+	Range   string // of the numbers, such as 0 to 1; "": any
+	Beyond  string // remedy of numbers out of it
 }
 
 // Rules are the arrays that belong into a kind of file.
@@ -78,7 +81,7 @@ func (rules Rules) Count(arrays map[string]Values, word string, among ...string)
 	return Count{0, among[0]}
 }
 
-// Check reports every array whose shape is not as its rule has it, with the numbers that are known.
+// Check reports every array whose shape or numbers are not as its rule has them, with the counts that are known.
 func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail func(*option.Error)) {
 	for _, r := range rules {
 		if _, given := arrays[r.Name]; !given && r.Missing != "" {
@@ -87,7 +90,8 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(arrays)) {
-		shape, rule := arrays[name].Shape, rules.Rule(name)
+		a, rule := arrays[name], rules.Rule(name)
+		shape := a.Shape
 		words, fits := rule.words(shape)
 		if turned := slices.Clone(shape); !fits {
 			slices.Reverse(turned)
@@ -96,6 +100,9 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 				remedy = rule.Turned
 			}
 			fail(&option.Error{Place: name, Problem: "shape is " + ShapeText(shape) + ", want " + rule.Shape, Remedy: remedy})
+		} else if i := rule.beyond(&a); i >= 0 {
+			fail(&option.Error{Place: name + IndexText(shape, i), Problem: fmt.Sprintf("is %v, want %s", a.At(i), rule.Range),
+				Remedy: rule.Beyond})
 		}
 		for axis, word := range words {
 			count, ok := known[word]
@@ -111,6 +118,19 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 			break
 		}
 	}
+}
+
+// beyond is the first number out of the range, -1 if there is none.
+func (r *Rule) beyond(a *Values) int {
+	least, most := math.Inf(-1), math.Inf(1)
+	if n, _ := fmt.Sscanf(r.Range, "%g to %g", &least, &most); n == 2 {
+		for i := range a.Len() {
+			if v := a.At(i); !(v >= least && v <= most) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // Set is the arrays of a file or a folder in the making.
