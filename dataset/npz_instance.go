@@ -38,6 +38,17 @@ func (e *elements) typeOf(i int) int {
 	return int(e.types[i])
 }
 
+// form says where features come from; none: where there are none.
+func (e *elements) form(none string) string {
+	switch {
+	case e.features.Ints != nil:
+		return FormBins
+	case e.features.Shape != nil:
+		return FormDense
+	}
+	return none
+}
+
 // counts returns the number of elements of each of n types.
 func (e *elements) counts(n int) []int {
 	counts := make([]int, n)

@@ -161,56 +161,15 @@ func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *
 func (l *npzLoader) learnSchema() {
 	s, r, first := &l.set.Schema, &l.set.Recipe, l.instances[0]
 	r.Kind, r.Untied, r.Spins, r.LabelNames = KindNPZ, l.o.Untied, l.o.Spins, slices.Sorted(maps.Keys(l.names))
-	if r.NodeForm, r.EdgeForm = first.forms(); r.Untied {
+	// An edge without features would have no potential at all.
+	if r.NodeForm, r.EdgeForm = first.nodes.form(FormNone), first.edges.form(FormConstant); r.Untied {
 		r.NodeForm, r.EdgeForm = FormConstant, FormConstant
 	}
 	if first.samples != nil {
 		r.Columns = first.samples.columns
 	}
 	l.run(l.findDirection, func() { s.NodeTypes = l.nodeTypesOf() }, func() { s.EdgeTypes = l.edgeTypesOf(s.NodeTypes) },
-		l.checkForms, l.learnFeatures, l.completeSchema)
-}
-
-// forms say where an instance's features come from. An edge without features would have no potential at all, so it
-// gets the constant one.
-func (in *npzInstance) forms() (nodes, edges string) {
-	nodes, edges = FormNone, FormConstant
-	if in.nodes.features.Shape != nil {
-		nodes = FormDense
-	}
-	if in.edges.features.Ints != nil {
-		edges = FormBins
-	} else if in.edges.features.Shape != nil {
-		edges = FormDense
-	}
-	return nodes, edges
-}
-
-// checkForms checks that every instance has the arrays that the recipe is for.
-func (l *npzLoader) checkForms() {
-	other := "the model was trained with"
-	if l.o.Recipe == nil {
-		other = l.instances[0].file + " has"
-	}
-	check := func(in *npzInstance, array, form, want string) {
-		none := "no " + array
-		name := map[string]string{FormBins: edgeBinsArray, FormDense: array, FormNone: none, FormConstant: none}
-		if form != want {
-			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[form], other, name[want])
-		}
-	}
-	for _, in := range l.instances {
-		nodes, edges := in.forms()
-		if l.set.Recipe.Untied {
-			if l.o.Schema == nil && (nodes != FormNone || edges != FormConstant) {
-				l.warn("%s has features, which untied weights do not use", in.file)
-				return
-			}
-			continue
-		}
-		check(in, nodeFeaturesArray, nodes, l.set.Recipe.NodeForm)
-		check(in, edgeFeaturesArray, edges, l.set.Recipe.EdgeForm)
-	}
+		l.learnFeatures, l.completeSchema)
 }
 
 // adoptSchema takes types, states and features from a model and checks that the data go with it.
@@ -228,7 +187,9 @@ func (l *npzLoader) adoptSchema() {
 		for a, t := range s.NodeTypes {
 			l.givenStates(a, t.Name, len(t.States))
 		}
-	}, l.checkForms)
+		l.columns(nodeFeaturesArray, l.set.Recipe.NodeForm, FormNone, nodesOf)
+		l.columns(edgeFeaturesArray, l.set.Recipe.EdgeForm, FormConstant, edgesOf)
+	})
 }
 
 // build freezes the instances.
@@ -255,8 +216,8 @@ func (l *npzLoader) build() {
 			return
 		}
 		spec.NodeType, spec.EdgeType = in.nodes.types, in.edges.types
-		spec.NodeFeat = l.features(in, &in.nodes, nodeFeaturesArray, r.NodeForm, nodes)
-		spec.EdgeFeat = l.features(in, &in.edges, edgeFeaturesArray, r.EdgeForm, edges)
+		spec.NodeFeat = l.features(in, &in.nodes, r.NodeForm, nodes)
+		spec.EdgeFeat = l.features(in, &in.edges, r.EdgeForm, edges)
 		for n := range spec.Labels {
 			l.checkNumbers("", s.NodeStates, in.numbered(n))
 		}

@@ -2,14 +2,12 @@ package dataset
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
@@ -240,14 +238,19 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 // learnFeatures adds the lengths and names of the feature vectors to the schema, and how many copies untied types have.
 func (l *npzLoader) learnFeatures() {
 	s, m, r := &l.set.Schema, &l.manifest, &l.set.Recipe
-	dim, copies := l.columns(r.NodeForm, nodeFeaturesArray, nodesOf), l.instances[0].nodes.counts(len(s.NodeTypes))
+	if i := slices.IndexFunc(l.instances, func(in *npzInstance) bool {
+		return in.nodes.features.Shape != nil || in.edges.features.Shape != nil
+	}); i >= 0 && r.Untied {
+		l.warn("%s has features, which untied weights do not use", l.instances[i].file)
+	}
+	dim, copies := l.columns(nodeFeaturesArray, r.NodeForm, FormNone, nodesOf), l.instances[0].nodes.counts(len(s.NodeTypes))
 	for a := range s.NodeTypes {
 		t := &s.NodeTypes[a]
 		if t.Features, t.FeatureNames = dim, l.namesFor(r.NodeForm, m.node(a).Features, dim, t.Name); r.Untied {
 			t.Copies = copies[a]
 		}
 	}
-	dim = l.columns(r.EdgeForm, edgeFeaturesArray, edgesOf)
+	dim = l.columns(edgeFeaturesArray, r.EdgeForm, FormConstant, edgesOf)
 	for b := range s.EdgeTypes {
 		t := &s.EdgeTypes[b]
 		t.Features, t.FeatureNames = dim, l.namesFor(r.EdgeForm, m.edge(b).Features, dim, t.Name)
@@ -267,32 +270,40 @@ func (l *npzLoader) namesFor(form string, names []string, dim int, kind string) 
 	return names[:min(len(names), dim)]
 }
 
-// columns returns the length of feature vectors, which are alike in all instances; 0 where there are none.
-func (l *npzLoader) columns(form, array string, of func(*npzInstance) *elements) (want int) {
-	switch form {
+// columns returns the length of feature vectors, and checks that every instance has the arrays of them that the recipe
+// is for. Those of an untied network are not used, and may differ.
+func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *elements) (columns int) {
+	other := "the model was trained with"
+	if l.set.Recipe.Untied {
+		return 1
+	}
+	if l.o.Recipe == nil {
+		other = l.instances[0].file + " has"
+	}
+	name := map[string]string{FormBins: edgeBinsArray, FormDense: array, none: "no " + array}
+	for i, in := range l.instances {
+		m := &of(in).features
+		switch form := of(in).form(none); {
+		case form != want:
+			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[form], other, name[want])
+		case i == 0 && form == FormDense:
+			columns = m.Columns()
+		case form == FormDense && m.Columns() != columns && l.o.Schema == nil:
+			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", m.Columns(),
+				l.instances[0].file, columns)
+		}
+	}
+	switch want {
 	case FormConstant:
 		return 1
 	case FormBins:
 		return l.countBins()
 	}
-	for i, in := range l.instances {
-		m := &of(in).features
-		if m.Shape == nil {
-			continue
-		}
-		if i == 0 {
-			want = m.Columns()
-		}
-		if n := m.Columns(); n != want {
-			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", n,
-				l.instances[0].file, want)
-		}
-	}
-	return want
+	return columns
 }
 
 // features freezes the features of every type of nodes, or edges, of one instance; dims are their lengths.
-func (l *npzLoader) features(in *npzInstance, e *elements, name, form string, dims []int) []crf.Features {
+func (l *npzLoader) features(in *npzInstance, e *elements, form string, dims []int) []crf.Features {
 	counts, frozen := e.counts(len(dims)), make([]crf.Features, len(dims))
 	for t, dim := range dims {
 		if form == FormNone {
@@ -300,21 +311,22 @@ func (l *npzLoader) features(in *npzInstance, e *elements, name, form string, di
 		}
 		frozen[t] = crf.Constant(counts[t], dim)
 	}
-	if form == FormBins {
-		name = edgeBinsArray
-	}
 	if len(dims) == 0 || dims[0] == 0 || form == FormNone || form == FormConstant {
 		return frozen
 	}
-	whole, err := frozenRows(&e.features, dims[0])
-	if value := (*crf.Error)(nil); errors.As(err, &value) {
-		value.Array = name
-		place, _, _ := strings.Cut(value.Error(), ": ")
-		l.at(in, place, "", "%s", value.Reason)
-	} else if err != nil {
-		l.at(in, name, "", "%v", err)
+	m, whole := &e.features, crf.Features{}
+	switch { // numbers are finite
+	case m.Ints != nil:
+		if l.checkTypes(in, edgeBinsArray, m.Ints, dims[0]); len(l.problems) > 0 {
+			return frozen
+		}
+		whole, _ = crf.Bins(m.Ints, dims[0])
+	case m.Single != nil:
+		whole, _ = crf.Dense(m.Single, m.Columns())
+	default:
+		whole, _ = crf.Dense(m.Double, m.Columns())
 	}
-	whole.Data().Owner = e.features.Owner
+	whole.Data().Owner = m.Owner
 	if frozen[0] = whole; e.types == nil || len(dims) == 1 {
 		return frozen
 	}
@@ -322,26 +334,6 @@ func (l *npzLoader) features(in *npzInstance, e *elements, name, form string, di
 		frozen[t] = whole.Pick(slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t }))
 	}
 	return frozen
-}
-
-// frozenRows freezes a matrix, or bins, of which there are dim; a value that is not finite, or too large, is
-// reported as *crf.Error. Single precision ends long before the limit.
-func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
-	if m.Ints != nil {
-		return crf.Bins(m.Ints, dim)
-	}
-	for i, v := range m.Double {
-		if problem := tooLarge(v); problem != "" {
-			return crf.Features{}, &crf.Error{Index: []int{i / m.Columns(), i % m.Columns()}, Reason: problem}
-		}
-	}
-	switch {
-	case m.Columns() == 0:
-		return crf.Constant(m.Rows(), 0), nil
-	case m.Single != nil:
-		return crf.Dense(m.Single, m.Columns())
-	}
-	return crf.Dense(m.Double, m.Columns())
 }
 
 // countBins returns the number of bins in the training data: as dataset.json says, or one more than the largest bin.

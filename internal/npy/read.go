@@ -36,8 +36,6 @@ var elementSizes = map[string]int{
 	"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "f2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8,
 }
 
-const integers = "int8 to int64, uint8 to uint64 or bool"
-
 // DataBytes is the number of bytes the data take.
 func (h *Header) DataBytes() int64 { return int64(h.Count) * int64(h.Size) }
 
@@ -149,15 +147,11 @@ func (h *Header) parseDescr(descr string) error {
 	}
 	h.Descr, h.Order = descr, orders[descr[0]]
 	if h.Size = elementSizes[h.Code()]; h.Size == 0 {
-		return &TypeError{descr, integers + " or float16 to float64"}
+		return fmt.Errorf("dtype is %q, want integers, bool or float16 to float64; of texts, numpy.unique(x, "+
+			"return_inverse=True) has the different ones and their numbers", descr)
 	}
 	return nil
 }
-
-// TypeError is a type of elements that no array is read of.
-type TypeError struct{ Descr, want string }
-
-func (e *TypeError) Error() string { return fmt.Sprintf("dtype is %q, want %s", e.Descr, e.want) }
 
 // IndexText writes the index of the i-th element in row-major order; "" of an array that is one number.
 func IndexText(shape []int, i int) string {
