@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -194,12 +195,9 @@ func (l *npzLoader) adoptSchema() {
 
 // build freezes the instances.
 func (l *npzLoader) build() {
-	s, r, nodes, edges := &l.set.Schema, &l.set.Recipe, []int(nil), []int(nil)
-	for _, t := range s.NodeTypes {
-		nodes = append(nodes, t.Features)
-	}
-	for _, t := range s.EdgeTypes {
-		edges = append(edges, t.Features)
+	s, r, edges := &l.set.Schema, &l.set.Recipe, crf.EdgeType{}
+	if len(s.EdgeTypes) > 0 {
+		edges = s.EdgeTypes[0]
 	}
 	for _, in := range l.instances {
 		if err := parallel.Ended(l.ctx); err != nil {
@@ -216,8 +214,8 @@ func (l *npzLoader) build() {
 			return
 		}
 		spec.NodeType, spec.EdgeType = in.nodes.types, in.edges.types
-		spec.NodeFeat = l.features(in, &in.nodes, r.NodeForm, nodes)
-		spec.EdgeFeat = l.features(in, &in.edges, r.EdgeForm, edges)
+		spec.NodeFeat = l.features(in, &in.nodes, r.NodeForm, len(s.NodeTypes), s.NodeTypes[0].Features)
+		spec.EdgeFeat = l.features(in, &in.edges, r.EdgeForm, len(s.EdgeTypes), edges.Features)
 		for n := range spec.Labels {
 			l.checkNumbers("", s.NodeStates, in.numbered(n))
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// checkTypes reports entries of node_types and edge_types out of range. limit is the number of types where it is known,
-// or else only a bound.
+// checkTypes reports the first of types, or bins, beyond their number.
 func (l *npzLoader) checkTypes(in *npzInstance, array string, types []int32, limit int) {
 	if i := slices.IndexFunc(types, func(t int32) bool { return t < 0 || int(t) >= limit }); i >= 0 {
 		l.at(in, fmt.Sprintf("%s[%d]", array, i), "", "is %d, want 0 to %d", types[i], limit-1)
@@ -22,14 +21,13 @@ func (l *npzLoader) checkTypes(in *npzInstance, array string, types []int32, lim
 // typeNames names the types of nodes or edges as dataset.json does, or else by number, a single one by the word. It
 // checks the numbers in the instances' array of types.
 func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzInstance) *elements) []string {
-	limit, count := mostTypes, 0
-	if len(named) > 0 {
-		limit = len(named)
-	}
+	count := 0
 	for _, in := range l.instances {
-		types := of(in).types
-		if l.checkTypes(in, array, types, limit); len(types) > 0 {
-			count = max(count, int(slices.Max(types))+1)
+		for _, t := range of(in).types {
+			count = max(count, int(t)+1)
+		}
+		if len(named) > 0 {
+			l.checkTypes(in, array, of(in).types, len(named))
 		}
 	}
 	switch {
@@ -243,7 +241,8 @@ func (l *npzLoader) learnFeatures() {
 	}); i >= 0 && r.Untied {
 		l.warn("%s has features, which untied weights do not use", l.instances[i].file)
 	}
-	dim, copies := l.columns(nodeFeaturesArray, r.NodeForm, FormNone, nodesOf), l.instances[0].nodes.counts(len(s.NodeTypes))
+	copies := l.instances[0].nodes.counts(len(s.NodeTypes))
+	dim := l.columns(nodeFeaturesArray, r.NodeForm, FormNone, nodesOf)
 	for a := range s.NodeTypes {
 		t := &s.NodeTypes[a]
 		if t.Features, t.FeatureNames = dim, l.namesFor(r.NodeForm, m.node(a).Features, dim, t.Name); r.Untied {
@@ -302,35 +301,34 @@ func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *ele
 	return columns
 }
 
-// features freezes the features of every type of nodes, or edges, of one instance; dims are their lengths.
-func (l *npzLoader) features(in *npzInstance, e *elements, form string, dims []int) []crf.Features {
-	counts, frozen := e.counts(len(dims)), make([]crf.Features, len(dims))
-	for t, dim := range dims {
-		if form == FormNone {
-			dim = 0
-		}
-		frozen[t] = crf.Constant(counts[t], dim)
+// features freezes the features of every type of nodes, or edges, of one instance, of a length that all have.
+func (l *npzLoader) features(in *npzInstance, e *elements, form string, types, dim int) (frozen []crf.Features) {
+	if form == FormNone {
+		dim = 0
 	}
-	if len(dims) == 0 || dims[0] == 0 || form == FormNone || form == FormConstant {
+	for _, count := range e.counts(types) {
+		frozen = append(frozen, crf.Constant(count, dim))
+	}
+	if types == 0 || dim == 0 || form == FormConstant {
 		return frozen
 	}
 	m, whole := &e.features, crf.Features{}
 	switch { // numbers are finite
 	case m.Ints != nil:
-		if l.checkTypes(in, edgeBinsArray, m.Ints, dims[0]); len(l.problems) > 0 {
+		if l.checkTypes(in, edgeBinsArray, m.Ints, dim); len(l.problems) > 0 {
 			return frozen
 		}
-		whole, _ = crf.Bins(m.Ints, dims[0])
+		whole, _ = crf.Bins(m.Ints, dim)
 	case m.Single != nil:
 		whole, _ = crf.Dense(m.Single, m.Columns())
 	default:
 		whole, _ = crf.Dense(m.Double, m.Columns())
 	}
 	whole.Data().Owner = m.Owner
-	if frozen[0] = whole; e.types == nil || len(dims) == 1 {
+	if frozen[0] = whole; e.types == nil || types == 1 {
 		return frozen
 	}
-	for t := range dims {
+	for t := range frozen {
 		frozen[t] = whole.Pick(slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t }))
 	}
 	return frozen
