@@ -84,20 +84,27 @@ type npzContents struct {
 	samples  *samples // of a table or an alignment; nil: of arrays
 }
 
-// openNPZ reads a file with arrays of such rules, and its hash.
-func openNPZ(path string, rules npy.Rules, budget *memory.Budget) (*npzContents, Source, []error) {
-	file, _, err := fileio.Open(path, "arrays in npz format")
-	if err != nil {
-		return nil, Source{}, []error{err}
+// openNPZ reads a file of arrays.
+func (l *npzLoader) openNPZ(r *opened, path string) []*npzContents {
+	rules, hash := instanceArrays, sha256.New()
+	if l.o.Statistics {
+		rules = statisticsArrays
 	}
-	defer file.Close()
-	hash := sha256.New()
-	size, err := io.Copy(hash, file)
-	if err != nil {
-		return nil, Source{}, []error{err}
+	file, size, err := fileio.Open(path, "arrays in npz format")
+	if err == nil {
+		defer file.Close()
+		size, err = io.Copy(hash, file)
 	}
-	contents, list := readArchive(path, file, size, rules, budget)
-	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
+	if err != nil {
+		r.list = []error{err}
+		return nil
+	}
+	r.sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
+	contents, list := readArchive(path, file, size, rules, l.budget)
+	if r.list = list; contents == nil {
+		return nil
+	}
+	return []*npzContents{contents}
 }
 
 // readArchive reads all arrays that belong into a kind of file, and reports everything that keeps one from being read;
@@ -123,10 +130,10 @@ func isArrayFolder(path string) bool {
 
 // openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files that are
 // mapped; the set closes all of them.
-func (r *opened) openArrayFolder(folder string, budget *memory.Budget) (parts []*npzContents) {
+func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzContents) {
 	p := &problems{file: folder}
 	set := npy.NewSet(severalArrays, p.located)
-	files, err := set.ReadFolder(folder, budget)
+	files, err := set.ReadFolder(folder, l.budget)
 	for _, f := range files {
 		r.files, r.sources = append(r.files, f.Mapping), append(r.sources, sourceOf(f.Path, f.Bytes()))
 	}

@@ -24,6 +24,7 @@ type npzLoader struct {
 	areSpins  bool                // labels were -1 and 1, and are numbered
 	byStates  bool                // types are of nodes with as many states
 	fewer     graphCache          // with the edges that a model keeps
+	budget    *memory.Budget      // of reading
 }
 
 // at records a problem at a place in an instance's file.
@@ -63,8 +64,14 @@ func (l *npzLoader) finish() (*Set, []error) {
 	return l.result()
 }
 
+// npzFile is a file or an array folder, and what reads it.
+type npzFile struct {
+	path string
+	read func(r *opened, path string) []*npzContents
+}
+
 // expand lists the instance files behind the paths and reads the manifests of their folders.
-func (l *npzLoader) expand(paths []string) (files []string) {
+func (l *npzLoader) expand(paths []string) (files []npzFile) {
 	var folders []string
 	if l.o.readsSamples() {
 		if i := slices.IndexFunc(paths, isPairs); i >= 0 && len(paths) > 1 {
@@ -77,11 +84,12 @@ func (l *npzLoader) expand(paths []string) (files []string) {
 		}
 	}
 	for _, path := range paths {
-		folder, found := filepath.Dir(path), []string{path}
+		folder, found, read := filepath.Dir(path), []string{path}, l.openNPZ
 		switch {
 		case l.o.readsSamples() && isSamples(path):
+			read = l.openSamples
 		case isArrayFolder(path):
-			folder = path
+			folder, read = path, l.openArrayFolder
 		case strings.HasSuffix(path, ".npz"):
 		default:
 			var err error
@@ -89,7 +97,10 @@ func (l *npzLoader) expand(paths []string) (files []string) {
 			found, err = filesIn(path, func(name string) bool { return strings.HasSuffix(name, ".npz") })
 			l.fail(err)
 		}
-		folders, files = append(folders, folder), append(files, found...)
+		folders = append(folders, folder)
+		for _, file := range found {
+			files = append(files, npzFile{file, read})
+		}
 	}
 	for _, folder := range folders {
 		l.readManifest(folder, false)
@@ -107,11 +118,11 @@ type opened struct {
 }
 
 // readFiles reads and checks every file, and array folder, by itself.
-func (l *npzLoader) readFiles(paths []string) {
+func (l *npzLoader) readFiles(files []npzFile) {
 	var graphs graphCache
-	budget := memory.NewBudget(l.o.Memory)
-	results := make([]opened, len(paths))
-	if !l.each(len(paths), func(i int) { l.open(&results[i], paths[i], budget, &graphs) }) {
+	l.budget = memory.NewBudget(l.o.Memory)
+	results := make([]opened, len(files))
+	if !l.each(len(files), func(i int) { l.open(&results[i], files[i], &graphs) }) {
 		return
 	}
 	for _, r := range results {
@@ -122,31 +133,14 @@ func (l *npzLoader) readFiles(paths []string) {
 }
 
 // open reads an instance file, or the instances of an array folder, and checks each by itself.
-func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *graphCache) {
-	var parts []*npzContents
-	if isArrayFolder(path) {
-		parts = r.openArrayFolder(path, budget)
-	} else if l.o.readsSamples() && isSamples(path) {
-		if contents := l.openSamples(r, path); contents != nil {
-			parts = []*npzContents{contents}
-		}
-	} else {
-		rules := instanceArrays
-		if l.o.Statistics {
-			rules = statisticsArrays
-		}
-		contents, source, list := openNPZ(path, rules, budget)
-		if r.sources, r.list = []Source{source}, list; contents != nil {
-			parts = []*npzContents{contents}
-		}
-	}
-	for i, c := range parts {
+func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
+	for i, c := range file.read(r, file.path) {
 		if parallel.Ended(l.ctx) != nil {
 			return
 		}
-		of := path
+		of := file.path
 		if c.ofFolder > 0 { // it is one of several
-			of = fmt.Sprintf("%s[%d]", path, i)
+			of = fmt.Sprintf("%s[%d]", of, i)
 		}
 		in, problems := newNPZInstance(of, c, graphs)
 		if r.list = append(r.list, problems...); in != nil {

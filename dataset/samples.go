@@ -56,7 +56,7 @@ func edgesBeside(samples string) string {
 }
 
 // openSamples reads a file of samples, and the table of their edges, if there is one.
-func (l *npzLoader) openSamples(r *opened, path string) *npzContents {
+func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	l.hiddenBy = missingCells
 	p := &sampleReader{problems: problems{file: path}, l: l, r: r}
 	data, edges := p.read(path, "samples"), []int32(nil)
@@ -95,7 +95,7 @@ func (l *npzLoader) openSamples(r *opened, path string) *npzContents {
 	if p.aligned && !l.o.Tied { // states are those of sites: J(a, b) and J(b, a) differ
 		c.arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
-	return c
+	return []*npzContents{c}
 }
 
 // sampleReader reads a file of samples.
