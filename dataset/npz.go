@@ -73,7 +73,8 @@ var severalArrays = func() npy.Rules {
 
 func features(name, shape string) npy.Rule {
 	return npy.Rule{Name: name, Float: true, Shape: shape, Remedy: "a single feature is x.reshape(-1, 1)", Is: "feature ",
-		Range: "-1e150 to 1e150", Beyond: "rescale the features, for example to a standard deviation of 1"}
+		Range:  "-1e150 to 1e150",
+		Beyond: "leave no NaN, and rescale what is larger, for example to a standard deviation of 1"}
 }
 
 // npzContents are the arrays of one instance file as they were read.
