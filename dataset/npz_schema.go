@@ -43,7 +43,7 @@ func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzIn
 
 // nodeTypesOf returns the node types of the training data, without features.
 func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
-	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes, nodeName), nodesOf)
+	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes), nodesOf)
 	if len(l.o.States) > 0 && len(names) > 1 && !l.o.Untied {
 		l.fail(optionError("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
 	}
@@ -120,7 +120,7 @@ func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType)
 	if l.o.Untied {
 		return l.pairTypes(nodeTypes)
 	}
-	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes, edgeName), edgesOf)
+	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes), edgesOf)
 	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances,
 		func(in *npzInstance) bool { return in.edges.types != nil }) {
 		if len(nodeTypes) == 1 {

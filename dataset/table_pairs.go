@@ -122,7 +122,7 @@ func (l *tableLoader) refuseAlone(path string) {
 		"sentences, "+asTaggedText
 	p := newPeek(path)
 	if p.isNumbers() {
-		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
+		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+shellWord(path)
 	}
 	if p.best().what == edgeList {
 		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
