@@ -102,7 +102,7 @@ func (p *problems) located(e *option.Error) {
 
 // arrayError is what keeps a file of one array from being read.
 func arrayError(path string, err error) error {
-	e := npy.Located("", nil, err)
+	e := npy.Located("", err)
 	e.File = path
 	return (*Error)(e)
 }

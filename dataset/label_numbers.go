@@ -159,7 +159,11 @@ func (l *loader) skip(labels []int32) {
 // readLabels gives labels that are no numbers of states such numbers: spins, and names of states.
 func (l *npzLoader) readLabels() {
 	for _, in := range l.instances {
-		for n := range in.labels {
+		if l.o.NoLabels {
+			l.skip(slices.Concat(in.spec.Labels...))
+			in.spec.Labels = nil
+		}
+		for n := range in.spec.Labels {
 			if in.samples == nil { // whose labels are numbered
 				l.numbers = append(l.numbers, in.numbered(n))
 			}
@@ -174,7 +178,7 @@ func (l *npzLoader) readLabels() {
 	}
 	if l.areSpins = l.spins(all); !l.areSpins {
 		l.readNames(l.labels, l.manifest.States != nil ||
-			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }))
+			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states.Ints != nil }))
 		return
 	}
 	if all[0] > 0 {
