@@ -202,7 +202,7 @@ func (d *display) watch() job.Watch {
 func (d *display) count(work string, done, total int) {
 	if done == 0 {
 		d.done()
-		d.instance = d.app.newCounter(d.quiet, work, "instances")
+		d.instance = d.app.newCounter(d.quiet, work, "done")
 	}
 	d.instance.show(done, total)
 	if done == total {
