@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
-	"image/png"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -226,16 +225,6 @@ func checkXML(t *testing.T, path string) {
 	text := readFile(t, path)
 	if err := xml.Unmarshal([]byte(text), new(struct{})); err != nil || !strings.HasSuffix(text, "</svg>\n") {
 		t.Errorf("%s: %v", path, err)
-	}
-}
-
-func checkPNG(t *testing.T, path string) {
-	t.Helper()
-	picture, err := png.Decode(strings.NewReader(readFile(t, path)))
-	if err != nil {
-		t.Errorf("%s: %v", path, err)
-	} else if size := picture.Bounds().Size(); size.X < 8 || size.Y < 8 {
-		t.Errorf("%s is %v", path, size)
 	}
 }
 

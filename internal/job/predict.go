@@ -126,12 +126,10 @@ func (w Inference) predict(ctx context.Context, out string, set *dataset.Set, in
 }
 
 // PredictInto labels instances of a set and writes NAME.npz for each into a folder,
-// NAME.png of images, predict.json, and with pictures a page of the first few
-// photographs, in the colours of those that the model learned from.
+// NAME.png of images, in the colours of those that the model learned from, and predict.json.
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
-	held [][]int32, pictures bool) (*Prediction, error) {
-	names := UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
-	var shown []report.PanelRow
+	held [][]int32) (*Prediction, error) {
+	names := UniqueNames(instances)
 	palette := paletteOf(set)
 	p, err := w.predict(ctx, run.Dir(), set, instances, held, func(i int, _, b *infer.Beliefs) (string, error) {
 		labels, name := set.Labels(instances[i], b.Labels), names[i]+".npz"
@@ -140,13 +138,6 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 			return run.Path(name), err
 		}
 		source := set.Images[i]
-		if len(shown) < picturesPerSet {
-			row, err := panelRow(source, nil, b)
-			if err != nil {
-				return "", err
-			}
-			shown = append(shown, row)
-		}
 		colours := coloursOfNames(set, palette)
 		if colours == nil {
 			labels, colours = b.Labels, palette
@@ -162,12 +153,6 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	}
 	for i := range p.Instances {
 		p.Instances[i].Name = names[i]
-	}
-	if len(shown) > 0 && pictures {
-		panel := report.Panel{Title: "Predictions", Rows: shown, Names: stateNames(set)}
-		if err := run.WriteFile(picturesFile, panel.PNG); err != nil {
-			return nil, err
-		}
 	}
 	return p, run.WriteJSON("predict.json", p)
 }
@@ -277,16 +262,10 @@ func appendOf[T any](list, some []T, i int) []T {
 	return list
 }
 
-// picturesFile is the page of pictures among predictions.
-const picturesFile = "pictures.png"
-
-// UniqueNames returns a file name for every instance: its own where it is unique and not among those that are taken.
-func UniqueNames(instances []*crf.Instance, taken ...string) []string {
+// UniqueNames returns a file name for every instance: its own where it is unique.
+func UniqueNames(instances []*crf.Instance) []string {
 	names := make([]string, len(instances))
 	used := map[string]bool{"": true, ".": true}
-	for _, name := range taken {
-		used[name] = true
-	}
 	for i, in := range instances {
 		own := strings.TrimSuffix(filepath.Base(in.Name), ".npz")
 		name := own

@@ -224,7 +224,7 @@ func (c *Config) commandLine() string {
 // namedFigure is a figure with the name of its file and a caption.
 type namedFigure struct {
 	File, Caption string
-	Figure        report.Curves
+	Figure        report.Figure
 }
 
 // addFigures writes figures into a run folder and puts them into a report.

@@ -8,7 +8,6 @@ import (
 	_ "image/jpeg" // photographs
 	_ "image/png"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,8 +184,8 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 		page.Table(table.Headers, table.Rows)
 	}
 	if len(s.Pictures) > 0 && !several {
-		if err := addPanel(run, page, s.picturesName(), s.panel(),
-			"Confidence is the belief in the predicted label, from 0, black, to 1, white."); err != nil {
+		if err := addFigures(run, page, []namedFigure{{s.picturesName(),
+			"Confidence is the belief in the predicted label, from 0, black, to 1, white.", s.panel()}}); err != nil {
 			return err
 		}
 	}
@@ -204,16 +203,8 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 		reliabilityText + " Columns: how many nodes have that confidence.", reliability("Reliability "+on, s)}})
 }
 
-// addPanel writes a picture panel and puts it into the report.
-func addPanel(run *runfolder.Run, page *report.Report, name string, panel report.Panel, caption string) error {
-	page.Pictures(panel, caption)
-	return run.WriteFile(name, panel.PNG)
-}
-
 // picturesName is the file of the pictures of an evaluation.
-func (s *Scored) picturesName() string {
-	return path.Join(runfolder.PlotFolder, "pictures-"+s.Name+".png")
-}
+func (s *Scored) picturesName() string { return "pictures-" + s.Name }
 
 func (s *Scored) panel() report.Panel {
 	return report.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
@@ -224,7 +215,7 @@ func (r *run) draw(s *Scored) error {
 	if r.files == nil || r.folder.NoReport || r.folder.NoPlots || len(s.Pictures) == 0 {
 		return nil
 	}
-	return r.files.WriteFile(s.picturesName(), s.panel().PNG)
+	return r.files.WriteFigure(s.picturesName(), s.panel().SVG)
 }
 
 // sideBySide sets the pictures of all models beside each other.
@@ -384,13 +375,12 @@ func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored)
 	page.Section("Side by side")
 	table := MeasuresTable(append(slices.Clone(scored), scored[0].constant()))
 	page.Table(table.Headers, table.Rows)
+	figures := []namedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}}
 	if len(scored[0].Pictures) > 0 {
-		if err := addPanel(run, page, path.Join(runfolder.PlotFolder, "pictures.png"), sideBySide(scored),
-			"Photograph, truth, and the prediction of every model."); err != nil {
-			return err
-		}
+		figures = append([]namedFigure{{"pictures", "Photograph, truth, and the prediction of every model.",
+			sideBySide(scored)}}, figures...)
 	}
-	return addFigures(run, page, []namedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}})
+	return addFigures(run, page, figures)
 }
 
 // Entities compare runs of tokens that tags such as B-PER, I-PER and O mark: a predicted entity is right where the

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	_ "embed" // for the style and the template of the report
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
@@ -63,13 +62,13 @@ type reportBlock struct {
 	Rows    [][]reportCell
 	Wide    bool // of a table: many columns, set small
 	Figures []reportFigure
-	Source  template.URL // of pictures
 }
 
 // reportFigure is a figure of several that stand beside each other where there is room.
 type reportFigure struct {
 	Text  string
 	Drawn template.HTML // an SVG element
+	Wide  bool
 }
 
 // wideTable is the number of columns from which a table is set small, and all but its
@@ -159,9 +158,9 @@ func shareOf(percent float64) template.CSS {
 	return template.CSS(fmt.Sprintf("--share:%.2f", percent))
 }
 
-// Figure adds a figure with a caption, beside the figures just before it. It is a part of the page, and has its
-// colours: package figure has escaped its texts.
-func (r *Report) Figure(drawn Curves, caption string) {
+// Figure adds a figure with a caption, beside the figures just before it; a panel has a line of its own. It is a part of
+// the page, and has its colours: its texts are escaped.
+func (r *Report) Figure(drawn Figure, caption string) {
 	element, err := drawn.Element()
 	if err != nil {
 		r.err = errors.Join(r.err, fmt.Errorf("figure %q: %w", caption, err))
@@ -171,18 +170,8 @@ func (r *Report) Figure(drawn Curves, caption string) {
 		r.blocks = append(r.blocks, reportBlock{Kind: "figures"})
 	}
 	last := &r.blocks[len(r.blocks)-1]
-	last.Figures = append(last.Figures, reportFigure{Text: caption, Drawn: template.HTML(element)})
-}
-
-// Pictures adds a panel with a caption.
-func (r *Report) Pictures(panel Panel, caption string) {
-	var file bytes.Buffer
-	if err := panel.PNG(&file); err != nil {
-		r.err = errors.Join(r.err, err)
-		return
-	}
-	source := template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(file.Bytes()))
-	r.blocks = append(r.blocks, reportBlock{Kind: "pictures", Text: caption, Source: source})
+	_, wide := drawn.(Panel)
+	last.Figures = append(last.Figures, reportFigure{Text: caption, Drawn: template.HTML(element), Wide: wide})
 }
 
 // Confusion adds a table of what is taken for what: counts[truth][predicted] of named classes, in percent of each row.

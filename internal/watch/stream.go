@@ -212,7 +212,7 @@ func picturesOf(dir string) pictures {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if info, err := entry.Info(); err == nil && strings.HasPrefix(name, "pictures") && filepath.Ext(name) == ".png" {
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(name, "pictures") && filepath.Ext(name) == ".svg" {
 			found[name] = fmt.Sprintf("%s?%d", url.PathEscape(name), info.ModTime().UnixNano())
 		}
 	}
