@@ -146,12 +146,9 @@ func (s *Summary) verdict() string {
 
 // Rows say how a training went, for a table of names and values.
 func (s *Summary) Rows() [][]string {
-	choice, report := "", ""
+	choice := ""
 	if s.Choice != nil {
 		choice = fmt.Sprintf("choice %.2f, ", s.Choice.Seconds)
-	}
-	if !math.IsNaN(float64(s.ReportSeconds)) { // it is written now
-		report = fmt.Sprintf(", report %.2f", float64(s.ReportSeconds))
 	}
 	return [][]string{
 		{"method", s.MethodShort()},
@@ -162,8 +159,8 @@ func (s *Summary) Rows() [][]string {
 		{"suboptimality", Known("at most %.3g", s.Suboptimality)},
 		{"iterations", strconv.Itoa(s.Iterations)},
 		{"passes", s.PassesText()},
-		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f%s",
-			s.TotalSeconds, choice, s.TrainingSeconds, s.CheckSeconds, s.EvaluationSeconds, report)},
+		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f",
+			s.TotalSeconds, choice, s.TrainingSeconds, s.CheckSeconds, s.EvaluationSeconds)},
 		{"peak memory", Mebibytes(s.PeakBytes)},
 	}
 }

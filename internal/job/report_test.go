@@ -108,7 +108,7 @@ func TestDraw(t *testing.T) {
 	for _, folder := range []Folder{{}, {NoReport: true}, {NoPlots: true}} {
 		files := oracle.Must(runfolder.Create(filepath.Join(t.TempDir(), "run")))(t)
 		r := &run{files: files, folder: &folder}
-		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []report.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
+		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []report.PanelRow{{Labels: []report.PixelLabels{{Name: "truth", Labels: []int32{0, 1}}}, W: 2, H: 1}}}
 		oracle.OK(t, errors.Join(r.draw(s), r.draw(&Scored{Name: "none"}), files.Close()))
 		_, err := os.Stat(files.Path("plots/pictures-dev.svg"))
 		if wanted := !folder.NoReport && !folder.NoPlots; (err == nil) != wanted {

@@ -222,9 +222,9 @@ func (r *run) draw(s *Scored) error {
 func sideBySide(scored []*Scored) report.Panel {
 	panel := report.Panel{Names: scored[0].Classes}
 	for i, row := range scored[0].Pictures {
-		row.Prediction, row.Confidence = nil, nil
+		row.Labels, row.Confidence = row.Labels[:1:1], nil
 		for _, s := range scored {
-			row.Models = append(row.Models, report.ModelLabels{Name: s.Name, Labels: s.Pictures[i].Prediction})
+			row.Labels = append(row.Labels, report.PixelLabels{Name: s.Name, Labels: s.Pictures[i].Labels[1].Labels})
 		}
 		panel.Rows = append(panel.Rows, row)
 	}
@@ -278,7 +278,8 @@ func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (repo
 		return report.PanelRow{}, err
 	}
 	row := report.PanelRow{
-		Title: source.ID, Photo: photo, Truth: truth, Prediction: b.Labels, Confidence: make([]float64, len(b.Labels)),
+		Title: source.ID, Photo: photo, Labels: []report.PixelLabels{{Name: "truth", Labels: truth},
+			{Name: "prediction", Labels: b.Labels}}, Confidence: make([]float64, len(b.Labels)),
 		W: source.Width, H: source.Height,
 	}
 	for s, y := range b.Labels {
@@ -306,16 +307,16 @@ type ModelScore struct {
 	Model            string                 `json:"model"`
 	Decode           string                 `json:"decode"` // how beliefs became the labels compared
 	Nodes            int64                  `json:"nodes"`
-	Accuracy         float64                `json:"accuracy"`
-	ClassAccuracy    float64                `json:"class_accuracy"`
-	F1               float64                `json:"f1"`
-	IoU              float64                `json:"iou"`
-	ROCAUC           float64                `json:"roc_auc"`
-	AveragePrecision float64                `json:"average_precision"`
-	LogLoss          float64                `json:"log_loss"`
-	CalibrationError float64                `json:"calibration_error"`
-	MeanCost         float64                `json:"mean_cost"`               // null without costs
-	NegativeLog      float64                `json:"negative_log_likelihood"` // null where it was not asked for
+	Accuracy         runfolder.Float        `json:"accuracy"`
+	ClassAccuracy    runfolder.Float        `json:"class_accuracy"`
+	F1               runfolder.Float        `json:"f1"`
+	IoU              runfolder.Float        `json:"iou"`
+	ROCAUC           runfolder.Float        `json:"roc_auc"`
+	AveragePrecision runfolder.Float        `json:"average_precision"`
+	LogLoss          runfolder.Float        `json:"log_loss"`
+	CalibrationError runfolder.Float        `json:"calibration_error"`
+	MeanCost         runfolder.Float        `json:"mean_cost"`               // null without costs
+	NegativeLog      runfolder.Float        `json:"negative_log_likelihood"` // null where it was not asked for
 	Bound            *counting.Bound        `json:"negative_log_likelihood_bound"`
 	Entities         *EntityScore           `json:"entities,omitempty"`
 	Classes          []ClassScore           `json:"classes"`
@@ -325,27 +326,35 @@ type ModelScore struct {
 
 // ClassScore is what it says of one class.
 type ClassScore struct {
-	Name string `json:"name"`
-	infer.ClassScore
+	Name             string          `json:"name"`
+	Nodes            int64           `json:"nodes"`
+	Recall           runfolder.Float `json:"recall"`
+	Precision        runfolder.Float `json:"precision"`
+	F1               runfolder.Float `json:"f1"`
+	IoU              runfolder.Float `json:"iou"`
+	ROCAUC           runfolder.Float `json:"roc_auc"`
+	AveragePrecision runfolder.Float `json:"average_precision"`
 }
 
 // Of returns a score as JSON has it. decode names how beliefs became labels.
 func (s *Scored) Of(model, decode string) ModelScore {
+	type float = runfolder.Float
 	classes, mean := s.Score.Classes()
 	m := ModelScore{
-		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: s.Score.Accuracy(),
-		ClassAccuracy: mean.Recall, F1: mean.F1, IoU: mean.IoU, ROCAUC: mean.ROCAUC,
-		AveragePrecision: mean.AveragePrecision, LogLoss: s.Score.MeanLogLoss(),
-		CalibrationError: s.Score.CalibrationError(), MeanCost: s.MeanCost, NegativeLog: math.NaN(),
+		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: float(s.Score.Accuracy()),
+		ClassAccuracy: float(mean.Recall), F1: float(mean.F1), IoU: float(mean.IoU), ROCAUC: float(mean.ROCAUC),
+		AveragePrecision: float(mean.AveragePrecision), LogLoss: float(s.Score.MeanLogLoss()),
+		CalibrationError: float(s.Score.CalibrationError()), MeanCost: float(s.MeanCost), NegativeLog: float(math.NaN()),
 		Entities: s.Entities.score(), Confusion: s.Score.Confusion,
 		Calibration: append([]infer.CalibrationBin{}, s.Score.Calibration()...),
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
-		n := float64(l.Labels)
-		m.NegativeLog, m.Bound = l.NegativeLog/n, &l.Bound
+		m.NegativeLog, m.Bound = float(l.NegativeLog/float64(l.Labels)), &l.Bound
 	}
 	for i, name := range s.Classes {
-		m.Classes = append(m.Classes, ClassScore{name, classes[i]})
+		c := &classes[i]
+		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, float(c.Recall), float(c.Precision), float(c.F1),
+			float(c.IoU), float(c.ROCAUC), float(c.AveragePrecision)})
 	}
 	return m
 }

@@ -100,7 +100,7 @@ func (f Curves) draw(page bool) (string, error) {
 	}
 	width, height := cmp.Or(f.Width, defaultWidth), cmp.Or(f.Height, defaultHeight)
 	h := newHeading(f.Title, names, width)
-	height += legendLine * float64(max(0, h.rows()-1)) // a long legend does not eat up the plot
+	height += legendLine * float64(max(0, h.lines-1)) // a long legend does not eat up the plot
 	s.begin(f.Title, width, height)
 	if !page {
 		s.rectangle(s.ink("paper"), 0, 0, width, height)
@@ -108,7 +108,7 @@ func (f Curves) draw(page bool) (string, error) {
 	h.draw(&s.svg, "text", func(i int, x, y float64) {
 		s.curve(&s.curves[named[i]], []float64{x, x + legendSample}, []float64{y, y}, x+legendSample/2)
 	})
-	s.box = rectangle{pagePadding, h.bottom(), width - pagePadding, height - pagePadding}
+	s.box = rectangle{pagePadding, h.bottom, width - pagePadding, height - pagePadding}
 	s.plot()
 	return s.end(), nil
 }

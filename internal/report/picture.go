@@ -16,25 +16,30 @@ import (
 // PanelRow is one image of a panel: the photograph and what is said of its pixels. Labels and confidences are row by
 // row from the top, W·H of them; what is nil is left blank.
 type PanelRow struct {
-	Title      string
-	Photo      image.Image // of any size
-	Truth      []int32     // classes, −1 unknown
-	Prediction []int32     // classes, −1 unknown
-	Confidence []float64   // of the prediction, 0 to 1
-	// Models are predictions to set side by side; those of the first row name the columns of all rows.
-	Models []ModelLabels
-	W, H   int // size of labels and confidences, in pixels
+	Title string
+	Photo image.Image // of any size
+	// Labels are the truth, and what models say; those of the first row name the columns of all rows.
+	Labels     []PixelLabels
+	Confidence []float64 // of a prediction, 0 to 1
+	W, H       int       // size of labels and confidences, in pixels
 }
 
-// ModelLabels are what one of several models says of an image.
-type ModelLabels struct {
+// PixelLabels are what is said of the pixels of an image.
+type PixelLabels struct {
 	Name   string  // heading of the column
 	Labels []int32 // classes, −1 unknown
 }
 
+// labels are those of a column, nil where there are none.
+func (row *PanelRow) labels(column int) []int32 {
+	if column >= len(row.Labels) {
+		return nil
+	}
+	return row.Labels[column].Labels
+}
+
 // Panel is a picture of images side by side: above them what the colours mean, then for
-// each row the photograph, the truth, the prediction and its confidence, or the
-// predictions of several models. A column that is nil in every row is left out.
+// each row the photograph, labels, and the confidence of a prediction. A column that is nil in every row is left out.
 type Panel struct {
 	Title string
 	Rows  []PanelRow
@@ -67,34 +72,21 @@ const confidenceHeading = "confidence: light is 1"
 // columns are the kinds of images that some row has, from left to right.
 func (p *Panel) columns() []panelColumn {
 	palette := paletteOf(p.Names)
-	all := []panelColumn{
-		{"photograph", func(row *PanelRow) bool { return row.Photo != nil }, nil},
-		ofClasses("truth", palette, func(row *PanelRow) []int32 { return row.Truth }),
-		ofClasses("prediction", palette, func(row *PanelRow) []int32 { return row.Prediction }),
-		{confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil }, confidenceInk},
+	all := []panelColumn{{"photograph", func(row *PanelRow) bool { return row.Photo != nil }, nil}}
+	for j := 0; len(p.Rows) > 0 && j < len(p.Rows[0].Labels); j++ {
+		all = append(all, panelColumn{p.Rows[0].Labels[j].Name, func(row *PanelRow) bool { return row.labels(j) != nil },
+			func(row *PanelRow, i int) color.RGBA {
+				if label := row.labels(j)[i]; label != unknownLabel {
+					return palette[label]
+				}
+				return unknownColor
+			}})
 	}
-	for j := 0; len(p.Rows) > 0 && j < len(p.Rows[0].Models); j++ {
-		all = append(all, ofClasses(p.Rows[0].Models[j].Name, palette, func(row *PanelRow) []int32 {
-			if j >= len(row.Models) {
-				return nil
-			}
-			return row.Models[j].Labels
-		}))
-	}
+	all = append(all, panelColumn{confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil },
+		confidenceInk})
 	return slices.DeleteFunc(all, func(column panelColumn) bool {
 		return !slices.ContainsFunc(p.Rows, func(row PanelRow) bool { return column.given(&row) })
 	})
-}
-
-// ofClasses has labels in the colours of their classes.
-func ofClasses(heading string, palette []color.RGBA, labels func(row *PanelRow) []int32) panelColumn {
-	return panelColumn{heading, func(row *PanelRow) bool { return labels(row) != nil },
-		func(row *PanelRow, i int) color.RGBA {
-			if label := labels(row)[i]; label != unknownLabel {
-				return palette[label]
-			}
-			return unknownColor
-		}}
 }
 
 // confidenceInk is lighter where a prediction is surer.
@@ -128,7 +120,7 @@ func (p Panel) draw(page bool) (string, error) {
 	names, colours := p.legend(columns)
 	width += float64(len(columns)) * (tileWidth + tileGap)
 	h := newHeading(p.Title, names, width)
-	height := h.bottom() + tileHeading + pagePadding
+	height := h.bottom + tileHeading + pagePadding
 	for i := range p.Rows {
 		height += p.Rows[i].titleHeight() + p.Rows[i].tileHeight() + tileGap
 	}
@@ -137,7 +129,7 @@ func (p Panel) draw(page bool) (string, error) {
 		s.rectangle(hex(colours[i]), x, y-swatchSize/2, x+legendSample, y+swatchSize/2)
 	})
 	left := func(column int) float64 { return pagePadding + float64(column)*(tileWidth+tileGap) }
-	y := h.bottom()
+	y := h.bottom
 	for j, column := range columns {
 		s.text(headLetters, text, headLetters.fit(column.heading, tileWidth), left(j)+tileWidth/2, y+headLetters.size,
 			atCenter)
@@ -201,7 +193,7 @@ func (c *panelColumn) image(row *PanelRow) image.Image {
 
 // checkRow tells what is wrong with a row.
 func (p *Panel) checkRow(row *PanelRow) error {
-	for _, m := range append([]ModelLabels{{"truth", row.Truth}, {"prediction", row.Prediction}}, row.Models...) {
+	for _, m := range row.Labels {
 		if m.Labels == nil {
 			continue
 		}

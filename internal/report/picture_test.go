@@ -27,8 +27,8 @@ func testPanel() Panel {
 	return Panel{
 		Title: "Test images", Names: classNames,
 		Rows: []PanelRow{
-			{Title: "first", Photo: photo, Truth: labels, Prediction: labels, Confidence: confidence, W: w, H: h},
-			{Photo: photo, Prediction: labels, W: w, H: h},
+			{Title: "first", Photo: photo, Labels: []PixelLabels{{"truth", labels}, {"prediction", labels}}, Confidence: confidence, W: w, H: h},
+			{Photo: photo, Labels: []PixelLabels{{}, {"prediction", labels}}, W: w, H: h},
 		},
 	}
 }
@@ -57,7 +57,7 @@ func TestPanel(t *testing.T) {
 		}
 	}
 	palette := ClassPalette(len(classNames))
-	for i, label := range p.Rows[0].Truth {
+	for i, label := range p.Rows[0].labels(0) {
 		want := unknownColor
 		if label >= 0 {
 			want = palette[label]
@@ -76,7 +76,7 @@ func TestPanelScales(t *testing.T) {
 	const w, h = 1000, 500
 	labels := make([]int32, w*h)
 	labels[len(labels)-3] = 1
-	tiles, _ := tilesOf(t, Panel{Names: classNames, Rows: []PanelRow{{Photo: image.NewGray(image.Rect(0, 0, w, h)), Truth: labels, W: w, H: h}}})
+	tiles, _ := tilesOf(t, Panel{Names: classNames, Rows: []PanelRow{{Photo: image.NewGray(image.Rect(0, 0, w, h)), Labels: []PixelLabels{{"truth", labels}}, W: w, H: h}}})
 	for _, tile := range tiles {
 		if size := tile.Bounds().Size(); size != image.Pt(280, 140) {
 			t.Errorf("a picture is %v", size)
@@ -88,7 +88,7 @@ func TestPanelColumns(t *testing.T) {
 	whole := testPanel()
 	for name, row := range map[string]PanelRow{
 		"photo":      {Photo: whole.Rows[0].Photo},
-		"truth":      {Truth: whole.Rows[0].Truth, W: 6, H: 4},
+		"truth":      {Labels: whole.Rows[0].Labels[:1], W: 6, H: 4},
 		"confidence": {Confidence: whole.Rows[0].Confidence, W: 6, H: 4},
 	} {
 		if tiles, width := tilesOf(t, Panel{Names: classNames, Rows: []PanelRow{row}}); width != "160" || len(tiles) != 1 {
@@ -99,29 +99,26 @@ func TestPanelColumns(t *testing.T) {
 
 func TestPanelModels(t *testing.T) {
 	p := testPanel()
-	labels := p.Rows[0].Prediction
-	for i := range p.Rows {
-		p.Rows[i].Prediction, p.Rows[i].Confidence = nil, nil
-	}
-	p.Rows[0].Models = []ModelLabels{{"one", labels}, {"a model with a name that is longer than its column", labels}}
-	p.Rows[1].Models = p.Rows[0].Models[:1]
+	labels := p.Rows[0].labels(1)
+	p.Rows[0].Labels, p.Rows[0].Confidence = append(p.Rows[0].Labels[:1], PixelLabels{"one", labels}, PixelLabels{"a model with a name that is longer than its column", labels}), nil
+	p.Rows[1].Labels = []PixelLabels{{}, {"one", labels}}
 	if tiles, width := tilesOf(t, p); width != "592" || len(tiles) != 6 {
 		t.Errorf("photograph, truth and two models are %d pictures, %s wide", len(tiles), width)
 	}
-	p.Rows[1].Models = []ModelLabels{{"one", labels[1:]}}
+	p.Rows[1].Labels[1].Labels = labels[1:]
 	oracle.Fails(p.Element())(t, "one")
 }
 
 func TestPanelErrors(t *testing.T) {
 	for want, spoil := range map[string]func(p *Panel){
 		"no image":               func(p *Panel) { p.Rows = nil },
-		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Truth = p.Rows[0].Truth[1:] },
-		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].Prediction[4] = int32(len(classNames)) },
+		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Labels[0].Labels = p.Rows[0].labels(0)[1:] },
+		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].labels(1)[4] = int32(len(classNames)) },
 		"23 confidences":         func(p *Panel) { p.Rows[0].Confidence = p.Rows[0].Confidence[1:] },
 		"0 × 4 pixels":           func(p *Panel) { p.Rows[0].W = 0 },
 	} {
 		p := testPanel()
-		p.Rows[1].Prediction = append([]int32(nil), p.Rows[1].Prediction...)
+		p.Rows[1].Labels[1].Labels = slices.Clone(p.Rows[1].labels(1))
 		spoil(&p)
 		oracle.Fails(p.Element())(t, want)
 	}

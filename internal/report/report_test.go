@@ -35,7 +35,7 @@ func testReport(t *testing.T) *Report {
 	r.Figure(simple(), "Figure 1 <caption>")
 	r.Figure(simple(), "")
 	r.Confusion([]string{"in", "<out>"}, [][]int64{{3, 1}, {0, 0}})
-	r.Figure(Panel{Names: []string{"in", "<out>"}, Rows: []PanelRow{{Title: "<one>", Truth: []int32{0, 1, -1}, W: 3, H: 1}}}, "Panel <caption>")
+	r.Figure(Panel{Names: []string{"in", "<out>"}, Rows: []PanelRow{{Title: "<one>", Labels: []PixelLabels{{"truth", []int32{0, 1, -1}}}, W: 3, H: 1}}}, "Panel <caption>")
 	return r
 }
 

@@ -218,52 +218,41 @@ const (
 
 // heading is the title and the legend above a figure, laid out for a width.
 type heading struct {
-	title   string
-	names   []string // of the legend
-	columns int
-	pitch   float64 // from one column of the legend to the next
+	title  string
+	names  []string // of the legend
+	x, y   []float64
+	lines  int     // of the legend
+	bottom float64 // where the heading and the gap below it end
 }
 
 // newHeading lays out title and legend for a figure of this width, padding included.
 func newHeading(title string, names []string, width float64) heading {
 	room := width - 2*pagePadding
-	h := heading{title: titleLetters.fit(title, room)}
-	widest := 0.0
+	h := heading{title: titleLetters.fit(title, room), bottom: pagePadding}
+	if title != "" {
+		h.bottom += titleLetters.size*lineSpacing + blockGap
+	}
+	x := width // where the next entry begins
 	for _, name := range names {
-		h.names = append(h.names, legendLetters.fit(name, room-legendSample-legendGap))
-		widest = max(widest, legendLetters.width(h.names[len(h.names)-1]))
+		name = legendLetters.fit(name, room-legendSample-legendGap)
+		wide := legendSample + legendGap + legendLetters.width(name)
+		if x+wide > width-pagePadding {
+			x, h.lines, h.bottom = pagePadding, h.lines+1, h.bottom+legendLine
+		}
+		h.names, h.x, h.y = append(h.names, name), append(h.x, x), append(h.y, h.bottom-legendLine/2)
+		x += wide + legendSeparator
 	}
-	h.pitch = legendSample + legendGap + widest + legendSeparator
-	h.columns = max(1, min(len(names), int((room+legendSeparator)/h.pitch)))
+	if len(names) > 0 {
+		h.bottom += blockGap
+	}
 	return h
-}
-
-// rows is the number of lines of the legend.
-func (h *heading) rows() int { return (len(h.names) + h.columns - 1) / h.columns }
-
-// bottom is where the heading and the gap below it end.
-func (h *heading) bottom() float64 {
-	y := h.legendTop()
-	if len(h.names) > 0 {
-		y += float64(h.rows())*legendLine + blockGap
-	}
-	return y
-}
-
-func (h *heading) legendTop() float64 {
-	if h.title == "" {
-		return pagePadding
-	}
-	return pagePadding + titleLetters.size*lineSpacing + blockGap
 }
 
 // draw writes title and names in an ink; sample draws what stands before each name, from x on.
 func (h *heading) draw(s *svg, ink string, sample func(i int, x, y float64)) {
 	s.text(titleLetters, ink, h.title, pagePadding, pagePadding+titleLetters.size, atLeft)
 	for i, name := range h.names {
-		x := pagePadding + float64(i%h.columns)*h.pitch
-		y := h.legendTop() + (float64(i/h.columns)+0.5)*legendLine
-		sample(i, x, y)
-		s.text(legendLetters, ink, name, x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
+		sample(i, h.x[i], h.y[i])
+		s.text(legendLetters, ink, name, h.x[i]+legendSample+legendGap, h.y[i]+0.36*legendLetters.size, atLeft)
 	}
 }

@@ -122,7 +122,7 @@ func (s *stream) note(m *runfolder.Metric) {
 
 // event sends one event.
 func (s *stream) event(name string, v any, send func(text []byte) error) error {
-	text, err := printable.EncodeResult(v, "")
+	text, err := printable.Encode(v, "")
 	if err != nil {
 		return err
 	}
