@@ -55,8 +55,8 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	schema, weights := &m.Model.Schema, m.Model.Weights
 	d := &Model{
 		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
-		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]),
-		Training:    jsonOr(m.Meta[job.MetaTraining]),
+		Edges: m.Meta[job.MetaEdges], Recipe: jsonOf(m.Meta[dataset.RecipeKey]),
+		Training:    jsonOf(m.Meta[job.MetaTraining]),
 		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights),
 		Largest: []Weight{}, counts: m.Model.Counts,
 	}
@@ -90,19 +90,12 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	return d, err
 }
 
-// jsonOr returns metadata that are JSON as they are, others as a text, and nothing where there are none.
-func jsonOr(text string) json.RawMessage {
-	switch {
-	case text == "":
+// jsonOf returns metadata that are JSON, as they are, and nothing of others.
+func jsonOf(text string) json.RawMessage {
+	if !json.Valid([]byte(text)) {
 		return nil
-	case json.Valid([]byte(text)):
-		return json.RawMessage(text)
 	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic("describe: a text has no JSON: " + err.Error())
-	}
-	return quoted
+	return json.RawMessage(text)
 }
 
 // Tables are the description for people.
@@ -128,20 +121,26 @@ func (d *Model) Tables() []report.Table {
 	if d.Temperature != 1 {
 		rows = append(rows, []string{"temperature of beliefs", fmt.Sprintf("%.4g", d.Temperature)})
 	}
-	rows = append(rows, d.trainingRows()...)
+	rows = append(rows, objectRows("training", d.Training)...)
 	rows = append(rows, objectRows("recipe", d.Recipe)...)
 	rows = append(rows,
 		[]string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
 	tables := []report.Table{table(rows...)}
-	largest := report.Table{Headers: []string{"largest weights", "value", "error"}}
-	for _, w := range d.Largest {
-		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value), job.ErrorText(w.Error)})
-	}
+	what, listed := "largest weights", d.Largest
 	if len(d.Couplings) > 0 { // weights depend on the gauge
-		largest = report.Table{Headers: []string{"largest couplings", "value", "error"}}
+		what, listed = "largest couplings", nil
 		for _, c := range d.Couplings {
-			largest.Rows = append(largest.Rows, []string{c.Name, fmt.Sprintf("%.6g", c.Value), job.ErrorText(c.Error)})
+			listed = append(listed, Weight{c.Name, c.Value, c.Error})
 		}
+	}
+	columns := 2
+	if slices.ContainsFunc(listed, func(w Weight) bool { return !math.IsNaN(float64(w.Error)) }) {
+		columns = 3
+	}
+	largest := report.Table{Headers: []string{what, "value", "error"}[:columns]}
+	for _, w := range listed {
+		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value),
+			job.ErrorText(w.Error)}[:columns])
 	}
 	if len(d.Pairs) > 0 {
 		pairs := report.Table{Headers: []string{"strongest pairs", "score"}}
@@ -150,14 +149,8 @@ func (d *Model) Tables() []report.Table {
 		}
 		tables = append(tables, pairs)
 	}
-	if len(largest.Rows) == 0 {
+	if len(listed) == 0 {
 		return tables
-	}
-	if !slices.ContainsFunc(largest.Rows, func(row []string) bool { return row[2] != "" }) {
-		largest.Headers = largest.Headers[:2]
-		for i := range largest.Rows {
-			largest.Rows[i] = largest.Rows[i][:2]
-		}
 	}
 	return append(tables, largest)
 }
@@ -169,20 +162,6 @@ func (d *Model) countingText() string {
 	}
 	return fmt.Sprintf("%s of its own, for %s and %s", *d.Counting, Counted(len(d.counts.Node), "node"),
 		Counted(len(d.counts.Edge), "edge"))
-}
-
-// trainingRows say how the model was trained. The status is told as that of a run.
-func (d *Model) trainingRows() [][]string {
-	rows := objectRows("training", d.Training)
-	s := job.Summary{Course: job.Course{Convex: true}}
-	if json.Unmarshal(d.Training, &s) == nil {
-		for _, row := range rows {
-			if row[0] == "training: status" {
-				row[1] = s.StatusText()
-			}
-		}
-	}
-	return rows
 }
 
 // longestValue is how many characters of a value tables show; --json has all: columns of
@@ -208,7 +187,9 @@ func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 		if text == "null" {
 			text = job.Known("", runfolder.Float(math.NaN()))
 		} else if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
-			text = unquoted
+			if text = unquoted; key == "status" {
+				text = strings.ReplaceAll(text, "_", " ")
+			}
 		}
 		rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), shortened(text)})
 	}

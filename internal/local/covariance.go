@@ -132,7 +132,9 @@ func (x *Covariance) find(ctx context.Context, o *Objective, progress func(done,
 		}
 	}
 	e.correlate()
-	e.addPrior()
+	if e.addPrior(); o.Kind == Exact {
+		copy(e.outer, e.hessian)
+	}
 	return e.factorise()
 }
 
@@ -363,27 +365,17 @@ func (e *estimate) factorise() error {
 		return fmt.Errorf("the Hessian is not positive definite: the run did not end at a minimum, or hidden labels leave " +
 			"several")
 	}
-	if e.o.Kind == Exact { // H = UᵀU, and H⁻¹ = U⁻¹ U⁻ᵀ
-		if !lapack64.Trtri(h) {
-			return fmt.Errorf("the Hessian is singular")
-		}
-		e.root = e.hessian
-		for i := range n {
-			clear(e.root[i*n : i*n+i])
-		}
-	} else {
-		v, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.outer})
-		if !ok {
-			return fmt.Errorf("the samples' gradients have no covariance")
-		}
-		e.root = make([]float64, n*n) // Uᵀ
-		for i := range n {
-			for j := i; j < n; j++ {
-				e.root[j*n+i] = v.Data[i*n+j]
-			}
-		}
-		lapack64.Potrs(h, blas64.General{Rows: n, Cols: n, Stride: n, Data: e.root})
+	v, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.outer})
+	if !ok {
+		return fmt.Errorf("the samples' gradients have no covariance")
 	}
+	e.root = make([]float64, n*n) // Uᵀ
+	for i := range n {
+		for j := i; j < n; j++ {
+			e.root[j*n+i] = v.Data[i*n+j]
+		}
+	}
+	lapack64.Potrs(h, blas64.General{Rows: n, Cols: n, Stride: n, Data: e.root})
 	for i := range e.root {
 		e.root[i] *= scale
 	}

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
@@ -60,7 +59,6 @@ type reportBlock struct {
 	Label   string // of a callout
 	Headers []reportCell
 	Rows    [][]reportCell
-	Wide    bool // of a table: many columns, set small
 	Figures []reportFigure
 }
 
@@ -71,21 +69,13 @@ type reportFigure struct {
 	Wide  bool
 }
 
-// wideTable is the number of columns from which a table is set small, and all but its
-// numbers broken into lines, so that it fits on a page of paper.
-const wideTable = 7
-
 // reportCell is one cell of a table.
 type reportCell struct {
 	Text   string
 	Number bool         // aligned on the right
-	Long   bool         // broken into lines
+	Much   bool         // of confusions: a large share
 	Share  template.CSS // of a percentage: how long a bar is
 }
-
-// longCell is the number of characters from which a cell is broken into lines: a
-// table of sentences would be wider than any page.
-const longCell = 32
 
 // Date is how pages write a time.
 func Date(t time.Time) string { return t.Format("2006-01-02 15:04") }
@@ -101,11 +91,8 @@ func (r *Report) Paragraph(text string) {
 	r.blocks = append(r.blocks, reportBlock{Kind: "paragraph", Text: option.Command(text)})
 }
 
-// Callout adds a coloured box with one message; other kinds than those defined here look like CalloutWarn.
+// Callout adds a coloured box with one message.
 func (r *Report) Callout(kind CalloutKind, text string) {
-	if calloutLabels[kind] == "" {
-		kind = CalloutWarn
-	}
 	r.blocks = append(r.blocks, reportBlock{Kind: "callout", Class: string(kind), Label: calloutLabels[kind],
 		Text: option.Command(text)})
 }
@@ -132,7 +119,7 @@ func (r *Report) Table(headers []string, rows [][]string) {
 			numeric[j] = numeric[j] || strings.HasSuffix(text, " %")
 		}
 	}
-	block := reportBlock{Kind: "table", Headers: reportCells(headers, numeric), Wide: len(headers) >= wideTable}
+	block := reportBlock{Kind: "table", Headers: reportCells(headers, numeric)}
 	for _, row := range rows {
 		block.Rows = append(block.Rows, reportCells(row, numeric))
 	}
@@ -143,7 +130,7 @@ func (r *Report) Table(headers []string, rows [][]string) {
 func reportCells(texts []string, numeric []bool) []reportCell {
 	cells := make([]reportCell, len(texts))
 	for j, text := range texts {
-		cells[j] = reportCell{Text: text, Number: numeric[j], Long: utf8.RuneCountInString(text) >= longCell}
+		cells[j] = reportCell{Text: text, Number: numeric[j]}
 		if number, ok := strings.CutSuffix(text, " %"); ok {
 			if share, err := strconv.ParseFloat(number, 64); err == nil && share <= 100 {
 				cells[j].Share = shareOf(share)
@@ -188,7 +175,7 @@ func (r *Report) Confusion(names []string, counts [][]int64) {
 			cell := reportCell{Text: "–"}
 			if total > 0 {
 				share := 100 * float64(n) / float64(total)
-				cell = reportCell{Text: strconv.FormatFloat(share, 'f', 1, 64), Share: shareOf(share), Long: share >= 60}
+				cell = reportCell{Text: strconv.FormatFloat(share, 'f', 1, 64), Share: shareOf(share), Much: share >= 60}
 			}
 			if n == 0 && total > 0 {
 				cell.Text = "0"

@@ -25,7 +25,7 @@ func testReport(t *testing.T) *Report {
 	r.Paragraph("Text with <script>alert(1)</script>.")
 	r.Callout(CalloutOK, "fine")
 	r.Callout(CalloutError, "broken")
-	r.Callout("odd", "strange")
+	r.Callout(CalloutWarn, "strange")
 	r.Fold("More <of it>")
 	r.Code("blockbp train 'a b'")
 	r.Unfold()
