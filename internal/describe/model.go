@@ -37,8 +37,6 @@ type Model struct {
 	// Couplings of a physical system, largest first, nil of other models.
 	Couplings []job.CouplingRow `json:"couplings,omitempty"`
 	Pairs     []job.CouplingRow `json:"pairs,omitempty"` // by their scores, which nodes of several states have
-
-	counts *crf.Counts // nil: none were given
 }
 
 // Weight is one weight with its name.
@@ -58,7 +56,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 		Edges: m.Meta[job.MetaEdges], Recipe: jsonOf(m.Meta[dataset.RecipeKey]),
 		Training:    jsonOf(m.Meta[job.MetaTraining]),
 		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights),
-		Largest: []Weight{}, counts: m.Model.Counts,
+		Largest: []Weight{},
 	}
 	if spec, ok := m.Meta[job.MetaCounting]; ok {
 		d.Counting = &spec
@@ -117,7 +115,7 @@ func (d *Model) Tables() []report.Table {
 		rows = append(rows, []string{"forbidden pairs of " + e.Name, shortened(strings.Join(pairs, ", "))})
 	}
 	rows = append(rows,
-		[]string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
+		[]string{"counting", known(d.Counting)}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
 	if d.Temperature != 1 {
 		rows = append(rows, []string{"temperature of beliefs", fmt.Sprintf("%.4g", d.Temperature)})
 	}
@@ -153,15 +151,6 @@ func (d *Model) Tables() []report.Table {
 		return tables
 	}
 	return append(tables, largest)
-}
-
-// countingText says which counting numbers a model has.
-func (d *Model) countingText() string {
-	if d.counts == nil {
-		return known(d.Counting)
-	}
-	return fmt.Sprintf("%s of its own, for %s and %s", *d.Counting, Counted(len(d.counts.Node), "node"),
-		Counted(len(d.counts.Edge), "edge"))
 }
 
 // longestValue is how many characters of a value tables show; --json has all: columns of

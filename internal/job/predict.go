@@ -41,29 +41,22 @@ type Unsettled struct {
 	tolerance float64 // by how much a belief may change without a word
 	worst     string  // the instance that has the farthest to go
 	left      float64 // by how much a belief of it may still change
-	unsure    float64 // and the share of its labels
 }
 
 // unsettled begins with no instance. A belief that may change by ten times what was asked for, by default in its second
-// digit, and one label in a thousand are not worth a word.
+// digit, is not worth a word.
 func (w *Inference) unsettled() Unsettled {
 	return Unsettled{tolerance: 10 * cmp.Or(w.Settled, PredictTolerance)}
 }
 
-// unsureUnsaid is the share of labels that may change without a word.
-const unsureUnsaid = 1e-3
-
 // add takes note of one instance.
 func (u *Unsettled) add(name string, b *infer.Beliefs) {
-	u.Of++
-	share := float64(b.Outcome.Unsure) / float64(max(1, len(b.Labels)))
-	if b.Outcome.Converged || b.Outcome.Left <= u.tolerance && share <= unsureUnsaid {
+	if u.Of++; b.Outcome.Converged || b.Outcome.Left <= u.tolerance {
 		return
 	}
-	if u.Count == 0 || b.Outcome.Left > u.left || b.Outcome.Left == u.left && share > u.unsure {
-		u.worst, u.left, u.unsure = name, b.Outcome.Left, share
+	if u.Count++; u.Count == 1 || b.Outcome.Left > u.left {
+		u.worst, u.left = name, b.Outcome.Left
 	}
-	u.Count++
 }
 
 // String says what is unsettled, and what to do; "" where nothing is.
@@ -73,7 +66,7 @@ func (u *Unsettled) String() string {
 	}
 	may := "do not come to rest"
 	if u.left <= 1 {
-		may = fmt.Sprintf("may still change by %.2g, and %s of its labels", u.left, percent(u.unsure))
+		may = fmt.Sprintf("may still change by %.2g", u.left)
 	}
 	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; raise {max-sweeps}, or choose "+
 		"{counting=convex}, by which all settle in time", u.Count, u.Of, u.worst, may)

@@ -18,15 +18,6 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// objectiveTexts tell people what was minimised.
-var objectiveTexts = map[learn.Method]string{
-	learn.Exact: "negative log-likelihood, which bbpl, inner-dual and full approximate or bound",
-	learn.Pseudo: "negative log-pseudo-likelihood, which is not to be compared with the objective of bbpl, inner-dual " +
-		"and full",
-	learn.Piecewise: "negative piecewise log-likelihood, with all labels known an upper bound of the negative " +
-		"log-likelihood",
-}
-
 // writeReport writes the plots and the one-page report of a run.
 func (r *run) writeReport(result *Result) error {
 	r.files.NoFigures = r.folder.NoPlots
@@ -36,7 +27,7 @@ func (r *run) writeReport(result *Result) error {
 		return err
 	}
 	page := r.newPage(result)
-	page.Callout(verdict(fitted), s.verdict())
+	page.Callout(cmp.Or(verdicts[fitted.Status], report.CalloutWarn), s.verdict())
 	if result.Couplings != nil {
 		page.Section("Largest couplings")
 		reportCouplings(page, result)
@@ -108,8 +99,9 @@ func (r *run) reportCourse(page *report.Report, metrics []runfolder.Metric) erro
 		"visited, objective and gradient are running estimates, which become exact at convergence."
 	method := r.p.Options.Method
 	if method.Local() {
-		text = fmt.Sprintf("The objective is the regularised %s, computed exactly at every iteration. A pass is one "+
-			"evaluation of objective and gradient over all data.", objectiveTexts[method])
+		text = fmt.Sprintf("The objective is the regularised negative logarithm of the %s, computed exactly at every "+
+			"iteration, and not to be compared with that of other methods. A pass is one evaluation of objective and "+
+			"gradient over all data.", strings.ReplaceAll(objectiveKinds[method], "_", "-"))
 	}
 	figures := curves(metrics)
 	if err := addFigures(r.files, page, figures[:min(1, len(figures))]); err != nil {
@@ -125,15 +117,9 @@ func (r *run) reportCourse(page *report.Report, metrics []runfolder.Metric) erro
 	return err
 }
 
-func verdict(r *learn.Result) report.CalloutKind {
-	switch r.Status {
-	case learn.Converged, learn.StationaryPoint:
-		return report.CalloutOK
-	case learn.Interrupted:
-		return report.CalloutError
-	}
-	return report.CalloutWarn
-}
+// verdicts are the looks of how runs end; of others it is a warning.
+var verdicts = map[learn.Status]report.CalloutKind{learn.Converged: report.CalloutOK,
+	learn.StationaryPoint: report.CalloutOK, learn.Interrupted: report.CalloutError}
 
 // verdict says how a run ended.
 func (s *Summary) verdict() string {

@@ -1,7 +1,7 @@
 package job
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"fmt"
 	"image"
@@ -273,9 +273,13 @@ func short(n int64) string {
 
 // panelRow makes the picture row of one image.
 func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (report.PanelRow, error) {
-	photo, err := readImage(source.Path)
+	text, err := fileio.Read(source.Path, "a picture", 1<<30)
 	if err != nil {
 		return report.PanelRow{}, err
+	}
+	photo, _, err := image.Decode(bytes.NewReader(text))
+	if err != nil {
+		return report.PanelRow{}, dataf("%s: not a readable picture: %v", source.Path, err)
 	}
 	row := report.PanelRow{
 		Title: source.ID, Photo: photo, Labels: []report.PixelLabels{{Name: "truth", Labels: truth},
@@ -286,20 +290,6 @@ func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (repo
 		row.Confidence[s] = b.Of(s)[y]
 	}
 	return row, nil
-}
-
-// readImage reads a photograph to be drawn.
-func readImage(file string) (image.Image, error) {
-	f, _, err := fileio.Open(file, "a picture")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	picture, _, err := image.Decode(bufio.NewReader(f))
-	if err != nil {
-		return nil, dataf("%s: not a readable picture: %v", file, err)
-	}
-	return picture, nil
 }
 
 // ModelScore is what an evaluation says of one model, as JSON, where NaN is null. Likelihoods are in nats per label.

@@ -91,10 +91,7 @@ func (f Curves) draw(page bool) (string, error) {
 		}
 		one := curve{name: series.Name, stroke: strokeOf(style, series.Dashed)}
 		if one.x, one.y = s.points(series); series.Name != "" {
-			named = append(named, i)
-			if names = append(names, series.Name); len(one.x) == 0 {
-				names[len(names)-1] += " (no data)"
-			}
+			named, names = append(named, i), append(names, series.Name)
 		}
 		s.curves = append(s.curves, one)
 	}

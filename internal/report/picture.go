@@ -66,9 +66,6 @@ type panelColumn struct {
 	ink func(row *PanelRow, i int) color.RGBA
 }
 
-// confidenceHeading is the column without classes.
-const confidenceHeading = "confidence: light is 1"
-
 // columns are the kinds of images that some row has, from left to right.
 func (p *Panel) columns() []panelColumn {
 	palette := paletteOf(p.Names)
@@ -82,17 +79,14 @@ func (p *Panel) columns() []panelColumn {
 				return unknownColor
 			}})
 	}
-	all = append(all, panelColumn{confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil },
-		confidenceInk})
+	all = append(all, panelColumn{"confidence: light is 1", func(row *PanelRow) bool { return row.Confidence != nil },
+		func(row *PanelRow, i int) color.RGBA {
+			light := uint8(40 + 200*min(max(row.Confidence[i], 0), 1))
+			return color.RGBA{light, light, light, 0xff}
+		}})
 	return slices.DeleteFunc(all, func(column panelColumn) bool {
 		return !slices.ContainsFunc(p.Rows, func(row PanelRow) bool { return column.given(&row) })
 	})
-}
-
-// confidenceInk is lighter where a prediction is surer.
-func confidenceInk(row *PanelRow, i int) color.RGBA {
-	light := uint8(40 + 200*min(max(row.Confidence[i], 0), 1))
-	return color.RGBA{light, light, light, 0xff}
 }
 
 // SVG implements Figure. It fails if there is nothing to draw, a length does not fit W and H, or a label has no name; the
@@ -117,7 +111,7 @@ func (p Panel) draw(page bool) (string, error) {
 	if page {
 		text = "text"
 	}
-	names, colours := p.legend(columns)
+	names, colours := p.legend()
 	width += float64(len(columns)) * (tileWidth + tileGap)
 	h := newHeading(p.Title, names, width)
 	height := h.bottom + tileHeading + pagePadding
@@ -229,26 +223,17 @@ func (row *PanelRow) titleHeight() float64 {
 	return tileTitle
 }
 
-// legend explains the colours: of the classes where classes are shown, and of unknown where it occurs.
-func (p *Panel) legend(columns []panelColumn) (names []string, colours []color.RGBA) {
-	classes, unknown := false, false
-	for _, column := range columns {
-		for i := range p.Rows {
-			row := &p.Rows[i]
-			if column.ink == nil || column.heading == confidenceHeading || !column.given(row) {
-				continue
+// legend explains the colours: of the classes where labels are shown, and of unknown where it occurs.
+func (p *Panel) legend() (names []string, colours []color.RGBA) {
+	for _, row := range p.Rows {
+		for _, m := range row.Labels {
+			if m.Labels != nil && names == nil {
+				names, colours = slices.Clone(p.Names), paletteOf(p.Names)
 			}
-			classes = true
-			for pixel := 0; pixel < row.W*row.H && !unknown; pixel++ {
-				unknown = column.ink(row, pixel) == unknownColor
+			if slices.Contains(m.Labels, unknownLabel) {
+				return append(slices.Clone(p.Names), "unknown"), append(paletteOf(p.Names), unknownColor)
 			}
 		}
-	}
-	if classes {
-		names, colours = slices.Clone(p.Names), paletteOf(p.Names)
-	}
-	if unknown {
-		names, colours = append(names, "unknown"), append(colours, unknownColor)
 	}
 	return names, colours
 }
