@@ -364,7 +364,8 @@ func comparePictures(t *testing.T, made, kept string) {
 	}
 	all, want := tilesOf(t, made), tilesOf(t, kept)
 	if len(all) != len(want) || len(all) == 0 {
-		t.Fatalf("%s has %d pictures, that which its page makes %d: run this test with -update, and look at it", kept, len(want), len(all))
+		t.Fatalf("%s has %d pictures, that which its page makes %d: run this test with -update, and look at it", kept,
+			len(want), len(all))
 	}
 	different, pixels := 0, 0
 	for i, a := range all {

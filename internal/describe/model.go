@@ -33,18 +33,10 @@ type Model struct {
 	Temperature float64         `json:"temperature"`
 	Norm        runfolder.Float `json:"norm_of_weights"`
 	SHA256      string          `json:"sha256_of_weights"`
-	Largest     []Weight        `json:"largest_weights"`
+	Largest     []job.Weight    `json:"largest_weights"`
 	// Couplings of a physical system, largest first, nil of other models.
 	Couplings []job.CouplingRow `json:"couplings,omitempty"`
 	Pairs     []job.CouplingRow `json:"pairs,omitempty"` // by their scores, which nodes of several states have
-}
-
-// Weight is one weight with its name.
-type Weight struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	// Error is the standard error, null where it is not known.
-	Error runfolder.Float `json:"error"`
 }
 
 // NewModel describes a model and lists so many of its largest weights, and couplings. The run
@@ -56,7 +48,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 		Edges: m.Meta[job.MetaEdges], Recipe: jsonOf(m.Meta[dataset.RecipeKey]),
 		Training:    jsonOf(m.Meta[job.MetaTraining]),
 		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights),
-		Largest: []Weight{},
+		Largest: []job.Weight{},
 	}
 	if spec, ok := m.Meta[job.MetaCounting]; ok {
 		d.Counting = &spec
@@ -69,7 +61,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 		return nil, err
 	}
 	for _, i := range job.Largest(m.Model.Weights, listed) {
-		w := Weight{m.Model.WeightName(i), weights[i], runfolder.Float(math.NaN())}
+		w := job.Weight{Name: m.Model.WeightName(i), Value: weights[i], Error: runfolder.Float(math.NaN())}
 		if deviations != nil {
 			w.Error = runfolder.Float(deviations[i])
 		}
@@ -128,11 +120,11 @@ func (d *Model) Tables() []report.Table {
 	if len(d.Couplings) > 0 { // weights depend on the gauge
 		what, listed = "largest couplings", nil
 		for _, c := range d.Couplings {
-			listed = append(listed, Weight{c.Name, c.Value, c.Error})
+			listed = append(listed, c.Weight)
 		}
 	}
 	columns := 2
-	if slices.ContainsFunc(listed, func(w Weight) bool { return !math.IsNaN(float64(w.Error)) }) {
+	if slices.ContainsFunc(listed, func(w job.Weight) bool { return !math.IsNaN(float64(w.Error)) }) {
 		columns = 3
 	}
 	largest := report.Table{Headers: []string{what, "value", "error"}[:columns]}

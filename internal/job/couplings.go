@@ -317,12 +317,17 @@ func (c *Couplings) write(w io.Writer) error {
 	return out.Error()
 }
 
+// Weight is a weight or coupling with its name: of a coupling those of nodes, and of states if there are more than two.
+type Weight struct {
+	Name  string          `json:"name"`
+	Value float64         `json:"value"`
+	Error runfolder.Float `json:"error"` // the standard error; NaN: not known
+}
+
 // CouplingRow is a row of the table of a run.
 type CouplingRow struct {
-	Kind  string          `json:"kind"`
-	Name  string          `json:"name"` // of nodes, and of states if there are more than two
-	Value float64         `json:"value"`
-	Error runfolder.Float `json:"error"` // NaN: not known
+	Kind string `json:"kind"`
+	Weight
 }
 
 // ReadCouplings reads the table of a run folder, largest values first, nil where it has none.
@@ -368,7 +373,7 @@ func readCoupling(row []string) (CouplingRow, error) {
 	if row[0] == scoreRow {
 		name = "pair " + row[1] + " – " + row[2]
 	}
-	return CouplingRow{row[0], name, value, runfolder.Float(spread)}, nil
+	return CouplingRow{row[0], Weight{name, value, runfolder.Float(spread)}}, nil
 }
 
 // IsScore reports whether the row has the score of a pair.

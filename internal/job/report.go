@@ -246,11 +246,11 @@ func curves(metrics []runfolder.Metric) (all []namedFigure) {
 			LogY: log}
 		points := 0
 		for _, l := range lines {
-			s, known := l.of(metrics, log)
-			if known == 0 || l.dashed && known == 1 { // a line needs two
+			s := l.of(metrics, log)
+			if len(s.X) == 0 || l.dashed && len(s.X) == 1 { // a line needs two
 				continue
 			}
-			if points += known; l.dashed {
+			if points += len(s.X); l.dashed {
 				caption += " Dashed: the proved bound on what is left to gain."
 			}
 			c.Series = append(c.Series, s)
@@ -281,20 +281,15 @@ func curves(metrics []runfolder.Metric) (all []namedFigure) {
 	return all
 }
 
-// of returns the points of a line that are known, and their number.
-func (l *line) of(metrics []runfolder.Metric, log bool) (s report.Series, known int) {
-	s = report.Series{Name: l.name, Dashed: l.dashed}
+// of returns the points of a line that are known; a logarithmic axis has no place for zero.
+func (l *line) of(metrics []runfolder.Metric, log bool) report.Series {
+	s := report.Series{Name: l.name, Dashed: l.dashed}
 	for i := range metrics {
-		y := l.value(&metrics[i])
-		if math.IsInf(y, 0) || log && y <= 0 {
-			y = math.NaN() // a logarithmic axis has no place for zero
+		if y := l.value(&metrics[i]); !math.IsNaN(y) && !math.IsInf(y, 0) && !(log && y <= 0) {
+			s.X, s.Y = append(s.X, metrics[i].Pass), append(s.Y, y)
 		}
-		if !math.IsNaN(y) {
-			known++
-		}
-		s.X, s.Y = append(s.X, metrics[i].Pass), append(s.Y, y)
 	}
-	return s, known
+	return s
 }
 
 // Largest returns the indices of the n values of largest magnitude.

@@ -57,7 +57,6 @@ type Summary struct {
 	EvaluationSeconds float64         `json:"evaluation_seconds"`
 	// TotalSeconds are since the work began, with choice and training of earlier starts.
 	TotalSeconds       float64                    `json:"total_seconds"`
-	SecondsPerIter     runfolder.Float            `json:"seconds_per_iteration"`
 	Checked            bool                       `json:"checked"`
 	Residual           runfolder.Float            `json:"bp_residual"`
 	InferenceConverged bool                       `json:"bp_converged"`
@@ -98,7 +97,6 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
 		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(),
 		TotalSeconds:      took.earlier + r.chosenFor + time.Since(r.began).Seconds(),
-		SecondsPerIter:    runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
 		Checked:           f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged,
 		Gap:        runfolder.Float(numeric.Gap(f.Gap, f.Objective)),
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),

@@ -36,7 +36,7 @@ type Curves struct {
 	LogX, LogY     bool
 	Series         []Series
 	Columns        []Column
-	Width, Height  float64 // in points (1/72 inch); 0: 380 × 260
+	Height         float64 // in points (1/72 inch); 0: 260
 }
 
 // Column stands behind the curves, from From to To, such as a bin of a histogram; its label is above it.
@@ -95,7 +95,7 @@ func (f Curves) draw(page bool) (string, error) {
 		}
 		s.curves = append(s.curves, one)
 	}
-	width, height := cmp.Or(f.Width, defaultWidth), cmp.Or(f.Height, defaultHeight)
+	width, height := float64(defaultWidth), cmp.Or(f.Height, defaultHeight)
 	h := newHeading(f.Title, names, width)
 	height += legendLine * float64(max(0, h.lines-1)) // a long legend does not eat up the plot
 	s.begin(f.Title, width, height)

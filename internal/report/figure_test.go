@@ -61,9 +61,9 @@ func TestCurves(t *testing.T) {
 			t.Errorf("the figure lacks %q", want)
 		}
 	}
-	f.Width, f.Height = 160, 300
-	if text := svgOf(t, f); !strings.Contains(text, `width="160pt"`) {
-		t.Errorf("the small figure begins with %.200s", text)
+	f.Height = 300
+	if text := svgOf(t, f); !strings.Contains(text, `width="380pt" height="300pt"`) {
+		t.Errorf("the high figure begins with %.200s", text)
 	}
 }
 

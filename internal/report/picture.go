@@ -21,7 +21,7 @@ type PanelRow struct {
 	// Labels are the truth, and what models say; those of the first row name the columns of all rows.
 	Labels     []PixelLabels
 	Confidence []float64 // of a prediction, 0 to 1
-	W, H       int       // size of labels and confidences, in pixels
+	W, H       int       // size of labels and confidences, in pixels, as wide to high as the photograph
 }
 
 // PixelLabels are what is said of the pixels of an image.
@@ -89,8 +89,8 @@ func (p *Panel) columns() []panelColumn {
 	})
 }
 
-// SVG implements Figure. It fails if there is nothing to draw, a length does not fit W and H, or a label has no name; the
-// error names the row.
+// SVG implements Figure. It fails if there is nothing to draw, a length does not fit W and H, or a label has no name,
+// and names the row.
 func (p Panel) SVG(w io.Writer) error { return writeSVG(w, p.draw) }
 
 // Element implements Figure.
@@ -116,7 +116,7 @@ func (p Panel) draw(page bool) (string, error) {
 	h := newHeading(p.Title, names, width)
 	height := h.bottom + tileHeading + pagePadding
 	for i := range p.Rows {
-		height += p.Rows[i].titleHeight() + p.Rows[i].tileHeight() + tileGap
+		height += tileTitle + p.Rows[i].height() + tileGap
 	}
 	s.begin(p.Title, width, height)
 	h.draw(&s, text, func(i int, x, y float64) {
@@ -132,15 +132,15 @@ func (p Panel) draw(page bool) (string, error) {
 	for i := range p.Rows {
 		row := &p.Rows[i]
 		s.text(tickLetters, text, tickLetters.fit(row.Title, width-2*pagePadding), pagePadding, y+tickLetters.size, atLeft)
-		y += row.titleHeight()
+		y += tileTitle
 		for j, column := range columns {
 			if !column.given(row) {
-				s.text(tickLetters, text, "not given", left(j)+tileWidth/2, y+row.tileHeight()/2, atCenter)
+				s.text(tickLetters, text, "not given", left(j)+tileWidth/2, y+row.height()/2, atCenter)
 			} else if err := s.tile(&column, row, left(j), y); err != nil {
 				return "", err
 			}
 		}
-		y += row.tileHeight() + tileGap
+		y += row.height() + tileGap
 	}
 	return s.end(), nil
 }
@@ -156,7 +156,7 @@ func (s *svg) tile(column *panelColumn, row *PanelRow, x, y float64) error {
 		return err
 	}
 	fmt.Fprintf(s, `<image x="%s" y="%s" width="%s" height="%s" preserveAspectRatio="none"%s `+
-		`href="data:image/png;base64,%s"/>`+"\n", append(numbers(x, y, tileWidth, row.tileHeight()), rendering,
+		`href="data:image/png;base64,%s"/>`+"\n", append(numbers(x, y, tileWidth, row.height()), rendering,
 		base64.StdEncoding.EncodeToString(file.Bytes()))...)
 	return nil
 }
@@ -201,27 +201,8 @@ func (p *Panel) checkRow(row *PanelRow) error {
 	return nil
 }
 
-// size is that of the images of a row.
-func (row *PanelRow) size() (w, h int) {
-	if (row.W <= 0 || row.H <= 0) && row.Photo != nil {
-		return row.Photo.Bounds().Dx(), row.Photo.Bounds().Dy()
-	}
-	return row.W, row.H
-}
-
-// tileHeight is that of the images of a row in points.
-func (row *PanelRow) tileHeight() float64 {
-	w, h := row.size()
-	return tileWidth * float64(h) / float64(max(1, w))
-}
-
-// titleHeight is the height of the title of the row.
-func (row *PanelRow) titleHeight() float64 {
-	if row.Title == "" {
-		return 0
-	}
-	return tileTitle
-}
+// height is that of the images of the row in points.
+func (row *PanelRow) height() float64 { return tileWidth * float64(row.H) / float64(max(1, row.W)) }
 
 // legend explains the colours: of the classes where labels are shown, and of unknown where it occurs.
 func (p *Panel) legend() (names []string, colours []color.RGBA) {

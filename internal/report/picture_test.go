@@ -27,7 +27,8 @@ func testPanel() Panel {
 	return Panel{
 		Title: "Test images", Names: classNames,
 		Rows: []PanelRow{
-			{Title: "first", Photo: photo, Labels: []PixelLabels{{"truth", labels}, {"prediction", labels}}, Confidence: confidence, W: w, H: h},
+			{Title: "first", Photo: photo, Labels: []PixelLabels{{"truth", labels}, {"prediction", labels}},
+				Confidence: confidence, W: w, H: h},
 			{Photo: photo, Labels: []PixelLabels{{}, {"prediction", labels}}, W: w, H: h},
 		},
 	}
@@ -51,7 +52,8 @@ func TestPanel(t *testing.T) {
 		t.Errorf("%d pictures are %s wide", len(tiles), width)
 	}
 	text := svgOf(t, p)
-	for _, want := range append([]string{"not given", "unknown", "first", hex(unknownColor), `fill:#767676`}, classNames...) {
+	for _, want := range append([]string{"not given", "unknown", "first", hex(unknownColor), `fill:#767676`},
+		classNames...) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the panel does not show %s", want)
 		}
@@ -66,7 +68,8 @@ func TestPanel(t *testing.T) {
 			t.Errorf("pixel %d of class %d is %v, want %v", i, label, got, want)
 		}
 	}
-	if element := oracle.Must(p.Element())(t); strings.Contains(element, "#767676") || !strings.Contains(element, "var(--text)") {
+	element := oracle.Must(p.Element())(t)
+	if strings.Contains(element, "#767676") || !strings.Contains(element, "var(--text)") {
 		t.Error("a part of a page has letters of its own")
 	}
 }
@@ -76,7 +79,8 @@ func TestPanelScales(t *testing.T) {
 	const w, h = 1000, 500
 	labels := make([]int32, w*h)
 	labels[len(labels)-3] = 1
-	tiles, _ := tilesOf(t, Panel{Names: classNames, Rows: []PanelRow{{Photo: image.NewGray(image.Rect(0, 0, w, h)), Labels: []PixelLabels{{"truth", labels}}, W: w, H: h}}})
+	row := PanelRow{Photo: image.NewGray(image.Rect(0, 0, w, h)), Labels: []PixelLabels{{"truth", labels}}, W: w, H: h}
+	tiles, _ := tilesOf(t, Panel{Names: classNames, Rows: []PanelRow{row}})
 	for _, tile := range tiles {
 		if size := tile.Bounds().Size(); size != image.Pt(280, 140) {
 			t.Errorf("a picture is %v", size)
@@ -87,7 +91,7 @@ func TestPanelScales(t *testing.T) {
 func TestPanelColumns(t *testing.T) {
 	whole := testPanel()
 	for name, row := range map[string]PanelRow{
-		"photo":      {Photo: whole.Rows[0].Photo},
+		"photo":      {Photo: whole.Rows[0].Photo, W: 6, H: 4},
 		"truth":      {Labels: whole.Rows[0].Labels[:1], W: 6, H: 4},
 		"confidence": {Confidence: whole.Rows[0].Confidence, W: 6, H: 4},
 	} {
@@ -100,7 +104,9 @@ func TestPanelColumns(t *testing.T) {
 func TestPanelModels(t *testing.T) {
 	p := testPanel()
 	labels := p.Rows[0].labels(1)
-	p.Rows[0].Labels, p.Rows[0].Confidence = append(p.Rows[0].Labels[:1], PixelLabels{"one", labels}, PixelLabels{"a model with a name that is longer than its column", labels}), nil
+	p.Rows[0].Confidence = nil
+	p.Rows[0].Labels = append(p.Rows[0].Labels[:1], PixelLabels{"one", labels},
+		PixelLabels{"a model with a name that is longer than its column", labels})
 	p.Rows[1].Labels = []PixelLabels{{}, {"one", labels}}
 	if tiles, width := tilesOf(t, p); width != "592" || len(tiles) != 6 {
 		t.Errorf("photograph, truth and two models are %d pictures, %s wide", len(tiles), width)

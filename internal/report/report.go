@@ -145,8 +145,8 @@ func shareOf(percent float64) template.CSS {
 	return template.CSS(fmt.Sprintf("--share:%.2f", percent))
 }
 
-// Figure adds a figure with a caption, beside the figures just before it; a panel has a line of its own. It is a part of
-// the page, and has its colours: its texts are escaped.
+// Figure adds a figure with a caption, beside the figures just before it; a panel has a line of its own. It is a part
+// of the page, and has its colours: its texts are escaped.
 func (r *Report) Figure(drawn Figure, caption string) {
 	element, err := drawn.Element()
 	if err != nil {

@@ -284,7 +284,8 @@ func TestRunsInBrowser(t *testing.T) {
 	write(t, first, lines(0, 300))
 	write(t, second, lines(0, 100))
 	finish(`{"status": "converged", "iterations": 299, "eval": {"accuracy@test": 0.9}}`)
-	oracle.OK(t, errors.Join(os.Mkdir(filepath.Join(first, "plots"), 0o777), os.WriteFile(filepath.Join(first, "plots", "pictures-test.svg"),
+	plots := filepath.Join(first, "plots")
+	oracle.OK(t, errors.Join(os.Mkdir(plots, 0o777), os.WriteFile(filepath.Join(plots, "pictures-test.svg"),
 		[]byte(`<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"/>`), 0o666)))
 	b.look(1280, 900, "light")
 	b.open(first, second)
