@@ -53,8 +53,7 @@ const (
 	InnerDual Method = "inner-dual"
 	BBPL      Method = "bbpl"
 
-	Pseudo    Method = "pseudo"    // maximum pseudo-likelihood (Besag 1975)
-	Piecewise Method = "piecewise" // piecewise training (Sutton and McCallum 2005)
+	Pseudo Method = "pseudo" // maximum pseudo-likelihood (Besag 1975)
 
 	// Exact is maximum likelihood, with log Z by elimination of variables, where the
 	// networks' widths allow it: B of (8) is log Z itself.
@@ -62,12 +61,12 @@ const (
 )
 
 // Methods lists all methods, the default first.
-var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Pseudo, Piecewise}
+var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Pseudo}
 
 // Local reports whether L-BFGS minimises the method's objective, which is known exactly:
 // a sum of local terms, or the likelihood. There are no blocks, messages and checks.
 func (m Method) Local() bool {
-	return m == Pseudo || m == Piecewise || m == Exact
+	return m == Pseudo || m == Exact
 }
 
 // Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps. Who
