@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"unsafe"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -97,30 +98,42 @@ func (u Unlabelled) Types(schema *crf.Schema) (names []string) {
 // stand for. They are divided by the largest size of their feature.
 func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.Model {
 	m = m.Clone()
-	largest := make([]float64, len(m.Weights)) // of the features of each weight that is drawn
-	for _, in := range data {
-		nodes, edges := make([]featureSizes, len(m.Layout.Node)), make([]featureSizes, len(m.Layout.Edge))
-		for t := range nodes {
-			nodes[t].begin(&m.Layout.Node[t], 1, in.NodeFeatures(t))
+	largest, nodeTypes := make([]float64, len(m.Weights)), len(m.Layout.Node) // of the features of weights that are drawn
+	draw := func(span *crf.Span, row int, sizes []float64, drawn func(joint int) bool) {
+		at := span.At
+		if span.Untied {
+			at += row * span.Copy()
 		}
-		for t := range edges {
-			edges[t].begin(&m.Layout.Edge[t], m.Schema.NodeStates(m.Schema.EdgeTypes[t].V), in.EdgeFeatures(t))
-		}
-		for s := range int32(in.Graph.NumNodes()) {
-			if states := u.of(in, s); states != nil {
-				nodes[in.NodeType(s)].note(in.NodeRow(s), [2][]bool{states}, largest)
+		for i := range span.Copy() {
+			if drawn(i % span.States) {
+				largest[at+i] = sizes[i/span.States]
 			}
 		}
-		for e := range int32(in.Graph.NumEdges()) {
-			if ends := [2][]bool{u.of(in, in.Graph.U(e)), u.of(in, in.Graph.V(e))}; ends[0] != nil || ends[1] != nil {
-				edges[in.EdgeType(e)].note(in.EdgeRow(e), ends, largest)
+	}
+	for a, copies := range u {
+		sizes := largestOf(data, a)
+		for c, states := range copies {
+			if states != nil {
+				draw(&m.Layout.Node[a], c, sizes, func(x int) bool { return states[x] })
 			}
 		}
-		for t := range nodes {
-			nodes[t].raise(largest)
-		}
-		for t := range edges {
-			edges[t].raise(largest)
+	}
+	for b := range m.Layout.Edge {
+		span, sizes := &m.Layout.Edge[b], largestOf(data, nodeTypes+b)
+		seen := map[[2]*bool]bool{} // of edges that share their weights one of each kind is enough
+		for _, in := range data {
+			for e := range int32(in.Graph.NumEdges()) {
+				v := in.Graph.V(e)
+				first, second, k := u.of(in, in.Graph.U(e)), u.of(in, v), in.States(v)
+				ends := [2]*bool{unsafe.SliceData(first), unsafe.SliceData(second)}
+				if in.EdgeType(e) != b || first == nil && second == nil || !span.Untied && seen[ends] {
+					continue
+				}
+				seen[ends] = true
+				draw(span, in.EdgeRow(e), sizes, func(joint int) bool {
+					return first != nil && first[joint/k] || second != nil && second[joint%k]
+				})
+			}
 		}
 	}
 	for t, edge := range m.Schema.EdgeTypes {
@@ -145,54 +158,19 @@ func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.
 	return m
 }
 
-// featureSizes are the largest sizes of the features of elements of one type of an instance. They
-// are noted of many elements, with the same weights and states that are drawn, before these weights
-// are asked for: there are many more of them than features.
-type featureSizes struct {
-	span   *crf.Span
-	second int // states of the second end; 1 for nodes
-	read   func(dst []float64, row int)
-	at     int       // first of the weights of the elements noted
-	ends   [2][]bool // states that are drawn of their ends, or of the nodes
-	most   []float64 // [features]
-	row    []float64 // [features] scratch
-}
-
-func (f *featureSizes) begin(span *crf.Span, second int, of *crf.Features) {
-	*f = featureSizes{span: span, second: second, read: of.Reader(), most: make([]float64, span.Features),
-		row: make([]float64, span.Features)}
-}
-
-// note takes an element.
-func (f *featureSizes) note(row int, ends [2][]bool, largest []float64) {
-	at := f.span.At
-	if f.span.Untied {
-		at += row * f.span.Copy()
-	}
-	if at != f.at || !sameSlice(ends[0], f.ends[0]) || !sameSlice(ends[1], f.ends[1]) {
-		f.raise(largest)
-		f.at, f.ends = at, ends
-	}
-	f.read(f.row, row)
-	for j, x := range f.row {
-		if x = math.Abs(x); x > f.most[j] {
-			f.most[j] = x
-		}
-	}
-}
-
-func sameSlice(a, b []bool) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
-
-// raise raises largest [weights] for the weights of the elements noted, in states that are drawn.
-func (f *featureSizes) raise(largest []float64) {
-	first, second := f.ends[0], f.ends[1]
-	for joint := range f.span.States {
-		if x, y := joint/f.second, joint%f.second; first != nil && first[x] || second != nil && second[y] {
-			for j, size := range f.most {
-				w := &largest[f.at+j*f.span.States+joint]
-				*w = max(*w, size)
+// largestOf returns the largest size of each feature of a kind of nodes or edges.
+func largestOf(data []*crf.Instance, kind int) []float64 {
+	most := make([]float64, featuresOf(data[0], kind).Dim())
+	row := make([]float64, len(most))
+	for _, in := range data {
+		f := featuresOf(in, kind)
+		read := f.Reader()
+		for r := range f.Rows() {
+			read(row, r)
+			for j, x := range row {
+				most[j] = max(most[j], math.Abs(x))
 			}
 		}
 	}
-	clear(f.most)
+	return most
 }
