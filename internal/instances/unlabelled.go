@@ -98,41 +98,22 @@ func (u Unlabelled) Types(schema *crf.Schema) (names []string) {
 // stand for. They are divided by the largest size of their feature.
 func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.Model {
 	m = m.Clone()
-	largest, nodeTypes := make([]float64, len(m.Weights)), len(m.Layout.Node) // of the features of weights that are drawn
-	draw := func(span *crf.Span, row int, sizes []float64, drawn func(joint int) bool) {
-		at := span.At
-		if span.Untied {
-			at += row * span.Copy()
-		}
-		for i := range span.Copy() {
-			if drawn(i % span.States) {
-				largest[at+i] = sizes[i/span.States]
-			}
-		}
-	}
-	for a, copies := range u {
-		sizes := largestOf(data, a)
-		for c, states := range copies {
-			if states != nil {
-				draw(&m.Layout.Node[a], c, sizes, func(x int) bool { return states[x] })
-			}
-		}
-	}
-	for b := range m.Layout.Edge {
-		span, sizes := &m.Layout.Edge[b], largestOf(data, nodeTypes+b)
-		seen := map[[2]*bool]bool{} // of edges that share their weights one of each kind is enough
-		for _, in := range data {
-			for e := range int32(in.Graph.NumEdges()) {
-				v := in.Graph.V(e)
-				first, second, k := u.of(in, in.Graph.U(e)), u.of(in, v), in.States(v)
-				ends := [2]*bool{unsafe.SliceData(first), unsafe.SliceData(second)}
-				if in.EdgeType(e) != b || first == nil && second == nil || !span.Untied && seen[ends] {
-					continue
+	largest := make([]float64, len(m.Weights)) // of the features of each weight that is drawn
+	for _, in := range data {
+		for kind, span := range slices.Concat(m.Layout.Node, m.Layout.Edge) {
+			note := u.noter(&span, featuresOf(in, kind), largest)
+			if kind < len(m.Layout.Node) {
+				for s := range int32(in.Graph.NumNodes()) {
+					if in.NodeType(s) == kind {
+						note(in.NodeRow(s), u.of(in, s), nil, 1)
+					}
 				}
-				seen[ends] = true
-				draw(span, in.EdgeRow(e), sizes, func(joint int) bool {
-					return first != nil && first[joint/k] || second != nil && second[joint%k]
-				})
+				continue
+			}
+			for e := range int32(in.Graph.NumEdges()) {
+				if v := in.Graph.V(e); in.EdgeType(e) == kind-len(m.Layout.Node) {
+					note(in.EdgeRow(e), u.of(in, in.Graph.U(e)), u.of(in, v), in.States(v))
+				}
 			}
 		}
 	}
@@ -158,19 +139,36 @@ func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.
 	return m
 }
 
-// largestOf returns the largest size of each feature of a kind of nodes or edges.
-func largestOf(data []*crf.Instance, kind int) []float64 {
-	most := make([]float64, featuresOf(data[0], kind).Dim())
-	row := make([]float64, len(most))
-	for _, in := range data {
-		f := featuresOf(in, kind)
-		read := f.Reader()
-		for r := range f.Rows() {
-			read(row, r)
-			for j, x := range row {
-				most[j] = max(most[j], math.Abs(x))
+// noter returns what raises largest [weights] by an element of a type: by the sizes of its features, where
+// states take part that are drawn of its ends, the second of which has k; a node has one end. Of elements that have
+// states and weights in common those are looked at whose features are larger: there are few.
+func (u Unlabelled) noter(span *crf.Span, f *crf.Features, largest []float64,
+) func(row int, first, second []bool, k int) {
+	known, read, x := map[[2]*bool][]float64{}, f.Reader(), make([]float64, span.Features)
+	return func(row int, first, second []bool, k int) {
+		ends := [2]*bool{unsafe.SliceData(first), unsafe.SliceData(second)}
+		if ends == [2]*bool{} {
+			return
+		}
+		most, at := known[ends], span.At
+		if most == nil {
+			most = make([]float64, span.Features)
+			known[ends] = most
+		}
+		grown := span.Untied
+		if grown {
+			at += row * span.Copy()
+		}
+		read(x, row)
+		for j, v := range x {
+			if v = math.Abs(v); v > most[j] {
+				most[j], grown = v, true
+			}
+		}
+		for i := range span.Copy() {
+			if joint := i % span.States; grown && (first != nil && first[joint/k] || second != nil && second[joint%k]) {
+				largest[at+i] = max(largest[at+i], most[i/span.States])
 			}
 		}
 	}
-	return most
 }
