@@ -1,5 +1,6 @@
-// Package local has objectives of learning that are sums over the instances, each of which has its
-// exact gradient at the price of one look at it, without messages: pseudo-likelihood, and by elimination of variables the likelihood itself.
+// Package local has objectives of learning that are sums over the instances, each of which has its exact gradient at
+// the price of one look at it, without messages: pseudo-likelihood, and by elimination of variables the likelihood
+// itself.
 package local
 
 import (
