@@ -139,7 +139,7 @@ func TestClassWeightsOfMethods(t *testing.T) {
 		exact := fit(t, p, Settings{Method: Exact, RelativeTolerance: 1e-10})
 		for what, settings := range map[string]Settings{
 			"inner-dual": {Method: InnerDual}, "full": {Method: Full}, "bbpl": {Method: BBPL, Assign: blocksOf(4)},
-			"pseudo": {Method: Pseudo},
+			"pseudo": {Method: Pseudo}, "piecewise": {Method: Piecewise},
 		} {
 			if settings.Method.Local() && name == "tree" {
 				continue

@@ -31,6 +31,6 @@
 //
 // # Baselines
 //
-// Methods Exact and Pseudo are minimised by L-BFGS, without blocks, messages and checks: the likelihood itself, or a
-// sum of terms that normalise over one variable each.
+// Methods Exact, Pseudo and Piecewise are minimised by L-BFGS, without blocks, messages and checks: the likelihood
+// itself, or sums of terms that normalise over a few variables only.
 package learn

@@ -138,7 +138,7 @@ func TestJoined(t *testing.T) {
 
 // TestJoinedLocal: the objectives of local terms, too, are those of each network by itself.
 func TestJoinedLocal(t *testing.T) {
-	for _, method := range []Method{Pseudo, Exact} {
+	for _, method := range []Method{Pseudo, Piecewise, Exact} {
 		p := manyChains(t, "ones", 30)
 		p.L2 = 0
 		for i := range p.Model.Weights {

@@ -20,6 +20,9 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
+// localMethods are those whose objective is a sum of local terms.
+var localMethods = []Method{Pseudo, Piecewise}
+
 // localAt evaluates the objective of a local method.
 func localAt(p Problem, m Method, threads int, weights []float64) (value float64, gradient []float64) {
 	s := Settings{Method: m, Threads: threads}.Resolved()
@@ -86,6 +89,44 @@ func pseudoByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32, cla
 	return value
 }
 
+// piecewiseByScores is the piecewise likelihood by its definition: of labels of an edge that
+// differ in weight, the lighter one counts as the pair does, and what the other has more counts
+// for its probability among the pairs with the same lighter one.
+func piecewiseByScores(network *mrf.Pairwise, in *crf.Instance, labels []int32, classWeights [][]float64) (value float64) {
+	weight := func(s int) float64 {
+		if classWeights == nil {
+			return 1
+		}
+		return classWeights[in.NodeType(int32(s))][labels[s]]
+	}
+	for s, y := range labels {
+		if y >= 0 {
+			table := network.Node[network.NodeAt[s]:network.NodeAt[s+1]]
+			value += weight(s) * (logSumOf(table) - table[y])
+		}
+	}
+	u, v := in.Graph.Ends()
+	for e, ok := range edgesObserved(in, labels) {
+		if ok {
+			table := network.Edge[network.EdgeAt[e]:network.EdgeAt[e+1]]
+			own, columns := table[int(labels[u[e]]*network.Card[v[e]]+labels[v[e]])], int(network.Card[v[e]])
+			heavy, light := weight(int(u[e])), weight(int(v[e]))
+			first := heavy > light
+			if !first {
+				heavy, light = light, heavy
+			}
+			var alike []float64
+			for i, x := range table {
+				if first && i%columns == int(labels[v[e]]) || !first && i/columns == int(labels[u[e]]) {
+					alike = append(alike, x)
+				}
+			}
+			value += light*(logSumOf(table)-own) + (heavy-light)*(logSumOf(alike)-own)
+		}
+	}
+	return value
+}
+
 // TestLocalObjectivesByDefinition compares values with the definitions, and
 // gradients with differences, for every kind of problem: types, untied weights,
 // missing labels, hard zeros, several samples, weights of instances and of classes.
@@ -98,35 +139,41 @@ func TestLocalObjectivesByDefinition(t *testing.T) {
 		if len(p.Data) > 1 {
 			p.Data = append([]*crf.Instance{reweighted(p.Data[0], 2.5)}, p.Data[1:]...)
 		}
-		for _, weighted := range []bool{false, true} {
-			if weighted {
-				rng := source(9)
-				for _, kind := range p.Model.Schema.NodeTypes {
-					omega := make([]float64, len(kind.States))
-					for i := range omega {
-						omega[i] = 0.2 + 2*rng.Float64()
+		for _, method := range localMethods {
+			for _, weighted := range []bool{false, true} {
+				if weighted {
+					rng := source(9)
+					for _, kind := range p.Model.Schema.NodeTypes {
+						omega := make([]float64, len(kind.States))
+						for i := range omega {
+							omega[i] = 0.2 + 2*rng.Float64()
+						}
+						p.ClassWeights = append(p.ClassWeights, omega)
 					}
-					p.ClassWeights = append(p.ClassWeights, omega)
 				}
-			}
-			where := fmt.Sprintf("%s, class weights %v", name, weighted)
-			w := p.randomWeights(4, 0.7)
-			got, gradient := localAt(p, Pseudo, 1, w)
-			m := p.Model.Clone()
-			copy(m.Weights, w)
-			want, total := 0.0, 0.0
-			for _, in := range p.Data {
-				network := ground.Condition(m, in)
-				for _, labels := range in.Samples() {
-					total += in.Weight()
-					want += in.Weight() * pseudoByScores(network, in, labels, p.ClassWeights)
+				where := fmt.Sprintf("%s, %s, class weights %v", name, method, weighted)
+				w := p.randomWeights(4, 0.7)
+				got, gradient := localAt(p, method, 1, w)
+				m := p.Model.Clone()
+				copy(m.Weights, w)
+				want, total := 0.0, 0.0
+				for _, in := range p.Data {
+					network := ground.Condition(m, in)
+					for _, labels := range in.Samples() {
+						total += in.Weight()
+						if method == Pseudo {
+							want += in.Weight() * pseudoByScores(network, in, labels, p.ClassWeights)
+						} else {
+							want += in.Weight() * piecewiseByScores(network, in, labels, p.ClassWeights)
+						}
+					}
 				}
+				want = want/total + p.L2/2*simd.Dot(w, w)
+				if !near(got, want, 1e-12) {
+					t.Errorf("%s: %.14g, by the definition %.14g", where, got, want)
+				}
+				checkSlope(t, where, w, gradient, func(w []float64) float64 { v, _ := localAt(p, method, 1, w); return v })
 			}
-			want = want/total + p.L2/2*simd.Dot(w, w)
-			if !near(got, want, 1e-12) {
-				t.Errorf("%s: %.14g, by the definition %.14g", where, got, want)
-			}
-			checkSlope(t, where, w, gradient, func(w []float64) float64 { v, _ := localAt(p, Pseudo, 1, w); return v })
 		}
 	}
 }
@@ -144,7 +191,7 @@ func TestMethodsAgreeWithoutEdges(t *testing.T) {
 	s.instances, s.samples, s.missing = 3, 2, 0.2
 	p := s.build(t, 5)
 	want := fit(t, p, Settings{Method: Full, GradientTolerance: 1e-10})
-	for _, method := range []Method{BBPL, InnerDual, Pseudo} {
+	for _, method := range []Method{BBPL, InnerDual, Pseudo, Piecewise} {
 		r := fit(t, p, Settings{Method: method, GradientTolerance: 1e-10})
 		if d := distance(r.Model.Weights, want.Model.Weights) / norm(want.Model.Weights); r.Status != Converged || !(d <= 1e-9) {
 			t.Errorf("%s: %s, relative distance %g", method, r.Status, d)
@@ -159,20 +206,22 @@ func TestMethodsAgreeWithoutEdges(t *testing.T) {
 // was stopped and resumed anywhere.
 func TestLocalSameBits(t *testing.T) {
 	for name, p := range problems(t) {
-		run := interruptible{p, func() Settings { return Settings{Method: Pseudo, RelativeTolerance: 1e-7} }}
-		want, rounds := run.steps(t)
-		for _, threads := range []int{2, 8} {
-			if again := fit(t, p, Settings{Method: Pseudo, RelativeTolerance: 1e-7, Threads: threads}); !sameBits(want, again) {
-				t.Errorf("%s: %d threads end in other bits", name, threads)
+		for _, method := range localMethods {
+			run := interruptible{p, func() Settings { return Settings{Method: method, RelativeTolerance: 1e-7} }}
+			want, rounds := run.steps(t)
+			for _, threads := range []int{2, 8} {
+				if again := fit(t, p, Settings{Method: method, RelativeTolerance: 1e-7, Threads: threads}); !sameBits(want, again) {
+					t.Errorf("%s, %s: %d threads end in other bits", name, method, threads)
+				}
 			}
-		}
-		for stop := 0; stop < rounds; stop += 1 + rounds/9 {
-			r, state := run.until(t, nil, stop)
-			if r.Status != Interrupted || state == nil {
-				t.Fatalf("%s: stopped after %d of %d rounds: %s", name, stop, rounds, r.Status)
-			}
-			if again, _ := run.until(t, state, math.MaxInt); !sameBits(want, again) {
-				t.Errorf("%s: stopped after %d of %d rounds it ends in other bits: %+v, want %+v", name, stop, rounds, again, want)
+			for stop := 0; stop < rounds; stop += 1 + rounds/9 {
+				r, state := run.until(t, nil, stop)
+				if r.Status != Interrupted || state == nil {
+					t.Fatalf("%s, %s: stopped after %d of %d rounds: %s", name, method, stop, rounds, r.Status)
+				}
+				if again, _ := run.until(t, state, math.MaxInt); !sameBits(want, again) {
+					t.Errorf("%s, %s: stopped after %d of %d rounds it ends in other bits: %+v, want %+v", name, method, stop, rounds, again, want)
+				}
 			}
 		}
 	}
@@ -190,7 +239,7 @@ func TestLocalStates(t *testing.T) {
 		method  Method
 		change  func(*State)
 	}{
-		"another method":   {p, Exact, func(*State) {}},
+		"another method":   {p, Piecewise, func(*State) {}},
 		"variational":      {p, Full, func(*State) {}},
 		"instance weights": {heavier, Pseudo, func(*State) {}},
 		"class weights":    {classes, Pseudo, func(*State) {}},
@@ -223,25 +272,28 @@ func TestLocalStatuses(t *testing.T) {
 			return map[string]float64{"x": 1}, nil
 		}},
 	} {
-		s.Method = Pseudo
-		events := 0
-		s.Recorder = func(e Event) error {
-			if e.Iteration != events || e.Block != -1 || e.Check != (e.Iteration == 0) {
-				t.Errorf("event %+v, the %d-th", e, events)
+		for _, method := range localMethods {
+			s := s
+			s.Method = method
+			events := 0
+			s.Recorder = func(e Event) error {
+				if e.Iteration != events || e.Block != -1 || e.Check != (e.Iteration == 0) {
+					t.Errorf("event %+v, the %d-th", e, events)
+				}
+				events++
+				return nil
 			}
-			events++
-			return nil
-		}
-		r := fit(t, p, s)
-		if r.Status != want || !r.Checked || events != r.Iterations+1 {
-			t.Errorf("%s (%s), want %s; checked %v, %d events of %d iterations", r.Status, r.Reason, want, r.Checked, events, r.Iterations)
+			r := fit(t, p, s)
+			if r.Status != want || !r.Checked || events != r.Iterations+1 {
+				t.Errorf("%s: %s (%s), want %s; checked %v, %d events of %d iterations", method, r.Status, r.Reason, want, r.Checked, events, r.Iterations)
+			}
 		}
 	}
 	failure := errors.New("disk full")
 	if _, err := Fit(context.Background(), p, Settings{Method: Pseudo, Recorder: func(Event) error { return failure }}); !errors.Is(err, failure) {
 		t.Errorf("an error of the recorder became %v", err)
 	}
-	sizes := must(Measure(p, Settings{Method: Pseudo}))
+	sizes := must(Measure(p, Settings{Method: Piecewise}))
 	if sizes.Edges != p.Data[0].Graph.NumEdges() || sizes.StateBytes <= 0 {
 		t.Errorf("%+v", sizes)
 	}

@@ -66,6 +66,8 @@ func TestPlansAreRight(t *testing.T) {
 		"pseudo":                {plain, Settings{Method: Pseudo}},
 		"pseudo, instances":     {several, Settings{Method: Pseudo, Threads: 3}},
 		"pseudo, many weights":  {heavy, Settings{Method: Pseudo}},
+		"piecewise":             {plain, Settings{Method: Piecewise}},
+		"piecewise, untied":     {untied, Settings{Method: Piecewise}},
 		"sentences":             {sentences, Settings{Method: Full}},
 		"sentences, pseudo":     {sentences, Settings{Method: Pseudo}},
 		"spilled":               {plain, Settings{Spill: folder}},

@@ -53,7 +53,8 @@ const (
 	InnerDual Method = "inner-dual"
 	BBPL      Method = "bbpl"
 
-	Pseudo Method = "pseudo" // maximum pseudo-likelihood (Besag 1975)
+	Pseudo    Method = "pseudo"    // maximum pseudo-likelihood (Besag 1975)
+	Piecewise Method = "piecewise" // piecewise training (Sutton and McCallum 2005)
 
 	// Exact is maximum likelihood, with log Z by elimination of variables, where the
 	// networks' widths allow it: B of (8) is log Z itself.
@@ -61,12 +62,12 @@ const (
 )
 
 // Methods lists all methods, the default first.
-var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Pseudo}
+var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Pseudo, Piecewise}
 
 // Local reports whether L-BFGS minimises the method's objective, which is known exactly:
 // a sum of local terms, or the likelihood. There are no blocks, messages and checks.
 func (m Method) Local() bool {
-	return m == Pseudo || m == Exact
+	return m == Pseudo || m == Piecewise || m == Exact
 }
 
 // Settings are the choices of a run. The zero value works: what Choose makes of method Auto, with automatic steps. Who

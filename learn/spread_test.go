@@ -254,6 +254,7 @@ func TestNoSpread(t *testing.T) {
 		want    string
 	}{
 		"variational": {all["samples"], Full, "method full has none"},
+		"piecewise":   {all["samples"], Piecewise, "method piecewise has none"},
 		"one sample":  {all["plain"], Pseudo, "one sample alone"},
 	} {
 		if _, err := covarianceOf(t, c.problem, c.method); err == nil || !strings.Contains(err.Error(), c.want) {

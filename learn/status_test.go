@@ -372,7 +372,7 @@ func TestValidate(t *testing.T) {
 		{"Problem.Data has at least one instance", func(p *Problem, _ *Settings) { p.Data = nil }},
 		{"0 ≤ L2 < ∞, got -1", func(p *Problem, _ *Settings) { p.L2 = -1 }},
 		{"0 ≤ L2 < ∞, got NaN", func(p *Problem, _ *Settings) { p.L2 = math.NaN() }},
-		{`Method is one of ["auto" "bbpl" "inner-dual" "full" "exact" "pseudo"], got "sgd"`, func(_ *Problem, s *Settings) { s.Method = "sgd" }},
+		{`Method is one of ["auto" "bbpl" "inner-dual" "full" "exact" "pseudo" "piecewise"], got "sgd"`, func(_ *Problem, s *Settings) { s.Method = "sgd" }},
 		{"ClassWeights for 1 node types, got 2", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, make([][]float64, 2) }},
 		{"ClassWeights[0] for 3 states, got 1", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, [][]float64{{1}} }},
 		{"0 < ClassWeights[0][1] < ∞, got 0", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, [][]float64{{1, 0, 1}} }},
@@ -615,7 +615,7 @@ func TestLimitsBindDuringChecks(t *testing.T) {
 // and nothing without it.
 func TestLocalProof(t *testing.T) {
 	p := problems(t)["plain"]
-	for _, method := range []Method{Pseudo, Exact} {
+	for _, method := range []Method{Pseudo, Piecewise, Exact} {
 		p.L2 = 1e-8
 		r := fit(t, p, Settings{Method: method, RelativeTolerance: 0.1, Gap: 1e-4})
 		if r.Status == Converged != (r.Suboptimality <= 1e-4*(1+r.Objective)) {

@@ -64,10 +64,11 @@ func TestFeaturesWrittenOut(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]Settings{
-		"bbpl":   {Method: BBPL, Cut: Cut{Blocks: 5}, MaxPasses: 12},
-		"fixed":  {Method: BBPL, Cut: Cut{Blocks: 5}, MaxPasses: 12, Step: must(ParseStep("fixed:0.001"))},
-		"full":   {Method: Full, MaxPasses: 40},
-		"pseudo": {Method: Pseudo, MaxPasses: 10},
+		"bbpl":      {Method: BBPL, Cut: Cut{Blocks: 5}, MaxPasses: 12},
+		"fixed":     {Method: BBPL, Cut: Cut{Blocks: 5}, MaxPasses: 12, Step: must(ParseStep("fixed:0.001"))},
+		"full":      {Method: Full, MaxPasses: 40},
+		"pseudo":    {Method: Pseudo, MaxPasses: 10},
+		"piecewise": {Method: Piecewise, MaxPasses: 10},
 	} {
 		fit := func(data []*crf.Instance, threads int) []float64 {
 			s.Threads = threads

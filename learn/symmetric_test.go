@@ -132,7 +132,7 @@ func TestSymmetricHessian(t *testing.T) {
 func TestTurnedEdges(t *testing.T) {
 	for name, p := range symmetricProblems(t) {
 		turned := p.turned(t, half)
-		for _, method := range []Method{BBPL, InnerDual, Full, Exact, Pseudo} {
+		for _, method := range []Method{BBPL, InnerDual, Full, Exact, Pseudo, Piecewise} {
 			s := Settings{Method: method, RelativeTolerance: 1e-9, Gap: 1e-9}
 			if method == BBPL {
 				s.Assign = blocksOf(3)
@@ -162,7 +162,7 @@ func TestSymmetricOptimum(t *testing.T) {
 		twice := p
 		all := func(int32) bool { return true }
 		twice.Data = slices.Concat(p.rebuilt(t, p.Model.Schema, nil).Data, p.rebuilt(t, p.Model.Schema, all).Data)
-		for _, method := range []Method{BBPL, Exact, Pseudo} {
+		for _, method := range []Method{BBPL, Exact, Pseudo, Piecewise} {
 			s := Settings{Method: method, RelativeTolerance: 1e-10, Gap: 1e-10}
 			a, b := fit(t, p.turned(t, nil), s), fit(t, twice, s)
 			if d := norm(minus(a.Model.Weights, b.Model.Weights)); !near(a.Objective, b.Objective, 1e-9) || !(d <= 1e-6*(1+norm(a.Model.Weights))) {

@@ -188,12 +188,12 @@ func TestProgressOfEvaluation(t *testing.T) {
 	}
 }
 
-// TestLocalMethods: likelihood and pseudo-likelihood leave the same run folder.
+// TestLocalMethods: pseudo-likelihood and piecewise training leave the same run folder.
 func TestLocalMethods(t *testing.T) {
 	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
-	for method, kind := range map[string]string{"exact": "likelihood", "pseudo": "pseudo_likelihood", "bbpl": "variational"} {
+	for method, kind := range map[string]string{"exact": "likelihood", "pseudo": "pseudo_likelihood", "piecewise": "piecewise", "bbpl": "variational"} {
 		dir := filepath.Join(folder, method)
 		o := mustRun(t, "train", gridData(t), "-o", dir, "--method", method, "--eval", "self="+gridData(t), "--json")
 		r := o.object(t, "objective_kind", "status", "convex", "checked", "passes")

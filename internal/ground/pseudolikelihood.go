@@ -120,7 +120,7 @@ func columnOf(in *crf.Instance, d int32, labels []int32, states int) (at, stride
 }
 
 // LocalObjective is a sum of terms that each normalise over a few variables only, so that value and gradient need no
-// inference, as those of PseudoLikelihood do. It carries scratch; use one per goroutine.
+// inference: PseudoLikelihood and Piecewise. It carries scratch; use one per goroutine.
 type LocalObjective interface {
 	// Add returns weight times the sum of the terms of all samples of an instance, in nats and at the weights of m, and
 	// adds its gradient to gradient [weights], or none where that is nil. whole is the one block of

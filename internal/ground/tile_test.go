@@ -163,15 +163,16 @@ func TestSampleWeights(t *testing.T) {
 	}
 	whole := &partition.Whole(in.Graph).Blocks[0]
 	classes := [][]float64{{1, 3}, {0.5, 1, 2, 1}}
-	objective := &PseudoLikelihood{ClassWeights: classes}
-	var values [2]float64
-	gradients := [2][]float64{make([]float64, len(m.Weights)), make([]float64, len(m.Weights))}
-	for i, spec := range []crf.InstanceSpec{weighted, repeated} {
-		values[i] = objective.Add(t.Context(), gradients[i], m, oracle.Must(crf.NewInstance(&m.Schema, spec))(t), whole, 0.3)
-	}
-	for i, g := range gradients[0] {
-		if math.Abs(g-gradients[1][i]) > 1e-12 || math.Abs(values[0]-values[1]) > 1e-12 {
-			t.Fatalf("%v with weights, %v repeated; derivative %d: %v, %v", values[0], values[1], i, g, gradients[1][i])
+	for _, objective := range []LocalObjective{&PseudoLikelihood{ClassWeights: classes}, &Piecewise{ClassWeights: classes}} {
+		var values [2]float64
+		gradients := [2][]float64{make([]float64, len(m.Weights)), make([]float64, len(m.Weights))}
+		for i, spec := range []crf.InstanceSpec{weighted, repeated} {
+			values[i] = objective.Add(t.Context(), gradients[i], m, oracle.Must(crf.NewInstance(&m.Schema, spec))(t), whole, 0.3)
+		}
+		for i, g := range gradients[0] {
+			if math.Abs(g-gradients[1][i]) > 1e-12 || math.Abs(values[0]-values[1]) > 1e-12 {
+				t.Fatalf("%T: %v with weights, %v repeated; derivative %d: %v, %v", objective, values[0], values[1], i, g, gradients[1][i])
+			}
 		}
 	}
 	weights := 0.0

@@ -49,13 +49,13 @@ func (o *Options) validatePhysics() error {
 		return nil
 	case !slices.Contains(Physics, o.Physics):
 		return usagef("{model} %q: want %s or %s%s", o.Physics, Ising, Potts, option.Hint(o.Physics, Physics))
-	case o.Statistics && o.Method == learn.Pseudo:
+	case o.Statistics && (o.Method == learn.Pseudo || o.Method == learn.Piecewise):
 		return usagef("{statistics} and {method=%s} do not go together: it has terms of single samples; leave the method "+
 			"out, or give exact, bbpl or inner-dual", o.Method)
 	case o.Statistics && (o.SelectEdges != "" || o.Errors != "" && o.Errors != errorsNone):
 		return usagef("{statistics} go with neither {select-edges} nor {errors}, which need samples")
 	case o.Statistics && o.Method != learn.Auto:
-	case o.Method != learn.Auto && !o.Method.Local():
+	case o.Method == learn.Piecewise || o.Method != learn.Auto && !o.Method.Local():
 		return usagef("%s and {method=%s} do not go together: it minimises a bound, whose couplings are not those of the "+
 			"system; leave the method out, or give exact or pseudo", name, o.Method)
 	case o.NoEdges:

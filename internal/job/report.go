@@ -23,6 +23,8 @@ var objectiveTexts = map[learn.Method]string{
 	learn.Exact: "negative log-likelihood, which bbpl, inner-dual and full approximate or bound",
 	learn.Pseudo: "negative log-pseudo-likelihood, which is not to be compared with the objective of bbpl, inner-dual " +
 		"and full",
+	learn.Piecewise: "negative piecewise log-likelihood, with all labels known an upper bound of the negative " +
+		"log-likelihood",
 }
 
 // writeReport writes the plots and the one-page report of a run.

@@ -82,8 +82,9 @@ type Summary struct {
 
 // objectiveKinds say what was minimised, beside (l2/2)‖θ̃‖².
 var objectiveKinds = map[learn.Method]string{
-	learn.Exact:  "likelihood",
-	learn.Pseudo: "pseudo_likelihood",
+	learn.Exact:     "likelihood",
+	learn.Pseudo:    "pseudo_likelihood",
+	learn.Piecewise: "piecewise",
 }
 
 // variational is the objective of the methods that infer.

@@ -1,6 +1,6 @@
-// Package local has objectives of learning that are sums over the instances, each of which has its exact gradient at
-// the price of one look at it, without messages: pseudo-likelihood, and by elimination of variables the likelihood
-// itself.
+// Package local has objectives of learning that are sums over the instances, each of which has its
+// exact gradient at the price of one look at it, without messages: pseudo-likelihood, piecewise
+// likelihood, and by elimination of variables the likelihood itself.
 package local
 
 import (
@@ -60,8 +60,9 @@ type Kind string
 
 // The kinds of terms.
 const (
-	Pseudo Kind = "pseudo"
-	Exact  Kind = "exact"
+	Pseudo    Kind = "pseudo"
+	Piecewise Kind = "piecewise"
+	Exact     Kind = "exact"
 )
 
 // part is what some instances, one after the other, add to objective and gradient.
@@ -165,8 +166,11 @@ func (o *Objective) Close() { o.pool.Close() }
 // Worker returns the terms, with scratch for one goroutine. Before Allocate those of Exact have no
 // samples, and serve to see how long they take.
 func (o *Objective) Worker() ground.LocalObjective {
-	if o.Kind == Exact {
+	switch o.Kind {
+	case Exact:
 		return &likelihood{objective: o}
+	case Piecewise:
+		return &ground.Piecewise{ClassWeights: o.ClassWeights}
 	}
 	return &ground.PseudoLikelihood{ClassWeights: o.ClassWeights, Threads: o.inside, Skipped: o.Skipped}
 }
@@ -184,11 +188,14 @@ func (o *Objective) Bytes(in *crf.Instance) float64 {
 	const double, place, factor = 8, 20, 100
 	all, tables := ground.Entries(in)
 	bytes := double*(nodes+tables) + place*elements
-	if o.Kind == Exact {
+	switch o.Kind {
+	case Exact:
 		if net := o.nets[in]; net != nil {
 			return bytes + float64(net.Bytes())
 		}
 		return bytes + double*2*(nodes+all) + factor*elements + float64(o.plans[in].Bytes)
+	case Piecewise:
+		return bytes + double*tables + place*elements
 	}
 	most := 0
 	for s := range int32(in.Graph.NumNodes()) {

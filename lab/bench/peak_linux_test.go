@@ -160,6 +160,7 @@ func TestForecastIsRight(t *testing.T) {
 		{"full", true, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, "--method full --inner-sweeps 3"},
 		{"inner-dual", false, large, "--method inner-dual"},
 		{"pseudo", true, large, "--method pseudo"},
+		{"piecewise", false, large, "--method piecewise"},
 		{"one thread", false, large, "--method inner-dual --threads 1"},
 		{"two threads", false, peakProblem{graph: grid(70), states: 21, nodes: 20, edges: 10, instances: 4}, "--method full --inner-sweeps 2 --threads 2"},
 		{"evaluation", false, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, "--eval dev=DATA"},

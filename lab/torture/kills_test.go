@@ -30,6 +30,7 @@ var killable = []problem{
 	{"early-stop", "sentences/train",
 		"--eval dev=SENTENCES/test --eval-every 1 --early-stop log_loss@dev:5 --max-passes 60"},
 	{"pseudo", "ising/spins.npz", "--untied --method pseudo --l2 0.01 --rtol 1e-9 --max-iter 7"},
+	{"piecewise", "grid", "--method piecewise --l2 0.01 --rtol 1e-10"},
 }
 
 // victim is a training that was also left alone.
