@@ -90,7 +90,7 @@ func (t *table) readEdgeList(data []byte) {
 		t.rows, t.lines = t.rows[1:], t.lines[1:]
 	}
 	if len(names) == 2 && slices.ContainsFunc(t.rows, func(fields []string) bool { return len(fields) == 3 }) {
-		names = append(names, "weight")
+		names = append(names, roleWeight)
 	}
 	t.rows, t.lines = slices.Insert(t.rows, 0, names), slices.Insert(t.lines, 0, 1)
 	for i, fields := range t.rows {

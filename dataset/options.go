@@ -74,7 +74,8 @@ type Options struct {
 	Hops int
 
 	// Columns gives, for tables with a header, columns their roles, each as ROLE=NAME: id, label and split of nodes,
-	// source and target of edges, and, any number of them, text (numbers that are names of categories) and ignore.
+	// source, target and weight (how much one counts) of edges, and, any number of them, text (numbers that are names of
+	// categories) and ignore.
 	Columns []string
 
 	// Directed gives the states a, b of the ends of an edge other weights than b, a,

@@ -293,7 +293,7 @@ func TestColumnKinds(t *testing.T) {
 	if c, _, err := decide("1", "a", "a", "1"); err != nil || !cmp.Equal(c.Values, []string{"1", "a"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, note, err := decide("4", "2", "3", "5"); c == nil || err != nil || !strings.Contains(note, "numbers the rows") {
+	if c, note, err := decide("4", "2", "3", "5"); c == nil || err != nil || !strings.Contains(note, "another whole number in each row") {
 		t.Errorf("%+v, %q, %v", c, note, err)
 	}
 	numbers := slices.Repeat([]string{"5"}, 20)
@@ -366,6 +366,41 @@ func TestDoubtfulColumns(t *testing.T) {
 		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
 			t.Errorf("no note %q among %q", want, set.Warnings)
 		}
+	}
+}
+
+// TestWeightOfAnyName: the role weight gives a column that name, also in data for the model.
+func TestWeightOfAnyName(t *testing.T) {
+	folder := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
+	set := mustOpen(t, folder, Options{Columns: []string{"weight=cost"}})
+	for _, s := range []*Set{set, mustOpen(t, folder, modelOf(set))} {
+		row := make([]float64, 2)
+		s.Instances[0].EdgeFeatures(0).Row(row, 0)
+		if got := fmt.Sprint(s.Schema.EdgeTypes[0].FeatureNames, row); got != "[weight constant] [2 1]" {
+			t.Error(got)
+		}
+	}
+	_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{"weight=nix"}})
+	wantError(t, err, `no column "nix"`)
+}
+
+// TestRowNumbersIdentifyNothing: where an index only counts the rows, as pandas writes it, a column called so that it
+// ends in id identifies nodes, if all its texts differ.
+func TestRowNumbersIdentifyNothing(t *testing.T) {
+	for nodes, want := range map[string]string{
+		",user_id,label\n0,2,u\n1,0,v\n2,1,u\n": "[] [1 0 0]", // of the ids 0, 1 and 2
+		",user_id,label\n0,2,u\n1,2,v\n2,1,u\n": "[] [0 1 0]",
+		",user_id,label\n2,0,u\n0,2,v\n1,1,u\n": "[] [1 0 0]",
+	} {
+		set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\n0,1\n")), Options{})
+		if got := fmt.Sprint(set.Names[0], set.Instances[0].Samples()[0]); got != want {
+			t.Errorf("%q: nodes and labels %s, want %s", nodes, got, want)
+		}
+	}
+	nodes := ",user_id,label\n0,2,u\n1,0,v\n2,1,u\n"
+	set := mustOpen(t, writeFiles(t, sheets(nodes, "source,target\n0,1\n")), Options{Columns: []string{"ignore=user_id"}})
+	if got := fmt.Sprint(set.Instances[0].Samples()[0]); got != "[0 1 0]" {
+		t.Errorf("labels %s by the numbers of rows", got)
 	}
 }
 

@@ -193,7 +193,8 @@ func (c *columnSurvey) decide(text bool, note func(format string, arguments ...a
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
 		if n := len(values); n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
 			!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) { // as identifiers of rows do
-			note("column %q numbers the rows, and is taken for a feature; {columns=ignore=%s} leaves it out", name, c.name)
+			note("column %q has another whole number in each row, as identifiers have, and is taken for a feature; "+
+				"{columns=ignore=%s} leaves it out", name, c.name)
 		}
 	case !text && float64(meant) >= nearlyAll*float64(c.total):
 		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+

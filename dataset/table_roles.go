@@ -3,6 +3,7 @@ package dataset
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,11 +14,12 @@ const (
 	roleSplit  = "split"
 	roleSource = "source"
 	roleTarget = "target"
+	roleWeight = "weight"
 	roleText   = "text"
 	roleIgnore = "ignore"
 )
 
-var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleText, roleIgnore}
+var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleWeight, roleText, roleIgnore}
 
 // Names of columns whose role is known without being told, the likeliest first.
 var (
@@ -61,6 +63,7 @@ type sheetRecipe struct {
 	Split  string   `json:"split,omitempty"`
 	Source string   `json:"source"`
 	Target string   `json:"target"`
+	Weight string   `json:"weight,omitempty"`
 	Nodes  []column `json:"nodes,omitempty"`
 	Edges  []column `json:"edges,omitempty"`
 }
@@ -68,7 +71,7 @@ type sheetRecipe struct {
 // name is that of the column of a role.
 func (r *sheetRecipe) name(role string) *string {
 	return map[string]*string{roleID: &r.ID, roleLabel: &r.Label, roleSplit: &r.Split, roleSource: &r.Source,
-		roleTarget: &r.Target}[role]
+		roleTarget: &r.Target, roleWeight: &r.Weight}[role]
 }
 
 func (r *sheetRecipe) sound() bool {
@@ -91,10 +94,11 @@ func (l *tableLoader) assign(t *table, role string, usual ...string) int {
 	return i
 }
 
-// rolesOfNodes finds the columns of a table of nodes. Without a usual name the first column identifies nodes; one
-// without a name is an index, as pandas writes it.
+// rolesOfNodes finds the columns of a table of nodes.
 func (l *tableLoader) rolesOfNodes(t *table) {
-	t.roles[roleID] = max(0, l.assign(t, roleID, idNames...))
+	if l.assign(t, roleID, idNames...) < 0 {
+		t.roles[roleID] = l.identifier(t)
+	}
 	id, label, split := t.roles[roleID], l.assign(t, roleLabel, labelNames...), l.assign(t, roleSplit, roleSplit)
 	switch {
 	case len(l.problems) > 0:
@@ -110,6 +114,32 @@ func (l *tableLoader) rolesOfNodes(t *table) {
 	}
 }
 
+// identifier finds the column that identifies nodes where none has a usual name. It is the first, which is an index, as
+// pandas writes it, if it has no name. But where that only counts the rows, a column with another text in each row is,
+// if its name ends in id.
+func (l *tableLoader) identifier(t *table) int {
+	for i, cells := range t.rows {
+		if t.header[0] != "" || cells[0] != strconv.Itoa(i) {
+			return 0
+		}
+	}
+	for i, name := range t.header {
+		if !strings.HasSuffix(strings.ToLower(name), "id") || slices.Contains(l.o.given(roleIgnore), name) {
+			continue
+		}
+		different := map[string]bool{}
+		for _, cells := range t.rows {
+			different[cells[i]] = true
+		}
+		if len(different) == len(t.rows) {
+			l.warn("%s: the column %q identifies nodes, and not the first, which counts the rows; {columns=ignore=%s} takes "+
+				"the numbers of rows", t.file, abbreviate(name), name)
+			return i
+		}
+	}
+	return 0
+}
+
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first two that have a name.
 func (l *tableLoader) rolesOfEdges(t *table) {
 	ends := [2]int{l.assign(t, roleSource), l.assign(t, roleTarget)}
@@ -123,6 +153,14 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 		}
 	}
 	t.roles[roleSource], t.roles[roleTarget] = ends[0], ends[1]
+	if i := l.assign(t, roleWeight); i >= 0 { // rules for edges know it by that name
+		l.rules.Weight = t.header[i]
+		if other := t.column(roleWeight); other >= 0 {
+			t.header[other] = ""
+		}
+		t.header[i] = roleWeight
+	}
+	delete(t.roles, roleWeight)
 	switch {
 	case slices.Contains(ends[:], -1):
 		l.fail(wrong(t.file, 1, "", "call them source and target", "it has no two columns for the ends of edges; %s",
