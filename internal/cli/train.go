@@ -472,7 +472,7 @@ func (f *trainFlags) outcome(result *job.Result) error {
 		return &exitError{exitNotConverged, fmt.Errorf("not converged: %s", n.Reason)}
 	case result.Untrained:
 		return &exitError{exitNumerical, fmt.Errorf("nothing was learned: %s has the weights of the start, which are 0; "+
-			"raise the limit (%s){!: blockbp train %s --resume}", n.Model, n.Status, n.Run)}
+			"raise the limit (%s){!: blockbp train %s --resume}", n.Model, n.Reason, n.Run)}
 	}
 	return nil
 }

@@ -257,7 +257,7 @@ func TestNothingLearned(t *testing.T) {
 	const note = "so that the model has the weights that the run began with; go on with a higher limit"
 	limited := []string{"train", data, "--method", "full", "--max-time", "1ns", "--threads", "1", "-q"}
 	o := run(t, append(limited, "-o", dir)...)
-	o.wantFailure(t, 4, "nothing was learned", "model.safetensors", "time_limit", "blockbp train "+dir+" --resume")
+	o.wantFailure(t, 4, "nothing was learned", "model.safetensors", "seconds", "blockbp train "+dir+" --resume")
 	if !strings.Contains(o.stderr, note) || !strings.Contains(readFile(t, dir, "result.json"), note) || !strings.Contains(readFile(t, dir, "report.html"), note) {
 		t.Errorf("the note is not on standard error, %q, in result.json and in the report", o.stderr)
 	}

@@ -193,12 +193,12 @@ func resultNotes(r *learn.Result) []string {
 	}
 	if r.Unsettled != "" && r.Residual > unsettledTold {
 		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values "+
-			"and beliefs there are approximate; raise the limits, or give a smaller {rtol}, a larger l2 or smaller "+
-			"features", r.Unsettled, r.Residual))
+			"and beliefs there are approximate; raise {max-passes} or {max-time}, or give a smaller {rtol}, a larger l2 "+
+			"or smaller features", r.Unsettled, r.Residual))
 	}
 	if r.Damping > 0 {
-		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting "+
-			"numbers without negative c_s need no damping and learn faster here", r.Damping))
+		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; {counting=trw} "+
+			"and other numbers without negative c_s need no damping and learn faster here", r.Damping))
 	}
 	return texts
 }
