@@ -3,7 +3,6 @@ package npy
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -84,8 +83,12 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 				map[bool]string{true: " of numbers", false: " of integers"}[r.Float], Remedy: r.Missing})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(arrays)) {
-		a, rule := arrays[name], rules.Rule(name)
+	for _, rule := range rules {
+		name := rule.Name
+		a, given := arrays[name]
+		if !given {
+			continue
+		}
 		shape := a.Shape
 		words, fits := rule.words(shape)
 		if turned := slices.Clone(shape); !fits {
