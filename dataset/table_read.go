@@ -23,6 +23,7 @@ type table struct {
 	plain  bool // it has no header, and lines that are comments
 	comma  rune
 	header []string       // names of columns
+	places map[string]int // of these; nil until they are asked for
 	roles  map[string]int // the column of each; −1: there is none
 	lines  []int32        // [row] from 1
 	rows   [][]string
@@ -188,14 +189,20 @@ func (t *table) numberInHeader() string {
 
 // column finds a column by its name: as it stands, or else whatever the case of its letters; −1: there is none.
 func (t *table) column(names ...string) int {
-	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
-		for _, name := range names {
-			if i := slices.IndexFunc(t.header, func(other string) bool { return same(name, other) }); i >= 0 && name != "" {
-				return i
-			}
+	if t.places == nil {
+		t.places = map[string]int{}
+		for i, name := range t.header {
+			t.places[name] = i
 		}
 	}
-	return -1
+	for _, name := range names {
+		if i, there := t.places[name]; there && name != "" {
+			return i
+		}
+	}
+	return slices.IndexFunc(t.header, func(other string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return name != "" && strings.EqualFold(name, other) })
+	})
 }
 
 // missingCell reports whether a cell says that there is no value: it is empty, a question mark, or one of the words

@@ -158,7 +158,7 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 		if other := t.column(roleWeight); other >= 0 {
 			t.header[other] = ""
 		}
-		t.header[i] = roleWeight
+		t.header[i], t.places = roleWeight, nil
 	}
 	delete(t.roles, roleWeight)
 	switch {
