@@ -208,10 +208,6 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 			ctx, cancel = context.WithDeadline(ctx, began.Add(time.Duration((1-evaluationShare)*float64(limit))))
 		}
 		defer func() { cancel(); *spent += time.Since(started) }()
-		m, err := p.withEdges(ctx, m)
-		if err != nil {
-			return nil, err
-		}
 		m = p.original(m)
 		values := map[string]float64{}
 		for _, e := range p.Evaluations {

@@ -140,7 +140,7 @@ func TestCouplings(t *testing.T) {
 	same.weights = slices.Repeat([]float64{2.5}, len(hubs.edges))
 	for name, net := range map[string]network{"hubs": hubs, "weights": same} {
 		in := net.task(t, net.some(3, 1)).Set.Instances[0]
-		js := couplings(in, nil)
+		js := couplings(in)
 		us, vs := in.Graph.Ends()
 		n := len(us)
 		paths := mat.NewDense(2*n, 2*n, nil) // e leads from u to v, and n + e back
@@ -198,7 +198,7 @@ func TestPowerOfBeliefs(t *testing.T) {
 	if a.Accuracy() != b.Accuracy() || a.MeanLogLoss() <= b.MeanLogLoss() || sure.Summary.Edges != "potts:0.3^4" {
 		t.Errorf("accuracy %v and %v, log loss %v and %v", a.Accuracy(), b.Accuracy(), a.MeanLogLoss(), b.MeanLogLoss())
 	}
-	for edges, want := range map[string]string{"potts:1^0": "a power of beliefs above 0", "moments:1^x": "a power", "auto^2": `"auto^2": want auto or together`} {
+	for edges, want := range map[string]string{"potts:1^0": "a power of beliefs above 0", "balanced:1^x": "a power", "auto^2": `"auto^2": want auto or together`} {
 		wantError(t, refused(Options{Edges: edges}), Usage, want)
 	}
 }
@@ -231,28 +231,6 @@ func TestWeightsOfEdges(t *testing.T) {
 	if got := m.Weights[m.Layout.Edge[0].At:][:8]; math.Abs(got[0]) > 0 || got[4] != .3 ||
 		!strings.Contains(strings.Join(r.Summary.Notes, "\n"), `takes no account of "Weight" of edges`) {
 		t.Errorf("weights below 0: %v, notes %q", got, r.Summary.Notes)
-	}
-}
-
-// TestDependenceIsSymmetric: to the bit, as weights of a symmetric type are one.
-func TestDependenceIsSymmetric(t *testing.T) {
-	const k = 7
-	schema := crf.Homogeneous(crf.NumberedStates(k), 1, 1)
-	schema.EdgeTypes[0].Symmetric = true
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
-		table := make([]float64, k*k)
-		for i := range table {
-			table[i] = rng.ExpFloat64() * float64(rng.IntN(2))
-		}
-		dependence(&schema, 0, table)
-		for a := range k {
-			for b := range a {
-				if table[a*k+b] != table[b*k+a] {
-					t.Fatalf("states %d and %d: %v, the other way round %v", a, b, table[a*k+b], table[b*k+a])
-				}
-			}
-		}
 	}
 }
 

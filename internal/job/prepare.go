@@ -76,11 +76,12 @@ type Prepared struct {
 	// Choice says why the method is what it is, "" where it was asked for.
 	Choice string
 
-	// rule makes the weights of edges. Where it does, whole are the data with their edges, and
-	// numbers the counting numbers to infer those with: Problem has neither.
-	rule    edgeRule
-	whole   []*crf.Instance
-	numbers counting.Func
+	// rule makes the weights of edges, which carriers have. Where it does, Problem has no edges, numbers are the counting
+	// numbers to infer with, and ruled says what features of edges are taken for, or is "".
+	rule     edgeRule
+	carriers map[int][]carrier
+	numbers  counting.Func
+	ruled    string
 
 	asked    Options // as they were given
 	choosing bool    // what is left open is chosen by folds of labels
@@ -122,7 +123,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	few := ""
 	for _, step := range []func() error{
 		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.space); return err },
-		func() error { p.choosing, few = p.chooses(), p.fewLabels(); return nil },
+		func() error { few = p.openEdges(); return p.makeEdges() },
 		func() error { return p.standardise(ctx) },
 		p.deal,
 		func() error {
@@ -173,15 +174,10 @@ func (p *Prepared) evaluations() (err error) {
 func (p *Prepared) note(few string) {
 	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data), learnedFrom(p.Set, p.Evaluations))
 	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
-	together := ""
-	if g := p.Settings.Group; g != nil && p.leavesOpen() {
-		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
-			"and %d learn them together; compare with {no-edges}", g.Size())
-	}
 	if few == "" && p.featuresFirst() && !p.choosing {
 		few = "most labels are hidden: weights begin with those of node features alone; compare with {no-edges}"
 	}
-	for _, text := range []string{p.scaled, p.hidden, few, p.ruleNote(), together, p.Selection.note()} {
+	for _, text := range []string{p.scaled, p.hidden, few, p.ruled, p.Selection.note()} {
 		if text != "" {
 			p.Notes = append(p.Notes, text)
 		}
@@ -240,14 +236,21 @@ func (p *Prepared) copyScaled(ctx context.Context) (err error) {
 	return nil
 }
 
-// original returns a model that was learned with the weights for features as they are.
+// original returns a model that was learned on a scale with the weights for features as they are.
+func original(m *crf.Model, scale *standardise.Map) *crf.Model {
+	c := m.Clone()
+	scale.Original(c.Weights, c.Weights, &c.Layout)
+	return c
+}
+
+// original returns a model that was learned with the weights for features as they are, and the edges of the rule.
 func (p *Prepared) original(m *crf.Model) *crf.Model {
-	if p.scale == nil {
+	if p.scale == nil && !p.rule.makes() {
 		return m
 	}
-	c := m.Clone()
-	p.scale.Original(c.Weights, c.Weights, &c.Layout)
-	return c
+	m = original(m, p.scale)
+	p.rule.put(m, p.carriers)
+	return m
 }
 
 // sampleCount is N of the objective: data without labels are refused later.

@@ -60,6 +60,16 @@ func (p *Prepared) scaleOf(ctx context.Context, each *standardise.Map) (*standar
 	return onScale(each, p.Options.Scale)
 }
 
+// viewOf puts instances on a scale, as Options.Scale names it.
+func viewOf(raw []*crf.Instance, each *standardise.Map, name string) (*view, error) {
+	scale, err := onScale(each, name)
+	v := &view{raw, slices.Clone(raw), scale}
+	for i := 0; i < len(raw) && err == nil && scale != nil; i++ {
+		v.scaled[i], err = scale.Instance(raw[i], nil)
+	}
+	return v, err
+}
+
 // compareScales predicts labels that are held out by node features alone, with each scale; nil: labels are too few,
 // or so many that it does not matter. Where labels of a network are hidden, folds choose a prior: to choose twice is
 // worse, and what they name has to give the same model.
@@ -75,25 +85,24 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		defer stop()
 		ctx = share
 	}
-	problem := learn.Problem{Model: p.Problem.Model, Data: p.Problem.Data}
-	c := (&Prepared{Options: o, Problem: problem}).newSelection(Watch{})
+	var alone []*crf.Instance
+	for _, in := range p.Problem.Data {
+		if samples := in.Samples(); len(samples) > 0 { // others have the same features
+			nodes, err := relabelled(in.WithoutEdges(), samples[:1], nil)
+			if err != nil {
+				return nil, err
+			}
+			alone = append(alone, nodes)
+		}
+	}
+	c := (&Prepared{Options: o, Problem: learn.Problem{Model: p.Problem.Model}}).newSelection(Watch{})
 	var tried []*trial
 	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
-		on, err := onScale(each, scale)
-		var data []*crf.Instance
-		for i := 0; i < len(p.Problem.Data) && err == nil; i++ {
-			in := p.Problem.Data[i].WithoutEdges()
-			if samples := in.Samples(); len(samples) > 0 {
-				if in, err = relabelled(in, samples[:1], nil); err == nil { // others have the same features
-					in, err = on.Instance(in, nil)
-				}
-				data = append(data, in)
-			}
+		v, err := viewOf(alone, each, scale)
+		if err == nil {
+			err = c.divide(v)
 		}
-		if err != nil {
-			return nil, err
-		}
-		if err := c.divide(data); err != nil || len(c.folds) == 0 { // there is nothing to compare by
+		if err != nil || len(c.folds) == 0 { // there is nothing to compare by
 			return nil, err
 		}
 		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})

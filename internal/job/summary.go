@@ -1,7 +1,6 @@
 package job
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -222,11 +221,7 @@ func Known(format string, x runfolder.Float) string {
 }
 
 // result makes models of what was learned.
-func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error) {
-	var err error
-	if f.Model, err = p.withEdges(context.WithoutCancel(ctx), f.Model); err != nil {
-		return nil, err
-	}
+func (p *Prepared) result(f *learn.Result) *Result {
 	meta := p.modelMeta(f)
 	var counts *crf.Counts
 	if meta[MetaCounting] == countingOwn {
@@ -240,7 +235,7 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	if p.rule.power != 0 {
 		r.Model.setTemperature(1 / p.rule.power)
 	}
-	return r, nil
+	return r
 }
 
 // modelMeta is what a model file says of how it was trained. It holds nothing
