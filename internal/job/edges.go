@@ -11,7 +11,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/option"
 )
 
 // The values of Options.Edges, the last two with a strength.
@@ -61,20 +60,11 @@ func (r edgeRule) makes() bool { return r.name == edgesPotts || r.name == edgesB
 // validateEdges refuses rules for edges beside what needs edges that are learned.
 func (o *Options) validateEdges() error {
 	rule, err := parseEdges(o.Edges)
-	if err != nil || !rule.makes() {
-		return err
+	if err == nil && rule.makes() && (o.NoEdges || o.Physics != "" || o.Errors != errorsNone) {
+		err = usagef("{edges=%s} goes with none of {no-edges}, {model} and {errors}: weights of edges are made by a rule, "+
+			"not learned", o.Edges)
 	}
-	for _, c := range []struct {
-		name option.Text
-		used bool
-	}{{"{no-edges}", o.NoEdges}, {option.Text("{model=" + o.Physics + "}"), o.Physics != ""},
-		{option.Text("{errors=" + o.Errors + "}"), o.Errors != errorsNone}} {
-		if c.used {
-			return usagef("{edges=%s} and %s do not go together: weights of edges are made by a rule, not learned", o.Edges,
-				c.name)
-		}
-	}
-	return nil
+	return err
 }
 
 // String is the rule as Options.Edges has it.
@@ -220,42 +210,33 @@ func (p *Prepared) separate() (err error) {
 	return err
 }
 
-// onlyNodes are instances without edges. Of nodes most of whose labels may be hidden only those with one are left.
+// onlyNodes are instances without edges. Of nodes most of whose labels may be hidden only those with one are left: the
+// others have no share in the likelihood of node weights then, and would take nearly all of the time.
 func onlyNodes(data []*crf.Instance) (alone []*crf.Instance, err error) {
 	tied := !slices.ContainsFunc(data[0].Schema().NodeTypes, func(t crf.NodeType) bool { return t.Copies > 0 })
 	for _, in := range data {
-		nodes, s := in.WithoutEdges(), in.Samples()
-		if tied && len(s) == 1 && slices.Contains(s[0], crf.Unobserved) && len(knownLabels(in)) > 0 {
-			if nodes, err = labelledAlone(in, s[0]); err != nil {
+		in = in.WithoutEdges()
+		if tied && len(in.Samples()) == 1 && slices.Contains(in.Samples()[0], crf.Unobserved) && len(knownLabels(in)) > 0 {
+			spec, rows := in.Spec(), make([][]int32, len(in.Schema().NodeTypes))
+			spec.NodeType, spec.Labels, spec.Rows, spec.Cols = []int32{}, [][]int32{nil}, 0, 0
+			for _, s := range knownLabels(in) {
+				a := in.NodeType(s)
+				spec.NodeType, spec.Labels[0] = append(spec.NodeType, int32(a)), append(spec.Labels[0], in.Samples()[0][s])
+				rows[a] = append(rows[a], int32(in.NodeRow(s)))
+			}
+			for a := range rows {
+				spec.NodeFeat[a] = spec.NodeFeat[a].Pick(rows[a])
+			}
+			if spec.Graph, err = graph.FromEdges(len(spec.NodeType), nil, nil); err == nil {
+				in, err = crf.NewInstance(in.Schema(), spec)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
-		alone = append(alone, nodes)
+		alone = append(alone, in)
 	}
 	return alone, nil
-}
-
-// labelledAlone are the nodes with labels, without edges: those without have no share in the
-// likelihood of node weights then, and would take nearly all of the time.
-func labelledAlone(in *crf.Instance, labels []int32) (*crf.Instance, error) {
-	spec := in.WithoutEdges().Spec()
-	spec.NodeType, spec.Labels, spec.Rows, spec.Cols = []int32{}, [][]int32{nil}, 0, 0
-	rows := make([][]int32, len(spec.NodeFeat))
-	for s, y := range labels {
-		if s := int32(s); y != crf.Unobserved {
-			a := in.NodeType(s)
-			spec.NodeType, spec.Labels[0] = append(spec.NodeType, int32(a)), append(spec.Labels[0], y)
-			rows[a] = append(rows[a], int32(in.NodeRow(s)))
-		}
-	}
-	for a := range spec.NodeFeat {
-		spec.NodeFeat[a] = spec.NodeFeat[a].Pick(rows[a])
-	}
-	var err error
-	if spec.Graph, err = graph.FromEdges(len(spec.NodeType), nil, nil); err != nil {
-		return nil, err
-	}
-	return crf.NewInstance(in.Schema(), spec)
 }
 
 // counting makes the counting numbers that networks with edges are inferred with.
@@ -350,23 +331,20 @@ func isBinned(f *crf.Features) bool { return f.Data().Bins != nil && f.Data().Bo
 
 // constantOf are the features of which one is 1 in every row, of bins, or the last one that is 1 in every row.
 func constantOf(dim int, data []*crf.Instance, of func(*crf.Instance) *crf.Features) (columns []int) {
-	rows, bins, row := 0, true, make([]float64, dim)
+	rows, bins, row, other := 0, true, make([]float64, dim), make([]bool, dim)
 	for _, in := range data {
-		rows, bins = rows+of(in).Rows(), bins && isBinned(of(in))
-	}
-	for j := dim - 1; j >= 0 && rows > 0; j-- {
-		other := func(in *crf.Instance) bool { // than 1, somewhere
-			for r := range of(in).Rows() {
-				if of(in).Row(row, r); row[j] != 1 {
-					return true
-				}
+		f := of(in)
+		rows, bins = rows+f.Rows(), bins && isBinned(f)
+		for r := 0; r < f.Rows() && !bins; r++ {
+			f.Row(row, r)
+			for j, x := range row {
+				other[j] = other[j] || x != 1
 			}
-			return false
 		}
-		if bins {
+	}
+	for j := dim - 1; j >= 0 && rows > 0 && (bins || columns == nil); j-- {
+		if bins || !other[j] {
 			columns = append(columns, j)
-		} else if !slices.ContainsFunc(data, other) {
-			return []int{j}
 		}
 	}
 	return columns

@@ -239,15 +239,12 @@ func (p *Prepared) labels() *census {
 // everyStateSeen reports whether all states of all types of nodes have a label.
 func (p *Prepared) everyStateSeen() bool {
 	for a, counts := range p.labels().of {
-		states := len(p.Problem.Model.Schema.NodeTypes[a].States)
-		for state := range states {
-			seen := false
-			for at := state; at < len(counts); at += states {
-				seen = seen || counts[at] > 0
-			}
-			if !seen {
-				return false
-			}
+		seen := make([]bool, len(p.Problem.Model.Schema.NodeTypes[a].States))
+		for at, n := range counts {
+			seen[at%len(seen)] = seen[at%len(seen)] || n > 0
+		}
+		if slices.Contains(seen, false) {
+			return false
 		}
 	}
 	return true

@@ -79,21 +79,12 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		each.Changed() < 2 || !p.suitScales() {
 		return nil, nil
 	}
-	ctx = context.WithoutCancel(ctx) // it takes seconds, and a run that is interrupted has a folder to go on in
-	if o.MaxTime > 0 {
+
+	alone := slices.DeleteFunc(Instances(p.Set, true), func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
+	if ctx = context.WithoutCancel(ctx); o.MaxTime > 0 { // it takes seconds, and no folder is there to go on in
 		share, stop := context.WithTimeout(ctx, time.Duration(choiceShare*float64(o.MaxTime)))
 		defer stop()
 		ctx = share
-	}
-	var alone []*crf.Instance
-	for _, in := range p.Problem.Data {
-		if samples := in.Samples(); len(samples) > 0 { // others have the same features
-			nodes, err := relabelled(in.WithoutEdges(), samples[:1], nil)
-			if err != nil {
-				return nil, err
-			}
-			alone = append(alone, nodes)
-		}
 	}
 	c := (&Prepared{Options: o, Problem: learn.Problem{Model: p.Problem.Model}}).newSelection(Watch{})
 	var tried []*trial
@@ -106,18 +97,17 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 			return nil, err
 		}
 		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
-		switch {
-		case ctx.Err() != nil: // there is no time to find out
+		if ctx.Err() != nil { // there is no time to find out
 			return nil, nil
-		case err != nil:
+		} else if err != nil {
 			return nil, err
 		}
-		tried = append(tried, t)
+		if tried = append(tried, t); tried[0].score()*(1-leastGain) < t.score() && len(tried) > 1 {
+			tried = tried[:len(tried)-1]
+		}
 	}
-	usual, others := tried[0].score(), tried[1:]
-	slices.SortStableFunc(others, func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	others = slices.DeleteFunc(others, func(t *trial) bool { return !(t.score() <= (1-leastGain)*usual) })
-	return c.decide(append(tried[:1], others...)), nil
+	slices.SortStableFunc(tried[1:], func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
+	return c.decide(tried), nil
 }
 
 // suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a
