@@ -55,24 +55,20 @@ type Choice struct {
 	Metric string `json:"metric"`
 	// Candidates are in the order in which they were tried. Where labels are hidden, each is the best of its kind.
 	Candidates []Candidate `json:"candidates"`
-	// MaxPasses bounds the training that was chosen; 0: the options do.
-	MaxPasses float64 `json:"max_passes,omitempty"`
-	Seconds   float64 `json:"seconds"`
+	Seconds    float64     `json:"seconds"`
 	// Cut: the time for the choice was over, perhaps before all were compared.
-	Cut bool `json:"cut,omitempty"`
+	Cut       bool    `json:"cut,omitempty"`
+	MaxPasses float64 `json:"max_passes,omitempty"` // of runs of earlier versions, whose options have it, too
 }
 
 // note says what was chosen; the table has the others.
 func (c *Choice) note() string {
-	how, chosen := strings.TrimPrefix(c.Metric, "log_loss "), c.Chosen.String()
+	how := strings.TrimPrefix(c.Metric, "log_loss ")
 	if c.Cut {
 		how += ", as far as half of {max-time} went"
 	}
-	if c.MaxPasses > 0 {
-		chosen += fmt.Sprintf(" {max-passes=%g}", c.MaxPasses)
-	}
 	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s", len(c.Candidates),
-		how, chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+		how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
 	if c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}
@@ -154,8 +150,7 @@ func (r *run) interrupted(while string) error {
 // chosen is the preparation of the training that was chosen.
 func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
 	best, o, t := made.Chosen, p.asked, p.Task
-	o.Edges, o.MaxPasses, o.Prior = best.Edges, cmp.Or(o.MaxPasses, made.MaxPasses), cmp.Or(best.Prior, o.Prior)
-	o.Scale = p.Options.Scale
+	o.Edges, o.Prior, o.Scale = best.Edges, cmp.Or(best.Prior, o.Prior), p.Options.Scale
 	if best.Hops > t.Set.Recipe.Hops {
 		var err error
 		if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
@@ -228,18 +223,8 @@ func (c *selection) decide(finalists []*trial) *Choice {
 			made.Chosen = shown
 		}
 	}
-	if chosen != nil && chosen.Edges == edgesTogether && chosen != c.usual { // which ends as where no label is hidden
-		made.MaxPasses = cmp.Or(c.p.asked.MaxPasses, togetherPasses)
-	}
 	made.Seconds = time.Since(c.started).Seconds()
 	return made
-}
-
-func (c *selection) tell(t *trial) *trial {
-	if c.watch.Candidate != nil {
-		c.watch.Candidate(t.shown(0))
-	}
-	return t
 }
 
 // compare tries every kind of edges over each number of hops, and takes the best of each.
@@ -277,7 +262,9 @@ func (c *selection) compare(ctx context.Context) (finalists []*trial, err error)
 			} else if len(finalists) == 0 && hops == given {
 				c.usual = found
 			}
-			finalists = append(finalists, c.tell(found))
+			if finalists = append(finalists, found); c.watch.Candidate != nil {
+				c.watch.Candidate(found.shown(0))
+			}
 		}
 	}
 	return finalists, nil
