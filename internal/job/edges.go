@@ -186,7 +186,7 @@ func (p *Prepared) makeEdges() (err error) {
 			"weights, and one type of nodes at both ends", p.Options.Edges)
 	}
 	if p.rule.strength != 0 {
-		p.ruled = p.ruleNote()
+		p.said = append(p.said, p.ruleNote())
 	}
 	if p.rule.name == edgesBalanced {
 		p.Evaluations = slices.Clone(p.Evaluations)

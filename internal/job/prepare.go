@@ -76,12 +76,11 @@ type Prepared struct {
 	// Choice says why the method is what it is, "" where it was asked for.
 	Choice string
 
-	// rule makes the weights of edges, which carriers have. Where it does, Problem has no edges, numbers are the counting
-	// numbers to infer with, and ruled says what features of edges are taken for, or is "".
+	// rule makes the weights of edges, which carriers have. Where it does, Problem has no edges, and numbers are the
+	// counting numbers to infer with.
 	rule     edgeRule
 	carriers map[int][]carrier
 	numbers  counting.Func
-	ruled    string
 
 	asked    Options // as they were given
 	choosing bool    // what is left open is chosen by folds of labels
@@ -90,9 +89,8 @@ type Prepared struct {
 	// space has counting numbers and copies of features in files, where Options.Spill is set.
 	space *spill.Space
 
-	// scale is that of the features in Problem; nil: they are as they are. scaled says how it was chosen, or is "".
-	scale  *standardise.Map
-	scaled string
+	scale *standardise.Map // of the features in Problem; nil: they are as they are
+	said  []string         // of what was left open, each of which may be ""
 	// hidden says what is done about missing values of samples, or is "".
 	hidden string
 
@@ -120,10 +118,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if o.Spill != "" {
 		p.space = &spill.Space{Folder: o.Spill}
 	}
-	few := ""
 	for _, step := range []func() error{
 		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.space); return err },
-		func() error { few = p.openEdges(); return p.makeEdges() },
+		func() error { p.said = append(p.said, p.openEdges()); return p.makeEdges() },
 		func() error { return p.standardise(ctx) },
 		p.deal,
 		func() error {
@@ -153,7 +150,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			return nil, err
 		}
 	}
-	p.note(few)
+	p.note()
 	return p, nil
 }
 
@@ -170,14 +167,15 @@ func (p *Prepared) evaluations() (err error) {
 	return err
 }
 
-// note says what was assumed, few of few labels, and what is wrong.
-func (p *Prepared) note(few string) {
+// note says what was assumed, and what is wrong.
+func (p *Prepared) note() {
 	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data), learnedFrom(p.Set, p.Evaluations))
 	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
-	if few == "" && p.featuresFirst() && !p.choosing {
-		few = "most labels are hidden: weights begin with those of node features alone; compare with {no-edges}"
+	if p.featuresFirst() && !p.choosing {
+		p.said = append(p.said, "most labels are hidden: weights begin with those of node features alone; compare with "+
+			"{no-edges}")
 	}
-	for _, text := range []string{p.scaled, p.hidden, few, p.ruled, p.Selection.note()} {
+	for _, text := range append(p.said, p.hidden, p.Selection.note()) {
 		if text != "" {
 			p.Notes = append(p.Notes, text)
 		}
@@ -200,7 +198,8 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	}
 	if p.scale == nil {
 		if strings.HasPrefix(p.Options.Scale, scaleOne) {
-			p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", p.Options.Scale)
+			p.said = append(p.said, fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised",
+				p.Options.Scale))
 		}
 		return nil
 	}

@@ -54,7 +54,7 @@ func (p *Prepared) scaleOf(ctx context.Context, each *standardise.Map) (*standar
 			return nil, err
 		}
 		if made != nil && made.Chosen.Scale != scaleEach {
-			p.Options.Scale, p.scaled = made.Chosen.Scale, made.note()
+			p.Options.Scale, p.said = made.Chosen.Scale, append(p.said, made.note())
 		}
 	}
 	return onScale(each, p.Options.Scale)
