@@ -3,8 +3,6 @@
 .PHONY: wheels pytest binaries vulnerabilities help build test race plain avx2 purego peak golden api licences generate lint fuzz torture bench ci site dist release clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-# Where binaries for Linux on amd64 begin, which see there whether there is address space enough for Go.
-ENTRY := -E blockbp_entry
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 FUZZTIME ?= 30s
 PYTHON ?= python3
@@ -86,9 +84,8 @@ binaries: ## static binaries for five platforms, in archives, in dist/
 	rm -rf dist && mkdir dist
 	@for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
-	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
 	  name=blockbp_$(VERSION)_$${os}_$$arch; mkdir dist/$$name && cp LICENSE README.md CHANGELOG.md dist/$$name; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags static -ldflags "-s -w $$entry" \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags static -ldflags "-s -w" \
 	    -o dist/$$name/blockbp$$suffix ./cmd/blockbp || exit 1; \
 	  if [ $$os = windows ]; then (cd dist && $(PYTHON) -m zipfile -c $$name.zip $$name); \
 	  else tar -C dist --sort=name --owner=0 --group=0 --numeric-owner -czf dist/$$name.tar.gz $$name; fi || exit 1; \
@@ -107,8 +104,7 @@ wheels: ## a wheel of the Python package for each platform, in python/dist/
 	$(PYTHON) -m venv python/dist/venv && python/dist/venv/bin/pip install --quiet $(WHEELTOOLS)
 	@for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
-	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags static -ldflags "-s -w $$entry" \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags static -ldflags "-s -w" \
 	    -o python/dist/$$os-$$arch/blockbp$$suffix ./cmd/blockbp && \
 	  (cd python && BLOCKBP_TARGET=$$os-$$arch BLOCKBP_BINARIES=$(CURDIR)/python/dist dist/venv/bin/python -m hatchling build -t wheel -d dist) || exit 1; \
 	done

@@ -73,7 +73,6 @@ var mayImport = map[string][]string{
 	"internal/standardise": {"internal/fileio", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
 
 	"internal/fileio":      {},
-	"internal/limits":      {},
 	"internal/option":      {},
 	"internal/npy":         {"internal/option", "internal/fileio", "internal/memory"},
 	"internal/printable":   {},
@@ -96,7 +95,7 @@ var mayImport = map[string][]string{
 	},
 
 	"internal/cli": {"internal/option", "internal/fileio", "internal/job", "learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/partition", "internal/uai", "internal/ground", "internal/describe", "internal/distributed", "internal/synthetic", "internal/npy", "internal/runfolder", "internal/report", "internal/watch", "internal/memory", "internal/printable", "internal/numeric", "internal/safetensors"},
-	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/limits", "internal/memory"},
+	"cmd/blockbp":  {"internal/cli", "internal/distributed", "internal/memory"},
 }
 
 // public is what users may import beside the door, as api.txt lists it.

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -140,11 +141,10 @@ func (l *loader) noteDirection() {
 	for b, counts := range l.pairs() {
 		var pair [2]int32
 		most, t := 0, &s.EdgeTypes[b]
-		for x, there := range counts {
-			back := counts[[2]int32{x[1], x[0]}]
-			by := there - back
-			if evident(there, back, len(counts)) && (by > most || by == most && comparePairs(x, pair) < 0) {
-				pair, most = x, by
+		for _, x := range slices.SortedFunc(maps.Keys(counts), comparePairs) {
+			there, back := counts[x], counts[[2]int32{x[1], x[0]}]
+			if there-back > most && evident(there, back, len(counts)) {
+				pair, most = x, there-back
 			}
 		}
 		if there, states := counts[pair], s.NodeTypes[t.U].States; most > 0 {

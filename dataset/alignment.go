@@ -42,7 +42,18 @@ func (p *peek) isAlignment() bool {
 func (p *sampleReader) readAlignment(data []byte) {
 	p.aligned = true
 	p.keep(notText(p.file, data))
-	rows, lines := p.sequences(string(data))
+	rows, lines := sequences(string(data))
+	for i, row := range rows {
+		if x := strings.IndexFunc(row, func(c rune) bool { return c != '-' && (c < 'A' || c > 'Z') }); x >= 0 {
+			p.add(lines[i], "", "want letters of sequences, - for gaps", "there is a %.1q in the sequence", row[x:])
+		} else if len(row) != len(rows[0]) {
+			p.add(lines[i], "", "lower-case letters and points are insertions, which do not count; align the sequences again",
+				"the sequence has %d sites, the first has %d", len(row), len(rows[0]))
+		}
+	}
+	if len(p.list) == 0 && (len(rows) < 2 || len(rows[0]) < 2) {
+		p.add(0, "", "", "want an alignment of two sequences or more, of two sites or more")
+	}
 	if len(p.list) > 0 {
 		return
 	}
@@ -52,12 +63,7 @@ func (p *sampleReader) readAlignment(data []byte) {
 		})
 	})]
 	others := 0
-	for i, row := range rows {
-		if len(row) != len(rows[0]) {
-			p.add(lines[i], "", "lower-case letters and points are insertions, which do not count; align the sequences again",
-				"the sequence has %d sites, the first has %d", len(row), len(rows[0]))
-			return
-		}
+	for _, row := range rows {
 		for _, c := range row {
 			x := strings.IndexRune(alphabet, c)
 			if x < 0 {
@@ -74,41 +80,33 @@ func (p *sampleReader) readAlignment(data []byte) {
 }
 
 // sequences are those of an alignment without insertions, and the lines on which they begin.
-func (p *sampleReader) sequences(text string) (rows []string, lines []int) {
-	var parts []strings.Builder
-	number, fasta := 0, strings.HasPrefix(text, ">")
-	insertions := false
-	for line := range strings.Lines(text) {
-		insertions = insertions || line[0] != '>' && strings.ContainsFunc(line, unicode.IsUpper)
+func sequences(text string) (rows []string, lines []int) {
+	line, separator := 1, "\n"
+	fasta := strings.HasPrefix(text, ">")
+	if fasta {
+		separator = "\n>"
 	}
-	for line := range strings.Lines(text) {
-		number++
-		line = strings.TrimSpace(line)
-		if line != "" && (line[0] == '>' || !fasta) {
-			parts, lines = append(parts, strings.Builder{}), append(lines, number)
+	for record := range strings.SplitSeq(text, separator) {
+		row := record
+		if fasta {
+			_, row, _ = strings.Cut(record, "\n")
 		}
-		if line == "" || line[0] == '>' {
-			continue
+		if row = strings.Join(strings.Fields(row), ""); row != "" || fasta {
+			rows, lines = append(rows, row), append(lines, line)
 		}
+		line += 1 + strings.Count(record, "\n")
+	}
+	insertions := slices.ContainsFunc(rows, func(row string) bool { return strings.ContainsFunc(row, unicode.IsUpper) })
+	for i, row := range rows {
 		if !insertions {
-			line = strings.ToUpper(line)
+			row = strings.ToUpper(row)
 		}
-		for _, c := range line {
-			switch {
-			case c == '.', c >= 'a' && c <= 'z', c == '*':
-			case c == '-', c >= 'A' && c <= 'Z':
-				parts[len(parts)-1].WriteRune(c)
-			default:
-				p.add(number, "", "want letters of sequences, - for gaps", "there is a %q", string(c))
-				return nil, nil
+		rows[i] = strings.Map(func(c rune) rune {
+			if c == '.' || c == '*' || c >= 'a' && c <= 'z' {
+				return -1
 			}
-		}
-	}
-	for i := range parts {
-		rows = append(rows, parts[i].String())
-	}
-	if len(rows) < 2 || len(rows[0]) < 2 {
-		p.add(0, "", "", "want an alignment of two sequences or more, of two sites or more")
+			return c
+		}, row)
 	}
 	return rows, lines
 }

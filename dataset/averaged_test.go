@@ -72,5 +72,5 @@ func TestHopsOfTables(t *testing.T) {
 		t.Errorf("warnings are %q", w)
 	}
 	refuses(t, plain, Options{Hops: 99}, fmt.Sprintf("it is 99, want 0 to %d", mostHops))
-	refuses(t, plain, Options{Hops: 2, Memory: 200}, "means of features over 2 hops")
+	refuses(t, plain, Options{Hops: 2, Memory: 300}, "means of features over 2 hops")
 }

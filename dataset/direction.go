@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -62,15 +63,19 @@ func (l *loader) direct(s *crf.Schema) {
 
 // findDirection takes what the instance files say, which must be the same in all.
 func (l *npzLoader) findDirection() {
+	says := func(in *npzInstance, what int32) bool {
+		return slices.Equal(in.arrays[directedArray].Ints, []int32{what})
+	}
 	for _, in := range l.instances {
-		if in.directed != l.instances[0].directed {
-			says := map[bool]string{true: "are directed", false: "are not"}
-			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", says[in.directed],
-				l.instances[0].path, says[!in.directed])
+		directed := says(in, 1)
+		if directed != says(l.instances[0], 1) {
+			are := map[bool]string{true: "are directed", false: "are not"}
+			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", are[directed], l.instances[0].file,
+				are[!directed])
 			return
 		}
-		l.directed, l.tied = in.directed, l.tied || in.tied || l.o.Tied
-		u, v := in.graph.Ends()
+		l.directed, l.tied = directed, l.tied || says(in, 0) || l.o.Tied
+		u, v := in.spec.Graph.Ends()
 		l.chain(u, v, nil)
 	}
 }

@@ -1,45 +1,31 @@
 package dataset
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
-
-	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-// sampleSize is the number of edges whose distances give the bin edges. The
+// sampleSize is about the number of edges whose distances give the bin edges. The
 // share of edges in a bin then is off by about 0.1 %.
 const sampleSize = 1 << 18
 
-// pixelFeatures are the features of one picture's pixels.
-type pixelFeatures struct {
-	graph    *graph.Graph
-	features *stretch.Map
-}
-
-// distances returns what measures how far apart the features of the ends of an edge are: their ℓ2 distance. The
-// conversion keeps sums the same on machines that fuse multiply and add.
-func (p *pixelFeatures) distances() func(e int32) float64 {
-	first, second := p.features.Reader(), p.features.Reader()
-	a, b := make([]float64, p.features.Dim()), make([]float64, p.features.Dim())
+// distances returns what measures how far apart the features of the ends of an edge are: their ℓ2 distance.
+func (d *imageData) distances() func(e int32) float64 {
+	first, second := d.pixels.Reader(), d.pixels.Reader()
+	a, b := make([]float64, d.pixels.Dim()), make([]float64, d.pixels.Dim())
 	return func(e int32) float64 {
-		first(a, int(p.graph.U(e)))
-		second(b, int(p.graph.V(e)))
-		sum := 0.0
-		for i := range a {
-			d := a[i] - b[i]
-			sum += float64(d * d)
-		}
-		return math.Sqrt(sum)
+		first(a, int(d.graph.U(e)))
+		second(b, int(d.graph.V(e)))
+		return math.Sqrt(squared(a, b))
 	}
 }
 
 // bins returns the bin of every edge.
-func (p *pixelFeatures) bins(edges []float64) []int32 {
-	bins, distance := make([]int32, p.graph.NumEdges()), p.distances()
+func (d *imageData) bins(edges []float64) []int32 {
+	bins, distance := make([]int32, d.graph.NumEdges()), d.distances()
 	for e := range bins {
 		bins[e] = int32(binOf(distance(int32(e)), edges))
 	}
@@ -51,35 +37,22 @@ func binOf(x float64, edges []float64) int {
 	return sort.Search(len(edges), func(i int) bool { return edges[i] > x })
 }
 
-// sampleDistances returns the distances of a fixed sample of the edges of all pictures: one from each of sampleSize
-// stretches of equal length. Which one is drawn from a generator of fixed seed, because a fixed step could fall in
-// with the order of a grid's edges and meet only the vertical ones.
-func sampleDistances(pictures []pixelFeatures) []float64 {
-	total := 0
-	for _, p := range pictures {
-		total += p.graph.NumEdges()
+// sampleDistances returns the distances of a sample of the edges of all pictures, drawn from a generator of fixed seed:
+// as likely of each, and of all where they are fewer.
+func sampleDistances(pictures []*imageData) (sample []float64) {
+	total, random := 0, rand.New(rand.NewPCG(1, 2))
+	for _, d := range pictures {
+		total += d.graph.NumEdges()
 	}
-	size := min(total, sampleSize)
-	random := rand.New(rand.NewPCG(1, 2))
-	sample := make([]float64, 0, size)
-	at, begin := 0, 0 // picture, and the number of its first edge
-	distance := pictures[0].distances()
-	for i := range size {
-		from, to := fraction(i, total, size), fraction(i+1, total, size)
-		edge := from + random.IntN(to-from)
-		for edge >= begin+pictures[at].graph.NumEdges() {
-			begin += pictures[at].graph.NumEdges()
-			at++
-			distance = pictures[at].distances()
+	for _, d := range pictures {
+		distance := d.distances()
+		for e := range d.graph.NumEdges() {
+			if random.IntN(total) < sampleSize {
+				sample = append(sample, distance(int32(e)))
+			}
 		}
-		sample = append(sample, distance(int32(edge-begin)))
 	}
 	return sample
-}
-
-// fraction returns total·i/size without overflow.
-func fraction(i, total, size int) int {
-	return total/size*i + total%size*i/size
 }
 
 // binEdges returns the quantiles that divide the sample into the given number of bins of equal weight. Equal
@@ -89,10 +62,22 @@ func binEdges(sample []float64, bins int) []float64 {
 	slices.Sort(sample)
 	edges := []float64{}
 	for q := 1; q < bins && len(sample) > 0; q++ {
-		edge := sample[fraction(q, len(sample), bins)]
+		edge := sample[q*len(sample)/bins]
 		if edge > sample[0] && (len(edges) == 0 || edge > edges[len(edges)-1]) {
 			edges = append(edges, edge)
 		}
 	}
 	return edges
+}
+
+// binNames describes the bins of the distance.
+func binNames(edges []float64) []string {
+	if len(edges) == 0 {
+		return []string{"any distance"}
+	}
+	names := []string{fmt.Sprintf("distance < %.4g", edges[0])}
+	for i := 1; i < len(edges); i++ {
+		names = append(names, fmt.Sprintf("%.4g ≤ distance < %.4g", edges[i-1], edges[i]))
+	}
+	return append(names, fmt.Sprintf("distance ≥ %.4g", edges[len(edges)-1]))
 }

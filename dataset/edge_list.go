@@ -23,23 +23,13 @@ func isComment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "%") || strings.HasPrefix(line, "//")
 }
 
-// headers is how many of the first rows are a header, 1 or 0: names of ends, or words where numbers follow.
+// headers is how many of the first rows are a header, 1 or 0: words that do not stand below.
 func headers(rows [][]string) int {
-	if len(rows) < 2 || len(rows[0]) < 2 {
+	below := setOf(slices.Concat(rows[min(1, len(rows)):min(1000, len(rows))]...))
+	if len(rows) < 2 || slices.ContainsFunc(rows[0], func(word string) bool { return isNumber(word) || below[word] }) {
 		return 0
 	}
-	head, next := rows[0], rows[1]
-	ends := [2]string{strings.ToLower(head[0]), strings.ToLower(head[1])}
-	weighted := len(head) == 3 && len(next) == 3 && !isNumber(head[2]) && isNumber(next[2])
-	if slices.Contains(endNames, ends) || !isIndex(head[0]) && isIndex(next[0]) || weighted {
-		return 1
-	}
-	return 0
-}
-
-// isNoEdge reports whether a line is none: two ends, and perhaps a number.
-func isNoEdge(fields []string) bool {
-	return len(fields) != 2 && (len(fields) != 3 || !isNumber(fields[2]))
+	return 1
 }
 
 // isEdgeList knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or
@@ -57,12 +47,13 @@ func (p *peek) isEdgeList() bool {
 			rows = append(rows, fields)
 		}
 	}
-	if len(rows) < 3 || slices.ContainsFunc(rows[headers(rows):], isNoEdge) {
-		return false
-	}
-	first, pairs, numbers, names := map[string]bool{}, map[string]bool{}, true, true
+	all := len(rows)
 	rows = rows[headers(rows):]
+	first, pairs, numbers, names := map[string]bool{}, map[string]bool{}, true, true
 	for _, fields := range rows {
+		if len(fields) != 2 && (len(fields) != 3 || !isNumber(fields[2])) {
+			return false
+		}
 		first[fields[0]], pairs[fields[0]+" "+fields[1]] = true, true
 		numbers = numbers && isIndex(fields[0]) && isIndex(fields[1])
 		names = names && !isNumber(fields[1])
@@ -73,7 +64,7 @@ func (p *peek) isEdgeList() bool {
 			both++
 		}
 	}
-	return 2*len(pairs) >= len(rows) && (numbers || names && 2*both >= len(rows))
+	return all > 2 && 2*len(pairs) >= len(rows) && (numbers || names && 2*both >= len(rows))
 }
 
 // isEdgeList reports whether a file is most probably one.
@@ -81,8 +72,7 @@ func isEdgeList(path string) bool { return newPeek(path).best().what == edgeList
 
 // readEdgeList reads a list of edges as the table that it is, whose first row is a header.
 func (t *table) readEdgeList(data []byte) {
-	names, line := []string{roleSource, roleTarget}, 0
-	t.addRow(1, names)
+	line := 0
 	for text := range strings.Lines(string(data)) {
 		line++
 		switch fields := edgeFields(text); {
@@ -94,14 +84,15 @@ func (t *table) readEdgeList(data []byte) {
 				"a weight", len(fields))
 		}
 	}
-	rows := t.rows[1:]
-	if headers(rows) > 0 {
-		names = append(names, rows[0][2:]...)
+	names := []string{roleSource, roleTarget}
+	if headers(t.rows) > 0 {
+		names = append(names, t.rows[0][2:]...)
 		t.rows, t.lines = t.rows[1:], t.lines[1:]
-	} else if slices.ContainsFunc(rows, func(fields []string) bool { return len(fields) == 3 && isNumber(fields[2]) }) {
+	}
+	if len(names) == 2 && slices.ContainsFunc(t.rows, func(fields []string) bool { return len(fields) == 3 }) {
 		names = append(names, "weight")
 	}
-	t.rows[0] = names
+	t.rows, t.lines = slices.Insert(t.rows, 0, names), slices.Insert(t.lines, 0, 1)
 	for i, fields := range t.rows {
 		if len(fields) == 2 && len(names) == 3 {
 			t.rows[i] = append(fields, "") // a weight that is not known

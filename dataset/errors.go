@@ -102,7 +102,7 @@ func (p *problems) located(e *option.Error) {
 
 // arrayError is what keeps a file of one array from being read.
 func arrayError(path string, err error) error {
-	e := npy.Located("", nil, err)
+	e := npy.Located("", err)
 	e.File = path
 	return (*Error)(e)
 }
@@ -135,8 +135,6 @@ func firstOf(list []error) error {
 		return nil
 	case 1:
 		return list[0]
-	case 2:
-		return option.Errorf("%w (and 1 more problem{!: blockbp check lists both})", list[0])
 	}
-	return option.Errorf("%w (and %d more problems{!: blockbp check lists them all})", list[0], len(list)-1)
+	return option.Errorf("%w (and %d more{!: blockbp check lists all})", list[0], len(list)-1)
 }

@@ -32,7 +32,6 @@ func readList(path string, allowed int64) ([]listEntry, Source, []error) {
 }
 
 func parseList(path string, data []byte) ([]listEntry, []error) {
-	p := &problems{file: path}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if err := notText(path, data); err != nil {
 		return nil, []error{err}
@@ -48,9 +47,9 @@ func parseList(path string, data []byte) ([]listEntry, []error) {
 		entries = append(entries, listEntry{text, line})
 	}
 	if len(entries) == 0 {
-		p.add(0, "", "", "the list is empty")
+		return nil, []error{wrong(path, 0, "", "", "the list is empty")}
 	}
-	return entries, p.errors()
+	return entries, nil
 }
 
 // Source is a file that was read, for the record of a run.
@@ -92,34 +91,22 @@ func filesIn(folder string, match func(name string) bool) (files []string, err e
 func naturalCompare(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
-		if isDigit(x[0]) && isDigit(y[0]) {
-			var m, n string
-			m, x = leadingNumber(x)
-			n, y = leadingNumber(y)
-			if order := cmp.Or(cmp.Compare(len(m), len(n)), strings.Compare(m, n)); order != 0 {
-				return order
-			}
-			continue
+		m, n := digits(x), digits(y)
+		p, q := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
+		if m == 0 || n == 0 {
+			m, n, p, q = 1, 1, x[:1], y[:1]
 		}
-		if x[0] != y[0] {
-			return cmp.Compare(x[0], y[0])
+		if order := cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q)); order != 0 {
+			return order
 		}
-		x, y = x[1:], y[1:]
+		x, y = x[m:], y[n:]
 	}
 	// Names that differ only in leading zeros still need a fixed order.
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// leadingNumber splits off the digits that s begins with, without leading zeros.
-func leadingNumber(s string) (number, rest string) {
-	n := 0
-	for n < len(s) && isDigit(s[n]) {
-		n++
-	}
-	return strings.TrimLeft(s[:n], "0"), s[n:]
-}
+// digits is how many of them s begins with.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
 
 // suggestion names the candidate nearest to name, for the end of an error
 // message, or lists the first where none is near.

@@ -25,117 +25,106 @@ const kindNetwork = "network"
 
 // format is one of the list.
 type format struct {
-	what string // with its article
-	kind string // that it is read as; "": it is not read
-	is   func(p *peek) bool
-	how  func(p *peek) string // what to do where the kind is wanted that it is not
+	what  string // with its article
+	kind  string // that it is read as; "": it is not read
+	signs string // extensions of names, and names of arrays in archives, each of which tells
+	is    func(p *peek) bool
+	how   string // what to do where the kind is wanted that it is not; see advice
 }
 
 // formats are tried in this order: what a file holds tells before its name, and its name before its lines.
 var formats = []format{
-	{"a file of predictions", "", (*peek).isPrediction, say("give the data that they are of")},
-	{"a file of arrays as PyTorch Geometric names them", "", holding("edge_index"), python(`import numpy; ` +
-		`d = numpy.load(%q); e = numpy.unique(numpy.sort(d["edge_index"].T), axis=0); ` +
-		`numpy.savez("converted.npz", edges=e, labels=d["y"], node_features=d["x"])`)},
-	{"a graph of sparse matrices", "", holding("adj_indptr"), python(fromSparse)},
-	{"a sparse matrix", "", holding("indptr"), python(`import numpy, scipy.sparse as s; numpy.savetxt("edges.csv", ` +
-		`numpy.transpose(s.triu(s.load_npz(%q), 1).nonzero()), ` + edgeHeader)},
-	{"a network", kindNetwork, (*peek).isNetwork, func(p *peek) string {
-		return fmt.Sprintf("it has neither labels nor features; ask for its marginals with blockbp infer %s --task MAR",
-			shellWord(p.path))
-	}},
-	{"a file of arrays", KindNPZ, extensions(".npz"), say("give it to train, with labels and edges")},
-	{"a list of files", "", (*peek).isList, say("give the files that it names, in a shell $(cat LIST)")},
-	{"a compressed file", "", extensions(".gz", ".bz2", ".xz", ".zst", ".zip"), say("unpack it")},
-	{"a model", "", extensions(".safetensors"), say("name it with -m")},
-	{"a table of tokens", "", (*peek).isTokenTable, (*peek).fromTokenTable},
-	{"a table", KindGraph, (*peek).isTable, nil},
-	{"an alignment of sequences", "", (*peek).isAlignment, func(p *peek) string {
-		return "learn its couplings by {model!blockbp train --model potts} " + shellWord(p.path)
-	}},
-	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; ` +
-		`pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
-	{"a picture", "", extensions(pictureSuffixes...), say("put pictures into a folder DATA/images, and their labels, " +
-		"ID.png, into DATA/labels, and give DATA")},
-	{"a workbook", "", extensions(".xls", ".xlsx", ".ods"), say("save its sheets as CSV, one of nodes and one of edges")},
-	{"a GraphML file", "", extensions(".graphml"), networkxToTables("read_graphml")},
-	{"a GML file", "", extensions(".gml"), networkxToTables("read_gml")},
-	{"a GAL file of PySAL", "", extensions(".gal"), func(p *peek) string {
-		return `awk 'NR == 1 {print "source,target"; next} NR % 2 == 0 {id = $1; next} ` +
-			`{for (i = 1; i <= NF; i++) print id "," $i}' ` + shellWord(p.path) + " > edges.csv"
-	}},
-	{"a GEXF file", "", extensions(".gexf"), networkxToTables("read_gexf")},
-	{"a network as Hugin writes it", "", func(p *peek) bool {
-		return p.extension == ".net" && strings.Contains(p.start, "{")
-	}, say("write it as .bif, as bnlearn and pgmpy do")},
-	{"a network of libDAI or toulbar2", "", extensions(".fg", ".wcsp"),
-		say("write it as .uai, with all entries of each table")},
-	{"a Pajek file", "", extensions(".net", ".paj"), networkxToTables("read_pajek")},
-	{"a Matrix Market file", "", extensions(".mtx"), python(`import numpy, scipy.io, scipy.sparse; ` +
-		`numpy.savetxt("edges.csv", numpy.transpose(scipy.sparse.triu(scipy.io.mmread(%q), 1).nonzero()), ` + edgeHeader)},
-	{"a file of JSON lines", "", extensions(".jsonl"), say("write tables of nodes and edges; or, of sentences, " +
-		asTaggedText)},
-	{"a JSON file", "", extensions(".json"), python(`import json, pandas; d = json.load(open(%q)); ` +
+	{"a file of predictions", "", "beliefs log_score", (*peek).isPrediction, "give the data that they are of"},
+	{"a file of arrays as PyTorch Geometric names them", "", "edge_index", nil, `python3 -c 'import numpy, sys; ` +
+		`d = numpy.load(sys.argv[1]); e = numpy.unique(numpy.sort(d["edge_index"].T), axis=0); ` +
+		`numpy.savez("converted.npz", edges=e, labels=d["y"], node_features=d["x"])' FILE`},
+	{"a graph of sparse matrices", "", "adj_indptr", nil, fromSparse},
+	{"a sparse matrix", "", "indptr", nil, `python3 -c 'import numpy, sys, scipy.sparse as s; ` +
+		`numpy.savetxt("edges.csv", numpy.transpose(s.triu(s.load_npz(sys.argv[1]), 1).nonzero()), ` + edgeHeader},
+	{"a network", kindNetwork, ".uai .bif theta", (*peek).isNetwork,
+		"it has neither labels nor features; ask for its marginals with blockbp infer FILE --task MAR"},
+	{"a file of arrays", KindNPZ, ".npz", nil, "give it to train, with labels and edges"},
+	{"a list of files", "", ".list", (*peek).isList, "give the files that it names, in a shell $(cat LIST)"},
+	{"a compressed file", "", ".gz .bz2 .xz .zst .zip", nil, "unpack it"},
+	{"a model", "", ".safetensors", nil, "name it with -m"},
+	{"a table of tokens", "", "", (*peek).isTokenTable, asTaggedText + `, as by python3 -c 'import csv, sys; ` +
+		`_, *t = csv.reader(open(sys.argv[1], encoding="ENCODING", errors="replace"), delimiter="MARK"); b = t[0][0]; ` +
+		`[(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]' FILE > STEM.conll`},
+	{"a table", KindGraph, "", (*peek).isTable, ""},
+	{"an alignment of sequences", "", "", (*peek).isAlignment,
+		"learn its couplings by {model!blockbp train --model potts} FILE"},
+	{"a picture", "", strings.Join(pictureSuffixes, " "), nil,
+		"put pictures into a folder DATA/images, and their labels, ID.png, into DATA/labels, and give DATA"},
+	{"a GraphML, GML or GEXF file", "", ".graphml .gml .gexf", nil, byNetworkx + "KIND" + toTables},
+	{"a GAL file of PySAL", "", ".gal", nil, `awk 'NR == 1 {print "source,target"; next} NR % 2 == 0 {id = $1; next} ` +
+		`{for (i = 1; i <= NF; i++) print id "," $i}' FILE > edges.csv`},
+	{"a network of Hugin, libDAI or toulbar2", "", ".fg .wcsp", (*peek).isHugin,
+		"write it as .bif, as bnlearn and pgmpy do, or as .uai, with all entries of each table"},
+	{"a Pajek file", "", ".net .paj", nil, byNetworkx + "pajek" + toTables},
+	{"a JSON file", "", ".json", nil, `python3 -c 'import json, pandas, sys; d = json.load(open(sys.argv[1])); ` +
 		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
-		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)`)},
-	{"an array without a name", "", extensions(".npy"), func(p *peek) string {
-		return `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…); of ` +
-			`samples, ` + python(`import numpy; a = numpy.load(%q); numpy.savetxt("samples.csv", a.reshape(len(a), -1), `+
-			`"%%g", ",")`)(p)
-	}},
-	{"a MATLAB file", "", extensions(".mat"), say(`write its arrays as npz, in Python ` +
-		`numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`)},
-	{"a PyTorch file", "", extensions(".pt", ".pth"), python(`import numpy, torch; ` +
-		`d = torch.load(%q, weights_only=False); d = d[0] if isinstance(d, tuple) else d; ` +
-		`e = numpy.unique(numpy.sort(d.edge_index.T), axis=0); ` +
-		`numpy.savez("data.npz", edges=e, labels=d.y, node_features=d.x)`)},
-	{"a list of neighbours", "", extensions(".adjlist"), python(`import networkx; ` +
-		`networkx.write_edgelist(networkx.read_adjlist(%q), "graph.edgelist", data=False)`)},
-	{edgeList, KindGraph, (*peek).isEdgeList, nil},
-	{"text of words with tags behind them", "", (*peek).isWordTags, (*peek).fromWordTags},
-	{"rows of numbers", "", (*peek).isRows, (*peek).fromRows},
-	{"text as MALLET's SimpleTagger reads it", "", (*peek).isMallet, (*peek).fromMallet},
-	{"tagged text", KindText, (*peek).isText, say("give it to train")},
-	{"a table of another name", "", (*peek).isCommas, say("call it .csv, and give it a header")},
+		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)' FILE`},
+	{"an array without a name", "", ".npy", nil, `put it into npz with its name, in Python numpy.savez("data.npz", ` +
+		`labels=…, edges=…, node_features=…); of samples, python3 -c 'import numpy, sys; ` +
+		`a = numpy.load(sys.argv[1]); numpy.savetxt("samples.csv", a.reshape(len(a), -1), "%g", ",")' FILE`},
+	{"a file of another program", "", ".parquet .pq .xls .xlsx .ods .jsonl .mtx .mat .pt .pth", nil,
+		"write tables nodes.csv and edges.csv, tagged text, or arrays, in Python numpy.savez(\"data.npz\", labels=…, " +
+			"edges=…, node_features=…)"},
+	{"a list of neighbours", "", ".adjlist", nil, `python3 -c 'import networkx as n, sys; ` +
+		`n.write_edgelist(n.read_adjlist(sys.argv[1]), "graph.edgelist", data=False)' FILE`},
+	{edgeList, KindGraph, "", (*peek).isEdgeList, ""},
+	{"text of words with tags behind them", "", "", (*peek).isWordTags, `write a word and its tag on each line: ` +
+		`awk '{for (i = 1; i <= NF; i++) {n = match($i, /[MARK][^MARK]*$/); ` +
+		`print substr($i, 1, n - 1) "\t" substr($i, n + 1)}; print ""}' FILE > STEM.conll`},
+	{"rows of numbers", "", "", (*peek).isRows, "write a header and commas for a table of nodes or edges; of a matrix " +
+		`of edges, python3 -c 'import numpy, sys; numpy.savetxt("edges.csv", numpy.argwhere(numpy.triu(` +
+		`numpy.loadtxt(sys.argv[1]LAYOUT), 1)), ` + edgeHeader + "; of samples, {model!blockbp train --model ising} FILE"},
+	{"text as MALLET's SimpleTagger reads it", "", "", (*peek).isMallet, `write labels first and tabs between: ` +
+		`awk '!NF {print; next} {s = ""; for (i = 1; i < NF; i++) s = s "\t" $i; gsub(/:/, "\\:", s); print $NF s}' ` +
+		`FILE > STEM.crfsuite`},
+	{"tagged text", KindText, "", (*peek).isText, "give it to train"},
 }
 
-// fromSparse turns a graph of sparse matrices into arrays.
-const fromSparse = `import numpy, scipy.sparse as s; d = numpy.load(%q, allow_pickle=True); ` +
-	`m = lambda a: s.csr_matrix((d[a + "_data"], d[a + "_indices"], d[a + "_indptr"]), d[a + "_shape"]); ` +
-	`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
-	`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
-	`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
+const (
+	// fromSparse turns a graph of sparse matrices into arrays.
+	fromSparse = `python3 -c 'import numpy, sys, scipy.sparse as s; d = numpy.load(sys.argv[1], allow_pickle=True); ` +
+		`m = lambda a: s.csr_matrix((d[a + "_data"], d[a + "_indices"], d[a + "_indptr"]), d[a + "_shape"]); ` +
+		`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
+		`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
+		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))' FILE`
+	// edgeHeader ends a call of savetxt for a table of edges, and the program.
+	edgeHeader = `fmt="%d", delimiter=",", header="source,target", comments="")' FILE`
+	// byNetworkx and toTables stand around the name of a function that reads a graph.
+	byNetworkx = `python3 -c 'import networkx, pandas, sys; graph = networkx.read_`
+	toTables   = `(sys.argv[1]); pandas.DataFrame.from_dict(dict(graph.nodes(data=True)), orient="index").to_csv(` +
+		`"nodes.csv", index_label="id"); networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)' FILE`
+	// asTaggedText is how sentences are written.
+	asTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
+)
 
-// fromTokens writes a table whose first column numbers sentences, or has an empty cell where one goes on.
-const fromTokens = `import csv; _, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
-	`b = t[0][0]; [(print("\n" * (r[0] not in ("", b)) + "\t".join(r[1:])), b := r[0] or b) for r in t if any(r)]`
-
-// holding knows archives that have an array of a name.
-func holding(name string) func(*peek) bool {
-	return func(p *peek) bool { return slices.Contains(p.arrays, name) }
+// fits reports whether a file is of the format.
+func (f *format) fits(p *peek) bool {
+	return f.is != nil && f.is(p) || slices.ContainsFunc(strings.Fields(f.signs), func(sign string) bool {
+		return sign == p.extension || slices.Contains(p.arrays, sign)
+	})
 }
 
-// edgeHeader ends a call of savetxt for a table of edges.
-const edgeHeader = `fmt="%%d", delimiter=",", header="source,target", comments="")`
-
-// asTaggedText is how sentences are written.
-const asTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
-
-func say(text string) func(*peek) string { return func(*peek) string { return text } }
-
-// python is a line of a shell that runs a program, in which %q is the path.
-func python(program string) func(*peek) string {
-	return func(p *peek) string { return "python3 -c " + shellWord(fmt.Sprintf(program, p.path)) }
-}
-
-func networkxToTables(read string) func(*peek) string {
-	return python("import networkx, pandas; graph = networkx." + read + `(%q); ` +
-		`pandas.DataFrame.from_dict(dict(graph.nodes(data=True)), orient="index").to_csv("nodes.csv", index_label="id"); ` +
-		`networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)`)
-}
-
-func extensions(all ...string) func(*peek) bool {
-	return func(p *peek) bool { return slices.Contains(all, p.extension) }
+// advice tells what to do with a file where other data are wanted. In the text of the format words in capitals stand
+// for its path, that without folder and extension, the extension and what lines are made of.
+func (f *format) advice(p *peek) string {
+	mark, layout := p.tagMark(), ""
+	if f.is == nil || mark == "" {
+		mark = string(separatorOf(p.header(), separators))
+	}
+	if strings.Contains(p.header(), mark) {
+		layout = fmt.Sprintf(", delimiter=%q", mark)
+	}
+	if strings.ContainsFunc(p.header(), unicode.IsLetter) {
+		layout += ", skiprows=1"
+	}
+	return strings.NewReplacer("FILE", shellWord(p.path), "STEM", shellWord(strings.TrimSuffix(filepath.Base(p.path),
+		filepath.Ext(p.path))), "KIND", strings.TrimPrefix(p.extension, "."), "MARK", mark, "LAYOUT", layout,
+		"ENCODING", cmp.Or(encodingOf([]byte(p.start)), "UTF-8")).Replace(f.how)
 }
 
 // peek is a look at the beginning of a file.
@@ -144,7 +133,7 @@ type peek struct {
 	start                 string   // the first bytes, up to the end of a line
 	lines                 []string // those that have anything and are no comments
 	fields                [][]string
-	text                  *textFile // the start, as text; nil: it is none
+	text                  *textFile // the start, as text; empty: it is none
 	arrays                []string  // names of those in an archive
 }
 
@@ -153,7 +142,8 @@ const enoughToTell = 1 << 12
 
 // newPeek looks at a file; one that cannot be opened has a name only.
 func newPeek(path string) *peek {
-	p := &peek{path: path, name: strings.ToLower(filepath.Base(path)), extension: strings.ToLower(filepath.Ext(path))}
+	p := &peek{path: path, name: strings.ToLower(filepath.Base(path)), extension: strings.ToLower(filepath.Ext(path)),
+		text: &textFile{}}
 	file, size, err := fileio.Open(path, "data")
 	if err != nil {
 		return p
@@ -172,10 +162,10 @@ func newPeek(path string) *peek {
 	}
 	p.start = string(start)
 	if encodingOf(start) != "" && bytes.IndexByte(start, 0) < 0 {
-		start = latin1(start) // its lines tell what it is all the same
+		start = bytes.ToValidUTF8(start, []byte("?")) // its lines tell what it is all the same
 	}
-	if p.text, err = newTextFile(path, start); err != nil {
-		return p
+	if text, err := newTextFile(path, start); err == nil {
+		p.text = text
 	}
 	for line := range strings.Lines(p.text.text) {
 		if line = strings.TrimSpace(line); line != "" && !isComment(line) {
@@ -189,24 +179,19 @@ func newPeek(path string) *peek {
 func (p *peek) plain() bool { return slices.Contains(plainExtensions, p.extension) && len(p.lines) > 0 }
 
 // best returns what a file most probably is, a format without a name if nothing speaks for anything.
-func (p *peek) best() format {
-	if i := slices.IndexFunc(formats, func(f format) bool { return f.is(p) }); i >= 0 {
-		return formats[i]
+func (p *peek) best() *format {
+	if i := slices.IndexFunc(formats, func(f format) bool { return f.fits(p) }); i >= 0 {
+		return &formats[i]
 	}
-	return format{}
+	return &format{}
 }
 
 // shellWord is a path as a shell wants it.
 func shellWord(path string) string {
-	if strings.ContainsFunc(path, func(c rune) bool { return strings.ContainsRune(" '\"$&;()*?[]<>|\\`!#~", c) }) {
+	if strings.ContainsAny(path, " '\"$&;()*?[]<>|\\`!#~") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
 	return path
-}
-
-// as is the name of a file that the content of this one may be written to.
-func (p *peek) as(extension string) string {
-	return shellWord(strings.TrimSuffix(filepath.Base(p.path), filepath.Ext(p.path)) + extension)
 }
 
 // encodingOf is the likeliest encoding of bytes that are not text in UTF-8, "" if they are.
@@ -220,83 +205,62 @@ func encodingOf(data []byte) string {
 	return "ISO-8859-1"
 }
 
-// latin1 are bytes as characters.
-func latin1(data []byte) []byte {
-	var text []byte
-	for _, b := range data {
-		text = utf8.AppendRune(text, rune(b))
-	}
-	return text
-}
-
 // notText is the error of a file that is no text in UTF-8, at its first line that is none.
 func notText(path string, data []byte) error {
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return nil
 	}
-	at, extension := 0, filepath.Ext(path)
-	for r, size := utf8.DecodeRune(data); r > 0 && (r != utf8.RuneError || size > 1); {
-		at += size
-		r, size = utf8.DecodeRune(data[at:])
-	}
+	extension := filepath.Ext(path)
+	at := bytes.IndexFunc(data, func(r rune) bool { return r == 0 || r == utf8.RuneError })
 	return &Error{File: path, Line: lineAt(data, at), Problem: "it is not text in UTF-8",
 		Remedy: fmt.Sprintf("save it in UTF-8, such as by iconv -f %s -t UTF-8 %s > %s (with the name of its encoding, if "+
 			"that is another)", encodingOf(data), shellWord(path),
 			shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))}
 }
 
-// isPrediction knows arrays and tables that predict and sample write.
+// isPrediction knows tables that predict writes, and text.
 func (p *peek) isPrediction() bool {
-	return p.predicted() || holding("beliefs")(p) || holding("log_score")(p) ||
-		slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") &&
-			strings.HasSuffix(p.header(), ")")
+	return p.predicted() || slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") &&
+		strings.HasSuffix(p.header(), ")")
 }
 
 // predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,
 // mostly at once; or those of CoNLL-U have what WriteTags leaves there.
 func (p *peek) predicted() bool {
-	labels, guesses, same := map[string]bool{}, map[string]bool{}, 0
+	var labels, guesses []string
+	same := 0
 	for _, fields := range p.fields {
 		n := len(fields)
-		if n < 3 || p.extension == ".crfsuite" || isNumber(fields[n-1]) {
+		if n < 3 || p.extension == crfsuiteExtension || isNumber(fields[n-1]) {
 			return false
 		}
-		if labels[fields[n-2]], guesses[fields[n-1]] = true, true; fields[n-2] == fields[n-1] {
+		if labels, guesses = append(labels, fields[n-2]), append(guesses, fields[n-1]); fields[n-2] == fields[n-1] {
 			same++
 		}
 	}
-	alike, gold := len(guesses) > 1 && 2*same >= len(p.fields), false
-	for guess := range guesses {
-		alike, gold = alike && labels[guess], gold || strings.Contains(guess, goldMark)
-	}
-	return (p.plain() || slices.Contains(textExtensions, p.extension)) && (alike || gold && p.text.isCoNLLU())
+	alike := 2*same >= len(guesses) && slices.ContainsFunc(guesses, func(g string) bool { return g != guesses[0] }) &&
+		!slices.ContainsFunc(guesses, func(g string) bool { return !slices.Contains(labels, g) })
+	return (p.plain() || slices.Contains(textExtensions, p.extension)) &&
+		(alike || p.text.isCoNLLU() && strings.Contains(p.start, goldMark))
 }
 
-// isList knows a list by its name, or the files that it names.
+// isList knows a list by the files that it names.
 func (p *peek) isList() bool {
-	return p.extension == ".list" || p.extension == ".txt" && (len(p.lines) == 0 || strings.Contains(p.start, ".npz"))
+	return p.extension == ".txt" && (len(p.lines) == 0 || strings.Contains(p.start, ".npz"))
 }
-
-// networkExtensions are those of networks with explicit tables.
-var networkExtensions = []string{".uai", ".bif"}
 
 func (p *peek) isNetwork() bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(p.header()), " ")
-	return slices.Contains(networkExtensions, p.extension) || first == "MARKOV" || first == "BAYES" ||
-		first == "network" && strings.Contains(p.start, "{") || holding("theta")(p)
+	return first == "MARKOV" || first == "BAYES" || first == "network" && strings.Contains(p.start, "{")
 }
+
+func (p *peek) isHugin() bool { return p.extension == ".net" && strings.Contains(p.start, "{") }
 
 // isTokenTable knows a table of words by its header, which has a column of sentences first.
 func (p *peek) isTokenTable() bool {
 	header := strings.ToLower(strings.ReplaceAll(p.header(), `"`, ""))
 	return slices.Contains(tableExtensions, p.extension) && strings.HasPrefix(header, "sent") &&
 		(strings.Contains(header, "word") || strings.Contains(header, "token"))
-}
-
-// fromTokenTable writes such a table as text.
-func (p *peek) fromTokenTable() string {
-	encoding, comma := cmp.Or(encodingOf([]byte(p.start)), "UTF-8"), string(separatorOf(p.header(), separators))
-	return asTaggedText + ", as by " + python(fmt.Sprintf(fromTokens, encoding, comma))(p) + " > " + p.as(".conll")
 }
 
 // header is the first line.
@@ -311,13 +275,6 @@ func (p *peek) isTable() bool {
 	return isNodesTable(p.name) || isEdgesTable(p.name) || slices.Contains(tableExtensions, p.extension) && !p.isText()
 }
 
-// isCommas knows lines with as many commas each.
-func (p *peek) isCommas() bool {
-	commas := strings.Count(p.header(), ",")
-	return p.plain() && commas > 0 && len(p.lines) > 1 &&
-		!slices.ContainsFunc(p.lines, func(line string) bool { return strings.Count(line, ",") != commas })
-}
-
 func isNumber(text string) bool {
 	_, err := numeric.ParseDecimal(text)
 	return err == nil
@@ -330,21 +287,16 @@ func isIndex(text string) bool {
 
 // isNumbers knows rows of as many numbers each, below a header or none.
 func (p *peek) isNumbers() bool {
-	separator, columns, header := separatorOf(p.header(), separators), 0, 0
-	for i, line := range p.lines {
-		cells := strings.Fields(line)
-		if strings.ContainsRune(line, separator) {
-			cells = trimmed(strings.Split(line, string(separator)))
+	var rows [][]string
+	for _, line := range p.lines {
+		cells := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" "+separators, c) })
+		if len(rows) > 0 || !slices.ContainsFunc(cells, isNoNumber) {
+			rows = append(rows, cells)
 		}
-		switch numbers := !slices.ContainsFunc(cells, isNoNumber); {
-		case i == 0 && !numbers:
-			header = 1
-		case !numbers, i > header && len(cells) != columns:
-			return false
-		}
-		columns = len(cells)
 	}
-	return columns > 1 && len(p.lines) > header
+	return len(rows) > 0 && len(rows[0]) > 1 && !slices.ContainsFunc(rows, func(cells []string) bool {
+		return len(cells) != len(rows[0]) || slices.ContainsFunc(cells, isNoNumber)
+	})
 }
 
 // isRows knows them in a file whose name tells nothing else.
@@ -353,52 +305,26 @@ func (p *peek) isRows() bool {
 		!slices.Contains(slices.Concat(tableExtensions, textExtensions), p.extension)
 }
 
-// fromRows tells what rows of numbers may be turned into.
-func (p *peek) fromRows() string {
-	how, mark := "", separatorOf(p.header(), separators)
-	if strings.ContainsRune(p.header(), mark) {
-		how = fmt.Sprintf(", delimiter=%q", string(mark))
-	}
-	if strings.ContainsFunc(p.header(), unicode.IsLetter) {
-		how += ", skiprows=1"
-	}
-	return "write a header and commas for a table of nodes or edges; of a matrix of edges, " +
-		python(`import numpy; numpy.savetxt("edges.csv", numpy.argwhere(numpy.triu(numpy.loadtxt(%q`+how+`), 1)), `+
-			edgeHeader)(p) + "; " + p.fromSamples()
-}
-
-// fromSamples is how samples of a physical system are learned from.
-func (p *peek) fromSamples() string {
-	return "of samples, {model!blockbp train --model ising} " + shellWord(p.path)
-}
-
-// tagMark is what stands between words and tags behind them: /, _ or |; 0: nothing does.
-func (p *peek) tagMark() byte {
-	for _, mark := range "/_|" {
+// tagMark is what stands between words and tags behind them: /, _ or |; "": nothing does.
+func (p *peek) tagMark() string {
+	for _, mark := range []string{"/", "_", "|"} {
 		tagged, all := 0, 0
 		for _, fields := range p.fields {
 			for _, x := range fields {
-				if all++; strings.LastIndex(x, string(mark)) > 0 {
+				if all++; strings.LastIndex(x, mark) > 0 {
 					tagged++
 				}
 			}
 		}
 		if 10*tagged > 9*all && all > len(p.fields) {
-			return byte(mark)
+			return mark
 		}
 	}
-	return 0
+	return ""
 }
 
 func (p *peek) isWordTags() bool {
-	return (p.plain() || slices.Contains([]string{".pos", ".tagged", ".tag", ".conll"}, p.extension)) && p.tagMark() != 0
-}
-
-func (p *peek) fromWordTags() string {
-	mark := string(p.tagMark())
-	return fmt.Sprintf("write a word and its tag on each line: "+
-		`awk '{for (i = 1; i <= NF; i++) {n = match($i, /[%[1]s][^%[1]s]*$/); `+
-		`print substr($i, 1, n - 1) "\t" substr($i, n + 1)}; print ""}' %s > %s`, mark, shellWord(p.path), p.as(".conll"))
+	return (p.plain() || slices.Contains([]string{".pos", ".tagged", ".tag", ".conll"}, p.extension)) && p.tagMark() != ""
 }
 
 // isMallet knows lines of features, as many as a token has, with the label last: of labels there are few.
@@ -409,11 +335,6 @@ func (p *peek) isMallet() bool {
 	}
 	return p.plain() && !p.text.tabs && p.text.least > 1 && !p.mostlyAlike() && len(p.lines) > 2 &&
 		10*len(labels) <= 7*len(p.lines)
-}
-
-func (p *peek) fromMallet() string {
-	return fmt.Sprintf(`write labels first and tabs between: awk '!NF {print; next} {s = ""; for (i = 1; i < NF; i++) `+
-		`s = s "\t" $i; gsub(/:/, "\\:", s); print $NF s}' %s > %s`, shellWord(p.path), p.as(".crfsuite"))
 }
 
 // mostlyAlike reports whether most lines have the same number of columns, and others one less: a slip.
@@ -432,7 +353,7 @@ func (p *peek) isText() bool {
 	switch {
 	case slices.Contains(textExtensions, p.extension):
 		return true
-	case f == nil || f.first == 0 || f.text[0] == '#' && !f.heads && !f.tabs:
+	case f.ends == 0 || f.text[0] == '#' && !f.heads && !f.tabs:
 		return false
 	case p.extension == tabbedTextExtension:
 		return f.ends > fewEnds && f.least > 1

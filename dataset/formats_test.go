@@ -50,6 +50,7 @@ func TestFormats(t *testing.T) {
 		{"train.txt", "the D\ndog N\n", "tagged text"},
 		{"train.txt", "x\tA\ny\tB\n\ny\tB\n", "tagged text"},
 		{"latin.txt", "caf\xe9 N\nnoir A\n\nth\xe9 N\n", "tagged text"},
+		{"utf16.conll", "\xff\xfea\x00 \x00b\x00\n\x00", "tagged text"},
 		{"mallet.txt", mallet, "text as MALLET's SimpleTagger reads it"},
 		{"brown.txt", brown, "text of words with tags behind them"},
 		{"brown.conll", brown, "text of words with tags behind them"},
@@ -69,12 +70,12 @@ func TestFormats(t *testing.T) {
 		{"a.conll.xz", "\xfd7zXZ\x00", "a compressed file"},
 		{"g.uai", "", "a network"},
 		{"net.txt", "MARKOV\n1\n2\n0\n", "a network"},
-		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a network as Hugin writes it"},
+		{"asia.net", "net\n{\n}\nnode a\n{\n}\n", "a network of Hugin, libDAI or toulbar2"},
 		{"club.net", "*Vertices 2\n1 \"a\"\n", "a Pajek file"},
 		{"asia.bif", "network unknown {\n}\n", "a network"},
-		{"a.fg", "0\n", "a network of libDAI or toulbar2"},
+		{"a.fg", "0\n", "a network of Hugin, libDAI or toulbar2"},
 		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
-		{"table.txt", "id,label\nann,A\nbob,B\n", "a table of another name"},
+		{"table.txt", "id,label\nann,A\nbob,B\n", ""},
 		{"prose.txt", "It was a dark night.\nNobody came, and nobody called to ask for anything.\n\nThen it rained all " +
 			"day.\n", ""},
 	} {
@@ -196,7 +197,7 @@ func TestFolderIsAmbiguous(t *testing.T) {
 			[]string{"0.npz: it is a file of arrays as PyTorch Geometric names them", "python3 -c "}},
 		{map[string]string{"predict.json": "{}", "0.npz": ""}, []string{"it holds predictions"}},
 		{map[string]string{"train.txt": text, "pred.conll": text},
-			[]string{"train.txt looks like tagged text as ", "pred.conll does, by whose name it is text; name the files to read"}},
+			[]string{"train.txt looks like tagged text, and has no name by which a folder is read; name the files to read"}},
 		{map[string]string{"train.conll": text, "pred.conll": "Ann B B\nsees O O\nBob B B\n\nIt O O\n"},
 			[]string{"pred.conll: it is a file of predictions, which is not read; give the data that they are of"}},
 	} {
@@ -221,6 +222,8 @@ func TestCoNLLU(t *testing.T) {
 		!cmp.Equal(set.Instances[0].Samples(), [][]int32{{2, 1, -1}}) {
 		t.Errorf("tokens %q, states %q, labels %v", set.Names, set.Schema.NodeTypes[0].States, set.Instances[0].Samples())
 	}
+	refuses(t, writeFiles(t, map[string]string{"a.conllu": strings.Split(universal, "\n")[2] + "\n"}), Options{},
+		"a.conllu: there are no tokens")
 	for _, name := range set.Schema.NodeTypes[0].FeatureNames {
 		if strings.Contains(name, "column") {
 			t.Errorf("attribute %q", name)

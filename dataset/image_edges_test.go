@@ -48,6 +48,9 @@ func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]str
 	return files, pictures
 }
 
+// ways are the rows and columns from the first to the second end of an edge of each direction.
+var ways = [][2]int{{0, 1}, {1, 0}, {1, 1}, {1, -1}}
+
 // stepOf returns rows and columns from the first to the second end of an edge.
 func stepOf(u, v int32, cols int) (down, over int) {
 	return int(v)/cols - int(u)/cols, int(v)%cols - int(u)%cols
@@ -60,9 +63,9 @@ func TestContrastEdges(t *testing.T) {
 	folder := writeFiles(t, files)
 	for _, o := range []Options{{}, {Neighbours: 8}} {
 		set := mustOpen(t, folder, o)
-		ways, width := numDirections(set.Recipe.Neighbours), 1+scales
-		if edges := set.Schema.EdgeTypes[0]; edges.Features != ways*width || edges.Symmetric || len(edges.FeatureNames) != edges.Features {
-			t.Fatalf("%+v: %d features, want %d; %+v", o, edges.Features, ways*width, edges)
+		width, ways := 1+scales, ways[:set.Recipe.Neighbours/2]
+		if edges := set.Schema.EdgeTypes[0]; edges.Features != len(ways)*width || edges.Symmetric || len(edges.FeatureNames) != edges.Features {
+			t.Fatalf("%+v: %d features, want %d; %+v", o, edges.Features, len(ways)*width, edges)
 		}
 		// What is compared with: |Δrgb|² and its means.
 		known := map[[3]int]float64{}
@@ -88,8 +91,8 @@ func TestContrastEdges(t *testing.T) {
 			// Every pair of neighbouring pixels is joined.
 			for r := range in.Rows {
 				for c := range in.Cols {
-					for _, d := range directions[:ways] {
-						y, x := r+d.down, c+d.over
+					for _, d := range ways {
+						y, x := r+d[0], c+d[1]
 						pair := [2]int32{int32(r*in.Cols + c), int32(y*in.Cols + x)}
 						if inside := y < in.Rows && x >= 0 && x < in.Cols; inside && !joined[pair] {
 							t.Errorf("(%d, %d) is not joined to (%d, %d)", r, c, y, x)
@@ -103,9 +106,9 @@ func TestContrastEdges(t *testing.T) {
 				u, v := in.Graph.U(e), in.Graph.V(e)
 				down, over := stepOf(u, v, in.Cols)
 				x := known[[3]int{i, int(u), int(v)}]
-				want := make([]float64, ways*width)
+				want := make([]float64, len(ways)*width)
 				way := 0
-				for directions[way].down != down || directions[way].over != over {
+				for ways[way] != [2]int{down, over} {
 					way++
 				}
 				own := want[way*width:][:width]
@@ -125,7 +128,7 @@ func TestContrastEdges(t *testing.T) {
 					}
 				}
 			}
-			if n := ground.Tables(in.EdgeFeatures(0)); n != ways*len(set.Recipe.Edges.Colour[0].Values) {
+			if n := ground.Tables(in.EdgeFeatures(0)); n != len(ways)*len(set.Recipe.Edges.Colour[0].Values) {
 				t.Errorf("%d tables", n)
 			}
 		}
@@ -163,8 +166,8 @@ func TestEdgeOptionsRefuse(t *testing.T) {
 	set := mustOpen(t, folder, Options{})
 	for name, spoil := range map[string]func(*Recipe){
 		"bins":    func(r *Recipe) { r.Bins = 1 },
-		"offsets": func(r *Recipe) { r.Edges.Offsets = []int{1, 4} },
-		"colours": func(r *Recipe) { r.Edges.Colour = nil },
+		"offsets": func(r *Recipe) { r.Edges.Offsets[0] = 4 },
+		"colours": func(r *Recipe) { r.Edges.Colour[0] = contrast{} },
 		"scales":  func(r *Recipe) { r.Edges.Colour[0].Scales = nil },
 		"values":  func(r *Recipe) { r.Edges.Colour[0].Values[0] = math.Inf(1) },
 		"bounds":  func(r *Recipe) { r.Edges.Colour[0].Bounds = r.Edges.Colour[0].Bounds[1:] },
@@ -189,16 +192,16 @@ func TestOrientation(t *testing.T) {
 			exif = order.AppendUint32(order.AppendUint16(order.AppendUint16(exif, entry[0]), 3), 1)
 			exif = order.AppendUint16(order.AppendUint16(exif, entry[1]), 0)
 		}
-		if got := orientation(exif); got != 6 {
-			t.Errorf("%s: %d, want 6", marks, got)
+		if !turned(exif) {
+			t.Errorf("%s: it is not turned", marks)
 		}
-		for n := range exif {
-			if got := orientation(exif[:n]); got != 0 {
-				t.Errorf("%s: %d of %d bytes: %d", marks, n, len(exif), got)
+		for n := range len(exif) - 4 {
+			if turned(exif[:n]) {
+				t.Errorf("%s: turned by %d of %d bytes", marks, n, len(exif))
 			}
 		}
-	}
-	if got := orientation([]byte("Exif\x00\x00MM\x00\x2a\xff\xff\xff\xff\x00\x01")); got != 0 {
-		t.Errorf("a directory beyond the end: %d", got)
+		if exif = bytes.ReplaceAll(exif, []byte{6}, []byte{1}); turned(exif) {
+			t.Errorf("%s: it is turned upright", marks)
+		}
 	}
 }

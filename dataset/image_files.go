@@ -1,235 +1,242 @@
 package dataset
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-// Folders and files of an image folder.
-const (
-	imagesFolder   = "images"
-	labelsFolder   = "labels"
-	featuresFolder = "features"
-	regionsSuffix  = ".regions.txt"
+// superpixelsFolder has the maps of models that learned from some, and featuresFolder features, unless options name
+// others.
+const superpixelsFolder, featuresFolder = "superpixels", "features"
+
+// Folders of an image folder: the usual ones, and those of PASCAL VOC.
+var (
+	imagesFolders = []string{"images", "JPEGImages"}
+	labelsFolders = []string{"labels", "SegmentationClass"}
 )
 
-// imageFiles is what one picture is read from.
-type imageFiles struct {
-	id       string
-	picture  string
-	features string // "": the colours of the picture
-	// superpixels is a map of regions, without .png or .npy; "": pixels are the nodes
-	superpixels string
-	labels      string // without .regions.txt or .png; "": none
+// imageFolders are where what belongs to pictures is read from.
+type imageFolders struct {
+	features    string // "": their colours
+	superpixels string // "": pixels are the nodes
+	labels      string // "": none
 }
 
 // imageData is what was read.
 type imageData struct {
-	image    ImageSource
+	image    ImageSource    // of no width until the picture was read
+	colours  stretch.Values // [pixels × 3] of 0 to 255
 	features *featureMap
-	labels   *labelMap // nil: not read
+	labels   *numberMap // nil: not read
+	regions  *regions   // nil: pixels are the nodes
 	sources  []Source
 	files    []*fileio.Mapping // that features lie in
 	allowed  int64             // memory, as Options.Memory
-	regions  regions           // with superpixels
-	pixelEdges
+
+	graph  *graph.Graph
+	pixels *stretch.Map // the features of pixels
 }
 
-// source reads a whole file, which then is among the sources.
-func (d *imageData) source(path, wanted string) ([]byte, error) {
-	data, source, err := readSource(path, wanted, math.MaxInt64, d.allowed)
-	if err == nil {
-		d.sources = append(d.sources, source)
+// open opens what belongs to a picture: the first that is there of the files with one of some suffixes.
+func (d *imageData) open(path, what, remedy string, suffixes ...string) (string, *fileio.Mapping, error) {
+	var missing []string
+	for _, suffix := range suffixes {
+		file, err := fileio.Map(path+suffix, what, func(size int64) error {
+			return memory.Check("the file "+path+suffix, float64(size), d.allowed)
+		})
+		if err == nil {
+			d.sources = append(d.sources, sourceOf(path+suffix, file.Bytes()))
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return path + suffix, file, err
+		}
+		missing = append(missing, path+suffix)
 	}
-	return data, err
+	return "", nil, wrong(d.image.Path, 0, "", remedy+", or leave the picture out of the list",
+		"it has no %s: there is no %s", what, strings.Join(missing, " or "))
 }
 
-// mapped is source for a file that may be large: of what is mapped nothing counts as memory.
-func (d *imageData) mapped(path, wanted string) (*fileio.Mapping, error) {
-	file, err := fileio.Map(path, wanted, func(size int64) error {
-		return memory.Check("the file "+path, float64(size), d.allowed)
-	})
-	if err == nil {
-		d.sources = append(d.sources, sourceOf(path, file.Bytes()))
+// findFolders finds what there is beside the pictures.
+func (l *imageLoader) findFolders(folder string) (f imageFolders) {
+	features, r := folderOf(folder, l.o.FeatureDir, featuresFolder), l.o.Recipe
+	_, err := os.Stat(features)
+	switch missing := errors.Is(err, fs.ErrNotExist) && l.o.FeatureDir == ""; {
+	case r != nil && r.Colours, r == nil && missing:
+	case missing:
+		l.fail(optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
+			"[h, w, d] per picture, as the model learned from", features))
+	default:
+		f.features = features
+		l.fail(err)
 	}
-	return file, err
-}
-
-// findImages lists the pictures to read: those of the list, or all.
-func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
-	within, ids := filepath.Join(folder, imagesFolder), ""
-	byID, err := pictures(within)
-	if err != nil {
-		return nil, nil, []error{err}
+	if l.o.superpixels() {
+		f.superpixels = folderOf(folder, l.o.Superpixels, superpixelsFolder)
 	}
-	features, err := findFeatures(folder, o)
-	if err != nil {
-		return nil, nil, []error{err}
-	}
-	labels := filepath.Join(folder, labelsFolder)
-	if !o.NoLabels && !isFolder(labels) {
-		return nil, nil, []error{wrong(folder, 0, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in "+
-			"images; predict needs none", "there is no folder %s", labels)}
-	}
-	if o.List != "" {
-		ids = ListPath(folder, o.List)
-	}
-	entries, sources, list := chosen(within, byID, ids, o.Memory)
-	var found []imageFiles
-	for _, e := range entries {
-		f := imageFiles{id: e.text, picture: byID[e.text][0]}
-		if !o.NoLabels {
-			f.labels = filepath.Join(labels, e.text)
+	if !l.o.NoLabels {
+		if f.labels = folderOf(folder, "", labelsFolders...); !isFolder(f.labels) {
+			l.failAt(folder, "", "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images; predict needs none",
+				"there is no folder %s", f.labels)
 		}
-		if features != "" {
-			f.features = filepath.Join(features, e.text+".npy")
-		}
-		if o.superpixels() {
-			f.superpixels = filepath.Join(ListPath(folder, cmp.Or(o.Superpixels, superpixelsFolder)), e.text)
-		}
-		found = append(found, f)
 	}
-	return found, sources, list
+	return f
 }
 
 // ListPath returns where Open reads a list of image ids, or a folder that an option names: at the path as it stands, or
 // else within the data folder.
 func ListPath(folder, list string) string {
-	within := filepath.Join(folder, list)
-	if _, err := os.Stat(list); err != nil {
-		if _, err := os.Stat(within); err == nil {
-			return within
+	for _, path := range []string{list, filepath.Join(folder, list)} {
+		if _, err := os.Stat(path); err == nil {
+			return path
 		}
 	}
 	return list
 }
 
-// FeatureFolder returns the folder from which Open reads the unary features of an image folder: the one asked for, as
-// ListPath finds it, or else features in the data folder.
-func FeatureFolder(folder, asked string) string {
+// folderOf returns the folder asked for, as ListPath finds it, or else the first in the data folder of those that are
+// usual.
+func folderOf(folder, asked string, usual ...string) string {
 	if asked != "" {
 		return ListPath(folder, asked)
 	}
-	return filepath.Join(folder, featuresFolder)
+	there := slices.IndexFunc(usual, func(name string) bool { return isFolder(filepath.Join(folder, name)) })
+	return filepath.Join(folder, usual[max(there, 0)])
 }
 
-// findFeatures returns the folder of the features if it is there, or "" where colours are the features.
-func findFeatures(folder string, o *Options) (string, error) {
-	features := FeatureFolder(folder, o.FeatureDir)
-	_, err := os.Stat(features)
-	colours := o.Recipe != nil && o.Recipe.Colours
-	switch {
-	case colours && o.FeatureDir != "":
-		return "", optionError("FeatureDir", "the model learned from the colours of pictures, and has no features: leave "+
-			"the option out")
-	case colours, errors.Is(err, fs.ErrNotExist) && o.FeatureDir == "" && o.Recipe == nil:
-		return "", nil
-	case err != nil && o.FeatureDir == "":
-		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
-			"[h, w, d] per picture, as the model learned from", features)
+// pictureSuffixes are those of pictures to be read.
+var pictureSuffixes = []string{".jpg", ".jpeg", ".png"}
+
+// idOf is what a picture is called: its file without a suffix.
+func idOf(picture string) string {
+	return strings.TrimSuffix(filepath.Base(picture), filepath.Ext(picture))
+}
+
+// chosen returns the pictures that a list names, by their ids or files, or without a list all in the order of ids.
+func (l *imageLoader) chosen(folder string) (pictures []string) {
+	within := folderOf(folder, "", imagesFolders...)
+	all, err := filesIn(within, func(name string) bool {
+		return slices.Contains(pictureSuffixes, strings.ToLower(filepath.Ext(name)))
+	})
+	if err != nil {
+		l.fail(err)
+		return nil
 	}
-	return features, err
+	p := &problems{file: within}
+	named := map[string][]string{} // pictures by ids and by files
+	var entries []listEntry
+	for _, path := range all {
+		id := idOf(path)
+		entries = append(entries, listEntry{text: id})
+		named[id], named[filepath.Base(path)] = append(named[id], path), []string{path}
+	}
+	slices.SortFunc(entries, func(a, b listEntry) int { return naturalCompare(a.text, b.text) })
+	if l.o.List != "" {
+		p.file = ListPath(folder, l.o.List)
+		named, source, wrong := readList(p.file, l.o.Memory)
+		entries, p.list, l.set.Sources = named, wrong, append(l.set.Sources, source)
+	} else if len(entries) == 0 {
+		p.add(0, "", `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`, "there are no pictures (%s)",
+			strings.Join(pictureSuffixes, ", "))
+	}
+	first := map[string]int{} // line of a picture
+	for _, e := range entries {
+		paths := named[e.text]
+		if paths == nil {
+			paths = named[filepath.Base(e.text)]
+		}
+		if len(paths) != 1 {
+			p.add(e.line, "", "an id is a file name without .jpg or .png", "%d pictures are named %q in %s, want 1",
+				len(paths), abbreviate(e.text), within)
+			continue
+		}
+		if line := first[paths[0]]; line > 0 {
+			p.add(e.line, "", "remove one of the two", "%q is listed on line %d already", abbreviate(idOf(paths[0])), line)
+		}
+		first[paths[0]] = e.line
+		pictures = append(pictures, paths[0])
+	}
+	l.fail(p.errors()...)
+	return pictures
 }
 
 // read reads everything about one picture and checks that it fits together.
-func (f *imageFiles) read(o *Options) (*imageData, []error) {
-	d, list := &imageData{allowed: o.Memory}, []error(nil)
-	fail := func(errs ...error) {
-		list = append(list, slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
-	}
-	fail(f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast))
+func (f *imageFolders) read(picture string, allowed int64) (d *imageData, list []error) {
+	id := idOf(picture)
+	d = &imageData{image: ImageSource{ID: id, Path: picture}, allowed: allowed}
+	list = []error{d.readPicture()}
 	if f.features != "" {
-		fail(f.readFeatures(d))
+		list = append(list, d.readFeatures(filepath.Join(f.features, id)))
+	} else {
+		d.features = &featureMap{picture, d.image.Height, d.image.Width, 3, d.colours}
 	}
 	if f.labels != "" {
-		fail(f.readLabels(d)...)
-	}
-	if m, s := d.labels, d.image; len(list) == 0 && m != nil && (m.rows != s.Height || m.cols != s.Width) {
-		remedy := "use the labels of this picture in its own size"
-		if s.turned {
-			remedy = "viewers turn the picture: " + upright
+		m, problems := d.numbers(filepath.Join(f.labels, id), "labels", "label it")
+		if list = append(list, problems...); m != nil {
+			d.labels, list = m, append(list, m.asLabels())
 		}
-		fail(wrong(m.path, 0, "", remedy, "it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols,
-			s.Path, s.Height, s.Width))
 	}
-	if len(list) == 0 && f.superpixels != "" {
-		fail(f.readSuperpixels(d))
+	if f.superpixels != "" {
+		m, problems := d.numbers(filepath.Join(f.superpixels, id), "map of superpixels", "name the folder of the maps by "+
+			"{superpixels}, make the map, as by "+makeSuperpixels(picture))
+		if list = append(list, problems...); m != nil {
+			d.regions = newRegions(m.numbers)
+		}
 	}
 	return d, list
 }
 
 // readFeatures reads features/ID.npy.
-func (f *imageFiles) readFeatures(d *imageData) error {
-	features, err := d.mapped(f.features, "the features of a picture in npy format")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return wrong(f.features, 0, "", "make the features, or leave the picture out of the list",
-			"there is no such file; it should hold the unary features of %s", f.picture)
-	case err == nil:
-		d.files = append(d.files, features)
-		d.features, err = parseMap(f.features, features.Bytes(), features)
-		if m := d.features; err == nil && !m.fits(d.image.Height, d.image.Width) {
-			err = misfit(m.path, m.rows, m.cols, &d.image, "[h, w, d], of features first numpy.moveaxis(a, 0, -1)")
-		}
-	}
-	return err
-}
-
-// readPicture finds the size of the picture, and its colours where they are wanted. Its pixels are decoded at any rate,
-// to see that they can be: they are drawn when the work is done, which is too late to find a damaged file.
-func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
-	data, err := d.source(f.picture, "a picture")
+func (d *imageData) readFeatures(path string) error {
+	path, file, err := d.open(path, "features", "make them", ".npy")
 	if err != nil {
 		return err
 	}
-	picture, _, err := decodePicture(f.picture, data, d.allowed, "picture", "save it again as png, of 8 or 16 bits")
+	d.files = append(d.files, file)
+	m, err := parseMap(path, file.Bytes(), file)
+	if err == nil && d.image.Width > 0 && !m.fits(d.image.Height, d.image.Width) {
+		err = misfit(path, m.rows, m.cols, &d.image, "[h, w, d], of features first numpy.moveaxis(a, 0, -1)")
+	}
+	d.features = m
+	return err
+}
+
+// readPicture finds the size of the picture, and its colours.
+func (d *imageData) readPicture() error {
+	path, file, err := d.open(d.image.Path, "picture", "restore it", "")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	picture, _, err := decodePicture(path, file.Bytes(), d.allowed)
 	if err != nil {
 		return err
 	}
 	size := picture.Bounds().Size()
-	d.image = ImageSource{ID: f.id, Path: f.picture, Width: size.X, Height: size.Y, turned: orientation(data) > 1}
-	if d.rows, d.cols = size.Y, size.X; wanted || f.features == "" {
-		d.colours = coloursOf(picture)
-	}
-	if f.features == "" {
-		d.features = colourFeatures(f.picture, picture, d.colours)
-	}
+	d.image.Width, d.image.Height, d.image.turned = size.X, size.Y, turned(file.Bytes())
+	d.colours = coloursOf(picture)
 	return nil
 }
 
-// firstThere reads the first of some files that is there. Where none is, the picture lacks what is missing.
-func (f *imageFiles) firstThere(d *imageData, wanted, missing, remedy string, paths ...string) (string, []byte, error) {
-	for _, path := range paths {
-		if data, err := d.source(path, wanted); !errors.Is(err, fs.ErrNotExist) {
-			return path, data, err
-		}
+// numbers reads a map of the picture's pixels: of labels, or of superpixels.
+func (d *imageData) numbers(path, what, remedy string) (m *numberMap, list []error) {
+	path, file, err := d.open(path, what, remedy, ".regions.txt", ".png", ".npy")
+	if err != nil {
+		return nil, []error{err}
 	}
-	return "", nil, wrong(f.picture, 0, "", remedy, "it has no %s: there is neither %s nor %s", missing, paths[0],
-		paths[1])
-}
-
-// readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png.
-func (f *imageFiles) readLabels(d *imageData) (list []error) {
-	path, data, err := f.firstThere(d, "labels", "labels", "label it, leave it out of the list", f.labels+regionsSuffix,
-		f.labels+".png")
-	switch {
-	case err != nil:
-		return []error{err}
-	case strings.HasSuffix(path, regionsSuffix):
-		d.labels, list = parseRegions(path, data)
-		return list
+	defer file.Close()
+	m, list = parseNumbers(path, file.Bytes(), d.allowed)
+	if s := &d.image; len(list) == 0 && s.Width > 0 && (m.rows != s.Height || m.cols != s.Width) {
+		list = append(list, misfit(path, m.rows, m.cols, s, "[h, w]"))
 	}
-	d.labels, err = parseLabelPicture(path, data, d.allowed)
-	return []error{err}
+	return m, list
 }
 
 // misfit is the error of a map that does not fit a picture.

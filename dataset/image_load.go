@@ -10,16 +10,14 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // imageLoader turns an image folder into a set.
 type imageLoader struct {
 	loader
 	images []*imageData
-	pixels []pixelFeatures
-
-	book         []float64 // of contrasts: the distinct features of edges
-	ofDifference []uint16  // and their bins of colours
+	book   []float64 // of contrasts: the distinct features of edges
 }
 
 // loadImages reads an image folder.
@@ -29,20 +27,21 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	if l.readManifest(folder, true); len(l.problems) > 0 {
 		return nil, l.problems
 	}
-	files, sources, list := findImages(folder, o)
-	l.set.Sources = append(l.set.Sources, sources...)
-	l.problems = list
-	l.read(files)
-	l.run(l.chooseColourFeatures, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
-		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
-		l.findRegions, l.chooseEdges, func() { l.askWhatHides() }, l.freezeAll, l.keepRowLabels)
+	if folders := l.findFolders(folder); len(l.problems) == 0 {
+		l.read(folders, l.chosen(folder))
+	}
+	states := func(int) int { return len(l.set.Recipe.States) }
+	l.run(l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
+		func() { l.checkNumbers(states, l.numbers...) }, l.checkPixels, l.joinPixels, l.chooseEdges,
+		l.askWhatHides, l.freezeAll, l.keepRows)
 	return l.result()
 }
 
-func (l *imageLoader) read(files []imageFiles) {
-	l.images = make([]*imageData, len(files))
-	lists := make([][]error, len(files))
-	if !l.each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o) }) {
+// read reads the pictures, and what there is beside them.
+func (l *imageLoader) read(f imageFolders, pictures []string) {
+	l.images = make([]*imageData, len(pictures))
+	lists := make([][]error, len(pictures))
+	if !l.each(len(pictures), func(i int) { l.images[i], lists[i] = f.read(pictures[i], l.o.Memory) }) {
 		return
 	}
 	turned, first := 0, ""
@@ -61,29 +60,6 @@ func (l *imageLoader) read(files []imageFiles) {
 	}
 }
 
-// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three where they have colours.
-func (l *imageLoader) chooseColourFeatures() {
-	if !l.images[0].features.isColours() {
-		return
-	}
-	if l.o.Recipe == nil {
-		l.warn("there is no folder %s: the features of pixels are their colours",
-			filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
-	} else if l.o.Recipe.FeatureDim == 3 {
-		return
-	}
-	grey := make([]bool, len(l.images))
-	l.each(len(l.images), func(i int) { grey[i] = l.images[i].features.grey() })
-	if at := slices.Index(grey, false); at >= 0 && l.o.Recipe != nil {
-		l.failAt(l.images[at].image.Path, "", "make it grey, or learn from pictures in colours",
-			"it has colours, and the model learned from grey pictures")
-	} else if at < 0 {
-		for _, d := range l.images {
-			d.features.oneColour()
-		}
-	}
-}
-
 // checkDepths checks that all feature vectors have the same length: the model's, or that of the first picture.
 func (l *imageLoader) checkDepths() {
 	first := l.images[0].features
@@ -96,13 +72,13 @@ func (l *imageLoader) checkDepths() {
 		}
 		l.compareNames()
 	} else {
-		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.isColours(), Bias: !l.o.NoBias,
-			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
-		if l.o.Superpixels != "" {
-			l.set.Recipe.Superpixels = &superpixelRecipe{}
-		} else if l.o.edgesOfImages() == EdgesContrast {
-			l.set.Recipe.Edges = &edgeRecipe{}
+		_, colours := first.cells.(stretch.Values)
+		if colours {
+			l.warn("there is no folder %s: the features of pixels are their colours",
+				filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
 		}
+		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: colours, Bias: !l.o.NoBias,
+			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 	}
 	for _, d := range l.images {
 		if got := d.features.depth; got != want {
@@ -114,13 +90,8 @@ func (l *imageLoader) checkDepths() {
 	}
 }
 
-// chooseStates names the states: by the model, the options, dataset.json, or the largest label.
+// chooseStates names the states: by the colours of labels, the model, the options, dataset.json, or the largest label.
 func (l *imageLoader) chooseStates() {
-	for _, d := range l.images {
-		if m := d.labels; m != nil {
-			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.form != labelsText})
-		}
-	}
 	switch r := &l.set.Recipe; {
 	case r.LabelColours:
 	case l.o.Schema != nil:
@@ -136,69 +107,52 @@ func (l *imageLoader) chooseStates() {
 	}
 }
 
-// numStates returns the number of states of a pixel.
-func (l *imageLoader) numStates() int {
-	if l.o.Schema != nil {
-		return l.set.Schema.NodeStates(0)
-	}
-	return len(l.set.Recipe.States)
-}
-
-// buildPixels stretches the features over the pixels. Pictures of the same size share one grid.
-func (l *imageLoader) buildPixels() {
-	if l.checkPixels(); len(l.problems) > 0 {
-		return
-	}
-	grids := map[[2]int]*graph.Graph{}
-	l.pixels = make([]pixelFeatures, len(l.images))
-	r := l.set.Recipe
-	for i, d := range l.images {
-		size := [2]int{d.image.Height, d.image.Width}
-		if grids[size] == nil && r.Superpixels == nil {
-			grid, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: r.Neighbours == 8})
-			if err != nil {
-				l.fail(ofFile(d.image.Path, err))
-				return
-			}
-			grids[size] = grid
-		}
-		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias)}
-	}
-}
-
 // checkPixels refuses pictures whose pixels take too much memory: their features do not,
 // since they stay in their files.
 func (l *imageLoader) checkPixels() {
-	// A label, the colours, and the bin and the graph of an edge, which pictures of one size
-	// share; and what is mapped from no file.
-	const label, colours, edge, fine = 4, 4, 40, 12
-	r, total := &l.set.Recipe, 0.0
-	edges := edge * float64(numDirections(r.Neighbours))
-	largest := l.images[0]
+	// A label, the colours, and the bin and the graph of an edge, which pictures of one size share.
+	const label, colours, edge = 4, 12, 40
+	pixels, each := 0.0, float64(label+colours+edge*l.set.Recipe.Neighbours/2)
 	for _, d := range l.images {
-		pixels := d.image.pixels()
-		total += pixels * (label + colours + edges)
-		if r.Colours {
-			total += pixels * fine
-		}
-		if pixels > largest.image.pixels() {
-			largest = d
-		}
+		pixels += d.image.pixels()
 	}
-	l.allow(largest.image.Path, fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total,
-		func() string {
-			return fmt.Sprintf("this one, the largest, has %d×%d pixels", largest.image.Width, largest.image.Height)
-		})
+	l.allow(filepath.Dir(l.images[0].image.Path),
+		fmt.Sprintf("%.0f pixels and edges of %d pictures", pixels, len(l.images)), pixels*each, nil)
+}
+
+// joinPixels joins the pixels of each picture, or then its regions, and stretches the features over the pixels.
+// Pictures of the same size share one grid.
+func (l *imageLoader) joinPixels() {
+	grids, failures := map[[2]int]*graph.Graph{}, make([]error, len(l.images))
+	for i, d := range l.images {
+		m := d.features
+		d.pixels = stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth,
+			stretch.Size{Rows: d.image.Height, Cols: d.image.Width}, l.set.Recipe.Bias)
+		size := [2]int{d.image.Height, d.image.Width}
+		if grids[size] == nil {
+			grids[size], failures[i] = graph.Grid(size[0], size[1], graph.GridOptions{Eight: l.set.Recipe.Neighbours == 8})
+		}
+		d.graph = grids[size]
+	}
+	l.each(len(l.images), func(i int) {
+		if d := l.images[i]; d.regions != nil && d.graph != nil {
+			failures[i] = d.joinRegions()
+		}
+	})
+	for i, err := range failures {
+		l.fail(ofFile(l.images[i].image.Path, err))
+	}
 }
 
 // chooseEdges takes the model's bins or scales, or those of the training data, which completes recipe and schema.
 func (l *imageLoader) chooseEdges() {
 	r := &l.set.Recipe
 	if l.o.Schema == nil {
-		names := l.chooseBins()
-		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), len(names))
+		l.chooseBins()
+		names := r.imageEdges()
+		l.set.Schema = crf.Homogeneous(r.States, l.images[0].pixels.Dim(), len(names))
 		if r.Colours && l.manifest.NodeFeatures == nil {
-			l.manifest.NodeFeatures = map[int][]string{1: {"grey"}, 3: {"red", "green", "blue"}}[r.FeatureDim]
+			l.manifest.NodeFeatures = []string{"red", "green", "blue"}
 		}
 		l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
 		l.set.Schema.EdgeTypes[0].FeatureNames = names
@@ -207,51 +161,30 @@ func (l *imageLoader) chooseEdges() {
 		l.completeSchema()
 	}
 	if r.Edges != nil {
-		l.book, l.ofDifference = r.Edges.book(r.Neighbours), r.Edges.ofDifference()
+		l.book = r.Edges.book(r.Neighbours)
 	}
 }
 
-// chooseBins completes the recipe, and returns the names of the features of an edge.
-func (l *imageLoader) chooseBins() (names []string) {
-	r := &l.set.Recipe
-	if r.Superpixels != nil {
-		r.Superpixels = l.newSuperpixelRecipe()
-		return r.Superpixels.names()
-	}
-	if r.Edges != nil {
-		parts := make([]edgeSums, len(l.images))
-		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Neighbours) })
-		if len(l.problems) > 0 {
-			return nil
+// chooseBins completes the recipe by scales or bins.
+func (l *imageLoader) chooseBins() {
+	r, wanted := &l.set.Recipe, cmp.Or(l.o.Bins, DefaultBins)
+	switch {
+	case l.o.Superpixels != "":
+		r.Superpixels = &superpixelRecipe{Scales: scalesFor(l.meanDifference())}
+	case l.o.Edges != EdgesBins && l.o.Bins == 0:
+		r.Edges = &edgeRecipe{[1]int{1}, [1]contrast{newContrast(l.meanDifference())}}
+	default:
+		r.BinEdges = binEdges(sampleDistances(l.images), wanted)
+		if r.Bins = len(r.BinEdges) + 1; r.Bins < wanted {
+			l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
 		}
-		r.Edges = newEdgeRecipe(parts)
-		return r.Edges.names(r.Neighbours)
 	}
-	wanted := cmp.Or(l.o.Bins, DefaultBins)
-	r.BinEdges = binEdges(sampleDistances(l.pixels), wanted)
-	r.Bins = len(r.BinEdges) + 1
-	if r.Bins < wanted {
-		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
-	}
-	return binNames(r.BinEdges)
-}
-
-// binNames describes the bins of the distance.
-func binNames(edges []float64) []string {
-	if len(edges) == 0 {
-		return []string{"any distance"}
-	}
-	names := []string{fmt.Sprintf("distance < %.4g", edges[0])}
-	for i := 1; i < len(edges); i++ {
-		names = append(names, fmt.Sprintf("%.4g ≤ distance < %.4g", edges[i-1], edges[i]))
-	}
-	return append(names, fmt.Sprintf("distance ≥ %.4g", edges[len(edges)-1]))
 }
 
 // freezeAll makes the instances.
 func (l *imageLoader) freezeAll() {
 	specs, failures := make([]crf.InstanceSpec, len(l.images)), make([]error, len(l.images))
-	l.each(len(l.images), func(i int) { specs[i], failures[i] = l.spec(i) })
+	l.each(len(l.images), func(i int) { specs[i], failures[i] = l.spec(l.images[i]) })
 	for i, err := range failures {
 		switch {
 		case err != nil:
@@ -262,28 +195,32 @@ func (l *imageLoader) freezeAll() {
 	}
 }
 
-func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
-	d, p := l.images[i], &l.pixels[i]
-	if l.set.Recipe.Superpixels != nil {
-		return l.regionSpec(i, p.features.Reader(), p.features.Dim())
-	}
-	var edges crf.Features
-	var err error
-	if r := &l.set.Recipe; r.Edges != nil {
-		edges, err = r.Edges.features(&d.pixelEdges, p.graph.NumEdges(), r.Neighbours, l.book, l.ofDifference)
-		d.pixelEdges = pixelEdges{}
-	} else {
-		edges, err = crf.Bins(p.bins(r.BinEdges), r.Bins)
-	}
-	if err != nil {
-		return crf.InstanceSpec{}, err
-	}
-	spec := crf.InstanceSpec{
-		Name: d.image.ID, Graph: p.graph, Rows: d.image.Height, Cols: d.image.Width,
-		NodeFeat: []crf.Features{crf.Compute(p.features)}, EdgeFeat: []crf.Features{edges},
-	}
+// spec is the instance of a picture: its pixels or its regions.
+func (l *imageLoader) spec(d *imageData) (spec crf.InstanceSpec, err error) {
+	r, nodes, edges, labels := &l.set.Recipe, crf.Compute(d.pixels), crf.Features{}, []int32(nil)
+	spec = crf.InstanceSpec{Name: d.image.ID, Graph: d.graph, Rows: d.image.Height, Cols: d.image.Width}
 	if d.labels != nil {
-		spec.Labels = [][]int32{d.labels.labels}
+		labels = d.labels.numbers
 	}
-	return spec, nil
+	switch {
+	case d.regions != nil:
+		spec.Rows, spec.Cols = 0, 0
+		if nodes, err = crf.Dense(d.regions.means(d.pixels.Dim(), d.pixels.Reader()), d.pixels.Dim()); err != nil {
+			return spec, err
+		}
+		edges, err = r.Superpixels.features(d, r.edgeDim())
+		if labels != nil {
+			labels = d.regions.majority(labels, len(r.States))
+		}
+	case r.Edges != nil:
+		edges, err = r.Edges.features(d, l.book, r.edgeDim())
+	default:
+		edges, err = crf.Bins(d.bins(r.BinEdges), r.Bins)
+	}
+	d.colours = nil
+	spec.NodeFeat, spec.EdgeFeat = []crf.Features{nodes}, []crf.Features{edges}
+	if labels != nil {
+		spec.Labels = [][]int32{labels}
+	}
+	return spec, err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // picture returns a jpg of the given size.
@@ -57,6 +58,7 @@ func someImages(t testing.TB) map[string]string {
 		"images/10.PNG":           indexed(t, 2, 4),
 		"images/tall.jpeg":        picture(t, 4, 2),
 		"images/notes.txt":        "not a picture",
+		"images/10.tif":           "what the png was made of",
 		"labels/2.regions.txt":    "0 1 1 -1\n2 2 -7 0\n",
 		"labels/10.png":           indexed(t, 2, 4, 0, 1, 2, 255, 0, 0, 0, 0),
 		"labels/tall.regions.txt": "0 0\r\n0 0\n0 0\n1 1\n\n",
@@ -156,14 +158,14 @@ func TestImagesRefuse(t *testing.T) {
 		options Options
 		want    []string
 	}{
-		"label size":     {map[string]string{"labels/2.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"2.regions.txt: it labels 4 rows of 2 pixels, but ", "2.jpg has 2 rows of 4"}},
+		"label size":     {map[string]string{"labels/2.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"2.regions.txt: its 4 rows of 2 cells are not the shape of ", "2.jpg, which has 2 rows of 4 pixels"}},
 		"label value":    {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 3 0\n"}, Options{}, []string{"2.regions.txt:2: number 3 is 3, want -1 (unobserved) or 0 to 2"}},
 		"label picture":  {map[string]string{"labels/10.png": indexed(t, 2, 4, 0, 0, 0, 0, 0, 9)}, Options{}, []string{"10.png:[1,1]: is 9, want 255 (unobserved) or 0 to 2"}},
 		"label text":     {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 x 0\n"}, Options{}, []string{`2.regions.txt:2: "x" is not a label`}},
 		"ragged":         {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 0\n"}, Options{}, []string{"2.regions.txt:2: there are 3 numbers, want 4"}},
 		"one state":      {map[string]string{ManifestName: "", "labels/2.regions.txt": "0 0 0 0\n0 0 0 -1\n", "labels/10.png": indexed(t, 2, 4), "labels/tall.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"regions.txt: every label of every picture is 0", "dataset.json"}},
 		"no rows":        {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
-		"label missing":  {map[string]string{"labels/10.png": ""}, Options{}, []string{"10.PNG: it has no labels: there is neither ", "10.regions.txt", "10.png"}},
+		"label missing":  {map[string]string{"labels/10.png": ""}, Options{}, []string{"10.PNG: it has no labels: there is no ", "10.regions.txt or ", "10.png or ", "10.npy; label it, or leave"}},
 		"label colours":  {map[string]string{"labels/10.png": colours(t)}, Options{}, []string{"10.png:[0,0]: is transparent"}},
 		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "predict needs none"}},
 		"transposed":     {map[string]string{"features/tall.npy": cells(60, 80, 1)}, Options{}, []string{"tall.npy: its 60 rows of 80 cells are not the shape of ", "tall.jpeg, which has 4 rows of 2 pixels"}},
@@ -172,7 +174,7 @@ func TestImagesRefuse(t *testing.T) {
 		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8; convert it with astype"}},
 		"feature NaN":    {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{}, []string{"2.npy:[0,1,0]: is NaN"}},
 		"feature cut":    {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"2.npy: the array has 80 bytes"}},
-		"feature none":   {map[string]string{"features/2.npy": ""}, Options{}, []string{"2.npy: there is no such file; it should hold the unary features of "}},
+		"feature none":   {map[string]string{"features/2.npy": ""}, Options{}, []string{"2.jpg: it has no features: there is no ", "2.npy; make them"}},
 		"feature depth":  {map[string]string{"features/10.npy": cells(1, 2, 5)}, Options{}, []string{"10.npy: it has 5 features per pixel, ", "2.npy has 1"}},
 		"picture":        {map[string]string{"images/2.jpg": "jpg"}, Options{}, []string{"2.jpg: the picture cannot be read"}},
 		"two pictures":   {map[string]string{"images/2.png": indexed(t, 2, 4)}, Options{}, []string{`2 pictures are named "2"`}},
@@ -182,7 +184,7 @@ func TestImagesRefuse(t *testing.T) {
 		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
 		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
 		"feature names":  {map[string]string{ManifestName: `{"node_features": ["a", "b"]}`}, Options{}, []string{"dataset.json:node_features: it names 2 features"}},
-		"no pictures":    {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{}, []string{"there are no pictures"}},
+		"no pictures":    {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{}, []string{"images: there are no pictures (.jpg, .jpeg, .png); save them as png"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := someImages(t)
@@ -276,8 +278,8 @@ func FuzzRegions(f *testing.F) {
 	f.Add([]byte("\ufeff0\t99999\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, list := parseRegions("r", data)
-		if len(list) == 0 && (len(m.labels) != m.rows*m.cols || m.rows == 0 || slices.Min(m.labels) < -1) {
-			t.Errorf("%d labels for %d × %d", len(m.labels), m.rows, m.cols)
+		if len(list) == 0 && (len(m.numbers) != m.rows*m.cols || m.rows == 0 || slices.Min(m.numbers) < -1) {
+			t.Errorf("%d labels for %d × %d", len(m.numbers), m.rows, m.cols)
 		}
 	})
 }
@@ -285,8 +287,8 @@ func FuzzRegions(f *testing.F) {
 func FuzzLabelPicture(f *testing.F) {
 	f.Add([]byte(indexed(f, 2, 4, 0, 1, 2, 255)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if m, err := parseLabelPicture("p", data, 0); err == nil && len(m.labels) != m.rows*m.cols {
-			t.Errorf("%d labels for %d × %d", len(m.labels), m.rows, m.cols)
+		if m, err := parseNumberPicture("p", data, 0); err == nil && len(m.numbers) != m.rows*m.cols {
+			t.Errorf("%d labels for %d × %d", len(m.numbers), m.rows, m.cols)
 		}
 	})
 }
@@ -299,7 +301,7 @@ func FuzzFeatureMap(f *testing.F) {
 			return
 		}
 		if m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
-			pixels := m.over(&ImageSource{Height: 2, Width: 3}, true)
+			pixels := stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth, stretch.Size{Rows: 2, Cols: 3}, true)
 			for r := range pixels.Rows() {
 				pixels.Row(make([]float64, pixels.Dim()), r)
 			}
@@ -361,12 +363,13 @@ func TestFeatureMapTypes(t *testing.T) {
 	}
 }
 
-// Pictures and labels that are symbolic links are read as what they lead to.
+// Pictures and labels that are symbolic links are read as what they lead to, and folders are those of PASCAL VOC.
 func TestImagesByLinks(t *testing.T) {
 	there, here := writeFiles(t, someImages(t)), t.TempDir()
 	entries := oracle.Must(os.ReadDir(there))(t)
 	for _, e := range entries {
-		oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, e.Name())))
+		name := strings.NewReplacer("images", "JPEGImages", "labels", "SegmentationClass").Replace(e.Name())
+		oracle.OK(t, os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, name)))
 	}
 	if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
 		t.Errorf("%d images", len(set.Instances))

@@ -11,29 +11,13 @@ import (
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// meaning is what -1 among labels that are numbers stands for.
-type meaning int
-
-const (
-	hides    meaning = iota // a label that is not known
-	isSpin                  // one of the two states of a spin
-	isEither                // hidden labels or spins, which nothing tells apart
-)
-
-// minusOne is the one rule of what -1 means among labels that are numbers: it hides a label. The option Spins says that
+// spins is the one rule of what -1 means among labels that are numbers: it hides a label. The option Spins says that
 // it is a spin where it stands beside 1 alone; then a 0 that is by far the rarest of -1, 0 and 1 is a missing value.
 // Where it stands beside 1 alone and nothing tells, this is a question, which dataset.json can answer.
-func (l *loader) minusOne(x labelCounts, states int) meaning {
+func (l *loader) spins(x labelCounts) bool {
 	const farFewer = 2 // so many labels for one of those that are missing votes
-	asked := l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins
-	switch {
-	case x[-1] == 0 || l.manifest.HiddenLabels:
-	case asked && x.areSigns() && x[1] > 0 && farFewer*x[0] <= min(x[-1], x[1]), asked && len(x) == 1:
-		return isSpin
-	case states == 2 && x.areSigns() && x[1] > 0 && x[0] == 0:
-		return isEither
-	}
-	return hides
+	return (l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins) && x[-1] > 0 && !l.manifest.HiddenLabels &&
+		(len(x) == 1 || x.areSigns() && x[1] > 0 && farFewer*x[0] <= min(x[-1], x[1]))
 }
 
 // voteNote tells which of -1, 0 and 1 is taken for a missing one.
@@ -45,24 +29,9 @@ const sayHidden = `write "hidden_labels": true into ` + ManifestName
 // numbered are labels that are numbers, as an array of the data has them.
 type numbered struct {
 	labels []int32
-	typeOf func(s int) int              // of nodes; nil: 0
+	typeOf func(s int) int              // of nodes
 	place  func(e *Error, s int) *Error // puts the place of a label into an error
-	voids  bool                         // a picture hides labels, which says nothing of spins
-}
-
-func (n *numbered) typeAt(s int) int {
-	if n.typeOf == nil {
-		return 0
-	}
-	return n.typeOf(s)
-}
-
-// hidden is what hides a label.
-func (n *numbered) hidden() string {
-	if n.voids {
-		return fmt.Sprint(voidLabel)
-	}
-	return fmt.Sprint(crf.Unobserved)
+	hides  string                       // a label: -1, or 255 in a picture, where it says nothing of spins
 }
 
 // labelCounts says how often each label occurs, where labels are numbers.
@@ -83,11 +52,11 @@ func (l *loader) countLabels() map[int]labelCounts {
 	all := map[int]labelCounts{}
 	for _, n := range l.numbers {
 		for s := 0; s < len(n.labels); {
-			from, y, a := s, n.labels[s], n.typeAt(s)
-			for s < len(n.labels) && n.labels[s] == y && n.typeAt(s) == a {
+			from, y, a := s, n.labels[s], n.typeOf(s)
+			for s < len(n.labels) && n.labels[s] == y && n.typeOf(s) == a {
 				s++
 			}
-			if n.voids && y == crf.Unobserved {
+			if n.hides != hiddenNumber && y == crf.Unobserved {
 				continue
 			}
 			if all[a] == nil {
@@ -103,7 +72,7 @@ func (l *loader) countLabels() map[int]labelCounts {
 func (l *loader) placeOf(e *Error, a int, label int32) *Error {
 	for _, n := range l.numbers {
 		for s, y := range n.labels {
-			if y == label && n.typeAt(s) == a && !(n.voids && y == crf.Unobserved) {
+			if y == label && n.typeOf(s) == a && !(n.hides != hiddenNumber && y == crf.Unobserved) {
 				return n.place(e, s)
 			}
 		}
@@ -112,11 +81,11 @@ func (l *loader) placeOf(e *Error, a int, label int32) *Error {
 }
 
 // checkNumbers reports the first label of each array that is out of range.
-func (l *loader) checkNumbers(what string, states func(a int) int, arrays ...numbered) {
+func (l *loader) checkNumbers(states func(a int) int, arrays ...numbered) {
 	for _, n := range arrays {
 		for s, y := range n.labels {
-			if k := states(n.typeAt(s)); y < crf.Unobserved || int(y) >= k {
-				l.fail(n.place(wrong("", 0, "", "", what+"is %d, want %s (unobserved) or 0 to %d", y, n.hidden(), k-1), s))
+			if k := states(n.typeOf(s)); y < crf.Unobserved || int(y) >= k {
+				l.fail(n.place(wrong("", 0, "", "", "is %d, want %s (unobserved) or 0 to %d", y, n.hides, k-1), s))
 				break
 			}
 		}
@@ -129,7 +98,7 @@ func (l *loader) askWhatHides() {
 	all, types := l.countLabels(), l.set.Schema.NodeTypes
 	for _, a := range slices.Sorted(maps.Keys(all)) {
 		x := all[a]
-		if l.minusOne(x, len(types[a].States)) != isEither {
+		if x[-1] == 0 || x[1] == 0 || len(x) != 2 || len(types[a].States) != 2 || l.manifest.HiddenLabels || l.spins(x) {
 			continue
 		}
 		of, remedy := "", "if they are spins, write 0 and 1; "
@@ -152,8 +121,7 @@ func (l *loader) askWhatHides() {
 }
 
 // countStates names the states of a node type by the labels that are names, or as many as the largest label asks for.
-// otherwise says where else than in
-// dataset.json they can be given.
+// otherwise says where else than in dataset.json they can be given.
 func (l *loader) countStates(a int, all map[int]labelCounts, what, every, otherwise string, missing error) []string {
 	if l.names[a] != nil {
 		return labelTextsOf(l.names[a])
@@ -191,7 +159,11 @@ func (l *loader) skip(labels []int32) {
 // readLabels gives labels that are no numbers of states such numbers: spins, and names of states.
 func (l *npzLoader) readLabels() {
 	for _, in := range l.instances {
-		for n := range in.labels {
+		if l.o.NoLabels {
+			l.skip(slices.Concat(in.spec.Labels...))
+			in.spec.Labels = nil
+		}
+		for n := range in.spec.Labels {
 			if in.samples == nil { // whose labels are numbered
 				l.numbers = append(l.numbers, in.numbered(n))
 			}
@@ -204,9 +176,9 @@ func (l *npzLoader) readLabels() {
 			all[y] += n
 		}
 	}
-	if l.areSpins = l.minusOne(all, len(spinStates)) == isSpin; !l.areSpins {
+	if l.areSpins = l.spins(all); !l.areSpins {
 		l.readNames(l.labels, l.manifest.States != nil ||
-			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }))
+			slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states.Ints != nil }))
 		return
 	}
 	if all[0] > 0 {
@@ -243,14 +215,14 @@ func (l *loader) readNames(all map[int]labelCounts, told bool) {
 			return
 		}
 		for s, y := range n.labels {
-			names, named := l.names[n.typeAt(s)]
+			names, named := l.names[n.typeOf(s)]
 			if !named || y == crf.Unobserved {
 				continue
 			}
 			x, known := slices.BinarySearch(names, y)
 			if n.labels[s] = int32(x); !known {
 				l.fail(n.place(wrong("", 0, "", "learn from labels that have it, too", "label is %d, want %s (unobserved) or a "+
-					"state of the model: %s", y, n.hidden(), firstFew(labelTextsOf(names))), s))
+					"state of the model: %s", y, n.hides, firstFew(labelTextsOf(names))), s))
 				break
 			}
 		}
@@ -260,17 +232,11 @@ func (l *loader) readNames(all map[int]labelCounts, told bool) {
 // findNames finds the node types whose labels are names of states: most of the numbers from 0 to the largest, or 0
 // itself, are none.
 func (l *loader) findNames(all map[int]labelCounts) {
-	types := slices.Sorted(maps.Keys(all))
-	if slices.ContainsFunc(types, func(a int) bool {
-		return slices.Min(slices.Collect(maps.Keys(all[a]))) < crf.Unobserved
-	}) { // these are refused
-		return
-	}
-	for _, a := range types {
+	for _, a := range slices.Sorted(maps.Keys(all)) {
 		names, why := slices.Sorted(maps.Keys(all[a])), "labels do not begin at 0"
 		names = slices.DeleteFunc(names, func(y int32) bool { return y == crf.Unobserved })
 		told := a >= 0 && a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil
-		if told || len(names) < 2 || len(names) > mostStates || l.o.Untied && len(types) > 1 {
+		if told || len(names) < 2 || names[0] < 0 || len(names) > mostStates || l.o.Untied && len(all) > 1 {
 			continue
 		}
 		if names[0] == 0 {
@@ -308,20 +274,17 @@ func numbersOf(states []string) []int32 {
 // Labels returns states of an instance's nodes as the data have them for labels: the same, or the numbers that are
 // the names of states. A state that is not known is crf.Unobserved, or one less where that is a label.
 func (s *Set) Labels(in *crf.Instance, states []int32) []int32 {
-	labels := states
-	for a := range s.Schema.NodeTypes {
+	labels, types := slices.Clone(states), s.Schema.NodeTypes
+	for a := range types {
 		if !s.namesAreLabels(a) {
 			continue
 		}
-		labels = slices.Clone(labels)
-		numbers := numbersOf(s.Schema.NodeTypes[a].States)
-		unknown := min(crf.Unobserved, slices.Min(numbers)-1)
+		numbers := numbersOf(types[a].States)
 		for v, x := range states {
-			switch {
-			case len(s.Schema.NodeTypes) > 1 && in.NodeType(int32(v)) != a:
-			case x == crf.Unobserved:
-				labels[v] = unknown
-			default:
+			if len(types) > 1 && in.NodeType(int32(v)) != a {
+				continue
+			}
+			if labels[v] = min(crf.Unobserved, slices.Min(numbers)-1); x != crf.Unobserved {
 				labels[v] = numbers[x]
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
@@ -27,13 +28,23 @@ const (
 	hiddenNumber = "-1"
 )
 
-// labelTexts numbers the different labels of tables and tagged text in the order in which they occur.
-type labelTexts struct {
+// distinct numbers the different texts of cells in the order in which they occur.
+type distinct struct {
 	number map[string]int32
 	texts  []string
 	count  []int
-	first  []Error // where each stands
+	first  []place // where each stands
 	total  int
+}
+
+type place struct {
+	File string
+	Line int
+}
+
+// labelTexts are the texts of labels of tables and tagged text.
+type labelTexts struct {
+	distinct
 	named  map[string]bool // states that options, dataset.json or a model name
 	tokens bool            // of tagged text
 }
@@ -48,8 +59,8 @@ func (t *labelTexts) see(path string, line int, cell string) int32 {
 	return crf.Unobserved
 }
 
-// add returns the number of a label that is known.
-func (t *labelTexts) add(path string, line int, cell string) int32 {
+// add returns the number of a text.
+func (t *distinct) add(path string, line int, cell string) int32 {
 	i, known := t.number[cell]
 	if !known {
 		if t.number == nil {
@@ -58,7 +69,7 @@ func (t *labelTexts) add(path string, line int, cell string) int32 {
 		i, cell = int32(len(t.texts)), strings.Clone(cell)
 		t.number[cell] = i
 		t.texts, t.count = append(t.texts, cell), append(t.count, 0)
-		t.first = append(t.first, Error{File: path, Line: line})
+		t.first = append(t.first, place{path, line})
 	}
 	t.count[i]++
 	t.total++
@@ -75,8 +86,8 @@ func wholeNumber(cell string) string {
 	return whole
 }
 
-// at is a problem where a label first stands.
-func (t *labelTexts) at(i int, remedy, format string, arguments ...any) error {
+// at is a problem where a text first stands.
+func (t *distinct) at(i int, remedy, format string, arguments ...any) *Error {
 	return wrong(t.first[i].File, t.first[i].Line, "", remedy, format, arguments...)
 }
 
@@ -93,19 +104,26 @@ func (t *labelTexts) inOrder() []string {
 	})
 }
 
-// statesOf names the states: as the model, the options or dataset.json do, or else the labels that occur.
-func (l *loader) statesOf(t *labelTexts, file string) []string {
+// namesOfStates are the names of states of labels that are texts, as the model, the options or dataset.json have them;
+// nil: none has.
+func (l *loader) namesOfStates() []string {
 	if l.o.Schema != nil {
 		return l.o.Schema.NodeTypes[0].States
 	}
-	if names, _ := l.namedStates(0); len(names) > 0 {
+	names, _ := l.namedStates(0)
+	return names
+}
+
+// statesOf names the states: as something does, or else the labels that occur.
+func (l *loader) statesOf(t *labelTexts, file string) []string {
+	if names := l.namesOfStates(); len(names) > 0 {
 		return names
 	}
 	states := t.inOrder()
 	if l.manifest.HiddenLabels {
 		states = slices.DeleteFunc(states, func(s string) bool { return s == hiddenNumber })
 	} else if minus, ok := t.number[hiddenNumber]; ok {
-		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
+		if !slices.Equal(states, spinStates) {
 			l.fail(t.at(int(minus), "leave the cell empty, or "+sayHidden+", if -1 is to hide a label; name the states in "+
 				"{states} if it is one of them", "label is -1, as are %d of %d", t.count[minus], t.total))
 			return nil
@@ -115,38 +133,39 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	if mark := t.likeMissing(); mark != "" {
 		l.warn(likeMissingNote, abbreviate(mark))
 	}
-	fraction := slices.IndexFunc(t.texts, func(text string) bool {
+	numbers, fractions := true, false
+	for _, text := range states {
 		x, err := numeric.ParseDecimal(text)
-		return err == nil && x != math.Trunc(x)
-	})
-	switch {
-	case len(states) == 0:
+		numbers, fractions = numbers && err == nil, fractions || err == nil && x != math.Trunc(x)
+	}
+	const measured, remedy = "%d labels are %d different numbers, each a state of its own", "if they measure something, " +
+		"divide them into classes"
+	switch n := len(states); {
+	case n == 0:
 		l.failAt(file, "", "fill in some", "no node has a label")
-	case len(states) == 1:
+	case n == 1:
 		l.failAt(file, "", "if there are more states, give \"states\" in "+ManifestName+" or {states}, also those called NA "+
 			"or null", "every label is %q, which tells of one state only", abbreviate(states[0]))
-	case len(states) > mostFractions && fraction >= 0:
-		l.fail(t.at(fraction, "divide the numbers into classes, or name another column as that of labels",
-			"label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[fraction]),
-			len(states)))
-	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
+	case numbers && (fractions && n > mostFractions || n > mostNumbers && fewOfState*n > 2*t.total):
+		l.failAt(file, "", remedy+", or name another column as that of labels; if not, name the states in {states}", measured,
+			t.total, n)
+	case t.tooMany():
 		remedy := "is it the column of labels?"
 		if !t.tokens { // whose columns have no names
 			remedy += " {columns=label=NAME} says which is"
 		}
-		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total,
-			len(states),
+		l.failAt(file, "", remedy, "%d labels have %d different texts, such as %q, and states are wanted", t.total, n,
 			abbreviate(t.texts[0]))
-	case len(states) > manyStates && fewOfState*len(states) > t.total && !slices.ContainsFunc(states, isNoNumber):
-		const problem, remedy = "%d labels are %d different numbers, each a state of its own", "if they measure something, " +
-			"divide them into classes"
-		if len(states) > mostNumbers && fewOfState*len(states) > 2*t.total {
-			l.failAt(file, "", remedy+"; if not, name the states in {states}", problem, t.total, len(states))
-		} else {
-			l.warn(problem+"; "+remedy, t.total, len(states))
-		}
+	case numbers && n > manyStates && fewOfState*n > t.total:
+		l.warn(measured+"; "+remedy, t.total, n)
 	}
 	return states
+}
+
+// tooMany reports whether there are more different labels than states that anything can be learned of.
+func (t *labelTexts) tooMany() bool {
+	n := len(t.texts)
+	return n > manyStates && 2*n > t.total || n > mostStates
 }
 
 // likeMissingNote is what is said of such a label.
@@ -175,7 +194,12 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 		}
 		number[s] = int32(x)
 	}
-	of, refused, unknown, first := make([]int32, len(t.texts)), 0, 0, -1
+	for x := range states { // plain tables may have their numbers
+		if _, name := number[strconv.Itoa(x)]; !name && l.hiddenBy == hiddenNumber {
+			number[strconv.Itoa(x)] = int32(x)
+		}
+	}
+	of, unknown, first := make([]int32, len(t.texts)), 0, 0
 	refuse := func(i int) {
 		remedy := suggestion(t.texts[i], states)
 		if t.texts[i] == hiddenNumber {
@@ -190,13 +214,12 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 			of[i] = x
 		case text == hiddenNumber && l.manifest.HiddenLabels:
 		case t.tokens && l.o.Schema != nil && !l.o.Learning:
-			if unknown += t.count[i]; first < 0 {
+			if unknown == 0 {
 				first = i
 			}
-		default:
-			if refused++; refused <= mostPerFile {
-				refuse(i)
-			}
+			unknown += t.count[i]
+		case len(l.problems) < mostPerFile:
+			refuse(i)
 		}
 	}
 	if rareLabels*unknown > t.total {

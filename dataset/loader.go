@@ -155,9 +155,10 @@ func (l *loader) compareNames() {
 			l.failAt(l.manifestPath, what, "", "%s%s", problem, of)
 		}
 	}
+	var nodes, edges []string
 	for a, t := range s.NodeTypes {
 		of, given := fmt.Sprintf(" for node type %q", t.Name), t.FeatureNames
-		if len(l.o.States) == 0 {
+		if nodes = append(nodes, t.Name); len(l.o.States) == 0 {
 			compare("states", of, m.node(a).States, t.States)
 		}
 		if recipe.Kind != KindNPZ && len(given) >= recipe.FeatureDim {
@@ -166,20 +167,18 @@ func (l *loader) compareNames() {
 		compare("node_features", of, m.node(a).Features, given)
 	}
 	for b, t := range s.EdgeTypes {
-		if recipe.EdgeForm == FormDense {
+		if edges = append(edges, t.Name); recipe.EdgeForm == FormDense {
 			compare("edge_features", fmt.Sprintf(" for edge type %q", t.Name), m.edge(b).Features, t.FeatureNames)
 		}
 	}
 	// A single type may have no name, and of those that do not occur nothing is said.
-	names := func(what string, named, model []string) {
-		if both := min(len(named), len(model)); len(model) > 1 {
-			compare(what, "", named[:both], model[:both])
+	names := func(what string, types []ManifestType, model []string) {
+		if both := min(len(types), len(model)); len(model) > 1 {
+			compare(what, "", namesOf(types[:both]), model[:both])
 		}
 	}
-	names("node_types", namesOf(m.NodeTypes, nodeName),
-		namesOf(s.NodeTypes, func(t *crf.NodeType) *string { return &t.Name }))
-	names("edge_types", namesOf(m.EdgeTypes, edgeName),
-		namesOf(s.EdgeTypes, func(t *crf.EdgeType) *string { return &t.Name }))
+	names("node_types", m.NodeTypes, nodes)
+	names("edge_types", m.EdgeTypes, edges)
 }
 
 // bias reports whether a constant feature is last.
@@ -227,69 +226,52 @@ func (l *loader) completeSchema() {
 // that it forbids. lines are those of nodes; nil: nodes have none.
 func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 	in, err := crf.NewInstance(&l.set.Schema, spec)
-	if err != nil {
-		problem := &Error{File: file, Problem: err.Error(), Cause: err}
-		var array *crf.Error
-		if errors.As(err, &array) {
-			problem.Place, problem.Problem = array.Array, array.Reason
+	problem := &Error{File: file}
+	// Data to use a model on may have labels that it forbids; they are impossible then.
+	if err == nil && (l.o.Schema == nil || l.o.Learning) {
+		err = in.CheckLabels(in.Schema())
+		problem.Remedy = "correct the labels, or what " + ManifestName + " forbids"
+		if l.o.Schema != nil {
+			problem.Remedy = "correct the labels, or what the model forbids"
 		}
-		l.fail(problem)
+	}
+	if err == nil {
+		l.set.Instances = append(l.set.Instances, in)
 		return
 	}
-	// Data to use a model on may have labels that it forbids; they are impossible then.
-	if l.o.Schema == nil || l.o.Learning {
-		if err := in.CheckLabels(in.Schema()); err != nil {
-			forbidder := ManifestName
-			if l.o.Schema != nil {
-				forbidder = "the model"
-			}
-			problem := &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + forbidder +
-				" forbids", Cause: err}
-			var at *crf.Error
-			if lines != nil && errors.As(err, &at) {
-				n := int32(at.Index[len(at.Index)-1]) // a node, or an edge, which its second end stands for
-				if len(at.Index) == 1 {
-					n = in.Graph.V(n)
-				}
-				problem.Line, problem.Problem = int(lines[n]), at.Reason
-			}
-			l.fail(problem)
-			return
+	problem.Problem, problem.Cause = err.Error(), err
+	if at := (*crf.Error)(nil); errors.As(err, &at) && in == nil {
+		problem.Place, problem.Problem = at.Array, at.Reason
+	} else if at != nil && lines != nil {
+		n := int32(at.Index[len(at.Index)-1]) // a node, or an edge, which its second end stands for
+		if len(at.Index) == 1 {
+			n = in.Graph.V(n)
 		}
+		problem.Line, problem.Problem = int(lines[n]), at.Reason
 	}
-	l.set.Instances = append(l.set.Instances, in)
+	l.fail(problem)
 }
 
 // checkWeights refuses a schema whose weights alone are more than memory is allowed for, before anything of their size
 // is made.
 func (l *loader) checkWeights() {
-	s, weights, most, largest := &l.set.Schema, 0.0, 0.0, ""
-	add := func(size float64, features, copies int, format string, arguments ...any) {
-		own := size * float64(features) * float64(max(1, copies))
-		if weights += own; own > most {
-			most, largest = own, fmt.Sprintf(format+" and %d features", append(arguments, features)...)
-		}
-	}
-	for a, t := range s.NodeTypes {
-		k := s.NodeStates(a)
-		add(float64(k), t.Features, t.Copies, "nodes of type %q have %d states", t.Name, k)
+	s, weights, states, features := &l.set.Schema, 0.0, 0, 0
+	for _, t := range s.NodeTypes {
+		states, features = max(states, len(t.States)), max(features, t.Features)
+		weights += float64(len(t.States)) * float64(t.Features) * float64(max(1, t.Copies))
 	}
 	for b, t := range s.EdgeTypes {
 		u, v := s.EdgeStates(b)
-		add(float64(u)*float64(v), t.Features, t.Copies, "edges of type %q have %d by %d states", t.Name, u, v)
+		features = max(features, t.Features)
+		weights += float64(u) * float64(v) * float64(t.Features) * float64(max(1, t.Copies))
 	}
 	file := l.manifestPath
 	if len(l.set.Sources) > 0 {
 		file = l.set.Sources[0].Path
 	}
-	// Features that the largest index in a table asks for get names.
-	const name = 48
-	features := 0.0
-	if l.set.Recipe.Kind == KindGraph {
-		features = float64(s.NodeTypes[0].Features)
-	}
-	l.allow(file, fmt.Sprintf("a model of these data, of %.3g weights,", weights), 8*weights+name*features,
-		func() string { return largest })
+	const name = 48 // bytes, of each feature
+	l.allow(file, fmt.Sprintf("a model of these data, of %.3g weights,", weights), 8*weights+name*float64(features),
+		func() string { return fmt.Sprintf("types have up to %d states and %d features", states, features) })
 }
 
 // allow fails where something that a file asks for would take more memory than is allowed; cause, if not nil, says why

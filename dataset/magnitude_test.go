@@ -19,7 +19,7 @@ func TestLargeFeaturesRefused(t *testing.T) {
 			"0.npz:node_features[2,1]: feature is 1e+200, "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refuses(t, writeSet(t, "", change(c.change)), Options{}, c.place, "1e-150 to 1e150", "rescale")
+			refuses(t, writeSet(t, "", change(c.change)), Options{}, c.place, "-1e150 to 1e150", "rescale")
 		})
 	}
 	mustOpen(t, writeSet(t, "", change(func(a *Arrays) { a.NodeFeatures.Data[3] = -numeric.Largest })), Options{})

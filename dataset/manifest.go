@@ -45,8 +45,8 @@ type Manifest struct {
 	// EdgeBins is the number of bins where instances have edge_bins.
 	EdgeBins int `json:"edge_bins,omitempty"`
 	// NodeTypes and EdgeTypes name the numbers in node_types and edge_types.
-	NodeTypes []ManifestNode `json:"node_types,omitempty"`
-	EdgeTypes []ManifestEdge `json:"edge_types,omitempty"`
+	NodeTypes []ManifestType `json:"node_types,omitempty"`
+	EdgeTypes []ManifestType `json:"edge_types,omitempty"`
 	// ForbiddenStates and ForbiddenPairs name what no node, and no edge, can be in, for all types that have these
 	// states: a pair is a state of the first end, and one of the second.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
@@ -65,66 +65,45 @@ type Manifest struct {
 // stateNames are names of states; in JSON also their number, for the names "0", "1", ….
 type stateNames []string
 
-// ManifestNode describes a node type. In JSON a plain string is its name.
-type ManifestNode struct {
+// ManifestType describes a type of nodes or edges. In JSON a plain string is its name.
+type ManifestType struct {
 	Name     string     `json:"name"`
-	States   stateNames `json:"states,omitempty"`
+	States   stateNames `json:"states,omitempty"` // of nodes
 	Features []string   `json:"features,omitempty"`
-}
-
-// ManifestEdge describes an edge type. In JSON a plain string is its name.
-type ManifestEdge struct {
-	Name string `json:"name"`
-	// U and V name the node types of the first and second end; without them, the
+	// U and V name, for edges, the node types of the first and second end; without them, the
 	// first edge of the type in the data decides.
-	U        string   `json:"u,omitempty"`
-	V        string   `json:"v,omitempty"`
-	Features []string `json:"features,omitempty"`
+	U string `json:"u,omitempty"`
+	V string `json:"v,omitempty"`
 	// Directed, of edges between nodes of one type; nil: Manifest.Directed.
 	Directed *bool `json:"directed,omitempty"`
 }
 
 func (s *stateNames) UnmarshalJSON(data []byte) error {
 	var count int
-	if json.Unmarshal(data, &count) == nil {
-		if count < 1 || count > mostStates {
-			return fmt.Errorf("states is %d, want 1 to %d, or a list of names", count, mostStates)
-		}
-		*s = crf.NumberedStates(count)
-		return nil
-	}
-	var names []string
-	if err := json.Unmarshal(data, &names); err != nil {
+	switch {
+	case json.Unmarshal(data, (*[]string)(s)) == nil:
+	case json.Unmarshal(data, &count) != nil:
 		return fmt.Errorf("states is %s, want a list of names or their number", abbreviate(string(data)))
+	case count < 1 || count > mostStates:
+		return fmt.Errorf("states is %d, want 1 to %d, or a list of names", count, mostStates)
+	default:
+		*s = crf.NumberedStates(count)
 	}
-	*s = names
 	return nil
 }
 
 // UnmarshalJSON reads a type, or its name alone.
-func (t *ManifestNode) UnmarshalJSON(data []byte) error {
-	type whole ManifestNode
+func (t *ManifestType) UnmarshalJSON(data []byte) error {
+	type whole ManifestType
 	if json.Unmarshal(data, &t.Name) == nil {
 		return nil
 	}
 	return fileio.JSON(data, (*whole)(t))
 }
 
-// UnmarshalJSON reads a type, or its name alone.
-func (t *ManifestEdge) UnmarshalJSON(data []byte) error {
-	type whole ManifestEdge
-	if json.Unmarshal(data, &t.Name) == nil {
-		return nil
-	}
-	return fileio.JSON(data, (*whole)(t))
-}
-
-func nodeName(t *ManifestNode) *string { return &t.Name }
-func edgeName(t *ManifestEdge) *string { return &t.Name }
-
-func namesOf[T any](types []T, name func(*T) *string) (names []string) {
-	for i := range types {
-		names = append(names, *name(&types[i]))
+func namesOf(types []ManifestType) (names []string) {
+	for _, t := range types {
+		names = append(names, t.Name)
 	}
 	return names
 }
@@ -146,40 +125,23 @@ func WriteManifest(folder string, m Manifest) error {
 
 // ofTypes returns the first field that describes types, or features of edges, or "".
 func (m *Manifest) ofTypes() string {
-	switch {
-	case m.EdgeFeatures != nil:
-		return "edge_features"
-	case m.EdgeBins > 0:
-		return "edge_bins"
-	case m.NodeTypes != nil:
-		return "node_types"
-	case m.EdgeTypes != nil:
-		return "edge_types"
-	}
-	return ""
+	given := []bool{m.EdgeFeatures != nil, m.EdgeBins > 0, m.NodeTypes != nil, m.EdgeTypes != nil, true}
+	return []string{"edge_features", "edge_bins", "node_types", "edge_types", ""}[slices.Index(given, true)]
 }
 
-// node returns what is said of a node type, or else of all.
-func (m *Manifest) node(a int) (t ManifestNode) {
-	if a < len(m.NodeTypes) {
-		t = m.NodeTypes[a]
+func (m *Manifest) node(a int) ManifestType { return typeOf(m.NodeTypes, a, m.States, m.NodeFeatures) }
+func (m *Manifest) edge(b int) ManifestType { return typeOf(m.EdgeTypes, b, nil, m.EdgeFeatures) }
+
+// typeOf returns what is said of a type, or else of all.
+func typeOf(types []ManifestType, i int, states stateNames, features []string) (t ManifestType) {
+	if i < len(types) {
+		t = types[i]
 	}
 	if t.States == nil {
-		t.States = m.States
+		t.States = states
 	}
 	if t.Features == nil {
-		t.Features = m.NodeFeatures
-	}
-	return t
-}
-
-// edge returns what is said of an edge type, or else of all.
-func (m *Manifest) edge(b int) (t ManifestEdge) {
-	if b < len(m.EdgeTypes) {
-		t = m.EdgeTypes[b]
-	}
-	if t.Features == nil {
-		t.Features = m.EdgeFeatures
+		t.Features = features
 	}
 	return t
 }
@@ -249,54 +211,42 @@ func (m *Manifest) directed() bool { return m.Directed != nil && *m.Directed }
 
 // validate returns the first contradiction within the manifest, or "".
 func (m *Manifest) validate() string {
-	total := len(m.States)
-	for _, t := range m.NodeTypes {
-		total += len(t.States)
-	}
-	if total > mostNamedStates {
-		return fmt.Sprintf("node_types have %d states in all, at most %d are supported", total, mostNamedStates)
-	}
-	if problem := namesProblem("states", m.States, mostStates); problem != "" {
-		return problem
-	}
+	nodes, total := namesOf(m.NodeTypes), len(m.States)
+	problem := cmp.Or(namesProblem("states", m.States, mostStates), namesProblem("node_types", nodes, mostTypes),
+		namesProblem("edge_types", namesOf(m.EdgeTypes), mostTypes))
 	if m.EdgeBins < 0 || m.EdgeBins > mostFeatures {
-		return fmt.Sprintf("edge_bins is %d, want 1 to %d", m.EdgeBins, mostFeatures)
+		problem = cmp.Or(problem, fmt.Sprintf("edge_bins is %d, want 1 to %d", m.EdgeBins, mostFeatures))
 	}
 	for a, t := range m.NodeTypes {
-		if problem := namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States, mostStates); problem != "" {
-			return problem
+		problem = cmp.Or(problem, namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States, mostStates))
+		if total += len(t.States); total > mostNamedStates {
+			return fmt.Sprintf("node_types have more than %d states in all, which is not supported", mostNamedStates)
+		}
+		if t.U+t.V != "" || t.Directed != nil {
+			problem = cmp.Or(problem, fmt.Sprintf("node_types[%d]: u, v and directed are of edges", a))
 		}
 	}
 	for i, pair := range m.ForbiddenPairs {
 		if len(pair) != 2 {
-			return fmt.Sprintf("forbidden_pairs[%d] is %q, want the names of two states", i, pair)
+			problem = cmp.Or(problem, fmt.Sprintf("forbidden_pairs[%d] is %q, want the names of two states", i, pair))
 		}
-	}
-	names := namesOf(m.NodeTypes, nodeName)
-	if problem := namesProblem("node_types", names, mostTypes); problem != "" {
-		return problem
-	}
-	if problem := namesProblem("edge_types", namesOf(m.EdgeTypes, edgeName), mostTypes); problem != "" {
-		return problem
 	}
 	for b, t := range m.EdgeTypes {
-		if problem := t.problem(names); problem != "" {
-			return fmt.Sprintf("edge_types[%d]: %s", b, problem)
+		at := fmt.Sprintf("edge_types[%d]: ", b)
+		if (t.U == "") != (t.V == "") {
+			problem = cmp.Or(problem, at+"it names one end's node type; give both u and v, or neither")
+		}
+		if t.States != nil {
+			problem = cmp.Or(problem, at+"states are of nodes")
+		}
+		for _, end := range []string{t.U, t.V} {
+			if end != "" && !slices.Contains(nodes, end) {
+				problem = cmp.Or(problem, fmt.Sprintf("%snode type %q is not among node_types; %s", at, end,
+					suggestion(end, nodes)))
+			}
 		}
 	}
-	return ""
-}
-
-func (t *ManifestEdge) problem(nodeTypes []string) string {
-	if (t.U == "") != (t.V == "") {
-		return "it names one end's node type; give both u and v, or neither"
-	}
-	for _, end := range []string{t.U, t.V} {
-		if end != "" && !slices.Contains(nodeTypes, end) {
-			return fmt.Sprintf("node type %q is not among node_types; %s", end, suggestion(end, nodeTypes))
-		}
-	}
-	return ""
+	return problem
 }
 
 // namesProblem says what keeps names from being used as distinct names.

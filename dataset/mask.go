@@ -13,54 +13,43 @@ import (
 // the states that are named.
 func (m *Manifest) forbid(s *crf.Schema, path string) []error {
 	p := &problems{file: path}
+	var names []string                                 // of all states
 	number := make([]map[string]int, len(s.NodeTypes)) // of the states of each type
+	known := map[string]bool{}
 	for a, t := range s.NodeTypes {
 		number[a] = map[string]int{}
 		for x, name := range t.States {
-			number[a][name] = x
+			if number[a][name] = x; !known[name] {
+				known[name], names = true, append(names, name)
+			}
 		}
 	}
 	for n, name := range m.ForbiddenStates {
-		found := false
-		for a := range s.NodeTypes {
-			if x, known := number[a][name]; known {
-				found, s.NodeTypes[a].Forbidden = true, append(s.NodeTypes[a].Forbidden, x)
-			}
+		if !known[name] && !p.over() {
+			p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(name, names), "no node type has a state %q", name)
 		}
-		if !found && !p.over() {
-			p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(name, allStates(s)), "no node type has a state %q", name)
+		for a := range s.NodeTypes {
+			if x, has := number[a][name]; has {
+				s.NodeTypes[a].Forbidden = append(s.NodeTypes[a].Forbidden, x)
+			}
 		}
 	}
 	for n, pair := range m.ForbiddenPairs {
 		found := false
 		for b := range s.EdgeTypes {
 			t := &s.EdgeTypes[b]
-			x, known := number[t.U][pair[0]]
-			y, both := number[t.V][pair[1]]
-			if known && both {
+			x, first := number[t.U][pair[0]]
+			y, second := number[t.V][pair[1]]
+			if first && second {
 				found, t.Forbidden = true, append(t.Forbidden, [2]int{x, y})
 			}
 		}
 		if !found && !p.over() {
 			p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s",
-				strings.Join(pair[:], " and "), strings.Join(allStates(s), ", "))
+				strings.Join(pair, " and "), strings.Join(names, ", "))
 		}
 	}
 	return p.errors()
-}
-
-// allStates lists the states of all node types.
-func allStates(s *crf.Schema) (names []string) {
-	seen := map[string]bool{}
-	for _, t := range s.NodeTypes {
-		for _, name := range t.States {
-			if !seen[name] {
-				seen[name] = true
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // compareMask compares what the manifest at path forbids, if it forbids anything, with the model whose schema the set
@@ -69,8 +58,7 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 	if len(m.ForbiddenStates)+len(m.ForbiddenPairs) == 0 {
 		return nil
 	}
-	told, same := crf.Schema{NodeTypes: slices.Clone(set.Schema.NodeTypes),
-		EdgeTypes: slices.Clone(set.Schema.EdgeTypes)}, true
+	told := crf.Schema{NodeTypes: slices.Clone(set.Schema.NodeTypes), EdgeTypes: slices.Clone(set.Schema.EdgeTypes)}
 	for a := range told.NodeTypes {
 		told.NodeTypes[a].Forbidden = nil
 	}
@@ -78,18 +66,13 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		told.EdgeTypes[b].Forbidden = nil
 	}
 	list := m.forbid(&told, path)
-	for a, t := range set.Schema.NodeTypes {
-		same = same && maps.Equal(setOf(t.Forbidden), setOf(told.NodeTypes[a].Forbidden))
-	}
-	for b, t := range set.Schema.EdgeTypes {
-		same = same && maps.Equal(setOf(t.Forbidden), setOf(told.EdgeTypes[b].Forbidden))
-	}
-	if !same {
-		remedy := "the model's mask holds, not this one"
-		if o.Learning {
-			remedy = "make the two agree, or learn without an initial model"
-		}
-		list = append(list, &Error{File: path, Problem: "what it forbids is not what the model forbids", Remedy: remedy})
+	if !slices.EqualFunc(told.NodeTypes, set.Schema.NodeTypes, func(s, t crf.NodeType) bool {
+		return maps.Equal(setOf(s.Forbidden), setOf(t.Forbidden))
+	}) || !slices.EqualFunc(told.EdgeTypes, set.Schema.EdgeTypes, func(s, t crf.EdgeType) bool {
+		return maps.Equal(setOf(s.Forbidden), setOf(t.Forbidden))
+	}) {
+		list = append(list, wrong(path, 0, "", "the model's mask holds, not this one: make the two agree, or learn without "+
+			"an initial model", "what it forbids is not what the model forbids"))
 	}
 	if o.Learning {
 		return list

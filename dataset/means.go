@@ -24,17 +24,23 @@ func averaged(ctx context.Context, f *crf.Features, of *graph.Graph, hops int, k
 	if m.Dim == 0 {
 		return *f, nil
 	}
-	for range hops {
-		next := &crf.FeatureData{Rows: m.Rows, Dim: m.Dim}
-		if m.Start != nil {
-			next.Start, next.Column, next.Value = make([]int, 1, m.Rows+1), []int32{}, []float64{}
-		} else {
-			next.Double = make([]float64, 0, len(m.Double))
+	dense := m.Start == nil
+	if dense { // all entries, row by row, are those of a sparse form
+		m = &crf.FeatureData{Rows: m.Rows, Dim: m.Dim, Value: m.Double}
+		for i := range m.Rows + 1 {
+			m.Start = append(m.Start, i*m.Dim)
 		}
+		for range m.Rows {
+			m.Column = append(m.Column, numbersTo(m.Dim)...)
+		}
+	}
+	for range hops {
+		next := &crf.FeatureData{Rows: m.Rows, Dim: m.Dim, Start: make([]int, 1, m.Rows+1), Column: []int32{},
+			Value: []float64{}}
 		if err := hop(m, next, of, func() error {
-			const number, entry, copies = 8, 12, 3 // beside the means of the hop before, and with room to grow
+			const entry, copies = 12, 3 // beside the means of the hop before, and with room to grow
 			return cmp.Or(parallel.Ended(ctx), memory.Check(fmt.Sprintf("means of features over %d hops", hops),
-				float64(copies*(number*cap(next.Double)+entry*len(next.Column))), allowed))
+				float64(copies*entry*len(next.Column)), allowed))
 		}); err != nil {
 			return crf.Features{}, err
 		}
@@ -43,8 +49,8 @@ func averaged(ctx context.Context, f *crf.Features, of *graph.Graph, hops int, k
 	if known {
 		m = amongKnown(m)
 	}
-	if m.Start == nil {
-		return crf.Dense(m.Double, m.Dim)
+	if dense {
+		return crf.Dense(m.Value, m.Dim)
 	}
 	return crf.Sparse(m.Start, m.Column, m.Value, m.Dim)
 }
@@ -72,19 +78,13 @@ func amongKnown(m *crf.FeatureData) *crf.FeatureData {
 
 // hop adds the means of rows over nodes and their neighbours to next, as long as allow has no error.
 func hop(m, next *crf.FeatureData, of *graph.Graph, allow func() error) error {
-	sums, seen, all := make([]float64, m.Dim), make([]bool, m.Dim), numbersTo(m.Dim)
+	sums, seen := make([]float64, m.Dim), make([]bool, m.Dim)
 	var touched []int32
 	add := func(j int) {
-		columns, values := all, []float64(nil)
-		if m.Start == nil {
-			values = m.Double[j*m.Dim:][:m.Dim]
-		} else if columns = m.Column[m.Start[j]:m.Start[j+1]]; m.Value != nil {
-			values = m.Value[m.Start[j]:m.Start[j+1]]
-		}
-		for i, c := range columns {
-			v := 1.0
-			if values != nil {
-				v = values[i]
+		for i := m.Start[j]; i < m.Start[j+1]; i++ {
+			c, v := m.Column[i], 1.0
+			if m.Value != nil {
+				v = m.Value[i]
 			}
 			if sums[c] += v; !seen[c] {
 				seen[c] = true
@@ -106,41 +106,16 @@ func hop(m, next *crf.FeatureData, of *graph.Graph, allow func() error) error {
 		}
 		slices.Sort(touched)
 		for _, c := range touched {
-			x := sums[c] / float64(1+of.Degree(int32(i)))
-			if sums[c], seen[c] = 0, false; m.Start == nil {
-				next.Double = append(next.Double, x)
-			} else {
-				next.Column, next.Value = append(next.Column, c), append(next.Value, x)
-			}
+			next.Column, next.Value = append(next.Column, c), append(next.Value, sums[c]/float64(1+of.Degree(int32(i))))
+			sums[c], seen[c] = 0, false
 		}
-		if m.Start != nil {
-			next.Start = append(next.Start, len(next.Column))
-		}
+		next.Start = append(next.Start, len(next.Column))
 	}
 	return allow()
 }
 
 // mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a connected part.
 const mostHops = 16
-
-// hops is over how many of them features are means.
-func (o *Options) hops() int {
-	if o.Recipe != nil {
-		return o.Recipe.Hops
-	}
-	return o.Hops
-}
-
-// smooth replaces the features of a graph's nodes by means, where that is asked for.
-func (l *tableLoader) smooth(g *tableGraph) {
-	hops := l.o.hops()
-	if hops == 0 || g.features.Dim() == 0 {
-		return
-	}
-	means, err := averaged(l.ctx, &g.features, g.topology, hops, l.bias() && onlyList(l.rules.Nodes), l.o.Memory)
-	l.fail(ofFile(g.nodes.file, err))
-	g.features = means
-}
 
 // CanAverage reports whether Averaged serves: graph tables that were read with hops of 0, whose nodes have features and
 // a bias.
@@ -155,7 +130,11 @@ func (s *Set) Averaged(ctx context.Context, hops int, allowed int64) (*Set, erro
 	if !s.CanAverage() {
 		return nil, errors.New("dataset: means over neighbourhoods are for graph tables whose nodes have features and a bias")
 	}
-	own, known := *s, s.Recipe.Sheets != nil && onlyList(s.Recipe.Sheets.Nodes)
+	return s.averaged(ctx, hops, allowed)
+}
+
+func (s *Set) averaged(ctx context.Context, hops int, allowed int64) (*Set, error) {
+	own, known := *s, s.Recipe.Bias && onlyList(s.Recipe.Sheets.Nodes)
 	own.given, own.Instances, own.Recipe.Hops = nil, make([]*crf.Instance, len(s.Instances)), hops
 	for i, in := range s.Instances {
 		means, err := averaged(ctx, &s.given[i], in.Graph, hops, known, allowed)

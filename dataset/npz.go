@@ -6,12 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Names of the arrays of an instance file.
@@ -37,20 +36,25 @@ var edgesRule = npy.Rule{Name: edgesArray, Shape: "[m, 2]", Turned: "turn it rou
 // instanceArrays are the arrays of an instance: n nodes and m edges.
 var instanceArrays = npy.Rules{
 	edgesRule,
-	{Name: nodeFeaturesArray, Float: true, Shape: "[n, features]", Remedy: oneFeature},
-	{Name: edgeFeaturesArray, Float: true, Shape: "[m, features]", Remedy: oneFeature},
-	{Name: edgeBinsArray, Shape: "[m]"},
+	features(nodeFeaturesArray, "[n, features]"),
+	features(edgeFeaturesArray, "[m, features]"),
+	{Name: edgeBinsArray, Shape: "[m]", Range: fmt.Sprintf("0 to %d", mostFeatures-1)},
 	{Name: labelsArray, Shape: "[n] or [samples, n]",
-		Turned: "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T",
-		Text:   ": the number of each node's state, from 0; the names of the states go into " + ManifestName},
-	{Name: nodeTypesArray, Shape: "[n]"},
-	{Name: edgeTypesArray, Shape: "[m]"},
+		Turned: "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T"},
+	{Name: nodeTypesArray, Shape: "[n]", Range: ofTypes},
+	{Name: edgeTypesArray, Shape: "[m]", Range: ofTypes},
 	{Name: gridShapeArray, Shape: "[2]"},
-	{Name: statesArray, Shape: "[] or [1] or [n]"},
-	{Name: weightArray, Float: true, Shape: "[] or [1]"},
-	{Name: sampleWeights, Float: true, Shape: "[samples]"},
-	{Name: directedArray, Shape: "[]"},
+	{Name: statesArray, Shape: "[] or [1] or [n]", Range: fmt.Sprintf("1 to %d", mostStates)},
+	{Name: weightArray, Float: true, Shape: "[] or [1]", Range: numeric.Range,
+		Beyond: "leave the file out if it is not to count"},
+	{Name: sampleWeights, Float: true, Shape: "[samples]", Range: "0 to 1e150"},
+	directedRule,
 }
+
+var ofTypes = fmt.Sprintf("0 to %d", mostTypes-1)
+
+var directedRule = npy.Rule{Name: directedArray, Shape: "[]", Range: "0 to 1",
+	Beyond: "1 says that edges lead from their first end to the second"}
 
 // severalArrays are those of an array folder of several instances, row after row, of which each has one sample.
 var severalArrays = func() npy.Rules {
@@ -61,33 +65,47 @@ var severalArrays = func() npy.Rules {
 		rules.Rule(name).Shape = shape
 	}
 	rules.Rule(labelsArray).Remedy = "of several instances each has one sample"
+	for i := range rules { // numbers are looked at in each
+		rules[i].Range = ""
+	}
 	return rules
 }()
 
-const oneFeature = "a single feature is x.reshape(-1, 1)"
+func features(name, shape string) npy.Rule {
+	return npy.Rule{Name: name, Float: true, Shape: shape, Remedy: "a single feature is x.reshape(-1, 1)", Is: "feature ",
+		Range:  "-1e150 to 1e150",
+		Beyond: "leave no NaN, and rescale what is larger, for example to a standard deviation of 1"}
+}
 
 // npzContents are the arrays of one instance file as they were read.
 type npzContents struct {
-	rules   npy.Rules
-	arrays  map[string]npy.Values
-	nodes   int      // of an instance that was cut out of an array folder; else 0
-	samples *samples // of a table or an alignment; nil: of arrays
+	rules    npy.Rules
+	arrays   map[string]npy.Values
+	ofFolder int      // nodes of an instance that was cut out of an array folder; else 0
+	samples  *samples // of a table or an alignment; nil: of arrays
 }
 
-// openNPZ reads a file with arrays of such rules, and its hash.
-func openNPZ(path string, rules npy.Rules, budget *memory.Budget) (*npzContents, Source, []error) {
-	file, _, err := fileio.Open(path, "arrays in npz format")
-	if err != nil {
-		return nil, Source{}, []error{err}
+// openNPZ reads a file of arrays.
+func (l *npzLoader) openNPZ(r *opened, path string) []*npzContents {
+	rules, hash := instanceArrays, sha256.New()
+	if l.o.Statistics {
+		rules = statisticsArrays
 	}
-	defer file.Close()
-	hash := sha256.New()
-	size, err := io.Copy(hash, file)
-	if err != nil {
-		return nil, Source{}, []error{err}
+	file, size, err := fileio.Open(path, "arrays in npz format")
+	if err == nil {
+		defer file.Close()
+		size, err = io.Copy(hash, file)
 	}
-	contents, list := readArchive(path, file, size, rules, budget)
-	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
+	if err != nil {
+		r.list = []error{err}
+		return nil
+	}
+	r.sources = []Source{{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}}
+	contents, list := readArchive(path, file, size, rules, l.budget)
+	if r.list = list; contents == nil {
+		return nil
+	}
+	return []*npzContents{contents}
 }
 
 // readArchive reads all arrays that belong into a kind of file, and reports everything that keeps one from being read;
@@ -112,53 +130,19 @@ func isArrayFolder(path string) bool {
 }
 
 // openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files that are
-// mapped.
-func (r *opened) openArrayFolder(folder string, budget *memory.Budget) (parts []*npzContents) {
-	p, limits := &problems{file: folder}, &npy.Limits{Budget: budget}
+// mapped; the set closes all of them.
+func (l *npzLoader) openArrayFolder(r *opened, folder string) (parts []*npzContents) {
+	p := &problems{file: folder}
 	set := npy.NewSet(severalArrays, p.located)
-	entries, err := os.ReadDir(folder)
-	p.keep(err)
-	for _, e := range entries {
-		name, isArray := strings.CutSuffix(e.Name(), ".npy")
-		switch {
-		case strings.HasPrefix(e.Name(), "."): // what systems keep beside files
-		case strings.HasSuffix(e.Name(), ".npz"):
-			p.add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of %s", edgesArray+".npy")
-		case isArray:
-			set.Add(name, func(floats bool) (npy.Values, error) {
-				return r.readFile(filepath.Join(folder, e.Name()), name, floats, limits)
-			})
-		}
+	files, err := set.ReadFolder(folder, l.budget)
+	for _, f := range files {
+		r.files, r.sources = append(r.files, f.Mapping), append(r.sources, sourceOf(f.Path, f.Bytes()))
 	}
-	if len(p.list) == 0 {
+	if p.keep(err); len(p.list) == 0 {
 		parts = cutInstances(set.Arrays, p)
 	}
 	r.list = p.errors()
 	return parts
-}
-
-// readFile reads one array of a folder. Features that lie there as they are used stay in the file: instances share its
-// memory, and keep it; the set closes all files. Those who own the instances may change them, and not the file.
-func (r *opened) readFile(path, name string, floats bool, limits *npy.Limits) (a npy.Values, err error) {
-	file, err := fileio.Map(path, "an array of "+name, func(size int64) error {
-		return limits.Budget.Take("reading "+path, float64(size))
-	})
-	if err != nil {
-		return a, err
-	}
-	defer runtime.KeepAlive(file)
-	r.files, r.sources = append(r.files, file), append(r.sources, sourceOf(path, file.Bytes()))
-	h, raw, err := npy.Open(file.Bytes())
-	if err == nil {
-		err = limits.Allow(h, floats, 0)
-	}
-	if err != nil {
-		return a, err
-	}
-	if a, err = h.Values(raw, floats); floats && h.InPlace(raw) {
-		a.Owner = file
-	}
-	return a, err
 }
 
 // cutInstances cuts arrays into those of the instances, as sizes says.
@@ -170,41 +154,32 @@ func cutInstances(arrays map[string]npy.Values, p *problems) (list []*npzContent
 	if severalArrays.Check(arrays, nil, p.located); len(p.list) > 0 {
 		return nil
 	}
-	var total, at [2]int
+	total := map[string]int{}
 	for i, n := range sizes.Ints {
 		if least := 1 - i%2; int(n) < least {
 			p.add(0, sizesArray+npy.IndexText(sizes.Shape, i), "", "is %d, want at least "+[]string{"0 edges",
 				"1 node"}[least], n)
 			return nil
 		}
-		total[i%2] += int(n)
+		total[[2]string{"n", "m"}[i%2]] += int(n)
 	}
-	if sizes.Rows() == 0 {
+	if total["instances"] = sizes.Rows(); sizes.Rows() == 0 {
 		p.add(0, sizesArray, "", "has no instances, want a row for each")
 	}
-	severalArrays.Check(arrays, map[string]npy.Count{"n": {Of: total[0], Told: sizesArray},
-		"m": {Of: total[1], Told: sizesArray}, "instances": {Of: sizes.Rows(), Told: sizesArray}}, p.located)
-	if len(p.list) > 0 {
+	known := map[string]npy.Count{}
+	for word, n := range total {
+		known[word] = npy.Count{Of: n, Told: sizesArray}
+	}
+	if severalArrays.Check(arrays, known, p.located); len(p.list) > 0 {
 		return nil
 	}
 	delete(arrays, sizesArray)
+	at := map[string]int{}
 	for i := range sizes.Rows() {
-		next := [2]int{at[0] + int(sizes.Ints[2*i]), at[1] + int(sizes.Ints[2*i+1])}
-		c := &npzContents{rules: instanceArrays, arrays: map[string]npy.Values{}, nodes: next[0] - at[0]}
-		for name, a := range arrays {
-			rule := severalArrays.Rule(name)
-			switch 0 {
-			case rule.Axis("n", a.Shape):
-				a = a.Cut(at[0], next[0])
-			case rule.Axis("m", a.Shape):
-				a = a.Cut(at[1], next[1])
-			case rule.Axis("instances", a.Shape):
-				a = a.Cut(i, i+1)
-				a.Shape = a.Shape[1:]
-			}
-			c.arrays[name] = a
-		}
-		list, at = append(list, c), next
+		n := int(sizes.Ints[2*i])
+		next := map[string]int{"n": at["n"] + n, "m": at["m"] + int(sizes.Ints[2*i+1]), "instances": i + 1}
+		list = append(list, &npzContents{rules: instanceArrays, arrays: severalArrays.Cut(arrays, at, next), ofFolder: n})
+		at = next
 	}
 	return list
 }

@@ -22,12 +22,14 @@ type npzLoader struct {
 	pairs     string              // a table of the edges of samples; "": there is none
 	labels    map[int]labelCounts // of each node type
 	areSpins  bool                // labels were -1 and 1, and are numbered
+	byStates  bool                // types are of nodes with as many states
 	fewer     graphCache          // with the edges that a model keeps
+	budget    *memory.Budget      // of reading
 }
 
 // at records a problem at a place in an instance's file.
 func (l *npzLoader) at(in *npzInstance, place, remedy, format string, arguments ...any) {
-	l.failAt(in.path, place, remedy, format, arguments...)
+	l.failAt(in.file, place, remedy, format, arguments...)
 }
 
 // loadNPZ reads a set of instance files.
@@ -54,28 +56,22 @@ func (l *npzLoader) finish() (*Set, []error) {
 	if len(l.instances) == 0 {
 		return nil, l.problems
 	}
-	l.run(func() {
-		for _, in := range l.instances {
-			if l.o.NoLabels {
-				l.skip(slices.Concat(in.labels...))
-				in.labels = nil
-			}
-		}
-	}, l.readLabels, func() {
-		switch {
-		case l.o.Untied || l.o.Recipe != nil && l.o.Recipe.Untied:
-			l.loadUntied()
-		case l.o.Schema != nil:
-			l.run(l.adoptSchema, l.build)
-		default:
-			l.run(l.learnSchema, l.build)
-		}
-	}, func() { l.askWhatHides() })
+	schema := l.learnSchema
+	if l.o.Schema != nil {
+		schema = l.adoptSchema
+	}
+	l.run(l.readLabels, l.untie, schema, l.checkStructure, l.typeEdges, l.build, l.askWhatHides)
 	return l.result()
 }
 
+// npzFile is a file or an array folder, and what reads it.
+type npzFile struct {
+	path string
+	read func(r *opened, path string) []*npzContents
+}
+
 // expand lists the instance files behind the paths and reads the manifests of their folders.
-func (l *npzLoader) expand(paths []string) (files []string) {
+func (l *npzLoader) expand(paths []string) (files []npzFile) {
 	var folders []string
 	if l.o.readsSamples() {
 		if i := slices.IndexFunc(paths, isPairs); i >= 0 && len(paths) > 1 {
@@ -88,11 +84,12 @@ func (l *npzLoader) expand(paths []string) (files []string) {
 		}
 	}
 	for _, path := range paths {
-		folder, found := filepath.Dir(path), []string{path}
+		folder, found, read := filepath.Dir(path), []string{path}, l.openNPZ
 		switch {
 		case l.o.readsSamples() && isSamples(path):
+			read = l.openSamples
 		case isArrayFolder(path):
-			folder = path
+			folder, read = path, l.openArrayFolder
 		case strings.HasSuffix(path, ".npz"):
 		default:
 			var err error
@@ -100,7 +97,10 @@ func (l *npzLoader) expand(paths []string) (files []string) {
 			found, err = filesIn(path, func(name string) bool { return strings.HasSuffix(name, ".npz") })
 			l.fail(err)
 		}
-		folders, files = append(folders, folder), append(files, found...)
+		folders = append(folders, folder)
+		for _, file := range found {
+			files = append(files, npzFile{file, read})
+		}
 	}
 	for _, folder := range folders {
 		l.readManifest(folder, false)
@@ -113,146 +113,85 @@ type opened struct {
 	instances []*npzInstance
 	files     []*fileio.Mapping // that arrays lie in
 	sources   []Source
+	notes     []string
 	list      []error
 }
 
 // readFiles reads and checks every file, and array folder, by itself.
-func (l *npzLoader) readFiles(paths []string) {
+func (l *npzLoader) readFiles(files []npzFile) {
 	var graphs graphCache
-	budget := memory.NewBudget(l.o.Memory)
-	results := make([]opened, len(paths))
-	if !l.each(len(paths), func(i int) { l.open(&results[i], paths[i], budget, &graphs) }) {
+	l.budget = memory.NewBudget(l.o.Memory)
+	results := make([]opened, len(files))
+	if !l.each(len(files), func(i int) { l.open(&results[i], files[i], &graphs) }) {
 		return
 	}
 	for _, r := range results {
 		l.set.files, l.set.Sources = append(l.set.files, r.files...), append(l.set.Sources, r.sources...)
 		l.problems, l.instances = append(l.problems, r.list...), append(l.instances, r.instances...)
+		l.set.Warnings = append(l.set.Warnings, r.notes...)
 	}
 }
 
 // open reads an instance file, or the instances of an array folder, and checks each by itself.
-func (l *npzLoader) open(r *opened, path string, budget *memory.Budget, graphs *graphCache) {
-	var parts []*npzContents
-	if isArrayFolder(path) {
-		parts = r.openArrayFolder(path, budget)
-	} else if l.o.readsSamples() && isSamples(path) {
-		if contents := l.openSamples(r, path, l.pairs); contents != nil {
-			parts = []*npzContents{contents}
-		}
-	} else {
-		rules := instanceArrays
-		if l.o.Statistics {
-			rules = statisticsArrays
-		}
-		contents, source, list := openNPZ(path, rules, budget)
-		if r.sources, r.list = []Source{source}, list; contents != nil {
-			parts = []*npzContents{contents}
-		}
-	}
-	for i, c := range parts {
+func (l *npzLoader) open(r *opened, file npzFile, graphs *graphCache) {
+	for i, c := range file.read(r, file.path) {
 		if parallel.Ended(l.ctx) != nil {
 			return
 		}
-		of := path
-		if c.nodes > 0 { // it is one of several
-			of = fmt.Sprintf("%s[%d]", path, i)
+		of := file.path
+		if c.ofFolder > 0 { // it is one of several
+			of = fmt.Sprintf("%s[%d]", of, i)
 		}
 		in, problems := newNPZInstance(of, c, graphs)
 		if r.list = append(r.list, problems...); in != nil {
 			r.instances = append(r.instances, in)
 		}
-		if in != nil && c.nodes > 0 {
-			in.name = strconv.Itoa(i)
+		if in != nil && c.ofFolder > 0 {
+			in.spec.Name = strconv.Itoa(i)
 		}
 	}
 }
 
 // learnSchema finds types, states and features in training data.
 func (l *npzLoader) learnSchema() {
-	s := &l.set.Schema
-	l.run(
-		l.findDirection,
-		func() { s.NodeTypes = l.nodeTypesOf() },
-		func() { s.EdgeTypes = l.edgeTypesOf(s.NodeTypes) },
-		func() {
-			for _, in := range l.instances {
-				in.edges.types = l.edgeTypesFor(in)
-			}
-			r := &l.set.Recipe
-			r.Kind, r.LabelNames = KindNPZ, slices.Sorted(maps.Keys(l.names))
-			r.NodeForm, r.EdgeForm = l.instances[0].forms()
-			l.checkForms()
-			l.direct(s)
-		},
+	s, r, first := &l.set.Schema, &l.set.Recipe, l.instances[0]
+	r.Kind, r.Untied, r.Spins, r.LabelNames = KindNPZ, l.o.Untied, l.o.Spins, slices.Sorted(maps.Keys(l.names))
+	// An edge without features would have no potential at all.
+	if r.NodeForm, r.EdgeForm = first.nodes.form(FormNone), first.edges.form(FormConstant); r.Untied {
+		r.NodeForm, r.EdgeForm = FormConstant, FormConstant
+	}
+	if first.samples != nil {
+		r.Columns = first.samples.columns
+	}
+	l.run(l.findDirection, func() { s.NodeTypes = l.nodeTypesOf() }, func() { s.EdgeTypes = l.edgeTypesOf(s.NodeTypes) },
 		l.learnFeatures, l.completeSchema)
-}
-
-// forms say where an instance's features come from. An edge without features would have no potential at all, so it
-// gets the constant one.
-func (in *npzInstance) forms() (nodes, edges string) {
-	nodes, edges = FormNone, FormConstant
-	if in.nodes.features.Shape != nil {
-		nodes = FormDense
-	}
-	if in.edges.features.Ints != nil {
-		edges = FormBins
-	} else if in.edges.features.Shape != nil {
-		edges = FormDense
-	}
-	return nodes, edges
-}
-
-// checkForms checks that every instance has the arrays that the recipe is for.
-func (l *npzLoader) checkForms() {
-	other := "the model was trained with"
-	if l.o.Recipe == nil {
-		other = l.instances[0].path + " has"
-	}
-	check := func(in *npzInstance, array, form, want string) {
-		none := "no " + array
-		name := map[string]string{FormBins: edgeBinsArray, FormDense: array, FormNone: none, FormConstant: none}
-		if form != want {
-			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[form], other, name[want])
-		}
-	}
-	for _, in := range l.instances {
-		nodes, edges := in.forms()
-		check(in, nodeFeaturesArray, nodes, l.set.Recipe.NodeForm)
-		check(in, edgeFeaturesArray, edges, l.set.Recipe.EdgeForm)
-	}
 }
 
 // adoptSchema takes types, states and features from a model and checks that the data go with it.
 func (l *npzLoader) adoptSchema() {
 	l.adoptModel()
-	l.compareNames()
 	s := &l.set.Schema
+	if !l.set.Recipe.Untied { // whose types are numbers of states
+		l.compareNames()
+	}
 	for _, in := range l.instances {
 		l.checkTypes(in, nodeTypesArray, in.nodes.types, len(s.NodeTypes))
 		l.checkTypes(in, edgeTypesArray, in.edges.types, len(s.EdgeTypes))
-		if in.edges.count > 0 && len(s.EdgeTypes) == 0 {
-			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges.count)
-		}
 	}
 	l.run(func() {
 		for a, t := range s.NodeTypes {
 			l.givenStates(a, t.Name, len(t.States))
 		}
-		for _, in := range l.instances {
-			in.edges.types = l.edgeTypesFor(in)
-		}
-		l.checkForms()
+		l.columns(nodeFeaturesArray, l.set.Recipe.NodeForm, FormNone, nodesOf)
+		l.columns(edgeFeaturesArray, l.set.Recipe.EdgeForm, FormConstant, edgesOf)
 	})
 }
 
 // build freezes the instances.
 func (l *npzLoader) build() {
-	s, r, nodes, edges := &l.set.Schema, &l.set.Recipe, []int(nil), []int(nil)
-	for _, t := range s.NodeTypes {
-		nodes = append(nodes, t.Features)
-	}
-	for _, t := range s.EdgeTypes {
-		edges = append(edges, t.Features)
+	s, r, edges := &l.set.Schema, &l.set.Recipe, crf.EdgeType{}
+	if len(s.EdgeTypes) > 0 {
+		edges = s.EdgeTypes[0]
 	}
 	for _, in := range l.instances {
 		if err := parallel.Ended(l.ctx); err != nil {
@@ -260,20 +199,26 @@ func (l *npzLoader) build() {
 			return
 		}
 		before := len(l.problems)
-		spec := crf.InstanceSpec{Name: in.name, Graph: in.graph, Labels: in.labels, NodeType: in.nodes.types,
-			EdgeType: in.edges.types, Rows: in.rows, Cols: in.cols, Weight: in.weight,
-			SampleWeights: in.sampleWeights}
-		if l.takeSamples(&spec, in); len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
-			l.fail(wrong(in.path, 0, "", "", "all samples weigh 0: nothing is left to learn from"))
+		spec := &in.spec
+		if len(r.Columns) > 0 && r.Columns[0].Name != "" {
+			names := make([]string, len(r.Columns))
+			for i, c := range r.Columns {
+				names[i] = c.Name
+			}
+			l.set.Names = append(l.set.Names, names)
+		}
+		if len(spec.SampleWeights) > 0 && sum(spec.SampleWeights) == 0 {
+			l.failAt(in.file, "", "", "all samples weigh 0: nothing is left to learn from")
 			return
 		}
-		spec.NodeFeat = l.features(in, &in.nodes, nodeFeaturesArray, r.NodeForm, nodes)
-		spec.EdgeFeat = l.features(in, &in.edges, edgeFeaturesArray, r.EdgeForm, edges)
-		for n := range in.labels {
-			l.checkNumbers("", s.NodeStates, in.numbered(n))
+		spec.NodeType, spec.EdgeType = in.nodes.types, in.edges.types
+		spec.NodeFeat = l.features(in, &in.nodes, r.NodeForm, len(s.NodeTypes), s.NodeTypes[0].Features)
+		spec.EdgeFeat = l.features(in, &in.edges, r.EdgeForm, len(s.EdgeTypes), edges.Features)
+		for n := range spec.Labels {
+			l.checkNumbers(s.NodeStates, in.numbered(n))
 		}
 		if len(l.problems) == before {
-			l.freeze(in.path, spec, nil)
+			l.freeze(in.file, *spec, nil)
 		}
 	}
 }

@@ -2,19 +2,16 @@ package dataset
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/option"
 )
 
-// checkTypes reports entries of node_types and edge_types out of range. limit is the number of types where it is known,
-// or else only a bound.
+// checkTypes reports the first of types, or bins, beyond their number.
 func (l *npzLoader) checkTypes(in *npzInstance, array string, types []int32, limit int) {
 	if i := slices.IndexFunc(types, func(t int32) bool { return t < 0 || int(t) >= limit }); i >= 0 {
 		l.at(in, fmt.Sprintf("%s[%d]", array, i), "", "is %d, want 0 to %d", types[i], limit-1)
@@ -24,14 +21,13 @@ func (l *npzLoader) checkTypes(in *npzInstance, array string, types []int32, lim
 // typeNames names the types of nodes or edges as dataset.json does, or else by number, a single one by the word. It
 // checks the numbers in the instances' array of types.
 func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzInstance) *elements) []string {
-	limit, count := mostTypes, 0
-	if len(named) > 0 {
-		limit = len(named)
-	}
+	count := 0
 	for _, in := range l.instances {
-		types := of(in).types
-		if l.checkTypes(in, array, types, limit); len(types) > 0 {
-			count = max(count, int(slices.Max(types))+1)
+		for _, t := range of(in).types {
+			count = max(count, int(t)+1)
+		}
+		if len(named) > 0 {
+			l.checkTypes(in, array, of(in).types, len(named))
 		}
 	}
 	switch {
@@ -47,32 +43,45 @@ func (l *npzLoader) typeNames(array, word string, named []string, of func(*npzIn
 
 // nodeTypesOf returns the node types of the training data, without features.
 func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
-	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes, nodeName), nodesOf)
-	if len(l.o.States) > 0 && len(names) > 1 {
+	names := l.typeNames(nodeTypesArray, "node", namesOf(l.manifest.NodeTypes), nodesOf)
+	if len(l.o.States) > 0 && len(names) > 1 && !l.o.Untied {
 		l.fail(optionError("States", "the data have %d node types; name the states of each in %s", len(names), ManifestName))
 	}
 	for a, name := range names {
-		types = append(types, crf.NodeType{Name: name, States: l.statesOfType(a, name)})
+		t := crf.NodeType{Name: name, States: l.statesOfType(a, name, len(names))}
+		if kind := a; l.o.Untied && len(names) > 1 && len(l.manifest.NodeTypes) == 0 {
+			if l.byStates {
+				kind = len(t.States)
+			}
+			t.Name = fmt.Sprintf("node_%d", kind)
+		}
+		types = append(types, t)
 	}
 	return types
 }
 
-// statesOfType names the states of a node type: by the options, dataset.json, the array states, or the largest label,
-// in this order.
-func (l *npzLoader) statesOfType(a int, name string) []string {
+// statesOfType names the states of a node type, of so many: by the options, dataset.json, the array states, or the
+// largest label, in this order. Where types are numbers of states, names are those of as many.
+func (l *npzLoader) statesOfType(a int, name string, types int) []string {
 	named, _ := l.namedStates(a)
+	if in := l.instances[0]; in.samples != nil {
+		return in.samples.states[a]
+	}
+	if l.byStates && types > 1 && len(named) != l.givenStates(a, name, 0) {
+		named = nil
+	}
 	given := l.givenStates(a, name, len(named))
 	switch {
 	case named != nil:
 		return named
+	case (given == 0 || given == len(spinStates)) && (l.areSpins || l.o.Spins && l.o.Statistics):
+		return spinStates
 	case given > 0:
 		return crf.NumberedStates(given)
-	case l.areSpins:
-		return spinStates
 	}
 	of := fmt.Sprintf("node type %q", name)
 	const array = " or the array " + statesArray
-	return l.countStates(a, l.labels, of+" is", "every label of "+of, array, wrong(l.instances[0].path, 0, "",
+	return l.countStates(a, l.labels, of+" is", "every label of "+of, array, wrong(l.instances[0].file, 0, "",
 		"give \"states\" in "+ManifestName+array, "nothing tells the number of states of %s: it has no labels",
 		option.Text(of)))
 }
@@ -94,7 +103,7 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 				continue
 			}
 			if want == 0 {
-				want, where = k, option.Literal(in.path+":"+in.statesPlace(s))
+				want, where = k, option.Literal(in.file+":"+in.statesPlace(s))
 			}
 			if count = k; k != want {
 				l.at(in, in.statesPlace(s), "make the two agree, or give such nodes different "+nodeTypesArray,
@@ -108,9 +117,15 @@ func (l *npzLoader) givenStates(a int, name string, want int) (count int) {
 
 // edgeTypesOf returns the edge types of the training data, without features.
 func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
-	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes, edgeName), edgesOf)
+	if l.o.Untied {
+		return l.pairTypes(nodeTypes)
+	}
+	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes), edgesOf)
 	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances,
 		func(in *npzInstance) bool { return in.edges.types != nil }) {
+		if len(nodeTypes) == 1 {
+			return []crf.EdgeType{{Name: "edge"}}
+		}
 		return l.pairTypes(nodeTypes)
 	}
 	for b, name := range names {
@@ -146,34 +161,48 @@ func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v i
 
 // endTypes returns the node types of the ends of edge e.
 func (in *npzInstance) endTypes(e int) (u, v int) {
-	return in.nodes.typeOf(int(in.graph.U(int32(e)))), in.nodes.typeOf(int(in.graph.V(int32(e))))
+	return in.nodes.typeOf(int(in.spec.Graph.U(int32(e)))), in.nodes.typeOf(int(in.spec.Graph.V(int32(e))))
 }
 
 // pairTypes makes one edge type for every pair of node types that is joined.
 func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
-	if len(nodeTypes) == 1 {
-		return []crf.EdgeType{{Name: "edge"}}
+	pairs, instances := map[[2]int]int{}, l.instances
+	if l.o.Untied { // whose edges are all alike
+		instances = instances[:1]
 	}
-	pairs := map[[2]int]bool{}
-	for _, in := range l.instances {
+	for _, in := range instances {
 		for e := range in.edges.count {
 			u, v := in.endTypes(e)
-			if u > v {
+			if u > v && !l.o.Untied {
 				l.at(in, edgePlace(e), "write it the other way round, or give "+edgeTypesArray,
 					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name,
 					nodeTypes[v].Name, edgeTypesArray)
 				return nil
 			}
-			pairs[[2]int{u, v}] = true
+			pairs[[2]int{u, v}]++
 		}
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(pairs), comparePairs) {
-		types = append(types, crf.EdgeType{Name: nodeTypes[p[0]].Name + "-" + nodeTypes[p[1]].Name, U: p[0], V: p[1]})
+		u, v := nodeTypes[p[0]].Name, nodeTypes[p[1]].Name
+		t := crf.EdgeType{Name: u + "-" + v, U: p[0], V: p[1]}
+		if l.o.Untied {
+			t.Name, t.Copies = "edge"+strings.TrimPrefix(u, "node")+strings.TrimPrefix(v, "node"), pairs[p]
+		}
+		types = append(types, t)
 	}
 	return types
 }
 
 func comparePairs[T cmp.Ordered](a, b [2]T) int { return slices.Compare(a[:], b[:]) }
+
+// typeEdges gives edges types.
+func (l *npzLoader) typeEdges() {
+	for _, in := range l.instances {
+		if in.edges.types = l.edgeTypesFor(in); in.edges.count > 0 && len(l.set.Schema.EdgeTypes) == 0 {
+			l.at(in, edgesArray, "", "there are %d edges, but the model has no edge type", in.edges.count)
+		}
+	}
+}
 
 // edgeTypesFor returns the type of every edge of an instance, or nil for all 0; where the file does not say, the ends
 // decide.
@@ -204,32 +233,34 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 	return types
 }
 
-// learnFeatures adds the lengths and names of the feature vectors to the schema.
+// learnFeatures adds the lengths and names of the feature vectors to the schema, and how many copies untied types have.
 func (l *npzLoader) learnFeatures() {
-	s, m := &l.set.Schema, &l.manifest
-	dim := l.columns(nodeFeaturesArray, nodesOf)
+	s, m, r := &l.set.Schema, &l.manifest, &l.set.Recipe
+	if i := slices.IndexFunc(l.instances, func(in *npzInstance) bool {
+		return in.nodes.features.Shape != nil || in.edges.features.Shape != nil
+	}); i >= 0 && r.Untied {
+		l.warn("%s has features, which untied weights do not use", l.instances[i].file)
+	}
+	copies := l.instances[0].nodes.counts(len(s.NodeTypes))
+	dim := l.columns(nodeFeaturesArray, r.NodeForm, FormNone, nodesOf)
 	for a := range s.NodeTypes {
 		t := &s.NodeTypes[a]
-		t.Features, t.FeatureNames = dim, l.namesFor(m.node(a).Features, dim, t.Name)
-	}
-	form := l.set.Recipe.EdgeForm
-	switch dim = 1; form {
-	case FormBins:
-		dim = l.countBins()
-	case FormDense:
-		dim = l.columns(edgeFeaturesArray, edgesOf)
-	}
-	for b := range s.EdgeTypes {
-		t, names := &s.EdgeTypes[b], m.edge(b).Features
-		if form == FormConstant {
-			names = []string{FormConstant}
+		if t.Features, t.FeatureNames = dim, l.namesFor(r.NodeForm, m.node(a).Features, dim, t.Name); r.Untied {
+			t.Copies = copies[a]
 		}
-		t.Features, t.FeatureNames = dim, l.namesFor(names, dim, t.Name)
+	}
+	dim = l.columns(edgeFeaturesArray, r.EdgeForm, FormConstant, edgesOf)
+	for b := range s.EdgeTypes {
+		t := &s.EdgeTypes[b]
+		t.Features, t.FeatureNames = dim, l.namesFor(r.EdgeForm, m.edge(b).Features, dim, t.Name)
 	}
 }
 
 // namesFor checks the number of feature names for a type.
-func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
+func (l *npzLoader) namesFor(form string, names []string, dim int, kind string) []string {
+	if form == FormConstant {
+		return []string{FormConstant}
+	}
 	if len(names) > 0 && dim > 0 && len(names) != dim {
 		l.mistold = append(l.mistold, wrong(l.manifestPath, 0, "", "", "it names %d features for type %q, the data have %d",
 			len(names), kind, dim))
@@ -238,90 +269,76 @@ func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	return names[:min(len(names), dim)]
 }
 
-// columns returns the length of feature vectors, which are alike in all instances; 0 where there are none.
-func (l *npzLoader) columns(array string, of func(*npzInstance) *elements) (want int) {
+// columns returns the length of feature vectors, and checks that every instance has the arrays of them that the recipe
+// is for. Those of an untied network are not used, and may differ.
+func (l *npzLoader) columns(array, want, none string, of func(*npzInstance) *elements) (columns int) {
+	other := "the model was trained with"
+	if l.set.Recipe.Untied {
+		return 1
+	}
+	if l.o.Recipe == nil {
+		other = l.instances[0].file + " has"
+	}
+	name := map[string]string{FormBins: edgeBinsArray, FormDense: array, none: "no " + array}
 	for i, in := range l.instances {
 		m := &of(in).features
-		if m.Shape == nil {
-			continue
-		}
-		if i == 0 {
-			want = m.Columns()
-		}
-		if n := m.Columns(); n != want {
-			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", n,
-				l.instances[0].path, want)
+		switch form := of(in).form(none); {
+		case form != want:
+			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", name[form], other, name[want])
+		case i == 0 && form == FormDense:
+			columns = m.Columns()
+		case form == FormDense && m.Columns() != columns && l.o.Schema == nil:
+			l.at(in, array, "every instance needs the same features", "it has %d columns, %s has %d", m.Columns(),
+				l.instances[0].file, columns)
 		}
 	}
-	return want
+	switch want {
+	case FormConstant:
+		return 1
+	case FormBins:
+		return l.countBins()
+	}
+	return columns
 }
 
-// features freezes the features of every type of nodes, or edges, of one instance; dims are their lengths.
-func (l *npzLoader) features(in *npzInstance, e *elements, name, form string, dims []int) []crf.Features {
-	if form == FormBins {
-		name = edgeBinsArray
+// features freezes the features of every type of nodes, or edges, of one instance, of a length that all have.
+func (l *npzLoader) features(in *npzInstance, e *elements, form string, types, dim int) (frozen []crf.Features) {
+	if form == FormNone {
+		dim = 0
 	}
-	counts, frozen := e.counts(len(dims)), make([]crf.Features, len(dims))
-	for t, dim := range dims {
-		m := e.features
-		if form == FormNone {
-			dim = 0
+	for _, count := range e.counts(types) {
+		frozen = append(frozen, crf.Constant(count, dim))
+	}
+	if types == 0 || dim == 0 || form == FormConstant {
+		return frozen
+	}
+	m, whole := &e.features, crf.Features{}
+	switch { // numbers are finite
+	case m.Ints != nil:
+		if l.checkTypes(in, edgeBinsArray, m.Ints, dim); len(l.problems) > 0 {
+			return frozen
 		}
-		if dim == 0 || form == FormConstant || counts[t] == 0 {
-			frozen[t] = crf.Constant(counts[t], dim)
-			continue
-		}
-		var rows []int32 // of the array; nil: all are of type t
-		if len(dims) > 1 && e.types != nil {
-			rows = slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t })
-			m = m.Take(rows)
-		}
-		var err error
-		var value *crf.Error
-		if frozen[t], err = frozenRows(&m, dim); errors.As(err, &value) {
-			value.Array = name
-			if rows != nil {
-				value.Index[0] = int(rows[value.Index[0]])
-			}
-			place, _, _ := strings.Cut(value.Error(), ": ")
-			l.at(in, place, "", "%s", value.Reason)
-		} else if err != nil {
-			l.at(in, name, "", "%v", err)
-		}
-		frozen[t].Data().Owner = m.Owner
+		whole, _ = crf.Bins(m.Ints, dim)
+	case m.Single != nil:
+		whole, _ = crf.Dense(m.Single, m.Columns())
+	default:
+		whole, _ = crf.Dense(m.Double, m.Columns())
+	}
+	whole.Data().Owner = m.Owner
+	if frozen[0] = whole; e.types == nil || types == 1 {
+		return frozen
+	}
+	for t := range frozen {
+		frozen[t] = whole.Pick(slices.DeleteFunc(numbersTo(e.count), func(r int32) bool { return int(e.types[r]) != t }))
 	}
 	return frozen
-}
-
-// frozenRows freezes a matrix, or bins, of which there are dim; a value that is not finite, or too large, is
-// reported as *crf.Error. Single precision ends long before the limit.
-func frozenRows(m *npy.Values, dim int) (crf.Features, error) {
-	if m.Ints != nil {
-		return crf.Bins(m.Ints, dim)
-	}
-	for i, v := range m.Double {
-		if problem := tooLarge(v); problem != "" {
-			return crf.Features{}, &crf.Error{Index: []int{i / m.Columns(), i % m.Columns()}, Reason: problem}
-		}
-	}
-	switch {
-	case m.Columns() == 0:
-		return crf.Constant(m.Rows(), 0), nil
-	case m.Single != nil:
-		return crf.Dense(m.Single, m.Columns())
-	}
-	return crf.Dense(m.Double, m.Columns())
 }
 
 // countBins returns the number of bins in the training data: as dataset.json says, or one more than the largest bin.
 func (l *npzLoader) countBins() int {
 	var largest top
 	for _, in := range l.instances {
-		for e, bin := range in.edges.features.Ints {
-			if bin < 0 || bin >= mostFeatures {
-				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
-				break
-			}
+		for _, bin := range in.edges.features.Ints {
 			largest.see(bin)
 		}
 	}
@@ -329,7 +346,7 @@ func (l *npzLoader) countBins() int {
 		return l.manifest.EdgeBins
 	}
 	if far := largest.problem(); far != "" {
-		l.failAt(l.instances[0].path, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
+		l.failAt(l.instances[0].file, edgeBinsArray, `correct it, or give "edge_bins" in `+ManifestName, "%s", far)
 	}
 	return int(largest.largest) + 1
 }

@@ -63,7 +63,7 @@ func FromArrays(m Manifest, o Options, instances ...*Arrays) (*Set, error) {
 		}
 		in, list := newNPZInstance(name, contents, &graphs)
 		if in != nil {
-			in.name = name
+			in.spec.Name = name
 		}
 		l.instances, l.problems = append(l.instances, in), append(l.problems, list...)
 	}
@@ -84,15 +84,19 @@ func WriteNPZ(path string, a *Arrays) error {
 	if _, list := newNPZInstance(path, contents, &graphCache{}); len(list) > 0 {
 		return firstOf(list)
 	}
-	var arrays []npy.Array
-	for _, rule := range instanceArrays {
-		if x, ok := contents.arrays[rule.Name]; ok && rule.Float {
+	return npy.WriteArchive(path, contents.written()...)
+}
+
+// written are the arrays on their way into a file.
+func (c *npzContents) written() (arrays []npy.Array) {
+	for _, rule := range c.rules {
+		if x, ok := c.arrays[rule.Name]; ok && rule.Float {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Double, x.Shape...))
 		} else if ok {
 			arrays = append(arrays, npy.ArrayOf(rule.Name, x.Ints, x.Shape...))
 		}
 	}
-	return npy.WriteArchive(path, arrays...)
+	return arrays
 }
 
 // contents are the arrays as reading the file gives them.
@@ -108,10 +112,11 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 		ends = append(ends, e[:]...)
 	}
 	add(edgesArray, ends, len(a.Edges), 2)
-	add(edgeBinsArray, a.EdgeBins, len(a.EdgeBins))
-	add(nodeTypesArray, a.NodeTypes, len(a.NodeTypes))
-	add(edgeTypesArray, a.EdgeTypes, len(a.EdgeTypes))
-	if add(statesArray, a.States, len(a.States)); len(a.States) == 1 {
+	for name, x := range map[string][]int32{edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes,
+		edgeTypesArray: a.EdgeTypes, statesArray: a.States} {
+		add(name, x, len(x))
+	}
+	if len(a.States) == 1 {
 		add(statesArray, a.States)
 	}
 	if a.Directed {

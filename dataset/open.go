@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -54,13 +55,13 @@ func open(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if len(paths) == 0 {
 		return nil, []error{optionError("paths", "no data are given")}
 	}
-	kind, list := kindOf(paths, o.Kind, o.readsSamples())
-	noText := func(path string) bool { return slices.Contains([]string{".npz", ".csv"}, filepath.Ext(path)) }
-	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind && !slices.ContainsFunc(paths, noText)) {
-		// A folder may hold several kinds of data, and text look like another; the model knows which to read.
-		if _, again := kindOf(paths, o.Recipe.Kind, o.readsSamples()); len(again) == 0 {
-			kind, list = o.Recipe.Kind, nil
-		}
+	wanted := o.Kind
+	if o.Recipe != nil && wanted == "" { // a folder may hold several kinds of data, and text look like another
+		wanted = o.Recipe.Kind
+	}
+	kind, list := kindOf(paths, wanted, o.readsSamples())
+	if len(list) > 0 && o.Kind == "" && wanted != "" {
+		kind, list = kindOf(paths, "", o.readsSamples())
 	}
 	if len(list) > 0 {
 		return nil, list
@@ -99,161 +100,140 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 
 // kindOf finds out what the paths are, or checks that they are what they are said to be. samples says that tables are
 // of samples.
-func kindOf(paths []string, wanted string, samples bool) (string, []error) {
+func kindOf(paths []string, wanted string, samples bool) (kind string, list []error) {
 	if wanted != "" && !slices.Contains(kinds, wanted) {
 		return "", []error{optionError("Kind", "it is %q; %s", wanted, suggestion(wanted, kinds))}
 	}
-	var list []error
-	first := ""
 	for _, path := range paths {
 		found, err := detect(path, wanted, samples)
 		switch {
 		case err != nil:
+		case wanted != "" && !slices.Contains(found, wanted):
+			err = optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
+		case wanted != "":
+			kind = wanted
+		case kind != "" && found[0] != kind:
+			err = wrong(path, 0, "", "give data of one kind", "it is %s data, the paths before it are %s", found[0], kind)
+		default:
+			kind = found[0]
+		}
+		if err != nil {
 			list = append(list, err)
-		case first == "":
-			first = found
-		case found != first:
-			list = append(list, wrong(path, 0, "", "give data of one kind", "it is %s data, the paths before it are %s", found,
-				first))
 		}
 	}
-	return first, list
+	return kind, list
 }
 
-// detect says what kind of data a path is. If wanted is not "", it must be among what the path can be.
-func detect(path, wanted string, samples bool) (string, error) {
+// detect says what kinds of data a path can be read as: one, unless one is wanted.
+func detect(path, wanted string, samples bool) ([]string, error) {
 	stat, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, tableErr := os.Stat(path + "." + nodesStem + extensionBehind(path)); tableErr == nil {
-			return asWanted(path, []string{KindGraph}, wanted)
+			return []string{KindGraph}, nil
 		}
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if stat.IsDir() {
 		return detectFolder(path, wanted)
 	}
 	p := newPeek(path)
-	switch best := p.best(); {
+	switch {
 	case samples && (isSamples(path) || isPairs(path)):
-		return KindNPZ, nil
-	case wanted == KindText, wanted == KindGraph && isTable(path),
+		return []string{KindNPZ}, nil
+	case wanted == KindText && p.extension != ".npz" && p.extension != ".csv", wanted == KindGraph && isTable(path),
 		wanted == KindNPZ && p.extension == ".npz":
-		return wanted, nil
-	case best.what == "":
-		return "", unknown(path)
-	case slices.Contains(kinds, best.kind):
-		return asWanted(path, []string{best.kind}, wanted)
-	default:
-		return "", best.refuse(p)
+		return []string{wanted}, nil
 	}
+	f := p.best()
+	return []string{f.kind}, f.refuse(p)
 }
 
 // refuse is the error of a file that is no data, or not read at all.
 func (f *format) refuse(p *peek) error {
-	if f.kind != "" {
-		return wrong(p.path, 0, "", f.how(p), "it is %s, where data are wanted", option.Text(f.what))
-	}
-	return wrong(p.path, 0, "", f.how(p), "it is %s, which is not read", option.Text(f.what))
-}
-
-// asWanted is the one kind that was found, or the one of several that is wanted.
-func asWanted(path string, found []string, wanted string) (string, error) {
 	switch {
-	case wanted == "" && len(found) == 1:
-		return found[0], nil
-	case slices.Contains(found, wanted):
-		return wanted, nil
+	case f.what == "":
+		return unknown(p.path)
+	case f.kind == "":
+		return wrong(p.path, 0, "", f.advice(p), "it is %s, which is not read", option.Text(f.what))
+	case f.kind == kindNetwork:
+		return wrong(p.path, 0, "", f.advice(p), "it is %s, where data are wanted", option.Text(f.what))
 	}
-	return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
+	return nil
 }
 
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
-	return wrong(path, 0, "",
-		"give *.npz files, a folder with images/ and labels/, tables of "+
-			"nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the names of its files",
-		"it holds none of the known kinds of data")
+	return wrong(path, 0, "", "give *.npz files, a folder with images/ and labels/, tables of nodes and edges, .csv or "+
+		".tsv, or tagged text, .conll or .crfsuite, or by the names of its files", "it holds none of the known kinds of data")
 }
 
-// detectFolder says what kind of data the files of a folder are, by their names.
-func detectFolder(folder, wanted string) (string, error) {
+// detectFolder says what kinds of data the files of a folder are, by their names. Unless one of them is wanted, there
+// must be no doubt.
+func detectFolder(folder, wanted string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var found, first, others, texts []string
+	var found, named, others []string
 	for _, e := range entries {
-		kind := ""
+		path, kind := filepath.Join(folder, e.Name()), ""
 		switch name := e.Name(); {
 		case name[0] == '.':
 			continue
 		case name == predictionsFile && wanted == "":
-			return "", &Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
+			return nil, &Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
 		case strings.HasSuffix(name, ".npz"), name == edgesArray+".npy":
 			kind = KindNPZ
-		case name == imagesFolder && isFolder(filepath.Join(folder, name)): // or a link to one
+		case slices.Contains(imagesFolders, name) && isFolder(path): // or a link to one
 			kind = KindImages
 		case isNodesTable(name):
 			kind = KindGraph
 		case slices.Contains(textExtensions, filepath.Ext(name)):
-			kind, texts = KindText, append(texts, filepath.Join(folder, name))
+			kind = KindText
 		case !e.IsDir():
-			others = append(others, filepath.Join(folder, name))
+			others = append(others, path)
+			continue
+		default:
+			continue
 		}
-		if kind != "" && !slices.Contains(found, kind) {
-			found, first = append(found, kind), append(first, filepath.Join(folder, e.Name()))
+		if !slices.Contains(found, kind) {
+			found, named = append(found, kind), append(named, path)
+		} else if kind == KindText {
+			named = append(named, path)
 		}
 	}
 	switch {
 	case len(found) == 0:
-		return "", byContent(folder, others)
+		return nil, cmp.Or(doubt(folder, others, ""), unknown(folder))
 	case wanted != "":
-		return asWanted(folder, found, wanted)
+		return found, nil
 	case len(found) > 1:
-		return "", &Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") + ", such as " +
-			firstFew(first), Remedy: "say which to read with {kind}"}
+		return nil, &Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") +
+			", such as " + firstFew(named), Remedy: "say which to read with {kind}"}
+	case found[0] == KindText:
+		err = doubt(folder, others, KindText)
 	}
-	if found[0] == KindText {
-		return found[0], ambiguousText(folder, texts, others)
+	for _, path := range named { // what a file holds tells more than its name
+		if p := newPeek(path); err == nil && p.best().kind == "" && (found[0] == KindText || p.arrays != nil) {
+			err = p.best().refuse(p)
+		}
 	}
-	p := newPeek(first[0])
-	if f := p.best(); f.what != "" && f.kind == "" && p.arrays != nil { // that are named otherwise
-		return "", f.refuse(p)
-	}
-	return found[0], nil
+	return found, err
 }
 
-// byContent is the error of a folder none of whose files has a name to find them by: the first tells what they are.
-func byContent(folder string, files []string) error {
+// doubt is the error of a folder with files that look like data of a kind, "" for any, and have no name that tells.
+func doubt(folder string, files []string, kind string) error {
 	for _, path := range files {
 		p := newPeek(path)
-		f := p.best()
-		switch {
-		case f.what == "":
-			continue
+		switch f := p.best(); {
+		case f.what == "", kind != "" && f.kind != kind:
 		case f.kind == "":
-			return wrong(folder, 0, "", f.how(p), "%s is %s, which is not read", path, f.what)
-		}
-		return wrong(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
-			"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.what)
-	}
-	return unknown(folder)
-}
-
-// ambiguousText says that a folder of text holds more that could be meant: text of other names, or predictions.
-func ambiguousText(folder string, texts, others []string) error {
-	for _, path := range others {
-		if newPeek(path).best().kind == KindText {
-			return wrong(folder, 0, "", "name the files to read",
-				"%s looks like tagged text as %s does, by whose name it is text", path, texts[0])
-		}
-	}
-	for _, path := range texts {
-		p := newPeek(path)
-		if f := p.best(); f.kind == "" {
-			return f.refuse(p)
+			return wrong(folder, 0, "", f.advice(p), "%s is %s, which is not read", path, f.what)
+		default:
+			return wrong(folder, 0, "", "name the files to read instead of the folder, or call tables NAME.nodes.csv and "+
+				"NAME.edges.csv", "%s looks like %s, and has no name by which a folder is read", path, f.what)
 		}
 	}
 	return nil

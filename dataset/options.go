@@ -74,8 +74,7 @@ type Options struct {
 	Hops int
 
 	// Columns gives, for tables with a header, columns their roles, each as ROLE=NAME: id, label and split of nodes,
-	// source, target and weight (how much one counts; "weight=": no column says so) of edges, and, any number of them,
-	// text (numbers that are names of categories) and ignore.
+	// source and target of edges, and, any number of them, text (numbers that are names of categories) and ignore.
 	Columns []string
 
 	// Directed gives the states a, b of the ends of an edge other weights than b, a,
@@ -128,7 +127,7 @@ func (o *Options) uses() []optionUse {
 		directed = !slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
 	}
 	return []optionUse{
-		{"FeatureDir", KindImages, o.FeatureDir != "", nil, nil},
+		{"FeatureDir", KindImages, o.FeatureDir != "", true, !r.Colours},
 		{"List", KindImages, o.List != "", nil, nil}, {"Observed", KindGraph, o.Observed != "", nil, nil},
 		{"Columns", o.columnsKind(), len(o.Columns) > 0, nil, nil},
 		{"SampleWeights", KindNPZ, o.SampleWeights != "", nil, nil},
@@ -143,20 +142,29 @@ func (o *Options) uses() []optionUse {
 
 // validate reports options that cannot be used, alone or with data of the kind.
 func (o *Options) validate(kind string) error {
-	switch {
-	case (o.Recipe == nil) != (o.Schema == nil):
-		return optionError("Recipe", "a model gives both its schema and its recipe; the other is missing")
-	case o.NoBias && kind == KindNPZ:
-		return optionError("NoBias", "npz data have no constant feature added")
-	case o.Statistics && !o.Untied:
-		return optionError("Statistics", "it goes with Untied: each mean is that of a weight")
-	case o.MinCount < 0:
-		return optionError("MinCount", "%d: want a number that is not negative", o.MinCount)
-	case o.Hops < 0 || o.Hops > mostHops:
-		return optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)
-	}
-	if err := o.validateImages(); err != nil {
-		return err
+	for _, x := range []struct {
+		wrong bool
+		err   error
+	}{
+		{(o.Recipe == nil) != (o.Schema == nil), optionError("Recipe", "a model gives both its schema and its recipe; the "+
+			"other is missing")},
+		{o.NoBias && kind == KindNPZ, optionError("NoBias", "npz data have no constant feature added")},
+		{o.Statistics && !o.Untied, optionError("Statistics", "it goes with Untied: each mean is that of a weight")},
+		{o.MinCount < 0, optionError("MinCount", "%d: want a number that is not negative", o.MinCount)},
+		{o.Hops < 0 || o.Hops > mostHops, optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)},
+		{o.Bins < 0 || o.Bins > mostFeatures, optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)},
+		{!slices.Contains(append(edgesOfImages, ""), o.Edges), optionError("Edges", "it is %q; %s", o.Edges,
+			suggestion(o.Edges, edgesOfImages))},
+		{o.Edges == EdgesContrast && o.Bins != 0, optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)},
+		{o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != ""), optionError("Superpixels",
+			"superpixels are joined where they touch, and their edges have features of their own: leave {bins}, {neighbours} "+
+				"and {edge-features} out")},
+		{o.Superpixels != "" && o.Directed, optionError("Directed", "superpixels have no direction")},
+		{!slices.Contains([]int{0, 4, 8}, o.Neighbours), optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)},
+	} {
+		if x.wrong {
+			return x.err
+		}
 	}
 	for _, x := range o.uses() {
 		if x.used && x.kind != "" && x.kind != kind {
@@ -191,40 +199,9 @@ func (o *Options) overruled() (list []string) {
 	return list
 }
 
-// validateImages reports options of images that cannot be used.
-func (o *Options) validateImages() error {
-	switch {
-	case o.Bins < 0 || o.Bins > mostFeatures:
-		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
-	case o.Edges != "" && !slices.Contains(edgesOfImages, o.Edges):
-		return optionError("Edges", "it is %q; %s", o.Edges, suggestion(o.Edges, edgesOfImages))
-	case o.Edges == EdgesContrast && o.Bins != 0:
-		return optionError("Bins", "it goes with {edge-features=%s} only", EdgesBins)
-	case o.Superpixels != "" && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != ""):
-		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their "+
-			"own: leave {bins}, {neighbours} and {edge-features} out")
-	case o.Superpixels != "" && o.Directed:
-		return optionError("Directed", "superpixels have no direction")
-	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
-		return optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)
-	}
-	return nil
-}
-
 // superpixels reports whether the nodes of images are superpixels.
 func (o *Options) superpixels() bool {
 	return o.Recipe == nil && o.Superpixels != "" || o.Recipe != nil && o.Recipe.Superpixels != nil
-}
-
-// edgesOfImages returns what the features of edges of images are.
-func (o *Options) edgesOfImages() string {
-	switch {
-	case o.Recipe != nil && o.Recipe.Edges == nil, o.Recipe == nil && o.Edges == "" && o.Bins != 0:
-		return EdgesBins
-	case o.Recipe != nil || o.Edges == "":
-		return EdgesContrast
-	}
-	return o.Edges
 }
 
 func (o *Options) validateModel(kind string) error {

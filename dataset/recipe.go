@@ -39,7 +39,7 @@ type Recipe struct {
 	// States names the states of images, graph tables and text.
 	States []string `json:"states,omitempty"`
 
-	// Colours says that the features of pixels of images are their colours: grey, or red, green and blue, of 0 to 255.
+	// Colours says that the features of pixels of images are their colours: red, green and blue, of 0 to 255.
 	Colours bool `json:"colours,omitempty"`
 	// Neighbours is 4 or 8, for images.
 	Neighbours int `json:"neighbours,omitempty"`
@@ -137,11 +137,11 @@ func (r *Recipe) validate() error {
 		{"text", (r.Text != nil) == (r.Kind == KindText) && (r.Text == nil || r.Text.sound())},
 		{"neighbours", !images || r.Neighbours == 4 || r.Neighbours == 8},
 		{"edges", r.Edges == nil || images && !binned && r.Edges.sound()},
-		{"superpixels", r.Superpixels == nil || images && !binned && r.Edges == nil && areScales(r.Superpixels.Scales)},
+		{"superpixels", r.Superpixels == nil || images && !binned && r.Edges == nil && areDistances(r.Superpixels.Scales)},
 		{"bins", !images || r.Superpixels != nil || r.Edges != nil || r.Bins == len(r.BinEdges)+1},
 		{"bin_edges", rise(r.BinEdges)},
 		{"palette", len(r.Palette) == 0 || images && len(r.Palette) <= len(r.States)},
-		{"colours", !r.Colours || images && (r.FeatureDim == 1 || r.FeatureDim == 3)},
+		{"colours", !r.Colours || images && r.FeatureDim == 3},
 		{"label_colours", !r.LabelColours || len(r.Palette) > 0 && len(r.Palette) == len(r.States)},
 		{"columns", len(r.Columns) == 0 || r.Untied},
 		{"node_form", !npz || slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm)},
@@ -178,15 +178,10 @@ func (r *Recipe) nodeDim() int {
 
 // edgeDim returns the number of features of edges of images and of tables with a header.
 func (r *Recipe) edgeDim() int {
-	switch {
-	case r.Sheets != nil:
+	if r.Sheets != nil {
 		return sizeOfColumns(r.Sheets.Edges) + 1
-	case r.Superpixels != nil:
-		return r.Superpixels.dim()
-	case r.Edges == nil:
-		return r.Bins
 	}
-	return r.Edges.dim(r.Neighbours)
+	return len(r.imageEdges())
 }
 
 // fits checks that the recipe makes the features that the schema has weights for.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -30,25 +29,6 @@ type sampleColumn struct {
 type samples struct {
 	columns []sampleColumn // empty names: nodes are called by their numbers
 	states  [][]string     // of each type
-	weights []float64      // of samples; nil: 1
-	notes   []string
-}
-
-// takeSamples adds what tables of samples and alignments have beside arrays.
-func (l *npzLoader) takeSamples(spec *crf.InstanceSpec, in *npzInstance) {
-	if columns := l.set.Recipe.Columns; len(columns) > 0 && columns[0].Name != "" {
-		var names []string
-		for _, c := range columns {
-			names = append(names, c.Name)
-		}
-		l.set.Names = append(l.set.Names, names)
-	}
-	if in.samples != nil {
-		spec.SampleWeights = in.samples.weights
-		for _, note := range in.samples.notes {
-			l.warn("%s", note)
-		}
-	}
 }
 
 // readsSamples reports whether tables are samples: every node and edge has weights of its own, which nodes of a graph
@@ -75,77 +55,77 @@ func edgesBeside(samples string) string {
 	return ""
 }
 
-// openSamples reads a file of samples; pairs is a list of edges, or "": all pairs.
-func (l *npzLoader) openSamples(r *opened, path, pairs string) *npzContents {
-	read := func(path, what string) []byte {
-		data, source, err := readSource(path, what, math.MaxInt64, l.o.Memory)
-		if r.sources = append(r.sources, source); err != nil {
-			r.list = append(r.list, err)
-		}
-		return fileio.Lines(data)
-	}
+// openSamples reads a file of samples, and the table of their edges, if there is one.
+func (l *npzLoader) openSamples(r *opened, path string) []*npzContents {
 	l.hiddenBy = missingCells
-	p := &sampleReader{problems: problems{file: path}, l: l, samples: &samples{}}
-	if data := read(path, "samples"); len(r.list) == 0 {
-		if newPeek(path).isAlignment() {
-			p.readAlignment(data)
-		} else {
-			p.readTable(data)
-		}
+	p := &sampleReader{problems: problems{file: path}, l: l, r: r}
+	data, edges := p.read(path, "samples"), []int32(nil)
+	switch {
+	case len(p.list) > 0:
+	case newPeek(path).isAlignment():
+		p.readAlignment(data)
+	default:
+		p.readTable(data)
 	}
-	var edges []int32
-	r.sources = append(r.sources, p.sources...)
+	if len(p.list) == 0 && l.pairs == "" {
+		edges = p.allPairs()
+	} else if len(p.list) == 0 {
+		edges = p.pairs(l.pairs)
+	}
 	if r.list = append(r.list, p.errors()...); len(r.list) > 0 {
 		return nil
 	}
-	if pairs == "" {
-		edges = p.allPairs()
-	} else if data := read(pairs, "a table of edges"); len(r.list) == 0 {
-		edges = p.pairs(readTable(pairs, data, isEdgeList(pairs)))
-		r.list = append(r.list, p.errors()...)
+	for e := 0; e < len(edges); e += 2 { // the end of the smaller type comes first
+		if u, v := edges[e], edges[e+1]; p.columns[u].Type > p.columns[v].Type {
+			edges[e], edges[e+1] = v, u
+		}
 	}
-	states := make([]int32, len(p.columns))
+	types, states := make([]int32, len(p.columns)), make([]int32, len(p.columns))
 	for s, c := range p.columns {
-		states[s] = int32(len(p.states[c.Type]))
+		types[s], states[s] = int32(c.Type), int32(len(p.states[c.Type]))
 	}
-	c := &npzContents{rules: instanceArrays, samples: p.samples, arrays: map[string]npy.Values{
+	c := &npzContents{rules: instanceArrays, samples: &p.samples, arrays: map[string]npy.Values{
 		edgesArray:  {Shape: []int{len(edges) / 2, 2}, Ints: edges},
 		labelsArray: {Shape: []int{len(p.labels) / len(states), len(states)}, Ints: p.labels},
-		statesArray: {Shape: []int{len(states)}, Ints: states},
+		statesArray: {Shape: []int{len(states)}, Ints: states}, nodeTypesArray: {Shape: []int{len(states)}, Ints: types},
 	}}
+	if p.weights != nil {
+		c.arrays[sampleWeights] = npy.Values{Shape: []int{len(p.weights)}, Double: p.weights}
+	}
 	if p.aligned && !l.o.Tied { // states are those of sites: J(a, b) and J(b, a) differ
 		c.arrays[directedArray] = npy.Values{Ints: []int32{1}}
 	}
-	return c
+	return []*npzContents{c}
 }
 
 // sampleReader reads a file of samples.
 type sampleReader struct {
 	problems
-	*samples
+	samples
 	l       *npzLoader
-	labels  []int32 // [samples][nodes]
-	aligned bool    // they are an alignment
-	sources []Source
+	r       *opened
+	labels  []int32   // [samples][nodes]
+	weights []float64 // of samples; nil: 1
+	aligned bool      // they are an alignment
+}
+
+// read reads a whole text, which then is among the sources.
+func (p *sampleReader) read(path, what string) []byte {
+	data, source, err := readSource(path, what, math.MaxInt64, p.l.o.Memory)
+	p.keep(err)
+	p.r.sources = append(p.r.sources, source)
+	return fileio.Lines(data)
 }
 
 func (p *sampleReader) note(format string, arguments ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, option.Literals(format, arguments)...))
-}
-
-// join adds an edge, the end of the smaller type first.
-func (p *sampleReader) join(edges []int32, u, v int32) []int32 {
-	if p.columns[u].Type > p.columns[v].Type {
-		u, v = v, u
-	}
-	return append(edges, u, v)
+	p.r.notes = append(p.r.notes, fmt.Sprintf(format, option.Literals(format, arguments)...))
 }
 
 func (p *sampleReader) allPairs() (edges []int32) {
 	n := int32(len(p.columns))
 	for u := range n {
 		for v := u + 1; v < n; v++ {
-			edges = p.join(edges, u, v)
+			edges = append(edges, u, v)
 		}
 	}
 	p.note("all %d pairs of %d nodes are edges; a table of edges beside the samples, such as edges.csv, names fewer",
@@ -154,7 +134,12 @@ func (p *sampleReader) allPairs() (edges []int32) {
 }
 
 // pairs are the edges that a table names, by names of columns or by numbers from 0, as in tables of a graph.
-func (p *sampleReader) pairs(t *table) (edges []int32) {
+func (p *sampleReader) pairs(path string) (edges []int32) {
+	data := p.read(path, "a table of edges")
+	if len(p.list) > 0 {
+		return nil
+	}
+	t := readTable(path, data, isEdgeList(path))
 	l := &tableLoader{loader: newLoader(p.l.ctx, p.l.o), rules: &sheetRecipe{}}
 	g := &tableGraph{nodes: &table{problems: problems{file: p.file}}, edges: t, byName: map[string]int32{}}
 	for s := range p.columns {
@@ -165,15 +150,15 @@ func (p *sampleReader) pairs(t *table) (edges []int32) {
 	}
 	delete(g.byName, "")
 	if len(t.list) == 0 {
-		g.ends = l.rolesOfEdges(t)
+		l.rolesOfEdges(t)
 	}
 	if len(t.list)+len(l.problems) == 0 {
-		rows := l.joinRows(g, &t.problems)
+		rows := l.joinRows(g)
 		for e := range rows.u {
-			edges = p.join(edges, rows.u[e], rows.v[e])
+			edges = append(edges, rows.u[e], rows.v[e])
 		}
 	}
-	p.list, p.notes = slices.Concat(p.list, l.problems, t.errors()), append(p.notes, l.set.Warnings...)
+	p.list, p.r.notes = slices.Concat(p.list, l.problems, t.errors()), append(p.r.notes, l.set.Warnings...)
 	return edges
 }
 
@@ -190,20 +175,13 @@ func (p *sampleReader) readTable(data []byte) {
 	if p.list = t.list; len(p.list) > 0 {
 		return
 	}
-	columns, names := len(t.rows[0]), make([]string, len(t.rows[0]))
+	rows, columns, names := len(t.rows), len(t.rows[0]), make([]string, len(t.rows[0]))
+	if empty := int(t.lines[rows-1]-t.lines[0]) + 1 - rows; empty > 0 {
+		p.note("%d empty rows are no samples, and left out", empty)
+	}
 	if !isSampleRow(t.rows) {
 		p.keep(t.takeHeader(true))
 		names = t.header
-	}
-	t.keepWhole(columns)
-	empty := 0
-	for line := range bytes.Lines(bytes.TrimSpace(data)) {
-		if len(bytes.Trim(line, separators+` "`+"\n")) == 0 {
-			empty++
-		}
-	}
-	if empty > 0 {
-		p.note("%d empty rows are no samples, and left out", empty)
 	}
 	switch p.list = append(p.list, t.list...); {
 	case len(p.list) > 0:
@@ -217,125 +195,124 @@ func (p *sampleReader) readTable(data []byte) {
 	}
 }
 
-// take makes samples of the columns that are nodes.
-func (p *sampleReader) take(names []string, t *table) {
-	var kept []int
-	ignored, weights := p.l.o.given(roleIgnore), -1
-	for i, name := range names {
-		switch {
-		case name != "" && name == p.l.o.SampleWeights:
-			weights = i
-		case slices.Contains(ignored, name) && name != "", i == 0 && name == "" && names[len(names)-1] != "":
-			p.note("column %d, %q, is left out", i+1, abbreviate(name))
-		default:
-			kept = append(kept, i)
-		}
-	}
-	if p.takeModelColumns(names, &kept); len(p.list) > 0 {
-		return
-	}
-	p.number(names, kept, t)
-	p.weigh(t, weights)
-}
-
 // isSampleRow reports whether the first row is a sample, and no header: its cells are among those below, or missing.
 func isSampleRow(rows [][]string) bool {
 	below := setOf(slices.Concat(rows[1:]...))
 	return !slices.ContainsFunc(rows[0], func(cell string) bool { return !missingCell(cell) && !below[cell] })
 }
 
-// takeModelColumns puts the columns that are kept into the order of a model's, which must all be there.
-func (p *sampleReader) takeModelColumns(names []string, kept *[]int) {
-	recipe := p.l.o.Recipe
-	if recipe == nil || len(recipe.Columns) == 0 || recipe.Columns[0].Name == "" || names[len(names)-1] == "" {
-		return
+// nodes are the columns that are nodes, of a model in its order, and that of weights, -1 if there is none.
+func (p *sampleReader) nodes(names []string) (kept []int, weights int) {
+	ignored, last, model := p.l.o.given(roleIgnore), names[len(names)-1], []sampleColumn(nil)
+	if r := p.l.o.Recipe; r != nil && len(r.Columns) > 0 && r.Columns[0].Name != "" && last != "" {
+		model = r.Columns
 	}
-	*kept = nil
-	for _, c := range recipe.Columns {
+	weights = -1
+	for i, name := range names {
+		switch {
+		case name != "" && name == p.l.o.SampleWeights:
+			weights = i
+		case slices.Contains(ignored, name) && name != "", i == 0 && name == "" && last != "":
+			p.note("column %d, %q, is left out", i+1, abbreviate(name))
+		case model == nil:
+			kept = append(kept, i)
+		}
+	}
+	for _, c := range model {
 		i := slices.Index(names, c.Name)
-		if *kept = append(*kept, i); i < 0 {
+		if kept = append(kept, i); i < 0 {
 			p.add(1, "", suggestion(c.Name, names), "the model's column %q is missing", abbreviate(c.Name))
 		}
 	}
+	return kept, weights
 }
 
-// number makes labels of cells. Columns that have a value in common are of one type, whose states are the values of
-// all of them.
-func (p *sampleReader) number(names []string, kept []int, t *table) {
-	all := labelTexts{named: setOf(p.l.o.States)}
-	p.labels = make([]int32, len(t.rows)*len(kept)) // numbers of texts, for now
-	column := make([]int, len(kept))                // that stands for the type of each
-	var owner []int                                 // the first column with each text
-	root := func(c int) int {
-		for column[c] != c {
-			c = column[c]
-		}
-		return c
+// take makes samples of the columns that are nodes.
+func (p *sampleReader) take(names []string, t *table) {
+	kept, weights := p.nodes(names)
+	if len(p.list) > 0 {
+		return
 	}
+	model, texts := p.l.o.Recipe, make([]labelTexts, len(kept)) // of each column
+	p.labels = make([]int32, len(t.rows)*len(kept))             // numbers of texts, for now
 	for c, i := range kept {
-		column[c] = c
-		before := all.total
+		p.columns = append(p.columns, sampleColumn{Name: names[i]})
+		texts[c].named = setOf(p.l.o.States)
 		for r, row := range t.rows {
-			x := all.see(p.file, int(t.lines[r]), row[i])
-			if p.labels[r*len(kept)+c] = x; int(x) == len(owner) {
-				owner = append(owner, c)
-			} else if x >= 0 && owner[x] != c {
-				a, b := root(owner[x]), root(c)
-				column[max(a, b)] = min(a, b)
-			}
+			p.labels[r*len(kept)+c] = texts[c].see(p.file, int(t.lines[r]), row[i])
 		}
-		if all.total == before && p.l.o.Recipe == nil {
+		if texts[c].total == 0 && model == nil {
 			p.add(0, "", "leave it out by {columns!--columns} ignore=NAME", "column %d, %q, has no value", i+1,
 				abbreviate(names[i]))
 		}
 	}
-	types, ofType := map[int]int{}, []labelTexts{}
-	for c, i := range kept {
-		if _, known := types[root(c)]; !known {
-			types[root(c)] = len(ofType)
-			ofType = append(ofType, labelTexts{})
-		}
-		p.columns = append(p.columns, sampleColumn{names[i], types[root(c)]})
-	}
-	for x, text := range all.texts {
-		of := &ofType[types[root(owner[x])]]
-		n := of.add(p.file, all.first[x].Line, text)
-		of.count[n], of.total = all.count[x], of.total+all.count[x]-1
-	}
-	for a := range ofType {
-		p.states = append(p.states, p.statesOf(&ofType[a]))
-	}
-	if model := p.l.o.Recipe; model != nil {
-		if len(model.Columns) != len(p.columns) {
-			p.add(0, "", "", "there are %d columns, the model has %d", len(p.columns), len(model.Columns))
-			return
-		}
-		p.columns, p.states = model.Columns, nil
+	switch {
+	case model == nil:
+		p.findTypes(texts)
+	case len(model.Columns) != len(kept):
+		p.add(0, "", "", "there are %d columns, the model has %d", len(kept), len(model.Columns))
+		return
+	default:
+		p.columns = model.Columns
 		for _, t := range p.l.o.Schema.NodeTypes {
 			p.states = append(p.states, t.States)
 		}
 	}
-	p.label(all.texts, t)
+	p.number(texts)
+	p.weigh(t, weights)
 }
 
-// label gives the texts of cells the states of their columns.
-func (p *sampleReader) label(texts []string, t *table) {
-	of := make([][]int32, len(p.states)) // [type][text]
-	for i, x := range p.labels {
-		if x < 0 {
-			continue
-		}
-		c := i % len(p.columns)
-		a := p.columns[c].Type
-		if of[a] == nil {
-			for _, text := range texts {
-				of[a] = append(of[a], int32(slices.Index(p.states[a], text)))
+// findTypes makes one type of columns that have a value in common, whose states are the values of all of them.
+func (p *sampleReader) findTypes(texts []labelTexts) {
+	first, of := map[string]int{}, numbersTo(len(texts)) // columns: that of a text, and that of each one's type
+	for c := range texts {
+		for _, text := range texts[c].texts {
+			other, known := first[text]
+			if !known {
+				first[text] = c
+			} else if a, b := min(of[other], of[c]), max(of[other], of[c]); a != b {
+				for i := range c + 1 {
+					if of[i] == b {
+						of[i] = a
+					}
+				}
 			}
 		}
-		p.labels[i] = of[a][x]
-		if text := texts[x]; of[a][x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
-			p.add(int(t.lines[i/len(p.columns)]), "", suggestion(text, p.states[a]),
-				"column %d has %q, which is no state of the model", c+1, abbreviate(text))
+	}
+	types, all := map[int32]int{}, []labelTexts{}
+	for c := range texts {
+		a, known := types[of[c]]
+		if !known {
+			a, all = len(all), append(all, labelTexts{})
+			types[of[c]] = a
+		}
+		p.columns[c].Type = a
+		for x, text := range texts[c].texts {
+			n, more := all[a].add(p.file, texts[c].first[x].Line, text), texts[c].count[x]-1
+			all[a].count[n], all[a].total = all[a].count[n]+more, all[a].total+more
+		}
+	}
+	for a := range all {
+		p.states = append(p.states, p.statesOf(&all[a]))
+	}
+}
+
+// number gives cells the states of their columns. A 0 or -1 that is none of them is a missing value.
+func (p *sampleReader) number(texts []labelTexts) {
+	for c := range texts {
+		states := p.states[p.columns[c].Type]
+		of := make([]int32, len(texts[c].texts))
+		for x, text := range texts[c].texts {
+			of[x] = int32(slices.Index(states, text))
+			if of[x] < 0 && p.l.o.Recipe != nil && text != "0" && text != hiddenNumber {
+				p.keep(texts[c].at(x, suggestion(text, states), "column %d has %q, which is no state of the model", c+1,
+					abbreviate(text)))
+			}
+		}
+		for i := c; i < len(p.labels); i += len(texts) {
+			if x := p.labels[i]; x >= 0 {
+				p.labels[i] = of[x]
+			}
 		}
 	}
 }
@@ -344,17 +321,12 @@ func (p *sampleReader) label(texts []string, t *table) {
 // them hides.
 func (p *sampleReader) statesOf(t *labelTexts) []string {
 	states := t.inOrder()
-	counts := labelCounts{}
-	for i, text := range t.texts {
-		x, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			x = math.MaxInt32 // no sign
+	if slices.Equal(states, []string{hiddenNumber, "0", "1"}) && (p.l.o.Spins || p.l.manifest.HiddenLabels) {
+		hidden, counts := hiddenNumber, labelCounts{}
+		for x, text := range states {
+			counts[int32(x)-1] = t.count[t.number[text]]
 		}
-		counts[int32(x)] += t.count[i]
-	}
-	if counts.areSigns() && len(states) == 3 && (p.l.o.Spins || p.l.manifest.HiddenLabels) {
-		hidden := hiddenNumber
-		if p.l.minusOne(counts, len(spinStates)) == isSpin {
+		if p.l.spins(counts) {
 			hidden = "0"
 		}
 		p.note(voteNote, hidden, t.count[t.number[hidden]], t.total)
@@ -365,11 +337,10 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	}) {
 		return named
 	}
-	if mark := t.likeMissing(); mark != "" && p.l.o.Schema == nil {
+	if mark := t.likeMissing(); mark != "" {
 		p.note(likeMissingNote, abbreviate(mark))
 	}
 	switch {
-	case p.l.o.Schema != nil:
 	case len(states) == 1 && (states[0] == "0" || states[0] == "1"):
 		states = []string{"0", "1"}
 	case len(states) == 1:
@@ -378,7 +349,7 @@ func (p *sampleReader) statesOf(t *labelTexts) []string {
 	case p.l.o.Spins && len(states) > 2:
 		p.keep(t.at(2, "learn them by {model!--model potts}, or leave a column out by {columns!--columns} ignore=NAME",
 			"spins have two states, and this is the third value of a column: %s", firstFew(states)))
-	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
+	case t.tooMany():
 		p.keep(t.at(0, "leave out columns that are no samples, such as identifiers, by {columns!--columns} ignore=NAME",
 			"a column has %d different values, such as %q, and states are wanted", len(states), abbreviate(states[0])))
 	}

@@ -91,7 +91,7 @@ func TestSamplesMistakes(t *testing.T) {
 		"a\n0\n1\n":                    "separate columns by commas",
 		"a,b\n0,\"1\n":                 "s.csv:2: ",
 		">x\nACDEF\n>y\nACD\n":         "s.csv:3: the sequence has 3 sites, the first has 5",
-		">x\nAC1EF\n>y\nACDEF\n":       `s.csv:2: there is a "1"`,
+		">x\nAC1EF\n>y\nACDEF\n":       `s.csv:1: there is a "1" in the sequence`,
 		"a,b\n0,1\n1,0\xff\n":          "not text in UTF-8",
 		">x\n----\n":                   "want an alignment of two sequences",
 		"sample,b\nr1,1\nr2,0\nr3,0\n": "third value of a column: r1, r2, r3",

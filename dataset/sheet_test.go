@@ -168,7 +168,8 @@ func TestSheetsLabels(t *testing.T) {
 		"x x x":                     `every label is "x", which tells of one state only`,
 		"NA NA":                     "no node has a label",
 		many[:len(many)-1]:          `30 labels have 30 different texts, such as "w0"`,
-		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "nodes.csv:2: label is 0.1, a number with a fraction, of 11 different ones",
+		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "11 labels are 11 different numbers, each a state of its own; if they " +
+			"measure something, divide them",
 	} {
 		_, err := read(labels, "", Options{})
 		wantError(t, err, want)
@@ -331,8 +332,8 @@ func FuzzTables(f *testing.F) {
 			}
 			g := &tableGraph{nodes: n, edges: e}
 			l.graphs = []*tableGraph{g}
-			l.run(func() { g.roles, g.ends = l.rolesOfNodes(n), l.rolesOfEdges(e) }, l.chooseColumns, func() { l.readNodes(g) },
-				func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)
+			l.run(func() { l.rolesOfNodes(n); l.rolesOfEdges(e) }, l.chooseColumns, l.readGraphs,
+				l.observeSplit, l.chooseSchema, func() { l.freezeGraph(g) })
 			if len(l.problems) > 0 {
 				continue
 			}
@@ -357,35 +358,21 @@ func TestPairsAsNamed(t *testing.T) {
 	}
 }
 
-// TestDoubtfulColumns: notes tell of row numbers, days and labels that look like missing ones; a weight has any name.
+// TestDoubtfulColumns: notes tell of row numbers and of labels that look like missing ones.
 func TestDoubtfulColumns(t *testing.T) {
-	folder := writeFiles(t, sheets("id,Unnamed: 0,day,label\na,0,2024-01-31,u\nb,1,2024-01-31,v\nc,2,2024-02-01,unknown\n",
-		"source,target,strength\na,b,2\nb,c,1\n"))
-	set := mustOpen(t, folder, Options{Columns: []string{"weight=strength"}})
-	for _, want := range []string{"column 2 has no name", `column "day" has days, and each of its 2 different ones`,
-		`the label "unknown" is a state like any other`} {
+	set := mustOpen(t, writeFiles(t, sheets("id,Unnamed: 0,label\na,0,u\nb,1,v\nc,2,unknown\n",
+		"source,target\na,b\nb,c\n")), Options{})
+	for _, want := range []string{"column 2 has no name", `the label "unknown" is a state like any other`} {
 		if !strings.Contains(strings.Join(set.Warnings, "\n"), want) {
 			t.Errorf("no note %q among %q", want, set.Warnings)
 		}
 	}
-	again := mustOpen(t, folder, modelOf(set))
-	for _, s := range []*Set{set, again} {
-		if got := fmt.Sprint(s.Schema.EdgeTypes[0].FeatureNames); got != "[weight constant]" {
-			t.Error(got)
-		}
+}
+
+// TestFeaturesAreLists: a column of that name lists features, also where each list has one.
+func TestFeaturesAreLists(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, sheets("id,label,Features\na,u,2\nb,v,0\n", "source,target\na,b\n")), Options{})
+	if got, want := matrixOf(set), [][]float64{{0, 0, 1, 1}, {1, 0, 0, 1}}; !cmp.Equal(got, want) {
+		t.Errorf("features %v, want %v", got, want)
 	}
-	if got := again.Instances[0].EdgeFeatures(0); got.Dim() != 2 {
-		t.Errorf("%d features", got.Dim())
-	}
-	none := mustOpen(t, folder, Options{Columns: []string{"weight="}})
-	if got := fmt.Sprint(none.Schema.EdgeTypes[0].FeatureNames); got != "[strength constant]" {
-		t.Error(got)
-	}
-	both := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
-	set = mustOpen(t, both, Options{Columns: []string{"weight=cost"}})
-	if got := fmt.Sprint(set.Schema.EdgeTypes[0].FeatureNames, set.Warnings); got != "[weight constant] []" {
-		t.Error(got)
-	}
-	_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{"weight=nix"}})
-	wantError(t, err, `no column "nix"`)
 }

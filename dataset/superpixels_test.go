@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"image"
 	"image/color"
 	"image/png"
@@ -59,11 +60,11 @@ func halves(t *testing.T) map[string]string {
 		var picture bytes.Buffer
 		oracle.OK(t, png.Encode(&picture, p))
 		files["images/"+id+".png"], files["labels/"+id+".regions.txt"] = picture.String(), labels.String()
-		numbers := make([]float32, rows*cols)
+		numbers := make([]int32, rows*cols)
 		for s := range numbers {
-			numbers[s] = float32(s/cols/4) + float32(s%cols/4)/8
+			numbers[s] = int32(s/cols/4) - int32(1000*(s%cols/4))
 		}
-		files["superpixels/b.npy"] = cells(rows, cols, 1, numbers...)
+		files["superpixels/b.npy"] = string(npyOf("<i4", "False", "(12, 20, 1)", binary.LittleEndian, numbers))
 		files["features/"+id+".npy"] = cells(rows, cols, 2, features...)
 	}
 	return files
@@ -188,10 +189,10 @@ func TestSuperpixelsRefused(t *testing.T) {
 		{Options{Superpixels: "superpixels", Directed: true}, "Directed: superpixels have no direction"},
 		{Options{Superpixels: "wide"}, "wide/a.png: its 12 rows of 21 cells are not the shape of "},
 		{Options{Superpixels: "deep"}, "deep/a.npy: shape is [12, 20, 2], want [h, w]"},
-		{Options{Superpixels: "gap"}, "gap/a.npy:[0,1]: is NaN"},
-		{Options{Superpixels: "none"}, "it has no map of superpixels: there is neither none/a.png nor none/a.npy; name " +
-			"the folder of the maps by dataset.Options.Superpixels, leave the picture out of the list, or make the map, as " +
-			"by python3 -c "},
+		{Options{Superpixels: "gap"}, "gap/a.npy: dtype is <f4, want integers"},
+		{Options{Superpixels: "none"}, "it has no map of superpixels: there is no none/a.regions.txt or none/a.png or none/a.npy; name " +
+			"the folder of the maps by dataset.Options.Superpixels, make the map, as by python3 " +
+			"-c "},
 	} {
 		_, err := Open(t.Context(), []string{folder}, test.o)
 		wantError(t, err, test.want)

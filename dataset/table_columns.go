@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -12,20 +11,17 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/option"
 )
 
 const (
 	// mostCategories bounds the features that a column of text makes. The rarer values share one: their weights could be
 	// told from few rows only.
 	mostCategories = 100
-	// ownValues is the share of different texts among the cells of a column from which it is taken for names: what nearly
-	// every row has for itself tells nothing of others.
-	ownValues = 0.9
+	// nearlyAll is the share of the cells of a column that speaks for all: different texts are names, which tell nothing
+	// of other rows, and beside numbers others are mistakes.
+	nearlyAll = 0.9
 	// fewCells are so few that all may differ by chance.
 	fewCells = 3
-	// numberColumn is the share of numbers among the cells of a column from which the others are taken for mistakes.
-	numberColumn = 0.9
 )
 
 // column is how the cells of a column of a table with a header become features. It is part of a Recipe.
@@ -49,13 +45,13 @@ const listColumn = "features"
 
 // size is the number of features that a column makes.
 func (c *column) size() int {
-	if c.Indices == 0 {
-		return len(c.features())
+	n := max(1, c.Indices, len(c.Values))
+	for _, more := range []bool{c.Other, c.Missing} {
+		if more {
+			n++
+		}
 	}
-	if c.Missing {
-		return c.Indices + 1
-	}
-	return c.Indices
+	return n
 }
 
 // isMissing reports whether a cell says that there is no value.
@@ -113,321 +109,272 @@ func namesOfColumns(columns []column) (names []string) {
 
 // columnSurvey is what all cells of a column say of what it is.
 type columnSurvey struct {
-	name    string
-	count   map[string]int // of the different texts of cells that have a value
-	given   int            // how many of these there are
-	missing int
-	empty   int       // of these
-	plain   bool      // it is of a table without a header
-	values  []float64 // of cells that are numbers
-	written int       // cells that are numbers as people write them
-	odd     *Error    // the place of the first that is no number; nil: all are
-	text    string    // of that cell
+	distinct // of cells that have a value
+	name     string
+	missing  int
 }
 
-// written matches numbers as people write them: with a currency or percent, thousands apart, or a decimal comma.
-var written = regexp.MustCompile(`^[-+]?[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)? ?[$€£%]?$`)
-
-// day matches days, with or without a time, as people and programs write them.
-var day = regexp.MustCompile(`^(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([T ]\d\d?:.*)?$`)
+// written matches numbers as people and programs write them: with a currency or percent, thousands apart, a decimal
+// comma, or too large.
+var written = regexp.MustCompile(`(?i)^[-+]?(?:[$€£¥]? ?\d+(?:[,.' ]\d{3})*(?:[.,]\d+)?(?:e[-+]?\d+)? ?[$€£%]?|inf)$`)
 
 // look looks at all cells of a column.
 func look(tables []*table, name string) (*columnSurvey, error) {
-	c := &columnSurvey{name: name, count: map[string]int{}, plain: tables[0].plain}
+	c := &columnSurvey{name: name}
 	for _, t := range tables {
 		at := t.column(name)
 		if at < 0 {
 			return nil, wrong(t.file, 1, "", "", "there is no column %q, which %s has", abbreviate(name), tables[0].file)
 		}
 		for r, cells := range t.rows {
-			text := cells[at]
-			if missingCell(text) {
-				if c.missing++; text == "" {
-					c.empty++
-				}
-				continue
-			}
-			c.given++
-			c.count[text]++
-			if x, err := numeric.ParseDecimal(text); err == nil {
-				c.values = append(c.values, x)
-				continue
-			}
-			if c.odd == nil {
-				c.odd, c.text = wrong(t.file, int(t.lines[r]), abbreviate(name), "", ""), text
-			}
-			if large, _ := strconv.ParseFloat(text, 64); written.MatchString(text) || math.IsInf(large, 0) {
-				c.written++
+			if text := cells[at]; !missingCell(text) {
+				c.add(t.file, int(t.lines[r]), text)
+			} else if text != "" || !c.isList() {
+				c.missing++
 			}
 		}
 	}
 	return c, nil
 }
 
-// mean adds the numbers up by Knuth's sum of two numbers and its error, so that their order does not tell.
-func (c *columnSurvey) mean() float64 {
+// isList reports whether the cells are lists of features, which may be empty.
+func (c *columnSurvey) isList() bool { return strings.EqualFold(c.name, listColumn) }
+
+// numbers are the cells that are numbers. meant counts these and those that people mean as such; odd is the first of
+// the others, −1: there is none.
+func (c *columnSurvey) numbers() (values []float64, meant, odd int) {
+	odd = -1
+	for i, text := range c.texts {
+		x, err := numeric.ParseDecimal(text)
+		if err == nil {
+			values = append(values, slices.Repeat([]float64{x}, c.count[i])...)
+		} else if odd < 0 {
+			odd = i
+		}
+		if err == nil || written.MatchString(text) {
+			meant += c.count[i]
+		}
+	}
+	return values, meant, odd
+}
+
+// meanOf adds numbers up by Knuth's sum of two numbers and its error, so that their order does not tell.
+func meanOf(values []float64) float64 {
 	sum, rest := 0.0, 0.0
-	for _, x := range c.values {
+	for _, x := range values {
 		next := sum + x
 		part := next - sum
 		rest += (sum - (next - part)) + (x - part)
 		sum = next
 	}
-	mean := (sum + rest) / float64(len(c.values))
+	mean := (sum + rest) / float64(len(values))
 	if math.IsInf(mean, 0) || math.IsNaN(mean) { // no feature may be so large, and the cell will be named
 		return 0
 	}
 	return mean
 }
 
-// counts reports whether the numbers are all those from one to another, as identifiers of rows are.
-func (c *columnSurvey) counts() bool {
-	n := len(c.values)
-	return n > fewCells && len(c.count) == n && slices.Max(c.values)-slices.Min(c.values) == float64(n-1) &&
-		!slices.ContainsFunc(c.values, func(x float64) bool { return x != math.Trunc(x) })
-}
-
-// isList reports whether the cells are lists of features.
-func (c *columnSurvey) isList() bool {
-	return c.plain || strings.EqualFold(c.name, listColumn) && strings.ContainsAny(c.text, " :") && isDigit(c.text[0])
-}
-
 // decide says how the column becomes features: nil where it is left out, as a note says. text says that it is said to
 // be text, and not numbers. Of lists the features are still to be counted.
 func (c *columnSurvey) decide(text bool, note func(format string, arguments ...any)) (col *column, err error) {
-	numbers := len(c.values) + c.written
-	name, instead := abbreviate(c.name), "nothing"
+	col = &column{Name: c.name}
+	values, meant, odd := c.numbers()
+	name, different, instead := abbreviate(c.name), len(c.count), "nothing"
 	switch {
-	case c.given == 0 && c.plain:
-		return nil, nil
-	case c.given == 0:
-		note("column %q has no values and is left out", name)
+	case c.total == 0:
+		if c.missing > 0 {
+			note("column %q has no values and is left out", name)
+		}
 		return nil, nil
 	case !text && c.isList():
-		col = &column{Name: c.name, Indices: 1}
-		c.missing -= c.empty
-	case !text && c.odd == nil:
-		col = &column{Name: c.name, Mean: c.mean()}
+		col.Indices = 1
+	case !text && odd < 0:
+		col.Mean = meanOf(values)
 		instead = fmt.Sprintf("their mean, %.6g,", col.Mean)
-		if c.counts() {
+		if n := len(values); n > fewCells && different == n && slices.Max(values)-slices.Min(values) == float64(n-1) &&
+			!slices.ContainsFunc(values, func(x float64) bool { return x != math.Trunc(x) }) { // as identifiers of rows do
 			note("column %q numbers the rows, and is taken for a feature; {columns=ignore=%s} leaves it out", name, c.name)
 		}
-	case !text && float64(numbers) >= numberColumn*float64(c.given):
-		return nil, wrong(c.odd.File, c.odd.Line, c.odd.Place,
-			"write digits and a decimal point alone, leave the cell empty "+
-				"if the number is not known, or say {columns=text="+c.name+"}",
-			"%q is no number that can be used, while %d of the %d cells of this column are meant as numbers", abbreviate(c.text),
-			numbers, c.given)
-	case c.given > fewCells && float64(len(c.count)) >= ownValues*float64(c.given):
-		remedy := ""
-		if day.MatchString(c.text) {
-			remedy = "; write days as numbers, such as of days since the first, if they tell something"
-		}
-		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states%s",
-			name, c.given, len(c.count), option.Text(remedy))
+	case !text && float64(meant) >= nearlyAll*float64(c.total):
+		err := c.at(odd, "write digits and a decimal point alone, leave the cell empty if the number is not known, or say "+
+			"{columns=text="+c.name+"}", "%q is no number that can be used, while %d of the %d cells of this column are meant "+
+			"as numbers", abbreviate(c.texts[odd]), meant, c.total)
+		err.Place = name
+		return nil, err
+	case c.total > fewCells && float64(different) >= nearlyAll*float64(c.total):
+		note("column %q is left out: its %d cells have %d different texts, so that it tells rows apart and not states; "+
+			"write days and the like as numbers, if they tell something", name, c.total, different)
 		return nil, nil
 	default:
-		col = &column{Name: c.name, Values: []string{}}
+		c.categories(col, note)
 	}
 	if col.Missing = c.missing > 0; col.Missing {
 		note("column %q has %d missing cells of %d: %s stands for them, and the feature %q is 1", name, c.missing,
-			c.missing+c.given, instead, c.name+" (missing)")
-	}
-	if col.Values != nil {
-		if day.MatchString(c.text) {
-			note("column %q has days, and each of its %d different ones is a category of its own; write them as numbers, such "+
-				"as of days since the first, or leave the column out by {columns=ignore=%s}", name, len(c.count), c.name)
-		}
-		c.categories(col, note)
+			c.missing+c.total, instead, c.name+" (missing)")
 	}
 	return col, nil
 }
 
 // categories makes those of a column of text, by falling frequency.
 func (c *columnSurvey) categories(col *column, note func(format string, arguments ...any)) {
-	values := slices.SortedFunc(maps.Keys(c.count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.count[b], c.count[a]), strings.Compare(a, b))
+	order := numbersTo(len(c.count))
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(c.count[b], c.count[a]), strings.Compare(c.texts[a], c.texts[b]))
 	})
 	kept := 0
-	for _, v := range values[:min(mostCategories, len(values))] {
-		kept += c.count[v]
-		col.Values = append(col.Values, strings.Clone(v)) // of its row nothing else is kept
+	for _, i := range order[:min(mostCategories, len(order))] {
+		kept += c.count[i]
+		col.Values = append(col.Values, c.texts[i])
 	}
-	if col.Other = len(values) > mostCategories; col.Other {
+	if col.Other = len(order) > mostCategories; col.Other {
 		note("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the "+
-			"others share one", abbreviate(c.name), len(values), mostCategories, 100*float64(kept)/float64(c.given))
+			"others share one", abbreviate(c.name), len(order), mostCategories, 100*float64(kept)/float64(c.total))
 	}
 	slices.Sort(col.Values)
 }
 
-// featureRows makes features of the rows of a table by the columns of a recipe.
-type featureRows struct {
-	columns []column
-	at      []int              // [column] where it stands in the table
-	first   []int              // [column] its first feature
-	last    []int              // [column] its last
-	values  []map[string]int32 // [column] of text
-	dim     int
-	bias    bool           // the constant feature is last
-	unknown []unknownCells // [column]
-	lists   bool           // some are of lists
-	row     []sparseValue  // that was made last, by rising index
+// columnReader makes features of the cells of a column.
+type columnReader struct {
+	column
+	at, first int            // where it stands in the table, and its first feature
+	values    map[string]int // of text
+	unknown   int            // cells for which a model has no feature
+	note      string         // of the first of these
 }
 
-// unknownCells counts cells for which a model has no feature.
-type unknownCells struct {
-	count int
-	line  int // of the first
-	cell  string
-}
-
-func (u *unknownCells) see(line int, cell string) {
-	if u.count++; u.count == 1 || line < u.line {
-		u.line, u.cell = line, cell
-	}
-}
-
-func columnRows(t *table, columns []column, bias bool) *featureRows {
-	f := &featureRows{columns: columns, bias: bias, unknown: make([]unknownCells, len(columns))}
-	for i := range columns {
-		c := &columns[i]
-		values := map[string]int32{}
-		for j, v := range c.Values {
-			values[v] = int32(f.dim + j)
+// read adds the features of a cell to those of its row. It says what is wrong with the cell.
+func (c *columnReader) read(row *[]sparseValue, line int, cell string) (problem string) {
+	put := func(j int, x float64) { *row = append(*row, sparseValue{int32(c.first + j), x}) }
+	j, known := c.values[cell]
+	switch missing := c.isMissing(cell); {
+	case missing:
+		if c.Indices == 0 && c.Values == nil {
+			put(0, c.Mean)
 		}
-		f.at, f.first, f.values = append(f.at, t.column(c.Name)), append(f.first, f.dim), append(f.values, values)
-		f.dim += c.size()
-		if c.Indices > 0 {
-			f.lists = true
+		if known = c.Missing; known {
+			put(c.size()-1, 1)
 		}
-		f.last = append(f.last, f.dim-1)
-	}
-	if bias {
-		f.dim++
-	}
-	return f
-}
-
-// denseBytes and sparseBytes are what the features of a row take in memory, in either form.
-func (f *featureRows) denseBytes() int { return 8 * f.dim }
-
-func (f *featureRows) sparseBytes() int {
-	const entry, start = 12, 8
-	n := len(f.columns)
-	if f.bias {
-		n++
-	}
-	return entry*n + start
-}
-
-// make makes the features of a row; it returns the name of the column and what is wrong with its cell.
-func (f *featureRows) make(line int, cells []string) (place, problem string) {
-	f.row = f.row[:0]
-	for i := range f.columns {
-		c, cell := &f.columns[i], cells[f.at[i]]
-		missing := c.isMissing(cell)
-		j, known := f.values[i][cell]
-		switch {
-		case c.Indices > 0 && !missing:
-			if problem := f.parse(cell, f.first[i], c.Indices); problem != "" {
-				return c.Name, problem
-			}
-		case c.Indices > 0:
-		case c.Values == nil && missing:
-			f.put(f.first[i], c.Mean)
-		case c.Values == nil:
-			x, err := numeric.ParseDecimal(cell)
-			if err != nil {
-				return c.Name, fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
-					"and a decimal point alone", abbreviate(cell))
-			}
-			if problem := tooLarge(x); problem != "" {
-				return c.Name, problem
-			}
-			f.put(f.first[i], x)
-		case missing:
-		case known:
-			f.put(int(j), 1)
-		case c.Other:
-			f.put(f.first[i]+len(c.Values), 1)
-		default:
-			f.unknown[i].see(line, cell)
+	case c.Indices > 0:
+		return c.parse(cell, put)
+	case c.Values == nil:
+		x, err := numeric.ParseDecimal(cell)
+		if err != nil {
+			return fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column; write digits "+
+				"and a decimal point alone", abbreviate(cell))
 		}
-		if missing && c.Missing {
-			f.put(f.last[i], 1)
-		} else if missing {
-			f.unknown[i].see(line, cell)
+		put(0, x)
+		return tooLarge(x)
+	case known:
+		put(j, 1)
+	case c.Other:
+		put(len(c.Values), 1)
+		known = true
+	}
+	if !known {
+		if c.unknown++; c.unknown == 1 {
+			c.note = fmt.Sprintf("%d:%s: the model has not learned of the cell %q", line, abbreviate(c.Name), abbreviate(cell))
 		}
 	}
-	if f.bias && !(onlyList(f.columns) && f.columns[0].isMissing(cells[f.at[0]])) {
-		f.put(f.dim-1, 1)
-	}
-	return "", ""
+	return ""
 }
 
-func (f *featureRows) put(j int, x float64) { f.row = append(f.row, sparseValue{int32(j), x}) }
-
-// parse reads a list of so many features, which begin at first.
-func (f *featureRows) parse(text string, first, size int) (problem string) {
-	before := len(f.row)
+// parse reads a list of features.
+func (c *columnReader) parse(text string, put func(j int, x float64)) (problem string) {
+	seen := map[int64]bool{}
 	for field := range strings.FieldsSeq(text) {
 		indexText, valueText, valued := strings.Cut(field, ":")
 		index, err := strconv.ParseInt(indexText, 10, 32)
 		value := 1.0
 		switch {
 		case err != nil || index < 0:
-			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known",
-				abbreviate(field), missingFeatures)
-		case int(index) >= size:
-			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", abbreviate(field), size)
+			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known; other "+
+				"values want a column of another name", abbreviate(field), missingFeatures)
+		case int(index) >= c.Indices:
+			return fmt.Sprintf("feature %q: index is beyond the %d features that there are", abbreviate(field), c.Indices)
+		case seen[index]:
+			return fmt.Sprintf("feature %d is given twice", index)
 		case valued:
 			if value, err = numeric.ParseDecimal(valueText); err != nil {
 				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
 			}
-			if problem := tooLarge(value); problem != "" {
-				return problem
-			}
 		}
-		f.put(first+int(index), value)
-	}
-	list := f.row[before:]
-	slices.SortFunc(list, byIndex)
-	for i := 1; i < len(list); i++ {
-		if list[i].index == list[i-1].index {
-			return fmt.Sprintf("feature %d is given twice", int(list[i].index)-first)
+		if problem := tooLarge(value); problem != "" {
+			return problem
 		}
+		seen[index] = true
+		put(int(index), value)
 	}
 	return ""
 }
 
-// of makes the features of all rows of a table, dense ones where these take less memory.
-func (f *featureRows) of(t *table, p *problems) (crf.Features, error) {
-	var numbers []float64
-	var rows sparseRows
-	dense := !f.lists && f.denseBytes() <= f.sparseBytes()
-	if dense {
-		numbers = make([]float64, len(t.rows)*f.dim)
-	}
-	for r, cells := range t.rows {
-		if place, problem := f.make(int(t.lines[r]), cells); problem != "" {
-			p.add(int(t.lines[r]), abbreviate(place), "", "%s", problem)
+// featuresOf makes the features of all rows of a table, dense ones where these take less memory. A bias is last.
+func (l *tableLoader) featuresOf(t *table, columns []column, bias bool) (f crf.Features) {
+	readers, dim, lists, entries := make([]columnReader, len(columns)), 0, false, len(columns)
+	for i, c := range columns {
+		readers[i] = columnReader{column: c, at: t.column(c.Name), first: dim, values: map[string]int{}}
+		for j, v := range c.Values {
+			readers[i].values[v] = j
 		}
-		if !dense {
-			rows.add(f.row)
+		dim, lists = dim+c.size(), lists || c.Indices > 0
+	}
+	if bias {
+		dim, entries = dim+1, entries+1
+	}
+	const number, entry, start = 8, 12, 8
+	before, all, each := len(l.problems), len(t.rows), min(number*dim, entry*entries+start)
+	l.allow(t.file, fmt.Sprintf("the features of %d rows", all), float64(all)*float64(each), nil)
+	if len(l.problems) > before {
+		return f
+	}
+	var numbers []float64 // of dense features
+	if !lists && number*dim == each {
+		numbers = make([]float64, all*dim)
+	}
+	var rows sparseRows
+	var row []sparseValue
+	for r, cells := range t.rows {
+		row = row[:0]
+		for i := range readers {
+			c := &readers[i]
+			if problem := c.read(&row, int(t.lines[r]), cells[c.at]); problem != "" {
+				t.add(int(t.lines[r]), abbreviate(c.Name), "", "%s", problem)
+			}
+		}
+		if bias && !(onlyList(columns) && columns[0].isMissing(cells[readers[0].at])) {
+			row = append(row, sparseValue{int32(dim - 1), 1})
+		}
+		if numbers == nil {
+			rows.add(row)
 			continue
 		}
-		for _, x := range f.row {
-			numbers[r*f.dim+int(x.index)] = x.value
+		for _, x := range row {
+			numbers[r*dim+int(x.index)] = x.value
 		}
 	}
+	l.noteUnknown(t.file, readers)
+	var err error
 	switch {
-	case len(p.list) > 0:
-		return crf.Features{}, nil // which are said
-	case f.dim == 0:
-		return crf.Constant(len(t.rows), 0), nil
+	case len(t.list) > 0: // which are said
+	case dim == 0:
+		f = crf.Constant(all, 0)
+	case numbers != nil:
+		f, err = crf.Dense(numbers, dim)
+	default:
+		f, err = rows.features(dim)
 	}
-	if dense {
-		return crf.Dense(numbers, f.dim)
+	l.fail(ofFile(t.file, err))
+	return f
+}
+
+// noteUnknown tells of cells for which a model has no feature.
+func (l *tableLoader) noteUnknown(file string, readers []columnReader) {
+	for i := range readers {
+		c, instead := &readers[i], "they count as none of its texts"
+		if c.Values == nil {
+			instead = fmt.Sprintf("%.6g, the mean in training, stands for them", c.Mean)
+		}
+		if c.unknown > 0 {
+			l.warn("%s:%s (and of %d more in this column): %s", file, c.note, c.unknown-1, instead)
+		}
 	}
-	return rows.features(f.dim)
 }

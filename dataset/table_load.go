@@ -11,7 +11,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/fileio"
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -30,9 +29,7 @@ type tableLoader struct {
 // tableGraph is one graph as its tables give it.
 type tableGraph struct {
 	name         string
-	nodes, edges *table // rows of nodes are brought into order when they are read
-	roles        nodeRoles
-	ends         [2]int
+	nodes, edges *table // rows are brought into order when they are read
 
 	names        []string
 	byName       map[string]int32 // the node
@@ -67,51 +64,56 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 		nodes, edges := l.source(pair.nodes), l.source(pair.edges)
 		l.run(func() { l.open(pair, nodes, edges) })
 	}
-	l.run(l.chooseColumns)
-	if len(l.problems) > 0 {
-		return l.result()
-	}
+	l.run(l.chooseColumns, l.readGraphs, l.observeSplit, l.chooseSchema)
 	for _, g := range l.graphs {
-		if parallel.Ended(ctx) != nil {
-			return l.result()
-		}
-		before := len(l.problems)
-		if l.readNodes(g); len(l.problems) == before { // edges to nodes that were not read would only repeat it
-			l.readEdges(g)
+		l.run(func() { l.freezeGraph(g) })
+	}
+	set, problems := l.result()
+	if set == nil || set.Recipe.Hops == 0 {
+		return set, problems
+	}
+	means, err := set.averaged(ctx, set.Recipe.Hops, o.Memory)
+	if err != nil {
+		return nil, []error{ofFile(pairs[0].nodes, err)}
+	}
+	return means, nil
+}
+
+// readGraphs reads nodes and edges; edges to nodes that were not read would only repeat what is wrong with these.
+func (l *tableLoader) readGraphs() {
+	for _, g := range l.graphs {
+		if before := len(l.problems); parallel.Ended(l.ctx) == nil {
+			if l.readNodes(g); len(l.problems) == before {
+				l.readEdges(g)
+			}
 		}
 	}
-	l.run(l.observeSplit, l.chooseSchema, l.freezeAll)
-	return l.result()
 }
 
 // open reads a pair of tables, and finds out which is which.
 func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	g := &tableGraph{name: pair.name}
 	l.graphs = append(l.graphs, g)
-	if pair.loose || hasHeader(pair.nodes, nodes) {
+	if pair.loose || !isPlain(pair.nodes, nodes) {
 		g.nodes = readTable(pair.nodes, nodes, isEdgeList(pair.nodes))
 		g.edges = readTable(pair.edges, edges, isEdgeList(pair.edges))
 	} else {
 		g.nodes, g.edges = readPlain(pair.nodes, nodes), readTable(pair.edges, edges, true)
 		l.hiddenBy = hiddenNumber
 	}
-	l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...)
-	if len(l.problems) > 0 {
-		return
-	}
-	if pair.loose {
+	if l.fail(slices.Concat(g.nodes.errors(), g.edges.errors())...); pair.loose && len(l.problems) == 0 {
 		if l.isOfEdges(g.nodes) && !l.isOfEdges(g.edges) {
 			g.nodes, g.edges = g.edges, g.nodes
 		}
 		g.name = strings.TrimSuffix(filepath.Base(g.nodes.file), filepath.Ext(g.nodes.file))
 	}
-	l.run(func() { g.roles, g.ends = l.rolesOfNodes(g.nodes), l.rolesOfEdges(g.edges) })
+	l.run(func() { l.rolesOfNodes(g.nodes); l.rolesOfEdges(g.edges) })
 }
 
 // isOfEdges reports whether a table is that of edges: by the options, the names of columns, or that of the file.
 func (l *tableLoader) isOfEdges(t *table) bool {
 	return t.column(l.o.given(roleSource)...) >= 0 || t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0 ||
-		t.usualEnds()[0] >= 0 || strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge")
+		t.usualEnds() != noEnds || strings.Contains(strings.ToLower(filepath.Base(t.file)), "edge")
 }
 
 // chooseColumns decides what features the columns make: as the model has it, or by a look at all cells.
@@ -120,25 +122,22 @@ func (l *tableLoader) chooseColumns() {
 	if !first.nodes.plain && l.manifest.NodeFeatures != nil {
 		l.failAt(l.manifestPath, "node_features", "remove it", "the headers of the tables name the features")
 	}
-	if l.o.Recipe != nil {
-		for _, g := range l.graphs {
-			l.compareColumns(g.nodes, r.Nodes, g.roles.id, g.roles.label, g.roles.split)
-			l.compareColumns(g.edges, r.Edges, g.ends[0], g.ends[1])
-		}
-		return
-	}
-	name := func(t *table, i int) string {
-		if i < 0 {
-			return ""
-		}
-		return t.header[i]
-	}
-	r.ID, r.Label = name(first.nodes, first.roles.id), name(first.nodes, first.roles.label)
-	r.Split = name(first.nodes, first.roles.split)
-	r.Source, r.Target = name(first.edges, first.ends[0]), name(first.edges, first.ends[1])
 	var nodes, edges []*table
 	for _, g := range l.graphs {
-		nodes, edges = append(nodes, g.nodes), append(edges, g.edges)
+		if nodes, edges = append(nodes, g.nodes), append(edges, g.edges); l.o.Recipe != nil {
+			l.compareColumns(g.nodes, r.Nodes)
+			l.compareColumns(g.edges, r.Edges)
+		}
+	}
+	if l.o.Recipe != nil {
+		return
+	}
+	for _, t := range []*table{first.nodes, first.edges} {
+		for role, i := range t.roles {
+			if i >= 0 {
+				*r.name(role) = t.header[i]
+			}
+		}
 	}
 	for _, name := range slices.Concat(l.o.given(roleText), l.o.given(roleIgnore)) {
 		if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
@@ -146,29 +145,28 @@ func (l *tableLoader) chooseColumns() {
 				abbreviate(name), suggestion(name, slices.Concat(first.nodes.header, first.edges.header))))
 		}
 	}
-	l.run(
-		func() { r.Nodes = l.survey(nodes, first.roles.id, first.roles.label, first.roles.split) },
-		func() { r.Edges = l.survey(edges, first.ends[0], first.ends[1]) })
+	l.run(func() { r.Nodes = l.survey(nodes) }, func() { r.Edges = l.survey(edges) })
 }
 
 // survey decides on the columns of tables but for those of the first that have a role.
-func (l *tableLoader) survey(tables []*table, taken ...int) (columns []column) {
-	first, texts := tables[0], l.o.given(roleText)
-	asked := slices.Contains(l.o.given(roleWeight), "") || l.o.given(roleWeight) != nil && first.column(roleWeight) >= 0
-	if i := slices.Index(first.header, ""); i >= 0 && !asked && !slices.Contains(taken, i) {
+func (l *tableLoader) survey(tables []*table) (columns []column) {
+	first := tables[0]
+	taken := slices.Collect(maps.Values(first.roles))
+	if i := slices.Index(first.header, ""); i >= 0 && !slices.Contains(taken, i) {
 		l.warn("%s: column %d has no name, as row numbers that pandas writes, and is left out", first.file, i+1)
 	}
-	for _, i := range l.features(first, taken...) {
-		name, col := first.header[i], (*column)(nil)
+	for _, name := range l.features(first) {
 		c, err := look(tables, name)
-		if err == nil {
-			col, err = c.decide(slices.Contains(texts, name), func(format string, arguments ...any) {
-				l.warn("%s: "+format, append([]any{first.file}, arguments...)...)
-			})
+		if err != nil {
+			l.fail(err)
+			continue
 		}
+		col, err := c.decide(slices.Contains(l.o.given(roleText), name), func(format string, arguments ...any) {
+			l.warn("%s: "+format, append([]any{first.file}, arguments...)...)
+		})
 		if l.fail(err); col != nil {
 			if col.Indices > 0 {
-				col.Indices = l.countIndices(tables, name)
+				col.Indices = l.countIndices(first.file, c)
 			}
 			columns = append(columns, *col)
 		}
@@ -177,40 +175,36 @@ func (l *tableLoader) survey(tables []*table, taken ...int) (columns []column) {
 }
 
 // countIndices finds out how many features the lists of a column have.
-func (l *tableLoader) countIndices(tables []*table, name string) int {
+func (l *tableLoader) countIndices(file string, c *columnSurvey) int {
 	if names := l.manifest.NodeFeatures; names != nil {
 		return len(names)
 	}
 	var largest top
-	for _, t := range tables {
-		for _, cells := range t.rows {
-			for field := range strings.FieldsSeq(cells[t.column(name)]) {
-				text, _, _ := strings.Cut(field, ":")
-				if x, err := strconv.ParseInt(text, 10, 32); err == nil && x < mostFeatures {
-					largest.see(int32(x))
-				}
+	for _, text := range c.texts {
+		for field := range strings.FieldsSeq(text) {
+			index, _, _ := strings.Cut(field, ":")
+			if x, err := strconv.ParseInt(index, 10, 32); err == nil && x < mostFeatures {
+				largest.see(int32(x))
 			}
 		}
 	}
 	if far := largest.problem(); far != "" {
-		l.failAt(tables[0].file, name, `correct it, or name "node_features" in `+ManifestName, "%s", far)
+		l.failAt(file, c.name, `correct it, or name "node_features" in `+ManifestName, "%s", far)
 	}
 	return int(largest.largest) + 1
 }
 
 // compareColumns checks that a table has the columns of the model; the others are not looked at.
-func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
-	known := map[string]bool{}
+func (l *tableLoader) compareColumns(t *table, columns []column) {
+	var more []string
 	for i := range columns {
-		known[fileio.Fold(columns[i].Name)] = true
-		if len(l.problems) < mostPerFile && t.column(columns[i].Name) < 0 {
-			l.fail(wrong(t.file, 1, "", "", "there is no column %q, which the model was trained with; %s",
-				abbreviate(columns[i].Name), suggestion(columns[i].Name, t.header)))
+		if name := columns[i].Name; len(l.problems) < mostPerFile && t.column(name) < 0 {
+			l.fail(wrong(t.file, 1, "", "", "there is no column %q, which the model was trained with; %s", abbreviate(name),
+				suggestion(name, t.header)))
 		}
 	}
-	var more []string
-	for _, i := range l.features(t, taken...) {
-		if name := t.header[i]; !known[fileio.Fold(name)] {
+	for _, name := range l.features(t) {
+		if !slices.ContainsFunc(columns, func(c column) bool { return strings.EqualFold(c.Name, name) }) {
 			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
 		}
 	}
@@ -239,12 +233,13 @@ func (l *tableLoader) chooseSchema() {
 	} else {
 		l.learnSchema()
 	}
-	l.run(func() {
-		of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
-		for _, g := range l.graphs {
-			ofTexts(g.labels, of)
-		}
-	})
+	if l.o.NoLabels || len(l.problems) > 0 {
+		return
+	}
+	of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
+	for _, g := range l.graphs {
+		ofTexts(g.labels, of)
+	}
 }
 
 // learnSchema makes schema and recipe of what the tables have.
@@ -272,25 +267,13 @@ func (l *tableLoader) learnSchema() {
 	l.completeSchema()
 }
 
-// freezeAll makes an instance of each graph.
-func (l *tableLoader) freezeAll() {
-	for _, g := range l.graphs {
-		l.run(func() { l.freezeGraph(g) })
-	}
-}
-
 // freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
 func (l *tableLoader) freezeGraph(g *tableGraph) {
 	s := &l.set.Schema
-	if g.topology.NumEdges() > 0 && len(s.EdgeTypes) == 0 {
-		l.failAt(g.edges.file, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q",
-			g.names[g.topology.U(0)], g.names[g.topology.V(0)], s.NodeTypes[0].Name, s.NodeTypes[0].Name)
-		return
-	}
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
 		l.fail(wrong(g.edges.file, g.reversed, "", "keep one of the two, or say that edges have no direction",
-			"it joins the "+
-				"nodes of an earlier line the other way round; edges are directed, and a network has one edge for two nodes"))
+			"it joins the nodes of an earlier line the other way round; edges are directed, and a network has one edge for two "+
+				"nodes"))
 		return
 	}
 	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.features}}

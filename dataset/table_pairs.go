@@ -1,16 +1,14 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and edges.tsv, or the same with csv. The tables
@@ -52,11 +50,11 @@ func pairOf(table string) tablePair {
 
 // incomplete tells of a table that is not there beside the other.
 func (p tablePair) incomplete() error {
-	for i, path := range []string{p.nodes, p.edges} {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both "+
-				"tables if it has another name", errors.Unwrap(err), []string{"a table of nodes",
-				"a table of edges (two nodes in every row, or a header alone)"}[i], []string{p.edges, p.nodes}[i])}
+	for _, x := range [][3]string{{p.nodes, p.edges, "nodes"},
+		{p.edges, p.nodes, "edges (two nodes in every row, or a header alone)"}} {
+		if _, err := os.Stat(x[0]); errors.Is(err, fs.ErrNotExist) {
+			return &fs.PathError{Op: "read", Path: x[0], Err: fmt.Errorf("%w; want a table of %s beside %s: write it there, or "+
+				"name both tables if it has another name", errors.Unwrap(err), x[2], x[1])}
 		}
 	}
 	return nil
@@ -69,19 +67,22 @@ func isTable(path string) bool {
 	return regular && (slices.Contains(tableExtensions, filepath.Ext(path)) || isEdgeList(path))
 }
 
+// asPair takes two tables for one graph, unless their names say that both are of nodes, or of edges.
+func asPair(a, b string) (p tablePair, ok bool) {
+	if isEdgesTable(filepath.Base(a)) || isNodesTable(filepath.Base(b)) {
+		a, b = b, a
+	}
+	nodes, edges := isNodesTable(filepath.Base(a)), isEdgesTable(filepath.Base(b))
+	p = tablePair{nodes: a, edges: b, name: pairOf(a).name, loose: !nodes || !edges}
+	return p, !isEdgesTable(filepath.Base(a)) && !isNodesTable(filepath.Base(b)) && isTable(a) && isTable(b)
+}
+
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them, folders of them, or two tables by
 // any other names, wherever they lie.
 func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
-	if len(paths) == 2 && isTable(paths[0]) && isTable(paths[1]) {
-		a, b := paths[0], paths[1]
-		if isEdgesTable(filepath.Base(a)) || isNodesTable(filepath.Base(b)) {
-			a, b = b, a
-		}
-		switch nodes, edges := isNodesTable(filepath.Base(a)), isEdgesTable(filepath.Base(b)); {
-		case nodes && edges:
-			return []tablePair{{nodes: a, edges: b, name: pairOf(a).name}}
-		case !isEdgesTable(filepath.Base(a)) && !isNodesTable(filepath.Base(b)):
-			return []tablePair{{nodes: a, edges: b, loose: true}}
+	if len(paths) == 2 {
+		if pair, ok := asPair(paths[0], paths[1]); ok {
+			return []tablePair{pair}
 		}
 	}
 	for _, path := range paths {
@@ -90,20 +91,13 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 		case isNodesTable(base), isEdgesTable(base):
 			tables = []string{path}
 		case err == nil && len(tables) > 1:
-			var names []string
-			for _, table := range tables {
-				names = append(names, pairOf(table).name)
-			}
-			l.warn("%s holds %d graphs (%s), which share one model; name those to read if that is not meant", path, len(tables),
-				firstFew(names))
+			l.warn("%s holds %d graphs, which share one model; name those to read if that is not meant: %s", path, len(tables),
+				firstFew(tables))
 		case err == nil && len(tables) == 0:
 			l.failAt(path, "", "", "there are no tables of nodes")
 		case err == nil:
-		case isTable(path) && len(paths) == 1:
-			l.refuseAlone(path)
 		case isTable(path):
-			l.failAt(path, "", "call them NAME.nodes.csv and NAME.edges.csv",
-				"of several tables the names do not tell which go together")
+			l.refuseAlone(path)
 		default:
 			tables = []string{path + "." + nodesStem + extensionBehind(path)}
 		}
@@ -118,14 +112,12 @@ func (l *tableLoader) findPairs(paths []string) (pairs []tablePair) {
 
 // refuseAlone tells of a table, or a list of edges, without the other.
 func (l *tableLoader) refuseAlone(path string) {
-	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
-		"sentences, "+asTaggedText
-	p := newPeek(path)
-	if p.isNumbers() {
-		what, remedy = "a table of numbers", "name both, or "+p.fromSamples()
-	}
+	p, what, remedy := newPeek(path), "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name "+
+		"one; of sentences, "+asTaggedText
 	if p.best().what == edgeList {
 		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
+	} else if p.isNumbers() {
+		what, remedy = "a table of numbers", "name both, or of samples, {model!blockbp train --model ising} "+shellWord(path)
 	}
 	l.failAt(path, "", remedy, "it is "+what+", and a table of nodes and one of edges are wanted")
 }
@@ -140,19 +132,14 @@ func extensionBehind(prefix string) string {
 	return tableExtensions[0]
 }
 
-// hasHeader reports whether a table of nodes has a header: csv has, and tsv unless the second of its first cells, of
-// at most four, is a label that is a number.
-func hasHeader(path string, data []byte) bool {
-	if filepath.Ext(path) != tableExtensions[0] {
-		return true
-	}
-	for text := range strings.Lines(string(data[:min(len(data), npy.MostHeaderBytes)])) {
-		cells := trimmed(strings.Split(text, "\t"))
-		if strings.Join(cells, "") == "" || text[0] == '#' {
-			continue
+// isPlain reports whether a table of nodes has no header: it is tsv, and the second of its first cells, of at most
+// four, is a label that is a number.
+func isPlain(path string, data []byte) bool {
+	for line := range bytes.Lines(data) {
+		cells := trimmed(strings.Split(string(line), "\t"))
+		if n := len(cells); strings.Join(cells, "") != "" && line[0] != '#' {
+			return filepath.Ext(path) == tableExtensions[0] && n > 1 && n <= len(plainNodes) && isNumber(cells[1])
 		}
-		_, err := strconv.Atoi(cells[min(1, len(cells)-1)])
-		return err != nil || len(cells) < 2 || len(cells) > len(plainNodes)
 	}
 	return false
 }

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/crf"
 )
 
 // separators are what columns of a table with a header may be separated by.
@@ -20,32 +20,32 @@ const separators = ",;\t|"
 // form to what makes nodes, edges and features of them.
 type table struct {
 	problems
-	plain  bool // its labels are numbers of states
+	plain  bool // it has no header, and lines that are comments
 	comma  rune
-	first  string   // line
-	header []string // names of columns
-	lines  []int32  // [row] from 1
+	header []string       // names of columns
+	roles  map[string]int // the column of each; −1: there is none
+	lines  []int32        // [row] from 1
 	rows   [][]string
-	places map[string]int // of columns by their names as they stand, without those of none
-	folded map[string]int // by fileio.Fold of the names
 }
 
 // plainNodes are the columns of tables of nodes without a header, of which the last two may be left out.
 var plainNodes = []string{roleID, roleLabel, roleSplit, listColumn}
 
-// readPlain reads a table of nodes without a header, whose columns are separated by tabs, and gives it one.
+// readPlain reads a table of nodes without a header, whose columns are separated by tabs, and gives it one. A label of
+// -1 is hidden, as an empty one is in other tables.
 func readPlain(path string, data []byte) *table {
-	t := &table{problems: problems{file: path}, plain: true, header: plainNodes, comma: '\t'}
+	t := &table{problems: problems{file: path}, plain: true, header: plainNodes, comma: '\t', roles: map[string]int{}}
 	if t.keep(notText(path, data)); len(t.list) == 0 {
 		t.readCells(data)
 	}
 	for i, cells := range t.rows {
-		if n := len(cells); n >= 2 && n < len(plainNodes) {
-			t.rows[i] = append(cells, "", "")[:len(plainNodes)]
+		if x, err := strconv.Atoi(cells[1]); err != nil {
+			t.add(int(t.lines[i]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
+				"or -1 for none", abbreviate(cells[1]))
+		} else if x == crf.Unobserved {
+			cells[1] = ""
 		}
 	}
-	t.keep(t.findColumns(1))
-	t.keepWhole(len(plainNodes))
 	return t
 }
 
@@ -74,24 +74,20 @@ func readTable(path string, data []byte, list bool) *table {
 	}
 	if problem := t.takeHeader(false); problem != nil {
 		t.list = []error{problem}
-		return t
 	}
-	t.keepWhole(len(t.header))
 	return t
 }
 
 // readRows reads the rows of a table, the first of which may be a header, or a list of edges.
 func readRows(path string, data []byte, list bool) *table {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	t := &table{problems: problems{file: path}}
+	t := &table{problems: problems{file: path}, roles: map[string]int{}}
 	if t.keep(notText(path, data)); len(t.list) > 0 {
 		return t
 	}
 	start, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
-	t.first = string(start)
-	if t.comma = separatorOf(t.first, separators); list {
+	if t.comma = separatorOf(string(start), separators); list {
 		t.readEdgeList(data)
-		t.first = strings.Join(t.rows[0], ",")
 	} else {
 		t.readCells(data)
 	}
@@ -101,31 +97,26 @@ func readRows(path string, data []byte, list bool) *table {
 	return t
 }
 
-// keepWhole keeps the rows that have as many cells as the first row, and reports the others.
-func (t *table) keepWhole(columns int) {
-	whole := make([]int32, 0, len(t.rows))
-	for i, cells := range t.rows {
-		if len(cells) == columns {
-			whole = append(whole, int32(i))
-		} else {
-			t.add(int(t.lines[i]), "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
-				"in quotes, and give names of rows, as R writes them, a column", t.comma),
-				"the number of cells is %d, the first row has %d", len(cells), columns)
-		}
-	}
-	t.pick(whole)
-}
-
-// readCells reads the rows of a table with separators.
+// readCells reads the rows of a table with separators that have as many cells as the first, and reports the others.
 func (t *table) readCells(data []byte) {
-	r := csv.NewReader(bytes.NewReader(data))
+	r, columns := csv.NewReader(bytes.NewReader(data)), len(t.header)
 	if r.Comma, r.FieldsPerRecord = t.comma, -1; t.plain {
 		r.Comment, r.LazyQuotes = '#', true
 	}
 	cells, err := r.Read()
 	for ; err == nil; cells, err = r.Read() {
 		line, _ := r.FieldPos(0)
-		if trimmed(cells); len(t.rows) == 0 || slices.ContainsFunc(cells, func(c string) bool { return c != "" }) {
+		if trimmed(cells); t.plain && len(cells) > 1 && len(cells) < columns { // the last two may be left out
+			cells = append(cells, "", "")[:columns]
+		}
+		switch {
+		case len(t.rows) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return c != "" }):
+		case columns > 0 && len(cells) != columns:
+			t.add(line, "", fmt.Sprintf("%q separates cells, also empty ones: put one that has it within it "+
+				"in quotes, and give names of rows, as R writes them, a column", t.comma),
+				"the number of cells is %d, the first row has %d", len(cells), columns)
+		default:
+			columns = len(cells)
 			t.addRow(line, cells)
 		}
 	}
@@ -139,41 +130,26 @@ func (t *table) readCells(data []byte) {
 
 // takeHeader makes names of columns of the first row, which may be any numbers or not.
 func (t *table) takeHeader(numbers bool) error {
-	line := int(t.lines[0])
+	line, seen := int(t.lines[0]), map[string]int{}
 	t.header, t.rows, t.lines = t.rows[0], t.rows[1:], t.lines[1:]
 	t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#"))
 	if i := slices.Index(t.header, pandasIndex); i >= 0 {
 		t.header[i] = ""
 	}
-	if len(t.header) == 1 && strings.Contains(t.first, " ") {
+	if len(t.header) == 1 && strings.Contains(t.header[0], " ") {
 		return wrong(t.file, line, "", "separate columns by commas, semicolons or tabs",
-			"the header %q is one column; blanks separate the words", abbreviate(t.first))
+			"the header %q is one column; blanks separate the words", abbreviate(t.header[0]))
 	}
-	if err := t.findColumns(line); err != nil {
-		return err
+	for i, name := range t.header {
+		if before, twice := seen[name]; twice && name != "" {
+			return wrong(t.file, line, "", "rename one of them", "columns %d and %d are both called %q", before+1, i+1,
+				abbreviate(name))
+		}
+		seen[name] = i
 	}
 	if name := t.numberInHeader(); name != "" && !numbers {
 		return wrong(t.file, line, "", "put a line with the names of the columns first",
 			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
-	}
-	return nil
-}
-
-// findColumns takes the places of the columns of a header on a line.
-func (t *table) findColumns(line int) error {
-	t.places, t.folded = map[string]int{}, map[string]int{}
-	for i, name := range t.header {
-		if name == "" {
-			continue
-		}
-		if before, twice := t.places[name]; twice {
-			return wrong(t.file, line, "", "rename one of them", "columns %d and %d are both called %q", before+1, i+1,
-				abbreviate(name))
-		}
-		t.places[name] = i
-		if _, known := t.folded[fileio.Fold(name)]; !known {
-			t.folded[fileio.Fold(name)] = i
-		}
 	}
 	return nil
 }
@@ -201,7 +177,7 @@ func separatorOf(line, among string) rune {
 // numberInHeader returns a number where a name is wanted. Numbers that count columns from 0 or 1, as pandas writes
 // them, are names.
 func (t *table) numberInHeader() string {
-	numbers := slices.DeleteFunc(slices.Clone(t.header), func(name string) bool { return !isNumber(name) })
+	numbers := slices.DeleteFunc(slices.Clone(t.header), isNoNumber)
 	for i := range numbers {
 		if first := numbers[0]; first != "0" && first != "1" || numbers[i] != strconv.Itoa(i+int(first[0]-'0')) {
 			return first
@@ -212,14 +188,11 @@ func (t *table) numberInHeader() string {
 
 // column finds a column by its name: as it stands, or else whatever the case of its letters; −1: there is none.
 func (t *table) column(names ...string) int {
-	for _, name := range names {
-		if i, ok := t.places[name]; ok {
-			return i
-		}
-	}
-	for _, name := range names {
-		if i, ok := t.folded[fileio.Fold(name)]; ok {
-			return i
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for _, name := range names {
+			if i := slices.IndexFunc(t.header, func(other string) bool { return same(name, other) }); i >= 0 && name != "" {
+				return i
+			}
 		}
 	}
 	return -1
@@ -228,9 +201,5 @@ func (t *table) column(names ...string) int {
 // missingCell reports whether a cell says that there is no value: it is empty, a question mark, or one of the words
 // that R, pandas and databases write.
 func missingCell(cell string) bool {
-	switch strings.ToLower(cell) {
-	case "", "?", "na", "n/a", "#n/a", "<na>", "nan", "null":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"}, strings.ToLower(cell))
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -12,18 +13,16 @@ const (
 	roleSplit  = "split"
 	roleSource = "source"
 	roleTarget = "target"
-	roleWeight = "weight"
 	roleText   = "text"
 	roleIgnore = "ignore"
 )
 
-var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleWeight, roleText, roleIgnore}
+var roles = []string{roleID, roleLabel, roleSplit, roleSource, roleTarget, roleText, roleIgnore}
 
 // Names of columns whose role is known without being told, the likeliest first.
 var (
 	idNames    = []string{"id", "node", "node_id", "nodeid", "identifier", "name"}
 	labelNames = []string{"label", "labels", "class"}
-	splitNames = []string{"split"}
 	// endNames are names of the two ends of edges.
 	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
 		{"node1", "node2"}, {"id1", "id2"}}
@@ -44,7 +43,7 @@ func (o *Options) validateColumns() error {
 	for _, text := range o.Columns {
 		role, name, ok := strings.Cut(text, "=")
 		switch {
-		case !ok || name == "" && role != roleWeight:
+		case !ok || name == "":
 			return optionError("Columns", "%q: want ROLE=NAME, such as label=species", text)
 		case !slices.Contains(roles, role):
 			return optionError("Columns", "%q: %s", text, suggestion(role, roles))
@@ -62,71 +61,68 @@ type sheetRecipe struct {
 	Split  string   `json:"split,omitempty"`
 	Source string   `json:"source"`
 	Target string   `json:"target"`
-	Weight string   `json:"weight,omitempty"` // what the column of that name is called; "": so
 	Nodes  []column `json:"nodes,omitempty"`
 	Edges  []column `json:"edges,omitempty"`
+}
+
+// name is that of the column of a role.
+func (r *sheetRecipe) name(role string) *string {
+	return map[string]*string{roleID: &r.ID, roleLabel: &r.Label, roleSplit: &r.Split, roleSource: &r.Source,
+		roleTarget: &r.Target}[role]
 }
 
 func (r *sheetRecipe) sound() bool {
 	return !slices.ContainsFunc(slices.Concat(r.Nodes, r.Edges), func(c column) bool { return !c.sound() })
 }
 
-// role finds the column of a role: the one that the option Columns names, or else the model, or else one of the usual
+// assign finds the column of a role: the one that the option Columns names, or else the model, or else one of the usual
 // names; −1: there is none.
-func (l *tableLoader) role(t *table, role, model string, usual []string) int {
+func (l *tableLoader) assign(t *table, role string, usual ...string) int {
+	i := t.column(*l.rules.name(role))
 	if named := l.o.given(role); len(named) > 0 {
-		i := t.column(named[0])
-		if i < 0 {
+		if i = t.column(named[0]); i < 0 {
 			l.fail(optionError("Columns", "%s has no column %q; %s", t.file, abbreviate(named[0]),
 				suggestion(named[0], t.header)))
 		}
-		return i
+	} else if i < 0 {
+		i = t.column(usual...)
 	}
-	if i := t.column(model); i >= 0 {
-		return i
-	}
-	return t.column(usual...)
+	t.roles[role] = i
+	return i
 }
-
-// nodeRoles are the columns of a table of nodes; −1: there is none.
-type nodeRoles struct{ id, label, split int }
 
 // rolesOfNodes finds the columns of a table of nodes. Without a usual name the first column identifies nodes; one
 // without a name is an index, as pandas writes it.
-func (l *tableLoader) rolesOfNodes(t *table) (r nodeRoles) {
-	r = nodeRoles{
-		id:    max(0, l.role(t, roleID, l.rules.ID, idNames)),
-		label: l.role(t, roleLabel, l.rules.Label, labelNames),
-		split: l.role(t, roleSplit, l.rules.Split, splitNames),
-	}
+func (l *tableLoader) rolesOfNodes(t *table) {
+	t.roles[roleID] = max(0, l.assign(t, roleID, idNames...))
+	id, label, split := t.roles[roleID], l.assign(t, roleLabel, labelNames...), l.assign(t, roleSplit, roleSplit)
 	switch {
 	case len(l.problems) > 0:
-	case r.id == r.label, r.id == r.split:
+	case id == label, id == split:
 		l.fail(wrong(t.file, 1, "", "give the nodes a column id, or name it by {columns=id=NAME}",
-			"the first column, %q, does not identify nodes", abbreviate(t.header[r.id])))
-	case r.label < 0 && !l.o.NoLabels:
+			"the first column, %q, does not identify nodes", abbreviate(t.header[id])))
+	case label < 0 && !l.o.NoLabels:
 		l.fail(wrong(t.file, 1, "", "say which by {columns=label=NAME}; if these are no names, the header is missing",
 			"no column is called label; %s", suggestion(roleLabel, t.header)))
-	case r.split < 0 && l.o.Observed != "":
+	case split < 0 && l.o.Observed != "":
 		l.fail(wrong(t.file, 1, "", "say which by {columns=split=NAME}",
 			"no column is called split, of which %q is to be observed; %s", l.o.Observed, suggestion(roleSplit, t.header)))
 	}
-	return r
 }
 
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first two that have a name.
-func (l *tableLoader) rolesOfEdges(t *table) (ends [2]int) {
-	ends = [2]int{l.role(t, roleSource, l.rules.Source, nil), l.role(t, roleTarget, l.rules.Target, nil)}
-	if ends[0] < 0 && ends[1] < 0 {
+func (l *tableLoader) rolesOfEdges(t *table) {
+	ends := [2]int{l.assign(t, roleSource), l.assign(t, roleTarget)}
+	if ends == noEnds {
 		ends = t.usualEnds()
 	}
-	guessed := ends[0] < 0 && ends[1] < 0
-	l.nameWeight(t)
+	guessed := ends == noEnds
 	for i, name := range t.header {
 		if k := slices.Index(ends[:], -1); k >= 0 && name != "" && i != ends[1-k] {
 			ends[k] = i
 		}
 	}
+	t.roles[roleSource], t.roles[roleTarget] = ends[0], ends[1]
 	switch {
 	case slices.Contains(ends[:], -1):
 		l.fail(wrong(t.file, 1, "", "call them source and target", "it has no two columns for the ends of edges; %s",
@@ -135,26 +131,10 @@ func (l *tableLoader) rolesOfEdges(t *table) (ends [2]int) {
 		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; {columns} names "+
 			"others, as source=NAME,target=NAME", t.file, abbreviate(t.header[ends[0]]), abbreviate(t.header[ends[1]]))
 	}
-	return ends
 }
 
-// nameWeight gives the column that says how much an edge counts this name; where the option Columns gives it to none,
-// the column that has it is left out.
-func (l *tableLoader) nameWeight(t *table) {
-	name, i := roleWeight, t.column(roleWeight)
-	if slices.Contains(l.o.given(roleWeight), "") {
-		name = ""
-	} else if i = l.role(t, roleWeight, l.rules.Weight, nil); i >= 0 && l.o.Recipe == nil {
-		l.rules.Weight = t.header[i]
-	}
-	if i >= 0 {
-		if other := t.column(roleWeight); other >= 0 {
-			t.header[other] = ""
-		}
-		t.header[i] = name
-		l.fail(t.findColumns(1))
-	}
-}
+// noEnds are the ends where there are none.
+var noEnds = [2]int{-1, -1}
 
 // usualEnds finds two columns with the usual names of ends.
 func (t *table) usualEnds() [2]int {
@@ -163,16 +143,16 @@ func (t *table) usualEnds() [2]int {
 			return ends
 		}
 	}
-	return [2]int{-1, -1}
+	return noEnds
 }
 
-// features returns the columns of a table that have no role, and are not to be ignored.
-func (l *tableLoader) features(t *table, taken ...int) (at []int) {
-	ignored := setOf(l.o.given(roleIgnore))
+// features returns the names of the columns of a table that have no role, and are not to be ignored.
+func (l *tableLoader) features(t *table) (names []string) {
+	taken, ignored := setOf(slices.Collect(maps.Values(t.roles))), setOf(l.o.given(roleIgnore))
 	for i, name := range t.header {
-		if name != "" && !slices.Contains(taken, i) && !ignored[name] {
-			at = append(at, i)
+		if name != "" && !taken[i] && !ignored[name] {
+			names = append(names, name)
 		}
 	}
-	return at
+	return names
 }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unique"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 )
 
@@ -19,111 +17,55 @@ import (
 // missingFeatures in the column of features says that a node's are not known.
 const missingFeatures = "?"
 
-// featuresOf makes the features of all rows of a table.
-func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias bool) crf.Features {
-	f, before := columnRows(t, columns, bias), len(l.problems)
-	l.allow(t.file, fmt.Sprintf("the features of %d rows", len(t.rows)),
-		float64(len(t.rows))*float64(min(f.denseBytes(), f.sparseBytes())), nil)
-	if len(l.problems) > before {
-		return crf.Features{}
-	}
-	features, err := f.of(t, p)
-	l.fail(ofFile(t.file, err))
-	for i := range f.unknown {
-		u, c, instead := &f.unknown[i], &f.columns[i], "they count as none of its texts"
-		if c.Values == nil {
-			instead = fmt.Sprintf("%.6g, the mean in training, stands for them", c.Mean)
-		}
-		if u.count > 0 {
-			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", t.file, u.line,
-				abbreviate(c.Name), abbreviate(u.cell), u.count-1, instead)
-		}
-	}
-	return features
-}
-
-// readNodes makes the nodes of a graph of their table.
+// readNodes makes the nodes of a graph of their table, in the order of their names.
 func (l *tableLoader) readNodes(g *tableGraph) {
-	t, p := g.nodes, &g.nodes.problems
-	names, _ := l.namedStates(0)
-	if l.o.Schema != nil {
-		names = l.o.Schema.NodeTypes[0].States
-	}
-	l.labels.named = setOf(names)
+	t := g.nodes
+	l.labels.named = setOf(l.namesOfStates())
 	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
-	var sound []int32
-	for r, cells := range t.rows {
-		if !l.addName(p, g, r) {
-			continue
-		}
-		label := int32(crf.Unobserved)
-		if i := g.roles.label; i >= 0 {
-			if _, err := strconv.Atoi(cells[i]); t.plain && err != nil {
-				p.add(int(t.lines[r]), "", "begin the line with # if it is a header", "label is %q, want the number of a state, "+
-					"or -1 for none", abbreviate(cells[i]))
-			}
-			label = l.label(t, names, int(t.lines[r]), cells[i])
-		}
-		split := ""
-		if i := g.roles.split; i >= 0 {
-			split = unique.Make(cells[i]).Value() // one copy of each
-		}
-		sound = append(sound, int32(r))
-		g.names, g.labels, g.splits = append(g.names, strings.Clone(cells[g.roles.id])), append(g.labels, label),
-			append(g.splits, split)
-	}
-	t.pick(sound)
-	if len(t.rows) == 0 && len(p.list) == 0 {
-		p.add(0, "", "", "there are no nodes")
+	for _, cells := range t.rows {
+		g.names = append(g.names, strings.Clone(cells[t.roles[roleID]]))
 	}
 	g.row = rowsInOrder(g.names)
-	g.names, g.labels, g.splits = take(g.names, g.row), take(g.labels, g.row), take(g.splits, g.row)
+	g.names = take(g.names, g.row)
 	t.pick(g.row)
-	for i, name := range g.names {
-		g.byName[name] = int32(i)
+	for r, cells := range t.rows {
+		line := int(t.lines[r])
+		l.checkName(g, g.names[r], line)
+		g.byName[g.names[r]] = int32(r)
+		g.labels = append(g.labels, l.labels.see(t.file, line, t.cell(cells, roleLabel)))
+		g.splits = append(g.splits, unique.Make(t.cell(cells, roleSplit)).Value()) // one copy of each
 	}
-	g.features = l.featuresOf(t, p, l.rules.Nodes, l.bias())
-	l.fail(p.errors()...)
+	if len(t.rows) == 0 {
+		t.add(0, "", "", "there are no nodes")
+	}
+	if l.o.NoLabels {
+		l.skip(g.labels)
+	}
+	g.features = l.featuresOf(t, l.rules.Nodes, l.bias())
+	l.fail(t.errors()...)
 }
 
-// addName takes the name of the node of a row, which no other has.
-func (l *tableLoader) addName(p *problems, g *tableGraph, row int) (ok bool) {
+// checkName checks that a node has a name, which none before has.
+func (l *tableLoader) checkName(g *tableGraph, name string, line int) {
 	t, remedy := g.nodes, "keep one row for every node"
-	name, line, place := t.rows[row][g.roles.id], int(t.lines[row]), abbreviate(t.header[g.roles.id])
-	before, twice := g.byName[name]
-	switch {
-	case twice:
+	place := abbreviate(t.header[t.roles[roleID]])
+	if name == "" {
+		t.add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
+	} else if before, twice := g.byName[name]; twice {
 		if !t.plain && len(l.o.given(roleID)) == 0 { // another column may identify nodes
 			remedy += ", say by {columns=id=NAME} which column identifies the nodes, or write a pair of tables for each graph"
 		}
-		p.add(line, place, remedy, "node %q is on line %d already", abbreviate(name), t.lines[before])
-	case name == "":
-		p.add(line, place, "give it one that no other node has, or leave the row out", "the node has no identifier")
-	default:
-		g.byName[name] = int32(row)
-		return true
+		t.add(line, place, remedy, "node %q is on line %d already", abbreviate(name), t.lines[before])
 	}
-	return false
 }
 
-// label reads a label: the number of its text, −1 where it is hidden. In a plain table -1 hides it, and others are the
-// numbers of states, where these have names.
-func (l *tableLoader) label(t *table, names []string, line int, cell string) int32 {
-	if x, err := strconv.Atoi(cell); t.plain && err == nil {
-		if x == crf.Unobserved {
-			cell = ""
-		} else if x >= 0 && x < len(names) && !l.labels.named[cell] {
-			cell = names[x]
-		}
+// cell is that of a role in a row; "" where no column has it.
+func (t *table) cell(cells []string, role string) string {
+	if i := t.roles[role]; i >= 0 {
+		return cells[i]
 	}
-	if l.o.NoLabels {
-		if l.unread++; !missingCell(cell) || l.labels.named[cell] {
-			l.known++
-		}
-		return crf.Unobserved
-	}
-	return l.labels.see(t.file, line, cell)
+	return ""
 }
 
 // rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
@@ -132,7 +74,7 @@ func rowsInOrder(names []string) []int32 {
 		return nil
 	}
 	row := numbersTo(len(names))
-	slices.SortFunc(row, func(a, b int32) int { return naturalCompare(names[a], names[b]) })
+	slices.SortStableFunc(row, func(a, b int32) int { return naturalCompare(names[a], names[b]) })
 	return row
 }
 
@@ -174,47 +116,34 @@ type edgeRows struct {
 
 // readEdges makes the edges of a graph of their table.
 func (l *tableLoader) readEdges(g *tableGraph) {
-	t, p := g.edges, &g.edges.problems
-	e := l.joinRows(g, p)
+	t, e := g.edges, l.joinRows(g)
 	l.chain(e.u, e.v, g.row)
 	l.tied = l.tied || g.reversed > 0
 	turned := e.sort(l.edgesDirected())
-	t.pick(e.rows)
-	if len(l.rules.Edges) > 0 {
-		g.edgeFeatures = l.featuresOf(t, p, l.rules.Edges, true)
+	if t.pick(e.rows); len(l.rules.Edges) > 0 {
+		g.edgeFeatures = l.featuresOf(t, l.rules.Edges, true)
 	}
-	l.fail(p.errors()...)
-	l.run(
-		func() {
-			var err error
-			g.topology, err = graph.FromEdges(len(g.names), e.u, e.v)
-			if l.fail(ofFile(t.file, err)); turned != nil {
-				l.turned[g.topology] = turned
-			}
-		},
-		func() { l.smooth(g) })
+	var err error
+	if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); turned != nil {
+		l.turned[g.topology] = turned
+	}
+	l.fail(append(t.errors(), ofFile(t.file, err))...)
 	t.rows, g.nodes.rows = nil, nil // no longer needed
 }
 
 // joinRows finds the edges of a table. Loops and repetitions are left out.
-func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
+func (l *tableLoader) joinRows(g *tableGraph) *edgeRows {
 	t, e := g.edges, &edgeRows{}
-	differ := func(a, b []string) bool {
-		return slices.ContainsFunc(l.rules.Edges, func(c column) bool { at := t.column(c.Name); return a[at] != b[at] })
-	}
 	var loops, repeated []int  // their lines
 	seen := map[[2]int32]int{} // by the ends, smaller first: the edge
 	for r, cells := range t.rows {
 		line := int(t.lines[r])
-		u, known := g.end(p, line, cells, 0)
-		v, both := int32(0), false
-		if known {
-			v, both = g.end(p, line, cells, 1)
-		}
+		u, known := g.end(line, cells, roleSource)
+		v, both := g.end(line, cells, roleTarget)
 		pair := [2]int32{min(u, v), max(u, v)}
 		first, again := seen[pair]
 		switch {
-		case !both:
+		case !known || !both:
 		case u == v:
 			loops = append(loops, line)
 		case !again:
@@ -225,38 +154,40 @@ func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 			if g.reversed == 0 && e.u[first] != u {
 				g.reversed = line
 			}
-			if differ(t.rows[e.rows[first]], cells) {
-				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
+			if before := e.rows[first]; slices.ContainsFunc(l.rules.Edges, func(c column) bool {
+				return cells[t.column(c.Name)] != t.rows[before][t.column(c.Name)]
+			}) {
+				t.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, by groupby "+
 					"of pandas, or give both the same features", "it joins the nodes of line %d again, with other features",
-					t.lines[e.rows[first]])
+					t.lines[before])
 			}
 		}
 	}
-	u, v := t.header[g.ends[0]], t.header[g.ends[1]]
-	if _, known := g.byName[u]; known {
-		if _, both := g.byName[v]; both {
-			p.list, p.more = []error{wrong(t.file, 1, "", "put a line with the names of the columns first, such as source and "+
-				"target", "the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v))}, 0
+	u, v := t.header[t.roles[roleSource]], t.header[t.roles[roleTarget]]
+	_, known := g.byName[u]
+	if _, both := g.byName[v]; known && both {
+		t.list, t.more = []error{wrong(t.file, 1, "", "put a line with the names of the columns first, such as source and "+
+			"target", "the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v))}, 0
+	}
+	tell := func(what string, lines []int) {
+		if len(lines) > 0 {
+			l.warn("%s:%d: "+what+" is left out (%d in all)", t.file, lines[0], len(lines))
 		}
 	}
-	if len(loops) > 0 {
-		l.warn("%s:%d: an edge from a node to itself is left out (%d in all)", t.file, loops[0], len(loops))
-	}
-	if len(repeated) > 0 {
-		l.warn("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", t.file, repeated[0],
-			len(repeated))
-	}
+	tell("an edge from a node to itself", loops)
+	tell("an edge that is there already, in either direction,", repeated)
 	return e
 }
 
 // end finds a node that a row joins. A program may have taken identifiers for numbers.
-func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int32, known bool) {
-	name, place := cells[g.ends[k]], abbreviate(g.edges.header[g.ends[k]])
-	if node, known = g.byName[name]; known || p.over() {
+func (g *tableGraph) end(line int, cells []string, role string) (node int32, known bool) {
+	t := g.edges
+	name, place := cells[t.roles[role]], abbreviate(t.header[t.roles[role]])
+	if node, known = g.byName[name]; known || t.over() {
 		return node, known
 	}
 	if name == "" {
-		p.add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
+		t.add(line, place, "fill in the identifier of a node, or leave the row out", "the cell is empty, and names no node")
 		return 0, false
 	}
 	remedy := "give the node a row there, or leave this row out; {columns=id=NAME} says which column identifies nodes, " +
@@ -266,7 +197,7 @@ func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int
 		remedy = fmt.Sprintf("%q is one: write identifiers that are numbers as whole numbers with the same leading "+
 			"zeros in both tables", g.names[i])
 	}
-	p.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.file)
+	t.add(line, place, remedy, "there is no node %q in %s", abbreviate(name), g.nodes.file)
 	return 0, false
 }
 
@@ -274,10 +205,8 @@ func (g *tableGraph) end(p *problems, line int, cells []string, k int) (node int
 // end comes first, and turned says which are the other way round in the table.
 func (e *edgeRows) sort(directed bool) (turned []bool) {
 	order := numbersTo(len(e.u)) // no two edges have the same ends
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(min(e.u[a], e.v[a]), min(e.u[b], e.v[b])), cmp.Compare(max(e.u[a], e.v[a]),
-			max(e.u[b], e.v[b])))
-	})
+	ends := func(a int32) int64 { return int64(min(e.u[a], e.v[a]))<<32 + int64(max(e.u[a], e.v[a])) }
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(ends(a), ends(b)) })
 	e.u, e.v, e.rows = take(e.u, order), take(e.v, order), take(e.rows, order)
 	if directed {
 		return nil

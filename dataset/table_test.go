@@ -97,7 +97,7 @@ func TestTablesAgainstOtherModels(t *testing.T) {
 	model := Options{Schema: &schema, Recipe: oracle.Must(ParseRecipe(`{"kind": "graph", "feature_dim": 2, "bias": true}`))(t)}
 	paths := []string{writeFiles(t, tables("0\t0\ta\t0\n1\t1\ta\t1\n", "1\t0\n"))}
 	_, err := Open(t.Context(), paths, model)
-	wantError(t, err, `nodes "1" and "0" are joined, but the model has no edge type`)
+	wantError(t, err, `x.nodes.tsv: 1 edges, but the model has no edge type`)
 	schema.NodeTypes = append(schema.NodeTypes, crf.NodeType{Name: "other", States: states, Features: 1})
 	_, err = Open(t.Context(), paths, model)
 	wantError(t, err, "recipe: it makes other features than the model has weights for")
@@ -149,7 +149,8 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 		t.Errorf("type %+v, %d instances, sources %v", n, len(set.Instances), set.Sources)
 	}
 	set = mustOpen(t, folder, Options{})
-	if in := set.Instances; len(in) != 2 || in[0].Name != "x" || in[1].Name != "y" || !strings.Contains(set.Warnings[0], "holds 2 graphs (x, y), which share one model") {
+	if in := set.Instances; len(in) != 2 || in[0].Name != "x" || in[1].Name != "y" ||
+		!strings.Contains(set.Warnings[0], "holds 2 graphs, which share one model") {
 		t.Errorf("%d instances, warnings %q", len(in), set.Warnings)
 	}
 	files["y.nodes.tsv"] = "0\t1\tx\t2\n"

@@ -102,7 +102,11 @@ func TestTextForModel(t *testing.T) {
 	model.Learning = true
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model, "b.conll:1: the number of columns is 2, want 3")
 	model.Learning = false
-	refuses(t, writeFiles(t, map[string]string{"b.conll": "1 Bob NNP\n2 sees VBZ\n"}), model, "b.conll: the first column numbers tokens, other than")
+	// Numbers of tokens may stand first.
+	set = mustOpen(t, writeFiles(t, map[string]string{"b.conll": "1 Bob NNP\n2 sees VBZ\n", "c.conll": "Bob NNP O\n"}), model)
+	if !cmp.Equal(set.Names, [][]string{{"Bob", "sees"}, {"Bob"}}) {
+		t.Errorf("tokens %q", set.Names)
+	}
 	refuses(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"}), model, `b.conll:1: label is "X", which is none of the 2 states; there are "B", "O"`)
 }
 
@@ -139,7 +143,6 @@ func TestTextLines(t *testing.T) {
 		"numbers that are words":    {"1 A\n2 B\n", [][]string{{"1", "2"}}},
 		"numbers that do not count": {"0 x A\n0 y B\n\n1 z A\n", [][]string{{"0", "0"}, {"1"}}},
 		"a document ends sentences": {"x A\n-DOCSTART- O\ny B\n", [][]string{{"x"}, {"y"}}},
-		"a document by its label":   {"x A\nO\t-DOCSTART-\ny B\n", [][]string{{"x"}, {"y"}}},
 	} {
 		set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": c.text})+"/a.conll", Options{})
 		if !cmp.Equal(set.Names, c.want) || !cmp.Equal(set.Schema.NodeTypes[0].States, []string{"A", "B"}) {
@@ -274,11 +277,12 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte("Ann A\nis B\nAnn A\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := newTextFile("x", data)
-		if err != nil || file.first == 0 {
+		if err != nil || file.ends == 0 {
 			return
 		}
-		l := &textLoader{loader: newLoader(t.Context(), &Options{}), attributes: map[string]int32{}, files: []*textFile{file}}
-		l.run(l.chooseForm, l.chooseAttributes, func() { l.read(file) }, l.finish)
+		l := newTextLoader(t.Context(), &Options{})
+		l.files = []*textFile{file}
+		l.run(l.chooseForm, l.readAll, l.chooseAttributes, l.finish)
 		if len(l.problems) > 0 {
 			return
 		}
@@ -287,18 +291,4 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("recipe %s, %d sentences: %v", &l.set.Recipe, len(l.set.Instances), err)
 		}
 	})
-}
-
-// TestLabelsThatAreNone: data to predict whose last column is no label of the model say so.
-func TestLabelsThatAreNone(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "the D\ndog N\n\na D\n"}), Options{})
-	model := modelOf(set)
-	model.NoLabels = true
-	for text, noted := range map[string]bool{"1 the\n2 dog\n": true, "D the\n": true, "the D\ndog X\n": false, "the\n": false} {
-		again := mustOpen(t, writeFiles(t, map[string]string{"b.conll": text}), model)
-		const note = "the last column is taken for labels, but none, such as the, is a state of the model"
-		if got := strings.Contains(strings.Join(again.Warnings, "\n"), note); got != noted {
-			t.Errorf("%q: %q", text, again.Warnings)
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,13 +24,29 @@ type textRecipe struct {
 	Form string `json:"form"` // textColumns or textAttributes
 	// Columns is how many a line has, with the label, for textColumns.
 	Columns int `json:"columns,omitempty"`
-	// Skip is 1 where the first of these numbers the tokens of a sentence, which tells nothing else.
+	// Skip is 1 where the first of these, in what was learned from, numbers the tokens of a sentence.
 	Skip int `json:"skip,omitempty"`
 }
 
 func (r *textRecipe) sound() bool {
 	return slices.Contains([]string{textColumns, textAttributes, textCoNLLU}, r.Form) &&
 		r.Skip >= 0 && (r.Form != textColumns || r.Columns >= 2+r.Skip)
+}
+
+// split gives what the fields of a line, without a number, tell of its token, the word first, and its label, "" where
+// it has none.
+func (r *textRecipe) split(fields []string) (told []string, label string) {
+	switch at := r.Columns - r.Skip - 1; {
+	case r.Form == textAttributes:
+		return fields[1:], fields[0]
+	case r.Form == textCoNLLU && fields[conlluTag] == conlluNothing:
+		return fields[conlluWord : conlluWord+1], ""
+	case r.Form == textCoNLLU:
+		return fields[conlluWord : conlluWord+1], strings.Trim(fields[conlluTag], blanks)
+	case at < len(fields):
+		return fields[:at], strings.Trim(fields[at], blanks)
+	}
+	return fields, ""
 }
 
 // textExtensions are those of tagged text. Names with one of plainExtensions tell nothing.
@@ -52,10 +67,14 @@ const fewEnds = 2
 // textLoader turns files of tagged text into a set: an instance for each sentence.
 type textLoader struct {
 	loader
-	files      []*textFile
-	rules      *textRecipe
+	files []*textFile
+	rules *textRecipe
+
 	labels     labelTexts
-	attributes map[string]int32 // the feature of each
+	attributes map[string]int32 // the number of each: in the model, or in the order in which they occur
+	names      []string         // of attributes, where there is no model
+	count      []int            // how often each occurs
+	number     []int32          // of each among the features, -1 for those that are left out
 
 	graphs    graphCache
 	sentences []textSentence
@@ -69,11 +88,16 @@ type textSentence struct {
 	lines []int32
 	words []string
 	texts []int32
-	rows  sparseRows
+	rows  [][]sparseValue // attributes of tokens
+}
+
+func newTextLoader(ctx context.Context, o *Options) *textLoader {
+	return &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}, numbered: map[string]int{},
+		labels: labelTexts{tokens: true}}
 }
 
 func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
-	l := &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}, labels: labelTexts{tokens: true}}
+	l := newTextLoader(ctx, o)
 	for _, path := range l.expand(paths) {
 		l.readManifest(filepath.Dir(path), true)
 		data := l.source(path)
@@ -85,9 +109,8 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 			l.fail(err)
 			continue
 		}
-		if f.first == 0 {
-			l.failAt(path, "", "write a token and its label on each line, and an empty line between sentences",
-				"there are no tokens")
+		if f.ends == 0 {
+			l.noTokens(path)
 			continue
 		}
 		l.files = append(l.files, f)
@@ -95,15 +118,13 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	if l.manifest.NodeFeatures != nil {
 		l.failAt(l.manifestPath, "node_features", "remove it", "the attributes of tokens are their own names")
 	}
-	l.run(l.chooseForm, l.chooseAttributes)
-	for _, f := range l.files {
-		if parallel.Ended(ctx) != nil {
-			return l.result()
-		}
-		l.run(func() { l.read(f) })
-	}
-	l.run(l.finish)
+	l.run(l.chooseForm, l.readAll, l.chooseAttributes, l.finish)
 	return l.result()
+}
+
+func (l *textLoader) noTokens(path string) {
+	l.failAt(path, "", "write a token and its label on each line, and an empty line between sentences",
+		"there are no tokens")
 }
 
 // expand lists the files behind paths: those of a folder are the ones with a known extension.
@@ -144,58 +165,39 @@ func (l *textLoader) chooseForm() {
 			return
 		}
 	}
-	for _, f := range l.files {
-		is, want := f.form(), l.rules.Form
-		tenColumns := f.usual != l.rules.Columns && slices.Contains([]string{is, want}, textCoNLLU)
-		if is != want && (filepath.Ext(f.path) == crfsuiteExtension || is != textAttributes && tenColumns) { // is no slip
-			l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s",
-				textForms[is], textForms[want])
-			continue
-		}
-		if skip := l.rules.Skip > 0; l.rules.Form == textColumns && (skip && !f.counts || !skip && f.numbered) {
-			l.failAt(f.path, "", "number the tokens of all text, from 0 or 1 in each sentence, or of none",
-				"the first column %s, other than in the text before it, or of the model",
-				map[bool]string{true: "does not number tokens", false: "numbers tokens"}[skip])
-			continue
-		}
-		p := &problems{file: f.path}
-		bare := l.unlabelled(f)
-		if bare && !l.o.NoLabels {
-			l.warn("%s: the number of columns is %d, not %d: there are no labels", f.path, f.most, l.rules.Columns)
-		}
-		f.each(func(line int, text string) {
-			if n := len(f.fields(text)); l.rules.Form != textAttributes && n != l.rules.Columns && !bare {
-				p.add(line, "", "separate columns alike on every line, and sentences by an empty line",
-					"the number of columns is %d, want %d: the token first, the label last", n, l.rules.Columns)
-			}
-		}, nil)
-		l.fail(p.errors()...)
-		f.ten, f.attributes, f.skip = l.rules.Form == textCoNLLU, l.rules.Form == textAttributes, l.rules.Skip
-	}
 }
 
-// tokenColumns is how many columns before that of the label tell of a token.
-func (r *textRecipe) tokenColumns() int {
-	if r.Form == textCoNLLU {
-		return 1
+// suits checks that a file is of the form that the recipe says. Numbers of tokens may stand first in one file and not
+// in another.
+func (l *textLoader) suits(f *textFile) bool {
+	is, want := f.form(), l.rules.Form
+	tenColumns := f.usual != l.rules.Columns && slices.Contains([]string{is, want}, textCoNLLU)
+	if is != want && (filepath.Ext(f.path) == crfsuiteExtension || is != textAttributes && tenColumns) { // is no slip
+		l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s",
+			textForms[is], textForms[want])
+		return false
 	}
-	return r.Columns - r.Skip - 1
+	f.ten, f.attributes = want == textCoNLLU, want == textAttributes
+	if want == textColumns && (f.numbered || f.counts && l.rules.Skip > 0) {
+		f.skip = 1
+	}
+	return true
 }
 
 // unlabelled reports whether the lines of a file that a model is to predict lack the column of labels.
 func (l *textLoader) unlabelled(f *textFile) bool {
 	return l.o.Recipe != nil && !l.o.Learning && l.rules.Form == textColumns && f.least == f.most &&
-		f.most == l.rules.Columns-1
+		f.most-f.skip == l.rules.Columns-l.rules.Skip-1
 }
 
 // emit gives the attributes of a token, and reports what is wrong with one.
 func (l *textLoader) emit(p *problems, s *sentence, i int, use func(name []byte, value float64)) {
 	if l.rules.Form != textAttributes {
-		columnAttributes(s, i, l.rules.tokenColumns(), func(name []byte) { use(name, 1) })
+		columnAttributes(s, i, use)
 		return
 	}
 	var buffer []byte
-	for _, field := range s.tokens[i][1:] {
+	for _, field := range s.tokens[i] {
 		if field == "" {
 			continue
 		}
@@ -209,121 +211,111 @@ func (l *textLoader) emit(p *problems, s *sentence, i int, use func(name []byte,
 	}
 }
 
-// chooseAttributes numbers the attributes: those of the model, or those that occur, in
-// order, without the rarest where the weights would be too many.
-func (l *textLoader) chooseAttributes() {
+// readAll reads the sentences of all files, with the attributes of their tokens.
+func (l *textLoader) readAll() {
 	if l.o.Recipe != nil {
 		names := l.o.Schema.NodeTypes[0].FeatureNames
-		for j, name := range names[:min(len(names), l.o.Recipe.FeatureDim)] {
-			l.attributes[name] = int32(j)
+		l.number = numbersTo(min(len(names), l.o.Recipe.FeatureDim))
+		for _, j := range l.number {
+			l.attributes[names[j]] = j
 		}
+	}
+	for _, f := range l.files {
+		if parallel.Ended(l.ctx) == nil && l.suits(f) {
+			l.read(f)
+		}
+	}
+}
+
+// attribute gives the number of an attribute, -1 where a model knows none. Without a model it counts them.
+func (l *textLoader) attribute(name []byte) int32 {
+	j, known := l.attributes[string(name)]
+	switch {
+	case l.o.Recipe != nil && !known:
+		return -1
+	case l.o.Recipe != nil:
+		return j
+	case !known:
+		j = int32(len(l.names))
+		l.names, l.count = append(l.names, string(name)), append(l.count, 0)
+		l.attributes[l.names[j]] = j
+	}
+	l.count[j]++
+	return j
+}
+
+// chooseAttributes numbers the features: all attributes that occur, in order, without the rarest where the weights
+// would be too many. Those of a model are as they are.
+func (l *textLoader) chooseAttributes() {
+	if l.o.Recipe != nil {
 		return
 	}
-	var names []string
-	var count []int32
-	labels := map[string]bool{}
-	for _, f := range l.files {
-		p := &problems{file: f.path}
-		f.sentences(func(s *sentence) {
-			for i := range s.tokens {
-				labels[l.label(s.tokens[i])] = true
-				l.emit(p, s, i, func(name []byte, _ float64) {
-					j, known := l.attributes[string(name)]
-					if !known {
-						j = int32(len(names))
-						names, count = append(names, string(name)), append(count, 0)
-						l.attributes[names[j]] = j
-					}
-					if count[j] < math.MaxInt32 {
-						count[j]++
-					}
-				})
-			}
-		})
-		l.fail(p.errors()...)
+	most := mostAttributeWeights / max(2, len(l.labels.texts), len(l.o.States), len(l.manifest.States))
+	least := max(1, l.o.MinCount)
+	if beyond := len(l.count) - 1 - most; beyond >= 0 {
+		least = max(least, 1+slices.Sorted(slices.Values(l.count))[beyond])
 	}
-	most := mostAttributeWeights / max(2, len(labels), len(l.o.States), len(l.manifest.States))
-	least := int32(max(1, min(l.o.MinCount, math.MaxInt32)))
-	for kept := most + 1; kept > most; least++ {
-		kept = 0
-		for _, n := range count {
-			if n >= least {
-				kept++
-			}
-		}
-	}
-	least--
-	clear(l.attributes)
-	for j, name := range names {
-		if count[j] >= least {
-			l.attributes[name] = int32(len(l.attributes))
+	var kept []string
+	for j, n := range l.count {
+		l.number = append(l.number, -1)
+		if n >= least {
+			l.number[j], kept = int32(len(kept)), append(kept, l.names[j])
 		}
 	}
 	if least > 1 {
-		l.warn("of %d attributes of tokens the %d that occur %d times or more are kept", len(names), len(l.attributes), least)
+		l.warn("of %d attributes of tokens the %d that occur %d times or more are kept", len(l.names), len(kept), least)
 	}
+	l.names = kept
 }
 
-// label returns the label of a token, "" where its line has none.
-func (l *textLoader) label(fields []string) string {
-	if l.rules.Form == textAttributes {
-		return fields[0]
-	}
-	at := l.rules.tokenColumns()
-	if at >= len(fields) || l.rules.Form == textCoNLLU && fields[at] == conlluNothing {
-		return ""
-	}
-	return strings.Trim(fields[at], blanks)
-}
-
-// read turns the sentences of a file into sparse features.
+// read reads the sentences of a file.
 func (l *textLoader) read(f *textFile) {
 	p := &problems{file: f.path}
 	base := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
-	if l.numbered == nil {
-		l.numbered = map[string]int{}
+	bare, columns := l.unlabelled(f), l.rules.Columns-l.rules.Skip+f.skip
+	if bare && !l.o.NoLabels {
+		l.warn("%s: the number of columns is %d, not %d: there are no labels", f.path, f.most, columns)
 	}
 	attributes, known, row := 0, 0, []sparseValue(nil)
-	unread, ofModel := "", false // the first label that is left unread, and whether any is a state of the model
 	f.sentences(func(s *sentence) {
 		l.numbered[base]++ // on from other files of this name
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines)}
 		for i, fields := range s.tokens {
+			if n := len(fields); l.rules.Form != textAttributes && n != columns && !bare {
+				p.add(int(s.lines[i]), "", "separate columns alike on every line, and sentences by an empty line",
+					"the number of columns is %d, want %d: the token first, the label last", n, columns)
+				continue
+			}
+			told, label := l.rules.split(fields[f.skip:])
+			s.tokens[i] = told
+			text := int32(crf.Unobserved)
+			if label != "" && label != missingFeatures && !l.o.NoLabels {
+				text = l.labels.add(f.path, int(s.lines[i]), label)
+			}
+			t.texts = append(t.texts, text)
+		}
+		if len(p.list) > 0 && l.rules.Form != textAttributes {
+			return
+		}
+		for i, told := range s.tokens {
 			row = row[:0]
 			l.emit(p, s, i, func(name []byte, value float64) {
 				attributes++
-				if j, found := l.attributes[string(name)]; found {
+				if j := l.attribute(name); j >= 0 {
 					known++
 					row = append(row, sparseValue{j, value})
 				}
 			})
-			if l.bias() {
-				row = append(row, sparseValue{int32(len(l.attributes)), 1})
-			}
-			t.rows.add(row)
+			t.rows = append(t.rows, slices.Clone(row))
 			if l.rules.Form != textAttributes {
-				t.words = append(t.words, strings.Clone(fields[0]))
+				t.words = append(t.words, strings.Clone(told[0]))
 			}
-			text := int32(crf.Unobserved)
-			switch label := l.label(fields); {
-			case label == "" || label == missingFeatures:
-			case !l.o.NoLabels:
-				text = l.labels.add(f.path, int(s.lines[i]), label)
-			case l.o.Schema != nil && !ofModel:
-				unread = cmp.Or(unread, strings.Clone(label))
-				ofModel = slices.Contains(l.o.Schema.NodeTypes[0].States, label)
-			}
-			t.texts = append(t.texts, text)
 		}
 		l.sentences = append(l.sentences, t)
 	})
-	switch {
-	case attributes > 0 && known == 0:
+	if attributes > 0 && known == 0 {
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
 			"learned from?", f.path)
-	case unread != "" && !ofModel:
-		l.warn("%s: the last column is taken for labels, but none, such as %s, is a state of the model: tokens without "+
-			"labels have one column less", f.path, abbreviate(unread))
 	}
 	l.fail(p.errors()...)
 	if l.o.Recipe == nil || l.o.Learning {
@@ -333,7 +325,10 @@ func (l *textLoader) read(f *textFile) {
 
 // finish makes schema, recipe and instances.
 func (l *textLoader) finish() {
-	l.set.texts = l.files
+	if l.set.texts = l.files; len(l.sentences) == 0 {
+		l.noTokens(l.files[0].path)
+		return
+	}
 	if tokens := len(l.sentences[0].texts); len(l.sentences) == 1 && tokens > longestSentence &&
 		l.rules.Form != textAttributes {
 		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.files[0].path, tokens)
@@ -357,16 +352,12 @@ func (l *textLoader) chooseSchema(states []string) {
 		l.compareNames()
 		return
 	}
-	l.set.Recipe = Recipe{Kind: KindText, Bias: l.bias(), States: states, FeatureDim: len(l.attributes), Text: l.rules}
-	names := make([]string, len(l.attributes), len(l.attributes)+1)
-	for name, j := range l.attributes {
-		names[j] = name
-	}
+	l.set.Recipe = Recipe{Kind: KindText, Bias: l.bias(), States: states, FeatureDim: len(l.names), Text: l.rules}
 	if l.bias() {
-		names = append(names, biasName)
+		l.names = append(l.names, biasName)
 	}
 	s := &l.set.Schema
-	s.NodeTypes = []crf.NodeType{{Name: "token", States: states, Features: len(names), FeatureNames: names}}
+	s.NodeTypes = []crf.NodeType{{Name: "token", States: states, Features: len(l.names), FeatureNames: l.names}}
 	s.EdgeTypes = []crf.EdgeType{{Name: "next", Features: 1, FeatureNames: []string{FormConstant}}}
 	l.completeSchema()
 }
@@ -378,7 +369,22 @@ func (l *textLoader) build(t *textSentence, of []int32) {
 		edges = append(edges, i, i+1)
 	}
 	g, err := l.graphs.get(len(t.texts), edges)
-	features, wrong := t.rows.features(l.set.Schema.NodeTypes[0].Features)
+	var rows sparseRows
+	dim := l.set.Schema.NodeTypes[0].Features
+	for _, row := range t.rows {
+		kept := row[:0]
+		for _, x := range row {
+			if x.index = l.number[x.index]; x.index >= 0 {
+				kept = append(kept, x)
+			}
+		}
+		if l.bias() {
+			kept = append(kept, sparseValue{int32(dim - 1), 1})
+		}
+		rows.add(kept)
+	}
+	t.rows = nil // no longer needed
+	features, wrong := rows.features(dim)
 	if err = cmp.Or(err, wrong); err != nil {
 		l.fail(ofFile(t.path, err))
 		return

@@ -27,13 +27,12 @@ type textFile struct {
 	path  string
 	text  string
 	tabs  bool // they separate fields; else blanks do
-	heads bool // most sentences begin with comments
+	heads bool // sentences begin with comments
 	ten   bool // it is CoNLL-U, and read as such
 
 	attributes bool        // it is read as these
 	ends       int         // sentences
-	first      int         // line of the first token
-	number     string      // its first field
+	number     string      // the first field of the first token
 	columns    map[int]int // how many lines have so many fields
 	least      int         // fields of a line, at least and at most
 	most       int
@@ -42,108 +41,99 @@ type textFile struct {
 
 	counts   bool // the first field counts the tokens of every sentence, from 0 or 1
 	numbered bool // and it is no token, as others follow
-	skip     int  // columns before that of tokens
+	skip     int  // fields before that of the token
 }
 
-// newTextFile looks at the lines of tagged text; without any, first is 0.
+// newTextFile looks at the lines of tagged text; without any, ends is 0.
 func newTextFile(path string, data []byte) (*textFile, error) {
-	f := &textFile{path: path, text: strings.TrimPrefix(string(data), "\ufeff"), columns: map[int]int{}}
+	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
+	f := &textFile{path: path, text: text, columns: map[int]int{}, counts: true}
 	if err := notText(path, data); err != nil {
 		return nil, err
 	}
-	lines, tabbed, commented, within := 0, 0, 0, false
-	f.each(func(line int, text string) {
-		if lines++; strings.Contains(text, "\t") {
+	tabbed := 0 // lines with tabs, less those without
+	for line := range strings.Lines(text) {
+		switch line = strings.Trim(line, blanks+"\n"); {
+		case strings.Contains(line, "\t"):
 			tabbed++
+		case line != "":
+			tabbed--
 		}
-		if !within && strings.HasPrefix(text, commentMark) {
-			commented++
+	}
+	f.tabs = tabbed > 0 // of one head # may be a word
+	f.heads = !f.tabs && strings.HasPrefix(text, commentMark) && strings.Contains(text, "\n\n"+commentMark)
+	longer := false
+	f.sentences(func(s *sentence) {
+		if f.ends++; f.ends == 1 {
+			f.number = s.tokens[0][0]
 		}
-		within = true
-	}, func() { f.ends, within = f.ends+1, false })
-	f.tabs = 2*tabbed > lines
-	f.heads = !f.tabs && commented > 1 && 2*commented > f.ends // one may be a word
-	last, longer := "", false                                  // the number before, "" at the beginning of a sentence
-	f.counts = true
-	f.each(func(line int, text string) {
-		fields := f.fields(text)
-		if f.first == 0 {
-			f.first, f.number = line, fields[0]
-		}
-		before, err := strconv.Atoi(last)
-		follows := err == nil && fields[0] == strconv.Itoa(before+1)
-		f.counts = f.counts && (follows || last == "" && (fields[0] == "0" || fields[0] == "1"))
-		last, longer = fields[0], longer || follows
-		f.columns[len(fields)]++
-		for _, field := range fields[1:] {
-			if f.named--; strings.Index(field, "=") > 0 {
-				f.named += 2
+		from, _ := strconv.Atoi(s.tokens[0][0])
+		longer = longer || len(s.tokens) > 1
+		for i, fields := range s.tokens {
+			f.counts = f.counts && (from == 0 || from == 1) && fields[0] == strconv.Itoa(from+i)
+			f.columns[len(fields)]++
+			for _, field := range fields[1:] {
+				if f.named--; strings.Index(field, "=") > 0 {
+					f.named += 2
+				}
 			}
 		}
-	}, func() { last = "" })
+	})
 	sizes := slices.Sorted(maps.Keys(f.columns))
 	for _, n := range sizes {
 		if f.columns[n] >= f.columns[f.usual] {
 			f.usual = n
 		}
 	}
-	if f.first > 0 {
+	if f.ends > 0 {
 		f.least, f.most = sizes[0], sizes[len(sizes)-1]
 	}
 	f.numbered = f.counts && longer && f.usual > 2
 	return f, nil
 }
 
-// documentMark is the token of a line that begins a document and belongs to no sentence.
+// documentMark begins a line that begins a document and belongs to no sentence.
 const documentMark = "-DOCSTART-"
-
-// isMark reports whether a line begins a document: its token is the mark, or the label that stands behind that.
-func (f *textFile) isMark(text string) bool {
-	before, behind := strings.CutSuffix(strings.TrimRight(text, blanks), documentMark)
-	return strings.HasPrefix(text, documentMark) ||
-		behind && before != strings.TrimRight(before, blanks) && filepath.Ext(f.path) != crfsuiteExtension
-}
 
 // commentMark begins a comment.
 const commentMark = "# "
 
 // isComment reports whether a line is a comment: in a text that is separated by tabs one without any, and in one that
-// is separated by blanks, where # may be a word, one at the head of a sentence, if most have such lines.
+// is separated by blanks, where # may be a word, one at the head of a sentence, if others have such lines.
 func (f *textFile) isComment(text string, within bool) bool {
 	return strings.HasPrefix(text, commentMark) && (f.tabs && !strings.Contains(text, "\t") || f.heads && !within)
 }
 
-// each goes through the lines of tokens, and calls end, if not nil, behind each sentence.
-func (f *textFile) each(use func(line int, text string), end func()) {
-	f.all(func(line int, text string, token bool) {
-		if token {
-			use(line, text)
-		}
-	}, end)
+// sentence is what the lines of one hold.
+type sentence struct {
+	lines  []int32
+	tokens [][]string // [token][field]
 }
 
-// all goes through all lines, which may be of tokens, and calls end, if not nil, behind each sentence.
-func (f *textFile) all(use func(line int, text string, token bool), end func()) {
-	line, within := 0, false
+// sentences goes through all of them; what use is given holds until the next.
+func (f *textFile) sentences(use func(s *sentence)) {
+	var s sentence
+	line := int32(0)
+	end := func() {
+		if len(s.lines) > 0 {
+			use(&s)
+		}
+		s.lines, s.tokens = s.lines[:0], s.tokens[:0]
+	}
 	for text := range strings.Lines(f.text) {
 		line++
 		text = strings.TrimRight(text, "\r\n")
+		fields := f.fields(text)
 		switch {
-		case strings.Trim(text, blanks) == "", f.isMark(text):
-			if within && end != nil {
-				end()
-			}
-			within = false
-			use(line, text, false)
+		case strings.Trim(text, blanks) == "", strings.HasPrefix(text, documentMark):
+			end()
+		case f.isComment(text, len(s.lines) > 0):
+		case f.ten && len(fields) == columnsOfCoNLLU && !isIndex(fields[0]): // words that are written as one, or left out
 		default:
-			token := !f.isComment(text, within)
-			use(line, text, token)
-			within = within || token
+			s.lines, s.tokens = append(s.lines, line), append(s.tokens, fields)
 		}
 	}
-	if within && end != nil {
-		end()
-	}
+	end()
 }
 
 // blanks separate fields where tabs do not. Others, such as the no-break space and the
@@ -191,58 +181,34 @@ func (f *textFile) isCoNLLU() bool {
 	return f.tabs && f.usual == columnsOfCoNLLU && (f.number == "1" || strings.HasPrefix(f.number, "1-"))
 }
 
-// sentence is what the lines of one hold.
-type sentence struct {
-	lines  []int32
-	tokens [][]string // [token][field]
-}
-
-// sentences goes through all of them; what use is given holds until the next. Of CoNLL-U tokens are words and labels.
-func (f *textFile) sentences(use func(s *sentence)) {
-	var s sentence
-	f.each(func(line int, text string) {
-		fields := f.fields(text)
-		switch {
-		case f.ten && !isIndex(fields[0]): // words that are written as one, or left out
-			return
-		case f.ten:
-			fields = []string{fields[conlluWord], fields[conlluTag]}
-		default:
-			fields = fields[f.skip:]
-		}
-		s.lines, s.tokens = append(s.lines, int32(line)), append(s.tokens, fields)
-	}, func() {
-		if len(s.lines) > 0 {
-			use(&s)
-		}
-		s.lines, s.tokens = s.lines[:0], s.tokens[:0]
-	})
-}
-
 // WriteTags writes the tagged text that a set was read from for a model, with a tag for each token [sentence][token]:
 // in a column behind the others; in CoNLL-U in that of labels, with the one that it had as Gold=LABEL among what else
 // is known; in text of attributes alone. All other lines stay as they are.
 func (s *Set) WriteTags(w io.Writer, tags [][]string) error {
-	out, i, last := bufio.NewWriter(w), 0, ""
+	out, last := bufio.NewWriter(w), "" // which keeps its error
 	for _, f := range s.texts {
 		if strings.Trim(last, blanks) != "" {
-			_ = out.WriteByte('\n') // the writer keeps its error
+			_ = out.WriteByte('\n')
 		}
-		done := 0
-		f.all(func(_ int, text string, token bool) {
+		of, line := map[int32]string{}, int32(0)
+		f.sentences(func(s *sentence) {
+			for i, line := range s.lines {
+				of[line] = tags[0][i]
+			}
+			tags = tags[1:]
+		})
+		for text := range strings.Lines(f.text) {
+			line++
+			text = strings.TrimRight(text, "\r\n")
 			fields := f.fields(text)
-			switch {
-			case token && !(f.ten && !isIndex(fields[0])):
-				text = f.tagged(text, fields, tags[i][done])
-				done++
-			case strings.HasPrefix(text, documentMark) && len(fields) > 1:
+			if tag, token := of[line]; token {
+				text = f.tagged(text, fields, tag)
+			} else if strings.HasPrefix(text, documentMark) && len(fields) > 1 {
 				text = f.tagged(text, fields, fields[len(fields)-1])
 			}
 			_, _ = out.WriteString(text + "\n")
 			last = text
-		}, func() {
-			i, done = i+min(done, 1), 0
-		})
+		}
 	}
 	return out.Flush()
 }
@@ -299,15 +265,15 @@ var around = []struct {
 
 // columnAttributes gives the attributes that are made of a token in columns: its word and those of its neighbours
 // without case, their shapes, their further columns, the endings of the word, and whether it is the first or the
-// last. columns is how many a line has before the label.
-func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
+// last.
+func columnAttributes(s *sentence, i int, emit func(name []byte, value float64)) {
 	var name []byte
 	put := func(parts ...string) {
 		name = name[:0]
 		for _, p := range parts {
 			name = append(name, p...)
 		}
-		emit(name)
+		emit(name, 1)
 	}
 	for _, a := range around {
 		j := i + a.offset
@@ -322,7 +288,7 @@ func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
 		fields := s.tokens[j]
 		put(a.prefix, "word=", strings.ToLower(fields[0]))
 		put(a.prefix, "shape=", shape(fields[0]))
-		for c := 1; c < columns; c++ {
+		for c := 1; c < len(fields); c++ {
 			put(a.prefix, "column ", strconv.Itoa(c+1), "=", strings.Trim(fields[c], blanks))
 		}
 	}

@@ -4,6 +4,7 @@ package docs_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"flag"
 	"fmt"
 	"image"
@@ -78,7 +79,7 @@ var update = flag.Bool("update", false, "write the pictures that commands of pag
 // pictures are the images in the repository that commands of a page make: where they
 // make them, and where they are kept.
 var pictures = map[string]struct{ made, kept string }{
-	"docs/how-to/photographs.md": {"compared/plots/pictures.png", "docs/images/pictures.png"},
+	"docs/how-to/photographs.md": {"compared/plots/pictures.svg", "docs/images/pictures.svg"},
 }
 
 // block is a piece of fenced code.
@@ -361,33 +362,36 @@ func comparePictures(t *testing.T, made, kept string) {
 		}
 		oracle.OK(t, err)
 	}
-	a, b := readPNG(t, made), readPNG(t, kept)
-	if a.Bounds() != b.Bounds() {
-		t.Errorf("%s is %v, the picture that its page makes is %v: run this test with -update, and look at it", kept, b.Bounds().Max, a.Bounds().Max)
-		return
+	all, want := tilesOf(t, made), tilesOf(t, kept)
+	if len(all) != len(want) || len(all) == 0 {
+		t.Fatalf("%s has %d pictures, that which its page makes %d: run this test with -update, and look at it", kept,
+			len(want), len(all))
 	}
-	different, size := 0, a.Bounds().Max
-	for y := range size.Y {
-		for x := range size.X {
-			if a.At(x, y) != b.At(x, y) {
-				different++
+	different, pixels := 0, 0
+	for i, a := range all {
+		b, size := want[i], a.Bounds().Max
+		for y := range size.Y {
+			for x := range size.X {
+				pixels++
+				if a.At(x, y) != b.At(x, y) {
+					different++
+				}
 			}
 		}
 	}
-	if share := float64(different) / float64(size.X*size.Y); share > mostDifferentPixels {
+	if share := float64(different) / float64(pixels); share > mostDifferentPixels {
 		t.Errorf("%s differs in %.1f %% of the pixels from the picture that its page makes: run this test with -update, and look at it", kept, 100*share)
 	}
 }
 
-func readPNG(t *testing.T, path string) image.Image {
+// tilesOf are the pictures within one.
+func tilesOf(t *testing.T, path string) (tiles []image.Image) {
 	t.Helper()
-	f := oracle.Must(os.Open(path))(t)
-	defer f.Close()
-	picture, err := png.Decode(f)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
+	for _, part := range strings.Split(string(oracle.Must(os.ReadFile(path))(t)), "data:image/png;base64,")[1:] {
+		code, _, _ := strings.Cut(part, `"`)
+		tiles = append(tiles, oracle.Must(png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(code))))(t))
 	}
-	return picture
+	return tiles
 }
 
 // sameWords says whether a line reads as it is shown.

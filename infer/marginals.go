@@ -31,8 +31,6 @@ type Result struct {
 	// Marginals [variable][state]; nil of LogPartition. Of an observed variable its state has probability 1.
 	Marginals [][]float64
 	Outcome
-	// SweepSeconds is what the Sweeps of Propagation took on the clock; 0 of other methods.
-	SweepSeconds float64
 	// Stationary says that the iteration converged to a stationary point that need not
 	// be the best: of a free energy not known to be convex.
 	Stationary bool

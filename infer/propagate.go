@@ -3,7 +3,6 @@ package infer
 import (
 	"context"
 	"math"
-	"time"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -48,12 +47,10 @@ func propagate(
 		return nil, explain(err, p)
 	}
 	r.workspace.Threads = limits.threads
-	began := time.Now()
 	outcome, err := r.workspace.Iterate(ctx, net, r.state, block, limits.resolved())
 	if err != nil {
 		return nil, explain(err, p)
 	}
-	r.SweepSeconds = time.Since(began).Seconds()
 	r.Outcome = newOutcome(outcome)
 	r.Stationary = outcome.Converged && !counting.Facts.Convex
 	values, err := r.workspace.Evaluate(net, r.state, block, true)

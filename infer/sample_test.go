@@ -31,7 +31,7 @@ func pearson(t *testing.T, name string, p *mrf.Pairwise, s *Samples) (deviation 
 	n, logZ := float64(s.Len()), oracle.LogZ(p)
 	statistic, cells, drawn, rareSeen, rareExpected := 0.0, 0, 0.0, 0.0, 0.0
 	for _, state := range possibleJointStates(p) {
-		expected, got := n*math.Exp(p.LogScore(state)-logZ), seen[fmt.Sprint(state)]
+		expected, got := n*math.Exp(p.Network().LogScore(state)-logZ), seen[fmt.Sprint(state)]
 		drawn += got
 		if expected < 5 {
 			rareSeen, rareExpected = rareSeen+got, rareExpected+expected
@@ -157,7 +157,7 @@ func TestEveryDrawIsPossible(t *testing.T) {
 			}
 			x := make([]int32, len(p.Card))
 			for i := range s.Len() {
-				if s.Draw(x, i); math.IsInf(p.LogScore(toInt(x)), -1) {
+				if s.Draw(x, i); math.IsInf(p.Network().LogScore(toInt(x)), -1) {
 					t.Errorf("%s sampling drew %v, which is impossible", s.Method, x)
 				}
 			}

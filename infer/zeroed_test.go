@@ -33,7 +33,7 @@ func zeroed(t *rapid.T) *mrf.Pairwise {
 func possibleJointStates(p *mrf.Pairwise) (states [][]int) {
 	x := make([]int, len(p.Card))
 	for {
-		if !math.IsInf(p.LogScore(x), -1) {
+		if !math.IsInf(p.Network().LogScore(x), -1) {
 			states = append(states, slices.Clone(x))
 		}
 		v := len(x) - 1

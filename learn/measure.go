@@ -25,7 +25,7 @@ func Measure(p Problem, settings Settings) (*Sizes, error) {
 
 func (l *learner) measure() *Sizes {
 	sizes := l.sizes(l.blocks, l.stateBytes())
-	sizes.CutFraction = l.units[0].partition.Quality().CutFraction
+	sizes.CutFraction = float64(l.units[0].partition.CutEdges()) / float64(max(1, l.units[0].in.Graph.NumEdges()))
 	return sizes
 }
 

@@ -206,7 +206,7 @@ func (s *spins) problem(t testing.TB, seed uint64, samples int, stay float64) Pr
 // covarianceOf is that of the weights that a method has learned.
 func covarianceOf(t testing.TB, p Problem, method Method) (*local.Covariance, error) {
 	return local.NewCovariance(t.Context(), &local.Objective{Kind: local.Kind(method), Model: p.Model, Data: p.Data,
-		ClassWeights: p.ClassWeights, L2: p.L2, Total: instances.TotalWeight(p.Data)}, 1, 0)
+		ClassWeights: p.ClassWeights, L2: p.L2, Total: instances.TotalWeight(p.Data)}, 1, 0, nil)
 }
 
 // couplings are J of an edge's table, and its error.

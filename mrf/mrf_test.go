@@ -150,7 +150,7 @@ func TestPairwiseKeepsScores(t *testing.T) {
 		oracle.OK(t, back.Validate())
 		eachState(n.Card, func(x []int) {
 			want := n.LogScore(x)
-			if got := p.LogScore(x); !same(got, want) {
+			if got := p.Network().LogScore(x); !same(got, want) {
 				t.Fatalf("pairwise score of %v is %v, want %v", x, got, want)
 			}
 			if got := back.LogScore(x); !same(got, want) {

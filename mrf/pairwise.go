@@ -134,17 +134,3 @@ func (p *Pairwise) Network() *Network {
 	}
 	return n
 }
-
-// LogScore returns Constant + Σ_s θ_s(x_s) + Σ_uv θ_uv(x_u,x_v), the exponent of EQUATIONS (1) without A(θ). x[s] is
-// the state of node s; its length and range are not checked beyond what slices check.
-func (p *Pairwise) LogScore(x []int) float64 {
-	score := p.Constant
-	for s, state := range x {
-		score += p.Node[p.NodeAt[s]+state]
-	}
-	u, v := p.Graph.Ends()
-	for e := range u {
-		score += p.Edge[p.EdgeAt[e]+x[u[e]]*int(p.Card[v[e]])+x[v[e]]]
-	}
-	return score
-}

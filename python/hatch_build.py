@@ -78,9 +78,8 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
             raise SystemExit("no Go compiler is on the PATH, and BLOCKBP_BINARIES is not set: run make wheels where Go is")
         system, machine = target.split("-")
         binary = Path(self.directory, target, name).absolute()
-        flags = "-s -w" + (" -E blockbp_entry" if target == "linux-amd64" else "")  # as make wheels
         subprocess.run(
-            ["go", "build", "-trimpath", "-buildvcs=false", "-tags", "static", "-ldflags", flags, "-o", str(binary), "./cmd/blockbp"],
+            ["go", "build", "-trimpath", "-buildvcs=false", "-tags", "static", "-ldflags", "-s -w", "-o", str(binary), "./cmd/blockbp"],
             cwd=Path(self.root).parent,
             env={**os.environ, "CGO_ENABLED": "0", "GOOS": system, "GOARCH": machine},
             check=True,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/distributed"
-	_ "github.com/blockbp/blockbp/internal/limits"
 	"github.com/blockbp/blockbp/internal/memory"
 )
 

@@ -29,7 +29,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.IntVar(&d.Bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
 	f.IntVar(&d.Neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
 	f.StringSliceVar(&d.Columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+
-		"source, target, weight, text and ignore")
+		"source, target, text and ignore")
 	f.IntVar(&d.Hops, "hops", 0, "graph tables: replace features by means over a node and its neighbours, so many times")
 	f.StringVar(&d.Observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
 	f.BoolVar(&d.NoBias, "no-bias", false, "images, tables and text: do not add the constant feature")

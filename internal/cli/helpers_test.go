@@ -310,7 +310,6 @@ type trainResult struct {
 	Seconds           float64 `json:"seconds"`
 	TrainingSeconds   float64 `json:"training_seconds"`
 	EvaluationSeconds float64 `json:"evaluation_seconds"`
-	ReportSeconds     float64 `json:"report_seconds"`
 	TotalSeconds      float64 `json:"total_seconds"`
 }
 

@@ -106,7 +106,7 @@ func TestImages(t *testing.T) {
 		if r.Status != claimed[r.Convex] || !(r.Eval["accuracy@test"] > 0.5) {
 			t.Errorf("--neighbours %s: %+v", neighbours, r)
 		}
-		checkPNG(t, filepath.Join(dir, "plots", "pictures-test.png"))
+		checkXML(t, filepath.Join(dir, "plots", "pictures-test.svg"))
 		checkXML(t, filepath.Join(dir, "plots", "reliability-test.svg"))
 		checkReport(t, filepath.Join(dir, "report.html"), "sky", "grass", "post", "white", "Quality on test", "most frequent class", "trained without edges")
 		info := mustRun(t, "info", dir, "--json").object(t, "recipe")
@@ -122,10 +122,9 @@ func TestImages(t *testing.T) {
 	elsewhere := copyFolder(t, filepath.Join(data, "features"), filepath.Join(folder, "elsewhere"))
 	out := filepath.Join(folder, "predicted")
 	mustRun(t, "predict", unlabelled, "--features", elsewhere, "--list", filepath.Join(data, "test.txt"), "-m", with+"8", "-o", out, "--threads", "1")
-	if want := []string{"pic4.npz", "pic4.png", "pic5.npz", "pic5.png", "pictures.png", "predict.json"}; !slices.Equal(namesIn(out), want) {
+	if want := []string{"pic4.npz", "pic4.png", "pic5.npz", "pic5.png", "predict.json"}; !slices.Equal(namesIn(out), want) {
 		t.Errorf("predict made %q, want %q", namesIn(out), want)
 	}
-	checkPNG(t, filepath.Join(out, "pictures.png"))
 	set := oracle.Must(dataset.Open(t.Context(), []string{data}, dataset.Options{List: "test.txt"}))(t)
 	right := 0
 	for i, id := range []string{"pic4", "pic5"} {
@@ -166,7 +165,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("accuracy is %v, of the predictions it is %v", results[0].Accuracy, want)
 	}
 	checkReport(t, filepath.Join(compared, "report.html"), "with8", "without", "post")
-	checkPNG(t, filepath.Join(compared, "plots", "pictures.png"))
+	checkXML(t, filepath.Join(compared, "plots", "pictures.svg"))
 	mustRun(t, "check", data, "--list", "train.txt", "-m", with+"4", "--neighbours", "8").says(t,
 		"note: --neighbours is 8, but the model was trained with 4")
 
@@ -176,7 +175,7 @@ func TestImages(t *testing.T) {
 		drawImage(t, dotted, id, rand.New(rand.NewPCG(1, 1)), 2*i+4)
 	}
 	out = filepath.Join(folder, "dots")
-	mustRun(t, "predict", dotted, "-m", with+"4", "-o", out, "--pictures=false", "--threads", "1")
+	mustRun(t, "predict", dotted, "-m", with+"4", "-o", out, "--threads", "1")
 	if want := []string{"a.npz", "a.png", "a.v1.npz", "a.v1.png", "a.v2.npz", "a.v2.png", "predict.json"}; !slices.Equal(namesIn(out), want) {
 		t.Errorf("predict made %q of the pictures a, a.v1 and a.v2, want %q", namesIn(out), want)
 	}

@@ -13,8 +13,8 @@ import (
 // predictFlags are the options of predict.
 type predictFlags struct {
 	inferenceFlags
-	model, out                           string
-	clamp, json, pictures, arrays, quiet bool
+	model, out                 string
+	clamp, json, arrays, quiet bool
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -23,18 +23,13 @@ func (a *app) predictCommand() *cobra.Command {
 		Use:   "predict DATA... -m MODEL -o OUT [flags]",
 		Short: "Label new data with a model, with a belief for every label",
 		Long: `Writes for every instance NAME.npz with labels [n] and beliefs [n, states], for
-images also NAME.png, an indexed picture of the labels, and a page of pictures. Labels
-are numbers, as the data have them or else from 0, whose names predict.json lists. Or,
-to a name that ends in .csv or .tsv, one table with the label and the probabilities
-of every node; to .conll or .conllu, the text with a column of labels.`,
+images also NAME.png, an indexed picture of the labels. Labels are numbers, as the data
+have them or else from 0, whose names predict.json lists. Or, to a name that ends in
+.csv or .tsv, one table with the label and the probabilities of every node; to .conll
+or .conllu, the text with a column of labels.`,
 		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features " +
 			"features/ --list test.txt -m run -o predicted",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.arrays && f.pictures && cmd.Flags().Changed("pictures") {
-				return usagef("{pictures}: {arrays} writes no pictures; leave one of them out")
-			}
-			return a.predict(&f, args)
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.predict(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
@@ -45,7 +40,6 @@ of every node; to .conll or .conllu, the text with a column of labels.`,
 	forceable(cmd, forceHelp)
 	f.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
-	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
 	fl.BoolVar(&f.arrays, "arrays", false, "write labels.npy and beliefs.npy of all instances, not a file for each")
 	f.data.register(fl)
 	f.data.registerMemory(fl)
@@ -108,5 +102,5 @@ func (a *app) predictInto(f *predictFlags, work job.Inference, data given) (*job
 	if f.arrays {
 		return work.PredictArrays(a.ctx, run, data.set, data.instances, data.held)
 	}
-	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held, f.pictures)
+	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held)
 }

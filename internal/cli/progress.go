@@ -202,7 +202,7 @@ func (d *display) watch() job.Watch {
 func (d *display) count(work string, done, total int) {
 	if done == 0 {
 		d.done()
-		d.instance = d.app.newCounter(d.quiet, work, "instances")
+		d.instance = d.app.newCounter(d.quiet, work, "done")
 	}
 	d.instance.show(done, total)
 	if done == total {
@@ -256,7 +256,7 @@ func (e *events) send(event any) bool {
 	if e == nil {
 		return false
 	}
-	text, err := printable.EncodeResult(event, "")
+	text, err := printable.Encode(event, "")
 	if err != nil {
 		return false // of texts and numbers there is no error
 	}
@@ -284,7 +284,7 @@ func whileParentLives(ctx context.Context) (context.Context, context.CancelFunc)
 
 // printJSON writes one object on one line of standard output.
 func (a *app) printJSON(v any) error {
-	text, err := printable.EncodeResult(v, "")
+	text, err := printable.Encode(v, "")
 	if err != nil {
 		return err
 	}

@@ -46,27 +46,10 @@ type Answer struct {
 	Convex    bool            `json:"convex"`
 	Damping   float64         `json:"damping"`
 	Auxiliary int             `json:"auxiliary_variables"`
-	speed
+	Seconds   float64         `json:"seconds"` // reading and writing left out
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
 	Names
-}
-
-// speed is what an answer took on the clock, reading and writing left out.
-type speed struct {
-	Seconds         float64 `json:"seconds"`
-	SweepsPerSecond float64 `json:"sweeps_per_second,omitempty"` // of what makes Sweeps
-}
-
-// took notes how many seconds inference took, and its sweeps those in sweeping; 0 is all.
-func (s *speed) took(seconds, sweeping float64, sweeps int) {
-	s.Seconds = seconds
-	if sweeping == 0 {
-		sweeping = seconds
-	}
-	if sweeps > 0 && sweeping > 0 {
-		s.SweepsPerSecond = float64(sweeps) / sweeping
-	}
 }
 
 // cost is what variable elimination takes.
@@ -83,9 +66,8 @@ func NewAnswer(task string, r *infer.Result, seconds float64) *Answer {
 		Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
 		Bound: r.Bound, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)), Convex: r.Bound == counting.Exact,
 		Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps,
-		Damping: r.Damping, Auxiliary: r.Auxiliary, Marginals: r.Marginals,
+		Damping: r.Damping, Auxiliary: r.Auxiliary, Marginals: r.Marginals, Seconds: seconds,
 	}
-	a.took(seconds, r.SweepSeconds, r.Sweeps)
 	a.Optimum = job.Optimum(r.Converged, !r.Stationary)
 	if r.Counting != nil {
 		a.Counting, a.Convex = r.Counting.Name, r.Counting.Facts.Convex
@@ -159,11 +141,11 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 type States struct {
 	Task string `json:"task"`
 	job.JointState
-	NotExact  string `json:"not_exact,omitempty"`
-	Converged bool   `json:"converged"`
-	Sweeps    int    `json:"sweeps"`
-	speed
-	States []int `json:"states"`
+	NotExact  string  `json:"not_exact,omitempty"`
+	Converged bool    `json:"converged"`
+	Sweeps    int     `json:"sweeps"`
+	Seconds   float64 `json:"seconds"` // reading and writing left out
+	States    []int   `json:"states"`
 	Names
 }
 
@@ -178,10 +160,8 @@ func (s *States) Table() *report.Table {
 
 // NewStates describes a state that took so many seconds.
 func NewStates(r *infer.State, seconds float64) *States {
-	s := &States{Task: TaskStates, JointState: *job.NewJointState(r), NotExact: r.NotExact, Converged: r.Converged,
-		Sweeps: r.Sweeps, States: r.States}
-	s.took(seconds, 0, r.Sweeps)
-	return s
+	return &States{Task: TaskStates, JointState: *job.NewJointState(r), NotExact: r.NotExact, Converged: r.Converged,
+		Sweeps: r.Sweeps, States: r.States, Seconds: seconds}
 }
 
 // Write writes the states in the format of the UAI competition.

@@ -33,20 +33,10 @@ type Model struct {
 	Temperature float64         `json:"temperature"`
 	Norm        runfolder.Float `json:"norm_of_weights"`
 	SHA256      string          `json:"sha256_of_weights"`
-	Largest     []Weight        `json:"largest_weights"`
+	Largest     []job.Weight    `json:"largest_weights"`
 	// Couplings of a physical system, largest first, nil of other models.
 	Couplings []job.CouplingRow `json:"couplings,omitempty"`
 	Pairs     []job.CouplingRow `json:"pairs,omitempty"` // by their scores, which nodes of several states have
-
-	counts *crf.Counts // nil: none were given
-}
-
-// Weight is one weight with its name.
-type Weight struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	// Error is the standard error, null where it is not known.
-	Error runfolder.Float `json:"error"`
 }
 
 // NewModel describes a model and lists so many of its largest weights, and couplings. The run
@@ -55,10 +45,10 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	schema, weights := &m.Model.Schema, m.Model.Weights
 	d := &Model{
 		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
-		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]),
-		Training:    jsonOr(m.Meta[job.MetaTraining]),
+		Edges: m.Meta[job.MetaEdges], Recipe: jsonOf(m.Meta[dataset.RecipeKey]),
+		Training:    jsonOf(m.Meta[job.MetaTraining]),
 		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights),
-		Largest: []Weight{}, counts: m.Model.Counts,
+		Largest: []job.Weight{},
 	}
 	if spec, ok := m.Meta[job.MetaCounting]; ok {
 		d.Counting = &spec
@@ -71,7 +61,7 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 		return nil, err
 	}
 	for _, i := range job.Largest(m.Model.Weights, listed) {
-		w := Weight{m.Model.WeightName(i), weights[i], runfolder.Float(math.NaN())}
+		w := job.Weight{Name: m.Model.WeightName(i), Value: weights[i], Error: runfolder.Float(math.NaN())}
 		if deviations != nil {
 			w.Error = runfolder.Float(deviations[i])
 		}
@@ -90,19 +80,12 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	return d, err
 }
 
-// jsonOr returns metadata that are JSON as they are, others as a text, and nothing where there are none.
-func jsonOr(text string) json.RawMessage {
-	switch {
-	case text == "":
+// jsonOf returns metadata that are JSON, as they are, and nothing of others.
+func jsonOf(text string) json.RawMessage {
+	if !json.Valid([]byte(text)) {
 		return nil
-	case json.Valid([]byte(text)):
-		return json.RawMessage(text)
 	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic("describe: a text has no JSON: " + err.Error())
-	}
-	return quoted
+	return json.RawMessage(text)
 }
 
 // Tables are the description for people.
@@ -124,24 +107,30 @@ func (d *Model) Tables() []report.Table {
 		rows = append(rows, []string{"forbidden pairs of " + e.Name, shortened(strings.Join(pairs, ", "))})
 	}
 	rows = append(rows,
-		[]string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
+		[]string{"counting", known(d.Counting)}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
 	if d.Temperature != 1 {
 		rows = append(rows, []string{"temperature of beliefs", fmt.Sprintf("%.4g", d.Temperature)})
 	}
-	rows = append(rows, d.trainingRows()...)
+	rows = append(rows, objectRows("training", d.Training)...)
 	rows = append(rows, objectRows("recipe", d.Recipe)...)
 	rows = append(rows,
 		[]string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
 	tables := []report.Table{table(rows...)}
-	largest := report.Table{Headers: []string{"largest weights", "value", "error"}}
-	for _, w := range d.Largest {
-		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value), job.ErrorText(w.Error)})
-	}
+	what, listed := "largest weights", d.Largest
 	if len(d.Couplings) > 0 { // weights depend on the gauge
-		largest = report.Table{Headers: []string{"largest couplings", "value", "error"}}
+		what, listed = "largest couplings", nil
 		for _, c := range d.Couplings {
-			largest.Rows = append(largest.Rows, []string{c.Name, fmt.Sprintf("%.6g", c.Value), job.ErrorText(c.Error)})
+			listed = append(listed, c.Weight)
 		}
+	}
+	columns := 2
+	if slices.ContainsFunc(listed, func(w job.Weight) bool { return !math.IsNaN(float64(w.Error)) }) {
+		columns = 3
+	}
+	largest := report.Table{Headers: []string{what, "value", "error"}[:columns]}
+	for _, w := range listed {
+		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value),
+			job.ErrorText(w.Error)}[:columns])
 	}
 	if len(d.Pairs) > 0 {
 		pairs := report.Table{Headers: []string{"strongest pairs", "score"}}
@@ -150,39 +139,10 @@ func (d *Model) Tables() []report.Table {
 		}
 		tables = append(tables, pairs)
 	}
-	if len(largest.Rows) == 0 {
+	if len(listed) == 0 {
 		return tables
 	}
-	if !slices.ContainsFunc(largest.Rows, func(row []string) bool { return row[2] != "" }) {
-		largest.Headers = largest.Headers[:2]
-		for i := range largest.Rows {
-			largest.Rows[i] = largest.Rows[i][:2]
-		}
-	}
 	return append(tables, largest)
-}
-
-// countingText says which counting numbers a model has.
-func (d *Model) countingText() string {
-	if d.counts == nil {
-		return known(d.Counting)
-	}
-	return fmt.Sprintf("%s of its own, for %s and %s", *d.Counting, Counted(len(d.counts.Node), "node"),
-		Counted(len(d.counts.Edge), "edge"))
-}
-
-// trainingRows say how the model was trained. The status is told as that of a run.
-func (d *Model) trainingRows() [][]string {
-	rows := objectRows("training", d.Training)
-	s := job.Summary{Course: job.Course{Convex: true}}
-	if json.Unmarshal(d.Training, &s) == nil {
-		for _, row := range rows {
-			if row[0] == "training: status" {
-				row[1] = s.StatusText()
-			}
-		}
-	}
-	return rows
 }
 
 // longestValue is how many characters of a value tables show; --json has all: columns of
@@ -208,7 +168,9 @@ func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 		if text == "null" {
 			text = job.Known("", runfolder.Float(math.NaN()))
 		} else if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
-			text = unquoted
+			if text = unquoted; key == "status" {
+				text = strings.ReplaceAll(text, "_", " ")
+			}
 		}
 		rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), shortened(text)})
 	}

@@ -40,10 +40,7 @@ func Write(path string, write func(w io.Writer) error) error {
 		_ = file.Close()
 		_ = os.Remove(file.Name()) // once it is renamed, there is nothing of that name
 	}()
-	buffered := buffers.Get().(*bufio.Writer)
-	defer buffers.Put(buffered)
-	buffered.Reset(file)
-	defer buffered.Reset(nil) // it keeps no file
+	buffered := bufio.NewWriterSize(file, bufferBytes)
 	if err := write(buffered); err != nil {
 		return err
 	}
@@ -79,9 +76,6 @@ func Abandon() {
 		return true
 	})
 }
-
-// buffers are used again by the next file: some commands write many.
-var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, bufferBytes) }}
 
 func writeDirectly(path string, write func(w io.Writer) error) error {
 	// A stream can lead to a file, after what is in it.

@@ -75,7 +75,7 @@ func scoreOf(p *mrf.Pairwise, x []int32) float64 {
 	for s, i := range x {
 		states[s] = int(i)
 	}
-	return p.LogScore(states)
+	return p.Network().LogScore(states)
 }
 
 // TestSearchBacktracks: a proper colouring of a larger graph needs guesses to be

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"unsafe"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -99,28 +100,21 @@ func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.
 	m = m.Clone()
 	largest := make([]float64, len(m.Weights)) // of the features of each weight that is drawn
 	for _, in := range data {
-		nodes, edges := make([]featureSizes, len(m.Layout.Node)), make([]featureSizes, len(m.Layout.Edge))
-		for t := range nodes {
-			nodes[t].begin(&m.Layout.Node[t], 1, in.NodeFeatures(t))
-		}
-		for t := range edges {
-			edges[t].begin(&m.Layout.Edge[t], m.Schema.NodeStates(m.Schema.EdgeTypes[t].V), in.EdgeFeatures(t))
-		}
-		for s := range int32(in.Graph.NumNodes()) {
-			if states := u.of(in, s); states != nil {
-				nodes[in.NodeType(s)].note(in.NodeRow(s), [2][]bool{states}, largest)
+		for kind, span := range slices.Concat(m.Layout.Node, m.Layout.Edge) {
+			note := u.noter(&span, featuresOf(in, kind), largest)
+			if kind < len(m.Layout.Node) {
+				for s := range int32(in.Graph.NumNodes()) {
+					if in.NodeType(s) == kind {
+						note(in.NodeRow(s), u.of(in, s), nil, 1)
+					}
+				}
+				continue
 			}
-		}
-		for e := range int32(in.Graph.NumEdges()) {
-			if ends := [2][]bool{u.of(in, in.Graph.U(e)), u.of(in, in.Graph.V(e))}; ends[0] != nil || ends[1] != nil {
-				edges[in.EdgeType(e)].note(in.EdgeRow(e), ends, largest)
+			for e := range int32(in.Graph.NumEdges()) {
+				if v := in.Graph.V(e); in.EdgeType(e) == kind-len(m.Layout.Node) {
+					note(in.EdgeRow(e), u.of(in, in.Graph.U(e)), u.of(in, v), in.States(v))
+				}
 			}
-		}
-		for t := range nodes {
-			nodes[t].raise(largest)
-		}
-		for t := range edges {
-			edges[t].raise(largest)
 		}
 	}
 	for t, edge := range m.Schema.EdgeTypes {
@@ -145,54 +139,36 @@ func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.
 	return m
 }
 
-// featureSizes are the largest sizes of the features of elements of one type of an instance. They
-// are noted of many elements, with the same weights and states that are drawn, before these weights
-// are asked for: there are many more of them than features.
-type featureSizes struct {
-	span   *crf.Span
-	second int // states of the second end; 1 for nodes
-	read   func(dst []float64, row int)
-	at     int       // first of the weights of the elements noted
-	ends   [2][]bool // states that are drawn of their ends, or of the nodes
-	most   []float64 // [features]
-	row    []float64 // [features] scratch
-}
-
-func (f *featureSizes) begin(span *crf.Span, second int, of *crf.Features) {
-	*f = featureSizes{span: span, second: second, read: of.Reader(), most: make([]float64, span.Features),
-		row: make([]float64, span.Features)}
-}
-
-// note takes an element.
-func (f *featureSizes) note(row int, ends [2][]bool, largest []float64) {
-	at := f.span.At
-	if f.span.Untied {
-		at += row * f.span.Copy()
-	}
-	if at != f.at || !sameSlice(ends[0], f.ends[0]) || !sameSlice(ends[1], f.ends[1]) {
-		f.raise(largest)
-		f.at, f.ends = at, ends
-	}
-	f.read(f.row, row)
-	for j, x := range f.row {
-		if x = math.Abs(x); x > f.most[j] {
-			f.most[j] = x
+// noter returns what raises largest [weights] by an element of a type: by the sizes of its features, where
+// states take part that are drawn of its ends, the second of which has k; a node has one end. Of elements that have
+// states and weights in common those are looked at whose features are larger: there are few.
+func (u Unlabelled) noter(span *crf.Span, f *crf.Features, largest []float64,
+) func(row int, first, second []bool, k int) {
+	known, read, x := map[[2]*bool][]float64{}, f.Reader(), make([]float64, span.Features)
+	return func(row int, first, second []bool, k int) {
+		ends := [2]*bool{unsafe.SliceData(first), unsafe.SliceData(second)}
+		if ends == [2]*bool{} {
+			return
 		}
-	}
-}
-
-func sameSlice(a, b []bool) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
-
-// raise raises largest [weights] for the weights of the elements noted, in states that are drawn.
-func (f *featureSizes) raise(largest []float64) {
-	first, second := f.ends[0], f.ends[1]
-	for joint := range f.span.States {
-		if x, y := joint/f.second, joint%f.second; first != nil && first[x] || second != nil && second[y] {
-			for j, size := range f.most {
-				w := &largest[f.at+j*f.span.States+joint]
-				*w = max(*w, size)
+		most, at := known[ends], span.At
+		if most == nil {
+			most = make([]float64, span.Features)
+			known[ends] = most
+		}
+		grown := span.Untied
+		if grown {
+			at += row * span.Copy()
+		}
+		read(x, row)
+		for j, v := range x {
+			if v = math.Abs(v); v > most[j] {
+				most[j], grown = v, true
+			}
+		}
+		for i := range span.Copy() {
+			if joint := i % span.States; grown && (first != nil && first[joint/k] || second != nil && second[joint%k]) {
+				largest[at+i] = max(largest[at+i], most[i/span.States])
 			}
 		}
 	}
-	clear(f.most)
 }

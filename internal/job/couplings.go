@@ -78,15 +78,11 @@ func transposed(o *Options, data []*crf.Instance) []string {
 	if len(u) > 0 {
 		reached = 1 + int(max(slices.Max(u), slices.Max(v)))
 	}
-	switch {
-	case samples < nodes && reached <= samples:
-		return []string{fmt.Sprintf("labels have %d samples of %d nodes, and edges join the first %d nodes alone: the "+
-			"samples are columns, it seems, where rows are wanted: labels.T", samples, nodes, reached)}
-	case samples < nodes && o.Physics == Ising:
-		return []string{fmt.Sprintf("labels have %d samples of %d nodes, fewer than there are nodes: if each row is a node, "+
-			"want labels.T", samples, nodes)}
+	if samples >= nodes || reached > samples && o.Physics != Ising {
+		return nil
 	}
-	return nil
+	return []string{fmt.Sprintf("labels have %d samples of %d nodes, fewer than there are nodes, of which edges join the "+
+		"first %d: if each row is a node, want labels.T", samples, nodes, reached)}
 }
 
 // physics decides how samples of a physical system are learned from: by the likelihood, if that is cheap, and else by
@@ -202,12 +198,13 @@ const gapState = "-"
 func (p *Prepared) priorOfSites() {
 	const perEdge = 0.01
 	columns, states := p.Set.Recipe.Columns, p.Set.Schema.NodeTypes[0].States
-	if p.Options.Physics != Potts || p.asked.Prior != 0 || p.asked.givesL2() || len(columns) == 0 ||
-		columns[0].Name != "" || !slices.Contains(states, gapState) {
+	if p.Options.Physics != Potts || p.asked.givesL2() || len(columns) == 0 || columns[0].Name != "" ||
+		!slices.Contains(states, gapState) {
 		return
 	}
 	edges := 2 * float64(p.Set.Instances[0].Graph.NumEdges()) / float64(len(columns))
-	if prior := 1 / math.Sqrt(2*perEdge*float64(len(states)-1)*edges); prior < 1 {
+	prior := 1 / math.Sqrt(2*perEdge*float64(len(states)-1)*edges)
+	if given := cmp.Or(p.asked.Prior, prior); prior < 1 && given == prior { // a resumed run gives what it had
 		p.Options.Prior = prior
 		p.Notes = append(p.Notes, fmt.Sprintf("the prior of an alignment has a deviation of %.3g, as contacts are found "+
 			"best with; {prior=1} gives that of other samples", prior))
@@ -320,12 +317,17 @@ func (c *Couplings) write(w io.Writer) error {
 	return out.Error()
 }
 
+// Weight is a weight or coupling with its name: of a coupling those of nodes, and of states if there are more than two.
+type Weight struct {
+	Name  string          `json:"name"`
+	Value float64         `json:"value"`
+	Error runfolder.Float `json:"error"` // the standard error; NaN: not known
+}
+
 // CouplingRow is a row of the table of a run.
 type CouplingRow struct {
-	Kind  string          `json:"kind"`
-	Name  string          `json:"name"` // of nodes, and of states if there are more than two
-	Value float64         `json:"value"`
-	Error runfolder.Float `json:"error"` // NaN: not known
+	Kind string `json:"kind"`
+	Weight
 }
 
 // ReadCouplings reads the table of a run folder, largest values first, nil where it has none.
@@ -371,7 +373,7 @@ func readCoupling(row []string) (CouplingRow, error) {
 	if row[0] == scoreRow {
 		name = "pair " + row[1] + " – " + row[2]
 	}
-	return CouplingRow{row[0], name, value, runfolder.Float(spread)}, nil
+	return CouplingRow{row[0], Weight{name, value, runfolder.Float(spread)}}, nil
 }
 
 // IsScore reports whether the row has the score of a pair.

@@ -321,8 +321,8 @@ func (p *Prepared) ruleNote() string {
 	if len(unused) == 0 || isBinned(p.Problem.Data[0].EdgeFeatures(0)) {
 		return used
 	}
-	const text = "%s; {edges} %s takes no account of %s of edges: {columns=weight=NAME} names a column that says how " +
-		"much an edge counts, and {edges=together} learns what others tell"
+	const text = "%s; {edges} %s takes no account of %s of edges: a column that says how much an edge counts is to be " +
+		"called weight, and {edges=together} learns what others tell"
 	return strings.TrimPrefix(fmt.Sprintf(text, used, p.rule, strings.Join(unused, ", ")), "; ")
 }
 

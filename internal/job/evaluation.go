@@ -295,19 +295,13 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 		return "", err
 	}
 	have, alone := scored.Score, scored.Alone.Score
-	verdict := "is worse than"
-	switch {
-	case !(have.MeanLogLoss() > alone.MeanLogLoss()):
-		return "", nil
-	case have.Accuracy() < alone.Accuracy():
-	case have.MeanLogLoss() > 2*alone.MeanLogLoss(): // as much again as the nodes had to lose: no chance
-		verdict = "gives worse beliefs than"
-	default:
+	if !(have.MeanLogLoss() > alone.MeanLogLoss()) ||
+		have.Accuracy() >= alone.Accuracy() && have.MeanLogLoss() <= 2*alone.MeanLogLoss() {
 		return "", nil
 	}
-	return fmt.Sprintf("on %s the model %s a model of node features alone: accuracy %s, log loss %.4f, without edges "+
-		"accuracy %s, %.4f: the run may be far from its optimum, or these data differ from those learned from; compare "+
-		"with {no-edges}, {counting=convex} and a larger {l2}", e.Name, verdict, percent(have.Accuracy()),
+	return fmt.Sprintf("on %s the model is worse than a model of node features alone: accuracy %s, log loss %.4f, "+
+		"without edges accuracy %s, %.4f: the run may be far from its optimum, or these data differ from those learned "+
+		"from; compare with {no-edges}, {counting=convex} and a larger {l2}", e.Name, percent(have.Accuracy()),
 		have.MeanLogLoss(), percent(alone.Accuracy()), alone.MeanLogLoss()), nil
 }
 

@@ -134,7 +134,7 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 	}
 	times.evaluated = time.Since(started)
 	result.Summary = r.summarise(result, times)
-	return result, r.report(result, times)
+	return result, r.report(result)
 }
 
 // times are what the parts of a training took.

@@ -41,29 +41,22 @@ type Unsettled struct {
 	tolerance float64 // by how much a belief may change without a word
 	worst     string  // the instance that has the farthest to go
 	left      float64 // by how much a belief of it may still change
-	unsure    float64 // and the share of its labels
 }
 
 // unsettled begins with no instance. A belief that may change by ten times what was asked for, by default in its second
-// digit, and one label in a thousand are not worth a word.
+// digit, is not worth a word.
 func (w *Inference) unsettled() Unsettled {
 	return Unsettled{tolerance: 10 * cmp.Or(w.Settled, PredictTolerance)}
 }
 
-// unsureUnsaid is the share of labels that may change without a word.
-const unsureUnsaid = 1e-3
-
 // add takes note of one instance.
 func (u *Unsettled) add(name string, b *infer.Beliefs) {
-	u.Of++
-	share := float64(b.Outcome.Unsure) / float64(max(1, len(b.Labels)))
-	if b.Outcome.Converged || b.Outcome.Left <= u.tolerance && share <= unsureUnsaid {
+	if u.Of++; b.Outcome.Converged || b.Outcome.Left <= u.tolerance {
 		return
 	}
-	if u.Count == 0 || b.Outcome.Left > u.left || b.Outcome.Left == u.left && share > u.unsure {
-		u.worst, u.left, u.unsure = name, b.Outcome.Left, share
+	if u.Count++; u.Count == 1 || b.Outcome.Left > u.left {
+		u.worst, u.left = name, b.Outcome.Left
 	}
-	u.Count++
 }
 
 // String says what is unsettled, and what to do; "" where nothing is.
@@ -73,7 +66,7 @@ func (u *Unsettled) String() string {
 	}
 	may := "do not come to rest"
 	if u.left <= 1 {
-		may = fmt.Sprintf("may still change by %.2g, and %s of its labels", u.left, percent(u.unsure))
+		may = fmt.Sprintf("may still change by %.2g", u.left)
 	}
 	return fmt.Sprintf("inference of %d of %d instances is not settled: beliefs of %q %s; raise {max-sweeps}, or choose "+
 		"{counting=convex}, by which all settle in time", u.Count, u.Of, u.worst, may)
@@ -126,12 +119,10 @@ func (w Inference) predict(ctx context.Context, out string, set *dataset.Set, in
 }
 
 // PredictInto labels instances of a set and writes NAME.npz for each into a folder,
-// NAME.png of images, predict.json, and with pictures a page of the first few
-// photographs, in the colours of those that the model learned from.
+// NAME.png of images, in the colours of those that the model learned from, and predict.json.
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
-	held [][]int32, pictures bool) (*Prediction, error) {
-	names := UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
-	var shown []report.PanelRow
+	held [][]int32) (*Prediction, error) {
+	names := UniqueNames(instances)
 	palette := paletteOf(set)
 	p, err := w.predict(ctx, run.Dir(), set, instances, held, func(i int, _, b *infer.Beliefs) (string, error) {
 		labels, name := set.Labels(instances[i], b.Labels), names[i]+".npz"
@@ -140,13 +131,6 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 			return run.Path(name), err
 		}
 		source := set.Images[i]
-		if len(shown) < picturesPerSet {
-			row, err := panelRow(source, nil, b)
-			if err != nil {
-				return "", err
-			}
-			shown = append(shown, row)
-		}
 		colours := coloursOfNames(set, palette)
 		if colours == nil {
 			labels, colours = b.Labels, palette
@@ -162,12 +146,6 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	}
 	for i := range p.Instances {
 		p.Instances[i].Name = names[i]
-	}
-	if len(shown) > 0 && pictures {
-		panel := report.Panel{Title: "Predictions", Rows: shown, Names: stateNames(set)}
-		if err := run.WriteFile(picturesFile, panel.PNG); err != nil {
-			return nil, err
-		}
 	}
 	return p, run.WriteJSON("predict.json", p)
 }
@@ -277,16 +255,10 @@ func appendOf[T any](list, some []T, i int) []T {
 	return list
 }
 
-// picturesFile is the page of pictures among predictions.
-const picturesFile = "pictures.png"
-
-// UniqueNames returns a file name for every instance: its own where it is unique and not among those that are taken.
-func UniqueNames(instances []*crf.Instance, taken ...string) []string {
+// UniqueNames returns a file name for every instance: its own where it is unique.
+func UniqueNames(instances []*crf.Instance) []string {
 	names := make([]string, len(instances))
 	used := map[string]bool{"": true, ".": true}
-	for _, name := range taken {
-		used[name] = true
-	}
 	for i, in := range instances {
 		own := strings.TrimSuffix(filepath.Base(in.Name), ".npz")
 		name := own

@@ -422,6 +422,7 @@ func (p *Prepared) Try(ctx context.Context) (evaluation, training float64, err e
 		if limit := p.Settings.MaxTime.Seconds(); limit > 0 {
 			training = min(training, limit)
 		}
+		training = min(training, evaluation*cmp.Or(p.Settings.MaxPasses, math.Inf(1)))
 	}
 	return evaluation, training, nil
 }

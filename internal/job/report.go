@@ -18,15 +18,6 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// objectiveTexts tell people what was minimised.
-var objectiveTexts = map[learn.Method]string{
-	learn.Exact: "negative log-likelihood, which bbpl, inner-dual and full approximate or bound",
-	learn.Pseudo: "negative log-pseudo-likelihood, which is not to be compared with the objective of bbpl, inner-dual " +
-		"and full",
-	learn.Piecewise: "negative piecewise log-likelihood, with all labels known an upper bound of the negative " +
-		"log-likelihood",
-}
-
 // writeReport writes the plots and the one-page report of a run.
 func (r *run) writeReport(result *Result) error {
 	r.files.NoFigures = r.folder.NoPlots
@@ -36,7 +27,7 @@ func (r *run) writeReport(result *Result) error {
 		return err
 	}
 	page := r.newPage(result)
-	page.Callout(verdict(fitted), s.verdict())
+	page.Callout(cmp.Or(verdicts[fitted.Status], report.CalloutWarn), s.verdict())
 	if result.Couplings != nil {
 		page.Section("Largest couplings")
 		reportCouplings(page, result)
@@ -108,8 +99,9 @@ func (r *run) reportCourse(page *report.Report, metrics []runfolder.Metric) erro
 		"visited, objective and gradient are running estimates, which become exact at convergence."
 	method := r.p.Options.Method
 	if method.Local() {
-		text = fmt.Sprintf("The objective is the regularised %s, computed exactly at every iteration. A pass is one "+
-			"evaluation of objective and gradient over all data.", objectiveTexts[method])
+		text = fmt.Sprintf("The objective is the regularised negative logarithm of the %s, computed exactly at every "+
+			"iteration, and not to be compared with that of other methods. A pass is one evaluation of objective and "+
+			"gradient over all data.", strings.ReplaceAll(objectiveKinds[method], "_", "-"))
 	}
 	figures := curves(metrics)
 	if err := addFigures(r.files, page, figures[:min(1, len(figures))]); err != nil {
@@ -125,15 +117,9 @@ func (r *run) reportCourse(page *report.Report, metrics []runfolder.Metric) erro
 	return err
 }
 
-func verdict(r *learn.Result) report.CalloutKind {
-	switch r.Status {
-	case learn.Converged, learn.StationaryPoint:
-		return report.CalloutOK
-	case learn.Interrupted:
-		return report.CalloutError
-	}
-	return report.CalloutWarn
-}
+// verdicts are the looks of how runs end; of others it is a warning.
+var verdicts = map[learn.Status]report.CalloutKind{learn.Converged: report.CalloutOK,
+	learn.StationaryPoint: report.CalloutOK, learn.Interrupted: report.CalloutError}
 
 // verdict says how a run ended.
 func (s *Summary) verdict() string {
@@ -146,12 +132,9 @@ func (s *Summary) verdict() string {
 
 // Rows say how a training went, for a table of names and values.
 func (s *Summary) Rows() [][]string {
-	choice, report := "", ""
+	choice := ""
 	if s.Choice != nil {
 		choice = fmt.Sprintf("choice %.2f, ", s.Choice.Seconds)
-	}
-	if !math.IsNaN(float64(s.ReportSeconds)) { // it is written now
-		report = fmt.Sprintf(", report %.2f", float64(s.ReportSeconds))
 	}
 	return [][]string{
 		{"method", s.MethodShort()},
@@ -162,8 +145,8 @@ func (s *Summary) Rows() [][]string {
 		{"suboptimality", Known("at most %.3g", s.Suboptimality)},
 		{"iterations", strconv.Itoa(s.Iterations)},
 		{"passes", s.PassesText()},
-		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f%s",
-			s.TotalSeconds, choice, s.TrainingSeconds, s.CheckSeconds, s.EvaluationSeconds, report)},
+		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f",
+			s.TotalSeconds, choice, s.TrainingSeconds, s.CheckSeconds, s.EvaluationSeconds)},
 		{"peak memory", Mebibytes(s.PeakBytes)},
 	}
 }
@@ -224,7 +207,7 @@ func (c *Config) commandLine() string {
 // namedFigure is a figure with the name of its file and a caption.
 type namedFigure struct {
 	File, Caption string
-	Figure        report.Curves
+	Figure        report.Figure
 }
 
 // addFigures writes figures into a run folder and puts them into a report.
@@ -263,11 +246,11 @@ func curves(metrics []runfolder.Metric) (all []namedFigure) {
 			LogY: log}
 		points := 0
 		for _, l := range lines {
-			s, known := l.of(metrics, log)
-			if known == 0 || l.dashed && known == 1 { // a line needs two
+			s := l.of(metrics, log)
+			if len(s.X) == 0 || l.dashed && len(s.X) == 1 { // a line needs two
 				continue
 			}
-			if points += known; l.dashed {
+			if points += len(s.X); l.dashed {
 				caption += " Dashed: the proved bound on what is left to gain."
 			}
 			c.Series = append(c.Series, s)
@@ -298,20 +281,15 @@ func curves(metrics []runfolder.Metric) (all []namedFigure) {
 	return all
 }
 
-// of returns the points of a line that are known, and their number.
-func (l *line) of(metrics []runfolder.Metric, log bool) (s report.Series, known int) {
-	s = report.Series{Name: l.name, Dashed: l.dashed}
+// of returns the points of a line that are known; a logarithmic axis has no place for zero.
+func (l *line) of(metrics []runfolder.Metric, log bool) report.Series {
+	s := report.Series{Name: l.name, Dashed: l.dashed}
 	for i := range metrics {
-		y := l.value(&metrics[i])
-		if math.IsInf(y, 0) || log && y <= 0 {
-			y = math.NaN() // a logarithmic axis has no place for zero
+		if y := l.value(&metrics[i]); !math.IsNaN(y) && !math.IsInf(y, 0) && !(log && y <= 0) {
+			s.X, s.Y = append(s.X, metrics[i].Pass), append(s.Y, y)
 		}
-		if !math.IsNaN(y) {
-			known++
-		}
-		s.X, s.Y = append(s.X, metrics[i].Pass), append(s.Y, y)
 	}
-	return s, known
+	return s
 }
 
 // Largest returns the indices of the n values of largest magnitude.

@@ -83,18 +83,19 @@ func TestCurves(t *testing.T) {
 	a[0].Suboptimality, a[1].Suboptimality = 3, 2
 	b[0].Eval = map[string]float64{"dev.set.accuracy": 0.25, "dev.set.log_loss": 2}
 	b[1].Eval = map[string]float64{"dev.set.accuracy": 0.5, "dev.set.log_loss": 1, "dev.set.iou": 1}
+	of := func(f namedFigure) report.Curves { return f.Figure.(report.Curves) }
 	all := curves(a)
-	if len(all) != 1 || all[0].File != "convergence-passes" || !all[0].Figure.LogY || len(all[0].Figure.Series) != 2 {
+	if len(all) != 1 || all[0].File != "convergence-passes" || !of(all[0]).LogY || len(of(all[0]).Series) != 2 {
 		t.Fatalf("the figures are %+v", all)
 	}
-	first, bound := all[0].Figure.Series[0], all[0].Figure.Series[1]
-	if first.Y[0] != 5 || first.Y[1] != 1 || !math.IsNaN(first.Y[2]) || first.X[1] != 1 {
+	first, bound := of(all[0]).Series[0], of(all[0]).Series[1]
+	if len(first.Y) != 2 || first.Y[0] != 5 || first.Y[1] != 1 || first.X[1] != 1 {
 		t.Errorf("the curve is %+v", first)
 	}
-	if !bound.Dashed || bound.Y[1] != 2 || !math.IsNaN(bound.Y[2]) || !strings.Contains(all[0].Caption, "Dashed") {
+	if !bound.Dashed || len(bound.Y) != 2 || bound.Y[1] != 2 || !strings.Contains(all[0].Caption, "Dashed") {
 		t.Errorf("the bound is %+v", bound)
 	}
-	if all = curves(b); len(all) != 2 || all[0].File != "accuracy-passes" || all[0].Figure.Series[0].Name != "dev.set" || all[0].Figure.Series[0].Y[1] != 0.5 {
+	if all = curves(b); len(all) != 2 || all[0].File != "accuracy-passes" || of(all[0]).Series[0].Name != "dev.set" || of(all[0]).Series[0].Y[1] != 0.5 {
 		t.Errorf("evaluations are %+v", all)
 	}
 	if one := curves(course(8)); len(one) != 0 {
@@ -107,9 +108,10 @@ func TestDraw(t *testing.T) {
 	for _, folder := range []Folder{{}, {NoReport: true}, {NoPlots: true}} {
 		files := oracle.Must(runfolder.Create(filepath.Join(t.TempDir(), "run")))(t)
 		r := &run{files: files, folder: &folder}
-		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []report.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
+		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []report.PanelRow{{W: 2, H: 1,
+			Labels: []report.PixelLabels{{Name: "truth", Labels: []int32{0, 1}}}}}}
 		oracle.OK(t, errors.Join(r.draw(s), r.draw(&Scored{Name: "none"}), files.Close()))
-		_, err := os.Stat(files.Path("plots/pictures-dev.png"))
+		_, err := os.Stat(files.Path("plots/pictures-dev.svg"))
 		if wanted := !folder.NoReport && !folder.NoPlots; (err == nil) != wanted {
 			t.Errorf("%+v: %v", folder, err)
 		}

@@ -1,14 +1,13 @@
 package job
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"fmt"
 	"image"
 	_ "image/jpeg" // photographs
 	_ "image/png"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,8 +184,8 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 		page.Table(table.Headers, table.Rows)
 	}
 	if len(s.Pictures) > 0 && !several {
-		if err := addPanel(run, page, s.picturesName(), s.panel(),
-			"Confidence is the belief in the predicted label, from 0, black, to 1, white."); err != nil {
+		if err := addFigures(run, page, []namedFigure{{s.picturesName(),
+			"Confidence is the belief in the predicted label, from 0, black, to 1, white.", s.panel()}}); err != nil {
 			return err
 		}
 	}
@@ -204,16 +203,8 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 		reliabilityText + " Columns: how many nodes have that confidence.", reliability("Reliability "+on, s)}})
 }
 
-// addPanel writes a picture panel and puts it into the report.
-func addPanel(run *runfolder.Run, page *report.Report, name string, panel report.Panel, caption string) error {
-	page.Pictures(panel, caption)
-	return run.WriteFile(name, panel.PNG)
-}
-
 // picturesName is the file of the pictures of an evaluation.
-func (s *Scored) picturesName() string {
-	return path.Join(runfolder.PlotFolder, "pictures-"+s.Name+".png")
-}
+func (s *Scored) picturesName() string { return "pictures-" + s.Name }
 
 func (s *Scored) panel() report.Panel {
 	return report.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
@@ -224,16 +215,16 @@ func (r *run) draw(s *Scored) error {
 	if r.files == nil || r.folder.NoReport || r.folder.NoPlots || len(s.Pictures) == 0 {
 		return nil
 	}
-	return r.files.WriteFile(s.picturesName(), s.panel().PNG)
+	return r.files.WriteFigure(s.picturesName(), s.panel().SVG)
 }
 
 // sideBySide sets the pictures of all models beside each other.
 func sideBySide(scored []*Scored) report.Panel {
 	panel := report.Panel{Names: scored[0].Classes}
 	for i, row := range scored[0].Pictures {
-		row.Prediction, row.Confidence = nil, nil
+		row.Labels, row.Confidence = row.Labels[:1:1], nil
 		for _, s := range scored {
-			row.Models = append(row.Models, report.ModelLabels{Name: s.Name, Labels: s.Pictures[i].Prediction})
+			row.Labels = append(row.Labels, report.PixelLabels{Name: s.Name, Labels: s.Pictures[i].Labels[1].Labels})
 		}
 		panel.Rows = append(panel.Rows, row)
 	}
@@ -282,12 +273,17 @@ func short(n int64) string {
 
 // panelRow makes the picture row of one image.
 func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (report.PanelRow, error) {
-	photo, err := readImage(source.Path)
+	text, err := fileio.Read(source.Path, "a picture", 1<<30)
 	if err != nil {
 		return report.PanelRow{}, err
 	}
+	photo, _, err := image.Decode(bytes.NewReader(text))
+	if err != nil {
+		return report.PanelRow{}, dataf("%s: not a readable picture: %v", source.Path, err)
+	}
 	row := report.PanelRow{
-		Title: source.ID, Photo: photo, Truth: truth, Prediction: b.Labels, Confidence: make([]float64, len(b.Labels)),
+		Title: source.ID, Photo: photo, Labels: []report.PixelLabels{{Name: "truth", Labels: truth},
+			{Name: "prediction", Labels: b.Labels}}, Confidence: make([]float64, len(b.Labels)),
 		W: source.Width, H: source.Height,
 	}
 	for s, y := range b.Labels {
@@ -296,35 +292,21 @@ func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (repo
 	return row, nil
 }
 
-// readImage reads a photograph to be drawn.
-func readImage(file string) (image.Image, error) {
-	f, _, err := fileio.Open(file, "a picture")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	picture, _, err := image.Decode(bufio.NewReader(f))
-	if err != nil {
-		return nil, dataf("%s: not a readable picture: %v", file, err)
-	}
-	return picture, nil
-}
-
 // ModelScore is what an evaluation says of one model, as JSON, where NaN is null. Likelihoods are in nats per label.
 type ModelScore struct {
 	Model            string                 `json:"model"`
 	Decode           string                 `json:"decode"` // how beliefs became the labels compared
 	Nodes            int64                  `json:"nodes"`
-	Accuracy         float64                `json:"accuracy"`
-	ClassAccuracy    float64                `json:"class_accuracy"`
-	F1               float64                `json:"f1"`
-	IoU              float64                `json:"iou"`
-	ROCAUC           float64                `json:"roc_auc"`
-	AveragePrecision float64                `json:"average_precision"`
-	LogLoss          float64                `json:"log_loss"`
-	CalibrationError float64                `json:"calibration_error"`
-	MeanCost         float64                `json:"mean_cost"`               // null without costs
-	NegativeLog      float64                `json:"negative_log_likelihood"` // null where it was not asked for
+	Accuracy         runfolder.Float        `json:"accuracy"`
+	ClassAccuracy    runfolder.Float        `json:"class_accuracy"`
+	F1               runfolder.Float        `json:"f1"`
+	IoU              runfolder.Float        `json:"iou"`
+	ROCAUC           runfolder.Float        `json:"roc_auc"`
+	AveragePrecision runfolder.Float        `json:"average_precision"`
+	LogLoss          runfolder.Float        `json:"log_loss"`
+	CalibrationError runfolder.Float        `json:"calibration_error"`
+	MeanCost         runfolder.Float        `json:"mean_cost"`               // null without costs
+	NegativeLog      runfolder.Float        `json:"negative_log_likelihood"` // null where it was not asked for
 	Bound            *counting.Bound        `json:"negative_log_likelihood_bound"`
 	Entities         *EntityScore           `json:"entities,omitempty"`
 	Classes          []ClassScore           `json:"classes"`
@@ -334,27 +316,35 @@ type ModelScore struct {
 
 // ClassScore is what it says of one class.
 type ClassScore struct {
-	Name string `json:"name"`
-	infer.ClassScore
+	Name             string          `json:"name"`
+	Nodes            int64           `json:"nodes"`
+	Recall           runfolder.Float `json:"recall"`
+	Precision        runfolder.Float `json:"precision"`
+	F1               runfolder.Float `json:"f1"`
+	IoU              runfolder.Float `json:"iou"`
+	ROCAUC           runfolder.Float `json:"roc_auc"`
+	AveragePrecision runfolder.Float `json:"average_precision"`
 }
 
 // Of returns a score as JSON has it. decode names how beliefs became labels.
 func (s *Scored) Of(model, decode string) ModelScore {
+	type float = runfolder.Float
 	classes, mean := s.Score.Classes()
 	m := ModelScore{
-		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: s.Score.Accuracy(),
-		ClassAccuracy: mean.Recall, F1: mean.F1, IoU: mean.IoU, ROCAUC: mean.ROCAUC,
-		AveragePrecision: mean.AveragePrecision, LogLoss: s.Score.MeanLogLoss(),
-		CalibrationError: s.Score.CalibrationError(), MeanCost: s.MeanCost, NegativeLog: math.NaN(),
+		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: float(s.Score.Accuracy()),
+		ClassAccuracy: float(mean.Recall), F1: float(mean.F1), IoU: float(mean.IoU), ROCAUC: float(mean.ROCAUC),
+		AveragePrecision: float(mean.AveragePrecision), LogLoss: float(s.Score.MeanLogLoss()),
+		CalibrationError: float(s.Score.CalibrationError()), MeanCost: float(s.MeanCost), NegativeLog: float(math.NaN()),
 		Entities: s.Entities.score(), Confusion: s.Score.Confusion,
 		Calibration: append([]infer.CalibrationBin{}, s.Score.Calibration()...),
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
-		n := float64(l.Labels)
-		m.NegativeLog, m.Bound = l.NegativeLog/n, &l.Bound
+		m.NegativeLog, m.Bound = float(l.NegativeLog/float64(l.Labels)), &l.Bound
 	}
 	for i, name := range s.Classes {
-		m.Classes = append(m.Classes, ClassScore{name, classes[i]})
+		c := &classes[i]
+		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, float(c.Recall), float(c.Precision), float(c.F1),
+			float(c.IoU), float(c.ROCAUC), float(c.AveragePrecision)})
 	}
 	return m
 }
@@ -384,13 +374,12 @@ func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored)
 	page.Section("Side by side")
 	table := MeasuresTable(append(slices.Clone(scored), scored[0].constant()))
 	page.Table(table.Headers, table.Rows)
+	figures := []namedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}}
 	if len(scored[0].Pictures) > 0 {
-		if err := addPanel(run, page, path.Join(runfolder.PlotFolder, "pictures.png"), sideBySide(scored),
-			"Photograph, truth, and the prediction of every model."); err != nil {
-			return err
-		}
+		figures = append([]namedFigure{{"pictures", "Photograph, truth, and the prediction of every model.",
+			sideBySide(scored)}}, figures...)
 	}
-	return addFigures(run, page, []namedFigure{{"reliability", reliabilityText, reliability("Reliability", scored...)}})
+	return addFigures(run, page, figures)
 }
 
 // Entities compare runs of tokens that tags such as B-PER, I-PER and O mark: a predicted entity is right where the

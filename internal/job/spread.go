@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
@@ -67,7 +69,7 @@ func (r *run) spread(ctx context.Context, result *Result) error {
 	if p.Options.Errors == errorsNone && p.Options.Physics == "" {
 		return nil
 	}
-	found, notes, err := p.covariance(ctx, m)
+	found, notes, err := p.covariance(ctx, m, r.watch.counter("standard errors"))
 	switch {
 	case p.Options.Errors == errorsNone:
 	case ctx.Err() != nil:
@@ -123,7 +125,8 @@ const (
 )
 
 // covariance is that of the weights with features on one scale, as they were learned.
-func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns, notes []string, err error) {
+func (p *Prepared) covariance(ctx context.Context, m *crf.Model, progress func(done, total int)) (found columns,
+	notes []string, err error) {
 	problem, settings := p.Problem, p.Settings
 	problem.Model = m.Clone()
 	p.scale.Standard(problem.Model.Weights, m.Weights, &m.Layout)
@@ -132,7 +135,7 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 	case p.Options.Errors == errorsNone || err != nil:
 		return nil, nil, err
 	case bootstrap:
-		return p.replicate(ctx, problem, replicates)
+		return p.replicate(ctx, problem, replicates, progress)
 	case p.Options.Errors == errorsCheap && !p.cheapErrors() &&
 		parameters(&m.Layout) <= mostInMinutes: // more are refused at once, with the reason
 		return nil, nil, fmt.Errorf("those of %d weights take longer than a few seconds; "+
@@ -142,7 +145,7 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 	x, err := local.NewCovariance(ctx, &local.Objective{
 		Kind: local.Kind(settings.Method), Model: problem.Model, Data: problem.Data, ClassWeights: problem.ClassWeights,
 		L2: problem.L2, Total: instances.TotalWeight(problem.Data),
-	}, max(1, settings.Threads), settings.Memory)
+	}, max(1, settings.Threads), settings.Memory, progress)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -181,8 +184,8 @@ func (p *Prepared) cheapErrors() bool {
 // replicate learns from data resampled by blocks of samples that follow each other (Künsch
 // 1989), round and round (Politis and Romano 1992), each from the weights of all. Of N samples a block has ∛N, the
 // length with which variances of sums along a chain are found best as N grows.
-func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) (found columns, notes []string,
-	err error) {
+func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int,
+	progress func(done, total int)) (found columns, notes []string, err error) {
 	units := samplesOf(problem.Data)
 	if len(units) < 2 {
 		return nil, nil, fmt.Errorf("there is one sample alone, and nothing to resample")
@@ -192,7 +195,12 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 	settings.Threads = 1
 	settings.GradientTolerance, settings.RelativeTolerance = 0, replicateTolerance
 	settings.Proof, settings.ErrorShare = 0, 0
-	all, failed := make([][]float64, n), make([]error, n)
+	if progress == nil {
+		progress = func(int, int) {}
+	}
+	progress(0, n)
+	var counting sync.Mutex
+	all, failed, done := make([][]float64, n), make([]error, n), 0
 	err = parallel.Each(ctx, n, p.Options.Threads, func(i int) {
 		rng := rand.New(rand.NewPCG(p.Options.Seed, uint64(i)))
 		sub := problem
@@ -207,16 +215,12 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 		if failed[i] = err; err == nil {
 			all[i] = fitted.Model.Weights
 		}
+		counting.Lock()
+		defer counting.Unlock()
+		done++
+		progress(done, n)
 	})
-	if err == nil {
-		err = ctx.Err()
-	}
-	for _, problem := range failed {
-		if err == nil {
-			err = problem
-		}
-	}
-	if err != nil {
+	if err = cmp.Or(slices.Concat([]error{err, ctx.Err()}, failed)...); err != nil {
 		return nil, nil, err
 	}
 	mean := make([]float64, len(problem.Model.Weights))

@@ -54,10 +54,8 @@ type Summary struct {
 	TrainingSeconds   float64         `json:"training_seconds"`
 	CheckSeconds      float64         `json:"check_seconds"`
 	EvaluationSeconds float64         `json:"evaluation_seconds"`
-	ReportSeconds     runfolder.Float `json:"report_seconds"` // null until the report is written
 	// TotalSeconds are since the work began, with choice and training of earlier starts.
 	TotalSeconds       float64                    `json:"total_seconds"`
-	SecondsPerIter     runfolder.Float            `json:"seconds_per_iteration"`
 	Checked            bool                       `json:"checked"`
 	Residual           runfolder.Float            `json:"bp_residual"`
 	InferenceConverged bool                       `json:"bp_converged"`
@@ -96,10 +94,9 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		ObjectiveKind: variational, FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
 		CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
-		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown,
-		TotalSeconds:   r.totalSeconds(took),
-		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
-		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged,
+		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(),
+		TotalSeconds:      took.earlier + r.chosenFor + time.Since(r.began).Seconds(),
+		Checked:           f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged,
 		Gap:        runfolder.Float(numeric.Gap(f.Gap, f.Objective)),
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
@@ -137,10 +134,6 @@ func (r *run) summarise(result *Result, took times) *Summary {
 func (s *Summary) MethodShort() string {
 	parts := strings.SplitN(s.Method, ": ", 3)
 	return strings.Join(parts[:min(2, len(parts))], ": ")
-}
-
-func (r *run) totalSeconds(took times) float64 {
-	return took.earlier + r.chosenFor + time.Since(r.began).Seconds()
 }
 
 // peakBytes returns the largest memory the process has had, where the system tells, else what Go has taken from it.
@@ -277,21 +270,13 @@ func (r *run) saveModel(result *Result) error {
 }
 
 // report writes result, plots and report into the folder.
-func (r *run) report(result *Result, took times) error {
+func (r *run) report(result *Result) error {
 	if r.folder == nil {
 		return nil
 	}
-	// First without the time of the report: if that cannot be written, the numbers are there all the same.
-	if err := r.files.WriteJSON(ResultFile, result.Summary); err != nil {
+	// First the numbers, which are there if the report cannot be written.
+	if err := r.files.WriteJSON(ResultFile, result.Summary); err != nil || r.folder.NoReport {
 		return err
 	}
-	started := time.Now()
-	if !r.folder.NoReport {
-		if err := r.writeReport(result); err != nil {
-			return err
-		}
-	}
-	result.Summary.ReportSeconds = runfolder.Float(time.Since(started).Seconds())
-	result.Summary.TotalSeconds = r.totalSeconds(took)
-	return r.files.WriteJSON(ResultFile, result.Summary)
+	return r.writeReport(result)
 }

@@ -28,8 +28,9 @@ type Covariance struct {
 	// Correlation is that of the gradients of one sample and of the next.
 	Correlation float64
 
-	free []int     // [weights] the parameter that each is: symmetric types have two of one
-	root []float64 // [parameters][parameters] its columns are c
+	samples int
+	free    []int     // [weights] the parameter that each is: symmetric types have two of one
+	root    []float64 // [parameters][parameters] its columns are c
 }
 
 const (
@@ -46,8 +47,10 @@ const (
 )
 
 // NewCovariance finds the covariance at the weights of o.Model, where o is smallest, on so many threads and within so
-// many bytes of memory, as memory.Allowed has them. An error says why there is none.
-func NewCovariance(ctx context.Context, o *Objective, threads int, allowed int64) (*Covariance, error) {
+// many bytes of memory, as memory.Allowed has them. An error says why there is none. What takes long tells progress,
+// unless that is nil, how much of it is done.
+func NewCovariance(ctx context.Context, o *Objective, threads int, allowed int64,
+	progress func(done, total int)) (*Covariance, error) {
 	if o.Kind != Pseudo && o.Kind != Exact {
 		return nil, fmt.Errorf("method %s has none: what its minima scatter by is known of the methods exact and pseudo",
 			o.Kind)
@@ -72,7 +75,7 @@ func NewCovariance(ctx context.Context, o *Objective, threads int, allowed int64
 	}
 	o.Allocate(threads)
 	defer o.Close()
-	return x, x.find(ctx, o)
+	return x, x.find(ctx, o, progress)
 }
 
 // prepareCovariance counts the parameters.
@@ -97,11 +100,10 @@ func prepareCovariance(layout *crf.Layout, data []*crf.Instance) (*Covariance, e
 		return nil, fmt.Errorf("the model has %d parameters, and their covariance takes too much beyond %d", x.Parameters,
 			mostParameters)
 	}
-	samples := 0
 	for _, in := range data {
-		samples += len(in.Samples())
+		x.samples += len(in.Samples())
 	}
-	if samples < 2 {
+	if x.samples < 2 {
 		return nil, fmt.Errorf("there is one sample alone, and how samples differ is not known")
 	}
 	return x, nil
@@ -114,12 +116,12 @@ func (x *Covariance) bytes() float64 {
 }
 
 // find finds it.
-func (x *Covariance) find(ctx context.Context, o *Objective) error {
+func (x *Covariance) find(ctx context.Context, o *Objective, progress func(done, total int)) error {
 	n := x.Parameters
 	numbers := func(n int) []float64 { return make([]float64, n) }
 	e := &estimate{
 		Covariance: x, n: n, o: o, hessian: numbers(n * n), outer: numbers(n * n), mean: numbers(n),
-		batch: numbers(scoresTogether * n), last: numbers(n), next: numbers(n),
+		batch: numbers(scoresTogether * n), last: numbers(n), next: numbers(n), progress: progress,
 	}
 	if err := e.scores(ctx); err != nil {
 		return err
@@ -130,7 +132,9 @@ func (x *Covariance) find(ctx context.Context, o *Objective) error {
 		}
 	}
 	e.correlate()
-	e.addPrior()
+	if e.addPrior(); o.Kind == Exact {
+		copy(e.outer, e.hessian)
+	}
 	return e.factorise()
 }
 
@@ -160,6 +164,16 @@ type estimate struct {
 	behind       bool      // there is a last one
 	count, lag   float64   // Σ|g|² and Σ⟨g, g of the one before⟩
 	pairs, total float64   // of samples one after another, and of all
+
+	ended    int                   // samples
+	progress func(done, total int) // nil: nobody asks
+}
+
+// tell tells how much is done of what takes longest, of the method at hand.
+func (e *estimate) tell(kind Kind, done, total int) {
+	if e.progress != nil && e.o.Kind == kind {
+		e.progress(done, total)
+	}
 }
 
 // addPrior adds what the regulariser knows of weights, and takes the mean out of products.
@@ -224,6 +238,7 @@ func (e *estimate) scores(ctx context.Context) error {
 		}
 	}
 	e.flush()
+	e.tell(Pseudo, e.samples, e.samples)
 	return nil
 }
 
@@ -256,6 +271,8 @@ func (e *estimate) addTerm(places []influence, p []float64, y int32, count, weig
 
 // endSample takes the gradient of a sample, of that share of all.
 func (e *estimate) endSample(weight float64) {
+	e.tell(Pseudo, e.ended, e.samples)
+	e.ended++
 	simd.AddScaled(e.mean, e.next, weight)
 	e.count += weight * simd.Dot(e.next, e.next)
 	e.total += weight
@@ -320,6 +337,7 @@ func (e *estimate) differences(ctx context.Context) error {
 	}
 	up, down := e.last, e.next
 	for f := range e.n {
+		e.tell(Exact, f, e.n)
 		if err := at(up, f, slopeStep); err != nil {
 			return err
 		}
@@ -334,6 +352,7 @@ func (e *estimate) differences(ctx context.Context) error {
 			e.hessian[min(f, g)*e.n+max(f, g)] += slope
 		}
 	}
+	e.tell(Exact, e.n, e.n)
 	return nil
 }
 
@@ -346,27 +365,17 @@ func (e *estimate) factorise() error {
 		return fmt.Errorf("the Hessian is not positive definite: the run did not end at a minimum, or hidden labels leave " +
 			"several")
 	}
-	if e.o.Kind == Exact { // H = UᵀU, and H⁻¹ = U⁻¹ U⁻ᵀ
-		if !lapack64.Trtri(h) {
-			return fmt.Errorf("the Hessian is singular")
-		}
-		e.root = e.hessian
-		for i := range n {
-			clear(e.root[i*n : i*n+i])
-		}
-	} else {
-		v, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.outer})
-		if !ok {
-			return fmt.Errorf("the samples' gradients have no covariance")
-		}
-		e.root = make([]float64, n*n) // Uᵀ
-		for i := range n {
-			for j := i; j < n; j++ {
-				e.root[j*n+i] = v.Data[i*n+j]
-			}
-		}
-		lapack64.Potrs(h, blas64.General{Rows: n, Cols: n, Stride: n, Data: e.root})
+	v, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.outer})
+	if !ok {
+		return fmt.Errorf("the samples' gradients have no covariance")
 	}
+	e.root = make([]float64, n*n) // Uᵀ
+	for i := range n {
+		for j := i; j < n; j++ {
+			e.root[j*n+i] = v.Data[i*n+j]
+		}
+	}
+	lapack64.Potrs(h, blas64.General{Rows: n, Cols: n, Stride: n, Data: e.root})
 	for i := range e.root {
 		e.root[i] *= scale
 	}

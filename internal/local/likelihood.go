@@ -28,19 +28,14 @@ type likelihood struct {
 	beliefs   []float64 // of nodes or edges computed together
 }
 
-// Add implements ground.LocalObjective. What inference cannot compute is NaN.
+// Add implements ground.LocalObjective, without what labels add of complete samples. What inference cannot compute is
+// NaN.
 func (l *likelihood) Add(ctx context.Context, gradient []float64, m *crf.Model, in *crf.Instance,
 	whole *partition.Block, weight float64) (value float64) {
 	pot, weights, terms := &l.space.Potentials, 0.0, l.objective.terms[in]
 	pot.Ground(m, in, whole)
 	for _, t := range terms {
-		if weights += t.Weight; slices.Contains(t.Labels, crf.Unobserved) {
-			continue
-		}
-		value -= t.Weight * pot.LogScore(in, t.Labels)
-		if gradient != nil {
-			l.adjoint.AddStatistics(gradient, m, in, t.Labels, -weight*t.Weight)
-		}
+		weights += t.Weight
 	}
 	value += weights * l.infer(gradient, m, in, whole, weight*weights)
 	for _, t := range terms {

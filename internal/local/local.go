@@ -52,7 +52,7 @@ type Objective struct {
 	given    []*crf.Instance // those that have hidden labels, where Data has these filled in
 	filled   []float64       // weights by which they were
 	fillings int
-	labels   []float64 // M w of the labels, where Statistics are in their place
+	labels   []float64 // of Exact, M w̄ of the complete samples, or what Statistics put in place of those of all
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -87,9 +87,8 @@ func (o *Objective) Allocate(threads int) {
 			o.terms[in] = ground.Terms(o.ClassWeights, in)
 		}
 	}
-	if o.Statistics != nil {
-		o.labels = (&instances.Labels{Model: o.Model, Data: o.Data, ClassWeights: o.ClassWeights, Total: o.Total,
-			Adder: instances.Adder{Each: parallel.Serially}, Adjoints: []*ground.Adjoint{{}}}).Observed()
+	if o.Kind == Exact {
+		o.addLabels()
 	}
 	for range o.Together() {
 		o.parts = append(o.parts, part{gradient: make([]float64, o.Model.Layout.Size)})
@@ -111,6 +110,24 @@ func (o *Objective) Allocate(threads int) {
 			part.value += o.workers[worker].Add(*ctx, part.gradient, &o.model, in, o.Whole(in), in.Weight()/o.Total)
 		}
 	})
+}
+
+// addLabels adds up what the likelihood has of labels, which no weights change: samples take no time in evaluations.
+func (o *Objective) addLabels() {
+	sums := instances.Labels{Model: o.Model, Data: o.Data, ClassWeights: o.ClassWeights, Total: o.Total,
+		Adder: instances.Adder{Each: parallel.Serially}, Adjoints: []*ground.Adjoint{{}}}
+	o.labels = sums.Sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
+		in := o.Data[i]
+		for _, t := range o.terms[in] {
+			if !slices.Contains(t.Labels, crf.Unobserved) {
+				add.AddChange(sum, o.Model, in, r, nil, t.Labels, t.Weight*in.Weight()/o.Total)
+			}
+		}
+	})
+	if o.Statistics != nil {
+		simd.AddScaled(o.labels, o.Statistics, 1)
+		simd.AddScaled(o.labels, sums.Observed(), -1)
+	}
 }
 
 // Fills reports whether hidden labels are filled in: those of samples in which every node and edge has weights of its
@@ -231,9 +248,9 @@ func (o *Objective) Evaluate(ctx context.Context, gradient, weights []float64) (
 		value += o.parts[i].value
 		simd.AddScaled(gradient, o.parts[i].gradient, 1)
 	}
-	for i, given := range o.Statistics {
-		value -= weights[i] * (given - o.labels[i])
-		gradient[i] -= given - o.labels[i]
+	for i, mean := range o.labels {
+		value -= weights[i] * mean
+		gradient[i] -= mean
 	}
 	o.Model.Layout.Symmetrise(gradient)
 	return value

@@ -36,8 +36,6 @@ var elementSizes = map[string]int{
 	"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "f2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8,
 }
 
-const integers = "int8 to int64, uint8 to uint64 or bool"
-
 // DataBytes is the number of bytes the data take.
 func (h *Header) DataBytes() int64 { return int64(h.Count) * int64(h.Size) }
 
@@ -149,18 +147,17 @@ func (h *Header) parseDescr(descr string) error {
 	}
 	h.Descr, h.Order = descr, orders[descr[0]]
 	if h.Size = elementSizes[h.Code()]; h.Size == 0 {
-		return &TypeError{descr, integers + " or float16 to float64"}
+		return fmt.Errorf("dtype is %q, want integers, bool or float16 to float64; of texts, numpy.unique(x, "+
+			"return_inverse=True) has the different ones and their numbers", descr)
 	}
 	return nil
 }
 
-// TypeError is a type of elements that no array is read of.
-type TypeError struct{ Descr, want string }
-
-func (e *TypeError) Error() string { return fmt.Sprintf("dtype is %q, want %s", e.Descr, e.want) }
-
-// IndexText writes the index of the i-th element in row-major order.
+// IndexText writes the index of the i-th element in row-major order; "" of an array that is one number.
 func IndexText(shape []int, i int) string {
+	if len(shape) == 0 {
+		return ""
+	}
 	index := make([]int, len(shape))
 	for d, n := range slices.Backward(shape) {
 		index[d], i = i%n, i/n
@@ -226,25 +223,6 @@ func cutRows[T any](values []T, width, from, to int) []T {
 	return values[from*width : to*width : to*width]
 }
 
-// Take returns a copy of rows, in this order.
-func (a *Values) Take(rows []int32) Values {
-	width := a.Width()
-	return Values{Shape: []int{len(rows), width}, Ints: takeRows(a.Ints, width, rows),
-		Double: takeRows(a.Double, width, rows), Single: takeRows(a.Single, width, rows)}
-}
-
-// takeRows returns rows of the given width; nil of nil.
-func takeRows[T any](values []T, width int, rows []int32) []T {
-	if values == nil {
-		return nil
-	}
-	taken := make([]T, 0, len(rows)*width)
-	for _, r := range rows {
-		taken = append(taken, values[int(r)*width:][:width]...)
-	}
-	return taken
-}
-
 // Floats reads an array as floating-point numbers. Those that lie there as they are used stay where they are. Integers
 // of at most 16 bits, truth values and float16 become float32, others float64.
 func (h *Header) Floats(raw []byte) Values {
@@ -273,20 +251,23 @@ func (h *Header) InPlace(raw []byte) bool {
 	return h.asUsed() && h.Count > 0 && uintptr(unsafe.Pointer(&raw[0]))%uintptr(h.Size) == 0
 }
 
-// Number returns what makes a floating-point number of an element's bytes.
+// Number returns what makes a floating-point number of an element's bytes; truth values are 0 and 1.
 func (h *Header) Number() func(raw []byte) float64 {
 	order := h.Order
-	switch h.Code() {
-	case "f8":
-		return func(raw []byte) float64 { return math.Float64frombits(order.Uint64(raw)) }
-	case "f4":
-		return func(raw []byte) float64 { return float64(math.Float32frombits(order.Uint32(raw))) }
-	case "f2":
-		return func(raw []byte) float64 { return float64(Half(order.Uint16(raw)).Float32()) }
-	case "u8":
-		return func(raw []byte) float64 { return float64(order.Uint64(raw)) }
-	}
-	return func(raw []byte) float64 { return float64(h.integer(raw)) }
+	return map[string]func(raw []byte) float64{
+		"b1": func(raw []byte) float64 { return float64(raw[0]) },
+		"u1": func(raw []byte) float64 { return float64(raw[0]) },
+		"i1": func(raw []byte) float64 { return float64(int8(raw[0])) },
+		"u2": func(raw []byte) float64 { return float64(order.Uint16(raw)) },
+		"i2": func(raw []byte) float64 { return float64(int16(order.Uint16(raw))) },
+		"f2": func(raw []byte) float64 { return float64(Half(order.Uint16(raw)).Float32()) },
+		"u4": func(raw []byte) float64 { return float64(order.Uint32(raw)) },
+		"i4": func(raw []byte) float64 { return float64(int32(order.Uint32(raw))) },
+		"f4": func(raw []byte) float64 { return float64(math.Float32frombits(order.Uint32(raw))) },
+		"u8": func(raw []byte) float64 { return float64(order.Uint64(raw)) },
+		"i8": func(raw []byte) float64 { return float64(int64(order.Uint64(raw))) },
+		"f8": func(raw []byte) float64 { return math.Float64frombits(order.Uint64(raw)) },
+	}[h.Code()]
 }
 
 // Integers reads an array of integers or truth values. A value beyond 32 bits is an
@@ -296,40 +277,14 @@ func (h *Header) Integers(raw []byte) (Values, error) {
 		return Values{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32), and before that "+
 			"write -1 in the place of NaN, and divide what was measured into classes, as by numpy.digitize", h.Descr)
 	}
-	i, wrong := -1, error(nil)
-	ints := made(h, raw, func(x []byte) int32 {
-		i++
-		v := h.integer(x)
-		if unsigned := h.Code() == "u8" && v < 0; wrong == nil && (v < math.MinInt32 || v > math.MaxInt32 || unsigned) {
-			text := strconv.FormatInt(v, 10)
-			if unsigned {
-				text = strconv.FormatUint(uint64(v), 10)
-			}
-			wrong = &option.Error{Place: IndexText(h.Shape, i), Problem: "is " + text + ", want at most 31 bits"}
+	number, beyond := h.Number(), error(nil)
+	a := Values{Shape: h.Shape, Ints: made(h, raw, func(x []byte) int32 { return int32(number(x)) })}
+	for i := 0; h.Size >= 4 && beyond == nil && i < h.Count; i++ {
+		if v := number(raw[h.Place(i)*h.Size:]); v != float64(a.Ints[i]) {
+			beyond = &option.Error{Place: IndexText(h.Shape, i), Problem: fmt.Sprintf("is %.17g, want at most 31 bits", v)}
 		}
-		return int32(v)
-	})
-	return Values{Shape: h.Shape, Ints: ints}, wrong
-}
-
-// integer returns the integer or truth value that raw begins with; of an unsigned one of 64 bits these bits.
-func (h *Header) integer(raw []byte) int64 {
-	var v uint64
-	switch h.Size {
-	case 1:
-		v = uint64(raw[0])
-	case 2:
-		v = uint64(h.Order.Uint16(raw))
-	case 4:
-		v = uint64(h.Order.Uint32(raw))
-	default:
-		v = h.Order.Uint64(raw)
 	}
-	if h.Code()[0] == 'i' {
-		above := 64 - 8*h.Size // bits above the sign
-		return int64(v<<above) >> above
-	}
-	return int64(v)
+	return a, beyond
 }
 
 // made makes every element of an array of its bytes, in row-major order.

@@ -139,7 +139,7 @@ func TestNPYRefuses(t *testing.T) {
 		"float ints":   {npyOf("<f8", "False", "(1,)", le, []float64{1}), "astype(numpy.int32)"},
 		"too large":    {npyOf("<i8", "True", "(1, 2)", le, []int64{1, 1 << 40}), "[0,1]: is 1099511627776"},
 		"beyond int64": {npyOf("<u8", "False", "(1,)", le, []uint64{math.MaxUint64}),
-			"[0]: is 18446744073709551615, want at most 31 bits"},
+			"[0]: is 1.8446744073709552e+19, want at most 31 bits"},
 		"no dictionary": {npyFile("descr", nil), "{"},
 	} {
 		if _, err := readNPYInts(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -164,4 +164,24 @@ func FuzzNPY(f *testing.F) {
 			t.Errorf("%d elements of %d", ints.Len(), h.Count)
 		}
 	})
+}
+
+// TestCut: parts have the rows of their own, also one that has none, and numbers of all.
+func TestCut(t *testing.T) {
+	rules := Rules{{Name: Edges, Shape: "[m, 2]"}, {Name: "labels", Shape: "[n]"}, {Name: "directed", Shape: "[]"},
+		{Name: "weight", Shape: "[instances]", Float: true}}
+	arrays := map[string]Values{Edges: {Shape: []int{1, 2}, Ints: []int32{0, 1}},
+		"labels": {Shape: []int{3}, Ints: []int32{7, 8, 9}}, "directed": {Ints: []int32{1}},
+		"weight": {Shape: []int{2}, Double: []float64{4, 5}}}
+	first, both := map[string]int{"n": 1, "m": 0, "instances": 1}, map[string]int{"n": 3, "m": 1, "instances": 2}
+	for want, at := range map[string][2]map[string]int{
+		"[] [7] [1] [4]":      {nil, first},
+		"[0 1] [8 9] [1] [5]": {first, both},
+	} {
+		part := rules.Cut(arrays, at[0], at[1])
+		got := fmt.Sprint(part[Edges].Ints, part["labels"].Ints, part["directed"].Ints, part["weight"].Double)
+		if got != want || len(part["weight"].Shape) > 0 {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,9 @@ type Rule struct {
 	Missing string // what to do where there is none; "": it may be left out
 	Remedy  string // of another shape
 	Turned  string // of a shape whose indices are the other way round
-	Text    string // more of what integers are wanted
+	Is      string // what one of the numbers is called, with a blank behind
+	Range   string // of them, such as 0 to 1; "": any
+	Beyond  string // remedy of numbers out of it
 }
 
 // Rules are the arrays that belong into a kind of file.
@@ -38,12 +41,6 @@ func (rules Rules) Rule(array string) *Rule {
 		return &rules[i]
 	}
 	return nil
-}
-
-// Axis is the index of an array, of this shape, whose length a word stands for; -1: there is none.
-func (r *Rule) Axis(word string, shape []int) int {
-	words, _ := r.words(shape)
-	return slices.Index(words, word)
 }
 
 // words are what the lengths of an array stand for, in the first of the shapes that it has.
@@ -70,7 +67,8 @@ type Count struct {
 func (rules Rules) Count(arrays map[string]Values, word string, among ...string) Count {
 	for _, name := range among {
 		if a := arrays[name]; a.Len() > 0 {
-			if axis := rules.Rule(name).Axis(word, a.Shape); axis >= 0 {
+			words, _ := rules.Rule(name).words(a.Shape)
+			if axis := slices.Index(words, word); axis >= 0 {
 				return Count{a.Shape[axis], name}
 			}
 		}
@@ -78,7 +76,7 @@ func (rules Rules) Count(arrays map[string]Values, word string, among ...string)
 	return Count{0, among[0]}
 }
 
-// Check reports every array whose shape is not as its rule has it, with the numbers that are known.
+// Check reports every array whose shape or numbers are not as its rule has them, with the counts that are known.
 func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail func(*option.Error)) {
 	for _, r := range rules {
 		if _, given := arrays[r.Name]; !given && r.Missing != "" {
@@ -87,7 +85,8 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(arrays)) {
-		shape, rule := arrays[name].Shape, rules.Rule(name)
+		a, rule := arrays[name], rules.Rule(name)
+		shape := a.Shape
 		words, fits := rule.words(shape)
 		if turned := slices.Clone(shape); !fits {
 			slices.Reverse(turned)
@@ -96,6 +95,9 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 				remedy = rule.Turned
 			}
 			fail(&option.Error{Place: name, Problem: "shape is " + ShapeText(shape) + ", want " + rule.Shape, Remedy: remedy})
+		} else if i := rule.beyond(&a); i >= 0 {
+			fail(&option.Error{Place: name + IndexText(shape, i), Problem: fmt.Sprintf("%sis %v, want %s%s", rule.Is, a.At(i),
+				map[bool]string{true: "a finite number of "}[rule.Float], rule.Range), Remedy: rule.Beyond})
 		}
 		for axis, word := range words {
 			count, ok := known[word]
@@ -111,6 +113,38 @@ func (rules Rules) Check(arrays map[string]Values, known map[string]Count, fail 
 			break
 		}
 	}
+}
+
+// Cut are some rows of arrays, in the same memory: of those whose first length such a word stands for, from and to. One
+// of several instances has no index any more.
+func (rules Rules) Cut(arrays map[string]Values, from, to map[string]int) map[string]Values {
+	part := map[string]Values{}
+	for name, a := range arrays {
+		words, _ := rules.Rule(name).words(a.Shape)
+		for _, word := range words[:min(1, len(words))] {
+			if end, cut := to[word]; cut {
+				a = a.Cut(from[word], end)
+			}
+			if word == "instances" {
+				a.Shape = a.Shape[1:]
+			}
+		}
+		part[name] = a
+	}
+	return part
+}
+
+// beyond is the first number out of the range, -1 if there is none.
+func (r *Rule) beyond(a *Values) int {
+	least, most := math.Inf(-1), math.Inf(1)
+	if n, _ := fmt.Sscanf(r.Range, "%g to %g", &least, &most); n == 2 {
+		for i := range a.Len() {
+			if v := a.At(i); !(v >= least && v <= most) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // Set is the arrays of a file or a folder in the making.
@@ -145,7 +179,7 @@ func (s *Set) Add(name string, read func(floats bool) (Values, error)) {
 	}
 	if s.seen[name] = true; err != nil {
 		s.Partial = true
-		s.Fail(Located(name, rule, err))
+		s.Fail(Located(name, err))
 	} else if rule != nil {
 		if name == Edges && a.Len() == 0 {
 			a.Shape = []int{0, 2}
@@ -173,14 +207,11 @@ func (rules Rules) suggestion(name string) string {
 	return `there are "` + strings.Join(names, `", "`) + `"`
 }
 
-// Located is what keeps an array from being read, by its rule or nil.
-func Located(array string, rule *Rule, err error) *option.Error {
+// Located is what keeps an array from being read.
+func Located(array string, err error) *option.Error {
 	if at := (*option.Error)(nil); errors.As(err, &at) {
 		at.Place = array + at.Place
 		return at
-	}
-	if kind := (*TypeError)(nil); errors.As(err, &kind) && rule != nil && !rule.Float {
-		kind.want = integers + rule.Text
 	}
 	problem, remedy, _ := strings.Cut(err.Error(), "; ")
 	return &option.Error{Place: array, Problem: problem, Remedy: remedy, Cause: err}

@@ -98,14 +98,13 @@ func (b *Block) lists() [10]*[]int32 {
 	}
 }
 
-// Quality describes a partition: how much of the graph it cuts and how evenly it spreads the work.
-type Quality struct {
-	Blocks      int     `json:"blocks"`
-	CutEdges    int     `json:"cut_edges"`
-	CutFraction float64 `json:"cut_fraction"` // cut edges over all edges
-	Balance     float64 `json:"balance"`      // largest over mean number of incident edges per block
-	LargestNode int     `json:"largest_nodes"`
-	LargestEdge int     `json:"largest_edges"`
+// CutEdges returns how many edges lie between blocks.
+func (p *Partition) CutEdges() (n int) {
+	for b := range p.Blocks {
+		block := &p.Blocks[b]
+		n += len(block.Edges) - int(block.Groups[0].Hi)
+	}
+	return n / 2 // each is in two blocks
 }
 
 // FromAssignment builds the blocks of the partition in which node s belongs to block of[s], from 0 to numBlocks-1; a
@@ -204,24 +203,4 @@ func (p *Partition) indexMessages(keep []bool) {
 		block.OutEdge, outEdge = outEdge[:m:m], outEdge[m:]
 		block.OutSource, outSource = outSource[:m:m], outSource[m:]
 	}
-}
-
-// Quality measures the partition.
-func (p *Partition) Quality() Quality {
-	q := Quality{Blocks: len(p.Blocks)}
-	incident := 0
-	for b := range p.Blocks {
-		block := &p.Blocks[b]
-		inside := int(block.Groups[0].Hi)
-		incident += len(block.Edges)
-		q.CutEdges += len(block.Edges) - inside
-		q.LargestNode = max(q.LargestNode, len(block.Nodes))
-		q.LargestEdge = max(q.LargestEdge, len(block.Edges))
-	}
-	q.CutEdges /= 2 // each cut edge is in two blocks
-	if m := p.Graph.NumEdges(); m > 0 {
-		q.CutFraction = float64(q.CutEdges) / float64(m)
-		q.Balance = float64(q.LargestEdge) * float64(len(p.Blocks)) / float64(incident)
-	}
-	return q
 }

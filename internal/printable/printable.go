@@ -51,14 +51,12 @@ func escapeJSON(text []byte) []byte {
 	}
 	var b bytes.Buffer
 	for _, r := range string(text) {
-		switch {
-		case !hidden(r):
+		if !hidden(r) {
 			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return b.Bytes()

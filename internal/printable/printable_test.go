@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,39 +70,6 @@ func FuzzPrintable(f *testing.F) {
 	})
 }
 
-// TestNumbersThatJSONHasNot: wherever a number stands, NaN and infinities are null, and all else is as it was.
-func TestNumbersThatJSONHasNot(t *testing.T) {
-	type within struct {
-		Gap float64 `json:"gap"`
-	}
-	type result struct {
-		within
-		Name    string `json:"name"`
-		Number  float32
-		Left    float64 `json:"left,omitempty"`
-		Known   float64 `json:"known,omitempty"`
-		Pointer *float64
-		None    *float64
-		List    []float64
-		Empty   []float64
-		Pair    [2]float64
-		Map     map[string]float64
-		Any     any
-		Raw     json.RawMessage
-		Bytes   []byte
-		hidden  float64
-	}
-	nan, inf := math.NaN(), math.Inf(-1)
-	r := result{within: within{nan}, Name: "a<b", Number: float32(inf), Known: 1.5, Pointer: &nan, List: []float64{nan, 2},
-		Pair: [2]float64{inf, 3}, Map: map[string]float64{"x": nan}, Any: []any{within{inf}, 4}, Raw: json.RawMessage(`{"y": 5}`),
-		Bytes: []byte{1}, hidden: nan}
-	const want = `{"gap":null,"name":"a<b","Number":null,"known":1.5,"Pointer":null,"None":null,"List":[null,2],"Empty":null,` +
-		`"Pair":[null,3],"Map":{"x":null},"Any":[{"gap":null},4],"Raw":{"y":5},"Bytes":"AQ=="}`
-	if got := oracle.Must(printable.EncodeResult(r, ""))(t); string(got) != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
 // TestOneEncoder: whatever writes JSON does so by this package; descriptions of data and tensors have their own encoders.
 func TestOneEncoder(t *testing.T) {
 	const root = "../.."
@@ -123,6 +89,6 @@ func TestOneEncoder(t *testing.T) {
 	}))
 	want := []string{"dataset/manifest.go", "internal/printable/encode.go", "internal/safetensors/write.go"}
 	if !slices.Equal(found, want) {
-		t.Errorf("JSON is encoded in %v, want %v alone: use printable.EncodeResult", found, want)
+		t.Errorf("JSON is encoded in %v, want %v alone: use printable.Encode", found, want)
 	}
 }

@@ -45,8 +45,8 @@ var firstClassColors = []color.RGBA{
 	{0x3f, 0xdf, 0x9f, 0xff}, {0x7f, 0x5f, 0xbf, 0xff}, {0x00, 0x3f, 0x00, 0xff}, {0xbf, 0x00, 0x1f, 0xff},
 }
 
-// unknownColors are the two greys of the hatch that stands for unknown; the first alone where nothing can be hatched.
-var unknownColors = [2]color.RGBA{{0x4a, 0x4a, 0x4a, 0xff}, {0x78, 0x78, 0x78, 0xff}}
+// unknownColor stands for unknown.
+var unknownColor = color.RGBA{0x4a, 0x4a, 0x4a, 0xff}
 
 // ClassPalette is n opaque colours. Colour k is the same for every n > k. Beyond firstClassColors hues lie a golden
 // angle apart, in three strengths.

@@ -13,8 +13,9 @@ import (
 // stand beside each other on a wide page.
 const defaultWidth, defaultHeight = 380, 260
 
-// thinColumns are the columns in which curves are thinned, about two points of the page wide each.
-const thinColumns = 150
+// thinColumns are the columns in which curves are thinned, about two points of the page wide each, to so many of their
+// points each.
+const thinColumns, pointsPerColumn = 150, 4
 
 // Series is one curve: points joined in the order given.
 type Series struct {
@@ -35,7 +36,7 @@ type Curves struct {
 	LogX, LogY     bool
 	Series         []Series
 	Columns        []Column
-	Width, Height  float64 // in points (1/72 inch); 0: 380 × 260
+	Height         float64 // in points (1/72 inch); 0: 260
 }
 
 // Column stands behind the curves, from From to To, such as a bin of a histogram; its label is above it.
@@ -44,17 +45,10 @@ type Column struct {
 	Label            string
 }
 
-// SVG writes the figure as a standalone SVG document. It fails if the lengths of X and Y differ or w fails.
-func (f Curves) SVG(w io.Writer) error {
-	text, err := f.draw(false)
-	if err == nil {
-		_, err = io.WriteString(w, text)
-	}
-	return err
-}
+// SVG implements Figure. It fails if the lengths of X and Y differ.
+func (f Curves) SVG(w io.Writer) error { return writeSVG(w, f.draw) }
 
-// Element is the figure as an SVG element of a page, whose style sheet has its colours in light and in dark: the
-// properties --text, --quiet, --axis and --grid, and --one to --six of the curves.
+// Element implements Figure.
 func (f Curves) Element() (string, error) { return f.draw(true) }
 
 // curve is one series without the points that cannot be shown.
@@ -77,8 +71,8 @@ type curveSheet struct {
 type rectangle struct{ left, top, right, bottom float64 }
 
 // draw makes the figure, with the colours of a page or its own.
-func (f *Curves) draw(page bool) (string, error) {
-	s := &curveSheet{svg: svg{page: page}, figure: f, x: newAxis(f.LogX), y: newAxis(f.LogY)}
+func (f Curves) draw(page bool) (string, error) {
+	s := &curveSheet{svg: svg{page: page}, figure: &f, x: newAxis(f.LogX), y: newAxis(f.LogY)}
 	for _, column := range f.Columns {
 		s.x.include(column.From)
 		s.x.include(column.To)
@@ -97,23 +91,21 @@ func (f *Curves) draw(page bool) (string, error) {
 		}
 		one := curve{name: series.Name, stroke: strokeOf(style, series.Dashed)}
 		if one.x, one.y = s.points(series); series.Name != "" {
-			named = append(named, i)
-			if names = append(names, series.Name); len(one.x) == 0 {
-				names[len(names)-1] += " (no data)"
-			}
+			named, names = append(named, i), append(names, series.Name)
 		}
 		s.curves = append(s.curves, one)
 	}
-	width, height := cmp.Or(f.Width, defaultWidth), cmp.Or(f.Height, defaultHeight)
+	width, height := float64(defaultWidth), cmp.Or(f.Height, defaultHeight)
 	h := newHeading(f.Title, names, width)
-	height += legendLine * float64(max(0, h.rows()-1)) // a long legend does not eat up the plot
+	height += legendLine * float64(max(0, h.lines-1)) // a long legend does not eat up the plot
 	s.begin(f.Title, width, height)
-	s.text(titleLetters, "text", h.title, pagePadding, pagePadding+titleLetters.size, atLeft)
-	h.place(func(i int, x, y float64) {
+	if !page {
+		s.rectangle(s.ink("paper"), 0, 0, width, height)
+	}
+	h.draw(&s.svg, "text", func(i int, x, y float64) {
 		s.curve(&s.curves[named[i]], []float64{x, x + legendSample}, []float64{y, y}, x+legendSample/2)
-		s.text(legendLetters, "text", h.names[i], x+legendSample+legendGap, y+0.36*legendLetters.size, atLeft)
 	})
-	s.box = rectangle{pagePadding, h.bottom(), width - pagePadding, height - pagePadding}
+	s.box = rectangle{pagePadding, h.bottom, width - pagePadding, height - pagePadding}
 	s.plot()
 	return s.end(), nil
 }
@@ -168,7 +160,7 @@ func (s *curveSheet) plot() {
 	for _, c := range s.figure.Columns {
 		const gap, above = 0.75, 2.5 // between columns, and below their labels
 		left, right, top := s.placeX(s.x.place(c.From))+gap, s.placeX(s.x.place(c.To))-gap, s.placeY(s.y.place(c.Height))
-		s.rectangle("grid", left, top, right, s.box.bottom)
+		s.rectangle(s.ink("grid"), left, top, right, s.box.bottom)
 		s.text(countLetters, "quiet", c.Label, (left+right)/2, top-above, atCenter)
 	}
 	for i := range s.curves {
@@ -314,48 +306,23 @@ func (a *axis) ticks(wanted int) (all []tick) {
 	return all
 }
 
-// pointsPerColumn is what thinning keeps: the first, lowest, highest and last.
-const pointsPerColumn = 4
-
-// thin keeps of many points only those that show: runs of neighbouring points in the same one of so many columns of
-// the figure are reduced to their first, lowest, highest and last (the M4 aggregation of Jugel et al., VLDB 2014). x
-// holds places on the axis. A curve that runs back and forth too often is cut into equal runs instead. The result are
-// indices, increasing.
-func thin(x, y []float64, columns int) []int {
-	limit := columns * pointsPerColumn
-	if len(x) <= limit {
-		all := make([]int, len(x))
-		for i := range all {
-			all[i] = i
-		}
-		return all
+// thin keeps of many points only those that show: of neighbouring ones in the same one of so many columns of the figure
+// the first, lowest, highest and last (the M4 aggregation of Jugel et al., VLDB 2014). x holds places on the axis. The
+// result are indices, increasing.
+func thin(x, y []float64, columns int) (kept []int) {
+	column := func(i int) int { return i } // each has one of its own
+	if len(x) > pointsPerColumn*columns {
+		low, high := slices.Min(x), slices.Max(x)
+		column = func(i int) int { return int((x[i] - low) / (high - low) * float64(columns-1)) }
 	}
-	low, high, scale := slices.Min(x), slices.Max(x), 0.0
-	if high > low {
-		scale = float64(columns-1) / (high - low)
-	}
-	kept := thinRuns(y, func(i int) int { return int((x[i] - low) * scale) })
-	if len(kept) > limit {
-		kept = thinRuns(y, func(i int) int { return i * (columns - 1) / len(y) })
-	}
-	return kept
-}
-
-// thinRuns keeps the four points of each run of equal columns.
-func thinRuns(y []float64, column func(int) int) []int {
-	var kept []int
 	for start := 0; start < len(y); {
-		end := start + 1
-		for end < len(y) && column(end) == column(start) {
-			end++
-		}
-		lowest, highest := start, start
-		for i := start; i < end; i++ {
-			if y[i] < y[lowest] {
-				lowest = i
+		end, lowest, highest := start+1, start, start
+		for ; end < len(y) && column(end) == column(start); end++ {
+			if y[end] < y[lowest] {
+				lowest = end
 			}
-			if y[i] > y[highest] {
-				highest = i
+			if y[end] > y[highest] {
+				highest = end
 			}
 		}
 		kept = append(kept, start, min(lowest, highest), max(lowest, highest), end-1)

@@ -2,11 +2,14 @@ package report
 
 import (
 	"bytes"
+	"encoding/base64"
 	"image"
 	"image/color"
 	"image/png"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -21,34 +24,66 @@ func testPanel() Panel {
 		labels[i] = int32(i%(len(classNames)+1) - 1)
 		confidence[i] = float64(i) / (w*h - 1)
 	}
-	confidence[3] = math.NaN()
 	return Panel{
 		Title: "Test images", Names: classNames,
 		Rows: []PanelRow{
-			{Title: "first", Photo: photo, Truth: labels, Prediction: labels, Confidence: confidence, W: w, H: h},
-			{Photo: photo, Prediction: labels, W: w, H: h},
+			{Title: "first", Photo: photo, Labels: []PixelLabels{{"truth", labels}, {"prediction", labels}},
+				Confidence: confidence, W: w, H: h},
+			{Photo: photo, Labels: []PixelLabels{{}, {"prediction", labels}}, W: w, H: h},
 		},
 	}
 }
 
+// tilesOf are the pictures of a panel, and its width.
+func tilesOf(t *testing.T, p Panel) (tiles []image.Image, width string) {
+	t.Helper()
+	text := svgOf(t, p)
+	for _, match := range regexp.MustCompile(`data:image/png;base64,([^"]+)`).FindAllStringSubmatch(text, -1) {
+		file := oracle.Must(base64.StdEncoding.DecodeString(match[1]))(t)
+		tiles = append(tiles, oracle.Must(png.Decode(bytes.NewReader(file)))(t))
+	}
+	return tiles, regexp.MustCompile(`width="([0-9]+)pt"`).FindStringSubmatch(text)[1]
+}
+
 func TestPanel(t *testing.T) {
 	p := testPanel()
-	if w, h := pngOf(t, p); w != 4*int(pagePadding)+4*tileWidth+3*2*int(tileGap) || h < 2*187+2*4*int(pagePadding) {
-		t.Errorf("the image is %d × %d", w, h)
+	tiles, width := tilesOf(t, p)
+	if width != "592" || len(tiles) != 6 {
+		t.Errorf("%d pictures are %s wide", len(tiles), width)
 	}
-	img := oracle.Must(p.Image())(t)
-	seen := map[color.RGBA]bool{}
-	for y := range img.Bounds().Dy() {
-		for x := range img.Bounds().Dx() {
-			seen[img.RGBAAt(x, y)] = true
+	text := svgOf(t, p)
+	for _, want := range append([]string{"not given", "unknown", "first", hex(unknownColor), `fill:#767676`},
+		classNames...) {
+		if !strings.Contains(text, want) {
+			t.Errorf("the panel does not show %s", want)
 		}
 	}
-	if !seen[color.RGBA{}] || !seen[inks["letters"]] || seen[inks["paper"]] || seen[inks["text"]] {
-		t.Error("paper or letters suit light pages alone")
+	palette := ClassPalette(len(classNames))
+	for i, label := range p.Rows[0].labels(0) {
+		want := unknownColor
+		if label >= 0 {
+			want = palette[label]
+		}
+		if got := tiles[1].At(i%6, i/6); got != color.Color(want) {
+			t.Errorf("pixel %d of class %d is %v, want %v", i, label, got, want)
+		}
 	}
-	for k, c := range append(ClassPalette(len(classNames)), unknownColors[0], unknownColors[1]) {
-		if !seen[c] {
-			t.Errorf("colour %d, %v, does not occur", k, c)
+	element := oracle.Must(p.Element())(t)
+	if strings.Contains(element, "#767676") || !strings.Contains(element, "var(--text)") {
+		t.Error("a part of a page has letters of its own")
+	}
+}
+
+// TestPanelScales: large pictures are as small as they are shown.
+func TestPanelScales(t *testing.T) {
+	const w, h = 1000, 500
+	labels := make([]int32, w*h)
+	labels[len(labels)-3] = 1
+	row := PanelRow{Photo: image.NewGray(image.Rect(0, 0, w, h)), Labels: []PixelLabels{{"truth", labels}}, W: w, H: h}
+	tiles, _ := tilesOf(t, Panel{Names: classNames, Rows: []PanelRow{row}})
+	for _, tile := range tiles {
+		if size := tile.Bounds().Size(); size != image.Pt(280, 140) {
+			t.Errorf("a picture is %v", size)
 		}
 	}
 }
@@ -56,44 +91,42 @@ func TestPanel(t *testing.T) {
 func TestPanelColumns(t *testing.T) {
 	whole := testPanel()
 	for name, row := range map[string]PanelRow{
-		"photo":      {Photo: whole.Rows[0].Photo},
-		"truth":      {Truth: whole.Rows[0].Truth, W: 6, H: 4},
+		"photo":      {Photo: whole.Rows[0].Photo, W: 6, H: 4},
+		"truth":      {Labels: whole.Rows[0].Labels[:1], W: 6, H: 4},
 		"confidence": {Confidence: whole.Rows[0].Confidence, W: 6, H: 4},
 	} {
-		one := Panel{Names: classNames, Rows: []PanelRow{row}}
-		if w, _ := pngOf(t, one); w != 4*int(pagePadding)+tileWidth {
-			t.Errorf("%s: %d wide", name, w)
+		if tiles, width := tilesOf(t, Panel{Names: classNames, Rows: []PanelRow{row}}); width != "160" || len(tiles) != 1 {
+			t.Errorf("%s: %d pictures, %s wide", name, len(tiles), width)
 		}
 	}
 }
 
 func TestPanelModels(t *testing.T) {
 	p := testPanel()
-	labels := p.Rows[0].Prediction
-	for i := range p.Rows {
-		p.Rows[i].Prediction, p.Rows[i].Confidence = nil, nil
+	labels := p.Rows[0].labels(1)
+	p.Rows[0].Confidence = nil
+	p.Rows[0].Labels = append(p.Rows[0].Labels[:1], PixelLabels{"one", labels},
+		PixelLabels{"a model with a name that is longer than its column", labels})
+	p.Rows[1].Labels = []PixelLabels{{}, {"one", labels}}
+	if tiles, width := tilesOf(t, p); width != "592" || len(tiles) != 6 {
+		t.Errorf("photograph, truth and two models are %d pictures, %s wide", len(tiles), width)
 	}
-	p.Rows[0].Models = []ModelLabels{{"one", labels}, {"a model with a name that is longer than its column", labels}}
-	p.Rows[1].Models = p.Rows[0].Models[:1]
-	if w, _ := pngOf(t, p); w != 4*int(pagePadding)+4*tileWidth+3*2*int(tileGap) {
-		t.Errorf("photograph, truth and two models are %d wide", w)
-	}
-	p.Rows[1].Models = []ModelLabels{{"one", labels[1:]}}
-	oracle.Fails(p.Image())(t, "one")
+	p.Rows[1].Labels[1].Labels = labels[1:]
+	oracle.Fails(p.Element())(t, "one")
 }
 
 func TestPanelErrors(t *testing.T) {
 	for want, spoil := range map[string]func(p *Panel){
 		"no image":               func(p *Panel) { p.Rows = nil },
-		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Truth = p.Rows[0].Truth[1:] },
-		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].Prediction[4] = int32(len(classNames)) },
+		"rows[0] \"first\": 23":  func(p *Panel) { p.Rows[0].Labels[0].Labels = p.Rows[0].labels(0)[1:] },
+		"prediction[4] (row 0, ": func(p *Panel) { p.Rows[1].labels(1)[4] = int32(len(classNames)) },
 		"23 confidences":         func(p *Panel) { p.Rows[0].Confidence = p.Rows[0].Confidence[1:] },
 		"0 × 4 pixels":           func(p *Panel) { p.Rows[0].W = 0 },
 	} {
 		p := testPanel()
-		p.Rows[1].Prediction = append([]int32(nil), p.Rows[1].Prediction...)
+		p.Rows[1].Labels[1].Labels = slices.Clone(p.Rows[1].labels(1))
 		spoil(&p)
-		oracle.Fails(p.Image())(t, want)
+		oracle.Fails(p.Element())(t, want)
 	}
 }
 
@@ -102,7 +135,7 @@ func TestClassPalette(t *testing.T) {
 	if len(all) != MaxClasses {
 		t.Fatalf("%d colours", len(all))
 	}
-	seen := map[color.RGBA]bool{unknownColors[0]: true, unknownColors[1]: true}
+	seen := map[color.RGBA]bool{unknownColor: true}
 	for k, c := range all {
 		if seen[c] || c.A != 0xff {
 			t.Errorf("colour %d, %v, occurs twice or is transparent", k, c)

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	_ "embed" // for the style and the template of the report
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/option"
 	"github.com/blockbp/blockbp/internal/printable"
@@ -61,32 +59,23 @@ type reportBlock struct {
 	Label   string // of a callout
 	Headers []reportCell
 	Rows    [][]reportCell
-	Wide    bool // of a table: many columns, set small
 	Figures []reportFigure
-	Source  template.URL // of pictures
 }
 
 // reportFigure is a figure of several that stand beside each other where there is room.
 type reportFigure struct {
 	Text  string
 	Drawn template.HTML // an SVG element
+	Wide  bool
 }
-
-// wideTable is the number of columns from which a table is set small, and all but its
-// numbers broken into lines, so that it fits on a page of paper.
-const wideTable = 7
 
 // reportCell is one cell of a table.
 type reportCell struct {
 	Text   string
 	Number bool         // aligned on the right
-	Long   bool         // broken into lines
+	Much   bool         // of confusions: a large share
 	Share  template.CSS // of a percentage: how long a bar is
 }
-
-// longCell is the number of characters from which a cell is broken into lines: a
-// table of sentences would be wider than any page.
-const longCell = 32
 
 // Date is how pages write a time.
 func Date(t time.Time) string { return t.Format("2006-01-02 15:04") }
@@ -102,11 +91,8 @@ func (r *Report) Paragraph(text string) {
 	r.blocks = append(r.blocks, reportBlock{Kind: "paragraph", Text: option.Command(text)})
 }
 
-// Callout adds a coloured box with one message; other kinds than those defined here look like CalloutWarn.
+// Callout adds a coloured box with one message.
 func (r *Report) Callout(kind CalloutKind, text string) {
-	if calloutLabels[kind] == "" {
-		kind = CalloutWarn
-	}
 	r.blocks = append(r.blocks, reportBlock{Kind: "callout", Class: string(kind), Label: calloutLabels[kind],
 		Text: option.Command(text)})
 }
@@ -133,7 +119,7 @@ func (r *Report) Table(headers []string, rows [][]string) {
 			numeric[j] = numeric[j] || strings.HasSuffix(text, " %")
 		}
 	}
-	block := reportBlock{Kind: "table", Headers: reportCells(headers, numeric), Wide: len(headers) >= wideTable}
+	block := reportBlock{Kind: "table", Headers: reportCells(headers, numeric)}
 	for _, row := range rows {
 		block.Rows = append(block.Rows, reportCells(row, numeric))
 	}
@@ -144,7 +130,7 @@ func (r *Report) Table(headers []string, rows [][]string) {
 func reportCells(texts []string, numeric []bool) []reportCell {
 	cells := make([]reportCell, len(texts))
 	for j, text := range texts {
-		cells[j] = reportCell{Text: text, Number: numeric[j], Long: utf8.RuneCountInString(text) >= longCell}
+		cells[j] = reportCell{Text: text, Number: numeric[j]}
 		if number, ok := strings.CutSuffix(text, " %"); ok {
 			if share, err := strconv.ParseFloat(number, 64); err == nil && share <= 100 {
 				cells[j].Share = shareOf(share)
@@ -159,9 +145,9 @@ func shareOf(percent float64) template.CSS {
 	return template.CSS(fmt.Sprintf("--share:%.2f", percent))
 }
 
-// Figure adds a figure with a caption, beside the figures just before it. It is a part of the page, and has its
-// colours: package figure has escaped its texts.
-func (r *Report) Figure(drawn Curves, caption string) {
+// Figure adds a figure with a caption, beside the figures just before it; a panel has a line of its own. It is a part
+// of the page, and has its colours: its texts are escaped.
+func (r *Report) Figure(drawn Figure, caption string) {
 	element, err := drawn.Element()
 	if err != nil {
 		r.err = errors.Join(r.err, fmt.Errorf("figure %q: %w", caption, err))
@@ -171,18 +157,8 @@ func (r *Report) Figure(drawn Curves, caption string) {
 		r.blocks = append(r.blocks, reportBlock{Kind: "figures"})
 	}
 	last := &r.blocks[len(r.blocks)-1]
-	last.Figures = append(last.Figures, reportFigure{Text: caption, Drawn: template.HTML(element)})
-}
-
-// Pictures adds a panel with a caption.
-func (r *Report) Pictures(panel Panel, caption string) {
-	var file bytes.Buffer
-	if err := panel.PNG(&file); err != nil {
-		r.err = errors.Join(r.err, err)
-		return
-	}
-	source := template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(file.Bytes()))
-	r.blocks = append(r.blocks, reportBlock{Kind: "pictures", Text: caption, Source: source})
+	_, wide := drawn.(Panel)
+	last.Figures = append(last.Figures, reportFigure{Text: caption, Drawn: template.HTML(element), Wide: wide})
 }
 
 // Confusion adds a table of what is taken for what: counts[truth][predicted] of named classes, in percent of each row.
@@ -199,7 +175,7 @@ func (r *Report) Confusion(names []string, counts [][]int64) {
 			cell := reportCell{Text: "–"}
 			if total > 0 {
 				share := 100 * float64(n) / float64(total)
-				cell = reportCell{Text: strconv.FormatFloat(share, 'f', 1, 64), Share: shareOf(share), Long: share >= 60}
+				cell = reportCell{Text: strconv.FormatFloat(share, 'f', 1, 64), Share: shareOf(share), Much: share >= 60}
 			}
 			if n == 0 && total > 0 {
 				cell.Text = "0"

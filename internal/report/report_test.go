@@ -25,7 +25,7 @@ func testReport(t *testing.T) *Report {
 	r.Paragraph("Text with <script>alert(1)</script>.")
 	r.Callout(CalloutOK, "fine")
 	r.Callout(CalloutError, "broken")
-	r.Callout("odd", "strange")
+	r.Callout(CalloutWarn, "strange")
 	r.Fold("More <of it>")
 	r.Code("blockbp train 'a b'")
 	r.Unfold()
@@ -35,7 +35,7 @@ func testReport(t *testing.T) *Report {
 	r.Figure(simple(), "Figure 1 <caption>")
 	r.Figure(simple(), "")
 	r.Confusion([]string{"in", "<out>"}, [][]int64{{3, 1}, {0, 0}})
-	r.Pictures(Panel{Names: []string{"in", "<out>"}, Rows: []PanelRow{{Title: "<one>", Truth: []int32{0, 1, -1}, W: 3, H: 1}}}, "Panel <caption>")
+	r.Figure(Panel{Names: []string{"in", "<out>"}, Rows: []PanelRow{{Title: "<one>", Labels: []PixelLabels{{"truth", []int32{0, 1, -1}}}, W: 3, H: 1}}}, "Panel <caption>")
 	return r
 }
 
@@ -57,7 +57,7 @@ func TestReport(t *testing.T) {
 		`class="callout ok"`, `class="callout error"`, `class="callout warn"`, `<th scope="col" class="number">IoU</th>`,
 		`<td class="number">0.91</td>`, "<td>&lt;tree&gt;</td>", "<figcaption>Figure 1 &lt;caption&gt;</figcaption>",
 		"<details><summary>More &lt;of it&gt;</summary>\n<pre><code>blockbp train &#39;a b&#39;</code></pre>\n</details>", "prefers-color-scheme: dark",
-		`alt="Panel &lt;caption&gt;"`, "data:image/png;base64,", "<title>Distance</title>", "&lt;b&gt;BBPL", "stroke:var(--one)",
+		"<figcaption>Panel &lt;caption&gt;</figcaption>", "data:image/png;base64,", "<title>Distance</title>", "&lt;b&gt;BBPL", "stroke:var(--one)",
 		`<td class="number share" style="--share:97.50">97.50 %</td>`, `<td class="much" style="--share:75.00">75.0</td>`, `<td style="--share:25.00">25.0</td>`, "<td style=\"\">–</td>",
 		`<th scope="col"><span>&lt;out&gt;</span></th>`, "Panel &lt;caption&gt;", "<title>Run &lt;1&gt; &amp; &#34;more&#34; · a subtitle</title>", "width=device-width", "@media print",
 	} {
@@ -112,7 +112,7 @@ func TestEmptyReport(t *testing.T) {
 func TestReportErrors(t *testing.T) {
 	r := &Report{Title: "T"}
 	r.Figure(Curves{Series: []Series{{X: []float64{1}}}}, "the curves")
-	r.Pictures(Panel{Title: "the pictures"}, "")
+	r.Figure(Panel{Title: "the pictures"}, "")
 	var page bytes.Buffer
 	err := r.Write(&page)
 	if err == nil || page.Len() > 0 {

@@ -3,23 +3,36 @@ package report
 import (
 	"encoding/xml"
 	"fmt"
-	"image"
 	"image/color"
+	"io"
 	"strconv"
 	"strings"
-	"sync"
 
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/gobold"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/opentype"
-	"golang.org/x/image/math/fixed"
+	"github.com/rivo/uniseg"
 
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // svgFont is what text is laid out for, about: fonts that are narrower, then any without serifs.
 const svgFont = "'Liberation Sans',Arial,Helvetica,sans-serif"
+
+// Figure is what can be drawn, as a file or as a part of a page.
+type Figure interface {
+	// SVG writes a standalone SVG document. It fails if what is to be drawn does not go together, or w fails.
+	SVG(w io.Writer) error
+	// Element is an SVG element of a page, whose style sheet has its colours in light and in dark: the properties
+	// --text, --quiet, --axis and --grid, and --one to --six of curves.
+	Element() (string, error)
+}
+
+// writeSVG writes what draw makes of a figure.
+func writeSVG(w io.Writer, draw func(page bool) (string, error)) error {
+	text, err := draw(false)
+	if err == nil {
+		_, err = io.WriteString(w, text)
+	}
+	return err
+}
 
 // svg is a picture of lines and texts in points, from the upper left corner. Inks are named as in the style sheet of a
 // page.
@@ -37,9 +50,6 @@ func (s *svg) begin(title string, width, height float64) {
 	}
 	fmt.Fprintf(s, `<svg %s font-family="%s" stroke-linejoin="round"><title>%s</title>`+"\n", size, svgFont,
 		escaped(printable.Line(title)))
-	if !s.page {
-		s.rectangle("paper", 0, 0, width, height)
-	}
 }
 
 // end returns the whole.
@@ -50,9 +60,11 @@ func (s *svg) ink(name string) string {
 	if s.page {
 		return "var(--" + name + ")"
 	}
-	c := inks[name]
-	return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B)
+	return hex(inks[name])
 }
+
+// hex is a colour as style sheets have it.
+func hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 func escaped(text string) string {
 	var b strings.Builder
@@ -92,9 +104,10 @@ func (s *svg) letter(l lettering, ink, text, place string, anchor float64) {
 		map[float64]string{atLeft: "start", atCenter: "middle", atRight: "end"}[anchor], weight, escaped(text))
 }
 
-func (s *svg) rectangle(ink string, left, top, right, bottom float64) {
+// rectangle is filled with a colour of style sheets.
+func (s *svg) rectangle(fill string, left, top, right, bottom float64) {
 	fmt.Fprintf(s, `<path d="M%s %sH%sV%sH%sZ" style="fill:%s"/>`+"\n",
-		append(numbers(left, top, right, bottom, left), s.ink(ink))...)
+		append(numbers(left, top, right, bottom, left), fill)...)
 }
 
 func (s *svg) line(ink string, width, x0, y0, x1, y1 float64) {
@@ -146,9 +159,6 @@ func (s *svg) mark(k stroke, x, y float64) {
 		append(numbers(x, y, markRadius), s.ink(k.ink))...)
 }
 
-// pixelsPerPoint makes an image of pixels sharp on a good screen.
-const pixelsPerPoint = 2
-
 // lettering is a way to set text: its size in points, and its weight.
 type lettering struct {
 	size float64
@@ -168,36 +178,10 @@ var (
 // lineSpacing is the height of a line of text, in font sizes.
 const lineSpacing = 1.25
 
-// faces are fonts in the sizes that were asked for; each has scratch of its own.
-var faces = struct {
-	sync.Mutex
-	of map[lettering]font.Face
-}{of: map[lettering]font.Face{}}
-
-// with calls a function with the font, in pixels of an image.
-func (l lettering) with(use func(face font.Face)) {
-	faces.Lock()
-	defer faces.Unlock()
-	if faces.of[l] == nil {
-		file := goregular.TTF
-		if l.bold {
-			file = gobold.TTF
-		}
-		parsed, err := opentype.Parse(file)
-		if err == nil {
-			faces.of[l], err = opentype.NewFace(parsed, &opentype.FaceOptions{Size: l.size * pixelsPerPoint, DPI: 72})
-		}
-		if err != nil {
-			panic("report: " + err.Error()) // the fonts are part of the program
-		}
-	}
-	use(faces.of[l])
-}
-
-// width of a text on one line, in points.
-func (l lettering) width(text string) (points float64) {
-	l.with(func(face font.Face) { points = float64(font.MeasureString(face, text)) / 64 / pixelsPerPoint })
-	return points
+// width of a text on one line, in points, about: letters of sans-serif fonts are hardly wider, in the mean.
+func (l lettering) width(text string) float64 {
+	const letter = 0.55
+	return letter * l.size * float64(uniseg.StringWidth(text))
 }
 
 // Where a text lies relative to its point, in parts of its width.
@@ -206,16 +190,6 @@ const (
 	atCenter = 0.5
 	atRight  = 1.0 // it ends at the point
 )
-
-// draw writes a text into an image, with its base line at a point.
-func (l lettering) draw(dst *image.RGBA, ink color.RGBA, text string, x, y, anchor float64) {
-	x -= anchor * l.width(text)
-	l.with(func(face font.Face) {
-		dot := fixed.Point26_6{X: fixed.Int26_6(64 * pixelsPerPoint * x), Y: fixed.Int26_6(64 * pixelsPerPoint * y)}
-		drawer := font.Drawer{Dst: dst, Src: image.NewUniform(ink), Face: face, Dot: dot}
-		drawer.DrawString(text)
-	})
-}
 
 // fit is a text as it may be shown, or the longest beginning of it that fits the room with an ellipsis.
 func (l lettering) fit(text string, room float64) string {
@@ -244,48 +218,41 @@ const (
 
 // heading is the title and the legend above a figure, laid out for a width.
 type heading struct {
-	title   string
-	names   []string // of the legend
-	columns int
-	pitch   float64 // from one column of the legend to the next
+	title  string
+	names  []string // of the legend
+	x, y   []float64
+	lines  int     // of the legend
+	bottom float64 // where the heading and the gap below it end
 }
 
 // newHeading lays out title and legend for a figure of this width, padding included.
 func newHeading(title string, names []string, width float64) heading {
 	room := width - 2*pagePadding
-	h := heading{title: titleLetters.fit(title, room)}
-	widest := 0.0
-	for _, name := range names {
-		h.names = append(h.names, legendLetters.fit(name, room-legendSample-legendGap))
-		widest = max(widest, legendLetters.width(h.names[len(h.names)-1]))
+	h := heading{title: titleLetters.fit(title, room), bottom: pagePadding}
+	if title != "" {
+		h.bottom += titleLetters.size*lineSpacing + blockGap
 	}
-	h.pitch = legendSample + legendGap + widest + legendSeparator
-	h.columns = max(1, min(len(names), int((room+legendSeparator)/h.pitch)))
+	x := width // where the next entry begins
+	for _, name := range names {
+		name = legendLetters.fit(name, room-legendSample-legendGap)
+		wide := legendSample + legendGap + legendLetters.width(name)
+		if x+wide > width-pagePadding {
+			x, h.lines, h.bottom = pagePadding, h.lines+1, h.bottom+legendLine
+		}
+		h.names, h.x, h.y = append(h.names, name), append(h.x, x), append(h.y, h.bottom-legendLine/2)
+		x += wide + legendSeparator
+	}
+	if len(names) > 0 {
+		h.bottom += blockGap
+	}
 	return h
 }
 
-// rows is the number of lines of the legend.
-func (h *heading) rows() int { return (len(h.names) + h.columns - 1) / h.columns }
-
-// bottom is where the heading and the gap below it end.
-func (h *heading) bottom() float64 {
-	y := h.legendTop()
-	if len(h.names) > 0 {
-		y += float64(h.rows())*legendLine + blockGap
-	}
-	return y
-}
-
-func (h *heading) legendTop() float64 {
-	if h.title == "" {
-		return pagePadding
-	}
-	return pagePadding + titleLetters.size*lineSpacing + blockGap
-}
-
-// place calls entry with where each entry of the legend begins and the middle of its line.
-func (h *heading) place(entry func(i int, x, y float64)) {
-	for i := range h.names {
-		entry(i, pagePadding+float64(i%h.columns)*h.pitch, h.legendTop()+(float64(i/h.columns)+0.5)*legendLine)
+// draw writes title and names in an ink; sample draws what stands before each name, from x on.
+func (h *heading) draw(s *svg, ink string, sample func(i int, x, y float64)) {
+	s.text(titleLetters, ink, h.title, pagePadding, pagePadding+titleLetters.size, atLeft)
+	for i, name := range h.names {
+		sample(i, h.x[i], h.y[i])
+		s.text(legendLetters, ink, name, h.x[i]+legendSample+legendGap, h.y[i]+0.36*legendLetters.size, atLeft)
 	}
 }

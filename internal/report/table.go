@@ -37,48 +37,32 @@ const columnGap = "  "
 // Text is the table for a terminal: aligned columns, a line below the headers, no
 // colours, no line end after the last row.
 func (t Table) Text() string {
-	cells, widths, numeric := t.grid()
+	numeric := t.numeric()
+	widths, rows := make([]int, len(numeric)), make([][]string, 0, 1+len(t.Rows))
+	for _, row := range append([][]string{t.Headers}, t.Rows...) {
+		cells := make([]string, len(numeric)) // no row is short
+		for j, text := range row {
+			cells[j] = printable.Line(strings.TrimSpace(text))
+			widths[j] = max(widths[j], uniseg.StringWidth(cells[j]))
+		}
+		rows = append(rows, cells)
+	}
 	var lines []string
-	for i, row := range cells {
-		padded := padRow(row, widths, numeric)
-		lines = append(lines, strings.TrimRight(strings.Join(padded, columnGap), " "))
-		if i == 0 {
-			for j, width := range widths {
-				padded[j] = strings.Repeat("─", width)
+	for i, row := range rows {
+		rule := make([]string, len(row))
+		for j, text := range row {
+			blanks := strings.Repeat(" ", widths[j]-uniseg.StringWidth(text))
+			if row[j] = text + blanks; numeric[j] {
+				row[j] = blanks + text
 			}
-			lines = append(lines, strings.Join(padded, columnGap))
+			rule[j] = strings.Repeat("─", widths[j])
+		}
+		lines = append(lines, strings.TrimRight(strings.Join(row, columnGap), " "))
+		if i == 0 {
+			lines = append(lines, strings.Join(rule, columnGap))
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// grid is headers and rows with every cell cleaned and no row short, the widths
-// of the columns and which of them hold numbers.
-func (t Table) grid() (cells [][]string, widths []int, numeric []bool) {
-	numeric = t.numeric()
-	widths = make([]int, len(numeric))
-	for _, row := range append([][]string{t.Headers}, t.Rows...) {
-		full := make([]string, len(numeric))
-		for j, text := range row {
-			full[j] = printable.Line(strings.TrimSpace(text))
-			widths[j] = max(widths[j], uniseg.StringWidth(full[j]))
-		}
-		cells = append(cells, full)
-	}
-	return cells, widths, numeric
-}
-
-// padRow fills cells with blanks to the widths, numbers on their left.
-func padRow(row []string, widths []int, numeric []bool) []string {
-	padded := make([]string, len(row))
-	for j, text := range row {
-		blanks := strings.Repeat(" ", widths[j]-uniseg.StringWidth(text))
-		padded[j] = text + blanks
-		if numeric[j] {
-			padded[j] = blanks + text
-		}
-	}
-	return padded
 }
 
 // numeric tells which columns hold numbers: those with a number in some row and
@@ -88,28 +72,19 @@ func (t Table) numeric() []bool {
 	for _, row := range t.Rows {
 		width = max(width, len(row))
 	}
-	numeric := make([]bool, width)
-	for j := range numeric {
-		numeric[j] = t.numericColumn(j)
+	numeric, texts := make([]bool, width), make([]bool, width)
+	for _, row := range t.Rows {
+		for j, cell := range row {
+			cell = strings.TrimSpace(cell)
+			number := numberPattern.MatchString(cell)
+			numeric[j] = numeric[j] || number
+			texts[j] = texts[j] || !number && cell != "" && !slices.Contains(blanks, strings.ToLower(cell))
+		}
+	}
+	for j, text := range texts {
+		numeric[j] = numeric[j] && !text
 	}
 	return numeric
-}
-
-// numericColumn tells whether column j holds numbers.
-func (t Table) numericColumn(j int) bool {
-	found := false
-	for _, row := range t.Rows {
-		if j >= len(row) {
-			continue
-		}
-		switch cell := strings.TrimSpace(row[j]); {
-		case numberPattern.MatchString(cell):
-			found = true
-		case cell != "" && !slices.Contains(blanks, strings.ToLower(cell)):
-			return false
-		}
-	}
-	return found
 }
 
 // numberPattern is a number with an optional sign, thousands, power, spread and

@@ -210,9 +210,9 @@ func (run *Run) Via(name string, fill func(path string) error) error {
 }
 
 // WriteJSON writes v, indented, as the file called name, in the manner of
-// WriteFile. NaN and infinities are written as null, which the type Float reads as NaN.
+// WriteFile. NaN and infinities have to be of the type Float, and are null.
 func (run *Run) WriteJSON(name string, v any) error {
-	text, err := printable.EncodeResult(v, indent)
+	text, err := printable.Encode(v, indent)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", run.Path(name), err)
 	}

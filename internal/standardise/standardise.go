@@ -321,55 +321,53 @@ func (m *Map) Room(in *crf.Instance) (bytes int64) {
 	return bytes
 }
 
+// features are those of f on the new scale, in memory of their own.
 func (c *columns) features(f *crf.Features, space *spill.Space) crf.Features {
-	x := f.Data()
-	if f.Rows() == 0 {
-		return *f
-	}
-	var scaled crf.Features
-	var err error
+	own := *f
+	x := own.Data()
 	switch {
-	case x.Computed != nil:
-		if m, ok := x.Computed.(*stretch.Map); ok { // pixels stay computed; others are kept as numbers
-			return crf.Compute(m.Scaled(c.mean, c.deviation))
-		}
-		dim, read := f.Dim(), f.Reader()
-		rows := make([]float64, f.Rows()*dim)
-		for r := range f.Rows() {
-			read(rows[r*dim:][:dim], r)
-		}
-		scaled, err = crf.Dense(scale(c, rows, rows), dim)
-		space = nil
-	case x.Single != nil:
-		scaled, err = crf.Dense(scale(c, spill.Zeros[float32](space, len(x.Single)), x.Single), x.Dim)
 	case x.Start != nil:
-		scaled, err = crf.Sparse(x.Start, x.Column, scaleSparse(c, make([]float64, len(x.Column)), x), x.Dim)
-	default:
-		scaled, err = crf.Dense(scale(c, spill.Zeros[float64](space, len(x.Double)), x.Double), x.Dim)
+		x.Value = slices.Clone(x.Value)
+		if x.Value == nil {
+			x.Value = slices.Repeat([]float64{1}, len(x.Column))
+		}
+	case x.Computed == nil:
+		x.Single, x.Double, x.Owner = spill.Copy(space, x.Single), spill.Copy(space, x.Double), nil
+		if space != nil {
+			x.Owner = space
+		}
 	}
-	if err != nil {
-		panic("standardise: " + err.Error()) // |x − mean|/deviation is at most √rows
-	}
-	if space != nil {
-		scaled.Data().Owner = space
-	}
-	return scaled
+	c.change(x)
+	return own
 }
 
-func scale[T float32 | float64](c *columns, dst, x []T) []T {
+// change puts features on the new scale where they lie. Pixels stay computed; what else computes may be shared,
+// and is kept as numbers.
+func (c *columns) change(x *crf.FeatureData) {
+	if m, ok := x.Computed.(*stretch.Map); ok {
+		x.Computed = m.Scaled(c.mean, c.deviation)
+		return
+	}
+	if x.Computed != nil {
+		read := x.Computed.Reader()
+		x.Computed, x.Double = nil, make([]float64, x.Rows*x.Dim)
+		for r := range x.Rows {
+			read(x.Double[r*x.Dim:][:x.Dim], r)
+		}
+	}
+	scale(c, x.Single)
+	scale(c, x.Double)
+	for i, j := range x.Column {
+		x.Value[i] = (x.Value[i] - c.mean[j]) / c.deviation[j]
+	}
+}
+
+func scale[T float32 | float64](c *columns, x []T) {
 	dim := len(c.mean)
 	for i := range x {
 		j := i % dim
-		dst[i] = T((float64(x[i]) - c.mean[j]) / c.deviation[j])
+		x[i] = T((float64(x[i]) - c.mean[j]) / c.deviation[j])
 	}
-	return dst
-}
-
-func scaleSparse(c *columns, dst []float64, x *crf.FeatureData) []float64 {
-	for i, j := range x.Column {
-		dst[i] = (valueOf(x, i) - c.mean[j]) / c.deviation[j]
-	}
-	return dst
 }
 
 // InPlace puts the features of instances on the new scale where they lie, for instances that nobody else uses.
@@ -378,34 +376,32 @@ func scaleSparse(c *columns, dst []float64, x *crf.FeatureData) []float64 {
 func (m *Map) InPlace(data []*crf.Instance) bool {
 	for _, in := range data {
 		for i := range m.columns {
-			if x := featuresOf(in, i).Data(); m.columns[i].mean != nil && x.Start != nil && x.Value == nil && len(x.Column) > 0 {
+			if x := featuresOf(in, i).Data(); m.columns[i].mean != nil && x.Value == nil && len(x.Column) > 0 {
 				return false
 			}
 		}
 	}
 	done := map[any]bool{}
-	change := func(c *columns, f *crf.Features) {
-		x := f.Data()
-		switch {
-		case c.mean == nil || f.Rows() == 0:
-		case x.Computed != nil && !done[x]: // what computes may be shared, and stays as it is
-			done[x] = true
-			scaled := c.features(f, nil)
-			*x = *scaled.Data()
-		case x.Single != nil && !done[&x.Single[0]]:
-			done[&x.Single[0]] = true
-			scale(c, x.Single, x.Single)
-		case x.Double != nil && !done[&x.Double[0]]:
-			done[&x.Double[0]] = true
-			scale(c, x.Double, x.Double)
-		case len(x.Value) > 0 && !done[&x.Value[0]]:
-			done[&x.Value[0]] = true
-			scaleSparse(c, x.Value, x)
-		}
-	}
 	for _, in := range data {
 		for i := range m.columns {
-			change(&m.columns[i], featuresOf(in, i))
+			c, x := &m.columns[i], featuresOf(in, i).Data()
+			var place any
+			switch {
+			case c.mean == nil || x.Rows == 0:
+				continue
+			case x.Single != nil:
+				place = &x.Single[0]
+			case x.Double != nil:
+				place = &x.Double[0]
+			case len(x.Value) > 0:
+				place = &x.Value[0]
+			default:
+				place = x
+			}
+			if !done[place] {
+				done[place] = true
+				c.change(x)
+			}
 		}
 	}
 	return true

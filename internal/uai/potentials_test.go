@@ -91,11 +91,11 @@ func TestPotentialsOfManyStates(t *testing.T) {
 // TestPotentialsByHand: what may be left out, and one table for all edges.
 func TestPotentialsByHand(t *testing.T) {
 	p := oracle.Must(readArrays(t, twoNodes()))(t)
-	if got := p.LogScore([]int{0, 1}); got != 1+4+7 || p.Constant != 0 || !math.IsInf(p.LogScore([]int{1, 1}), -1) {
+	if got := p.Network().LogScore([]int{0, 1}); got != 1+4+7 || p.Constant != 0 || !math.IsInf(p.Network().LogScore([]int{1, 1}), -1) {
 		t.Errorf("score %v", got)
 	}
 	p = oracle.Must(readArrays(t, map[string][]byte{"theta": twoNodes()["theta"]}))(t)
-	if p.Graph.NumEdges() != 0 || p.LogScore([]int{1, 1}) != 6 {
+	if p.Graph.NumEdges() != 0 || p.Network().LogScore([]int{1, 1}) != 6 {
 		t.Errorf("without edges: %+v", p)
 	}
 }

@@ -217,7 +217,7 @@
   // showPictures shows those that runs have drawn, and again where they are others.
   let drawn = "";
   function showPictures() {
-    const all = runs.flatMap((r, i) => Object.entries((r.state && r.state.pictures) || {}).map(([name, path]) => [`pictures/${i}/${path}`, [runs.length > 1 && r.name, name.replace(/\.png$/, "")].filter(Boolean).join(", ")]));
+    const all = runs.flatMap((r, i) => Object.entries((r.state && r.state.pictures) || {}).map(([name, path]) => [`pictures/${i}/${path}`, [runs.length > 1 && r.name, name.replace(/\.svg$/, "")].filter(Boolean).join(", ")]));
     if (JSON.stringify(all) === drawn) return;
     drawn = JSON.stringify(all);
     at("pictures").replaceChildren(...all.map(([path, name]) => {

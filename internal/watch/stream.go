@@ -122,7 +122,7 @@ func (s *stream) note(m *runfolder.Metric) {
 
 // event sends one event.
 func (s *stream) event(name string, v any, send func(text []byte) error) error {
-	text, err := printable.EncodeResult(v, "")
+	text, err := printable.Encode(v, "")
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func picturesOf(dir string) pictures {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if info, err := entry.Info(); err == nil && strings.HasPrefix(name, "pictures") && filepath.Ext(name) == ".png" {
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(name, "pictures") && filepath.Ext(name) == ".svg" {
 			found[name] = fmt.Sprintf("%s?%d", url.PathEscape(name), info.ModTime().UnixNano())
 		}
 	}

@@ -171,14 +171,14 @@ func (l *listener) wantState(phase string, parts ...string) state {
 func TestPictures(t *testing.T) {
 	dir, _ := newRun(t)
 	oracle.OK(t, os.Mkdir(filepath.Join(dir, "plots"), 0o777))
-	for _, name := range []string{"pictures-a b.png", "gradient.png", "pictures.svg"} {
+	for _, name := range []string{"pictures-a b.svg", "gradient.svg", "pictures.png"} {
 		oracle.OK(t, os.WriteFile(filepath.Join(dir, "plots", name), []byte(name), 0o666))
 	}
 	told := listen(t, dir).wantState("waiting").Pictures
-	if address := told["pictures-a b.png"]; len(told) != 1 || !strings.HasPrefix(address, "pictures-a%20b.png?") {
+	if address := told["pictures-a b.svg"]; len(told) != 1 || !strings.HasPrefix(address, "pictures-a%20b.svg?") {
 		t.Errorf("the pictures are %v", told)
 	}
-	for path, want := range map[string]int{"0/pictures-a%20b.png": 200, "0/gradient.png": 404, "1/pictures-a%20b.png": 404, "x/pictures-a%20b.png": 404, "0/..%2fconfig.json": 404, "0/pictures.svg": 404} {
+	for path, want := range map[string]int{"0/pictures-a%20b.svg": 200, "0/gradient.svg": 404, "1/pictures-a%20b.svg": 404, "x/pictures-a%20b.svg": 404, "0/..%2fconfig.json": 404, "0/pictures.png": 404} {
 		request, answer := httptest.NewRequest("GET", "http://localhost/secret/pictures/"+path, nil), httptest.NewRecorder()
 		if Handler([]string{dir}, testToken).ServeHTTP(answer, request); answer.Code != want {
 			t.Errorf("%s: %d, want %d", path, answer.Code, want)

@@ -232,7 +232,8 @@ func (x *Segmentation) names() []string {
 func (x *Segmentation) panel() (report.Panel, error) {
 	p := report.Panel{Title: "Test images", Names: x.names()}
 	for _, s := range x.Samples {
-		row := report.PanelRow{Title: s.ID, Truth: s.Truth, Prediction: s.Prediction, W: s.Width, H: s.Height}
+		row := report.PanelRow{Title: s.ID, W: s.Width, H: s.Height,
+			Labels: []report.PixelLabels{{Name: "truth", Labels: s.Truth}, {Name: "prediction", Labels: s.Prediction}}}
 		if text, err := fileio.Read(s.Path, "a picture", fileio.Text); err == nil {
 			if row.Photo, _, err = image.Decode(bytes.NewReader(text)); err != nil {
 				return p, fmt.Errorf("%s: %w", s.Path, err)

@@ -87,7 +87,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: step %v, %d iterations, from %+v to %+v %s", r.Name, r.Step, r.Iterations, first, last, r.Diverged)
 		}
 	}
-	for _, name := range []string{"fig5/objective-seconds.svg", "fig6/samples-bins.png", "fig6/samples-contrast.png",
+	for _, name := range []string{"fig5/objective-seconds.svg", "fig6/samples-bins.svg", "fig6/samples-contrast.svg",
 		"table1/iterations.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)

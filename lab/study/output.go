@@ -50,7 +50,7 @@ func (f *Findings) write(folder *runfolder.Run, study string) error {
 		}
 	}
 	for _, picture := range f.Pictures {
-		if err := folder.WriteFile(path.Join(study, picture.File+".png"), picture.Panel.PNG); err != nil {
+		if err := folder.WriteFile(path.Join(study, picture.File+".svg"), picture.Panel.SVG); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (f *Findings) show(r *report.Report, study *Study) error {
 		r.Figure(figure.Drawing, figure.Caption)
 	}
 	for _, picture := range f.Pictures {
-		r.Pictures(picture.Panel, picture.Caption)
+		r.Figure(picture.Panel, picture.Caption)
 	}
 	return nil
 }

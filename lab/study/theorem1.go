@@ -285,9 +285,8 @@ func (c *Course) sumUp(moments []Moment, beta, eta float64) {
 			}
 		}
 	}
-	c.Measured, c.Median, c.Lowest = len(contractions), median(contractions), math.NaN()
-	if c.Measured > 0 {
-		c.Lowest = slices.Min(contractions)
+	if c.Measured = len(contractions); c.Measured > 0 { // else both are 0
+		c.Median, c.Lowest = median(contractions), slices.Min(contractions)
 	}
 	if c.C == 0 {
 		c.C = math.Max(c.Lowest, 0) // of the practical course: its own

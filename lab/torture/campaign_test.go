@@ -12,8 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,12 +55,8 @@ var prepared = sync.OnceValues(func() (*campaign, error) {
 		ctx: context.Background(), seed: *seed,
 		blockbp: filepath.Join(work, "blockbp"), sets: filepath.Join(work, "data"),
 	}
-	// As releases are built.
 	build := exec.Command("go", "build", "-o", c.blockbp, "./cmd/blockbp")
 	build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=0")
-	if runtime.GOARCH == "amd64" {
-		build.Args = slices.Insert(build.Args, 2, "-ldflags", "-E blockbp_entry")
-	}
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%v: %w: %s", build, err, out)
 	}

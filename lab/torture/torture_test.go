@@ -57,21 +57,6 @@ func TestMutationsRepeat(t *testing.T) {
 	}
 }
 
-// TestSmallLimits: a command under a small limit works, or says which to raise.
-func TestSmallLimits(t *testing.T) {
-	for script, want := range map[string]string{
-		"exit 0": "", "echo 'no more can be open at a time; raise the limit' >&2; exit 1": "",
-		"exit 1": "want 0, or 1", "echo 'fatal error: netpollinit' >&2; exit 2": "crashed",
-	} {
-		c := sham(t, script)
-		one := c.newTrial("x", 20, filepath.Join(t.TempDir(), "trial"))
-		one.try(func(t *trial) { tryLimit(t, "data") })
-		if (one.fault == "") != (want == "") || !strings.Contains(one.fault, want) {
-			t.Errorf("%q: the fault is %q, want %q", script, one.fault, want)
-		}
-	}
-}
-
 // TestSpread: in the end everything on a list is tried, whatever its length.
 func TestSpread(t *testing.T) {
 	for length := 1; length < 200; length++ {

@@ -1,3 +1,9 @@
+// Package gen makes the graphs of tests and of the laboratory: chains, trees, complete graphs and the two classical
+// random graphs. What no graph can be is refused as package graph does it, or is a panic.
+//
+// Every generator states the order of its nodes and edges, so that features and potentials made elsewhere can be
+// matched to them. Random generators draw from the source they are given and from nothing else: the same source state
+// gives the same graph.
 package gen
 
 import (
@@ -6,6 +12,42 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 )
+
+// Chain returns the path 0 – 1 – … – n-1; edge e joins e to e+1.
+func Chain(n int) (*graph.Graph, error) {
+	u, v := make([]int32, n-1), make([]int32, n-1)
+	for e := range int32(n - 1) {
+		u[e], v[e] = e, e+1
+	}
+	return graph.FromEdges(n, u, v)
+}
+
+// Complete returns the graph in which every two of n nodes are joined. Edges are in lexicographic order: (0, 1), (0,
+// 2), …, (n-2, n-1).
+func Complete(n int) (*graph.Graph, error) {
+	var u, v []int32
+	for s := range int32(n) {
+		for t := s + 1; t < int32(n); t++ {
+			u, v = append(u, s), append(v, t)
+		}
+	}
+	return graph.FromEdges(n, u, v)
+}
+
+// Tree returns a tree drawn uniformly from the n^(n-2) labelled trees on n nodes: a walk jumps from node to node at
+// random, and the edge by which it first comes to each is one of the tree (Aldous 1990; Broder 1989), in this order.
+func Tree(n int, rng *rand.Rand) (*graph.Graph, error) {
+	var u, v []int32
+	at, met := rng.Int32N(int32(n)), make([]bool, n)
+	for met[at] = true; len(u) < n-1; {
+		next := rng.Int32N(int32(n))
+		if !met[next] {
+			met[next], u, v = true, append(u, at), append(v, next)
+		}
+		at = next
+	}
+	return graph.FromEdges(n, u, v)
+}
 
 // ErdosRenyi returns a draw from G(n, p): every two of n nodes are joined with probability p, independently. Edges
 // (u, v) have u < v and are ordered by v, then u.

@@ -1,0 +1,188 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/fileio"
+	"github.com/blockbp/blockbp/internal/npy"
+)
+
+// voidLabel is the value of unlabelled pixels in label maps saved as pictures.
+const voidLabel = 255
+
+// What the numbers of a map are.
+const (
+	numbersText    = iota // read from a text, negative ones as −1
+	numbersIndices        // indices of a palette
+	numbersWide           // of an array, or greys of 16 bits
+	numbersGreys          // 0xrrggbb, all of which are greys
+	numbersColours        // 0xrrggbb
+)
+
+// numberMap has a number for each pixel of a picture: labels, of which −1 is unobserved, or superpixels.
+type numberMap struct {
+	path       string
+	form       int // numbersText and others
+	rows, cols int
+	numbers    []int32       // [rows*cols]
+	palette    color.Palette // of a picture; nil: it has none
+}
+
+// place sets where the number of node s stands in the file.
+func (m *numberMap) place(e *Error, s int) *Error {
+	e.File, e.Place = m.path, fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
+	if m.form == numbersText {
+		e.Line, e.Place = s/m.cols+1, ""
+		e.Problem = fmt.Sprintf("number %d ", s%m.cols+1) + e.Problem
+	}
+	return e
+}
+
+// parseNumbers reads a map as its suffix says: a text, an array or a picture.
+func parseNumbers(path string, data []byte, allowed int64) (m *numberMap, list []error) {
+	var err error
+	switch filepath.Ext(path) {
+	case ".txt":
+		return parseRegions(path, data)
+	case ".npy":
+		m, err = parseNumberArray(path, data)
+	default:
+		m, err = parseNumberPicture(path, data, allowed)
+	}
+	if err != nil {
+		return nil, []error{err}
+	}
+	return m, nil
+}
+
+// parseRegions reads a matrix of integers, one line per row, separated by blanks; negative numbers mean unobserved.
+func parseRegions(path string, data []byte) (*numberMap, []error) {
+	m := &numberMap{path: path, numbers: make([]int32, 0, len(data)/2+1)}
+	p := &problems{file: path}
+	data = bytes.TrimRight(bytes.TrimPrefix(fileio.Lines(data), []byte("\ufeff")), " \t\r\n")
+	for row := range bytes.Lines(data) {
+		m.rows++
+		texts := strings.Fields(string(row))
+		if m.cols = cmp.Or(m.cols, len(texts)); len(texts) != m.cols || m.cols == 0 {
+			p.add(m.rows, "", "", "there are %d numbers, want %d as on the lines before", len(texts), m.cols)
+			continue
+		}
+		for _, text := range texts {
+			label, err := strconv.ParseInt(text, 10, 32)
+			if err != nil || label >= mostStates {
+				p.add(m.rows, "", "", "%q is not a label: want a whole number below %d, negative for unknown",
+					abbreviate(text), mostStates)
+				break
+			}
+			m.numbers = append(m.numbers, int32(max(label, -1)))
+		}
+	}
+	if m.rows == 0 {
+		p.add(0, "", "", "there are no labels")
+	}
+	if list := p.errors(); len(list) > 0 {
+		return nil, list
+	}
+	return m, nil
+}
+
+// parseNumberArray reads an array [h, w] of integers.
+func parseNumberArray(path string, data []byte) (*numberMap, error) {
+	h, raw, err := npy.Open(data)
+	if err != nil {
+		return nil, arrayError(path, err)
+	}
+	if len(h.Shape) < 2 || h.Count == 0 || h.Count != h.Shape[0]*h.Shape[1] {
+		return nil, wrong(path, 0, "", "", "shape is %s, want [h, w], none of them 0", npy.ShapeText(h.Shape))
+	}
+	values, err := h.Integers(raw)
+	if err != nil {
+		return nil, arrayError(path, err)
+	}
+	return &numberMap{path: path, form: numbersWide, rows: h.Shape[0], cols: h.Shape[1], numbers: values.Ints}, nil
+}
+
+// parseNumberPicture reads a png with a palette, grey, or in colours: indices of a palette, but for a ramp of greys;
+// greys of 16 bits; or colours, 0xrrggbb.
+func parseNumberPicture(path string, data []byte, allowed int64) (*numberMap, error) {
+	picture, format, err := decodePicture(path, data, allowed)
+	if err != nil {
+		return nil, err
+	}
+	if format == "jpeg" {
+		return nil, wrong(path, 0, "", softRemedy, "it is a jpg, which changes labels")
+	}
+	at := picture.Bounds()
+	m := &numberMap{path: path, rows: at.Dy(), cols: at.Dx(), numbers: make([]int32, at.Dx()*at.Dy()), form: numbersGreys}
+	paletted, _ := picture.(*image.Paletted)
+	wide, isWide := picture.(*image.Gray16)
+	if isWide {
+		m.form = numbersWide
+	} else if paletted != nil && !isRamp(paletted.Palette) {
+		m.form, m.palette = numbersIndices, paletted.Palette
+	}
+	for s := range m.numbers {
+		x, y := at.Min.X+s%m.cols, at.Min.Y+s/m.cols
+		switch m.form {
+		case numbersIndices:
+			m.numbers[s] = int32(paletted.ColorIndexAt(x, y))
+			continue
+		case numbersWide:
+			m.numbers[s] = int32(wide.Gray16At(x, y).Y)
+			continue
+		}
+		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
+		if c.A != math.MaxUint8 {
+			return nil, m.place(wrong("", 0, "", `save the picture without transparency, in Python `+
+				`Image.open("mask.png").convert("RGB") or .getchannel("A")`, "is transparent, which says nothing of a label"), s)
+		}
+		if m.numbers[s] = colourNumber([3]uint8{c.R, c.G, c.B}); c.R != c.G || c.G != c.B {
+			m.form = numbersColours
+		}
+	}
+	return m, nil
+}
+
+// isRamp reports whether a palette is that of greys in their order, which is what programs write where nobody chose
+// colours.
+func isRamp(p color.Palette) bool {
+	for i, c := range p {
+		if red, green, blue, _ := c.RGBA(); red != green || green != blue || red>>8 != uint32(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// colourNumber is 0xrrggbb, and partsOf takes it apart.
+func colourNumber(c [3]uint8) int32 { return int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2]) }
+func partsOf(c int32) [3]uint8      { return [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)} }
+
+// asLabels makes greys of wide numbers, as other pictures of labels have them, so that a set may have both.
+func (m *numberMap) asLabels() error {
+	if m.form != numbersWide {
+		return nil
+	}
+	m.form = numbersGreys
+	for s, v := range m.numbers {
+		if v == math.MaxUint16 {
+			v = voidLabel
+		}
+		if v > math.MaxUint8 {
+			return m.place(wrong("", 0, "", "number the classes from 0; numbers of single objects are no labels",
+				"is %d, want a label of 0 to 254, or a negative number, 255 or 65535 where none is known", v), s)
+		}
+		if m.numbers[s] = -1; v >= 0 {
+			m.numbers[s] = colourNumber([3]uint8{uint8(v), uint8(v), uint8(v)})
+		}
+	}
+	return nil
+}
