@@ -140,8 +140,8 @@ func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
 		"folder, on a disk: for networks larger than memory")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "no edges: node features alone, as a baseline")
 	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), "+
-		"potts:J or balanced:S (by a rule), with ^P behind them beliefs to the power P, or auto (together; with hidden "+
-		"labels, as held-out ones decide)")
+		"potts:J, balanced:S or moments:S (by a rule), with ^P behind them beliefs to the power P, or auto (together; with "+
+		"hidden labels, as held-out ones decide)")
 }
 
 // registerEnds adds the options of when a training ends, and of what is looked at on the way.

@@ -284,10 +284,13 @@ func (c *selection) kinds(first bool) (kinds []Candidate) {
 		kinds = append(kinds, Candidate{Edges: edgesTogether})
 	}
 	kinds = append(kinds, Candidate{Edges: noEdges})
-	if c.p.made() {
+	if c.p.made(edgesBalanced) {
 		kinds = append(kinds, Candidate{Edges: rule.String(), Prior: even})
 		rule.strength = -rule.strength
 		kinds = append(kinds, Candidate{Edges: rule.String()})
+	}
+	if c.p.made(edgesMoments) {
+		kinds = append(kinds, Candidate{Edges: edgeRule{name: edgesMoments, strength: rounded(meanCoupling(in), 2)}.String()})
 	}
 	if c.p.triesTogether() {
 		kinds = append(kinds, Candidate{Edges: edgesTogether})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -303,7 +304,7 @@ func TestWhatIsChosen(t *testing.T) {
 		t.Errorf("%d labels are divided into folds", leastLabels-1)
 	}
 	for edges, want := range map[string]string{
-		"pots:1": `--edges "pots:1": want auto or together; or potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:1": "want auto or together", "potts:Inf": "want",
+		"pots:1": `--edges "pots:1": want auto or together; or potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:-1": "want", "potts:Inf": "want",
 	} {
 		wantError(t, refused(Options{Edges: edges}), Usage, want)
 	}
@@ -312,21 +313,46 @@ func TestWhatIsChosen(t *testing.T) {
 	}
 }
 
-// TestEdgeRules: equal states have the strength as their weight, on the constant feature, of any scale.
+// TestEdgeRules: weights are those of an independent derivation.
 func TestEdgeRules(t *testing.T) {
 	g := oracle.Must(graph.FromEdges(4, []int32{0, 1, 2}, []int32{1, 2, 3}))(t)
-	schema := crf.Homogeneous([]string{"a", "b"}, 1, 2)
-	features := oracle.Must(crf.Dense([]float64{3, 1, 4, 1, 5, 1}, 2))(t)
-	in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{crf.Constant(4, 1)},
-		EdgeFeat: []crf.Features{features}, Labels: [][]int32{{0, 0, 1, -1}}}))(t)
-	m := oracle.Must(crf.NewModel(schema))(t)
-	r := oracle.Must(parseEdges("potts:-0.7"))(t)
-	r.put(m, carriers(&schema, []*crf.Instance{in}, r.name))
-	want := []float64{0, 0, 0, 0, -.7, 0, 0, -.7}
-	if at := m.Layout.Edge[0].At; !slices.Equal(m.Weights[at:], want) {
-		t.Errorf("weights %v, want %v", m.Weights[at:], want)
+	for _, symmetric := range []bool{false, true} {
+		schema := crf.Homogeneous([]string{"a", "b"}, 1, 2)
+		schema.EdgeTypes[0].Symmetric = symmetric
+		features := oracle.Must(crf.Dense([]float64{3, 1, 4, 1, 5, 1}, 2))(t)
+		in := oracle.Must(crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{crf.Constant(4, 1)}, EdgeFeat: []crf.Features{features}, Labels: [][]int32{{0, 0, 1, -1}}}))(t)
+		nodes := oracle.Must(crf.NewModel(schema))(t)
+		nodes.Weights[nodes.Layout.Node[0].At+1] = math.Log(3) // the hidden node is in b with 3/4
+		// Pairs of states: (a, a), (a, b), and b with a quarter a and three quarters b; and a
+		// quarter of an edge for each pair.
+		pairs := [4]float64{1.25, 1.25, .5, 1}
+		if symmetric {
+			pairs[1], pairs[2] = .875, .875
+		}
+		var logs [4]float64
+		for i, x := range pairs {
+			row, column := pairs[i/2*2]+pairs[i/2*2+1], pairs[i%2]+pairs[2+i%2]
+			logs[i] = math.Log(x * 4 / row / column)
+		}
+		span := slices.Max(logs[:]) - slices.Min(logs[:])
+		check := func(rule string, want [4]float64) {
+			t.Helper()
+			r := oracle.Must(parseEdges(rule))(t)
+			m := oracle.Must(r.of(t.Context(), nodes, []*crf.Instance{in}, nil, carriers(&schema, []*crf.Instance{in}, r.name)))(t)
+			at := m.Layout.Edge[0].At
+			for i := range want {
+				if m.Weights[at+i] != 0 || math.Abs(m.Weights[at+4+i]-want[i]) > 1e-12 {
+					t.Errorf("%s: weights %v, want zeros and %v", rule, m.Weights[at:], want)
+				}
+			}
+			oracle.OK(t, m.CheckSymmetry())
+		}
+		for i := range logs {
+			logs[i] *= 1.5 / span
+		}
+		check("moments:1.5", logs)
+		check("potts:-0.7", [4]float64{-.7, 0, 0, -.7})
 	}
-	oracle.OK(t, m.CheckSymmetry())
 }
 
 // TestDecide: within one standard error the simplest wins, and within two what is usual, or edges that do

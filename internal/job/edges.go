@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,22 +12,26 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/standardise"
 )
 
-// The values of Options.Edges, the last two with a strength.
+// The values of Options.Edges, the last three with a strength.
 const (
 	edgesAuto     = "auto"
 	edgesTogether = "together"
 	edgesPotts    = "potts"
 	edgesBalanced = "balanced"
+	edgesMoments  = "moments"
 	noEdges       = edgesPotts + ":0"
 )
 
 // edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With potts, the strength is
 // the weight of equal states, of edges that weigh as much as the mean, and grows with what they weigh. With balanced,
-// it is the factor of that weight which couplings justifies for each edge.
+// it is the factor of that weight which couplings justifies for each edge. With moments, it is how far weights of pairs
+// of states are apart, which are those of edgeRule.moments but for a factor.
 type edgeRule struct {
-	name     string // edgesPotts or edgesBalanced; else weights are learned, or as they are
+	name     string // edgesPotts, edgesBalanced or edgesMoments; else weights are learned, or as they are
 	strength float64
 	power    float64 // that beliefs are taken to, and normalised; 0: 1
 }
@@ -46,16 +51,19 @@ func parseEdges(text string) (rule edgeRule, err error) {
 	}
 	rule.strength, err = strconv.ParseFloat(number, 64)
 	finite := err == nil && !math.IsInf(rule.strength, 0) && !math.IsNaN(rule.strength)
-	if !rule.makes() || !finite {
+	if !rule.makes() || !finite || name == edgesMoments && rule.strength < 0 {
 		return edgeRule{}, usagef("{edges} %q: want auto or together; or potts:J with the weight of equal states, such as "+
-			"potts:0.5, or balanced:S, S times what the degrees of an edge's ends justify, such as balanced:1, and behind "+
-			"these ^P for beliefs to the power P", asked)
+			"potts:0.5, or balanced:S, S times what the degrees of an edge's ends justify, such as balanced:1, "+
+			"or moments:S with how far weights are apart, such as moments:1, and behind these ^P for beliefs to the power P",
+			asked)
 	}
 	return rule, nil
 }
 
 // makes reports whether the rule makes weights of edges, which are learned otherwise.
-func (r edgeRule) makes() bool { return r.name == edgesPotts || r.name == edgesBalanced }
+func (r edgeRule) makes() bool {
+	return r.name == edgesPotts || r.name == edgesBalanced || r.name == edgesMoments
+}
 
 // validateEdges refuses rules for edges beside what needs edges that are learned.
 func (o *Options) validateEdges() error {
@@ -183,7 +191,7 @@ func (p *Prepared) makeEdges() (err error) {
 	p.carriers = carriers(&p.Problem.Model.Schema, p.Problem.Data, p.rule.name)
 	if p.rule.strength != 0 && len(p.carriers) == 0 {
 		return usagef("{edges=%s}: no type of edges has weights that it could make: it needs a constant feature, tied "+
-			"weights, and one type of nodes at both ends", p.Options.Edges)
+			"weights, and with potts or balanced one type of nodes at both ends", p.Options.Edges)
 	}
 	if p.rule.strength != 0 {
 		p.said = append(p.said, p.ruleNote())
@@ -204,7 +212,7 @@ func (p *Prepared) makeEdges() (err error) {
 // separate has node weights learned without edges, where those are made by a rule.
 func (p *Prepared) separate() (err error) {
 	if p.rule.makes() {
-		p.numbers, p.Problem.Counting = p.Problem.Counting, nil
+		p.networks, p.numbers, p.Problem.Counting = p.Problem.Data, p.Problem.Counting, nil
 		p.Problem.Data, err = onlyNodes(p.Problem.Data)
 	}
 	return err
@@ -247,16 +255,98 @@ func (p *Prepared) counting() counting.Func {
 	return p.Problem.Counting
 }
 
-// put gives a model of nodes, for features as they are, the edges of the rule.
-func (r edgeRule) put(m *crf.Model, carriers map[int][]carrier) {
+// of is a model of nodes, learned from data on a scale, for features as they are, with the edges of the rule.
+func (r edgeRule) of(ctx context.Context, nodes *crf.Model, data []*crf.Instance, scale *standardise.Map,
+	carriers map[int][]carrier) (*crf.Model, error) {
+	m, tables := original(nodes, scale), [][]float64(nil)
+	if r.name == edgesMoments {
+		var err error
+		if tables, err = r.moments(ctx, nodes, data, carriers); err != nil {
+			return nil, err
+		}
+	}
 	for b, of := range carriers {
 		span := m.Layout.Edge[b]
 		clear(m.Weights[span.At:][:span.Len])
-		k := m.Schema.NodeStates(m.Schema.EdgeTypes[b].U)
-		for _, c := range of {
-			for a := range k {
-				m.Weights[span.At+c.column*span.States+a*k+a] = r.strength * c.factor
+		k, _ := m.Schema.EdgeStates(b)
+		for i := range span.States {
+			x := 0.
+			if tables != nil {
+				x = tables[b][i]
+			} else if i%(k+1) == 0 {
+				x = r.strength
 			}
+			for _, c := range of {
+				m.Weights[span.At+c.column*span.States+i] = x * c.factor
+			}
+		}
+	}
+	return m, nil
+}
+
+// moments are the weights of pairs of states, for every type of edges, with which beliefs of edges would be the mean
+// ones that labels and the model of nodes tell of (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), that
+// is log p(a, b)/(p(a) p(b)), times one factor: means of uncertain beliefs are closer to independence than states are,
+// so that what is given is the largest weight less the smallest. One edge more, of which nothing is known, keeps
+// numbers finite.
+func (r edgeRule) moments(ctx context.Context, nodes *crf.Model, data []*crf.Instance, carriers map[int][]carrier) (
+	tables [][]float64, err error) {
+	for b := range nodes.Schema.EdgeTypes {
+		u, v := nodes.Schema.EdgeStates(b)
+		tables = append(tables, slices.Repeat([]float64{1 / float64(u*v)}, u*v))
+	}
+	predictor := infer.Predictor{Model: nodes}
+	for _, in := range data {
+		ends, others := in.Graph.Ends()
+		for _, labels := range in.Samples() {
+			beliefs, err := predictor.Predict(ctx, in.WithoutEdges(), labels)
+			if err != nil {
+				return nil, err
+			}
+			for e := range ends {
+				table, second := tables[in.EdgeType(int32(e))], beliefs.Of(int(others[e]))
+				for a, x := range beliefs.Of(int(ends[e])) {
+					for c, y := range second {
+						table[a*len(second)+c] += in.Weight() * x * y
+					}
+				}
+			}
+		}
+	}
+	least, most := math.Inf(1), math.Inf(-1)
+	for b := range carriers {
+		dependence(&nodes.Schema, b, tables[b])
+		least, most = min(least, slices.Min(tables[b])), max(most, slices.Max(tables[b]))
+	}
+	for b := range carriers {
+		for i := range tables[b] {
+			tables[b][i] *= r.strength / max(most-least, math.SmallestNonzeroFloat64)
+		}
+	}
+	return tables, nil
+}
+
+// dependence puts log p(a, b)/(p(a) p(b)) in the place of sums of beliefs in pairs of states a, b of a type, and 0
+// where the schema forbids them.
+func dependence(schema *crf.Schema, b int, table []float64) {
+	t := &schema.EdgeTypes[b]
+	u, v := schema.EdgeStates(b)
+	rows, columns, all := make([]float64, u), make([]float64, v), 0.
+	for i := range table {
+		if a, c := i/v, i%v; t.Symmetric && c < a {
+			table[i] = (table[i] + table[c*v+a]) / 2
+			table[c*v+a] = table[i]
+		}
+	}
+	for i, x := range table {
+		rows[i/v], columns[i%v], all = rows[i/v]+x, columns[i%v]+x, all+x
+	}
+	for i, x := range table {
+		// to the bit the same for both orders
+		table[i] = math.Log(x) - (math.Log(rows[i/v]) + math.Log(columns[i%v])) + math.Log(all)
+		if slices.Contains(schema.NodeTypes[t.U].Forbidden, i/v) ||
+			slices.Contains(schema.NodeTypes[t.V].Forbidden, i%v) || slices.Contains(t.Forbidden, [2]int{i / v, i % v}) {
+			table[i] = 0
 		}
 	}
 }
@@ -277,12 +367,12 @@ type carrier struct {
 	weighs bool // it is what edges weigh, over their mean
 }
 
-// carriers are those of every tied type of edges that join nodes of one type: features whose sum is one for all of its
-// edges, or, with potts, what these weigh, where no edge weighs less than nothing.
+// carriers are those of every tied type of edges: features whose sum is one for all of its edges, or, with potts, what these
+// weigh, where no edge weighs less than nothing. Only with moments edges may join nodes of two types.
 func carriers(schema *crf.Schema, data []*crf.Instance, rule string) map[int][]carrier {
 	found := map[int][]carrier{}
 	for b, t := range schema.EdgeTypes {
-		if t.Copies > 0 || t.U != t.V {
+		if t.Copies > 0 || rule != edgesMoments && t.U != t.V {
 			continue
 		}
 		features := func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }
@@ -307,7 +397,10 @@ func carriers(schema *crf.Schema, data []*crf.Instance, rule string) map[int][]c
 
 // ruleNote says what a rule makes of features of edges, "" where there are none.
 func (p *Prepared) ruleNote() string {
-	weighed := carriers(&p.Problem.Model.Schema, p.Problem.Data, edgesPotts)
+	weighed := p.carriers
+	if p.rule.name == edgesBalanced {
+		weighed = carriers(&p.Problem.Model.Schema, p.Problem.Data, edgesPotts)
+	}
 	used, unused := "", []string(nil)
 	for b, t := range p.Problem.Model.Schema.EdgeTypes {
 		for j, name := range t.FeatureNames {

@@ -198,7 +198,7 @@ func TestPowerOfBeliefs(t *testing.T) {
 	if a.Accuracy() != b.Accuracy() || a.MeanLogLoss() <= b.MeanLogLoss() || sure.Summary.Edges != "potts:0.3^4" {
 		t.Errorf("accuracy %v and %v, log loss %v and %v", a.Accuracy(), b.Accuracy(), a.MeanLogLoss(), b.MeanLogLoss())
 	}
-	for edges, want := range map[string]string{"potts:1^0": "a power of beliefs above 0", "balanced:1^x": "a power", "auto^2": `"auto^2": want auto or together`} {
+	for edges, want := range map[string]string{"potts:1^0": "a power of beliefs above 0", "moments:1^x": "a power", "auto^2": `"auto^2": want auto or together`} {
 		wantError(t, refused(Options{Edges: edges}), Usage, want)
 	}
 }
@@ -231,6 +231,48 @@ func TestWeightsOfEdges(t *testing.T) {
 	if got := m.Weights[m.Layout.Edge[0].At:][:8]; math.Abs(got[0]) > 0 || got[4] != .3 ||
 		!strings.Contains(strings.Join(r.Summary.Notes, "\n"), `takes no account of "Weight" of edges`) {
 		t.Errorf("weights below 0: %v, notes %q", got, r.Summary.Notes)
+	}
+}
+
+// TestDependenceIsSymmetric: to the bit, as weights of a symmetric type are one.
+func TestDependenceIsSymmetric(t *testing.T) {
+	const k = 7
+	schema := crf.Homogeneous(crf.NumberedStates(k), 1, 1)
+	schema.EdgeTypes[0].Symmetric = true
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		table := make([]float64, k*k)
+		for i := range table {
+			table[i] = rng.ExpFloat64() * float64(rng.IntN(2))
+		}
+		dependence(&schema, 0, table)
+		for a := range k {
+			for b := range a {
+				if table[a*k+b] != table[b*k+a] {
+					t.Fatalf("states %d and %d: %v, the other way round %v", a, b, table[a*k+b], table[b*k+a])
+				}
+			}
+		}
+	}
+}
+
+// TestClassesJoinOthers: where a joins b and c joins d, neighbours are neither alike nor merely different.
+func TestClassesJoinOthers(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	net, seen := network{states: 4, labels: make([]int32, 300)}, map[[2]int32]bool{}
+	for s := range net.labels {
+		net.labels[s] = int32(s % 4)
+	}
+	for len(net.edges) < 1500 {
+		e := [2]int32{int32(r.IntN(300)), int32(r.IntN(300))}
+		if e[0] < e[1] && !seen[e] && (net.labels[e[0]]^net.labels[e[1]] == 1 || r.Float64() < .05) {
+			seen[e] = true
+			net.edges = append(net.edges, e)
+		}
+	}
+	chosen := train(t, Options{}, net.task(t, net.some(12, 1)), nil)
+	if got := chosen.Scores[0].Score.Accuracy(); got < .95 {
+		t.Errorf("%s: accuracy %v", chosen.Summary.Edges, got)
 	}
 }
 

@@ -38,13 +38,13 @@ func (p *Prepared) openEdges() string {
 	bare, labels := p.bare(), len(comparedLabels(p.Problem.Data[0]))
 	few := labels < leastLabels || bare && labels < 2*leastLabels // ten chose worse than this (results/README.md)
 	switch g := p.Group; {
-	case !few && (p.triesTogether() || p.mostHidden() && p.made()):
+	case !few && (p.triesTogether() || p.mostHidden() && p.made(edgesMoments)):
 		if p.choosing = g == nil || g.Size() == 1; p.choosing {
 			return ""
 		}
 		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
 			"and %d learn them together; compare with {no-edges}", g.Size())
-	case !few || !bare || !p.mostHidden() || !p.made():
+	case !few || !bare || !p.mostHidden() || !p.made(edgesBalanced):
 		return ""
 	}
 	chosen := Candidate{Edges: justified(p.Problem.Data[0]).String()}
@@ -58,8 +58,8 @@ func (p *Prepared) openEdges() string {
 }
 
 // made reports whether a rule could make weights of edges.
-func (p *Prepared) made() bool {
-	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, edgesBalanced)) > 0
+func (p *Prepared) made(rule string) bool {
+	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, rule)) > 0
 }
 
 // hides reports whether labels of one network are hidden, and options leave it open how edges are made.

@@ -50,8 +50,8 @@ type Options struct {
 	Step     string // auto, fixed:A or adagrad:A; "": auto
 	NoEdges  bool   // node features alone
 	// Edges says how the weights of edges come about. together: they are learned with those
-	// of nodes. potts:J and balanced:S: node weights are learned without edges, and a rule makes those of
-	// edges. auto, or "": together; but where a tenth of the labels of one network
+	// of nodes. potts:J, balanced:S and moments:S: node weights are learned without edges, and a rule makes
+	// those of edges. auto, or "": together; but where a tenth of the labels of one network
 	// are hidden, or more, what predicts best the known labels that are held out, in folds.
 	Edges string
 

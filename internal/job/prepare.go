@@ -76,10 +76,11 @@ type Prepared struct {
 	// Choice says why the method is what it is, "" where it was asked for.
 	Choice string
 
-	// rule makes the weights of edges, which carriers have. Where it does, Problem has no edges, and numbers are the
-	// counting numbers to infer with.
+	// rule makes the weights of edges, which carriers have. Where it does, Problem has no edges; networks have, on the
+	// same scale, and numbers are the counting numbers to infer with.
 	rule     edgeRule
 	carriers map[int][]carrier
+	networks []*crf.Instance
 	numbers  counting.Func
 
 	asked    Options // as they were given
@@ -243,13 +244,11 @@ func original(m *crf.Model, scale *standardise.Map) *crf.Model {
 }
 
 // original returns a model that was learned with the weights for features as they are, and the edges of the rule.
-func (p *Prepared) original(m *crf.Model) *crf.Model {
+func (p *Prepared) original(ctx context.Context, m *crf.Model) (*crf.Model, error) {
 	if p.scale == nil && !p.rule.makes() {
-		return m
+		return m, nil
 	}
-	m = original(m, p.scale)
-	p.rule.put(m, p.carriers)
-	return m
+	return p.rule.of(ctx, m, p.networks, p.scale, p.carriers)
 }
 
 // sampleCount is N of the objective: data without labels are refused later.
