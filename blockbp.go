@@ -54,9 +54,9 @@ type Options struct {
 	Physics string
 	// NoEdges learns from node features alone, as a baseline.
 	NoEdges bool
-	// Edges says how weights of edges come about: "together" (learned with those of nodes), "potts:J" or "moments:S" (by
-	// a rule, beside node weights that are learned without edges), or "", which is together, but where a tenth of the
-	// labels of one network are hidden, or more, what predicts best known ones that are held out.
+	// Edges says how weights of edges come about: "together" (learned with those of nodes), "potts:J", "balanced:S" or
+	// "moments:S" (by a rule, beside node weights that are learned without edges), or "", which is together, but where a
+	// tenth of the labels of one network are hidden, or more, what predicts best known ones that are held out.
 	Edges string
 	// Cut says how networks are cut into blocks; the zero value leaves it to the data.
 	Cut learn.Cut

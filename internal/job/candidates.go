@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/option"
@@ -56,24 +55,20 @@ type Choice struct {
 	Metric string `json:"metric"`
 	// Candidates are in the order in which they were tried. Where labels are hidden, each is the best of its kind.
 	Candidates []Candidate `json:"candidates"`
-	// MaxPasses bounds the training that was chosen; 0: the options do.
-	MaxPasses float64 `json:"max_passes,omitempty"`
-	Seconds   float64 `json:"seconds"`
+	Seconds    float64     `json:"seconds"`
 	// Cut: the time for the choice was over, perhaps before all were compared.
-	Cut bool `json:"cut,omitempty"`
+	Cut       bool    `json:"cut,omitempty"`
+	MaxPasses float64 `json:"max_passes,omitempty"` // of runs of earlier versions, whose options have it, too
 }
 
 // note says what was chosen; the table has the others.
 func (c *Choice) note() string {
-	how, chosen := strings.TrimPrefix(c.Metric, "log_loss "), c.Chosen.String()
+	how := strings.TrimPrefix(c.Metric, "log_loss ")
 	if c.Cut {
 		how += ", as far as half of {max-time} went"
 	}
-	if c.MaxPasses > 0 {
-		chosen += fmt.Sprintf(" {max-passes=%g}", c.MaxPasses)
-	}
 	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s: log loss %.4f, accuracy %s", len(c.Candidates),
-		how, chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+		how, c.Chosen, c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
 	if c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}
@@ -115,7 +110,7 @@ func (r *run) choose(ctx context.Context) error {
 		return nil
 	}
 	c := r.p.newSelection(r.watch)
-	finalists, err := c.overEdges(ctx)
+	finalists, err := c.compare(ctx)
 	if ctx.Err() != nil {
 		return r.interrupted(fmt.Sprintf("while candidates were compared, after %d of them", len(c.tried)))
 	}
@@ -155,8 +150,7 @@ func (r *run) interrupted(while string) error {
 // chosen is the preparation of the training that was chosen.
 func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
 	best, o, t := made.Chosen, p.asked, p.Task
-	o.Edges, o.MaxPasses, o.Prior = best.Edges, cmp.Or(o.MaxPasses, made.MaxPasses), cmp.Or(best.Prior, o.Prior)
-	o.Scale = p.Options.Scale
+	o.Edges, o.Prior, o.Scale = best.Edges, cmp.Or(best.Prior, o.Prior), p.Options.Scale
 	if best.Hops > t.Set.Recipe.Hops {
 		var err error
 		if t, err = t.averaged(ctx, best.Hops, p.Options.Memory); err != nil {
@@ -229,47 +223,32 @@ func (c *selection) decide(finalists []*trial) *Choice {
 			made.Chosen = shown
 		}
 	}
-	if chosen != nil && chosen.Edges == edgesTogether && chosen != c.usual { // which ends as where no label is hidden
-		made.MaxPasses = cmp.Or(c.p.asked.MaxPasses, togetherPasses)
-	}
 	made.Seconds = time.Since(c.started).Seconds()
 	return made
 }
 
-func (c *selection) tell(t *trial) *trial {
-	if c.watch.Candidate != nil {
-		c.watch.Candidate(t.shown(0))
-	}
-	return t
-}
-
-// overEdges tries every kind of edges over each number of hops, and takes the best of each.
-func (c *selection) overEdges(ctx context.Context) (finalists []*trial, err error) {
-	at, given := Candidate{}, c.p.Set.Recipe.Hops
-	if c.p.asked.Prior == 0 && !c.p.asked.givesL2() {
-		at.Prior = 1
-	}
-	most, prior := max(given, choiceHops), at.Prior
+// compare tries every kind of edges over each number of hops, and takes the best of each.
+func (c *selection) compare(ctx context.Context) (finalists []*trial, err error) {
+	given, open := c.p.Set.Recipe.Hops, c.p.asked.Prior == 0 && !c.p.asked.givesL2()
+	most := max(given, choiceHops)
 	if c.p.large() {
 		most = given
 	}
 	for hops := given; hops <= most; hops++ {
-		in, err := c.network(ctx, hops)
-		if err == nil && in != nil {
-			err = c.divide([]*crf.Instance{in})
+		v, err := c.network(ctx, hops)
+		if err == nil && v != nil {
+			err = c.divide(v)
 		}
-		if err != nil || in == nil {
+		if err != nil || v == nil {
 			return finalists, err
 		}
-		alone := (*trial)(nil)
-		at.Hops, at.Prior = hops, prior
-		for _, kind := range c.kinds(hops == given) {
+		alone, prior := (*trial)(nil), 1.
+		for _, from := range c.kinds(hops == given) {
 			if len(finalists) > 0 && c.late() {
 				break
 			}
-			from := at
-			if from.Edges = kind.Edges; kind.Prior > 0 && at.Prior > 0 {
-				from.Prior = kind.Prior
+			if from.Hops, from.Prior = hops, cmp.Or(from.Prior, prior); !open {
+				from.Prior = 0
 			}
 			found, err := c.climb(ctx, from, alone)
 			if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
@@ -278,44 +257,41 @@ func (c *selection) overEdges(ctx context.Context) (finalists []*trial, err erro
 			if err != nil {
 				return nil, err
 			}
-			switch {
-			case kind.Edges == noEdges:
-				alone, at.Prior = found, found.Prior
-			case c.usual == nil && hops == given && len(finalists) == 0:
+			if from.Edges == noEdges {
+				alone, prior = found, found.Prior
+			} else if len(finalists) == 0 && hops == given {
 				c.usual = found
 			}
-			finalists = append(finalists, c.tell(found))
+			if finalists = append(finalists, found); c.watch.Candidate != nil {
+				c.watch.Candidate(found.shown(0))
+			}
 		}
 	}
 	return finalists, nil
 }
 
-// kinds are what climbs begin with, by the weights of edges: what is usual, then the simplest first. Without features
-// few labels tell too little of how frequent classes are: edges that make neighbours alike would carry their chance
-// frequencies from node to node.
+// kinds are what climbs begin with: what is usual, then the simplest first. Without features few labels tell too
+// little of how frequent classes are: edges that make neighbours alike would carry their chance frequencies from node
+// to node.
 func (c *selection) kinds(first bool) (kinds []Candidate) {
-	schema, networks := &c.p.Problem.Model.Schema, c.p.networks()
-	data, strength := networks[:1], rounded(meanCoupling(networks, c.p.scale), 2)
-	of := func(name string, strength, prior float64) {
-		if len(constantColumns(schema, data, name)) > 0 {
-			kinds = append(kinds, Candidate{Edges: edgeRule{name: name, strength: strength}.String(), Prior: prior})
-		}
-	}
-	unknown := c.p.mostHidden() && c.p.bare()
-	switch {
-	case first && unknown:
-		kinds = append(kinds, Candidate{Edges: justified(networks, c.p.scale).String(), Prior: evenPrior})
+	in, rule, even := c.view.raw[0], edgeRule{name: edgesPotts}, 0.
+	rule.strength = rounded(meanCoupling(in), 2)
+	switch unknown := c.p.mostHidden() && c.p.bare(); {
+	case unknown:
+		rule, even = edgeRule{name: edgesBalanced, strength: 1}, evenPrior
+		kinds = append(kinds, Candidate{Edges: justified(in).String(), Prior: even})
 	case first && !c.p.mostHidden():
 		kinds = append(kinds, Candidate{Edges: edgesTogether})
 	}
 	kinds = append(kinds, Candidate{Edges: noEdges})
-	if unknown {
-		of(edgesBalanced, 1, evenPrior)
-		of(edgesPotts, strength, evenPrior)
+	if c.p.made(edgesBalanced) {
+		kinds = append(kinds, Candidate{Edges: rule.String(), Prior: even})
+		rule.strength = -rule.strength
+		kinds = append(kinds, Candidate{Edges: rule.String()})
 	}
-	of(edgesPotts, strength, 0)
-	of(edgesPotts, -strength, 0)
-	of(edgesMoments, strength, 0)
+	if c.p.made(edgesMoments) {
+		kinds = append(kinds, Candidate{Edges: edgeRule{name: edgesMoments, strength: rounded(meanCoupling(in), 2)}.String()})
+	}
 	if c.p.triesTogether() {
 		kinds = append(kinds, Candidate{Edges: edgesTogether})
 	}
@@ -359,33 +335,27 @@ func (c *selection) climb(ctx context.Context, from Candidate, alone *trial) (*t
 }
 
 // network makes the network with means over hops; nil where they would take too much memory, or are not to be had.
-func (c *selection) network(ctx context.Context, hops int) (*crf.Instance, error) {
-	if hops == c.p.Set.Recipe.Hops {
-		return c.p.networks()[0], nil
+func (c *selection) network(ctx context.Context, hops int) (*view, error) {
+	p := c.p
+	if hops == p.Set.Recipe.Hops {
+		return &view{p.Set.Instances, p.Problem.Data, p.scale}, nil
 	}
-	if !c.p.HopsOpen || !c.p.Set.CanAverage() || c.late() {
+	if !p.HopsOpen || !p.Set.CanAverage() || c.late() {
 		return nil, nil
 	}
-	task, err := c.p.Task.averaged(ctx, hops, c.p.Options.Memory)
+	task, err := p.Task.averaged(ctx, hops, p.Options.Memory)
 	if errors.As(err, new(*memory.Error)) || errors.Is(err, errOtherFeatures) {
 		c.watch.note("means over %d hops were not tried: %v", hops, err)
 		return nil, nil
 	}
+	var scale *standardise.Map
+	if err == nil && p.Options.Standardise {
+		scale, err = standardise.Measure(ctx, &task.Set.Schema, task.Set.Instances, p.Options.Threads)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !c.p.Options.Standardise {
-		return task.Set.Instances[0], nil
-	}
-	measured, err := standardise.Measure(ctx, &task.Set.Schema, task.Set.Instances, c.p.Options.Threads)
-	if err != nil {
-		return nil, err
-	}
-	scale, err := onScale(measured, c.p.Options.Scale)
-	if err != nil || scale == nil {
-		return task.Set.Instances[0], err
-	}
-	return scale.Instance(task.Set.Instances[0], nil)
+	return viewOf(task.Set.Instances, scale, p.Options.Scale)
 }
 
 // averaged is the task with means over so many hops.

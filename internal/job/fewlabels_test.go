@@ -140,7 +140,7 @@ func TestCouplings(t *testing.T) {
 	same.weights = slices.Repeat([]float64{2.5}, len(hubs.edges))
 	for name, net := range map[string]network{"hubs": hubs, "weights": same} {
 		in := net.task(t, net.some(3, 1)).Set.Instances[0]
-		js := couplings(in, nil)
+		js := couplings(in)
 		us, vs := in.Graph.Ends()
 		n := len(us)
 		paths := mat.NewDense(2*n, 2*n, nil) // e leads from u to v, and n + e back
@@ -253,6 +253,26 @@ func TestDependenceIsSymmetric(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestClassesJoinOthers: where a joins b and c joins d, neighbours are neither alike nor merely different.
+func TestClassesJoinOthers(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	net, seen := network{states: 4, labels: make([]int32, 300)}, map[[2]int32]bool{}
+	for s := range net.labels {
+		net.labels[s] = int32(s % 4)
+	}
+	for len(net.edges) < 1500 {
+		e := [2]int32{int32(r.IntN(300)), int32(r.IntN(300))}
+		if e[0] < e[1] && !seen[e] && (net.labels[e[0]]^net.labels[e[1]] == 1 || r.Float64() < .05) {
+			seen[e] = true
+			net.edges = append(net.edges, e)
+		}
+	}
+	chosen := train(t, Options{}, net.task(t, net.some(12, 1)), nil)
+	if got := chosen.Scores[0].Score.Accuracy(); got < .95 {
+		t.Errorf("%s: accuracy %v", chosen.Summary.Edges, got)
 	}
 }
 

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -27,22 +28,38 @@ const (
 	togetherPairs = 1 << 17
 )
 
-// chooses reports whether folds of labels choose how edges are made. Several processes learn them together.
-func (p *Prepared) chooses() bool { return p.leavesOpen() && (p.Group == nil || p.Group.Size() == 1) }
-
-// leavesOpen reports whether options and data leave it open how edges are made, which have the constant feature that
-// rules give weights, and labels of one network are hidden. Where most are known, edges that are learned must be
-// compared, as they are what is usual.
-func (p *Prepared) leavesOpen() bool {
-	return p.hides() && !p.tooFew() && (p.mostHidden() || p.triesTogether()) &&
-		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
+// openEdges decides, where options and data leave it open how edges are made, whether folds of labels choose it, or,
+// of labels that are too few, and nodes without features, what is justified. It says so. Where labels of most nodes are
+// known, edges that are learned must be compared, as they are what is usual.
+func (p *Prepared) openEdges() string {
+	if !p.hides() {
+		return ""
+	}
+	bare, labels := p.bare(), len(comparedLabels(p.Problem.Data[0]))
+	few := labels < leastLabels || bare && labels < 2*leastLabels // ten chose worse than this (results/README.md)
+	switch g := p.Group; {
+	case !few && (p.triesTogether() || p.mostHidden() && p.made(edgesMoments)):
+		if p.choosing = g == nil || g.Size() == 1; p.choosing {
+			return ""
+		}
+		return fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
+			"and %d learn them together; compare with {no-edges}", g.Size())
+	case !few || !bare || !p.mostHidden() || !p.made(edgesBalanced):
+		return ""
+	}
+	chosen := Candidate{Edges: justified(p.Problem.Data[0]).String()}
+	if p.asked.Prior == 0 && !p.asked.givesL2() {
+		chosen.Prior, p.Options.Prior = evenPrior, evenPrior
+		p.Problem.L2 = p.Options.l2(sampleCount(p.Problem.Data))
+	}
+	p.Options.Edges = chosen.Edges
+	return fmt.Sprintf("few labels: %d are too few to choose by, neighbours are taken to be alike, as far as degrees and "+
+		"the number of states justify, and classes to be equally frequent: %s", len(knownLabels(p.Problem.Data[0])), chosen)
 }
 
-// tooFew reports whether labels are too few for folds. Without features they need twice as many: ten
-// chose strengths that were worse than what is justified (results/README.md).
-func (p *Prepared) tooFew() bool {
-	labels := len(comparedLabels(p.Problem.Data[0]))
-	return labels < leastLabels || labels < 2*leastLabels && p.bare()
+// made reports whether a rule could make weights of edges.
+func (p *Prepared) made(rule string) bool {
+	return len(carriers(&p.Problem.Model.Schema, p.Set.Instances, rule)) > 0
 }
 
 // hides reports whether labels of one network are hidden, and options leave it open how edges are made.
@@ -222,15 +239,12 @@ func (p *Prepared) labels() *census {
 // everyStateSeen reports whether all states of all types of nodes have a label.
 func (p *Prepared) everyStateSeen() bool {
 	for a, counts := range p.labels().of {
-		states := len(p.Problem.Model.Schema.NodeTypes[a].States)
-		for state := range states {
-			seen := false
-			for at := state; at < len(counts); at += states {
-				seen = seen || counts[at] > 0
-			}
-			if !seen {
-				return false
-			}
+		seen := make([]bool, len(p.Problem.Model.Schema.NodeTypes[a].States))
+		for at, n := range counts {
+			seen[at%len(seen)] = seen[at%len(seen)] || n > 0
+		}
+		if slices.Contains(seen, false) {
+			return false
 		}
 	}
 	return true

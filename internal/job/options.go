@@ -392,7 +392,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		if p.Set.Recipe.Kind == dataset.KindGraph {
 			put(options, "hops", p.Set.Recipe.Hops)
 		}
-		for _, name := range []string{"hops", "prior", "edges", "max-passes"} {
+		for _, name := range []string{"hops", "prior", "edges"} {
 			if o, ok := options[name]; ok && o.Source == SourceDefault {
 				options[name] = Option{Value: o.Value, Source: sourceAuto + "by folds of labels"}
 			}

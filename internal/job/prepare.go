@@ -76,11 +76,12 @@ type Prepared struct {
 	// Choice says why the method is what it is, "" where it was asked for.
 	Choice string
 
-	// rule makes the weights of edges. Where it does, whole are the data with their edges, and
-	// numbers the counting numbers to infer those with: Problem has neither.
-	rule    edgeRule
-	whole   []*crf.Instance
-	numbers counting.Func
+	// rule makes the weights of edges, which carriers have. Where it does, Problem has no edges; networks have, on the
+	// same scale, and numbers are the counting numbers to infer with.
+	rule     edgeRule
+	carriers map[int][]carrier
+	networks []*crf.Instance
+	numbers  counting.Func
 
 	asked    Options // as they were given
 	choosing bool    // what is left open is chosen by folds of labels
@@ -89,9 +90,8 @@ type Prepared struct {
 	// space has counting numbers and copies of features in files, where Options.Spill is set.
 	space *spill.Space
 
-	// scale is that of the features in Problem; nil: they are as they are. scaled says how it was chosen, or is "".
-	scale  *standardise.Map
-	scaled string
+	scale *standardise.Map // of the features in Problem; nil: they are as they are
+	said  []string         // of what was left open, each of which may be ""
 	// hidden says what is done about missing values of samples, or is "".
 	hidden string
 
@@ -119,10 +119,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if o.Spill != "" {
 		p.space = &spill.Space{Folder: o.Spill}
 	}
-	few := ""
 	for _, step := range []func() error{
 		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.space); return err },
-		func() error { p.choosing, few = p.chooses(), p.fewLabels(); return nil },
+		func() error { p.said = append(p.said, p.openEdges()); return p.makeEdges() },
 		func() error { return p.standardise(ctx) },
 		p.deal,
 		func() error {
@@ -152,7 +151,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 			return nil, err
 		}
 	}
-	p.note(few)
+	p.note()
 	return p, nil
 }
 
@@ -169,19 +168,15 @@ func (p *Prepared) evaluations() (err error) {
 	return err
 }
 
-// note says what was assumed, few of few labels, and what is wrong.
-func (p *Prepared) note(few string) {
+// note says what was assumed, and what is wrong.
+func (p *Prepared) note() {
 	p.Hints = slices.Concat(p.hints(), transposed(&p.Options, p.Problem.Data), learnedFrom(p.Set, p.Evaluations))
 	p.Notes = slices.Concat(p.Notes, p.Set.Notes(), noOptimum(p.Problem))
-	together := ""
-	if g := p.Settings.Group; g != nil && p.leavesOpen() {
-		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
-			"and %d learn them together; compare with {no-edges}", g.Size())
+	if p.featuresFirst() && !p.choosing {
+		p.said = append(p.said, "most labels are hidden: weights begin with those of node features alone; compare with "+
+			"{no-edges}")
 	}
-	if few == "" && p.featuresFirst() && !p.choosing {
-		few = "most labels are hidden: weights begin with those of node features alone; compare with {no-edges}"
-	}
-	for _, text := range []string{p.scaled, p.hidden, few, p.ruleNote(), together, p.Selection.note()} {
+	for _, text := range append(p.said, p.hidden, p.Selection.note()) {
 		if text != "" {
 			p.Notes = append(p.Notes, text)
 		}
@@ -204,7 +199,8 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	}
 	if p.scale == nil {
 		if strings.HasPrefix(p.Options.Scale, scaleOne) {
-			p.scaled = fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised", p.Options.Scale)
+			p.said = append(p.said, fmt.Sprintf("{scale=%s} has no effect, as no features of nodes are standardised",
+				p.Options.Scale))
 		}
 		return nil
 	}
@@ -240,14 +236,19 @@ func (p *Prepared) copyScaled(ctx context.Context) (err error) {
 	return nil
 }
 
-// original returns a model that was learned with the weights for features as they are.
-func (p *Prepared) original(m *crf.Model) *crf.Model {
-	if p.scale == nil {
-		return m
-	}
+// original returns a model that was learned on a scale with the weights for features as they are.
+func original(m *crf.Model, scale *standardise.Map) *crf.Model {
 	c := m.Clone()
-	p.scale.Original(c.Weights, c.Weights, &c.Layout)
+	scale.Original(c.Weights, c.Weights, &c.Layout)
 	return c
+}
+
+// original returns a model that was learned with the weights for features as they are, and the edges of the rule.
+func (p *Prepared) original(ctx context.Context, m *crf.Model) (*crf.Model, error) {
+	if p.scale == nil && !p.rule.makes() {
+		return m, nil
+	}
+	return p.rule.of(ctx, m, p.networks, p.scale, p.carriers)
 }
 
 // sampleCount is N of the objective: data without labels are refused later.

@@ -54,10 +54,20 @@ func (p *Prepared) scaleOf(ctx context.Context, each *standardise.Map) (*standar
 			return nil, err
 		}
 		if made != nil && made.Chosen.Scale != scaleEach {
-			p.Options.Scale, p.scaled = made.Chosen.Scale, made.note()
+			p.Options.Scale, p.said = made.Chosen.Scale, append(p.said, made.note())
 		}
 	}
 	return onScale(each, p.Options.Scale)
+}
+
+// viewOf puts instances on a scale, as Options.Scale names it.
+func viewOf(raw []*crf.Instance, each *standardise.Map, name string) (*view, error) {
+	scale, err := onScale(each, name)
+	v := &view{raw, slices.Clone(raw), scale}
+	for i := 0; i < len(raw) && err == nil && scale != nil; i++ {
+		v.scaled[i], err = scale.Instance(raw[i], nil)
+	}
+	return v, err
 }
 
 // compareScales predicts labels that are held out by node features alone, with each scale; nil: labels are too few,
@@ -69,46 +79,35 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		each.Changed() < 2 || !p.suitScales() {
 		return nil, nil
 	}
-	ctx = context.WithoutCancel(ctx) // it takes seconds, and a run that is interrupted has a folder to go on in
-	if o.MaxTime > 0 {
+
+	alone := slices.DeleteFunc(Instances(p.Set, true), func(in *crf.Instance) bool { return len(in.Samples()) == 0 })
+	if ctx = context.WithoutCancel(ctx); o.MaxTime > 0 { // it takes seconds, and no folder is there to go on in
 		share, stop := context.WithTimeout(ctx, time.Duration(choiceShare*float64(o.MaxTime)))
 		defer stop()
 		ctx = share
 	}
-	problem := learn.Problem{Model: p.Problem.Model, Data: p.Problem.Data}
-	c := (&Prepared{Options: o, Problem: problem}).newSelection(Watch{})
+	c := (&Prepared{Options: o, Problem: learn.Problem{Model: p.Problem.Model}}).newSelection(Watch{})
 	var tried []*trial
 	for _, scale := range []string{scaleEach, scaleOne + "1", scaleOne + "0.5"} {
-		on, err := onScale(each, scale)
-		var data []*crf.Instance
-		for i := 0; i < len(p.Problem.Data) && err == nil; i++ {
-			in := p.Problem.Data[i].WithoutEdges()
-			if samples := in.Samples(); len(samples) > 0 {
-				if in, err = relabelled(in, samples[:1], nil); err == nil { // others have the same features
-					in, err = on.Instance(in, nil)
-				}
-				data = append(data, in)
-			}
+		v, err := viewOf(alone, each, scale)
+		if err == nil {
+			err = c.divide(v)
 		}
-		if err != nil {
-			return nil, err
-		}
-		if err := c.divide(data); err != nil || len(c.folds) == 0 { // there is nothing to compare by
+		if err != nil || len(c.folds) == 0 { // there is nothing to compare by
 			return nil, err
 		}
 		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
-		switch {
-		case ctx.Err() != nil: // there is no time to find out
+		if ctx.Err() != nil { // there is no time to find out
 			return nil, nil
-		case err != nil:
+		} else if err != nil {
 			return nil, err
 		}
-		tried = append(tried, t)
+		if tried = append(tried, t); tried[0].score()*(1-leastGain) < t.score() && len(tried) > 1 {
+			tried = tried[:len(tried)-1]
+		}
 	}
-	usual, others := tried[0].score(), tried[1:]
-	slices.SortStableFunc(others, func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	others = slices.DeleteFunc(others, func(t *trial) bool { return !(t.score() <= (1-leastGain)*usual) })
-	return c.decide(append(tried[:1], others...)), nil
+	slices.SortStableFunc(tried[1:], func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
+	return c.decide(tried), nil
 }
 
 // suitScales reports whether features of nodes are dense, and their labels neither too few nor too many, to choose a

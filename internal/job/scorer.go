@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -28,18 +29,14 @@ const (
 	// Powers of beliefs are so many steps of √2 to either side, whose logarithm has a normal prior of deviation
 	// powerDeviation. The probability of a label is no smaller than the least one, lest it be all of the loss.
 	powerSteps, powerDeviation, leastProbability = 6, 0.5, 1e-12
-	// unseenMistakes is how many labels more, all wrong, candidates are charged with: few that are right prove
-	// no certainty. It is the half of Krichevsky and Trofimov (1981).
-	unseenMistakes = 0.5
 )
 
 // trial is what came of one candidate. Edges are those before labels are asked for a power of beliefs.
 type trial struct {
 	Candidate
-	rule     edgeRule  // of Edges
-	power    float64   // of beliefs, with which the score is smallest
-	losses   []float64 // of each label that was held out
-	surprise float64   // the mean loss of these, were each another than the likeliest
+	rule   edgeRule  // of Edges
+	power  float64   // of beliefs, with which the score is smallest
+	losses []float64 // of each label that was held out
 }
 
 // shown is the candidate for a reader, with the power that was found.
@@ -63,17 +60,16 @@ func (t *trial) loss() float64 {
 // score is what trials are compared by.
 func (t *trial) score() float64 { return t.loss() + t.penalty() }
 
-// penalty is a label's share of what unseen mistakes cost, and of three normal priors. Weights have one of deviation 1:
-// they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
-// of the weights of features, have the others. Where all labels that were held out are right, the loss alone falls with
-// any strength.
+// penalty is a label's share of three normal priors. Weights have one of deviation 1: they are half of a rule's
+// strength on either side of their middle. The logarithms of the power, and of the deviation of the weights of
+// features, have the others. Where all labels that were held out are right, the loss alone falls with any strength.
 func (t *trial) penalty() float64 {
 	half, steps := t.rule.strength/2, math.Log(t.power/cmp.Or(t.rule.power, 1))/powerDeviation
 	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
 	if t.Prior == evenPrior { // no deviation of weights: there are none
 		wider = 0
 	}
-	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
+	return (half*half + steps*steps + wider*wider) / 2 / float64(len(t.losses))
 }
 
 // apart is the mean difference of the scores of a and b, and its standard error.
@@ -94,7 +90,8 @@ type selection struct {
 	p       *Prepared
 	watch   Watch
 	metric  string
-	folds   []fold // of the features at hand
+	view    *view // what candidates at hand learn from, and its folds
+	folds   []fold
 	tried   map[Candidate]*trial
 	started time.Time
 	nodes   map[float64][]*crf.Model // models of these without edges, by the prior
@@ -131,32 +128,26 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
+	guesses, err := c.predict(ctx, rule, models)
+	if err != nil {
+		return nil, err
+	}
 	steps := powerSteps
 	if of.Scale != "" || !c.p.everyStateSeen() {
 		steps = 0 // of others labels cannot tell how sure beliefs may be
 	}
-	folds := make([][]trial, len(c.folds)) // of each the same powers
-	if err := c.eachFold(ctx, func(k int) error {
-		for i := -steps; i <= steps; i++ {
-			power := rounded(cmp.Or(rule.power, 1)*math.Pow(math.Sqrt2, float64(i)), 2)
-			folds[k] = append(folds[k], trial{Candidate: of, rule: rule, power: power})
+	for _, g := range guesses {
+		if g.label == g.likeliest {
+			of.Accuracy += 1 / runfolder.Float(len(guesses))
 		}
-		return c.predict(ctx, folds[k], models[k], &c.folds[k])
-	}); err != nil {
-		return nil, err
 	}
 	var best *trial
-	for i := range folds[0] {
-		t := &trial{Candidate: of, rule: rule, power: folds[0][i].power}
-		for k := range folds {
-			t.losses = append(t.losses, folds[k][i].losses...)
-			t.Accuracy += folds[k][i].Accuracy
-			if steps > 0 {
-				t.surprise += folds[k][i].surprise
-			}
+	for i := -steps; i <= steps; i++ {
+		t := &trial{Candidate: of, rule: rule}
+		t.power = rounded(cmp.Or(rule.power, 1)*math.Pow(math.Sqrt2, float64(i)), 2)
+		for _, g := range guesses {
+			t.losses = append(t.losses, g.tempered(t.power))
 		}
-		t.surprise /= float64(len(t.losses))
-		t.Accuracy /= runfolder.Float(len(t.losses))
 		if best == nil || t.score() < best.score() {
 			best = t
 		}
@@ -171,11 +162,10 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 // learn learns with the settings of a candidate from what each fold leaves. Where edges are chosen, nodes are learned
 // without them first.
 func (c *selection) learn(ctx context.Context, of Candidate) (models []*crf.Model, err error) {
-	o, s := c.p.Options, c.p.Settings
-	s.Resume, s.Threads = nil, c.inside()
+	o := c.p.Options
 	o.Prior = cmp.Or(of.Prior, o.Prior)
 	if models = c.nodes[o.Prior]; models == nil {
-		zero, err := crf.NewModel(*c.folds[0].data[0].Schema())
+		zero, err := crf.NewModel(c.p.Problem.Model.Schema)
 		if err != nil {
 			return nil, err
 		}
@@ -185,11 +175,12 @@ func (c *selection) learn(ctx context.Context, of Candidate) (models []*crf.Mode
 		}
 		c.nodes[o.Prior] = models
 	}
-	if of.Edges == edgesTogether {
-		s.MaxPasses = cmp.Or(c.p.asked.MaxPasses, togetherPasses)
-		return c.fit(ctx, &o, s, models, false)
+	if of.Edges != edgesTogether {
+		return models, nil
 	}
-	return models, nil
+	s := c.p.Settings
+	s.Resume, s.Threads, s.MaxPasses = nil, c.inside(), cmp.Or(c.p.asked.MaxPasses, togetherPasses)
+	return c.fit(ctx, &o, s, models, false)
 }
 
 // fit learns from what each fold leaves, beginning with its model: the nodes alone, or the network.
@@ -202,14 +193,11 @@ func (c *selection) fit(ctx context.Context, o *Options, s learn.Settings, from 
 		if alone {
 			problem.Counting = nil
 			problem.Data, err = onlyNodes(problem.Data)
-		} else {
-			own.Step, err = learn.ParseStep(o.Step) // a rule of steps is of one run
+		} else if own.Step, err = learn.ParseStep(o.Step); o.MaxTime > 0 { // a rule of steps is of one run
+			own.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k)) // an equal part, and a first candidate in any case
 		}
 		if err != nil {
 			return err
-		}
-		if !alone && o.MaxTime > 0 { // an equal part of what is left, and a first candidate in any case
-			own.MaxTime = max(time.Millisecond, c.left(len(c.folds)-k))
 		}
 		problem.L2 = o.l2(sampleCount(problem.Data))
 		fitted, err := learn.Fit(ctx, problem, own)
@@ -231,74 +219,71 @@ func (c *selection) inside() int {
 // eachFold works on the folds with several threads.
 func (c *selection) eachFold(ctx context.Context, do func(k int) error) error {
 	errs := make([]error, len(c.folds))
-	at := func(k int) { errs[k] = do(k) }
-	if err := parallel.Each(ctx, len(c.folds), max(1, c.p.Options.Threads/c.inside()), at); err != nil {
-		return err
-	}
-	if ctx.Err() != nil { // some are not learned to their end
-		return context.Cause(ctx)
-	}
-	return errors.Join(errs...)
+	err := parallel.Each(ctx, len(errs), max(1, c.p.Options.Threads/c.inside()), func(k int) { errs[k] = do(k) })
+	return errors.Join(cmp.Or(err, context.Cause(ctx)), errors.Join(errs...)) // where it ended, some are not learned
 }
 
 // foldLimits bound the inference of folds where edges are chosen: labels hardly change any more, at a few percent of
 // the cost.
 var foldLimits = infer.Limits{Tolerance: 1e-2, MaxSweeps: 30}
 
-// predict predicts what a fold holds out, given the others, for trials that have the same model and other powers of
-// beliefs: of each the losses of its labels, how many are right, and the sum of what they would lose if they were not.
-func (c *selection) predict(ctx context.Context, trials []trial, m *crf.Model, f *fold) (err error) {
-	held, w, of := *f.held, c.p.inference(m, foldLimits), &trials[0]
-	w.Threads = c.inside()
-	if of.Edges == noEdges {
-		w.Counting, held.Instances = nil, Instances(&dataset.Set{Instances: held.Instances}, true)
-	} else {
-		if w.Model, err = of.rule.of(ctx, m, f.data, c.p.scale); err != nil {
-			return err
-		}
-		if of.rule.name == edgesBalanced {
-			held.Instances = slices.Clone(held.Instances)
-			for i, in := range held.Instances {
-				if held.Instances[i], err = balanced(in, c.p.scale); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return w.each(ctx, &held, false, func(i int, p prediction) error {
-		_, beliefs, _ := held.compared(i, p.beliefs)
-		for s, y := range held.labels(i) {
-			weight := 1.0
-			if weights := c.p.Problem.ClassWeights; weights != nil {
-				weight = weights[held.Instances[i].NodeType(int32(s))][y]
-			}
-			for j := range trials {
-				t := &trials[j]
-				loss, surprise := tempered(beliefs.Of(s), y, beliefs.Labels[s], t.power)
-				t.losses, t.surprise = append(t.losses, weight*loss), t.surprise+weight*surprise
-				if beliefs.Labels[s] == y {
-					t.Accuracy++
-				}
-			}
-		}
-		return nil
-	})
+// guess is what a model says of a label that is held out, which counts so much.
+type guess struct {
+	beliefs          []float64
+	label, likeliest int32
+	weight           float64
 }
 
-// tempered is what a label loses that is predicted by a power of beliefs, of which one is the largest, and what it
-// would lose were the others right by turns.
-func tempered(beliefs []float64, label, likeliest int32, power float64) (loss, surprise float64) {
-	const least = leastProbability
-	own, most := math.Log(max(least, beliefs[label])), -math.Log(least)
-	sum, others := 0.0, 0.0
-	for a, x := range beliefs {
-		x = math.Exp(power * (math.Log(max(least, x)) - own))
-		if sum += x; int32(a) != likeliest {
-			others += x
+// predict predicts what each fold holds out, given the others, with a rule's edges.
+func (c *selection) predict(ctx context.Context, rule edgeRule, models []*crf.Model) (all []guess, err error) {
+	instances, numbers, alone := c.view.raw, c.p.counting(), rule.makes() && rule.strength == 0
+	if alone {
+		instances, numbers = Instances(&dataset.Set{Instances: instances}, true), nil
+	} else if rule.name == edgesBalanced {
+		if instances, err = allBalanced(instances); err != nil {
+			return nil, err
 		}
 	}
-	ratio := sum * float64(len(beliefs)-1) / max(others, least)
-	return min(math.Log(sum), most), min(math.Log(max(1, ratio)), most)
+	found := map[int][]carrier(nil)
+	if rule.makes() && !alone {
+		found = carriers(&c.p.Problem.Model.Schema, c.view.raw, rule.name)
+	}
+	guesses := make([][]guess, len(c.folds))
+	err = c.eachFold(ctx, func(k int) error {
+		f := &c.folds[k]
+		m, err := rule.of(ctx, models[k], f.data, c.view.scale, found)
+		if err != nil {
+			return err
+		}
+		held, w := &Evaluation{Held: f.known}, c.p.inference(m, foldLimits)
+		for _, i := range f.of {
+			held.Instances = append(held.Instances, instances[i])
+		}
+		w.Counting, w.Threads = numbers, c.inside()
+		return w.each(ctx, held, false, func(i int, p prediction) error {
+			for s, y := range f.held[i] {
+				if y == crf.Unobserved {
+					continue
+				}
+				g := guess{slices.Clone(p.beliefs.Of(s)), y, p.beliefs.Labels[s], 1}
+				if weights := c.p.Problem.ClassWeights; weights != nil {
+					g.weight = weights[held.Instances[i].NodeType(int32(s))][y]
+				}
+				guesses[k] = append(guesses[k], g)
+			}
+			return nil
+		})
+	})
+	return slices.Concat(guesses...), err
+}
+
+// tempered is what a label loses that is predicted by a power of beliefs.
+func (g *guess) tempered(power float64) float64 {
+	own, sum := math.Log(max(leastProbability, g.beliefs[g.label])), 0.0
+	for _, x := range g.beliefs {
+		sum += math.Exp(power * (math.Log(max(leastProbability, x)) - own))
+	}
+	return g.weight * min(math.Log(sum), -math.Log(leastProbability))
 }
 
 // rounded has so many digits of a number: what is told is what is used.
@@ -313,111 +298,91 @@ func rounded(x float64, digits int) float64 {
 // manyInstances are enough for folds of whole ones; of fewer, each holds out labels.
 const manyInstances = 2*mostFolds - 1
 
-// fold is a part of the data to learn from, and another to predict.
+// view is data with features as they are, and on the scale that is learned with.
+type view struct {
+	raw, scaled []*crf.Instance
+	scale       *standardise.Map
+}
+
+// fold holds out labels of some instances: models are learned from the others, and predict these given the others.
 type fold struct {
-	data []*crf.Instance
-	held *Evaluation
+	data        []*crf.Instance
+	of          []int
+	known, held [][]int32
 }
 
-// divide makes the folds: parts of the data against the others, which are instances, or labels of few of them.
-func (c *selection) divide(data []*crf.Instance) error {
-	c.folds, c.nodes = nil, map[float64][]*crf.Model{}
-	what := "instances"
-	if len(data) >= manyInstances {
-		for k := range mostFolds {
-			c.add(part(data, k))
-		}
-	} else {
-		n, err := c.holdOut(data)
-		if err != nil {
-			return err
-		}
-		what = fmt.Sprintf("%d labels", n)
-	}
-	c.metric = fmt.Sprintf("log_loss by %d folds of %s", len(c.folds), what)
-	if len(c.folds) == 1 {
-		c.metric = "log_loss by one fold of " + what
-	}
-	return nil
-}
-
-// part holds out the kth of mostFolds parts.
-func part(all []*crf.Instance, k int) (left []*crf.Instance, held *Evaluation) {
-	held = &Evaluation{}
-	for i, in := range all {
-		if i%mostFolds == k {
-			held.Instances = append(held.Instances, in)
-		} else {
-			left = append(left, in)
-		}
-	}
-	return left, held
-}
-
-// add adds a fold, unless it has no label to predict.
-func (c *selection) add(data []*crf.Instance, held *Evaluation) {
-	held.Set = &dataset.Set{Schema: *data[0].Schema()}
-	for i := len(held.Labels); i < len(held.Instances); i++ {
-		held.Labels = append(held.Labels, held.Instances[i].Samples())
-	}
-	if held.labelled() > 0 {
-		c.folds = append(c.folds, fold{data, held})
-	}
-}
-
-// holdOut adds folds of the labels of single samples, of which it returns the number. In large networks one of them
-// is all there is time for, where edges are chosen, unless it has so few labels that it would tell nothing.
-func (c *selection) holdOut(data []*crf.Instance) (n int, err error) {
-	parts := dealLabels(data, c.p.Options.Seed)
-	if c.p.choosing && c.p.large() && len(parts[0]) >= leastLabels {
-		parts = parts[:1]
-	} else if len(parts) < 2 {
-		return 0, nil
-	}
-	for _, part := range parts {
-		left, held := slices.Clone(data), &Evaluation{Instances: data}
-		for i, in := range data {
-			known, count := slices.Clone(in.Samples()[0]), make([]bool, in.Graph.NumNodes())
-			for _, label := range part {
-				if label.instance == i {
-					known[label.node], count[label.node] = crf.Unobserved, true
+// divide makes the folds of a view: of instances, or of labels where these are few. In large networks one of them is
+// all there is time for, where edges are chosen, unless it has so few labels that it would tell nothing.
+func (c *selection) divide(v *view) (err error) {
+	c.view, c.folds, c.nodes = v, nil, map[float64][]*crf.Model{}
+	parts, n, how := dealt(v.raw, c.p.Options.Seed), 0, ""
+	for k := 0; k < mostFolds && how == ""; k++ {
+		var f fold
+		for i, in := range v.raw {
+			held := slices.Repeat([]int32{crf.Unobserved}, in.Graph.NumNodes())
+			known := slices.Clone(in.Samples()[0])
+			for s, y := range known {
+				if y != crf.Unobserved && parts[i][s] == k {
+					known[s], held[s] = crf.Unobserved, y
 					n++
 				}
 			}
-			if left[i], err = relabelled(in, [][]int32{known}, nil); err != nil {
-				return 0, err
+			if anyKnown(held) {
+				f.of, f.known, f.held = append(f.of, i), append(f.known, known), append(f.held, held)
 			}
-			held.Held, held.Count = append(held.Held, known), append(held.Count, count)
+			if anyKnown(known) {
+				if in, err = relabelled(v.scaled[i], [][]int32{known}, nil); err != nil {
+					return err
+				}
+				f.data = append(f.data, in)
+			}
 		}
-		c.add(left, held)
+		if len(f.of) > 0 && len(f.data) > 0 {
+			c.folds = append(c.folds, f)
+		}
+		if k == 0 && c.p.choosing && c.p.large() && n >= leastLabels {
+			how = "one fold"
+		}
 	}
-	return n, nil
+	if len(c.folds) < 2 && how == "" {
+		c.folds = nil
+	}
+	what := "instances"
+	if len(v.raw) < manyInstances {
+		what = fmt.Sprintf("%d labels", n)
+	}
+	c.metric = fmt.Sprintf("log_loss by %s of %s", cmp.Or(how, fmt.Sprintf("%d folds", len(c.folds))), what)
+	return nil
 }
 
-// label is one of a single sample.
-type label struct {
-	instance int
-	node     int32
+func anyKnown(labels []int32) bool {
+	return slices.ContainsFunc(labels, func(y int32) bool { return y != crf.Unobserved })
 }
 
-// dealLabels divides the labels that are compared into up to mostFolds parts: shuffled, and dealt out anew for each
-// state, so that every part has its share of all states, and what is left of a few labels is as balanced as all are.
-func dealLabels(data []*crf.Instance, seed uint64) [][]label {
-	var known []label
+// dealt is the fold, of mostFolds, that holds out each label; −1: none. Many instances take turns. The labels of few
+// that are compared are shuffled, and dealt out anew for each state, so that every fold has its share of all states,
+// and what is left of a few labels is as balanced as all are.
+func dealt(data []*crf.Instance, seed uint64) [][]int {
+	parts, dealt, known := make([][]int, len(data)), map[[2]int]int{}, [][2]int32(nil)
 	for i, in := range data {
+		if parts[i] = slices.Repeat([]int{i % mostFolds}, in.Graph.NumNodes()); len(data) >= manyInstances {
+			continue
+		}
+		for s := range parts[i] {
+			parts[i][s] = -1
+		}
 		for _, s := range comparedLabels(in) {
-			known = append(known, label{i, s})
+			known = append(known, [2]int32{int32(i), s})
 		}
 	}
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
-	parts, dealt := make([][]label, mostFolds), map[[2]int]int{}
 	for _, l := range known {
-		in := data[l.instance]
-		state := [2]int{in.NodeType(l.node), int(in.Samples()[0][l.node])}
-		parts[dealt[state]%mostFolds] = append(parts[dealt[state]%mostFolds], l)
+		in := data[l[0]]
+		state := [2]int{in.NodeType(l[1]), int(in.Samples()[0][l[1]])}
+		parts[l[0]][l[1]] = dealt[state] % mostFolds
 		dealt[state]++
 	}
-	return slices.DeleteFunc(parts, func(part []label) bool { return len(part) == 0 })
+	return parts
 }
 
 // comparedLabels are the nodes whose labels are held out by turns: a state that has one label

@@ -217,7 +217,7 @@ func Known(format string, x runfolder.Float) string {
 // result makes models of what was learned.
 func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error) {
 	var err error
-	if f.Model, err = p.withEdges(context.WithoutCancel(ctx), f.Model); err != nil {
+	if f.Model, err = p.original(context.WithoutCancel(ctx), f.Model); err != nil {
 		return nil, err
 	}
 	meta := p.modelMeta(f)
@@ -225,7 +225,6 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	if meta[MetaCounting] == countingOwn {
 		counts = p.Initial.Model.Counts
 	}
-	f.Model = p.original(f.Model)
 	f.Model.Counts = counts
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
 	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0

@@ -146,15 +146,6 @@ func (m *Map) Together(size float64) *Map {
 	return own
 }
 
-// Edge is the mean and the deviation of a feature of a type of edges: 0 and 1 where it is as it is.
-func (m *Map) Edge(b, j int) (mean, deviation float64) {
-	if m == nil || m.columns[m.nodes+b].mean == nil {
-		return 0, 1
-	}
-	c := &m.columns[m.nodes+b]
-	return c.mean[j], c.deviation[j]
-}
-
 // Changed counts the features of nodes that change.
 func (m *Map) Changed() (n int) {
 	for a := range m.nodes {
