@@ -57,8 +57,7 @@ type Choice struct {
 	Candidates []Candidate `json:"candidates"`
 	Seconds    float64     `json:"seconds"`
 	// Cut: the time for the choice was over, perhaps before all were compared.
-	Cut       bool    `json:"cut,omitempty"`
-	MaxPasses float64 `json:"max_passes,omitempty"` // of runs of earlier versions, whose options have it, too
+	Cut bool `json:"cut,omitempty"`
 }
 
 // note says what was chosen; the table has the others.

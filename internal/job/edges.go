@@ -285,9 +285,9 @@ func (r edgeRule) of(ctx context.Context, nodes *crf.Model, data []*crf.Instance
 }
 
 // moments are the weights of pairs of states, for every type of edges, with which beliefs of edges would be the mean
-// ones that labels and the model of nodes tell of (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), that
-// is log p(a, b)/(p(a) p(b)), times one factor: means of uncertain beliefs are closer to independence than states are,
-// so that what is given is the largest weight less the smallest. One edge more, of which nothing is known, keeps
+// ones that labels and the model of nodes tell of (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003),
+// that is log p(a, b)/(p(a) p(b)), times one factor: means of uncertain beliefs are closer to independence than states
+// are, so that what is given is the largest weight less the smallest. One edge more, of which nothing is known, keeps
 // numbers finite.
 func (r edgeRule) moments(ctx context.Context, nodes *crf.Model, data []*crf.Instance, carriers map[int][]carrier) (
 	tables [][]float64, err error) {
@@ -367,8 +367,8 @@ type carrier struct {
 	weighs bool // it is what edges weigh, over their mean
 }
 
-// carriers are those of every tied type of edges: features whose sum is one for all of its edges, or, with potts, what these
-// weigh, where no edge weighs less than nothing. Only with moments edges may join nodes of two types.
+// carriers are those of every tied type of edges: features whose sum is one for all of its edges, or, with potts, what
+// these weigh, where no edge weighs less than nothing. Only with moments edges may join nodes of two types.
 func carriers(schema *crf.Schema, data []*crf.Instance, rule string) map[int][]carrier {
 	found := map[int][]carrier{}
 	for b, t := range schema.EdgeTypes {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -383,8 +382,6 @@ var runFiles = []string{
 	envFile, dataFile, choiceFile, ResultFile, ModelFile, checkpointFile,
 	CouplingsFile, ErrorsFile, report.ReportFile, runfolder.MetricsFile, runfolder.PlotFolder + "/*.svg",
 	runfolder.PlotFolder + "/*.png",
-	// of earlier versions
-	"model.best.safetensors", "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.*", "metrics.csv",
 	configFile, // the last, as by it a folder is known
 }
 
@@ -432,15 +429,6 @@ type dataRecord struct {
 	Files []dataset.Source `json:"files"`
 	// Learned is how many of the first files are learned from; the others are of evaluation sets. 0: not known.
 	Learned int `json:"learned,omitempty"`
-}
-
-// UnmarshalJSON reads the list alone, too, as earlier versions wrote it.
-func (d *dataRecord) UnmarshalJSON(text []byte) error {
-	if bytes.HasPrefix(text, []byte("[")) {
-		return fileio.JSON(text, &d.Files)
-	}
-	type fields dataRecord
-	return fileio.JSON(text, (*fields)(d))
 }
 
 // oldSeal ends records of earlier versions.
