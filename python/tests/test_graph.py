@@ -13,7 +13,7 @@ import pytest
 
 from conftest import stripes
 
-from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, PottsModel, _run
+from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, NodeCRF, PottsModel, _run
 from blockbp._model import Model
 
 
@@ -289,6 +289,7 @@ def test_mistakes() -> None:
     wants(r"^X\[1\]\.edges\[17\]: is \(3, 3\)", Graph(x, np.r_[edges, [[3, 3]]], np.r_[edge_x, edge_x[:1]]))
     wants(r"^X\[1\]\.edge_x has 2 rows, want 17", Graph(x, edges, edge_x[:2]))
     wants(r"^X\[1\] has no edge_x, and X\[0\] has some", Graph(x, edges))
+    wants(r"^X\[1\]\.edges has the shape \[17, 3\], want \[edges, 2\]; weights, .* are edge_x$", Graph(x, np.c_[edges, edges[:, 0]], edge_x))
     wants(r"^X\[1\]\.x has no nodes", Graph(x[:0], edges[:0], edge_x[:0]))
     wants(r"^X\[1\]\.x has 2 features, want 3", Graph(x[:, :2], edges, edge_x))
     wants(r"^X\[1\]\.mask is int64", Graph(x, edges, edge_x, np.arange(len(x))))
@@ -312,6 +313,28 @@ def test_data_frames() -> None:
     assert GraphCRF().fit(Graph(x, edges), numbers).coef_["node"].shape == want.coef_["node"].shape
     with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is 'a', want a number"):
         GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string", "category", "Int64", "float64", "boolean"])
+def test_labels_of_pandas(dtype: str) -> None:
+    """Columns of all types are labels with and without a mask, a matrix of edges, rows of nodes and missing values."""
+    pandas, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
+    graphs, labels = rings(1)
+    x, edges, number = graphs[0].x, graphs[0].edges, labels[0] > 0
+    matrix = sparse.coo_matrix((np.ones(len(edges)), edges.T), (len(x), len(x))).tocsr()
+    of = {"Int64": [5, 7], "float64": [1.0, 2.0], "boolean": [False, True]}.get(dtype, ["in", "out"])
+    y = pandas.Series([of[k] for k in number.tolist()]).astype(dtype)
+    train = np.arange(len(y)) % 3 > 0
+    want = GraphCRF().fit(Graph(x, matrix, mask=train), number)
+    for crf in (
+        GraphCRF().fit(Graph(x, matrix, mask=train), y),
+        GraphCRF().fit([Graph(x, matrix)], [y.where(train)]),
+        NodeCRF(Graph(x, matrix)).fit(np.arange(len(y)), y.where(train)),
+    ):
+        assert crf.classes_.tolist() == of and np.array_equal(crf.coef_["node"], want.coef_["node"])
+    assert crf.score(np.arange(len(y)), y.where(train)) == 1
+    assert (got := GraphCRF().fit(Graph(x, matrix, mask=train), y)).score(Graph(x, matrix, mask=~train), y) == want.score(Graph(x, matrix, mask=~train), number)
+    assert got.predict(Graph(x, matrix)).tolist() == [of[k] for k in want.predict(Graph(x, matrix)).astype(int)]
 
 
 def test_edges_of_networkx() -> None:

@@ -130,8 +130,18 @@ def test_hidden_states() -> None:
     with pytest.warns(BlockbpWarning, match="missing values"):
         filled = IsingModel(method="pseudo", errors="none").fit(np.where(hide, np.nan, samples), edges)
     assert np.abs(filled.couplings_ - want.couplings_).max() < 0.05
-    with pytest.raises(ValueError, match="some entries of samples are hidden"):
-        want.score(np.where(hide, np.nan, samples))
+    neighbours = np.zeros((5, 5), bool)
+    neighbours[edges[:, 0], edges[:, 1]] = neighbours[edges[:, 1], edges[:, 0]] = True
+    np.fill_diagonal(neighbours, True)
+    with pytest.warns(BlockbpWarning, match="the score is of .*% of the terms"):
+        got = want.score(np.where(hide, np.nan, samples))
+    J, mean = want.coupling_matrix(), []
+    for s in range(5):
+        known = samples[~hide[:, neighbours[s]].any(1)]
+        mean.append(-np.log1p(np.exp(-2 * known[:, s] * (known @ J[s] + want.fields_[s]))).mean())
+    assert got == pytest.approx(sum(mean), rel=1e-12)
+    with pytest.raises(ValueError, match=r"^samples\[:, 0\] is never known together with all of its neighbours"):
+        want.score(np.where(np.arange(5) == 2, np.nan, samples))
 
 
 def test_save_load(tmp_path: Path, command: Any) -> None:
@@ -213,6 +223,25 @@ def test_names_and_bits(tmp_path: Path) -> None:
                 assert same.coupling_matrix().loc["p", "q"] == spins.couplings_[0]
                 with pytest.raises(ValueError, match=r"^the columns are \['q', 'p', .*, want \['p', 'q', "):
                     same.score(named[list("qprst")])
+
+
+def test_columns_that_are_no_sites() -> None:
+    """Numbers of rows among answers are refused by name, before each is a state of all sites."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    answers = pandas.DataFrame(rng.choice(["yes", "no", "maybe"], (60, 3)), columns=["tea", "milk", "sugar"])
+    answers = answers.mask(rng.random((60, 3)) < 0.1)
+    for ids in (np.arange(60).astype(str), [f"r{k}" for k in range(60)]):
+        with pytest.raises(ValueError, match=r"^samples\[:, 'respondent'\] has 60 different values, and states are wanted"):
+            PottsModel().fit(answers.assign(respondent=ids))
+    with pytest.raises(ValueError, match=r"^samples\[0, 'respondent'\] is 0, and samples\[0, 'tea'\] is '.*': labels of different types"):
+        PottsModel().fit(answers.assign(respondent=np.arange(60)))
+    for spins, wrong in [([0, 1], r"^samples\[2, 'row'\] is 2, want 0 or 1$"), ([-1, 1], r"^samples\[0, 'row'\] is 0, want -1 or 1$")]:
+        with pytest.raises(ValueError, match=wrong):
+            IsingModel().fit(pandas.DataFrame(rng.choice(spins, (60, 2)), columns=["a", "b"]).assign(row=np.arange(60)))
+    with pytest.warns(BlockbpWarning):
+        scores = pytest.importorskip("sklearn.model_selection").cross_val_score(PottsModel(errors="none"), answers.astype("category"), cv=3)
+    assert np.isfinite(scores).all()
 
 
 def test_couplings_in_the_order_of_edges() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Rows:
         return self._make(rows)
 
 
+@dataclass(eq=False)
 class Instance:
     """One network.
 
@@ -65,21 +67,16 @@ class Instance:
         Edges were there both ways round, and have no direction.
     """
 
-    def __init__(
-        self,
-        x: NDArray[Any],
-        edges: NDArray[Any],
-        edge_x: NDArray[Any] | Rows | None = None,
-        edge_bins: NDArray[Any] | None = None,
-        edge_types: NDArray[Any] | None = None,
-        labels: NDArray[Any] | None = None,
-        shape: tuple[int, ...] | None = None,
-        names: list[str] | None = None,
-    ) -> None:
-        self.x, self.edges, self.edge_x, self.names = x, edges, edge_x, names
-        self.edge_bins, self.edge_types, self.labels, self.shape = edge_bins, edge_types, labels, shape
-        self.weight = 1.0
-        self.tied = False
+    x: NDArray[Any]
+    edges: NDArray[Any]
+    edge_x: NDArray[Any] | Rows | None = None
+    edge_bins: NDArray[Any] | None = None
+    edge_types: NDArray[Any] | None = None
+    labels: NDArray[Any] | None = None
+    shape: tuple[int, ...] | None = None
+    names: list[str] | None = None
+    weight: float = 1.0
+    tied: bool = False
 
 
 def bytes_of(instances: Sequence[Instance]) -> int:
@@ -168,7 +165,8 @@ def numeric(x: Any, dimensions: int, what: str, shape: str) -> NDArray[Any]:
         numbers = np.array([_is_number(v) for v in array.reshape(-1)], bool)
         if not numbers.all():
             at = np.unravel_index(int(np.flatnonzero(~numbers)[0]), array.shape)
-            raise ValueError(f"{what}[{', '.join(map(str, at))}] is {array[at]!r}, want a number; pandas.get_dummies makes numbers of texts")
+            remedy = "; pandas.get_dummies makes numbers of texts" if isinstance(array[at], str) else ""
+            raise ValueError(f"{what}[{', '.join(map(str, at))}] is {array[at]!r}, want a number{remedy}")
         array = array.astype(np.float64)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{what} holds {array.dtype}, want numbers")
@@ -202,9 +200,10 @@ class Labels:
         """Find the classes; place names an entry of an array of labels."""
         found: set[Any] = set()
         first: dict[type, str] = {}  # where a kind of labels is first
-        kinds = []
+        kinds, gaps = [], False
         for n, y in enumerate(labels):
             array, known = _known(y, hidden)
+            gaps = gaps or array.dtype.kind == "f" and bool(np.isnan(array).any())
             values = array[known]
             if values.dtype.kind != "O":
                 kinds.append(values.dtype)
@@ -226,9 +225,10 @@ class Labels:
         classes = np.array(ordered)
         if len(ordered) and (classes.ndim > 1 or classes.dtype.kind not in "iubfUS"):
             classes = np.array([*ordered, None], object)[:-1]
-        if classes.dtype.kind == "f" and np.all(classes == np.rint(classes)):
+        whole = classes.dtype.kind == "f" and bool(np.all(classes == np.rint(classes)))
+        if whole and gaps:
             classes = classes.astype(np.int64)  # NaN hid labels among integers
-        elif classes.dtype.kind == "f" and len(classes) > MEASURED:
+        elif classes.dtype.kind == "f" and not whole and len(classes) > MEASURED:
             raise ValueError(f"labels are {len(classes)} numbers with fractions: want classes; of measured values make some by numpy.digitize")
         elif kinds and classes.dtype.kind in "iuf":
             classes = classes.astype(np.result_type(*kinds))
@@ -267,14 +267,20 @@ class Labels:
 
 
 def label_array(y: Any) -> NDArray[Any]:
-    """Return labels as an array, of objects where texts stand among others, which NumPy would make texts."""
-    if isinstance(y, np.ndarray):
-        return y
-    array = np.asarray(y)
-    if array.dtype.kind in "US":
+    """Return labels of any origin as an array, of objects where texts stand among others, which NumPy would make texts.
+
+    None stands for all objects that are missing: NaN, and NA of pandas, whose comparisons have no truth.
+    """
+    y = y.detach().cpu() if hasattr(y, "detach") else y
+    array = y if isinstance(y, np.ndarray) else np.asarray(y)
+    if array.dtype.kind in "US" and array is not y:
         objects = np.asarray(y, object)
         if objects.shape == array.shape and any(not isinstance(c, (str, bytes)) for c in objects.reshape(-1)):
-            return objects
+            array = objects
+    if array.dtype.kind == "O":
+        array = array.copy()
+        values = np.ma.getdata(array).reshape(-1)
+        values[np.array([not _is_there(v) for v in values], bool)] = None
     return array
 
 
@@ -285,19 +291,15 @@ def _kind(label: Any) -> type:
 
 def _known(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return labels, and which of them are not hidden."""
-    mask = np.ma.getmaskarray(y) if np.ma.isMaskedArray(y) else None
-    array = label_array(y)
+    given = label_array(y)
+    array = np.ma.getdata(given)
     if array.dtype.kind not in "iubfUSO":
         raise ValueError(f"labels are {array.dtype}, want integers, texts or other objects")
-    known = np.ones(array.shape, bool)
-    if array.dtype.kind == "f":
-        known = ~np.isnan(array)
-    elif array.dtype.kind == "O":
-        known = np.array([_is_there(v) for v in array.reshape(-1)], bool).reshape(array.shape)
+    known = ~np.ma.getmaskarray(given)
+    if array.dtype.kind in "fO":
+        known &= ~np.isnan(array) if array.dtype.kind == "f" else array != np.array(None)
     if hidden is not None and not (array.dtype.kind in "US" and not isinstance(hidden, str)):
         known[known] = ~np.broadcast_to(np.asarray(array[known] == hidden, bool), int(known.sum()))
-    if mask is not None:
-        known &= ~mask
     return array, known
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from . import _arrays, _run, _sklearn
 from ._arrays import Instance, Labels, classes_of, kind_of, label_array
 from ._model import MODEL, Model, failures, read
-from ._report import Page, curve
+from ._report import Page
 from ._run import BlockbpWarning, ConvergenceWarning, Folder, ModelError
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ class Estimator(_Plain):
             index = [int(k) for k in match[3].split(",")] if match[3] else []
             return self._place(folder, int(match[1]), match[2], index)
 
-        parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight", "init": "warm_start"}
+        parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight", "init": "warm_start", "directed": "directed"}
         told = told_of(verb, "predict_options" if verb == "predict" else "options", {o: n for o, n in parameters.items() if n in self._names()})
 
         def translate(text: str) -> str:
@@ -336,12 +336,13 @@ class Estimator(_Plain):
         Parameters
         ----------
         path : path, optional
-            Where to write the page, too. ``report().open()`` shows it in a browser.
+            Where to write the page, too.
         """
         self._fitted()
         page = Page(self.report_)
         if path is not None:
-            page.save(path)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(page.html)
         return page
 
     def _repr_html_(self) -> str:
@@ -355,7 +356,6 @@ class Estimator(_Plain):
                 ("above the optimum, at most", f"{self.suboptimality_:.3g}"),
                 ("iterations", str(self.n_iter_)),
                 ("seconds", f"{self.result_.get('total_seconds', float('nan')):.2f}"),
-                ("objective by iteration", curve(self.loss_curve_)),
             ]
         return "<table>" + "".join(f"<tr><th style='text-align:left'>{k}</th><td>{v}</td></tr>" for k, v in rows) + "</table>"
 
@@ -475,7 +475,7 @@ class Classifier(Estimator):
         arrays = []
         for n, (instance, labels_of) in enumerate(zip(instances, y)):
             shape = instance.shape or (len(instance.x),)
-            array = labels_of if np.ma.isMaskedArray(labels_of) else label_array(labels_of)
+            array = label_array(labels_of)
             if array.shape != shape:
                 raise ValueError(f"y[{n}] has the shape {list(array.shape)}, want {list(shape)} as X[{n}]{_reshaped(n, instance, array.shape)}")
             arrays.append(array)
@@ -659,18 +659,13 @@ def _reshaped(n: int, instance: Instance, shape: tuple[int, ...]) -> str:
 
 
 def _listed(y: Any, what: str) -> Sequence[Any]:
-    if isinstance(y, np.ndarray) and y.ndim > 0:
+    if isinstance(y, np.ndarray) and y.ndim > 0 or hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1:
         return list(y)
-    if is_column(y):
-        return list(y.tolist())
     if not isinstance(y, Sequence) or isinstance(y, str):
-        raise ValueError(f"{what} is {type(y).__name__}, want a list with an entry for each entry of X")
+        single = f"; a single one is [{what}]" if hasattr(y, "columns") else ""
+        of = "X" + what[1:] if what[:2] == "y[" else "X"
+        raise ValueError(f"{what} is {type(y).__name__}, want a list with an entry for each entry of {of}{single}")
     return y
-
-
-def is_column(y: Any) -> bool:
-    """Report whether something is a column of a table, as pandas has."""
-    return not isinstance(y, np.ndarray) and hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1
 
 
 def _same(a: Any, b: Any) -> bool:

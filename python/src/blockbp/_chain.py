@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, label_array
-from ._base import DATA, Classifier, _listed, documented, is_column
+from ._base import DATA, Classifier, _listed, documented
 from ._model import Model
 from ._run import BlockbpWarning, Folder, ModelError
 
@@ -94,12 +94,12 @@ class ChainCRF(Classifier):
 
         Parameters
         ----------
-        X : list of lists of dicts, or of lists of str, or of arrays [tokens, features]
+        X : list of lists of dicts, or of lists of str, of arrays [tokens, features], or of data frames
             The attributes of each token of each sequence, as sklearn-crfsuite has them. In a
             dict, a text or a list of texts makes attributes ``"key:text"`` that are 1, a dict
             those of its keys behind ``"key:"``, and a number or a truth value is the value of
             ``"key"``. Texts of a list are attributes that are 1. Columns of an array are
-            attributes ``"0"``, ``"1"`` and so on.
+            attributes ``"0"``, ``"1"`` and so on, and those of a data frame keys of a dict.
         y : list of lists
             Labels of any type; None, or ``unlabelled``, hides one.
         """
@@ -119,10 +119,6 @@ class ChainCRF(Classifier):
         """Return the most likely class of every token of one sequence."""
         labels: list[Any] = self.predict([x])[0]
         return labels
-
-    def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
-        """Return the probabilities of classes, as a dict, of every token of one sequence."""
-        return self.predict_marginals([x])[0]
 
     def score(self, X: Any, y: Any, metric: str = "accuracy") -> float:  # type: ignore[override]
         """Return the share of the known labels that predict finds, or the F1 of entities.
@@ -167,7 +163,7 @@ class ChainCRF(Classifier):
         made: list[Instance] = []
         names: dict[str, str] = {}
         for n, sequence in enumerate(_listed(X, "X")):
-            tokens = _listed(sequence, f"X[{n}]")
+            tokens = sequence.to_dict("records") if hasattr(sequence, "columns") else _listed(sequence, f"X[{n}]")
             if len(tokens) == 0:
                 raise ValueError(f"X[{n}] is empty: leave sequences without tokens out, of y too")
             lines = np.empty((len(tokens), 1), object)
@@ -194,7 +190,10 @@ class ChainCRF(Classifier):
         return None if self._asks() else self.unlabelled
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
-        return [_labels(labels, n) for n, labels in enumerate(_listed(y, "y"))]
+        listed = _listed(y, "y")
+        for n, labels in enumerate(listed):
+            _listed(labels, f"y[{n}]")  # or it is refused
+        return [label_array(labels) for labels in listed]
 
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
         for name in self.classes_.tolist():
@@ -267,14 +266,6 @@ def _entities(sequences: Sequence[Any]) -> Iterator[tuple[int, int, int, str]]:
             before, ended = kind, letter in _ENDS
 
 
-def _labels(labels: Any, n: int) -> Any:
-    """Return the labels of a sequence as an array."""
-    labels = labels.tolist() if is_column(labels) else labels
-    if isinstance(labels, str) or not isinstance(labels, (Sequence, np.ndarray)):
-        raise ValueError(f"y[{n}] is {type(labels).__name__}, want a list of labels, one for each token")
-    return label_array(labels)
-
-
 def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:
     """Give the attributes of a token as fields, each with a tab before it."""
     if isinstance(token, Mapping):
@@ -289,7 +280,8 @@ def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:
                 raise ValueError(f" holds {name!r}, want texts")
             yield _name(name, names)
     else:
-        raise ValueError(f" is {type(token).__name__}, want the attributes of a token: a dict, a list of texts, or an array of numbers")
+        given, key = (repr(token), repr(token)) if isinstance(token, str) else (type(token).__name__, '"the"')
+        raise ValueError(f" is {given}, want the attributes of a token: a dict such as {{\"word\": {key}}}, a list of texts, or an array of numbers")
 
 
 def _attributes(key: str, value: Any, names: dict[str, str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, numeric
+from ._arrays import Instance, label_array, numeric
 from ._base import Classifier, _listed, documented
 from ._model import Model
 from ._run import BlockbpWarning, Folder, ModelError
@@ -241,7 +241,7 @@ class GraphCRF(Classifier):
         return f"y[{instance}]{index or ''}" if array == "labels" else super()._place(folder, instance, array, index)
 
     def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
-        return super()._places(folder, verb, {"node_features": "x", "edge_features": "edge_x", **(names or {})})
+        return super()._places(folder, verb, {"node_features": "x", "edge_features": "edge_x", 'say "directed": true in dataset.json, or use directed': "give directed=True", **(names or {})})
 
 
 def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
@@ -371,7 +371,8 @@ def _ends(given: Any, across: bool, where: str, nodes: int) -> NDArray[Any]:
             text = f"{f'{where}.edges'.lstrip('.')} has the shape [2, 2]: each row is taken for an edge; give two edges of an edge_index [2, edges] as edge_index.T"
             warnings.warn(text, BlockbpWarning, stacklevel=7)
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"{where}.edges has the shape {list(edges.shape)}, want [edges, 2]")
+        weights = "; weights, if they are the third column, are edge_x" if where and edges.shape[1:] == (3,) else ""
+        raise ValueError(f"{where}.edges has the shape {list(edges.shape)}, want [edges, 2]{weights}")
     if edges.dtype.kind not in "iu":
         raise ValueError(f"{where}.edges holds {edges.dtype}, want integers")
     return edges
@@ -409,11 +410,10 @@ def _masked(graph: Graph, labels: Any, n: int) -> Any:
         if unknown := [k for k in labels if k not in known]:
             raise ValueError(f"y[{n}] labels {unknown[0]!r}, which is no node of X[{n}]")
         labels = np.array([labels.get(name) for name in graph.nodes] + [None], object)[:-1]
-    if hasattr(labels, "detach"):
-        labels = _array(labels)
+    labels = label_array(labels)
     if graph.mask is None:
         return labels
     mask = _array(graph.mask)
-    if mask.dtype != bool or mask.shape != np.shape(labels):
-        raise ValueError(f"X[{n}].mask is {mask.dtype} of the shape {list(mask.shape)}, want bool of {list(np.shape(labels))}")
+    if mask.dtype != bool or mask.shape != labels.shape:
+        raise ValueError(f"X[{n}].mask is {mask.dtype} of the shape {list(mask.shape)}, want bool of {list(labels.shape)}")
     return np.ma.array(labels, mask=~mask | np.ma.getmaskarray(labels))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, Rows, numeric
+from ._arrays import Instance, Rows, label_array, numeric
 from ._base import Classifier, _listed, documented
 from ._model import Model
-from ._run import Folder, ModelError
+from ._run import BlockbpWarning, Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -105,7 +106,9 @@ class GridCRF(Classifier):
         X : list of arrays [rows, columns, features], or array [N, rows, columns, features]
             Features of every pixel.
         y : list of arrays [rows, columns], or array [N, rows, columns]
-            Labels of any type; those equal to ``unlabelled`` are hidden.
+            Labels of any type; those equal to ``unlabelled`` are hidden. So is 255 among
+            numbers of classes of uint8, as files of labels have it, with a warning;
+            ``unlabelled=None`` makes it a class.
         images : list of arrays [rows, columns, 3], or [rows, columns], optional
             Colours, for edges="contrast".
         sample_weight : array [N], optional
@@ -147,6 +150,17 @@ class GridCRF(Classifier):
         if images is not None:
             self._contrast(made, _listed(images, "images"), fitting)
         return made
+
+    def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
+        arrays = [label_array(labels) for labels in super()._labels_of(X, y)]
+        if self.unlabelled != -1 or not arrays or any(a.dtype != np.uint8 for a in arrays):
+            return arrays
+        if hasattr(self, "classes_"):
+            hides = 255 not in self.classes_
+        elif hides := _has_void(np.unique(np.concatenate([np.unique(np.ma.compressed(a)) for a in arrays]))):
+            text = "255 in y hides labels, as in pictures of labels: unlabelled=255 says so, and unlabelled=None makes it a class"
+            warnings.warn(text, BlockbpWarning, stacklevel=7)
+        return [np.ma.masked_equal(a, 255) for a in arrays] if hides else arrays
 
     def _contrast(self, instances: Sequence[Instance], images: Sequence[Any], fitting: bool) -> None:
         """Give edges exp(−β|Δ|²) of the colours of their ends, for β of three scales."""
@@ -225,6 +239,11 @@ class GridCRF(Classifier):
             with open(folder / SHAPES, "w", encoding="utf-8") as file:
                 json.dump([i.shape for i in instances], file)
             yield folder
+
+
+def _has_void(values: NDArray[Any]) -> bool:
+    """Report whether the last of all labels is 255 behind numbers of classes, and these are no greys, such as 0, 128, 255."""
+    return len(values) > 2 and values[-1] == 255 and (values[-2] < 127 or len(values) > 16)
 
 
 def _ends(x: NDArray[Any], edges: NDArray[Any]) -> Rows:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _sklearn
 from ._arrays import Labels, label_array
-from ._base import _join, documented, is_column, weights_of
+from ._base import _join, documented, weights_of
 from ._graph import Graph, GraphCRF, _instance
 from ._model import Model
 from ._run import BlockbpWarning, Folder
@@ -137,7 +137,7 @@ class NodeCRF(GraphCRF):
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         if isinstance(y, _Tables):
             return y
-        labels = label_array(y.tolist() if is_column(y) else y)
+        labels = label_array(y)
         if self.graph is None:
             return [labels]
         nodes, count = self._nodes(X)
@@ -181,7 +181,7 @@ class NodeCRF(GraphCRF):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
         """Return the share, by weight, of the known labels that predict finds. It is an error where none is known."""
-        found, codes = self.predict(X) == np.asarray(y), self._truth(X, y, {})[1]
+        found, codes = self.predict(X) == label_array(y), self._truth(X, y, {})[1]
         known = (codes if self.graph is None else codes[self._nodes(X)[0]]) != -1
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(found[known], weights=weights))

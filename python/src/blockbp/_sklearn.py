@@ -85,8 +85,17 @@ class _Answers:
         return np.concatenate([p.reshape(-1, len(self.classes_)) for p in self._infer("beliefs")])[X]
 
 
-class Scorer:
-    """A score of scikit-learn over the nodes of all networks; see ``scorer``."""
+class scorer:
+    """A score of scikit-learn for networks, as ``scoring`` of its searches and cross-validations.
+
+    Its own scores want a label a sample. This one compares the known labels of the nodes of
+    all pictures, graphs or sequences.
+
+    Parameters
+    ----------
+    name : str
+        As scikit-learn has it, such as "accuracy", "f1_macro" or "neg_log_loss".
+    """
 
     def __init__(self, name: str) -> None:
         from sklearn.metrics import get_scorer
@@ -101,17 +110,3 @@ class Scorer:
 
     def __repr__(self) -> str:
         return f"scorer({self.name!r})"
-
-
-def scorer(name: str) -> Scorer:
-    """Return a score of scikit-learn for networks, as ``scoring`` of its searches and cross-validations.
-
-    Its own scores want a label a sample. This one compares the known labels of the nodes of
-    all pictures, graphs or sequences.
-
-    Parameters
-    ----------
-    name : str
-        As scikit-learn has it, such as "accuracy", "f1_macro" or "neg_log_loss".
-    """
-    return Scorer(name)

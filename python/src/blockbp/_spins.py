@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Labels, _known, label_array
-from ._base import DATA, MEANS, Estimator, documented, weights_of
+from ._base import DATA, MEANS, Estimator, _warn, documented, weights_of
 from ._graph import Graph, _instance
 from ._model import Model
 from ._network import Network, sample
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 MISSING = ["", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"]  # as in files of the command
+MANY = 20  # different values of a site; more are states where half of its samples have one that others have, too
 
 
 class _Couplings(Estimator):
@@ -51,9 +52,10 @@ class _Couplings(Estimator):
         return self._commit(learn)
 
     def _learn(self, samples: Any, edges: Any, weight: Any) -> None:
-        codes = self._encode(_table(samples))
-        self.n_features_in_ = codes.shape[1]
+        table = _table(samples)
+        self.n_features_in_ = table.shape[1]
         self._name(_names(samples))
+        codes = self._encode(table)
         self.edges_ = _bonds(edges, codes.shape[1])
         with Folder(2 * codes.nbytes) as folder:
             os.mkdir(folder / DATA)
@@ -202,28 +204,41 @@ class _Couplings(Estimator):
         """Return the mean over samples of the log pseudo-likelihood.
 
         That is the sum over sites of the log-probability of the state given those of all
-        other sites.
+        other sites. The mean for a site is of the samples where it and its neighbours are
+        known.
         """
         self._fitted()
-        codes = self._recode(_table(samples))
-        if codes.shape[1] != self.n_features_in_:
-            raise ValueError(f"samples have {codes.shape[1]} sites, want {self.n_features_in_} as in fit")
+        table = _table(samples)
+        if table.shape[1] != self.n_features_in_:
+            raise ValueError(f"samples have {table.shape[1]} sites, want {self.n_features_in_} as in fit")
         if (names := _names(samples)) != getattr(self, "feature_names_in_", np.array(names)).tolist() and names:
             raise ValueError(f"the columns are {names}, want {self.feature_names_in_.tolist()}, in this order")
-        if (codes < 0).any():
-            raise ValueError("some entries of samples are hidden: the pseudo-likelihood needs all")
+        codes = self._recode(table)
+        known, whole = codes >= 0, codes >= 0
         network = self.network()
         rest = np.repeat(network.theta[None], len(codes), 0)  # [samples, sites, states]
         for (u, v), table in zip(self.edges_.tolist(), network.theta_uv):
             rest[:, u] += table.T[codes[:, v]]
             rest[:, v] += table[codes[:, u]]
+            whole[:, u] &= known[:, v]
+            whole[:, v] &= known[:, u]
         rest -= rest.max(2, keepdims=True)
         taken = np.take_along_axis(rest, codes[:, :, None], 2)[:, :, 0]
-        return float((taken - np.log(np.exp(rest).sum(2))).sum(1).mean())
+        terms = taken - np.log(np.exp(rest).sum(2))
+        if not whole.any(0).all():
+            raise ValueError(f"{self._entry(int(whole.any(0).argmin()), True)} is never known together with all of its neighbours: leave out samples, or sites, of which little is known")
+        if not whole.all():
+            _warn([f"samples have missing values: the score is of {whole.mean():.0%} of the terms, those of sites that are known with all of their neighbours"], 3)
+        return float(np.ma.array(terms, mask=~whole).mean(0).sum())
 
     def _recode(self, samples: Any) -> NDArray[np.int32]:
         """Return numbers of the states that fit found."""
-        return Labels(self.classes_, None).encode(samples, _place(samples))
+        return Labels(self.classes_, None).encode(samples, self._entry)
+
+    def _entry(self, flat: int, every: bool = False) -> str:
+        """Name an entry of samples, by the column of a data frame where that has a name; or every one of a site."""
+        row, site = divmod(flat, self.n_features_in_)
+        return f"samples[{':' if every else row}, {getattr(self, 'feature_names_in_', range(site + 1))[site]!r}]"
 
     def coupling_matrix(self) -> Any:
         """Return couplings as a symmetric matrix [sites, sites], 0 where there is no edge.
@@ -302,7 +317,7 @@ class IsingModel(_Couplings):
     def _encode(self, samples: Any) -> NDArray[np.int32]:
         array, known = _known(samples, None)
         found = set(array[known].tolist())
-        self.classes_ = np.array([0, 1] if 0 in found and found <= {0, 1} else [-1, 1])
+        self.classes_ = np.array([0, 1] if 0 in found and -1 not in found else [-1, 1])
         return self._recode(samples)
 
     def _adopt(self, model: Model) -> None:
@@ -377,10 +392,15 @@ class PottsModel(_Couplings):
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
         try:
-            self.classes_ = Labels.of([samples], None, lambda _, flat: _place(samples)(flat)).classes
+            self.classes_ = Labels.of([samples], None, lambda _, flat: self._entry(flat)).classes
         except ValueError as err:
             raise ValueError(str(err).replace("y has", "samples have")) from None
-        return self._recode(samples)
+        codes = self._recode(samples)
+        for site, column in enumerate(codes.T) if len(self.classes_) > MANY else ():
+            states = len(np.unique(column[column >= 0]))
+            if states > MANY and 2 * states > (column >= 0).sum():
+                raise ValueError(f"{self._entry(site, True)} has {states} different values, and states are wanted: leave out columns that are no samples, such as identifiers")
+        return codes
 
 
 def _table(samples: Any) -> Any:
@@ -389,7 +409,7 @@ def _table(samples: Any) -> Any:
         for n, row in enumerate(samples):
             if np.shape(row) != np.shape(samples[0]):
                 raise ValueError(f"samples[{n}] has {np.size(row)} entries, want {np.size(samples[0])} as samples[0]")
-    array: Any = samples if np.ma.isMaskedArray(samples) else label_array(samples)
+    array: Any = label_array(samples)
     if array.dtype.kind in "UO" and (missing := np.isin(np.char.lower(array.astype(str)), MISSING)).any():
         array = np.ma.masked_where(missing, array)
     if array.ndim != 2 or 0 in array.shape:
@@ -401,10 +421,6 @@ def _names(samples: Any) -> list[str]:
     """Return the names of the columns of a data frame, none where they are no texts."""
     names = list(getattr(samples, "columns", []))
     return names if all(isinstance(name, str) for name in names) else []
-
-
-def _place(samples: Any) -> Any:
-    return lambda flat: f"samples[{flat // samples.shape[1]}, {flat % samples.shape[1]}]"
 
 
 def _bonds(edges: Any, sites: int) -> NDArray[np.int64]:
