@@ -141,10 +141,6 @@ func (l *learner) allocate() (err error) {
 	l.course.allocate()
 	l.makeRoom()
 	l.splitOf = make([]float64, l.splitRoom())
-	// Large pages of a file would all be read now, and so would those that other processes work on.
-	if l.ranks.size == 1 && l.space == nil {
-		l.useLargePages()
-	}
 	l.makeWorkers()
 	return l.begin()
 }

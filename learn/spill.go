@@ -5,7 +5,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/instances"
-	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -137,19 +136,6 @@ func (l *learner) readApart(apart bool) {
 		}
 		for _, x := range [][]float64{u.net.Counting.Node, u.net.Counting.Edge, u.net.Counting.Rho, u.net.Counting.Split} {
 			spill.Apart(x, apart)
-		}
-	}
-}
-
-// useLargePages asks for large pages for features that visits of blocks go back to, as
-// memory.Zeros does for all else. On graphs without an order, such as Barabási–Albert ones, nearly
-// every edge between blocks has its features and messages on pages of their own.
-func (l *learner) useLargePages() {
-	for _, in := range l.problem.Data {
-		for _, f := range instances.Features(in) {
-			memory.LargePages(f.Data().Double)
-			memory.LargePages(f.Data().Single)
-			memory.LargePages(f.Data().Value)
 		}
 	}
 }

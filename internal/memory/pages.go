@@ -6,23 +6,8 @@ import "unsafe"
 // lie anywhere make the processor look up where nearly every time.
 const largePage = 2 << 20
 
-// leastLarge is the size of slices, in bytes, from which large pages are worth the copy that making them takes.
-const leastLarge = 16 << 20
-
 // leastWhole is the size of slices that have a large page of their own wherever they begin.
 const leastWhole = 2 * largePage
-
-// LargePages asks the system to keep a large slice in large pages, at once where it can and as it finds time where
-// not: a copy of the memory, of about a second for every few gigabytes. Contents stay as they are. It is advice:
-// small slices are left alone, and so are all slices on systems other than Linux, or on those that refuse.
-func LargePages[T float32 | float64](slice []T) {
-	var one T
-	bytes := len(slice) * int(unsafe.Sizeof(one))
-	if bytes < leastLarge {
-		return
-	}
-	_ = askForLargePages(wholeLargePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(slice))), bytes)))
-}
 
 // Zeros returns a slice of zeros, which the system keeps in large pages where it can: nothing
 // has touched them, so that they are made at once, and need no copy.
