@@ -61,7 +61,9 @@ var formats = []format{
 	{"a network of Hugin, libDAI or toulbar2", "", ".fg .wcsp", (*peek).isHugin,
 		"write it as .bif, as bnlearn and pgmpy do, or as .uai, with all entries of each table"},
 	{"a Pajek file", "", ".net .paj", nil, byNetworkx + "pajek" + toTables},
-	{"a JSON file", "", ".json", nil, `python3 -c 'import json, pandas, sys; d = json.load(open(sys.argv[1])); ` +
+	{"a JSON file", "", ".json", nil, `of records, python3 -c 'import pandas, sys; pandas.read_json(sys.argv[1]).to_csv(` +
+		`"nodes.csv", index=False)' FILE; of a graph as networkx.node_link_data writes it, ` +
+		`python3 -c 'import json, pandas, sys; d = json.load(open(sys.argv[1])); ` +
 		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
 		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)' FILE`},
 	{"an array without a name", "", ".npy", nil, `put it into npz with its name, in Python numpy.savez("data.npz", ` +
