@@ -338,7 +338,8 @@ func TestEdgeRules(t *testing.T) {
 		check := func(rule string, want [4]float64) {
 			t.Helper()
 			r := oracle.Must(parseEdges(rule))(t)
-			m := oracle.Must(r.of(t.Context(), nodes, []*crf.Instance{in}, nil, carriers(&schema, []*crf.Instance{in}, r.name)))(t)
+			m := nodes.Clone()
+			r.put(m, carriers(&schema, []*crf.Instance{in}, r.name), nodes, []*crf.Instance{in})
 			at := m.Layout.Edge[0].At
 			for i := range want {
 				if m.Weights[at+i] != 0 || math.Abs(m.Weights[at+4+i]-want[i]) > 1e-12 {

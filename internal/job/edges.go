@@ -1,7 +1,6 @@
 package job
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/standardise"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 )
 
 // The values of Options.Edges, the last three with a strength.
@@ -29,7 +28,7 @@ const (
 // edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With potts, the strength is
 // the weight of equal states, of edges that weigh as much as the mean, and grows with what they weigh. With balanced,
 // it is the factor of that weight which couplings justifies for each edge. With moments, it is how far weights of pairs
-// of states are apart, which are those of edgeRule.moments but for a factor.
+// of states are apart, log p(a, b)/(p(a) p(b)) of mean beliefs but for a factor.
 type edgeRule struct {
 	name     string // edgesPotts, edgesBalanced or edgesMoments; else weights are learned, or as they are
 	strength float64
@@ -255,57 +254,62 @@ func (p *Prepared) counting() counting.Func {
 	return p.Problem.Counting
 }
 
-// of is a model of nodes, learned from data on a scale, for features as they are, with the edges of the rule.
-func (r edgeRule) of(ctx context.Context, nodes *crf.Model, data []*crf.Instance, scale *standardise.Map,
-	carriers map[int][]carrier) (*crf.Model, error) {
-	m, tables := original(nodes, scale), [][]float64(nil)
+// put gives a model, for features as they are, the edges of the rule. Moments are those of the model of nodes, and of
+// the data that it was learned from.
+func (r edgeRule) put(m *crf.Model, carriers map[int][]carrier, nodes *crf.Model, data []*crf.Instance) {
+	tables, least, most := make([][]float64, len(m.Schema.EdgeTypes)), 0., math.SmallestNonzeroFloat64
 	if r.name == edgesMoments {
-		var err error
-		if tables, err = r.moments(ctx, nodes, data, carriers); err != nil {
-			return nil, err
+		tables = moments(nodes, data)
+	}
+	for b := range carriers {
+		if k := m.Schema.NodeStates(m.Schema.EdgeTypes[b].U); tables[b] == nil {
+			tables[b] = make([]float64, k*k)
+			for a := range k {
+				tables[b][a*k+a] = 1
+			}
 		}
+		least, most = min(least, slices.Min(tables[b])), max(most, slices.Max(tables[b]))
 	}
 	for b, of := range carriers {
 		span := m.Layout.Edge[b]
 		clear(m.Weights[span.At:][:span.Len])
-		k, _ := m.Schema.EdgeStates(b)
-		for i := range span.States {
-			x := 0.
-			if tables != nil {
-				x = tables[b][i]
-			} else if i%(k+1) == 0 {
-				x = r.strength
-			}
-			for _, c := range of {
-				m.Weights[span.At+c.column*span.States+i] = x * c.factor
+		for _, c := range of {
+			for i, x := range tables[b] {
+				m.Weights[span.At+c.column*span.States+i] += r.strength * c.factor * x / (most - least)
 			}
 		}
 	}
-	return m, nil
 }
 
 // moments are the weights of pairs of states, for every type of edges, with which beliefs of edges would be the mean
-// ones that labels and the model of nodes tell of (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003),
-// that is log p(a, b)/(p(a) p(b)), times one factor: means of uncertain beliefs are closer to independence than states
-// are, so that what is given is the largest weight less the smallest. One edge more, of which nothing is known, keeps
-// numbers finite.
-func (r edgeRule) moments(ctx context.Context, nodes *crf.Model, data []*crf.Instance, carriers map[int][]carrier) (
-	tables [][]float64, err error) {
+// ones that labels and the model of nodes tell of (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), but
+// for a factor: means of uncertain beliefs are closer to independence than states are. One edge more, of which nothing
+// is known, keeps numbers finite.
+func moments(nodes *crf.Model, data []*crf.Instance) (tables [][]float64) {
 	for b := range nodes.Schema.EdgeTypes {
 		u, v := nodes.Schema.EdgeStates(b)
 		tables = append(tables, slices.Repeat([]float64{1 / float64(u*v)}, u*v))
 	}
-	predictor := infer.Predictor{Model: nodes}
 	for _, in := range data {
 		ends, others := in.Graph.Ends()
 		for _, labels := range in.Samples() {
-			beliefs, err := predictor.Predict(ctx, in.WithoutEdges(), labels)
-			if err != nil {
-				return nil, err
+			alone := ground.Condition(nodes, in.WithoutEdges())
+			of := func(s int32) []float64 { return alone.Node[alone.NodeAt[s]:alone.NodeAt[s+1]] }
+			for s, y := range labels {
+				own := of(int32(s))
+				most := slices.Max(own)
+				for i, x := range own {
+					own[i] = math.Exp(x - most)
+				}
+				instances.Normalise(own)
+				if y != crf.Unobserved {
+					clear(own)
+					own[y] = 1
+				}
 			}
 			for e := range ends {
-				table, second := tables[in.EdgeType(int32(e))], beliefs.Of(int(others[e]))
-				for a, x := range beliefs.Of(int(ends[e])) {
+				table, second := tables[in.EdgeType(int32(e))], of(others[e])
+				for a, x := range of(ends[e]) {
 					for c, y := range second {
 						table[a*len(second)+c] += in.Weight() * x * y
 					}
@@ -313,39 +317,26 @@ func (r edgeRule) moments(ctx context.Context, nodes *crf.Model, data []*crf.Ins
 			}
 		}
 	}
-	least, most := math.Inf(1), math.Inf(-1)
-	for b := range carriers {
-		dependence(&nodes.Schema, b, tables[b])
-		least, most = min(least, slices.Min(tables[b])), max(most, slices.Max(tables[b]))
+	for b := range tables {
+		dependence(nodes, b, tables[b])
 	}
-	for b := range carriers {
-		for i := range tables[b] {
-			tables[b][i] *= r.strength / max(most-least, math.SmallestNonzeroFloat64)
-		}
-	}
-	return tables, nil
+	return tables
 }
 
 // dependence puts log p(a, b)/(p(a) p(b)) in the place of sums of beliefs in pairs of states a, b of a type, and 0
-// where the schema forbids them.
-func dependence(schema *crf.Schema, b int, table []float64) {
-	t := &schema.EdgeTypes[b]
-	u, v := schema.EdgeStates(b)
+// where the schema forbids them. It is to the bit the same for both orders, where a type is symmetric.
+func dependence(m *crf.Model, b int, table []float64) {
+	m.Layout.Edge[b].Symmetrise(table)
+	t := &m.Schema.EdgeTypes[b]
+	u, v := m.Schema.EdgeStates(b)
 	rows, columns, all := make([]float64, u), make([]float64, v), 0.
-	for i := range table {
-		if a, c := i/v, i%v; t.Symmetric && c < a {
-			table[i] = (table[i] + table[c*v+a]) / 2
-			table[c*v+a] = table[i]
-		}
-	}
 	for i, x := range table {
 		rows[i/v], columns[i%v], all = rows[i/v]+x, columns[i%v]+x, all+x
 	}
 	for i, x := range table {
-		// to the bit the same for both orders
 		table[i] = math.Log(x) - (math.Log(rows[i/v]) + math.Log(columns[i%v])) + math.Log(all)
-		if slices.Contains(schema.NodeTypes[t.U].Forbidden, i/v) ||
-			slices.Contains(schema.NodeTypes[t.V].Forbidden, i%v) || slices.Contains(t.Forbidden, [2]int{i / v, i % v}) {
+		if slices.Contains(m.Schema.NodeTypes[t.U].Forbidden, i/v) || slices.Contains(t.Forbidden, [2]int{i / v, i % v}) ||
+			slices.Contains(m.Schema.NodeTypes[t.V].Forbidden, i%v) {
 			table[i] = 0
 		}
 	}

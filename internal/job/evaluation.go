@@ -208,10 +208,7 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration, draw func(*
 			ctx, cancel = context.WithDeadline(ctx, began.Add(time.Duration((1-evaluationShare)*float64(limit))))
 		}
 		defer func() { cancel(); *spent += time.Since(started) }()
-		m, err := p.original(ctx, m)
-		if err != nil {
-			return nil, err
-		}
+		m = p.original(m)
 		values := map[string]float64{}
 		for _, e := range p.Evaluations {
 			w, count := p.inference(m, infer.Limits{}), watch.counter("evaluating "+e.Name)
@@ -292,7 +289,7 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 	if err != nil {
 		return "", err
 	}
-	nodes, w := *e, p.inference(original(m, p.scale), infer.Limits{})
+	nodes, w := *e, p.inference(p.original(m), infer.Limits{})
 	nodes.Instances, w.Counting = Instances(e.Set, true), nil // numbers of a file are those of the edges
 	if scored.Alone, err = w.score(ctx, &nodes, false, 0); err != nil {
 		return "", err

@@ -239,13 +239,14 @@ func TestDependenceIsSymmetric(t *testing.T) {
 	const k = 7
 	schema := crf.Homogeneous(crf.NumberedStates(k), 1, 1)
 	schema.EdgeTypes[0].Symmetric = true
+	m := oracle.Must(crf.NewModel(schema))(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		table := make([]float64, k*k)
 		for i := range table {
 			table[i] = rng.ExpFloat64() * float64(rng.IntN(2))
 		}
-		dependence(&schema, 0, table)
+		dependence(m, 0, table)
 		for a := range k {
 			for b := range a {
 				if table[a*k+b] != table[b*k+a] {

@@ -75,11 +75,7 @@ func (r *run) keepBest(ctx context.Context, fitted *learn.Result, left time.Dura
 	inTime, stop := context.WithTimeout(ctx, max(evaluationGrace, 2*left/3))
 	defer stop()
 	for i, m := range []*crf.Model{fitted.Model, best} {
-		m, err := p.original(context.WithoutCancel(ctx), m)
-		if err != nil {
-			return err
-		}
-		w := p.inference(m, infer.Limits{})
+		w := p.inference(p.original(m), infer.Limits{})
 		scored, err := w.score(inTime, e, false, 0)
 		if inTime.Err() != nil {
 			return nil

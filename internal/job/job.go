@@ -120,10 +120,7 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 
 // finish writes what a training has come to, what is worth most first.
 func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*Result, error) {
-	result, err := r.p.result(ctx, fitted)
-	if err != nil {
-		return nil, err
-	}
+	result := r.p.result(fitted)
 	if err := r.saveModel(result); err != nil {
 		return nil, err
 	}
@@ -131,6 +128,7 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times) (*R
 		return nil, err
 	}
 	started := time.Now()
+	var err error
 	if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, r.watch); err != nil {
 		return nil, err
 	}

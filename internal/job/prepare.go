@@ -244,11 +244,13 @@ func original(m *crf.Model, scale *standardise.Map) *crf.Model {
 }
 
 // original returns a model that was learned with the weights for features as they are, and the edges of the rule.
-func (p *Prepared) original(ctx context.Context, m *crf.Model) (*crf.Model, error) {
+func (p *Prepared) original(m *crf.Model) *crf.Model {
 	if p.scale == nil && !p.rule.makes() {
-		return m, nil
+		return m
 	}
-	return p.rule.of(ctx, m, p.networks, p.scale, p.carriers)
+	c := original(m, p.scale)
+	p.rule.put(c, p.carriers, m, p.networks)
+	return c
 }
 
 // sampleCount is N of the objective: data without labels are refused later.

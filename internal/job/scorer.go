@@ -244,16 +244,11 @@ func (c *selection) predict(ctx context.Context, rule edgeRule, models []*crf.Mo
 			return nil, err
 		}
 	}
-	found := map[int][]carrier(nil)
-	if rule.makes() && !alone {
-		found = carriers(&c.p.Problem.Model.Schema, c.view.raw, rule.name)
-	}
 	guesses := make([][]guess, len(c.folds))
 	err = c.eachFold(ctx, func(k int) error {
-		f := &c.folds[k]
-		m, err := rule.of(ctx, models[k], f.data, c.view.scale, found)
-		if err != nil {
-			return err
+		f, m := &c.folds[k], original(models[k], c.view.scale)
+		if rule.makes() && !alone {
+			rule.put(m, carriers(&m.Schema, c.view.raw, rule.name), models[k], f.data)
 		}
 		held, w := &Evaluation{Held: f.known}, c.p.inference(m, foldLimits)
 		for _, i := range f.of {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -215,16 +214,13 @@ func Known(format string, x runfolder.Float) string {
 }
 
 // result makes models of what was learned.
-func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error) {
-	var err error
-	if f.Model, err = p.original(context.WithoutCancel(ctx), f.Model); err != nil {
-		return nil, err
-	}
+func (p *Prepared) result(f *learn.Result) *Result {
 	meta := p.modelMeta(f)
 	var counts *crf.Counts
 	if meta[MetaCounting] == countingOwn {
 		counts = p.Initial.Model.Counts
 	}
+	f.Model = p.original(f.Model)
 	f.Model.Counts = counts
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
 	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0
@@ -232,7 +228,7 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	if p.rule.power != 0 {
 		r.Model.setTemperature(1 / p.rule.power)
 	}
-	return r, nil
+	return r
 }
 
 // modelMeta is what a model file says of how it was trained. It holds nothing
