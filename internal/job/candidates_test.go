@@ -375,10 +375,13 @@ func TestDecide(t *testing.T) {
 		}
 		return x
 	}
+	sure := made("potts:1", .38)
+	sure.surprise = 20 // half of which is more than 100 labels gain
 	for name, c := range map[string]struct {
 		finalists []*trial
 		want      string
 	}{
+		"surer than proved":     {[]*trial{made(noEdges, .4), sure}, noEdges},
 		"clearly the best":      {[]*trial{made(noEdges, 1), made("potts:1", .5)}, "potts:1"},
 		"no more than by noise": {[]*trial{noisy(made(noEdges, .51), .2), made("potts:1", .5)}, noEdges},
 		"neighbours differ":     {[]*trial{noisy(made(noEdges, .53), .2), made("potts:-1", .5)}, noEdges},

@@ -29,6 +29,9 @@ const (
 	// Powers of beliefs are so many steps of √2 to either side, whose logarithm has a normal prior of deviation
 	// powerDeviation. The probability of a label is no smaller than the least one, lest it be all of the loss.
 	powerSteps, powerDeviation, leastProbability = 6, 0.5, 1e-12
+	// unseenMistakes is how many labels more, all wrong, candidates are charged with: few that are right prove
+	// little, and where all are, the loss alone falls with any strength.
+	unseenMistakes = 0.5
 )
 
 // trial is what came of one candidate. Edges are those before labels are asked for a power of beliefs.
@@ -37,6 +40,8 @@ type trial struct {
 	rule   edgeRule  // of Edges
 	power  float64   // of beliefs, with which the score is smallest
 	losses []float64 // of each label that was held out
+	// surprise is the mean loss of these, were each another than the likeliest.
+	surprise float64
 }
 
 // shown is the candidate for a reader, with the power that was found.
@@ -60,16 +65,16 @@ func (t *trial) loss() float64 {
 // score is what trials are compared by.
 func (t *trial) score() float64 { return t.loss() + t.penalty() }
 
-// penalty is a label's share of three normal priors. Weights have one of deviation 1: they are half of a rule's
-// strength on either side of their middle. The logarithms of the power, and of the deviation of the weights of
-// features, have the others. Where all labels that were held out are right, the loss alone falls with any strength.
+// penalty is a label's share of what unseen mistakes cost, and of three normal priors. Weights have one of deviation 1:
+// they are half of a rule's strength on either side of their middle. The logarithms of the power, and of the deviation
+// of the weights of features, have the others.
 func (t *trial) penalty() float64 {
 	half, steps := t.rule.strength/2, math.Log(t.power/cmp.Or(t.rule.power, 1))/powerDeviation
 	wider := math.Log(cmp.Or(t.Prior, 1)) / powerDeviation
 	if t.Prior == evenPrior { // no deviation of weights: there are none
 		wider = 0
 	}
-	return (half*half + steps*steps + wider*wider) / 2 / float64(len(t.losses))
+	return ((half*half+steps*steps+wider*wider)/2 + unseenMistakes*t.surprise) / float64(len(t.losses))
 }
 
 // apart is the mean difference of the scores of a and b, and its standard error.
@@ -146,7 +151,10 @@ func (c *selection) try(ctx context.Context, of Candidate) (*trial, error) {
 		t := &trial{Candidate: of, rule: rule}
 		t.power = rounded(cmp.Or(rule.power, 1)*math.Pow(math.Sqrt2, float64(i)), 2)
 		for _, g := range guesses {
-			t.losses = append(t.losses, g.tempered(t.power))
+			loss, surprise := g.tempered(t.power)
+			if t.losses = append(t.losses, loss); steps > 0 {
+				t.surprise += surprise / float64(len(guesses))
+			}
 		}
 		if best == nil || t.score() < best.score() {
 			best = t
@@ -272,13 +280,20 @@ func (c *selection) predict(ctx context.Context, rule edgeRule, models []*crf.Mo
 	return slices.Concat(guesses...), err
 }
 
-// tempered is what a label loses that is predicted by a power of beliefs.
-func (g *guess) tempered(power float64) float64 {
-	own, sum := math.Log(max(leastProbability, g.beliefs[g.label])), 0.0
-	for _, x := range g.beliefs {
-		sum += math.Exp(power * (math.Log(max(leastProbability, x)) - own))
+// tempered is what a label loses that is predicted by a power of beliefs, and what it would lose were the others than
+// the likeliest right by turns.
+func (g *guess) tempered(power float64) (loss, surprise float64) {
+	const least = leastProbability
+	own, most := math.Log(max(least, g.beliefs[g.label])), -math.Log(least)
+	sum, others := 0.0, 0.0
+	for a, x := range g.beliefs {
+		x = math.Exp(power * (math.Log(max(least, x)) - own))
+		if sum += x; int32(a) != g.likeliest {
+			others += x
+		}
 	}
-	return g.weight * min(math.Log(sum), -math.Log(leastProbability))
+	ratio := sum * float64(len(g.beliefs)-1) / max(others, least)
+	return g.weight * min(math.Log(sum), most), g.weight * min(math.Log(max(1, ratio)), most)
 }
 
 // rounded has so many digits of a number: what is told is what is used.
