@@ -9,6 +9,7 @@ package gen
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/graph"
 )
@@ -34,17 +35,23 @@ func Complete(n int) (*graph.Graph, error) {
 	return graph.FromEdges(n, u, v)
 }
 
-// Tree returns a tree drawn uniformly from the n^(n-2) labelled trees on n nodes: a walk jumps from node to node at
-// random, and the edge by which it first comes to each is one of the tree (Aldous 1990; Broder 1989), in this order.
+// Tree returns a tree drawn uniformly from the n^(n-2) labelled trees on n nodes, by decoding a uniform Prüfer
+// sequence: the smallest leaf is taken off, again and again, and the sequence names the node it hung on. Edge e joins
+// the e-th leaf, its first end, to that node.
 func Tree(n int, rng *rand.Rand) (*graph.Graph, error) {
-	var u, v []int32
-	at, met := rng.Int32N(int32(n)), make([]bool, n)
-	for met[at] = true; len(u) < n-1; {
-		next := rng.Int32N(int32(n))
-		if !met[next] {
-			met[next], u, v = true, append(u, at), append(v, next)
-		}
-		at = next
+	uses, v := make([]int, n), []int32(nil) // how often a node is still to be named
+	for range n - 2 {
+		v = append(v, rng.Int32N(int32(n)))
+		uses[v[len(v)-1]]++
+	}
+	if n > 1 { // which is never the smaller of the last two, so that it is left over
+		v = append(v, int32(n-1))
+	}
+	u := make([]int32, len(v))
+	for e, s := range v {
+		leaf := slices.Index(uses, 0)
+		u[e], uses[leaf] = int32(leaf), -1
+		uses[s]--
 	}
 	return graph.FromEdges(n, u, v)
 }
