@@ -23,13 +23,19 @@ func isComment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "%") || strings.HasPrefix(line, "//")
 }
 
-// headers is how many of the first rows are a header, 1 or 0: words that do not stand below.
+// headers is how many of the first rows are a header, 1 or 0: usual names of ends, or a word where the row below has a
+// number. Other words name nodes.
 func headers(rows [][]string) int {
-	below := setOf(slices.Concat(rows[min(1, len(rows)):min(1000, len(rows))]...))
-	if len(rows) < 2 || slices.ContainsFunc(rows[0], func(word string) bool { return isNumber(word) || below[word] }) {
+	if len(rows) < 2 || len(rows[0]) < 2 {
 		return 0
 	}
-	return 1
+	head, next := rows[0], rows[1]
+	above := func(i int) bool { return i < min(len(head), len(next)) && !isNumber(head[i]) && isNumber(next[i]) }
+	ends := [2]string{strings.ToLower(head[0]), strings.ToLower(head[1])}
+	if slices.Contains(endNames, ends) || above(0) || above(2) {
+		return 1
+	}
+	return 0
 }
 
 // isEdgeList knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or

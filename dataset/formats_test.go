@@ -170,9 +170,12 @@ func TestEdgeListOfNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"source target\nann bob\nbob cid\ncid dan\n":             "",
 		"from\tto\tsum\nann\tbob\t1\nbob\tcid\t2\ncid\tdan\t4\n": "",
-		"ann bob\nbob cid\ncid eve\n":                            `e.txt:3:target: there is no node "eve"`,
-		"# who\nu v\nann bob\ncid bob\nbob eve\n":                `e.txt:5:target: there is no node "eve"`,
-		"ann bob 1\nbob cid 1\ncid ann 1\nbob ann 2\n":           `e.txt:4: it joins the nodes of line 1 again`,
+		// Words that stand in no other row are nodes all the same.
+		"eve bob\nbob cid\ncid dan\n":                  `e.txt:1:source: there is no node "eve"`,
+		"person friend\nann bob\nbob cid\ncid dan\n":   `e.txt:1`,
+		"ann bob\nbob cid\ncid eve\n":                  `e.txt:3:target: there is no node "eve"`,
+		"# who\nu v\nann bob\ncid bob\nbob eve\n":      `e.txt:5:target: there is no node "eve"`,
+		"ann bob 1\nbob cid 1\ncid ann 1\nbob ann 2\n": `e.txt:4: it joins the nodes of line 1 again`,
 	} {
 		folder := writeFiles(t, map[string]string{"nodes.csv": nodes, "e.txt": text})
 		set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "e.txt")}, Options{})
@@ -181,6 +184,17 @@ func TestEdgeListOfNames(t *testing.T) {
 		} else if err != nil || set.Instances[0].Graph.NumEdges() != 3 {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestMatchingIsRead: no edge of a list without a header is taken for one, also where no name stands twice.
+func TestMatchingIsRead(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"nodes.csv": "id,label\na,x\nb,y\nc,x\nd,y\ne,x\nf,y\ng,x\nh,y\n",
+		"e.edgelist": "a c\nb d\ne g\nf h\n"})
+	set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "e.edgelist")},
+		Options{})
+	if err != nil || set.Instances[0].Graph.NumEdges() != 4 {
+		t.Error(err, set)
 	}
 }
 

@@ -117,7 +117,7 @@ func (r *edgeRecipe) sound() bool {
 // directions are the ways from a pixel to those that it is joined to: half of the neighbours have one.
 var directions = []string{"right", "down", "down right", "down left"}
 
-// direction returns that of an edge of a grid.
+// direction returns that of an edge of a grid: within a row, or by how many columns v is off the pixel below u.
 func direction(u, v, cols int32) int {
 	if u/cols == v/cols {
 		return 0

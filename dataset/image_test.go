@@ -158,14 +158,24 @@ func TestImagesRefuse(t *testing.T) {
 		options Options
 		want    []string
 	}{
-		"label size":     {map[string]string{"labels/2.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"2.regions.txt: its 4 rows of 2 cells are not the shape of ", "2.jpg, which has 2 rows of 4 pixels"}},
-		"label value":    {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 3 0\n"}, Options{}, []string{"2.regions.txt:2: number 3 is 3, want -1 (unobserved) or 0 to 2"}},
-		"label picture":  {map[string]string{"labels/10.png": indexed(t, 2, 4, 0, 0, 0, 0, 0, 9)}, Options{}, []string{"10.png:[1,1]: is 9, want 255 (unobserved) or 0 to 2"}},
-		"label text":     {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 x 0\n"}, Options{}, []string{`2.regions.txt:2: "x" is not a label`}},
-		"ragged":         {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 0\n"}, Options{}, []string{"2.regions.txt:2: there are 3 numbers, want 4"}},
-		"one state":      {map[string]string{ManifestName: "", "labels/2.regions.txt": "0 0 0 0\n0 0 0 -1\n", "labels/10.png": indexed(t, 2, 4), "labels/tall.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"regions.txt: every label of every picture is 0", "dataset.json"}},
-		"no rows":        {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
-		"label missing":  {map[string]string{"labels/10.png": ""}, Options{}, []string{"10.PNG: it has no labels: there is no ", "10.regions.txt or ", "10.png or ", "10.npy; label it, or leave"}},
+		"label size": {map[string]string{"labels/2.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{},
+			[]string{"2.regions.txt: its 4 rows of 2 cells are not the shape of ", "2.jpg, which has 2 rows of 4 pixels"}},
+		"label value": {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 3 0\n"}, Options{},
+			[]string{"2.regions.txt:2: number 3 is 3, want -1 (unobserved) or 0 to 2"}},
+		"label picture": {map[string]string{"labels/10.png": indexed(t, 2, 4, 0, 0, 0, 0, 0, 9)}, Options{},
+			[]string{"10.png:[1,1]: is 9, want 255 (unobserved) or 0 to 2"}},
+		"label text": {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 x 0\n"}, Options{},
+			[]string{`2.regions.txt:2: "x" is no number of a label`}},
+		"ragged": {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 0\n"}, Options{},
+			[]string{"2.regions.txt:2: there are 3 numbers, want 4"}},
+		"one state": {map[string]string{ManifestName: "", "labels/2.regions.txt": "0 0 0 0\n0 0 0 -1\n",
+			"labels/10.png":           indexed(t, 2, 4),
+			"labels/tall.regions.txt": "0 0\n0 0\n0 0\n0 0\n"},
+			Options{}, []string{"regions.txt: every label of every picture is 0", "dataset.json"}},
+		"no rows": {map[string]string{"labels/2.regions.txt": " \n"}, Options{}, []string{"there are no labels"}},
+		"label missing": {map[string]string{"labels/10.png": ""}, Options{},
+			[]string{"10.PNG: it has no labels: there is no ", "10.regions.txt or ", "10.png or ",
+				"10.npy; label it, or leave"}},
 		"label colours":  {map[string]string{"labels/10.png": colours(t)}, Options{}, []string{"10.png:[0,0]: is transparent"}},
 		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "predict needs none"}},
 		"transposed":     {map[string]string{"features/tall.npy": cells(60, 80, 1)}, Options{}, []string{"tall.npy: its 60 rows of 80 cells are not the shape of ", "tall.jpeg, which has 4 rows of 2 pixels"}},
@@ -174,7 +184,8 @@ func TestImagesRefuse(t *testing.T) {
 		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8; convert it with astype"}},
 		"feature NaN":    {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{}, []string{"2.npy:[0,1,0]: is NaN"}},
 		"feature cut":    {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"2.npy: the array has 80 bytes"}},
-		"feature none":   {map[string]string{"features/2.npy": ""}, Options{}, []string{"2.jpg: it has no features: there is no ", "2.npy; make them"}},
+		"feature none": {map[string]string{"features/2.npy": ""}, Options{},
+			[]string{"2.jpg: it has no features: there is no ", "2.npy; make them"}},
 		"feature depth":  {map[string]string{"features/10.npy": cells(1, 2, 5)}, Options{}, []string{"10.npy: it has 5 features per pixel, ", "2.npy has 1"}},
 		"picture":        {map[string]string{"images/2.jpg": "jpg"}, Options{}, []string{"2.jpg: the picture cannot be read"}},
 		"two pictures":   {map[string]string{"images/2.png": indexed(t, 2, 4)}, Options{}, []string{`2 pictures are named "2"`}},
@@ -184,7 +195,8 @@ func TestImagesRefuse(t *testing.T) {
 		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
 		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
 		"feature names":  {map[string]string{ManifestName: `{"node_features": ["a", "b"]}`}, Options{}, []string{"dataset.json:node_features: it names 2 features"}},
-		"no pictures":    {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{}, []string{"images: there are no pictures (.jpg, .jpeg, .png); save them as png"}},
+		"no pictures": {map[string]string{"images/2.jpg": "", "images/10.PNG": "", "images/tall.jpeg": ""}, Options{},
+			[]string{"images: there are no pictures (.jpg, .jpeg, .png); save them as png"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := someImages(t)
@@ -301,7 +313,8 @@ func FuzzFeatureMap(f *testing.F) {
 			return
 		}
 		if m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
-			pixels := stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth, stretch.Size{Rows: 2, Cols: 3}, true)
+			pixels := stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth,
+				stretch.Size{Rows: 2, Cols: 3}, true)
 			for r := range pixels.Rows() {
 				pixels.Row(make([]float64, pixels.Dim()), r)
 			}

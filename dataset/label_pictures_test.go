@@ -139,8 +139,11 @@ func TestLabelPicturesRefuse(t *testing.T) {
 		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},
 		"objects":     {[]image.Image{wide}, nil, []string{"a.png:[0,1]: is 300, want a label of 0 to 254"}},
 		"names":       {[]image.Image{painted(black, red)}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []string{"have 2 colours, #000000, #ff0000, and 3 states are named"}},
-		"mixed":       {[]image.Image{painted(black, red), nil}, map[string]string{"labels/b.regions.txt": "0 0 0 0\n0 0 0 0\n"}, []string{"a.png: its pixels are colours, and the labels of ", "b.regions.txt are numbers; save"}},
-		"folder":      {[]image.Image{nil}, map[string]string{"masks/a.png": ""}, []string{"there is no folder ", "it has a picture of labels, ID.png"}},
+		"mixed": {[]image.Image{painted(black, red), nil},
+			map[string]string{"labels/b.regions.txt": "0 0 0 0\n0 0 0 0\n"},
+			[]string{"a.png: its pixels are colours, and the labels of ", "b.regions.txt are numbers; save"}},
+		"folder": {[]image.Image{nil}, map[string]string{"masks/a.png": ""},
+			[]string{"there is no folder ", "it has a picture of labels, ID.png"}},
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, labelFolder(t, c.more, c.labels...))}, Options{})
 		if err == nil {
@@ -213,7 +216,7 @@ func TestColourFeatures(t *testing.T) {
 		}
 		mustOpen(t, files(painted(black, red)), model)
 		model.FeatureDir = "features"
-		const note = "dataset.Options.FeatureDir is true, but the model was trained with false, which holds"
+		const note = "dataset.Options.FeatureDir is features, but the model was trained with colours, which holds"
 		if again = mustOpen(t, folder, model); !slices.Equal(again.Warnings, []string{note}) {
 			t.Errorf("%s: warnings are %q", name, again.Warnings)
 		}

@@ -78,7 +78,7 @@ func parseRegions(path string, data []byte) (*numberMap, []error) {
 		for _, text := range texts {
 			label, err := strconv.ParseInt(text, 10, 32)
 			if err != nil || label >= mostStates {
-				p.add(m.rows, "", "", "%q is not a label: want a whole number below %d, negative for unknown",
+				p.add(m.rows, "", "", "%q is no number of a label or region: want a whole one below %d, negative for unknown",
 					abbreviate(text), mostStates)
 				break
 			}

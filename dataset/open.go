@@ -165,8 +165,9 @@ func (f *format) refuse(p *peek) error {
 
 // unknown is the error of what nothing is known of.
 func unknown(path string) error {
-	return wrong(path, 0, "", "give *.npz files, a folder with images/ and labels/, tables of nodes and edges, .csv or "+
-		".tsv, or tagged text, .conll or .crfsuite, or by the names of its files", "it holds none of the known kinds of data")
+	return wrong(path, 0, "", "give *.npz files, a folder with images/ and labels/ (or JPEGImages/ and "+
+		"SegmentationClass/), tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite, or by the "+
+		"names of its files", "it holds none of the known kinds of data")
 }
 
 // detectFolder says what kinds of data the files of a folder are, by their names. Unless one of them is wanted, there

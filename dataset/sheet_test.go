@@ -168,7 +168,8 @@ func TestSheetsLabels(t *testing.T) {
 		"x x x":                     `every label is "x", which tells of one state only`,
 		"NA NA":                     "no node has a label",
 		many[:len(many)-1]:          `30 labels have 30 different texts, such as "w0"`,
-		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "11 labels are 11 different numbers, each a state of its own; if they " +
+		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "11 labels are 11 different numbers, each a state of its own; " +
+			"if they " +
 			"measure something, divide them",
 	} {
 		_, err := read(labels, "", Options{})
@@ -293,7 +294,8 @@ func TestColumnKinds(t *testing.T) {
 	if c, _, err := decide("1", "a", "a", "1"); err != nil || !cmp.Equal(c.Values, []string{"1", "a"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, note, err := decide("4", "2", "3", "5"); c == nil || err != nil || !strings.Contains(note, "another whole number in each row") {
+	if c, note, err := decide("4", "2", "3", "5"); c == nil || err != nil ||
+		!strings.Contains(note, "another whole number in each row") {
 		t.Errorf("%+v, %q, %v", c, note, err)
 	}
 	numbers := slices.Repeat([]string{"5"}, 20)
@@ -371,7 +373,7 @@ func TestDoubtfulColumns(t *testing.T) {
 
 // TestWeightOfAnyName: the role weight gives a column that name, also in data for the model.
 func TestWeightOfAnyName(t *testing.T) {
-	folder := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
+	folder := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost\na,b,2\n"))
 	set := mustOpen(t, folder, Options{Columns: []string{"weight=cost"}})
 	for _, s := range []*Set{set, mustOpen(t, folder, modelOf(set))} {
 		row := make([]float64, 2)
@@ -382,6 +384,9 @@ func TestWeightOfAnyName(t *testing.T) {
 	}
 	_, err := Open(t.Context(), []string{folder}, Options{Columns: []string{"weight=nix"}})
 	wantError(t, err, `no column "nix"`)
+	both := writeFiles(t, sheets("id,label\na,u\nb,v\n", "source,target,cost,weight\na,b,2,x\n"))
+	_, err = Open(t.Context(), []string{both}, Options{Columns: []string{"weight=cost"}})
+	wantError(t, err, `a column "weight" beside "cost"`)
 }
 
 // TestRowNumbersIdentifyNothing: where an index only counts the rows, as pandas writes it, a column called so that it

@@ -155,8 +155,9 @@ func (l *tableLoader) rolesOfEdges(t *table) {
 	t.roles[roleSource], t.roles[roleTarget] = ends[0], ends[1]
 	if i := l.assign(t, roleWeight); i >= 0 { // rules for edges know it by that name
 		l.rules.Weight = t.header[i]
-		if other := t.column(roleWeight); other >= 0 {
-			t.header[other] = ""
+		if other := t.column(roleWeight); other >= 0 && other != i {
+			l.fail(optionError("Columns", "%s has a column %q beside %q: call one of them otherwise", t.file, t.header[other],
+				t.header[i]))
 		}
 		t.header[i], t.places = roleWeight, nil
 	}

@@ -43,8 +43,8 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a list of image ids", "list")
 	reads(f, "a file of weights, a number for each sample", "sample-weights")
-	f.StringVar(&d.Superpixels, "superpixels", "", "images: folder with <id>.png or .npy, maps of regions, which are the "+
-		"nodes (default: pixels are; DATA/superpixels if the model has them)")
+	f.StringVar(&d.Superpixels, "superpixels", "", "images: folder with <id>.png, .npy or .regions.txt, maps of "+
+		"regions, which are the nodes (default: pixels are; DATA/superpixels if the model has them)")
 	reads(f, "a folder of maps of regions, one ID.png or ID.npy for each picture", "superpixels")
 	refuseZero(f, "bins", "neighbours")
 }

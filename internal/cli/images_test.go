@@ -122,7 +122,8 @@ func TestImages(t *testing.T) {
 	elsewhere := copyFolder(t, filepath.Join(data, "features"), filepath.Join(folder, "elsewhere"))
 	out := filepath.Join(folder, "predicted")
 	mustRun(t, "predict", unlabelled, "--features", elsewhere, "--list", filepath.Join(data, "test.txt"), "-m", with+"8", "-o", out, "--threads", "1")
-	if want := []string{"pic4.npz", "pic4.png", "pic5.npz", "pic5.png", "predict.json"}; !slices.Equal(namesIn(out), want) {
+	if want := []string{"pic4.npz", "pic4.png", "pic5.npz", "pic5.png",
+		"predict.json"}; !slices.Equal(namesIn(out), want) {
 		t.Errorf("predict made %q, want %q", namesIn(out), want)
 	}
 	set := oracle.Must(dataset.Open(t.Context(), []string{data}, dataset.Options{List: "test.txt"}))(t)

@@ -179,8 +179,11 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 	if saved.Objective != r.Objective || saved.ThetaSHA256 != r.ThetaSHA256 || saved.Status != r.Status || saved.Iterations != r.Iterations {
 		t.Errorf("result.json has %+v, --json printed %+v", saved, r)
 	}
-	if parts := saved.TrainingSeconds + saved.EvaluationSeconds; !(saved.TrainingSeconds > 0) || !(saved.EvaluationSeconds > 0) || parts > saved.TotalSeconds || saved.TrainingSeconds > saved.Seconds {
-		t.Errorf("seconds %v: training %v, evaluation %v, in all %v", saved.Seconds, saved.TrainingSeconds, saved.EvaluationSeconds, saved.TotalSeconds)
+	if parts := saved.TrainingSeconds + saved.EvaluationSeconds; !(saved.TrainingSeconds > 0) ||
+		!(saved.EvaluationSeconds > 0) ||
+		parts > saved.TotalSeconds || saved.TrainingSeconds > saved.Seconds {
+		t.Errorf("seconds %v: training %v, evaluation %v, in all %v",
+			saved.Seconds, saved.TrainingSeconds, saved.EvaluationSeconds, saved.TotalSeconds)
 	}
 	if !strings.Contains(r.Reason, "≤") || r.PeakBytes <= 0 {
 		t.Errorf("reason %q does not quote the inequality that fired, or peak memory is %d", r.Reason, r.PeakBytes)

@@ -437,7 +437,8 @@ func TestChoiceOfManyLabels(t *testing.T) {
 		b := blocks{nodes: 1500, states: 9, degree: 20, same: .85, known: known, seed: 1, bare: true}
 		p := prepare(t, Options{}, b.few(t, true))
 		c := p.newSelection(Watch{})
-		if err := c.divide(oracle.Must(c.network(t.Context(), 0))(t)); err != nil || !p.choosing || !p.large() || len(c.folds) != want {
+		if err := c.divide(oracle.Must(c.network(t.Context(), 0))(t)); err != nil || !p.choosing ||
+			!p.large() || len(c.folds) != want {
 			t.Errorf("%d labels of a large network are in %d folds, want %d; %v", known, len(c.folds), want, err)
 		}
 	}

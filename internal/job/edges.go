@@ -255,7 +255,7 @@ func (p *Prepared) counting() counting.Func {
 }
 
 // put gives a model, for features as they are, the edges of the rule. Moments are those of the model of nodes, and of
-// the data that it was learned from.
+// the data that it was learned from; tables of zeros stay so, as the range is never 0.
 func (r edgeRule) put(m *crf.Model, carriers map[int][]carrier, nodes *crf.Model, data []*crf.Instance) {
 	tables, least, most := make([][]float64, len(m.Schema.EdgeTypes)), 0., math.SmallestNonzeroFloat64
 	if r.name == edgesMoments {

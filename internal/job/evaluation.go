@@ -299,7 +299,7 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 		have.Accuracy() >= alone.Accuracy() && have.MeanLogLoss() <= 2*alone.MeanLogLoss() {
 		return "", nil
 	}
-	return fmt.Sprintf("on %s the model is worse than a model of node features alone: accuracy %s, log loss %.4f, "+
+	return fmt.Sprintf("on %s the model gives worse beliefs than one of node features alone: accuracy %s, log loss %.4f, "+
 		"without edges accuracy %s, %.4f: the run may be far from its optimum, or these data differ from those learned "+
 		"from; compare with {no-edges}, {counting=convex} and a larger {l2}", e.Name, percent(have.Accuracy()),
 		have.MeanLogLoss(), percent(alone.Accuracy()), alone.MeanLogLoss()), nil

@@ -95,7 +95,8 @@ func TestCurves(t *testing.T) {
 	if !bound.Dashed || len(bound.Y) != 2 || bound.Y[1] != 2 || !strings.Contains(all[0].Caption, "Dashed") {
 		t.Errorf("the bound is %+v", bound)
 	}
-	if all = curves(b); len(all) != 2 || all[0].File != "accuracy-passes" || of(all[0]).Series[0].Name != "dev.set" || of(all[0]).Series[0].Y[1] != 0.5 {
+	if all = curves(b); len(all) != 2 || all[0].File != "accuracy-passes" ||
+		of(all[0]).Series[0].Name != "dev.set" || of(all[0]).Series[0].Y[1] != 0.5 {
 		t.Errorf("evaluations are %+v", all)
 	}
 	if one := curves(course(8)); len(one) != 0 {
